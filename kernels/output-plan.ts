@@ -28,9 +28,10 @@ export interface OutputPlan {
    * a message for each row only), `raw` (the one value of the object shape as it is, bytes or a text).
    */
   format: 'json' | 'rows' | 'none' | 'delimited' | 'form' | 'raw';
-  /** delimited: what stands between values, and whether the first row of a message of several has the names before it. */
+  /** delimited: what stands between values. */
   delimiter?: string;
-  header?: boolean;
+  /** delimited: the names of the columns stand before the first row: of messages of several rows, or of each message. */
+  header?: 'lists' | 'each';
   /** The row as an object: it is written as JSON before its message, see `OutputChunk`. Only with framing `messages`. */
   head?: Operand;
   /** One message for each row instead of an array. */

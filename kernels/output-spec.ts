@@ -35,7 +35,8 @@ export function encodeOutput(output: OutputPlan): Uint8Array {
       (output.sendSingle ? EncodeFlag.single : 0) |
       (output.omitIfEmpty ? EncodeFlag.omitEmpty : 0) |
       (output.sendError ? EncodeFlag.sendError : 0) |
-      (output.header === true ? EncodeFlag.header : 0) |
+      (output.header === undefined ? 0 : EncodeFlag.header) |
+      (output.header === 'each' ? EncodeFlag.eachHeader : 0) |
       (isBatch(output) ? EncodeFlag.batch : 0) |
       (output.firstOnly === true ? EncodeFlag.first : 0),
     framing: OutputFraming[output.framing],

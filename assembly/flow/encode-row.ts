@@ -9,7 +9,7 @@ import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { jsonSizeBound, jsonWriteF64, jsonWriteI64, jsonWriteString, jsonWriteValue } from '../json/write';
 import { fail, failNotFinite, failNotObject } from './failure';
 import { rowsSize, rowsWrite } from '../json/binary-form';
-import { isTextFormat, textBound, textPrepare, textWrite } from './encode-text';
+import { isTextFormat, textBound, textIsEmpty, textPrepare, textWrite } from './encode-text';
 import {
   ENCODE_EMPTY, ENCODE_FIELDS, ENCODE_FIELD_NAME_LEN, ENCODE_FIELD_NAME_OFF, ENCODE_FIELD_OPERAND, ENCODE_FIELD_RULE, ENCODE_FIELD_SIZE_OF,
   ENCODE_FORMAT, ENCODE_LITERALS, ENCODE_OPERAND, ENCODE_SHAPE, ENCODE_SIZE_OF, NullRule, OutputFormat, OutputShape,
@@ -435,7 +435,7 @@ export function rowIsOmitted(row: u32, from: usize, end: usize, isSingle: bool):
     if (tag == Tag.OBJECT) return lenOf(load<u64>(valsOf(emptyProgram, emptyOperand) + (<usize>i << 3))) == 0;
   }
   if (!isSingle) return false;
-  if (isText) return end == from;
+  if (isText) return textIsEmpty();
   return isJson ? end - from == 2 : end - from == ROWS_HEAD && load<u32>(from, 1) == 0;
 }
 

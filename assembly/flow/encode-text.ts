@@ -32,6 +32,8 @@ let format: u32 = 0;
 let names: usize = 0;
 /** The next row is the first of its message. */
 let isFirst: bool = true;
+/** Bytes of the header before the row. */
+let headerLen: u32 = 0;
 let isComplete: bool = false;
 
 /** True for formats that this file writes. */
@@ -68,12 +70,18 @@ export function textPlace(ofNames: usize, begins: bool): void {
 /** Puts the row together and returns how many bytes it has; one that fails is told by `textWrite`. */
 export function textBound(row: u32): u32 {
   textBegin();
+  headerLen = 0;
   isComplete = putRow(row);
   if (isComplete && textFails) {
     failNoMemory();
     isComplete = false;
   }
   return textLen;
+}
+
+/** True when the row that `textBound` was asked of has no text. */
+export function textIsEmpty(): bool {
+  return textLen == headerLen;
 }
 
 /** Writes the row that `textBound` was asked of; returns its end or 0, the reason then stands in flow/failure.ts. */
@@ -92,7 +100,7 @@ function putRow(row: u32): bool {
   const isSingle = isApart(load<u8>(spec, ENCODE_FLAGS));
   if (load<u8>(spec, ENCODE_SHAPE) != OutputShape.OBJECT) {
     if (format == OutputFormat.FORM) return isSingle ? putFormFields(row) : failList();
-    if (!isSingle && isFirst && hasHeader()) putHeaderFields();
+    if (hasHeader(isSingle)) putHeaderFields();
     return putFields(row);
   }
   const operand = load<u32>(spec, ENCODE_OPERAND);
@@ -103,7 +111,10 @@ function putRow(row: u32): bool {
   if (format == OutputFormat.RAW) return putRaw(tag, val);
   if (tag != Tag.OBJECT) return failWith(valueError('a row is needed, but found ', tag, val));
   if (format == OutputFormat.FORM) return isSingle ? putForm(val) : failList();
-  if (!isSingle && isFirst && hasHeader()) putHeader(val);
+  if (hasHeader(isSingle)) {
+    if (names) putHeaderNames();
+    else putHeader(val);
+  }
   return names ? putNamed(val) : putMembers(val);
 }
 
@@ -127,8 +138,15 @@ function putValue(tag: u8, val: u64): void {
 
 // ---- delimited -----------------------------------------------------------------------------------------------
 
-function hasHeader(): bool {
-  return (load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.HEADER) != 0;
+/** The names of the columns stand before the row. */
+function hasHeader(isSingle: bool): bool {
+  const flags = load<u8>(spec, ENCODE_FLAGS);
+  return isSingle ? (flags & EncodeFlag.EACH_HEADER) != 0 : isFirst && (flags & EncodeFlag.HEADER) != 0;
+}
+
+function endHeader(): void {
+  textByte(0x0a);
+  headerLen = textLen;
 }
 
 function putDelimiter(): void {
@@ -160,7 +178,7 @@ function putHeaderFields(): void {
     textBytes(spec + load<u32>(field, ENCODE_FIELD_NAME_OFF), load<u32>(field, ENCODE_FIELD_NAME_LEN));
     field += ENCODE_FIELD_SIZE_OF;
   }
-  textByte(0x0a);
+  endHeader();
 }
 
 function putMembers(object: u64): bool {
@@ -200,7 +218,18 @@ function putHeader(object: u64): void {
     if (i) putDelimiter();
     textBytes(<usize>load<u32>(member, MEMBER_KEY_OFF), load<u32>(member, MEMBER_KEY_LEN));
   }
-  textByte(0x0a);
+  endHeader();
+}
+
+function putHeaderNames(): void {
+  let name = names + NAMES_HEAD;
+  for (let i: u32 = 0; i < load<u32>(names, NAMES_COUNT); i++) {
+    if (i) putDelimiter();
+    const len = load<u32>(name);
+    textBytes(name + 4, len);
+    name += 4 + len;
+  }
+  endHeader();
 }
 
 /** The names of the row's members as a block that is charged to the account; 0 when the row has none or memory is exhausted. */

@@ -101,6 +101,7 @@ export namespace EncodeFlag {
   export const HEADER: u8 = 8;
   export const BATCH: u8 = 16;
   export const FIRST: u8 = 32;
+  export const EACH_HEADER: u8 = 64;
 }
 
 /** What becomes of a field without a value. */

@@ -43,12 +43,17 @@ export interface KernelEncode {
   readonly kernel: OutputPlan['format'];
   /** Properties of actions that it reads. */
   readonly props?: Spec;
-  /** What the kernel has to know beside the format. */
-  readonly output?: (props: Props) => Pick<OutputPlan, 'delimiter' | 'header'>;
+  /** What has to be known beside the format. */
+  readonly output?: (props: Props) => EncodeDetails;
   /** Columns that the property `fields` names go out in the order in which they stand there. */
   readonly keepsOrder?: true;
   /** A message is one value as it is: that of the column `self`, or of the only one. */
   readonly isWhole?: true;
+}
+
+export interface EncodeDetails extends Pick<OutputPlan, 'delimiter' | 'header'> {
+  /** Messages have the columns that their first row has, not those that the statement names. */
+  readonly ofFirstRow?: boolean;
 }
 
 export interface HostEncode {

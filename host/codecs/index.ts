@@ -54,6 +54,12 @@ export function usesCodec(props: Props): boolean {
   return encode !== undefined && 'load' in encode && encode.usesCodec === true;
 }
 
+/** Tells whether messages of an action begin with a line that names their columns. */
+export function writesHeader(props: Props): boolean {
+  const encode = encodeOf(props);
+  return encode !== undefined && 'kernel' in encode && encode.output?.(props).header !== undefined;
+}
+
 /** Tells whether the property belongs to the format of an action. */
 export function readsProp(props: Props, name: string): boolean {
   return name in (byName.get(formatOf(props))?.encode?.props ?? {});

@@ -45,6 +45,8 @@ export interface SinkForm {
   takes: 'messages' | 'rows' | 'nothing';
   /** How messages are told apart. */
   framing: OutputPlan['framing'];
+  /** Each message begins with its header, which the sink puts where it belongs. */
+  hasHeaders?: true;
 }
 
 /** Files and folders by the property that names them: those that are read, and those that are written to, deleted or moved. */

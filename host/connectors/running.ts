@@ -109,6 +109,8 @@ export interface SinkContext {
   readonly ruleId: string;
   /** Properties that are templates over the row: their values come with each chunk, which has `ends` whatever the framing. */
   readonly dynamic: ReadonlySet<string>;
+  /** Each message but errors begins with a line that names its columns, whatever the framing of others. */
+  readonly hasHeaders?: boolean;
   readonly log: Logger;
   /** Gives credit back: so many bytes and messages are with the outside. */
   accepted(bytes: number, messages: number): void;

@@ -68,7 +68,8 @@ export function encodeNode({ spec, wishes, actions }: Output, path: Path, input:
     framing: wishes.framing,
     ...(spec.head === null ? {} : { head: builder.operand(spec.head) }),
     ...(spec.empty === null ? {} : { empty: builder.operand(spec.empty) }),
-    ...(wishes.delimiter === undefined ? {} : { delimiter: wishes.delimiter, header: wishes.header === true }),
+    ...(wishes.delimiter === undefined ? {} : { delimiter: wishes.delimiter }),
+    ...(wishes.header === undefined ? {} : { header: wishes.header }),
   };
   return { kind: 'encode', input, program: builder.finishOrNull(), output: plan, actions, name: 'project' };
 }

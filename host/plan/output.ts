@@ -129,12 +129,12 @@ export function wholeObject(row: OutputRow, values: Values): Value {
 
 function wholeRow(
   row: OutputRow,
-  { excludeFields, sendNil }: Pick<SinkWishes, 'excludeFields' | 'sendNil'>,
+  { excludeFields, sendNil, ofFirstRow }: Pick<SinkWishes, 'excludeFields' | 'sendNil' | 'ofFirstRow'>,
   values: Values,
 ): ShapeSpec {
   const entries = row.entries.filter(({ name }) => !excludeFields.includes(name));
   const { star, set } = row;
-  if (star === null && set === undefined) return { kind: 'fields', fields: sorted(entries) };
+  if (star === null && set === undefined && ofFirstRow !== true) return { kind: 'fields', fields: sorted(entries) };
   const isSent = ({ isPlain, isUnnamed }: OutputEntry): boolean => isPlain || (sendNil && !isUnnamed);
   const members = (some: readonly OutputEntry[]) => some.flatMap(({ name, value }) => [values.text(name), value]);
   const merged = (into: Value, args: Value[], imm: number): Value =>

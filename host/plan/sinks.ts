@@ -3,7 +3,7 @@ import type { OutputPlan } from '../../kernels/ir.js';
 import { isBatch } from '../../kernels/output-plan.js';
 import { parseDuration } from '../base/duration.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import type { Encode } from '../codecs/define.js';
+import type { Encode, EncodeDetails } from '../codecs/define.js';
 import { defaultFormat, encodeOf, encodeProps, formatNames, readsProp } from '../codecs/index.js';
 import { connectorOf, dynamicProps, sinkForm } from '../connectors/index.js';
 import type { RuleDefinition, RuleOptions } from '../model/engine.js';
@@ -12,7 +12,7 @@ import { PropertyTemplates } from '../template/properties.js';
 import { notSupported, refuse } from './errors.js';
 
 /** How a sink's messages look; actions with equal wishes share one encode node. */
-export interface SinkWishes extends Omit<OutputPlan, 'shape'> {
+export interface SinkWishes extends Omit<OutputPlan, 'shape'>, EncodeDetails {
   /** Only these columns, missing ones as null; null: all. */
   fields: string[] | null;
   excludeFields: string[];
@@ -94,7 +94,6 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
   const gathers = isBatch(batch);
   if (isWhole && gathers)
     throw refuse('sink format binary sends each row by itself, which batchSize and lingerInterval exclude');
-  if (form.format === 'delimited' && gathers && !('hasHeader' in props)) form.header = true;
   const selected = selection(props, 'selects' in encode);
   const isSelected = selected.fields !== null || selected.excludeFields.length > 0 || selected.dataField !== null;
   return {
@@ -140,13 +139,14 @@ export function outputForm(
   type: string,
   props: Record<string, unknown>,
   encode: Encode,
-): Pick<OutputPlan, 'format' | 'framing' | 'delimiter' | 'header'> {
-  const { takes, framing: usual } = sinkForm(type, props);
+): Pick<OutputPlan, 'format' | 'framing'> & EncodeDetails {
+  const { takes, framing: usual, hasHeaders } = sinkForm(type, props);
   const framing = Object.keys(dynamicProps(type, props)).length > 0 ? 'messages' : usual;
   if (takes !== 'messages') return { format: takes === 'rows' ? 'rows' : 'none', framing };
   // The host puts the line feeds behind what it has made.
   if ('load' in encode) return { format: encode.reads, framing: 'messages' };
-  return { format: encode.kernel, framing, ...encode.output?.(props) };
+  const details = encode.output?.(props);
+  return { format: encode.kernel, framing, ...details, ...(hasHeaders ? { header: 'each' } : {}) };
 }
 
 /** What is sent of each row. A format that selects by itself gets all columns. */

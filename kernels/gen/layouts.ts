@@ -51,7 +51,7 @@ export const OutputShape = {"fields":0,"object":1} as const;
 export const OutputFraming = {"lines":0,"messages":1} as const;
 
 /** Flags of an encode node. */
-export const EncodeFlag = {"single":1,"omitEmpty":2,"sendError":4,"header":8,"batch":16,"first":32} as const;
+export const EncodeFlag = {"single":1,"omitEmpty":2,"sendError":4,"header":8,"batch":16,"first":32,"eachHeader":64} as const;
 
 /** What becomes of a field without a value. */
 export const NullRule = {"keepNull":0,"omit":1,"send":2} as const;

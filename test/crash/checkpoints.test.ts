@@ -128,6 +128,38 @@ test('with qos 2 a file that is written from a file has each window once, in ord
   await server.stop();
 });
 
+test('with qos 2 a file with columns has their names once and each row once, however often the server is killed', async () => {
+  const data = temporaryFolder();
+  const count = 400 * rounds;
+  writeFileSync(join(data, 'in'), Array.from({ length: count }, (_, id) => `{"id":${id}}\n`).join(''));
+  const outs = ['single.csv', 'lists.csv'].map((name) => join(data, name));
+  let server = await startServer({ data });
+  await server.request('PUT', '/metadata/sources/file/confKeys/in', {
+    path: data,
+    fileType: 'lines',
+    sendInterval: '2ms',
+  });
+  await made(server, '/streams', { sql: 'CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="in")' });
+  const actions = outs.map((path, i) => ({
+    file: { path, format: 'delimited', hasHeader: true, sendSingle: i === 0 },
+  }));
+  const options = { qos: 2, checkpointInterval: '60ms' };
+  await made(server, '/rules', { id: 'r', sql: 'SELECT *, id * 2 AS twice FROM s', actions, options });
+  // The first kills come while the files may still be empty.
+  for (let round = 0; round < 2 * rounds; round++) {
+    if (round > 1) await nextCheckpoint(server);
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 150));
+    await server.stop('SIGKILL');
+    server = await startServer({ data });
+  }
+  const expected = `id,twice\n${Array.from({ length: count }, (_, id) => `${id},${id * 2}\n`).join('')}`;
+  for (const out of outs) {
+    await eventually('the last row', () => readFileSync(out, 'utf8').length >= expected.length, 60_000 + 5 * count);
+    assert.is(readFileSync(out, 'utf8'), expected);
+  }
+  await server.stop();
+});
+
 test('a checkpoint that is damaged is named, and the one before it is used', async () => {
   const data = temporaryFolder();
   const input = join(data, 'in');

@@ -1,5 +1,6 @@
 /** Files: lines or JSON values read to the end, lines written at the end of a file. */
 import { field } from '../../base/field.js';
+import { writesHeader } from '../../codecs/index.js';
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
 import { pathOf } from './path.js';
@@ -123,7 +124,10 @@ export default defineConnector({
     },
     files: ({ path }) => ({ path: { written: path } }),
     ownFiles: ['path'],
-    form: { takes: 'messages', framing: 'lines' },
+    form: (props) =>
+      writesHeader(props)
+        ? { takes: 'messages', framing: 'messages', hasHeaders: true }
+        : { takes: 'messages', framing: 'lines' },
     staysSent: ({ path, rollingSize }) => {
       if (path.includes('{{')) return 'files with a name made of rows are not cut back';
       return rollingSize > 0 ? 'files that are put aside by size are not cut back' : undefined;

@@ -6,9 +6,10 @@ import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { Recent } from '../../base/recent.js';
 import { MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
+import { headedLines } from './headed.js';
 import { NamedPaths } from './named-path.js';
 import type { FileSinkConf } from './sink.js';
-import type { FileWriter, WriterClient } from './writer.js';
+import type { FileWriter } from './writer.js';
 import { Writers } from './writers.js';
 
 /** Files get few bytes each: rooms for them are small. */
@@ -20,6 +21,8 @@ interface NamedFile {
   readonly given: string;
   readonly path: string;
   readonly writer: FileWriter;
+  /** That of the latest lines for it. */
+  header: Buffer | undefined;
   /** It is among those that may be open. */
   hasTurn: boolean;
   /** Settles when its first opening has come to something. */
@@ -32,7 +35,6 @@ export class NamedFilesSink implements Sink {
   /** By what the template gives. */
   readonly #files: Recent<string, NamedFile>;
   readonly #cutter = new MessageCutter();
-  readonly #client: WriterClient;
   /** Files that others have taken the place of, until what waits for them is written: they still take messages. */
   readonly #leaving = new Map<string, NamedFile>();
   /** The same, and those that are being closed. */
@@ -48,12 +50,6 @@ export class NamedFilesSink implements Sink {
   ) {
     this.#paths = new NamedPaths(conf.path, context.paths);
     this.#writers = Writers.of(context);
-    // The engine knows nothing of the line feeds, one for each message.
-    this.#client = {
-      accepted: (bytes, messages) => context.accepted(bytes - messages, messages),
-      failed: (bytes, messages, reason) => context.failed(bytes - messages, messages, reason),
-      disconnected: (reason, isPatient) => context.disconnected(reason, isPatient),
-    };
     this.#files = new Recent(
       conf.maxOpenFiles,
       (path) => this.#add(path),
@@ -81,6 +77,13 @@ export class NamedFilesSink implements Sink {
       this.context.failed(size, messages, `file sink: ${reasonOf(error)}`);
       return;
     }
+    if (this.context.hasHeaders === true) {
+      for (const part of headedLines(chunk, file.header)) {
+        file.writer.write(part.lines, part.messages, this.context, part);
+        file.header = part.header;
+      }
+      return;
+    }
     const lines = Buffer.allocUnsafe(size + messages);
     let at = 0;
     this.#cutter.cut(chunk, (message) => {
@@ -88,7 +91,8 @@ export class NamedFilesSink implements Sink {
       at += message.length;
       lines[at++] = lineFeed;
     });
-    file.writer.write(lines.subarray(0, at), messages, this.#client);
+    // The engine knows nothing of the line feeds, one for each message.
+    file.writer.write(lines.subarray(0, at), messages, this.context, { bytes: size });
   }
 
   async flush(): Promise<void> {
@@ -113,7 +117,8 @@ export class NamedFilesSink implements Sink {
     const path = this.#paths.check(given);
     const writer = this.#writers.take(path, { ...this.conf, blockBytes }, this.#paths.paths);
     if (this.context.isSynced === true) writer.keepSynced();
-    const file: NamedFile = { given, path, writer, hasTurn: false, opening: Promise.resolve() };
+    if (this.context.hasHeaders === true) writer.keepHeaders();
+    const file: NamedFile = { given, path, writer, header: undefined, hasTurn: false, opening: Promise.resolve() };
     file.opening = this.#begin(file);
     return file;
   }

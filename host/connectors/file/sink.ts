@@ -1,5 +1,6 @@
 /** Appends lines to a file. */
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
+import { headedLines } from './headed.js';
 import type { FileEnd } from './target.js';
 import type { FileWriter } from './writer.js';
 import { Writers } from './writers.js';
@@ -20,6 +21,8 @@ export class FileSink implements Sink {
   readonly #path: string;
   readonly #writers: Writers;
   readonly #writer: FileWriter;
+  /** That of the latest lines. */
+  #header: Buffer | undefined;
   #isClosed = false;
 
   constructor(
@@ -30,6 +33,7 @@ export class FileSink implements Sink {
     this.#writers = Writers.of(context);
     this.#writer = this.#writers.take(this.#path, conf, context.paths);
     if (context.isSynced === true) this.#writer.keepSynced();
+    if (context.hasHeaders === true) this.#writer.keepHeaders();
   }
 
   get peer(): string {
@@ -41,7 +45,15 @@ export class FileSink implements Sink {
   }
 
   write(chunk: SinkChunk): void {
-    this.#writer.write(chunk.bytes, chunk.messages, this.context);
+    const { context } = this;
+    if (context.hasHeaders !== true) {
+      this.#writer.write(chunk.bytes, chunk.messages, context);
+      return;
+    }
+    for (const { lines, messages, header, bytes } of headedLines(chunk, this.#header)) {
+      this.#writer.write(lines, messages, context, { header, bytes });
+      this.#header = header;
+    }
   }
 
   flush(): Promise<void> {

@@ -11,6 +11,10 @@ import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { makeFolder, syncFolder } from '../../base/folder.js';
 
 const lineFeed = Buffer.of(0x0a);
+const nothing = Buffer.alloc(0);
+
+/** Bytes that are read of a file to find the header it begins with. */
+const longestHeader = 64 * 1024;
 
 /** Least time between two looks whether the file still has its name, ms. */
 const lookMs = 250;
@@ -43,6 +47,12 @@ export class TargetFile {
   #isNamed = false;
   /** What is written is on disk before it is closed. */
   isSynced = false;
+  /** Lines have headers: the first line of each file is looked at when it is opened. */
+  hasHeaders = false;
+  /** The header of the lines at its end, where one was written; that of a file that was there is its first line. */
+  header: Buffer | undefined;
+  /** What it begins with when it was opened, up to the first line feed; undefined where nobody has looked. */
+  #firstLine: Buffer | undefined;
   /** Why what was written to a file that is closed may not be on disk. */
   #unsafe: unknown;
 
@@ -64,10 +74,13 @@ export class TargetFile {
       if (this.#wasOpen) await this.#checkMounted(folder);
       else await makeFolder(folder, true);
       file = await this.paths.open(this.path, 'append');
+      const before = this.#opened;
       this.#opened = await file.stat();
       this.#lookedAt = performance.now();
       this.size = this.#opened.size;
       this.#isLineOpen = await this.#endsOpen(file);
+      if (before?.dev !== this.#opened.dev || before.ino !== this.#opened.ino) this.header = undefined;
+      await this.#readFirstLine();
       if (!this.#wasOpen) this.#below = await deviceBelow(folder).catch(() => undefined);
       this.#wasOpen = true;
       this.#isNamed = false;
@@ -131,6 +144,41 @@ export class TargetFile {
     }
   }
 
+  /** What has to be written before lines with the header. */
+  missingOf(header: Buffer): Buffer {
+    if (this.size === 0) return header;
+    if (this.header !== undefined) return this.header.equals(header) ? nothing : header;
+    const first = this.#firstLine;
+    if (first === undefined) return header;
+    if (first.equals(header.length > longestHeader ? header.subarray(0, longestHeader) : header)) return nothing;
+    return this.#isBegunIn(first, header) ? header.subarray(first.length) : header;
+  }
+
+  /** A killed process has written a part of the header and nothing else. */
+  #isBegunIn(first: Buffer, header: Buffer): boolean {
+    return first.length === this.size && first.length < header.length && header.subarray(0, first.length).equals(first);
+  }
+
+  /** The next that is written is what the header lacked: that may be the rest of the open line. */
+  goesOnWith(missing: Buffer, header: Buffer): void {
+    if (missing.length > 0 && missing.length < header.length) this.#isLineOpen = false;
+  }
+
+  async #readFirstLine(): Promise<void> {
+    this.#firstLine = undefined;
+    if (!this.hasHeaders || this.size === 0 || this.#opened?.isFile() !== true) return;
+    const reader = await this.paths.open(this.path, 'read').catch(() => undefined);
+    if (reader === undefined) return;
+    try {
+      const { bytesRead, buffer } = await reader.read(Buffer.alloc(Math.min(this.size, longestHeader)), 0, null, 0);
+      const found = buffer.subarray(0, bytesRead);
+      const end = found.indexOf(lineFeed);
+      this.#firstLine = Buffer.from(end < 0 ? found : found.subarray(0, end + 1));
+    } finally {
+      await reader.close();
+    }
+  }
+
   /** Opens it anew when another file, or none, has its name now; looks a few times a second at most. */
   async follow(): Promise<void> {
     const now = performance.now();
@@ -142,8 +190,15 @@ export class TargetFile {
 
   async #hasName(): Promise<boolean> {
     try {
-      const { dev, ino } = await stat(this.path);
-      return dev === this.#opened?.dev && ino === this.#opened.ino;
+      const { dev, ino, size } = await stat(this.path);
+      if (dev !== this.#opened?.dev || ino !== this.#opened.ino) return false;
+      // Somebody has copied it away and made it empty.
+      if (this.#opened.isFile() && size < this.size) {
+        this.size = size;
+        this.header = undefined;
+        await this.#readFirstLine();
+      }
+      return true;
     } catch (error) {
       if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return false;
       throw error;
@@ -192,6 +247,8 @@ export class TargetFile {
       await file.truncate(end.size);
       this.size = end.size;
       this.#isLineOpen = await this.#endsOpen(file);
+      this.header = undefined;
+      await this.#readFirstLine();
     }
     return undefined;
   }

@@ -24,6 +24,14 @@ export interface WriterClient {
   disconnected(reason: string, isPatient: boolean): void;
 }
 
+/** What is known of lines beside their bytes. */
+export interface Lines {
+  /** That which has to stand before them in their file, with its line feed. */
+  readonly header?: Buffer | undefined;
+  /** What the client gets credit for, when that is not the number of their bytes. */
+  readonly bytes?: number;
+}
+
 interface Share {
   client: WriterClient;
   bytes: number;
@@ -35,6 +43,7 @@ interface Block {
   length: number;
   written: number;
   shares: Share[];
+  readonly header: Buffer | undefined;
 }
 
 const blockBytes = 256 * 1024;
@@ -109,19 +118,21 @@ export class FileWriter {
   }
 
   /** Copies the bytes; the client gets its credit when they are written. */
-  write(bytes: Uint8Array, messages: number, client: WriterClient): void {
+  write(bytes: Uint8Array, messages: number, client: WriterClient, lines: Lines = {}): void {
+    const { header, bytes: credit = bytes.length } = lines;
     let block = this.#queue.at(-1);
     // The first block may be with the system already.
-    if (block === undefined || (this.#isWriting && this.#queue.length === 1)) block = this.#addBlock(bytes.length);
-    else if (block.length + bytes.length > block.buffer.length) block = this.#addBlock(bytes.length);
+    const isTaken = this.#isWriting && this.#queue.length === 1;
+    if (block === undefined || isTaken || !isSame(block.header, header)) block = this.#addBlock(bytes.length, header);
+    else if (block.length + bytes.length > block.buffer.length) block = this.#addBlock(bytes.length, header);
     block.buffer.set(bytes, block.length);
     block.length += bytes.length;
     const last = block.shares.at(-1);
     if (last?.client === client) {
-      last.bytes += bytes.length;
+      last.bytes += credit;
       last.messages += messages;
     } else {
-      block.shares.push({ client, bytes: bytes.length, messages });
+      block.shares.push({ client, bytes: credit, messages });
     }
     if (this.#isBroken) queueMicrotask(() => this.#tell(client));
     this.#kick();
@@ -136,7 +147,18 @@ export class FileWriter {
   get end(): FileEnd | undefined {
     const end = this.#file.end;
     if (end === undefined || this.options.rollingSize > 0 || !this.#isReady) return undefined;
-    const waiting = this.#queue.reduce((sum, { length, written }) => sum + length - written, 0);
+    let waiting = 0;
+    let latest: Buffer | undefined;
+    for (const { length, written, header } of this.#queue) {
+      if (header !== undefined && !isSame(header, latest)) {
+        const missing = latest === undefined ? this.#file.missingOf(header) : header;
+        const isRest = missing.length > 0 && missing.length < header.length;
+        // The open line is no line but the begin of the header: it gets no end of its own.
+        waiting += isRest ? missing.length - 1 : missing.length;
+        latest = header;
+      }
+      waiting += length - written;
+    }
     // Half a line is in the file until it is cut off, and waits to be written again.
     return { ...end, size: end.size - (this.#half?.length ?? 0) + waiting };
   }
@@ -149,6 +171,11 @@ export class FileWriter {
   /** From now on `sync` counts on what was written to files that are closed by then. */
   keepSynced(): void {
     this.#file.isSynced = true;
+  }
+
+  /** Lines may have headers from now on: what files have already is looked at when they are opened. */
+  keepHeaders(): void {
+    this.#file.hasHeaders = true;
   }
 
   /** Resolves when what was written is on disk. */
@@ -183,13 +210,13 @@ export class FileWriter {
     for (const waiter of this.#waiters.splice(0)) waiter.resolve();
   }
 
-  #addBlock(bytes: number): Block {
+  #addBlock(bytes: number, header: Buffer | undefined): Block {
     const { blockBytes: own = blockBytes } = this.options;
     const isPooled = own === blockBytes && bytes <= blockBytes;
     const buffer = isPooled
       ? (pool.pop() ?? Buffer.allocUnsafeSlow(blockBytes))
       : Buffer.allocUnsafe(Math.max(bytes, own));
-    const block = { buffer, length: 0, written: 0, shares: [] };
+    const block = { buffer, length: 0, written: 0, shares: [], header };
     this.#queue.push(block);
     return block;
   }
@@ -242,6 +269,7 @@ export class FileWriter {
   async #writeFirst(): Promise<void> {
     const block = this.#queue[0];
     if (block === undefined) return;
+    if (block.header !== undefined && block.written < block.length) await this.#putHeader(block.header);
     try {
       while (block.written < block.length) {
         block.written += await this.#file.write(block.buffer, block.written, block.length - block.written);
@@ -256,6 +284,22 @@ export class FileWriter {
     for (const share of block.shares) share.client.accepted(share.bytes, share.messages);
     recycle(block.buffer);
     if (this.#queue.length === 0 && this.#isBroken) for (const waiter of this.#waiters.splice(0)) waiter.resolve();
+  }
+
+  /** Writes what the file lacks of the header. */
+  async #putHeader(header: Buffer): Promise<void> {
+    const missing = this.#file.missingOf(header);
+    let written = 0;
+    try {
+      this.#file.goesOnWith(missing, header);
+      while (written < missing.length) {
+        written += await this.#file.write(missing, written, missing.length - written);
+      }
+    } catch (error) {
+      if (written > 0) this.#half = missing.subarray(0, written);
+      throw error;
+    }
+    this.#file.header = header;
   }
 
   /** Cuts a half line off; where somebody else has written behind it, it gets an end. */
@@ -279,6 +323,10 @@ export class FileWriter {
     this.#told.add(client);
     client.disconnected(this.#reason, true);
   }
+}
+
+function isSame(a: Buffer | undefined, b: Buffer | undefined): boolean {
+  return a === b || (a !== undefined && b !== undefined && a.equals(b));
 }
 
 function recycle(buffer: Buffer): void {

@@ -98,6 +98,7 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
   /** Makes the messages where the kernel does not. */
   readonly #encoder: Encoder | undefined;
   readonly dynamic: ReadonlySet<string>;
+  readonly hasHeaders: boolean;
   /** Makes the values of properties that are templates. */
   readonly #targets: Targets | undefined;
 
@@ -124,14 +125,14 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
     const names = Object.keys(templates);
     this.dynamic = names.length === 0 ? none : new Set(names);
     if (names.length > 0 && output !== undefined) {
-      const { sendSingle } = spec.props;
-      const isSingle = sendSingle === true || sendSingle === 'true';
+      const isSingle = String(spec.props.sendSingle) === 'true';
       this.#targets = targetsOf({ label: this.label, spec: sink.props, templates, output, isSingle });
     }
-    const framing = names.length > 0 ? 'messages' : sink.form(spec.props).framing;
+    const { framing: usual, hasHeaders = false } = sink.form(spec.props);
+    this.hasHeaders = hasHeaders;
     this.#encoder = openEncoder(spec.props, {
       sink: this.label,
-      framing,
+      framing: names.length > 0 ? 'messages' : usual,
       sendError,
       isBatch: output !== undefined && isBatch(output),
       codec: codecOf(spec, (encoder, columns) => host.callUser(encoder, columns)),
@@ -416,9 +417,9 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
 
   #lossOf(count: number, fate: string): string | undefined {
     if (count <= 0) return undefined;
-    const messages = count === 1 ? '1 message' : `${count.toLocaleString('en')} messages`;
     const size = this.#waitingRoom === undefined ? ` (${sizeText(this.waitingBytes)})` : '';
-    return `${this.label} is closed before ${messages}${size} could be sent: ${fate}`;
+    const messages = `${count.toLocaleString('en')} message${count === 1 ? '' : 's'}${size}`;
+    return `${this.label} is closed before ${messages} could be sent: ${fate}`;
   }
 
   // What the connector calls

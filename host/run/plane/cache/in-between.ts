@@ -14,6 +14,10 @@ export abstract class InBetween<Host extends SinkContext> {
     return this.host.dynamic;
   }
 
+  get hasHeaders(): boolean {
+    return this.host.hasHeaders === true;
+  }
+
   get log(): Logger {
     return this.host.log;
   }

@@ -1,0 +1,49 @@
+/** Messages that begin with a header each, as lines that have it once in a file. */
+import { MessageCutter } from '../frames.js';
+import type { SinkChunk } from '../running.js';
+
+/** Lines with one header, as they came: neighbours in a chunk. */
+export interface HeadedLines {
+  /** With its line feed; undefined: none of them needs one. */
+  readonly header: Buffer | undefined;
+  readonly lines: Buffer;
+  readonly messages: number;
+  /** What the messages had, their headers included. */
+  readonly bytes: number;
+}
+
+const lineFeed = 0x0a;
+const cutter = new MessageCutter();
+
+/** Takes the headers off. `latest`: that of the lines before; errors, which have none, stay with it. */
+export function headedLines(chunk: SinkChunk, latest: Buffer | undefined): HeadedLines[] {
+  const parts: { header: Buffer | undefined; taken: Uint8Array[]; length: number; bytes: number }[] = [];
+  cutter.cut(chunk, (message, place) => {
+    const last = parts.at(-1);
+    const before = last === undefined ? latest : last.header;
+    const own = chunk.errors.has(place) ? 0 : message.indexOf(lineFeed) + 1;
+    const header = own === 0 ? before : headerOf(message.subarray(0, own), before);
+    const isSame = last !== undefined && last.header === header;
+    const part = isSame ? last : { header, taken: [], length: 0, bytes: 0 };
+    if (!isSame) parts.push(part);
+    part.taken.push(message.subarray(own));
+    part.length += message.length - own + 1;
+    part.bytes += message.length;
+  });
+  return parts.map(({ header, taken, length, bytes }) => {
+    const lines = Buffer.allocUnsafe(length);
+    let at = 0;
+    for (const text of taken) {
+      lines.set(text, at);
+      at += text.length;
+      lines[at++] = lineFeed;
+    }
+    return { header, lines, messages: taken.length, bytes };
+  });
+}
+
+/** The same object as before where it is the same header. A row without columns has none. */
+function headerOf(line: Uint8Array, before: Buffer | undefined): Buffer | undefined {
+  if (line.length === 1) return before;
+  return before !== undefined && Buffer.compare(line, before) === 0 ? before : Buffer.from(line);
+}
