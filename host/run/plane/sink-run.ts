@@ -313,9 +313,8 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
   hold(barrier: Barrier): void {
     if (this.#hasGivenBack || this.waitingBytes === 0) return;
     const last = this.#marks.at(-1);
-    if (last?.mark === barrier) {
-      last.at = this.#bytes.came;
-    } else {
+    if (last?.mark === barrier) last.at = this.#bytes.came;
+    else {
       barrier.left++;
       this.#marks.push({ at: this.#bytes.came, mark: barrier, since: Date.now() });
     }
@@ -361,8 +360,8 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
     const timeoutMs = isAway ? Math.max(lastAttemptMs, longestMs - (Date.now() - downSince)) : longestMs;
     let timer: Timer | undefined;
     const late = new Promise<never>((_resolve, reject) => {
-      const refuse = () => reject(new Error(`sink ${this.spec.type} did not finish in ${timeoutMs} ms`));
-      timer = systemClock.after(timeoutMs, refuse);
+      const reason = `${this.label} did not finish in ${timeoutMs} ms`;
+      timer = systemClock.after(timeoutMs, () => reject(new Error(reason)));
     });
     try {
       await Promise.race([this.#sink.flush(), late]);
