@@ -19,8 +19,8 @@ export {
 export const LAG_HEAD: u32 = 8;
 /** State of an accumulation: value 8 | count u64 | flags u32 | 0 u32. */
 export const ACC_SIZE: u32 = 24;
-/** State of acc_collect: a pool and a list. */
-const COLLECT_SIZE: u32 = 48;
+/** State of acc_collect: a pool, a list and an index. */
+const COLLECT_SIZE: u32 = 56;
 /** State of row_number: rows u32 | message u32. */
 const NUMBER_SIZE: u32 = 8;
 

@@ -10,7 +10,13 @@ import { EXPAND_COLUMNS, EXPAND_LIST, EXPAND_MEMBERS, EXPAND_MOST, EXPAND_SIZE_O
 import { BATCH_ROWS, SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
 import { runClean } from '../ops/clean';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
+import { valueLength, valueLimit } from '../ops/result';
 import { plainError, valueError } from '../value/error';
+import { textBegin, textI64, textLiteral, textTakeError } from '../value/text';
+
+/** The other columns of a list's rows may have so many times the length of one value, those of a batch so many times that. */
+const VALUES_PER_ROW: u64 = 8;
+const ROWS_PER_BATCH: u64 = 4;
 
 /** Rows of the input that the rows of the output are made of. */
 const ORIGINS: usize = memory.data(4 * 1024, 16);
@@ -55,6 +61,8 @@ function expandRows(node: usize, spec: usize, program: usize, stage: usize, colu
   const stride = strideOf(list);
   const items = <usize>load<u32>(stage + (<usize>columns << 2));
   const errors = <usize>load<u32>(stage + (<usize>(columns + 1) << 2));
+  const rowLimit = <u64>valueLimit() * VALUES_PER_ROW;
+  let left = rowLimit * ROWS_PER_BATCH;
   let n: u32 = 0;
   for (let i: u32 = 0; i < selLen; i++) {
     const row = load<u32>(sel + (<usize>i << 2));
@@ -66,8 +74,16 @@ function expandRows(node: usize, spec: usize, program: usize, stage: usize, colu
     if (isFailed) tag = Tag.NULL;
     else if (load<u32>(spec, EXPAND_MEMBERS)) val = membersOf(tag, val);
     else if (tag == Tag.ARRAY && lenOf(val)) {
-      from = offOf(val);
       count = min(lenOf(val), most);
+      const copied = lengthBeside(spec, program, columns, row, rowLimit) * count;
+      if (copied <= min(rowLimit, left)) {
+        left -= copied;
+        from = offOf(val);
+      } else {
+        count = 1;
+        val = tooMuch('unnest', min(rowLimit, left));
+        failed = true;
+      }
     } else val = noList(tag, val);
     if (!from && !isFailed) tag = failed ? Tag.ERROR : Tag.OBJECT;
     while (count) {
@@ -96,6 +112,28 @@ function hasError(spec: usize, program: usize, columns: u32, row: u32): bool {
     if (load<u8>(tagsOf(program, operand) + row * strideOf(operand)) == Tag.ERROR) return true;
   }
   return false;
+}
+
+/** Bytes of the values that stand beside each element of the list. */
+function lengthBeside(spec: usize, program: usize, columns: u32, row: u32, limit: u64): u64 {
+  let len: u64 = 0;
+  for (let c: u32 = 0; c < columns; c++) {
+    const operand = operandAt(spec, c);
+    const at = row * strideOf(operand);
+    const tag = load<u8>(tagsOf(program, operand) + at);
+    if (tag >= Tag.STR) len += valueLength(tag, load<u64>(valsOf(program, operand) + (<usize>at << 3)), limit);
+  }
+  return len;
+}
+
+/** The other columns of a list's rows take too much room. */
+function tooMuch(name: string, most: u64): u64 {
+  textBegin();
+  textLiteral(name);
+  textLiteral(': the columns beside the elements take more than ');
+  textI64(<i64>most);
+  textLiteral(' bytes, with as many rows as there are elements');
+  return textTakeError();
 }
 
 // @ts-ignore: decorator

@@ -1,4 +1,5 @@
 // Comparing and hashing byte ranges. Nothing is read outside the ranges.
+import { searchBytes } from './search';
 
 /** The ranges at `a` and `b`, both `len` long, hold the same bytes. */
 export function bytesEqual(a: usize, b: usize, len: u32): bool {
@@ -136,6 +137,10 @@ const BLOCK: u32 = 16;
   return !v128.any_true(v128.and(v128.xor(v128.load(a), v128.load(b)), v128.load(EDGE + BLOCK - len)));
 }
 
+/** Needles of more bytes are compared four times for each byte of the hay, and so often more, before `searchBytes` takes over. */
+const LONG_NEEDLE: u32 = 32;
+const COMPARED_AT_FIRST: u64 = 4096;
+
 /** First position of the needle at or after `from`, or -1. An empty needle stands at `from`. */
 export function bytesFind(hay: usize, hayLen: u32, needle: usize, needleLen: u32, from: u32): i32 {
   if (needleLen == 0) return from <= hayLen ? <i32>from : -1;
@@ -144,6 +149,7 @@ export function bytesFind(hay: usize, hayLen: u32, needle: usize, needleLen: u32
   const last = hayLen - needleLen;
   const splat = i8x16.splat(<i8>first);
   let i = from;
+  let compared: u64 = 0;
   while (i <= last) {
     if (i + 16 <= hayLen) {
       const hits = <u32>i8x16.bitmask(i8x16.eq(v128.load(hay + i), splat));
@@ -159,6 +165,9 @@ export function bytesFind(hay: usize, hayLen: u32, needle: usize, needleLen: u32
     }
     if (bytesEqual(hay + i, needle, needleLen)) return <i32>i;
     i++;
+    if (needleLen <= LONG_NEEDLE) continue;
+    compared += needleLen;
+    if (compared > COMPARED_AT_FIRST + (<u64>(i - from) << 2)) return searchBytes(hay, hayLen, needle, needleLen, i);
   }
   return -1;
 }

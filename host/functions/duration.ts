@@ -10,7 +10,7 @@ const nanosOfUnit: Readonly<Record<string, number>> = {
   m: 60_000_000_000,
   h: 3_600_000_000_000,
 };
-const partsPattern = /^(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
+const partsPattern = /^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
 /** Largest duration, nanoseconds. */
 const most = 2 ** 63;
 

@@ -6,20 +6,25 @@ import type { LiteralArg } from './define.js';
 import { printed } from './printed.js';
 import { occursIn } from './regexp.js';
 import { TooMuchWork } from './regexp-work.js';
+import { Walk } from './walk-work.js';
 
 interface Scope {
   root: unknown;
   current: unknown;
+  walk: Walk;
 }
 type Evaluate = (scope: Scope) => unknown;
-/** `one` throws when there is no such value; `many` passes over what does not fit. */
+/** `one` throws `Missing` when there is no such value; `many` passes over what does not fit. */
 type Step =
-  | { kind: 'one'; find: (value: unknown, root: unknown) => unknown }
-  | { kind: 'many'; find: (value: unknown, root: unknown) => unknown[] };
+  | { kind: 'one'; find: (value: unknown, scope: Scope) => unknown }
+  | { kind: 'many'; find: (value: unknown, scope: Scope) => unknown[] };
+
+/** What a path looks for is not there. No `Error`: most of these are passed over, thousands of them in a document. */
+class Missing {
+  constructor(readonly reason: () => string) {}
+}
 
 const maxPaths = 256;
-/** Values a path may find on its way. */
-const maxMatches = 100_000;
 /** Brackets and conditions within each other. */
 const maxDepth = 64;
 const paths = new Map<string, Evaluate>();
@@ -49,58 +54,85 @@ export function findPath(data: unknown, path: unknown): unknown {
     if (paths.size >= maxPaths) paths.delete(paths.keys().next().value as string);
     paths.set(path, evaluate);
   }
-  return evaluate({ root, current: root });
+  const walk = new Walk(root);
+  try {
+    return evaluate({ root, current: root, walk });
+  } catch (error) {
+    throw error instanceof Missing ? new Error(error.reason()) : error;
+  } finally {
+    walk.end();
+  }
 }
 
-function walk(steps: readonly Step[], start: unknown, root: unknown): unknown {
+/** Follows the steps from a value; the current value of the scope stays that of the condition around them. */
+function follow(steps: readonly Step[], start: unknown, scope: Scope): unknown {
   if (steps.every(({ kind }) => kind === 'one')) {
-    return steps.reduce((value, step) => step.find(value, root), start);
+    return steps.reduce((value, step) => step.find(value, scope), start);
   }
   let matches = [start];
   for (const step of steps) {
     const next: unknown[] = [];
     for (const value of matches) {
       if (step.kind === 'many') {
-        for (const found of step.find(value, root)) next.push(found);
+        for (const found of step.find(value, scope)) next.push(found);
       } else {
-        try {
-          next.push(step.find(value, root));
-        } catch (error) {
-          if (error instanceof TooMuchWork) throw error;
-          // What has no such member is no match.
-        }
+        const found = attempt(() => step.find(value, scope));
+        if (!(found instanceof Missing)) next.push(found);
       }
-      // Steps like ..* find the same values again and again.
-      if (next.length > maxMatches) throw new Error(`the path finds more than ${maxMatches} values`);
     }
     matches = next;
   }
   return matches;
 }
 
-function member(value: unknown, key: unknown): unknown {
+/** What `find` gives, `Missing` when it fails. */
+function attempt<T>(find: () => T): T | Missing {
+  try {
+    return find();
+  } catch (error) {
+    if (error instanceof TooMuchWork) throw error;
+    return error instanceof Missing ? error : new Missing(() => String(error));
+  }
+}
+
+function member(value: unknown, key: unknown, { walk }: Scope): unknown {
+  walk.visit(1);
   if (Array.isArray(value)) {
     const index = numberOf(key);
-    if (index === undefined) throw new Error(`a list has no member ${printed(key)}`);
+    if (index === undefined) throw new Missing(() => `a list has no member ${printed(key)}`);
     const at = Math.trunc(index);
-    if (at < 0 || at >= value.length) throw new Error(`index ${at} is out of bounds`);
+    if (at < 0 || at >= value.length) throw new Missing(() => `index ${at} is out of bounds`);
     return value[at];
   }
-  if (typeof value !== 'object' || value === null) throw new Error(`${printed(value)} has no member ${printed(key)}`);
-  const name = printed(key);
-  if (!Object.hasOwn(value, name)) throw new Error(`unknown key ${name}`);
+  if (typeof value !== 'object' || value === null) {
+    throw new Missing(() => `${printed(value)} has no member ${printed(key)}`);
+  }
+  const name = walk.print(key);
+  if (!Object.hasOwn(value, name)) throw new Missing(() => `unknown key ${name}`);
   return (value as Record<string, unknown>)[name];
 }
 
-function children(value: unknown): unknown[] {
-  return typeof value === 'object' && value !== null ? Object.values(value) : [];
+function children(value: unknown, { walk }: Scope): unknown[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const found = Array.isArray(value) ? value : Object.values(value);
+  walk.visit(found.length);
+  return found;
 }
 
-function descendants(value: unknown): unknown[] {
-  return [value, ...children(value).flatMap(descendants)];
+/** The value and all within it, each before those within it. */
+function descendants(value: unknown, scope: Scope): unknown[] {
+  const found: unknown[] = [];
+  const open = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    found.push(next);
+    const inner = children(next, scope);
+    for (let i = inner.length - 1; i >= 0; i--) open.push(inner[i]);
+  }
+  return found;
 }
 
-function range(value: unknown, bounds: readonly unknown[]): unknown[] {
+function range(value: unknown, bounds: readonly unknown[], { walk }: Scope): unknown[] {
   if (!Array.isArray(value)) return [];
   const [low = 0, high = 2147483647, by = 1] = bounds.map((bound) => numberOf(bound));
   if (low > high) return [];
@@ -109,6 +141,7 @@ function range(value: unknown, bounds: readonly unknown[]): unknown[] {
   const found: unknown[] = [];
   if (step > 0) for (let i = clip(low); i < clip(high); i += step) found.push(value[i]);
   else for (let i = clip(high) - 1; i >= clip(low); i += step) found.push(value[i]);
+  walk.visit(found.length);
   return found;
 }
 
@@ -123,34 +156,35 @@ function truth(value: unknown): boolean {
   if (value === null || value === undefined || value === false || value === 'false' || value === 'FALSE') return false;
   if (value === true || value === 'true' || value === 'TRUE') return true;
   const number = numberOf(value);
-  if (number === undefined) throw new Error(`${printed(value)} is neither true nor false`);
+  if (number === undefined) throw new Missing(() => `${printed(value)} is neither true nor false`);
   return number !== 0;
 }
 
-function isEqual(a: unknown, b: unknown): boolean {
+function isEqual(a: unknown, b: unknown, { walk }: Scope): boolean {
   if (typeof a === 'string' && typeof b === 'string' && a === b) return true;
   const [x, y] = [numberOf(a), numberOf(b)];
-  return x !== undefined && y !== undefined ? x === y : printed(a) === printed(b) && typeof a === typeof b;
+  if (x !== undefined && y !== undefined) return x === y;
+  return typeof a === typeof b && walk.print(a) === walk.print(b);
 }
 
 /** -1, 0 or 1; numbers and texts of numbers by value, other texts by their characters. */
-function order(a: unknown, b: unknown): number {
+function order(a: unknown, b: unknown, { walk }: Scope): number {
   const [x, y] = [numberOf(a), numberOf(b)];
   const areTexts = typeof a === 'string' && typeof b === 'string';
   if (!areTexts && x !== undefined && y !== undefined) return Math.sign(x - y);
-  if (a == null || b == null) throw new Error('null cannot be ordered');
-  return Buffer.compare(Buffer.from(printed(a)), Buffer.from(printed(b)));
+  if (a == null || b == null) throw new Missing(() => 'null cannot be ordered');
+  return Buffer.compare(Buffer.from(walk.print(a)), Buffer.from(walk.print(b)));
 }
 
-const operators: Readonly<Record<string, (a: unknown, b: unknown) => boolean>> = {
+const operators: Readonly<Record<string, (a: unknown, b: unknown, scope: Scope) => boolean>> = {
   '==': isEqual,
-  '!=': (a, b) => !isEqual(a, b),
-  '<=': (a, b) => order(a, b) <= 0,
-  '>=': (a, b) => order(a, b) >= 0,
-  '<': (a, b) => order(a, b) < 0,
-  '>': (a, b) => order(a, b) > 0,
-  '=~': (a, b) => occursIn(printed(b), printed(a)),
-  '!~': (a, b) => !occursIn(printed(b), printed(a)),
+  '!=': (a, b, scope) => !isEqual(a, b, scope),
+  '<=': (a, b, scope) => order(a, b, scope) <= 0,
+  '>=': (a, b, scope) => order(a, b, scope) >= 0,
+  '<': (a, b, scope) => order(a, b, scope) < 0,
+  '>': (a, b, scope) => order(a, b, scope) > 0,
+  '=~': (a, b, { walk }) => occursIn(walk.print(b), walk.print(a)),
+  '!~': (a, b, { walk }) => !occursIn(walk.print(b), walk.print(a)),
 };
 
 class PathParser {
@@ -190,7 +224,7 @@ class PathParser {
     const compare = operators[this.accept(/==|!=|<=|>=|=~|!~|<|>/y) ?? ''];
     if (compare === undefined) return left;
     const right = this.operand();
-    return (scope) => compare(left(scope), right(scope));
+    return (scope) => compare(left(scope), right(scope), scope);
   }
 
   private operand(): Evaluate {
@@ -208,7 +242,7 @@ class PathParser {
     const start = this.accept(/[$@]/y);
     if (start !== null) {
       const steps = this.steps();
-      return ({ root, current }) => walk(steps, start === '$' ? root : current, root);
+      return (scope) => follow(steps, start === '$' ? scope.root : scope.current, scope);
     }
     const number = this.accept(/-?\d+(\.\d+)?([eE][+-]?\d+)?/y);
     if (number !== null) return () => Number(number);
@@ -219,8 +253,8 @@ class PathParser {
     if (character !== null) return constant(character.slice(character.length === 4 ? 2 : 1, -1));
     const word = this.take(/[\p{L}_][\p{L}\p{N}_]*/uy, 'a value');
     if (word === 'true' || word === 'false') return constant(word === 'true');
-    const steps: Step[] = [{ kind: 'one', find: (value) => member(value, word) }, ...this.steps()];
-    return ({ root }) => walk(steps, root, root);
+    const steps: Step[] = [{ kind: 'one', find: (value, scope) => member(value, word, scope) }, ...this.steps()];
+    return (scope) => follow(steps, scope.root, scope);
   }
 
   private steps(): Step[] {
@@ -239,7 +273,7 @@ class PathParser {
   private named(): Step {
     if (this.accept(/\*/y) !== null) return { kind: 'many', find: children };
     const name = this.take(/[\p{L}_][\p{L}\p{N}_]*/uy, 'a name');
-    return { kind: 'one', find: (value) => member(value, name) };
+    return { kind: 'one', find: (value, scope) => member(value, name, scope) };
   }
 
   private bracket(): Step {
@@ -247,15 +281,12 @@ class PathParser {
     if (this.accept(/\?/y) !== null) {
       const condition = this.disjunction();
       this.take(/\]/y, ']');
-      const holds = (current: unknown, root: unknown): boolean => {
-        try {
-          return truth(condition({ root, current }));
-        } catch (error) {
-          if (error instanceof TooMuchWork) throw error;
-          return false;
-        }
+      const holds = (current: unknown, { root, walk }: Scope): boolean =>
+        attempt(() => truth(condition({ root, current, walk }))) === true;
+      return {
+        kind: 'many',
+        find: (value, scope) => children(value, scope).filter((item) => holds(item, scope)),
       };
-      return { kind: 'many', find: (value, root) => children(value).filter((item) => holds(item, root)) };
     }
     const keys: (Evaluate | null)[] = [];
     let separator: string | null = null;
@@ -266,29 +297,21 @@ class PathParser {
       if (separator !== null && separator !== next) throw this.error('mixed , and : in brackets');
       separator = next;
     }
-    const at = (key: Evaluate | null, root: unknown, current: unknown) => key?.({ root, current });
+    const at = (key: Evaluate | null, current: unknown, { root, walk }: Scope) => key?.({ root, current, walk });
     if (separator === ':') {
       if (keys.length > 3) throw this.error('a range has at most start, end and step');
-      return {
-        kind: 'many',
-        find: (value, root) =>
-          range(
-            value,
-            keys.map((key) => at(key, root, value)),
-          ),
-      };
+      const bounds = (value: unknown, scope: Scope) => keys.map((key) => at(key, value, scope));
+      return { kind: 'many', find: (value, scope) => range(value, bounds(value, scope), scope) };
     }
     const [only] = keys;
     if (only === null || only === undefined) throw this.error('empty brackets');
-    if (separator === null) return { kind: 'one', find: (value, root) => member(value, at(only, root, value)) };
-    const find = (value: unknown, root: unknown) =>
+    if (separator === null) {
+      return { kind: 'one', find: (value, scope) => member(value, at(only, value, scope), scope) };
+    }
+    const find = (value: unknown, scope: Scope) =>
       keys.flatMap((key) => {
-        try {
-          return [member(value, at(key, root, value))];
-        } catch (error) {
-          if (error instanceof TooMuchWork) throw error;
-          return [];
-        }
+        const found = attempt(() => member(value, at(key, value, scope), scope));
+        return found instanceof Missing ? [] : [found];
       });
     return { kind: 'many', find };
   }

@@ -32,7 +32,7 @@ const maxMs = 3.1e14;
 
 /** The forms of dates and times that the kernel's cast reads as well (assembly/text/time.ts). */
 const forms =
-  /^ *(\d{4})(?:(\d{2})(\d{2})|([-/.])(\d{1,2})(?:\4(\d{1,2}))?)?(?:[Tt ](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:[.,](\d+))?)?)?(?: ?(?:([Zz]|UTC|GMT)|([+-])(\d{2}):?(\d{2})?)| *)?)? *$/;
+  /^ *(\d{4})(?:(\d{2})(\d{2})|([-/.])(\d{1,2})(?:\4(\d{1,2}))?)?(?:[Tt ](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:[.,](\d+))?)?)?(?: ?(?:([Zz]|UTC|GMT)|([+-])(\d{2}):?(\d{2})?))?)? *$/;
 
 /**
  * Reads a datetime, epoch milliseconds or a text in a common form; what has no offset is in the zone, or in UTC without one.

@@ -1,18 +1,22 @@
 /** Values as texts within functions of the host, which are those that the kernel prints (assembly/value/print.ts). */
 import { Instant } from '../../kernels/value.js';
 
+/** Lists and objects within each other: values of the kernel have no more, texts of JSON may. */
+const deepest = 1000;
+
 /** The value as text functions print it: `1.5`, `1e+06`, `[1 a]`, `map[k:v]`. */
-export function printed(value: unknown): string {
+export function printed(value: unknown, depth = 0): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return printedNumber(value);
   if (value === null || value === undefined) return '<nil>';
   if (typeof value !== 'object') return String(value);
   if (value instanceof Uint8Array) return `[${value.join(' ')}]`;
   if (value instanceof Instant) return printedTime(value);
-  if (Array.isArray(value)) return `[${value.map(printed).join(' ')}]`;
+  if (depth === deepest) throw new Error(`a value is nested deeper than ${deepest} levels`);
+  if (Array.isArray(value)) return `[${value.map((item) => printed(item, depth + 1)).join(' ')}]`;
   const members = Object.entries(value).map(([key, item]) => ({
     key: Buffer.from(key),
-    text: `${key}:${printed(item)}`,
+    text: `${key}:${printed(item, depth + 1)}`,
   }));
   members.sort((a, b) => Buffer.compare(a.key, b.key));
   return `map[${members.map(({ text }) => text).join(' ')}]`;

@@ -8,6 +8,7 @@ import { userFunctionName } from '../plugins/numbers.js';
 import { arity, type FunctionDefinition, type LiteralArg } from './define.js';
 import { definitions } from './gen/index.js';
 import { beginWork } from './regexp-work.js';
+import { beginWalks } from './walk-work.js';
 
 /** What somebody brought under a name; without `run` nothing runs it yet. */
 export interface Brought {
@@ -130,6 +131,7 @@ export function callHost(number: number, columns: HostColumns): void {
   if (call === undefined) throw new Error(`no host function has number ${number}`);
   columns.name = hostNames[number] ?? '';
   beginWork(columns.name);
+  beginWalks();
   call(columns);
 }
 

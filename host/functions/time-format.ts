@@ -27,7 +27,8 @@ type Token =
 
 interface Format {
   tokens: readonly Token[];
-  reads: RegExp;
+  /** What each field reads at a place, at its most. */
+  reads: readonly (RegExp | undefined)[];
 }
 
 const months = [
@@ -65,6 +66,8 @@ const letters: Readonly<Record<string, { field: Field; allowed: readonly number[
 };
 
 const maxFormats = 256;
+/** A time has no more to tell. */
+const maxFields = 64;
 const formats = new Map<string, Format>();
 
 /** English name of a month, 1 to 12. */
@@ -138,18 +141,76 @@ export function readTime(text: string, source: string, zone?: unknown): Moment |
 
 type FieldTexts = ReadonlyMap<Field, string>;
 
+/** The texts of the fields, each as long as those behind it allow; undefined when the text does not fit. */
 function fieldsOf(text: string, { tokens, reads }: Format): FieldTexts | undefined {
-  const found = reads.exec(text);
-  if (found === null) return undefined;
+  const found: RegExpExecArray[] = [];
+  const ends: number[] = [];
+  /** Tokens and places from which the rest did not fit: nothing is tried twice. */
+  const failed = new Set<number>();
+  const fits = (i: number, at: number): boolean => {
+    const token = tokens[i];
+    if (token === undefined) return at === text.length;
+    const key = at * (tokens.length + 1) + i;
+    if (failed.has(key)) return false;
+    const read = reads[i];
+    if (token.field === null || read === undefined) {
+      const end = behindLiteral(text, at, token.field === null ? token.text : '');
+      if (end >= 0 && fits(i + 1, end)) return true;
+    } else {
+      read.lastIndex = at;
+      const match = read.exec(text);
+      const least = at + Math.min(leastOf(token), match?.[0].length ?? 0);
+      for (let end = read.lastIndex; match !== null && end >= least; end--) {
+        if (!fits(i + 1, end)) continue;
+        found[i] = match;
+        ends[i] = end - at;
+        return true;
+      }
+    }
+    failed.add(key);
+    return false;
+  };
+  if (!fits(0, 0)) return undefined;
   const fields = new Map<Field, string>();
-  let group = 1;
-  for (const { field } of tokens) {
+  for (const [i, { field }] of tokens.entries()) {
     if (field === null) continue;
-    fields.set(field, found[group++] ?? '');
-    const rest = field === 'second' ? found[group++] : undefined;
-    if (rest) fields.set('fraction', rest);
+    const [whole = '', first = whole, rest] = found[i] ?? [];
+    fields.set(field, first.slice(0, ends[i]));
+    if (field === 'second' && rest) fields.set('fraction', rest);
   }
   return fields;
+}
+
+/** Place behind the text of a format, in any letter case, where blanks stand for any number of blanks; -1 when it does not fit. */
+function behindLiteral(text: string, start: number, literal: string): number {
+  let at = start;
+  for (const wanted of literal) {
+    if (wanted === ' ') {
+      while (text[at] === ' ') at++;
+      continue;
+    }
+    const here = text.slice(at, at + wanted.length);
+    if (here !== wanted && here.toLowerCase() !== wanted.toLowerCase()) return -1;
+    at += wanted.length;
+  }
+  return at;
+}
+
+/** Characters that a field takes at least, where it may leave some to the next one. */
+function leastOf(token: Token): number {
+  switch (token.field) {
+    case 'month':
+    case 'day':
+    case 'hour12':
+    case 'minute':
+      return token.width;
+    case 'hour':
+      return 1;
+    case 'zoneName':
+      return 3;
+    default:
+      return Number.POSITIVE_INFINITY;
+  }
 }
 
 /** A time alone is one of today; a date without a year is one of this year, without a month or day the first. */
@@ -191,7 +252,13 @@ function formatOf(source: string): Format {
   const known = formats.get(source);
   if (known !== undefined) return known;
   const tokens = tokensOf(source);
-  const made = { tokens, reads: new RegExp(`^${patternOf(tokens)}$`, 'iu') };
+  if (tokens.filter(({ field }) => field !== null).length > maxFields) {
+    throw new Error(`time format ${source} has more than ${maxFields} fields`);
+  }
+  const made = {
+    tokens,
+    reads: tokens.map((token, i) => readerOf(token, tokens.slice(i + 1, i + 3))),
+  };
   // The oldest goes first: formats that come with the rows must not fill the memory.
   if (formats.size >= maxFormats) formats.delete(formats.keys().next().value as string);
   formats.set(source, made);
@@ -251,41 +318,38 @@ function isPoint(token: Token | undefined): boolean {
   return token?.field === null && /[.,]$/.test(token.text);
 }
 
-/** Regular expression with a group for each field. */
-function patternOf(tokens: readonly Token[]): string {
-  const digits = (width: number) => (width < 2 ? '(\\d{1,2})' : '(\\d{2})');
-  return tokens
-    .map((token, i): string => {
-      if (token.field === null) return token.text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&').replace(/ +/g, ' *');
-      switch (token.field) {
-        case 'year':
-          return '(\\d{4})';
-        case 'shortYear':
-          return '(\\d{2})';
-        case 'monthName':
-          return `(${months.map((name) => named(name, token.width)).join('|')})`;
-        case 'weekday':
-          return `(${weekdays.map((name) => named(name, token.width)).join('|')})`;
-        case 'hour':
-          return '(\\d{1,2})';
-        case 'half':
-          return '(AM|PM)';
-        case 'fraction':
-          return `(\\d{${token.width}})`;
-        case 'second': {
-          // Seconds may have a fraction that the pattern does not mention.
-          const isFractionNext = tokens.slice(i + 1, i + 3).some(({ field }) => field === 'fraction');
-          return `${digits(token.width)}${isFractionNext ? '()' : '(?:[.,](\\d+))?'}`;
-        }
-        case 'zoneName':
-          return '([A-Z]{3,5})';
-        case 'zone':
-          return ['', '([+-]\\d{2})', '([+-]\\d{4})', '([+-]\\d{2}:\\d{2})'][token.width] ?? '';
-        default:
-          return digits(token.width);
-      }
-    })
-    .join('');
+/** What a field reads, before the two tokens that follow; undefined for texts. */
+function readerOf(token: Token, following: readonly Token[]): RegExp | undefined {
+  return token.field === null ? undefined : new RegExp(patternOf(token.field, token.width, following), 'iuy');
+}
+
+function patternOf(field: Field, width: number, following: readonly Token[]): string {
+  const digits = width < 2 ? '\\d{1,2}' : '\\d{2}';
+  switch (field) {
+    case 'year':
+      return '\\d{4}';
+    case 'shortYear':
+      return '\\d{2}';
+    case 'monthName':
+      return months.map((name) => named(name, width)).join('|');
+    case 'weekday':
+      return weekdays.map((name) => named(name, width)).join('|');
+    case 'hour':
+      return '\\d{1,2}';
+    case 'half':
+      return 'AM|PM';
+    case 'fraction':
+      return `\\d{${width}}`;
+    case 'second':
+      // Seconds may have a fraction that the pattern does not mention.
+      return following.some((next) => next.field === 'fraction') ? digits : `(${digits})(?:[.,](\\d+))?`;
+    case 'zoneName':
+      return '[A-Z]{3,5}';
+    case 'zone':
+      return ['', '[+-]\\d{2}', '[+-]\\d{4}', '[+-]\\d{2}:\\d{2}'][width] ?? '';
+    default:
+      return digits;
+  }
 }
 
 function padded(value: number, width: number): string {

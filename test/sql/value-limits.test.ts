@@ -77,6 +77,19 @@ test('arrays that hold themselves twice from column to column end at the longest
   rule.close();
 });
 
+test('rows of a list have no more beside the elements than the length of eight values', () => {
+  const rule = openRule([stream], 'SELECT unnest(l) AS u, a FROM s', { limits: { maxValueBytes } });
+  const list = Array.from({ length: 20 }, (_, i) => i);
+  rule.feed('s', [
+    { l: list, a: 'x'.repeat(2000) },
+    { l: list, a: 'x'.repeat(1000) },
+  ]);
+  const [first, ...others] = rule.taken();
+  assert.match(String(first), /^unnest: the columns beside the elements take more than 32768 bytes/);
+  assert.is(others.length, 20);
+  rule.close();
+});
+
 test('texts that double from column to column end at the bound of a batch, and their memory is used again', () => {
   const names = 'abcdefghij';
   const doubling = [...names].map(

@@ -20,10 +20,14 @@ const isObject = (v: Value): v is Members =>
 const isAbsent = (v: Value): boolean =>
   isNull(v) || (Array.isArray(v) && v.length === 0) || (isObject(v) && Object.keys(v).length === 0);
 
-/** Equal in kind and value; lists and objects equal nothing. */
+const isNumber = (v: Value): v is number | bigint => typeof v === 'number' || typeof v === 'bigint';
+
+/** Equal in kind and value, numbers by value, of two kinds as doubles; lists and objects equal nothing. */
 function isSame(a: Value, b: Value): boolean {
   if (isNull(a) || isNull(b)) return isNull(a) && isNull(b);
   if (a instanceof Instant && b instanceof Instant) return a.nanos === b.nanos;
+  if (Number.isNaN(a) && Number.isNaN(b)) return true;
+  if (isNumber(a) && isNumber(b) && typeof a !== typeof b) return Number(a) === Number(b);
   return typeof a !== 'object' && a === b;
 }
 

@@ -108,9 +108,7 @@ function like(wanted: boolean): Operator {
   return (a, b) => {
     if (typeof a !== 'string' || typeof b !== 'string') return failed;
     const source = [...b].map((c) => (c === '%' ? '.*' : c === '_' ? '.' : c.replace(/[\\^$*+?.()[\]{}|/]/g, '\\$&')));
-    // Of the line ends of JavaScript's `.` only the line feed counts.
-    const pattern = source.map((c) => (c === '.*' ? '[^\\n]*' : c === '.' ? '[^\\n]' : c)).join('');
-    return new RegExp(`^(?:${pattern})$`, 'u').test(a) === wanted;
+    return new RegExp(`^(?:${source.join('')})$`, 'su').test(a) === wanted;
   };
 }
 

@@ -3,6 +3,7 @@ import { Agg } from '../../gen/aggregates';
 import {
   MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, SLOT_SIZE, Tag, lenOf, offOf, span,
 } from '../../mem/layout';
+import { WORKSPACE, alloc, free } from '../../mem/alloc';
 import { poolAlloc } from '../../mem/pool';
 import * as ctx from '../../flow/context';
 import { noMemory } from '../../ops/result';
@@ -21,42 +22,110 @@ function compareKeys(a: usize, b: usize): i32 {
   );
 }
 
+// Objects are merged into a run of members as long as that is not much longer than they are; then it is put aside, and runs
+// that were put aside are merged when the newer has grown to half of the older: no member is copied more often than the
+// length has doublings, and equal names never take room twice for long. The first entry is the oldest run.
+//
+//   run   members u32 | count u32 | room u32 (members)
+const RUN_SIZE: usize = 12;
+const COUNT: usize = 4;
+const ROOM: usize = 8;
+const MAX_RUNS: u32 = 40;
+const RUNS: usize = memory.data(40 * 12, 16);
+/** The run that objects are merged into, and the block it changes places with. */
+const YOUNG: usize = memory.data(12, 16);
+const SPARE: usize = memory.data(12, 16);
+const HELD: usize = memory.data(12, 16);
+/** Runs put aside. */
+let height: u32 = 0;
+/** A run of so many members more than four times those of an object is put aside before it. */
+const FEW: u32 = 64;
+/** Members that a block can have. */
+const MAX_MEMBERS: u32 = 0x7fffffff / MEMBER_SIZE;
+
+// @ts-ignore: decorator
+@inline function runAt(i: u32): usize {
+  return RUNS + <usize>i * RUN_SIZE;
+}
+
+function freeRun(run: usize): void {
+  const room = load<u32>(run, ROOM);
+  if (room) free(<usize>load<u32>(run), room * MEMBER_SIZE, WORKSPACE);
+  memory.fill(run, 0, RUN_SIZE);
+}
+
+/** Room for so many members in an empty run; false when memory is exhausted. */
+function runRoom(run: usize, count: u32): bool {
+  if (load<u32>(run, ROOM) >= count) return true;
+  freeRun(run);
+  const room = count << 1;
+  const block = room > MAX_MEMBERS ? <usize>0 : alloc(room * MEMBER_SIZE, WORKSPACE);
+  if (!block) return false;
+  store<u32>(run, <u32>block);
+  store<u32>(run, room, ROOM);
+  return true;
+}
+
+/** Merges members into the spare block, behind those of `run`, which it takes the place of. */
+function mergeInto(run: usize, members: usize, count: u32): bool {
+  if (!runRoom(SPARE, load<u32>(run, COUNT) + count)) return false;
+  const to = <usize>load<u32>(SPARE);
+  store<u32>(SPARE, mergeMembers(<usize>load<u32>(run), load<u32>(run, COUNT), members, count, to), COUNT);
+  memory.copy(HELD, run, RUN_SIZE);
+  memory.copy(run, SPARE, RUN_SIZE);
+  memory.copy(SPARE, HELD, RUN_SIZE);
+  return true;
+}
+
+/** Puts the young run aside and merges runs, all of them at the end. */
+function putAside(isEnd: bool): bool {
+  memory.copy(runAt(height++), YOUNG, RUN_SIZE);
+  memory.fill(YOUNG, 0, RUN_SIZE);
+  while (height > 1) {
+    const older = runAt(height - 2);
+    const newer = runAt(height - 1);
+    if (!isEnd && load<u32>(newer, COUNT) << 1 < load<u32>(older, COUNT)) return true;
+    if (!mergeInto(older, <usize>load<u32>(newer), load<u32>(newer, COUNT))) return false;
+    freeRun(newer);
+    height--;
+  }
+  return true;
+}
+
+function mergeAll(slots: usize, n: u32): bool {
+  for (let i: u32 = 0; i < n; i++) {
+    const payload = load<u64>(slots + i * SLOT_SIZE);
+    const count = lenOf(payload);
+    const isLong = load<u32>(YOUNG, COUNT) > (count << 2) + FEW;
+    if (isLong && (height == MAX_RUNS - 1 || !putAside(false))) return false;
+    if (!mergeInto(YOUNG, offOf(payload), count)) return false;
+  }
+  return putAside(true);
+}
+
 /** One object with the members of all objects of the list; the last of equal names counts. Null when there is none. */
 function mergeObjects(list: usize): void {
   const n = load<u32>(list, 4);
-  if (n == 0) {
-    giveResult(Tag.NULL, 0);
+  const slots = <usize>load<u32>(list);
+  if (n < 2) {
+    const only: u64 = n ? load<u64>(slots) : 0;
+    if (lenOf(only) == 0) giveResult(Tag.NULL, 0);
+    else giveResult(Tag.OBJECT, only);
     return;
   }
-  const slots = <usize>load<u32>(list);
-  let off = offOf(load<u64>(slots));
-  let count = lenOf(load<u64>(slots));
-  // Two blocks take turns.
-  let taken: usize = 0;
-  let takenRoom: u32 = 0;
-  let spare: usize = 0;
-  let spareRoom: u32 = 0;
-  for (let i: u32 = 1; i < n; i++) {
-    const payload = load<u64>(slots + i * SLOT_SIZE);
-    const need = count + lenOf(payload);
-    if (need > spareRoom) {
-      spareRoom = need << 1;
-      spare = poolAlloc(ctx.scratch, spareRoom * MEMBER_SIZE);
-      if (!spare) {
-        giveResult(Tag.ERROR, noMemory('merge_agg'));
-        return;
-      }
-    }
-    count = mergeMembers(off, count, offOf(payload), lenOf(payload), spare);
-    off = spare;
-    const room = spareRoom;
-    spare = taken;
-    spareRoom = takenRoom;
-    taken = off;
-    takenRoom = room;
+  height = 0;
+  const isDone = mergeAll(slots, n);
+  const count = load<u32>(RUNS, COUNT);
+  const to: usize = isDone ? poolAlloc(ctx.scratch, count * MEMBER_SIZE) : 0;
+  if (!to) giveResult(Tag.ERROR, noMemory('merge_agg'));
+  else if (count == 0) giveResult(Tag.NULL, 0);
+  else {
+    memory.copy(to, <usize>load<u32>(RUNS), count * MEMBER_SIZE);
+    giveResult(Tag.OBJECT, span(to, count));
   }
-  if (count == 0) giveResult(Tag.NULL, 0);
-  else giveResult(Tag.OBJECT, span(off, count));
+  for (let i: u32 = 0; i < height; i++) freeRun(runAt(i));
+  freeRun(YOUNG);
+  freeRun(SPARE);
 }
 
 /** Merges two ascending member lists to `to`; returns the number of members. */

@@ -1,22 +1,28 @@
-// acc_collect(x): all values so far, nulls too, as a list. acc_distinct_collect(x): each of them once. Items and the list itself stand in a pool that goes with the partition;
-// what a row gives is the beginning of the list that was there then, so a row costs its own item and no more.
+// acc_collect(x): all values so far, nulls too, as a list. acc_distinct_collect(x): each of them once. Items and the list itself
+// stand in a pool that goes with the partition; what a row gives is the beginning of the list that was there then, so a row costs
+// its own item and no more.
 //
-//   state   pool 32 | slots u32 | count u32 | room u32 (agg/list.ts) | bytes u32 of the items
+//   state   pool 32 | slots u32 | count u32 | room u32 (agg/list.ts) | bytes u32 of the items | index u32, 0 none | entries u32
+//   index   of many different items: numbers of items + 1 by their hashes, u32 each, at most half of them in use
 import { listPush } from '../../agg/list';
 import { refusals } from '../../mem/alloc';
 import { SLOT_SIZE, SLOT_TAG, Tag, span } from '../../mem/layout';
-import { copyValue, poolFree, poolInit } from '../../mem/pool';
+import { copyValue, poolAlloc, poolFree, poolInit } from '../../mem/pool';
 import { tooLong, valueLength, valueLimit } from '../../ops/result';
 import { readFail, readFails, readLength, readValue, valueRead } from '../../state/reader';
 import { writeU32, writeValue } from '../../state/writer';
 import { LoadFault } from '../../gen/state-layouts';
 import { account, argTag, argVal, failRow, isTaken, put, rowAt, selLen, setOut, stateOf, whenFails } from '../run';
 import { argumentFails } from './fail';
-import { sameValues } from '../../value/same';
+import { sameHash, sameValues } from '../../value/same';
 
 const LIST: usize = 32;
 const COUNT: usize = LIST + 4;
 const BYTES: usize = LIST + 12;
+const INDEX: usize = LIST + 16;
+const ENTRIES: usize = LIST + 20;
+/** Lists of more items have an index. */
+const FEW: u32 = 8;
 /** Bytes of the first chunk of a partition's pool. */
 const FIRST_CHUNK: u32 = 128;
 /** Where a pool has its account; 0 before it is made. */
@@ -36,11 +42,49 @@ export function accCollectRows(isDistinct: bool): void {
 function isThere(state: usize, row: u32): bool {
   const tag = argTag(0, row);
   const payload = argVal(0, row);
+  const count = load<u32>(state, COUNT);
   let slot = <usize>load<u32>(state, LIST);
-  for (let n = load<u32>(state, COUNT); n > 0; n--, slot += SLOT_SIZE) {
+  if (count > FEW && makeIndex(state, count)) return load<u32>(placeOf(state, tag, payload)) != 0;
+  for (let n = count; n > 0; n--, slot += SLOT_SIZE) {
     if (sameValues(load<u8>(slot, SLOT_TAG), load<u64>(slot), tag, payload)) return true;
   }
   return false;
+}
+
+/** Where the index has the value, or would have it. */
+function placeOf(state: usize, tag: u8, payload: u64): usize {
+  const index = <usize>load<u32>(state, INDEX);
+  const slots = <usize>load<u32>(state, LIST);
+  const mask = load<u32>(state, ENTRIES) - 1;
+  let i = sameHash(tag, payload) & mask;
+  while (true) {
+    const place = index + (<usize>i << 2);
+    const known = load<u32>(place);
+    if (!known) return place;
+    const slot = slots + (known - 1) * SLOT_SIZE;
+    if (sameValues(load<u8>(slot, SLOT_TAG), load<u64>(slot), tag, payload)) return place;
+    i = (i + 1) & mask;
+  }
+}
+
+/** Makes the index, or a larger one, where one more item would fill more than half of it; false when memory is exhausted. */
+function makeIndex(state: usize, count: u32): bool {
+  if ((count + 1) << 1 <= load<u32>(state, ENTRIES)) return true;
+  let entries: u32 = 64;
+  while (entries < count << 2) entries <<= 1;
+  const index = poolAlloc(state, entries << 2);
+  if (!index) {
+    store<u32>(state, 0, ENTRIES);
+    return false;
+  }
+  memory.fill(index, 0, entries << 2);
+  store<u32>(state, <u32>index, INDEX);
+  store<u32>(state, entries, ENTRIES);
+  let slot = <usize>load<u32>(state, LIST);
+  for (let i: u32 = 1; i <= count; i++, slot += SLOT_SIZE) {
+    store<u32>(placeOf(state, load<u8>(slot, SLOT_TAG), load<u64>(slot)), i);
+  }
+  return true;
 }
 
 /** Adds the value of the row; false when the list would be longer than a value may be, with the row's error given. */
@@ -55,7 +99,8 @@ function append(state: usize, row: u32): bool {
   }
   const before = refusals;
   if (!load<u32>(state, POOL_ACCT)) poolInit(state, FIRST_CHUNK, account);
-  listPush(state, state + LIST, tag, copyValue(state, tag, payload));
+  const isPushed = listPush(state, state + LIST, tag, copyValue(state, tag, payload));
+  if (isPushed && load<u32>(state, ENTRIES)) store<u32>(placeOf(state, tag, payload), load<u32>(state, COUNT));
   store<u32>(state, <u32>bytes, BYTES);
   if (refusals != before) setOut();
   return true;

@@ -1,15 +1,13 @@
-// LIKE: `%` any characters, `_` one character, neither a line feed; all else means itself. Case-sensitive, the whole text
-// must match.
+// LIKE: `%` any characters, `_` one character, line feeds too; all else means itself. Case-sensitive, the whole text must match.
 import * as ctx from '../../flow/context';
-import { COL_VALS, Tag, lenOf, offOf } from '../../mem/layout';
+import { COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf } from '../../mem/layout';
 import { bytesEqual, bytesFind } from '../../value/bytes';
-import { operandError, valueError } from '../../value/error';
+import { operandError, plainError, valueError } from '../../value/error';
 import { OP_A, OP_B, constOf, isConst, program, valsOf } from '../operand';
-import { dstOf, give, giveBool, map2Raw, setUniform, uniformOf } from '../row-loops';
+import { dstOf, give, giveBool, map2Raw, outVal, setUniform, uniformOf } from '../row-loops';
 
 const PERCENT: u8 = 0x25;
 const UNDERSCORE: u8 = 0x5f;
-const LINE_FEED: u8 = 0x0a;
 const LANES: v128 = i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 
 /** Shapes of patterns that need no matcher. */
@@ -46,36 +44,14 @@ function classify(off: usize, len: u32): void {
   shape = startsFree ? (endsFree ? Shape.CONTAINS : Shape.SUFFIX) : endsFree ? Shape.PREFIX : Shape.EXACT;
 }
 
-/** No line feed in the range. */
-// @ts-ignore: decorator
-@inline function isOneLine(at: usize, len: u32): bool {
-  const feed = i8x16.splat(LINE_FEED);
-  let i: u32 = 0;
-  while (i + 16 <= len) {
-    if (v128.any_true(i8x16.eq(v128.load(at + i), feed))) return false;
-    i += 16;
-  }
-  while (i < len) {
-    if (load<u8>(at + i) == LINE_FEED) return false;
-    i++;
-  }
-  return true;
-}
-
-/** Matches against a pattern whose shape is known; the core itself may hold a line feed. */
+/** Matches against a pattern whose shape is known. */
 // @ts-ignore: decorator
 @inline function matchShape(off: usize, len: u32): bool {
   if (len < coreLen) return false;
-  const rest = len - coreLen;
-  if (shape == Shape.PREFIX) return bytesEqual(off, coreOff, coreLen) && isOneLine(off + coreLen, rest);
-  if (shape == Shape.EXACT) return rest == 0 && bytesEqual(off, coreOff, len);
-  if (shape == Shape.SUFFIX) return bytesEqual(off + rest, coreOff, coreLen) && isOneLine(off, rest);
-  let at = bytesFind(off, len, coreOff, coreLen, 0);
-  while (at >= 0) {
-    if (isOneLine(off, at) && isOneLine(off + at + coreLen, rest - at)) return true;
-    at = bytesFind(off, len, coreOff, coreLen, at + 1);
-  }
-  return false;
+  if (shape == Shape.PREFIX) return bytesEqual(off, coreOff, coreLen);
+  if (shape == Shape.EXACT) return len == coreLen && bytesEqual(off, coreOff, len);
+  if (shape == Shape.SUFFIX) return bytesEqual(off + (len - coreLen), coreOff, coreLen);
+  return bytesFind(off, len, coreOff, coreLen, 0) >= 0;
 }
 
 /** Length of the character at `at`: malformed bytes count one each. */
@@ -86,41 +62,102 @@ function classify(off: usize, len: u32): void {
   return at + n <= end ? n : 1;
 }
 
-/** Matches any pattern: on a mismatch the last `%` takes one character more. */
+// ---- any pattern ---------------------------------------------------------------------------------------------
+// The parts of the pattern between `%` are found one behind the other, each as early as it can be, the last one at the end.
+
+/** Characters that parts with `_` may compare for each byte of text and pattern. */
+const COMPARED: u64 = 100;
+let compared: u64 = 0;
+let mostCompared: u64 = 0;
+/** A match took more comparisons than it may. */
+let isTooMuch: bool = false;
+
+/** Where a part stands that is not there. */
+const NOWHERE: usize = usize.MAX_VALUE;
+
+let hasOpen: bool = false;
+let characters: u32 = 0;
+
+/** End of the part of the pattern that begins at `p`; `hasOpen` tells whether it has `_`, `characters` how many there are. */
+function partEnd(p: usize, patternEnd: usize): usize {
+  hasOpen = false;
+  characters = 0;
+  let q = p;
+  for (; q < patternEnd; q++) {
+    const c = load<u8>(q);
+    if (c == PERCENT) break;
+    if (c == UNDERSCORE) hasOpen = true;
+    characters += <u32>((c & 0xc0) != 0x80);
+  }
+  return q;
+}
+
+/** What is behind the part [p, q) of the pattern where it stands at `at`. */
+function behindPart(at: usize, end: usize, p: usize, q: usize): usize {
+  while (p < q) {
+    if (at >= end) return NOWHERE;
+    if (load<u8>(p) == UNDERSCORE) {
+      at += charLen(at, end);
+      p++;
+    } else if (load<u8>(p++) != load<u8>(at++)) return NOWHERE;
+    compared++;
+  }
+  return at;
+}
+
+/** As `behindPart` for the first place at or behind `at` where the part, which is not empty, stands. */
+function findPart(at: usize, end: usize, p: usize, q: usize): usize {
+  if (!hasOpen) {
+    const found = bytesFind(at, <u32>(end - at), p, <u32>(q - p), 0);
+    return found < 0 ? NOWHERE : at + found + (q - p);
+  }
+  for (; at < end; at += charLen(at, end)) {
+    const behind = behindPart(at, end, p, q);
+    if (behind != NOWHERE) return behind;
+    if (compared > mostCompared) {
+      isTooMuch = true;
+      break;
+    }
+  }
+  return NOWHERE;
+}
+
+/** The place so many characters before the end, if it is at or behind `at`. */
+function beforeEnd(at: usize, end: usize, wanted: u32): usize {
+  let n: u32 = 0;
+  for (let p = at; p < end; p += charLen(p, end)) n++;
+  if (n < wanted) return NOWHERE;
+  for (; n > wanted; n--) at += charLen(at, end);
+  return at;
+}
+
+/** Matches any pattern. */
 function matchGeneral(off: usize, len: u32, pattern: usize, patternLen: u32): bool {
   const end = off + len;
   const patternEnd = pattern + patternLen;
-  let at = off;
+  compared = 0;
+  mostCompared = COMPARED * (<u64>len + patternLen);
   let p = pattern;
-  let retryAt: usize = 0;
-  let retryP: usize = 0;
-  while (at < end) {
-    if (p < patternEnd) {
-      const c = load<u8>(p);
-      if (c == PERCENT) {
-        p++;
-        retryP = p;
-        retryAt = at;
-        continue;
-      }
-      if (c == UNDERSCORE && load<u8>(at) != LINE_FEED) {
-        at += charLen(at, end);
-        p++;
-        continue;
-      }
-      if (c != UNDERSCORE && c == load<u8>(at)) {
-        at++;
-        p++;
-        continue;
-      }
-    }
-    if (!retryP || load<u8>(retryAt) == LINE_FEED) return false;
-    retryAt += charLen(retryAt, end);
-    at = retryAt;
-    p = retryP;
+  let q = partEnd(p, patternEnd);
+  let at = behindPart(off, end, p, q);
+  if (at == NOWHERE) return false;
+  if (q == patternEnd) return at == end;
+  for (;;) {
+    p = q + 1;
+    q = partEnd(p, patternEnd);
+    if (q == patternEnd) break;
+    if (p == q) continue;
+    at = findPart(at, end, p, q);
+    if (at == NOWHERE) return false;
   }
-  while (p < patternEnd && load<u8>(p) == PERCENT) p++;
-  return p == patternEnd;
+  if (p == q) return true;
+  const last = beforeEnd(at, end, characters);
+  return last != NOWHERE && behindPart(last, end, p, q) == end;
+}
+
+function giveTooMuch(): void {
+  isTooMuch = false;
+  give(Tag.ERROR, plainError('LIKE: too much work, a part of the pattern with _ nearly matches at too many places'));
 }
 
 function giveLike(tagA: u8, a: u64, tagB: u8, b: u64, wanted: bool): void {
@@ -138,29 +175,25 @@ function giveLike(tagA: u8, a: u64, tagB: u8, b: u64, wanted: bool): void {
       shape == Shape.GENERAL
         ? matchGeneral(offOf(a), lenOf(a), offOf(b), lenOf(b))
         : matchShape(offOf(a), lenOf(a));
-    giveBool(hit == wanted);
+    if (isTooMuch) giveTooMuch();
+    else giveBool(hit == wanted);
   }
 }
 
 /**
  * `text%` with up to 16 bytes of text, no branch on what the rows hold: values and constants are followed by 16 readable
- * bytes (mem/pool.ts), so one load sees beginning and line feeds of a short string.
+ * bytes (mem/pool.ts).
  */
 function likePrefix(to: usize, vals: usize, wanted: bool): void {
   const mask = i8x16.lt_u(LANES, i8x16.splat(<u8>coreLen));
   const core = v128.and(v128.load(coreOff), mask);
-  const feed = i8x16.splat(LINE_FEED);
   const least = coreLen;
   const sel = ctx.sel;
   const n = ctx.selLen;
   for (let k: u32 = 0; k < n; k++) {
     const at = <usize>load<u32>(sel + (k << 2)) << 3;
-    const len = load<u32>(vals + at, 4);
-    const off = <usize>load<u32>(vals + at);
-    const text = v128.load(off);
-    let hit = <u32>(len >= least) & <u32>!v128.any_true(v128.xor(v128.and(text, mask), core));
-    // Rarely taken: what follows the string in memory may hold the line feed as well, so look closely.
-    if (v128.any_true(i8x16.eq(text, feed)) || len > 16) hit = hit && isOneLine(off + least, len - least);
+    const text = v128.load(<usize>load<u32>(vals + at));
+    const hit = <u32>(load<u32>(vals + at, 4) >= least) & <u32>!v128.any_true(v128.xor(v128.and(text, mask), core));
     store<u64>(to + at, <u64>(hit == <u32>wanted));
   }
 }
@@ -179,13 +212,21 @@ function likeStrings(op: usize, wanted: bool): bool {
   const vals = valsOf(program, a);
   const sel = ctx.sel;
   const n = ctx.selLen;
+  setUniform(dst, Tag.BOOL);
   if (shape == Shape.PREFIX && coreLen <= 16) {
     likePrefix(to, vals, wanted);
   } else if (shape == Shape.GENERAL) {
     for (let k: u32 = 0; k < n; k++) {
-      const at = <usize>load<u32>(sel + (k << 2)) << 3;
-      const val = load<u64>(vals + at);
-      store<u64>(to + at, <u64>(matchGeneral(offOf(val), lenOf(val), patternOff, patternLen) == wanted));
+      const row = <usize>load<u32>(sel + (k << 2));
+      const val = load<u64>(vals + (row << 3));
+      const hit = matchGeneral(offOf(val), lenOf(val), patternOff, patternLen);
+      store<u64>(to + (row << 3), <u64>(hit == wanted));
+      if (isTooMuch) {
+        giveTooMuch();
+        store<u8>(dst + row, Tag.ERROR, COL_TAGS);
+        store<u64>(to + (row << 3), outVal);
+        store<u8>(dst, Tag.MIXED, COL_UNIFORM);
+      }
     }
   } else {
     for (let k: u32 = 0; k < n; k++) {
@@ -194,7 +235,6 @@ function likeStrings(op: usize, wanted: bool): bool {
       store<u64>(to + at, <u64>(matchShape(offOf(val), lenOf(val)) == wanted));
     }
   }
-  setUniform(dst, Tag.BOOL);
   return true;
 }
 

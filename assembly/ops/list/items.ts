@@ -1,8 +1,7 @@
 // Elements of lists, and lists as results.
-import { SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf, span } from '../../mem/layout';
-import { timeInstant } from '../../text/time';
-import { bytesEqual, bytesHash, hashU64 } from '../../value/bytes';
+import { SLOT_SIZE, SLOT_TAG, Tag, offOf, span } from '../../mem/layout';
 import { putShort } from '../../value/error';
+import { sameValues } from '../../value/same';
 import { textBegin, textI64, textLiteral, textTakeError } from '../../value/text';
 import { charge, resultRoom, valueLength, valueLimit } from '../result';
 import { give } from '../row-loops';
@@ -43,23 +42,9 @@ export function isList(position: i64, tag: u8, val: u64): bool {
   return false;
 }
 
-/** Equal in kind and value: 1 and 1.0 are not, nulls are, lists and objects equal nothing. */
+/** Equal in kind and value: numbers as `=` has it, nulls are, lists and objects equal nothing. */
 export function sameItem(tagA: u8, a: u64, tagB: u8, b: u64): bool {
-  if (tagA != tagB) return isNull(tagA) && isNull(tagB);
-  if (tagA == Tag.F64) return reinterpret<f64>(a) == reinterpret<f64>(b);
-  if (tagA == Tag.STR || tagA == Tag.BYTES) {
-    return lenOf(a) == lenOf(b) && (a == b || bytesEqual(offOf(a), offOf(b), lenOf(a)));
-  }
-  if (tagA == Tag.TIME) return timeInstant(<i64>a) == timeInstant(<i64>b);
-  return isNull(tagA) || (tagA < Tag.ARRAY && a == b);
-}
-
-/** Hash of an element, equal for those that `sameItem` takes for equal. */
-export function itemHash(tag: u8, val: u64): u32 {
-  if (isNull(tag)) return 0;
-  if (tag == Tag.STR || tag == Tag.BYTES) return bytesHash(offOf(val), lenOf(val));
-  if (tag == Tag.F64 && reinterpret<f64>(val) == 0) return hashU64(0);
-  return hashU64(tag == Tag.TIME ? <u64>timeInstant(<i64>val) : val);
+  return tagA < Tag.ARRAY && sameValues(tagA, a, tagB, b);
 }
 
 /**

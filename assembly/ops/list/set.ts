@@ -3,7 +3,8 @@ import { alloc, free, WORKSPACE } from '../../mem/alloc';
 import { Tag } from '../../mem/layout';
 import { noMemory } from '../result';
 import { give } from '../row-loops';
-import { itemHash, itemTag, sameItem } from './items';
+import { sameHash } from '../../value/same';
+import { itemTag, sameItem } from './items';
 
 /** A table larger than this is not kept for the next list. */
 const KEPT: u32 = 65536;
@@ -43,7 +44,7 @@ export function setEnd(): void {
 function placeOf(slot: usize): usize {
   const tag = itemTag(slot);
   const val = load<u64>(slot);
-  let i = itemHash(tag, val) & mask;
+  let i = sameHash(tag, val) & mask;
   while (true) {
     const place = table + (<usize>i << 2);
     const known = <usize>load<u32>(place);

@@ -1,6 +1,6 @@
 // Objects with some of their members.
 import * as ctx from '../../flow/context';
-import { push, stacked, takeObject, taken, unstack } from '../../json/tree';
+import { push, stacked, takeGroups, takeObject, taken, unstack } from '../../json/tree';
 import {
   MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, isNull, lenOf, offOf, span,
 } from '../../mem/layout';
@@ -80,97 +80,83 @@ export function objectErase(op: usize): void {
 
 // ---- pick ----------------------------------------------------------------------------------------------------
 
-/** No object of members that share a path is deeper. */
+/** No path has more points. */
 const MAX_DEPTH: u32 = 64;
 const POINT: usize = memory.data<u8>([0x2e, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 16);
 
+/** What was picked, an object. */
 let picked: u64 = 0;
-/** There was no room for a copy, of which the error is given. */
-let isFull: bool = false;
+/** Bytes that the objects and lists of names take. */
+let length: u64 = 0;
 
-/** The object with the member set to the value: a copy, as objects are shared. */
-function withMember(object: u64, key: u64, tag: u8, val: u64): u64 {
-  const n = lenOf(object);
-  const to = isFull ? <usize>0 : resultRoom('object_pick', (<u64>n + 1) * MEMBER_SIZE);
-  if (!to) {
-    isFull = true;
-    return object;
-  }
-  let before: u32 = 0;
-  let order: i32 = 1;
-  while (before < n) {
-    const member = offOf(object) + before * MEMBER_SIZE;
-    order = bytesCompare(
-      <usize>load<u32>(member, MEMBER_KEY_OFF), load<u32>(member, MEMBER_KEY_LEN), offOf(key), lenOf(key),
-    );
-    if (order >= 0) break;
-    before++;
-  }
-  const isThere = before < n && order == 0;
-  memory.copy(to, offOf(object), before * MEMBER_SIZE);
-  const at = to + before * MEMBER_SIZE;
-  store<u64>(at, val);
-  store<u32>(at, <u32>tag, MEMBER_TAG);
-  store<u32>(at, lenOf(key), MEMBER_KEY_LEN);
-  store<u64>(at, <u64>offOf(key), MEMBER_KEY_OFF);
-  const rest = before + <u32>isThere;
-  memory.copy(at + MEMBER_SIZE, offOf(object) + rest * MEMBER_SIZE, (n - rest) * MEMBER_SIZE);
-  return span(to, n + <u32>!isThere);
+/** Puts a name on the stack: the part before its first point, with the rest as value, or the whole with none. */
+function pushName(name: u64): bool {
+  const point = bytesFind(offOf(name), lenOf(name), POINT, 1, 0);
+  if (point < 0) return push(Tag.NULL, 0, offOf(name), lenOf(name));
+  const rest = span(offOf(name) + point + 1, lenOf(name) - point - 1);
+  return push(Tag.STR, rest, offOf(name), <u32>point);
 }
 
-/** `into` with what the path finds in `from`; itself when there is nothing. */
-function withPath(into: u64, from: u64, path: u64, depth: u32): u64 {
-  const point = bytesFind(offOf(path), lenOf(path), POINT, 1, 0);
-  const key = point < 0 ? path : span(offOf(path), <u32>point);
-  const member = memberOf(from, key);
-  if (!member) return into;
+/** Puts a member with this key on the stack: the value of the object's, or what `names` pick from it, if anything. */
+function pickMember(object: u64, key: u64, namesTag: u8, names: u64, depth: u32): bool {
+  const member = memberOf(object, key);
+  if (!member) return true;
   const tag = load<u8>(member, MEMBER_TAG);
-  if (point < 0) return withMember(into, key, tag, load<u64>(member));
-  if (tag != Tag.OBJECT || depth == MAX_DEPTH) return into;
-  const there = memberOf(into, key);
-  const inner = there && load<u8>(there, MEMBER_TAG) == Tag.OBJECT ? load<u64>(there) : 0;
-  const rest = span(offOf(path) + point + 1, lenOf(path) - point - 1);
-  const found = withPath(inner, load<u64>(member), rest, depth + 1);
-  return found == inner ? into : withMember(into, key, Tag.OBJECT, found);
-}
-
-/** Picks what the list names: members first, then paths, which find a member that is there whole already. */
-function pickNames(object: u64, list: u64): void {
-  isFull = false;
+  if (!isPathOnly(namesTag, names)) return push(tag, load<u64>(member), offOf(key), lenOf(key));
+  if (tag != Tag.OBJECT || depth == MAX_DEPTH) return true;
   const height = stacked;
-  for (let i: u32 = 0; i < lenOf(list); i++) {
-    const slot = itemAt(list, i);
-    if (itemTag(slot) != Tag.STR || isPath(load<u64>(slot))) continue;
-    const member = memberOf(object, load<u64>(slot));
-    if (!member) continue;
-    const key = <usize>load<u32>(member, MEMBER_KEY_OFF);
-    if (push(load<u8>(member, MEMBER_TAG), load<u64>(member), key, load<u32>(member, MEMBER_KEY_LEN))) continue;
-    unstack(height);
-    isFull = true;
-    give(Tag.ERROR, noMemory('object_pick'));
-    return;
-  }
-  if (!charge('object_pick', <u64>(stacked - height) * MEMBER_SIZE)) {
-    unstack(height);
-    isFull = true;
-    return;
-  }
-  if (!takeObject(ctx.scratch, height)) {
-    unstack(height);
-    isFull = true;
-    give(Tag.ERROR, noMemory('object_pick'));
-    return;
-  }
-  picked = taken;
-  for (let i: u32 = 0; i < lenOf(list) && !isFull; i++) {
-    const slot = itemAt(list, i);
-    if (itemTag(slot) == Tag.STR && isPath(load<u64>(slot))) picked = withPath(picked, object, load<u64>(slot), 0);
-  }
+  const isPushed = namesTag == Tag.STR ? pushName(names) : pushRests(names);
+  if (!isPushed || !pickGroups(load<u64>(member), height, depth + 1)) return false;
+  return lenOf(picked) == 0 || push(Tag.OBJECT, picked, offOf(key), lenOf(key));
 }
 
-// @ts-ignore: decorator
-@inline function isPath(name: u64): bool {
-  return bytesFind(offOf(name), lenOf(name), POINT, 1, 0) >= 0;
+/** No name ends at the key: what was behind its points is a text, or a list of texts. */
+function isPathOnly(tag: u8, val: u64): bool {
+  if (tag != Tag.ARRAY) return tag == Tag.STR;
+  for (let i: u32 = 0; i < lenOf(val); i++) {
+    if (itemTag(itemAt(val, i)) != Tag.STR) return false;
+  }
+  return true;
+}
+
+function pushRests(list: u64): bool {
+  for (let i: u32 = 0; i < lenOf(list); i++) {
+    if (!pushName(load<u64>(itemAt(list, i)))) return false;
+  }
+  return true;
+}
+
+/** Picks the names on the stack above `height` from the object; false when memory is exhausted. */
+function pickGroups(object: u64, height: u32, depth: u32): bool {
+  length += <u64>(stacked - height) * MEMBER_SIZE;
+  if (!takeGroups(ctx.scratch, height)) return false;
+  const groups = taken;
+  let member = offOf(groups);
+  for (let i: u32 = 0; i < lenOf(groups); i++, member += MEMBER_SIZE) {
+    const key = span(<usize>load<u32>(member, MEMBER_KEY_OFF), load<u32>(member, MEMBER_KEY_LEN));
+    if (!pickMember(object, key, load<u8>(member, MEMBER_TAG), load<u64>(member), depth)) return false;
+  }
+  length += <u64>(stacked - height) * MEMBER_SIZE;
+  if (!takeObject(ctx.scratch, height)) return false;
+  picked = taken;
+  return true;
+}
+
+/** Picks the texts of the list, each the name of a member or a path to one. */
+function giveNames(object: u64, list: u64): void {
+  const height = stacked;
+  length = 0;
+  let isPushed = true;
+  for (let i: u32 = 0; i < lenOf(list) && isPushed; i++) {
+    const slot = itemAt(list, i);
+    if (itemTag(slot) == Tag.STR) isPushed = pushName(load<u64>(slot));
+  }
+  if (isPushed && pickGroups(object, height, 0)) {
+    if (charge('object_pick', length)) give(Tag.OBJECT, picked);
+    return;
+  }
+  unstack(height);
+  give(Tag.ERROR, noMemory('object_pick'));
 }
 
 /** As `findMember` in the order of the keys: many names are picked from one object. */
@@ -201,7 +187,7 @@ export function objectPick(op: usize): void {
       return;
     }
     const first = argTag(0);
-    if (first == Tag.ARRAY) pickNames(val, argVal(0));
+    if (first == Tag.ARRAY) giveNames(val, argVal(0));
     else {
       const failed = firstArgError();
       if (failed < argCount) {
@@ -209,8 +195,7 @@ export function objectPick(op: usize): void {
         return;
       }
       // The arguments stand in slots, as the elements of a list do.
-      pickNames(val, first == Tag.STR ? span(argSlots, argCount) : 0);
+      giveNames(val, first == Tag.STR ? span(argSlots, argCount) : 0);
     }
-    if (!isFull) give(Tag.OBJECT, picked);
   });
 }

@@ -6,9 +6,29 @@ import { chargeReplaced } from '../regexp-work.js';
 /** A reference to a group: `$1`, `${1}`, `$name`, `${name}`, or `$$` for the sign itself. */
 const reference = /\$(?:\$|([\p{L}\p{Nd}_]+)|\{([\p{L}\p{Nd}_]+)\})/gu;
 
+/** A piece is as much work as so many characters, though it may have none. */
+const charactersOfPiece = 16;
+
+/** What stands in a replacement: a text, or the key of a group. */
+type Piece = string | { readonly key: string };
+
+function piecesOf(template: string): Piece[] {
+  const pieces: Piece[] = [];
+  let copied = 0;
+  for (const { 0: whole, 1: plain, 2: braced, index } of template.matchAll(reference)) {
+    const key = plain ?? braced;
+    if (index > copied) pieces.push(template.slice(copied, index));
+    pieces.push(key === undefined ? '$' : { key });
+    copied = index + whole.length;
+  }
+  if (copied < template.length) pieces.push(template.slice(copied));
+  return pieces;
+}
+
 /** The text with all matches replaced; an empty match right behind another is none. */
 function replaceAll(text: string, expression: Pattern, template: string): string {
   return expression.searches(text, (find) => {
+    const pieces = piecesOf(template);
     let result = '';
     let copied = 0;
     for (let at = 0; at <= text.length; ) {
@@ -17,7 +37,8 @@ function replaceAll(text: string, expression: Pattern, template: string): string
       const { start, end } = found;
       result += text.slice(copied, start);
       if (end > copied || start === 0) {
-        const replacement = filled(template, text.slice(start, end), found.groups, expression);
+        chargeReplaced(pieces.length * charactersOfPiece);
+        const replacement = filled(pieces, text.slice(start, end), found.groups, expression);
         chargeReplaced(replacement.length);
         result += replacement;
       }
@@ -28,17 +49,22 @@ function replaceAll(text: string, expression: Pattern, template: string): string
   });
 }
 
-function filled(template: string, whole: string, groups: readonly (string | undefined)[], expression: Pattern): string {
-  if (!template.includes('$')) return template;
-  return template.replace(reference, (_, plain?: string, braced?: string) => {
-    const key = plain ?? braced;
-    if (key === undefined) return '$';
-    const isNumber = /^(?:0|[1-9]\d*)$/.test(key);
-    if (isNumber) return (Number(key) === 0 ? whole : groups[Number(key) - 1]) ?? '';
-    // Of groups of one name the first that took part.
-    const numbers = expression.groupsNamed(key);
-    return numbers.map((number) => groups[number - 1]).find((text) => text !== undefined) ?? '';
-  });
+function filled(
+  pieces: readonly Piece[],
+  whole: string,
+  groups: readonly (string | undefined)[],
+  expression: Pattern,
+): string {
+  let text = '';
+  for (const piece of pieces) text += typeof piece === 'string' ? piece : groupOf(piece.key, whole, groups, expression);
+  return text;
+}
+
+function groupOf(key: string, whole: string, groups: readonly (string | undefined)[], expression: Pattern): string {
+  if (/^(?:0|[1-9]\d*)$/.test(key)) return (Number(key) === 0 ? whole : groups[Number(key) - 1]) ?? '';
+  // Of groups of one name the first that took part.
+  const numbers = expression.groupsNamed(key);
+  return numbers.map((number) => groups[number - 1]).find((found) => found !== undefined) ?? '';
 }
 
 export default defineFunction({

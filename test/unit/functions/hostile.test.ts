@@ -6,6 +6,7 @@ import { findPath } from '../../../host/functions/json-path.js';
 import { momentFrom } from '../../../host/functions/moment.js';
 import { occursIn } from '../../../host/functions/regexp.js';
 import { formatFault, printTime, readTime } from '../../../host/functions/time-format.js';
+import { beginWalks } from '../../../host/functions/walk-work.js';
 
 const list = { items: [{ n: 1 }, { n: 5 }, { n: 9, name: 'xx' }] };
 
@@ -24,9 +25,39 @@ test('a bad JSON path or datum is named', () => {
 
 test('deep and multiplying JSON paths are refused', () => {
   const deep = JSON.parse(`${'{"a":{"b":1,"c":'.repeat(60)}1${'}}'.repeat(60)}`);
-  assert.throws(() => findPath(deep, '$..*..*..*..*..*'), /finds more than 100000 values/);
+  assert.throws(
+    () => findPath(deep, '$..*..*..*..*..*'),
+    /visits the same values again and again, more than \d+ times/,
+  );
   assert.throws(() => findPath(deep, `${'('.repeat(5000)}1`), /more than 64 levels/);
   assert.throws(() => findPath(deep, `${'!'.repeat(5000)}$`), /more than 64 levels/);
+});
+
+test('a JSON path may visit what it finds again, but not without end', () => {
+  const deep = `${'['.repeat(8000)}${']'.repeat(8000)}`;
+  for (const path of ['$..[*]..a', '$..[?(@ == $)]', '$..[?($..a)]', '$..*..*']) {
+    assert.throws(() => findPath(deep, path), /visits the same values again and again/, path);
+  }
+  const flat = JSON.stringify(Array.from({ length: 5000 }, (_, i) => ({ a: i, b: [i] })));
+  assert.is((findPath(flat, '$..a') as unknown[]).length, 5000);
+  assert.is((findPath(flat, '$..[?(@.a >= 2500 && @.b[0] > 0)].a') as unknown[]).length, 2500);
+});
+
+test('rows of a call share what paths may visit again; those that do not lose nothing', () => {
+  beginWalks();
+  const deep = `${'['.repeat(8000)}${']'.repeat(8000)}`;
+  const small = '{"o":[{"a":1},{"a":2}]}';
+  const reasons = new Set<string>();
+  for (let i = 0; i < 60; i++) {
+    try {
+      findPath(deep, '$..[*]..a');
+    } catch (error) {
+      reasons.add(/since other rows of the batch did so before/.test(String(error)) ? 'shared' : 'own');
+    }
+    assert.equal(findPath(small, '$..a'), [1, 2]);
+  }
+  assert.equal([...reasons], ['own', 'shared']);
+  beginWalks();
 });
 
 test('a regular expression takes time linear in the text, whatever it is', () => {
@@ -43,6 +74,15 @@ test('times are read and written by a format', () => {
   assert.is(readTime('2024', 'dd/MM/yyyy'), undefined);
   assert.match(formatFault('yyy') ?? '', /time format yyy/);
   assert.is(printTime(momentFrom('2024-06-15T01:02:03+05:30'), 'HH:mm XXX'), '01:02 +05:30');
+});
+
+test('a time that does not fit is known not to, however many ways there are to read it', () => {
+  const fields = 'hm'.repeat(32);
+  assert.is(readTime(`${'1'.repeat(100)}x`, fields), undefined);
+  assert.ok(readTime('1'.repeat(100), fields) !== undefined);
+  assert.throws(() => readTime('1', `${fields}s`), /time format .* has more than 64 fields/);
+  assert.throws(() => momentFrom(`2024-05-06 07${' '.repeat(100_000)}x`), /cannot be read as a time/);
+  assert.throws(() => nanosOf(`${'1'.repeat(100_000)}x`), /is no duration/);
 });
 
 test('bad times and durations are named', () => {
