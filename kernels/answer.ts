@@ -29,6 +29,10 @@ export function carriedKeys(access: ValueAccess, table: number, keys: number, co
 
 /** Throws RangeError for an answer that is none. */
 export function checkAnswer({ of, columns }: LookupAnswer): void {
+  for (let i = 0; i < of.length; i++) {
+    const list = of[i] as number;
+    if (list >>> 0 !== list) throw new RangeError(`row ${i} of the answer is of list ${list}`);
+  }
   for (const [name, values] of Object.entries(columns)) {
     if (values.length !== of.length) {
       throw new RangeError(`the answer has ${of.length} rows, but ${values.length} values of ${name}`);

@@ -126,6 +126,59 @@ class Copier {
   }
 }
 
+/** Throws when a block is not what `carry` makes of so many rows: it came from a thread that runs code of users. */
+export function checkCarried(carried: CarriedColumns, columns: number, count: number): void {
+  if (carried.columns !== columns || carried.count !== count || carried.bytes.length < align(columns * count * 9)) {
+    throw new RangeError(`it is no block of ${columns} columns and ${count} rows`);
+  }
+  const checker = new Checker(carried.bytes, align(columns * count * 9));
+  for (let c = 0; c < columns; c++) {
+    const { vals, tags } = carriedPlace(carried, c);
+    for (let i = 0; i < count; i++) checker.check(carried.bytes[tags + i] as number, vals + 8 * i);
+  }
+}
+
+class Checker {
+  private readonly view: DataView;
+  /** Bytes that values may still refer to: nothing is referred to twice. */
+  private left: number;
+
+  constructor(
+    bytes: Uint8Array,
+    /** Where begins what values refer to. */
+    private readonly from: number,
+  ) {
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.left = bytes.length - from;
+  }
+
+  check(tag: number, at: number): void {
+    if (isPlain(tag)) return;
+    if (tag > Tag.error) throw new RangeError(`no value has tag ${tag}`);
+    const count = this.view.getUint32(at + 4, true);
+    if (tag !== Tag.array && tag !== Tag.object) {
+      this.place(at, count);
+      return;
+    }
+    const layout = tag === Tag.array ? slot : member;
+    const off = this.place(at, count * layout.size);
+    for (let i = 0; i < count; i++) {
+      const item = off + i * layout.size;
+      if (tag === Tag.object) this.place(item + member.at.keyOff, this.view.getUint32(item + member.at.keyLen, true));
+      this.check(this.view.getUint8(item + layout.at.tag), item);
+    }
+  }
+
+  private place(at: number, length: number): number {
+    const off = this.view.getUint32(at, true) - carriedBase;
+    this.left -= length;
+    if (length > 0 && (off < this.from || off + length > this.view.byteLength || this.left < 0)) {
+      throw new RangeError('a value refers to what lies outside of its block');
+    }
+    return off;
+  }
+}
+
 /** One column of a block, on its way into a kernel. */
 export class CarriedColumn {
   readonly length: number;

@@ -49,6 +49,11 @@ const bit8 = 0x80;
 const firstMicros = -62_167_219_200_000_000n;
 const endMicros = 253_402_300_800_000_000n;
 
+/** The next place that is a multiple of 8, in memories of any size. */
+export function aligned(at: number): number {
+  return Math.ceil(at / 8) * 8;
+}
+
 export class Cells {
   private readonly access: ValueAccess;
   private readonly table: number;
@@ -306,7 +311,7 @@ export class Cells {
       const off = view.getUint32(cells + n * 8, true);
       const len = view.getUint32(cells + n * 8 + 4, true);
       const row = this.#resultRow(rows[n] as number);
-      const text = source.toString('utf16le', off, off + (len & ~1));
+      const text = source.toString('utf16le', off, off + len - (len % 2));
       this.#finish(rows[n] as number, row, this.access.write(this.vals + row * 8, text));
     }
     return wrong;

@@ -62,7 +62,7 @@ class Columns implements HostColumns {
   }
 
   get(i: number, k: number): unknown {
-    this.check(i < this.argCount && k < this.count, 'argument', i, k);
+    this.check('argument', i, this.argCount, k);
     const view = this.access.view();
     const entry = this.table + i * argument.size;
     const at = view.getUint32(this.sel + k * 4, true) * view.getUint32(entry + argument.at.stride, true);
@@ -71,7 +71,7 @@ class Columns implements HostColumns {
   }
 
   set(k: number, value: unknown): void {
-    this.check(k < this.count, 'result', 0, k);
+    this.check('result', 0, 1, k);
     const row = this.access.view().getUint32(this.sel + k * 4, true);
     const at = this.vals + row * 8;
     let tag: number = Tag.null;
@@ -106,8 +106,14 @@ class Columns implements HostColumns {
       sel,
       vals,
       tags,
-      written: (from, to) => done.fill(1, from, to),
+      written: (from, to) => {
+        if (from >= to) return;
+        this.check('result', 0, 1, from);
+        this.check('result', 0, 1, to - 1);
+        done.fill(1, from, to);
+      },
       mark: (k) => {
+        this.check('result', 0, 1, k);
         const view = access.view();
         const row = view.getUint32(sel + k * 4, true);
         const at = vals + row * 8;
@@ -129,7 +135,9 @@ class Columns implements HostColumns {
     }
   }
 
-  private check(isInside: boolean, what: string, i: number, k: number): void {
-    if (!isInside) throw new RangeError(`no ${what} ${i} in row ${k} of ${this.count} rows`);
+  /** An index is a whole number below a bound: others would be places outside of the columns. */
+  private check(what: string, i: number, columns: number, k: number): void {
+    if (i >>> 0 === i && i < columns && k >>> 0 === k && k < this.count) return;
+    throw new RangeError(`no ${what} ${i} in row ${k} of ${this.count} rows`);
   }
 }

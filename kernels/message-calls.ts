@@ -3,6 +3,7 @@
  * of a kernel, so that code of users gets them the same way.
  */
 import type { HostColumns } from './api.js';
+import { aligned } from './cells.js';
 import { argument, Tag } from './gen/layouts.js';
 import { hostCallImport } from './host-call.js';
 import { ValueAccess, ValueError } from './value.js';
@@ -85,7 +86,7 @@ export class MessageCalls {
   #take(size: number): number {
     const { memory } = this.#access as ValueAccess;
     const at = this.#taken;
-    const end = at + ((size + 7) & ~7);
+    const end = at + aligned(size);
     const missing = end - memory.buffer.byteLength;
     try {
       if (missing > 0) memory.grow(Math.ceil(missing / pageBytes));

@@ -172,18 +172,22 @@ const start = Uint8Array.from(
 );
 
 test('modules that cannot run are refused with what is wrong with them', async () => {
-  const importing = moduleOf(
-    {
-      types: [takes],
-      sections: { 2: new ByteWriter().u32(1).name('env').name('write').byte(0).u32(0).take() },
-      functions: [{ type: 0, export: 'w', code: [...new Code().i32(1).at(Op.call, 0).take()] }],
-    },
-    1,
-  );
+  const importing = (module: string, name: string) =>
+    moduleOf(
+      {
+        types: [takes],
+        sections: { 2: new ByteWriter().u32(1).name(module).name(name).byte(0).u32(0).take() },
+        functions: [{ type: 0, export: 'w', code: [...new Code().i32(1).at(Op.call, 0).take()] }],
+      },
+      1,
+    );
   const refusals: [Uint8Array, RegExp][] = [
     [Buffer.from('no module'), /invalid wasm module/],
     [one('ok', gives, new Code().i32(1)).subarray(0, 20), /invalid wasm module/],
-    [importing, /imports what is not given to plugins: env\.write/],
+    [importing('env', 'write'), /imports what is not given to plugins: env\.write/],
+    [importing('__proto__', 'valueOf'), /imports what is not given to plugins: __proto__\.valueOf/],
+    [importing('constructor', 'name'), /imports what is not given to plugins: constructor\.name/],
+    [importing('haumea', 'fail'), /imports haumea\.fail as \(i32\).*, it is \(i32, i32\)/],
     [one('nothing', nothing, new Code()), /no functions that rules can call \(nothing: it gives no result\)/],
     [one('lower', gives, new Code().i32(1)), /lower is taken by a built-in function/],
     [start, /./],

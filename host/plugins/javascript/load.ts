@@ -6,9 +6,9 @@ import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from 'quickjs-emsc
 import type { HostColumns } from '../../../kernels/api.js';
 import { reasonOf } from '../../base/errors.js';
 import type { CodeHost, LoadedCode, ScriptCode, ScriptLimits } from '../define.js';
-import { batchText } from './guest.js';
+import { runnerText } from './guest.js';
 import { type Engine, newEngine, spareEngine, usualFuel } from './quickjs.js';
-import { argumentsOf, resultOf } from './texts.js';
+import { type Answer, answerOf, argumentsOf, resultOf } from './texts.js';
 
 /** For reading a batch and writing its results, beside the usual fuel: what a character costs at most, and what all results may. */
 const fuelOfCharacter = 500n;
@@ -16,7 +16,6 @@ const fuelOfResults = 4_000_000_000n;
 /** What the engine does outside for a line of the log, and for each character of it. */
 const fuelOfLine = 10_000n;
 const fuelOfLogged = 20n;
-const maxLine = 4096;
 
 /** Resolves with a script that is ready to be called; rejects with what is wrong with it. */
 export async function loadScript(code: ScriptCode, host: CodeHost): Promise<LoadedCode> {
@@ -29,6 +28,8 @@ interface Sandbox {
   readonly context: QuickJSContext;
   readonly run: QuickJSHandle;
   readonly at: QuickJSHandle;
+  /** The function of the script. */
+  readonly fn: QuickJSHandle;
   /** Called when the rows are done and their results are to be written. */
   readonly ready: QuickJSHandle;
 }
@@ -72,6 +73,7 @@ class LoadedScript implements LoadedCode {
       sandbox?.ready.dispose();
       sandbox?.run.dispose();
       sandbox?.at.dispose();
+      sandbox?.fn.dispose();
       sandbox?.context.dispose();
       sandbox?.runtime.dispose();
     } catch {
@@ -89,23 +91,24 @@ class LoadedScript implements LoadedCode {
       return this.#failAll(columns, first, 'its sandbox had to be ended, the next one is not ready');
     engine.fuel.value = usualFuel;
     this.#sandbox ??= this.#open(engine);
-    const { context, run, ready } = this.#sandbox;
+    const { context, run, fn, ready } = this.#sandbox;
+    const count = columns.count - first;
     this.#begin();
     engine.fuel.value = usualFuel + fuelOfCharacter * BigInt(text.length);
-    let answer: string;
+    let told: string;
     try {
-      const args = [
-        context.newString(text),
-        context.newNumber(columns.count - first),
-        hasMarks ? context.true : context.false,
-      ];
-      const result = context.callFunction(run, context.undefined, ...args, ready);
-      args[0]?.dispose();
+      const given = context.newString(text);
+      const blank = context.newString(`[${'null,'.repeat(count - 1)}null]`);
+      const longest = context.newNumber(this.#longest(columns));
+      const marks = hasMarks ? context.true : context.false;
+      const result = context.callFunction(run, context.undefined, fn, given, blank, marks, longest, ready);
+      given.dispose();
+      blank.dispose();
       if (result.error !== undefined) {
         const reason = messageOf(context, result.error);
         return this.#stopped(columns, first, reason);
       }
-      answer = context.getString(result.value);
+      told = context.getString(result.value);
       result.value.dispose();
     } catch (error) {
       // The sandbox itself ended: its fuel, its stack or its memory was exhausted.
@@ -119,20 +122,36 @@ class LoadedScript implements LoadedCode {
       this.#isLost = true;
       return this.#stopped(columns, first, reason);
     }
-    const [results, errors, isMarked] = answerOf(answer);
-    for (let k = first; k < columns.count; k++) {
-      try {
-        columns.set(k, resultOf(results[k - first], isMarked));
-      } catch (error) {
-        // An object that looks like a marked value, and is none.
-        columns.fail(k, `function ${this.code.name}: the result is no value: ${reasonOf(error)}`);
-      }
+    let answer: Answer;
+    try {
+      answer = answerOf(told, count);
+    } catch (error) {
+      // No script writes it: the engine itself is not what it was.
+      this.#isLost = true;
+      this.#reopen();
+      const reason = `its sandbox is damaged: ${reasonOf(error)}`;
+      this.host.fault(`function ${this.code.name}: ${reason}`);
+      return this.#failAll(columns, first, reason);
     }
-    for (let i = 0; i < errors.length; i += 2) {
-      columns.fail(first + (errors[i] as number), `function ${this.code.name}: ${errors[i + 1]}`);
-    }
+    this.#take(columns, first, answer);
     for (const [k, reason] of failed) columns.fail(k, reason);
     return columns.count;
+  }
+
+  #take(columns: HostColumns, first: number, { results, errors, hasMarks }: Answer): void {
+    results.forEach((result, k) => {
+      try {
+        columns.set(first + k, resultOf(result, hasMarks));
+      } catch (error) {
+        columns.fail(first + k, `function ${this.code.name}: the result is no value: ${reasonOf(error)}`);
+      }
+    });
+    for (const [k, reason] of errors) columns.fail(first + k, `function ${this.code.name}: ${reason}`);
+  }
+
+  /** Bytes of the longest value. */
+  #longest({ direct }: HostColumns): number {
+    return Math.min(direct?.access.longest ?? this.limits.memoryBytes, this.limits.memoryBytes);
   }
 
   /**
@@ -218,24 +237,11 @@ class LoadedScript implements LoadedCode {
   }
 
   #open(engine: Engine): Sandbox {
-    const { code, limits, host } = this;
+    const { code, limits } = this;
     const runtime = engine.quick.newRuntime();
     runtime.setMemoryLimit(limits.memoryBytes);
     runtime.setMaxStackSize(limits.stackBytes);
     const context = runtime.newContext();
-    const log = context.newFunction('log', (...args) => {
-      const line = args
-        .map((arg) => (context.typeof(arg) === 'string' ? context.getString(arg) : shown(context.dump(arg))))
-        .join(' ');
-      engine.fuel.value -= fuelOfLine + fuelOfLogged * BigInt(line.length);
-      host.log(line.slice(0, maxLine));
-    });
-    context.setProp(context.global, 'log', log);
-    const console = context.newObject();
-    for (const level of ['log', 'info', 'warn', 'error', 'debug']) context.setProp(console, level, log);
-    context.setProp(context.global, 'console', console);
-    console.dispose();
-    log.dispose();
     const isFirst = this.#latestEnd === 0;
     const now = performance.now();
     const end = isFirst ? now + limits.batchMs : Math.min(now + limits.batchMs, this.#latestEnd);
@@ -250,18 +256,20 @@ class LoadedScript implements LoadedCode {
       throw new Error(`${code.name}: ${reason}`);
     };
     try {
+      // Before the script, which may replace what the runner needs.
+      const runner = evaluate(runnerText, 'runner.js');
+      const run = context.getProp(runner, 'run');
+      const at = context.getProp(runner, 'at');
+      this.#giveLog(engine, context, runner);
+      runner.dispose();
       evaluate(code.script, `${code.name}.js`).dispose();
-      const isFunction = evaluate(`typeof ${code.name} === 'function'`, 'check.js');
-      if (context.dump(isFunction) !== true) throw new Error(`the script defines no function ${code.name}`);
-      const batch = evaluate(batchText(code.name), 'batch.js');
-      const run = context.getProp(batch, 'run');
-      const at = context.getProp(batch, 'at');
-      batch.dispose();
+      const fn = evaluate(`typeof ${code.name} === 'undefined' ? undefined : ${code.name}`, 'function.js');
+      if (context.typeof(fn) !== 'function') throw new Error(`the script defines no function ${code.name}`);
       runtime.setInterruptHandler(() => this.#isOver());
       const ready = context.newFunction('ready', () => {
         engine.fuel.value = fuelOfResults;
       });
-      return { runtime, context, run, at, ready };
+      return { runtime, context, run, at, fn, ready };
     } catch (error) {
       // What came so far goes with the engine.
       const isOut = engine.fuel.value < 0n;
@@ -270,20 +278,27 @@ class LoadedScript implements LoadedCode {
       throw isOut ? new Error(`${code.name}: a built-in function of JavaScript took more than a call may`) : error;
     }
   }
-}
 
-/** What an object is in the log. */
-function shown(value: unknown): string {
-  return JSON.stringify(value, (_key, item) => (typeof item === 'bigint' ? String(item) : (item as unknown))) ?? '';
-}
-
-/** What the sandbox answers; the script may have changed what makes it. */
-function answerOf(text: string): [unknown[], (number | string)[], boolean] {
-  const answer = JSON.parse(text) as unknown;
-  if (Array.isArray(answer) && Array.isArray(answer[0]) && Array.isArray(answer[1])) {
-    return answer as [unknown[], (number | string)[], boolean];
+  /** Gives the script `log` and `console`. */
+  #giveLog(engine: Engine, context: QuickJSContext, runner: QuickJSHandle): void {
+    const send = context.newFunction('send', (line) => {
+      try {
+        const text = context.getString(line);
+        engine.fuel.value -= fuelOfLine + fuelOfLogged * BigInt(text.length);
+        this.host.log(text);
+      } catch {
+        // The engine has ended in the middle of this, and must not go on around it.
+        engine.fuel.value = -1n;
+      }
+    });
+    const logTo = context.getProp(runner, 'logTo');
+    const log = context.unwrapResult(context.callFunction(logTo, context.undefined, send));
+    const console = context.newObject();
+    for (const level of ['log', 'info', 'warn', 'error', 'debug']) context.setProp(console, level, log);
+    context.setProp(context.global, 'log', log);
+    context.setProp(context.global, 'console', console);
+    for (const handle of [console, log, logTo, send]) handle.dispose();
   }
-  throw new Error('the script has changed functions of JavaScript that its results need');
 }
 
 /** The first rows of a batch. */
@@ -297,10 +312,13 @@ function firstRows(columns: HostColumns, count: number): HostColumns {
   };
 }
 
+/** What was thrown, which may be anything. */
 function messageOf(context: QuickJSContext, error: QuickJSHandle): string {
   const told: unknown = context.dump(error);
-  error.dispose();
+  // A promise is gone already.
+  if (error.alive) error.dispose();
   if (typeof told !== 'object' || told === null) return String(told);
-  const { name = 'Error', message = '' } = told as { name?: string; message?: string };
-  return message === '' ? name : `${name}: ${message}`;
+  const { name, message } = told as { name?: unknown; message?: unknown };
+  const [kind, text] = [typeof name === 'string' ? name : 'Error', typeof message === 'string' ? message : ''];
+  return text === '' ? kind : `${kind}: ${text}`;
 }

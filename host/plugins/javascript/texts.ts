@@ -1,11 +1,16 @@
 /**
- * Values of a batch as one text for the sandbox, and back. JSON carries what it can; each other value stands in an object of
- * one member, which the other side takes apart when it is told that there are some (see guest.ts):
+ * Values of a batch as one text for the sandbox, and back. JSON carries what it can; each other value stands in a mark,
+ * an object which the other side takes apart when it is told that there are some (see guest.ts):
  *
  *     {"\0": "u"}              missing
  *     {"\0": "n", "v": "NaN"}  a number that JSON has not
+ *     {"\0": "i", "v": "12"}   a whole number of any length
  *     {"\0": "t", "v": 12.5}   a datetime, milliseconds since the epoch
  *     {"\0": "b", "v": "…"}    bytes, a character for each
+ *
+ * A member of a message or a script whose name begins with that character gets a second one in front of it, so that
+ * nothing but a mark has a member `\0`. The members of a mark are looked at all the same as if a script had written
+ * them.
  */
 import type { HostColumns } from '../../../kernels/api.js';
 import { Instant, type Value, ValueError } from '../../../kernels/value.js';
@@ -21,6 +26,11 @@ export interface Arguments {
 }
 
 const markKey = '\0';
+/** Years 0 to 9999, milliseconds. */
+const firstMs = -62_167_219_200_000;
+const endMs = 253_402_300_800_000;
+/** Digits of a whole number that may have 64 bits. */
+const maxDigits = 20;
 
 /** Reads the arguments of the rows from `first` on. */
 export function argumentsOf(columns: HostColumns, first: number): Arguments {
@@ -47,7 +57,13 @@ export function argumentsOf(columns: HostColumns, first: number): Arguments {
           if (!failed.has(row)) failed.set(row, value.message);
           return null;
         }
-        return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item, row)]));
+        return Object.fromEntries(
+          Object.entries(value).map(([name, item]) => {
+            if (!name.startsWith(markKey)) return [name, plain(item, row)];
+            hasMarks = true;
+            return [markKey + name, plain(item, row)];
+          }),
+        );
       default:
         return value;
     }
@@ -60,7 +76,36 @@ export function argumentsOf(columns: HostColumns, first: number): Arguments {
   return { text: JSON.stringify(all), hasMarks, failed };
 }
 
-/** A result as a value of the kernel: whole numbers are ints. */
+/** What the sandbox gave for the rows of a part of a batch. */
+export interface Answer {
+  readonly results: readonly unknown[];
+  /** Rows that failed, by their place among these rows, with the reason. */
+  readonly errors: readonly (readonly [k: number, reason: string])[];
+  readonly hasMarks: boolean;
+}
+
+/** Reads the answer for `count` rows; throws when it has not the shape of one. */
+export function answerOf(text: string, count: number): Answer {
+  const answer = JSON.parse(text) as unknown;
+  if (!Array.isArray(answer)) throw new Error('the answer is no list');
+  const [results, errors, hasMarks] = answer as unknown[];
+  if (!Array.isArray(results) || results.length !== count) throw new Error(`the answer has no ${count} results`);
+  if (typeof hasMarks !== 'boolean') throw new Error('the answer does not say whether it has marks');
+  return { results, errors: errorsOf(errors, count), hasMarks };
+}
+
+function errorsOf(flat: unknown, count: number): [number, string][] {
+  if (!Array.isArray(flat) || flat.length % 2 !== 0) throw new Error('the answer has no list of errors');
+  return Array.from({ length: flat.length / 2 }, (_, i) => {
+    const [k, reason] = [flat[2 * i] as unknown, flat[2 * i + 1] as unknown];
+    if (typeof k !== 'number' || !Number.isInteger(k) || k < 0 || k >= count || typeof reason !== 'string') {
+      throw new Error(`the answer has an error of no row: ${String(k).slice(0, 40)}`);
+    }
+    return [k, reason];
+  });
+}
+
+/** A result as a value of the kernel: whole numbers are ints. Throws when it is none. */
 export function resultOf(value: unknown, hasMarks: boolean): Value {
   if (value === null || value === undefined) return null;
   switch (typeof value) {
@@ -68,8 +113,13 @@ export function resultOf(value: unknown, hasMarks: boolean): Value {
       return Number.isSafeInteger(value) && !Object.is(value, -0) ? BigInt(value) : value;
     case 'object':
       if (Array.isArray(value)) return value.map((item) => resultOf(item, hasMarks));
-      if (hasMarks && markKey in value) return unmarked(value as unknown as Record<string, unknown>);
-      return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resultOf(item, hasMarks)]));
+      if (hasMarks && Object.hasOwn(value, markKey)) return unmarked(value as Record<string, unknown>);
+      return Object.fromEntries(
+        Object.entries(value).map(([name, item]) => [
+          hasMarks && name.startsWith(markKey) ? name.slice(1) : name,
+          resultOf(item, hasMarks),
+        ]),
+      );
     case 'string':
     case 'boolean':
       return value;
@@ -79,14 +129,17 @@ export function resultOf(value: unknown, hasMarks: boolean): Value {
 }
 
 function unmarked({ [markKey]: kind, v }: Record<string, unknown>): Value {
-  switch (kind) {
-    case 'n':
-      return Number(v);
-    case 't':
-      return new Instant(BigInt(Math.round((v as number) * 1e6)));
-    case 'b':
-      return Buffer.from(v as string, 'latin1');
-    default:
-      return null;
+  if (kind === 't' && typeof v === 'number') {
+    if (v >= firstMs && v < endMs) return new Instant(BigInt(Math.round(v * 1e6)));
+    throw new RangeError('a time beyond the years 0 to 9999');
   }
+  if (typeof v === 'string') {
+    if (kind === 'n' && /^(NaN|-?Infinity)$/.test(v)) return Number(v);
+    if (kind === 'i' && /^-?\d+$/.test(v)) {
+      if (v.length <= maxDigits) return BigInt(v);
+      throw new RangeError('a whole number beyond 64 bits');
+    }
+    if (kind === 'b') return Buffer.from(v, 'latin1');
+  }
+  throw new TypeError('a mark that nobody writes');
 }

@@ -3,7 +3,7 @@
  * go through them when the result is wanted: `init`, `accumulate` for each row, `finish`.
  */
 import type { DirectColumns, HostColumns } from '../../../kernels/api.js';
-import { Cells } from '../../../kernels/cells.js';
+import { aligned, Cells } from '../../../kernels/cells.js';
 import { Tag } from '../../../kernels/gen/layouts.js';
 import { Instant, ValueError } from '../../../kernels/value.js';
 import { GuestArea, isText, putMade } from './area.js';
@@ -166,10 +166,10 @@ export class AggregateFunction {
     const needed = tables + (args.length + 2) * (count + 1) * cellBytes + 2 * count + 64 + textBytes + outBytes;
     const base = this.#area.reserve(needed);
     const to = this.#area.memory();
-    let at = (base + tables + 7) & ~7;
+    let at = aligned(base + tables);
     const take = (bytes: number) => {
       const from = at;
-      at = (at + bytes + 7) & ~7;
+      at = aligned(at + bytes);
       return from;
     };
     const stateAt = take((count + 1) * cellBytes);

@@ -35,7 +35,7 @@ export class GuestArea {
       if (missing > 0) memory.grow(Math.ceil(missing / pageBytes));
       return kitBase;
     }
-    if (this.#size < needed) this.#renew(needed + (needed >> 1));
+    if (this.#size < needed) this.#renew(needed + Math.floor(needed / 2));
     return this.#base;
   }
 

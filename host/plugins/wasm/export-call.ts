@@ -1,5 +1,5 @@
 /** An export of a guest that is called for rows whose arguments are made ready as columns of cells in its memory. */
-import type { CellMemory } from '../../../kernels/cells.js';
+import { aligned, type CellMemory } from '../../../kernels/cells.js';
 import type { GuestArea } from './area.js';
 import { type CallerExports, type CallerShape, callerFor, type Lowered, type LoweredResult } from './binary/caller.js';
 import { freeName } from './functions.js';
@@ -110,7 +110,7 @@ export class ExportCall {
     const room = isTextResult(this.result) ? outBytes + 2 * texts : 0;
     const base = this.area.reserve(fixed + texts + room + 4 * cellBytes);
     const to = this.area.memory();
-    let at = (base + table + 7) & ~7;
+    let at = aligned(base + table);
     const addresses = [...columns, null].map(() => {
       const from = at;
       at += count * cellBytes;
@@ -118,7 +118,7 @@ export class ExportCall {
     });
     const states = at;
     to.bytes.fill(0, states, states + count);
-    let end = (states + count + 7) & ~7;
+    let end = aligned(states + count);
     columns.forEach((column, i) => {
       end = column.put(to, addresses[i] as number, end);
     });

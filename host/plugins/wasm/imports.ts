@@ -1,24 +1,51 @@
 /** What modules of users may import: what their run times and development kits ask for, and a system without a machine (wasi.ts). */
 import type { CodeHost, WasmCode } from '../define.js';
 import type { ModuleShape } from './binary/inspect.js';
+import { type Signature, signatureOf, signatureText } from './binary/types.js';
 import { type Fuel, fuelOfCall, fuelOfShortCall, spend } from './fuel.js';
 import { extismModule } from './functions.js';
-import { type Kit, kitImports } from './kit.js';
-import { type Wasi, wasiImports, wasiModule } from './wasi.js';
+import { type Kit, kitSignatures } from './kit.js';
+import { type Wasi, wasiModule, wasiSignatures } from './wasi.js';
 
-/** Names of what a module may import, by the module that they are asked of. */
-const known: Readonly<Record<string, ReadonlySet<string>>> = {
-  env: new Set(['abort', 'trace', 'seed']),
-  haumea: new Set(['fail', 'null', 'is_null', 'log']),
-  [extismModule]: kitImports,
-  [wasiModule]: wasiImports,
-};
+/** What a module may import, by the module that it is asked of; null: whatever the signature is, it fails. */
+const known: ReadonlyMap<string, ReadonlyMap<string, Signature | null>> = new Map([
+  [
+    'env',
+    new Map([
+      ['abort', signatureOf('iiii')],
+      ['trace', signatureOf('iifffff')],
+      ['seed', signatureOf('', 'f')],
+    ]),
+  ],
+  [
+    'haumea',
+    new Map([
+      ['fail', signatureOf('ii')],
+      ['null', signatureOf('')],
+      ['is_null', signatureOf('i', 'i')],
+      ['log', signatureOf('ii')],
+    ]),
+  ],
+  [extismModule, kitSignatures],
+  [wasiModule, wasiSignatures],
+]);
 
-/** What a module asks for and nobody gives: `env.read`. */
-export function unknownImports({ imports }: ModuleShape): string[] {
-  return imports
-    .filter(({ module, name, kind }) => kind !== 'function' || known[module]?.has(name) !== true)
-    .map(({ module, name }) => `${module}.${name}`);
+/**
+ * Throws when a module asks for what nobody gives (`env.read`), or for a function with other parameters: numbers of
+ * another type would be none that addresses and lengths are looked at as.
+ */
+export function checkImports({ imports }: ModuleShape): void {
+  const unknown = imports.filter(({ module, name, kind }) => kind !== 'function' || !known.get(module)?.has(name));
+  if (unknown.length > 0) {
+    const names = unknown.map(({ module, name }) => `${module}.${name}`);
+    throw new Error(`it imports what is not given to plugins: ${names.join(', ')}`);
+  }
+  for (const one of imports) {
+    const wanted = known.get(one.module)?.get(one.name);
+    if (one.kind !== 'function' || !wanted) continue;
+    const [is, must] = [signatureText(one.signature), signatureText(wanted)];
+    if (is !== must) throw new Error(`it imports ${one.module}.${one.name} as ${is}, it is ${must}`);
+  }
 }
 
 /** What the guest has said of the call under way, beside its result. */

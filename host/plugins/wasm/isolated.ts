@@ -3,7 +3,7 @@
  * ended with the thread, and the next one finds a new thread.
  */
 import type { Worker } from 'node:worker_threads';
-import type { CarriedColumns } from '../../../kernels/carried.js';
+import { type CarriedColumns, checkCarried } from '../../../kernels/carried.js';
 import { threadEntry } from '../../base/bundle.js';
 import { reasonOf } from '../../base/errors.js';
 import { startThread } from '../../base/heap.js';
@@ -161,7 +161,7 @@ export class IsolatedModule {
       clearTimeout(this.#timer);
       if (this.#sent > 0) this.#watch(this.timeoutMs);
       if (results === undefined) first.fail(new Error(failure));
-      else first.done(results);
+      else give(first, results);
     }
     // What they do may close this.
     for (const fault of faults) this.host.fault(fault);
@@ -189,4 +189,14 @@ export class IsolatedModule {
     this.#end();
     for (const { fail } of this.#batches.splice(0)) fail(new Error(reason));
   }
+}
+
+function give({ args, done, fail }: Batch, results: CarriedColumns): void {
+  try {
+    checkCarried(results, 1, args.count);
+  } catch (error) {
+    fail(new Error(`its thread gave no column: ${reasonOf(error)}`));
+    return;
+  }
+  done(results);
 }

@@ -29,14 +29,20 @@ function timeText({ nanos }: Instant): string {
   return Number.isNaN(date.getTime()) ? String(nanos) : date.toISOString().replace(/\.?0*Z$/, 'Z');
 }
 
-/** The value that a JSON text says; throws when it is none. */
-export function valueOfJson(text: string): Value {
-  return plainOf(JSON.parse(text) as unknown);
-}
+/** What an item of a list takes at least in the kernel, bytes. */
+const itemBytes = 16;
 
-function plainOf(json: unknown): Value {
-  if (typeof json === 'number') return Number.isSafeInteger(json) && !Object.is(json, -0) ? BigInt(json) : json;
-  if (Array.isArray(json)) return json.map(plainOf);
-  if (typeof json !== 'object' || json === null) return json as Value;
-  return Object.fromEntries(Object.entries(json).map(([key, item]) => [key, plainOf(item)]));
+/** The value that a JSON text says, of at most so many bytes in the kernel; throws when it is none. */
+export function valueOfJson(text: string, maxBytes: number): Value {
+  let left = Math.floor(maxBytes / itemBytes);
+  const plainOf = (json: unknown): Value => {
+    if (typeof json === 'number') return Number.isSafeInteger(json) && !Object.is(json, -0) ? BigInt(json) : json;
+    if (typeof json !== 'object' || json === null) return json as Value;
+    const items = Array.isArray(json) ? json : Object.entries(json);
+    left -= items.length;
+    if (left < 0) throw new RangeError(`it has more items than a value of ${maxBytes} bytes (maxValueBytes)`);
+    if (Array.isArray(json)) return json.map(plainOf);
+    return Object.fromEntries((items as [string, unknown][]).map(([key, item]) => [key, plainOf(item)]));
+  };
+  return plainOf(JSON.parse(text) as unknown);
 }

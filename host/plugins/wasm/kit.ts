@@ -4,6 +4,7 @@
  */
 import type { CodeHost, WasmCode } from '../define.js';
 import { type KitMemory, kitFunctions, kitMemoryModule } from './binary/kit-memory.js';
+import { type Signature, signatureOf } from './binary/types.js';
 import { type Fuel, fuelOfCall, spend } from './fuel.js';
 
 /** As large as the memory of a guest may be. */
@@ -14,11 +15,17 @@ const maxLineBytes = 4096;
 /** The kit leaves out what is below: `info`. */
 const logLevel = 2;
 
-/** Names of what guests may import. */
-export const kitImports: ReadonlySet<string> = new Set([
+/** What guests may import. */
+export const kitSignatures: ReadonlyMap<string, Signature> = new Map([
   ...kitFunctions,
-  ...['config_get', 'var_get', 'var_set', 'http_request', 'http_status_code', 'http_headers', 'get_log_level'],
-  ...['log_trace', 'log_debug', 'log_info', 'log_warn', 'log_error'],
+  ['config_get', signatureOf('l', 'l')],
+  ['var_get', signatureOf('l', 'l')],
+  ['var_set', signatureOf('ll')],
+  ['http_request', signatureOf('ll', 'l')],
+  ['http_status_code', signatureOf('', 'i')],
+  ['http_headers', signatureOf('', 'l')],
+  ['get_log_level', signatureOf('', 'i')],
+  ...['log_trace', 'log_debug', 'log_info', 'log_warn', 'log_error'].map((name) => [name, signatureOf('l')] as const),
 ]);
 
 export class Kit {
@@ -45,7 +52,7 @@ export class Kit {
       throw new Error('HTTP requests are not given to plugins');
     };
     this.imports = {
-      ...Object.fromEntries(kitFunctions.map((name) => [name, exports[name]])),
+      ...Object.fromEntries([...kitFunctions.keys()].map((name) => [name, exports[name]])),
       config_get: () => 0n,
       var_get: (name: bigint) => this.#variable(name),
       var_set: (name: bigint, value: bigint) => this.#setVariable(name, value),

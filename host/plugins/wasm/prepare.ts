@@ -4,7 +4,7 @@ import { inspect } from './binary/inspect.js';
 import { defaultLimits, type ModuleLimits } from './binary/limits.js';
 import { meter } from './binary/meter.js';
 import { type Plugin, pluginOf } from './functions.js';
-import { unknownImports } from './imports.js';
+import { checkImports } from './imports.js';
 
 export interface Prepared extends Plugin {
   /** With fuel. */
@@ -16,8 +16,7 @@ export function prepare(bytes: Uint8Array, beside?: string, limits: ModuleLimits
   try {
     const ready = meter(bytes, limits);
     const shape = inspect(bytes, limits);
-    const unknown = unknownImports(shape);
-    if (unknown.length > 0) throw new Error(`it imports what is not given to plugins: ${unknown.join(', ')}`);
+    checkImports(shape);
     return { ready, ...pluginOf(shape, beside) };
   } catch (error) {
     throw new HaumeaError('general', `invalid wasm module: ${reasonOf(error)}`, { cause: error });

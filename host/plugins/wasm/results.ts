@@ -73,13 +73,14 @@ export class ResultReader {
       return;
     }
     try {
-      const value = valueOfJson(memory.bytes.toString(kind === 'utf16' ? 'utf16le' : 'utf8', off, off + length));
+      const text = memory.bytes.toString(kind === 'utf16' ? 'utf16le' : 'utf8', off, off + length);
+      const value = valueOfJson(text, longest);
       const isOther =
         type !== 'any' && value !== null && (typeof value !== 'object' || Array.isArray(value) !== (type === 'array'));
       if (isOther) fail(`is JSON, but no ${type}`);
       else columns.set(k, value);
     } catch (error) {
-      fail(`is no JSON: ${reasonOf(error)}`);
+      fail(error instanceof SyntaxError ? `is no JSON: ${reasonOf(error)}` : `is no value: ${reasonOf(error)}`);
     }
   }
 

@@ -4,7 +4,7 @@
  */
 
 import type { DirectColumns, HostColumns } from '../../../kernels/api.js';
-import { Cells } from '../../../kernels/cells.js';
+import { aligned, Cells } from '../../../kernels/cells.js';
 import { Tag } from '../../../kernels/gen/layouts.js';
 import { GuestArea, isText, putMade } from './area.js';
 import { type CallerExports, type CallerShape, callerFor } from './binary/caller.js';
@@ -245,7 +245,7 @@ export class TypedFunction {
     const room = this.#isKit || batch ? 0 : outBytes + 2 * texts;
     const base = this.#area.reserve(fixed + texts + room + 4 * cellBytes);
     const to = this.#area.memory();
-    let at = (base + tables + 7) & ~7;
+    let at = aligned(base + tables);
     const columnsAt: number[] = [];
     for (let i = 0; i <= inputs; i++) {
       columnsAt.push(at);
@@ -254,7 +254,7 @@ export class TypedFunction {
     const states = at;
     to.bytes.fill(0, states, states + count + nulls);
     const nullsAt = states + count;
-    let end = (nullsAt + nulls + 7) & ~7;
+    let end = aligned(nullsAt + nulls);
     for (let i = 0; i < inputs; i++) {
       const cell = args[i]?.cell ?? 'bytes';
       const list = made[i];
@@ -277,8 +277,8 @@ export class TypedFunction {
         to.view.setUint32(base + i * 4, address, true);
       });
     }
-    if (this.#isKit) this.guest.kit.io.reset((end + 7) & ~7);
-    const outEnd = this.#isKit ? (end + 7) & ~7 : end + room;
+    if (this.#isKit) this.guest.kit.io.reset(aligned(end));
+    const outEnd = this.#isKit ? aligned(end) : end + room;
     return { table: base, cells: columnsAt.at(-1) as number, states, out: end, outEnd };
   }
 

@@ -5,6 +5,7 @@
 import { randomFillSync } from 'node:crypto';
 import type { CodeHost, WasiGrants } from '../define.js';
 import { startExport } from './binary/meter.js';
+import { type Signature, signatureOf } from './binary/types.js';
 import { type Fuel, fuelOfCall, spend } from './fuel.js';
 
 /** Module of the imports. */
@@ -77,22 +78,33 @@ const withoutFiles = [
   ...['sock_accept', 'sock_recv', 'sock_send', 'sock_shutdown'],
 ];
 
-const calls = [
-  ...[
-    'args_get',
-    'args_sizes_get',
-    'environ_get',
-    'environ_sizes_get',
-    'clock_res_get',
-    'clock_time_get',
-    'random_get',
-  ],
-  ...['fd_write', 'fd_read', 'fd_close', 'fd_seek', 'fd_fdstat_get', 'fd_fdstat_set_flags', 'fd_filestat_get'],
-  ...['poll_oneoff', 'proc_exit', 'proc_raise', 'sched_yield'],
+/** What looks at its arguments. */
+const calls: readonly (readonly [name: string, params: string])[] = [
+  ['args_get', 'ii'],
+  ['args_sizes_get', 'ii'],
+  ['environ_get', 'ii'],
+  ['environ_sizes_get', 'ii'],
+  ['clock_res_get', 'ii'],
+  ['clock_time_get', 'ili'],
+  ['random_get', 'ii'],
+  ['fd_write', 'iiii'],
+  ['fd_read', 'iiii'],
+  ['fd_close', 'i'],
+  ['fd_seek', 'ilii'],
+  ['fd_fdstat_get', 'ii'],
+  ['fd_fdstat_set_flags', 'ii'],
+  ['fd_filestat_get', 'ii'],
+  ['poll_oneoff', 'iiii'],
+  ['sched_yield', ''],
 ];
 
-/** Names of what guests may import. */
-export const wasiImports: ReadonlySet<string> = new Set([...calls, ...withoutFiles]);
+/** What guests may import; null: it fails whatever it is asked for. */
+export const wasiSignatures: ReadonlyMap<string, Signature | null> = new Map<string, Signature | null>([
+  ...calls.map(([name, params]) => [name, signatureOf(params, 'i')] as const),
+  ['proc_exit', signatureOf('i')],
+  ['proc_raise', signatureOf('i', 'i')],
+  ...withoutFiles.map((name) => [name, null] as const),
+]);
 
 const utf8 = new TextEncoder();
 

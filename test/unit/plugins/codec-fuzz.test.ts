@@ -20,6 +20,7 @@ import { field, mqtt, publish } from '../../wasm/streams.js';
 import { garbage, wildCodec } from './codec-guests.js';
 import { damage } from './damage.js';
 import { randomFrom } from './programs.js';
+import { Watch } from './watched-call.js';
 
 const rounds = Number(process.env.HAUMEA_GUEST_FUZZ_ROUNDS ?? 90);
 const folder = mkdtempSync(join(tmpdir(), 'codec-fuzz-'));
@@ -107,8 +108,10 @@ class Pipe {
   }
 }
 
+const watch = new Watch();
+
 function run(code: LoadedCode | undefined, name: string, columns: HostColumns): void {
-  if (code !== undefined) code.call(name, columns);
+  if (code !== undefined) watch.call(columns, () => code.call(name, columns));
   else for (let k = 0; k < columns.count; k++) columns.set(k, textOf(columns.get(0, k)));
 }
 
@@ -174,6 +177,7 @@ test('whatever codecs and messages are, no message is lost unsaid, and a codec t
       seen.written += sent.length - failures.length;
       pipe.encoder = undefined;
       isWell('between');
+      assert.equal(watch.take(), []);
       assert.ok(pipe.inUse < inUse + (8 << 20), `${pipe.inUse} bytes are in use`);
     } catch (error) {
       throw new Error(`${what}: ${error instanceof Error ? error.stack : error}`, { cause: error });

@@ -23,8 +23,8 @@ const texts: readonly Uint8Array[] = [
   '\0\0\0',
 ].map((text) => Buffer.from(text));
 const noUtf8 = Buffer.from('7b2261223a22fffe227d', 'hex');
-const all = [...texts, noUtf8];
-const textsAt = 1024;
+export const wildTexts = [...texts, noUtf8];
+export const textsAt = 1024;
 const pages = 2;
 const pageBytes = 65_536;
 
@@ -79,7 +79,12 @@ export function wildCodec(random: Random): Uint8Array {
     .name('null')
     .byte(0)
     .u32(3);
-  const data = new ByteWriter().u32(1).byte(0).raw(new Code().i32(textsAt).view()).byte(0x0b).sized(Buffer.concat(all));
+  const data = new ByteWriter()
+    .u32(1)
+    .byte(0)
+    .raw(new Code().i32(textsAt).view())
+    .byte(0x0b)
+    .sized(Buffer.concat(wildTexts));
   const module = moduleOf({
     types: [
       { params: ['i32', 'i32'], results: ['i64'] },
@@ -102,10 +107,10 @@ export function wildCodec(random: Random): Uint8Array {
 }
 
 /** An address and a length that may be those of a text. */
-function place(random: Random): [at: number, length: number] {
-  const which = random(all.length);
-  const at = textsAt + all.slice(0, which).reduce((sum, { length }) => sum + length, 0);
-  const { length } = all[which] as Uint8Array;
+export function place(random: Random): [at: number, length: number] {
+  const which = random(wildTexts.length);
+  const at = textsAt + wildTexts.slice(0, which).reduce((sum, { length }) => sum + length, 0);
+  const { length } = wildTexts[which] as Uint8Array;
   const wild = [0, -1, -8, 0x7fffffff, -0x80000000, pageBytes * pages - 1, random(2 ** 31), random(pageBytes)];
   if (random(2) === 0) return [at, length];
   const anyOf = (right: number) => (random(2) === 0 ? right : (wild[random(wild.length)] as number));
@@ -198,7 +203,7 @@ function allocator(random: Random): Uint8Array {
 
 /** Messages that no codec expects. */
 export function garbage(random: Random): Uint8Array {
-  const known = all[random(all.length)] as Uint8Array;
+  const known = wildTexts[random(wildTexts.length)] as Uint8Array;
   const bytes = Uint8Array.from({ length: [0, 1, 7, 40, 2000][random(5)] as number }, () => random(256));
   const kinds = [
     bytes,

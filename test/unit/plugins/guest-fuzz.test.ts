@@ -18,6 +18,7 @@ import { Instant, type Value, ValueError } from '../../../kernels/value.js';
 import { VmKernel } from '../../wasm/vm-kernel.js';
 import { damage, ofScript } from './damage.js';
 import { randomFrom } from './programs.js';
+import { Watch } from './watched-call.js';
 
 const rounds = Number(process.env.HAUMEA_GUEST_FUZZ_ROUNDS ?? 90);
 const folder = mkdtempSync(join(tmpdir(), 'guest-fuzz-'));
@@ -43,7 +44,8 @@ const rows = 4;
 const all = [0, 1, 2, 3];
 
 const calls: { run: (columns: Parameters<LoadedCode['call']>[1]) => void } = { run: () => {} };
-const kernel = new VmKernel((_fn, columns) => calls.run(columns));
+const watch = new Watch();
+const kernel = new VmKernel((_fn, columns) => watch.call(columns, () => calls.run(columns)));
 
 /** Calls all functions of a module over the samples; each row has to have a result or an error. */
 function callAll(code: LoadedCode, { functions }: PluginManifest, what: string): string[] {
@@ -61,6 +63,7 @@ function callAll(code: LoadedCode, { functions }: PluginManifest, what: string):
       0,
     );
     assert.is(results.length, rows, what);
+    assert.equal(watch.take(), [], what);
     for (const value of results) {
       seen.push(`${fn.name} ${value instanceof ValueError ? value.message : JSON.stringify(value, shown)}`);
     }

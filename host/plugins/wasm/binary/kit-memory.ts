@@ -8,7 +8,7 @@
 import { Code } from './code.js';
 import { Op } from './opcodes.js';
 import { SectionId, version } from './sections.js';
-import { type ValueType, valueTypeByte } from './types.js';
+import { type Signature, signatureOf, type ValueType, valueTypeByte } from './types.js';
 import { ByteWriter } from './writer.js';
 
 /** What the host and callers use of it, beside the functions for guests (`kitFunctions`). */
@@ -28,22 +28,22 @@ export interface KitMemory {
 }
 
 /** Functions for guests that are in the module. */
-export const kitFunctions: readonly string[] = [
-  'input_length',
-  'input_offset',
-  'input_load_u8',
-  'input_load_u64',
-  'length',
-  'length_unsafe',
-  'alloc',
-  'free',
-  'output_set',
-  'error_set',
-  'load_u8',
-  'load_u64',
-  'store_u8',
-  'store_u64',
-];
+export const kitFunctions: ReadonlyMap<string, Signature> = new Map([
+  ['input_length', signatureOf('', 'l')],
+  ['input_offset', signatureOf('', 'l')],
+  ['input_load_u8', signatureOf('l', 'i')],
+  ['input_load_u64', signatureOf('l', 'l')],
+  ['length', signatureOf('l', 'l')],
+  ['length_unsafe', signatureOf('l', 'l')],
+  ['alloc', signatureOf('l', 'l')],
+  ['free', signatureOf('l')],
+  ['output_set', signatureOf('ll')],
+  ['error_set', signatureOf('l')],
+  ['load_u8', signatureOf('l', 'i')],
+  ['load_u64', signatureOf('l', 'l')],
+  ['store_u8', signatureOf('li')],
+  ['store_u64', signatureOf('ll')],
+]);
 
 const Global = { next: 0, input: 1, inputLen: 2, output: 3, outputLen: 4, error: 5 } as const;
 

@@ -46,6 +46,14 @@ export interface Signature {
   readonly results: readonly ValueType[];
 }
 
+const letters: Readonly<Record<string, ValueType>> = { i: 'i32', l: 'i64', f: 'f64' };
+
+/** A signature from a letter for each type: `i` for i32, `l` for i64, `f` for f64. */
+export function signatureOf(params: string, results = ''): Signature {
+  const types = (text: string) => [...text].map((letter) => letters[letter] as ValueType);
+  return { params: types(params), results: types(results) };
+}
+
 /** Sizes of memories are pages of 64 KiB, those of tables entries. */
 export interface Range {
   readonly min: number;

@@ -1,0 +1,280 @@
+/**
+ * Answers of scripts and modules that were made to do harm: whatever they say, each row has a result or an error,
+ * nothing outside of the columns is written or read, and code that works does what it did before.
+ * `HAUMEA_HOSTILE_FUZZ_ROUNDS` sets how many of each kind are tried, `HAUMEA_HOSTILE_FUZZ_SEED` which.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { QuickJSContext } from 'quickjs-emscripten-core';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { CodeHost, LoadedCode, ScriptLimits } from '../../../host/plugins/define.js';
+import { loadScript } from '../../../host/plugins/javascript/load.js';
+import { newEngine } from '../../../host/plugins/javascript/quickjs.js';
+import { CarriedBatches } from '../../../host/plugins/wasm/carried-batch.js';
+import { loadModule } from '../../../host/plugins/wasm/load.js';
+import type { PluginFunction, PluginManifest } from '../../../host/plugins/wasm/manifest.js';
+import { prepare } from '../../../host/plugins/wasm/prepare.js';
+import { carry, checkCarried } from '../../../kernels/carried.js';
+import { column, HostPart } from '../../../kernels/gen/layouts.js';
+import { col } from '../../../kernels/ir.js';
+import { Instant, type Value, ValueError } from '../../../kernels/value.js';
+import { VmKernel } from '../../wasm/vm-kernel.js';
+import { hostileAnswer, hostileScript } from './hostile-scripts.js';
+import { type Random, randomFrom } from './programs.js';
+import { Watch } from './watched-call.js';
+import { wildGuest } from './wild-guests.js';
+
+const rounds = Number(process.env.HAUMEA_HOSTILE_FUZZ_ROUNDS ?? 20);
+const firstSeed = Number(process.env.HAUMEA_HOSTILE_FUZZ_SEED ?? 1);
+const limits = { callMs: 5000, batchMs: 20_000, memoryBytes: 8 << 20, stackBytes: 256 << 10 };
+/** For scripts that may not end. */
+const tight = { ...limits, callMs: 20, batchMs: 100 };
+const host: CodeHost = { log: () => {}, fault: () => {} };
+const watch = new Watch();
+const under: { code?: LoadedCode | undefined; entry: string } = { entry: 'f' };
+const kernel = new VmKernel((_fn, columns) => watch.call(columns, () => under.code?.call(under.entry, columns)));
+const folder = mkdtempSync(join(tmpdir(), 'hostile-answers-'));
+test.after(() => {
+  rmSync(folder, { recursive: true });
+});
+let versions = 0;
+
+/** Calls the function under test over columns, of which each second row counts, or one value for all rows. */
+function called(columns: readonly (readonly Value[])[], part: number = HostPart.value): Value[] {
+  const rows = Math.max(...columns.map(({ length }) => length), 1);
+  // Rows that are not selected are nobody's.
+  const selected = Array.from({ length: rows }, (_, k) => 2 * k + 1);
+  const spread = columns.map((values) => selected.flatMap((_row, k) => [null, values[k]] as Value[]));
+  kernel.setBatch(spread, 2 * rows, selected);
+  const args = columns.map((_values, i) => col(i));
+  return kernel.run({ ops: [{ op: 'call.host', dst: 0, args, imm: part }], consts: [] }, selected, 0);
+}
+
+function loadedScript(script: string, within: ScriptLimits = limits): Promise<LoadedCode> {
+  return loadScript({ kind: 'javascript', name: 'f', version: ++versions, script, limits: within }, host);
+}
+
+/** Results of a script whose function `f` gets each of the values. */
+async function resultsOf(script: string, values: readonly Value[]): Promise<Value[]> {
+  under.entry = 'f';
+  under.code = await loadedScript(script);
+  try {
+    return called([values]);
+  } finally {
+    under.code.close();
+  }
+}
+
+for (const row of [-2_706_484, -1000, -1, 3, 0.5, 1e300, 'x']) {
+  test(`a script that replaces how lists are written does not say what is written where: row ${row}`, async () => {
+    const forged = `[this[0], [${JSON.stringify(row)}, 'outside'], false]`;
+    const results = await resultsOf(
+      `Array.prototype.toJSON = function () { return typeof this[2] === "boolean" ? ${forged} : this; };
+      function f(v) { return v; }`,
+      [1n, 2n, 3n],
+    );
+    assert.equal(watch.take(), []);
+    assert.equal(results, [1n, 2n, 3n]);
+  });
+}
+
+/** Runs something while all sandboxes answer what `change` makes of their answers. */
+async function answering<T>(change: (text: string) => string, run: () => T | Promise<T>): Promise<T> {
+  const { quick } = await newEngine();
+  const context: QuickJSContext = Object.getPrototypeOf(quick.newContext());
+  const { getString } = context;
+  context.getString = function (handle) {
+    return change(getString.call(this, handle));
+  };
+  try {
+    return await run();
+  } finally {
+    context.getString = getString;
+  }
+}
+
+test('a sandbox that answers what no runner writes costs its rows and nothing else', async () => {
+  for (const [forged, reason] of [
+    ['[[1,2,3],[-1,"x"],false]', /its sandbox is damaged: the answer has an error of no row: -1/],
+    ['[[1,2,3],[0],false]', /its sandbox is damaged: the answer has no list of errors/],
+    ['[[1,2],[],false]', /its sandbox is damaged: the answer has no 3 results/],
+    ['[[1,2,3],[],1]', /its sandbox is damaged: the answer does not say whether it has marks/],
+    ['[[1,{"\\u0000":"b","v":{"length":200000000}},3],[],true]', /the result is no value: a mark that nobody writes/],
+    ['', /its sandbox is damaged/],
+  ] as const) {
+    const results = await answering(
+      () => forged,
+      () => resultsOf('function f(v) { return v; }', [1n, 2n, 3n]),
+    );
+    const reasons = results.flatMap((one) => (one instanceof ValueError ? [one.message] : []));
+    assert.ok(
+      reasons.some((one) => reason.test(one)),
+      `${forged}: ${reasons}`,
+    );
+    assert.equal(watch.take(), []);
+  }
+});
+
+const texts = ['', 'some text', '\u{1f600} \udc80 \0', 'x'.repeat(300)];
+const objects: readonly Value[] = [
+  {},
+  { '\0': 'b', v: { length: 200_000_000n } },
+  { '\0\0': 1n },
+  { ['__proto__']: 5n },
+];
+/** What functions are called with, by type. */
+const samples: Readonly<Record<string, readonly Value[]>> = {
+  bigint: [1n, -(2n ** 63n), 2n ** 63n - 1n, undefined],
+  float: [1.5, Number.NaN, Number.NEGATIVE_INFINITY, -0],
+  boolean: [true, false, null, true],
+  datetime: [new Instant(0n), new Instant(10n ** 18n, 60), new Instant(-1n), null],
+  string: texts,
+  bytea: [Uint8Array.of(), Uint8Array.of(255, 0), new Uint8Array(200), new ValueError('failed before')],
+  array: [[], [1n, 'a'], [[null]], objects.slice()],
+  object: objects,
+  any: [null, 1n, 'a', [1n]],
+};
+const all = Object.values(samples).flat();
+
+function mixed(random: Random): Value[] {
+  return Array.from({ length: 4 }, () => all[random(all.length)] as Value);
+}
+
+/** Runs each round by a seed of its own; what goes wrong tells it. */
+async function eachRound(base: number, run: (random: Random) => Promise<unknown>): Promise<void> {
+  const begun = performance.now();
+  for (let round = 0; round < rounds; round++) {
+    const seed = base + firstSeed * 1_000_003 + round * 7919;
+    try {
+      await run(randomFrom(seed));
+      assert.equal(watch.take(), []);
+    } catch (error) {
+      throw new Error(`seed ${seed}: ${error instanceof Error ? error.stack : error}`, { cause: error });
+    }
+  }
+  console.log(`${rounds} rounds in ${((performance.now() - begun) / 1000).toFixed(1)} s`);
+}
+
+test('whatever scripts do to the language around them, their results stay where they belong', async () => {
+  const good = await loadedScript('function f(v) { return [v, "good"]; }');
+  let ran = 0;
+  await eachRound(10, async (random) => {
+    const script = hostileScript(random);
+    const isDamaged = random(4) === 0;
+    try {
+      under.code = await loadedScript(script, tight);
+    } catch (error) {
+      // Its preludes may throw, or leave nothing that works.
+      assert.instance(error, Error);
+      return;
+    }
+    ran++;
+    const { code } = under;
+    await answering(
+      (text) => (isDamaged ? hostileAnswer(random, text) : text),
+      () => {
+        for (let batch = 0; batch < 2; batch++) {
+          const results = called(Array.from({ length: 1 + random(3) }, () => mixed(random)));
+          assert.is(results.length, 4);
+        }
+        code.close();
+      },
+    );
+    under.code = good;
+    assert.equal(called([[1n, 'a']]), [
+      [1n, 'good'],
+      ['a', 'good'],
+    ]);
+  });
+  good.close();
+  assert.ok(ran > rounds / 3, `${ran} ran`);
+});
+
+const wasmLimits = { callFuel: 200_000n, batchFuel: 1_000_000n, callMs: 200, batchMs: 500 };
+
+async function loadedModule(bytes: Uint8Array): Promise<[LoadedCode, PluginManifest]> {
+  const { ready, manifest } = prepare(bytes);
+  const version = ++versions;
+  const path = join(folder, `${version}.wasm`);
+  writeFileSync(path, ready);
+  const code = { kind: 'wasm', name: 'guest', version, path, manifest, limits: wasmLimits } as const;
+  try {
+    return [await loadModule(code, host), manifest];
+  } finally {
+    rmSync(path);
+  }
+}
+
+/** Calls a function in each way that the kernel calls it. */
+function callAll(fn: PluginFunction, random: Random): void {
+  under.entry = fn.name;
+  const of = (type: string) => (random(5) === 0 ? mixed(random) : [...(samples[type] as readonly Value[])]);
+  const args = fn.args.map(({ type }) => of(type));
+  const { aggregate, analytic } = fn;
+  const states: Value[] = [undefined, Uint8Array.of(1, 2, 3), new Uint8Array(500)];
+  if (aggregate?.save !== undefined || analytic !== undefined) {
+    // Rows of three groups, then the states of these.
+    const columns = [...args.map((values) => [...values, null, null, null]), [0n, 2n, 1n, 0n, ...states]];
+    called(columns, HostPart.step);
+    if (aggregate === undefined) return;
+    called([[...states, new ValueError('failed before')]]);
+    if (aggregate.merge !== undefined) called([states, [...states].reverse()], HostPart.merge);
+    return;
+  }
+  called(aggregate === undefined ? args : args.map((values) => [values, [], values, [null]]));
+}
+
+test('whatever modules answer, and to whatever they are asked, their results stay where they belong', async () => {
+  let refused = 0;
+  await eachRound(20, async (random) => {
+    const bytes = wildGuest(random);
+    let loaded: [LoadedCode, PluginManifest];
+    try {
+      loaded = await loadedModule(bytes);
+    } catch (error) {
+      if (!/the start function failed/.test(String(error))) throw error;
+      refused++;
+      return;
+    }
+    const [code, manifest] = loaded;
+    under.code = code;
+    for (const fn of manifest.functions) callAll(fn, random);
+    for (const fn of manifest.functions) callAll(fn, random);
+    code.close();
+  });
+  assert.ok(refused < rounds / 2, `${refused} were refused`);
+});
+
+test('columns that come back from a thread hold what they say, whatever the module on it does', async () => {
+  const batches = new CarriedBatches();
+  await eachRound(30, async (random) => {
+    const [code, manifest] = await loadedModule(wildGuest(random));
+    for (const fn of manifest.functions) {
+      if (fn.aggregate !== undefined || fn.analytic !== undefined) continue;
+      const args = fn.args.map(() => mixed(random));
+      kernel.setBatch(args, 4, [0, 1, 2, 3]);
+      const places = args.map((_values, i) => {
+        const block = kernel.exports.columnAt(i);
+        return { vals: block + column.at.vals, tags: block + column.at.tags };
+      });
+      const given = carry(kernel.values, places, 4);
+      checkCarried(given, args.length, 4);
+      const results = batches.run(given, (columns) => {
+        watch.call(columns, () => code.call(fn.name, columns));
+      });
+      checkCarried(results, 1, 4);
+      const damaged = { ...results, bytes: results.bytes.slice() };
+      for (let left = random(4); left >= 0; left--) damaged.bytes[random(damaged.bytes.length)] = random(256);
+      try {
+        checkCarried(damaged, 1, 4);
+      } catch (error) {
+        assert.instance(error, RangeError);
+      }
+    }
+    code.close();
+  });
+});
+
+test.run();
