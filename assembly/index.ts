@@ -9,7 +9,7 @@ export { sourceBytes, sourceDecodeErrors, sourceMessages, sourceOversized, sourc
 export {
   answerBegin, answerBlocks, answerFail, answerRows, answersAsked, answersFound, waitingBatches, waitingFirst, waitingLast, waitingRows,
 } from './lookup/answer';
-export { gatheredBatch, gatheringFirst, gatheringNext } from './flow/gather';
+export { gatheredBatch, gatheringFirst, gatheringNext } from './flow/gathering';
 export {
   answerEnd, clockSetBack, currentNode, evaluate, finishWork, flush, kernelInit, loadedSetBack, nodeAdd, nodeRemove, nodeSetBack, registerAt,
   tick, workOn,

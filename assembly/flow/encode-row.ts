@@ -72,7 +72,7 @@ let isJson: bool = true;
 /** A format of flow/encode-text.ts, which puts rows together by itself. */
 export let isText: bool = false;
 let fixedBound: u32 = 0;
-/** Says which rows `omitIfEmpty` leaves out. */
+/** Says which rows are left out. */
 let emptyOperand: u32 = OPERAND_NONE;
 let emptyProgram: usize = 0;
 /** First entry whose room is computed for each row, 0 none. */
@@ -423,18 +423,23 @@ function writeFieldsBinary(to: usize, row: u32): usize {
   store<u32>(to, count, 1);
 }
 
+/** True when the row is left out whatever would be written of it: by what the spec names for that. */
+export function rowIsEmpty(row: u32): bool {
+  if (emptyOperand == OPERAND_NONE) return false;
+  const i = row * strideOf(emptyOperand);
+  const tag = load<u8>(tagsOf(emptyProgram, emptyOperand) + i);
+  if (tag <= Tag.NULL) return true;
+  return tag == Tag.OBJECT && lenOf(load<u64>(valsOf(emptyProgram, emptyOperand) + (<usize>i << 3))) == 0;
+}
+
 /**
- * True when `omitIfEmpty` leaves the row out, which stands at `from` … `end` as it is written: by what the spec names for that
- * if it does, otherwise when it has no members and is sent by itself.
+ * True when `omitIfEmpty` leaves out a row that is sent by itself and that `rowIsEmpty` says nothing of: it has no members as it
+ * stands at `from` … `end`.
  */
-export function rowIsOmitted(row: u32, from: usize, end: usize, isSingle: bool): bool {
+export function rowIsOmitted(row: u32, from: usize, end: usize): bool {
   if (emptyOperand != OPERAND_NONE) {
-    const i = row * strideOf(emptyOperand);
-    const tag = load<u8>(tagsOf(emptyProgram, emptyOperand) + i);
-    if (tag <= Tag.NULL) return true;
-    if (tag == Tag.OBJECT) return lenOf(load<u64>(valsOf(emptyProgram, emptyOperand) + (<usize>i << 3))) == 0;
+    if (load<u8>(tagsOf(emptyProgram, emptyOperand) + row * strideOf(emptyOperand)) == Tag.OBJECT) return false;
   }
-  if (!isSingle) return false;
   if (isText) return textIsEmpty();
   return isJson ? end - from == 2 : end - from == ROWS_HEAD && load<u32>(from, 1) == 0;
 }

@@ -7,7 +7,7 @@ import {
   N_FLAGS, N_OUT, N_PARENT, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, joinTally,
 } from './node';
 import {
-  ENCODE_FLAGS, ENCODE_FORMAT, EncodeFlag, OutputFormat, ROWS_HEAD, isText, rowBound, rowFails, rowIsOmitted, rowWrite,
+  ENCODE_FLAGS, ENCODE_FORMAT, EncodeFlag, OutputFormat, ROWS_HEAD, isText, rowBound, rowFails, rowIsEmpty, rowIsOmitted, rowWrite,
   rowWriteHead, rowsPrepare,
 } from './encode-row';
 import {
@@ -137,7 +137,7 @@ function countRows(node: usize, spec: usize): void {
     for (let i: u32 = 0; i < selLen; i++) {
       const row = load<u32>(sel + (<usize>i << 2));
       // What failed above is counted there.
-      if (rowErrors && tagAt(rowErrors, row) == Tag.ERROR) {
+      if ((rowErrors && tagAt(rowErrors, row) == Tag.ERROR) || rowIsEmpty(row)) {
         rows--;
       } else if (rowFails(row)) {
         addException(node, failOff, failLen, 1);
@@ -183,6 +183,7 @@ function writeRows(node: usize, spec: usize): void {
       p = outOpen(node, hasEnds);
       continue;
     }
+    if (rowIsEmpty(row)) continue;
     if (state) placeNames(node, state, row, true);
     let need = rowBound(row) + 16;
     if (hasHead) need += headBound(row);
@@ -209,7 +210,7 @@ function writeRows(node: usize, spec: usize): void {
       p = outOpen(node, hasEnds);
       continue;
     }
-    if (omitsEmpty && rowIsOmitted(row, from, end, true)) continue;
+    if (omitsEmpty && rowIsOmitted(row, from, end)) continue;
     if (hasHead) outEnd(from);
     p = end;
     rows++;
@@ -266,7 +267,7 @@ function writeLongRow(node: usize, spec: usize, row: u32, need: u64): u32 {
   if (!end) {
     addException(node, failOff, failLen, 1);
     sendFailure(node, spec);
-  } else if (!(isSingle && flags & EncodeFlag.OMIT_EMPTY && rowIsOmitted(row, from, end, true))) {
+  } else if (!(isSingle && flags & EncodeFlag.OMIT_EMPTY && rowIsOmitted(row, from, end))) {
     handOut(node, spec, aside, from, end);
     sent = 1;
   }

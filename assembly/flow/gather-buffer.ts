@@ -13,7 +13,7 @@
 //   60   names u32           columns of delimited rows (flow/encode-text.ts), 0 none
 //   64   heads u32, 68 headsCap u32, 72 headsLen u32, 76 markHeads u32   without sendSingle: the rows as JSON, a comma before
 //                            each (flow/head.ts); of a batch those of its last message
-//   80   items u32           messages in the batch
+//   80   items u32           messages in the batch; of rows that are messages those, and the errors in the place of such
 //   84   taken u32           messages since the batch began, with those that failed or were left out as empty
 //   88   markItems u32       as the other marks
 //   92   lastHead u32        where the last of the heads begins

@@ -1,10 +1,12 @@
 // What an encode node has gathered, saved and loaded: rows, ends, names of columns, heads.
+import { ERROR_BIT } from '../gen/flow-layouts';
 import { LoadFault } from '../gen/state-layouts';
 import { readFail, readFails, readLength, readRaw, readU32, readVersion } from '../state/reader';
 import { writeBytes, writeU32, writeVersion } from '../state/writer';
 import { ENCODE_FLAGS, ENCODE_FORMAT } from './encode-row';
 import { areNames, isApart, isTextFormat, keepsNames, namesNew } from './encode-text';
-import { enlist, namesDrop } from './gather';
+import { namesDrop } from './gather';
+import { enlist } from './gathering';
 import {
   GATHER_BUF, GATHER_ENDS, GATHER_ENDS_LEN, GATHER_HEADS, GATHER_HEADS_LEN, GATHER_ITEMS, GATHER_LEN, GATHER_NAMES,
   GATHER_ROWS, GATHER_TAKEN, addEnd, reserve,
@@ -28,8 +30,9 @@ export function gatherSave(node: usize): void {
   let before: u32 = 0;
   for (let i: u32 = 0; i < ends; i++) {
     const end = load<u32>(<usize>load<u32>(state, GATHER_ENDS) + (<usize>i << 2));
-    writeU32(end - before);
-    before = end;
+    const at = end & ~ERROR_BIT;
+    writeU32((at - before) | (end & ERROR_BIT));
+    before = at;
   }
   const names = <usize>load<u32>(state, GATHER_NAMES);
   writeBytes(names, names ? load<u32>(names) : 0);
@@ -53,13 +56,17 @@ export function gatherLoad(node: usize): bool {
   readRaw(<usize>load<u32>(state, GATHER_BUF), len);
   const ends = readLength();
   let end: u64 = 0;
+  let errors: u32 = 0;
   for (let i: u32 = 0; i < ends && !readFails(); i++) {
-    end += readU32();
-    if (!addEnd(node, state, <u32>end)) readFail(LoadFault.MEMORY);
+    const more = readU32();
+    end += more & ~ERROR_BIT;
+    if (more & ERROR_BIT) errors++;
+    if (!addEnd(node, state, <u32>end | (more & ERROR_BIT))) readFail(LoadFault.MEMORY);
   }
-  // Each row of these is a message, which ends somewhere in the bytes.
+  // Each row of these is a message, and each error among them, which ends somewhere in the bytes.
   const hasEnds = !isLines(spec) && isApart(load<u8>(spec, ENCODE_FLAGS));
-  if (end > len || ends != (hasEnds ? (headsOf(spec) ? rows << 1 : rows) : 0) || ((rows || items) && !len && !isTextFormat(load<u8>(spec, ENCODE_FORMAT)))) {
+  if (rows + errors != items && (hasEnds || errors)) readFail(LoadFault.DAMAGED);
+  if (end > len || ends != (hasEnds ? (headsOf(spec) ? items << 1 : items) : 0) || ((rows || items) && !len && !isTextFormat(load<u8>(spec, ENCODE_FORMAT)))) {
     readFail(LoadFault.DAMAGED);
   }
   if (readFails() || !loadNames(node, spec, state) || !loadHeads(node, spec, state, rows)) return false;

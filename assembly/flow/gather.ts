@@ -7,28 +7,30 @@
 // would be sent one by one. Its size counts messages, those among them that failed or were left out as empty. In formats other
 // than JSON there are no lists in lists, a batch has the rows of all its messages.
 //
-// What a node keeps is told in flow/gather-buffer.ts. Nodes that hold rows for a batch are in a list that begins at the root above them, so that nobody has to ask all nodes.
+// What a node keeps is told in flow/gather-buffer.ts; nodes that hold rows for a batch are in the list of flow/gathering.ts.
 import * as ctx from './context';
-import { N_GATHERING, N_OUT, N_PARENT, N_SPEC, N_STATE, accountOf, addException, exhaust, keepFailure } from './node';
+import { N_OUT, N_SPEC, N_STATE, accountOf, addException, exhaust, keepFailure } from './node';
 import {
   ENCODE_BATCH_SIZE, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, boundOfAll, isText, rowBound,
-  rowIsList, rowIsOmitted, rowWrite, rowWriteHead,
+  rowIsEmpty, rowIsList, rowIsOmitted, rowWrite, rowWriteHead,
 } from './encode-row';
 import { isApart, isTextFormat, keepsNames, namesFree, namesOfRow, textPlace } from './encode-text';
 import {
   GATHER_BUF, GATHER_CAP, GATHER_ENDS, GATHER_ENDS_LEN, GATHER_FAIL_LEN, GATHER_FAIL_OFF, GATHER_HEADS, GATHER_HEADS_CAP,
   GATHER_HEADS_LEN, GATHER_ITEMS, GATHER_LAST_HEAD, GATHER_LEN, GATHER_MARK_ENDS, GATHER_MARK_HEADS, GATHER_MARK_ITEMS,
-  GATHER_MARK_LEN, GATHER_MARK_ROWS, GATHER_NAMES, GATHER_NEXT, GATHER_PLACE, GATHER_ROWS, GATHER_SENT, GATHER_TAKEN, GATHER_WANTED,
+  GATHER_MARK_LEN, GATHER_MARK_ROWS, GATHER_NAMES, GATHER_PLACE, GATHER_ROWS, GATHER_SENT, GATHER_TAKEN, GATHER_WANTED,
   KEEP_BUFFER, STATE_SIZE, addEnd, dropBuffers, reserve,
 } from './gather-buffer';
-import { ONE_END, isLines, sendFailure } from './send';
-import { outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
+import { FAILURE_HEAD, ONE_END, failureWrite, isLines, sendFailure } from './send';
+import { OUT_SIZE, outClose, outDirect, outEnd, outEndsFull, outErrorEnd, outFlush, outLimit, outOpen } from './output';
+import { delist, enlist } from './gathering';
 import { isBelowDeferred } from './deferred';
 import { TWO_ENDS, hasHead, headBound, headWrite, headsOf } from './head';
 import { clearDeadline, setDeadline } from './timers';
 import { fail, failLen, failNoMemory, failOff, isNotObject } from './failure';
 import { free } from '../mem/alloc';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
+import { ERROR_BIT } from '../gen/flow-layouts';
 
 /** So many rows at once are part of a message as long as the last one, mostly. */
 const MANY_ROWS: u32 = 256;
@@ -109,10 +111,7 @@ export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bo
     if (!isDone) {
       if (isMessage) {
         // What is sent row by row goes without the one whose column (dataField) is no row.
-        if (isNotObject() && load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) {
-          sendFailure(node, spec);
-          continue;
-        }
+        if (isNotObject() && load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE && putFailure(node, spec, state)) continue;
         loseMessage(node, state);
         return;
       }
@@ -206,56 +205,13 @@ function batchBegins(node: usize, spec: usize, state: usize): void {
   if (wait > 0) setDeadline(node, ctx.nowMs + wait);
 }
 
-/** Puts the node into the list of its root, if it isn't there. */
-export function enlist(node: usize, state: usize): void {
-  if (load<u32>(state, GATHER_PLACE)) return;
-  let root = node;
-  for (let above = node; above; above = <usize>load<u32>(above, N_PARENT)) root = above;
-  const next = <usize>load<u32>(root, N_GATHERING);
-  store<u32>(root, <u32>node, N_GATHERING);
-  store<u32>(state, <u32>(root + N_GATHERING), GATHER_PLACE);
-  store<u32>(state, <u32>next, GATHER_NEXT);
-  if (next) store<u32>(<usize>load<u32>(next, N_STATE), <u32>(state + GATHER_NEXT), GATHER_PLACE);
-}
-
-/** Puts nodes that hold rows below another root now into its list; `old`: the root whose list they are in. */
-export function gatheringMoved(old: usize): void {
-  for (let node = gatheringFirst(old); node; ) {
-    const next = gatheringNext(node);
-    const state = <usize>load<u32>(node, N_STATE);
-    delist(state);
-    store<u32>(state, 0, GATHER_NEXT);
-    enlist(node, state);
-    node = next;
-  }
-}
-
-/** Takes the node out of the list. */
-function delist(state: usize): void {
-  const place = <usize>load<u32>(state, GATHER_PLACE);
-  if (!place) return;
-  const next = <usize>load<u32>(state, GATHER_NEXT);
-  store<u32>(place, <u32>next);
-  if (next) store<u32>(<usize>load<u32>(next, N_STATE), <u32>place, GATHER_PLACE);
-  store<u32>(state, 0, GATHER_PLACE);
-}
-
-/** The first node below the root that holds rows for a batch, 0 none. */
-export function gatheringFirst(root: usize): usize {
-  return <usize>load<u32>(root, N_GATHERING);
-}
-
-/** The one after a node that does, 0 none. */
-export function gatheringNext(node: usize): usize {
-  return <usize>load<u32>(<usize>load<u32>(node, N_STATE), GATHER_NEXT);
-}
-
 /** Appends a row to the buffer; false when it fails. */
 function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   const flags = load<u8>(spec, ENCODE_FLAGS);
   const isJson = load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
   const rows = load<u32>(state, GATHER_ROWS);
   const isFirst = isApart(flags) || rows == 0;
+  if (rowIsEmpty(row)) return true;
   if (isText) placeNames(node, state, row, isFirst);
   if (flags & EncodeFlag.FIRST && rows != load<u32>(state, GATHER_MARK_ROWS)) return !hasHead || addHead(node, state, row);
   let need = rowBound(row) + 16;
@@ -285,7 +241,8 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   }
   let end = rowWrite(from, row);
   if (!end) return false;
-  if (flags & EncodeFlag.OMIT_EMPTY && rowIsOmitted(row, from, end, (flags & EncodeFlag.SINGLE) != 0)) return true;
+  const omitted = EncodeFlag.OMIT_EMPTY | EncodeFlag.SINGLE;
+  if ((flags & omitted) == omitted && rowIsOmitted(row, from, end)) return true;
   let written: u32 = 1;
   if (isApart(flags)) {
     if (isLines(spec)) store<u8>(end++, 0x0a);
@@ -309,6 +266,46 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   store<u32>(state, <u32>(end - at) + len, GATHER_LEN);
   store<u32>(state, rows + written, GATHER_ROWS);
   if (!isNested(spec, flags)) store<u32>(state, load<u32>(state, GATHER_ITEMS) + 1, GATHER_ITEMS);
+  return true;
+}
+
+/**
+ * Puts the reason in flow/failure.ts where the row would stand, if the rule wants that: at once in a batch, otherwise behind the
+ * rows before it. False when there is no memory for it.
+ */
+function putFailure(node: usize, spec: usize, state: usize): bool {
+  const flags = load<u8>(spec, ENCODE_FLAGS);
+  if (!isApart(flags)) {
+    sendFailure(node, spec);
+    return true;
+  }
+  if (!(flags & EncodeFlag.SEND_ERROR)) return true;
+  const len = min(failLen, OUT_SIZE >> 2);
+  const ends = load<u32>(state, GATHER_ENDS_LEN);
+  if (!reserve(node, state, (<u64>len << 1) + FAILURE_HEAD)) {
+    failNoMemory();
+    return false;
+  }
+  const buf = <usize>load<u32>(state, GATHER_BUF);
+  let at = buf + load<u32>(state, GATHER_LEN);
+  const hasEnds = !isLines(spec);
+  if (headsOf(spec)) {
+    memory.copy(at, failOff, len);
+    at += len;
+    if (!addEnd(node, state, <u32>(at - buf))) {
+      failNoMemory();
+      return false;
+    }
+  }
+  at = failureWrite(spec, at, len);
+  if (!hasEnds) store<u8>(at++, 0x0a);
+  else if (!addEnd(node, state, <u32>(at - buf) | ERROR_BIT)) {
+    store<u32>(state, ends, GATHER_ENDS_LEN);
+    failNoMemory();
+    return false;
+  }
+  store<u32>(state, <u32>(at - buf), GATHER_LEN);
+  store<u32>(state, load<u32>(state, GATHER_ITEMS) + 1, GATHER_ITEMS);
   return true;
 }
 
@@ -359,7 +356,8 @@ export function gatherEnd(node: usize, failedOff: usize, failedLen: u32): void {
     isDone = endItem(node, spec, state);
     if (!isDone) addException(node, failOff, failLen, 1);
   } else {
-    if (load<u32>(state, GATHER_ROWS) || !(flags & EncodeFlag.OMIT_EMPTY)) commit(node, spec, state);
+    const sent = isApart(flags) ? load<u32>(state, GATHER_ITEMS) : load<u32>(state, GATHER_ROWS);
+    if (sent || !(flags & EncodeFlag.OMIT_EMPTY)) commit(node, spec, state);
     isDone = true;
   }
   if (!isDone) {
@@ -384,12 +382,6 @@ export function gatherTick(node: usize): void {
   else gatherFlush(node);
 }
 
-/** Number of the batch that the node gathers, from 1; 0 while it holds nothing. */
-export function gatheredBatch(node: usize): u32 {
-  const state = <usize>load<u32>(node, N_STATE);
-  return state && load<u32>(state, GATHER_ITEMS) ? load<u32>(state, GATHER_SENT) + 1 : 0;
-}
-
 /** Sends the buffer as one message (an empty one is `[]`), or with sendSingle as the messages that it holds. */
 function commit(node: usize, spec: usize, state: usize): void {
   clearDeadline(node);
@@ -397,7 +389,9 @@ function commit(node: usize, spec: usize, state: usize): void {
   const rows = load<u32>(state, GATHER_ROWS);
   const flags = load<u8>(spec, ENCODE_FLAGS);
   const isSingle = isApart(flags);
-  if ((isSingle || flags & EncodeFlag.FIRST) && !rows) return;
+  // Those of single rows: rows and errors.
+  const items = load<u32>(state, GATHER_ITEMS);
+  if (isSingle ? !items : flags & EncodeFlag.FIRST && !rows) return;
   const isJoined = !isSingle && headsOf(spec);
   if (!isSingle && (!close(node, spec, state) || (isJoined && !joinHead(node, state)))) {
     failNoMemory();
@@ -413,10 +407,11 @@ function commit(node: usize, spec: usize, state: usize): void {
   const len = load<u32>(place, GATHER_LEN);
   const hasEnds = !isLines(spec);
   const ends: usize = isSingle ? <usize>load<u32>(state, GATHER_ENDS) : isJoined ? TWO_ENDS : 0;
-  const messages: u32 = isSingle ? (headsOf(spec) ? rows << 1 : rows) : isJoined ? 2 : 1;
+  const messages: u32 = isSingle ? (headsOf(spec) ? items << 1 : items) : isJoined ? 2 : 1;
   if (len > COPY_MAX || (hasEnds && messages > 1024)) {
     store<u32>(ONE_END, len);
-    outDirect(node, buf, len, hasEnds ? (ends ? ends : ONE_END) : 0, messages, rows);
+    const errors = isSingle && hasEnds ? items - rows : 0;
+    outDirect(node, buf, len, hasEnds ? (ends ? ends : ONE_END) : 0, messages, rows, errors);
   } else copyOut(node, buf, len, hasEnds, ends, messages, rows);
   store<u64>(node, load<u64>(node, N_OUT) + rows, N_OUT);
   store<u32>(state, 0, GATHER_LEN);
@@ -441,7 +436,11 @@ function copyOut(node: usize, buf: usize, len: u32, hasEnds: bool, ends: usize, 
   memory.copy(p, buf, len);
   if (hasEnds) {
     if (ends) {
-      for (let i: u32 = 0; i < messages; i++) outEnd(p + load<u32>(ends + (<usize>i << 2)));
+      for (let i: u32 = 0; i < messages; i++) {
+        const end = load<u32>(ends + (<usize>i << 2));
+        if (end & ERROR_BIT) outErrorEnd(p + (end & ~ERROR_BIT));
+        else outEnd(p + end);
+      }
     } else outEnd(p + len);
   }
   outClose(p + len, messages, rows);

@@ -90,8 +90,8 @@ export function outClose(end: usize, messages: u32, rows: u32): void {
   if (!messages && !load<u32>(at, SEGMENT_LEN)) segmentCount--;
 }
 
-/** Hands out bytes that stand elsewhere, after everything before them. `endsPtr`: as in a segment. */
-export function outDirect(node: usize, off: usize, len: u32, endsPtr: usize, messages: u32, rows: u32): void {
+/** Hands out bytes that stand elsewhere, after everything before them. `endsPtr`: as in a segment, with so many errors. */
+export function outDirect(node: usize, off: usize, len: u32, endsPtr: usize, messages: u32, rows: u32, errors: u32 = 0): void {
   outFlush();
   const at = segments;
   store<u32>(at, <u32>node, SEGMENT_NODE);
@@ -101,7 +101,7 @@ export function outDirect(node: usize, off: usize, len: u32, endsPtr: usize, mes
   store<u32>(at, <u32>endsPtr, SEGMENT_ENDS);
   store<u32>(at, messages, SEGMENT_MESSAGES);
   store<u32>(at, rows, SEGMENT_ROWS);
-  store<u32>(at, 0, SEGMENT_ERRORS);
+  store<u32>(at, errors, SEGMENT_ERRORS);
   segmentCount = 1;
   outFlush();
 }

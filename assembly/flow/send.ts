@@ -16,6 +16,24 @@ export const ONE_END: usize = memory.data(4, 4);
   return load<u8>(spec, ENCODE_FRAMING) == OutputFraming.LINES;
 }
 
+/** Bytes that `failureWrite` writes beside the text, with room for the end of a message. */
+export const FAILURE_HEAD: u32 = 32;
+
+/** Writes so much of the reason in flow/failure.ts as a message in the format of the node; returns its end. */
+export function failureWrite(spec: usize, to: usize, len: u32): usize {
+  let p = to;
+  if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.ROWS) {
+    rowWriteHead(p, Tag.OBJECT, 1);
+    store<u32>(p, 5, 5);
+    store<u32>(p, 0x6f727265, 9); // erro
+    store<u8>(p, 0x72, 13); // r
+    rowWriteHead(p + 14, Tag.STR, len);
+    p += 19;
+  }
+  memory.copy(p, failOff, len);
+  return p + len;
+}
+
 /** Sends the reason in flow/failure.ts in place of a message, if the rule wants that. */
 export function sendFailure(node: usize, spec: usize): void {
   if (!(load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SEND_ERROR)) return;
@@ -33,16 +51,7 @@ export function sendFailure(node: usize, spec: usize): void {
     p += len;
     outEnd(p);
   }
-  if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.ROWS) {
-    rowWriteHead(p, Tag.OBJECT, 1);
-    store<u32>(p, 5, 5);
-    store<u32>(p, 0x6f727265, 9); // erro
-    store<u8>(p, 0x72, 13); // r
-    rowWriteHead(p + 14, Tag.STR, len);
-    p += 19;
-  }
-  memory.copy(p, failOff, len);
-  p += len;
+  p = failureWrite(spec, p, len);
   if (hasEnds) outErrorEnd(p);
   else store<u8>(p++, 0x0a);
   outClose(p, head ? 2 : 1, 0);

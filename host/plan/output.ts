@@ -1,4 +1,5 @@
 /** From the output row of the SELECT to what one kind of sink gets of it. */
+import { aggregates } from '../../kernels/gen/ops.js';
 import { joinedColumn, mergedObject, missing, nullOfPresent } from './joined-row.js';
 import type { OutputEntry, OutputRow } from './logical.js';
 import type { SinkWishes } from './sinks.js';
@@ -38,13 +39,22 @@ export function outputSpec(
 }
 
 /**
- * What tells that there is nothing to send where the message does not: an empty window has a row of aggregates nevertheless, and
- * of rows that are sent one by one those without members are left out, not those of which `fields` and its like leave nothing.
+ * What tells that there is nothing to send where the message does not: an empty window has a row of aggregates nevertheless, of
+ * which a column may have no value to send in its place, and of rows that are sent one by one those without members are left
+ * out, not those of which `fields` and its like leave nothing.
  */
 function emptyOf(row: OutputRow, wishes: SinkWishes, values: Values): Value | null {
-  if (!wishes.omitIfEmpty || (wishes.dataField !== null && !wishes.sendSingle)) return null;
   const isOfWindow = row.entries.some(({ value }) => aggregatesIn(value).length > 0);
   const rows = isOfWindow ? values.aggregate('countAll', [], null) : null;
+  const { dataField } = wishes;
+  if (!wishes.omitIfEmpty) {
+    if (rows === null || (dataField === null && !wishes.isWhole)) return null;
+    const sent = dataField === null ? wholeValue(row, values) : columnSent(dataField, row, values);
+    const isThere = values.constant({ tag: 'bool', value: true });
+    const isNotNull = (value: Value) => values.op('logic.isNotNull', [value]);
+    return values.op('logic.case', [], [isNotNull(rows), isThere, isNotNull(sent), isThere, values.null()]);
+  }
+  if (dataField !== null && !wishes.sendSingle) return rows;
   const isSelected = wishes.fields !== null || wishes.excludeFields.length > 0 || wishes.dataField !== null;
   // With nulls for what is not there a row of named columns has members.
   const hasMembers = wishes.sendNil && row.entries.length > 0;
@@ -64,13 +74,11 @@ function sentOf(
   const { sendNil, sendSingle, omitIfEmpty } = wishes;
   const all = { isFirstRowOnly: false, firstOnly: false };
   if (wishes.isWhole) {
-    const [only, other] = row.entries;
-    const value = row.star === null && row.set === undefined && other === undefined ? only?.value : undefined;
-    const shape: ShapeSpec = { kind: 'object', value: value ?? pick('self', row, values) };
+    const shape: ShapeSpec = { kind: 'object', value: wholeValue(row, values) };
     return { shape, sendNil, sendSingle: true, omitIfEmpty, ...all };
   }
   if (wishes.dataField !== null) {
-    const value = selected(pick(wishes.dataField, row, values), wishes, values);
+    const value = selected(columnSent(wishes.dataField, row, values), wishes, values);
     const shape: ShapeSpec = { kind: 'object', value };
     if (sendSingle) return { shape, sendNil, sendSingle, omitIfEmpty, ...all };
     // A list of rows is not empty, whatever its first row has.
@@ -94,6 +102,20 @@ function sentOf(
   }
   const sent = sendNil ? withoutAbsent(row, absent, values) : row;
   return { shape: wholeRow(sent, wishes, values), sendNil, sendSingle, omitIfEmpty, ...all };
+}
+
+/** The value that is a message by itself. */
+function wholeValue(row: OutputRow, values: Values): Value {
+  const [only, other] = row.entries;
+  const value = row.star === null && row.set === undefined && other === undefined ? only?.value : undefined;
+  return value ?? pick('self', row, values);
+}
+
+/** The column that is sent in the place of the row. Of an empty window what collects rows is a list without any. */
+function columnSent(name: string, row: OutputRow, values: Values): Value {
+  const value = pick(name, row, values);
+  const isList = value.kind === 'aggregate' && aggregates[value.fn].emptyIsNull;
+  return isList ? values.op('logic.coalesce', [], [value, values.op('nested.arrayOf', [])]) : value;
 }
 
 /** The members that `fields` and `excludeFields` leave of an object, or of each object of a list. */

@@ -119,7 +119,9 @@ const kernelLayers: readonly (readonly (readonly string[])[])[] = [
     [inFlow('filter')],
     [inFlow('limit')],
     [inFlow('expand')],
-    ['head', 'encode-row', 'encode-text', 'send', 'gather-buffer', 'gather', 'gather-save', 'encode'].map(inFlow),
+    ['head', 'encode-row', 'encode-text', 'send', 'gather-buffer', 'gathering', 'gather', 'gather-save', 'encode'].map(
+      inFlow,
+    ),
   ],
   // The list of the kinds.
   [[inFlow('operators')]],

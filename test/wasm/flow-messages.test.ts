@@ -26,7 +26,7 @@ function setUp(plans: NodePlan[], below: NodePlan | null = null, sendError = fal
   const sinks = plans.map((plan) => kernel.addNode({ node }, linked(plan, { sendError })));
   const send = (...rows: [number, number][]) =>
     driver.feed(stream, rows.map(([a, b]) => `${JSON.stringify({ a, b })}\n`).join(''));
-  return { driver, kernel, sinks, send, of: (i: number) => driver.of(sinks[i] as number) };
+  return { driver, kernel, stream, sinks, send, of: (i: number) => driver.of(sinks[i] as number) };
 }
 
 test('the rows of a window are one message, or one each with sendSingle', () => {
@@ -42,6 +42,31 @@ test('the rows of a window are one message, or one each with sendSingle', () => 
   assert.equal(of(1), ['{"b":2}', '{"b":4}', '{"b":6}']);
   assert.equal(of(2), of(1));
   assert.equal(of(3), of(0));
+});
+
+test("a row that can't be sent by itself stands where it was, however messages are told apart", () => {
+  const shape: OutputPlan['shape'] = { kind: 'object', operand: col(0) };
+  const wishes: Partial<OutputPlan> = { shape, sendError: true, sendSingle: true };
+  const framings = [{}, { framing: 'messages' }, { framing: 'messages', head: col(1) }] as const;
+  const { driver, kernel, stream, sinks } = setUp(framings.map((more) => encode({}, { ...wishes, ...more })));
+  const places = new Map<number, number[]>();
+  driver.onOutput = ({ node, errors }) => places.set(node, [...(places.get(node) ?? []), ...errors]);
+  const [good, bad] = ['{"a":{"x":1},"b":{"y":2}}\n', '{"a":5,"b":{"y":3}}\n'];
+  driver.feed(stream, good + bad + good + bad + bad + bad);
+  const [lined, framed, headed] = sinks.map((sink) => driver.of(sink));
+  const failed = 'row is not an object';
+  assert.equal(lined, ['{"x":1}', failed, '{"x":1}', failed, failed, failed]);
+  assert.equal(framed, lined);
+  assert.equal(
+    headed,
+    lined!.flatMap((text) => (text === failed ? [failed, failed] : ['{"y":2}', text])),
+  );
+  assert.equal([...places.values()], [[], [1, 0, 1, 2], [3, 1, 3, 5]]);
+  assert.equal(
+    sinks.map((sink) => kernel.counters(sink).exceptions),
+    [4, 4, 4],
+  );
+  assert.is(driver.rows, 6);
 });
 
 test('one failing row takes its whole message, the next is good', () => {
