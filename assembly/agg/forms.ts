@@ -34,32 +34,47 @@ function isSum(tag: u8): bool {
   return tag == Tag.MISSING || tag == Tag.I64 || tag == Tag.F64;
 }
 
+/** In a count: more follows than releases wrote that did not know of it, which take such a count for damage. */
+const MORE: u64 = 1 << 63;
+
+/** The upper half of a sum of integers follows where the sum has more than 64 bits. */
 export function averageFormSave(state: usize, tag: u8): void {
+  const upper = load<u64>(state, 16);
+  const isWide = tag == Tag.I64 && upper != <u64>(load<i64>(state) >> 63);
   writeValue(tag, load<u64>(state));
-  writeU64(load<u64>(state, 8));
+  writeU64(load<u64>(state, 8) | (isWide ? MORE : 0));
+  if (isWide) writeU64(upper);
 }
 
 export function averageFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
-  const count = readU64();
-  // It is divided by.
-  if (!isSum(tag) || (<i64>count <= 0 && tag != Tag.MISSING)) readFail(LoadFault.DAMAGED);
+  const mark = readU64();
+  const count = mark & ~MORE;
+  const upper = mark & MORE ? readU64() : <u64>(<i64>payload >> 63);
+  // It is divided by; of integers the quotient has 64 bits.
+  const isQuotient = tag == Tag.I64 ? (<i64>upper < 0 ? ~upper : upper) < count : !(mark & MORE);
+  if (!isSum(tag) || ((count == 0 || !isQuotient) && tag != Tag.MISSING)) readFail(LoadFault.DAMAGED);
   store<u64>(state, payload);
   store<u64>(state, count, 8);
+  store<u64>(state, upper, 16);
 }
 
+/** State that was saved without MORE has the mean, the sum of squared distances from it and the count. */
 export function momentsFormSave(state: usize, tag: u8): void {
   writeValue(tag, load<u64>(state));
-  writeU64(load<u64>(state, 8));
   writeU64(load<u64>(state, 16));
+  writeU64(load<u64>(state, 8) | MORE);
+  for (let at: usize = 24; at < 48; at += 8) writeU64(load<u64>(state + at));
 }
 
 export function momentsFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
-  const squares = readU64();
-  const count = readU64();
-  if (tag != Tag.MISSING && (tag != Tag.F64 || <i64>count <= 0)) readFail(LoadFault.DAMAGED);
+  const first = readU64();
+  const mark = readU64();
+  const count = mark & ~MORE;
   store<u64>(state, payload);
-  store<u64>(state, squares, 8);
-  store<u64>(state, count, 16);
+  store<u64>(state, count, 8);
+  for (let at: usize = 16; at < 48; at += 8) store<u64>(state + at, mark & MORE && at > 16 ? readU64() : 0);
+  store<u64>(state + (mark & MORE ? 16 : 32), first);
+  if (tag != Tag.MISSING && (tag != Tag.F64 || count == 0)) readFail(LoadFault.DAMAGED);
 }
 
 export function valueFormSave(state: usize, tag: u8): void {

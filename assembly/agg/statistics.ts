@@ -1,5 +1,4 @@
-// Aggregates over all numbers of a group: median, percentiles, variance and standard deviation. Sums run in the order of
-// arrival and means are rounded as in the reference engine, so that results agree to the last bit.
+// Aggregates over all numbers of a group: median and percentiles.
 import { SLOT_SIZE, SLOT_TAG, Tag, isNumber } from '../mem/layout';
 import { alloc } from '../mem/alloc';
 import { noMemory } from '../ops/result';
@@ -36,6 +35,15 @@ export function numbers(fn: u32, list: usize): usize {
   return to;
 }
 
+/** Puts the numbers of the list, if all are integers, in the place of their copies as doubles. */
+export function takeWhole(list: usize, at: usize): bool {
+  const slots = <usize>load<u32>(list);
+  const n = load<u32>(list, 4);
+  for (let i: u32 = 0; i < n; i++) if (load<u8>(slots + i * SLOT_SIZE, SLOT_TAG) != Tag.I64) return false;
+  for (let i: u32 = 0; i < n; i++) store<i64>(at + (<usize>i << 3), load<i64>(slots + i * SLOT_SIZE));
+  return true;
+}
+
 /** Sorts numbers in place: heap sort, no worst case and no extra memory. */
 export function sort<T extends number>(at: usize, n: u32): void {
   for (let i = n >> 1; i > 0; i--) sink<T>(at, i - 1, n);
@@ -65,4 +73,13 @@ function sink<T extends number>(at: usize, from: u32, n: u32): void {
 // @ts-ignore: decorator
 @inline export function giveDouble(x: f64): void {
   giveResult(Tag.F64, reinterpret<u64>(x));
+}
+
+/** Integers up to here are doubles with all their digits. */
+const EXACT: i64 = 1 << 53;
+
+/** Gives an integer as a double, unless that would lose digits. */
+export function giveWhole(x: i64): void {
+  if (x >= -EXACT && x <= EXACT) giveDouble(<f64>x);
+  else giveResult(Tag.I64, x);
 }

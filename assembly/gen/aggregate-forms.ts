@@ -5,9 +5,9 @@ import {
   countFormLoad, countFormSave,
   // sum: sum u64, int or double by the tag
   sumFormLoad, sumFormSave,
-  // average: sum u64 | count u64
+  // average: sum u64, int or double by the tag | count u64 | upper half of an int sum i64
   averageFormLoad, averageFormSave,
-  // moments: mean f64 | sum of squared distances from it f64 | count u64
+  // moments: first number f64 | count u64 | sum of distances from it, of their squares, each f64 and what it lacks f64
   momentsFormLoad, momentsFormSave,
   // value: value u64 | room u32 | isSet u32
   valueFormLoad, valueFormSave,

@@ -63,6 +63,14 @@ export function stateSize(fn: u32): u32 {
     case Agg.SUM:
       return 8;
     case Agg.AVG:
+    case Agg.COLLECT:
+    case Agg.MERGE_AGG:
+    case Agg.DEDUPLICATE:
+    case Agg.MEDIAN:
+    case Agg.PERCENTILE_CONT:
+    case Agg.PERCENTILE_DISC:
+    case Agg.PERCENTILE_APPROX:
+      return 24;
     case Agg.MIN:
     case Agg.MAX:
     case Agg.LAST_VALUE:
@@ -70,18 +78,11 @@ export function stateSize(fn: u32): u32 {
     case Agg.FOLD:
     case Agg.FOLD_JOINED:
       return 16;
-    case Agg.COLLECT:
-    case Agg.MERGE_AGG:
-    case Agg.DEDUPLICATE:
     case Agg.STDDEV:
     case Agg.STDDEVS:
     case Agg.VAR:
     case Agg.VARS:
-    case Agg.MEDIAN:
-    case Agg.PERCENTILE_CONT:
-    case Agg.PERCENTILE_DISC:
-    case Agg.PERCENTILE_APPROX:
-      return 24;
+      return 48;
     default:
       return unreachable();
   }

@@ -6,9 +6,15 @@ import { f64End, parseF64 } from '../text/f64-parse';
 export let intValue: i64 = 0;
 export let floatValue: f64 = 0;
 
+/** The double cut to an integer has 64 bits. */
+// @ts-ignore: decorator
+@inline export function fitsI64(x: f64): bool {
+  return x >= -9223372036854775808.0 && x < 9223372036854775808.0;
+}
+
 /** The double cut to an integer; what does not fit gives the smallest one. */
 export function truncateF64(x: f64): i64 {
-  return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? <i64>x : i64.MIN_VALUE;
+  return fitsI64(x) ? <i64>x : i64.MIN_VALUE;
 }
 
 /** A number as a double; the tag is I64 or F64. */

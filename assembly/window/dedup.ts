@@ -30,7 +30,7 @@ import { pageTag, pageVal } from '../rows/page';
 import { readF64, readFail, readFails, readLength, readU64, readVersion } from '../state/reader';
 import { writeF64, writeU32, writeU64, writeVersion } from '../state/writer';
 import { plainError, putShort } from '../value/error';
-import { truncateF64 } from '../value/number';
+import { fitsI64 } from '../value/number';
 import { textBegin, textI64, textLiteral, textTake, textTakeError } from '../value/text';
 import {
   ENTRY_SIZE, PENDING_ROW, PENDING_SIZE, pendingAdd, pendingCount, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingLoad, pendingNext,
@@ -150,8 +150,9 @@ function bindOperand(bind: usize, program: usize, operand: u32): void {
 function timesFail(times: usize, row: u32): u64 {
   for (let t: u32 = 0; t < TIMES; t++) {
     const tag = bindTag(times + t * BIND_SIZE, row);
-    if (tag == Tag.I64 || tag == Tag.F64) continue;
-    if (tag == Tag.ERROR) return bindVal(times + t * BIND_SIZE, row);
+    const val = bindVal(times + t * BIND_SIZE, row);
+    if (tag == Tag.I64 || (tag == Tag.F64 && fitsI64(reinterpret<f64>(val)))) continue;
+    if (tag == Tag.ERROR) return val;
     const name = t == BEGIN ? 'start' : t == END ? 'end' : 'now';
     textBegin();
     textLiteral('dedup_trigger: the ');
@@ -159,7 +160,7 @@ function timesFail(times: usize, row: u32): u64 {
     textLiteral(' time ');
     if (isNull(tag)) textLiteral(tag == Tag.MISSING ? 'is missing' : 'is null');
     else {
-      putShort(tag, bindVal(times + t * BIND_SIZE, row));
+      putShort(tag, val);
       textLiteral(' is no integer');
     }
     return textTakeError();
@@ -175,7 +176,7 @@ function timesFail(times: usize, row: u32): u64 {
 
 // @ts-ignore: decorator
 @inline function whole(tag: u8, payload: u64): i64 {
-  return tag == Tag.I64 ? <i64>payload : tag == Tag.F64 ? truncateF64(reinterpret<f64>(payload)) : 0;
+  return tag == Tag.I64 ? <i64>payload : tag == Tag.F64 ? <i64>reinterpret<f64>(payload) : 0;
 }
 
 /** Takes the rows that wait and whose end time has reached; then the clock runs for the next of them. */

@@ -11,6 +11,7 @@
 //           24  taken u32 | again u32            as in window/stacks.ts
 //           32  passed u32 | 0 u32               rows since the stacks took over
 //   lane    op u32 | tag u32 | input u32 (NO_INPUT: rows are counted) | column u32 of the kept rows | back u64
+import * as ctx from '../flow/context';
 import { accountOf } from '../flow/node';
 import { Agg } from '../gen/aggregates';
 import { alloc, allocZeroed, free } from '../mem/alloc';
@@ -23,7 +24,7 @@ import {
 } from '../agg/spec';
 import { SET_FIRST } from '../agg/group';
 import { ROWS_COUNT } from '../rows/layout';
-import { PAGE_NEXT, pageUniforms } from '../rows/page';
+import { PAGE_LEFT, PAGE_NEXT, PAGE_TO, pageUniforms, pageVals } from '../rows/page';
 import { rowsFirst } from '../rows/store';
 import { frontCount, frontGroup } from './front';
 import { keptColumns } from './kept';
@@ -49,6 +50,8 @@ const LANE_SIZE: u32 = 24;
 
 /** No place of the front. */
 export const NONE: u32 = 0xffffffff;
+/** Integers below this, and not below its negative, are small. */
+const SMALL: u64 = 1 << 31;
 /** An empty front keeps room for so many rows. */
 const KEPT_ROWS: u32 = 1024;
 
@@ -139,6 +142,22 @@ export function reserve(lanes: usize, n: u32, acct: usize): bool {
   return uniform == Tag.F64 || uniform == Tag.I64;
 }
 
+/** The lane averages integers, whose sum must not need more than 64 bits. */
+// @ts-ignore: decorator
+@inline function sumsIntegers(lane: usize, uniform: u8): bool {
+  return load<u32>(lane) == Agg.AVG && uniform == Tag.I64;
+}
+
+/** All of the integers `sel[0 … n)` are so small that no window has enough of them for a sum of more than 64 bits. */
+function areSmall(vals: usize, sel: usize, n: u32): bool {
+  let isSmall = true;
+  for (let i: u32 = 0; i < n; i++) {
+    const value = load<u64>(vals + (<usize>load<u32>(sel + (<usize>i << 2)) << 3));
+    isSmall = isSmall && value + SMALL < SMALL << 1;
+  }
+  return isSmall;
+}
+
 /** True when all lanes can take the bound rows; `isGoingOn`: beside what they hold. */
 export function fits(lanes: usize, isGoingOn: bool): bool {
   const count = load<u32>(lanes, LANES);
@@ -148,6 +167,7 @@ export function fits(lanes: usize, isGoingOn: bool): bool {
     const bind = bindOf(load<u32>(lane, LANE_INPUT));
     const uniform = bindUniform(bind);
     if (bindIsConst(bind) || !suits(lane, uniform)) return false;
+    if (sumsIntegers(lane, uniform) && !areSmall(<usize>load<u32>(bind), ctx.sel, ctx.selLen)) return false;
     if (isGoingOn && !isCount(lane) && load<u32>(lane, LANE_TAG) != uniform) return false;
   }
   return true;
@@ -200,7 +220,17 @@ function keptFit(spec: usize, state: usize, lanes: usize): bool {
       if (load<u32>(lane) == Agg.COUNT_ALL) continue;
       const uniform = load<u8>(uniforms + load<u32>(lane, LANE_COLUMN));
       if (!suits(lane, uniform) || (!isCount(lane) && uniform != <u8>load<u32>(lane, LANE_TAG))) return false;
+      if (sumsIntegers(lane, uniform) && !arePageSmall(page, load<u32>(lane, LANE_COLUMN))) return false;
     }
+  }
+  return true;
+}
+
+/** As `areSmall` of a column of kept rows. */
+function arePageSmall(page: usize, column: u32): bool {
+  const vals = pageVals(page, column);
+  for (let i = load<u32>(page, PAGE_LEFT); i < load<u32>(page, PAGE_TO); i++) {
+    if (load<u64>(vals + (<usize>i << 3)) + SMALL >= SMALL << 1) return false;
   }
   return true;
 }
@@ -253,6 +283,10 @@ function writeGroup(spec: usize, lanes: usize, group: usize, at: u32): void {
     else {
       store<u64>(to, load<u64>(valuesOf(lanes, i) + (<usize>at << 3)));
       if (load<u32>(lane) == Agg.AVG) store<u64>(to, inWindow, 8);
+    }
+    if (load<u32>(lane) == Agg.AVG) {
+      const isNegative = load<u32>(lane, LANE_TAG) == Tag.I64 && load<i64>(to) < 0;
+      store<u64>(to, isNegative ? <u64>-1 : 0, 16);
     }
   }
 }

@@ -5,7 +5,7 @@ import { Tag, isNumber } from '../../mem/layout';
 import { parameterError, rangeError } from '../error';
 import { keepNumber } from '../keep';
 import { giveResult } from '../result';
-import { giveDouble, numbers, sort } from '../statistics';
+import { giveDouble, giveWhole, numbers, sort, takeWhole } from '../statistics';
 
 export function percentileContTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
   keepNumber(set, agg, state, tagAt, tag, payload, row);
@@ -16,8 +16,8 @@ export function percentileDiscTake(set: usize, agg: usize, state: usize, tagAt: 
 }
 
 /**
- * percentile_cont takes the mean of the two values around the position n * p, percentile_disc the value at the rank
- * ceil(n * p). The parameter stands behind the list, its tag is that of the state.
+ * percentile_disc takes the value at the rank ceil(n * p); percentile_cont the one at the position (n - 1) * p, from 0, between two
+ * values as far on the way from one to the other. The parameter stands behind the list, its tag is that of the state.
  */
 function percentile(fn: u32, list: usize, parameterTag: u8): void {
   if (!isNumber(parameterTag)) {
@@ -29,22 +29,31 @@ function percentile(fn: u32, list: usize, parameterTag: u8): void {
   const at = numbers(fn, list);
   if (!at) return;
   const n = load<u32>(list, 4);
-  const percent = p * 100;
-  if (!(percent >= 0 && percent <= 100)) giveResult(Tag.ERROR, rangeError(fn));
-  else {
+  if (!(p >= 0 && p <= 1)) giveResult(Tag.ERROR, rangeError(fn));
+  else if (fn == Agg.PERCENTILE_CONT) {
     sort<f64>(at, n);
-    if (fn == Agg.PERCENTILE_DISC) {
-      const rank = <u32>ceil((<f64>n * percent) / 100);
-      giveDouble(load<f64>(at + (<usize>(rank == 0 ? 0 : min(rank, n) - 1) << 3)));
+    giveBetween(at, p * <f64>(n - 1), n);
+  } else {
+    const rank = <u32>ceil((<f64>n * (p * 100)) / 100);
+    const place = at + (<usize>(rank == 0 ? 0 : min(rank, n) - 1) << 3);
+    if (takeWhole(list, at)) {
+      sort<i64>(at, n);
+      giveWhole(load<i64>(place));
     } else {
-      const position = (percent / 100) * <f64>n;
-      const i = <u32>position;
-      if (i == 0) giveDouble(load<f64>(at));
-      else if (<f64>i == position || i >= n) giveDouble(load<f64>(at + (<usize>(min(i, n) - 1) << 3)));
-      else giveDouble((load<f64>(at + (<usize>(i - 1) << 3)) + load<f64>(at + (<usize>i << 3))) / 2);
+      sort<f64>(at, n);
+      giveDouble(load<f64>(place));
     }
   }
   free(at, n << 3, 0);
+}
+
+/** Gives what stands at a position between two of the sorted numbers. */
+function giveBetween(at: usize, position: f64, n: u32): void {
+  const i = min(<u32>position, n - 1);
+  const low = load<f64>(at + (<usize>i << 3));
+  const part = position - <f64>i;
+  if (part == 0 || i == n - 1) giveDouble(low);
+  else giveDouble(low + (load<f64>(at + (<usize>(i + 1) << 3)) - low) * part);
 }
 
 export function percentileContFinish(agg: usize, state: usize, tag: u8): void {

@@ -6,7 +6,7 @@ import { timeMicros, timeNanos, timeOffset } from '../../text/time';
 import { valueError } from '../../value/error';
 import { putFloatPlain } from '../../value/float';
 import { printValue } from '../../value/print';
-import { floatValue, intValue, readFloat, readInteger, toF64, truncateF64 } from '../../value/number';
+import { floatValue, intValue, readFloat, fitsI64, readInteger, toF64 } from '../../value/number';
 import { timeOf } from '../../value/time';
 import { giveRefusal, isAbsent } from '../numeric';
 import { giveText, resultBegin } from '../result';
@@ -21,7 +21,7 @@ const LAST_TIME: i64 = 253402300799999999;
 
 function giveBigint(tag: u8, val: u64): void {
   if (tag == Tag.I64) give(tag, val);
-  else if (tag == Tag.F64) giveI64(truncateF64(reinterpret<f64>(val)));
+  else if (tag == Tag.F64 && fitsI64(reinterpret<f64>(val))) giveI64(<i64>reinterpret<f64>(val));
   else if (tag == Tag.BOOL) giveI64(<i64>val);
   else if (tag == Tag.TIME) giveI64(timeMicros(<i64>val) / MICROS_PER_MS);
   else if (isAbsent(tag, val)) giveNull();

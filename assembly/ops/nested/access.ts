@@ -4,7 +4,7 @@ import {
 } from '../../mem/layout';
 import { bytesEqual } from '../../value/bytes';
 import { kindName, putShort, valueError } from '../../value/error';
-import { truncateF64 } from '../../value/number';
+import { fitsI64 } from '../../value/number';
 import { textBegin, textByte, textI64, textLiteral, textTake } from '../../value/text';
 import { give, giveNull, map2, map3 } from '../row-loops';
 
@@ -54,8 +54,8 @@ function readPosition(what: string, tag: u8, val: u64): bool {
     position = <i64>val;
     return true;
   }
-  if (tag == Tag.F64) {
-    position = truncateF64(reinterpret<f64>(val));
+  if (tag == Tag.F64 && fitsI64(reinterpret<f64>(val))) {
+    position = <i64>reinterpret<f64>(val);
     return true;
   }
   if (tag == Tag.ERROR) {
