@@ -5,7 +5,8 @@
 //   state   failOff u32 | failLen u32 (of the message under way, 0 none) | message u32 (number of it) | 0 u32 | forgotten u64 | tables
 //
 // Functions work in the order of the spec: a row that fails in one is not seen by those behind it and is an error row from then
-// on; below a window its message fails.
+// on. Below a window its message fails with the error of the first such row; its other rows are remembered all the same, wherever the message
+// was cut in batches.
 import * as ctx from '../flow/context';
 import { emit, endMessage, signalBelow } from '../flow/emit';
 import { fail, failLen, failOff } from '../flow/failure';
@@ -89,7 +90,7 @@ function analyticSignal(node: usize, signal: u32, value: u64): void {
 function analyticPush(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   const isOfMessage = (load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) != 0;
-  if (isOfMessage && load<u32>(state, FAIL_OFF)) return;
+  const isLost = isOfMessage && load<u32>(state, FAIL_OFF) != 0;
   forgetIdle(node, state);
   const outerSel = ctx.sel;
   const outerLen = ctx.selLen;
@@ -104,10 +105,10 @@ function analyticPush(node: usize): void {
   const isDone = ctx.selLen == 0 || runAll(node, state, narrow);
   const ownMarks = marks;
   if (!isDone) exhaust(node);
-  else if (!failed) {
+  else if (!failed && !isLost) {
     ctx.setSelection(outerSel, outerLen);
     emit(node);
-  } else passWithFailures(node, state, outerSel, outerLen, errors, narrow, isOfMessage);
+  } else if (!isLost) passWithFailures(node, state, outerSel, outerLen, errors, narrow, isOfMessage);
   if (ownMarks) stageRelease(1);
   selectionPop();
   if (!isDone) return;
@@ -176,7 +177,8 @@ function failKeys(spec: usize, index: u32, entries: usize): void {
 function passWithFailures(
   node: usize, state: usize, outerSel: usize, outerLen: u32, errors: usize, narrow: usize, isOfMessage: bool,
 ): void {
-  fail(offOf(firstError), lenOf(firstError));
+  const error = isOfMessage ? errorOfFirst(outerSel, outerLen) : firstError;
+  fail(offOf(error), lenOf(error));
   addException(node, failOff, failLen, isOfMessage ? 1 : failed);
   if (isOfMessage) {
     keepFailure(node);
@@ -194,6 +196,15 @@ function passWithFailures(
   }
   if (ctx.selLen) emit(node);
   ctx.setRowErrors(errors);
+}
+
+/** The error of the first row that failed, whichever function it was. */
+function errorOfFirst(rows: usize, n: u32): u64 {
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(rows + (<usize>i << 2));
+    if (tagAt(marks, row) == Tag.ERROR) return valAt(marks, row);
+  }
+  return firstError;
 }
 
 /** Marks the rows that failed above as well. */

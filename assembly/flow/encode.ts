@@ -11,7 +11,7 @@ import {
   rowWriteHead, rowsPrepare,
 } from './encode-row';
 import {
-  gatherBegin, gatherEnd, gatherFlush, gatherFree, gatherTick, gatherRows, isBatch, isLost, loseMessage, namesDrop, placeNames,
+  gatherBegin, gatherEnd, gatherFlush, gatherFree, gatherRows, isBatch, isLost, loseMessage, namesDrop, placeNames,
 } from './gather';
 import { STATE_SIZE } from './gather-buffer';
 import { gatherLoad, gatherSave } from './gather-save';
@@ -30,7 +30,7 @@ export function encodeOperator(operator: Operator): void {
   operator.push = encodePush;
   operator.pushEach = encodePushEach;
   operator.signal = encodeSignal;
-  operator.tick = gatherTick;
+  operator.tick = gatherFlush;
   operator.save = gatherSave;
   operator.load = gatherLoad;
   operator.free = encodeFree;

@@ -24,7 +24,6 @@ import {
 import { FAILURE_HEAD, ONE_END, failureWrite, isLines, sendFailure } from './send';
 import { OUT_SIZE, outClose, outDirect, outEnd, outEndsFull, outErrorEnd, outFlush, outLimit, outOpen } from './output';
 import { delist, enlist } from './gathering';
-import { isBelowDeferred } from './deferred';
 import { TWO_ENDS, hasHead, headBound, headWrite, headsOf } from './head';
 import { clearDeadline, setDeadline } from './timers';
 import { fail, failLen, failNoMemory, failOff, isNotObject } from './failure';
@@ -40,8 +39,6 @@ const ROOM: u32 = 65536;
 const COPY_MAX: u32 = 131072;
 /** Bytes of a batch that has its part in it when memory is exhausted. */
 const LARGE_BATCH: u32 = 4 << 20;
-/** Time between two looks whether a message is complete, ms. */
-const LOOK_AGAIN: f64 = 10;
 
 /** Rows are gathered for a batch. */
 // @ts-ignore: decorator
@@ -374,12 +371,6 @@ export function gatherFlush(node: usize): void {
   if (!state) return;
   if (load<u32>(state, GATHER_ITEMS)) commit(node, <usize>load<u32>(node, N_SPEC), state);
   store<u32>(state, 0, GATHER_TAKEN);
-}
-
-/** The longest wait for more rows is over. A message that a window above is in the middle of is waited for. */
-export function gatherTick(node: usize): void {
-  if (isBelowDeferred(node)) setDeadline(node, ctx.nowMs + LOOK_AGAIN);
-  else gatherFlush(node);
 }
 
 /** Sends the buffer as one message (an empty one is `[]`), or with sendSingle as the messages that it holds. */

@@ -1,6 +1,6 @@
 // Making and freeing nodes, the entry of batches at a root, timers: what the host drives.
 import { emit, give, signalTo } from './emit';
-import { deferredCount, finish, leaveDeferred, pieceOf, takeDeferred } from './deferred';
+import { deferredCount, finish, isBelowDeferred, leaveDeferred, pieceOf, takeDeferred } from './deferred';
 import { noteFree } from './latency';
 import {
   N_DEADLINE, N_HEAP,
@@ -157,11 +157,19 @@ export function trim(): void {
   stageTrim();
 }
 
+/** Time between two looks whether what a node waits for has come, ms. */
+const LOOK_AGAIN: f64 = 10;
+
 /** Runs all nodes that are due and hands out what they wrote. */
 export function tick(now: f64): void {
   setNow(now);
   longestBegin();
   for (let node = takeDue(now); node; node = takeDue(now)) {
+    // What was due before is on its way to it: rows of a window that is sent piece by piece, or the rest of a message.
+    if (isBelowDeferred(node)) {
+      setDeadline(node, now + LOOK_AGAIN);
+      continue;
+    }
     scratchReset();
     setBatch(0, 0, 0, 0, 0);
     setCurrent(node);

@@ -7,7 +7,7 @@ import { selectionPop, selectionPush } from '../flow/selection';
 import { Tag, lenOf, offOf, span } from '../mem/layout';
 import {
   NO_INPUT, WINDOW_AGGS, WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_FLAGS, WINDOW_KEYS, WINDOW_KIND, WINDOW_WHERE,
-  WindowFlag, WindowKind, bindOf, bindTag, bindVal, keysAt,
+  WindowFlag, WindowKind, bindOf, bindTag, bindUniform, bindVal, keysAt,
 } from '../agg/spec';
 import { SET_COUNT, SET_ERROR, SET_FIRST, setError, setReset } from '../agg/group';
 import { accumulate } from '../agg/accumulate';
@@ -153,6 +153,12 @@ export function selectRows(spec: usize, page: usize, left: u32, end: u32, from: 
   return n;
 }
 
+/** True when WHERE decided each row of the page that is bound, and gave no error. */
+// @ts-ignore: decorator
+@inline function isDecided(spec: usize): bool {
+  return bindUniform(bindOf(load<u16>(spec, WINDOW_WHERE))) == Tag.BOOL;
+}
+
 /** As `selectRows` of all rows that the store holds. */
 function selectHeld(spec: usize, page: usize, from: f64, to: f64, closed: bool, sel: usize): u32 {
   return selectRows(spec, page, load<u32>(page, PAGE_LEFT), load<u32>(page, PAGE_TO), from, to, closed, sel);
@@ -212,6 +218,14 @@ function groupAll(
   return true;
 }
 
+/** Looks whether WHERE fails in a row of the range (`whereError`): then none of its message may come to nodes that remember it. */
+function judgeAll(spec: usize, state: usize, program: usize, from: f64, to: f64, closed: bool, sel: usize): void {
+  for (let page = rowsFirst(state + W_ROWS); page && !whereError(); page = <usize>load<u32>(page, PAGE_NEXT)) {
+    bindPage(page, spec, program);
+    if (!isDecided(spec)) selectHeld(spec, page, from, to, closed, sel);
+  }
+}
+
 function sendRangeRows(
   node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64, from: f64, to: f64, closed: bool, sel: usize,
 ): void {
@@ -222,6 +236,7 @@ function sendRangeRows(
     setReset(set);
     return;
   }
+  if (load<u16>(spec, WINDOW_WHERE) != NO_INPUT) judgeAll(spec, state, program, from, to, closed, sel);
   const group = <usize>load<u32>(set, SET_FIRST);
   let isOpen = false;
   for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {

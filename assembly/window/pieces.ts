@@ -8,7 +8,7 @@ import { stageAcquire, stageRelease } from '../flow/stage';
 import { setNow } from '../flow/context';
 import { lenOf, offOf } from '../mem/layout';
 import { viewFrom, viewPage, viewPages, viewTo } from '../rows/view';
-import { WINDOW_AGGS, WINDOW_FLAGS, WindowFlag } from '../agg/spec';
+import { NO_INPUT, WINDOW_AGGS, WINDOW_FLAGS, WINDOW_WHERE, WindowFlag } from '../agg/spec';
 import { SET_COUNT, SET_ERROR, SET_FIRST, setError } from '../agg/group';
 import { accumulate } from '../agg/accumulate';
 import { isGrouped, keepsRows, selectRows, setWhereError, whereError } from './content';
@@ -65,7 +65,7 @@ function sendWindow(node: usize, spec: usize, entry: usize): bool {
   }
   setWhereError(0);
   if (load<u32>(entry, ENTRY_PHASE) == Phase.NEW) {
-    const takes = isGrouped(spec) || load<u32>(spec, WINDOW_AGGS) != 0;
+    const takes = takesGroups(spec) || load<u16>(spec, WINDOW_WHERE) != NO_INPUT;
     store<u32>(entry, takes ? Phase.TAKES : Phase.SENDS, ENTRY_PHASE);
   }
   let hasFailed = false;
@@ -134,7 +134,16 @@ function selectSome(node: usize, spec: usize, entry: usize, i: u32, sel: usize):
   return selectRows(spec, page, viewFrom(view, i), viewTo(view, i), load<f64>(entry, ENTRY_FROM), load<f64>(entry, ENTRY_TO), closed, sel);
 }
 
-/** Takes rows into their groups, or into the one group that each of them shows; true when the message has failed. */
+/** Its rows are taken into groups before they, or these, are sent. */
+// @ts-ignore: decorator
+@inline function takesGroups(spec: usize): bool {
+  return isGrouped(spec) || load<u32>(spec, WINDOW_AGGS) != 0;
+}
+
+/**
+ * Takes rows into their groups, or into the one group that each of them shows, and judges them by WHERE; true when the message has failed: then
+ * none of its rows came to nodes that remember it.
+ */
 function takeSome(node: usize, spec: usize, entry: usize, sel: usize): bool {
   const set = entry + ENTRY_SET;
   const pages = viewPages(entry + ENTRY_VIEW);
@@ -147,7 +156,7 @@ function takeSome(node: usize, spec: usize, entry: usize, sel: usize): bool {
         return true;
       }
     }
-    if (n && !accumulate(spec, set, sel, n)) {
+    if (n && takesGroups(spec) && !accumulate(spec, set, sel, n)) {
       sendNoMemory(node);
       return true;
     }

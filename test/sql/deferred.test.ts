@@ -13,7 +13,10 @@ const stream = (name: string) => `CREATE STREAM ${name} () WITH (TYPE="memory", 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => ({ n: i }));
 
 /** A kernel that works on 100 rows at once, and what its rules send, by rule in the order of their making. */
-function kernelOf(rules: { sql: string; streams: string[]; props?: Record<string, unknown> }[]) {
+function kernelOf(
+  rules: { sql: string; streams: string[]; props?: Record<string, unknown> }[],
+  limits: { longRows?: number } = { longRows: 100 },
+) {
   const sent = new Map<number, string[]>();
   const kernel: Kernel = createKernel(
     {
@@ -25,14 +28,14 @@ function kernelOf(rules: { sql: string; streams: string[]; props?: Record<string
       call: callHost,
     },
     kernelUnderTest,
-    { longRows: 100 },
+    limits,
   );
   const open: KernelRule[] = rules.map(({ sql, streams, props = {} }) =>
     openRule(streams.map(stream), sql, { kernel, props }),
   );
-  const messages = (i: number): object[][] =>
-    (sent.get(open[i]!.nodes.at(-1)!) ?? []).map((message) => JSON.parse(message));
-  return { kernel, open, messages };
+  const texts = (i: number) => sent.get(open[i]!.nodes.at(-1)!) ?? [];
+  const messages = (i: number): object[][] => texts(i).map((message) => JSON.parse(message));
+  return { kernel, open, messages, texts };
 }
 
 /** Does the smallest pieces until nothing is left; returns how many these were. */
@@ -196,5 +199,56 @@ test('a rule whose input is at its end ends when its windows are sent', async ()
   assert.equal(running.written(), [rows.slice(0, 2000), rows.slice(2000)]);
   await running.close();
 });
+
+/** Rows of which one has a list where the others have a number. */
+const withOneBad = (count: number, bad: number) =>
+  numbers(count).map(({ n }) => (n === bad ? { n, k: [n], t: [n] } : { n, k: n, t: `${n}` }));
+
+for (const [what, length] of [
+  ['one batch', 600],
+  ['several batches', 3000],
+] as const) {
+  for (const [how, limits] of [
+    ['at once', {}],
+    ['in pieces', { longRows: 100 }],
+  ] as const) {
+    const open = (sql: string) => {
+      const { kernel, open, texts } = kernelOf([{ sql, streams: ['s'] }], limits);
+      const [rule] = open as [KernelRule];
+      const feed = (rows: object[]) => {
+        rule.feed('s', rows, 1000);
+        pieces(kernel);
+      };
+      return { feed, texts, close: () => rule.close() };
+    };
+
+    test(`of a window of ${what}, sent ${how}, whose WHERE fails in its middle no row is remembered`, () => {
+      const { feed, texts, close } = open(
+        `SELECT n, changed_cols("c_", false, t) FROM s WHERE t != "x" GROUP BY COUNTWINDOW(${length})`,
+      );
+      const good = numbers(length).map(({ n }) => ({ n, t: 'seven' }));
+      feed(good);
+      feed(withOneBad(length, length - 2));
+      feed(good);
+      const [first, failed, last] = texts(0);
+      assert.equal(JSON.parse(first!)[0], { c_t: 'seven', n: 0 });
+      assert.match(failed!, '!= is an invalid operation');
+      assert.equal(JSON.parse(last!)[0], { n: 0 }, 'the last value is that of the window before the one that failed');
+      close();
+    });
+
+    test(`of a window of ${what}, sent ${how}, in which a function fails the other rows are remembered`, () => {
+      const { feed, texts, close } = open(
+        `SELECT n, changed_cols("c_", false, n), changed_cols("d_", false, k + 1) FROM s GROUP BY COUNTWINDOW(${length})`,
+      );
+      feed(withOneBad(length, 3));
+      feed([{ n: length - 1, k: 1 }, ...numbers(length - 1)]);
+      const [failed, last] = texts(0);
+      assert.match(failed!, 'invalid op');
+      assert.equal(JSON.parse(last!)[0], { d_: 2, n: length - 1 }, 'n is what it was last in the window that failed');
+      close();
+    });
+  }
+}
 
 test.run();

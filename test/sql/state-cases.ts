@@ -229,6 +229,9 @@ const unwindowed = fc
 /** Calls of functions that look back. */
 const lookingBack = [
   'lag(a)',
+  'lag(a / n)',
+  'acc_sum(a / n) OVER (PARTITION BY k)',
+  'latest(b, "none") OVER (PARTITION BY a / n)',
   'lag(b, 2, "none", false) OVER (PARTITION BY k)',
   'lag(o, 3) OVER (WHEN n > 1)',
   'latest(b, "none") OVER (PARTITION BY n)',
@@ -259,6 +262,7 @@ const looksBack = fc
       'row_number() AS r',
       'changed_cols("c_", true, b, o)',
       'changed_cols("all_", false, *)',
+      'changed_cols("d_", false, a / n)',
     ];
     const grouping = window === null ? '' : `GROUP BY ${window}`;
     return { names: ['s'], sql: `SELECT ${columns.join(', ')} FROM s ${where} ${grouping} ${order} ${limit}` };
@@ -269,7 +273,7 @@ const looksBackAtGroups = fc
   .map(({ keys, window, tail: { where, having } }) => ({
     names: ['s'],
     sql:
-      'SELECT lag(count(*)) AS x, latest(collect(b)) OVER (PARTITION BY window_end() % 5) AS y, acc_sum(count(a)) AS z ' +
+      'SELECT lag(count(*)) AS x, acc_sum(count(a) / count(n)) AS v, latest(collect(b)) OVER (PARTITION BY window_end() % 5) AS y, acc_sum(count(a)) AS z ' +
       `FROM s ${where} GROUP BY ${[...keys, window].join(', ')} ${having}`,
   }));
 
