@@ -2,7 +2,7 @@
 import { moveMove, moveRuleStart, moveDue } from '../ops/move/index';
 import { compareEq, compareNe, compareLt, compareLe, compareGt, compareGe, compareBetween, compareNotBetween, compareIn, compareNotIn, compareInArray, compareNotInArray, compareLike, compareNotLike } from '../ops/compare/index';
 import { arithAdd, arithSub, arithMul, arithDiv, arithMod, arithBitAnd, arithBitOr, arithBitXor, arithNeg } from '../ops/arith/index';
-import { logicAnd, logicOr, logicNot, logicIsNull, logicIsNotNull, logicCase, logicCoalesce, logicPresent, logicNullBeside } from '../ops/logic/index';
+import { logicAnd, logicOr, logicNot, logicIsNull, logicIsNotNull, logicCase, logicCoalesce, logicPresent, logicIfNotNull, logicNullBeside } from '../ops/logic/index';
 import { nestedMember, nestedIndex, nestedSlice, nestedArrayOf, nestedObjectOf, nestedMerge, nestedConcat, nestedSpread, nestedSelect } from '../ops/nested/index';
 import { castToBigint, castToFloat, castToString, castToBoolean, castToDatetime, castToBytea, castToType } from '../ops/cast/index';
 import { callHost } from '../ops/call/index';
@@ -50,6 +50,7 @@ export function dispatch(op: usize): void {
     case 69: logicCase(op); break;
     case 70: logicCoalesce(op); break;
     case 71: logicPresent(op); break;
+    case 73: logicIfNotNull(op); break;
     case 72: logicNullBeside(op); break;
     case 80: nestedMember(op); break;
     case 81: nestedIndex(op); break;

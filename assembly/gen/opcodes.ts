@@ -34,6 +34,7 @@ export namespace Op {
   export const LOGIC_CASE: u32 = 69;
   export const LOGIC_COALESCE: u32 = 70;
   export const LOGIC_PRESENT: u32 = 71;
+  export const LOGIC_IF_NOT_NULL: u32 = 73;
   export const LOGIC_NULL_BESIDE: u32 = 72;
   export const NESTED_MEMBER: u32 = 80;
   export const NESTED_INDEX: u32 = 81;

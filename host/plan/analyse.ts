@@ -134,7 +134,7 @@ class Analyser {
     const { values } = this;
     if (query === null) throw new Error(`${name} is no derived table`);
     const next = () => --this.#numbered;
-    const found = derivedTable(name, this.results(query), next, values);
+    const found = derivedTable(name, this.results(query), next, this.rule.options.sendNilField, values);
     const derived = isJoined ? asOneTable(found, this.rule.options.isEventTime, next, values) : found;
     this.tables.push(...derived.tables);
     this.#derived.set(derived.relation, derived);

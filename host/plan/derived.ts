@@ -30,13 +30,19 @@ export class DerivedTable implements Relation {
   readonly declared: readonly string[] | null;
   /** What the columns stand for in the inner statement. */
   readonly columns = new Map<ColumnValue, Value>();
+  /** The same, as computed there. */
+  private readonly computed = new Map<ColumnValue, Value>();
   private isComplete = false;
 
-  /** @param index negative: it is no source of the rule */
+  /**
+   * @param index negative: it is no source of the rule
+   * @param sent the row as a rule of its own would send it: what it would leave out its rows do not have
+   */
   constructor(
     readonly index: number,
     readonly name: string,
     private readonly result: Result,
+    private readonly sent: OutputRow,
     readonly values: Values,
   ) {
     const { entries, star, set } = result.row;
@@ -54,11 +60,11 @@ export class DerivedTable implements Relation {
   column(name: string, span?: Span): Value {
     if (!this.has(name)) throw unknownColumn(name, this, span);
     const inner = pick(name, this.result.row, this.values);
-    return this.lifted({ kind: 'field', name, type: typeOf(inner) }, inner);
+    return this.lifted({ kind: 'field', name, type: typeOf(inner) }, pick(name, this.sent, this.values), inner);
   }
 
   row(): Value {
-    if (this.declared === null) return this.lifted({ kind: 'row' }, wholeObject(this.result.row, this.values));
+    if (this.declared === null) return this.lifted({ kind: 'row' }, wholeObject(this.sent, this.values));
     const args = this.declared.flatMap((name) => [this.values.text(name), this.column(name)]);
     return this.values.op('nested.objectOf', [], args);
   }
@@ -75,7 +81,7 @@ export class DerivedTable implements Relation {
 
   timeOffset(value: Value): number | null {
     if (value.kind !== 'column') return null;
-    const inner = this.columns.get(value);
+    const inner = this.computed.get(value);
     if (inner === undefined) return null;
     return inner === this.result.time ? 0 : this.result.timeOffset(inner);
   }
@@ -98,13 +104,14 @@ export class DerivedTable implements Relation {
     this.isComplete = true;
   }
 
-  private lifted(use: ColumnUse, inner: Value): Value {
+  private lifted(use: ColumnUse, sent: Value, inner = sent): Value {
     const column = this.values.column(this.index, use);
     if (!this.columns.has(column)) {
       if (this.isComplete && use.kind === 'field') {
         return this.values.op('nested.member', [this.row(), this.values.text(use.name)]);
       }
-      this.columns.set(column, inner);
+      this.columns.set(column, sent);
+      this.computed.set(column, inner);
     }
     return column;
   }

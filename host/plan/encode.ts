@@ -1,10 +1,9 @@
 /** What a rule's sinks get: one encode node for all that want the same. */
-import { aggregates } from '../../kernels/gen/ops.js';
 import type { NodeInput, NodePlan, OutputPlan } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../model/engine.js';
 import { absentSources } from './join.js';
 import type { Root } from './logical.js';
-import { type OutputSpec, outputSpec } from './output.js';
+import { isNullOfNothing, type OutputSpec, outputSpec } from './output.js';
 import { type Path, ProgramBuilder } from './program.js';
 import { type SinkWishes, sinkWishes } from './sinks.js';
 import type { Value, Values } from './value.js';
@@ -49,8 +48,7 @@ export function encodeNode({ spec, wishes, actions }: Output, path: Path, input:
         : {
             kind: 'fields',
             fields: shape.fields.map(({ name, value, isPlain, isBrought, isUnnamed }) => {
-              // Of an empty window: an aggregate that is null over no rows is sent as null.
-              const sendsNull = value.kind === 'aggregate' && aggregates[value.fn].emptyIsNull;
+              const sendsNull = isNullOfNothing(value);
               const field = { name, operand: builder.operand(value), plain: isPlain || sendsNull };
               if (!spec.sendNil) return field;
               if (isBrought) return { ...field, omitMissing: true };

@@ -1,7 +1,8 @@
 /** Where the rows of a SELECT come from: streams and tables, and other SELECTs as derived tables, by one way to what works on them. */
 import { DerivedTable, type Result, UnionTable } from './derived.js';
-import { streamsOf } from './join.js';
+import { absentSources, streamsOf } from './join.js';
 import type { Logical } from './logical.js';
+import { sentRow } from './output.js';
 import { type Relation, Source } from './source.js';
 import type { Input } from './statement.js';
 import type { Values } from './value.js';
@@ -22,9 +23,21 @@ export interface Derived {
   readonly isOfMessages: boolean;
 }
 
-/** @param next gives each table a number of its own */
-export function derivedTable(name: string, results: readonly Selected[], next: () => number, values: Values): Derived {
-  const tables = results.map((result) => new DerivedTable(next(), name, result, values));
+/**
+ * @param next gives each table a number of its own
+ * @param sendNil nulls are sent for what rows do not have
+ */
+export function derivedTable(
+  name: string,
+  results: readonly Selected[],
+  next: () => number,
+  sendNil: boolean,
+  values: Values,
+): Derived {
+  const tables = results.map((result) => {
+    const { row, root } = result;
+    return new DerivedTable(next(), name, result, sentRow(row, absentSources(root.input), sendNil, values), values);
+  });
   const isOfMessages = results.some((one) => one.isOfMessages);
   const inputs = tables.map((table, i) => derive(table, results[i]!.root.input));
   const [only, other] = tables;
@@ -53,7 +66,7 @@ export function asOneTable(derived: Derived, isEventTime: boolean, next: () => n
   const time = isEventTime ? relation.rowTime() : null;
   const timeOffset = relation.timeOffset.bind(relation);
   const result: Result = { row: { entries, star }, time, arrival: relation.arrival(), timeOffset };
-  const table = new DerivedTable(next(), relation.name, result, values);
+  const table = new DerivedTable(next(), relation.name, result, result.row, values);
   const rows = () => derive(table, derived.rows(isEventTime));
   return { relation: table, tables: [...tables, table], rows, isOfMessages: derived.isOfMessages };
 }

@@ -114,8 +114,34 @@ function wholeValue(row: OutputRow, values: Values): Value {
 /** The column that is sent in the place of the row. Of an empty window what collects rows is a list without any. */
 function columnSent(name: string, row: OutputRow, values: Values): Value {
   const value = pick(name, row, values);
-  const isList = value.kind === 'aggregate' && aggregates[value.fn].emptyIsNull;
-  return isList ? values.op('logic.coalesce', [], [value, values.op('nested.arrayOf', [])]) : value;
+  return isNullOfNothing(value) ? values.op('logic.coalesce', [], [value, values.op('nested.arrayOf', [])]) : value;
+}
+
+/** True for an aggregate that is null over no rows: of an empty window it is sent as null. */
+export function isNullOfNothing(value: Value): boolean {
+  return value.kind === 'aggregate' && aggregates[value.fn].emptyIsNull;
+}
+
+/**
+ * The row with what its rows have for one that reads them: computed nulls are not there, as they are not sent, with `sendNil`
+ * columns that are missing are null.
+ */
+export function sentRow(row: OutputRow, absent: readonly Relation[], sendNil: boolean, values: Values): OutputRow {
+  const { entries, ...others } = sendNil ? withoutAbsent(row, absent, values) : row;
+  const sent = (entry: OutputEntry): OutputEntry => {
+    const { value, isBrought, isUnnamed } = entry;
+    const isPlain = entry.isPlain || isNullOfNothing(value) || (sendNil && !isUnnamed);
+    if (!isPlain) return { ...entry, value: presentOf(value, values) };
+    const isThere = sendNil && entry.isPlain && !isBrought;
+    return { ...entry, isPlain, value: isThere ? values.op('logic.coalesce', [], [value]) : value };
+  };
+  return { ...others, entries: entries.map(sent) };
+}
+
+/** The value, missing where it is null. */
+function presentOf(value: Value, values: Values): Value {
+  if (value.kind === 'window' || (value.kind === 'const' && value.value.tag !== 'null')) return value;
+  return values.op('logic.ifNotNull', [value]);
 }
 
 /** The members that `fields` and `excludeFields` leave of an object, or of each object of a list. */

@@ -70,6 +70,8 @@ export const ops = {
   'logic.coalesce': { code: 70, operands: ["args"], implemented: true },
   /** First argument that is not missing, also null or an error; missing when all are */
   'logic.present': { code: 71, operands: ["args"], implemented: true },
+  /** a; missing where a is null */
+  'logic.ifNotNull': { code: 73, operands: ["a"], implemented: true },
   /** a; null where a is missing beside a b that is neither null nor missing */
   'logic.nullBeside': { code: 72, operands: ["a","b"], implemented: true },
   /** a.b: member of an object, b a string; null for a missing member or a scalar; error for arrays */

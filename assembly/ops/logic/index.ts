@@ -172,6 +172,13 @@ export function logicPresent(op: usize): void {
   });
 }
 
+export function logicIfNotNull(op: usize): void {
+  map1(op, (tag: u8, val: u64): void => {
+    if (isNull(tag)) give(Tag.MISSING, 0);
+    else give(tag, val);
+  });
+}
+
 export function logicNullBeside(op: usize): void {
   map2Raw(op, (tagA: u8, a: u64, tagB: u8, _b: u64): void => {
     if (tagA == Tag.MISSING && !isNull(tagB)) giveNull();
