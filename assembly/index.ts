@@ -19,6 +19,7 @@ export { setHashSeed } from './value/bytes';
 export { analyticForgotten, analyticPartitions } from './analytic/analytic';
 export { asofForgotten, asofKept } from './join/asof-state';
 export { dedupWaiting } from './window/dedup';
+export { windowForgotten, windowPartitions } from './window/window';
 export { eventTimeAhead, eventTimeDropped, eventTimeWaiting, eventTimeWatermark } from './window/event-time';
 export { textAt } from './value/text';
 export { measureAll } from './flow/latency';

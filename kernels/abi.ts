@@ -13,6 +13,8 @@ export interface KernelExports {
   timeInWork(node: number): number;
   analyticForgotten(node: number): bigint;
   analyticPartitions(node: number): bigint;
+  windowForgotten(node: number): bigint;
+  windowPartitions(node: number): number;
   asofForgotten(node: number): bigint;
   asofKept(node: number): bigint;
   eventTimeDropped(node: number): bigint;

@@ -422,7 +422,7 @@ export interface Kernel {
   timeInWork(of: NodeHandle | StreamHandle): TimeInWork;
   /** Of an eventTime node. */
   timeliness(node: NodeHandle): Timeliness;
-  /** Of an analytic node: partitions that it keeps, and that it has forgotten since nothing came for them; of an as-of join its keys. */
+  /** Partitions that an analytic node or a window keeps, and that it has forgotten since nothing came for them; of an as-of join its keys. */
   partitions(node: NodeHandle): { kept: number; forgotten: number };
   /** Times each piece of work took in a node or stream; null while nothing was measured. */
   latencies(of: NodeHandle | StreamHandle): Histogram | null;

@@ -87,8 +87,12 @@ export function partitionsAt(
   arena: Arena,
   handle: NodeHandle,
 ): { kept: number; forgotten: number } {
-  if (arena.u32(handle + nodeAt.kind) === NodeKind.asof) {
+  const kind = arena.u32(handle + nodeAt.kind);
+  if (kind === NodeKind.asof) {
     return { kept: Number(exports.asofKept(handle)), forgotten: Number(exports.asofForgotten(handle)) };
+  }
+  if (kind === NodeKind.window) {
+    return { kept: exports.windowPartitions(handle) >>> 0, forgotten: Number(exports.windowForgotten(handle)) };
   }
   return { kept: Number(exports.analyticPartitions(handle)), forgotten: Number(exports.analyticForgotten(handle)) };
 }

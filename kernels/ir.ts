@@ -100,19 +100,28 @@ export interface AnalyticPlan {
   dst: number;
 }
 
+/** OVER (PARTITION BY …): rows of equal values have windows of their own; without any all rows have one. */
+interface Partitioned {
+  partition?: Operand[];
+}
+
+/** Of windows that end with a row: partitions are forgotten so long after their last one, by the clock; 0 or nothing: never. */
+interface Lasting extends Partitioned {
+  ttlMs?: number;
+}
+
 export type WindowPlan =
   | { kind: 'tumbling'; unitMs: number; lengthMs: number }
   | { kind: 'hopping'; unitMs: number; lengthMs: number; hopMs: number }
-  | { kind: 'sliding'; lengthMs: number; delayMs: number /** OVER (WHEN …) */; trigger?: Operand }
+  | ({ kind: 'sliding'; lengthMs: number; delayMs: number /** OVER (WHEN …) */; trigger?: Operand } & Partitioned)
   /** `unitMs`: natural unit of the alignment of the longest duration; without it the largest unit that divides it. */
-  | { kind: 'session'; maxMs: number; timeoutMs: number; unitMs?: number }
-  | { kind: 'count'; length: number; step: number }
+  | ({ kind: 'session'; maxMs: number; timeoutMs: number; unitMs?: number } & Partitioned)
+  | ({ kind: 'count'; length: number; step: number } & Lasting)
   /**
    * Opens with a row for which `begin` is true and ends with the row for which `emit` is true, both included. Without
    * `emit`: from one row for which `begin` is true to the row before the next.
    */
-  /** `partition`: rows of equal values have windows of their own. */
-  | { kind: 'state'; begin: Operand; emit?: Operand; partition?: Operand }
+  | ({ kind: 'state'; begin: Operand; emit?: Operand } & Lasting)
   /** No window: every input row is a window of its own (an aggregate without a window). */
   | { kind: 'row' }
   /**

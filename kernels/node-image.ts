@@ -248,19 +248,22 @@ function linkWindow(plan: WindowNode, operand: (value: Operand) => Operand): Win
 }
 
 function linkTriggers(window: WindowPlan, operand: (value: Operand) => Operand): WindowPlan {
-  if (window.kind === 'state') {
-    return {
-      ...window,
-      begin: operand(window.begin),
-      ...(window.emit === undefined ? {} : { emit: operand(window.emit) }),
-      ...(window.partition === undefined ? {} : { partition: operand(window.partition) }),
-    };
+  const partition = 'partition' in window ? { partition: window.partition?.map(operand) ?? [] } : {};
+  switch (window.kind) {
+    case 'state':
+      return {
+        ...window,
+        begin: operand(window.begin),
+        ...(window.emit === undefined ? {} : { emit: operand(window.emit) }),
+        ...partition,
+      };
+    case 'message':
+      return { ...window, start: operand(window.start), end: operand(window.end), trigger: operand(window.trigger) };
+    case 'sliding':
+      return { ...window, ...(window.trigger === undefined ? {} : { trigger: operand(window.trigger) }), ...partition };
+    default:
+      return { ...window, ...partition };
   }
-  if (window.kind === 'message') {
-    return { ...window, start: operand(window.start), end: operand(window.end), trigger: operand(window.trigger) };
-  }
-  if (window.kind !== 'sliding' || window.trigger === undefined) return window;
-  return { ...window, trigger: operand(window.trigger) };
 }
 
 function linkOutput(output: OutputPlan, operand: (value: Operand) => Operand): OutputPlan {

@@ -26,6 +26,11 @@ function naturalUnitMs(ms: number): number {
   return naturalUnitsMs.find((unit) => ms % unit === 0) ?? 1;
 }
 
+/** Values that rows are partitioned by. */
+export function partitionOf(window: WindowPlan): readonly Operand[] {
+  return ('partition' in window ? window.partition : undefined) ?? [];
+}
+
 /** Distinct operands in the order of their first use. */
 class Inputs {
   readonly operands: Operand[] = [];
@@ -67,10 +72,13 @@ function timesOf(window: WindowPlan): Times {
       const unitMs = window.unitMs ?? naturalUnitMs(lengthMs);
       return { ...none, unitMs, lengthMs, stepMs: positive(window.timeoutMs, 'timeout') };
     }
-    case 'count':
-      return { ...none, countLength: positive(window.length, 'count'), countStep: positive(window.step, 'step') };
-    case 'row':
+    case 'count': {
+      const { length, step, ttlMs = 0 } = window;
+      return { ...none, countLength: positive(length, 'count'), countStep: positive(step, 'step'), stepMs: ttlMs };
+    }
     case 'state':
+      return { ...none, stepMs: window.ttlMs ?? 0 };
+    case 'row':
     case 'message':
       return none;
     default:
@@ -110,7 +118,7 @@ export function encodeWindow(plan: WindowNode, zone: number): Uint8Array {
   );
   const start = inputs.index(isMessage ? window.start : undefined);
   const end = inputs.index(isMessage ? window.end : undefined);
-  const partition = inputs.index(window.kind === 'state' ? window.partition : undefined);
+  const [partition = NONE, ...further] = partitionOf(window).map((operand) => inputs.index(operand));
   const isEventTime = plan.isEventTime && !isMessage;
   if (isEventTime && plan.timestamp === undefined) throw new RangeError('a window of event time needs a timestamp');
   const emit = inputs.index(window.kind === 'state' ? window.emit : undefined);
@@ -118,7 +126,7 @@ export function encodeWindow(plan: WindowNode, zone: number): Uint8Array {
 
   const aggsAt = (windowSpec.size + 2 * (inputs.operands.length + keys.length + keeps.length) + 3) & ~3;
   const foldedAt = aggsAt + aggs.length * aggregateSpec.size;
-  const bytes = new Uint8Array((foldedAt + 2 * folded.length + 3) & ~3);
+  const bytes = new Uint8Array((foldedAt + 2 * (folded.length + further.length) + 3) & ~3);
   const view = new DataView(bytes.buffer);
   put(view, 0, windowSpec, {
     kind: WindowKind[window.kind],
@@ -139,6 +147,7 @@ export function encodeWindow(plan: WindowNode, zone: number): Uint8Array {
     start,
     end,
     partition,
+    further: further.length,
     inputs: inputs.operands.length,
     keys: keys.length,
     keeps: keeps.length,
@@ -153,6 +162,9 @@ export function encodeWindow(plan: WindowNode, zone: number): Uint8Array {
   });
   folded.forEach((input, i) => {
     view.setUint16(foldedAt + 2 * i, input, true);
+  });
+  further.forEach((input, i) => {
+    view.setUint16(bytes.length - 2 * (further.length - i), input, true);
   });
   return bytes;
 }

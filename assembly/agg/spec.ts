@@ -9,7 +9,7 @@ import { COL_UNIFORM, Tag } from '../mem/layout';
 export { WindowFlag, WindowKind } from '../gen/window-layouts';
 export {
   WINDOW_KIND, WINDOW_FLAGS, WINDOW_UNIT, WINDOW_LENGTH, WINDOW_STEP,
-  WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_PARTITION, WINDOW_START,
+  WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_PARTITION, WINDOW_FURTHER, WINDOW_START,
   WINDOW_END, WINDOW_ZONE, WINDOW_TIMESTAMP, WINDOW_TRIGGER, WINDOW_WHERE,
   WINDOW_EMIT, WINDOW_INPUTS, WINDOW_KEYS, WINDOW_KEEPS, WINDOW_AGGS,
   WINDOW_TAGS_AT, WINDOW_ENTRY_SIZE,
@@ -18,8 +18,8 @@ export {
   AGG_FN, AGG_A, AGG_B, AGG_C, AGG_FILTER, AGG_STATE, AGG_CALL, AGG_SIZE_OF,
 } from '../gen/window-layouts';
 import {
-  AGG_A, AGG_FN, AGG_SIZE_OF, AGG_STATE, WINDOW_AGGS, WINDOW_ENTRY_SIZE,
-  WINDOW_INPUTS, WINDOW_KEEPS, WINDOW_KEYS, WINDOW_SIZE_OF, WINDOW_STATES_AT,
+  AGG_A, AGG_FN, AGG_SIZE_OF, AGG_STATE, WINDOW_AGGS, WINDOW_ENTRY_SIZE, WINDOW_FURTHER,
+  WINDOW_INPUTS, WINDOW_KEEPS, WINDOW_KEYS, WINDOW_PARTITION, WINDOW_SIZE, WINDOW_SIZE_OF, WINDOW_STATES_AT,
   WINDOW_TAGS_AT,
 } from '../gen/window-layouts';
 
@@ -47,6 +47,18 @@ export const NUMBER_SIZE: u32 = 4;
 // @ts-ignore: decorator
 @inline export function aggsAt(spec: usize): usize {
   return (keepsAt(spec) + (<usize>load<u32>(spec, WINDOW_KEEPS) << 1) + 3) & ~3;
+}
+
+/** True where rows of equal values have windows of their own. */
+// @ts-ignore: decorator
+@inline export function isPartitioned(spec: usize): bool {
+  return load<u16>(spec, WINDOW_PARTITION) != NO_INPUT;
+}
+
+/** Input `i` of the further ones that rows are partitioned by. */
+// @ts-ignore: decorator
+@inline export function furtherInput(spec: usize, i: u32): u32 {
+  return load<u16>(spec + load<u32>(spec, WINDOW_SIZE) - (<usize>(load<u16>(spec, WINDOW_FURTHER) - i) << 1));
 }
 
 /** Input that is argument `i` of an aggregate that is folded. */

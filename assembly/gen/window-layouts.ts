@@ -33,7 +33,7 @@ export namespace WindowFlag {
 //   4    flags u32   WindowFlag
 //   8    unit f64   natural unit of the alignment (dd, hh, mi, ss, ms), ms
 //   16   length f64   length; longest duration of a session, ms
-//   24   step f64   hop, timeout of a session or delay of a sliding window, ms
+//   24   step f64   hop, timeout of a session or delay of a sliding window; how long partitions of other kinds wait for a row, 0 for ever, ms
 //   32   countLength u32   rows of a count window
 //   36   countStep u32   rows between its ends
 //   40   zone u32   number of the time zone, 0 UTC
@@ -43,7 +43,8 @@ export namespace WindowFlag {
 //   50   emit u16   index of an input, 0xffff none
 //   52   start u16   of a message: index of the input with its start
 //   54   end u16   of a message: index of the input with its end
-//   56   partition u16   of a state window: index of the input its rows are partitioned by, 0xffff none
+//   56   partition u16   index of the first input that rows are partitioned by, 0xffff none
+//   58   further u16   how many more such inputs there are: their indexes end the spec
 //   64   inputs u32   count
 //   68   keys u32   count
 //   72   keeps u32   count
@@ -67,6 +68,7 @@ export const WINDOW_EMIT: usize = 50;
 export const WINDOW_START: usize = 52;
 export const WINDOW_END: usize = 54;
 export const WINDOW_PARTITION: usize = 56;
+export const WINDOW_FURTHER: usize = 58;
 export const WINDOW_INPUTS: usize = 64;
 export const WINDOW_KEYS: usize = 68;
 export const WINDOW_KEEPS: usize = 72;

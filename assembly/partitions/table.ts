@@ -10,7 +10,7 @@
 // Entries are linked in the order of their first row; where idle ones are forgotten (isAging), of their last one. Keys of up to 16
 // bytes stand in the entry itself and are compared with one vector instruction; a key is read 16 bytes wide, so text must be followed
 // by 16 readable bytes.
-import { alloc, allocZeroed, free } from '../mem/alloc';
+import { alloc, allocZeroed, forgiveRefusals, free, refusals } from '../mem/alloc';
 import { keyAdd, keyBegin, keyLen, keyOff, keyText } from '../agg/key';
 import { bindIsConst, bindTag, bindUniform, bindVal } from '../mem/bind';
 import { Tag, lenOf, offOf } from '../mem/layout';
@@ -38,6 +38,8 @@ const SHORT: u32 = 16;
 /** Bytes behind a long key that can be read. */
 const SLACK: u32 = 16;
 const FIRST_SLOTS: u32 = 16;
+/** A table of so many slots keeps them. */
+const KEPT_SLOTS: u32 = 1024;
 const END: u32 = 1;
 const EDGE: usize = memory.data(32, 16);
 
@@ -101,9 +103,20 @@ export function takeDirty(table: usize): usize {
 }
 
 function grow(table: usize, acct: usize): bool {
+  const slots = load<u32>(table) ? (load<u32>(table, MASK) + 1) << 1 : FIRST_SLOTS;
+  return slots <= 1 << 27 && setSlots(table, slots, acct);
+}
+
+/** After a peak half of the slots goes back with the entries; where there is no memory for fewer they stay. */
+function shrink(table: usize, acct: usize): void {
+  const slots = load<u32>(table, MASK) + 1;
+  if (slots <= KEPT_SLOTS || load<u32>(table, TABLE_COUNT) > slots >> 4) return;
+  const before = refusals;
+  if (!setSlots(table, slots >> 1, acct)) forgiveRefusals(before);
+}
+
+function setSlots(table: usize, slots: u32, acct: usize): bool {
   const old = <usize>load<u32>(table);
-  const slots = old ? (load<u32>(table, MASK) + 1) << 1 : FIRST_SLOTS;
-  if (slots > 1 << 27) return false;
   const made = allocZeroed(slots << 3, acct);
   if (!made) return false;
   if (old) free(old, slotBytes(table), acct);
@@ -180,6 +193,7 @@ export function entryDrop(table: usize, entry: usize, entrySize: u32, acct: usiz
   unlink(table, entry);
   store<u32>(table, load<u32>(table, TABLE_COUNT) - 1, TABLE_COUNT);
   entryFree(entry, entrySize, acct);
+  shrink(table, acct);
 }
 
 /** Empties the slot of an entry; later ones of the same run move up, so that they are found. */

@@ -1,27 +1,28 @@
 // Windows that end with a row, whatever the time: count windows and state windows. Their start and end are the times of
-// the message before (count) or of the first and last row (state).
+// the message before (count) or of the first and last row (state). Where rows are partitioned (window/keyed.ts) `state` is that of a partition.
 import * as ctx from '../flow/context';
 import {
-  NO_INPUT, WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_EMIT, WINDOW_PARTITION, WINDOW_TRIGGER, bindOf, bindTag, bindVal,
-  isTrue,
+  NO_INPUT, WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_EMIT, WINDOW_TRIGGER, bindOf, bindTag, bindVal, isTrue,
 } from '../agg/spec';
 import { accountOf, exhaust, isExhausted } from '../flow/node';
 import { ROWS_COUNT } from '../rows/layout';
 import { rowsDrop } from '../rows/store';
 import { resume } from './frame';
 import { keepsRows, sendAll, sendRange, takeIn } from './content';
-import { partitionDrop, partitionFind, partitionNew } from './partitions';
 import { stacksDrop, stacksSend } from './stacks';
 import { timeOfRow } from './times';
-import { W_COUNTER, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_STACKS, W_START } from './state';
+import { W_COUNTER, W_LAST, W_OPEN, W_ROWS, W_STACKS, W_START } from './state';
 
 /**
  * Count windows: the last `length` rows after each `step` rows, once there are so many. Rows that WHERE rejects count
  * but are not part of the window.
  */
 export function countPush(node: usize, spec: usize, state: usize): void {
-  const sel = ctx.sel;
-  const n = ctx.selLen;
+  countTake(node, spec, state, ctx.sel, ctx.selLen);
+}
+
+/** Takes the rows `sel[0 … n)` in. */
+export function countTake(node: usize, spec: usize, state: usize, sel: usize, n: u32): void {
   const length = load<u32>(spec, WINDOW_COUNT_LENGTH);
   const step = load<u32>(spec, WINDOW_COUNT_STEP);
   const isSliding = length != step;
@@ -63,37 +64,21 @@ export function countPush(node: usize, spec: usize, state: usize): void {
 
 /**
  * State windows: from a row for which the first condition is true to the next later one for which the second is true.
- * With one condition: from one row for which it is true to the row before the next. Each partition has windows of its own.
+ * With one condition: from one row for which it is true to the row before the next.
  */
 export function statePush(node: usize, spec: usize, state: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
-  const partition = load<u16>(spec, WINDOW_PARTITION);
-  for (let i: u32 = 0; i < n && !isExhausted(node); i++) {
-    const at = sel + (<usize>i << 2);
-    if (partition == NO_INPUT) stateTake(node, spec, state, at);
-    else stateTakePart(node, spec, <usize>load<u32>(state, W_PARTITIONS), partition, at);
-  }
+  for (let i: u32 = 0; i < n && !isExhausted(node); i++) stateTake(node, spec, state, sel + (<usize>i << 2));
 }
 
-/** Takes the row at `at` into the window of its partition, which is there as long as its window is open. */
-function stateTakePart(node: usize, spec: usize, partitions: usize, input: u32, at: usize): void {
-  const row = load<u32>(at);
-  let state = partitionFind(partitions, bindTag(bindOf(input), row), bindVal(bindOf(input), row));
-  if (!state) {
-    if (!holds(load<u16>(spec, WINDOW_TRIGGER), row)) return;
-    state = partitionNew(spec, partitions);
-    if (!state) {
-      exhaust(node);
-      return;
-    }
-  }
-  stateTake(node, spec, state, at);
-  if (!load<u32>(state, W_OPEN)) partitionDrop(partitions, state);
+/** True for a row that opens a window where none is open. */
+export function stateOpens(spec: usize, row: u32): bool {
+  return holds(load<u16>(spec, WINDOW_TRIGGER), row);
 }
 
 /** Takes the row at `at` into the window of the state. */
-function stateTake(node: usize, spec: usize, state: usize, at: usize): void {
+export function stateTake(node: usize, spec: usize, state: usize, at: usize): void {
   const row = load<u32>(at);
   const ms = timeOfRow(row);
   const begin = load<u16>(spec, WINDOW_TRIGGER);
@@ -118,4 +103,10 @@ function sendState(node: usize, spec: usize, state: usize): void {
   sendAll(node, spec, state, load<f64>(state, W_START), end, end);
   store<u32>(state, 0, W_OPEN);
   resume();
+}
+
+/** The clock is set back: so are the begin of the window and its last row, where they are known. */
+export function endedSetBack(state: usize, ms: f64): void {
+  if (load<f64>(state, W_START)) store<f64>(state, load<f64>(state, W_START) - ms, W_START);
+  if (load<f64>(state, W_LAST)) store<f64>(state, load<f64>(state, W_LAST) - ms, W_LAST);
 }

@@ -1,188 +1,175 @@
-// State windows of several partitions: each partition whose window is open has a window state of its own, found by the printed
-// key of its values. A partition goes when its window closes, so that there are never more than open windows.
+// Windows of partitions: rows of equal values have a window state of their own, found by the printed key of these values. A partition is
+// there as long as it holds something that later rows need, so that there are never more than keys at work.
 //
-//   partitions (16)   heads u32 (chains of partitions) | mask u32 | count u32 | acct u32
-//   partition         window state (window/state.ts) | next u32 | hash u32 | key u32 | keyLen u32
-import { alloc, allocZeroed, free } from '../mem/alloc';
+//   partitions   0   table 32 (partitions/table.ts) | due 16 (window/due.ts)
+//                48  order u64 (of the next partition) | forgotten u64
+//   partition    an entry of the table: its head 48 | window state (window/state.ts)
+import { accountOf } from '../flow/node';
+import { allocZeroed, free } from '../mem/alloc';
 import { Tag, lenOf, offOf } from '../mem/layout';
 import { poolFree, poolInit, poolReset } from '../mem/pool';
 import { LoadFault } from '../gen/state-layouts';
+import {
+  ENTRY_HEAD, ENTRY_NEXT, TABLE_COUNT, TABLE_FIRST, TABLE_SIZE, entryDrop, entryKey, entryKeyLen, findEntry, lookEntry, tableFree, tableInit,
+} from '../partitions/table';
 import { readBytes, readFail, readFails, readLength } from '../state/reader';
 import { writeBytes, writeU32 } from '../state/writer';
-import { bytesEqual, bytesHash } from '../value/bytes';
+import { WINDOW_FURTHER, WINDOW_PARTITION, bindOf, bindTag, bindVal, furtherInput } from '../agg/spec';
 import { setFree, setInit } from '../agg/group';
 import { keyAdd, keyBegin, keyLen, keyOff } from '../agg/key';
 import { rowsFree } from '../rows/store';
+import { DUE_SIZE, dueFree, dueLeave } from './due';
 import { keptInit } from './kept';
-import { W_ROWS, W_SET, W_SIZE } from './state';
+import { queueFree } from './queue';
+import { stacksFree } from './stacks';
+import { P_ORDER, W_PARTITIONS, W_ROWS, W_SET, W_SIZE } from './state';
 
-const PARTITIONS_SIZE: u32 = 16;
-const HEADS: usize = 0;
-const MASK: usize = 4;
-const COUNT: usize = 8;
-const ACCT: usize = 12;
-const FIRST_HEADS: u32 = 16;
+const DUE: usize = TABLE_SIZE;
+const ORDER: usize = DUE + DUE_SIZE;
+const FORGOTTEN: usize = ORDER + 8;
+const PARTITIONS_SIZE: u32 = <u32>ORDER + 16;
+const PARTITION_SIZE: u32 = ENTRY_HEAD + W_SIZE;
 /** Saved keys on their way into the table. */
 const KEYS: usize = memory.data(32, 16);
 
-const NEXT: usize = W_SIZE;
-const HASH: usize = W_SIZE + 4;
-const KEY: usize = W_SIZE + 8;
-const KEY_LEN: usize = W_SIZE + 12;
-const PARTITION_SIZE: u32 = W_SIZE + 16;
+/** Makes an empty table; false when memory is exhausted. */
+export function partitionsOpen(node: usize, state: usize): bool {
+  const partitions = allocZeroed(PARTITIONS_SIZE, accountOf(node));
+  if (!partitions) return false;
+  tableInit(partitions, false);
+  store<u32>(state, <u32>partitions, W_PARTITIONS);
+  return true;
+}
 
-/** Makes an empty table; 0 when memory is exhausted. */
-export function partitionsNew(acct: usize): usize {
-  const table = allocZeroed(PARTITIONS_SIZE, acct);
-  if (!table) return 0;
-  store<u32>(table, <u32>acct, ACCT);
-  if (setHeads(table, FIRST_HEADS)) return table;
-  free(table, PARTITIONS_SIZE, acct);
+/** Frees the table with all partitions. */
+export function partitionsFree(node: usize, state: usize): void {
+  const partitions = <usize>load<u32>(state, W_PARTITIONS);
+  if (!partitions) return;
+  for (let part = partitionFirst(partitions); part; part = partitionNext(part)) freeContent(node, part);
+  tableFree(partitions, PARTITION_SIZE, accountOf(node));
+  dueFree(partitions + DUE, accountOf(node));
+  free(partitions, PARTITIONS_SIZE, accountOf(node));
+}
+
+/** Partitions that are due some time. */
+// @ts-ignore: decorator
+@inline export function partitionsDue(partitions: usize): usize {
+  return partitions + DUE;
+}
+
+/** The window state of the first partition, in the order in which they were made; 0 none. */
+export function partitionFirst(partitions: usize): usize {
+  const entry = <usize>load<u32>(partitions, TABLE_FIRST);
+  return entry ? entry + ENTRY_HEAD : 0;
+}
+
+/** That of the one behind it. */
+export function partitionNext(part: usize): usize {
+  const entry = <usize>load<u32>(part - ENTRY_HEAD, ENTRY_NEXT);
+  return entry ? entry + ENTRY_HEAD : 0;
+}
+
+/** Payload of the error that a value of the row is by which it is partitioned; 0 none. */
+export function partitionFault(spec: usize, row: u32): u64 {
+  const first = bindOf(load<u16>(spec, WINDOW_PARTITION));
+  if (bindTag(first, row) == Tag.ERROR) return bindVal(first, row);
+  const further = load<u16>(spec, WINDOW_FURTHER);
+  for (let i: u32 = 0; i < further; i++) {
+    const bind = bindOf(furtherInput(spec, i));
+    if (bindTag(bind, row) == Tag.ERROR) return bindVal(bind, row);
+  }
   return 0;
 }
 
-/** Frees the table with all partitions; 0 does nothing. */
-export function partitionsFree(table: usize): void {
-  if (!table) return;
-  const acct = <usize>load<u32>(table, ACCT);
-  const mask = load<u32>(table, MASK);
-  for (let i: u32 = 0; i <= mask; i++) {
-    let at = headAt(table, i);
-    while (load<u32>(at)) remove(table, at);
+/** The partition of a row, 0 when there is none; all rows of which a value failed are one. */
+export function partitionFind(spec: usize, partitions: usize, row: u32): usize {
+  keyBegin();
+  if (!partitionFault(spec, row)) {
+    addKey(load<u16>(spec, WINDOW_PARTITION), row);
+    const further = load<u16>(spec, WINDOW_FURTHER);
+    for (let i: u32 = 0; i < further; i++) addKey(furtherInput(spec, i), row);
   }
-  free(<usize>load<u32>(table, HEADS), (mask + 1) << 2, acct);
-  free(table, PARTITIONS_SIZE, acct);
+  const entry = lookEntry(partitions, keyOff, keyLen);
+  return entry ? entry + ENTRY_HEAD : 0;
 }
 
 // @ts-ignore: decorator
-@inline function headAt(table: usize, hash: u32): usize {
-  return <usize>load<u32>(table, HEADS) + (<usize>(hash & load<u32>(table, MASK)) << 2);
-}
-
-/** Hash of the value that `partitionFind` and `partitionNew` were asked for. */
-let soughtHash: u32 = 0;
-
-/** The open partition of the value, 0 when there is none. All values that failed are one. */
-export function partitionFind(table: usize, tag: u8, payload: u64): usize {
-  keyBegin();
-  if (tag != Tag.ERROR) keyAdd(tag, payload);
-  soughtHash = bytesHash(keyOff, keyLen);
-  let partition = <usize>load<u32>(headAt(table, soughtHash));
-  while (partition) {
-    const isSame =
-      load<u32>(partition, HASH) == soughtHash &&
-      load<u32>(partition, KEY_LEN) == keyLen &&
-      bytesEqual(<usize>load<u32>(partition, KEY), keyOff, keyLen);
-    if (isSame) break;
-    partition = <usize>load<u32>(partition, NEXT);
-  }
-  return partition;
+@inline function addKey(input: u32, row: u32): void {
+  keyAdd(bindTag(bindOf(input), row), bindVal(bindOf(input), row));
 }
 
 /** Makes the partition that the last `partitionFind` did not find; 0 when memory is exhausted. */
-// @ts-ignore: decorator
-@inline export function partitionNew(spec: usize, table: usize): usize {
-  return partitionMake(spec, table, keyOff, keyLen, soughtHash);
+export function partitionNew(node: usize, spec: usize, partitions: usize): usize {
+  return make(node, spec, partitions, keyOff, keyLen);
 }
 
-/** Makes the partition of a key that has none yet; 0 when memory is exhausted. */
-function partitionMake(spec: usize, table: usize, off: usize, len: u32, hash: u32): usize {
-  const acct = <usize>load<u32>(table, ACCT);
-  const count = load<u32>(table, COUNT);
-  // Without memory for more chains they get longer.
-  if (count > load<u32>(table, MASK)) setHeads(table, (load<u32>(table, MASK) + 1) << 1);
-  const key = alloc(max(len, 1), acct);
-  const partition = key ? allocZeroed(PARTITION_SIZE, acct) : 0;
-  if (!partition) {
-    free(key, max(len, 1), acct);
-    return 0;
-  }
-  memory.copy(key, off, len);
-  setInit(partition + W_SET, acct);
-  keptInit(spec, partition, acct);
-  const head = headAt(table, hash);
-  store<u32>(partition, load<u32>(head), NEXT);
-  store<u32>(partition, hash, HASH);
-  store<u32>(partition, <u32>key, KEY);
-  store<u32>(partition, len, KEY_LEN);
-  store<u32>(head, <u32>partition);
-  store<u32>(table, count + 1, COUNT);
-  return partition;
+function make(node: usize, spec: usize, partitions: usize, off: usize, len: u32): usize {
+  const acct = accountOf(node);
+  const entry = findEntry(partitions, PARTITION_SIZE, off, len, acct);
+  if (!entry) return 0;
+  const part = entry + ENTRY_HEAD;
+  setInit(part + W_SET, acct);
+  keptInit(spec, part, acct);
+  const order = load<u64>(partitions, ORDER);
+  store<u64>(part, order, P_ORDER);
+  store<u64>(partitions, order + 1, ORDER);
+  return part;
 }
 
-/** Frees a partition of the table. */
-export function partitionDrop(table: usize, partition: usize): void {
-  let at = headAt(table, load<u32>(partition, HASH));
-  while (<usize>load<u32>(at) != partition) at = <usize>load<u32>(at) + NEXT;
-  remove(table, at);
+/** Frees a partition. */
+export function partitionDrop(node: usize, partitions: usize, part: usize): void {
+  dueLeave(partitions + DUE, part, accountOf(node));
+  freeContent(node, part);
+  entryDrop(partitions, part - ENTRY_HEAD, PARTITION_SIZE, accountOf(node));
 }
 
-/** Takes the partition that `at` points to out of its chain and frees it. */
-function remove(table: usize, at: usize): void {
-  const acct = <usize>load<u32>(table, ACCT);
-  const partition = <usize>load<u32>(at);
-  store<u32>(at, load<u32>(partition, NEXT));
-  store<u32>(table, load<u32>(table, COUNT) - 1, COUNT);
-  setFree(partition + W_SET);
-  rowsFree(partition + W_ROWS);
-  free(<usize>load<u32>(partition, KEY), max(load<u32>(partition, KEY_LEN), 1), acct);
-  free(partition, PARTITION_SIZE, acct);
+/** As `partitionDrop` of one that waited for a row for too long. */
+export function partitionForget(node: usize, partitions: usize, part: usize): void {
+  partitionDrop(node, partitions, part);
+  store<u64>(partitions, load<u64>(partitions, FORGOTTEN) + 1, FORGOTTEN);
 }
 
-/** Tells each partition that the clock is set back by so many ms. */
-export function partitionsSetBack(table: usize, ms: f64, setBack: (state: usize, ms: f64) => void): void {
-  const mask = load<u32>(table, MASK);
-  for (let i: u32 = 0; i <= mask; i++) {
-    for (let at = <usize>load<u32>(headAt(table, i)); at; at = <usize>load<u32>(at, NEXT)) setBack(at, ms);
-  }
+function freeContent(node: usize, part: usize): void {
+  setFree(part + W_SET);
+  rowsFree(part + W_ROWS);
+  stacksFree(node, part);
+  queueFree(part, accountOf(node));
 }
 
-/** Saves the partitions with their keys, each window by `save`. */
-export function partitionsSave(table: usize, spec: usize, save: (spec: usize, state: usize) => void): void {
-  writeU32(load<u32>(table, COUNT));
-  const mask = load<u32>(table, MASK);
-  for (let i: u32 = 0; i <= mask; i++) {
-    for (let at = <usize>load<u32>(headAt(table, i)); at; at = <usize>load<u32>(at, NEXT)) {
-      writeBytes(<usize>load<u32>(at, KEY), load<u32>(at, KEY_LEN));
-      save(spec, at);
-    }
+/** Partitions that there are. */
+export function partitionCount(partitions: usize): u32 {
+  return load<u32>(partitions, TABLE_COUNT);
+}
+
+/** Partitions that were forgotten. */
+export function partitionsForgotten(partitions: usize): u64 {
+  return load<u64>(partitions, FORGOTTEN);
+}
+
+/** Saves the partitions with their keys, in the order in which they were made; each window by `save`. */
+export function partitionsSave(partitions: usize, spec: usize, save: (spec: usize, part: usize) => void): void {
+  writeU32(partitionCount(partitions));
+  for (let part = partitionFirst(partitions); part; part = partitionNext(part)) {
+    writeBytes(entryKey(part - ENTRY_HEAD), entryKeyLen(part - ENTRY_HEAD));
+    save(spec, part);
   }
 }
 
 /** Adds saved partitions to an empty table. */
-export function partitionsLoad(table: usize, spec: usize, load: (spec: usize, state: usize) => void): void {
+export function partitionsLoad(node: usize, partitions: usize, spec: usize, load: (node: usize, spec: usize, part: usize) => void): void {
   const count = readLength();
   poolInit(KEYS, 128, 0);
   for (let i: u32 = 0; i < count && !readFails(); i++) {
     poolReset(KEYS);
     const key = readBytes(KEYS);
     if (readFails()) break;
-    const partition = partitionMake(spec, table, offOf(key), lenOf(key), bytesHash(offOf(key), lenOf(key)));
-    if (partition) load(spec, partition);
+    if (lookEntry(partitions, offOf(key), lenOf(key))) {
+      readFail(LoadFault.DAMAGED);
+      break;
+    }
+    const part = make(node, spec, partitions, offOf(key), lenOf(key));
+    if (part) load(node, spec, part);
     else readFail(LoadFault.MEMORY);
   }
   poolFree(KEYS);
-}
-
-/** Divides the partitions among so many chains (a power of 2); false when memory is exhausted, nothing changes then. */
-function setHeads(table: usize, chains: u32): bool {
-  const acct = <usize>load<u32>(table, ACCT);
-  const before = <usize>load<u32>(table, HEADS);
-  const chainsBefore = before ? load<u32>(table, MASK) + 1 : 0;
-  const heads = allocZeroed(chains << 2, acct);
-  if (!heads) return false;
-  store<u32>(table, <u32>heads, HEADS);
-  store<u32>(table, chains - 1, MASK);
-  for (let i: u32 = 0; i < chainsBefore; i++) {
-    let partition = <usize>load<u32>(before + (<usize>i << 2));
-    while (partition) {
-      const next = <usize>load<u32>(partition, NEXT);
-      const head = headAt(table, load<u32>(partition, HASH));
-      store<u32>(partition, load<u32>(head), NEXT);
-      store<u32>(head, <u32>partition);
-      partition = next;
-    }
-  }
-  free(before, chainsBefore << 2, acct);
-  return true;
 }

@@ -1,17 +1,18 @@
 // What a window keeps, saved and loaded: the same for all kinds, then what only some have.
 import { N_SPEC, N_STATE, accountOf } from '../flow/node';
-import { WINDOW_COUNT_STEP, WINDOW_KIND, WindowKind } from '../agg/spec';
+import { WINDOW_COUNT_STEP, WINDOW_KIND, WindowKind, isPartitioned } from '../agg/spec';
 import { setLeave, setLoad, setSave } from '../agg/save';
 import { LoadFault } from '../gen/state-layouts';
 import { rowsLoad, rowsSave } from '../rows/save';
-import { readF64, readFail, readFails, readU32, readVersion } from '../state/reader';
-import { writeF64, writeU32, writeVersion } from '../state/writer';
+import { readBool, readF64, readFail, readFails, readU32, readVersion } from '../state/reader';
+import { writeBool, writeF64, writeU32, writeVersion } from '../state/writer';
 import { frameEnter, frameLeave } from './frame';
+import { keyedArrange } from './keyed';
 import { lanesLeave } from './lanes';
 import { panesLoad, panesSave } from './panes';
 import { partitionsLoad, partitionsSave } from './partitions';
 import { queueLoad, queueSave } from './queue';
-import { stacksLoad, stacksSave } from './stacks';
+import { canStack, stacksLoad, stacksOpen, stacksSave } from './stacks';
 import {
   W_COUNTER, W_END, W_FIRST, W_LANES, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_SET, W_STACKS, W_START, W_TICK,
 } from './state';
@@ -30,11 +31,9 @@ export function windowSave(node: usize): void {
   contentSave(spec, state, !load<u32>(state, W_STACKS));
   queueSave(state);
   if (!load<u32>(state, W_STACKS)) return;
-  switch (load<u32>(spec, WINDOW_KIND)) {
-    case WindowKind.HOPPING: panesSave(spec, state); break;
-    case WindowKind.STATE: partitionsSave(<usize>load<u32>(state, W_PARTITIONS), spec, partitionSave); break;
-    default: stacksSave(spec, state);
-  }
+  if (isPartitioned(spec)) partitionsSave(<usize>load<u32>(state, W_PARTITIONS), spec, partitionSave);
+  else if (load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING) panesSave(spec, state);
+  else stacksSave(spec, state);
 }
 
 /** Fills a window that was just made. */
@@ -55,20 +54,44 @@ function loadAll(node: usize): bool {
   contentLoad(spec, state);
   queueLoad(state, accountOf(node));
   if (!load<u32>(state, W_STACKS)) return !readFails();
-  switch (load<u32>(spec, WINDOW_KIND)) {
-    case WindowKind.HOPPING: panesLoad(node, spec, state); break;
-    case WindowKind.STATE: partitionsLoad(<usize>load<u32>(state, W_PARTITIONS), spec, contentLoad); break;
-    default: stacksLoad(node, spec, state);
-  }
+  if (isPartitioned(spec)) {
+    partitionsLoad(node, <usize>load<u32>(state, W_PARTITIONS), spec, partitionLoad);
+    if (!readFails()) keyedArrange(node, spec, state);
+  } else if (load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING) panesLoad(node, spec, state);
+  else stacksLoad(node, spec, state);
   return !readFails();
 }
 
-/** Partitions are many, and have few groups each. */
-function partitionSave(spec: usize, state: usize): void {
-  contentSave(spec, state, false);
+/** True for windows whose partitions may have times or sums in advance that wait. */
+// @ts-ignore: decorator
+@inline function mayWait(spec: usize): bool {
+  const kind = load<u32>(spec, WINDOW_KIND);
+  return kind == WindowKind.SLIDING || kind == WindowKind.COUNT;
 }
 
-/** What a window has itself, and each partition of a state window. `leaves`: its groups are changed by rows alone. */
+/** Partitions are many, and have few groups each. */
+function partitionSave(spec: usize, part: usize): void {
+  contentSave(spec, part, false);
+  if (!mayWait(spec)) return;
+  queueSave(part);
+  const hasStacks = load<u32>(part, W_STACKS) != 0;
+  writeBool(hasStacks);
+  if (hasStacks) stacksSave(spec, part);
+}
+
+function partitionLoad(node: usize, spec: usize, part: usize): void {
+  contentLoad(spec, part);
+  const isTimed = isFinite(load<f64>(part, W_START)) && isFinite(load<f64>(part, W_LAST)) && isFinite(load<f64>(part, W_TICK));
+  if (!isTimed) readFail(LoadFault.DAMAGED);
+  if (!mayWait(spec)) return;
+  queueLoad(part, accountOf(node));
+  if (!readBool()) return;
+  if (!canStack(spec)) readFail(LoadFault.DAMAGED);
+  else if (stacksOpen(node, part)) stacksLoad(node, spec, part);
+  else readFail(LoadFault.MEMORY);
+}
+
+/** What a window has itself, and each partition of one. `leaves`: its groups are changed by rows alone. */
 function contentSave(spec: usize, state: usize, leaves: bool): void {
   writeF64(load<f64>(state, W_START));
   writeF64(load<f64>(state, W_END));

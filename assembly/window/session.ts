@@ -1,4 +1,5 @@
-// Session windows: from a row to the last row that follows within the timeout, for the whole rule (not for each group).
+// Session windows: from a row to the last row that follows within the timeout, for the whole rule (not for each group), or for each
+// partition (window/keyed.ts), whose state `state` is then.
 // A session that lasts is cut at the second aligned end after its start (one longest duration at least), and what follows
 // the cut starts there.
 import * as ctx from '../flow/context';
@@ -37,6 +38,14 @@ export function sessionPush(node: usize, spec: usize, state: usize): void {
     }
     i = j;
   }
+}
+
+/** Takes one row of the time `ms` in, sending the session that ends before it. */
+export function sessionTake(node: usize, spec: usize, state: usize, at: usize, ms: f64): void {
+  if (load<u32>(state, W_OPEN) && closeBefore(node, spec, state, ms)) resume();
+  if (!load<u32>(state, W_OPEN)) open(spec, state, ms);
+  store<f64>(state, ms, W_LAST);
+  if (!takeIn(spec, state, at, 1)) exhaust(node);
 }
 
 /** Opens a session with a row of the time `ms`; W_END holds the cut that it follows, 0 none. */
@@ -87,6 +96,30 @@ export function sessionTick(node: usize, spec: usize, state: usize): void {
   const tick = load<f64>(state, W_TICK);
   if (end <= ctx.nowMs && end <= tick) close(node, spec, state, end, 0);
   else if (tick <= ctx.nowMs) close(node, spec, state, tick, tick);
+}
+
+/** Sends the open session whose timeout or longest duration has passed. */
+export function sessionClose(node: usize, spec: usize, state: usize): void {
+  if (!load<u32>(state, W_OPEN)) return;
+  const end = load<f64>(state, W_LAST) + load<f64>(spec, WINDOW_STEP);
+  const tick = load<f64>(state, W_TICK);
+  if (end <= tick) close(node, spec, state, end, 0);
+  else close(node, spec, state, tick, tick);
+}
+
+/**
+ * When `sessionClose` is to be called; of one that was cut, when the next row does not continue it any more. In event time a row at the end of the
+ * timeout still belongs to it, and it is cut with a row.
+ */
+export function sessionDue(spec: usize, state: usize): f64 {
+  const end = load<f64>(state, W_LAST) + load<f64>(spec, WINDOW_STEP);
+  if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.EVENT_TIME || !load<u32>(state, W_OPEN)) return end + 1;
+  return min(end, load<f64>(state, W_TICK));
+}
+
+/** True when no session is open, and a row at `ms` or later continues none. */
+export function sessionIsOver(spec: usize, state: usize, ms: f64): bool {
+  return !load<u32>(state, W_OPEN) && (load<f64>(state, W_END) == 0 || sessionDue(spec, state) <= ms);
 }
 
 /** The clock is set back: the session goes on, and is cut by the new time. */

@@ -2,7 +2,7 @@
 // a delay also those after it, [t - length, t + delay), sent when the time t + delay has come.
 //
 // Event time that waits for late rows or for other streams releases rows of the same time together: each is in the windows
-// of all of them.
+// of all of them. Where rows are partitioned (window/keyed.ts) `state` is that of a partition.
 import * as ctx from '../flow/context';
 import { accountOf, exhaust, isExhausted } from '../flow/node';
 import { setDeadline } from '../flow/timers';
@@ -23,40 +23,49 @@ export function slidingPush(node: usize, spec: usize, state: usize): void {
   if (lanesPush(node, spec, state)) return;
   const sel = ctx.sel;
   const n = ctx.selLen;
-  const length = load<f64>(spec, WINDOW_LENGTH);
   const delay = load<f64>(spec, WINDOW_STEP);
-  const trigger = load<u16>(spec, WINDOW_TRIGGER);
   const joinsEqual = (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.JOINS_EQUAL) != 0;
   let triggers: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const at = sel + (<usize>i << 2);
     const row = load<u32>(at);
     const ms = timeOfRow(row);
-    const isTrigger = trigger == NO_INPUT || isTrue(bindTag(bindOf(trigger), row), bindVal(bindOf(trigger), row));
+    const isTrigger = slidingTriggers(spec, row);
     if (delay > 0 && !queueIsEmpty(state) && queueFirst(state) + delay <= ms) {
       slidingFire(node, spec, state, ms);
       resume();
     }
-    const oldest = queueIsEmpty(state) ? ms : min(ms, queueFirst(state));
-    if (load<u32>(state, W_STACKS)) stacksDropBefore(state, oldest - length, accountOf(node));
-    else rowsDropBefore(state + W_ROWS, oldest - length);
-    if (isExhausted(node)) return;
-    const isSent = isTrigger && delay == 0 && load<u32>(state, W_STACKS) != 0;
-    if (!takeIn(spec, state, at, 1) || (isSent && !stacksTake(spec, state, at))) {
-      exhaust(node);
-      return;
-    }
+    if (!slidingTake(node, spec, state, at, ms, isTrigger)) return;
     if (isTrigger) triggers++;
     if (joinsEqual && i + 1 < n && timeOfRow(load<u32>(at, 4)) == ms) continue;
     for (; triggers > 0; triggers--) {
-      triggered(node, spec, state, ms);
+      slidingSend(node, spec, state, ms);
       if (isExhausted(node)) return;
     }
   }
 }
 
+/** True for a row that sends a window. */
+export function slidingTriggers(spec: usize, row: u32): bool {
+  const trigger = load<u16>(spec, WINDOW_TRIGGER);
+  return trigger == NO_INPUT || isTrue(bindTag(bindOf(trigger), row), bindVal(bindOf(trigger), row));
+}
+
+/** Takes one row of the time `ms` in, and drops those that are too old for it and for windows that wait. False when memory is exhausted. */
+export function slidingTake(node: usize, spec: usize, state: usize, at: usize, ms: f64, isTrigger: bool): bool {
+  const length = load<f64>(spec, WINDOW_LENGTH);
+  const oldest = queueIsEmpty(state) ? ms : min(ms, queueFirst(state));
+  if (load<u32>(state, W_STACKS)) stacksDropBefore(state, oldest - length, accountOf(node));
+  else rowsDropBefore(state + W_ROWS, oldest - length);
+  if (isExhausted(node)) return false;
+  const isSent = isTrigger && load<f64>(spec, WINDOW_STEP) == 0 && load<u32>(state, W_STACKS) != 0;
+  if (takeIn(spec, state, at, 1) && (!isSent || stacksTake(spec, state, at))) return true;
+  exhaust(node);
+  return false;
+}
+
 /** Sends the window of a trigger at `ms`, or notes it when there is a delay. */
-function triggered(node: usize, spec: usize, state: usize, ms: f64): void {
+export function slidingSend(node: usize, spec: usize, state: usize, ms: f64): void {
   const length = load<f64>(spec, WINDOW_LENGTH);
   if (load<f64>(spec, WINDOW_STEP) > 0) {
     if (!queuePush(state, ms, accountOf(node))) exhaust(node);
@@ -69,19 +78,21 @@ function triggered(node: usize, spec: usize, state: usize, ms: f64): void {
 
 /** Sends the windows whose delay has passed at `ms`. */
 export function slidingFire(node: usize, spec: usize, state: usize, ms: f64): void {
-  const length = load<f64>(spec, WINDOW_LENGTH);
   const delay = load<f64>(spec, WINDOW_STEP);
-  while (!queueIsEmpty(state)) {
-    const trigger = queueFirst(state);
-    const end = trigger + delay;
-    if (end > ms || isExhausted(node)) break;
-    if (load<u32>(state, W_STACKS)) {
-      // A row at the end or later is taken in after this was sent.
-      stacksDropBefore(state, trigger - length, accountOf(node));
-      stacksSend(node, spec, state, trigger - length, end, trigger);
-    } else sendRange(node, spec, state, trigger - length, end, trigger, trigger - length, end, false);
-    queueShift(state);
-  }
+  while (!queueIsEmpty(state) && queueFirst(state) + delay <= ms && !isExhausted(node)) slidingFireFirst(node, spec, state);
+}
+
+/** Sends the first of the windows that wait for their delay; there must be one. */
+export function slidingFireFirst(node: usize, spec: usize, state: usize): void {
+  const length = load<f64>(spec, WINDOW_LENGTH);
+  const trigger = queueFirst(state);
+  const end = trigger + load<f64>(spec, WINDOW_STEP);
+  if (load<u32>(state, W_STACKS)) {
+    // A row at the end or later is taken in after this was sent.
+    stacksDropBefore(state, trigger - length, accountOf(node));
+    stacksSend(node, spec, state, trigger - length, end, trigger);
+  } else sendRange(node, spec, state, trigger - length, end, trigger, trigger - length, end, false);
+  queueShift(state);
 }
 
 /** Asks for a tick when the next delay ends, by the clock. */

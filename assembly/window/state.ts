@@ -10,6 +10,12 @@
 //   232  lanes u32 | 0 u32             window/lanes.ts, 0 none
 //   240  stacks u32                    window/stacks.ts, window/panes.ts or window/partitions.ts, 0 none
 //   244  outFirst u32 | outLast u32 | outCount u32 (of windows)     what waits to be sent (window/outbox.ts), 0 none
+//
+// That of a partition, which has neither lanes nor an outbox of its own:
+//
+//   232  due f64                       when it is looked at next (window/due.ts)
+//   244  place u32                     among those that are due, from 1; 0: it is not
+//   248  order u64                     by which of several that are due at once one comes first
 import { SET_SIZE } from '../agg/group';
 
 export const W_SET: usize = 0;
@@ -27,9 +33,13 @@ export const W_QUEUE_CAPACITY: usize = 220;
 export const W_TICK: usize = 224;
 export const W_LANES: usize = 232;
 export const W_STACKS: usize = 240;
-/** Of a state window. */
+/** In place of those where rows are partitioned. */
 export const W_PARTITIONS: usize = W_STACKS;
 export const W_OUT_FIRST: usize = 244;
 export const W_OUT_LAST: usize = 248;
 export const W_OUT_COUNT: usize = 252;
 export const W_SIZE: u32 = 256;
+
+export const P_DUE: usize = W_LANES;
+export const P_PLACE: usize = W_OUT_FIRST;
+export const P_ORDER: usize = W_OUT_LAST;

@@ -11,20 +11,21 @@ import { allocZeroed, free } from '../mem/alloc';
 import { OPERAND_COL, Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { vmRun } from '../ops/vm';
 import {
-  NO_INPUT, WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_FLAGS, WINDOW_KIND, WINDOW_PARTITION, WINDOW_TIMESTAMP, WindowFlag, WindowKind, specPrepare,
+  WINDOW_FLAGS, WINDOW_KIND, WINDOW_TIMESTAMP, WindowFlag, WindowKind, isPartitioned, specPrepare,
 } from '../agg/spec';
 import { setFree, setInit } from '../agg/group';
 import { rowsFree, rowsSetBack } from '../rows/store';
 import { frameEnter, frameLeave, hold } from './frame';
 import { alignedFire, alignedPush, alignedSetBack, alignedStart } from './aligned';
-import { countPush, statePush } from './counting';
+import { countPush, endedSetBack, statePush } from './counting';
 import { eachRowPush } from './each-row';
 import { keptInit } from './kept';
+import { keyedDeadline, keyedPush, keyedSetBack, keyedTick, keyedWatermark } from './keyed';
 import { lanesFree, lanesOpen } from './lanes';
 import { messageBegin, messageEnd, messagePush } from './message';
 import { hasPanes, panesFree, panesOpen } from './panes';
 import { outboxFree, sendError, sendSignal } from './outbox';
-import { partitionsFree, partitionsNew, partitionsSetBack } from './partitions';
+import { partitionCount, partitionsForgotten, partitionsFree, partitionsOpen } from './partitions';
 import { piecesSend } from './pieces';
 import { queueFree, queueSetBack } from './queue';
 import { sessionDeadline, sessionPush, sessionSetBack, sessionTick, sessionWatermark } from './session';
@@ -32,7 +33,7 @@ import { slidingDeadline, slidingFire, slidingPush } from './sliding';
 import { windowLoad, windowSave } from './save';
 import { canStack, stacksFree, stacksOpen } from './stacks';
 import { readTimes } from './times';
-import { W_END, W_LAST, W_PARTITIONS, W_ROWS, W_SET, W_SIZE, W_START } from './state';
+import { W_END, W_PARTITIONS, W_ROWS, W_SET, W_SIZE } from './state';
 
 export function windowOperator(operator: Operator): void {
   operator.open = windowOpen;
@@ -69,14 +70,10 @@ export function windowOpen(node: usize): bool {
   store<u32>(node, W_SIZE, N_STATE_SIZE);
   setInit(state + W_SET, acct);
   keptInit(spec, state, acct);
+  if (isPartitioned(spec)) return partitionsOpen(node, state);
   if (canStack(spec) && !stacksOpen(node, state)) return false;
   if (!lanesOpen(node, spec, state)) return false;
   if (hasPanes(spec) && !panesOpen(node, state)) return false;
-  if (load<u32>(spec, WINDOW_KIND) == WindowKind.STATE && load<u16>(spec, WINDOW_PARTITION) != NO_INPUT) {
-    const partitions = partitionsNew(acct);
-    store<u32>(state, <u32>partitions, W_PARTITIONS);
-    return partitions != 0;
-  }
   if (!isEventTime(spec) && load<u32>(spec, WINDOW_KIND) <= WindowKind.HOPPING) {
     return setDeadline(node, 0);
   }
@@ -168,6 +165,11 @@ function pushBetweenFailures(node: usize, spec: usize, state: usize, program: us
 }
 
 function push(node: usize, spec: usize, state: usize): void {
+  if (isPartitioned(spec)) {
+    keyedPush(node, spec, state);
+    if (!isExhausted(node)) keyedDeadline(node, spec, state);
+    return;
+  }
   switch (load<u32>(spec, WINDOW_KIND)) {
     case WindowKind.TUMBLING:
     case WindowKind.HOPPING:
@@ -209,6 +211,11 @@ export function windowTick(node: usize): void {
   if (isExhausted(node) || !enter(node)) return;
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
+  if (isPartitioned(spec)) {
+    keyedTick(node, spec, state);
+    frameLeave();
+    return;
+  }
   switch (load<u32>(spec, WINDOW_KIND)) {
     case WindowKind.TUMBLING:
     case WindowKind.HOPPING:
@@ -257,6 +264,11 @@ function windowWatermark(node: usize, ms: f64): void {
   if (!enter(node)) return;
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
+  if (isPartitioned(spec)) {
+    keyedWatermark(node, spec, state, ms);
+    frameLeave();
+    return;
+  }
   switch (load<u32>(spec, WINDOW_KIND)) {
     case WindowKind.TUMBLING:
     case WindowKind.HOPPING:
@@ -272,8 +284,13 @@ function windowWatermark(node: usize, ms: f64): void {
 /** The clock is set back by so many ms: what windows of processing time hold stays as old as it is. */
 function windowSetBack(node: usize, ms: f64): void {
   const spec = <usize>load<u32>(node, N_SPEC);
-  if (isEventTime(spec) || isExhausted(node)) return;
+  if (isExhausted(node)) return;
   const state = <usize>load<u32>(node, N_STATE);
+  if (isPartitioned(spec)) {
+    keyedSetBack(node, spec, state, ms);
+    return;
+  }
+  if (isEventTime(spec)) return;
   switch (load<u32>(spec, WINDOW_KIND)) {
     case WindowKind.TUMBLING:
     case WindowKind.HOPPING:
@@ -287,19 +304,12 @@ function windowSetBack(node: usize, ms: f64): void {
       sessionSetBack(spec, state, ms);
       askForTick(node, spec, state);
       break;
-    case WindowKind.COUNT: timesSetBack(state, ms); break;
+    case WindowKind.COUNT:
     case WindowKind.STATE:
-      if (load<u32>(state, W_PARTITIONS)) partitionsSetBack(<usize>load<u32>(state, W_PARTITIONS), ms, timesSetBack);
-      else timesSetBack(state, ms);
+      endedSetBack(state, ms);
       break;
     default: break;
   }
-}
-
-/** Of a window that ends with a row: when it began, and its last row; 0 none. */
-function timesSetBack(state: usize, ms: f64): void {
-  if (load<f64>(state, W_START)) store<f64>(state, load<f64>(state, W_START) - ms, W_START);
-  if (load<f64>(state, W_LAST)) store<f64>(state, load<f64>(state, W_LAST) - ms, W_LAST);
 }
 
 /** Frees everything that the window holds. */
@@ -311,11 +321,23 @@ export function windowFree(node: usize): void {
   setFree(state + W_SET);
   rowsFree(state + W_ROWS);
   const kind = load<u32>(load<u32>(node, N_SPEC), WINDOW_KIND);
-  if (kind == WindowKind.HOPPING) panesFree(node, state);
-  else if (kind == WindowKind.STATE) partitionsFree(<usize>load<u32>(state, W_PARTITIONS));
+  if (isPartitioned(<usize>load<u32>(node, N_SPEC))) partitionsFree(node, state);
+  else if (kind == WindowKind.HOPPING) panesFree(node, state);
   else stacksFree(node, state);
   lanesFree(node, state);
   queueFree(state, accountOf(node));
   free(state, W_SIZE, accountOf(node));
   store<u32>(node, 0, N_STATE);
+}
+
+/** Partitions that a window keeps, 0 where rows are not partitioned. */
+export function windowPartitions(node: usize): u32 {
+  const state = <usize>load<u32>(node, N_STATE);
+  return isPartitioned(<usize>load<u32>(node, N_SPEC)) ? partitionCount(<usize>load<u32>(state, W_PARTITIONS)) : 0;
+}
+
+/** Partitions that a window has forgotten since nothing came for them. */
+export function windowForgotten(node: usize): u64 {
+  const state = <usize>load<u32>(node, N_STATE);
+  return isPartitioned(<usize>load<u32>(node, N_SPEC)) ? partitionsForgotten(<usize>load<u32>(state, W_PARTITIONS)) : 0;
 }

@@ -2,7 +2,7 @@
 
 import { notesOf, valuesAboveOf } from './explain-notes.js';
 import { tablesOf } from './join.js';
-import { inputsOf, type Logical, operatorsOf, valuesOf, type WindowSpec, windowValues } from './logical.js';
+import { conditionsOf, inputsOf, type Logical, operatorsOf, partitionOf, valuesOf, type WindowSpec } from './logical.js';
 import { showValue } from './show-value.js';
 import type { Relation } from './source.js';
 import type { ColumnValue, Value } from './value.js';
@@ -189,9 +189,9 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
 function showWindow(window: WindowSpec, all: (values: readonly Value[]) => string): string {
   const numbers = Object.entries(window).filter(([, value]) => typeof value === 'number');
   const parts = [`windowType:${window.kind}`, ...numbers.map(([name, value]) => `${name}:${value}`)];
-  const partition = window.kind === 'state' ? window.partition : null;
-  const conditions = windowValues(window).filter((value) => value !== partition);
+  const conditions = conditionsOf(window);
   if (conditions.length > 0) parts.push(`conditions:[ ${all(conditions)} ]`);
-  if (partition !== null) parts.push(`partition:[ ${all([partition])} ]`);
+  const partition = partitionOf(window);
+  if (partition.length > 0) parts.push(`partition:[ ${all(partition)} ]`);
   return parts.join(', ');
 }

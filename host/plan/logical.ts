@@ -44,14 +44,18 @@ export interface OutputRow {
   set?: { value: Value; name: string | null };
 }
 
+/** Of a window: rows of equal values have one of their own; without any all rows have one. */
+interface Partitioned {
+  partition: readonly Value[];
+}
+
 export type WindowSpec =
   | { kind: 'tumbling'; unitMs: number; lengthMs: number }
   | { kind: 'hopping'; unitMs: number; lengthMs: number; hopMs: number }
-  | { kind: 'sliding'; lengthMs: number; delayMs: number; trigger: Value | null }
-  | { kind: 'session'; unitMs: number; maxMs: number; timeoutMs: number }
-  | { kind: 'count'; length: number; step: number }
-  /** `partition`: rows of equal values have windows of their own. */
-  | { kind: 'state'; begin: Value; emit: Value | null; partition: Value | null }
+  | ({ kind: 'sliding'; lengthMs: number; delayMs: number; trigger: Value | null } & Partitioned)
+  | ({ kind: 'session'; unitMs: number; maxMs: number; timeoutMs: number } & Partitioned)
+  | ({ kind: 'count'; length: number; step: number } & Partitioned)
+  | ({ kind: 'state'; begin: Value; emit: Value | null } & Partitioned)
   | { kind: 'row' }
   /** Above a join: what a window gave is a window again. */
   | { kind: 'message'; start: Value; end: Value; trigger: Value };
@@ -70,20 +74,30 @@ export interface JoinSpec {
   condition: Value | null;
 }
 
+/** Conditions by which rows open, end or send a window. */
+export function conditionsOf(window: WindowSpec): Value[] {
+  if (window.kind === 'sliding') return window.trigger === null ? [] : [window.trigger];
+  if (window.kind === 'state') return window.emit === null ? [window.begin] : [window.begin, window.emit];
+  return [];
+}
+
+/** Values that rows are partitioned by. */
+export function partitionOf(window: WindowSpec): readonly Value[] {
+  return 'partition' in window ? window.partition : [];
+}
+
 /** What a window itself looks at in each row. */
 export function windowValues(window: WindowSpec): Value[] {
-  if (window.kind === 'sliding') return window.trigger === null ? [] : [window.trigger];
-  if (window.kind === 'state') return [window.begin, window.emit, window.partition].filter((value) => value !== null);
-  return [];
+  return [...conditionsOf(window), ...partitionOf(window)];
 }
 
 function mapWindow(window: WindowSpec, map: (value: Value) => Value): WindowSpec {
   const maybe = (value: Value | null) => (value === null ? null : map(value));
-  if (window.kind === 'sliding') return { ...window, trigger: maybe(window.trigger) };
-  if (window.kind === 'state') {
-    return { ...window, begin: map(window.begin), emit: maybe(window.emit), partition: maybe(window.partition) };
-  }
-  return window;
+  if (!('partition' in window)) return window;
+  const partition = window.partition.map(map);
+  if (window.kind === 'sliding') return { ...window, trigger: maybe(window.trigger), partition };
+  if (window.kind === 'state') return { ...window, begin: map(window.begin), emit: maybe(window.emit), partition };
+  return { ...window, partition };
 }
 
 /** Nodes of a rule's graph that the operator does the work of. */

@@ -344,7 +344,7 @@ class Lowering {
     const kept = [...columns, ...computed, ...ofStreams.keys()];
     const operands = [...columns, ...computed, ...ofStreams.values()].map((value) => this.operandOf(value));
     const builder = new ProgramBuilder(this.path);
-    const window = windowPlan(node.window, (value) => builder.operand(value));
+    const window = windowPlan(node.window, (value) => builder.operand(value), this.rule.options.stateTtlMs);
     const isEventTime = node.window.kind !== 'message' && hasWatermark(node);
     const numbers = isMerged ? [null] : [];
     const time = !isEventTime ? null : isMerged ? col(mergeTime) : this.timeOperand(node.timestamp);
@@ -460,8 +460,9 @@ class Lowering {
     const isComputed = (aggregate: AggregateValue): boolean => node.isGrouped || shown.includes(aggregate);
     const needs = windowNeeds(this.readers.valuesAbove(node), isComputed, (value) => this.isHeld(value));
     const isEventTime = node.window.kind !== 'message' && hasWatermark(node);
+    const { stateTtlMs: ttlMs } = this.rule.options;
     const time = isOfMerge(node) ? col(mergeTime) : this.timeOperand(node.timestamp);
-    const { plan, columns } = windowNode(node, { path: this.path, needs, isEventTime, time });
+    const { plan, columns } = windowNode(node, { path: this.path, needs, isEventTime, time, ttlMs });
     // A window above this one keeps them as it does columns.
     for (const aggregate of needs.aggregates) this.held.add(aggregate);
     const index = this.nodes.length;

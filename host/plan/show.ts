@@ -10,6 +10,7 @@ import type {
   RulePlan,
   WindowPlan,
 } from '../../kernels/ir.js';
+import { partitionOf } from '../../kernels/window-spec.js';
 import { operandCol as firstColumn, operandConst as firstConst, NONE } from '../../kernels/ir.js';
 import { showConst, showUse } from './show-value.js';
 
@@ -206,6 +207,8 @@ function showWindow(window: WindowPlan, show: (operand: Operand) => string): str
   const parts = Object.entries(window).flatMap(([name, value]) =>
     typeof value === 'number' ? [`${name} ${operands.includes(name) ? show(value) : value}`] : [],
   );
+  const partition = partitionOf(window);
+  if (partition.length > 0) parts.push(`by [${partition.map(show).join(' ')}]`);
   return [window.kind, ...parts].join(' ');
 }
 

@@ -1,6 +1,6 @@
 /** Windows on their way to the kernel: which columns they have to keep, their conditions as operands. */
 import type { NodePlan, Operand, Program, WindowPlan } from '../../kernels/ir.js';
-import type { WindowSpec } from './logical.js';
+import { partitionOf, type WindowSpec } from './logical.js';
 import type { Path } from './program.js';
 import { type AggregateValue, childrenOf, type Value } from './value.js';
 
@@ -37,24 +37,41 @@ export function windowNeeds(
   return needs;
 }
 
-/** The window with operands in the place of values. */
-export function windowPlan(window: WindowSpec, operand: (value: Value) => Operand): WindowPlan {
-  if (window.kind === 'state') {
-    const { kind, begin, emit, partition } = window;
-    return {
-      kind,
-      begin: operand(begin),
-      ...(emit === null ? {} : { emit: operand(emit) }),
-      ...(partition === null ? {} : { partition: operand(partition) }),
-    };
+/**
+ * The window with operands in the place of values.
+ * @param ttlMs how long partitions of windows that end with a row wait for one, 0 for ever
+ */
+export function windowPlan(window: WindowSpec, operand: (value: Value) => Operand, ttlMs: number): WindowPlan {
+  const { kind } = window;
+  const of = partitionOf(window);
+  const partition = of.length === 0 ? {} : { partition: of.map(operand) };
+  const lasting = of.length === 0 || ttlMs === 0 ? partition : { ...partition, ttlMs };
+  switch (kind) {
+    case 'tumbling':
+    case 'hopping':
+    case 'row':
+      return window;
+    case 'session': {
+      const { unitMs, maxMs, timeoutMs } = window;
+      return { kind, unitMs, maxMs, timeoutMs, ...partition };
+    }
+    case 'count':
+      return { kind, length: window.length, step: window.step, ...lasting };
+    case 'sliding': {
+      const { lengthMs, delayMs, trigger } = window;
+      return { kind, lengthMs, delayMs, ...(trigger === null ? {} : { trigger: operand(trigger) }), ...partition };
+    }
+    case 'state': {
+      const { begin, emit } = window;
+      return { kind, begin: operand(begin), ...(emit === null ? {} : { emit: operand(emit) }), ...lasting };
+    }
+    case 'message': {
+      const { start, end, trigger } = window;
+      return { kind, start: operand(start), end: operand(end), trigger: operand(trigger) };
+    }
+    default:
+      return window satisfies never;
   }
-  if (window.kind === 'message') {
-    const { kind, start, end, trigger } = window;
-    return { kind, start: operand(start), end: operand(end), trigger: operand(trigger) };
-  }
-  if (window.kind !== 'sliding') return window;
-  const { kind, lengthMs, delayMs, trigger } = window;
-  return trigger === null ? { kind, lengthMs, delayMs } : { kind, lengthMs, delayMs, trigger: operand(trigger) };
 }
 
 /** A window that gathers rows as they are; `time`: of a row in event time, null in processing time. */

@@ -56,8 +56,12 @@ export function checkWindow(
   if (orderBy.length > 0) throw refuse('ORDER BY cannot be used with a window', window.span);
   if (when !== null && window.kind !== 'sliding')
     throw refuse('OVER (WHEN) belongs to SLIDINGWINDOW only', window.span);
-  if (partitionBy.length > 0 && window.kind !== 'state') {
-    throw refuse('PARTITION BY of a window belongs to STATEWINDOW only', window.span);
+  if (partitionBy.length > 0 && (window.kind === 'tumbling' || window.kind === 'hopping')) {
+    const name = window.kind.toUpperCase();
+    throw refuse(
+      `PARTITION BY has no effect on ${name}WINDOW, which ends by the clock for all rows: give the values in GROUP BY`,
+      window.span,
+    );
   }
 }
 
@@ -72,6 +76,7 @@ export function specOf(
   const unitMs = unit === null ? 1 : timeUnitMs[unit];
   const [first = 0, second] = args;
   const bind = (condition: Expr) => bindIn(condition, 'a condition of the window');
+  const partition = over?.partitionBy.map((expr) => bindIn(expr, 'PARTITION BY')) ?? [];
   switch (kind) {
     case 'tumbling':
       return { kind, unitMs, lengthMs: first * unitMs };
@@ -83,16 +88,15 @@ export function specOf(
         lengthMs: first * unitMs,
         delayMs: (second ?? 0) * unitMs,
         trigger: over?.when ? bindIn(over.when, 'OVER (WHEN …)') : null,
+        partition,
       };
     case 'session':
-      return { kind, unitMs, maxMs: first * unitMs, timeoutMs: (second ?? 0) * unitMs };
+      return { kind, unitMs, maxMs: first * unitMs, timeoutMs: (second ?? 0) * unitMs, partition };
     case 'count':
-      return { kind, length: first, step: second ?? first };
+      return { kind, length: first, step: second ?? first, partition };
     case 'state': {
       const [begin, emit] = conditions.map(bind);
       if (begin === undefined) throw refuse('STATEWINDOW needs a condition', span);
-      const parts = over?.partitionBy.map(bind) ?? [];
-      const partition = parts.length > 1 ? values.op('nested.arrayOf', [], parts) : (parts[0] ?? null);
       return { kind, begin, emit: emit ?? null, partition };
     }
     default:

@@ -1,5 +1,5 @@
 /** What holds for each row of a rule when the engine is killed at any moment, by its sources, sinks and `qos`. */
-import type { NodePlan } from '../../kernels/ir.js';
+import type { NodePlan, WindowPlan } from '../../kernels/ir.js';
 import { isBatch } from '../../kernels/output-plan.js';
 import type { Return } from '../connectors/define.js';
 import { connectorFor } from '../connectors/index.js';
@@ -105,10 +105,15 @@ const repeatable: ReadonlySet<NodePlan['kind']> = new Set([
   'encode',
 ]);
 
+/** The clock says when what is in a window is forgotten. */
+function forgets(window: WindowPlan): boolean {
+  return 'ttlMs' in window && (window.ttlMs ?? 0) > 0;
+}
+
 /** All messages of the rule come again as they were when its rows do, as far as its functions give the same again. */
 function areRepeatable(nodes: readonly NodePlan[]): boolean {
   return nodes.every((node) => {
-    if (node.kind === 'window') return node.isEventTime || node.window.kind === 'count';
+    if (node.kind === 'window') return (node.isEventTime || node.window.kind === 'count') && !forgets(node.window);
     if (node.kind === 'encode') return !isBatch(node.output);
     return repeatable.has(node.kind);
   });

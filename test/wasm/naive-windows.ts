@@ -76,6 +76,10 @@ export function naiveWindows(
   sendEmpty: boolean,
   releases?: ReadonlyMap<Row, number>,
 ): Sent[] {
+  if ('partition' in window && window.partition !== undefined && window.kind !== 'state') {
+    const alone = { ...window, partition: undefined };
+    return partsOf(rows).flatMap((part) => naiveWindows(alone, part, watermark, sendEmpty, releases));
+  }
   const sent: Sent[] = [];
   const send: Send = (content, start, end) => {
     const kept = content.filter((row) => row.isIn);
@@ -110,6 +114,18 @@ export function naiveWindows(
     default:
       return window satisfies never;
   }
+}
+
+/** What a row is partitioned by: values that print alike are one, except that null is no text. */
+export function partOf({ k }: Pick<Row, 'k'>): string | null {
+  return k === null ? null : String(k);
+}
+
+/** The rows of each partition. */
+function partsOf(rows: readonly Row[]): Row[][] {
+  const parts = new Map<string | null, Row[]>();
+  for (const row of rows) parts.set(partOf(row), [...(parts.get(partOf(row)) ?? []), row]);
+  return [...parts.values()];
 }
 
 /** The first window of a rule says that it began when it could have. */
@@ -189,8 +205,7 @@ function sessions({ maxMs, timeoutMs }: Of<'session'>, rows: Row[], watermark: n
 function states({ emit, partition }: Of<'state'>, rows: Row[], send: Send): void {
   const open = new Map<string | null, Row[]>();
   for (const row of rows) {
-    // Values that print alike are one, except that null is no text.
-    const part = partition === undefined || row.k === null ? null : String(row.k);
+    const part = partition === undefined ? null : partOf(row);
     const close = (kept: Row[]) => {
       send(kept, first(kept).ts, last(kept).ts);
       open.delete(part);

@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type AggregatePlan, col, type NodePlan, type WindowPlan } from '../../kernels/ir.js';
 import { type Value, ValueError } from '../../kernels/value.js';
-import { naiveEventTime, naiveWindows, type Row, releasesOf, type Sent } from './naive-windows.js';
+import { naiveEventTime, naiveWindows, partOf, type Row, releasesOf, type Sent } from './naive-windows.js';
 import { type Message, WindowKernel } from './window-kernel.js';
 
 type WindowNode = Extract<NodePlan, { kind: 'window' }>;
@@ -88,9 +88,20 @@ const timed = fc.constantFrom<WindowPlan>(
   { kind: 'session', unitMs: 1000, maxMs: 2000, timeoutMs: 4000 },
   { kind: 'state', begin: col(4), emit: col(5) },
   { kind: 'state', begin: col(4) },
-  { kind: 'state', begin: col(4), emit: col(5), partition: col(0) },
-  { kind: 'state', begin: col(4), partition: col(0) },
+  { kind: 'state', begin: col(4), emit: col(5), partition: [col(0)] },
+  { kind: 'state', begin: col(4), partition: [col(0)] },
   { kind: 'row' },
+);
+const partition = [col(0)];
+const partitioned = fc.constantFrom<WindowPlan>(
+  { kind: 'session', unitMs: 1000, maxMs: 5000, timeoutMs: 2000, partition },
+  { kind: 'session', unitMs: 1000, maxMs: 2000, timeoutMs: 4000, partition },
+  { kind: 'sliding', lengthMs: 3000, delayMs: 0, partition },
+  { kind: 'sliding', lengthMs: 3000, delayMs: 0, trigger: col(4), partition },
+  { kind: 'sliding', lengthMs: 2000, delayMs: 1500, trigger: col(4), partition },
+  { kind: 'sliding', lengthMs: 0, delayMs: 2000, partition },
+  { kind: 'count', length: 3, step: 3, partition },
+  { kind: 'count', length: 4, step: 2, partition },
 );
 const counted = fc
   .record({ length: fc.integer({ min: 1, max: 7 }), step: fc.integer({ min: 1, max: 7 }) })
@@ -114,6 +125,15 @@ const longWindows = fc.oneof(
   fc
     .record({ length: fc.integer({ min: 60, max: 200 }), step: fc.integer({ min: 1, max: 40 }) })
     .map(({ length, step }): WindowPlan => ({ kind: 'count', length, step })),
+);
+
+const longPartitioned = fc.constantFrom<WindowPlan>(
+  { kind: 'sliding', lengthMs: 30_000, delayMs: 0, partition },
+  { kind: 'sliding', lengthMs: 20_000, delayMs: 0, trigger: col(4), partition },
+  { kind: 'sliding', lengthMs: 20_000, delayMs: 7000, trigger: col(4), partition },
+  { kind: 'session', unitMs: 1000, maxMs: 8000, timeoutMs: 1000, partition },
+  { kind: 'count', length: 30, step: 4, partition },
+  { kind: 'count', length: 40, step: 1, partition },
 );
 
 function cut<T>(items: T[], sizes: number[]): T[][] {
@@ -149,6 +169,13 @@ function grouped({ rows }: Sent, hasKey: boolean, collects: boolean): Value[][] 
 
 const listed = ({ rows }: Sent): Value[][] => rows.map((row) => [row.k, row.id]);
 
+/** What came of each partition, in its order. */
+function byPart(messages: readonly (readonly [string | null, unknown])[]): unknown {
+  const parts = new Map<string | null, unknown[]>();
+  for (const [part, message] of messages) parts.set(part, [...(parts.get(part) ?? []), message]);
+  return [...parts].sort(([a], [b]) => String(a).localeCompare(String(b)));
+}
+
 function checkAgainstDefinitions(
   anyRows: fc.Arbitrary<Row[]>,
   anyWindow: fc.Arbitrary<WindowPlan>,
@@ -175,6 +202,8 @@ function checkAgainstDefinitions(
           name: 'watermark',
         };
         const groups = isGrouped || window.kind === 'row';
+        const hasParts = 'partition' in window && window.partition !== undefined && window.kind !== 'state';
+        const sendsEmpty = sendEmpty && !hasParts;
         const plan: WindowNode = {
           kind: 'window',
           input: { node: 0 },
@@ -186,7 +215,7 @@ function checkAgainstDefinitions(
           keys: groups && hasKey ? [col(0)] : [],
           keep: groups ? [col(0)] : [col(0), col(2)],
           aggs: groups ? (collects ? collecting : aggs) : [],
-          sendEmpty,
+          sendEmpty: sendsEmpty,
           name: 'window',
           ...(hasWhere ? { where: col(3) } : {}),
         };
@@ -207,13 +236,32 @@ function checkAgainstDefinitions(
             : all;
         const naive = naiveEventTime(withTriggers, lateToleranceMs);
         const releases = lateToleranceMs > 0 ? releasesOf(cut(withTriggers, sizes), lateToleranceMs) : undefined;
-        const expected = naiveWindows(window, naive.released, naive.watermark, sendEmpty, releases);
+        const expected = naiveWindows(window, naive.released, naive.watermark, sendsEmpty, releases);
         assert.is(dropped, naive.dropped);
         const width = groups ? 5 : 2;
-        assert.equal(
-          got.map((message) => message.rows.map((row) => row.slice(0, width))),
-          expected.map((one) => (groups ? grouped(one, hasKey, collects) : listed(one))),
-        );
+        const contents = got.map((message) => message.rows.map((row) => row.slice(0, width)));
+        const expectedContents = expected.map((one) => (groups ? grouped(one, hasKey, collects) : listed(one)));
+        if (hasParts) {
+          // Of which partition a message is its first row says; partitions stand in the order of their rows, not of their messages.
+          const withTimes = got.map(({ rows: [row] }, i) => [row?.slice(width, width + 2), contents[i]]);
+          const isTimed = window.kind !== 'count';
+          assert.equal(
+            byPart(
+              got.map(({ rows: [row] }, i) => [
+                partOf({ k: row?.[0] as Row['k'] }),
+                isTimed ? withTimes[i] : contents[i],
+              ]),
+            ),
+            byPart(
+              expected.map((one, i) => [
+                partOf(one.rows[0] as Row),
+                isTimed ? [[BigInt(one.start), BigInt(one.end)], expectedContents[i]] : expectedContents[i],
+              ]),
+            ),
+          );
+          return;
+        }
+        assert.equal(contents, expectedContents);
         if (window.kind === 'count') return;
         const times = got.flatMap((message) => message.rows.slice(0, 1).map((row) => row.slice(width, width + 2)));
         const sentTimes = expected
@@ -228,6 +276,14 @@ function checkAgainstDefinitions(
 
 test('every kind of window sends what its definition says, in event time', () => {
   checkAgainstDefinitions(rowsArbitrary, windowArbitrary, { numRuns: 1500, mostInBatch: 25 });
+});
+
+test('each partition has the windows that its rows would have if they were alone', () => {
+  checkAgainstDefinitions(rowsArbitrary, partitioned, { numRuns: 1000, mostInBatch: 25 });
+});
+
+test('each partition of many rows has the windows that its rows would have if they were alone', () => {
+  checkAgainstDefinitions(manyRows, longPartitioned, { numRuns: 60, mostInBatch: 120 });
 });
 
 test('windows of many rows and rows in many windows are sent as their definitions say', () => {
@@ -305,7 +361,7 @@ for (const window of [
   { kind: 'sliding', lengthMs: 20_000, delayMs: 0 },
   { kind: 'hopping', unitMs: 1000, lengthMs: 31_000, hopMs: 2000 },
   { kind: 'count', length: 100, step: 3 },
-  { kind: 'state', begin: col(4), emit: col(5), partition: col(0) },
+  { kind: 'state', begin: col(4), emit: col(5), partition: [col(0)] },
 ] satisfies WindowPlan[]) {
   test(`${JSON.stringify(window)}: all memory comes back`, () => {
     const { plan, order } = groups(window);
@@ -326,7 +382,7 @@ for (const window of [
 }
 
 test('partitions whose windows are closed keep no memory, open ones are found among thousands', () => {
-  const { plan } = groups({ kind: 'state', begin: col(4), emit: col(5), partition: col(0) });
+  const { plan } = groups({ kind: 'state', begin: col(4), emit: col(5), partition: [col(0)] });
   const node = kernel.add(plan);
   const row = (id: number, starts: boolean) =>
     toValues({ ts: 1000 + id, id, k: `key ${id}`, v: id, isIn: true, starts, ends: !starts });

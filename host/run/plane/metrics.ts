@@ -63,7 +63,7 @@ function figuresOf(rule: RunningRule): RuleFigures {
     const figures = nodeFigures(node, kernel.counters(node.handle));
     // A node of event time is never shared with other rules.
     if (node.kind === 'eventTime') figures.timeliness = kernel.timeliness(node.handle);
-    if (node.kind === 'analytic' || node.kind === 'asof') figures.partitions = kernel.partitions(node.handle);
+    if (node.isPartitioned === true) figures.partitions = kernel.partitions(node.handle);
     if (node.kind === 'ask' || node.kind === 'dedup') {
       const { batches, rows, found, asked } = kernel.waiting(node.handle);
       figures.waiting = batches;

@@ -3,7 +3,7 @@ import type { HostColumns, LinkedNode, NodeHandle, StreamCounters } from '../../
 import { isAtWork } from '../../../kernels/deferred.js';
 import type { Histogram } from '../../../kernels/histogram.js';
 import type { NodePlan, OutputPlan } from '../../../kernels/ir.js';
-import { sourceOfColumns } from '../../../kernels/kinds.js';
+import { keepsPartitions, sourceOfColumns } from '../../../kernels/kinds.js';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import type { Logger } from '../../base/log.js';
 import { allOf, type Redact } from '../../base/redact.js';
@@ -300,7 +300,8 @@ export class RuleRun implements SinkHost, RunningRule {
     }
     const base = counters.recordsIn > 0 ? counters : null;
     const latencyBase = base === null ? null : kernel.latencies(handle);
-    return { kind: plan.kind, sinks, isSilent, handle, base, latencyBase, asksTable: table !== undefined };
+    const isPartitioned = keepsPartitions(plan);
+    return { kind: plan.kind, sinks, isSilent, handle, base, latencyBase, asksTable: table !== undefined, isPartitioned };
   }
 
   // What sinks call

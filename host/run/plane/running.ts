@@ -209,6 +209,8 @@ export interface RunningNode {
   readonly base: NodeCounters | null;
   /** Its rows wait for the answers of a table. */
   readonly asksTable?: boolean;
+  /** It keeps something for each of several values: its status says for how many. */
+  readonly isPartitioned?: boolean;
   /** Times that were measured in it before. */
   readonly latencyBase: Histogram | null;
 }
