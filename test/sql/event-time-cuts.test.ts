@@ -36,6 +36,9 @@ const windows = [
   'HOPPINGWINDOW(ms, 600, 200)',
   'SESSIONWINDOW(ss, 10, 1)',
   'STATEWINDOW(id % 4 = 0, id % 7 = 3)',
+  'SLIDINGWINDOW(ms, 500) OVER (PARTITION BY id % 3)',
+  'SLIDINGWINDOW(ms, 300, 200) OVER (PARTITION BY id % 3)',
+  'SESSIONWINDOW(ms, 2000, 300) OVER (PARTITION BY id % 5)',
 ];
 const wholes = [
   'id, ts',

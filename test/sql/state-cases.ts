@@ -78,6 +78,13 @@ export const windows = fc.oneof(
     'STATEWINDOW(n = 1)',
     'STATEWINDOW(a > 1, n > 3) OVER (PARTITION BY b)',
     'STATEWINDOW(n = 2) OVER (PARTITION BY k, b)',
+    'SESSIONWINDOW(ss, 6, 2) OVER (PARTITION BY b)',
+    'SESSIONWINDOW(ss, 3, 4) OVER (PARTITION BY k, n)',
+    'SLIDINGWINDOW(ss, 5) OVER (PARTITION BY k)',
+    'SLIDINGWINDOW(ss, 3) OVER (PARTITION BY b WHEN a > 1)',
+    'SLIDINGWINDOW(ss, 2, 3) OVER (PARTITION BY k)',
+    'COUNTWINDOW(3) OVER (PARTITION BY b)',
+    'COUNTWINDOW(4, 1) OVER (PARTITION BY k, b)',
   ),
 );
 
@@ -90,6 +97,9 @@ export const longWindows = fc.constantFrom(
   'HOPPINGWINDOW(ss, 610, 20)',
   'COUNTWINDOW(90, 1)',
   'COUNTWINDOW(90, 7)',
+  'SLIDINGWINDOW(mi, 20) OVER (PARTITION BY k)',
+  'SLIDINGWINDOW(mi, 20, 1) OVER (PARTITION BY k WHEN a > 5)',
+  'COUNTWINDOW(60, 1) OVER (PARTITION BY k)',
 );
 
 const text = fc.constantFrom('', 'a', 'bb', 'é', 'a text that is longer than sixteen bytes', 'x'.repeat(300));
