@@ -10,7 +10,7 @@
 // Entries are linked in the order of their first row; where idle ones are forgotten (isAging), of their last one. Keys of up to 16
 // bytes stand in the entry itself and are compared with one vector instruction; a key is read 16 bytes wide, so text must be followed
 // by 16 readable bytes.
-import { alloc, allocZeroed, forgiveRefusals, free, refusals } from '../mem/alloc';
+import { alloc, allocZeroed, free } from '../mem/alloc';
 import { keyAdd, keyBegin, keyLen, keyOff, keyText } from '../agg/key';
 import { bindIsConst, bindTag, bindUniform, bindVal } from '../mem/bind';
 import { Tag, lenOf, offOf } from '../mem/layout';
@@ -38,7 +38,7 @@ const SHORT: u32 = 16;
 /** Bytes behind a long key that can be read. */
 const SLACK: u32 = 16;
 const FIRST_SLOTS: u32 = 16;
-/** A table of so many slots keeps them. */
+/** A table of so many slots, a power of 2, keeps them: the bytes of both halves of a larger one are a size of blocks by themselves (mem/alloc.ts). */
 const KEPT_SLOTS: u32 = 1024;
 const END: u32 = 1;
 const EDGE: usize = memory.data(32, 16);
@@ -102,30 +102,34 @@ export function takeDirty(table: usize): usize {
   return entry;
 }
 
-function grow(table: usize, acct: usize): bool {
-  const slots = load<u32>(table) ? (load<u32>(table, MASK) + 1) << 1 : FIRST_SLOTS;
-  return slots <= 1 << 27 && setSlots(table, slots, acct);
-}
-
-/** After a peak half of the slots goes back with the entries; where there is no memory for fewer they stay. */
+/** After a peak the upper half of the slots goes back with the entries. */
 function shrink(table: usize, acct: usize): void {
-  const slots = load<u32>(table, MASK) + 1;
-  if (slots <= KEPT_SLOTS || load<u32>(table, TABLE_COUNT) > slots >> 4) return;
-  const before = refusals;
-  if (!setSlots(table, slots >> 1, acct)) forgiveRefusals(before);
+  const half = (load<u32>(table, MASK) + 1) >> 1;
+  if (half < KEPT_SLOTS || load<u32>(table, TABLE_COUNT) > half >> 3) return;
+  const slots = <usize>load<u32>(table);
+  free(slots + (<usize>half << 3), half << 3, acct);
+  memory.fill(slots, 0, half << 3);
+  store<u32>(table, half - 1, MASK);
+  placeAll(table);
 }
 
-function setSlots(table: usize, slots: u32, acct: usize): bool {
+function grow(table: usize, acct: usize): bool {
   const old = <usize>load<u32>(table);
+  const slots = old ? (load<u32>(table, MASK) + 1) << 1 : FIRST_SLOTS;
+  if (slots > 1 << 27) return false;
   const made = allocZeroed(slots << 3, acct);
   if (!made) return false;
   if (old) free(old, slotBytes(table), acct);
   store<u32>(table, <u32>made);
   store<u32>(table, slots - 1, MASK);
+  placeAll(table);
+  return true;
+}
+
+function placeAll(table: usize): void {
   for (let entry = <usize>load<u32>(table, TABLE_FIRST); entry; entry = <usize>load<u32>(entry, ENTRY_NEXT)) {
     if (entry != <usize>load<u32>(table, NULL_ENTRY)) place(table, entry, load<u32>(entry));
   }
-  return true;
 }
 
 function place(table: usize, entry: usize, hash: u32): void {

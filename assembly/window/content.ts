@@ -1,6 +1,6 @@
 // What a window takes in and what it sends: incrementally in the groups of its set, or as kept rows that are worked on
 // when the window is sent.
-import { deferredCount, isHeld, isHeldBelow, isLong, mayDefer } from '../flow/deferred';
+import { deferredCount, isHeldBelow, isLong, mayDefer } from '../flow/deferred';
 import { failLen, failNotBoolean, failOff } from '../flow/failure';
 import { N_PROGRAM } from '../flow/node';
 import { selectionPop, selectionPush } from '../flow/selection';
@@ -18,7 +18,7 @@ import { rowsClear, rowsFirst } from '../rows/store';
 import { FRAME_WHERE_ERROR, frame } from './frame';
 import { bindPage, keep } from './kept';
 import { hasPanes, panesAreVoid } from './panes';
-import { Phase, outboxGroups, outboxRows } from './outbox';
+import { Phase, mustWait, outboxGroups, outboxRows } from './outbox';
 import { W_ROWS, W_SET, W_STACKS } from './state';
 
 // @ts-ignore: decorator
@@ -120,7 +120,7 @@ export function sendAll(node: usize, spec: usize, state: usize, start: f64, end:
     return;
   }
   const count = load<u32>(state + W_SET, SET_COUNT);
-  const waits = (isLong(count) && mayDefer(node)) || isHeld(node);
+  const waits = (isLong(count) && mayDefer(node)) || mustWait(node);
   if (waits && outboxGroups(node, state, start, end, trigger, Phase.NEW)) return;
   sendGroups(node, spec, state + W_SET, start, end, trigger);
   setReset(state + W_SET);
@@ -171,7 +171,7 @@ function selectHeld(spec: usize, page: usize, from: f64, to: f64, closed: bool, 
 export function sendRange(
   node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64, from: f64, to: f64, closed: bool,
 ): void {
-  const waits = (isLong(load<u32>(state + W_ROWS, ROWS_COUNT)) && mayDefer(node)) || isHeld(node);
+  const waits = (isLong(load<u32>(state + W_ROWS, ROWS_COUNT)) && mayDefer(node)) || mustWait(node);
   if (waits && outboxRows(node, state, start, end, trigger, from, to, closed, Phase.NEW)) return;
   const sel = selectionPush();
   if (!sel) {

@@ -4,14 +4,14 @@
 // Of those that are due at once the one that was made first comes first, so that what comes out depends neither on how the heap came to be nor on hashes.
 //
 //   due   heap u32 -> u32[] (window states) | count u32 | capacity u32 | 0 u32
-import { alloc, forgiveRefusals, free, refusals } from '../mem/alloc';
+import { alloc, free } from '../mem/alloc';
 import { P_DUE, P_ORDER, P_PLACE } from './state';
 
 export const DUE_SIZE: u32 = 16;
 const COUNT: usize = 4;
 const CAPACITY: usize = 8;
 const FIRST_CAPACITY: u32 = 16;
-/** A heap for so many keeps its size. */
+/** A heap for so many, a power of 2, is not made smaller: the bytes of both halves are a size of blocks by themselves (mem/alloc.ts). */
 const KEPT_CAPACITY: u32 = 1024;
 
 // @ts-ignore: decorator
@@ -82,8 +82,7 @@ export function dueSet(due: usize, part: usize, ms: f64, acct: usize): bool {
     return true;
   }
   const count = load<u32>(due, COUNT);
-  const capacity = load<u32>(due, CAPACITY);
-  if (count == capacity && !resize(due, max(capacity << 1, FIRST_CAPACITY), acct)) return false;
+  if (count == load<u32>(due, CAPACITY) && !grow(due, acct)) return false;
   store<f64>(part, ms, P_DUE);
   store<u32>(due, count + 1, COUNT);
   siftUp(due, count, part);
@@ -96,8 +95,9 @@ export function dueSet(due: usize, part: usize, ms: f64, acct: usize): bool {
   return (load<u32>(part, P_PLACE) != 0 && ms >= load<f64>(part, P_DUE)) || dueSet(due, part, ms, acct);
 }
 
-function resize(due: usize, wanted: u32, acct: usize): bool {
+function grow(due: usize, acct: usize): bool {
   const capacity = load<u32>(due, CAPACITY);
+  const wanted = max(capacity << 1, FIRST_CAPACITY);
   const heap = alloc(wanted << 2, acct);
   if (!heap) return false;
   memory.copy(heap, <usize>load<u32>(due), <usize>load<u32>(due, COUNT) << 2);
@@ -120,10 +120,11 @@ export function dueLeave(due: usize, part: usize, acct: usize): void {
   }
   const last = at(due, count);
   if (last != part) moveTo(due, i - 1, last);
-  // After a peak a part of it goes back; where there is no memory for the smaller one it stays.
-  const capacity = load<u32>(due, CAPACITY);
-  const before = refusals;
-  if (capacity > KEPT_CAPACITY && count < capacity >> 2 && !resize(due, capacity >> 1, acct)) forgiveRefusals(before);
+  // After a peak half of it goes back.
+  const half = load<u32>(due, CAPACITY) >> 1;
+  if (half < KEPT_CAPACITY || count > half >> 1) return;
+  free(<usize>load<u32>(due) + (<usize>half << 2), half << 2, acct);
+  store<u32>(due, half, CAPACITY);
 }
 
 /** Puts the last one in the place of one that has left. */

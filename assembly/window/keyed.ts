@@ -3,21 +3,27 @@
 //
 // In event time what is due before a row is sent before the row is taken in, in the order of its times, so that what comes out does not depend on
 // how the input is cut. By the clock a row sends what its own partition has due; the others have theirs with the tick.
+//
+// When a watermark makes many windows end they are left to later, in pieces (window/outbox.ts), as long as no row comes.
 import * as ctx from '../flow/context';
-import { beginLong, defer, goesOn, mayDefer } from '../flow/deferred';
-import { N_FLAGS, NodeFlag, accountOf, addException, exhaust, isExhausted } from '../flow/node';
+import { beginLong, defer, deferredCount, goesOn, isHeldBelow, mayDefer } from '../flow/deferred';
+import {
+  N_FLAGS, N_KIND, N_PROGRAM, N_SPEC, N_STATE, NodeFlag, NodeKind, accountOf, addException, exhaust, isExhausted,
+} from '../flow/node';
 import { setDeadline } from '../flow/timers';
 import { lenOf, offOf } from '../mem/layout';
 import { ROWS_COUNT } from '../rows/layout';
 import {
-  WINDOW_FLAGS, WINDOW_KIND, WINDOW_LENGTH, WINDOW_STEP, WindowFlag, WindowKind,
+  WINDOW_FLAGS, WINDOW_KIND, WINDOW_LENGTH, WINDOW_STEP, WindowFlag, WindowKind, isPartitioned,
 } from '../agg/spec';
 import { countTake, endedSetBack, stateOpens, stateTake } from './counting';
 import { dueFirst, dueNote, dueSet } from './due';
 import { resume } from './frame';
-import { sendError } from './outbox';
+import { bindConstants } from './kept';
+import { outboxCount, outboxDue, sendError } from './outbox';
 import {
-  partitionDrop, partitionFault, partitionFind, partitionFirst, partitionForget, partitionNew, partitionNext, partitionsDue,
+  leftUntil, partitionCount, partitionDrop, partitionFault, partitionFind, partitionFirst, partitionForget, partitionNew, partitionNext,
+  partitionsDue, setLeftUntil,
 } from './partitions';
 import { queueFirst, queueIsEmpty, queueSetBack } from './queue';
 import { rowsSetBack } from '../rows/store';
@@ -59,10 +65,14 @@ export function keyedPush(node: usize, spec: usize, state: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
   const joinsEqual = (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.JOINS_EQUAL) != 0;
+  if (leftUntil(partitions) != -Infinity) {
+    fire(node, spec, partitions, leftUntil(partitions));
+    resume();
+  }
   for (let i: u32 = 0; i < n && !isExhausted(node); ) {
     const ms = timeOfRow(load<u32>(sel + (<usize>i << 2)));
-    if (followsRows(spec) && dueFirst(partitionsDue(partitions)) && load<f64>(dueFirst(partitionsDue(partitions)), P_DUE) <= ms) {
-      fire(node, spec, partitions, ms, u32.MAX_VALUE);
+    if (followsRows(spec) && isDue(partitions, ms)) {
+      fire(node, spec, partitions, ms);
       resume();
     }
     let j = i + 1;
@@ -70,6 +80,13 @@ export function keyedPush(node: usize, spec: usize, state: usize): void {
     take(node, spec, partitions, sel + (<usize>i << 2), j - i, ms);
     i = j;
   }
+}
+
+/** True when something is due at `ms`. */
+// @ts-ignore: decorator
+@inline function isDue(partitions: usize, ms: f64): bool {
+  const part = dueFirst(partitionsDue(partitions));
+  return part != 0 && load<f64>(part, P_DUE) <= ms;
 }
 
 /** Takes rows of one time in, which come together. */
@@ -191,28 +208,52 @@ function isVoid(spec: usize, part: usize, ms: f64): bool {
   }
 }
 
-/** Does what is due at `ms`, for at most so many partitions; returns whether all is done. Where it is much the rest of the windows waits in the outbox. */
-function fire(node: usize, spec: usize, partitions: usize, ms: f64, most: u32): bool {
+/** Does what is due next at `ms`; false when nothing is. */
+function fireNext(node: usize, spec: usize, partitions: usize, ms: f64): bool {
   const due = partitionsDue(partitions);
-  let left = most;
-  beginLong();
-  for (let part = dueFirst(due); part && load<f64>(part, P_DUE) <= ms && !isExhausted(node); part = dueFirst(due)) {
+  for (let part = dueFirst(due); part && load<f64>(part, P_DUE) <= ms; part = dueFirst(due)) {
     const real = dueOf(spec, part);
     if (real > load<f64>(part, P_DUE)) {
       dueSet(due, part, real, accountOf(node));
       continue;
     }
-    if (left-- == 0) return false;
-    if (endsWithRow(spec)) {
-      partitionForget(node, partitions, part);
-      continue;
+    if (endsWithRow(spec)) partitionForget(node, partitions, part);
+    else {
+      fireOne(node, spec, part);
+      if (isVoid(spec, part, ms)) partitionDrop(node, partitions, part);
+      else dueSet(due, part, dueOf(spec, part), accountOf(node));
     }
-    fireOne(node, spec, part);
-    if (isVoid(spec, part, ms)) partitionDrop(node, partitions, part);
-    else dueSet(due, part, dueOf(spec, part), accountOf(node));
-    if (mayDefer(node) && !goesOn(1)) defer(node);
+    return !isExhausted(node);
   }
+  return false;
+}
+
+/** Does all that is due at `ms`. Where that is much, the rest of the windows waits to be sent. */
+function fire(node: usize, spec: usize, partitions: usize, ms: f64): void {
+  setLeftUntil(partitions, -Infinity);
+  beginLong();
+  while (fireNext(node, spec, partitions, ms)) if (mayDefer(node) && !goesOn(1)) defer(node);
+}
+
+/** Goes on with what was left to later, as far as it comes; true when all is done. */
+export function keyedGoOn(node: usize, spec: usize): bool {
+  const partitions = partitionsOf(<usize>load<u32>(node, N_STATE));
+  bindConstants(spec, <usize>load<u32>(node, N_PROGRAM));
+  while (fireNext(node, spec, partitions, leftUntil(partitions))) {
+    if (deferredCount > 1 && isHeldBelow(node)) return false;
+    if (!goesOn(1)) return false;
+  }
+  setLeftUntil(partitions, -Infinity);
   return true;
+}
+
+/** Results of a window that wait to be sent; of many partitions at most so many. */
+export function deferredResults(node: usize): u32 {
+  if (load<u32>(node, N_KIND) != NodeKind.WINDOW || !load<u32>(node, N_STATE)) return 0;
+  const count = outboxCount(node);
+  if (!isPartitioned(<usize>load<u32>(node, N_SPEC))) return count;
+  const partitions = partitionsOf(<usize>load<u32>(node, N_STATE));
+  return leftUntil(partitions) == -Infinity ? count : count + partitionCount(partitions);
 }
 
 /** Sends the window of the partition that is due. */
@@ -221,15 +262,32 @@ function fireOne(node: usize, spec: usize, part: usize): void {
   else if (!queueIsEmpty(part) && stack(node, spec, part)) slidingFireFirst(node, spec, part);
 }
 
-/** No row older than `ms` will come any more (event time). */
+/** No row older than `ms` will come any more (event time). Many windows are left to later. */
 export function keyedWatermark(node: usize, spec: usize, state: usize, ms: f64): void {
-  if (followsRows(spec)) fire(node, spec, partitionsOf(state), ms, u32.MAX_VALUE);
+  if (!followsRows(spec)) return;
+  const partitions = partitionsOf(state);
+  if (leftUntil(partitions) != -Infinity) {
+    setLeftUntil(partitions, ms);
+    return;
+  }
+  beginLong();
+  while (fireNext(node, spec, partitions, ms)) {
+    if (!mayDefer(node) || goesOn(1)) continue;
+    if (outboxDue(node)) setLeftUntil(partitions, ms);
+    else fire(node, spec, partitions, ms);
+    return;
+  }
 }
 
-/** The clock has come to the time that the node asked for. */
+/** The clock has come to the time that the node asked for. What is more than is done in one go has its turn a moment later. */
 export function keyedTick(node: usize, spec: usize, state: usize): void {
-  if (fire(node, spec, partitionsOf(state), ctx.nowMs, MOST_FIRED)) keyedDeadline(node, spec, state);
-  else if (!setDeadline(node, ctx.nowMs + 1)) exhaust(node);
+  const partitions = partitionsOf(state);
+  for (let i: u32 = 0; fireNext(node, spec, partitions, ctx.nowMs); i++) {
+    if (i < MOST_FIRED) continue;
+    if (!setDeadline(node, ctx.nowMs + 1)) exhaust(node);
+    return;
+  }
+  if (!isExhausted(node)) keyedDeadline(node, spec, state);
 }
 
 /** Asks for a tick when the first partition is due by the clock. */

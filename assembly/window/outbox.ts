@@ -1,5 +1,5 @@
 // What a window is to send once the work is done that it, or a node below it, has deferred (flow/deferred.ts): windows with all that they
-// hold, signals, failures, in their order.
+// hold, signals, failures, in their order; and, last, what is due of many partitions (window/keyed.ts).
 //
 //   entry   0    next u32 | kind u32 | phase u32 | at u32 (page of the view, or group, that comes next)
 //           16   value u64                            signal: its value; failure: span of its text, which stands behind
@@ -11,8 +11,8 @@
 //           200  from f64 | to f64 | closed u32       which of them are in it, by their times: `from <= time < to`, closed: `<= to`
 import * as ctx from '../flow/context';
 import { endMessage, beginMessage, signalBelow } from '../flow/emit';
-import { defer, finish, isHeld } from '../flow/deferred';
-import { N_KIND, N_STATE, NodeKind, accountOf } from '../flow/node';
+import { defer, deferredCount, finish, isHeld, isHeldBelow } from '../flow/deferred';
+import { N_STATE, accountOf } from '../flow/node';
 import { alloc, free } from '../mem/alloc';
 import { lenOf, offOf, span } from '../mem/layout';
 import { VIEW_SIZE, viewFree, viewRows } from '../rows/view';
@@ -23,6 +23,7 @@ export namespace Entry {
   export const WINDOW: u32 = 0;
   export const SIGNAL: u32 = 1;
   export const FAILURE: u32 = 2;
+  export const DUE: u32 = 3;
 }
 
 /** How far a window was sent. */
@@ -76,11 +77,33 @@ export function beginSending(node: usize): usize {
   return <usize>load<u32>(<usize>load<u32>(node, N_STATE), W_OUT_FIRST);
 }
 
-/** How many windows wait in a node of whatever kind. */
-export function outboxCount(node: usize): u32 {
-  if (load<u32>(node, N_KIND) != NodeKind.WINDOW) return 0;
+/** Windows that wait in a node. */
+// @ts-ignore: decorator
+@inline export function outboxCount(node: usize): u32 {
+  return load<u32>(<usize>load<u32>(node, N_STATE), W_OUT_COUNT);
+}
+
+/** True when what the node sends has to wait. What is due of its partitions goes at once when its turn has come, unless something waits behind it. */
+// @ts-ignore: decorator
+@inline export function mustWait(node: usize): bool {
+  return deferredCount != 0 && isHeld(node) && !isAlone(node);
+}
+
+function isAlone(node: usize): bool {
   const state = <usize>load<u32>(node, N_STATE);
-  return state ? load<u32>(state, W_OUT_COUNT) : 0;
+  const first = <usize>load<u32>(state, W_OUT_FIRST);
+  if (node != sending || !first || first != <usize>load<u32>(state, W_OUT_LAST)) return false;
+  return load<u32>(first, ENTRY_KIND) == Entry.DUE && !isHeldBelow(node);
+}
+
+/** True when a failure is that of the window, or of what is due, whose turn it is. */
+function isOfEntry(node: usize): bool {
+  return node == sending && (load<u32>(outboxFirst(node), ENTRY_KIND) != Entry.DUE || isAlone(node));
+}
+
+/** Leaves what is due of partitions to later; false when there is no memory for that. */
+export function outboxDue(node: usize): bool {
+  return add(node, Entry.DUE, PLAIN_SIZE) != 0;
 }
 
 /** Adds an entry behind the others; 0 when memory is exhausted: what waits has to be sent then (`finish`), so that nothing is in the way. */
@@ -163,7 +186,7 @@ export function sendSignal(node: usize, signal: u32, value: u64): void {
 
 /** Sends a message that is the text of an error, when its turn comes. */
 export function sendError(node: usize, off: usize, len: u32): void {
-  const waits = isHeld(node) && node != sending;
+  const waits = isHeld(node) && !isOfEntry(node);
   const entry: usize = waits ? add(node, Entry.FAILURE, PLAIN_SIZE + len) : 0;
   if (!entry) {
     if (waits) finish(node);

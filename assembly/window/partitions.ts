@@ -3,6 +3,7 @@
 //
 //   partitions   0   table 32 (partitions/table.ts) | due 16 (window/due.ts)
 //                48  order u64 (of the next partition) | forgotten u64
+//                64  left f64              until when what is due is left to later (window/keyed.ts), -Infinity nothing is
 //   partition    an entry of the table: its head 48 | window state (window/state.ts)
 import { accountOf } from '../flow/node';
 import { allocZeroed, free } from '../mem/alloc';
@@ -27,7 +28,8 @@ import { P_ORDER, W_PARTITIONS, W_ROWS, W_SET, W_SIZE } from './state';
 const DUE: usize = TABLE_SIZE;
 const ORDER: usize = DUE + DUE_SIZE;
 const FORGOTTEN: usize = ORDER + 8;
-const PARTITIONS_SIZE: u32 = <u32>ORDER + 16;
+const LEFT: usize = ORDER + 16;
+const PARTITIONS_SIZE: u32 = <u32>LEFT + 8;
 const PARTITION_SIZE: u32 = ENTRY_HEAD + W_SIZE;
 /** Saved keys on their way into the table. */
 const KEYS: usize = memory.data(32, 16);
@@ -37,6 +39,7 @@ export function partitionsOpen(node: usize, state: usize): bool {
   const partitions = allocZeroed(PARTITIONS_SIZE, accountOf(node));
   if (!partitions) return false;
   tableInit(partitions, false);
+  setLeftUntil(partitions, -Infinity);
   store<u32>(state, <u32>partitions, W_PARTITIONS);
   return true;
 }
@@ -55,6 +58,16 @@ export function partitionsFree(node: usize, state: usize): void {
 // @ts-ignore: decorator
 @inline export function partitionsDue(partitions: usize): usize {
   return partitions + DUE;
+}
+
+/** Until when what is due is left to later; -Infinity where nothing is. */
+// @ts-ignore: decorator
+@inline export function leftUntil(partitions: usize): f64 {
+  return load<f64>(partitions, LEFT);
+}
+
+export function setLeftUntil(partitions: usize, ms: f64): void {
+  store<f64>(partitions, ms, LEFT);
 }
 
 /** The window state of the first partition, in the order in which they were made; 0 none. */

@@ -14,6 +14,7 @@ import { accumulate } from '../agg/accumulate';
 import { isGrouped, keepsRows, selectRows, setWhereError, whereError } from './content';
 import { frameEnter, frameLeave } from './frame';
 import { bindConstants, bindPage } from './kept';
+import { keyedGoOn } from './keyed';
 import {
   ENTRY_AT, ENTRY_CLOSED, ENTRY_END, ENTRY_FROM, ENTRY_KIND, ENTRY_NOW, ENTRY_PHASE, ENTRY_SET, ENTRY_START, ENTRY_TO, ENTRY_TRIGGER, ENTRY_VIEW,
   Entry, Phase, beginSending, outboxFirst, outboxShift, sendEntry,
@@ -40,7 +41,9 @@ export function piecesSend(node: usize): bool {
 function sendSome(node: usize, spec: usize): bool {
   for (let entry = outboxFirst(node); entry; entry = outboxFirst(node)) {
     setNow(load<f64>(entry, ENTRY_NOW));
-    if (load<u32>(entry, ENTRY_KIND) != Entry.WINDOW) sendEntry(node, entry);
+    if (load<u32>(entry, ENTRY_KIND) == Entry.DUE) {
+      if (!keyedGoOn(node, spec)) return false;
+    } else if (load<u32>(entry, ENTRY_KIND) != Entry.WINDOW) sendEntry(node, entry);
     else if (load<u32>(entry, ENTRY_PHASE) != Phase.SENT) {
       if (!sendWindow(node, spec, entry)) return false;
       store<u32>(entry, Phase.SENT, ENTRY_PHASE);
