@@ -101,14 +101,10 @@ export interface AnalyticPlan {
 }
 
 /** OVER (PARTITION BY …): rows of equal values have windows of their own; without any all rows have one. */
-interface Partitioned {
-  partition?: Operand[];
-}
+type Partitioned = { partition?: Operand[] };
 
 /** Of windows that end with a row: partitions are forgotten so long after their last one, by the clock; 0 or nothing: never. */
-interface Lasting extends Partitioned {
-  ttlMs?: number;
-}
+type Lasting = Partitioned & { ttlMs?: number };
 
 export type WindowPlan =
   | { kind: 'tumbling'; unitMs: number; lengthMs: number }

@@ -65,12 +65,6 @@ function siftDown(due: usize, from: u32, part: usize): void {
   return load<u32>(due, COUNT) ? at(due, 0) : 0;
 }
 
-/** Partitions in the heap. */
-// @ts-ignore: decorator
-@inline export function dueCount(due: usize): u32 {
-  return load<u32>(due, COUNT);
-}
-
 /** Says when a partition is due; false when memory is exhausted. */
 export function dueSet(due: usize, part: usize, ms: f64, acct: usize): bool {
   const i = load<u32>(part, P_PLACE);

@@ -68,7 +68,7 @@ export const ruleOptionSpec = {
     .min(0)
     .default(0)
     .doc(
-      'How long functions that look back (OVER PARTITION BY) keep a partition, and ASOF JOIN a key, after its last row; 0 for ever',
+      'How long functions that look back, COUNTWINDOW and STATEWINDOW (OVER PARTITION BY) keep a partition, and ASOF JOIN a key, after its last row; 0 for ever',
     ),
   concurrency: field.int().min(0).default(1).doc('Parallel instances of an operator').unused(),
   bufferLength: field

@@ -2,7 +2,7 @@
 import { aggregates } from '../../kernels/gen/ops.js';
 import { hostFunctionName } from '../functions/registry.js';
 import { tablesOf } from './join.js';
-import { chainOf, hasWatermark, inputsOf, type Logical, valuesOf, type WindowNode } from './logical.js';
+import { chainOf, hasWatermark, inputsOf, type Logical, partitionOf, valuesOf, type WindowNode } from './logical.js';
 import { aggregatesIn, childrenOf, type Value } from './value.js';
 
 /** Left out is what there is nothing to say of: an operator works in the kernel and keeps nothing. */
@@ -99,13 +99,15 @@ function keptByWindow(node: WindowNode, above: readonly Value[]): string | undef
   const { window } = node;
   if (window.kind === 'row') return undefined;
   if (window.kind === 'message') return 'the groups of one message';
-  const span = spanOf(window);
+  const isPartitioned = partitionOf(window).length > 0;
+  const span = isPartitioned ? `${spanOf(window)} of each partition` : spanOf(window);
   const fns = aggregatesIn(...above);
   const lists = [...new Set(fns.flatMap(({ fn }) => (aggregates[fn].keepsValues ? aggregates[fn].sql : [])))];
   const keepsRows = !node.isGrouped || node.where !== null || window.kind === 'sliding' || window.kind === 'count';
   if (keepsRows) return `the rows of ${span}: grows with their number`;
   const groups = node.keys.length === 0 ? 'one group' : 'each group';
   if (lists.length > 0) return `${lists.join(', ')} of ${groups} of ${span}: grows with the number of rows`;
+  if (isPartitioned) return `aggregates of ${groups} of ${span}: grows with the number of partitions, not of rows`;
   return node.keys.length === 0
     ? `aggregates of ${span}: does not grow`
     : `aggregates of ${groups} of ${span}: grows with the number of groups, not of rows`;
@@ -120,7 +122,7 @@ function spanOf(window: WindowNode['window']): string {
     case 'sliding':
       return `the last ${window.lengthMs + window.delayMs} ms`;
     case 'session':
-      return `the open session (${window.maxMs} ms at most)`;
+      return `the open session (${2 * window.maxMs} ms at most)`;
     case 'count':
       return `the last ${window.length} rows`;
     default:

@@ -2,7 +2,15 @@
 
 import { notesOf, valuesAboveOf } from './explain-notes.js';
 import { tablesOf } from './join.js';
-import { conditionsOf, inputsOf, type Logical, operatorsOf, partitionOf, valuesOf, type WindowSpec } from './logical.js';
+import {
+  conditionsOf,
+  inputsOf,
+  type Logical,
+  operatorsOf,
+  partitionOf,
+  valuesOf,
+  type WindowSpec,
+} from './logical.js';
 import { showValue } from './show-value.js';
 import type { Relation } from './source.js';
 import type { ColumnValue, Value } from './value.js';

@@ -87,7 +87,7 @@ export function partitionOf(window: WindowSpec): readonly Value[] {
 }
 
 /** What a window itself looks at in each row. */
-export function windowValues(window: WindowSpec): Value[] {
+function windowValues(window: WindowSpec): Value[] {
   return [...conditionsOf(window), ...partitionOf(window)];
 }
 

@@ -10,8 +10,8 @@ import type {
   RulePlan,
   WindowPlan,
 } from '../../kernels/ir.js';
-import { partitionOf } from '../../kernels/window-spec.js';
 import { operandCol as firstColumn, operandConst as firstConst, NONE } from '../../kernels/ir.js';
+import { partitionOf } from '../../kernels/window-spec.js';
 import { showConst, showUse } from './show-value.js';
 
 /** Prints sources with their columns, then each node: `#1 filter < #0`, its operations and what it gives out. */

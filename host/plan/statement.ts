@@ -121,7 +121,7 @@ export class Statement {
     const gathered: Logical = {
       kind: 'window',
       input: filtered(root, filter === null ? null : single(filter, 'FILTER'), 'filter'),
-      window: ofBelow ? { kind: 'message', ...noTime(values) } : specOf(select.window, values, single),
+      window: ofBelow ? { kind: 'message', ...noTime(values) } : specOf(select.window, single),
       timestamp,
       where: null,
       keys: [],
@@ -213,7 +213,7 @@ export class Statement {
     const groups: Logical = {
       kind: 'window',
       input,
-      window: specOf(window, values, (condition, name) => binder.bind(condition, rowClause(name))),
+      window: specOf(window, (condition, name) => binder.bind(condition, rowClause(name))),
       timestamp,
       where: isFirst ? null : where,
       keys,
@@ -232,7 +232,7 @@ export class Statement {
     const rows: Logical = {
       kind: 'window',
       input: filtered(root, window.filter === null ? null : row(window.filter, 'FILTER'), 'filter'),
-      window: specOf(window, values, row),
+      window: specOf(window, row),
       timestamp,
       where: null,
       keys: [],

@@ -66,11 +66,7 @@ export function checkWindow(
 }
 
 /** Without a window every row is one. */
-export function specOf(
-  clause: WindowClause | null,
-  values: Values,
-  bindIn: (expr: Expr, clause: string) => Value,
-): WindowSpec {
+export function specOf(clause: WindowClause | null, bindIn: (expr: Expr, clause: string) => Value): WindowSpec {
   if (clause === null) return { kind: 'row' };
   const { kind, unit, args, conditions, over, span } = clause;
   const unitMs = unit === null ? 1 : timeUnitMs[unit];

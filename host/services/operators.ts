@@ -58,6 +58,9 @@ export const operators: readonly OperatorInfo[] = [
       unit: field.string().oneOf('ms', 'ss', 'mi', 'hh', 'dd').doc('Unit of size and interval'),
       size: field.int().required().doc('Length of the window, in units or rows'),
       interval: field.int().doc('Distance of two windows, in units or rows'),
+      partitionBy: field
+        .list(field.string())
+        .doc('Expressions: rows of equal values have sessions, counts or slides of their own'),
     },
     input: 'row',
     output: 'collection',

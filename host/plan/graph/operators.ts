@@ -130,7 +130,7 @@ function windowed(node: GraphNode, given: Point, context: Context): Point {
   const clause = props.windowOf(node);
   checkWindow({ window: clause, groupBy: [] }, rule);
   const point = rule.options.isEventTime ? inOrder(given, context) : given;
-  const spec = specOf(clause, context.values, (expr) => bound(node, expr, point, 'type', context));
+  const spec = specOf(clause, (expr) => bound(node, expr, point, 'partitionBy', context));
   return { ...gathered(point, spec, context, [node.name]), window: clause.kind };
 }
 

@@ -62,7 +62,7 @@ export function joinOf(node: GraphNode): { from: TableRef; joins: Join[] } {
 
 const joinTypes = ['inner', 'left', 'right', 'full', 'cross'];
 
-/** The window of properties `type`, `unit`, `size` and `interval`. */
+/** The window of properties `type`, `unit`, `size`, `interval` and `partitionBy`. */
 export function windowOf(node: GraphNode): NonNullable<Select['window']> {
   const type = text(node, 'type').toLowerCase();
   if (!windowTypes.includes(type)) throw refuse(`type must be one of ${windowTypes.join(', ')}, not ${type}`);
@@ -80,7 +80,14 @@ export function windowOf(node: GraphNode): NonNullable<Select['window']> {
   const parameters = type === 'countwindow' ? numbers : [unitOf(node), ...numbers];
   const { window } = parsed(`SELECT * FROM s GROUP BY ${type}(${parameters.join(', ')})`);
   if (window === null) throw new Error(`${type} is no window`);
-  return window;
+  if (node.props.partitionBy === undefined || node.props.partitionBy === null) return window;
+  if (type === 'tumblingwindow' || type === 'hoppingwindow') {
+    throw refuse(
+      `partitionBy has no effect on a ${type}, which ends by the clock for all rows: give the values to a groupby`,
+    );
+  }
+  const partitionBy = texts(node, 'partitionBy').map((one) => parseExpression(one));
+  return { ...window, over: { partitionBy, orderBy: [], when: null } };
 }
 
 /** A statement that the user has not written: where in it a number is wrong says nothing. */

@@ -301,7 +301,16 @@ export class RuleRun implements SinkHost, RunningRule {
     const base = counters.recordsIn > 0 ? counters : null;
     const latencyBase = base === null ? null : kernel.latencies(handle);
     const isPartitioned = keepsPartitions(plan);
-    return { kind: plan.kind, sinks, isSilent, handle, base, latencyBase, asksTable: table !== undefined, isPartitioned };
+    return {
+      kind: plan.kind,
+      sinks,
+      isSilent,
+      handle,
+      base,
+      latencyBase,
+      asksTable: table !== undefined,
+      isPartitioned,
+    };
   }
 
   // What sinks call

@@ -70,8 +70,21 @@ const statements: Record<string, [sql: string, reason: RegExp][]> = {
   ],
   windows: [
     [
-      'SELECT a FROM demo GROUP BY COUNTWINDOW(2) OVER (PARTITION BY b)',
-      /PARTITION BY of a window belongs to STATEWINDOW only/,
+      'SELECT a FROM demo GROUP BY TUMBLINGWINDOW(ss, 2) OVER (PARTITION BY b)',
+      /PARTITION BY has no effect on TUMBLINGWINDOW, which ends by the clock for all rows: give the values in GROUP BY/,
+    ],
+    [
+      'SELECT a FROM demo GROUP BY HOPPINGWINDOW(ss, 2, 1) OVER (PARTITION BY b)',
+      /PARTITION BY has no effect on HOPPINGWINDOW/,
+    ],
+    ['SELECT a FROM demo GROUP BY COUNTWINDOW(2) OVER (PARTITION BY count(*))', /count.*not allowed in PARTITION BY/],
+    [
+      'SELECT a FROM demo GROUP BY COUNTWINDOW(2) OVER (PARTITION BY b ORDER BY a)',
+      /ORDER BY cannot be used with a window/,
+    ],
+    [
+      'SELECT a FROM demo GROUP BY SESSIONWINDOW(ss, 9, 2) OVER (PARTITION BY b WHEN a)',
+      /belongs to SLIDINGWINDOW only/,
     ],
     ['SELECT a FROM demo GROUP BY TUMBLINGWINDOW(ss, 1) OVER (WHEN b)', /belongs to SLIDINGWINDOW only/],
     ['SELECT a FROM demo WHERE window_end() > 1 GROUP BY COUNTWINDOW(2)', /not known before the window is complete/],
