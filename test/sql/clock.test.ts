@@ -28,6 +28,20 @@ const statements: Record<string, [sql: string, wishes?: RuleWishes]> = {
   counting: ['SELECT sum(v) AS v FROM s GROUP BY COUNTWINDOW(5, 2)'],
   state: ['SELECT collect(v) AS list FROM s GROUP BY STATEWINDOW(v > 70, v < 30)'],
   'state of partitions': ['SELECT k, count(*) AS n FROM s GROUP BY STATEWINDOW(v > 70, v < 30) OVER (PARTITION BY k)'],
+  'session of partitions': [
+    'SELECT k, collect(v) AS list FROM s GROUP BY SESSIONWINDOW(ss, 20, 2) OVER (PARTITION BY k)',
+  ],
+  'sliding with delay, of partitions': [
+    'SELECT k, sum(v) AS v FROM s GROUP BY SLIDINGWINDOW(ss, 5, 2) OVER (PARTITION BY k)',
+  ],
+  'counting of partitions, idle ones too': [
+    'SELECT k, collect(v) AS list FROM s GROUP BY COUNTWINDOW(3) OVER (PARTITION BY k)',
+    { options: { stateTtlMs: 3000 } },
+  ],
+  'idle state of partitions in event time': [
+    'SELECT k, collect(v) AS list FROM s GROUP BY STATEWINDOW(v > 50, v < 50) OVER (PARTITION BY k)',
+    { options: { stateTtlMs: 3000, isEventTime: true, lateToleranceMs: 500, maxFutureSkewMs: 0 } },
+  ],
   'idle partitions': [
     'SELECT k, lag(v) OVER (PARTITION BY k) AS before FROM s WHERE v > 90',
     { options: { stateTtlMs: 3000 } },
