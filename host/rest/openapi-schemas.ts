@@ -222,7 +222,13 @@ export const schemas: Readonly<Record<string, Schema>> = {
     true,
   ),
   RuleTest: object(
-    { 'id?': string, 'sql?': string, 'mockSource?': objectOfAnything, 'sinkProps?': objectOfAnything },
+    {
+      'id?': string,
+      'sql?': string,
+      'mockSource?': objectOfAnything,
+      'sinkProps?': objectOfAnything,
+      'options?': objectOfAnything,
+    },
     true,
   ),
   RuleTestCreated: object({ id: string, port: integer }),

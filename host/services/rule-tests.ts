@@ -9,7 +9,7 @@ import { Serial } from '../base/serial.js';
 import { type TestCredit, type TestResults, testResultsSink } from '../connectors/test-results.js';
 import { checkId } from '../meta/ids.js';
 import { defineRule, type RuleDefaults, readRuleJson } from '../meta/rule-definition.js';
-import type { Engine, RuleDefinition } from '../model/engine.js';
+import type { Engine, RuleDefinition, RuleStatus } from '../model/engine.js';
 import { textOf } from './resource-files.js';
 
 /** A test rule ends by itself after this time. */
@@ -27,6 +27,17 @@ const mockSpec = {
   interval: field.duration().min(0).default(1000).doc('Pause between two rows'),
   loop: field.bool().default(true).doc('Start again after the last row'),
 };
+
+/** Options that are about the life of a rule: a test runs when it is started, keeps nothing and has no log of its own. */
+const ofNoTest = {
+  qos: 0,
+  enableSaveStateBeforeStop: false,
+  cron: '',
+  durationMs: 0,
+  cronDatetimeRange: [],
+  logFilename: '',
+  enableRuleTracer: false,
+} as const satisfies Partial<RuleDefinition['options']>;
 
 interface Test {
   /** Name of the rule in the engine. */
@@ -115,15 +126,15 @@ export class RuleTestService {
     test.watch?.close();
     test.watch = clock.after(delayMs, async () => {
       if (engine.state(test.rule) === undefined) return;
-      const { status, message, troubles } = await engine.status(test.rule);
+      const { status, message, metrics, troubles } = await engine.status(test.rule);
+      const late = lateRows(metrics);
+      const ofLate = late === 0 ? [] : [`${late === 1 ? '1 row' : `${late} rows`} came too late (lateTolerance)`];
       const connections = troubles.filter((text) => text.startsWith('source '));
       const isThrough = status === 'stopped';
       const trouble =
         status === 'stopped by error'
           ? `the query has ended: ${message}`
-          : isThrough
-            ? inputEnded
-            : connections.join('; ');
+          : [...(isThrough ? [inputEnded] : connections), ...ofLate].join('; ');
       if (trouble !== test.trouble) test.events.note(trouble === '' ? 'all sources are connected' : trouble);
       test.trouble = trouble;
       const isOver = status.startsWith('stopped') || this.#tests.get(testIdOf(test.rule)) !== test;
@@ -144,7 +155,7 @@ export class RuleTestService {
   }
 
   #read(body: Record<string, unknown>): { id: string; rule: RuleDefinition } {
-    const { sql, mockSource, sinkProps } = body;
+    const { sql, mockSource, sinkProps, options } = body;
     const id = textOf(body, 'id');
     if (id === '') throw new HaumeaError('general', 'the id of the test rule is missing');
     checkId(id);
@@ -156,8 +167,12 @@ export class RuleTestService {
     }
     const channel = `ruletest-${randomUUID()}`;
     const json = readRuleJson({ id, sql, actions: [{ [testResultsSink]: { ...props, channel } }] });
-    const rule = defineRule({ ...json, options: { sendError: true } }, this.#options.defaults);
-    return { id, rule: { ...rule, id: engineId(id), test: { mocks } } };
+    const given = { ...readObject('options', options), sendError: true };
+    const rule = defineRule({ ...json, options: given }, this.#options.defaults);
+    return {
+      id,
+      rule: { ...rule, id: engineId(id), options: { ...rule.options, ...ofNoTest }, test: { mocks } },
+    };
   }
 
   async #open(id: string, rule: RuleDefinition): Promise<void> {
@@ -204,6 +219,12 @@ export class RuleTestService {
     }
     test.channel.close();
   }
+}
+
+/** Rows that the operators have dropped since their time had passed. */
+function lateRows(metrics: RuleStatus['metrics']): number {
+  const counts = Object.entries(metrics).filter(([name]) => name.endsWith('_records_late_total'));
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 /** Names of test rules in the engine can't meet those of rules, which have no such characters. */

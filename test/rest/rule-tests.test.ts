@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -28,6 +28,8 @@ interface Listener {
   events(count: number, ms?: number): Promise<string[]>;
   /** Resolves when the server ends the stream. */
   readonly ended: Promise<void>;
+  /** Remarks so far. */
+  comments(): string[];
   close(): void;
 }
 
@@ -52,6 +54,7 @@ async function listen(port: number, id: string): Promise<Listener> {
     events: (count, ms) =>
       eventually(`${count} events`, () => (all().length >= count ? all().slice(0, count) : undefined), ms),
     ended,
+    comments: () => text.split('\n\n').filter((event) => event.startsWith(':')),
     close: () => abort.abort(),
   };
 }
@@ -216,6 +219,73 @@ test('listeners of a stream that has ended are told', async () => {
   const { code, out, err } = await within(10_000, 'the query', run(server.base, ['query', 'SELECT a FROM short']));
   assert.equal([code, out], [0, '{"a":1}\n{"a":2}\n']);
   assert.is(err, 'the stream has ended: all of its input was read\n');
+});
+
+const timed = [1000, 1400, 2100, 2050, 5000, 1200, 9000].map((ts, i) => ({ ts, a: i + 1 }));
+const perSecond =
+  'SELECT count(*) AS n, collect(a) AS a, window_start() AS s FROM timed GROUP BY TUMBLINGWINDOW(ss, 1) HAVING count(*) > 0';
+
+test('a test with the options of a rule has its windows, in event time by the times of the rows', async () => {
+  await server.request('PUT', '/metadata/sources/simulator/confKeys/timed', { data: timed, interval: 1, loop: false });
+  const sql = 'CREATE STREAM timed () WITH (TYPE="simulator", CONF_KEY="timed", TIMESTAMP="ts")';
+  assert.is((await server.request('POST', '/streams', { sql })).status, 201);
+  const options = { isEventTime: true, lateTolerance: 100, qos: 1, cron: '0 0 1 1 *' };
+  const path = join(server.data, 'timed.txt');
+  const rule = {
+    id: 'timed',
+    sql: perSecond,
+    actions: [{ file: { path, sendSingle: true } }],
+    options: { ...options, qos: 0, cron: '' },
+  };
+  assert.is((await server.request('POST', '/rules', rule)).status, 201);
+  await eventually('the end of the rule', async () => {
+    return (await server.request('GET', '/rules/timed/status')).json.status.startsWith('Stopped');
+  });
+  const sent = readFileSync(path, 'utf8').trimEnd().split('\n');
+  assert.equal(sent, ['{"a":[1,2],"n":2,"s":1000}', '{"a":[4,3],"n":2,"s":2000}', '{"a":[5],"n":1,"s":5000}']);
+  for (const [id, mockSource] of [
+    ['live', undefined],
+    ['given', { timed: { data: timed, interval: 1, loop: false } }],
+  ] as const) {
+    const port = await create({ id, sql: perSecond, mockSource, sinkProps: { sendSingle: true }, options });
+    const listener = await listen(port, id);
+    await server.request('POST', `/ruletest/${id}/start`);
+    assert.equal(await listener.events(3), sent);
+    const remark = await eventually('the remark', () => listener.comments().find((text) => text.includes('late')));
+    assert.match(remark, /1 row came too late \(lateTolerance\)/);
+    await server.request('DELETE', `/ruletest/${id}`);
+  }
+});
+
+test('options that no rule has are refused with their names; errors are shown whatever they say', async () => {
+  const refused = async (options: unknown) => {
+    const answer = await server.request('POST', '/ruletest', { id: 'o', sql: 'SELECT a FROM s', options });
+    assert.is(answer.status, 400);
+    return answer.json.msg;
+  };
+  assert.match(await refused({ eventTime: true }), /eventTime is not known, did you mean isEventTime/);
+  assert.match(await refused({ isEventTime: 'soon' }), /isEventTime must be true or false/);
+  assert.match(await refused([]), /options must be an object/);
+  const port = await create({
+    id: 'e',
+    sql: 'SELECT 1 % (a - 1) AS c FROM s',
+    mockSource,
+    options: { sendError: false, sendNilField: true },
+  });
+  const listener = await listen(port, 'e');
+  await server.request('POST', '/ruletest/e/start');
+  assert.match((await listener.events(1))[0]!, /divided by zero/);
+  await server.request('DELETE', '/ruletest/e');
+});
+
+test('the command line runs queries with options of a rule', async () => {
+  const { code, out, err } = await run(server.base, ['query', '--options', '{"isEventTime":true}', perSecond]);
+  assert.is(code, 0, err);
+  assert.is(out.split('\n').length, 4);
+  assert.match(out, /^{"a":\[1,2\],"n":2,"s":1000}\n/);
+  const wrong = await run(server.base, ['query', '--options', 'isEventTime', perSecond]);
+  assert.is(wrong.code, 2);
+  assert.match(wrong.err, /--options must be a JSON object/);
 });
 
 test.run();

@@ -22,6 +22,7 @@ export const queryCommand: Command = {
   path: 'query',
   args: [{ name: 'sql', isOptional: true, isRest: true }],
   flags: [
+    { name: 'options', value: 'JSON', doc: 'options of a rule for the queries, as {"isEventTime": true}' },
     { name: 'limit', value: 'N', doc: 'end a query after N rows' },
     {
       name: 'events-url',
@@ -32,6 +33,7 @@ export const queryCommand: Command = {
   doc: 'run statements; without SQL they are read from the keyboard or from standard input',
   run: async (call) => {
     const limit = limitOf(call.flag('limit'));
+    optionsOf(call);
     const sql = call.arg('sql');
     if (sql !== '') return (await statements(call, sql, limit)) ? 0 : 1;
     return interactive(call, limit);
@@ -44,6 +46,19 @@ function limitOf(text: string | undefined): number {
   if (!Number.isInteger(limit) || limit < 1)
     throw new UsageError(`--limit must be a whole number above 0, not ${text}`);
   return limit;
+}
+
+/** Options of the rules that queries are. */
+function optionsOf(call: Call): Record<string, unknown> | undefined {
+  const text = call.flag('options');
+  if (text === undefined) return undefined;
+  try {
+    const options: unknown = JSON.parse(text);
+    if (isObject(options)) return options;
+  } catch {
+    // As any other text that is no object.
+  }
+  throw new UsageError(`--options must be a JSON object such as {"isEventTime": true}, not ${text}`);
 }
 
 /** Reads statements until the input ends; at a terminal a failed statement does not end the session. */
@@ -146,7 +161,9 @@ async function statement(call: Call, sql: string, limit: number): Promise<boolea
 async function select(call: Call, sql: string, limit: number): Promise<boolean> {
   const { client, io } = call;
   const id = `query_${process.pid}_${randomBytes(4).toString('hex')}`;
-  const { json } = await client.send('POST', '/ruletest', { id, sql, sinkProps: { sendSingle: true } });
+  const options = optionsOf(call);
+  const body = { id, sql, sinkProps: { sendSingle: true }, ...(options && { options }) };
+  const { json } = await client.send('POST', '/ruletest', body);
   let stop: () => void = () => {};
   const stopped = new Promise<void>((resolve) => {
     stop = resolve;
