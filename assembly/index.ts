@@ -30,7 +30,7 @@ export { nextDeadline } from './flow/timers';
 export { nodeMove } from './flow/move';
 export { sampleOften } from './flow/timing';
 export { failureCount, lastInvocation, recordsIn, recordsOut } from './flow/node';
-export { nodeEmpty, nodeKeeps, nodeLoad, nodeSave, streamLoad, streamSave } from './flow/saving';
+export { nodeEmpty, nodeKeeps, nodeLoad, nodeSave, nodeTakes, streamLoad, streamSave } from './flow/saving';
 export { loadBegin, loadEnd, loadOutcome, partNext, partOwner, partsPassed } from './state/reader';
 export { saveBegin, saveEnd } from './state/writer';
 export {

@@ -102,7 +102,8 @@ export interface KernelExports {
   saveBegin(): number;
   saveEnd(): void;
   nodeKeeps(node: number): number;
-  nodeSave(node: number, identity: bigint): void;
+  /** `members`: address of the keys of what it keeps (assembly/state/members.ts), 0 without. */
+  nodeSave(node: number, identity: bigint, members: number): void;
   streamSave(stream: number, inlet: number, identity: bigint): void;
   loadBegin(): number;
   loadEnd(): void;
@@ -110,7 +111,8 @@ export interface KernelExports {
   partNext(): number;
   partOwner(): bigint;
   partsPassed(): number;
-  nodeLoad(node: number): number;
+  nodeTakes(node: number, members: number): number;
+  nodeLoad(adds: boolean | number): number;
   nodeEmpty(node: number): void;
   streamLoad(stream: number, inlet: number): number;
   resetInput(stream: number, inlet: number): void;

@@ -225,10 +225,21 @@ export interface LinkedNode {
   now?: number;
   /** Time zone by its name: windows of days end at its midnight, those of hours count from there. Default UTC. */
   zone?: string;
-  /** Names of functions of the host whose numbers are other ones after a restart: they tell nodes apart in their place. */
-  callNames?: ReadonlyMap<number, string>;
-  /** What the node keeps may be saved: the kernel notes what tells it from others. All nodes above must be so. */
-  isSaved?: boolean;
+  /** What the node keeps may be saved, as this. */
+  saved?: SavedAs;
+}
+
+/** What tells the state of a node from that of others when it is loaded. */
+export interface SavedAs {
+  /** 64 bits: equal for nodes that can take over what the other has kept, as far as its members are the same. */
+  readonly identity: bigint;
+  /**
+   * Keys of what it keeps, each 64 bits that say what the member means; list by list as assembly/state/members.ts names them, in the order
+   * of the node's own. What is loaded goes to the members with its keys, others begin empty. Without lists all of them are as they were.
+   */
+  readonly members: readonly (readonly bigint[])[];
+  /** Functions of several nodes of this identity may be divided among them otherwise since. */
+  readonly isPooled: boolean;
 }
 
 /** What has state of its own, alone or with others. */
@@ -384,14 +395,14 @@ export interface Kernel {
    * deadlines; of a stream the part of a message that was read. Between any two calls of the kernel that is all there is:
    * another kernel that loads it goes on to the byte as this one would. Counters are accounts of a run and are not saved,
    * except what event time refused. The bytes hold no addresses; they come in slices of at most 64 KiB, so that memory is no
-   * bound of what can be saved. Nodes must have been added with `isSaved`.
+   * bound of what can be saved. Nodes must have been added with `saved`.
    * Of several it is one sequence of bytes.
    * @param write takes the next bytes, a view that is good during the call; must not call the kernel
    */
   saveNode(of: Saved, write: (bytes: Uint8Array) => void): void;
   /**
-   * Puts what `saveNode` wrote in the place of what the node or stream keeps; it must be equal to the one that was saved, and
-   * so must all nodes above. What does not fit, is damaged or of another version leaves it as one that was just added.
+   * Puts what `saveNode` wrote in the place of what the node or stream keeps; it must have the identity of the one that was
+   * saved. Of its members those that were saved get what they had, others begin empty. What does not fit, is damaged or of another version leaves it as one that was just added.
    * Returns what came of it; throws only what `read` throws and errors of the kernel.
    * @param read fills the next bytes in and returns how many, 0 when there are no more; must not call the kernel
    */

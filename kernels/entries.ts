@@ -1,5 +1,5 @@
 /** What the host notes of the kernel's streams and nodes. */
-import type { NodeHandle, StreamHandle } from './api.js';
+import type { NodeHandle, SavedAs, StreamHandle } from './api.js';
 import type { ColumnUse } from './ir.js';
 
 /** A node in use and how often. */
@@ -16,8 +16,8 @@ export interface NodeEntry {
   children: number;
   /** Ports that give their rows to the node, lookups in it, in the order of their making. */
   readonly ports: Set<NodeHandle>;
-  /** What tells it from others whose state is saved (kernels/identity.ts), without the nodes above; null: it is not saved. */
-  identity: bigint | null;
+  /** How its state is told from that of others; undefined: it is not saved. */
+  saved: SavedAs | undefined;
 }
 
 export interface StreamEntry {

@@ -1,11 +1,4 @@
-/**
- * What tells nodes apart whose state was saved: 64 bits of kind, spec and program as the plan has them, of the columns that
- * they read and of all nodes above. Where a stream has its columns, which kernel it was and when are no part of it.
- */
-import type { LinkedNode } from './api.js';
-import type { ColumnUse, NodePlan } from './ir.js';
-import { nodeImage } from './node-image.js';
-import { encodeColumnUse } from './stream-spec.js';
+/** 64 bits that tell what was saved from all else: the state of streams and nodes, and what it is of. */
 
 /** Two products of 32 bits a byte, mixed with each other. */
 export class Identity {
@@ -20,10 +13,15 @@ export class Identity {
     return this;
   }
 
-  bytes(bytes: Uint8Array | null): this {
-    if (bytes === null) return this.number(-1);
+  bytes(bytes: Uint8Array): this {
     this.number(bytes.length);
     for (let i = 0; i < bytes.length; i++) this.number(bytes[i] as number);
+    return this;
+  }
+
+  text(text: string): this {
+    this.number(text.length);
+    for (let i = 0; i < text.length; i++) this.number(text.charCodeAt(i));
     return this;
   }
 
@@ -34,33 +32,4 @@ export class Identity {
   value(): bigint {
     return (BigInt(this.#a >>> 0) << 32n) | BigInt(this.#b >>> 0);
   }
-}
-
-/**
- * Identity of a node without those above it. `columns`: what the operands of its plan number, null when those are columns
- * of a node above. The zone does not count: it is another one in summer.
- */
-export function ownIdentity(linked: LinkedNode, branches: number, columns: readonly ColumnUse[] | null): bigint {
-  const { callNames } = linked;
-  const plan = callNames === undefined ? linked.plan : (renumbered(linked.plan, callNames) as NodePlan);
-  const unlinked: LinkedNode = { plan, columnMap: null, host: 0, target: 0 };
-  const { kind, program, spec } = nodeImage(unlinked, branches);
-  const identity = new Identity().number(kind).bytes(program).bytes(spec);
-  for (const column of columns ?? []) {
-    const { kind, name, type } = encodeColumnUse(column);
-    identity.number(kind).bytes(name).bytes(type);
-  }
-  return identity.value();
-}
-
-/** The plan with numbers made of their names in the place of the functions' own. */
-function renumbered(part: unknown, names: ReadonlyMap<number, string>): unknown {
-  if (typeof part !== 'object' || part === null || ArrayBuffer.isView(part)) return part;
-  if (Array.isArray(part)) return part.map((one) => renumbered(one, names));
-  const copy: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(part)) copy[key] = renumbered(value, names);
-  const key = copy.op === 'call.host' ? 'imm' : copy.fn === 'user' ? 'size' : 'call';
-  const name = names.get(copy[key] as number);
-  if (name !== undefined) copy[key] = Number(new Identity().bytes(Buffer.from(name)).value() & 0xfffffffn);
-  return copy;
 }

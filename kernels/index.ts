@@ -125,7 +125,7 @@ class WasmKernel implements Kernel {
     });
     this.exports = instance.exports as unknown as KernelExports;
     this.arena = new Arena(this.exports);
-    const state = new StateTransfer(this.exports, this.streams, this.nodes);
+    const state = new StateTransfer(this.exports, this.arena, this.streams, this.nodes);
     const { exports: kernel, arena, streams, nodes, shared } = this;
     this.saving = { kernel, arena, state, streams, nodes, shared, run: this.run.bind(this) };
     const maxValueBytes = options.maxValueBytes ?? defaultMaxValueBytes;
@@ -217,7 +217,7 @@ class WasmKernel implements Kernel {
     if (known !== undefined) {
       const entry = this.node(known);
       entry.uses++;
-      if (linked.isSaved === true) entry.identity ??= this.saving.state.identityOf(linked, branches, parentAt);
+      entry.saved ??= linked.saved;
       return known;
     }
     const { kind, program, spec } = image;
@@ -240,7 +240,6 @@ class WasmKernel implements Kernel {
       ) >>> 0;
     if (node === 0) throw noMemory();
     const targetAt = target === null ? 0 : (linked.target ?? 0);
-    const identity = linked.isSaved === true ? this.saving.state.identityOf(linked, branches, parentAt) : null;
     this.nodes.set(node, {
       parent: parentAt,
       target: targetAt,
@@ -249,7 +248,7 @@ class WasmKernel implements Kernel {
       uses: 1,
       children: 0,
       ports: new Set(),
-      identity,
+      saved: linked.saved,
     });
     if (parentEntry !== null) parentEntry.children++;
     if (target !== null) target.ports.add(node);

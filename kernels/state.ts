@@ -3,22 +3,11 @@
  * (assembly/state/form.ts). What does not fit any more leaves its node empty and says why.
  */
 import type { KernelExports } from './abi.js';
-import type {
-  LinkedNode,
-  LoadFailure,
-  LoadReason,
-  LoadReport,
-  NodeHandle,
-  Saving,
-  Shelf,
-  StreamHandle,
-} from './api.js';
+import type { LoadFailure, LoadReason, LoadReport, NodeHandle, SavedAs, Saving, Shelf, StreamHandle } from './api.js';
 import type { Arena } from './arena.js';
-import type { NodeEntry, Nodes, Streams } from './entries.js';
+import type { Nodes, Streams } from './entries.js';
 import { KernelError } from './error.js';
 import { LoadFault, loadFaultTexts } from './gen/layouts.js';
-import { Identity, ownIdentity } from './identity.js';
-import type { ColumnUse } from './ir.js';
 
 /** Takes the next bytes; they are a view that is good during the call. */
 export type StateWriter = (bytes: Uint8Array) => void;
@@ -53,6 +42,35 @@ interface Saved {
   readonly identity: bigint;
   /** Inlet of a stream, 0 of a node. */
   readonly inlet: number;
+  /** Of a node. */
+  readonly members: Uint8Array | null;
+  readonly isPooled: boolean;
+}
+
+/** The members of a node as assembly/state/members.ts has them. */
+function membersBytes({ members }: SavedAs): Uint8Array | null {
+  if (members.length === 0) return null;
+  const count = members.reduce((sum, { length }) => sum + length, 0);
+  const bytes = new Uint8Array(4 + 4 * members.length + 8 * count);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, members.length, true);
+  members.forEach(({ length }, i) => {
+    view.setUint32(4 + 4 * i, length, true);
+  });
+  members.flat().forEach((key, i) => {
+    view.setBigUint64(4 + 4 * members.length + 8 * i, key, true);
+  });
+  return bytes;
+}
+
+function byIdentity(all: readonly Saved[]): Map<bigint, Saved[]> {
+  const parts = new Map<bigint, Saved[]>();
+  for (const part of all) {
+    const equal = parts.get(part.identity);
+    if (equal === undefined) parts.set(part.identity, [part]);
+    else equal.push(part);
+  }
+  return parts;
 }
 
 export class StateTransfer {
@@ -64,6 +82,7 @@ export class StateTransfer {
 
   constructor(
     private readonly kernel: KernelExports,
+    private readonly arena: Arena,
     private readonly streams: Streams,
     private readonly nodes: Nodes,
   ) {}
@@ -91,39 +110,56 @@ export class StateTransfer {
     const parts = this.#parts(all);
     // What is under way has no form in which it could be saved.
     for (const { of } of parts) kernel.finishWork(of);
-    this.begin(kernel.saveBegin(), write, () => 0);
-    for (const { of, identity, inlet } of parts) {
-      if (inlet !== 0) kernel.streamSave(of, inlet, identity);
-      else if (kernel.nodeKeeps(of)) kernel.nodeSave(of, identity);
-    }
-    kernel.saveEnd();
+    this.#lend(parts, (at) => {
+      this.begin(kernel.saveBegin(), write, () => 0);
+      for (const part of parts) {
+        const { of, identity, inlet } = part;
+        if (inlet !== 0) kernel.streamSave(of, inlet, identity);
+        else if (kernel.nodeKeeps(of)) kernel.nodeSave(of, identity, at(part));
+      }
+      kernel.saveEnd();
+    });
   }
 
   /** Reads parts into those that they are of, by identity; parts of equal ones come in the order in which they were saved. */
   load(all: readonly (NodeHandle | StreamHandle)[], read: StateReader, shelf?: Shelf): LoadReport {
     const { kernel } = this;
-    const waiting = this.#byIdentity(all);
-    kernel.shelfUse(shelf?.at ?? 0);
-    this.begin(kernel.loadBegin(), () => {}, read);
+    const parts = this.#parts(all).filter(({ of, inlet }) => inlet !== 0 || kernel.nodeKeeps(of));
+    return this.#lend(parts, (at) => {
+      kernel.shelfUse(shelf?.at ?? 0);
+      this.begin(kernel.loadBegin(), () => {}, read);
+      const report = this.#loadAll(parts, at);
+      kernel.loadEnd();
+      kernel.shelfUse(0);
+      return report;
+    });
+  }
+
+  #loadAll(all: readonly Saved[], at: (part: Saved) => number): LoadReport {
+    const { kernel } = this;
+    const waiting = byIdentity(all);
+    /** Nodes that have got a part already of those that all of them take from. */
+    const filled = new Set<readonly Saved[]>();
     const failed: LoadFailure[] = [];
     let loaded = 0;
     let unclaimed = 0;
     while (kernel.partNext()) {
-      const part = waiting.get(BigInt.asUintN(64, kernel.partOwner()))?.shift();
-      if (part === undefined) {
+      const equal = waiting.get(BigInt.asUintN(64, kernel.partOwner())) ?? [];
+      const isPooled = equal[0]?.isPooled === true;
+      const takers = isPooled ? equal : equal.splice(0, 1);
+      if (takers.length === 0) {
         unclaimed++;
         continue;
       }
-      const reason = reasonOf(part.inlet !== 0 ? kernel.streamLoad(part.of, part.inlet) : kernel.nodeLoad(part.of));
+      const reason = reasonOf(this.#loadPart(takers, at, filled.has(takers)));
+      if (isPooled) filled.add(takers);
       if (reason === null) loaded++;
-      else failed.push(failure(part.of, reason));
+      else for (const { of } of takers) failed.push(failure(of, reason));
     }
     const brokenOff = reasonOf(kernel.loadOutcome());
     const passed = kernel.partsPassed();
-    kernel.loadEnd();
-    kernel.shelfUse(0);
     const reason = brokenOff ?? (passed > 0 ? 'damaged' : unclaimed > 0 ? 'other' : 'nothing');
-    for (const { of, inlet } of [...waiting.values()].flat()) {
+    for (const { of, inlet } of [...waiting.values()].filter((parts) => !filled.has(parts)).flat()) {
       if (inlet !== 0) kernel.resetInput(of, inlet);
       else kernel.nodeEmpty(of);
       failed.push(failure(of, reason));
@@ -131,28 +167,40 @@ export class StateTransfer {
     return { loaded, unclaimed: unclaimed + passed, brokenOff, failed };
   }
 
+  /** Loads the part under way into the nodes, or the stream, beside what another has brought if it `adds`; returns a LoadFault. */
+  #loadPart(takers: readonly Saved[], at: (part: Saved) => number, adds: boolean): number {
+    const { kernel } = this;
+    const [{ of, inlet } = { of: 0, inlet: 0 }] = takers;
+    if (inlet !== 0) return kernel.streamLoad(of, inlet);
+    for (const part of takers) kernel.nodeTakes(part.of, at(part));
+    return kernel.nodeLoad(adds);
+  }
+
+  /** Lends the members of all parts to the kernel during the call, which asks where those of a part are. */
+  #lend<T>(parts: readonly Saved[], use: (at: (part: Saved) => number) => T): T {
+    return this.arena.lend(
+      parts.map(({ members }) => members),
+      (...all) => {
+        const places = new Map(parts.map((part, i) => [part, all[i] as number]));
+        return use((part) => places.get(part) ?? 0);
+      },
+    );
+  }
+
   /**
    * The nodes and streams with all nodes below them that were added to be saved: beside these there may be rules that
    * weren't, and nodes that show the rows of a trace.
    */
   below(roots: readonly (NodeHandle | StreamHandle)[]): (NodeHandle | StreamHandle)[] {
+    const reached = new Set(roots);
     const among = new Set(roots);
     // A node is made after the one above it.
-    for (const [node, { parent, identity }] of this.nodes) if (among.has(parent) && identity !== null) among.add(node);
+    for (const [node, { parent, saved }] of this.nodes) {
+      if (!reached.has(parent) && !reached.has(node)) continue;
+      reached.add(node);
+      if (saved !== undefined) among.add(node);
+    }
     return [...among];
-  }
-
-  /** Identity of a node that is made, without those above it. */
-  identityOf(linked: LinkedNode, branches: number, parent: number): bigint {
-    if (linked.columnMap === null) return ownIdentity(linked, branches, null);
-    let root = parent;
-    while (!this.streams.has(root)) root = this.#node(root).parent;
-    const columns = this.streams.get(root)?.columns ?? [];
-    return ownIdentity(
-      linked,
-      branches,
-      linked.columnMap.map((i) => columns[i] as ColumnUse),
-    );
   }
 
   /** Begins a call of the kernel that writes or reads; `isReady`: 0 when there is no memory for it. */
@@ -163,43 +211,16 @@ export class StateTransfer {
     this.#isBroken = false;
   }
 
-  #byIdentity(all: readonly (NodeHandle | StreamHandle)[]): Map<bigint, Saved[]> {
-    const parts = new Map<bigint, Saved[]>();
-    for (const part of this.#parts(all)) {
-      if (part.inlet === 0 && !this.kernel.nodeKeeps(part.of)) continue;
-      const equal = parts.get(part.identity);
-      if (equal === undefined) parts.set(part.identity, [part]);
-      else equal.push(part);
-    }
-    return parts;
-  }
-
   #parts(all: readonly (NodeHandle | StreamHandle)[]): Saved[] {
-    const known = new Map<NodeHandle, bigint>();
-    return all.map((of) => {
+    return all.flatMap((of) => {
       const stream = this.streams.get(of);
-      if (stream !== undefined) return { of, identity: stream.identity, inlet: stream.inlet };
-      return { of, identity: this.#identityInTree(of, known), inlet: 0 };
+      if (stream !== undefined) {
+        return { of, identity: stream.identity, inlet: stream.inlet, members: null, isPooled: false };
+      }
+      const saved = this.nodes.get(of)?.saved;
+      if (saved === undefined && !this.kernel.nodeKeeps(of)) return [];
+      if (saved === undefined) throw new RangeError(`operator ${of} was not added to be saved`);
+      return { of, identity: saved.identity, inlet: 0, members: membersBytes(saved), isPooled: saved.isPooled };
     });
-  }
-
-  /** Identity of a node with all from which its rows come. */
-  #identityInTree(node: NodeHandle, known: Map<NodeHandle, bigint>): bigint {
-    const before = known.get(node);
-    if (before !== undefined) return before;
-    const { identity: own, parent, ports } = this.#node(node);
-    if (own === null) throw new RangeError(`operator ${node} was not added to be saved`);
-    const identity = new Identity().identity(own);
-    for (const above of [...(this.nodes.has(parent) ? [parent] : []), ...ports]) {
-      identity.identity(this.#identityInTree(above, known));
-    }
-    known.set(node, identity.value());
-    return identity.value();
-  }
-
-  #node(node: NodeHandle): NodeEntry {
-    const entry = this.nodes.get(node);
-    if (entry === undefined) throw new RangeError(`no operator ${node}`);
-    return entry;
   }
 }

@@ -6,6 +6,7 @@ import {
   aggregateSpec,
   dedupSpec,
   eventTimeSpec,
+  operandConst as firstConst,
   maxInputs,
   sortKey,
   sortSpec,
@@ -92,13 +93,9 @@ function positive(value: number, what: string): number {
   return value;
 }
 
-/**
- * Describes a window node.
- * @param zone number of the time zone (zones.ts), 0 UTC: windows of days end at its midnight
- */
-export function encodeWindow(plan: WindowNode, zone: number): Uint8Array {
+/** What a window reads of its rows, each operand once, and where its parts stand among these. */
+function readBy(plan: WindowNode) {
   const { window } = plan;
-  const times = timesOf(window);
   const inputs = new Inputs();
   const keys = plan.grouped ? plan.keys.map((operand) => inputs.index(operand)) : [];
   const keeps = plan.keep.map((operand) => inputs.index(operand));
@@ -119,10 +116,27 @@ export function encodeWindow(plan: WindowNode, zone: number): Uint8Array {
   const start = inputs.index(isMessage ? window.start : undefined);
   const end = inputs.index(isMessage ? window.end : undefined);
   const [partition = NONE, ...further] = partitionOf(window).map((operand) => inputs.index(operand));
-  const isEventTime = plan.isEventTime && !isMessage;
-  if (isEventTime && plan.timestamp === undefined) throw new RangeError('a window of event time needs a timestamp');
   const emit = inputs.index(window.kind === 'state' ? window.emit : undefined);
   const where = inputs.index(plan.where);
+  return { inputs, keys, keeps, folded, aggs, trigger, start, end, partition, further, emit, where };
+}
+
+/** The columns of rows that a window keeps: what it reads of them, without constants. */
+export function keptColumns(plan: WindowNode): Operand[] {
+  return readBy(plan).inputs.operands.filter((operand) => operand < firstConst);
+}
+
+/**
+ * Describes a window node.
+ * @param zone number of the time zone (zones.ts), 0 UTC: windows of days end at its midnight
+ */
+export function encodeWindow(plan: WindowNode, zone: number): Uint8Array {
+  const { window } = plan;
+  const times = timesOf(window);
+  const { inputs, keys, keeps, folded, aggs, trigger, start, end, partition, further, emit, where } = readBy(plan);
+  const isMessage = window.kind === 'message';
+  const isEventTime = plan.isEventTime && !isMessage;
+  if (isEventTime && plan.timestamp === undefined) throw new RangeError('a window of event time needs a timestamp');
 
   const aggsAt = (windowSpec.size + 2 * (inputs.operands.length + keys.length + keeps.length) + 3) & ~3;
   const foldedAt = aggsAt + aggs.length * aggregateSpec.size;

@@ -268,14 +268,14 @@ export type OpName = keyof typeof ops;
 /**
  * Each aggregate of the window kernels: its number and name in SQL; \`ofRows\`: the aggregate that it is over \`*\`;
  * \`takesRow\`: it gets the whole row besides its arguments; \`isLong\`: its result is as long as its input;
- * \`keepsValues\`: its state is all the values; \`takesBatch\`: the host takes all rows of a batch into states; \`isFixed\`: its state has one size; \`emptyIsNull\`: the result over no rows is
+ * \`keepsValues\`: its state is all the values; \`takesBatch\`: the host takes all rows of a batch into states; \`isFixed\`: its state has one size; \`isMergeable\`: two of them can be joined; \`emptyIsNull\`: the result over no rows is
  * null, not missing.
  */
 export const aggregates = {
 ${aggregates
   .map(
     (a) =>
-      `  /** ${a.doc} */\n  ${a.name}: { code: ${a.code}, sql: '${a.sql}', ofRows: ${JSON.stringify(a.ofRows ?? null)}, takesRow: ${a.takesRow === true}, isLong: ${a.isLong === true}, keepsValues: ${a.form === 'list'}, takesBatch: ${a.takesBatch === true}, isFixed: ${forms[a.form].isFixed}, emptyIsNull: ${a.emptyIsNull === true}, operands: ${JSON.stringify(a.operands)} },`,
+      `  /** ${a.doc} */\n  ${a.name}: { code: ${a.code}, sql: '${a.sql}', ofRows: ${JSON.stringify(a.ofRows ?? null)}, takesRow: ${a.takesRow === true}, isLong: ${a.isLong === true}, keepsValues: ${a.form === 'list'}, takesBatch: ${a.takesBatch === true}, isFixed: ${forms[a.form].isFixed}, isMergeable: ${forms[a.form].isMergeable}, emptyIsNull: ${a.emptyIsNull === true}, operands: ${JSON.stringify(a.operands)} },`,
   )
   .join('\n')}
 } as const;

@@ -7,9 +7,11 @@ import { LoadFault } from '../gen/state-layouts';
 import { Tag, lenOf, offOf, span } from '../mem/layout';
 import { poolFree, poolInit, poolReset } from '../mem/pool';
 import { SavedTag } from '../state/form';
+import { ABSENT, Members, placeOf } from '../state/members';
 import { readBytes, readFail, readFails, readValue, valueRead } from '../state/reader';
 import { writeU8, writeValue } from '../state/writer';
 import { GROUP_KEY, GROUP_KEY_LEN, SET_VALUES, findGroup, findNullGroup, isNew } from './group';
+import { isSameForm, savedAggs, savedFunction, savedKeeps } from './saved-form';
 import { AGG_FN, AGG_SIZE_OF, AGG_STATE, GROUP_HEAD, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt } from './spec';
 
 /** Keys on their way into a set. */
@@ -39,23 +41,53 @@ export function groupSave(spec: usize, group: usize): void {
 
 /** Fills a group that was just made. */
 export function groupLoad(spec: usize, set: usize, group: usize): void {
+  if (!isSameForm) {
+    groupTake(spec, set, group);
+    return;
+  }
   const keeps = load<u32>(spec, WINDOW_KEEPS);
   let tagAt = group + load<u32>(spec, WINDOW_TAGS_AT);
-  for (let k: u32 = 0; k < keeps; k++, tagAt++) {
-    let tag = readValue(set + SET_VALUES);
-    let payload = valueRead;
-    if (tag == SavedTag.ELSEWHERE) {
-      tag = Tag.STR;
-      payload = span(<usize>load<u32>(group, GROUP_KEY), load<u32>(group, GROUP_KEY_LEN));
-    }
-    store<u8>(tagAt, tag);
-    store<u64>(group + GROUP_HEAD + (<usize>k << 3), payload);
-  }
+  for (let k: u32 = 0; k < keeps; k++, tagAt++) keptRead(set, group, k, tagAt);
   const aggs = load<u32>(spec, WINDOW_AGGS);
   let agg = aggsAt(spec);
   for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF, tagAt++) {
     stateRead(load<u16>(agg, AGG_FN), set + SET_VALUES, group + load<u32>(agg, AGG_STATE), tagAt);
   }
+}
+
+/** Room for the state of an aggregate that is gone, and for its tag. */
+const PASSED: usize = memory.data(128, 16);
+const PASSED_TAG: usize = memory.data(8, 8);
+
+/** As `groupLoad` where groups have other values or aggregates now. */
+function groupTake(spec: usize, set: usize, group: usize): void {
+  const tagsAt = group + load<u32>(spec, WINDOW_TAGS_AT);
+  for (let k: u32 = 0; k < savedKeeps && !readFails(); k++) {
+    const place = placeOf(Members.KEPT, k);
+    if (place == ABSENT) readValue(set + SET_VALUES);
+    else keptRead(set, group, place, tagsAt + place);
+  }
+  const ownKeeps = load<u32>(spec, WINDOW_KEEPS);
+  for (let a: u32 = 0; a < savedAggs && !readFails(); a++) {
+    const place = placeOf(Members.AGGREGATES, a);
+    if (place == ABSENT) stateRead(savedFunction(a), set + SET_VALUES, PASSED, PASSED_TAG);
+    else {
+      const state = group + load<u32>(aggsAt(spec) + place * AGG_SIZE_OF, AGG_STATE);
+      stateRead(savedFunction(a), set + SET_VALUES, state, tagsAt + ownKeeps + place);
+    }
+  }
+}
+
+/** Reads the kept value `k` of a group. */
+function keptRead(set: usize, group: usize, k: u32, tagAt: usize): void {
+  let tag = readValue(set + SET_VALUES);
+  let payload = valueRead;
+  if (tag == SavedTag.ELSEWHERE) {
+    tag = Tag.STR;
+    payload = span(<usize>load<u32>(group, GROUP_KEY), load<u32>(group, GROUP_KEY_LEN));
+  }
+  store<u8>(tagAt, tag);
+  store<u64>(group + GROUP_HEAD + (<usize>k << 3), payload);
 }
 
 function stateRead(fn: u32, pool: usize, state: usize, tagAt: usize): void {

@@ -4,13 +4,20 @@
 //   loose   next u32 | number u32 | count u32 | nullAt u32 | spec u32 (as far as groups need one) | specSize u32
 //           24 0 u64 | 32 group set
 import { LoadFault } from '../gen/state-layouts';
-import { isAggregate } from '../gen/aggregates';
+import { isAggregate, stateSize } from '../gen/aggregates';
 import { allocZeroed, free, refusals } from '../mem/alloc';
+import { Tag, lenOf, offOf, span } from '../mem/layout';
+import { poolTake } from '../mem/pool';
+import { ABSENT, Members, placeOf } from '../state/members';
 import { readFail, readFails, readU32, readUpTo } from '../state/reader';
-import { SET_COUNT, SET_SIZE, setFree, setInit, setTake } from './group';
-import { groupAdd, groupsAdded } from './group-save';
 import {
-  AGG_FN, AGG_SIZE_OF, AGG_STATE, WINDOW_AGGS, WINDOW_ENTRY_SIZE, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt, specPrepare,
+  GROUP_KEY, GROUP_KEY_LEN, GROUP_NEXT, SET_COUNT, SET_FIRST, SET_NULL_GROUP, SET_SIZE, SET_VALUES, findGroup, findNullGroup, setFree, setInit,
+  setReserve, setTake,
+} from './group';
+import { groupAdd, groupsAdded } from './group-save';
+import { isSameForm, savedAggs, savedFunction, savedKeeps } from './saved-form';
+import {
+  AGG_FN, AGG_SIZE_OF, AGG_STATE, GROUP_HEAD, WINDOW_AGGS, WINDOW_ENTRY_SIZE, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt, specPrepare,
 } from './spec';
 import { WINDOW_SIZE_OF } from '../gen/window-layouts';
 
@@ -112,10 +119,62 @@ export function looseTake(spec: usize, set: usize, number: u32): bool {
   if (!current) return false;
   const at = find(current, number);
   const loose = <usize>load<u32>(at);
-  if (!loose || load<u32>(loose + SET, SET_COUNT) != load<u32>(loose, COUNT) || !suits(spec, <usize>load<u32>(loose, SPEC))) return false;
-  setTake(set, loose + SET);
+  if (!loose || load<u32>(loose + SET, SET_COUNT) != load<u32>(loose, COUNT)) return false;
+  const saved = <usize>load<u32>(loose, SPEC);
+  if (isSameForm) {
+    if (!suits(spec, saved)) return false;
+    setTake(set, loose + SET);
+  } else if (!isOfForm(saved) || !takeOver(spec, set, saved, loose + SET)) return false;
   drop(at);
   return true;
+}
+
+/** True when groups of the spec are of the form that the part under way has named. */
+function isOfForm(saved: usize): bool {
+  if (load<u32>(saved, WINDOW_KEEPS) != savedKeeps || load<u32>(saved, WINDOW_AGGS) != savedAggs) return false;
+  let agg = aggsAt(saved);
+  for (let a: u32 = 0; a < savedAggs; a++, agg += AGG_SIZE_OF) if (load<u16>(agg, AGG_FN) != savedFunction(a)) return false;
+  return true;
+}
+
+/** Makes groups of the spec from those of another set, with what they have still; false when memory is exhausted. */
+function takeOver(spec: usize, set: usize, saved: usize, from: usize): bool {
+  const before = refusals;
+  const nullGroup = <usize>load<u32>(from, SET_NULL_GROUP);
+  setReserve(set, load<u32>(from, SET_COUNT));
+  for (let old = <usize>load<u32>(from, SET_FIRST); old; old = <usize>load<u32>(old, GROUP_NEXT)) {
+    const key = <usize>load<u32>(old, GROUP_KEY);
+    const group = old == nullGroup ? findNullGroup(spec, set) : findGroup(spec, set, key, load<u32>(old, GROUP_KEY_LEN));
+    if (!group) return false;
+    copyGroup(spec, group, saved, old);
+  }
+  // What the values refer to.
+  poolTake(set + SET_VALUES, from + SET_VALUES);
+  return refusals == before;
+}
+
+function copyGroup(spec: usize, group: usize, saved: usize, old: usize): void {
+  const tags = group + load<u32>(spec, WINDOW_TAGS_AT);
+  const oldTags = old + load<u32>(saved, WINDOW_TAGS_AT);
+  const key = <usize>load<u32>(old, GROUP_KEY);
+  for (let k: u32 = 0; k < savedKeeps; k++) {
+    const place = placeOf(Members.KEPT, k);
+    if (place == ABSENT) continue;
+    const tag = load<u8>(oldTags + k);
+    const payload = load<u64>(old + GROUP_HEAD + (<usize>k << 3));
+    const isKey = tag == Tag.STR && offOf(payload) == key;
+    store<u8>(tags + place, tag);
+    store<u64>(group + GROUP_HEAD + (<usize>place << 3), isKey ? span(<usize>load<u32>(group, GROUP_KEY), lenOf(payload)) : payload);
+  }
+  const ownKeeps = load<u32>(spec, WINDOW_KEEPS);
+  let agg = aggsAt(saved);
+  for (let a: u32 = 0; a < savedAggs; a++, agg += AGG_SIZE_OF) {
+    const place = placeOf(Members.AGGREGATES, a);
+    if (place == ABSENT) continue;
+    const to = group + load<u32>(aggsAt(spec) + place * AGG_SIZE_OF, AGG_STATE);
+    memory.copy(to, old + load<u32>(agg, AGG_STATE), stateSize(savedFunction(a)));
+    store<u8>(tags + ownKeeps + place, load<u8>(oldTags + savedKeeps + a));
+  }
 }
 
 /** True when groups of one spec are laid out as those of the other. */

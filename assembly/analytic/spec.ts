@@ -61,14 +61,23 @@ export function slotCount(fn: usize): u32 {
 }
 
 /** True for a function whose state is a list with a pool of its own (functions/collect.ts). */
-export function keepsList(fn: usize): bool {
-  const number = load<u16>(fn, FUNCTION_FN);
+// @ts-ignore: decorator
+@inline export function keepsList(fn: usize): bool {
+  return isList(load<u16>(fn, FUNCTION_FN));
+}
+
+export function isList(number: u32): bool {
   return number == AnalyticFn.ACC_COLLECT || number == AnalyticFn.ACC_DISTINCT_COLLECT;
 }
 
 /** Bytes of a function's state before its slots. */
-export function headSize(fn: usize): u32 {
-  switch (load<u16>(fn, FUNCTION_FN)) {
+// @ts-ignore: decorator
+@inline export function headSize(fn: usize): u32 {
+  return headSizeOf(load<u16>(fn, FUNCTION_FN));
+}
+
+export function headSizeOf(number: u32): u32 {
+  switch (number) {
     case AnalyticFn.LAG: return LAG_HEAD;
     case AnalyticFn.ACC_SUM:
     case AnalyticFn.ACC_COUNT:

@@ -1,7 +1,7 @@
 // Saving and loading what nodes and streams keep, part by part; the host says which, and tells parts by identities: equal
 // ones are of equal work. Between two inputs no message is open, so what operators hold of one is no part of it.
 //
-//   part of a node     identity u64 | has a deadline u8 | deadline f64 (epoch ms) | what its operator writes
+//   part of a node     identity u64 | members (state/members.ts) | has a deadline u8 | deadline f64 (epoch ms) | what its operator writes
 //   part of a stream   identity u64 | unread bytes of its inlet | what its source writes
 //
 // Counters of rows, times and exceptions are accounts of a run and begin anew with it.
@@ -14,6 +14,7 @@ import { clearDeadline, setDeadline } from './timers';
 import { refusals } from '../mem/alloc';
 import { sourceLoad, sourceSave } from '../source/save';
 import { LoadFault } from '../gen/state-layouts';
+import { loadTarget, membersEnd, membersLoad, membersSave, targetCount, targetNode } from '../state/members';
 import { loadFault, partEnds, readBool, readF64, readFail, readFails } from '../state/reader';
 import { partBegin, partEnd, writeBool, writeF64 } from '../state/writer';
 
@@ -22,11 +23,12 @@ export function nodeKeeps(node: usize): bool {
   return saves(node) && load<u32>(node, N_STATE) != 0 && !isExhausted(node);
 }
 
-/** Writes the part of a node that has one. */
-export function nodeSave(node: usize, identity: u64): void {
+/** Writes the part of a node that has one; `members` are its members, 0 without keys (state/members.ts). */
+export function nodeSave(node: usize, identity: u64, members: usize): void {
   assert(!isDeferred(node), 'a node is saved in the middle of its work');
   setCurrent(node);
   partBegin(identity);
+  membersSave(members);
   const hasDeadline = load<u32>(node, N_HEAP) != 0;
   writeBool(hasDeadline);
   if (hasDeadline) writeF64(load<f64>(node, N_DEADLINE));
@@ -45,23 +47,37 @@ export function streamSave(root: usize, inlet: usize, identity: u64): void {
   setCurrent(0);
 }
 
+/** The part under way is for the node as well, whose members are given. False: it can't be for so many. */
+export function nodeTakes(node: usize, members: usize): bool {
+  return loadTarget(node, members);
+}
+
 /**
- * Puts what the part under way holds in place of what the node keeps. Returns a LoadFault; the node is empty then, as one
- * that was just made.
+ * Puts what the part under way holds in place of what the nodes keep that it is for (`nodeTakes`), or with `adds` beside what a part
+ * before has brought. Returns a LoadFault; the nodes are empty then, as those that were just made.
  */
-export function nodeLoad(node: usize): u32 {
-  setCurrent(node);
-  nodeEmpty(node);
+export function nodeLoad(adds: bool): u32 {
   const before = refusals;
+  const node = targetNode(0);
+  setCurrent(node);
+  if (!adds) targetsEmpty();
+  membersLoad();
   const hasDeadline = readBool();
   const deadline = hasDeadline ? readF64() : 0;
   if (!readFails() && !loadOf(node)) readFail(LoadFault.DAMAGED);
-  clearDeadline(node);
-  if (hasDeadline && !readFails() && !setDeadline(node, deadline)) readFail(LoadFault.MEMORY);
+  for (let i: u32 = 0; i < targetCount(); i++) {
+    clearDeadline(targetNode(i));
+    if (hasDeadline && !readFails() && !setDeadline(targetNode(i), deadline)) readFail(LoadFault.MEMORY);
+  }
   if (refusals != before) readFail(LoadFault.MEMORY);
-  if (!partEnds()) nodeEmpty(node);
+  if (!partEnds()) targetsEmpty();
+  membersEnd();
   setCurrent(0);
   return loadFault;
+}
+
+function targetsEmpty(): void {
+  for (let i: u32 = 0; i < targetCount(); i++) nodeEmpty(targetNode(i));
 }
 
 /** As `nodeLoad` for a stream. */

@@ -14,13 +14,14 @@ import { ASOF_FIELDS, ASOF_TOLERANCE, ASOF_TTL } from '../gen/join-layouts';
 import { LoadFault } from '../gen/state-layouts';
 import { lenOf, offOf } from '../mem/layout';
 import { poolFree, poolInit } from '../mem/pool';
-import { KEPT_SIZE, slotFree, slotLoad, slotOwn, slotSave } from '../partitions/slot';
+import { KEPT_SIZE, slotFree, slotLoad, slotOwn, slotPass, slotSave } from '../partitions/slot';
 import {
   ENTRY_HEAD, ENTRY_NEXT, ENTRY_SEEN, TABLE_COUNT, TABLE_FIRST, TABLE_SIZE, entryDrop, entryKey, entryKeyLen, findEntry, findNullEntry,
   isNullEntry, takeDirty,
 } from '../partitions/table';
 import { ROWS_SIZE } from '../rows/layout';
 import { rowsLoad, rowsSave } from '../rows/save';
+import { ABSENT, Members, placeOf, savedCount } from '../state/members';
 import { readBool, readBytes, readF64, readFail, readFails, readTime, readU32, readVersion } from '../state/reader';
 import { writeBool, writeBytes, writeF64, writeTime, writeU32, writeVersion } from '../state/writer';
 
@@ -138,7 +139,7 @@ export function asofLoad(node: usize): bool {
   const acct = accountOf(node);
   store<f64>(state, readF64(), ASOF_HELD_TIME);
   store<f64>(state, readF64(), ASOF_WATERMARK);
-  rowsLoad(state + ASOF_HELD);
+  rowsLoad(state + ASOF_HELD, Members.ROWS);
   const n = readU32();
   for (let i: u32 = 0; i < n && !readFails(); i++) loadEntry(spec, state, acct);
   return !readFails();
@@ -164,6 +165,11 @@ function loadEntry(spec: usize, state: usize, acct: usize): void {
   store<f64>(entry, seen, ENTRY_SEEN);
   store<f64>(entry, time, ENTRY_TIME);
   const fields = load<u32>(spec, ASOF_FIELDS);
-  let slot = slotsOf(entry);
-  for (let f: u32 = 0; f < fields && !readFails(); f++, slot += KEPT_SIZE) slotLoad(slot, acct);
+  const saved = savedCount(Members.KEPT, fields);
+  for (let i: u32 = 0; i < saved && !readFails(); i++) {
+    const f = placeOf(Members.KEPT, i);
+    if (f == ABSENT) slotPass();
+    else if (f < fields) slotLoad(slotsOf(entry) + f * KEPT_SIZE, acct);
+    else readFail(LoadFault.DAMAGED);
+  }
 }

@@ -9,6 +9,7 @@ import { entryKey, entryKeyLen, findEntry, findNullEntry, isNullEntry } from '..
 import { PAGE_LEFT, PAGE_NEXT, PAGE_TO } from '../rows/page';
 import { rowLoad, rowSave } from '../rows/save';
 import { rowsFirst } from '../rows/store';
+import { Members } from '../state/members';
 import { readBytes, readFail, readFails, readLength, readTime, readUpTo, readVersion } from '../state/reader';
 import { writeBytes, writeTime, writeU32, writeVersion } from '../state/writer';
 import { INTERVAL_ENTRY, entryOf, isMatched, linkRow, linksReserve, noteMatched, sideCount, sideOf, timeOf } from './interval-state';
@@ -59,7 +60,7 @@ function loadSide(node: usize, isRight: bool): void {
     const ms = readTime();
     const marks = readUpTo(MATCHED | LISTED);
     const entry: usize = marks & LISTED && !readFails() ? readEntry(state, hasKeys, acct) : 0;
-    if (readFails() || !rowLoad(side, count - i)) return;
+    if (readFails() || !rowLoad(side, count - i, isRight ? Members.KEPT : Members.ROWS)) return;
     if (!linksReserve(side, acct)) {
       readFail(LoadFault.MEMORY);
       return;

@@ -19,6 +19,7 @@ import { ROWS_COLUMNS, ROWS_COUNT, ROWS_FLAGS, RowsFlag } from '../rows/layout';
 import { PAGE_POOL, PAGE_TO, copyPayload, pageTags, pageUniforms, pageVals } from '../rows/page';
 import { rowsAdd, rowsAppend, rowsClear, rowsFree, rowsInit } from '../rows/store';
 import { NO_BRANCH } from '../gen/join-layouts';
+import { Members } from '../state/members';
 import { readFails, readVersion } from '../state/reader';
 import { writeVersion } from '../state/writer';
 import {
@@ -393,8 +394,8 @@ function joinLoad(node: usize): bool {
   const state = <usize>load<u32>(node, N_STATE);
   const spec = <usize>load<u32>(node, N_SPEC);
   const branches = load<u32>(spec, JOIN_BRANCHES);
-  for (let b: u32 = 0; b < branches; b++) {
-    if (load<u32>(branchAt(spec, b), JOIN_BRANCH_IS_TABLE)) tableLoad(branchRows(state, b));
+  for (let b: u32 = 0, list = Members.ROWS; b < branches; b++) {
+    if (load<u32>(branchAt(spec, b), JOIN_BRANCH_IS_TABLE)) tableLoad(branchRows(state, b), list++);
   }
   return !readFails();
 }

@@ -47,10 +47,10 @@ export function tableSave(table: usize): void {
   rowsSave(table);
 }
 
-/** Adds saved rows to an empty table. */
-export function tableLoad(table: usize): void {
+/** Adds saved rows to an empty table; `list`: which members of the join their columns are. */
+export function tableLoad(table: usize, list: u32): void {
   store<u32>(table, readU32(), BRANCH_LOOKUPS);
-  rowsLoad(table);
+  rowsLoad(table, list);
 }
 
 /** Forgets the index; a larger one is made when the next row is looked up. */

@@ -28,6 +28,7 @@ import { programFree } from '../ops/vm';
 import { ROWS_COUNT, ROWS_SIZE } from '../rows/layout';
 import { PAGE_NEXT, PAGE_TO, pageTags, pageVals } from '../rows/page';
 import { rowsLoad, rowsSave } from '../rows/save';
+import { Members } from '../state/members';
 import { rowsAppend, rowsFirst, rowsFree, rowsInit } from '../rows/store';
 import {
   readBool, readBytes, readFail, readFails, readLength, readU64, readUpTo, readValue, readVersion, valueRead,
@@ -503,7 +504,7 @@ function loadItem(node: usize): void {
   const spec = specOf(node);
   const rows = ASIDE;
   rowsInit(rows, load<u32>(spec, LOOKUP_COLUMNS) + 1, 0, acct);
-  rowsLoad(rows);
+  rowsLoad(rows, Members.ROWS);
   const count = load<u32>(rows, ROWS_COUNT);
   const item: usize = readFails() || count > BATCH_ROWS ? 0 : queueRows(queueOf(node), count, 0, acct);
   if (!item) {

@@ -205,3 +205,10 @@ export function slotLoad(slot: usize, acct: usize): void {
   } else readFail(LoadFault.DAMAGED);
   poolFree(READ_POOL);
 }
+
+/** Reads a value that no slot takes. */
+export function slotPass(): void {
+  poolInit(READ_POOL, 256, 0);
+  if (readValue(READ_POOL) >= Tag.ERROR) readFail(LoadFault.DAMAGED);
+  poolFree(READ_POOL);
+}

@@ -9,7 +9,8 @@
 import { LoadFault } from '../gen/state-layouts';
 import { alloc, free } from '../mem/alloc';
 import { BATCH_ROWS, Tag, lenOf, offOf, span } from '../mem/layout';
-import { poolAlloc, poolBytes, poolInit } from '../mem/pool';
+import { poolAlloc, poolBytes, poolInit, poolTake } from '../mem/pool';
+import { placeOf } from '../state/members';
 import { readBool, readFail, readFails, readRaw, readU8, readUpTo, readValue, valueRead } from '../state/reader';
 import { partBegin, partEnd, writeBool, writeRaw, writeU32, writeU8, writeValue } from '../state/writer';
 import { numbersLoad, numbersSave } from './numbers';
@@ -88,6 +89,38 @@ function textsSave(vals: usize, n: u32): void {
 /** True when the page, which no store has, is one of a store of that form. */
 export function pageSuits(page: usize, columns: u32, hasTimes: bool): bool {
   return load<u32>(page, PAGE_NEXT) == formOf(columns, hasTimes);
+}
+
+/**
+ * The page, which no store has, with the columns of a node in the place of those that were saved, its members `list`; those that are
+ * new have no values. 0 when memory is exhausted: the page is as it was then.
+ */
+export function pageWithOwn(page: usize, columns: u32, list: u32, acct: usize): usize {
+  const form = load<u32>(page, PAGE_NEXT);
+  const saved = form >> 1;
+  const hasTimes = (form & 1) != 0;
+  const capacity = load<u32>(page, PAGE_CAPACITY);
+  const made = alloc(pageSize(columns, hasTimes, capacity), acct);
+  if (!made) return 0;
+  pageLay(made, columns, hasTimes, capacity);
+  poolInit(made + PAGE_POOL, 128, acct);
+  poolTake(made + PAGE_POOL, page + PAGE_POOL);
+  store<u32>(made, formOf(columns, hasTimes), PAGE_NEXT);
+  const rows = <usize>load<u32>(page, PAGE_TO);
+  store<u32>(made, <u32>rows, PAGE_TO);
+  if (hasTimes) memory.copy(made + PAGE_TIMES, page + PAGE_TIMES, rows << 3);
+  memory.fill(pageVals(made, 0), 0, <usize>(columns * capacity) << 3);
+  memory.fill(pageTags(made, 0), Tag.MISSING, <usize>(columns * capacity));
+  memory.fill(pageUniforms(made, columns), Tag.MISSING, columns);
+  for (let i: u32 = 0; i < saved; i++) {
+    const c = placeOf(list, i);
+    if (c >= columns) continue;
+    memory.copy(pageVals(made, c), pageVals(page, i), rows << 3);
+    memory.copy(pageTags(made, c), pageTags(page, i), rows);
+    store<u8>(pageUniforms(made, columns) + c, load<u8>(pageUniforms(page, saved) + i));
+  }
+  loosePageFree(page, acct);
+  return made;
 }
 
 /** Frees a page that no store has. */

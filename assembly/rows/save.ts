@@ -2,6 +2,7 @@
 // are left to it.
 import { LoadFault } from '../gen/state-layouts';
 import { BATCH_ROWS, Tag } from '../mem/layout';
+import { ABSENT, areSame, placeOf, savedCount } from '../state/members';
 import { canFollow, readFail, readFails, readTime, readU32, readU64, readUpTo, readValue, valueRead } from '../state/reader';
 import { writeTime, writeU32, writeValue } from '../state/writer';
 import { ROWS_COLUMNS, ROWS_COUNT, ROWS_FLAGS, RowsFlag } from './layout';
@@ -26,32 +27,33 @@ export function rowsSave(rows: usize): void {
   }
 }
 
-/** Adds saved rows. */
-export function rowsLoad(rows: usize): void {
+/** Adds saved rows, whose columns are the members `list` of their node (state/members.ts); they lack those that are new. */
+export function rowsLoad(rows: usize, list: u32): void {
   const hasTimes = (load<u32>(rows, ROWS_FLAGS) & RowsFlag.TIMES) != 0;
   const first = readU64();
   if (first == BY_PAGES) {
-    pagesLoad(rows);
+    pagesLoad(rows, list);
     return;
   }
   const count = <u32>first;
   // Rows without times and columns take no bytes.
-  if (first > u32.MAX_VALUE || ((hasTimes || load<u32>(rows, ROWS_COLUMNS)) && !canFollow(count))) readFail(LoadFault.DAMAGED);
+  const columns = savedCount(list, load<u32>(rows, ROWS_COLUMNS));
+  if (first > u32.MAX_VALUE || ((hasTimes || columns) && !canFollow(count))) readFail(LoadFault.DAMAGED);
   for (let done: u32 = 0; done < count && !readFails(); done++) {
     const ms = hasTimes ? readTime() : 0;
-    const page = rowLoad(rows, count - done);
+    const page = rowLoad(rows, count - done, list);
     if (page && hasTimes) store<f64>(page + (<usize>(load<u32>(page, PAGE_TO) - 1) << 3), ms, PAGE_TIMES);
   }
 }
 
 /** Takes the pages whose numbers were saved. */
-function pagesLoad(rows: usize): void {
+function pagesLoad(rows: usize, list: u32): void {
   for (;;) {
     const serial = readU32();
     if (serial == 0 || readFails()) return;
     const left = readUpTo(BATCH_ROWS);
     const to = readUpTo(BATCH_ROWS);
-    const fault = readFails() ? LoadFault.NONE : shelfTake(rows, serial - 1, left, to);
+    const fault = readFails() ? LoadFault.NONE : shelfTake(rows, serial - 1, left, to, list);
     if (fault) readFail(fault);
   }
 }
@@ -62,8 +64,11 @@ export function rowSave(rows: usize, page: usize, row: u32): void {
   for (let c: u32 = 0; c < columns; c++) writeValue(pageTag(page, c, row), pageVal(page, c, row));
 }
 
-/** Adds a saved row, one of `more`, and returns its page, in which it is the last one; 0 when it can't be read. */
-export function rowLoad(rows: usize, more: u32): usize {
+/**
+ * Adds a saved row, one of `more`, whose columns are the members `list` of its node, and returns its page, in which it is the last one; 0
+ * when it can't be read.
+ */
+export function rowLoad(rows: usize, more: u32, list: u32): usize {
   const page = rowsAdd(rows, more);
   if (!page) {
     readFail(LoadFault.MEMORY);
@@ -72,13 +77,35 @@ export function rowLoad(rows: usize, more: u32): usize {
   const columns = load<u32>(rows, ROWS_COLUMNS);
   const uniforms = pageUniforms(page, columns);
   const row = <usize>(load<u32>(page, PAGE_TO) - 1);
-  for (let c: u32 = 0; c < columns; c++) {
-    const tag = readValue(page + PAGE_POOL);
-    if (tag > Tag.ERROR) readFail(LoadFault.DAMAGED);
-    store<u8>(pageTags(page, c) + row, readFails() ? Tag.MISSING : tag);
-    store<u64>(pageVals(page, c) + (row << 3), readFails() ? 0 : valueRead);
-    if (row == 0) store<u8>(uniforms + c, tag);
-    else if (load<u8>(uniforms + c) != tag) store<u8>(uniforms + c, Tag.MIXED);
+  if (areSame(list)) {
+    for (let c: u32 = 0; c < columns; c++) {
+      const tag = readCell(page);
+      setCell(page, uniforms, c, row, tag, readFails() ? 0 : valueRead);
+    }
+    return readFails() ? 0 : page;
+  }
+  for (let c: u32 = 0; c < columns; c++) setCell(page, uniforms, c, row, Tag.MISSING, 0);
+  const saved = savedCount(list, columns);
+  for (let i: u32 = 0; i < saved && !readFails(); i++) {
+    const tag = readCell(page);
+    const c = placeOf(list, i);
+    if (c == ABSENT || readFails()) continue;
+    if (c < columns) setCell(page, uniforms, c, row, tag, valueRead);
+    else readFail(LoadFault.DAMAGED);
   }
   return readFails() ? 0 : page;
+}
+
+/** Reads a value of a row of the page, and returns its tag. */
+function readCell(page: usize): u8 {
+  const tag = readValue(page + PAGE_POOL);
+  if (tag > Tag.ERROR) readFail(LoadFault.DAMAGED);
+  return readFails() ? Tag.MISSING : tag;
+}
+
+function setCell(page: usize, uniforms: usize, c: u32, row: usize, tag: u8, payload: u64): void {
+  store<u8>(pageTags(page, c) + row, tag);
+  store<u64>(pageVals(page, c) + (row << 3), payload);
+  if (row == 0) store<u8>(uniforms + c, tag);
+  else if (load<u8>(uniforms + c) != tag) store<u8>(uniforms + c, Tag.MIXED);
 }

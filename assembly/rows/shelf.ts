@@ -5,12 +5,13 @@
 //           16  sets u32 (agg/loose.ts) | fresh u32
 import { allocZeroed, free } from '../mem/alloc';
 import { LoadFault, READ_MORE } from '../gen/state-layouts';
+import { areSame, savedCount } from '../state/members';
 import { loadOutcome, loadPause, loadResume, partEnds, partNext, partOwner, partSkip } from '../state/reader';
 import { looseFree, looseLoad, looseUse } from '../agg/loose';
 import { GROUPS_PART } from '../agg/walk';
 import { ROWS_COLUMNS, ROWS_FLAGS, RowsFlag } from './layout';
 import { PAGE_TO } from './page';
-import { loosePageFree, pageSuits, runLoad } from './run';
+import { loosePageFree, pageSuits, pageWithOwn, runLoad } from './run';
 import { rowsCanTake, rowsTakePage } from './store';
 
 const COUNT: usize = 4;
@@ -102,14 +103,24 @@ export function shelfFill(shelf: usize, runs: u32): u32 {
   return isMore ? READ_MORE : fault;
 }
 
-/** Puts the page of that number, with `to` rows of which the first `left` are not held, behind the others of a store; a LoadFault. */
-export function shelfTake(rows: usize, serial: u32, left: u32, to: u32): u32 {
+/**
+ * Puts the page of that number, with `to` rows of which the first `left` are not held, behind the others of a store, whose columns are the
+ * members `list` of its node; a LoadFault.
+ */
+export function shelfTake(rows: usize, serial: u32, left: u32, to: u32, list: u32): u32 {
   const shelf = current;
   if (!shelf) return LoadFault.DAMAGED;
   const i = serial - load<u32>(shelf, LEAST);
-  const page: usize = i < load<u32>(shelf, COUNT) ? <usize>load<u32>(placeOf(shelf, i)) : 0;
+  let page: usize = i < load<u32>(shelf, COUNT) ? <usize>load<u32>(placeOf(shelf, i)) : 0;
   if (!page || left >= to || load<u32>(page, PAGE_TO) != to) return LoadFault.DAMAGED;
-  if (!pageSuits(page, load<u32>(rows, ROWS_COLUMNS), (load<u32>(rows, ROWS_FLAGS) & RowsFlag.TIMES) != 0)) return LoadFault.DAMAGED;
+  const columns = load<u32>(rows, ROWS_COLUMNS);
+  const hasTimes = (load<u32>(rows, ROWS_FLAGS) & RowsFlag.TIMES) != 0;
+  if (!pageSuits(page, savedCount(list, columns), hasTimes)) return LoadFault.DAMAGED;
+  if (!areSame(list)) {
+    page = pageWithOwn(page, columns, list, SHELVES);
+    if (!page) return LoadFault.MEMORY;
+    store<u32>(placeOf(shelf, i), <u32>page);
+  }
   if (!rowsCanTake(rows, page)) return LoadFault.DAMAGED;
   if (!rowsTakePage(rows, page, left, SHELVES)) return LoadFault.MEMORY;
   store<u32>(placeOf(shelf, i), 0);

@@ -4,8 +4,8 @@
 // length, texts and values; no address leaves the kernel, so that any other one can read it.
 //
 //   slice   payloadLen u32 | flags u8 (SliceFlag) | format u8 | headCheck u16 | check u64 | payload
-//   part    slices from a FIRST to a LAST one; the payload begins with the identity of the node (u64), then comes what its
-//           operator writes
+//   part    slices from a FIRST to a LAST one; the payload begins with the identity of the node (u64), then come its members
+//           (state/members.ts) and what its operator writes
 //
 // `headCheck` is over the fields before it, `check` over the payload, both with the number of the slice in the sequence: a
 // slice that is missing, changed or in another place is found before anything of it is believed. The last slice is an
@@ -13,7 +13,7 @@
 import { Tag } from '../mem/layout';
 
 /** Rises when slices change their form; what operators write has versions of its own (`writeVersion`). */
-export const FORMAT: u8 = 1;
+export const FORMAT: u8 = 2;
 
 export const SLICE_SIZE: u32 = 65536;
 export const SLICE_HEAD: u32 = 16;

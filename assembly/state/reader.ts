@@ -240,6 +240,11 @@ export function readU64(): u64 {
   return <i64>(x >> 1) ^ -<i64>(x & 1);
 }
 
+/** Reads what `writeKey` wrote. */
+export function readKey(): u64 {
+  return readRaw64();
+}
+
 function readRaw64(): u64 {
   if (at + 8 <= end) {
     at += 8;

@@ -190,6 +190,11 @@ export function writeU64(x: u64): void {
   writeU64(<u64>((x << 1) ^ (x >> 63)));
 }
 
+/** Writes a number that may be any, in 8 bytes. */
+export function writeKey(x: u64): void {
+  writeRaw64(x);
+}
+
 function writeRaw64(x: u64): void {
   room();
   store<u64>(at, x);

@@ -15,6 +15,7 @@ import { PAGE_CAPACITY, PAGE_NEXT, PAGE_TO } from '../rows/page';
 import { rowLoad, rowSave } from '../rows/save';
 import { rowsAppend, rowsFirst, rowsFree, rowsInit, rowsLast, rowsLeave } from '../rows/store';
 import { LoadFault } from '../gen/state-layouts';
+import { Members } from '../state/members';
 import { readF64, readFail, readFails, readLength, readTime, readU64, readUpTo } from '../state/reader';
 import { writeF64, writeTime, writeU32, writeU64 } from '../state/writer';
 
@@ -456,7 +457,7 @@ function listLoad(pending: usize, run: usize): void {
   for (let i: u32 = 0; i < count && !readFails(); i++) {
     const ms = readTime();
     const sequence = load<u64>(pending, SEQUENCE) - readU64();
-    const page = rowLoad(pending, count - i);
+    const page = rowLoad(pending, count - i, Members.ROWS);
     if (!page) return;
     const entry = run ? runRoom(pending, run) : heapRoom(pending);
     if (!entry) {

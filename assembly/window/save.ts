@@ -1,23 +1,42 @@
 // What a window keeps, saved and loaded: the same for all kinds, then what only some have.
 import { N_SPEC, N_STATE, accountOf } from '../flow/node';
 import { WINDOW_COUNT_STEP, WINDOW_KIND, WindowKind, isPartitioned } from '../agg/spec';
+import { setReset } from '../agg/group';
 import { setLeave, setLoad, setSave } from '../agg/save';
+import { formEnd, formLoad, formSave, isSameForm } from '../agg/saved-form';
 import { LoadFault } from '../gen/state-layouts';
 import { rowsLoad, rowsSave } from '../rows/save';
+import { Members, areSame } from '../state/members';
 import { readBool, readF64, readFail, readFails, readU32, readVersion } from '../state/reader';
 import { writeBool, writeF64, writeU32, writeVersion } from '../state/writer';
+import { keepsRows } from './content';
 import { frameEnter, frameLeave } from './frame';
 import { keyedArrange } from './keyed';
 import { lanesLeave } from './lanes';
 import { panesLoad, panesSave } from './panes';
 import { partitionsLoad, partitionsSave } from './partitions';
 import { queueLoad, queueSave } from './queue';
-import { canStack, stacksLoad, stacksOpen, stacksSave } from './stacks';
+import { canStack, stacksLoad, stacksOpen, stacksPass, stacksSave } from './stacks';
 import {
   W_COUNTER, W_END, W_FIRST, W_LANES, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_SET, W_STACKS, W_START, W_TICK,
 } from './state';
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 4;
+
+/** What a window has besides its rows and groups. */
+namespace Besides {
+  export const NOTHING: u32 = 0;
+  export const PANES: u32 = 1;
+  export const PARTITIONS: u32 = 2;
+  /** Groups are made in advance of rows that are kept as well. */
+  export const STACKS: u32 = 3;
+}
+
+function besides(spec: usize, state: usize): u32 {
+  if (!load<u32>(state, W_STACKS)) return Besides.NOTHING;
+  if (isPartitioned(spec)) return Besides.PARTITIONS;
+  return load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING ? Besides.PANES : Besides.STACKS;
+}
 
 export function windowSave(node: usize): void {
   const spec = <usize>load<u32>(node, N_SPEC);
@@ -28,12 +47,17 @@ export function windowSave(node: usize): void {
     frameLeave();
   }
   writeVersion(VERSION);
+  const form = besides(spec, state);
+  writeU32(form);
+  formSave(spec);
   contentSave(spec, state, !load<u32>(state, W_STACKS));
   queueSave(state);
-  if (!load<u32>(state, W_STACKS)) return;
-  if (isPartitioned(spec)) partitionsSave(<usize>load<u32>(state, W_PARTITIONS), spec, partitionSave);
-  else if (load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING) panesSave(spec, state);
-  else stacksSave(spec, state);
+  switch (form) {
+    case Besides.PANES: panesSave(spec, state); break;
+    case Besides.PARTITIONS: partitionsSave(<usize>load<u32>(state, W_PARTITIONS), spec, partitionSave); break;
+    case Besides.STACKS: stacksSave(spec, state); break;
+    default:
+  }
 }
 
 /** Fills a window that was just made. */
@@ -43,6 +67,7 @@ export function windowLoad(node: usize): bool {
     return false;
   }
   const isLoaded = loadAll(node);
+  formEnd();
   frameLeave();
   return isLoaded;
 }
@@ -51,15 +76,42 @@ function loadAll(node: usize): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
   if (!readVersion(VERSION)) return false;
+  const saved = readU32();
+  const own = besides(spec, state);
+  // With another aggregate a window may have to keep rows that had panes before.
+  if (saved != own && (saved == Besides.PANES || own == Besides.PANES)) readFail(LoadFault.OTHER);
+  formLoad(spec);
   contentLoad(spec, state);
   queueLoad(state, accountOf(node));
-  if (!load<u32>(state, W_STACKS)) return !readFails();
-  if (isPartitioned(spec)) {
-    partitionsLoad(node, <usize>load<u32>(state, W_PARTITIONS), spec, partitionLoad);
-    if (!readFails()) keyedArrange(node, spec, state);
-  } else if (load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING) panesLoad(node, spec, state);
-  else stacksLoad(node, spec, state);
+  switch (saved) {
+    case Besides.NOTHING: break;
+    case Besides.PANES: panesLoad(node, spec, state); break;
+    case Besides.PARTITIONS:
+      if (own == saved) {
+        partitionsLoad(node, <usize>load<u32>(state, W_PARTITIONS), spec, partitionLoad);
+        if (!readFails()) keyedArrange(node, spec, state);
+      } else readFail(LoadFault.DAMAGED);
+      break;
+    case Besides.STACKS:
+      if (own == saved && isAsSaved()) stacksLoad(node, spec, state);
+      else stacksLeave(spec, state);
+      break;
+    default:
+      readFail(LoadFault.DAMAGED);
+  }
   return !readFails();
+}
+
+/** Rows and groups are those that were saved. */
+function isAsSaved(): bool {
+  return isSameForm && areSame(Members.ROWS);
+}
+
+/** Passes by what was made in advance of other rows and groups: it is made again of the rows that are kept. */
+function stacksLeave(spec: usize, state: usize): void {
+  if (!keepsRows(spec)) readFail(LoadFault.DAMAGED);
+  stacksPass(spec);
+  setReset(state + W_SET);
 }
 
 /** True for windows whose partitions may have times or sums in advance that wait. */
@@ -86,7 +138,8 @@ function partitionLoad(node: usize, spec: usize, part: usize): void {
   if (!mayWait(spec)) return;
   queueLoad(part, accountOf(node));
   if (!readBool()) return;
-  if (!canStack(spec)) readFail(LoadFault.DAMAGED);
+  if (!isAsSaved()) stacksLeave(spec, part);
+  else if (!canStack(spec)) readFail(LoadFault.DAMAGED);
   else if (stacksOpen(node, part)) stacksLoad(node, spec, part);
   else readFail(LoadFault.MEMORY);
 }
@@ -118,5 +171,5 @@ function contentLoad(spec: usize, state: usize): void {
     readFail(LoadFault.DAMAGED);
   }
   setLoad(spec, state + W_SET);
-  rowsLoad(state + W_ROWS);
+  rowsLoad(state + W_ROWS, Members.ROWS);
 }

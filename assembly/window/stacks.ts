@@ -26,7 +26,7 @@ import { mergeSet } from '../agg/merge';
 import { groupSave } from '../agg/group-save';
 import { groupsLoad } from '../agg/save';
 import { LoadFault } from '../gen/state-layouts';
-import { readBool, readFail, readFails, readUpTo } from '../state/reader';
+import { readBool, readFail, readFails, readU32, readUpTo } from '../state/reader';
 import { writeBool, writeU32 } from '../state/writer';
 import { ROWS_COUNT } from '../rows/layout';
 import { PAGE_LEFT, PAGE_NEXT, PAGE_PREVIOUS, PAGE_TO } from '../rows/page';
@@ -377,4 +377,17 @@ export function stacksLoad(node: usize, spec: usize, state: usize): void {
   store<u32>(stacks, <u32>again, AGAIN);
   store<u32>(stacks, failed, FAILED);
   store<u32>(stacks, 0, FIRST_FAILED);
+}
+
+/** A set for groups that nobody takes. */
+const PASSED: usize = memory.data(128, 16);
+
+/** Reads what `stacksSave` wrote without taking it. */
+export function stacksPass(spec: usize): void {
+  setInit(PASSED, 0);
+  groupsLoad(spec, PASSED, readU32());
+  setFree(PASSED);
+  readU32();
+  readBool();
+  readU32();
 }

@@ -9,6 +9,7 @@ import type { sinkCacheSpec } from '../base/sink-cache-spec.js';
 import type { FindBrought, FindCodec, ScriptLimits, UserFunction } from '../plugins/define.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { RuleLatencies, TableRow, ThreadMemory } from './figures.js';
+import type { KeptChanges } from './kept.js';
 import type { TraceStrategy, Traces } from './traces.js';
 
 /** Options of a rule with their defaults filled in; durations in milliseconds. */
@@ -223,6 +224,11 @@ export interface Engine {
   sweep?(stored: ReadonlySet<string>): Promise<void>;
   /** How the rule went on from a checkpoint at its last start, a sentence; empty when it did not. */
   restored?(id: string): string;
+  /**
+   * What of the state of the rule with that id goes over to this definition; undefined when there is no such rule. Throws HaumeaError
+   * when the definition can't be planned.
+   */
+  keptBy?(rule: RuleDefinition): KeptChanges | undefined;
   /** Lets a source of a running rule go on elsewhere; resolves with the reason when it can't. */
   resetSource(id: string, stream: string, position: unknown): Promise<string | undefined>;
   status(id: string): Promise<RuleStatus>;

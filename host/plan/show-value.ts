@@ -31,15 +31,19 @@ const maxLength = 2000;
 /** What stands before a column of a source: the name of its stream and a full stop, or nothing. */
 export type Prefix = (source: number) => string;
 
+/** Prints some kinds of expressions otherwise: undefined for all others. */
+export type OtherWords = (value: Value, show: (child: Value) => string) => string | undefined;
+
 /** Prints an expression; a very long one is cut off. */
-export function showValue(value: Value, prefix: Prefix = () => ''): string {
-  return show(value, prefix, new Map());
+export function showValue(value: Value, prefix: Prefix = () => '', other: OtherWords = () => undefined): string {
+  return show(value, prefix, other, new Map());
 }
 
-function show(value: Value, prefix: Prefix, done: Map<Value, string>): string {
+function show(value: Value, prefix: Prefix, other: OtherWords, done: Map<Value, string>): string {
   const before = done.get(value);
   if (before !== undefined) return before;
-  const whole = print(value, prefix, (child) => show(child, prefix, done));
+  const inner = (child: Value) => show(child, prefix, other, done);
+  const whole = other(value, inner) ?? print(value, prefix, inner);
   const text = whole.length > maxLength ? `${whole.slice(0, maxLength)}…` : whole;
   done.set(value, text);
   return text;
@@ -74,13 +78,19 @@ function print(value: Value, prefix: Prefix, show: (child: Value) => string): st
   }
 }
 
-function showAnalytic(
-  { fn, args, size, partition, when, order }: AnalyticValue,
+function showAnalytic(value: AnalyticValue, show: (child: Value) => string): string {
+  const shown = value.args.map(show);
+  if (value.fn === 'lag') shown.splice(1, 0, String(value.size));
+  return showCall(value, shown, show);
+}
+
+/** A function that looks back, with its arguments as they are shown. */
+export function showCall(
+  { fn, size, partition, when, order }: AnalyticValue,
+  shown: readonly string[],
   show: (child: Value) => string,
 ): string {
   const name = fn === 'user' ? hostFunctionName(size) : fn.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  const shown = args.map(show);
-  if (fn === 'lag') shown.splice(1, 0, String(size));
   const by = partition.length === 0 ? '' : `PARTITION BY ${partition.map(show).join(', ')}`;
   const keys = order.map(({ value, descending }) => `${show(value)}${descending ? ' DESC' : ''}`);
   const ordered = keys.length === 0 ? '' : `ORDER BY ${keys.join(', ')}`;

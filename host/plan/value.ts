@@ -109,6 +109,9 @@ export class Values {
   readonly delays = new Map<Value, OpValue>();
   private count = 0;
 
+  /** @param mostHeight refuses values that are higher */
+  constructor(private readonly mostHeight = maxHeight) {}
+
   constant(value: ConstValue): ConstantValue {
     return this.intern(`k${constKey(value)}`, [], false, (common) => ({ ...common, kind: 'const', value }));
   }
@@ -276,7 +279,9 @@ export class Values {
       isAfterWindow ||= child.isAfterWindow;
       if (child.height >= height) height = child.height + 1;
     }
-    if (height > maxHeight) throw refuse(`expressions build on each other over more than ${maxHeight} steps`);
+    if (height > this.mostHeight) {
+      throw refuse(`expressions build on each other over more than ${this.mostHeight} steps`);
+    }
     const value = make({ id: this.count++, isAfterWindow, height });
     this.known.set(key, value);
     return value;

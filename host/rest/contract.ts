@@ -11,8 +11,11 @@ export class Media {
   ) {}
 }
 
-/** A body: a schema is JSON; a text names its media type. */
-export type Shape = Schema | string | Media;
+/** A body in one form: a schema is JSON; a text names its media type. */
+export type OneShape = Schema | string | Media;
+
+/** A body; of several media types one of them. */
+export type Shape = OneShape | readonly OneShape[];
 
 export interface Contract {
   /** Query parameters with their meaning. */

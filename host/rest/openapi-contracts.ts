@@ -126,7 +126,11 @@ export const contracts: Readonly<Record<string, Contract>> = {
   'GET /rules/status/all': gives(ref('RuleStates')),
   'GET /rules/usage/cpu': gives(either(map(integer), string)),
   'GET /rules/:id': orMissing(gives(ref('Rule'))),
-  'PUT /rules/:id': changed(ref('Rule')),
+  'PUT /rules/:id': {
+    ...changed(ref('Rule')),
+    query: { dryRun: 'true changes nothing and answers with what would be kept, lost and begin empty' },
+    answers: { 200: [text, ref('UpdatePreview')] },
+  },
   'DELETE /rules/:id': keptDone,
   'POST /rules/:id/start': orMissing(keptDone),
   'POST /rules/:id/stop': orMissing(keptDone),

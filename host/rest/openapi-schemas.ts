@@ -111,6 +111,12 @@ export const schemas: Readonly<Record<string, Schema>> = {
   RuleStates: map(object({ status: string, last_exception: string, exceptions_total: integer })),
   Topology: object({ sources: list(string), edges: map(list(string)) }),
   OutputSchema: map(object({ hasIndex: boolean, index: integer, 'type?': string }, true)),
+  UpdatePreview: object({
+    isNew: boolean,
+    sources: list(string),
+    'warnings?': list(string),
+    state: object({ kept: list(string), lost: list(string), empty: list(string) }),
+  }),
   Validation: object({ valid: boolean, sources: list(string), 'warnings?': list(string) }),
   Tags: object({ 'tags?': list(string), 'keys?': list(string) }, true),
   TagMatch: object({ 'rules?': list(string) }),

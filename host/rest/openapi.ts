@@ -1,5 +1,5 @@
 /** The OpenAPI 3.1 document of REST, made from the route tables. */
-import { type Contract, Media, ref, type Shape } from './contract.js';
+import { type Contract, Media, type OneShape, ref, type Shape } from './contract.js';
 import { contracts } from './openapi-contracts.js';
 import { schemas } from './openapi-schemas.js';
 import type { Route } from './route.js';
@@ -107,12 +107,18 @@ function errorsOf(route: Route): readonly number[] {
 
 function contentOf(shape: Shape): Record<string, unknown> {
   if (shape === '') return {};
-  if (shape instanceof Media) return { content: { [shape.type]: { schema: shape.schema } } };
-  if (typeof shape === 'string') {
-    const schema = shape.startsWith('text/') ? { type: 'string' } : {};
-    return { content: { [shape]: { schema } } };
-  }
-  return { content: { 'application/json': { schema: shape } } };
+  const shapes = areShapes(shape) ? shape : [shape];
+  return { content: Object.fromEntries(shapes.map(mediaOf)) };
+}
+
+function areShapes(shape: Shape): shape is readonly OneShape[] {
+  return Array.isArray(shape);
+}
+
+function mediaOf(shape: OneShape): [type: string, media: Record<string, unknown>] {
+  if (shape instanceof Media) return [shape.type, { schema: shape.schema }];
+  if (typeof shape === 'string') return [shape, { schema: shape.startsWith('text/') ? { type: 'string' } : {} }];
+  return ['application/json', { schema: shape }];
 }
 
 function templateOf(path: string): string {

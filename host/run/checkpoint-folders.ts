@@ -22,7 +22,7 @@ export class CheckpointFolders {
   constructor(private readonly folder: string | undefined) {}
 
   /** How the state of a rule is to be kept; undefined when it is not. */
-  orderOf({ id, options, temp, test }: RuleDefinition): CheckpointOrder | undefined {
+  orderOf({ id, options, temp, test }: RuleDefinition): Omit<CheckpointOrder, 'kept'> | undefined {
     const { qos, checkpointIntervalMs, enableSaveStateBeforeStop } = options;
     // Rules in memory alone do not come back.
     if (this.folder === undefined || temp === true || test !== undefined) return undefined;

@@ -5,6 +5,7 @@ import type { LogBranch } from '../base/log-tree.js';
 import { nothingSecret, type Redact } from '../base/redact.js';
 import type { RuleDefinition, RuleState } from '../model/engine.js';
 import type { Metrics } from '../model/figures.js';
+import type { KeptOperator } from '../model/kept.js';
 import type { TraceStrategy } from '../model/traces.js';
 import type { OwnConnection } from './connection-uses.js';
 import type { PlannedRule } from './rule-plans.js';
@@ -38,6 +39,8 @@ export interface Entry {
   nextStartAt: number;
   /** A former definition let it keep its state. */
   hadCheckpoints: boolean;
+  /** What its last run keeps, where that goes over an update. */
+  kept: readonly KeptOperator[] | undefined;
   /** How the last start went on from a checkpoint; empty when it did not. */
   restored: string;
   /** What was wrong with its sources when all had tried to connect; undefined before. */
@@ -81,6 +84,7 @@ export function entryOf(
     opening: undefined,
     restored: '',
     hadCheckpoints: false,
+    kept: undefined,
     attempt: 0,
     log: undefined,
     connections: [],

@@ -173,6 +173,7 @@ export class RuleLives {
       const { start, redact, remarks } = this.#options.plans.startOf(definition, run, zone, kept);
       for (const message of remarks) this.#options.logs.take(entry, { kind: 'log', level: 'warn', message });
       entry.redact = redact;
+      entry.kept = start.checkpoint && [...start.checkpoint.kept.values()];
       entry.topology = this.#options.plans.sameTopology(start.plan.topology);
       entry.connections = connectionsOf(start.sources, start.sinks, start.plan.operators);
       const isDebug = definition.options.debug || this.#options.logs.isDebug;

@@ -3,7 +3,9 @@ import type { RulePlan, Tap } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
 import type { Redact } from '../base/redact.js';
 import type { Catalog, RuleDefinition } from '../model/engine.js';
+import type { KeptByNode } from '../model/kept.js';
 import type { TraceStrategy } from '../model/traces.js';
+import { keptBy } from '../plan/kept/index.js';
 import { isWaiting } from '../plugins/define.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import { checkLogFile, freeAccess } from './access.js';
@@ -38,6 +40,14 @@ const bytesPerMessage = 1024;
 const minSinkLimitBytes = 64 * 1024;
 /** One rule is not to have the memory of all. */
 const maxSinkLimitBytes = 256 * 1024 * 1024;
+
+/** What a rule with this plan keeps from one run to the next. */
+export function keptOf(plan: RulePlan, { actions }: RuleDefinition): KeptByNode {
+  return keptBy(
+    plan,
+    actions.map(({ type }) => type),
+  );
+}
 
 export class RulePlans {
   readonly #topologies = new Map<string, RulePlan['topology']>();
@@ -130,7 +140,8 @@ export class RulePlans {
       ...(bufferFullPolicy === 'stop' ? { stopsWhenFull: true } : {}),
       ...(forceExitTimeoutMs > 0 ? { flushTimeoutMs: forceExitTimeoutMs } : {}),
     };
-    const checkpoint = this.checkpoints.orderOf(rule);
+    const order = this.checkpoints.orderOf(rule);
+    const checkpoint = order && { ...order, kept: keptOf(plan, rule) };
     const streams = sources.filter(({ name }) => catalog.source(name)?.kind !== 'table');
     const inputLogs = this.checkpoints.inputLogsOf(rule, streams);
     const more = {

@@ -16,6 +16,7 @@ import type {
   SourceWarnings,
 } from '../model/engine.js';
 import { failureIn, type RuleLatencies, type TableRow, type ThreadMemory } from '../model/figures.js';
+import type { KeptChanges } from '../model/kept.js';
 import type { TraceStrategy } from '../model/traces.js';
 import type { UserFunction } from '../plugins/define.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
@@ -28,11 +29,12 @@ import { Planes } from './planes.js';
 import { type Entry, entryOf } from './rule-entry.js';
 import { RuleLives } from './rule-lives.js';
 import { RuleLogs } from './rule-logs.js';
-import { type Planner, RulePlans, streamsOf } from './rule-plans.js';
+import { keptOf, type Planner, RulePlans, streamsOf } from './rule-plans.js';
 import { Schedule } from './schedule.js';
 import { removeCaches } from './sink-caches.js';
 import type { PlaneListener, Supervisor } from './supervisor.js';
 import { TraceStore } from './trace-store.js';
+import { updateOf } from './update.js';
 import { sharedFileWarnings, sourceWarnings } from './warnings.js';
 
 export interface RulesOptions {
@@ -129,6 +131,15 @@ export class Rules implements Engine, PlaneListener {
       Object.assign(entry, change);
     } else this.#entries.set(rule.id, entryOf(change));
     return planned.warnings;
+  }
+
+  keptBy(rule: RuleDefinition): KeptChanges | undefined {
+    const entry = this.#entries.get(rule.id);
+    if (entry === undefined) return undefined;
+    return updateOf(entry, rule, {
+      planned: (one) => keptOf(this.#plans.make(one).plan, one).values(),
+      isKept: (one) => this.#checkpoints.orderOf(one) !== undefined,
+    });
   }
 
   remarks(rule: RuleDefinition): readonly string[] {

@@ -14,6 +14,7 @@ import {
 } from '../meta/rule-definition.js';
 import type { RuleRepository } from '../meta/rules.js';
 import type { Engine, RuleDefinition, RuleStatus } from '../model/engine.js';
+import type { KeptChanges } from '../model/kept.js';
 import { Schedule } from '../run/schedule.js';
 import { startedNotes } from './rule-start.js';
 
@@ -107,6 +108,11 @@ export class RuleKeeper {
     return this.engine.check(rule);
   }
 
+  /** What of the state of a rule goes over to another definition; nothing of one that the engine does not know. */
+  keptBy(rule: RuleDefinition): KeptChanges {
+    return asRuleError(() => this.engine.keptBy?.(rule)) ?? { kept: [], lost: [], empty: [] };
+  }
+
   /** Why a stored rule is not with the engine; undefined of others. */
   refusalOf(id: string): string | undefined {
     return this.#refused.get(id);
@@ -147,6 +153,7 @@ export class RuleKeeper {
   async install(json: RuleJson, rule: RuleDefinition): Promise<Remarks> {
     const { id } = rule;
     const old = this.engine.state(id) === undefined ? undefined : this.rules.get(id);
+    const { lost } = this.keptBy(rule);
     const warnings = [...unknownMembers(json), ...asRuleError(() => this.engine.define(rule))];
     this.#tellIdle(id, json);
     for (const warning of warnings) this.#log.warn(`rule ${id}: ${warning}`);
@@ -168,10 +175,11 @@ export class RuleKeeper {
     else if (old === undefined) this.engine.start(id);
     else losses = await this.engine.restart(id);
     const idle = idleOptions(json).map((name) => `the option ${name} has no effect`);
-    return {
-      warnings,
-      notes: [...this.engine.remarks(rule), ...losses, ...idle, ...(await startedNotes(this.engine, id))],
-    };
+    const started = await startedNotes(this.engine, id);
+    // A rule that went on from a checkpoint says itself what is missing.
+    const isSaid = rule.triggered && (this.engine.restored?.(id) ?? '') !== '';
+    const gone = lost.length === 0 || isSaid ? [] : [`the update loses state: ${lost.join('; ')}`];
+    return { warnings, notes: [...this.engine.remarks(rule), ...losses, ...gone, ...idle, ...started] };
   }
 
   /** Gives the engine a rule whose stored definition is new or another, and starts it if it is to run. */

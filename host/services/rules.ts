@@ -4,6 +4,7 @@ import { type RuleJson, unknownMembers } from '../meta/rule-definition.js';
 import type { RuleRepository } from '../meta/rules.js';
 import { nothingToUndo } from '../meta/store.js';
 import type { Engine, RuleState, RuleStatus } from '../model/engine.js';
+import type { KeptChanges } from '../model/kept.js';
 import { asRuleError, notFound, type RuleKeeper } from './rule-keeper.js';
 import { maskRule, unmaskRule } from './rule-secrets.js';
 import { startedNotes } from './rule-start.js';
@@ -35,6 +36,15 @@ export type Validity =
   | { readonly valid: true; readonly sources: readonly string[]; readonly warnings?: readonly string[] }
   | { readonly valid: false; readonly reason: string };
 
+/** What an update would do. */
+export interface UpdatePreview {
+  /** There is no such rule yet: it would be created. */
+  readonly isNew: boolean;
+  readonly sources: readonly string[];
+  readonly warnings?: readonly string[];
+  readonly state: KeptChanges;
+}
+
 /** Kind of reset: the offset of a source. */
 const resetOffset = 1;
 
@@ -64,15 +74,35 @@ export class RuleService {
   replace(id: string, body: unknown): Promise<string | Told> {
     return inContext('update rule error', async () => {
       return this.#keeper.change(id, async () => {
-        const old = this.#rules.get(id);
-        const { json, rule } = this.#keeper.read(unmaskRule(body, old), id);
-        if (old?.version && !((json.version ?? '') > old.version)) {
-          throw new HaumeaError('general', `the version ${json.version ?? ''} must be greater than ${old.version}`);
-        }
+        const { json, rule } = this.#readUpdate(id, body);
         const { warnings, notes } = await this.#keeper.install(json, rule);
         return new Told(`Rule ${id} was updated successfully.`, warnings, notes);
       });
     });
+  }
+
+  /** What replacing a rule would do, without doing it; refuses what that would refuse. */
+  preview(id: string, body: unknown): Promise<UpdatePreview> {
+    return inContext('update rule error', () =>
+      this.#keeper.change(id, () => {
+        const { json, rule } = this.#readUpdate(id, body);
+        const { sources, warnings: found } = asRuleError(() => this.#keeper.check(rule));
+        const warnings = [...unknownMembers(json), ...found];
+        const state = this.#keeper.keptBy(rule);
+        return { isNew: !this.#rules.has(id), sources, ...(warnings.length === 0 ? {} : { warnings }), state };
+      }),
+    );
+  }
+
+  /** The new definition of a rule, whose secrets may be masked as they were read. */
+  #readUpdate(id: string, body: unknown): ReturnType<RuleKeeper['read']> {
+    const old = this.#rules.get(id);
+    const read = this.#keeper.read(unmaskRule(body, old), id);
+    const { version = '' } = read.json;
+    if (old?.version && !(version > old.version)) {
+      throw new HaumeaError('general', `the version ${version} must be greater than ${old.version}`);
+    }
+    return read;
   }
 
   list(): RuleListItem[] {

@@ -3,8 +3,11 @@
 import { callHost } from '../../host/functions/registry.js';
 import { zoneOffsetMs } from '../../host/functions/time-zone.js';
 import type { RuleOptions } from '../../host/model/engine.js';
+import type { KeptByNode } from '../../host/model/kept.js';
 import { planRule } from '../../host/plan/index.js';
+import { keptBy } from '../../host/plan/kept/index.js';
 import type { FindBrought } from '../../host/plugins/define.js';
+import { savedAs } from '../../host/run/plane/checkpoint/saved-as.js';
 import type {
   HostCalls,
   Kernel,
@@ -145,9 +148,10 @@ export function openRule(
     (program, result) => kernel.evaluate(program, result),
   );
   const sources = openSources(plan, kernel, declared);
+  const kept = keptBy(plan, ['log']);
   for (const planned of plan.nodes) {
     const node = planned.kind === 'ask' && waiting !== undefined ? { ...planned, waiting } : planned;
-    nodes.push(addNode(node, plan, sources, nodes, kernel, options.timezone));
+    nodes.push(addNode(node, plan, kept, sources, nodes, kernel, options.timezone));
   }
   const merges = nodes.filter((_node, i) => plan.nodes[i]!.kind === 'merge');
   const roots = [...new Set(sources.map((source) => source.stream)), ...merges];
@@ -247,6 +251,7 @@ function openSources(plan: RulePlan, kernel: Kernel, declared?: RuleWishes['decl
 function addNode(
   node: NodePlan,
   { nodes }: RulePlan,
+  kept: KeptByNode,
   sources: Linked[],
   made: NodeHandle[],
   kernel: Kernel,
@@ -262,7 +267,7 @@ function addNode(
     host: 1,
     sendError: true,
     now: 0,
-    isSaved: true,
+    ...(kept.has(made.length) ? { saved: savedAs(kept.get(made.length)!) } : {}),
     zone,
     ...(node.kind === 'port' ? { target: made[node.into]! } : {}),
     ...(node.kind === 'lookup' ? { target: made[node.table]! } : {}),

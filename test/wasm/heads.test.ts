@@ -35,7 +35,10 @@ function open(wishes: Partial<OutputPlan>): Opened {
   const stream = driver.kernel.openStream(lines);
   driver.kernel.useColumns(stream, [field('v'), { kind: 'row' }]);
   const plan = encode({ v: 0 }, { framing: 'messages', head: col(1), ...wishes });
-  const sink = driver.kernel.addNode({ stream }, linked(plan, { isSaved: true }));
+  const sink = driver.kernel.addNode(
+    { stream },
+    linked(plan, { saved: { identity: 1n, members: [], isPooled: false } }),
+  );
   return { driver, stream, sink, pairs };
 }
 

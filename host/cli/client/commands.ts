@@ -3,7 +3,7 @@ import { type Call, type Command, UsageError } from './command.js';
 import { definition, definitionText, fileFlag, named, readText } from './input.js';
 import { table } from './print.js';
 import { queryCommand } from './query.js';
-import { importFailures, isFailed, sourceText, statusText, topologyText } from './status.js';
+import { importFailures, isFailed, previewText, sourceText, statusText, topologyText } from './status.js';
 import { createPlugin, exportData, exportRuleset, importData, importRuleset } from './transfer.js';
 
 const nameArg = { name: 'name' };
@@ -103,6 +103,17 @@ function ruleBody(call: Call): Record<string, unknown> {
 
 const ruleDefinition = { args: [nameArg, { ...jsonArg, isRest: true }], flags: [fileFlag], body: ruleBody };
 
+async function updateRule(call: Call): Promise<number> {
+  const body = ruleBody(call);
+  // PUT creates what is not there: a name that is mistyped would become a rule of its own.
+  await call.client.send('GET', rulePath(call));
+  const isDry = call.flag('dry-run') === 'true';
+  const answer = await call.client.send('PUT', `${rulePath(call)}${isDry ? '?dryRun=true' : ''}`, body);
+  if (call.isJson || !isDry || answer.json === undefined) call.print(answer);
+  else call.io.out(previewText(answer.json as Record<string, unknown>));
+  return 0;
+}
+
 const secretsFlag = { name: 'no-secrets', doc: 'leave passwords and keys out' };
 
 /** A sentence of a table. */
@@ -114,6 +125,13 @@ const maxCell = 160;
 
 const ruleCommands: Command[] = [
   request('create rule', 'create a rule and start it', 'POST', '/rules', ruleDefinition),
+  {
+    path: 'update rule',
+    args: ruleDefinition.args,
+    flags: [fileFlag, { name: 'dry-run', doc: 'change nothing, show what of its state would be lost' }],
+    doc: 'replace the definition of a rule, which keeps what of its state the new one has still',
+    run: updateRule,
+  },
   request('validate rule', 'check a rule without creating it', 'POST', '/rules/validate', ruleDefinition),
   request('describe rule', 'show the definition of a rule', 'GET', rulePath, { args: [nameArg] }),
   request('explain rule', 'show the plan of a rule', 'GET', (call) => `${rulePath(call)}/explain`, { args: [nameArg] }),

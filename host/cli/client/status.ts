@@ -65,6 +65,17 @@ export function topologyText(topology: Readonly<Record<string, unknown>>): strin
   return lines.join('');
 }
 
+/** What an update would do to the state of a rule, a line each. */
+export function previewText({ state, warnings }: Readonly<Record<string, unknown>>): string {
+  const { kept, lost, empty } = isObject(state) ? state : {};
+  const lines = (title: string, texts: unknown) =>
+    (Array.isArray(texts) ? texts : []).map((text) => `${title}  ${text}\n`);
+  const all = [...lines('kept ', kept), ...lines('lost ', lost), ...lines('empty', empty)];
+  const told = (Array.isArray(warnings) ? warnings : []).map((text) => `Warning: ${text}\n`);
+  const head = all.length === 0 ? 'There is no state that the update could lose.\n' : '';
+  return `${head}${all.join('')}${told.join('')}Nothing was changed: this was a dry run.\n`;
+}
+
 const typeNames = ['unknown', 'bigint', 'float', 'string', 'bytea', 'datetime', 'boolean', 'array', 'struct'];
 
 /** Prints the columns and options of a stream or table. */

@@ -33,8 +33,11 @@ export const rules = defineRoutes(
   {
     method: 'PUT',
     path: '/rules/:id',
-    doc: 'Replaces the rule, or creates it',
-    handle: (request, { rules }) => rules.replace(request.id(), request.json()),
+    doc: 'Replaces the rule, or creates it; a dry run says what that would do to its state',
+    handle: (request, { rules }) =>
+      request.flag('dryRun')
+        ? rules.preview(request.id(), request.json())
+        : rules.replace(request.id(), request.json()),
   },
   {
     method: 'DELETE',

@@ -8,6 +8,7 @@ import type { PathRules } from '../../base/allowed-paths.js';
 import type { Details, Level } from '../../base/log.js';
 import type { Decode } from '../../codecs/define.js';
 import type { Metrics } from '../../model/figures.js';
+import type { KeptByNode } from '../../model/kept.js';
 import type { TraceRecord, TraceStrategy } from '../../model/traces.js';
 import type { UserFunction } from '../../plugins/define.js';
 import type { Answer, Ask } from './questions.js';
@@ -158,6 +159,8 @@ export interface CheckpointOrder {
   readonly qos: number;
   /** Time between two of them, ms; 0: there is one at the end alone. */
   readonly intervalMs: number;
+  /** What the operators of the rule keep. */
+  readonly kept: KeptByNode;
 }
 
 /** Follows a rule. */

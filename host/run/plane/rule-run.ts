@@ -14,6 +14,7 @@ import type { UserFunction } from '../../plugins/define.js';
 import type { LookupSpec, RuleStart, RunNotice } from '../link/protocol.js';
 import { type AskedTables, Asking } from './asking.js';
 import type { RuleCheckpoints } from './checkpoint/rule-checkpoints.js';
+import { savedAs } from './checkpoint/saved-as.js';
 import { Gathering, gathersMessages } from './gathering.js';
 import { placeOf } from './parties.js';
 import type { Reconnects } from './reconnects.js';
@@ -83,7 +84,6 @@ export class RuleRun implements SinkHost, RunningRule {
   readonly stopsWhenFull: boolean;
   /** See `RuleStart`. */
   readonly functions: readonly UserFunction[];
-  readonly #callNames: ReadonlyMap<number, string>;
   sources: readonly SourceRun[] = [];
   tables: readonly JoinedTable[] = [];
   sinks: readonly SinkRun[] = [];
@@ -129,7 +129,6 @@ export class RuleRun implements SinkHost, RunningRule {
     this.inputLimitBytes = Math.min(start.sinkLimitBytes * sinkLimits, maxInputBytes);
     this.maxStateBytes = start.maxStateBytes ?? Number.POSITIVE_INFINITY;
     this.functions = start.functions ?? noFunctions;
-    this.#callNames = new Map(this.functions.map(({ number, owner, name }) => [number, `${owner} ${name}`]));
     this.operators = host.sameOperators(start.plan.operators);
   }
 
@@ -274,10 +273,8 @@ export class RuleRun implements SinkHost, RunningRule {
     const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
     const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zone, now: this.host.now() };
     // What is gathered is in the checkpoint, which holds the messages then.
-    if (this.checkpoints !== undefined) {
-      linked.isSaved = true;
-      linked.callNames = this.#callNames;
-    }
+    const kept = this.checkpoints?.order.kept.get(this.nodes.length);
+    if (kept !== undefined) linked.saved = savedAs(kept);
     if (plan.kind === 'port') linked.target = this.nodes[plan.into]!.handle;
     const table = plan.kind === 'ask' && plan.lookup !== null ? lookups[plan.lookup] : undefined;
     if (plan.kind === 'ask' && table !== undefined) linked.plan = { ...plan, waiting: table.waiting };

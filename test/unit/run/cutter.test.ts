@@ -35,7 +35,7 @@ test('after one that found no memory for a group that changes the next cuts save
   } as unknown as RunningRule;
   const files = new CheckpointFiles(temporaryFolder());
   const host = { now: () => 1000, kernel, work: (_rules: unknown, call: () => void) => call() };
-  const cutter = new Cutter(false, files, host, () => {}, silent);
+  const cutter = new Cutter(false, [], files, host, () => {}, silent);
   /** Rows come to the group between the cut and what is written of it. */
   const cut = async (round: number) => {
     const taken = cutter.take(running)!;

@@ -3,6 +3,7 @@ import type { Kernel, Snapshot } from '../../../../kernels/api.js';
 import { finishWork } from '../../../../kernels/deferred.js';
 import { takeSnapshot } from '../../../../kernels/snapshot.js';
 import type { Logger } from '../../../base/log.js';
+import type { KeptOperator } from '../../../model/kept.js';
 import { Barrier } from '../barrier.js';
 import type { RunningRule } from '../running.js';
 import type { CheckpointFiles } from './files.js';
@@ -57,6 +58,8 @@ export class Cutter {
 
   constructor(
     private readonly isExact: boolean,
+    /** What the operators of the rule keep. */
+    private readonly kept: readonly KeptOperator[],
     private readonly files: CheckpointFiles,
     private readonly host: CutHost,
     /** The thread lives, however long a call of the kernel takes. */
@@ -109,6 +112,7 @@ export class Cutter {
       stateBytes: state.bytes,
       sources: positionsOf(rule),
       sinks: ends,
+      kept: this.kept,
       ...(pending.length > 0 && { pending: Object.fromEntries(lengths) }),
     };
     return {

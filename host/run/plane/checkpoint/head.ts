@@ -3,6 +3,7 @@
  * (archive.ts), so that each member is looked at before anything is done with it.
  */
 import { basename } from 'node:path';
+import type { KeptOperator } from '../../../model/kept.js';
 import { damaged } from './file-bytes.js';
 import type { SegmentedRows } from './segments.js';
 
@@ -18,6 +19,8 @@ export interface CheckpointHead {
   readonly sources: Readonly<Record<string, unknown>>;
   /** How far the sinks were, by number of the action; only those that can be cut back. */
   readonly sinks: Readonly<Record<string, unknown>>;
+  /** What the operators of the rule kept that users know, as it was called then. */
+  readonly kept?: readonly KeptOperator[];
   /** Rows that stand in segments. */
   readonly rows?: SegmentedRows;
   /** Bytes of the input that is pending, by stream, in this order. */
@@ -35,6 +38,8 @@ export interface CheckpointName {
 
 /** Checkpoints of more rules do not name each other. */
 export const mostNamed = 100;
+/** Operators of a rule, and members of one. */
+const mostKept = 65_536;
 /** Segments of one checkpoint: far more than any has (segments.ts). */
 const mostSegments = 4096;
 /** Furthest from 1970 that a time can be, ms. */
@@ -50,6 +55,7 @@ const members: Readonly<Record<keyof CheckpointHead, Test>> = {
   stateBytes: isCount,
   sources: isMap,
   sinks: isMap,
+  kept: orNone((value) => isListOf(value, isKept, mostKept)),
   rows: orNone((value) => isMap(value) && isRows(value)),
   pending: orNone((value) => isMap(value) && Object.values(value).every(isCount)),
   joint: orNone((value) => isMap(value) && isText(value.id) && isListOf(value.others, isCheckpointName, mostNamed)),
@@ -77,13 +83,27 @@ export function isCheckpointName(value: unknown): value is CheckpointName {
 
 function isRows({ least, count, fresh, segments }: Readonly<Record<string, unknown>>): boolean {
   if (!isU32(least) || !isU32(count) || !(fresh === undefined || isU32(fresh))) return false;
-  const isSegment = (one: unknown) => isMap(one) && isFileName(one.file) && isCount(one.bytes) && isText(one.digest);
+  const isSegment = (one: Readonly<Record<string, unknown>>) =>
+    isFileName(one.file) && isCount(one.bytes) && isText(one.digest);
   if (!isListOf(segments, isSegment, mostSegments)) return false;
   return new Set(segments.map(({ file }) => file)).size === segments.length;
 }
 
-function isListOf(value: unknown, isOne: Test, most: number): value is Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) && value.length <= most && value.every(isOne);
+function isKept({ identity, what, holder, rows, lists, isSilent }: Readonly<Record<string, unknown>>): boolean {
+  const isMember = (one: Readonly<Record<string, unknown>>) => isText(one.key) && isText(one.text);
+  const isList = (one: Readonly<Record<string, unknown>>) =>
+    isText(one.of) && isListOf(one.members, isMember, mostKept);
+  const areTexts = Array.isArray(rows) && rows.every(isText);
+  const isMark = isSilent === undefined || isSilent === true;
+  return isText(identity) && isText(what) && isText(holder) && areTexts && isMark && isListOf(lists, isList, mostKept);
+}
+
+function isListOf(
+  value: unknown,
+  isOne: (map: Readonly<Record<string, unknown>>) => boolean,
+  most: number,
+): value is Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) && value.length <= most && value.every((one) => isMap(one) && isOne(one));
 }
 
 function isFileName(value: unknown): boolean {

@@ -73,13 +73,6 @@ export function seenOf({ sources, sinks }: RunningRule): string {
   return [...sources.map(({ lastInputAt }) => lastInputAt), ...sinks.map(({ messagesIn }) => messagesIn)].join(' ');
 }
 
-/** Name of a node, counted among those that are saved. */
-export function nameOf(rule: RunningRule, node: number): string {
-  const handle = nodesOf(rule)[node];
-  const index = rule.nodes.findIndex((one) => one.handle === handle);
-  return rule.operators.find(({ nodes }) => nodes.includes(index))?.name ?? 'an operator';
-}
-
 /** A sink that is full for so long is not just busy, ms. */
 const stuckMs = 1000;
 

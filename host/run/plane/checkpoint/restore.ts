@@ -2,11 +2,13 @@
 import type { Kernel, LoadFailure, Shelf } from '../../../../kernels/api.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log.js';
+import type { KeptByNode } from '../../../model/kept.js';
 import type { RunningRule } from '../running.js';
 import type { CutHost } from './cutter.js';
 import type { CheckpointFiles, ReadCheckpoint } from './files.js';
 import type { CheckpointHead } from './head.js';
-import { nameOf, nodesOf } from './of-rule.js';
+import { nodesOf } from './of-rule.js';
+import { restoredBy } from './restored.js';
 import { readRows } from './shelves.js';
 import { stateReader } from './state-copy.js';
 
@@ -57,6 +59,8 @@ export interface Restoring {
   readonly log: Logger;
   /** Sinks are cut back. */
   readonly isExact: boolean;
+  /** What the operators of the rule keep. */
+  readonly kept: KeptByNode;
   /** The thread lives, however long a call of the kernel takes. */
   beat(): void;
 }
@@ -65,21 +69,19 @@ export interface Restoring {
 export function restoreState(
   rule: RunningRule,
   { shelf, checkpoint }: FoundState,
-  { host, log, isExact, beat }: Restoring,
+  { host, log, isExact, kept, beat }: Restoring,
 ): { text: string; isWhole: boolean } {
   const { head, state, pending } = checkpoint!;
   const { kernel } = rule.host;
   const nodes = nodesOf(rule);
   let failed: readonly LoadFailure[] = [];
-  let unclaimed = 0;
-  let loaded = 0;
   host.work(new Set([rule]), () => {
     const read = stateReader(state);
     const next = (into: Uint8Array) => {
       beat();
       return read(into);
     };
-    ({ failed, unclaimed, loaded } = kernel.loadNode(nodes, next, shelf));
+    ({ failed } = kernel.loadNode(nodes, next, shelf));
     const behind = head.at - host.now();
     if (behind > smallStepMs) kernel.setLoadedBack(nodes, behind, head.at);
   });
@@ -88,16 +90,9 @@ export function restoreState(
     rule.sinks.forEach((sink, i) => {
       if (head.sinks[i] !== undefined) sink.cutBack(head.sinks[i]);
     });
-  const when = new Date(head.at).toISOString();
-  const names = failed.map(({ of, text }) => `${nameOf(rule, nodes.indexOf(of as never))} (${text})`);
-  const isWhole = failed.length === 0 && unclaimed === 0;
-  const text = isWhole
-    ? `goes on with its state of ${when}`
-    : `goes on with a part of its state of ${when}: ${loaded} operators have theirs, ${unclaimed} are gone or others${
-        names.length === 0 ? '' : `, these begin empty: ${names.join(', ')}`
-      }`;
-  if (isWhole) log.info(text);
-  else log.warn(text);
+  const { text, isWhole, isLost } = restoredBy(head, kept, failed, rule.nodes);
+  if (isLost) log.warn(text);
+  else log.info(text);
   return { text, isWhole };
 }
 

@@ -21,6 +21,7 @@ import { type CheckpointHead, mostNamed } from './head.js';
 import { Joint } from './joint.js';
 import { hasStuckSink, isFed, isStarved, seenOf, UnderWay, whenTaken } from './of-rule.js';
 import { type FoundState, findState, restoreState } from './restore.js';
+import { toldIn } from './restored.js';
 import { outcomeOf, type PartOwner, RulePart } from './rule-part.js';
 
 /** What it needs of the data plane. */
@@ -82,7 +83,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     private readonly beat: () => void,
     readonly log: Logger,
   ) {
-    this.cutter = new Cutter(order.qos > 1, files, host, beat, log);
+    this.cutter = new Cutter(order.qos > 1, toldIn(order.kept), files, host, beat, log);
     this.#groups = host.shared('checkpoint.groups', () => new Groups<RuleCheckpoints>());
   }
 
@@ -149,8 +150,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   #goOn(rule: RunningRule, found: FoundState, { head }: ReadCheckpoint): void {
     if (this.order.qos > 1)
       this.cutter.cutBack = Object.keys(head.sinks).filter((i) => rule.sinks[Number(i)] !== undefined);
-    const { host, beat, log } = this;
-    const { text, isWhole } = restoreState(rule, found, { host, beat, log, isExact: this.order.qos > 1 });
+    const { host, beat, log, order } = this;
+    const { text, isWhole } = restoreState(rule, found, { host, beat, log, isExact: order.qos > 1, kept: order.kept });
     this.restored = text;
     // Until something comes in or goes out there is no need of another.
     if (isWhole && this.failure === '') this.#seen = seenOf(rule);
