@@ -65,6 +65,12 @@ const cases: readonly Case[] = [
     asks: 'POST /rules/validate',
     body: { ...rule, id: 'r1' },
   },
+  { argv: ['update', 'rule', 'r1', JSON.stringify(rule)], asks: 'PUT /rules/r1', body: { ...rule, id: 'r1' } },
+  {
+    argv: ['update', 'rule', 'r1', '-f', file('u.json', JSON.stringify(rule)), '--dry-run'],
+    asks: 'PUT /rules/r1?dryRun=true',
+    body: { ...rule, id: 'r1' },
+  },
   simple('describe rule r1', 'GET /rules/r1'),
   { argv: ['describe', 'rule', 'a b/c'], asks: 'GET /rules/a%20b%2Fc' },
   simple('explain rule r1', 'GET /rules/r1/explain'),
@@ -155,7 +161,11 @@ for (const { argv, asks, body } of cases) {
     assert.equal([code, err], [0, '']);
     // A reset asks what is there, to tell what it removes.
     const isReset = asks === 'POST /data/import';
-    const sent = server.asked.filter(({ path }) => !isReset || path !== '/data/export?secrets=omit');
+    // An update asks whether the rule is there.
+    const isUpdate = argv[0] === 'update';
+    const sent = server.asked.filter(
+      ({ method, path }) => !(isReset && path === '/data/export?secrets=omit') && !(isUpdate && method === 'GET'),
+    );
     assert.is(sent.length, 1);
     const [asked] = sent;
     assert.is(`${asked?.method} ${asked?.path}`, asks);
