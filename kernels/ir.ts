@@ -203,8 +203,8 @@ export type NodePlan =
       name: string;
     }
   /**
-   * Keeps the rows for which `condition` is true. `isWhole`: the first row of each message decides on all of its rows.
-   * Messages that lose all their rows are not sent; with `keepsEmpty` they are.
+   * Keeps the rows for which `condition` is true. `isWhole`: the first row of each message decides on all of its rows;
+   * with `meetsEmpty` one that has none is sent. Messages that lose all their rows are not sent; with `keepsEmpty` they are.
    */
   | {
       kind: 'filter';
@@ -212,6 +212,7 @@ export type NodePlan =
       program: Program;
       condition: Operand;
       isWhole?: boolean;
+      meetsEmpty?: boolean;
       keepsEmpty?: boolean;
       name: string;
     }

@@ -48,7 +48,9 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
         spec: block(filterSpec, {
           condition: operand(plan.condition),
           flags:
-            (plan.isWhole === true ? FilterFlag.whole : 0) | (plan.keepsEmpty === true ? FilterFlag.keepsEmpty : 0),
+            (plan.isWhole === true ? FilterFlag.whole : 0) |
+            (plan.meetsEmpty === true ? FilterFlag.meetsEmpty : 0) |
+            (plan.keepsEmpty === true ? FilterFlag.keepsEmpty : 0),
         }),
         sendsErrors,
         isShareable: true,

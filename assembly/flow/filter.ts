@@ -81,7 +81,8 @@ function end(node: usize, failedOff: usize, failedLen: u32): void {
   const off = ownOff ? ownOff : failedOff;
   const len = ownOff ? load<u32>(state, VERDICT_FAIL_LEN) : failedLen;
   if (!load<u32>(state, VERDICT_BEGUN)) {
-    if (!off) return;
+    const meets = (filterFlags(node) & FilterFlag.MEETS_EMPTY) != 0 && load<u32>(state, VERDICT_VERDICT) == 0;
+    if (!off && !meets) return;
     beginMessage(node);
   }
   endMessage(node, off, len);

@@ -69,6 +69,8 @@ export namespace FilterFlag {
   export const WHOLE: u32 = 1;
   /** Messages without rows are sent on. */
   export const KEEPS_EMPTY: u32 = 2;
+  /** A message that came without rows is sent on where a whole one is decided on. */
+  export const MEETS_EMPTY: u32 = 4;
 }
 
 /** What rows are written as. */

@@ -18,5 +18,6 @@ export function filterNode(
   const step = node.clause === 'filter' ? 'windowFilter' : isOfResult ? 'having' : 'filter';
   const name = node.clause === 'case' ? caseName : step;
   const plan: NodePlan = { kind: 'filter', input: path.input, program: builder.finish(), condition, name };
-  return [node.isWhole === true ? { ...plan, isWhole: true } : plan, step];
+  const whole = { ...plan, isWhole: true, ...(node.meetsEmpty === true ? { meetsEmpty: true } : {}) };
+  return [node.isWhole === true ? whole : plan, step];
 }

@@ -15,6 +15,7 @@ import type { Root } from './logical.js';
 import { planTable } from './lookup.js';
 import { lower } from './physical.js';
 import type { Physical } from './physical-plan.js';
+import { countOfNothing } from './rules/count-of-nothing.js';
 import { filterBeforeJoin } from './rules/filter-before-join.js';
 import { filterBeforeLookup } from './rules/filter-before-lookup.js';
 import { filterBeforeWindowJoin } from './rules/filter-before-window-join.js';
@@ -113,7 +114,8 @@ function plan(rule: RuleDefinition, catalog: Catalog, fold: Fold): Planned {
       : { ...planGraph(graph, rule, catalog, values), remarks: [] };
   const all = withDelays(withLateRows(roots, rule, values), values);
   const single = splitFilters(groupInWindows(pushFilters(foldConstants(all, values, fold))));
-  const better = filterBeforeWindowJoin(filterBeforeJoin(filterBeforeLookup(streamFirst(single))));
+  const joined = filterBeforeWindowJoin(filterBeforeJoin(filterBeforeLookup(streamFirst(single))));
+  const better = countOfNothing(joined, values, fold);
   const outputFields = [...new Set(roots.flatMap(({ node }) => outputFieldsOf(node.row)))];
   return {
     sources,

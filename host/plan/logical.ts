@@ -183,13 +183,17 @@ export type Logical = Labelled &
         hits: HitValue[];
         time: Value;
       }
-    /** `case`: an output of a switch; `isWhole`: the first row of a message decides on all of it. */
+    /**
+     * `case`: an output of a switch; `isWhole`: the first row of a message decides on all of it; `meetsEmpty`: one that has none meets
+     * the condition.
+     */
     | {
         kind: 'filter';
         input: Logical;
         condition: Value;
         clause: 'where' | 'filter' | 'having' | 'qualify' | 'case';
         isWhole?: boolean;
+        meetsEmpty?: boolean;
       }
     | WindowNode
     | { kind: 'sort'; input: Logical; keys: { value: Value; descending: boolean }[] }

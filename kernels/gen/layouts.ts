@@ -39,7 +39,7 @@ export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5
 export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8,"counts":16,"chooses":32,"late":64,"tallies":128,"defers":256,"atOnce":512,"rounds":1024} as const;
 
 /** Flags of a filter. */
-export const FilterFlag = {"whole":1,"keepsEmpty":2} as const;
+export const FilterFlag = {"whole":1,"keepsEmpty":2,"meetsEmpty":4} as const;
 
 /** What rows are written as. */
 export const OutputFormat = {"json":0,"rows":1,"none":2,"delimited":3,"form":4,"raw":5} as const;

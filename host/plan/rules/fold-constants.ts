@@ -29,11 +29,16 @@ export function foldConstants(roots: readonly Root[], values: Values, fold: Fold
   return mapOperators(roots, (node) => mapOwnValues(node, (value) => values.rewrite(value, change, done)));
 }
 
-/** The number that a value without columns is; null where it is none. */
-export function constantNumber(value: Value, values: Values, fold: Fold): number | null {
+/** The constant that a value without columns is; null where it is none. */
+export function constantOf(value: Value, values: Values, fold: Fold): ConstValue | null {
   const result = values.rewrite(value, (one) => (isFoldable(one) ? folded(one, values, fold) : one));
-  if (result.kind !== 'const') return null;
-  return result.value.tag === 'i64' || result.value.tag === 'f64' ? Number(result.value.value) : null;
+  return result.kind === 'const' ? result.value : null;
+}
+
+/** As `constantOf` for numbers. */
+export function constantNumber(value: Value, values: Values, fold: Fold): number | null {
+  const result = constantOf(value, values, fold);
+  return result?.tag === 'i64' || result?.tag === 'f64' ? Number(result.value) : null;
 }
 
 function isFoldable(value: Value): value is OpValue {
