@@ -7,7 +7,7 @@ import { type Query, readCases } from './case-file.js';
 import { outcomeOf, pairsOf } from './case-match.js';
 import { type Outcome, openRunner } from './case-run.js';
 
-const pages = ['queries.md', 'sql.md'].map((name) => {
+const pages = ['queries.md', 'recipes.md', 'sql.md'].map((name) => {
   const text = readFileSync(fileURLToPath(new URL(`../../docs/${name}`, import.meta.url)), 'utf8');
   const blocks = [...text.matchAll(/```case\n(.*?)```/gs)].map(([, block = '']) => block);
   return { name, sections: text.split(/^## /m).slice(1), queries: blocks.flatMap((block) => readCases(name, block)) };

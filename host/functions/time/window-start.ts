@@ -6,7 +6,7 @@ export default defineFunction({
   args: [],
   returns: 'bigint',
   nulls: 'handles',
-  doc: 'Start of the window, epoch milliseconds.',
+  doc: 'Start of the window, epoch milliseconds; of the first tumbling or hopping one since when it was there.',
   example: 'window_start()',
   special: 'windowStart',
 });
