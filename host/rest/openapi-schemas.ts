@@ -164,7 +164,10 @@ export const schemas: Readonly<Record<string, Schema>> = {
     },
     true,
   ),
-  WasmPlugin: object({ name: string, functions: list(string), 'codecs?': list(string) }, true),
+  WasmPlugin: object(
+    { name: string, functions: list(string), 'codecs?': list(string), 'warnings?': list(string) },
+    true,
+  ),
   WasmPluginDescription: object(
     {
       name: string,
@@ -174,6 +177,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
       sizeBytes: integer,
       manifest: objectOfAnything,
       notCallable: list(object({ name: string, reason: string })),
+      warnings: list(string),
       imports: list(string),
       exports: list(string),
       memory: orNull(object({ minBytes: integer, maxBytes: orNull(integer) })),

@@ -107,8 +107,12 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
   put(name: string, body: Body): Promise<string> {
     return inContext(`update ${this.kind} error`, async () => {
       this.#checkName(name, body);
-      await this.#serial.run(name, () => this.#install(name, body));
-      return `${this.kind} ${name} is updated`;
+      const isThere = await this.#serial.run(name, async () => {
+        const isKnown = this.records.has(name);
+        await this.#install(name, body);
+        return isKnown;
+      });
+      return `${this.kind} ${name} is ${isThere ? 'updated' : 'created'}`;
     });
   }
 

@@ -58,6 +58,7 @@ async function loadFile(
   const bytes = await readFile(path);
   const checksum = createHash('sha256').update(bytes).digest('hex');
   if (checksum === known) return;
-  await plugins.putOfFolder(name, { bytes, checksum });
+  const { warnings } = await plugins.putOfFolder(name, { bytes, checksum });
   log.info(`wasm plugin ${name} is loaded from plugins/wasm/${name}${ending}`);
+  for (const warning of warnings) log.warn(`wasm plugin ${name}: ${warning}`);
 }

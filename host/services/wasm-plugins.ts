@@ -11,6 +11,7 @@ import type { ModuleDescription } from '../plugins/wasm/describe.js';
 import type { PluginFunction, PluginManifest } from '../plugins/wasm/manifest.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import type { ResourceFiles } from './resource-files.js';
+import { Told } from './told.js';
 import { callLimitsOf, type OwnLimits, type WasmConfig } from './wasm-limits.js';
 import type { GivenModule } from './wasm-module.js';
 
@@ -36,6 +37,12 @@ export interface WasmPlugin {
   readonly functions: readonly string[];
   /** Left out when it has none. */
   readonly codecs?: readonly string[];
+}
+
+/** What was installed. */
+export interface InstalledWasmPlugin extends WasmPlugin {
+  /** What is odd about it, a sentence each; left out where nothing is. */
+  readonly warnings?: readonly string[];
 }
 
 export interface DescribedWasmPlugin extends WasmPlugin, ModuleDescription {
@@ -70,6 +77,8 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   readonly #config: WasmConfig;
   readonly #ready = new Map<string, Ready>();
   readonly #numbers = new Map<string, number>();
+  /** What was odd about modules when they were read, by the requests that brought them. */
+  readonly #warnings = new WeakMap<Body, readonly string[]>();
   /** Bodies that stand for files of the data folder. */
   readonly #ofFolder = new WeakMap<Body, FolderModule>();
   #versions = 0;
@@ -106,9 +115,16 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   }
 
   /** Installs a module and says which functions it brings. */
-  async install(body: Body): Promise<WasmPlugin> {
+  async install(body: Body): Promise<InstalledWasmPlugin> {
     const { name, record } = await this.add(body);
-    return { name, ...bringsOf(record) };
+    const warnings = this.#warnings.get(body) ?? [];
+    return { name, ...bringsOf(record), ...(warnings.length > 0 && { warnings }) };
+  }
+
+  /** Replaces a module that is there. */
+  async update(name: string, body: Body): Promise<Told> {
+    const text = await this.replace(name, body);
+    return new Told(text, this.#warnings.get(body));
   }
 
   /** Tells whether there is a plugin of the name. */
@@ -135,10 +151,11 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   }
 
   /** Installs a module of the data folder in the place of what it was before. */
-  putOfFolder(name: string, module: FolderModule): Promise<string> {
+  async putOfFolder(name: string, module: FolderModule): Promise<Told> {
     const body = { name };
     this.#ofFolder.set(body, module);
-    return this.put(name, body);
+    const text = await this.put(name, body);
+    return new Told(text, this.#warnings.get(body));
   }
 
   protected override async read(name: string, body: Body): Promise<WasmRecord> {
@@ -160,7 +177,9 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     const { prepareWithin } = await import('../plugins/wasm/preparing.js');
     const { defaultLimits } = await import('../plugins/wasm/binary/limits.js');
     const most = moduleLimitsOf(limits, this.#config, defaultLimits);
-    const { ready, manifest, others } = await prepareWithin(prepareTimeout, { bytes, beside, limits: most });
+    const prepared = await prepareWithin(prepareTimeout, { bytes, beside, limits: most });
+    const { ready, manifest, others } = prepared;
+    this.#warnings.set(body, prepared.warnings);
     const functions = manifest.functions.map((one) => one.name);
     if (functions.length === 0 && (manifest.codecs ?? []).length === 0) {
       const why = others.map(([other, reason]) => ` (${other}: ${reason})`).join('');

@@ -1,11 +1,11 @@
 /** The tutorial of plugins, word by word but for the address of the server and the compiler, which is there already. */
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, haumea, startServer, temporaryFolder, within } from '../harness.js';
+import { announceSkip, startServer, temporaryFolder, within } from '../harness.js';
 
 const page = readFileSync(fileURLToPath(new URL('../../docs/plugin-tutorial.md', import.meta.url)), 'utf8');
 
@@ -13,26 +13,39 @@ const server = await startServer();
 test.after(async () => {
   await server.stop();
 });
-const bin = temporaryFolder();
-const words = [process.execPath, ...haumea].map((word) => `'${word}'`).join(' ');
-writeFileSync(join(bin, 'haumea'), `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 });
+const checkout = fileURLToPath(new URL('../../', import.meta.url));
+/** What the shell finds beside the checkout: no program `haumea`. */
+const path = (process.env.PATH ?? '').split(delimiter).filter((folder) => !existsSync(join(folder, 'haumea')));
 
-/** Runs the lines of a chapter in a shell that ends at the first failure. */
+function commandsOf(part: string): string {
+  return [...part.matchAll(/```sh\n(.*?)```/gs)].map(([, block]) => block).join('');
+}
+
+/**
+ * Runs the lines of a chapter behind those of the introduction: pasted into a script, which ends at the first failure.
+ */
 async function run(chapter: string): Promise<string> {
-  const text = page.split(/^## /m).find((part) => part.startsWith(`${chapter}\n`)) ?? '';
-  const lines = [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, block]) => block).join('');
+  const parts = page.split(/^## /m);
+  const lines = commandsOf(parts.find((part) => part.startsWith(`${chapter}\n`)) ?? '');
   assert.match(lines, /haumea plugin push/);
   const folder = join(temporaryFolder(), chapter);
   mkdirSync(folder);
-  const child = spawn('bash', ['-e', '-o', 'pipefail', '-c', lines.replace(/^npm install$/m, '')], {
+  const script = join(folder, 'all.sh');
+  const all = ['cd', quoted(checkout), '\n', commandsOf(parts[0] ?? ''), 'cd', quoted(folder), '\n', lines].join(' ');
+  writeFileSync(script, `set -e -o pipefail\n${all.replace(/^ ?npm install$/m, '')}`);
+  const child = spawn('bash', [script], {
     cwd: folder,
-    env: { ...process.env, HAUMEA_URL: server.base, PATH: `${bin}${delimiter}${process.env.PATH}` },
+    env: { ...process.env, HAUMEA_URL: server.base, PATH: path.join(delimiter) },
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   const ended = new Promise((resolve) => child.once('close', resolve));
   assert.is(await within(180_000, chapter, ended), 0, output);
   return output;
+}
+
+function quoted(word: string): string {
+  return `'${word}'`;
 }
 
 const hasBash = spawnSync('bash', ['--version']).error === undefined;

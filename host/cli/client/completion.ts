@@ -25,7 +25,9 @@ export function completionScript(
   const levels = levelsOf([...extra, ...commands]);
   const meaning = quoted(`node ${quoted(program)}`);
   if (shell === 'fish') return `type -q haumea; or alias haumea ${meaning}\n${fish(levels)}`;
-  const body = `type haumea >/dev/null 2>&1 || alias haumea=${shellQuoted(`node ${shellQuoted(program)}`)}\n${bash(levels)}`;
+  // A function: scripts of bash don't look at an alias.
+  const name = `type haumea >/dev/null 2>&1 || haumea() { node ${shellQuoted(program)} "$@"; }`;
+  const body = `${name}\n${bash(levels)}`;
   // zsh runs completion functions of bash.
   return shell === 'zsh' ? `#compdef haumea\nautoload -U +X bashcompinit && bashcompinit\n${body}` : body;
 }

@@ -8,6 +8,7 @@ import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { directions } from '../../plugins/wasm/codecs.js';
 import { prepare } from '../../plugins/wasm/prepare.js';
 import { type Call, UsageError } from '../client/command.js';
+import { describeModule } from './assemblyscript.js';
 import { moduleOf, type Project, projectOf, readOf } from './project.js';
 
 export async function buildPlugin(call: Call): Promise<number> {
@@ -20,6 +21,7 @@ export async function buildPlugin(call: Call): Promise<number> {
     }
   }
   try {
+    describeModule(project);
     call.io.out(described(project));
     return 0;
   } catch (error) {
@@ -42,7 +44,11 @@ function described(project: Project): string {
     return `${file}: function ${name}\n`;
   }
   const bytes = moduleOf(project, module);
-  const { manifest, others } = prepare(bytes);
+  const { manifest, others, warnings } = prepare(bytes);
+  if (manifest.functions.length === 0 && (manifest.codecs ?? []).length === 0) {
+    const why = others.map(([other, reason]) => ` (${other}: ${reason})`).join('');
+    throw new HaumeaError('general', `${module} exports no functions that rules can call${why}`);
+  }
   const lines = manifest.functions.map(
     (one) => `  ${one.name}(${one.args.map((arg) => `${arg.name}: ${arg.type}`).join(', ')}): ${one.result}`,
   );
@@ -51,7 +57,8 @@ function described(project: Project): string {
     return `  codec ${codec.name}: ${able.join(', ')}`;
   });
   const skipped = others.map(([other, reason]) => `  not a function of SQL: ${other}, ${reason}`);
-  return `${[`${module}, ${bytes.length} bytes:`, ...lines, ...codecs, ...skipped].join('\n')}\n`;
+  const odd = warnings.map((warning) => `  warning: ${warning}`);
+  return `${[`${module}, ${bytes.length} bytes:`, ...lines, ...codecs, ...skipped, ...odd].join('\n')}\n`;
 }
 
 /** Runs a command line; programs of packages beside the plugin are found, then those beside this program. */

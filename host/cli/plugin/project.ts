@@ -22,6 +22,7 @@ const projectSpec = {
   test: field
     .object({
       sql: field.string().default('').doc('Statement over the stream input'),
+      columns: field.string().default('').doc('Columns that it declares: `id BIGINT, name STRING`'),
       rows: field.string().default('rows.jsonl').doc('Rows of it, a JSON object on each line'),
       messages: field.string().default('').doc('Of a codec: messages that it makes rows of, in the place of rows'),
       codec: field.string().default('').doc('Its name, where there are several'),

@@ -15,8 +15,8 @@ export const assemblyScript = '0.28.20';
 
 const sources: Readonly<Record<Language, (name: string) => Files>> = {
   as: (name) => ({
-    'src/index.ts': `// ${doc}. Each exported function over numbers is a function of SQL: i32 and i64 take and give
-// bigint, f32 and f64 float.
+    'src/index.ts': `// ${doc}. Each exported function is a function of SQL: i32 and i64 take and give bigint, f32 and
+// f64 float, bool boolean; string and ArrayBuffer, which need --exportRuntime in plugin.json, string and bytea.
 export function ${name}(value: f64, factor: f64): f64 {
   return value * factor;
 }

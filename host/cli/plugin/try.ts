@@ -14,7 +14,8 @@ import { defineSource } from '../../sql/source-def.js';
 import { type Call, UsageError } from '../client/command.js';
 import { functionsOf } from './code.js';
 import { CodecTrial } from './codec.js';
-import { projectOf, readOf } from './project.js';
+import { columnsOf, exactJson } from './exact-json.js';
+import { type Project, projectOf, readOf } from './project.js';
 
 /** The stream with the rows, and the rule over it. */
 const stream = 'input';
@@ -37,7 +38,8 @@ export async function tryPlugin(call: Call): Promise<number> {
     if (readsMessages) codec = await CodecTrial.open(project, folder, call);
     const { rows, failed } = codec?.decode(input) ?? { rows: input, failed: 0 };
     const functions = new Map(functionsOf(project, folder).map((one) => [one.name.toLowerCase(), one]));
-    const { lines, failure } = await run(sql, rows, folder, call, (name) => {
+    const columns = columnsFor(project, rows, call);
+    const { lines, failure } = await run(sql, columns, rows, folder, call, (name) => {
       const found = functions.get(name.toLowerCase());
       return found && { owner: found.owner, run: found };
     });
@@ -64,9 +66,23 @@ export async function tryPlugin(call: Call): Promise<number> {
 
 type Brought = NonNullable<Parameters<typeof createEngine>[0]['catalog']['brought']>;
 
+/** Columns that the stream declares: those of the project, or where whole numbers would not be exact without. */
+function columnsFor({ test }: Project, rows: string, call: Call): string {
+  if (test.columns !== '') return test.columns;
+  const found = columnsOf(rows.split('\n').filter((line) => line.trim() !== ''));
+  if (found === undefined) {
+    call.io.err(
+      'haumea: whole numbers beyond 2^53 are read as the nearest float, since rows hold values of several types in ' +
+        'one place; test.columns of plugin.json declares columns\n',
+    );
+  }
+  return found ?? '';
+}
+
 /** Runs the statement over the rows; resolves with a line for each row that came out, an error is a text. */
 async function run(
   sql: string,
+  columns: string,
   rows: string,
   folder: string,
   call: Call,
@@ -74,7 +90,8 @@ async function run(
 ): Promise<{ lines: string[]; failure: string }> {
   writeFileSync(join(folder, 'in'), rows.endsWith('\n') ? rows : `${rows}\n`);
   const out = join(folder, 'out');
-  const create = `CREATE STREAM ${stream} () WITH (TYPE="file", DATASOURCE="in", FORMAT="json", CONF_KEY="rows")`;
+  const options = 'TYPE="file", DATASOURCE="in", FORMAT="json", CONF_KEY="rows"';
+  const create = `CREATE STREAM ${stream} (${columns}) WITH (${options})`;
   const definition = defineSource(parseCreate(create));
   const engine = createEngine({
     catalog: {
@@ -127,7 +144,7 @@ function compared(lines: readonly string[], text: string, file: string, call: Ca
 function isSame(one: string | undefined, other: string | undefined): boolean {
   if (one === undefined || other === undefined || one === other) return one === other;
   try {
-    return isDeepStrictEqual(JSON.parse(one), JSON.parse(other));
+    return isDeepStrictEqual(exactJson(one), exactJson(other));
   } catch {
     return false;
   }

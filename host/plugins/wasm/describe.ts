@@ -1,4 +1,5 @@
 /** What can be told of a module that is installed. */
+import { addressParams } from './binary/addresses.js';
 import { type External, inspect } from './binary/inspect.js';
 import { noLimits } from './binary/limits.js';
 import { signatureText } from './binary/types.js';
@@ -11,6 +12,8 @@ export interface ModuleDescription {
   readonly manifest: PluginManifest;
   /** Exported functions that rules can't call, with the reason. */
   readonly notCallable: readonly { readonly name: string; readonly reason: string }[];
+  /** What is odd about functions that they can, a sentence each. */
+  readonly warnings: readonly string[];
   /** `env.abort (i32, i32) -> nothing` */
   readonly imports: readonly string[];
   readonly exports: readonly string[];
@@ -25,13 +28,14 @@ const pageBytes = 65_536;
 /** Describes a module as it was sent. */
 export function describeModule(bytes: Uint8Array): ModuleDescription {
   const shape = inspect(bytes, noLimits);
-  const { manifest, others } = pluginOf(shape);
+  const { manifest, others, warnings } = pluginOf(shape, undefined, addressParams(bytes, noLimits));
   const { memory } = shape;
   const bytesOf = (pages: number | undefined) => (pages === undefined ? null : pages * pageBytes);
   return {
     sizeBytes: shape.sizeBytes,
     manifest,
     notCallable: others.map(([name, reason]) => ({ name, reason })),
+    warnings,
     imports: shape.imports.map((one) => `${one.module}.${one.name} ${textOf(one)}`),
     exports: shape.exports.map((one) => `${one.name} ${textOf(one)}`),
     memory: memory === undefined ? null : { minBytes: memory.min * pageBytes, maxBytes: bytesOf(memory.max) },

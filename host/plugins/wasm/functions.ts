@@ -11,6 +11,7 @@ import {
   manifestSection,
   type PluginFunction,
   type PluginManifest,
+  type PluginParameter,
   type PluginType,
   parseManifest,
 } from './manifest.js';
@@ -22,13 +23,19 @@ export interface Plugin {
   readonly manifest: PluginManifest & { readonly convention: Convention };
   /** Why exported functions can't be called, by name. */
   readonly others: readonly (readonly [name: string, reason: string])[];
+  /** What is odd about functions that can, a sentence each. */
+  readonly warnings: readonly string[];
 }
 
 /**
- * Finds out what a module brings. `beside` is the manifest of its archive, which counts more than that of the module. What
- * does not fit is an error that names it.
+ * Finds out what a module brings. `beside` is the manifest of its archive, which counts more than that of the module;
+ * `addresses` says of functions which of their parameters are addresses. What does not fit is an error that names it.
  */
-export function pluginOf(shape: ModuleShape, beside?: string): Plugin {
+export function pluginOf(
+  shape: ModuleShape,
+  beside?: string,
+  addresses: ReadonlyMap<string, readonly number[]> = new Map(),
+): Plugin {
   const text = beside ?? sectionText(shape);
   const said = text === undefined ? undefined : parseManifest(text);
   const exports = new Map(
@@ -38,22 +45,56 @@ export function pluginOf(shape: ModuleShape, beside?: string): Plugin {
     const all = said.functions.map((fn, i) => withStates(fn, exports, `functions[${i}].aggregate`));
     const manifest = { ...said, functions: all, convention: said.convention ?? conventionOf(shape) };
     checkExports(manifest, exports, shape);
-    return { manifest, others: [] };
+    return { manifest, others: [], warnings: [] };
   }
   const convention = conventionOf(shape);
   const functions: PluginFunction[] = [];
   const others: [string, string][] = [];
+  const warnings: string[] = [];
   for (const [name, signature] of exports) {
-    // Such names belong to the run time of the module.
+    // There are many of these, and nobody means them.
     if (name.startsWith('_') || (said !== undefined && !said.names.includes(name))) continue;
     const found = convention === 'extism' ? ofExtism(name, signature) : ofNumbers(name, signature);
-    if (typeof found === 'string') others.push([name, found]);
-    else functions.push(found);
+    const params = addresses.get(name);
+    if (isReserved(name)) others.push([name, 'it is reserved for the run time of the module']);
+    else if (typeof found === 'string') others.push([name, found]);
+    else if (params === undefined || convention === 'extism') functions.push(found);
+    else if (convention === 'assemblyscript') others.push([name, withoutManifest(found, params, false)]);
+    else {
+      functions.push(found);
+      warnings.push(`function ${name}: ${withoutManifest(found, params, true)}`);
+    }
   }
   for (const name of said?.names ?? []) {
     if (!exports.has(name)) throw new Error(`the manifest names function ${name}, which the module does not export`);
   }
-  return { manifest: { abi: abiVersion, convention, functions }, others };
+  return { manifest: { abi: abiVersion, convention, functions }, others, warnings };
+}
+
+/** Names that compilers, WASI and this interface give to exports of their own. */
+const reservedNames: ReadonlySet<string> = new Set([
+  ...['main', 'cabi_realloc', 'malloc', 'calloc', 'realloc', 'free', 'memalign', 'aligned_alloc', 'posix_memalign'],
+  ...['alloc', 'allocate', 'dealloc', 'deallocate', 'stackSave', 'stackRestore', 'stackAlloc', 'setThrew', 'fflush'],
+]);
+const reservedBegins = ['_', 'haumea_', 'asyncify_', 'dynCall_', 'emscripten_'];
+
+/** Tells that an export is never a function of SQL, whatever its signature. */
+function isReserved(name: string): boolean {
+  return reservedNames.has(name) || reservedBegins.some((begin) => name.startsWith(begin));
+}
+
+/** Why a function over numbers is none, with the line that a manifest would have. */
+function withoutManifest({ name, args, result }: PluginFunction, params: readonly number[], isPair: boolean): string {
+  const types: string[] = [];
+  for (let i = 0; i < args.length; i++) {
+    const isAddress = params.includes(i);
+    types.push(isAddress ? 'string' : (args[i] as PluginParameter).type);
+    // The length of a text goes with its address.
+    if (isAddress && isPair && args[i + 1]?.type === 'bigint') i++;
+  }
+  const line = JSON.stringify({ name, args: types, result });
+  const which = `argument ${(params[0] as number) + 1}`;
+  return `${which} is an address, not a number: a manifest is missing, with a line such as ${line}`;
 }
 
 function sectionText({ customSections }: ModuleShape): string | undefined {
@@ -165,6 +206,8 @@ function checkExports(
   };
   let needsMemory = false;
   for (const [fn, field] of functions) {
+    if (/^(_start|_initialize|haumea_.*)$/.test(fn.export))
+      throw new Error(`${field}: the export ${fn.export} is reserved`);
     if (convention === 'extism') {
       if (fn.batch) throw new Error(`${field}.batch: guests of Extism take one row at a time`);
       if (fn.aggregate !== undefined) throw new Error(`${field}.aggregate: guests of Extism have no aggregates`);

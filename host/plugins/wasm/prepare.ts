@@ -1,5 +1,6 @@
 /** From the bytes that a user sends to a module that data planes can run. */
 import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { addressParams } from './binary/addresses.js';
 import { inspect } from './binary/inspect.js';
 import { defaultLimits, type ModuleLimits } from './binary/limits.js';
 import { meter } from './binary/meter.js';
@@ -17,7 +18,7 @@ export function prepare(bytes: Uint8Array, beside?: string, limits: ModuleLimits
     const ready = meter(bytes, limits);
     const shape = inspect(bytes, limits);
     checkImports(shape);
-    return { ready, ...pluginOf(shape, beside) };
+    return { ready, ...pluginOf(shape, beside, addressParams(bytes, limits)) };
   } catch (error) {
     throw new HaumeaError('general', `invalid wasm module: ${reasonOf(error)}`, { cause: error });
   }

@@ -32,7 +32,7 @@ export class WasiExit extends Error {
   }
 }
 
-const Errno = { ok: 0, badFile: 8, fault: 21, invalid: 28, notSupported: 58, seekPipe: 70 } as const;
+const Errno = { ok: 0, badFile: 8, fault: 21, invalid: 28, noEntry: 44, notSupported: 58, seekPipe: 70 } as const;
 
 const fuelOfByte = 1;
 /** Longest line for the log. */
@@ -151,7 +151,8 @@ export class Wasi {
       },
       sched_yield: () => Errno.ok,
     };
-    for (const name of withoutFiles) own[name] = () => Errno.badFile;
+    // There is no folder that a path could begin in, so nothing is found: programs know what to make of that.
+    for (const name of withoutFiles) own[name] = () => (name.startsWith('path_') ? Errno.noEntry : Errno.badFile);
     this.imports = Object.fromEntries(Object.entries(own).map(([name, call]) => [name, this.#guarded(call)]));
   }
 

@@ -1,6 +1,7 @@
 import type { NativeKind } from '../../services/native-plugins.js';
-import { defineRoutes, type RestRequest, type Route } from '../route.js';
+import { defineRoutes, Reply, type RestRequest, type Route } from '../route.js';
 import type { Services } from '../services.js';
+import { warningHeader } from '../warnings.js';
 
 /** The routes of one kind of native plugins. */
 function nativeRoutes(kind: NativeKind): readonly Route[] {
@@ -123,7 +124,10 @@ export const plugins = [
       path: '/plugins/wasm',
       doc: 'Installs a WebAssembly module',
       status: 201,
-      handle: (request, { wasmPlugins }) => wasmPlugins.install(request.object()),
+      handle: async (request, { wasmPlugins }) => {
+        const made = await wasmPlugins.install(request.object());
+        return new Reply(made, undefined, undefined, warningHeader(made.warnings ?? []));
+      },
     },
     {
       method: 'GET',
@@ -141,7 +145,7 @@ export const plugins = [
       method: 'PUT',
       path: '/plugins/wasm/:name',
       doc: 'Replaces a module; running rules go on with the new one',
-      handle: (request, { wasmPlugins }) => wasmPlugins.replace(request.id('name'), request.object()),
+      handle: (request, { wasmPlugins }) => wasmPlugins.update(request.id('name'), request.object()),
     },
     {
       method: 'DELETE',

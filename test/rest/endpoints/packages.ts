@@ -241,7 +241,7 @@ const scriptCases: readonly Case[] = [
     [`${scripts}/${badId}`, undefined, 400, badIdReason],
   ),
   ...cases(`PUT ${scripts}/{id}`, area, [`${scripts}/area`, areaBody, 200, 'javascript function area is updated']),
-  ...cases(`PUT ${scripts}/{id}`, [], [`${scripts}/area`, areaBody, 200, 'javascript function area is updated']),
+  ...cases(`PUT ${scripts}/{id}`, [], [`${scripts}/area`, areaBody, 200, 'javascript function area is created']),
   ...cases(
     `PUT ${scripts}/{id}`,
     area,
