@@ -97,7 +97,7 @@ function refuse(reason: string): HaumeaError {
 /** The functions that a file in AssemblyScript exports, with the types that stand there. */
 function exportedFunctions(text: string): SourceFunction[] {
   const code = text.replace(
-    /\/\*[^]*?\*\/|\/\/.*|`(?:[^`\\]|\\.)*`|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g,
+    /\/\*[\s\S]*?\*\/|\/\/.*|`(?:[^`\\]|\\.)*`|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g,
     (token) => (token.startsWith('/') ? ' ' : '""'),
   );
   const all = new Map<string, SourceFunction>();
