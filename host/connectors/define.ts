@@ -157,6 +157,8 @@ export interface SinkDeclaration<C extends Spec, K extends Spec> {
   resendsTo?: string;
   /** Why what was sent after a checkpoint can't be taken back; undefined when it can. Left out of sinks that never can. */
   staysSent?(conf: Parsed<C> & Parsed<K>): string | undefined;
+  /** What came between two checkpoints is a transaction there: see `Sink.commit`. */
+  hasTransactions?: boolean;
   /** What has the number of a message, for receivers that leave out what they have; undefined when nothing does. */
   numbersIn?(conf: Parsed<C> & Parsed<K>): string | undefined;
   /** The same for all actions, or by the properties of an action, which are unchecked. */
@@ -221,7 +223,9 @@ export interface SourcePart
   create(props: Props, context: SourceContext): Source;
 }
 
-export interface SinkPart extends Part, Pick<SinkDeclaration<Spec, Spec>, 'ownFiles' | 'resendsTo'> {
+export interface SinkPart
+  extends Part,
+    Pick<SinkDeclaration<Spec, Spec>, 'ownFiles' | 'resendsTo' | 'hasTransactions'> {
   files?(props: Props): NamedFiles;
   form(props: Readonly<Props>): SinkForm;
   /** Undefined when what was sent after a checkpoint can be taken back. */
@@ -309,7 +313,18 @@ function lookupPart<C extends Spec, L extends LookupProps>(
 
 function sinkPart<C extends Spec, K extends Spec>(
   { name, connection, packages }: Named<C>,
-  { props, refusal, files, form, staysSent, numbersIn, load, ownFiles, resendsTo }: SinkDeclaration<C, K>,
+  {
+    props,
+    refusal,
+    files,
+    form,
+    staysSent,
+    hasTransactions,
+    numbersIn,
+    load,
+    ownFiles,
+    resendsTo,
+  }: SinkDeclaration<C, K>,
 ): SinkPart {
   const what = `${name} sink`;
   const spec: Spec = { ...connection?.props, ...props };
@@ -319,6 +334,7 @@ function sinkPart<C extends Spec, K extends Spec>(
     props: spec,
     ownFiles,
     resendsTo,
+    hasTransactions,
     check: (given) => checked(what, conf(given), refusal),
     files: files && ((given) => files(conf(given))),
     form: typeof form === 'function' ? form : () => form,

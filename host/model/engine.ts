@@ -222,6 +222,8 @@ export interface Engine {
   startsAll?(isMoreComing: boolean): void;
   /** Removes the state of rules that are not among these, or keep none any more. */
   sweep?(stored: ReadonlySet<string>): Promise<void>;
+  /** Removes all that a rule which it does not know has left; returns what has to wait for a sink, a sentence each. */
+  discard?(id: string, rule: RuleDefinition | undefined): Promise<readonly string[]>;
   /** How the rule went on from a checkpoint at its last start, a sentence; empty when it did not. */
   restored?(id: string): string;
   /**

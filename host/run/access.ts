@@ -25,6 +25,8 @@ export const lockFileName = 'haumea.lock';
 export const checkpointFolder = 'checkpoints';
 /** Folder in the data folder for messages that brokers have their acknowledgements for. */
 export const inputLogFolder = 'input-logs';
+/** Folder in the data folder for what rules that are gone have left in sinks with transactions. */
+export const transactionFolder = 'transactions';
 /** Folder in the data folder for messages that wait for sinks. */
 export const sinkCacheFolder = 'sink-cache';
 /** Folder of secret files in the data folder. */
@@ -54,6 +56,7 @@ export function accessOf({ config, folders }: LoadedConfig): Access {
     join(data, checkpointFolder),
     join(data, marksFolder),
     join(data, inputLogFolder),
+    join(data, transactionFolder),
     join(data, sinkCacheFolder),
   ];
   const own = [...ofData, ...apart(etc, 'mgmt', 'kuiper.yaml'), ...apart(log, `${mainLogFile}*`), ...secretFolders];

@@ -9,7 +9,7 @@ import { callHost } from '../functions/registry.js';
 import { ownZone } from '../functions/time-zone.js';
 import type { Catalog, RuleDefinition, RuleOptions } from '../model/engine.js';
 import { explainRule, type Fold, planKeptTable, planRule, ruleTaps } from '../plan/index.js';
-import { checkpointFolder, freeAccess } from './access.js';
+import { checkpointFolder, freeAccess, transactionFolder } from './access.js';
 import { Rules } from './rules.js';
 import { Supervisor } from './supervisor.js';
 
@@ -70,6 +70,7 @@ export function createEngine(options: EngineOptions): Rules {
     log,
     logs: options.logs,
     checkpoints: options.folders && join(options.folders.data, checkpointFolder),
+    transactions: options.folders && join(options.folders.data, transactionFolder),
     zone,
     traceCapacity: options.config?.openTelemetry.localTraceCapacity ?? defaultTraceCapacity,
     patrolMs: options.config?.basic.rulePatrolInterval ?? defaultPatrolMs,

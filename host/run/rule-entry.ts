@@ -17,6 +17,8 @@ const noLosses: readonly string[] = [];
 
 export interface Entry {
   definition: RuleDefinition;
+  /** That of the last run, or of those that the server had before. */
+  ran: RuleDefinition;
   /** The plan made at definition, until the first start uses it; with the streams it was made for. */
   planned: PlannedRule | undefined;
   sources: string[];
@@ -70,6 +72,7 @@ export function entryOf(
 ): Entry {
   return {
     definition: defined.definition,
+    ran: defined.definition,
     planned: defined.planned,
     sources: defined.sources,
     topology: defined.topology,

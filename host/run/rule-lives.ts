@@ -180,6 +180,7 @@ export class RuleLives {
       entry.plane = this.#options.planes.next;
       entry.plane.command({ kind: 'start', rule: { ...start, isDebug, trace: this.#traceOrder(entry) } });
       entry.run = run;
+      entry.ran = definition;
       this.#byRun.set(run, entry);
     } catch (error) {
       entry.state = 'stopped by error';

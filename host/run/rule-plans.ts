@@ -11,7 +11,7 @@ import type { StreamDefinition } from '../sql/source-def.js';
 import { checkLogFile, freeAccess } from './access.js';
 import type { CheckpointFolders } from './checkpoint-folders.js';
 import type { RuleParts } from './guarantee-note.js';
-import type { RuleStart, TraceOrder } from './link/protocol.js';
+import type { CheckpointOrder, RuleStart, TraceOrder } from './link/protocol.js';
 import { catalogFor, checkSource, connectorSpecs, MissingPart, MissingSecret, sinkSpecs } from './resolve.js';
 import { dropsOldest } from './sink-backlogs.js';
 import { cacheWarnings, formerCaches } from './sink-caches.js';
@@ -58,6 +58,8 @@ export class RulePlans {
     private readonly checkpoints: CheckpointFolders,
     /** The rules that there are. */
     private readonly all: () => Iterable<RuleDefinition> = () => [],
+    /** See `CheckpointOrder.ends`. */
+    private readonly endsOf: (id: string) => CheckpointOrder['ends'] = () => undefined,
   ) {}
 
   /** Plans a rule and checks its sources and sinks. */
@@ -140,8 +142,9 @@ export class RulePlans {
       ...(bufferFullPolicy === 'stop' ? { stopsWhenFull: true } : {}),
       ...(forceExitTimeoutMs > 0 ? { flushTimeoutMs: forceExitTimeoutMs } : {}),
     };
+    const ends = this.endsOf(rule.id);
     const order = this.checkpoints.orderOf(rule);
-    const checkpoint = order && { ...order, kept: keptOf(plan, rule) };
+    const checkpoint = order && { ...order, kept: keptOf(plan, rule), ...(ends && { ends }) };
     const streams = sources.filter(({ name }) => catalog.source(name)?.kind !== 'table');
     const inputLogs = this.checkpoints.inputLogsOf(rule, streams);
     const more = {

@@ -1,8 +1,10 @@
 /** The rules of the engine: definitions with their plans, and what is known of those that run. */
+import { existsSync } from 'node:fs';
 import { HaumeaError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { LogTree } from '../base/log-tree.js';
 import { redactedTexts } from '../base/redact.js';
+import { connectorOf } from '../connectors/index.js';
 import type {
   Catalog,
   ConnectionUse,
@@ -26,6 +28,7 @@ import type { AtWork } from './link/heartbeat.js';
 import type { Notice } from './link/protocol.js';
 import { LookupTables } from './lookup-tables.js';
 import { Planes } from './planes.js';
+import { sinkSpecs } from './resolve.js';
 import { type Entry, entryOf } from './rule-entry.js';
 import { RuleLives } from './rule-lives.js';
 import { RuleLogs } from './rule-logs.js';
@@ -34,6 +37,7 @@ import { Schedule } from './schedule.js';
 import { removeCaches } from './sink-caches.js';
 import type { PlaneListener, Supervisor } from './supervisor.js';
 import { TraceStore } from './trace-store.js';
+import type { Transactions } from './transactions.js';
 import { updateOf } from './update.js';
 import { sharedFileWarnings, sourceWarnings } from './warnings.js';
 
@@ -45,6 +49,8 @@ export interface RulesOptions {
   logs: LogTree | undefined;
   /** Folder for the state of rules; without it none is kept. */
   checkpoints: string | undefined;
+  /** Folder for what they leave in sinks with transactions. */
+  transactions: string | undefined;
   /** Makes a data plane that tells its news to the rules. */
   makePlane: (listener: PlaneListener) => Supervisor;
   /** Time zone of schedules and of windows of days, as configured now. */
@@ -65,6 +71,8 @@ export class Rules implements Engine, PlaneListener {
   readonly #lives: RuleLives;
   readonly #options: RulesOptions;
   readonly #tables: LookupTables;
+  /** Loaded when a rule has left some, or an earlier run of the server has. */
+  #transactions: Transactions | undefined;
   readonly planes: Planes;
   readonly traces: TraceStore;
 
@@ -72,8 +80,12 @@ export class Rules implements Engine, PlaneListener {
     const { catalog, planner, log, logs, checkpoints, zone, patrolMs } = options;
     this.#options = options;
     this.#checkpoints = new CheckpointFolders(checkpoints);
-    this.#plans = new RulePlans(catalog, planner, this.#checkpoints, () =>
-      [...this.#entries.values()].map(({ definition }) => definition),
+    this.#plans = new RulePlans(
+      catalog,
+      planner,
+      this.#checkpoints,
+      () => [...this.#entries.values()].map(({ definition }) => definition),
+      (id) => this.#transactions?.endsOf(id),
     );
     this.#logs = new RuleLogs(log, logs);
     this.planes = new Planes(() => options.makePlane(this));
@@ -160,6 +172,8 @@ export class Rules implements Engine, PlaneListener {
   }
 
   startsAll(isMoreComing: boolean): void {
+    const { transactions } = this.#options;
+    if (isMoreComing && transactions !== undefined && existsSync(transactions)) void this.#settler();
     this.planes.startsAll(isMoreComing);
   }
 
@@ -174,11 +188,13 @@ export class Rules implements Engine, PlaneListener {
   }
 
   async stop(id: string): Promise<readonly string[]> {
-    return this.#lives.stop(this.#known(id));
+    const entry = this.#known(id);
+    return [...(await this.#lives.stop(entry)), ...(await this.#settleFormer(entry))];
   }
 
   async restart(id: string): Promise<readonly string[]> {
-    const losses = await this.#lives.stop(this.#known(id), true);
+    const entry = this.#known(id);
+    const losses = [...(await this.#lives.stop(entry, true)), ...(await this.#settleFormer(entry))];
     this.start(id);
     return losses;
   }
@@ -187,9 +203,42 @@ export class Rules implements Engine, PlaneListener {
     const entry = this.#known(id);
     this.#entries.delete(id);
     const losses = await this.#lives.remove(entry);
+    return [...losses, ...(await this.discard(id, entry.ran))];
+  }
+
+  /** Removes all that a rule which does not run has left. */
+  async discard(id: string, rule: RuleDefinition | undefined): Promise<readonly string[]> {
+    const left = rule === undefined ? none : await this.#settle(rule);
     await this.#checkpoints.clear(id);
     await removeCaches(id, this.#options.catalog.sinkCaches);
-    return losses;
+    return left;
+  }
+
+  /** Ends what the rule has in sinks that an update has taken from it. */
+  async #settleFormer(entry: Entry): Promise<readonly string[]> {
+    const { ran, definition } = entry;
+    if (ran === definition) return none;
+    entry.ran = definition;
+    return this.#settle(ran, definition);
+  }
+
+  async #settle(rule: RuleDefinition, next?: RuleDefinition): Promise<readonly string[]> {
+    const { transactions } = this.#options;
+    const isHeld = rule.actions.some(({ type }) => connectorOf(type)?.sink?.hasTransactions);
+    return isHeld && transactions !== undefined ? (await this.#settler()).settle(rule, next) : none;
+  }
+
+  async #settler(): Promise<Transactions> {
+    const { catalog, log, transactions = '' } = this.#options;
+    const { Transactions } = await import('./transactions.js');
+    this.#transactions ??= new Transactions({
+      folder: transactions,
+      checkpoints: this.#checkpoints,
+      planes: this.planes,
+      specsOf: (rule) => sinkSpecs(rule, catalog),
+      log,
+    });
+    return this.#transactions;
   }
 
   state(id: string): RuleState | undefined {
@@ -329,6 +378,7 @@ export class Rules implements Engine, PlaneListener {
   async close(timeoutMs: number): Promise<void> {
     for (const entry of this.#entries.values()) this.#lives.rest(entry);
     this.#tables.close();
+    this.#transactions?.close();
     await this.planes.close(timeoutMs);
   }
 
@@ -341,6 +391,9 @@ export class Rules implements Engine, PlaneListener {
         return;
       case 'trace':
         this.traces.add(notice.trace);
+        return;
+      case 'settled':
+        this.#transactions?.noticed(notice);
         return;
       default:
         if (!this.#tables.noticed(notice)) this.#lives.noticed(notice);

@@ -206,11 +206,21 @@ export class RuleKeeper {
     return this.#serial.run(id, async () => void (await this.letGo(id)));
   }
 
-  /** Takes a rule out of the engine, within a change of it; returns what its sinks could not send any more. */
-  async letGo(id: string): Promise<readonly string[]> {
+  /** Takes a rule out of the engine, within a change of it; returns what its sinks could not send any more. `json`: as it was. */
+  async letGo(id: string, json?: RuleJson): Promise<readonly string[]> {
     this.#refused.delete(id);
     const isKnown = !this.#waiting.delete(id) && this.engine.state(id) !== undefined;
-    return isKnown ? this.engine.remove(id) : [];
+    if (isKnown) return this.engine.remove(id);
+    // What an earlier run has left must not come to a new rule of that id.
+    return (await this.engine.discard?.(id, json && this.#tolerantDefine(json, id))) ?? [];
+  }
+
+  #tolerantDefine(json: RuleJson, id: string): RuleDefinition | undefined {
+    try {
+      return this.define(json, id);
+    } catch {
+      return undefined;
+    }
   }
 
   /** Brings the engine in line with the store after a change that was lost. */

@@ -153,8 +153,9 @@ export class RuleService {
     return inContext('delete rule error', () =>
       this.#keeper.change(id, async () => {
         if (!this.#rules.has(id)) throw new HaumeaError('general', `rule ${id} is not found`);
+        const json = this.#keeper.tolerantGet(id);
         await this.#rules.delete(id, () => this.#keeper.follow(id));
-        const losses = await this.#keeper.letGo(id);
+        const losses = await this.#keeper.letGo(id, json);
         return new Told(`Rule ${id} is dropped.`, [], losses);
       }),
     );

@@ -16,6 +16,7 @@ export default defineConnector({
       port: field.int().min(1).max(65_535).required().doc('Port of the ledger on this machine'),
     },
     staysSent: () => undefined,
+    hasTransactions: true,
     form: { takes: 'messages', framing: 'messages' },
     load: async () => {
       const { LedgerSink } = await import('./sink.js');

@@ -161,12 +161,25 @@ export interface CheckpointOrder {
   readonly intervalMs: number;
   /** What the operators of the rule keep. */
   readonly kept: KeptByNode;
+  /** Where an earlier rule of that id ended in sinks, by number of the action: without a checkpoint the run goes on there. */
+  readonly ends?: Readonly<Record<string, unknown>>;
 }
 
 /** Follows a rule. */
 export interface TraceOrder {
   strategy: TraceStrategy;
   taps: Tap[];
+}
+
+/** A sink that a rule has no more, in which it may have left transactions. */
+export interface SettleOrder {
+  readonly rule: string;
+  /** Number of the action that it was. */
+  readonly action: number;
+  readonly spec: SinkSpec;
+  /** With the checkpoints of the rule, which say where it ended; otherwise at `position`. */
+  readonly folder?: string;
+  readonly position?: unknown;
 }
 
 /** What a data plane is to do. */
@@ -180,6 +193,8 @@ export type Command =
   | { kind: 'trace'; run: number; order: TraceOrder | null }
   /** What rules have of the code that had the name is replaced between two batches; with null each call is an error. */
   | { kind: 'replace'; owner: string; functions: UserFunction[] | null }
+  /** Commits what the last checkpoint of a rule has in a sink and aborts all else; told by `settled`. */
+  | { kind: 'settle'; number: number; order: SettleOrder }
   /** Ends all rules and then the thread. */
   | { kind: 'close' };
 
@@ -213,8 +228,18 @@ export interface LogNotice {
   run?: number;
 }
 
+/** A sink was settled. */
+export interface SettledNotice {
+  kind: 'settled';
+  number: number;
+  /** Where the rule ended in it; undefined where no checkpoint says that. */
+  position?: unknown;
+  /** Why it could not be done. */
+  reason?: string | undefined;
+}
+
 /** What a data plane tells without being asked. */
-export type Notice = RunNotice | TraceNotice | LogNotice;
+export type Notice = RunNotice | TraceNotice | LogNotice | SettledNotice;
 
 /** What a data plane sends. */
 export type FromPlane = Notice | Answer;

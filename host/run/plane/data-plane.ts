@@ -13,7 +13,7 @@ import { askedPart, loadConnector } from '../../connectors/index.js';
 import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
 import type { CodeHost, UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
-import type { CheckpointOrder, RuleStart, TraceOrder } from '../link/protocol.js';
+import type { CheckpointOrder, RuleStart, SettleOrder, TraceOrder } from '../link/protocol.js';
 import type { ByRun, Respondent } from '../link/questions.js';
 import { AskedTables } from './asking.js';
 import type { Barrier } from './barrier.js';
@@ -118,6 +118,10 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     return this.options.log;
   }
 
+  get rules(): Iterable<RunningRule> {
+    return this.#all;
+  }
+
   logOf(run: number): Logger {
     return this.options.logOf?.(run) ?? this.log;
   }
@@ -198,6 +202,12 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     if (starting !== undefined) starting.start.trace = order ?? undefined;
     const rule = this.#rules.get(run);
     if (rule !== undefined && !rule.isEnding) this.#traces.set(rule, order);
+  }
+
+  /** Ends what a rule has left in a sink that it has no more; tells of `settled`. */
+  async settle(number: number, order: SettleOrder): Promise<void> {
+    const { settle } = await import('./settle.js');
+    this.options.tell({ kind: 'settled', number, ...(await settle(order, this)) });
   }
 
   async close(): Promise<void> {

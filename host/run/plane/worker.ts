@@ -100,6 +100,8 @@ async function take(message: ToPlane): Promise<void> {
       return running.trace(message.run, message.order);
     case 'replace':
       return running.replace(message.owner, message.functions);
+    case 'settle':
+      return running.settle(message.number, message.order);
     case 'close':
       await running.close();
       // After what still waits to be sent.

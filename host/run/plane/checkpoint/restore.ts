@@ -25,8 +25,9 @@ export interface FoundState {
 
 export interface Search {
   /** Rejects when one can't be used for reasons outside of it. */
-  check(head: CheckpointHead): Promise<void>;
-  work(call: (kernel: Kernel) => void): void;
+  check?(head: CheckpointHead): Promise<void>;
+  /** Without it rows stay where they are. */
+  work?(call: (kernel: Kernel) => void): void;
   readonly log: Logger;
 }
 
@@ -41,9 +42,9 @@ export async function findState(files: CheckpointFiles, { check, work, log }: Se
   for (const { path } of all) {
     try {
       const checkpoint = await files.read(path);
-      await check(checkpoint.head);
+      await check?.(checkpoint.head);
       const { rows } = checkpoint.head;
-      const shelf = rows && (await readRows(files, rows, work));
+      const shelf = rows && work && (await readRows(files, rows, work));
       return { checkpoint, shelf, epoch, refusals };
     } catch (error) {
       const what = `the checkpoint ${path} can't be used: ${reasonOf(error)}; the one before is taken if there is one`;

@@ -121,6 +121,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     this.rule = rule;
     const found = this.#found?.checkpoint;
     if (this.#found !== undefined && found !== undefined) this.#goOn(rule, this.#found, found);
+    else for (const [i, end] of Object.entries(this.order.ends ?? {})) rule.sinks[Number(i)]?.cutBack(end);
     this.drop();
     const sources = [...new Set(rule.sources)];
     for (const source of sources) if (!rule.isTable(source)) source.keepers.add(this);
