@@ -5,7 +5,7 @@ export { hostScratch } from './ops/call/index';
 export { setValueLimit } from './ops/result';
 export { inletAt, inletFree, inletNew, inletRoom } from './flow/inlet';
 export { endInput, feed, resetInput, streamClose, streamOpen } from './flow/feed';
-export { sourceBytes, sourceDecodeErrors, sourceMessages, sourceOversized, sourceRelease, sourceUse, sourceUseAt } from './source/source';
+export { sourceBytes, sourceDecodeErrors, sourceMessages, sourceOversized, sourceRelease, sourceRetype, sourceUse, sourceUseAt } from './source/source';
 export {
   answerBegin, answerBlocks, answerFail, answerRows, answersAsked, answersFound, waitingBatches, waitingFirst, waitingLast, waitingRows,
 } from './lookup/answer';

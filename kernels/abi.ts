@@ -87,6 +87,8 @@ export interface KernelExports {
   sourceUse(stream: number, kind: number, name: number, nameLen: number, type: number): number;
   sourceUseAt(stream: number, index: number, kind: number, name: number, nameLen: number, type: number): number;
   sourceRelease(stream: number, index: number): void;
+  /** 0 when memory is exhausted. */
+  sourceRetype(stream: number, index: number, type: number): number;
   sourceMessages(stream: number): bigint;
   tableCount(join: number, branch: number): number;
   /** Length of the text at `textAt`, or below 0: see assembly/join/read.ts. */

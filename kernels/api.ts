@@ -331,8 +331,8 @@ export interface Kernel {
   closeStream(stream: StreamHandle): void;
   /** Adds columns to what the stream decodes (counted) and returns their index in the batch, in order. */
   useColumns(stream: StreamHandle, columns: ColumnUse[]): number[];
-  /** Takes back one use of each column. */
-  releaseColumns(stream: StreamHandle, indexes: number[]): void;
+  /** Takes back one use of each column; `columns`: those that the places were given for, where members of them are read. */
+  releaseColumns(stream: StreamHandle, indexes: number[], columns?: readonly ColumnUse[]): void;
 
   /**
    * Adds an operator below a stream or a node. An equal node that exists there already (filter, encode without

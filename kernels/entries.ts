@@ -1,6 +1,6 @@
 /** What the host notes of the kernel's streams and nodes. */
 import type { NodeHandle, SavedAs, StreamHandle } from './api.js';
-import type { ColumnUse } from './ir.js';
+import type { ColumnType, ColumnUse } from './ir.js';
 
 /** A node in use and how often. */
 export interface NodeEntry {
@@ -20,12 +20,20 @@ export interface NodeEntry {
   saved: SavedAs | undefined;
 }
 
+/** The members that a rule reads of a column, and how many rules do. */
+export interface Reader {
+  readonly type: ColumnType;
+  count: number;
+}
+
 export interface StreamEntry {
   /** Address of the kernel's inlet of the stream. */
   readonly inlet: number;
   readonly identity: bigint;
   /** Columns by their index in the batch. */
   readonly columns: ColumnUse[];
+  /** Of columns that are objects what rules read of them, by their index. */
+  readonly readers: Map<number, readonly Reader[]>;
   children: number;
 }
 

@@ -21,11 +21,12 @@ import type {
   Waiting,
 } from './api.js';
 import { Arena } from './arena.js';
+import { type ColumnKernel, releaseColumns, useColumns } from './columns.js';
 import { countersAt, latenciesAt, partitionsAt, streamCountersAt, timelinessOf, waitingIn } from './counters.js';
 import type { NodeEntry, StreamEntry } from './entries.js';
 import { isStackOverflow, KernelError, noMemory, ProtocolError } from './error.js';
 import { evaluateProgram } from './evaluate.js';
-import { feedLeft, maxUses, NodeFlag, node as nodeLayout, protocolErrorTexts, SourceError } from './gen/layouts.js';
+import { feedLeft, NodeFlag, node as nodeLayout, protocolErrorTexts } from './gen/layouts.js';
 import type { Histogram } from './histogram.js';
 import { hostCallImport } from './host-call.js';
 import { Identity } from './identity.js';
@@ -35,7 +36,7 @@ import { nodeImage } from './node-image.js';
 import { chunksOf } from './output.js';
 import { sharingKey } from './sharing.js';
 import { type RowTransfer, type StateReader, StateTransfer, type StateWriter } from './state.js';
-import { encodeColumnUse, encodeStreamSpec } from './stream-spec.js';
+import { encodeStreamSpec } from './stream-spec.js';
 import { readTable } from './table.js';
 import { ValueAccess } from './value.js';
 import { zoneOf } from './zones.js';
@@ -71,6 +72,7 @@ class WasmKernel implements Kernel {
   /** True while the kernel runs: callbacks must not call it. */
   private isBusy = false;
   readonly saving: RowTransfer;
+  private readonly columnKernel: ColumnKernel;
 
   constructor(
     private readonly host: HostCalls,
@@ -128,6 +130,7 @@ class WasmKernel implements Kernel {
     const state = new StateTransfer(this.exports, this.arena, this.streams, this.nodes);
     const { exports: kernel, arena, streams, nodes, shared } = this;
     this.saving = { kernel, arena, state, streams, nodes, shared, run: this.run.bind(this) };
+    this.columnKernel = { exports: kernel, arena };
     const maxValueBytes = options.maxValueBytes ?? defaultMaxValueBytes;
     this.exports.setValueLimit(maxValueBytes);
     this.access = new ValueAccess(
@@ -158,7 +161,7 @@ class WasmKernel implements Kernel {
         const named =
           spec.decoder === undefined ? bytes : encodeStreamSpec({ ...spec, decoder: { ...spec.decoder, fn: 0 } });
         const identity = new Identity().bytes(named).value();
-        this.streams.set(stream, { inlet, identity, columns: [], children: 0 });
+        this.streams.set(stream, { inlet, identity, columns: [], readers: new Map(), children: 0 });
         return stream;
       }),
     );
@@ -175,30 +178,11 @@ class WasmKernel implements Kernel {
   }
 
   useColumns(stream: StreamHandle, columns: ColumnUse[]): number[] {
-    const known = this.stream(stream).columns;
-    return this.run('use columns', () => {
-      const indexes: number[] = [];
-      for (const column of columns) {
-        const { kind, name, type } = encodeColumnUse(column);
-        const index = this.arena.lend([name, type], (nameAt, typeAt) =>
-          this.exports.sourceUse(stream, kind, nameAt as number, name.length, typeAt as number),
-        );
-        if (index < 0) {
-          for (const used of indexes) this.exports.sourceRelease(stream, used);
-          throw index === SourceError.memory ? noMemory() : new RangeError(`a stream has at most ${maxUses} columns`);
-        }
-        indexes.push(index);
-        known[index] = column;
-      }
-      return indexes;
-    });
+    return this.run('use columns', () => useColumns(this.columnKernel, stream, this.stream(stream), columns));
   }
 
-  releaseColumns(stream: StreamHandle, indexes: number[]): void {
-    this.stream(stream);
-    this.run('release columns', () => {
-      for (const index of indexes) this.exports.sourceRelease(stream, index);
-    });
+  releaseColumns(stream: StreamHandle, indexes: number[], columns?: readonly ColumnUse[]): void {
+    this.run('release columns', () => releaseColumns(this.columnKernel, stream, this.stream(stream), indexes, columns));
   }
 
   addNode(parent: { stream: StreamHandle } | { node: NodeHandle } | null, linked: LinkedNode): NodeHandle {

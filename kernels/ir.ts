@@ -21,8 +21,8 @@ export type ColumnType =
 
 /** A column that a rule needs from a stream. */
 export type ColumnUse =
-  /** A field of the payload. */
-  | { kind: 'field'; name: string; type: ColumnType }
+  /** A field of the payload. `read`: of objects, and lists of such, the part of the type that is looked at; all without it. */
+  | { kind: 'field'; name: string; type: ColumnType; read?: ColumnType }
   /** The whole payload as one object (`SELECT *` on a schemaless stream). */
   | { kind: 'row' }
   /** The raw payload as BYTES (format binary, column `self`). */

@@ -51,7 +51,7 @@ export function encodeStreamSpec(spec: StreamSpec): Uint8Array {
   return Buffer.concat([head, type, ...defaults, delimiter]);
 }
 
-/** Kind, name and type of a use; type null for any. */
+/** Kind, name and declared type of a use; type null for any. */
 export function encodeColumnUse(use: ColumnUse): { kind: number; name: Uint8Array; type: Uint8Array | null } {
   const kind = UseKind[use.kind];
   if (use.kind === 'field') {
@@ -60,8 +60,14 @@ export function encodeColumnUse(use: ColumnUse): { kind: number; name: Uint8Arra
   return { kind, name: Buffer.from(use.kind === 'meta' ? use.key : ''), type: null };
 }
 
+/** What is decoded of a column: its type, or the part of it that is looked at; null for any. */
+export function decodedType(use: ColumnUse): Uint8Array | null {
+  if (use.kind !== 'field' || use.type.type === 'any') return null;
+  return encodeType(use.read ?? use.type);
+}
+
 /** Bytes of a type in prefix notation. */
-function encodeType(type: ColumnType): Buffer {
+export function encodeType(type: ColumnType): Buffer {
   if (type.type === 'array') return Buffer.concat([Buffer.from([TypeKind.array]), encodeType(type.element)]);
   if (type.type !== 'struct') return Buffer.from([TypeKind[type.type]]);
   const fields = Buffer.concat(

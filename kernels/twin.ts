@@ -3,11 +3,11 @@
  * the other with all that they keep, so that their input may wait apart from that of others (assembly/flow/move.ts).
  */
 import type { Kernel, NodeHandle, StreamHandle } from './api.js';
+import { useColumnAt } from './columns.js';
 import type { StreamEntry } from './entries.js';
 import { KernelError, noMemory } from './error.js';
 import { maxUses, node as nodeLayout, SourceError } from './gen/layouts.js';
 import type { RowTransfer } from './state.js';
-import { encodeColumnUse } from './stream-spec.js';
 
 /** Gives the twin, which is new, columns of the stream at the places that they have there. Throws KernelError without memory. */
 export function useSameColumns(of: Kernel, stream: StreamHandle, twin: StreamHandle, indexes: Iterable<number>): void {
@@ -18,10 +18,7 @@ export function useSameColumns(of: Kernel, stream: StreamHandle, twin: StreamHan
     for (const index of new Set(indexes)) {
       const column = from[index];
       if (column === undefined) throw new RangeError(`stream ${stream} has no column ${index}`);
-      const { kind, name, type } = encodeColumnUse(column);
-      const used = arena.lend([name, type], (nameAt, typeAt) =>
-        kernel.sourceUseAt(twin, index, kind, nameAt as number, name.length, typeAt as number),
-      );
+      const used = useColumnAt({ exports: kernel, arena }, twin, index, column);
       if (used < 0)
         throw used === SourceError.memory ? noMemory() : new RangeError(`a stream has at most ${maxUses} columns`);
       to[index] = column;

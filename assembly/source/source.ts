@@ -41,7 +41,7 @@ import {
 
 export { colsTable } from './blocks';
 export { sourceFree, sourceInit } from './open';
-export { sourceRelease, sourceUse, sourceUseAt } from './use-columns';
+export { sourceRelease, sourceRetype, sourceUse, sourceUseAt } from './use-columns';
 export { filledErrors, filledRows } from './batch';
 export { ackCount, ackList, packetCount, packetList, protocolError } from './mqtt';
 

@@ -96,6 +96,21 @@ function numberAs(typeKind: u8, flags: u8): u8 {
   return typeKind == TypeKind.BIGINT ? NumberAs.I64 : NumberAs.OTHER;
 }
 
+/** Gives a field in use another type of the same kind, which is copied; false when memory is exhausted. */
+export function sourceRetype(node: usize, index: u32, typePtr: usize): bool {
+  const state = stateOf(node);
+  const account = accountOf(node);
+  const size = typeSize(typePtr);
+  const type = alloc(size, account);
+  if (!type) return false;
+  memory.copy(type, typePtr, size);
+  const use = useAt(state, index);
+  free(<usize>load<u32>(use, USE_TYPE), load<u32>(use, USE_TYPE_SIZE), account);
+  store<u32>(use, <u32>type, USE_TYPE);
+  store<u32>(use, size, USE_TYPE_SIZE);
+  return true;
+}
+
 /** Takes back one use; with the last the column is no longer decoded and its index may be given to another. */
 export function sourceRelease(node: usize, index: u32): void {
   const state = stateOf(node);

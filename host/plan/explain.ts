@@ -1,5 +1,6 @@
 /** The plan as the interface explains it: one JSON object in each line, indented by tabs with the depth. */
 
+import type { ColumnType, ColumnUse } from '../../kernels/ir.js';
 import { notesOf, valuesAboveOf } from './explain-notes.js';
 import { tablesOf } from './join.js';
 import {
@@ -11,9 +12,10 @@ import {
   valuesOf,
   type WindowSpec,
 } from './logical.js';
+import type { Physical } from './physical-plan.js';
 import { showValue } from './show-value.js';
 import type { Relation } from './source.js';
-import type { ColumnValue, Value } from './value.js';
+import type { Value } from './value.js';
 
 /** Prints a value with the names of streams before their columns. */
 type Show = (value: Value) => string;
@@ -24,7 +26,7 @@ type Show = (value: Value) => string;
  */
 export function explainLines(
   root: Extract<Logical, { kind: 'project' }>,
-  columns: readonly (readonly ColumnValue[])[],
+  read: Pick<Physical, 'columns' | 'uses'>,
 ): string {
   const lines: string[] = [];
   const notes: string[] = [];
@@ -37,7 +39,7 @@ export function explainLines(
   const show: Show = (value) => showValue(value, (source) => names.get(source) ?? '');
   /** Returns how many operators stand side by side there: the inputs of a node that is not shown stand in its place. */
   const print = (node: Logical, number: number, depth: number): number => {
-    const shown = describe(node, columns, show);
+    const shown = describe(node, read, show);
     // Operators of a graph are called as in its topology; the first line is that of the last.
     const labels = node.labels?.toReversed() ?? [];
     shown.forEach(([op, info], i) => {
@@ -83,7 +85,7 @@ function readBy(node: Logical): readonly Logical[] {
   return [node.input, ...tablesOf(node.sources).map((source): Logical => ({ kind: 'source', source }))];
 }
 
-function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], show: Show): [string, string][] {
+function describe(node: Logical, read: Pick<Physical, 'columns' | 'uses'>, show: Show): [string, string][] {
   const all = (values: readonly Value[]): string => values.map(show).join(', ');
   switch (node.kind) {
     case 'project': {
@@ -185,12 +187,25 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
     case 'merge':
       return [];
     case 'source': {
-      const names = (columns[node.source.index] ?? []).map((value) => showValue(value)).sort();
+      const { index } = node.source;
+      const names = (read.columns[index] ?? [])
+        .flatMap((value, i) => partsOf(showValue(value), read.uses[index]?.[i]))
+        .sort();
       return [['DataSourcePlan', `StreamName: ${node.source.name}, StreamFields:[ ${names.join(', ')} ]`]];
     }
     default:
       return node satisfies never;
   }
+}
+
+/** What is decoded of a column: its name, or the members of the object that are looked at. */
+function partsOf(name: string, use: ColumnUse | undefined): string[] {
+  const parts = (path: string, type: ColumnType): string[] => {
+    if (type.type === 'array') return parts(`${path}[]`, type.element);
+    if (type.type !== 'struct') return [path];
+    return type.fields.flatMap((field) => parts(`${path}->${field.name}`, field.type));
+  };
+  return use?.kind === 'field' && use.read !== undefined ? parts(name, use.read) : [name];
 }
 
 /** Kind and lengths of a window, lengths in milliseconds or rows. */

@@ -55,7 +55,7 @@ export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ru
       .sort((one, other) => one.index - other.index)
       .map(({ name, index }) => ({
         stream: name,
-        columns: (physical.read[index] ?? []).map(({ use }) => use),
+        columns: physical.read[index] ?? [],
       })),
     ...(physical.asked.length === 0 ? {} : { lookups: physical.asked.map((one) => askedName(one, brought)) }),
     nodes: physical.nodes,
@@ -93,7 +93,7 @@ export function ruleTaps(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ta
 export function explainRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): string {
   const { roots, remarks, physical } = plan(rule, catalog, fold);
   const warnings = [...remarks, ...warningsOf(roots)].map((info) => JSON.stringify({ op: 'Warning', info }));
-  return [...roots.map(({ node }) => explainLines(node, physical.columns)), ...warnings].join('\n');
+  return [...roots.map(({ node }) => explainLines(node, physical)), ...warnings].join('\n');
 }
 
 function warningsOf(roots: readonly Root[]): string[] {

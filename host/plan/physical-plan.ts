@@ -1,5 +1,5 @@
 /** What becomes of a plan: nodes for the kernel, and what the interface shows of them. */
-import type { NodePlan } from '../../kernels/ir.js';
+import type { ColumnUse, NodePlan } from '../../kernels/ir.js';
 import type { Source } from './source.js';
 import type { ColumnValue, Value } from './value.js';
 
@@ -50,8 +50,10 @@ export interface Chain {
 export interface Physical {
   /** What the rule needs of each source. */
   columns: ColumnValue[][];
+  /** The same, of objects with the members that are looked at. */
+  uses: ColumnUse[][];
   /** What is read of its stream for that: of a lookup table all that is kept. */
-  read: ColumnValue[][];
+  read: ColumnUse[][];
   /** Tables and functions that are asked, as nodes number them. */
   asked: readonly (Source | AskedFunction)[];
   nodes: NodePlan[];

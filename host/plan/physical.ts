@@ -45,14 +45,13 @@ export function lower(
 ): Physical {
   const outputs = roots.map((root) => outputsOf(root, rule, values));
   const outputValues = new Map(roots.map(({ node }, i) => [node, outputs[i]!.flatMap(shapeValues)]));
-  const columns = neededColumns(operatorsOf(roots), [...outputValues.values()].flat(), sources.length);
+  const { columns, uses } = neededColumns(operatorsOf(roots), [...outputValues.values()].flat(), sources.length);
   const lowering = new Lowering(rule, columns, values, new Readers(roots, outputValues));
-  roots.forEach((root, i) => {
-    lowering.addRoot(root, outputs[i]!);
-  });
+  for (const [i, root] of roots.entries()) lowering.addRoot(root, outputs[i]!);
   return {
     columns,
-    read: columns.map((needed, i) => lowering.tables.get(i)?.columns ?? needed),
+    uses,
+    read: uses.map((needed, i) => lowering.tables.get(i)?.columns.map(({ use }) => use) ?? needed),
     asked: lowering.asked,
     nodes: lowering.nodes,
     chains: lowering.chains,

@@ -1,17 +1,25 @@
 /** Finds the columns that a rule needs of each stream: nothing else is decoded for it. */
+import type { ColumnUse } from '../../../kernels/ir.js';
 import { refuse } from '../errors.js';
 import { type Logical, valuesOf } from '../logical.js';
 import { type ColumnValue, childrenOf, type Value } from '../value.js';
+import { narrowedUses } from './prune-members.js';
 
 /** Columns of one rule; a stream has room for 16,384 of all its rules. */
 const maxColumns = 4096;
+
+export interface Needed {
+  readonly columns: ColumnValue[][];
+  /** The same, with the part of their types that is looked at. */
+  readonly uses: ColumnUse[][];
+}
 
 /**
  * Returns the columns of each source in the order of first use.
  * @param operators of the whole plan
  * @param more values that the sinks add
  */
-export function neededColumns(operators: readonly Logical[], more: readonly Value[], sources: number): ColumnValue[][] {
+export function neededColumns(operators: readonly Logical[], more: readonly Value[], sources: number): Needed {
   const columns: ColumnValue[][] = Array.from({ length: sources }, () => []);
   const seen = new Set<Value>();
   const visit = (value: Value): void => {
@@ -25,5 +33,5 @@ export function neededColumns(operators: readonly Logical[], more: readonly Valu
   for (const needed of columns) {
     if (needed.length > maxColumns) throw refuse(`the rule reads more than ${maxColumns} columns of a stream`);
   }
-  return columns;
+  return { columns, uses: narrowedUses(columns, operators, more) };
 }

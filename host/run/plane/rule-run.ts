@@ -1,8 +1,9 @@
 /** A rule at work: its nodes in the kernel, its sinks, its part in the sources. */
 import type { HostColumns, LinkedNode, NodeHandle, StreamCounters } from '../../../kernels/api.js';
+import { hasMembers } from '../../../kernels/columns.js';
 import { isAtWork } from '../../../kernels/deferred.js';
 import type { Histogram } from '../../../kernels/histogram.js';
-import type { NodePlan, OutputPlan } from '../../../kernels/ir.js';
+import type { ColumnUse, NodePlan, OutputPlan } from '../../../kernels/ir.js';
 import { keepsPartitions, sourceOfColumns } from '../../../kernels/kinds.js';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import type { Logger } from '../../base/log.js';
@@ -111,7 +112,7 @@ export class RuleRun implements SinkHost, RunningRule {
   readonly #isTable: boolean;
   #isReleased = false;
   #isOpen = false;
-  #columns: readonly { source: SourceRun; indexes: number[] }[] = [];
+  #columns: readonly { source: SourceRun; indexes: number[]; uses?: readonly ColumnUse[] }[] = [];
 
   constructor(
     start: RuleStart,
@@ -153,7 +154,8 @@ export class RuleRun implements SinkHost, RunningRule {
       this.sourceBases = this.sourceBases.concat(source.counters);
       if (this.measuresAll) this.sourceLatencies = this.sourceLatencies.concat(kernel.latencies(source.stream));
       const uses = plan.sources[i]?.columns ?? [];
-      this.#columns = this.#columns.concat({ source, indexes: kernel.useColumns(source.stream, uses).slice() });
+      const indexes = kernel.useColumns(source.stream, uses).slice();
+      this.#columns = this.#columns.concat({ source, indexes, ...(uses.some(hasMembers) && { uses }) });
     });
     for (const node of plan.nodes) this.nodes = this.nodes.concat(this.#addNode(node, start));
     this.tables = joinedTables(plan, sources, (node) => this.nodes[node]!.handle);
@@ -255,7 +257,7 @@ export class RuleRun implements SinkHost, RunningRule {
       for (const source of this.sources) source.gatherings.delete(gathering.node);
       gathering.giveBack();
     }
-    for (const { source, indexes } of columns) kernel.releaseColumns(source.stream, indexes);
+    for (const { source, indexes, uses } of columns) kernel.releaseColumns(source.stream, indexes, uses);
     const full = this.sinks.filter((sink) => sink.isFull).length;
     for (const source of this.sources) {
       source.users.delete(this);
