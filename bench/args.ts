@@ -1,6 +1,6 @@
 /** The command line of `haumea bench`. */
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../host/base/options.js';
 import type { RunOptions } from './context.js';
 import { workloadNames, workloadTitles } from './workloads/index.js';
 
@@ -115,7 +115,7 @@ export function readArgs(argv: string[], program: string[]): BenchArgs {
 function parseValues(argv: string[]) {
   const text = (value: string) => ({ type: 'string', default: value }) as const;
   const flag = { type: 'boolean', default: false } as const;
-  return parseArgs({
+  return readOptions({
     args: argv,
     allowPositionals: true,
     options: {

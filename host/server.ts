@@ -151,12 +151,13 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
   const access = accessOf(options);
   const catalog: Catalog = {
     source: (name) => sources.get(name)?.definition,
+    sourceNames: () => [...sources.names('stream'), ...sources.names('table')],
     confKey: (source, key) => confKeys.resolve(source, key),
     confKeyLayers: (source, key) => confKeys.layers(source, key),
     confKeyNames: (source) => Object.keys(confKeys.list('sources', source) ?? {}),
     version: () => store.version(kinds.confKey) + connections.version,
     connection: (id) => connections.get(id),
-    brought: (name) => functions.find(name),
+    brought: Object.assign((name: string) => functions.find(name), { names: () => functions.names() }),
     codec: (schemaId) => findCodec(schemaId),
     scriptLimits: scriptLimitsOf(config.plugin.javascript),
     access,

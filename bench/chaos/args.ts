@@ -1,6 +1,7 @@
 /** The command line of `haumea bench chaos`. */
-import { parseArgs } from 'node:util';
+
 import { parseDuration } from '../../host/base/duration.js';
+import { readOptions } from '../../host/base/options.js';
 import { type Keeping, keepings } from './broker.js';
 import { type FaultKind, faultKinds } from './schedule.js';
 import { type Topology, topologies } from './topologies.js';
@@ -55,7 +56,7 @@ export interface ChaosArgs {
 export function readChaosArgs(argv: string[]): ChaosArgs {
   const text = (value: string) => ({ type: 'string', default: value }) as const;
   const flag = { type: 'boolean', default: false } as const;
-  const { values } = parseArgs({
+  const { values } = readOptions({
     args: argv,
     options: {
       topology: text('file-file'),

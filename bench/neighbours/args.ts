@@ -1,6 +1,7 @@
 /** The command line of `haumea bench neighbours`. */
-import { parseArgs } from 'node:util';
+
 import { parseDuration } from '../../host/base/duration.js';
+import { readOptions } from '../../host/base/options.js';
 
 export const trialNames = ['stuck', 'away', 'cache'] as const;
 export type TrialName = (typeof trialNames)[number];
@@ -56,7 +57,7 @@ const most = 900_000_000;
 export function readNeighboursArgs(argv: string[]): NeighboursArgs {
   const text = (value: string) => ({ type: 'string', default: value }) as const;
   const flag = { type: 'boolean', default: false } as const;
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readOptions({
     args: argv,
     allowPositionals: true,
     options: {

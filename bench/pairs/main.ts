@@ -5,21 +5,50 @@
  *     npm run bench -- micro [--rounds N] [--kernel FILE] [PART OF A NAME ...]
  */
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { reasonOf } from '../../host/base/errors.js';
+import { nearest } from '../../host/base/nearest.js';
+import { readOptions } from '../../host/base/options.js';
 import { pairs } from './index.js';
 import { measure } from './measure.js';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { rounds: { type: 'string', default: '8' }, kernel: { type: 'string' } },
-});
-const module =
-  values.kernel === undefined ? undefined : new WebAssembly.Module(new Uint8Array(readFileSync(values.kernel)));
-const rounds = Number(values.rounds);
-if (!(Number.isInteger(rounds) && rounds > 0)) throw new Error(`--rounds: "${values.rounds}" is not a number above 0`);
-const chosen = pairs.filter(({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)));
-if (chosen.length === 0) throw new Error(`no name has such a part; known: ${pairs.map(({ name }) => name).join(', ')}`);
+interface Chosen {
+  readonly chosen: typeof pairs;
+  readonly rounds: number;
+  readonly module: WebAssembly.Module | undefined;
+}
 
+/** Reads the command line; throws what is wrong with it. */
+function read(): Chosen {
+  const { values, positionals } = readOptions({
+    allowPositionals: true,
+    options: { rounds: { type: 'string', default: '8' }, kernel: { type: 'string' } },
+  });
+  const module =
+    values.kernel === undefined ? undefined : new WebAssembly.Module(new Uint8Array(readFileSync(values.kernel)));
+  const rounds = Number(values.rounds);
+  if (!(Number.isInteger(rounds) && rounds > 0))
+    throw new Error(`--rounds: "${values.rounds}" is not a number above 0`);
+  const names = pairs.map(({ name }) => name);
+  const unknown = positionals.find((part) => !names.some((name) => name.includes(part)));
+  if (unknown !== undefined) {
+    const meant = nearest(unknown, new Set(names.flatMap((name) => name.split(/[^\w-]+/))));
+    const hint = meant === undefined ? `; there are\n  ${names.join('\n  ')}` : `, did you mean ${meant}?`;
+    throw new Error(`no name has the part "${unknown}"${hint}`);
+  }
+  const isChosen = (name: string) => positionals.length === 0 || positionals.some((part) => name.includes(part));
+  return { chosen: pairs.filter(({ name }) => isChosen(name)), rounds, module };
+}
+
+function readOrEnd(): Chosen {
+  try {
+    return read();
+  } catch (error) {
+    process.stderr.write(`haumea bench micro: ${reasonOf(error)}\n`);
+    process.exit(2);
+  }
+}
+
+const { chosen, rounds, module } = readOrEnd();
 for (const pair of chosen) {
   const { name, engine, program } = measure(pair, rounds, module);
   console.log(

@@ -1,5 +1,5 @@
 /** The command line of `haumea bench soak`. */
-import { parseArgs } from 'node:util';
+import { readOptions } from '../../host/base/options.js';
 import { time, whole } from '../chaos/args.js';
 
 export const HELP = `usage: haumea bench soak [options]
@@ -47,7 +47,7 @@ const maxMessages = 899_999_999;
 export function readSoakArgs(argv: string[]): SoakArgs {
   const text = (value: string) => ({ type: 'string', default: value }) as const;
   const flag = { type: 'boolean', default: false } as const;
-  const { values } = parseArgs({
+  const { values } = readOptions({
     args: argv,
     options: {
       duration: text('1h'),

@@ -16,6 +16,12 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
+/** What to say behind a word that is not known: the one that was meant, or else all there are. */
+export function meantOr(word: string, candidates: readonly string[], otherwise: string): string {
+  const meant = nearest(word, candidates);
+  return meant === undefined ? `, ${otherwise} ${candidates.join(', ')}` : `, did you mean ${meant}?`;
+}
+
 /** Counts insertions, deletions, replacements and swaps of neighbours; stops at `limit`. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;

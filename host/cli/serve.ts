@@ -1,8 +1,9 @@
 /** `haumea serve`: runs the server until a signal or a client ends it. */
-import { parseArgs } from 'node:util';
+
 import { loadConfig } from '../base/config.js';
 import { reasonOf } from '../base/errors.js';
 import { keepHeapsSmall } from '../base/heap.js';
+import { readOptions } from '../base/options.js';
 import type { Server } from '../server.js';
 import { version } from './version.js';
 
@@ -64,7 +65,7 @@ export async function main(argv: string[]): Promise<number> {
 
 function readArgs(argv: string[]) {
   try {
-    const { values } = parseArgs({
+    const { values } = readOptions({
       args: argv.map((arg) => (singleDash.test(arg) ? `-${arg}` : arg)),
       options: {
         data: { type: 'string' },

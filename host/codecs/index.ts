@@ -23,6 +23,16 @@ export const formatNames: readonly string[] = [
   ...Object.keys(plannedFormats),
 ].sort((a, b) => Number(b === defaultFormat) - Number(a === defaultFormat) || (a < b ? -1 : 1));
 
+/** Formats that streams can have. */
+export function decodedFormats(): readonly string[] {
+  return formatNames.filter((name) => byName.get(name)?.decode !== undefined);
+}
+
+/** Formats that messages of actions can have. */
+export function encodedFormats(): readonly string[] {
+  return formatNames.filter((name) => byName.get(name)?.encode !== undefined);
+}
+
 /** How messages of the format become rows; undefined when streams can't have it yet. */
 export function decodeOf(format: string): Format['decode'] {
   return byName.get(format)?.decode;

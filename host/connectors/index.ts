@@ -1,7 +1,7 @@
 /** The connectors by what the engine asks of their manifests. What does the work is loaded at its first use. */
 import { HaumeaError } from '../base/errors.js';
 import { declaredName } from '../base/field.js';
-import { nearest } from '../base/nearest.js';
+import { meantOr } from '../base/nearest.js';
 import { isRowTemplate } from '../base/row-template.js';
 import type { AskedPart, Connector, LookupDeclaration, SinkForm } from './define.js';
 import { manifests } from './gen/index.js';
@@ -54,9 +54,7 @@ export function askedPart(type: string): AskedPart {
 
 /** The error for a type that can't play the part: the type that was meant, or those there are. */
 export function unknownConnector(part: 'source' | 'sink', type: string): HaumeaError {
-  const names = connectorNames(part);
-  const meant = nearest(type, [...names]);
-  const hint = meant === undefined ? `, there are ${names.join(', ')}` : `, did you mean ${meant}?`;
+  const hint = meantOr(type, connectorNames(part), 'there are');
   return new HaumeaError('unknownConnector', `${part} ${type} not found${hint}`);
 }
 
@@ -85,11 +83,17 @@ export function connectionTypes(): readonly string[] {
   return [...built.map(({ name }) => name), ...planned.map(([name]) => name)].sort();
 }
 
-/** Sources in which rows can be looked up, by name. */
+/** Sources in which rows can be looked up, by name; not all can be used yet. */
 export function lookups(): ReadonlyMap<string, LookupDeclaration> {
   const known = [...manifests.map(({ name, lookup }) => ({ name, lookup })), ...plannedLookups()];
   const all = known.flatMap(({ name, lookup }) => (lookup === undefined ? [] : [[name, lookup] as const]));
   return new Map(all.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** The error for a source in which no rows can be looked up: the type that was meant, or those there are. */
+export function unknownLookup(type: string): string {
+  const names = manifests.flatMap(({ name, lookup }) => (lookup === undefined ? [] : [name])).sort();
+  return `lookup source type ${type} not found${meantOr(type, names, 'expected one of')}`;
 }
 
 /** True when rows of lookup tables of the type come by its source and are kept; otherwise it is asked for them. */

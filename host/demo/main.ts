@@ -9,8 +9,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { HaumeaError, reasonOf } from '../base/errors.js';
+import { readOptions } from '../base/options.js';
 import { DemoEngine } from './engine.js';
 import { Fleet } from './fleet.js';
 import { type DemoFigures, Screen } from './screen.js';
@@ -78,7 +78,7 @@ export async function main(argv: string[]): Promise<number> {
 /** Reads the options; a mistake is told, and nothing returned. */
 function readArgs(argv: string[]): { help: boolean; seconds: number; rate: number } | undefined {
   try {
-    const { values } = parseArgs({
+    const { values } = readOptions({
       args: argv,
       options: {
         seconds: { type: 'string', default: '0' },

@@ -73,7 +73,7 @@ export function resolveFunction(
       const { owner } = found;
       throw new HaumeaError('plan', `function ${name} (${owner}) can't be called in rules, which is not supported yet`);
     }
-    const meant = nearest(key, functionNames());
+    const meant = nearest(key, [...functionNames(), ...(brought.names?.() ?? [])]);
     throw new HaumeaError('plan', `unknown function ${name}${meant === undefined ? '' : `, did you mean ${meant}?`}`);
   }
   const { min, max } = arity(definition.args);

@@ -104,6 +104,8 @@ export interface RuleStatus {
   lastStartTimestamp: number;
   lastStopTimestamp: number;
   nextStartTimestamp: number;
+  /** How it has ended by itself, a sentence; not of others. */
+  ended?: string;
   /** Totals and per-operator metrics, names as the interface has them, in order. */
   metrics: Record<string, number | string>;
   /** What is wrong with a running rule now, a sentence each. */
@@ -119,6 +121,8 @@ export interface RuleSummary {
   readonly exceptionsTotal: number;
   /** What is wrong with it now, a sentence each: why it was stopped by an error, what it waits for, what fails. */
   readonly troubles: readonly string[];
+  /** How it has ended by itself, a sentence; not of others. */
+  readonly ended?: string;
 }
 
 /** What connectors may reach on this machine for those who write their properties. */
@@ -132,6 +136,8 @@ export interface Access {
 /** What the engine needs to know of stored definitions. */
 export interface Catalog {
   source(name: string): StreamDefinition | undefined;
+  /** Names of all streams and tables, for suggestions. */
+  sourceNames?(): readonly string[];
   /** Properties of a source configuration key; undefined when there is none. */
   confKey(source: string, key: string): Record<string, unknown> | undefined;
   /** The layers of `confKey`, the lowest first; those of the operator came with the program, its files or environment. */

@@ -27,6 +27,8 @@ export interface KeptOperator {
   readonly lists: readonly KeptList[];
   /** Nobody would miss it: what it keeps is gone with each message, or nothing but a count of its own. */
   readonly isSilent?: true;
+  /** It is output already: without checkpoints it is sent at the end of a run. */
+  readonly isOutput?: true;
 }
 
 /** By the node of the plan that it is of. */

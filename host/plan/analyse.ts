@@ -9,7 +9,15 @@ import { withRanges } from './dedup.js';
 import { checkColumns, type DerivedTable } from './derived.js';
 import { withHits } from './hits.js';
 import { asOneTable, type Derived, derivedTable, inputOf, type Selected } from './inputs.js';
-import { checkEventTimes, checkJoined, definitionOf, inRowOrder, remarkOfJoins, SourceNumbers } from './join.js';
+import {
+  checkEventTimes,
+  checkJoined,
+  definitionOf,
+  inRowOrder,
+  mistypedJoins,
+  remarkOfJoins,
+  SourceNumbers,
+} from './join.js';
 import type { Logical, OutputRow } from './logical.js';
 import { checkLookups } from './lookup.js';
 import { joinedTime, timesOf } from './result-times.js';
@@ -87,6 +95,7 @@ class Analyser {
       window,
       isGrouped,
       joinedTime: joinedTime(select, relations, isEventTime),
+      remark: (text) => this.remarks.push(text),
     });
     const { row, expand } = bindSelectList(select, scope, binder, resultClause('SELECT'));
     const statement = new Statement(select, relations, values, binder, isGrouped, isEventTime, this.remarks, this.fold);
@@ -116,6 +125,7 @@ class Analyser {
     // In event time such rows are joined by their times, or refused.
     const remark = rule.options.isEventTime ? null : remarkOfJoins(select, definitions);
     if (remark !== null) this.remarks.push(remark);
+    this.remarks.push(...mistypedJoins(select));
     const relations = tables.map((table, i): Relation => {
       const definition = definitions[i];
       if (definition == null) return this.#derivedBy(table, joins.length > 0);

@@ -6,7 +6,7 @@ import type { FunctionDefinition, LiteralArg } from '../functions/define.js';
 import { hostNumber, resolveFunction } from '../functions/registry.js';
 import { isUtc } from '../functions/time-zone.js';
 import { isWaiting, type UserFunction } from '../plugins/define.js';
-import type { BinaryOp, Expr } from '../sql/ast.js';
+import type { BinaryOp, Expr, Span } from '../sql/ast.js';
 import { ownName } from '../sql/names.js';
 import { askedCall } from './call.js';
 import { refuse } from './errors.js';
@@ -125,8 +125,21 @@ export class Binder {
       // Before the join a name means the row's own column, whichever stream it is of.
       return this.scope.ownColumn(name, span);
     }
+    this.#tellMistyped(qualifier, name, span);
     const object = this.scope.resolve(qualifier, clause.place, span, bindItem);
     return this.values.op('nested.member', [object, this.values.text(name)]);
+  }
+
+  /** What looks like the name of a stream is a column, whose member is asked for. */
+  #tellMistyped(qualifier: string, name: string, span: Span): void {
+    const meant = this.scope.meantBy(qualifier);
+    if (meant === undefined) return;
+    if (!this.scope.sources.some((source) => source.has(qualifier))) {
+      throw refuse(`unknown stream ${qualifier}, did you mean ${meant}?`, span);
+    }
+    this.context.remark?.(
+      `no stream is called ${qualifier}: ${qualifier}.${name} is the member ${name} of a column, did you mean ${meant}.${name}?`,
+    );
   }
 
   private bindIn(expr: Extract<Expr, { kind: 'in' }>, clause: Clause): Value {

@@ -62,7 +62,7 @@ export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ru
     ...(graph === undefined ? topologyOf(sources, rule, physical) : graphTopology(graph, sources, physical)),
     outputFields: [...outputFields],
     ...(brought.size === 0 ? {} : { brought: [...brought] }),
-    warnings: [...remarks, ...warningsOf(roots)],
+    warnings: [...new Set(remarks), ...warningsOf(roots)],
   };
 }
 
@@ -92,7 +92,7 @@ export function ruleTaps(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ta
 /** The plan as text, a line for each operator from the sinks down to the streams, then one for each warning. */
 export function explainRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): string {
   const { roots, remarks, physical } = plan(rule, catalog, fold);
-  const warnings = [...remarks, ...warningsOf(roots)].map((info) => JSON.stringify({ op: 'Warning', info }));
+  const warnings = [...new Set(remarks), ...warningsOf(roots)].map((info) => JSON.stringify({ op: 'Warning', info }));
   return [...roots.map(({ node }) => explainLines(node, physical)), ...warnings].join('\n');
 }
 

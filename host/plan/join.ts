@@ -1,4 +1,5 @@
 /** Several streams in FROM: their sources, the logical join of the rows of a window, equalities that a kernel can hash. */
+import { nearest } from '../base/nearest.js';
 import { isKeptTable } from '../connectors/index.js';
 import type { Catalog, RuleOptions } from '../model/engine.js';
 import type { Join, JoinKind, Select, TableRef } from '../sql/ast.js';
@@ -94,11 +95,25 @@ export function tablesOf(sources: readonly Relation[]): Source[] {
   return sources.filter((one) => one instanceof Source).filter(({ isTable, isLookup }) => isTable && !isLookup);
 }
 
+/** Kinds of joins that are mistyped are names of the table before them, and the join is an inner one. */
+export function mistypedJoins({ from, joins }: Pick<Select, 'from' | 'joins'>): string[] {
+  return joins.flatMap(({ kind, asof }, i) => {
+    const { name, alias } = i === 0 ? from : joins[i - 1]!.table;
+    const meant = alias === null || kind !== 'INNER' || asof ? undefined : nearest(alias, joinWords);
+    return meant === undefined ? [] : [`${name} is called ${alias} before JOIN: is that meant as ${meant} JOIN?`];
+  });
+}
+
+const joinWords = ['INNER', 'LEFT', 'RIGHT', 'FULL', 'CROSS', 'ASOF'];
+
 /** What a stream or table was created as. */
 export function definitionOf({ name }: Pick<TableRef, 'name'>, catalog: Catalog): StreamDefinition {
   const definition = catalog.source(name);
   if (definition !== undefined) return definition;
-  throw refuse(`stream ${name} is not known, check that it was created`);
+  const meant = nearest(name, catalog.sourceNames?.() ?? []);
+  throw refuse(
+    `stream ${name} is not known, ${meant === undefined ? 'check that it was created' : `did you mean ${meant}?`}`,
+  );
 }
 
 function checkNames(tables: readonly TableRef[]): void {

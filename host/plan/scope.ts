@@ -1,4 +1,5 @@
 /** Which names an expression may use: the columns of the rule's streams and the aliases of its SELECT list. */
+import { nearest } from '../base/nearest.js';
 import { findFunction } from '../functions/registry.js';
 import type { Expr, Select, SelectItem, Span } from '../sql/ast.js';
 import { refuse } from './errors.js';
@@ -51,6 +52,17 @@ export class Scope {
       throw refuse(`${qualifier} may be ${named?.ownName} or ${other.ownName}, use the alias of the stream`);
     }
     return named;
+  }
+
+  /** The stream that a qualifier was probably meant as which names none, no alias and no declared column; undefined without one. */
+  meantBy(qualifier: string): string | undefined {
+    const isKnown = this.aliases.has(qualifier) || this.sources.some(({ declared }) => declared?.includes(qualifier));
+    return isKnown
+      ? undefined
+      : nearest(
+          qualifier,
+          this.sources.map(({ ownName }) => ownName),
+        );
   }
 
   /**

@@ -3,8 +3,9 @@ import type { OutputPlan } from '../../kernels/ir.js';
 import { isBatch } from '../../kernels/output-plan.js';
 import { parseDuration } from '../base/duration.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
+import { meantOr } from '../base/nearest.js';
 import type { Encode, EncodeDetails } from '../codecs/define.js';
-import { defaultFormat, encodeOf, encodeProps, formatNames, readsProp } from '../codecs/index.js';
+import { defaultFormat, encodedFormats, encodeOf, encodeProps, formatNames, readsProp } from '../codecs/index.js';
 import { connectorOf, dynamicProps, sinkForm } from '../connectors/index.js';
 import type { RuleDefinition, RuleOptions } from '../model/engine.js';
 import { compileTemplate } from '../template/compile.js';
@@ -121,7 +122,8 @@ function batchOf(props: Record<string, unknown>, isOfSingles: boolean): Pick<Sin
 function encodeFor(type: string, props: Record<string, unknown>): Encode {
   const format = text(props, 'format') ?? defaultFormat;
   if (!formatNames.includes(format.toLowerCase())) {
-    throw refuse(`sink property format: ${format} is not known, expected one of ${formatNames.join(', ')}`);
+    const hint = meantOr(format, encodedFormats(), 'expected one of');
+    throw refuse(`sink property format: ${format} is not known${hint}`);
   }
   for (const name of encodeProps) text(props, name);
   const encode = encodeOf(props);

@@ -28,6 +28,8 @@ export interface SpecialContext {
   window: WindowKind | null;
   /** Time of a row of several sources that are joined one by one; left out where messages are joined. */
   joinedTime?: Value;
+  /** Notes what the user should know of the statement although it runs. */
+  remark?: (text: string) => void;
   /** Rows after the window stand for groups. */
   isGrouped: boolean;
   place: Place;

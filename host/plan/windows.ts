@@ -1,7 +1,9 @@
 /** Windows of a statement: what is written of them, and how messages are grouped. */
+import type { HaumeaError } from '../base/errors.js';
+import { nearest } from '../base/nearest.js';
 import type { RuleDefinition } from '../model/engine.js';
-import type { Expr, Select, WindowClause } from '../sql/ast.js';
-import { timeUnitMs } from '../sql/keywords.js';
+import type { Expr, Select, Span, WindowClause } from '../sql/ast.js';
+import { timeUnitMs, windowKinds } from '../sql/keywords.js';
 import { notSupported, refuse } from './errors.js';
 import type { Logical, WindowNode, WindowSpec } from './logical.js';
 import type { Value, Values } from './value.js';
@@ -43,7 +45,7 @@ export function checkWindow(
 ): void {
   if (window === null) {
     const [first] = groupBy;
-    if (first !== undefined && !isOfMessages) throw refuse('GROUP BY needs a window', first.span);
+    if (first !== undefined && !isOfMessages) throw needsWindow(groupBy, first.span);
     if (rule.options.sendMetaToSink) throw notSupported('option sendMetaToSink');
     return;
   }
@@ -63,6 +65,16 @@ export function checkWindow(
       window.span,
     );
   }
+}
+
+/** A window whose name is mistyped is a function that nobody knows. */
+function needsWindow(groupBy: readonly Expr[], span: Span): HaumeaError {
+  const calls = groupBy.flatMap((expr) => (expr.kind === 'call' ? [expr] : []));
+  for (const { name, span: place } of calls) {
+    const meant = nearest(name, windowKinds.keys());
+    if (meant !== undefined) return refuse(`GROUP BY needs a window, did you mean ${meant}?`, place);
+  }
+  return refuse('GROUP BY needs a window', span);
 }
 
 /** Without a window every row is one. */

@@ -181,7 +181,11 @@ export interface Codec {
 export type FindCodec = (schemaId: string) => Codec;
 
 /** Finds what users brought, by its name in any letter case. */
-export type FindBrought = (name: string) => Brought | undefined;
+export interface FindBrought {
+  (name: string): Brought | undefined;
+  /** All of them, for suggestions. */
+  readonly names?: () => readonly string[];
+}
 
 /** What loaded code tells. */
 export interface CodeHost {

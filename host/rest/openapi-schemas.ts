@@ -84,6 +84,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
       trace: boolean,
       tags: orNull(list(string)),
       'trouble?': list(string),
+      'ended?': string,
     }),
   ),
   RuleStatus: {
@@ -94,6 +95,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
       lastStartTimestamp: integer,
       lastStopTimestamp: integer,
       nextStartTimestamp: integer,
+      ended: string,
       sourceRecordsInTotal: number,
       sourceRecordsFilteredTotal: number,
       sinkRecordsEnqueuedTotal: number,

@@ -32,11 +32,16 @@ const maxLosses = 3;
 
 /** Messages of the status. */
 const canceled = 'canceled manually';
-const done = 'done';
+export const done = 'done';
 const expired = 'duration terminated';
 const outOfSchedule = 'schedule terminated';
 const none: readonly string[] = [];
 const waiting: RuleState = 'stopped: waiting for next schedule.';
+
+/** What has ended a rule whose message is `done`. */
+export function endText(sources: readonly string[]): string {
+  return `all of its input was read: ${sources.join(', ')}`;
+}
 
 export class RuleLives {
   readonly #options: LifeOptions;
@@ -118,6 +123,7 @@ export class RuleLives {
         entry.opening = notice.troubles.map(entry.redact);
         return;
       case 'ended':
+        this.#options.logs.take(entry, { kind: 'log', level: 'info', message: `ended: ${endText(entry.sources)}` });
         this.#ended(entry, 'stopped', done, notice.metrics);
         return;
       case 'stopped':

@@ -30,7 +30,7 @@ import { LookupTables } from './lookup-tables.js';
 import { Planes } from './planes.js';
 import { sinkSpecs } from './resolve.js';
 import { type Entry, entryOf } from './rule-entry.js';
-import { RuleLives } from './rule-lives.js';
+import { done, endText, RuleLives } from './rule-lives.js';
 import { RuleLogs } from './rule-logs.js';
 import { keptOf, type Planner, RulePlans, streamsOf } from './rule-plans.js';
 import { Schedule } from './schedule.js';
@@ -273,6 +273,7 @@ export class Rules implements Engine, PlaneListener {
       lastStartTimestamp: entry.startedAt,
       lastStopTimestamp: entry.stoppedAt,
       nextStartTimestamp: this.#lives.nextStartOf(entry),
+      ...endOf(entry),
       metrics: entry.metrics,
       troubles: isCurrent ? live.troubles : none,
     };
@@ -287,14 +288,15 @@ export class Rules implements Engine, PlaneListener {
   async summaries(): Promise<RuleSummary[]> {
     const answers = await this.planes.ask('troubles');
     const found = new Map(answers.map(([plane, troubles]) => [plane, troubles && new Map(troubles)]));
-    return [...this.#entries].map(([id, { state, run, plane, metrics, redact, message }]) => {
+    return [...this.#entries].map(([id, entry]) => {
+      const { state, run, plane, metrics, redact, message } = entry;
       const known = plane === undefined || state !== 'running' ? undefined : found.get(plane);
       // A run that ended has left its figures here.
       const live = known?.get(run);
       const failure = known === undefined ? failureIn(metrics) : live?.failure;
       const { reason, total } = failure ?? { reason: '', total: 0 };
       const troubles = state === 'stopped by error' ? [message] : (live?.troubles ?? none);
-      return { id, status: state, lastException: redact(reason), exceptionsTotal: total, troubles };
+      return { id, status: state, lastException: redact(reason), exceptionsTotal: total, troubles, ...endOf(entry) };
     });
   }
 
@@ -410,6 +412,11 @@ export class Rules implements Engine, PlaneListener {
     if (entry === undefined) throw new HaumeaError('notFound', `Rule ${id} is not found`);
     return entry;
   }
+}
+
+/** How a rule has ended by itself; nothing of others. */
+function endOf({ state, message, sources }: Entry): { ended?: string } {
+  return state === 'stopped' && message === done ? { ended: endText(sources) } : {};
 }
 
 /** The lists that data planes answered with, as one. */

@@ -21,9 +21,10 @@ export function updateOf({ definition, state, kept }: Entry, rule: RuleDefinitio
   const wasKept = host.isKept(definition);
   if (wasKept && host.isKept(rule)) return keptChanges(before, after);
   // A rule that does not run has nothing in memory.
-  const isThere = wasKept || !state.startsWith('stopped');
+  const isLive = !state.startsWith('stopped');
+  const there = wasKept ? before : isLive ? before.filter(({ isOutput }) => isOutput !== true) : [];
   const reason = wasKept ? notKept : inMemory;
-  const { kept: had } = keptChanges(isThere ? before : [], before);
+  const { kept: had } = keptChanges(there, before);
   return { kept: [], lost: had.map((what) => `${what}: ${reason}`), empty: [] };
 }
 

@@ -19,6 +19,8 @@ export interface RuleListItem {
   readonly tags: readonly string[] | null;
   /** What is wrong with it now, where it was asked for: a sentence each. */
   readonly trouble?: readonly string[];
+  /** How it has ended by itself, where that was asked for. */
+  readonly ended?: string;
 }
 
 /** States as clients read them; the interface writes them with a capital and the reason behind a colon. */
@@ -121,10 +123,15 @@ export class RuleService {
 
   /** The list with what is wrong with each rule. */
   async listWithTrouble(): Promise<RuleListItem[]> {
-    const troubles = new Map((await this.#engine.summaries()).map((summary) => [summary.id, summary.troubles]));
+    const found = new Map((await this.#engine.summaries()).map((summary) => [summary.id, summary]));
     return this.list().map((item) => {
       const refused = this.#keeper.refusalOf(item.id);
-      return { ...item, trouble: refused === undefined ? (troubles.get(item.id) ?? []) : [refused] };
+      const { troubles = [], ended } = found.get(item.id) ?? {};
+      return {
+        ...item,
+        trouble: refused === undefined ? troubles : [refused],
+        ...(ended === undefined ? {} : { ended }),
+      };
     });
   }
 

@@ -42,6 +42,11 @@ export class UserFunctions {
     return { owner: `${provider.kind} ${item}`, run: provider.runnable?.(item, known) };
   }
 
+  /** Names of all functions that are there. */
+  names(): string[] {
+    return this.#indexes.flatMap(({ provider }) => [...provider.functions()].map(([name]) => name));
+  }
+
   #itemOf(name: string): { provider: FunctionProvider; known: string; item: string } | undefined {
     const wanted = name.toLowerCase();
     for (const index of this.#indexes) {

@@ -3,9 +3,10 @@
  * statement from exhausting the stack of the parser or of the passes that walk its tree.
  */
 import type { HaumeaError } from '../base/errors.js';
+import { nearest } from '../base/nearest.js';
 import type { Expr, Span } from './ast.js';
 import { type Place, parseErrorAt, quoteFragment } from './errors.js';
-import { reservedWords, softWords } from './keywords.js';
+import { clauseWords, reservedWords, softWords } from './keywords.js';
 import { Lexer, type Token } from './lexer.js';
 
 /** Deepest nesting of brackets, calls, operators and column types. */
@@ -14,10 +15,21 @@ const MAX_NESTING = 500;
 /** Greatest height of an expression tree: a chain `a + b + …` grows it without nesting. */
 const MAX_TREE_HEIGHT = 1000;
 
+/** Shorter words are near too many others. */
+const MIN_MISTYPED = 3;
+
+/** The keyword that a word was probably meant as; undefined for keywords and for what is like none. */
+function meantBy({ kind, upper }: Token, keywords: readonly string[]): string | undefined {
+  const isKeyword = reservedWords.has(upper) || softWords.has(upper) || keywords.includes(upper);
+  if (kind !== 'word' || upper.length < MIN_MISTYPED || isKeyword) return undefined;
+  return nearest(upper, keywords);
+}
+
 export class Cursor {
   token: Token;
   /** End offset of the last consumed token. */
   lastEnd = 0;
+  private last: Token | null = null;
   private readonly lexer: Lexer;
   private ahead: Token | null = null;
   private depth = 0;
@@ -33,6 +45,7 @@ export class Cursor {
   advance(): Token {
     const { token } = this;
     this.lastEnd = token.end;
+    this.last = token;
     this.token = this.ahead ?? this.lexer.next();
     this.ahead = null;
     return token;
@@ -101,10 +114,16 @@ export class Cursor {
     if (this.token.kind !== 'end') throw this.unexpected(expected);
   }
 
-  /** Builds the error for the current token. */
-  unexpected(expected: string): HaumeaError {
+  /** Builds the error for the current token; `words` are meant by `expected` besides those in it. */
+  unexpected(expected: string, words: Iterable<string> = []): HaumeaError {
     const { token } = this;
-    return parseErrorAt(token, `found ${this.describe(token)}, expected ${expected}`);
+    const what = `found ${this.describe(token)}, expected ${expected}`;
+    const meant = meantBy(token, [...(expected.match(/\b[A-Z_]{2,}\b/g) ?? []), ...words, ...clauseWords]);
+    if (meant !== undefined) return parseErrorAt(token, meant === expected ? what : `${what}, did you mean ${meant}?`);
+    // A keyword that is mistyped is a name, and what comes behind it is too much.
+    const before = this.last === null ? undefined : meantBy(this.last, clauseWords);
+    const hint = before === undefined ? '' : `, is ${this.describe(this.last!)} before it meant as ${before}?`;
+    return parseErrorAt(token, what + hint);
   }
 
   private describe(token: Token): string {

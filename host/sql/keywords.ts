@@ -59,6 +59,14 @@ export const softWords: ReadonlySet<string> = new Set([
   'MS',
 ]);
 
+/** Words that may stand behind an expression, a name or a clause: one that is mistyped is taken for a name. */
+export const clauseWords: readonly string[] = [
+  ...['FROM', 'WHERE', 'GROUP', 'HAVING', 'QUALIFY', 'ORDER', 'LIMIT', 'UNION', 'SELECT', 'DISTINCT'],
+  ...['JOIN', 'INNER', 'LEFT', 'RIGHT', 'FULL', 'CROSS', 'ASOF', 'OUTER', 'MATCH_CONDITION'],
+  ...['BETWEEN', 'LIKE', 'AND', 'NOT', 'DESC', 'ASC', 'NULL', 'CASE', 'WHEN', 'THEN', 'ELSE', 'END'],
+  ...['FILTER', 'OVER', 'PARTITION', 'EXCEPT', 'REPLACE', 'INVISIBLE', 'WITH'],
+];
+
 /** Milliseconds in each time unit of a window. */
 export const timeUnitMs: Readonly<Record<TimeUnit, number>> = {
   DD: 86_400_000,

@@ -97,7 +97,8 @@ function parseFieldType(cursor: Cursor): FieldType {
     return { type: 'array', element };
   }
   if (cursor.acceptWord('STRUCT')) return { type: 'struct', fields: cursor.nested(() => parseFields(cursor)) };
-  throw cursor.unexpected('a column type (BIGINT, FLOAT, STRING, DATETIME, BOOLEAN, BYTEA, ARRAY or STRUCT)');
+  const known = 'a column type (BIGINT, FLOAT, STRING, DATETIME, BOOLEAN, BYTEA, ARRAY or STRUCT)';
+  throw cursor.unexpected(known, simpleTypes.keys());
 }
 
 /** Skips the `(20)` of `VARCHAR(20)` and the `(10, 2)` of `DECIMAL(10, 2)`: values are not cut to a length. */

@@ -3,9 +3,9 @@
  * All failures are `HaumeaError`s of kind `stream` that name the option or column and the reason.
  */
 import { HaumeaError } from '../base/errors.js';
-import { nearest } from '../base/nearest.js';
-import { decodeOf, defaultFormat, formatNames } from '../codecs/index.js';
-import { connectorOf, defaultType, lookups } from '../connectors/index.js';
+import { meantOr } from '../base/nearest.js';
+import { decodedFormats, decodeOf, defaultFormat, formatNames } from '../codecs/index.js';
+import { connectorOf, defaultType, lookups, unknownLookup } from '../connectors/index.js';
 import type { CreateSource, Expr, FieldDef, FieldType } from './ast.js';
 
 export type BufferFullPolicy = 'block' | 'dropOldest';
@@ -84,9 +84,7 @@ export function defineSource(create: CreateSource): StreamDefinition {
   const { target: kind, name } = create;
   for (const option of Object.keys(create.options)) {
     if (!(optionNames as readonly string[]).includes(option)) {
-      const meant = nearest(option, optionNames);
-      const hint = meant === undefined ? `expected one of ${optionNames.join(', ')}` : `did you mean ${meant}?`;
-      throw fail(`unknown option ${option}, ${hint}`);
+      throw fail(`unknown option ${option}${meantOr(option, optionNames, 'expected one of')}`);
     }
   }
   const options = readOptions(create);
@@ -127,11 +125,8 @@ function readOptions({ target, options }: CreateSource): StreamOptions {
 }
 
 function checkLookup({ type, key, datasource }: StreamOptions): void {
-  const known = lookups();
-  const lookup = known.get(type);
-  if (lookup === undefined) {
-    throw fail(`lookup source type ${type} not found, expected one of ${[...known.keys()].join(', ')}`);
-  }
+  const lookup = lookups().get(type);
+  if (lookup === undefined) throw fail(unknownLookup(type));
   const reason = lookup.refusal?.(datasource, key);
   if (reason !== undefined) throw fail(reason);
 }
@@ -182,7 +177,7 @@ function readExtra(value: string | null): Record<string, unknown> | null {
 function checkFormat(kind: 'stream' | 'table', fields: FieldDef[] | null, options: StreamOptions): void {
   const { format } = options;
   if (!formatNames.includes(format)) {
-    throw fail(`the option FORMAT is "${format}", expected one of ${formatNames.join(', ')}`);
+    throw fail(`the option FORMAT is "${format}"${meantOr(format, decodedFormats(), 'expected one of')}`);
   }
   if (decodeOf(format)?.usesCodec === true && (options.schemaId ?? '') === '') {
     throw fail(`the option FORMAT is "${format}", which needs SCHEMAID: the schema or plugin with the codec`);

@@ -37,9 +37,20 @@ test('explains itself', async () => {
   assert.is((await run(['serve', '--nosuch'])).code, 2);
 });
 
+test('a benchmark that nobody knows is an error of one line, which names the one that was meant', async () => {
+  const { code, output } = await run(['bench', 'micro', 'wndow']);
+  assert.is(code, 2);
+  assert.is(output, 'haumea bench micro: no name has the part "wndow", did you mean window?\n');
+  assert.match((await run(['bench', 'micro', 'zzzzz'])).output, /no name has the part "zzzzz"; there are\n {2}\w/);
+  assert.match(
+    (await run(['serve', '--daat', 'x'])).output,
+    /^haumea serve: Unknown option '--daat', did you mean --data\?\n/,
+  );
+});
+
 test('refuses mistakes on the command line of the demo', async () => {
   for (const [args, reason] of [
-    [['--rat', '5'], "Unknown option '--rat'"],
+    [['--rat', '5'], "Unknown option '--rat', did you mean --rate?"],
     [['--rate', 'fast'], '--rate must be a number above 0, not fast'],
     [['--seconds', '1e99'], '--seconds must be a number up to 2000000, not 1e99'],
   ] as const) {

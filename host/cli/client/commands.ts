@@ -149,6 +149,7 @@ const ruleCommands: Command[] = [
           table(
             rows.map((rule) => ({
               ...rule,
+              status: rule.ended === undefined ? rule.status : `${rule.status}: ${rule.ended}`,
               tags: rule.tags?.join(', '),
               trouble: rule.trouble?.map(shortened).join('; '),
             })),

@@ -2,6 +2,7 @@
  * What must hold of a graph before its operators are looked at: which of them take rows and which collections of rows,
  * how many inputs they may have, whether its sources are what they are said to be.
  */
+import { meantOr } from '../../base/nearest.js';
 import type { Catalog, GraphNode, RuleGraph } from '../../model/engine.js';
 import { refuse } from '../errors.js';
 import type { Edges } from './edges.js';
@@ -116,7 +117,11 @@ function checkTables(node: GraphNode, edges: Edges): GraphNode[] {
 
 function kindOf(node: GraphNode): Kind {
   const kind = Object.hasOwn(kinds, node.nodeType) ? kinds[node.nodeType] : undefined;
-  if (kind === undefined) throw refuse(`${named(node)}: this type of operator is not known`);
+  if (kind === undefined) {
+    throw refuse(
+      `${named(node)}: this type of operator is not known${meantOr(node.nodeType, Object.keys(kinds), 'there are')}`,
+    );
+  }
   return kind;
 }
 

@@ -251,7 +251,8 @@ class Keeping {
       empty !== undefined,
       ...fields,
     );
-    const found = { key, what: `the batch that is gathered for ${names.join(', ')}`, rows: [], lists: [] };
+    const what = `the batch that is gathered for ${names.join(', ')}`;
+    const found = { key, what, rows: [], lists: [], isOutput: true } as const;
     return isBatch(output) ? found : { ...found, isSilent: true };
   }
 

@@ -94,11 +94,11 @@ const complaints: [string, string][] = [
     'SELECT a FROM s CROSS JOIN t ON x = y',
     'line 1 column 30: found "ON", expected no condition: a CROSS JOIN pairs all rows',
   ],
-  ['CREATE STREM s', 'line 1 column 8: found "STREM", expected STREAM or TABLE'],
+  ['CREATE STREM s', 'line 1 column 8: found "STREM", expected STREAM or TABLE, did you mean STREAM?'],
   ['CREATE STREAM s', 'line 1 column 16: found the end of the statement, expected "(" and the columns, or WITH'],
   [
     'CREATE STREAM s (a INTEGR) WITH ()',
-    'line 1 column 20: found "INTEGR", expected a column type (BIGINT, FLOAT, STRING, DATETIME, BOOLEAN, BYTEA, ARRAY or STRUCT)',
+    'line 1 column 20: found "INTEGR", expected a column type (BIGINT, FLOAT, STRING, DATETIME, BOOLEAN, BYTEA, ARRAY or STRUCT), did you mean INTEGER?',
   ],
   [
     'CREATE STREAM s () WITH (TYPE=mqtt)',

@@ -89,13 +89,23 @@ function isRows({ least, count, fresh, segments }: Readonly<Record<string, unkno
   return new Set(segments.map(({ file }) => file)).size === segments.length;
 }
 
-function isKept({ identity, what, holder, rows, lists, isSilent }: Readonly<Record<string, unknown>>): boolean {
+function isKept({
+  identity,
+  what,
+  holder,
+  rows,
+  lists,
+  isSilent,
+  isOutput,
+}: Readonly<Record<string, unknown>>): boolean {
   const isMember = (one: Readonly<Record<string, unknown>>) => isText(one.key) && isText(one.text);
   const isList = (one: Readonly<Record<string, unknown>>) =>
     isText(one.of) && isListOf(one.members, isMember, mostKept);
   const areTexts = Array.isArray(rows) && rows.every(isText);
-  const isMark = isSilent === undefined || isSilent === true;
-  return isText(identity) && isText(what) && isText(holder) && areTexts && isMark && isListOf(lists, isList, mostKept);
+  const areMarks = [isSilent, isOutput].every((mark) => mark === undefined || mark === true);
+  return (
+    isText(identity) && isText(what) && isText(holder) && areTexts && areMarks && isListOf(lists, isList, mostKept)
+  );
 }
 
 function isListOf(

@@ -1,0 +1,17 @@
+/** Options of a command line: Node reads them, and of one that nobody knows the error says which was meant. */
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { reasonOf } from './errors.js';
+import { nearest } from './nearest.js';
+
+/** As `parseArgs` of Node, with errors of one sentence. */
+export function readOptions<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    // What follows is about arguments that begin with a dash.
+    const [what = ''] = reasonOf(error).split('. ');
+    const [, given] = /^Unknown option '--?([^']+)'/.exec(what) ?? [];
+    const meant = given === undefined ? undefined : nearest(given, Object.keys(config.options ?? {}));
+    throw new Error(meant === undefined ? what : `${what}, did you mean --${meant}?`, { cause: error });
+  }
+}
