@@ -10,6 +10,7 @@ import type { Kernel } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
 import { openShelf } from '../../kernels/snapshot.js';
 import { kernelUnderTest } from '../wasm/drive.js';
+import { checkOf, headCheckOf, slicesOf } from '../wasm/slices.js';
 import { type KernelRule, openRule, readerOf } from './rule-kernel.js';
 import { beginOfCases, casesOf, longWindows, type StateCase, windows } from './state-cases.js';
 
@@ -111,10 +112,23 @@ const families: readonly Family[] = [
     names: ['s', 't'],
   },
   {
-    calls: ['acc_sum(n)', 'lag(b)', 'n', 'b', 'c'],
+    calls: ['n', 'b', 'o', 'last_hit_count()', 'acc_sum(n)', 'lag(k)'],
+    rest: fc.constantFrom('FROM s WHERE n > 0 AND last_hit_count() < 9', 'FROM s WHERE n > 0'),
+  },
+  {
+    calls: ['n', 'b', 'o', 'count(*)'],
+    rest: windows.map((window) => `FROM s GROUP BY k, ${window} HAVING count(*) > 1 AND last_agg_hit_count() < 5`),
+  },
+  {
+    calls: ['n', 'b', 'o', 'dedup_trigger(ts - 500, ts, ts, 60000)'],
+    rest: fc.constant('FROM s'),
+  },
+  { calls: ['n', 'b', 'o', 'k'], rest: fc.constantFrom('FROM s WHERE isnull(delay(n * 300, a)) = false') },
+  {
+    calls: ['acc_sum(m)', 'lag(b)', 'm', 'b', 'c'],
     rest: windows
       .filter((window) => !window.startsWith('STATE') && !window.includes('WHEN'))
-      .map((window) => `FROM (SELECT k, b, count(*) AS n, max(a) AS c FROM s GROUP BY k, b, ${window}) AS d`),
+      .map((window) => `FROM (SELECT k, b, count(*) AS m, max(a) AS c FROM s GROUP BY k, b, ${window}) AS d`),
   },
 ];
 
@@ -255,6 +269,45 @@ test('what both statements have goes on, whatever else comes and goes', () => {
   fc.assert(
     fc.property(updates, (update) => {
       assert.equal(run(update, true), run(update, false));
+    }),
+    { numRuns },
+  );
+});
+
+const damages = fc.array(fc.record({ place: fc.nat(), change: fc.integer({ min: 1, max: 255 }) }), {
+  minLength: 1,
+  maxLength: 6,
+});
+
+test('wrong content of another statement, whose checks are right, is read without harm', () => {
+  fc.assert(
+    fc.property(updates, damages, ({ given, after, at }, list) => {
+      const { statements, sql, wishes, arrivals, portion } = given;
+      const place = kernel();
+      const empty = bytesOf(place);
+      const before = openRule(statements, sql, { ...wishes, kernel: place });
+      let now = beginOfCases;
+      for (const { name, bytes, waitMs } of arrivals.slice(0, at + 1)) {
+        now += waitMs;
+        before.kernel.tick(now);
+        before.feed(name, bytes, now);
+      }
+      const state = Buffer.from(before.save());
+      before.close();
+      const filled = slicesOf(state).filter(({ payload }) => payload.length > 0);
+      for (const { place: where, change } of list) {
+        const { payload } = filled[where % filled.length]!;
+        const byte = Math.floor(where / filled.length) % payload.length;
+        payload[byte] = payload[byte]! ^ change;
+      }
+      slicesOf(state).forEach((slice, number) => {
+        slice.bytes.writeUInt16LE(headCheckOf(slice.bytes, number), 6);
+        slice.bytes.writeBigUInt64LE(checkOf(slice.payload, number), 8);
+      });
+      const next = openRule(statements, after, { ...wishes, kernel: place });
+      next.load(state, portion);
+      next.close();
+      assert.is(bytesOf(place), empty);
     }),
     { numRuns },
   );
