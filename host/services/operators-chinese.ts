@@ -38,6 +38,7 @@ export const operatorTexts: Readonly<Record<string, FormTexts>> = {
       unit: ['单位', '长度和间隔的单位'],
       size: ['长度', '窗口的长度，以单位或条数计'],
       interval: ['间隔时间', '两个窗口的间隔，以单位或条数计'],
+      partitionBy: ['分区', '表达式：值相同的行各有自己的会话、计数或滑动窗口'],
     },
   },
   join: {

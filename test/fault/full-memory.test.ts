@@ -87,6 +87,14 @@ const endless: typeof growing = [
     'an open window of each row',
     'SELECT count(*) AS n FROM flood GROUP BY STATEWINDOW(id >= 0, id < 0) OVER (PARTITION BY newuuid())',
   ],
+  [
+    'a session for each of many partitions',
+    'SELECT count(*) AS n FROM flood GROUP BY SESSIONWINDOW(dd, 3650, 3650) OVER (PARTITION BY newuuid())',
+  ],
+  [
+    'a slide for each of many partitions',
+    'SELECT text FROM flood GROUP BY SLIDINGWINDOW(dd, 3650) OVER (PARTITION BY newuuid() WHEN id < 0)',
+  ],
   ['a hopping window of years', 'SELECT count(*) AS n FROM flood GROUP BY newuuid(), HOPPINGWINDOW(dd, 7300, 365)'],
   ['a sliding window of years', 'SELECT id, text FROM flood GROUP BY SLIDINGWINDOW(dd, 36500) OVER (WHEN id = 99)'],
   ['a delay of years', 'SELECT text FROM flood GROUP BY SLIDINGWINDOW(ss, 1, 100000000)'],

@@ -21,6 +21,8 @@ const statements = [
   'SELECT device, count(*) AS n, avg(temp) AS t FROM s GROUP BY device, TUMBLINGWINDOW(ss, 10)',
   'SELECT device, max(temp) AS t FROM s GROUP BY device, HOPPINGWINDOW(ss, 10, 1)',
   'SELECT device, count(*) AS n FROM s GROUP BY device, SESSIONWINDOW(ss, 10, 2)',
+  'SELECT device, count(*) AS n FROM s GROUP BY device, SESSIONWINDOW(ss, 10, 2) OVER (PARTITION BY device)',
+  'SELECT device, sum(temp) AS t FROM s GROUP BY SLIDINGWINDOW(ss, 5, 1) OVER (PARTITION BY device)',
   'SELECT collect(*) AS c FROM s GROUP BY SLIDINGWINDOW(ss, 5)',
   'SELECT count(*) AS n, collect(device) AS d FROM s GROUP BY COUNTWINDOW(500)',
   'SELECT id, upper(device) AS d, text FROM s ORDER BY id',
