@@ -7,11 +7,13 @@ import { eventually, freePort, startServer, type TestServer } from '../harness.j
 
 let server: TestServer;
 let data: string;
+let env: Record<string, string>;
 
 test.before(async () => {
   const port = await freePort();
   data = `http://127.0.0.1:${port}`;
-  server = await startServer({ env: { KUIPER__SOURCE__HTTPSERVERPORT: String(port) } });
+  env = { KUIPER__SOURCE__HTTPSERVERPORT: String(port) };
+  server = await startServer({ env });
   await accepted('/streams', {
     sql: 'CREATE STREAM telem (device STRING, temp FLOAT) WITH (TYPE="httppush", DATASOURCE="/telem", FORMAT="json", SHARED="true")',
   });
@@ -106,6 +108,27 @@ test('counts that nothing comes for are forgotten after stateTtl, and counted', 
   assert.is(status.op_3_window_0_partitions_forgotten_total, 2);
   assert.equal(rowsOf('counts'), [{ device: 'b', n: 2 }]);
   assert.is((await server.request('DELETE', '/rules/counts')).status, 200);
+});
+
+test('devices that were at work before a restart raise their alarm after it', async () => {
+  const sql =
+    'SELECT device, count(*) AS n FROM telem GROUP BY device, SESSIONWINDOW(ss, 3600, 4) OVER (PARTITION BY device)';
+  await createRule({ id: 'kept', sql, options: { qos: 1 }, actions: [{ file: sinkOf('kept') }] });
+  await push('a', 1);
+  await push('b', 2);
+  await push('b', 3);
+  await eventually('both devices', async () => (await figures('kept')).op_3_window_0_partitions === 2);
+  await server.stop();
+  server = await startServer({ data: server.data, env });
+  const rows = await eventually('the alarms', () => (rowsOf('kept').length === 2 ? rowsOf('kept') : undefined));
+  assert.equal(
+    rows.toSorted((one, other) => String(one.device).localeCompare(String(other.device))),
+    [
+      { device: 'a', n: 1 },
+      { device: 'b', n: 2 },
+    ],
+  );
+  assert.is((await server.request('DELETE', '/rules/kept')).status, 200);
 });
 
 const graphOf = (id: string, window: object) => ({
