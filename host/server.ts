@@ -18,6 +18,7 @@ import { ConfKeyRepository } from './meta/conf-keys.js';
 import { loadDefaultKeys } from './meta/default-keys.js';
 import { openStore } from './meta/journal-store.js';
 import { kinds } from './meta/kinds.js';
+import { LossRepository } from './meta/losses.js';
 import { provideConnections } from './meta/provided-connections.js';
 import { RecordRepository } from './meta/records.js';
 import { RuleRepository } from './meta/rules.js';
@@ -40,6 +41,7 @@ import { ConfigsService } from './services/configs.js';
 import { connectionShape } from './services/connections.js';
 import { CpuUsageService } from './services/cpu-usage.js';
 import { createTransfer } from './services/create-transfer.js';
+import { LossService } from './services/losses.js';
 import { MetadataService } from './services/metadata.js';
 import { MetricsService } from './services/metrics.js';
 import { resourceFilesOf } from './services/resource-files.js';
@@ -170,9 +172,11 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
   const logs = new LogTree(log, folders.log);
   const engine = options.createEngine({ catalog, config, folders, log, logs });
   sources.onChange = (name) => engine.sourceChanged?.(name);
+  const losses = new LossService(new LossRepository(store), log);
+  engine.onLoss = (loss) => losses.note(loss);
   const storedRules = new RuleRepository(store);
-  const keeper = new RuleKeeper(storedRules, engine, config.rule, log);
-  const rules = new RuleService(keeper);
+  const keeper = new RuleKeeper(storedRules, engine, config.rule, log, (id) => losses.textsOf('rule', id));
+  const rules = new RuleService(keeper, losses);
   const { httpServerIp: ip, httpServerPort: port, httpServerTls } = config.source;
   const door = doorOf(config, folders.etc, log);
   const dataServer = new DataServer({ ...door, ip, port, tls: readTls(httpServerTls, 'source.httpServerTls'), log });
@@ -216,6 +220,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     planes: async () => (await engine.threadMemory?.()) ?? [],
     latencies: async () => (config.basic.prometheus ? ((await engine.latencies?.()) ?? []) : []),
     connections: () => stored.connections.list(false),
+    losses: () => losses.count,
     folder: join(folders.data, 'metrics'),
     retainedMs: metricsDumpConfig.retainedDuration,
     log,
@@ -224,7 +229,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
   const cpuUsage = new CpuUsageService(engine);
   const { enable: isProfiled, interval } = config.basic.ResourceProfileConfig;
   if (isProfiled) cpuUsage.start(interval);
-  const system = new SystemService(options.version, options.onStopRequest);
+  const system = new SystemService(options.version, options.onStopRequest, losses);
   const app = createApp(
     {
       ...stored,
@@ -236,6 +241,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
       }),
       gate,
       system,
+      losses,
       sources: new SourceService(
         sources,
         {
@@ -303,12 +309,12 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
   // Tables that keep rows are there before the rules that send them some.
   const startStored = async () => {
     await Promise.all(sources.names('table', 'lookup').map((name) => engine.sourceChanged?.(name)));
-    // Rules that a damaged database has lost may come back with their caches.
-    if (resources.warnings.length === 0) {
-      await sweepCaches(() => storedRules.ids(), join(folders.data, sinkCacheFolder), log);
-    }
+    // Rules that were lost may come back with their caches and their state.
+    const lost = losses.namesOf('rule');
+    const ids = () => [...storedRules.ids(), ...(lost ?? [])];
+    if (lost !== undefined) await sweepCaches(ids, join(folders.data, sinkCacheFolder), log);
     await keeper.startStored();
-    await engine.sweep?.(new Set(storedRules.ids()));
+    if (lost !== undefined) await engine.sweep?.(new Set(ids()));
   };
   // Whoever waits for the server to come up is answered first.
   const rulesStarted = new Promise((resolve) => setTimeout(resolve, firstAnswersMs))

@@ -10,17 +10,29 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { crc32 } from '../base/crc32.js';
+import { kinds } from './kinds.js';
 
 /** Sets (text) or deletes (null) the value of a key. */
 export type Change = readonly [kind: string, key: string, value: string | null];
 
 const magic = Buffer.from('HAUMEAC1');
 const headerBytes = 8;
+/** Kinds that a damaged part is searched for. */
+const allKinds: ReadonlySet<string> = new Set(Object.values(kinds));
 /** A length beyond this is damage, not a record. */
 const maxRecordBytes = 1 << 28;
 
+/** A change that a damaged part of the journal named, and that no later one has superseded. */
+export interface LostChange {
+  /** Undefined when nothing of it can be read. */
+  readonly change: Change | undefined;
+  /** What can be read of the damaged part. */
+  readonly text: string;
+}
+
 export interface ReadResult {
   readonly records: readonly (readonly Change[])[];
+  readonly lost: readonly LostChange[];
   /** Length of the part before the first damage. */
   readonly goodBytes: number;
   /** What follows it; empty unless a write was torn or the file is damaged. */
@@ -32,6 +44,8 @@ export interface ReadResult {
 /** Reads the records of a journal that are whole. */
 export function readRecords(bytes: Buffer): ReadResult {
   const records: Change[][] = [];
+  /** Damaged parts, each with the number of whole records before it. */
+  const damages: { from: number; to: number; before: number; isTorn: boolean }[] = [];
   const parts: Buffer[] = [magic];
   let damagedAt: number | undefined;
   let isRepaired = false;
@@ -39,12 +53,19 @@ export function readRecords(bytes: Buffer): ReadResult {
   if (at === undefined) {
     damagedAt = 0;
     at = nextRecord(bytes, 0);
+    // It is on disk before the first change is acknowledged.
+    const isBegun = bytes.length > magic.length + headerBytes;
+    if (isBegun && at !== magic.length) damages.push({ from: 0, to: at ?? bytes.length, before: 0, isTorn: false });
   }
   while (at !== undefined) {
     const record = recordAt(bytes, at);
     if (record === undefined) {
       damagedAt ??= at;
-      at = nextRecord(bytes, at + 1);
+      const next = nextRecord(bytes, at + 1);
+      // The rest of a write that was cut short was never acknowledged.
+      const isTorn = next === undefined && !isComplete(bytes.subarray(at));
+      damages.push({ from: at, to: next ?? bytes.length, before: records.length, isTorn });
+      at = next;
       continue;
     }
     isRepaired ||= damagedAt !== undefined;
@@ -54,11 +75,51 @@ export function readRecords(bytes: Buffer): ReadResult {
   }
   const goodBytes = damagedAt ?? bytes.length;
   const repaired = isRepaired ? Buffer.concat(parts) : undefined;
-  return { records, goodBytes, tail: bytes.subarray(goodBytes), repaired };
+  const lost = damages.flatMap(({ from, to, before, isTorn }) =>
+    isTorn ? [] : lostIn(bytes.subarray(from, to), records.slice(before)),
+  );
+  return { records, lost, goodBytes, tail: bytes.subarray(goodBytes), repaired };
 }
 
-/** How every payload begins. */
+/** How a change begins within a payload: what stands in texts has its quotes escaped. */
+const changeStart = /\["((?:[^"\\]|\\.)*)","((?:[^"\\]|\\.)*)",(")?/g;
+
+/** The changes that a damaged part named, as far as they can be read. */
+function lostIn(bytes: Buffer, later: readonly (readonly Change[])[]): LostChange[] {
+  const text = bytes.toString();
+  const starts = [...text.matchAll(changeStart)].filter(([, kind = '']) => allKinds.has(kind));
+  if (starts.length === 0) return [{ change: undefined, text }];
+  return starts.flatMap((start, i): LostChange[] => {
+    const [, kind = '', escaped = '', value] = start;
+    const change: Change = [kind, unescaped(escaped), value === undefined ? null : ''];
+    if (isSuperseded(change, later)) return [];
+    return [{ change, text: text.slice(start.index, starts[i + 1]?.index ?? text.length) }];
+  });
+}
+
+/** Whether one of the later changes is of the same key. */
+export function isSuperseded([kind, key]: Change, later: readonly (readonly Change[])[]): boolean {
+  return later.some((changes) => changes.some((change) => change[0] === kind && change[1] === key));
+}
+
+/** A record of its full length whose end is what ends were: no write that was cut short. */
+function isComplete(bytes: Buffer): boolean {
+  if (bytes.length < headerBytes) return false;
+  const end = headerBytes + bytes.readUInt32LE(0);
+  return end <= bytes.length && bytes.toString('latin1', end - payloadEnd.length, end) === payloadEnd;
+}
+
+function unescaped(text: string): string {
+  try {
+    return JSON.parse(`"${text}"`) as string;
+  } catch {
+    return text;
+  }
+}
+
+/** How every payload begins and ends. */
 const payloadStart = '[["';
+const payloadEnd = ']]';
 
 /** Where the next whole record begins, at `from` or behind it. */
 function nextRecord(bytes: Buffer, from: number): number | undefined {
@@ -83,7 +144,8 @@ function recordAt(bytes: Buffer, at: number): { changes: Change[]; end: number }
   }
 }
 
-function encodeRecord(changes: readonly Change[]): Buffer {
+/** The bytes that append changes to a journal. */
+export function encodeRecord(changes: readonly Change[]): Buffer {
   const payload = Buffer.from(JSON.stringify(changes));
   if (payload.length > maxRecordBytes) throw new Error(`a change of ${payload.length} bytes is too large`);
   const record = Buffer.allocUnsafe(headerBytes + payload.length);

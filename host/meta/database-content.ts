@@ -8,4 +8,6 @@ export interface DatabaseContent {
   readonly generation: number;
   /** False for a file that another engine wrote. */
   readonly isOwn: boolean;
+  /** It is what the server wrote, to the byte. */
+  readonly isAsWritten?: boolean;
 }

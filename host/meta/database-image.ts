@@ -25,7 +25,8 @@ function imagePath(path: string): string {
 
 /** Content of the database whose file has these bytes; undefined when the copy is absent, of another content or torn. */
 export function readImage(path: string, database: Uint8Array): DatabaseContent | undefined {
-  return readWhole(path, ({ size, crc }) => size === database.length && crc === crc32(database));
+  const found = readWhole(path, ({ size, crc }) => size === database.length && crc === crc32(database));
+  return found && { ...found, isAsWritten: true };
 }
 
 /**

@@ -25,11 +25,13 @@ import { HaumeaError, reasonOf } from '../base/errors.js';
 import { makeFolderSync, syncFolder } from '../base/folder.js';
 import { startThread } from '../base/heap.js';
 import type { Logger } from '../base/log.js';
-import { ChangeLog, readRecords } from './change-log.js';
+import type { Loss } from '../model/losses.js';
+import { ChangeLog, encodeRecord, isSuperseded, type LostChange, readRecords } from './change-log.js';
 import { readDatabase, temporaryOf } from './database.js';
 import type { Kinds } from './database-content.js';
 import { readLastImage } from './database-image.js';
 import { kinds as names } from './kinds.js';
+import { differencesOf, lossChanges, lossesOf, lossText } from './losses.js';
 import type { OnLost, Store, StoreChange } from './store.js';
 
 export interface StoreOptions {
@@ -42,56 +44,110 @@ export interface StoreOptions {
 
 const defaultSnapshotBytes = 1 << 20;
 
-/** Opens the store, creating what is missing; recovers from torn writes and sets damaged files aside. */
+/**
+ * Opens the store, creating what is missing; recovers from torn writes and sets damaged files aside. What is lost with them is told in the log and
+ * noted (losses.ts).
+ */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { path, log } = options;
   makeFolderSync(dirname(path), true);
   // Left behind by a process that was killed while it wrote.
   rmSync(temporaryOf(path), { force: true });
-  const kinds: Kinds = new Map();
-  let generation = 0;
-  if (existsSync(path)) {
-    try {
-      const content = await readDatabase(path);
-      const taken = content.isOwn ? content.kinds : takenOver(content.kinds, log);
-      for (const [kind, rows] of taken) kinds.set(kind, rows);
-      generation = content.generation;
-      // The other engine's file stays as it was: ours will take its name.
-      const original = `${path}.before-haumea`;
-      if (!content.isOwn && !existsSync(original)) await copyFile(path, original);
-    } catch (error) {
-      const aside = freeName(`${path}.damaged`);
-      renameSync(path, aside);
-      const copy = readLastImage(path);
-      for (const [kind, rows] of copy?.kinds ?? []) kinds.set(kind, rows);
-      generation = copy?.generation ?? 0;
-      const origin = copy === undefined ? 'the journal only' : 'the copy of its content and the journal';
-      log.error(`${reasonOf(error)}; it was kept as ${aside}, definitions come from ${origin}`);
-    }
+  const { kinds, generation, losses } = await readContent(path, log);
+  const journals = replay(path, kinds, generation, log);
+  const known = kinds.get(names.loss) ?? new Map<string, string>();
+  const all = [...losses, ...journals.lost.flatMap(({ lost, reason, file }) => lossesOf(lost, kinds, reason, file))];
+  for (const loss of all) log.error(lossText(loss));
+  const changes = lossChanges(all, known);
+  let { goodBytes } = journals;
+  for (const { name, repaired, number } of journals.damaged) {
+    // In the same write as what they are lost with.
+    const isLast = number === journals.last && changes.length > 0;
+    const bytes = isLast ? Buffer.concat([repaired, encodeRecord(changes)]) : repaired;
+    replaceFile(name, bytes);
+    if (!isLast) continue;
+    goodBytes = bytes.length;
+    for (const change of changes.splice(0)) apply(kinds, change);
   }
+  const store = new JournalStore(options, kinds, journals.last, goodBytes);
+  // The log has them at least.
+  await store.batch(changes).catch((error: unknown) => log.error(reasonOf(error)));
+  return store;
+}
+
+/** What the database has; of a damaged one the copy of its content. */
+async function readContent(
+  path: string,
+  log: Logger,
+): Promise<{ kinds: Kinds; generation: number; losses: readonly Loss[] }> {
+  if (!existsSync(path)) return { kinds: new Map(), generation: 0, losses: [] };
+  try {
+    const content = await readDatabase(path);
+    const { isOwn, generation } = content;
+    const kinds = new Map(isOwn ? content.kinds : takenOver(content.kinds, log));
+    // The other engine's file stays as it was: ours will take its name.
+    const original = `${path}.before-haumea`;
+    if (!isOwn && !existsSync(original)) await copyFile(path, original);
+    const copy = isOwn && content.isAsWritten !== true ? readLastImage(path) : undefined;
+    const reason = `the database ${path} is another than the server wrote: another program has changed it, or it is damaged`;
+    const losses = copy?.generation === generation ? differencesOf(copy.kinds, kinds, reason) : [];
+    return { kinds, generation, losses };
+  } catch (error) {
+    const aside = freeName(`${path}.damaged`);
+    renameSync(path, aside);
+    const copy = readLastImage(path);
+    const origin = copy === undefined ? 'the journal only' : 'the copy of its content and the journal';
+    log.error(`${reasonOf(error)}; it was kept as ${aside}, definitions come from ${origin}`);
+    const reason = `${reasonOf(error)}, and so is the copy of its content, or there is none`;
+    const losses: Loss[] = copy ? [] : [{ resource: '', name: '', what: 'definition', reason, file: aside }];
+    return { kinds: new Map(copy?.kinds), generation: copy?.generation ?? 0, losses };
+  }
+}
+
+interface Replayed {
+  /** Number of the last journal, and the length of its whole part. */
+  readonly last: number;
+  readonly goodBytes: number;
+  /** Those that are to be replaced by what is whole of them. */
+  readonly damaged: readonly { name: string; number: number; repaired: Buffer }[];
+  readonly lost: readonly { lost: readonly LostChange[]; reason: string; file: string }[];
+}
+
+/** Makes the changes of the journals from a generation on, and removes those before it. */
+function replay(path: string, kinds: Kinds, generation: number, log: Logger): Replayed {
   let goodBytes = 0;
   let last = generation;
+  const damaged: { name: string; number: number; repaired: Buffer }[] = [];
+  let allLost: { lost: readonly LostChange[]; reason: string; file: string }[] = [];
   for (const number of journalNumbers(path)) {
     const name = journalName(path, number);
     if (number < generation) {
       rmSync(name);
       continue;
     }
-    const { records, goodBytes: good, tail, repaired } = readRecords(readFileSync(name));
+    const { records, lost, goodBytes: good, tail, repaired } = readRecords(readFileSync(name));
     for (const changes of records) for (const change of changes) apply(kinds, change);
+    allLost = allLost.map((one) => ({
+      ...one,
+      lost: one.lost.filter(({ change }) => change === undefined || !isSuperseded(change, records)),
+    }));
+    let file = `${name}.cut`;
     if (repaired !== undefined) {
-      const aside = freeName(`${name}.damaged`);
-      copyFileSync(name, aside);
-      replaceFile(name, repaired);
-      log.error(`the journal ${name} is damaged; it was kept as ${aside}, all of its changes that are whole are taken`);
+      file = freeName(`${name}.damaged`);
+      copyFileSync(name, file);
+      damaged.push({ name, number, repaired });
+      log.error(`the journal ${name} is damaged; it was kept as ${file}, all of its changes that are whole are taken`);
     } else if (tail.length > 0) {
-      writeFileSync(`${name}.cut`, tail, { mode: 0o600 });
-      log.warn(`cut ${tail.length} bytes of an unfinished change from ${name}, kept as ${name}.cut`);
+      writeFileSync(file, tail, { mode: 0o600 });
+      log.warn(`cut ${tail.length} bytes of an unfinished change from ${name}, kept as ${file}`);
     }
+    const ofTail =
+      'the end of the journal is damaged, or was never written as a whole: then nobody was told that it is safe';
+    allLost.push({ lost, file, reason: repaired === undefined ? ofTail : `the journal ${name} is damaged` });
     last = number;
     goodBytes = repaired?.length ?? good;
   }
-  return new JournalStore(options, kinds, last, goodBytes);
+  return { last, goodBytes, damaged, lost: allLost };
 }
 
 /** What eKuiper keeps in the same form; all else is told by name, as it could not be read. */

@@ -18,6 +18,8 @@ export const kinds = {
   plugin: 'plugin',
   /** JavaScript functions, `{id, description, script, isAgg}`. */
   script: 'script',
+  /** What was found to be lost and nobody has acknowledged, by number. */
+  loss: 'loss',
   /** What the last import refused. */
   importStatus: 'importStatus',
 } as const;

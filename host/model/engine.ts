@@ -10,6 +10,7 @@ import type { FindBrought, FindCodec, ScriptLimits, UserFunction } from '../plug
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { RuleLatencies, TableRow, ThreadMemory } from './figures.js';
 import type { KeptChanges } from './kept.js';
+import type { Loss } from './losses.js';
 import type { TraceStrategy, Traces } from './traces.js';
 
 /** Options of a rule with their defaults filled in; durations in milliseconds. */
@@ -230,6 +231,8 @@ export interface Engine {
   sweep?(stored: ReadonlySet<string>): Promise<void>;
   /** Removes all that a rule which it does not know has left; returns what has to wait for a sink, a sentence each. */
   discard?(id: string, rule: RuleDefinition | undefined): Promise<readonly string[]>;
+  /** Hears of what rules find to be lost. */
+  onLoss?: (loss: Loss) => void;
   /** How the rule went on from a checkpoint at its last start, a sentence; empty when it did not. */
   restored?(id: string): string;
   /**

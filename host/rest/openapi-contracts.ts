@@ -96,6 +96,8 @@ export const contracts: Readonly<Record<string, Contract>> = {
   'GET /': gives(ref('Information')),
   'POST /': gives(ref('Information')),
   'GET /ping': empty,
+  'GET /losses': gives(ref('Losses')),
+  'DELETE /losses/:id': orMissing(keptDone),
   'POST /stop': done,
   'GET /stop': done,
   'PATCH /configs': { request: ref('Configs'), answers: { 204: none } },

@@ -28,7 +28,21 @@ export const schemas: Readonly<Record<string, Schema>> = {
     cpuUsage: string,
     memoryUsed: string,
     memoryTotal: string,
+    'losses?': integer,
   }),
+  Losses: list(
+    object({
+      id: string,
+      time: integer,
+      resource: string,
+      name: string,
+      what: string,
+      reason: string,
+      text: string,
+      'messages?': integer,
+      'file?': string,
+    }),
+  ),
   Configs: object(
     {
       'debug?': boolean,

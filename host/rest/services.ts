@@ -3,6 +3,7 @@ import type { Gate } from '../base/gate.js';
 import type { ConfKeyService } from '../services/conf-keys.js';
 import type { ConfigsService } from '../services/configs.js';
 import type { CpuUsageService } from '../services/cpu-usage.js';
+import type { LossService } from '../services/losses.js';
 import type { MetadataService } from '../services/metadata.js';
 import type { MetricsService } from '../services/metrics.js';
 import type { RuleTagService } from '../services/rule-tags.js';
@@ -23,6 +24,7 @@ export interface Services extends StoredServices {
   readonly gate: Gate;
   readonly batch: BatchService;
   readonly system: SystemService;
+  readonly losses: LossService;
   readonly sources: SourceService;
   readonly confKeys: ConfKeyService;
   readonly rules: RuleService;

@@ -75,6 +75,7 @@ export class Rules implements Engine, PlaneListener {
   #transactions: Transactions | undefined;
   readonly planes: Planes;
   readonly traces: TraceStore;
+  onLoss: Engine['onLoss'];
 
   constructor(options: RulesOptions) {
     const { catalog, planner, log, logs, checkpoints, zone, patrolMs } = options;
@@ -393,6 +394,9 @@ export class Rules implements Engine, PlaneListener {
         return;
       case 'trace':
         this.traces.add(notice.trace);
+        return;
+      case 'loss':
+        this.onLoss?.(notice.loss);
         return;
       case 'settled':
         this.#transactions?.noticed(notice);

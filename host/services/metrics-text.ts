@@ -190,6 +190,11 @@ export class MetricsText {
     );
   }
 
+  addLosses(count: number): void {
+    const name = 'kuiper_losses';
+    this.#family(name, 'gauge', 'Losses that nobody has acknowledged, see GET /losses').push(`${name} ${count}\n`);
+  }
+
   /** Ends the gathering; returns the document in pieces. */
   *pieces(): Generator<string> {
     const counts = this.#family('kuiper_rule_count', 'gauge', 'Number of rules by status');

@@ -36,6 +36,8 @@ export interface MetricsOptions {
   latencies(): Promise<readonly ({ id: string } & Pick<RuleLatencies, 'operators' | 'io'>)[]>;
   /** Named connections. */
   connections(): Promise<readonly { id: string; status: ConnectionState }[]>;
+  /** Losses that nobody has acknowledged. */
+  losses(): number;
   /** Folder of the copies. */
   readonly folder: string;
   /** Copies older than this are removed, milliseconds. */
@@ -103,7 +105,7 @@ export class MetricsService {
   }
 
   async #make(): Promise<Buffer> {
-    const { ids, figures, cpuTimes, memory, planes, latencies, connections } = this.#options;
+    const { ids, figures, cpuTimes, memory, planes, latencies, connections, losses } = this.#options;
     const { MetricsText, makeNames } = await import('./metrics-text.js');
     this.#names ??= makeNames();
     const text = new MetricsText(this.#names);
@@ -124,6 +126,7 @@ export class MetricsService {
     for (const rule of measured) if (!isTestRun(rule.id)) text.addLatencies(rule.id, rule);
     for (const { id, status } of states) text.addConnection(id, status);
     text.addThreads(threads);
+    text.addLosses(losses());
     const parts: Buffer[] = [];
     for (const piece of text.pieces()) {
       parts.push(Buffer.from(piece));

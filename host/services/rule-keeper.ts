@@ -44,6 +44,8 @@ export class RuleKeeper {
     readonly engine: Engine,
     defaults: RuleDefaults,
     log: Logger,
+    /** What was lost of a rule, a sentence each. */
+    private readonly lossesOf: (id: string) => readonly string[] = () => [],
   ) {
     this.#defaults = defaults;
     this.#log = log;
@@ -81,8 +83,14 @@ export class RuleKeeper {
 
   stored(id: string): RuleJson {
     const json = this.rules.get(id);
-    if (json === undefined) throw notFound(id);
+    if (json === undefined) throw this.notFound(id);
     return json;
+  }
+
+  notFound(id: string): HaumeaError {
+    const losses = this.lossesOf(id);
+    const why = losses.length === 0 ? '' : `: ${losses.join('; ')}`;
+    return new HaumeaError('notFound', `rule ${id} is not found${why}`);
   }
 
   /** A record that can't be read must not hide the others from a list. */
@@ -263,8 +271,4 @@ export function asRuleError<T>(step: () => T): T {
   } catch (error) {
     return rethrow(error);
   }
-}
-
-export function notFound(id: string): HaumeaError {
-  return new HaumeaError('notFound', `rule ${id} is not found`);
 }

@@ -5,7 +5,8 @@ import type { RuleRepository } from '../meta/rules.js';
 import { nothingToUndo } from '../meta/store.js';
 import type { Engine, RuleState, RuleStatus } from '../model/engine.js';
 import type { KeptChanges } from '../model/kept.js';
-import { asRuleError, notFound, type RuleKeeper } from './rule-keeper.js';
+import type { LossService } from './losses.js';
+import { asRuleError, type RuleKeeper } from './rule-keeper.js';
 import { maskRule, unmaskRule } from './rule-secrets.js';
 import { startedNotes } from './rule-start.js';
 import { Told } from './told.js';
@@ -55,7 +56,10 @@ export class RuleService {
   readonly #rules: RuleRepository;
   readonly #engine: Engine;
 
-  constructor(keeper: RuleKeeper) {
+  constructor(
+    keeper: RuleKeeper,
+    private readonly losses: LossService,
+  ) {
     this.#keeper = keeper;
     this.#rules = keeper.rules;
     this.#engine = keeper.engine;
@@ -124,15 +128,37 @@ export class RuleService {
   /** The list with what is wrong with each rule. */
   async listWithTrouble(): Promise<RuleListItem[]> {
     const found = new Map((await this.#engine.summaries()).map((summary) => [summary.id, summary]));
-    return this.list().map((item) => {
+    const items = this.list().map((item): RuleListItem => {
       const refused = this.#keeper.refusalOf(item.id);
       const { troubles = [], ended } = found.get(item.id) ?? {};
+      const trouble = refused === undefined ? troubles : [refused];
       return {
         ...item,
-        trouble: refused === undefined ? troubles : [refused],
+        trouble: [...trouble, ...this.losses.textsOf('rule', item.id)],
         ...(ended === undefined ? {} : { ended }),
       };
     });
+    return [...items, ...this.#lost()];
+  }
+
+  /** Rules that are lost, until that is acknowledged. */
+  #lost(): RuleListItem[] {
+    const names = new Set(this.losses.namesOf('rule'));
+    return [...names].flatMap((id): RuleListItem[] =>
+      this.#rules.has(id)
+        ? []
+        : [
+            {
+              id,
+              name: id,
+              status: 'Lost',
+              version: '',
+              trace: false,
+              tags: null,
+              trouble: this.losses.textsOf('rule', id),
+            },
+          ],
+    );
   }
 
   get(id: string): RuleJson {
@@ -203,9 +229,15 @@ export class RuleService {
 
   status(id: string): Promise<Record<string, string | number>> {
     return inContext('get rule status error', async () => {
-      if (!this.#rules.has(id)) throw notFound(id);
+      if (!this.#rules.has(id)) throw this.#keeper.notFound(id);
       const { metrics, status, troubles: _shownInList, ...head } = await this.#keeper.status(id);
-      return { status: stateTexts[status], ...head, ...metrics };
+      const losses = this.losses.textsOf('rule', id);
+      return {
+        status: stateTexts[status],
+        ...head,
+        ...metrics,
+        ...(losses.length > 0 && { losses: losses.join('; ') }),
+      };
     });
   }
 
@@ -234,7 +266,7 @@ export class RuleService {
 
   topology(id: string): Promise<{ sources: string[]; edges: Record<string, string[]> }> {
     return inContext('get rule topo error', async () => {
-      if (!this.#rules.has(id)) throw notFound(id);
+      if (!this.#rules.has(id)) throw this.#keeper.notFound(id);
       const { lastStartTimestamp } = await this.#keeper.status(id);
       const topology = lastStartTimestamp === 0 ? undefined : this.#engine.topology(id);
       if (topology === undefined) throw new HaumeaError('state', `rule ${id} was never started`);
@@ -245,7 +277,7 @@ export class RuleService {
   /** Moves a source of a running rule to another place of its input; only sources that keep one can. */
   resetState(id: string, body: Record<string, unknown>): Promise<string> {
     return inContext('reset rule state error', async () => {
-      if (!this.#rules.has(id)) throw notFound(id);
+      if (!this.#rules.has(id)) throw this.#keeper.notFound(id);
       if (body.type !== resetOffset) {
         throw new HaumeaError('general', `unknown type ${JSON.stringify(body.type)}, expected ${resetOffset}`);
       }

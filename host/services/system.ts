@@ -6,10 +6,13 @@ export class SystemService {
   readonly #onStop: () => void;
   #cpu = { at: performance.now(), used: process.cpuUsage() };
 
+  readonly #losses: { readonly count: number };
+
   /** `onStop` is called when a client asked for the end of the server and has its answer. */
-  constructor(version: string, onStop: () => void) {
+  constructor(version: string, onStop: () => void, losses: { readonly count: number } = { count: 0 }) {
     this.#version = version;
     this.#onStop = onStop;
+    this.#losses = losses;
   }
 
   get version(): string {
@@ -25,6 +28,7 @@ export class SystemService {
       cpuUsage: `${this.#cpuPercent().toFixed(2)}%`,
       memoryUsed: String(process.memoryUsage.rss()),
       memoryTotal: String(totalmem()),
+      ...(this.#losses.count > 0 && { losses: this.#losses.count }),
     };
   }
 

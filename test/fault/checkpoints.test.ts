@@ -12,6 +12,8 @@ import {
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { RuleStatus } from '../../host/model/engine.js';
+import type { Loss } from '../../host/model/losses.js';
 import { eventually, temporaryFolder } from '../harness.js';
 import { openEngine, ruleOf, type TestEngine } from '../unit/run/engine-harness.js';
 
@@ -120,6 +122,79 @@ test('a symbolic link in place of the folder of a rule is not followed, at its s
   append(3);
   opened.engine.start('r');
   await eventually('the window', () => textOf('out').endsWith('[{"ids":[0,1,2,3]}]\n'));
+});
+
+const flip = (path: string, at: number) => {
+  const bytes = readFileSync(path);
+  bytes[at < 0 ? bytes.length + at : at]! ^= 1;
+  writeFileSync(path, bytes);
+};
+
+/** Runs a rule until it has two checkpoints, and again after something was done to them, the newest first. */
+async function damaged(
+  damage: (newest: string, older: string) => void,
+): Promise<{ losses: Loss[]; status: RuleStatus }> {
+  fileStream(false);
+  const losses: Loss[] = [];
+  opened.engine.onLoss = (loss) => losses.push(loss);
+  opened.run('r', collect, [['file', { path: join(data, 'out') }]], options);
+  await opened.figure('r', 'checkpointsTotal', (value) => value > 0);
+  await opened.engine.stop('r');
+  append(9);
+  opened.engine.start('r');
+  await opened.figure('r', 'checkpointsTotal', (value) => value > 0);
+  await opened.engine.stop('r');
+  const folder = join(data, 'checkpoints', 'r');
+  const [older, newest] = readdirSync(folder).sort();
+  damage(join(folder, newest!), join(folder, older!));
+  opened.engine.start('r');
+  const status = await opened.reach('r', 'running');
+  return { losses, status };
+}
+
+test('a rule whose checkpoints are damaged says in its status that it began without its state', async () => {
+  const { losses, status } = await damaged((newest, older) => {
+    for (const path of [newest, older]) flip(path, -40);
+  });
+  const { stateAtStart } = status.metrics;
+  assert.match(
+    String(stateAtStart),
+    /^began without its state: the checkpoint \S+ can't be used: its bytes are damaged; the /,
+  );
+  assert.is(String(stateAtStart).split("can't be used").length, 3, 'both are named');
+  assert.equal(
+    losses.map(({ resource, name, what }) => [resource, name, what]),
+    [['rule', 'r', 'state']],
+  );
+  // It stays there when checkpoints are written again.
+  await opened.figure('r', 'checkpointsTotal', (value) => value > 0);
+  assert.is((await opened.engine.status('r')).metrics.stateAtStart, stateAtStart);
+  assert.is((await opened.engine.status('r')).metrics.lastCheckpointFailure, '');
+});
+
+test('a rule that goes on from the checkpoint before says so, and why', async () => {
+  const { losses, status } = await damaged((newest) => flip(newest, -40));
+  assert.match(
+    String(status.metrics.stateAtStart),
+    /^goes on with its state of \S+; newer ones can't be used: .* damaged$/,
+  );
+  assert.equal(
+    losses.map(({ name, what }) => [name, what]),
+    [['r', 'newestState']],
+  );
+});
+
+test('checkpoints of a newer release are told as such', async () => {
+  const { losses, status } = await damaged((newest, older) => {
+    for (const path of [newest, older]) {
+      const bytes = readFileSync(path);
+      bytes.writeUInt32LE(99, 8);
+      writeFileSync(path, bytes);
+    }
+  });
+  const text = /a newer release has written it, in format 99, and this one knows those up to \d+/;
+  assert.match(String(status.metrics.stateAtStart), text);
+  assert.match(losses[0]!.reason, text);
 });
 
 test('what a rule kept before it was set to qos 0 does not come back with qos 1', async () => {

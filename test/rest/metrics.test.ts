@@ -43,6 +43,7 @@ function service(count: number, ...more: string[]): MetricsService {
     memory: async () => ids.map((id, i) => ({ id, bytes: 4096 + i })),
     planes: async () => [{ heapBytes: 100, bufferBytes: 200, kernelBytes: 65_536, kernelUsedBytes: 4096 }],
     latencies: async () => [{ id: ids.at(-1) ?? '', ...measured }],
+    losses: () => 0,
     connections: async () => [
       { id: 'up', status: 'connected' },
       { id: 'down "1"', status: 'disconnected' },

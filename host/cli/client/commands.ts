@@ -212,6 +212,41 @@ const pluginCommands: Command[] = [
   request('show udfs', 'list the functions of plugins', 'GET', '/plugins/udfs'),
 ];
 
+const lossCommands: Command[] = [
+  {
+    path: 'show losses',
+    doc: 'list what the server has lost and nobody has acknowledged; exit code 1 when there is something',
+    run: async (call) => {
+      const answer = await call.client.send('GET', '/losses');
+      const losses = Array.isArray(answer.json) ? answer.json : [];
+      if (call.isJson) call.print(answer);
+      else if (losses.length === 0) call.io.out('Nothing is lost\n');
+      else {
+        const rows = losses.map((loss) => ({ ...loss, found: new Date(loss.time).toISOString() }));
+        call.io.out(table(rows, ['id', 'found', 'text']));
+      }
+      return losses.length === 0 ? 0 : 1;
+    },
+  },
+  {
+    path: 'drop loss',
+    args: [{ name: 'id', isOptional: true }],
+    flags: [{ name: 'all', doc: 'all that are there now' }],
+    doc: 'acknowledge a loss',
+    run: dropLoss,
+  },
+];
+
+async function dropLoss(call: Call): Promise<number> {
+  const id = call.arg('id');
+  const isAll = call.flag('all') === 'true';
+  if (isAll === (id !== '')) throw new UsageError('either the id of a loss or --all is needed');
+  const losses = isAll ? (await call.client.send('GET', '/losses')).json : [{ id }];
+  for (const loss of losses as { id: string }[])
+    call.print(await call.client.send('DELETE', `/losses/${segment(loss.id)}`));
+  return 0;
+}
+
 const otherCommands: Command[] = [
   request('create service', 'register an external service', 'POST', '/services', {
     args: [nameArg, { ...jsonArg, isRest: true }],
@@ -302,6 +337,7 @@ export const commands: readonly Command[] = [
   ...sourceCommands('table'),
   ...ruleCommands,
   ...pluginCommands,
+  ...lossCommands,
   ...otherCommands,
   ...transferCommands,
 ];

@@ -3,6 +3,7 @@ import { batch } from './batch.js';
 import { confKeys } from './conf-keys.js';
 import { connections } from './connections.js';
 import { cpuUsage } from './cpu-usage.js';
+import { losses } from './losses.js';
 import { metadata } from './metadata.js';
 import { metrics } from './metrics.js';
 import { plugins } from './plugins.js';
@@ -23,6 +24,7 @@ import { uploads } from './uploads.js';
 export const resources = [
   metrics,
   system,
+  losses,
   batch,
   transfer,
   streams,

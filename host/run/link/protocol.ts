@@ -9,6 +9,7 @@ import type { Details, Level } from '../../base/log.js';
 import type { Decode } from '../../codecs/define.js';
 import type { Metrics } from '../../model/figures.js';
 import type { KeptByNode } from '../../model/kept.js';
+import type { Loss } from '../../model/losses.js';
 import type { TraceRecord, TraceStrategy } from '../../model/traces.js';
 import type { UserFunction } from '../../plugins/define.js';
 import type { Answer, Ask } from './questions.js';
@@ -238,8 +239,14 @@ export interface SettledNotice {
   reason?: string | undefined;
 }
 
+/** Something that was safe is lost. */
+export interface LossNotice {
+  kind: 'loss';
+  loss: Loss;
+}
+
 /** What a data plane tells without being asked. */
-export type Notice = RunNotice | TraceNotice | LogNotice | SettledNotice;
+export type Notice = RunNotice | TraceNotice | LogNotice | SettledNotice | LossNotice;
 
 /** What a data plane sends. */
 export type FromPlane = Notice | Answer;

@@ -11,6 +11,7 @@ import { loadEncoder } from '../../codecs/index.js';
 import type { AskedPart } from '../../connectors/define.js';
 import { askedPart, loadConnector } from '../../connectors/index.js';
 import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
+import type { Loss } from '../../model/losses.js';
 import type { CodeHost, UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
 import type { CheckpointOrder, RuleStart, SettleOrder, TraceOrder } from '../link/protocol.js';
@@ -325,6 +326,10 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     return this.#starvationWatch.look(source);
   }
 
+  lost(loss: Loss): void {
+    this.options.tell({ kind: 'loss', loss });
+  }
+
   noteLoss(): void {
     this.#errors.noteLoss();
   }
@@ -438,7 +443,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     if (start.trace !== undefined) this.#traces.set(rule, start.trace);
     const { plan, sinks } = start;
     rule.debug(() => `started with ${plan.nodes.length} nodes, ${start.sources.length} sources, ${sinks.length} sinks`);
-    this.options.tell({ kind: 'started', run: rule.run, restored: checkpoints?.restored });
+    this.options.tell({ kind: 'started', run: rule.run, restored: checkpoints?.atStart });
     for (const sink of rule.sinks) sink.start();
     const startThem = () => startSources(rule, fresh, checkpoints?.isRestored === true, this.starting);
     if (checkpoints?.needsFirst === true) void checkpoints.first(rule).then(startThem);

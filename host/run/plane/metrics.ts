@@ -118,6 +118,7 @@ export function metricsOf(rule: RunningRule): Metrics {
   }
   const { checkpoints } = rule;
   if (checkpoints !== undefined) {
+    metrics.stateAtStart = checkpoints.atStart;
     metrics.checkpointsTotal = checkpoints.count;
     metrics.lastCheckpointTime = zonelessTime(checkpoints.lastAt);
     metrics.lastCheckpointBytes = checkpoints.lastBytes;

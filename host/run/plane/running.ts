@@ -108,6 +108,8 @@ export interface RunningSource extends RunningPart {
 
 /** The checkpoints of a rule, as status and logs tell of them. */
 export interface RunningCheckpoints {
+  /** How the rule began: with which state, or without the one that it had; empty when there was none. */
+  readonly atStart: string;
   /** In this run. */
   readonly count: number;
   /**

@@ -2,8 +2,12 @@
  * Requests with the answers they must have, sent over HTTP to a running server. Each answer is held against its schema in
  * the OpenAPI document; a refusal, and a question, must leave everything as it was.
  */
+import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { type Answer, eventually, startServer, type TestServer } from '../../harness.js';
+import { silent } from '../../../host/base/log.js';
+import { openStore } from '../../../host/meta/journal-store.js';
+import { LossRepository } from '../../../host/meta/losses.js';
+import { type Answer, eventually, startServer, type TestServer, temporaryFolder } from '../../harness.js';
 import { type Json, misfit } from '../schema-check.js';
 import { closeConnections, FormBody, sendRaw } from './http.js';
 
@@ -142,7 +146,12 @@ export interface TestedServer {
 
 /** Starts a server whose requests may name addresses of this machine, and a runner of cases against it. */
 export async function openServer(): Promise<TestedServer> {
-  const server = await startServer({ env: { KUIPER__BASIC__ENABLEPRIVATENET: 'true' } });
+  const data = temporaryFolder();
+  const store = await openStore({ path: join(data, 'sqliteKV.db'), log: silent });
+  const lost = (name: string) => ({ resource: 'rule', name, what: 'definition' as const, reason: 'of a test' });
+  await new LossRepository(store).add(Array.from({ length: 20 }, (_, i) => lost(`gone-${i}`)));
+  await store.close();
+  const server = await startServer({ data, env: { KUIPER__BASIC__ENABLEPRIVATENET: 'true' } });
   const document: Json = (await server.request('GET', '/openapi.json')).json;
   const close = async () => {
     closeConnections();

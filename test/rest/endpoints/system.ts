@@ -13,6 +13,18 @@ const server: readonly Case[] = [
   ...cases('GET /', [], ['/', undefined, 200, '"upTimeSeconds":']),
   ...cases('POST /', [], ['/', undefined, 200, '"upTimeSeconds":']),
   ...cases('GET /ping', [], ['/ping', undefined, 200, '']),
+  ...cases('GET /losses', [], ['/losses', undefined, 200, '"name":"gone-']),
+  ...cases(
+    'DELETE /losses/{id}',
+    [['GET /losses', undefined, (answer) => answer.json[0]?.id]],
+    ['/losses/{{value}}', undefined, 200, ' is acknowledged.'],
+  ),
+  ...cases(
+    'DELETE /losses/{id}',
+    [],
+    ['/losses/none', undefined, 404, 'loss none is not found'],
+    [`/losses/${badId}`, undefined, 400, badIdReason],
+  ),
   ...cases('GET /openapi.json', [], ['/openapi.json', undefined, 200, '"openapi":"3.1.0"']),
   ...cases('PATCH /configs', [], ['/configs', { debug: false, timezone: 'UTC' }, 204, '']),
   ...cases('PATCH /configs', [], ['/configs', { unknown: 1 }, 204, '']),

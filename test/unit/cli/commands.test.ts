@@ -102,6 +102,8 @@ const cases: readonly Case[] = [
     asks: 'POST /plugins/functions/p/register',
     body: { functions: ['f', 'g'] },
   },
+  simple('show losses', 'GET /losses'),
+  simple('drop loss 1', 'DELETE /losses/1'),
   simple('describe udf f', 'GET /plugins/udfs/f'),
   simple('show udfs', 'GET /plugins/udfs'),
   { argv: ['create', 'service', 's', '{"file":"x"}'], asks: 'POST /services', body: { name: 's', file: 'x' } },

@@ -15,6 +15,7 @@ import * as assert from 'uvu/assert';
 import { type Logger, silent } from '../../../host/base/log.js';
 import { textOf, writeDatabase } from '../../../host/meta/database.js';
 import { openStore } from '../../../host/meta/journal-store.js';
+import { LossRepository } from '../../../host/meta/losses.js';
 import type { Store } from '../../../host/meta/store.js';
 import { temporaryFolder } from '../../harness.js';
 
@@ -168,13 +169,127 @@ test('damage within the journal costs the change it hit, not those behind it', a
     writeFileSync(journal, bytes);
     const { log, lines } = listener();
     const expected = Array.from({ length: 20 }, (_, i) => `r${i}`).filter((key) => !lost.includes(key));
-    assert.equal((await open(path, log)).keys('rule').sort(byNumber), expected, name);
+    const store = await open(path, log);
+    assert.equal(store.keys('rule').sort(byNumber), expected, name);
+    // Where the damage hit the name itself it is lost with the rest.
+    const named = name === 'two texts' ? ['', 'r17'] : name === 'a block' ? [''] : lost;
+    assert.equal(
+      new LossRepository(store).list().map((loss) => loss.name),
+      named,
+      name,
+    );
+    for (const rule of named) if (rule !== '') assert.match(lines.join('\n'), `rule ${rule} is lost: the journal`);
     const aside = /kept as (\S+),/.exec(lines.join('\n'))?.[1];
     assert.equal(readFileSync(aside ?? ''), bytes, name);
     const again = await open(path);
     await again.put('rule', 'r20', 'next');
     assert.equal((await open(path)).keys('rule').sort(byNumber), [...expected, 'r20'], `${name}, later changes`);
   }
+});
+
+test('what damage has cost is noted by its name until it is acknowledged, over restarts', async () => {
+  const path = place();
+  const store = await open(path);
+  const journal = `${path}.changes-000000`;
+  const ends: number[] = [];
+  for (const [kind, key, value] of [
+    ['rule', 'gone', '{"sql":"SELECT 1"}'],
+    ['rule', 'changed', '1'],
+    ['rule', 'changed', '2'],
+    ['rule', 'superseded', '1'],
+    ['rule', 'superseded', '2'],
+    ['stream', 't', '{"statement":"CREATE TABLE t"}'],
+    ['confKVStorage', 'sources.mqtt.plant', '{}'],
+    ['script', 'say "so"', '{}'],
+    ['rule', 'deleted', '1'],
+    ['rule', 'deleted', null],
+    ['ruleState', 'changed', '{"triggered":false}'],
+    ['importStatus', 'last', '{}'],
+  ] as const) {
+    if (value === null) await store.delete(kind, key);
+    else await store.put(kind, key, value);
+    ends.push(statSync(journal).size);
+  }
+  await store.put('rule', 'last', '1');
+  const bytes = readFileSync(journal);
+  for (const i of [0, 2, 3, 5, 6, 7, 9, 10, 11]) bytes[ends[i]! - 3]! ^= 1;
+  writeFileSync(journal, bytes);
+  const { log, lines } = listener();
+  const again = await open(path, log);
+  const losses = new LossRepository(again);
+  assert.equal(
+    losses.list().map(({ resource, name, what }) => [resource, name, what]),
+    [
+      ['rule', 'gone', 'definition'],
+      ['rule', 'changed', 'change'],
+      ['table', 't', 'definition'],
+      ['confKey', 'sources.mqtt.plant', 'definition'],
+      ['script', 'say "so"', 'definition'],
+      ['rule', 'deleted', 'deletion'],
+    ],
+  );
+  const [gone] = losses.list();
+  assert.equal(readFileSync(gone!.file ?? ''), bytes);
+  assert.ok(Date.now() - gone!.time < 60_000);
+  const text = lines.join('\n');
+  assert.match(text, 'rule gone is lost: the journal');
+  assert.match(text, 'the last change of rule changed is lost, it is as it was before: the journal');
+  assert.match(text, 'that rule deleted was deleted is lost, it is there again: the journal');
+  for (const id of ['2', '3', '4', '5', '6']) await losses.remove(id);
+  const last = await open(path);
+  assert.equal(
+    new LossRepository(last).list().map(({ name }) => name),
+    ['gone'],
+  );
+  await last.close();
+  assert.equal(new LossRepository(await open(path)).list(), [gone]);
+});
+
+test('a flipped byte in the last change is told from a write that was cut short', async () => {
+  const path = place();
+  const store = await open(path);
+  await store.put('rule', 'first', '1');
+  await store.put('rule', 'second', '2');
+  const journal = `${path}.changes-000000`;
+  const bytes = readFileSync(journal);
+  bytes[bytes.length - 4]! ^= 1;
+  writeFileSync(journal, bytes);
+  const losses = new LossRepository(await open(path)).list();
+  assert.equal(
+    losses.map(({ name, what }) => [name, what]),
+    [['second', 'definition']],
+  );
+  assert.match(losses[0]!.reason, 'or was never written as a whole');
+});
+
+test('what is other in the database than it was written is named', async () => {
+  const path = place();
+  const store = await open(path);
+  await store.put('rule', 'a', '{"sql":"SELECT a FROM s WHERE a > 1"}');
+  await store.put('rule', 'b', '{"sql":"SELECT b FROM s"}');
+  await store.close();
+  const bytes = readFileSync(path);
+  bytes[bytes.indexOf('a > 1') + 4]! ^= 1;
+  writeFileSync(path, bytes);
+  const again = await open(path);
+  assert.is(again.get('rule', 'a'), '{"sql":"SELECT a FROM s WHERE a > 0"}');
+  const losses = new LossRepository(again).list();
+  assert.equal(
+    losses.map(({ name, what }) => [name, what]),
+    [['a', 'change']],
+  );
+  assert.match(losses[0]!.reason, 'another program has changed it, or it is damaged');
+});
+
+test('when database and copy are damaged that is noted, without names', async () => {
+  const path = place();
+  const store = await open(path);
+  await store.put('rule', 'a', '1');
+  await store.close();
+  writeFileSync(path, readFileSync(path).fill(0xee, 100));
+  writeFileSync(`${path}.image`, 'torn');
+  const [loss, ...others] = new LossRepository(await open(path)).list();
+  assert.equal([loss?.name, loss?.file, others.length], ['', `${path}.damaged`, 0]);
 });
 
 const byNumber = (a: string, b: string) => Number(a.slice(1)) - Number(b.slice(1));

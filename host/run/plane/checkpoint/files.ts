@@ -86,7 +86,11 @@ export class CheckpointFiles {
       if (prelude.toString('latin1', 0, magic.length) !== magic) throw damaged('it is no checkpoint');
       const found = prelude.readUInt32LE(magic.length);
       if (found < format || found > formatWithGroups) {
-        throw damaged(`it has format ${found}, known are ${format} to ${formatWithGroups}`);
+        throw damaged(
+          found > formatWithGroups
+            ? `a newer release has written it, in format ${found}, and this one knows those up to ${formatWithGroups}`
+            : `it has format ${found}, known are ${format} to ${formatWithGroups}`,
+        );
       }
       const headLen = prelude.readUInt32LE(magic.length + 4);
       const begin = preludeBytes + headLen;

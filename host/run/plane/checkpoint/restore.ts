@@ -8,7 +8,7 @@ import type { CutHost } from './cutter.js';
 import type { CheckpointFiles, ReadCheckpoint } from './files.js';
 import type { CheckpointHead } from './head.js';
 import { nodesOf } from './of-rule.js';
-import { restoredBy } from './restored.js';
+import { type Restored, restoredBy } from './restored.js';
 import { readRows } from './shelves.js';
 import { stateReader } from './state-copy.js';
 
@@ -47,8 +47,8 @@ export async function findState(files: CheckpointFiles, { check, work, log }: Se
       const shelf = rows && work && (await readRows(files, rows, work));
       return { checkpoint, shelf, epoch, refusals };
     } catch (error) {
-      const what = `the checkpoint ${path} can't be used: ${reasonOf(error)}; the one before is taken if there is one`;
-      log.error(what);
+      const what = `the checkpoint ${path} can't be used: ${reasonOf(error)}`;
+      log.error(`${what}; the one before is taken if there is one`);
       refusals.push(what);
     }
   }
@@ -71,7 +71,7 @@ export function restoreState(
   rule: RunningRule,
   { shelf, checkpoint }: FoundState,
   { host, log, isExact, kept, beat }: Restoring,
-): { text: string; isWhole: boolean } {
+): Restored {
   const { head, state, pending } = checkpoint!;
   const { kernel } = rule.host;
   const nodes = nodesOf(rule);
@@ -91,10 +91,10 @@ export function restoreState(
     rule.sinks.forEach((sink, i) => {
       if (head.sinks[i] !== undefined) sink.cutBack(head.sinks[i]);
     });
-  const { text, isWhole, isLost } = restoredBy(head, kept, failed, rule.nodes);
-  if (isLost) log.warn(text);
-  else log.info(text);
-  return { text, isWhole };
+  const restored = restoredBy(head, kept, failed, rule.nodes);
+  if (restored.isLost) log.warn(restored.text);
+  else log.info(restored.text);
+  return restored;
 }
 
 /** Lets sources that do not run yet go on where they were. */

@@ -15,6 +15,8 @@ export interface Restored {
   /** All goes on, and nothing else is there. */
   readonly isWhole: boolean;
   readonly isLost: boolean;
+  /** What could not be loaded although the rule has it still. */
+  readonly damaged: readonly string[];
 }
 
 /** @param nodes of the rule, as its plan numbers them */
@@ -38,5 +40,5 @@ export function restoredBy(
     ...(gone.length > 0 ? [`lost: ${gone.join('; ')}`] : []),
     ...(empty.length > 0 ? [`begins empty: ${empty.join('; ')}`] : []),
   ];
-  return { text: parts.join('; '), isWhole: gone.length + empty.length === 0, isLost: gone.length > 0 };
+  return { text: parts.join('; '), isWhole: gone.length + empty.length === 0, isLost: gone.length > 0, damaged };
 }

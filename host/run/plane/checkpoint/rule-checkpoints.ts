@@ -9,6 +9,7 @@ import { systemClock, type Timer } from '../../../base/clock.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log.js';
 import { topicUse } from '../../../connectors/topic-use.js';
+import type { Loss } from '../../../model/losses.js';
 import type { CheckpointOrder } from '../../link/protocol.js';
 import type { Barrier } from '../barrier.js';
 import type { Keeper } from '../keepers.js';
@@ -26,6 +27,8 @@ import { outcomeOf, type PartOwner, RulePart } from './rule-part.js';
 
 /** What it needs of the data plane. */
 export interface CheckpointHost extends CutHost {
+  /** Something that was safe is lost. */
+  lost(loss: Loss): void;
   shared<T>(key: string, make: () => T): T;
 }
 
@@ -53,6 +56,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   lastMs = 0;
   failure = '';
   restored = '';
+  atStart = '';
   rule: RunningRule | undefined;
   #found: FoundState | undefined;
   readonly cutter: Cutter;
@@ -120,6 +124,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   begin(rule: RunningRule): void {
     this.rule = rule;
     const found = this.#found?.checkpoint;
+    if (this.#found !== undefined) this.#noteRefusals(rule, this.#found);
     if (this.#found !== undefined && found !== undefined) this.#goOn(rule, this.#found, found);
     else for (const [i, end] of Object.entries(this.order.ends ?? {})) rule.sinks[Number(i)]?.cutBack(end);
     this.drop();
@@ -148,12 +153,35 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     if (shelf !== undefined) this.host.work(nobody, () => shelf.close());
   }
 
+  /** What can't be read was safe: messages that it held are acknowledged. */
+  #noteRefusals(rule: RunningRule, { refusals, checkpoint }: FoundState): void {
+    if (refusals.length === 0) return;
+    const reason = refusals.join('; ');
+    if (checkpoint === undefined) this.atStart = `began without its state: ${reason}`;
+    this.host.lost({
+      resource: 'rule',
+      name: rule.id,
+      what: checkpoint === undefined ? 'state' : 'newestState',
+      reason,
+    });
+  }
+
   #goOn(rule: RunningRule, found: FoundState, { head }: ReadCheckpoint): void {
     if (this.order.qos > 1)
       this.cutter.cutBack = Object.keys(head.sinks).filter((i) => rule.sinks[Number(i)] !== undefined);
     const { host, beat, log, order } = this;
-    const { text, isWhole } = restoreState(rule, found, { host, beat, log, isExact: order.qos > 1, kept: order.kept });
+    const { text, isWhole, damaged } = restoreState(rule, found, {
+      host,
+      beat,
+      log,
+      isExact: order.qos > 1,
+      kept: order.kept,
+    });
     this.restored = text;
+    this.atStart =
+      found.refusals.length === 0 ? text : `${text}; newer ones can't be used: ${found.refusals.join('; ')}`;
+    if (damaged.length > 0)
+      host.lost({ resource: 'rule', name: rule.id, what: 'partOfState', reason: damaged.join('; ') });
     // Until something comes in or goes out there is no need of another.
     if (isWhole && this.failure === '') this.#seen = seenOf(rule);
     this.lastAt = head.at;
