@@ -29,6 +29,8 @@ const external = [
   'bufferutil',
   'utf-8-validate',
   're2js',
+  'croner',
+  'ipaddr.js',
   'quickjs-emscripten-core',
   '@jitl/quickjs-ng-wasmfile-release-sync',
 ];

@@ -1,6 +1,10 @@
 /** Kinds of IP addresses: which ones are reachable from everywhere, and what the others are for. */
 import { isIP } from 'node:net';
-import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js';
+import type { IPv4, IPv6 } from 'ipaddr.js';
+import { latePackage } from './late-package.js';
+
+/** The library for addresses. */
+const ipaddr = latePackage<typeof import('ipaddr.js')>('ipaddr.js');
 
 /** What an address that is not public is; `undefined` stands for a public one. */
 export type AddressKind =
@@ -64,25 +68,36 @@ const carriers: readonly (readonly [prefix: string, bits: number, at: number])[]
   ['2002::', 16, 2],
 ];
 
-const networks4 = blocks4.map(([address, bits, kind]) => [ipaddr.IPv4.parse(address), bits, kind] as const);
-const networks6 = blocks6.map(([address, bits, kind]) => [ipaddr.IPv6.parse(address), bits, kind] as const);
-const carrierNetworks = carriers.map(([prefix, bits, at]) => [ipaddr.IPv6.parse(prefix), bits, at] as const);
+/** Makes the tables above ready for comparing. */
+function readNetworks() {
+  const { IPv4, IPv6 } = ipaddr();
+  return {
+    v4: blocks4.map(([address, bits, kind]) => [IPv4.parse(address), bits, kind] as const),
+    v6: blocks6.map(([address, bits, kind]) => [IPv6.parse(address), bits, kind] as const),
+    carriers: carriers.map(([prefix, bits, at]) => [IPv6.parse(prefix), bits, at] as const),
+  };
+}
+
+type Networks = ReturnType<typeof readNetworks>;
+
+let networks: Networks | undefined;
 
 /** Returns the kind of an address, `undefined` for a public one; a text that is no address counts as reserved. */
 export function addressKind(text: string): AddressKind | undefined {
   // The library reads octal and shortened forms, too: what the system would not connect to is no address.
   if (isIP(text) === 0) return 'reserved';
-  const address = ipaddr.parse(text.split('%', 1)[0] as string);
-  return address.kind() === 'ipv4' ? kindOf4(address as IPv4) : kindOf6(address as IPv6);
+  networks ??= readNetworks();
+  const address = ipaddr().parse(text.split('%', 1)[0] as string);
+  return address.kind() === 'ipv4' ? kindOf4(networks, address as IPv4) : kindOf6(networks, address as IPv6);
 }
 
-function kindOf4(address: IPv4): AddressKind | undefined {
-  return networks4.find(([network, bits]) => address.match(network, bits))?.[2];
+function kindOf4({ v4 }: Networks, address: IPv4): AddressKind | undefined {
+  return v4.find(([network, bits]) => address.match(network, bits))?.[2];
 }
 
-function kindOf6(address: IPv6): AddressKind | undefined {
-  const own = networks6.find(([network, bits]) => address.match(network, bits))?.[2];
+function kindOf6(networks: Networks, address: IPv6): AddressKind | undefined {
+  const own = networks.v6.find(([network, bits]) => address.match(network, bits))?.[2];
   if (own !== undefined) return own;
-  const at = carrierNetworks.find(([prefix, bits]) => address.match(prefix, bits))?.[2];
-  return at === undefined ? undefined : kindOf4(new ipaddr.IPv4(address.toByteArray().slice(at, at + 4)));
+  const at = networks.carriers.find(([prefix, bits]) => address.match(prefix, bits))?.[2];
+  return at === undefined ? undefined : kindOf4(networks, new (ipaddr().IPv4)(address.toByteArray().slice(at, at + 4)));
 }

@@ -2,8 +2,8 @@
  * Regular expressions in the syntax and with the matches of RE2: leftmost, the first alternative wins, in time linear in the
  * text. A port of RE2 decides what a pattern is; JavaScript's engine does the searches that are the same and quick there.
  */
-import { createRequire } from 'node:module';
 import type { RE2JS } from 're2js';
+import { latePackage } from '../base/late-package.js';
 import { ownName, withOwnNames } from './regexp-names.js';
 import { type NativePattern, nativePattern } from './regexp-native.js';
 import { allowsNative, BoundedPort, task, timed } from './regexp-work.js';
@@ -160,10 +160,5 @@ function reasonOf(error: unknown): string {
   return /invalid escape sequence: `\\[1-9k]/.test(reason) ? `${reason}, there are no back references` : reason;
 }
 
-let loaded: typeof import('re2js') | undefined;
-
-/** The port, loaded when the first pattern needs it: in the bundle from within, from sources out of its package. */
-function library(): typeof import('re2js') {
-  loaded ??= typeof require === 'undefined' ? createRequire(import.meta.url)('re2js') : require('re2js');
-  return loaded as typeof import('re2js');
-}
+/** The port, read when the first pattern needs it. */
+const library = latePackage<typeof import('re2js')>('re2js');

@@ -1,9 +1,12 @@
 /** When a scheduled rule runs: cron times with a duration, periods between two dates, or both. */
-import { Cron } from 'croner';
 import { parseDuration } from '../base/duration.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
+import { latePackage } from '../base/late-package.js';
 import { zoneOffsetMs } from '../functions/time-zone.js';
 import type { RuleOptions } from '../model/engine.js';
+
+/** The library for cron expressions. */
+const croner = latePackage<typeof import('croner')>('croner');
 
 /** A period, epoch ms; the end is excluded. */
 interface Period {
@@ -114,6 +117,7 @@ function readTimes(text: string, zone: string): Times {
     throw new HaumeaError('general', `option cron: ${text} must have five fields: minute hour day month weekday`);
   }
   try {
+    const { Cron } = croner();
     const cron = new Cron(pattern, { timezone: prefixed?.[1] ?? zone, paused: true });
     cron.nextRun(new Date(0));
     return { next: (now) => cron.nextRun(new Date(now))?.getTime() };
