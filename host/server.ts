@@ -40,7 +40,6 @@ import { ConfKeyService } from './services/conf-keys.js';
 import { ConfigsService } from './services/configs.js';
 import { connectionShape } from './services/connections.js';
 import { CpuUsageService } from './services/cpu-usage.js';
-import { createTransfer } from './services/create-transfer.js';
 import { LossService } from './services/losses.js';
 import { MetadataService } from './services/metadata.js';
 import { MetricsService } from './services/metrics.js';
@@ -274,18 +273,21 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
       scanTables: new ScanTableService({ engine, catalog, rule: (id) => storedRules.get(id) }),
       cpuUsage,
       tasks: new TaskService(),
-      transfer: createTransfer({
-        store,
-        stored,
-        files,
-        gate,
-        catalog,
-        sources,
-        confKeys,
-        connections,
-        keeper,
-        stop: () => void system.stop(),
-      }),
+      transfer: async () => {
+        const { createTransfer } = await import('./services/create-transfer.js');
+        return createTransfer({
+          store,
+          stored,
+          files,
+          gate,
+          catalog,
+          sources,
+          confKeys,
+          connections,
+          keeper,
+          stop: () => void system.stop(),
+        });
+      },
     },
     (step) => store.together(step),
     log,

@@ -34,7 +34,8 @@ export interface Services extends StoredServices {
   readonly ruleTags: RuleTagService;
   readonly scanTables: ScanTableService;
   readonly cpuUsage: CpuUsageService;
-  readonly transfer: TransferService;
+  /** Read when the first import or export asks for it. */
+  readonly transfer: () => Promise<TransferService>;
   readonly tasks: TaskService;
   readonly ruleTests: RuleTestService;
   readonly tickets: TicketService;

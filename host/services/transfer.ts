@@ -15,10 +15,9 @@ import {
   runImport,
 } from '../meta/transfer/import.js';
 import { missingIn, secretsIn, withoutSecrets } from '../meta/transfer/secrets.js';
-import { type ResourceFiles, readResource, textOf } from './resource-files.js';
+import { type Body, readImport } from './import-body.js';
+import { type ResourceFiles, readResource } from './resource-files.js';
 import { Told } from './told.js';
-
-type Body = Readonly<Record<string, unknown>>;
 
 export interface ImportResult {
   readonly ErrorMsg: string;
@@ -208,15 +207,6 @@ function failureTexts(failures: Failures): string[] {
 
 function missingTexts(places: readonly string[]): string[] {
   return places.map((place) => `a secret of ${place} was left out of the document and is missing`);
-}
-
-/** Reads where an import takes its document from: exactly one of a text and a URI; the other is empty. */
-export function readImport(body: Body): { content: string; file: string } {
-  const content = textOf(body, 'content');
-  const file = textOf(body, 'file');
-  if (content !== '' && file !== '') throw new HaumeaError('general', 'invalid body: both content and file are given');
-  if (content === '' && file === '') throw new HaumeaError('general', 'invalid body: must specify content or file');
-  return { content, file };
 }
 
 function countOf(items: ReadonlyMap<SectionName, ReadonlyMap<string, unknown>>, section: SectionName): number {

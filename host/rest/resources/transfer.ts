@@ -1,5 +1,6 @@
 import { HaumeaError } from '../../base/errors.js';
-import { type ExportedDocument, type ImportRequest, readImport } from '../../services/transfer.js';
+import { readImport } from '../../services/import-body.js';
+import type { ExportedDocument, ImportRequest } from '../../services/transfer.js';
 import { defineRoutes, Reply, type RestRequest } from '../route.js';
 import { warningHeader } from '../warnings.js';
 
@@ -30,7 +31,7 @@ export const transfer = defineRoutes(
     method: 'GET',
     path: '/data/export',
     doc: 'All definitions as JSON',
-    handle: async (request, { transfer }) => attachment(await transfer.export(omitsSecrets(request))),
+    handle: async (request, { transfer }) => attachment(await (await transfer()).export(omitsSecrets(request))),
   },
   {
     method: 'POST',
@@ -38,20 +39,20 @@ export const transfer = defineRoutes(
     doc: 'Some rules with all they need, as JSON',
     gate: 'none',
     handle: async (request, { transfer }) =>
-      attachment(await transfer.exportRules(request.json(), omitsSecrets(request))),
+      attachment(await (await transfer()).exportRules(request.json(), omitsSecrets(request))),
   },
   {
     method: 'POST',
     path: '/data/import',
     doc: 'Replaces all definitions, or adds to them (partial=1); atomic=1 takes all items or none, dryRun=1 only checks, stop=1 ends the server afterwards',
     gate: 'none',
-    handle: (request, { transfer }) => transfer.import(request.object(), importRequest(request)),
+    handle: async (request, { transfer }) => (await transfer()).import(request.object(), importRequest(request)),
   },
   {
     method: 'GET',
     path: '/data/import/status',
     doc: 'What the last import refused',
-    handle: (_request, { transfer }) => transfer.status(),
+    handle: async (_request, { transfer }) => (await transfer()).status(),
   },
   {
     method: 'POST',
@@ -63,7 +64,7 @@ export const transfer = defineRoutes(
       // What is wrong with the request itself is no failure of a task.
       readImport(body);
       const wanted = importRequest(request);
-      return { id: tasks.start('dataImport', (signal) => transfer.import(body, wanted, signal)) };
+      return { id: tasks.start('dataImport', async (signal) => (await transfer()).import(body, wanted, signal)) };
     },
   },
   {
@@ -83,27 +84,27 @@ export const transfer = defineRoutes(
     method: 'GET',
     path: '/v2/data/export',
     doc: 'All definitions as YAML',
-    handle: async (request, { transfer }) => attachment(await transfer.exportYaml(omitsSecrets(request))),
+    handle: async (request, { transfer }) => attachment(await (await transfer()).exportYaml(omitsSecrets(request))),
   },
   {
     method: 'POST',
     path: '/v2/data/import',
     doc: 'Adds definitions from YAML, all or none; dryRun=1 only checks',
     gate: 'none',
-    handle: (request, { transfer }) => transfer.importYaml(request.object(), request.flag('dryRun')),
+    handle: async (request, { transfer }) => (await transfer()).importYaml(request.object(), request.flag('dryRun')),
   },
   {
     method: 'POST',
     path: '/ruleset/export',
     doc: 'Streams, tables and rules as JSON',
     gate: 'none',
-    handle: async (request, { transfer }) => attachment(await transfer.exportRuleset(omitsSecrets(request))),
+    handle: async (request, { transfer }) => attachment(await (await transfer()).exportRuleset(omitsSecrets(request))),
   },
   {
     method: 'POST',
     path: '/ruleset/import',
     doc: 'Adds streams, tables and rules whose names are free',
     gate: 'none',
-    handle: (request, { transfer }) => transfer.importRuleset(request.object()),
+    handle: async (request, { transfer }) => (await transfer()).importRuleset(request.object()),
   },
 );
