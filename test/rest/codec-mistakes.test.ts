@@ -36,7 +36,7 @@ assert.is((await plugin('functions', { functions }, 'texts')).status, 201);
 
 test('manifests with codecs that are not right are refused by the field', async () => {
   const turn = codecs[0];
-  const wrong: [object, RegExp][] = [
+  const wrong: [manifest: object, reason: RegExp, guest?: string][] = [
     [{ codecs: [] }, /invalid manifest: codecs is empty/],
     [{ codecs: {} }, /codecs must be a list/],
     [{ codecs: [{ decode: 'turn' }] }, /codecs\[0\]\.name is missing/],
@@ -48,11 +48,16 @@ test('manifests with codecs that are not right are refused by the field', async 
     [{ codecs: [{ name: 'a', decode: 'none' }] }, /codecs\[0\]\.decode: the module exports no function none/],
     [
       { codecs: [turn, { name: 'a', encode: 'haumea_alloc' }] },
-      /codecs\[1\]\.encode: haumea_alloc is \(i32\) -> i32, by the manifest it must be \(i32, i32\) -> i64/,
+      /codecs\[1\]\.encode: the export haumea_alloc is reserved/,
+    ],
+    [
+      { codecs: [{ name: 'a', encode: 'longest_init' }] },
+      /codecs\[0\]\.encode: longest_init is \(\) -> i32, by the manifest it must be \(i32, i32\) -> i64/,
+      'texts',
     ],
   ];
-  for (const [manifest, reason] of wrong) {
-    const answer = await plugin('wrong', manifest);
+  for (const [manifest, reason, guest] of wrong) {
+    const answer = await plugin('wrong', manifest, guest);
     assert.is(answer.status, 400, answer.text);
     assert.match(answer.json.message, reason);
   }
