@@ -18,7 +18,7 @@ interface Hold {
   readonly rule: RunningRule;
   /** Epoch ms. */
   readonly since: number;
-  /** What is wrong with its sink. */
+  /** What is wrong with its sink, or with its checkpoints. */
   readonly reason: string;
 }
 
@@ -39,6 +39,10 @@ function holdsOf(source: RunningSource, now: number): Hold[] {
       const since = Math.max(Math.min(fullSince, markSince), freeSince);
       if (now - since >= noticeMs && since < (hold?.since ?? now)) hold = { rule, since, reason: sink.trouble };
     }
+    const ofCheckpoints = checkpointHold(rule, source);
+    if (now - ofCheckpoints >= noticeMs && ofCheckpoints < (hold?.since ?? now)) {
+      hold = { rule, since: ofCheckpoints, reason: rule.checkpoints?.failure ?? '' };
+    }
     const laneSince = lane?.holdsSince ?? Number.POSITIVE_INFINITY;
     if (now - laneSince >= noticeMs && laneSince < (hold?.since ?? now)) {
       hold = {
@@ -50,6 +54,13 @@ function holdsOf(source: RunningSource, now: number): Hold[] {
     if (hold !== undefined) holds.push(hold);
   }
   return holds.sort((a, b) => a.since - b.since);
+}
+
+/** Since when messages of the source wait for a checkpoint that can't be written, epoch ms; Infinity when none do. */
+function checkpointHold({ checkpoints }: RunningRule, { acknowledgements }: RunningSource): number {
+  const oldest = acknowledgements?.oldest;
+  if (checkpoints === undefined || oldest === undefined) return Number.POSITIVE_INFINITY;
+  return Math.max(checkpoints.failedSince, oldest.since);
 }
 
 /** Says, at little cost, whether a source stands still for a sink: it is paused, or its sender waits for acknowledgements. */

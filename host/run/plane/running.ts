@@ -123,6 +123,8 @@ export interface RunningCheckpoints {
   readonly lastMs: number;
   /** Why there is no newer one; empty when nothing is wrong. */
   readonly failure: string;
+  /** Since when none could be written, epoch ms; Infinity when they can. */
+  readonly failedSince: number;
 }
 
 /** What is told of the messages that wait on disk. */

@@ -1,7 +1,7 @@
 /**
  * Codecs that nobody wrote, or that were written to do harm, over messages that are none: each message of a stream has its rows or
  * an error and is acknowledged, each message of a sink goes out or is an error, and a codec that works does what it did
- * before. `HAUMEA_GUEST_FUZZ_ROUNDS` sets how many are tried.
+ * before. `HAUMEA_GUEST_FUZZ_ROUNDS` sets how many are tried, `HAUMEA_GUEST_FUZZ_SEED` which.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,6 +23,7 @@ import { randomFrom } from './programs.js';
 import { Watch } from './watched-call.js';
 
 const rounds = Number(process.env.HAUMEA_GUEST_FUZZ_ROUNDS ?? 90);
+const seed = Number(process.env.HAUMEA_GUEST_FUZZ_SEED ?? 770_011);
 const folder = mkdtempSync(join(tmpdir(), 'codec-fuzz-'));
 test.after(() => {
   rmSync(folder, { recursive: true });
@@ -130,7 +131,7 @@ const rows = Array.from({ length: 12 }, (_, i) => Buffer.from(`{"a":${i}}`));
 const texts = rows.map(String);
 
 test('whatever codecs and messages are, no message is lost unsaid, and a codec that works goes on', async () => {
-  const random = randomFrom(770_011);
+  const random = randomFrom(seed);
   const pipe = new Pipe();
   const good = await load(bases[0] as Uint8Array);
   const turned = rows.map((row) => row.map((byte) => byte ^ 0x80));

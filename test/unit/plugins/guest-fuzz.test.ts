@@ -1,6 +1,7 @@
 /**
  * Guests that nobody wrote: modules that work are damaged and called over a batch, again and again. Whatever they do, each
- * row has a result or an error, and the next guest does what it did before. `HAUMEA_GUEST_FUZZ_ROUNDS` sets how many are damaged.
+ * row has a result or an error, and the next guest does what it did before. `HAUMEA_GUEST_FUZZ_ROUNDS`
+ * sets how many are damaged, `HAUMEA_GUEST_FUZZ_SEED` which.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,6 +22,7 @@ import { randomFrom } from './programs.js';
 import { Watch } from './watched-call.js';
 
 const rounds = Number(process.env.HAUMEA_GUEST_FUZZ_ROUNDS ?? 90);
+const seed = Number(process.env.HAUMEA_GUEST_FUZZ_SEED ?? 430_043);
 const folder = mkdtempSync(join(tmpdir(), 'guest-fuzz-'));
 test.after(() => {
   rmSync(folder, { recursive: true });
@@ -76,7 +78,7 @@ function shown(_key: string, value: unknown): unknown {
 }
 
 test('damaged guests give results or errors and end, and the others do what they did', async () => {
-  const random = randomFrom(430_043);
+  const random = randomFrom(seed);
   const bases = [guestOf('texts'), guestOf('kit'), withManifest(guestOf('strings'), JSON.stringify(ofScript))];
   const host: CodeHost = { log: () => {}, fault: () => {} };
   let version = 0;

@@ -79,6 +79,7 @@ class Wild {
         else this.#plainOne(name, args);
       }
     }
+    this.#codec();
     if (convention === 'pointers') {
       this.#add('haumea_alloc', signatureOf('i', 'i'), this.#allocator());
       if (random(2) === 0) this.#add('haumea_free', signatureOf('ii'), random(4) === 0 ? this.#misdeeds() : new Code());
@@ -87,7 +88,20 @@ class Wild {
       this.#add('__pin', signatureOf('i', 'i'), new Code().get(0));
       this.#add('__unpin', signatureOf('i'), random(6) === 0 ? this.#misdeeds() : new Code());
     }
-    return withManifest(this.#written(), JSON.stringify({ abi: 1, convention, functions: this.#manifest }));
+    const codecs = [{ name: 'c', decode: 'read', encode: 'write' }];
+    return withManifest(this.#written(), JSON.stringify({ abi: 1, convention, functions: this.#manifest, codecs }));
+  }
+
+  /** Both ways of a codec `c`: JSON of a message, a message of JSON. */
+  #codec(): void {
+    for (const [name, from, to] of [
+      ['read', 'bytea', 'string'],
+      ['write', 'string', 'bytea'],
+    ] as const) {
+      const isKit = this.convention === 'extism';
+      const signature = isKit ? signatureOf('', 'i') : { params: this.#params([from]), results: [this.#result(to)] };
+      this.#add(name, signature, this.#answer(signature.results[0] as ValueType));
+    }
   }
 
   #plainOne(name: string, args: readonly PluginType[]): void {

@@ -9,6 +9,8 @@ export interface BacklogOptions {
   /** What may wait in memory before it is written, whatever its age. */
   readonly memoryMessages: number;
   readonly memoryBytes: number;
+  /** What of it is kept where the oldest may go and the disk takes nothing. */
+  readonly keptBytes: number;
   /** What may be put aside: messages, and bytes of those in memory. */
   readonly maxMessages: number;
   readonly maxBytes: number;
@@ -24,6 +26,8 @@ export interface BacklogOptions {
 export interface BacklogOwner {
   /** The sink has no connection. */
   readonly isAway: boolean;
+  /** What is in the way of its messages, a sentence. */
+  readonly trouble: string;
   /** What came with a ticket is on disk, or out. */
   safe(): void;
   /** There may be more to hand over. */

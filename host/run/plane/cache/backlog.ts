@@ -13,28 +13,20 @@ import { freeFile, isFullDisk } from './full-disk.js';
 import { groupsOf, type Item, messagesOf, split } from './item.js';
 import { openStore } from './open-store.js';
 import type { Store } from './store.js';
+import { Unstored } from './unstored.js';
 
 /** What waits for so long is written to disk when the sink is away or a source waits for it, ms; otherwise for so long. */
 const momentMs = 100;
 const patienceMs = 1000;
+/** A disk that takes longer for a write takes nothing, as far as others can wait for it, ms. */
+const stuckMs = 3000;
 const maxPageBytes = 1024 * 1024;
 /** Bytes that are written at once, roughly. */
 const maxWriteBytes = 4 * 1024 * 1024;
 export class Backlog {
   #store: Store | undefined;
-  /** Not on disk, in order; the first ones may be with the sink. */
-  readonly #memory: Flight[] = [];
-  #memoryMessages = 0;
-  #memoryBytes = 0;
-  /** How many of these the sink has. */
-  #handed = 0;
-  /** Of the others. */
-  #waitingMessages = 0;
-  #waitingBytes = 0;
-  /** How many of them are being written now; they are not handed over meanwhile. */
-  #frozen = 0;
-  /** Messages of these that went out meanwhile. */
-  #outWhileFrozen = 0;
+  /** Not on disk. */
+  readonly #memory = new Unstored();
   /** Read from disk. */
   readonly #ready: Item[] = [];
   #readyMessages = 0;
@@ -52,6 +44,10 @@ export class Backlog {
   #soon: NodeJS.Immediate | undefined;
   readonly #disk: DiskTrouble;
   #isAwaited = false;
+  /** It could not be opened. */
+  #isShut = false;
+  /** Since when something is being written. */
+  #writingSince = Number.POSITIVE_INFINITY;
   #isClosed = false;
 
   constructor(
@@ -70,7 +66,15 @@ export class Backlog {
 
   /** Takes up what an earlier run left; returns how many messages that are. Rejects when the disk can't be read. */
   async open(): Promise<number> {
-    const store = await openStore(this.options);
+    let store: Store;
+    try {
+      store = await openStore(this.options);
+    } catch (error) {
+      this.#isShut = true;
+      this.#doWithoutDisk();
+      throw error;
+    }
+    this.#isShut = false;
     if (store.cutOff !== '') this.owner.warn(store.cutOff);
     this.counts.cutOff += store.cutOffMessages;
     this.#store = store;
@@ -80,12 +84,12 @@ export class Backlog {
   /** Messages that are not out. */
   get length(): number {
     const { unread = 0 } = this.#store ?? {};
-    return unread + this.#readyMessages + this.#waitingMessages + this.#flightMessages;
+    return unread + this.#readyMessages + this.#memory.waitingMessages + this.#flightMessages;
   }
 
   /** There are messages that the sink has not got. */
   get hasWaiting(): boolean {
-    return this.waitingAside > 0 || this.#memory.length > this.#handed;
+    return this.waitingAside > 0 || this.#memory.waitingMessages > 0;
   }
 
   /** Messages that were put aside and that the sink has not got. */
@@ -104,7 +108,7 @@ export class Backlog {
 
   /** Messages that would be lost with the process. */
   get unsafe(): number {
-    return this.#isVolatile ? this.length : this.#memoryMessages + this.#releasedMessages;
+    return this.#isVolatile ? this.length : this.#memory.messages + this.#releasedMessages;
   }
 
   get diskBytes(): number {
@@ -121,7 +125,7 @@ export class Backlog {
 
   /** Somebody waits until all this is safe: it is written at once when it will hardly be out soon. */
   awaited(): void {
-    if (this.#memory.length === 0) return;
+    if (this.#memory.messages === 0) return;
     if (this.owner.isAway || this.isBehind) this.hurry();
     else this.#isAwaited = true;
   }
@@ -129,25 +133,20 @@ export class Backlog {
   /** There is more than what just came. */
   get isBehind(): boolean {
     if (this.#store === undefined || this.#store.length > 0) return true;
-    const first = this.#memory[0]?.item;
+    const { first } = this.#memory;
     return first !== undefined && performance.now() - first.since >= momentMs;
   }
 
   add(item: Item): void {
-    this.#memory.push({ left: item.messages, item, isStored: false, isDropped: false });
-    this.#memoryMessages += item.messages;
-    this.#memoryBytes += item.bytes.length;
-    this.#waitingMessages += item.messages;
-    this.#waitingBytes += item.bytes.length;
+    this.#memory.add(item);
     this.#timer ??= setTimeout(() => this.#look(), momentMs).unref();
   }
 
   /** Begins to write when more waits in memory than may. */
   settleMemory(): void {
     const { memoryMessages, memoryBytes } = this.options;
-    if (this.#waitingMessages <= memoryMessages && this.#waitingBytes <= memoryBytes) return;
-    this.hurry();
-    if (this.#disk.writing !== '') this.#dropMemory();
+    if (this.#memory.waitingMessages > memoryMessages || this.#memory.waitingBytes > memoryBytes) this.hurry();
+    if (this.#takesNothing) this.#doWithoutDisk();
   }
 
   /** Writes what is in memory as soon as this turn of the event loop ends. */
@@ -160,9 +159,10 @@ export class Backlog {
   /** Writes what has waited for a moment. */
   #look(): void {
     this.#timer = undefined;
-    const first = this.#memory[0]?.item;
+    const { first } = this.#memory;
     if (first === undefined) this.#isAwaited = false;
     if (first === undefined || this.#isClosed) return;
+    if (performance.now() - this.#writingSince >= stuckMs) this.#noteStuck();
     const longest = this.owner.isAway || this.#isAwaited ? momentMs : patienceMs;
     if (performance.now() - first.since >= longest - 1) this.hurry();
     this.#timer = setTimeout(() => this.#look(), momentMs).unref();
@@ -176,12 +176,12 @@ export class Backlog {
       this.#load();
       return undefined;
     }
-    return this.#frozen > 0 ? undefined : this.#memory[this.#handed]?.item;
+    return this.#memory.next;
   }
 
   /** Takes what `peek` showed, or its first messages: the sink gets it now. */
   take(most = Number.POSITIVE_INFINITY): Item {
-    const next = this.#ready[0] ?? this.#memory[this.#handed]?.item;
+    const next = this.#ready[0] ?? this.#memory.next;
     if (next === undefined) throw new Error('there is nothing to take');
     if (next.messages > most) this.#part(next, most);
     const item = this.#takeReady();
@@ -189,10 +189,8 @@ export class Backlog {
       this.#fly({ left: item.messages, item: undefined, isStored: true, isDropped: false });
       return item;
     }
-    const flight = this.#memory[this.#handed++]!;
+    const flight = this.#memory.hand();
     const taken = flight.item!;
-    this.#waitingMessages -= taken.messages;
-    this.#waitingBytes -= taken.bytes.length;
     this.#fly(flight);
     return taken;
   }
@@ -209,15 +207,7 @@ export class Backlog {
   /** What is first becomes two. */
   #part(item: Item, messages: number): void {
     if (this.#ready.length > 0) this.#ready.splice(0, 1, ...split(item, messages));
-    else this.#partInMemory(this.#handed, item, messages);
-  }
-
-  #partInMemory(place: number, item: Item, messages: number): Item {
-    const parts = split(item, messages);
-    if (item.ticket !== undefined) item.ticket.parts++;
-    const flights = parts.map((part) => ({ left: part.messages, item: part, isStored: false, isDropped: false }));
-    this.#memory.splice(place, 1, ...flights);
-    return parts[0];
+    else this.#memory.part(this.#memory.handed, item, messages);
   }
 
   #fly(flight: Flight): void {
@@ -245,10 +235,7 @@ export class Backlog {
       if (!flight.isDropped) this.counts.popped += messages;
       if (flight.isReleased === true) this.#releasedMessages -= messages;
       else this.#store?.free(messages);
-    } else {
-      this.#memoryMessages -= messages;
-      if (this.#frozen > 0) this.#outWhileFrozen += messages;
-    }
+    } else this.#memory.leave(messages);
   }
 
   /** Forgets what is out. */
@@ -258,10 +245,7 @@ export class Backlog {
       if (first.left > 0) return;
       this.#flight.shift();
       if (first.isStored || first.item === undefined) continue;
-      this.#memory.shift();
-      this.#memoryBytes -= first.item.bytes.length;
-      this.#handed--;
-      if (this.#frozen > 0) this.#frozen--;
+      this.#memory.shift(first.item);
       this.#tellSafe(first.item);
     }
   }
@@ -278,8 +262,9 @@ export class Backlog {
       this.#isWanted = true;
       return this.#flushing;
     }
-    if (this.#memory.length === 0) this.#disk.noteFull(false, this);
-    if (this.#store === undefined || this.#memory.length === 0 || this.#disk.isResting) return undefined;
+    const isEmpty = this.#memory.flights.length === 0;
+    if (isEmpty) this.#disk.noteFull(false, this);
+    if (this.#store === undefined || isEmpty || this.#disk.isResting) return undefined;
     this.#isWanted = false;
     this.#flushing = this.#write(this.#store).finally(() => {
       this.#flushing = undefined;
@@ -293,60 +278,49 @@ export class Backlog {
     try {
       await this.#space?.look();
       if (this.options.dropsOldest) await this.#makeRoom();
-      const flights = this.#fitting(store);
-      this.#disk.noteFull(flights.length === 0 && this.#memory.length > 0, this);
-      if (flights.length === 0) return this.#dropMemory();
+      const memory = this.#memory;
+      const room = this.options.maxMessages - store.unread - this.#readyMessages;
+      const flights = memory.fitting(room, Math.min(maxWriteBytes, this.#room));
+      this.#disk.noteFull(flights.length === 0 && memory.flights.length > 0, this);
+      if (flights.length === 0) return this.#doWithoutDisk();
       // Between here and the call of append nothing else runs.
       const items = flights.map(({ item }) => item!);
-      const handed = flights.slice(0, this.#handed);
+      const handed = flights.slice(0, memory.handed);
       const given = messagesOf(handed.map(({ item }) => item!));
       const out = given - handed.reduce((total, { left }) => total + left, 0);
-      this.#frozen = flights.length;
-      this.#outWhileFrozen = 0;
+      memory.frozen = flights.length;
+      memory.outWhileFrozen = 0;
       const began = performance.now();
+      this.#writingSince = began;
       await store.append(groupsOf(items, this.options.pageMessages, maxPageBytes));
       if (this.times !== undefined) noteLatency(this.times.flush, (performance.now() - began) * 1000);
       this.counts.flushes++;
       this.counts.added += messagesOf(items);
-      this.#written(store, given, out + this.#outWhileFrozen);
+      store.skip(given);
+      store.free(out + memory.outWhileFrozen);
+      memory.stored((item) => this.#tellSafe(item));
       this.#disk.noteWriting('');
       this.owner.putAside();
-      if (this.#memory.length > 0 && this.isBehind) this.#isWanted = true;
+      if (memory.flights.length > 0 && this.isBehind) this.#isWanted = true;
     } catch (error) {
-      this.#frozen = 0;
+      this.#memory.frozen = 0;
       const mayDrop = this.options.dropsOldest && isFullDisk(error);
-      if (mayDrop && (await freeFile(store, () => this.#dropNext()))) this.#isWanted = true;
-      else this.#disk.noteWriting(reasonOf(error));
+      if (mayDrop && (await freeFile(store, () => this.#dropNext()))) {
+        this.#isWanted = true;
+        return;
+      }
+      this.#disk.noteWriting(reasonOf(error));
+      this.#doWithoutDisk();
     } finally {
-      this.#frozen = 0;
-    }
-  }
-
-  /** What was frozen is on disk now; of its messages the sink has `given`, and `out` are out. */
-  #written(store: Store, given: number, out: number): void {
-    const done = this.#memory.splice(0, this.#frozen);
-    for (const { item } of done.slice(this.#handed)) {
-      this.#waitingMessages -= item!.messages;
-      this.#waitingBytes -= item!.bytes.length;
-    }
-    this.#handed -= Math.min(this.#handed, done.length);
-    this.#frozen = 0;
-    store.skip(given);
-    store.free(out);
-    for (const flight of done) {
-      const item = flight.item!;
-      flight.isStored = true;
-      flight.item = undefined;
-      this.#memoryMessages -= flight.left;
-      this.#memoryBytes -= item.bytes.length;
-      this.#tellSafe(item);
+      this.#memory.frozen = 0;
+      this.#writingSince = Number.POSITIVE_INFINITY;
     }
   }
 
   /** Drops the oldest pages until there is room for what is in memory. */
   async #makeRoom(): Promise<void> {
     const { maxMessages, pageMessages } = this.options;
-    const wanted = Math.min(maxMessages, Math.max(pageMessages, this.#memoryMessages));
+    const wanted = Math.min(maxMessages, Math.max(pageMessages, this.#memory.messages));
     while (this.waitingAside > 0 && (maxMessages - this.waitingAside < wanted || this.#isTooLarge)) {
       if (!(await this.#dropNext())) throw new Error(this.#disk.reading);
     }
@@ -362,37 +336,14 @@ export class Backlog {
   }
 
   get #isTooLarge(): boolean {
-    if (this.#room < Math.min(this.#memoryBytes, maxWriteBytes, this.options.maxDiskBytes / 4)) return true;
+    if (this.#room < Math.min(this.#memory.bytes, maxWriteBytes, this.options.maxDiskBytes / 4)) return true;
     const ready = this.#ready.reduce((total, { bytes }) => total + bytes.length, 0);
-    return (this.#store?.unreadBytes ?? 0) + ready + this.#memoryBytes > this.options.maxBytes;
+    return (this.#store?.unreadBytes ?? 0) + ready + this.#memory.bytes > this.options.maxBytes;
   }
 
   /** Bytes that may be written. */
   get #room(): number {
     return Math.min(this.options.maxDiskBytes - this.diskBytes, this.#space?.bytes ?? Number.POSITIVE_INFINITY);
-  }
-
-  /** The first messages in memory for which there is room on disk. */
-  #fitting(store: Store): Flight[] {
-    let room = this.options.maxMessages - store.unread - this.#readyMessages;
-    let bytes = Math.min(maxWriteBytes, this.#room);
-    let count = 0;
-    for (; count < this.#memory.length && bytes > 0; count++) {
-      let item = this.#memory[count]!.item!;
-      // What the sink has makes room soon.
-      const isHanded = count < this.#handed;
-      if (!isHanded && item.messages > room) {
-        if (room <= 0) break;
-        item = this.#partInMemory(count, item, room);
-      }
-      if (!isHanded && item.bytes.length > bytes && item.messages > 1) {
-        const part = Math.floor((item.messages * bytes) / item.bytes.length);
-        item = this.#partInMemory(count, item, Math.max(1, part));
-      }
-      room -= item.messages;
-      bytes -= item.bytes.length;
-    }
-    return this.#memory.slice(0, count);
   }
 
   #dropPage(): void {
@@ -410,22 +361,28 @@ export class Backlog {
     this.owner.lost(dropped, `${what} oldest messages were dropped`);
   }
 
-  /** Where the oldest messages may go and nothing can be written, those in memory do. */
-  #dropMemory(): void {
-    if (!this.options.dropsOldest || this.#frozen > 0) return;
-    let dropped = 0;
-    while (this.#waitingBytes > this.options.memoryBytes && this.#memory.length > this.#handed) {
-      const [{ item, left }] = this.#memory.splice(this.#handed, 1) as [Flight];
-      dropped += left;
-      this.#memoryMessages -= left;
-      this.#memoryBytes -= item!.bytes.length;
-      this.#waitingMessages -= left;
-      this.#waitingBytes -= item!.bytes.length;
-      this.#tellSafe(item!);
-    }
+  #noteStuck(): void {
+    this.#disk.noteWriting(`the disk has not answered for ${stuckMs / 1000} s`);
+    this.#doWithoutDisk();
+  }
+
+  /** The disk has refused what came last. */
+  get #takesNothing(): boolean {
+    return this.#isShut || this.#disk.writing !== '' || this.#disk.isFull;
+  }
+
+  /**
+   * Where the oldest messages may go nobody waits for a disk that takes nothing: what is in memory counts as taken, as if there
+   * were no disk, and the oldest of it go beyond its bound.
+   */
+  #doWithoutDisk(): void {
+    const { dropsOldest, keptBytes } = this.options;
+    if (!dropsOldest || this.#isVolatile) return;
+    this.#memory.release((item) => this.#tellSafe(item));
+    const dropped = this.#memory.drop(keptBytes);
     if (dropped === 0) return;
     this.counts.dropped += dropped;
-    this.owner.lost(dropped, 'there is no room on the disk: the oldest messages were dropped');
+    this.owner.lost(dropped, `${this.owner.trouble}: the oldest messages in memory were dropped`);
   }
 
   /** What the sink has may be stuck there: files that others behind it need no more are not kept for its sake. */
@@ -470,7 +427,7 @@ export class Backlog {
 
   /** Writes all that is in memory; rejects with the reason when that can't be. */
   async keep(): Promise<void> {
-    while (this.#memory.length > 0) {
+    while (this.#memory.flights.length > 0) {
       if (this.#store === undefined) throw new Error('the cache could not be opened');
       this.#disk.hurry();
       await this.#flush();

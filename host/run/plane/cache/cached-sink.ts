@@ -111,7 +111,11 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
     const { isSynced, pageMessages, memoryMessages, maxMessages, dropsOldest } = this.settings;
     const { maxDiskBytes = Number.POSITIVE_INFINITY, minFreeBytes = 0 } = this.settings;
     const { limitBytes } = this.host;
-    const bytes = { memoryBytes: limitBytes / 4, maxBytes: this.isDurable ? Number.POSITIVE_INFINITY : limitBytes };
+    const bytes = {
+      memoryBytes: limitBytes / 4,
+      keptBytes: limitBytes,
+      maxBytes: this.isDurable ? Number.POSITIVE_INFINITY : limitBytes,
+    };
     return { isSynced, pageMessages, memoryMessages, maxMessages, dropsOldest, maxDiskBytes, minFreeBytes, ...bytes };
   }
 

@@ -55,6 +55,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   lastPauseMs = 0;
   lastMs = 0;
   failure = '';
+  failedSince = Number.POSITIVE_INFINITY;
   restored = '';
   atStart = '';
   rule: RunningRule | undefined;
@@ -441,6 +442,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   noteCounted({ head, pauseMs, writtenBytes, tookMs }: Parameters<PartOwner['noteCounted']>[0]): void {
     if (this.failure !== '' && this.count > 0) this.log.info('checkpoints are written again');
     this.failure = '';
+    this.failedSince = Number.POSITIVE_INFINITY;
     this.count++;
     this.lastAt = Date.now();
     this.lastBytes = head.stateBytes;
@@ -473,6 +475,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     if (this.isClosed && !isLast) this.log.debug(what);
     else if (this.failure !== what) this.log.error(what);
     this.failure = what;
+    this.failedSince = Math.min(this.failedSince, Date.now());
   }
 }
 

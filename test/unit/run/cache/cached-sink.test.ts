@@ -1,5 +1,5 @@
 /** A cache before a sink that comes and goes: all messages get there, in order; what was said to be safe survives a kill. */
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'uvu';
@@ -10,6 +10,7 @@ import type { Sink, SinkChunk, SinkContext } from '../../../../host/connectors/r
 import type { CacheSettings } from '../../../../host/run/link/protocol.js';
 import { CachedSink, type CacheHost } from '../../../../host/run/plane/cache/cached-sink.js';
 import { chunkOf } from '../../../../host/run/plane/cache/item.js';
+import { PageStore } from '../../../../host/run/plane/cache/page-store.js';
 import { eventually, temporaryFolder, within } from '../../../harness.js';
 import { numbered, numbersOf, range } from './items.js';
 
@@ -418,6 +419,68 @@ test('messages cut off at the end of what an earlier run has left are counted', 
   await within(20_000, 'the emptying', sink.emptied());
   assert.equal(outside.got, range(0, 40 - sink.counts.cutOff));
   await sink.close();
+});
+
+test('where the oldest may go a cache that can not be opened holds nobody: what is in memory counts as taken, within its bound', async () => {
+  const folder = join(temporaryFolder(), 'sink');
+  // No folder: it is found by each attempt.
+  writeFileSync(folder, '');
+  const { sink, outside, lost, credit } = run(folder, { dropsOldest: true }, [], 4096);
+  await eventually('the trouble', () => /can't be opened: ENOTDIR/.test(sink.trouble));
+  let bytes = 0;
+  for (let i = 0; i < 100; i++) {
+    const chunk = numbered(i * 10, 10);
+    bytes += chunk.bytes.length;
+    sink.write(chunkOf(chunk));
+  }
+  assert.is(credit(), bytes, 'nobody waits');
+  const { dropped } = sink.counts;
+  assert.ok(dropped > 0 && dropped < 1000, `${dropped} dropped`);
+  assert.match(
+    lost.at(-1) ?? '',
+    /^\d+: its cache can't be opened: ENOTDIR.*: the oldest messages in memory were dropped$/,
+  );
+  unlinkSync(folder);
+  await outside.open();
+  outside.isEager = true;
+  await sink.open();
+  await eventually('the rest', () => outside.got.length === 1000 - dropped);
+  assert.equal(outside.got, range(dropped, 1000));
+  await sink.close();
+});
+
+test('a disk that does not answer a write is one that takes nothing', async () => {
+  const { append } = PageStore.prototype;
+  let release: () => void = () => {};
+  const stuck = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  PageStore.prototype.append = async function (pages) {
+    await stuck;
+    return append.call(this, pages);
+  };
+  try {
+    const { sink, outside, credit } = run(join(temporaryFolder(), 'sink'), { dropsOldest: true }, [], 4096);
+    const chunks = [numbered(0, 10), numbered(10, 10)];
+    const bytes = chunks.reduce((sum, chunk) => sum + chunk.bytes.length, 0);
+    sink.write(chunkOf(chunks[0]!));
+    // The first one is on its way to disk.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    sink.write(chunkOf(chunks[1]!));
+    assert.is(credit(), 0);
+    await eventually('the credit', () => credit() === bytes);
+    assert.match(sink.trouble, /its cache can't be written: the disk has not answered for 3 s/);
+    release();
+    await eventually('the write', () => sink.trouble === '');
+    outside.isEager = true;
+    await sink.open();
+    await eventually('all of it', () => outside.got.length === 20);
+    assert.equal(outside.got, range(0, 20));
+    assert.is(credit(), bytes, 'nothing is given back twice');
+    await sink.close();
+  } finally {
+    PageStore.prototype.append = append;
+  }
 });
 
 test.run();
