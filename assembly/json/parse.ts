@@ -11,7 +11,7 @@ import { i64Value, I64Text, parseI64 } from '../text/i64';
 import { messageBegin, messageBytes, messageText } from '../text/message';
 import { MAX_TIME_MS, timeAt, timeParse, timeValue } from '../text/time';
 import { fault, faultComplete } from './fault';
-import { afterKey, scanNumber, scanString, scanValue, scanWord, skipSpace, stringEscaped, unescape } from './scan';
+import { afterKey, isPadded, scanNumber, scanString, scanValue, scanWord, skipSpace, stringEscaped, unescape } from './scan';
 import { push, stacked, takeArray, taken, takeObject, unstack } from './tree';
 import {
   elementOf, fieldCount, fieldName, fieldNameLen, fieldType, findField, firstField, kindOf, nextField, TypeKind,
@@ -181,7 +181,7 @@ function typedNumber(p: usize, kind: u8, name: usize, nameLen: u32): usize {
   if (kind == TypeKind.BYTEA || kind >= TypeKind.ARRAY) return wrongType(p, 0, 'number', kind, name, nameLen);
   const v = parseF64(p, end);
   const q = f64End;
-  if (q == p) return scanNumber(p, end);
+  if (q == p || isPadded(p, q)) return scanNumber(p, end);
   if (kind == TypeKind.BIGINT || (kind == TypeKind.ANY && (flags & ParseFlag.INTS) != 0 && f64Whole)) {
     if (!f64Whole || parseI64(p, q) != I64Text.OK) {
       beginName(name, nameLen);

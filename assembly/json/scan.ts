@@ -156,16 +156,28 @@ export function unescape(p0: usize, end: usize, out: usize): usize {
   return c - 48 < 10;
 }
 
+/** Whether the number in [p, end) has a zero before other digits in front of its point, which JSON does not have. */
+// @ts-ignore: decorator
+@inline export function isPadded(p: usize, end: usize): bool {
+  const first = p + <usize>(load<u8>(p) == 0x2d);
+  return load<u8>(first) == 48 && first + 1 < end && isDigit(load<u8>(first, 1));
+}
+
 /**
- * Walks over a number; leading zeros are accepted. Byte by byte: processors predict where a number ends and go on behind it,
+ * Walks over a number. Byte by byte: processors predict where a number ends and go on behind it,
  * where a length found by SIMD would have to be waited for.
  */
 // @ts-ignore: decorator
 @inline export function scanNumber(p: usize, end: usize): usize {
   let q = p + <usize>(load<u8>(p) == 0x2d);
-  if (!isDigit(load<u8>(q))) return scanAnyNumber(p, end);
-  do q++; while (isDigit(load<u8>(q)));
   let c = <u32>load<u8>(q);
+  if (c == 48) {
+    c = <u32>load<u8>(++q);
+    if (isDigit(c)) return scanAnyNumber(p, end);
+  } else {
+    if (!isDigit(c)) return scanAnyNumber(p, end);
+    do c = <u32>load<u8>(++q); while (isDigit(c));
+  }
   if (c == 0x2e) {
     if (!isDigit(load<u8>(++q))) return scanAnyNumber(p, end);
     do q++; while (isDigit(load<u8>(q)));
@@ -181,6 +193,7 @@ function scanAnyNumber(p0: usize, end: usize): usize {
   const whole = p;
   while (p < end && <u32>load<u8>(p) - 48 < 10) p++;
   if (p == whole) return fault('a digit was expected', p);
+  if (p > whole + 1 && load<u8>(whole) == 48) return fault('a number begins with a zero', whole);
   if (p < end && load<u8>(p) == 0x2e) {
     const fraction = ++p;
     while (p < end && <u32>load<u8>(p) - 48 < 10) p++;

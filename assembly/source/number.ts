@@ -3,13 +3,15 @@
 // looked at without waiting for them. A step knows two shapes; a number of a third is measured. A shape gives way when numbers of
 // others come in a row.
 //
-//   shape (60 bytes)
-//   0    expected 16     the bytes without the values of the digits: sign, '0' for each digit, point, the byte behind; then zeros
-//   16   most 16         how much larger each byte may be: 9 for digits, anything behind the number
+//   shape (68 bytes)
+//   0    expected 16     the smallest bytes: sign, '0' for each digit, '1' for the first of several before the point, point, the
+//                        byte behind; then zeros
+//   16   most 16         how much larger each byte may be: up to '9' for digits, anything behind the number
 //   32   places 16       place of each digit when the last one goes to the end of a block
 //   48   divisor f64     power of ten, of the number's sign
-//   56   nonzero u16     digits that a number has not as zero whose text is what the encoder would print
-//   58   length u8 | patience u8 (other numbers until it is replaced)
+//   56   least i64       the digits expected, as a number
+//   64   nonzero u16     digits that a number has not as zero whose text is what the encoder would print
+//   66   length u8 | patience u8 (other numbers until it is replaced)
 import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_VALS, span, Tag } from '../mem/layout';
 import { POW10_F64 } from '../text/wide';
 import { NumberAs, USE_BLOCK, USE_NUMBER } from './use';
@@ -17,10 +19,11 @@ import { NumberAs, USE_BLOCK, USE_NUMBER } from './use';
 const SHAPE_MOST: usize = 16;
 const SHAPE_PLACES: usize = 32;
 const SHAPE_DIVISOR: usize = 48;
-const SHAPE_NONZERO: usize = 56;
-const SHAPE_LENGTH: usize = 58;
-const SHAPE_PATIENCE: usize = 59;
-const SHAPE_SIZE: usize = 60;
+const SHAPE_LEAST: usize = 56;
+const SHAPE_NONZERO: usize = 64;
+const SHAPE_LENGTH: usize = 66;
+const SHAPE_PATIENCE: usize = 67;
+const SHAPE_SIZE: usize = 68;
 
 /** A block of 16 bytes holds the number and the byte behind it. */
 const MAX_LENGTH: u32 = 15;
@@ -41,10 +44,10 @@ const TENS: usize = memory.data<u16>([2561, 2561, 2561, 2561, 2561, 2561, 2561, 
 const HUNDREDS: usize = memory.data<i16>([100, 1, 100, 1, 100, 1, 100, 1], 16);
 const TEN_THOUSANDS: usize = memory.data<i16>([10000, 1, 10000, 1, 10000, 1, 10000, 1], 16);
 
-/** The block at `p` as its difference to what the shape expects: values of digits, zeros. */
+/** The block at `p` as its difference to what the shape expects: zeros, and by how much digits are larger. */
 // @ts-ignore: decorator
 @inline export function offset(shape: usize, p: usize): v128 {
-  return v128.xor(v128.load(p), v128.load(shape));
+  return i8x16.sub(v128.load(p), v128.load(shape));
 }
 
 /** Says whether the number with this difference has the shape. */
@@ -68,7 +71,7 @@ const TEN_THOUSANDS: usize = memory.data<i16>([10000, 1, 10000, 1, 10000, 1, 100
 @inline export function putDouble(shape: usize, use: usize, p: usize, x: v128, row: u32): void {
   const block = <usize>load<u32>(use, USE_BLOCK);
   const at = block + (<usize>row << 3);
-  store<f64>(at, <f64>valueOf(x, v128.load(shape, SHAPE_PLACES)) / load<f64>(shape, SHAPE_DIVISOR), COL_VALS);
+  store<f64>(at, <f64>numberOf(shape, x) / load<f64>(shape, SHAPE_DIVISOR), COL_VALS);
   store<u8>(block + row, Tag.F64, COL_TAGS);
   store<u64>(at, textOf(shape, p, x), COL_RAW);
   store<u8>(block, 1, COL_HAS_RAW);
@@ -79,7 +82,7 @@ const TEN_THOUSANDS: usize = memory.data<i16>([10000, 1, 10000, 1, 10000, 1, 100
 @inline export function putInteger(shape: usize, use: usize, p: usize, x: v128, row: u32): void {
   const block = <usize>load<u32>(use, USE_BLOCK);
   const at = block + (<usize>row << 3);
-  const m = valueOf(x, v128.load(shape, SHAPE_PLACES));
+  const m = numberOf(shape, x);
   store<i64>(at, load<i64>(shape, SHAPE_DIVISOR) < 0 ? -m : m, COL_VALS);
   store<u8>(block + row, Tag.I64, COL_TAGS);
   store<u64>(at, textOf(shape, p, x), COL_RAW);
@@ -93,15 +96,21 @@ const TEN_THOUSANDS: usize = memory.data<i16>([10000, 1, 10000, 1, 10000, 1, 100
   return select<u64>(0, span(p, load<u8>(shape, SHAPE_LENGTH)), (zeros & load<u16>(shape, SHAPE_NONZERO)) != 0);
 }
 
-/** Value of at most 15 digits, each of which has its place. */
+/** All digits of the number with this difference, as one number. */
 // @ts-ignore: decorator
-@inline function valueOf(digits: v128, places: v128): i64 {
+@inline function numberOf(shape: usize, x: v128): i64 {
+  return valueOf(x, v128.load(shape, SHAPE_PLACES), load<i64>(shape, SHAPE_LEAST));
+}
+
+/** Value of at most 15 digits, each of which has its place, and `least`, which is added where nothing waits for it. */
+// @ts-ignore: decorator
+@inline function valueOf(digits: v128, places: v128, least: i64): i64 {
   // Times ten to the next byte, and the byte there, are in the upper half of the product.
   const two = i16x8.shr_u(i16x8.mul(i8x16.swizzle(digits, places), v128.load(TENS)), 8);
   const four = i32x4.dot_i16x8_s(two, v128.load(HUNDREDS));
   const eight = i32x4.dot_i16x8_s(i16x8.narrow_i32x4_s(four, four), v128.load(TEN_THOUSANDS));
   const both = i64x2.extract_lane(eight, 0);
-  return (both & 0xffffffff) * 100000000 + (both >> 32);
+  return (both & 0xffffffff) * 100000000 + ((both >> 32) + least);
 }
 
 // ---- numbers of other shapes ------------------------------------------------------------------------------------
@@ -112,7 +121,7 @@ let whole: u32 = 0;
 let fraction: u32 = 0;
 export let measuredEnd: usize = 0;
 
-/** Measures the number at `p`; false for what is no short number without exponent, with `isWhole` also for fractions. */
+/** Measures the number at `p`; false for what is no short JSON number without exponent, with `isWhole` also for fractions. */
 export function measure(p: usize, isWhole: bool): bool {
   const minus = <u32>(load<u8>(p) == 0x2d);
   const first = p + minus;
@@ -125,7 +134,7 @@ export function measure(p: usize, isWhole: bool): bool {
     end += behind + 1;
     if (behind == 0 || isWhole) return false;
   }
-  if (n == 0 || end - p > MAX_LENGTH || (load<u8>(end) | 32) == 0x65) return false;
+  if (n == 0 || end - p > MAX_LENGTH || (load<u8>(end) | 32) == 0x65 || (n > 1 && load<u8>(first) == 48)) return false;
   sign = minus;
   whole = n;
   fraction = behind;
@@ -143,12 +152,12 @@ export function measure(p: usize, isWhole: bool): bool {
 export function putMeasured(use: usize, p: usize, row: u32): void {
   const first = p + sign;
   const digits = i8x16.sub(v128.load(first), i8x16.splat(48));
-  const m = valueOf(digits, i8x16.sub(v128.load(PLACES + whole + fraction), v128.load(BEHIND + fraction)));
+  const m = valueOf(digits, i8x16.sub(v128.load(PLACES + whole + fraction), v128.load(BEHIND + fraction)), 0);
   const block = <usize>load<u32>(use, USE_BLOCK);
   const at = block + (<usize>row << 3);
-  // What the encoder would print in another way: zeros in front or behind, small fractions, -0.
+  // What the encoder would print in another way: zeros behind, small fractions, -0.
   let raw = span(p, <u32>(measuredEnd - p));
-  if (load<u8>(first) == 48 && (whole != 1 || fraction > MAX_FRACTION_BELOW_ONE)) raw = 0;
+  if (load<u8>(first) == 48 && fraction > MAX_FRACTION_BELOW_ONE) raw = 0;
   if (sign && m == 0) raw = 0;
   if (isDouble(load<u8>(use, USE_NUMBER))) {
     let x = <f64>m;
@@ -200,13 +209,20 @@ export function shapeLearn(shape: usize, p: usize): void {
     store<u8>(shape + i, isDigit ? 48 : c);
     if (isDigit) store<u8>(shape + i, 9, SHAPE_MOST);
   }
+  let least: i64 = 0;
+  if (whole > 1) {
+    store<u8>(shape + sign, 49);
+    store<u8>(shape + sign, 8, SHAPE_MOST);
+    least = <i64>load<f64>(POW10_F64 + (<usize>(whole + fraction - 1) << 3));
+  }
+  store<i64>(shape, least, SHAPE_LEAST);
   const places = i8x16.sub(v128.load(PLACES + whole + fraction), v128.load(BEHIND + fraction));
   // The places that no digit comes from are negative; with a sign the first digit stands one byte further on.
   v128.store(shape, i8x16.add(places, v128.and(i8x16.splat(<i8>sign), i8x16.ge_s(places, i8x16.splat(0)))), SHAPE_PLACES);
   const power = load<f64>(POW10_F64 + (<usize>fraction << 3));
   store<f64>(shape, sign ? -power : power, SHAPE_DIVISOR);
   let nonzero: u32 = 0;
-  if (whole != 1 || fraction > MAX_FRACTION_BELOW_ONE || (sign && !fraction)) nonzero = 1 << sign;
+  if (whole == 1 && (fraction > MAX_FRACTION_BELOW_ONE || (sign && !fraction))) nonzero = 1 << sign;
   if (fraction) nonzero |= 1 << (length - 1);
   store<u16>(shape, <u16>nonzero, SHAPE_NONZERO);
   store<u8>(shape, <u8>length, SHAPE_LENGTH);

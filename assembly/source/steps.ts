@@ -11,9 +11,9 @@
 // (double, integer, nothing) is known as well, once it has seen a number.
 //
 //   steps      STEP bytes each: START, UNKNOWN (after a member without step), MISS (matches all), then those learnt
-//   step       literal 60 | mask u32 (bits of the bytes of its first 16) | shape of its numbers 60 (number.ts) | len u8 | kind u8 |
+//   step       literal 60 | mask u32 (bits of the bytes of its first 16) | shape of its numbers 68 (number.ts) | len u8 | kind u8 |
 //              0 u16 | use u32 (address of the first of its name) | next: addresses of up to seven steps, u32 each, MISS behind
-//              the last | second shape 60
+//              the last | second shape 68
 import * as ctx from '../flow/context';
 import { alloc, free } from '../mem/alloc';
 import { poolAlloc } from '../mem/pool';
@@ -28,14 +28,14 @@ import {
 } from './number';
 import { putText, putValue, skipText, skipValue } from './value';
 
-const STEP: u32 = 224;
+const STEP: u32 = 240;
 const STEP_MASK: usize = 60;
 const STEP_SHAPE: usize = 64;
-const STEP_LEN: usize = 124;
-const STEP_KIND: usize = 125;
-const STEP_USE: usize = 128;
-const STEP_NEXT: usize = 132;
-const STEP_SECOND: usize = 164;
+const STEP_LEN: usize = 132;
+const STEP_KIND: usize = 133;
+const STEP_USE: usize = 136;
+const STEP_NEXT: usize = 140;
+const STEP_SECOND: usize = 172;
 const UNKNOWN: u32 = 1;
 const MISS: u32 = 2;
 const FIRST_LEARNT: u32 = 3;

@@ -3,7 +3,7 @@ import * as ctx from '../flow/context';
 import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_VALS, span, Tag } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { parseAt, valuePayload, valueTag } from '../json/parse';
-import { scanNumber, scanString, scanValue, stringEscaped, unescape } from '../json/scan';
+import { isPadded, scanNumber, scanString, scanValue, stringEscaped, unescape } from '../json/scan';
 import { TypeKind } from '../json/type';
 import { f64Canonical, f64End, f64Whole, parseF64 } from '../text/f64-parse';
 import { POW10_F64 } from '../text/wide';
@@ -59,7 +59,7 @@ function putField(use: usize, p: usize, end: usize, row: u32): usize {
   if ((c == 0x2d || c - 48 < 10) && (kind == TypeKind.FLOAT || kind == TypeKind.ANY)) {
     const v = parseF64(p, end);
     const q = f64End;
-    if (q != p && !(f64Whole && kind == TypeKind.ANY && load<u8>(state, STREAM_FLAGS) & StreamFlag.INTS)) {
+    if (q != p && !isPadded(p, q) && !(f64Whole && kind == TypeKind.ANY && load<u8>(state, STREAM_FLAGS) & StreamFlag.INTS)) {
       const at = block + (<usize>row << 3);
       store<f64>(at, v, COL_VALS);
       store<u8>(block + row, Tag.F64, COL_TAGS);
@@ -99,7 +99,8 @@ export function skipValue(p: usize, end: usize): usize {
     c = <u32>load<u8>(++p) - 48;
   }
   let digits = <u32>(p - start);
-  if (digits == 0) return 0;
+  const first = load<u8>(start);
+  if (digits == 0 || (first == 48 && digits > 1)) return 0;
   let fraction: u32 = 0;
   if (c == 0xfffffffe) {
     const dot = ++p;
@@ -118,9 +119,7 @@ export function skipValue(p: usize, end: usize): usize {
   const as = load<u8>(use, USE_NUMBER);
   const block = <usize>load<u32>(use, USE_BLOCK);
   const at = block + (<usize>row << 3);
-  const first = load<u8>(start);
   let raw = span(p0, <u32>(p - p0));
-  if (first == 48 && digits - fraction != 1) raw = 0;
   if (m == 0 && negative) raw = 0;
   if (as == NumberAs.F64 || (as == NumberAs.WHOLE_I64 && fraction != 0)) {
     let v = <f64>(<i64>m);

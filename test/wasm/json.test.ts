@@ -61,7 +61,7 @@ test('parses what JSON.parse parses, to the same values', () => {
   );
 });
 
-test('accepts and rejects mutated texts as JSON.parse does, leading zeros aside', () => {
+test('accepts and rejects mutated texts as JSON.parse does', () => {
   fc.assert(
     fc.property(
       fc.json({ maxDepth: 3 }),
@@ -94,7 +94,7 @@ test('accepts and rejects mutated texts as JSON.parse does, leading zeros aside'
         try {
           expected = JSON.parse(mutated);
         } catch {
-          if (!/(^|[^\d.eE+])-?0\d/.test(mutated)) assert.throws(() => parse(mutated), undefined, mutated);
+          assert.throws(() => parse(mutated), undefined, mutated);
           return;
         }
         assert.equal(parse(mutated), wellFormed(expected));

@@ -259,7 +259,7 @@ test('treats odd payloads as rows or as one error each', () => {
     Infinity,
     'é\n',
     undefined,
-    1,
+    'error',
     'error',
     'error',
     'error',

@@ -71,10 +71,8 @@ test('accepts and rejects known messages with one byte changed, put in or taken 
         changed.push(Buffer.concat([whole.subarray(0, i), Buffer.of(byte), whole.subarray(i)]));
       }
     }
-    // Numbers with leading zeros are taken, unlike by JSON.parse.
-    const compared = changed.filter((one) => !/[:,[] *-?0\d/.test(one.toString('latin1')));
-    decoded(known, compared).forEach((row, i) => {
-      assert.equal(row, expected(compared[i]!), JSON.stringify(compared[i]!.toString('latin1')));
+    decoded(known, changed).forEach((row, i) => {
+      assert.equal(row, expected(changed[i]!), JSON.stringify(changed[i]!.toString('latin1')));
     });
   }
 });
