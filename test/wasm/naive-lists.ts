@@ -17,9 +17,6 @@ const isObject = (v: Value): v is Members =>
   !(v instanceof Uint8Array) &&
   !(v instanceof Instant) &&
   !(v instanceof ValueError);
-const isAbsent = (v: Value): boolean =>
-  isNull(v) || (Array.isArray(v) && v.length === 0) || (isObject(v) && Object.keys(v).length === 0);
-
 const isNumber = (v: Value): v is number | bigint => typeof v === 'number' || typeof v === 'bigint';
 
 /** Equal in kind and value, numbers by value, of two kinds as doubles; lists and objects equal nothing. */
@@ -45,9 +42,9 @@ const strict =
   (...args) =>
     args.some((arg) => arg instanceof ValueError) ? failed : operator(...args);
 
-/** Null when an operand is null or has no elements. */
+/** Null when an operand is null. */
 const propagating = (operator: Operator): Operator =>
-  strict((...args) => (args.some(isAbsent) ? null : operator(...args)));
+  strict((...args) => (args.some(isNull) ? null : operator(...args)));
 
 const whole = (v: Value): number | undefined => {
   if (typeof v === 'bigint') return Number(v);
@@ -108,7 +105,7 @@ const members = (operator: (entries: [string, Value][]) => Value): Operator =>
 export const naiveLists: Record<string, Operator> = {
   'list.size': strict((v) => (Array.isArray(v) ? BigInt(v.length) : 0n)),
   'list.count': strict((v) => {
-    if (isAbsent(v)) return 0n;
+    if (isNull(v)) return 0n;
     return Array.isArray(v) ? BigInt(v.filter((item) => !isNull(item)).length) : failed;
   }),
   'list.contains': listFirst(false, has),

@@ -97,7 +97,7 @@ test('casts as recorded', () => {
     values.map((v) => (v instanceof ValueError ? 'error' : v instanceof Instant ? v.nanos : v));
   assert.equal(
     show(apply(kernel, 'cast.toBigint', [1.9, -1.9, '12', '12.5', '', true, null, [], [1], 1e19, '0x10', ' 5 '])),
-    [1n, -1n, 12n, 'error', 'error', 1n, null, null, 'error', -(2n ** 63n), 16n, 'error'],
+    [1n, -1n, 12n, 'error', 'error', 1n, null, null, 'error', 'error', 16n, 'error'],
   );
   assert.equal(show(apply(kernel, 'cast.toFloat', ['.5', '5.', '-1e3', 'NaN', 'Infinity', ' 2', '', 3n])), [
     0.5,

@@ -6,11 +6,10 @@
 // Within a batch the list grows in its place: what rows were given before are its beginnings. From one batch to the next it is
 // copied, as all that is kept.
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, lenOf, offOf, span,
+  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, isNull, lenOf, offOf, span,
 } from '../../mem/layout';
 import { putItem } from '../../ops/list/items';
 import { mergeObjects } from '../../ops/nested/concat';
-import { isAbsent } from '../../ops/numeric';
 import { resultRoom } from '../../ops/result';
 import { outVal } from '../../ops/row-loops';
 import { argTag, argVal, failRow, isTaken, keepsBatch, put, rowAt, selLen, stateOf, whenFails } from '../run';
@@ -33,7 +32,7 @@ export function collectRows(): void {
     const state = stateOf(row);
     const list = state + ACC_SIZE;
     const tag = argTag(0, row);
-    if (isAbsent(tag, argVal(0, row))) put(row, Tag.NULL, 0);
+    if (isNull(tag)) put(row, Tag.NULL, 0);
     else if (!isTaken(row)) putKept(list, row);
     else if (append(state, list, tag, argVal(0, row))) {
       keepsBatch(row);
@@ -106,7 +105,7 @@ export function mergeRows(): void {
     const slot = stateOf(row);
     const tag = argTag(0, row);
     const val = argVal(0, row);
-    if (isAbsent(tag, val)) put(row, Tag.NULL, 0);
+    if (isNull(tag)) put(row, Tag.NULL, 0);
     else if (!isTaken(row)) putKept(slot, row);
     else if (tag != Tag.OBJECT) failRow(row, kindFault('inc_merge_agg', 0, 'an object', row));
     else merge(slot, row, 'inc_merge_agg', val);

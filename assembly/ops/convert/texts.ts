@@ -75,7 +75,7 @@ export function convertDecode(op: usize): void {
 
 export function convertToJson(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
-    if (isAbsent(tag, val)) {
+    if (isNull(tag)) {
       giveNull();
       return;
     }

@@ -3,11 +3,10 @@
 import * as ctx from '../../flow/context';
 import { alloc, WORKSPACE } from '../../mem/alloc';
 import {
-  BATCH_ROWS, COL_HAS_RAW, COL_SIZE, COL_TAGS, COL_UNIFORM, COL_VALS, OPERAND_NONE, Tag, lenOf, offOf, span,
+  BATCH_ROWS, COL_HAS_RAW, COL_SIZE, COL_TAGS, COL_UNIFORM, COL_VALS, OPERAND_NONE, Tag, isNull, lenOf, offOf, span,
 } from '../../mem/layout';
 import { valueError } from '../../value/error';
 import { findMember } from '../nested/access';
-import { isAbsent } from '../numeric';
 import {
   OP_A, OP_ARG_COUNT, OP_B, OP_C, OP_DST, OP_IMM, OP_SIZE, PROGRAM_ARGS, constOf, program, setProgram,
   strideOf, tagsOf, valsOf,
@@ -102,7 +101,7 @@ function begin(nameTag: u8, name: u64, tag: u8, list: u64, known: u64): void {
     give(Tag.ERROR, nameTag == Tag.ERROR ? name : list);
     return;
   }
-  if (isAbsent(nameTag, name) || isAbsent(tag, list)) {
+  if (isNull(nameTag) || isNull(tag)) {
     giveNull();
     return;
   }

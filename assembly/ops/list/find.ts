@@ -2,7 +2,6 @@
 import { MEMBER_TAG, Tag, isNull, lenOf, offOf } from '../../mem/layout';
 import { textBegin, textI64, textLiteral, textTakeError } from '../../value/text';
 import { findMember } from '../nested/access';
-import { isAbsent } from '../numeric';
 import { give, giveBool, giveI64, giveNull, map1, map2 } from '../row-loops';
 import { count, isCount } from '../string/text-of';
 import { giveList, giveWrong, isList, itemAt, itemTag, listRoom, putItem, sameItem } from './items';
@@ -14,7 +13,7 @@ export function listSize(op: usize): void {
 
 export function listCount(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
-    if (isAbsent(tag, val)) {
+    if (isNull(tag)) {
       giveI64(0);
       return;
     }
@@ -89,7 +88,7 @@ export function listContainsAny(op: usize): void {
 
 export function listElementAt(op: usize): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
-    if (isAbsent(tagA, a) || isAbsent(tagB, b)) {
+    if (isNull(tagA) || isNull(tagB)) {
       giveNull();
     } else if (tagA == Tag.OBJECT) {
       if (tagB != Tag.STR) {

@@ -1,10 +1,9 @@
 // Making lists, and texts of lists.
-import { NO_LIST, OPERAND_NONE, Tag, isNull, lenOf, offOf } from '../../mem/layout';
+import { OPERAND_NONE, Tag, isNull, lenOf, offOf } from '../../mem/layout';
 import { plainError } from '../../value/error';
 import { putFloatPlain } from '../../value/float';
 import { printValue } from '../../value/print';
 import { textBytes, textFails } from '../../value/text';
-import { isAbsent } from '../numeric';
 import { OP_C } from '../operand';
 import { giveText, resultBegin, tooLong } from '../result';
 import { argCount, argTag, argVal, give, giveNull, map1, map2, map3, mapArgsStrict } from '../row-loops';
@@ -73,7 +72,7 @@ export function listRemove(op: usize): void {
 
 export function listFlatten(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
-    if (isAbsent(tag, val)) {
+    if (isNull(tag)) {
       giveNull();
       return;
     }
@@ -94,14 +93,13 @@ export function listFlatten(op: usize): void {
         at += 16;
       }
     }
-    if (n) giveList('array_flatten', to, <u32>n, false);
-    else give(Tag.ARRAY, NO_LIST);
+    giveList('array_flatten', to, <u32>n, false);
   });
 }
 
 export function listRepeat(op: usize): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
-    if (isAbsent(tagA, a) || isAbsent(tagB, b)) {
+    if (isNull(tagA) || isNull(tagB)) {
       giveNull();
     } else if (!isCount(tagB, b) || count < 0) {
       giveWrong(2, 'a whole number, 0 or more', tagB, b);
@@ -123,7 +121,7 @@ let first: i64 = 0;
 function readWhole(position: i64, tag: u8, val: u64): bool {
   if (isCount(tag, val)) return true;
   if (tag == Tag.ERROR) give(tag, val);
-  else if (isAbsent(tag, val)) giveNull();
+  else if (isNull(tag)) giveNull();
   else giveWrong(position, 'a whole number', tag, val);
   return false;
 }
@@ -172,7 +170,7 @@ export function listJoin(op: usize): void {
   map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void => {
     if (tagB == Tag.ERROR || tagC == Tag.ERROR) {
       give(Tag.ERROR, tagB == Tag.ERROR ? b : c);
-    } else if (isAbsent(tagA, a) || isAbsent(tagB, b) || (hasThird && isAbsent(tagC, c))) {
+    } else if (isNull(tagA) || isNull(tagB) || (hasThird && isNull(tagC))) {
       giveNull();
     } else if (!isList(1, tagA, a)) {
       return;

@@ -1,6 +1,5 @@
 // Lists taken as sets: what is different, common, missing.
 import { isNull, lenOf } from '../../mem/layout';
-import { isAbsent } from '../numeric';
 import { giveNull, map1, map2 } from '../row-loops';
 import { giveList, isList, itemAt, listRoom } from './items';
 import { setAdd, setBegin, setEnd, setForget, setHas } from './set';
@@ -31,7 +30,7 @@ function begin(name: string, most: u64, known: u32): bool {
 
 export function listDistinct(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
-    if (isAbsent(tag, val)) giveNull();
+    if (isNull(tag)) giveNull();
     else if (isList(1, tag, val) && begin('array_distinct', lenOf(val), lenOf(val))) {
       takeNew(val);
       setEnd();
@@ -72,7 +71,7 @@ export function listExcept(op: usize): void {
 
 export function listIntersect(op: usize): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
-    if (isAbsent(tagA, a) || isAbsent(tagB, b)) {
+    if (isNull(tagA) || isNull(tagB)) {
       giveNull();
       return;
     }

@@ -4,7 +4,6 @@ import { push, stacked, takeObject, taken, unstack } from '../../json/tree';
 import { MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, isNull, lenOf, offOf } from '../../mem/layout';
 import { plainError, valueError } from '../../value/error';
 import { giveWrong, isList, itemAt, itemTag } from '../list/items';
-import { isAbsent } from '../numeric';
 import { charge, noMemory, valueLength, valueLimit } from '../result';
 import { argCount, argTag, argVal, give, giveNull, map1, map2, mapArgsStrict } from '../row-loops';
 import { keyOfPair } from './parts';
@@ -44,7 +43,7 @@ function giveObject(name: string): void {
 
 export function objectFromLists(op: usize): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
-    if (isAbsent(tagA, a) || isAbsent(tagB, b)) {
+    if (isNull(tagA) || isNull(tagB)) {
       giveNull();
       return;
     }
@@ -69,7 +68,7 @@ export function objectFromLists(op: usize): void {
 
 export function objectFromItems(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
-    if (isAbsent(tag, val)) {
+    if (isNull(tag)) {
       giveNull();
       return;
     }
@@ -92,7 +91,7 @@ export function objectFromItems(op: usize): void {
 
 export function objectFromPairs(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
-    if (isAbsent(tag, val)) {
+    if (isNull(tag)) {
       giveNull();
       return;
     }

@@ -3,13 +3,12 @@ import {
   MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, isNull, lenOf, offOf, span,
 } from '../../mem/layout';
 import { giveList, giveWrong, listRoom, putItem } from '../list/items';
-import { isAbsent } from '../numeric';
 import { resultRoom } from '../result';
 import { giveI64, giveNull, map1 } from '../row-loops';
 
-/** False, and null or the error given, when the value is no object with members. */
-export function hasMembers(tag: u8, val: u64): bool {
-  if (isAbsent(tag, val)) giveNull();
+/** False, and null or the error given, when the value is no object. */
+export function isObject(tag: u8, val: u64): bool {
+  if (isNull(tag)) giveNull();
   else if (tag != Tag.OBJECT) giveWrong(1, 'an object', tag, val);
   else return true;
   return false;
@@ -22,7 +21,7 @@ export function hasMembers(tag: u8, val: u64): bool {
 
 export function objectKeys(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
-    const to = hasMembers(tag, val) ? listRoom('keys', lenOf(val)) : 0;
+    const to = isObject(tag, val) ? listRoom('keys', lenOf(val)) : 0;
     if (!to) return;
     let member = offOf(val);
     for (let i: u32 = 0; i < lenOf(val); i++, member += MEMBER_SIZE) putItem(to + i * SLOT_SIZE, Tag.STR, keyOf(member));
@@ -32,7 +31,7 @@ export function objectKeys(op: usize): void {
 
 export function objectValues(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
-    const to = hasMembers(tag, val) ? listRoom('values', lenOf(val)) : 0;
+    const to = isObject(tag, val) ? listRoom('values', lenOf(val)) : 0;
     if (!to) return;
     let member = offOf(val);
     for (let i: u32 = 0; i < lenOf(val); i++, member += MEMBER_SIZE) {
@@ -46,7 +45,7 @@ export function objectItems(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
     const n = lenOf(val);
     // The list, and behind it the two elements of each of its lists.
-    const to = hasMembers(tag, val) ? listRoom('items', <u64>n * 3) : 0;
+    const to = isObject(tag, val) ? listRoom('items', <u64>n * 3) : 0;
     if (!to) return;
     let member = offOf(val);
     let pair = to + n * SLOT_SIZE;
@@ -75,7 +74,7 @@ function putMember(at: usize, name: usize, len: u32, tag: u8, val: u64): void {
 export function objectPairs(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
     const n = lenOf(val);
-    const to = hasMembers(tag, val) ? resultRoom('obj_to_kvpair_array', <u64>n * (SLOT_SIZE + MEMBER_SIZE * 2)) : 0;
+    const to = isObject(tag, val) ? resultRoom('obj_to_kvpair_array', <u64>n * (SLOT_SIZE + MEMBER_SIZE * 2)) : 0;
     if (!to) return;
     let member = offOf(val);
     let pair = to + n * SLOT_SIZE;

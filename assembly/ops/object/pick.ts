@@ -7,11 +7,10 @@ import {
 import { bytesCompare, bytesEqual, bytesFind } from '../../value/bytes';
 import { giveWrong, itemAt, itemTag, listRoom, putItem } from '../list/items';
 import { setAdd, setBegin, setEnd, setHas } from '../list/set';
-import { isAbsent } from '../numeric';
 import { charge, noMemory, resultRoom } from '../result';
 import { argCount, argSlots, argTag, argVal, firstArgError, give, giveNull, map2, mapA } from '../row-loops';
 import { textOf } from '../string/text-of';
-import { hasMembers } from './parts';
+import { isObject } from './parts';
 
 // ---- erase ---------------------------------------------------------------------------------------------------
 
@@ -55,11 +54,11 @@ function isErased(member: usize): bool {
 
 export function objectErase(op: usize): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
-    if (isAbsent(tagB, b)) {
+    if (isNull(tagB)) {
       giveNull();
       return;
     }
-    if (!hasMembers(tagA, a)) return;
+    if (!isObject(tagA, a)) return;
     if (tagB != Tag.STR && tagB != Tag.ARRAY) {
       giveWrong(2, 'a string or a list', tagB, b);
       return;

@@ -1,11 +1,8 @@
 // The nearest of many vectors.
-import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, lenOf, offOf, span,
-} from '../../mem/layout';
+import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, isNull, lenOf, offOf, span } from '../../mem/layout';
 import { bytesCompare } from '../../value/bytes';
 import { giveList, giveWrong, isList, itemAt, itemTag, putItem } from '../list/items';
 import { findMember } from '../nested/access';
-import { isAbsent } from '../numeric';
 import { resultRoom } from '../result';
 import { give, giveNull, map3 } from '../row-loops';
 import { count, isCount } from '../string/text-of';
@@ -79,7 +76,7 @@ export function vectorMatch(op: usize): void {
   map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void => {
     if (tagB == Tag.ERROR || tagC == Tag.ERROR) {
       give(Tag.ERROR, tagB == Tag.ERROR ? b : c);
-    } else if (isAbsent(tagA, a) || isAbsent(tagB, b) || isAbsent(tagC, c)) {
+    } else if (isNull(tagA) || isNull(tagB) || isNull(tagC)) {
       giveNull();
     } else if (!isCount(tagC, c) || count < 1) {
       giveWrong(3, 'a whole number, 1 or more', tagC, c);
