@@ -5,9 +5,9 @@ import { member as memberLayout, near as nearNanos, slot as slotLayout, Tag } fr
 import { bytesOfText, textOfBytes } from './text.js';
 
 /**
- * A datetime: nanoseconds since the epoch, and the offset it was written with in minutes east of UTC. Kernels round those in
+ * A datetime: nanoseconds since the epoch, and the offset it was written with in seconds east of UTC. Kernels round those in
  * UTC to microseconds before 1834 and after 2106, others always, and where the offset is no quarter of an hour, before 1399
- * and after 2540 to milliseconds.
+ * and after 2540 to milliseconds; with seconds in the offset, before 1761 and after 2039, to seconds.
  */
 export class Instant {
   constructor(
@@ -20,16 +20,41 @@ const nearMicros = nearNanos / 1000n;
 /** The forms of a payload beside that of times in UTC (assembly/text/time.ts): its two upper bits. */
 const inQuarters = 1n;
 const inMinutes = 2n;
+/** Offsets with seconds, within the form with minutes: numbers behind the largest of those. */
+const odd = 1440n << 50n;
+const oddLimit = 57_600n;
+const oddFromMs = -6_597_069_766_656n;
+const oddFar = odd + ((2n * oddLimit) << 43n);
+const farSeconds = 1n << 39n;
+const oddEnd = 2657n << 50n;
 
 function instantOf(payload: bigint): Instant {
   const form = BigInt.asUintN(64, payload) >> 62n;
   if (form === inQuarters) {
-    return new Instant(BigInt.asIntN(55, payload) * 1000n, Number(BigInt.asIntN(7, payload >> 55n)) * 15);
+    return new Instant(BigInt.asIntN(55, payload) * 1000n, Number(BigInt.asIntN(7, payload >> 55n)) * 900);
   }
   if (form === inMinutes) {
-    return new Instant(BigInt.asIntN(50, payload) * 1_000_000n, Number(BigInt.asIntN(12, payload >> 50n)));
+    const n = BigInt.asUintN(62, payload);
+    if (n >= odd && n < oddEnd) return oddInstant(n);
+    return new Instant(BigInt.asIntN(50, payload) * 1_000_000n, Number(BigInt.asIntN(12, payload >> 50n)) * 60);
   }
   return new Instant(nanosOf(payload));
+}
+
+function oddInstant(n: bigint): Instant {
+  if (n < oddFar) {
+    const ms = BigInt.asUintN(43, n - odd) + oddFromMs;
+    return new Instant(ms * 1_000_000n, Number(((n - odd) >> 43n) - oddLimit));
+  }
+  const seconds = BigInt.asUintN(40, n - oddFar) - farSeconds;
+  return new Instant(seconds * 1_000_000_000n, Number(((n - oddFar) >> 40n) - oddLimit));
+}
+
+function oddNumber(nanos: bigint, offset: number): bigint {
+  const place = BigInt(offset) + oddLimit;
+  const ms = floor(nanos, 1_000_000n) - oddFromMs;
+  if (BigInt.asUintN(43, ms) === ms) return odd + (place << 43n) + ms;
+  return oddFar + (place << 40n) + floor(nanos, 1_000_000_000n) + farSeconds;
 }
 
 function nanosOf(payload: bigint): bigint {
@@ -46,11 +71,12 @@ function floor(value: bigint, unit: bigint): bigint {
 function timePayload({ nanos, offset }: Instant): bigint {
   if (offset !== 0) {
     const micros = floor(nanos, 1000n);
-    if (offset % 15 === 0 && Math.abs(offset) < 960 && BigInt.asIntN(55, micros) === micros) {
-      return (inQuarters << 62n) | (BigInt.asUintN(7, BigInt(offset / 15)) << 55n) | BigInt.asUintN(55, micros);
+    if (offset % 900 === 0 && Math.abs(offset) < 57_600 && BigInt.asIntN(55, micros) === micros) {
+      return (inQuarters << 62n) | (BigInt.asUintN(7, BigInt(offset / 900)) << 55n) | BigInt.asUintN(55, micros);
     }
+    if (offset % 60 !== 0) return BigInt.asIntN(64, (inMinutes << 62n) | oddNumber(nanos, offset));
     const ms = BigInt.asUintN(50, floor(nanos, 1_000_000n));
-    return BigInt.asIntN(64, (inMinutes << 62n) | (BigInt.asUintN(12, BigInt(offset)) << 50n) | ms);
+    return BigInt.asIntN(64, (inMinutes << 62n) | (BigInt.asUintN(12, BigInt(offset / 60)) << 50n) | ms);
   }
   if (nanos >= nearNanos) return nearNanos + (nanos / 1000n - nearMicros);
   if (nanos < -nearNanos) return (nanos - 999n) / 1000n + nearMicros - nearNanos;

@@ -5,6 +5,8 @@
 //   00, 11   UTC: i64, nanoseconds since the epoch up to NEAR on both sides (years 1834 to 2106), microseconds from there on
 //   01       offset in quarters of an hour i7 | microseconds since the epoch i55 (years 1399 to 2540)
 //   10       offset in minutes i12 | milliseconds since the epoch i50: other offsets and years
+//            offset with seconds, where no offset in minutes is: a number from ODD on, ODD_SCALE for each second of the offset. Of times
+//            from ODD_FROM on it counts milliseconds, behind ODD_FAR seconds of all years, FAR_SCALE for each second of the offset
 //
 // The first is one ascending scale, so that such times compare as integers do. `timeInstant` brings the others to it, which is
 // what equality, order and hashes of times begin with.
@@ -30,27 +32,72 @@ export function timeAt(micros: i64, nanos: i32): i64 {
 const QUARTERS: u64 = 1;
 const MINUTES: u64 = 2;
 
+/** Offsets with seconds are below that many on both sides. */
+const ODD_LIMIT: i32 = 57600;
+/** Behind the offset of 23:59. */
+const ODD: u64 = 1440 << 50;
+const ODD_SCALE: u32 = 43;
+/** 1761-06: in the 279 years behind it stand all changes of clocks that have an offset with seconds. */
+const ODD_FROM: i64 = -6597069766656;
+const ODD_FAR: u64 = ODD + (<u64>(2 * ODD_LIMIT) << ODD_SCALE);
+const FAR_SCALE: u32 = 40;
+const FAR_SECONDS: i64 = 1 << 39;
+/** Before the offset of -23:59. */
+const ODD_END: u64 = 2657 << 50;
+
 // @ts-ignore: decorator
 @inline function formOf(time: i64): u64 {
   return <u64>time >> 62;
 }
 
-/** As `timeAt`, at an offset in minutes east of UTC, which costs the nanoseconds, and those of odd minutes the microseconds. */
+/**
+ * As `timeAt`, at an offset in seconds east of UTC, which costs the nanoseconds, that of odd minutes the microseconds, and one with
+ * seconds before ODD_FROM and long after it the milliseconds.
+ */
 function timeWith(micros: i64, nanos: i32, offset: i32): i64 {
   if (!offset) return timeAt(micros, nanos);
-  const quarters = offset / 15;
-  if (quarters * 15 == offset && quarters > -64 && quarters < 64 && (micros << 9) >> 9 == micros) {
+  const quarters = offset / 900;
+  if (quarters * 900 == offset && quarters > -64 && quarters < 64 && (micros << 9) >> 9 == micros) {
     return <i64>(QUARTERS << 62 | <u64>(quarters & 0x7f) << 55 | (<u64>micros << 9) >> 9);
   }
   const ms = micros / 1000 - <i64>(micros % 1000 < 0);
-  return <i64>(MINUTES << 62 | <u64>(offset & 0xfff) << 50 | (<u64>ms << 14) >> 14);
+  const minutes = offset / 60;
+  if (minutes * 60 != offset) return <i64>(MINUTES << 62 | oddOf(ms, offset));
+  return <i64>(MINUTES << 62 | <u64>(minutes & 0xfff) << 50 | (<u64>ms << 14) >> 14);
 }
 
-/** Minutes east of UTC with which the time was written. */
+/** The number of a time whose offset has seconds. */
+function oddOf(ms: i64, offset: i32): u64 {
+  const place = <u64>(offset + ODD_LIMIT);
+  if (ms >= ODD_FROM && ms < ODD_FROM + (<i64>1 << ODD_SCALE)) return ODD + (place << ODD_SCALE) + <u64>(ms - ODD_FROM);
+  const seconds = ms / 1000 - <i64>(ms % 1000 < 0);
+  return ODD_FAR + (place << FAR_SCALE) + <u64>(seconds + FAR_SECONDS);
+}
+
+/** The time in form 10 has an offset with seconds. */
+// @ts-ignore: decorator
+@inline function isOdd(time: i64): bool {
+  const n = (<u64>time << 2) >> 2;
+  return n >= ODD && n < ODD_END;
+}
+
+function oddOffset(time: i64): i32 {
+  const n = (<u64>time << 2) >> 2;
+  return <i32>(n < ODD_FAR ? (n - ODD) >> ODD_SCALE : (n - ODD_FAR) >> FAR_SCALE) - ODD_LIMIT;
+}
+
+function oddMicros(time: i64): i64 {
+  const n = (<u64>time << 2) >> 2;
+  if (n < ODD_FAR) return (<i64>((n - ODD) & ((<u64>1 << ODD_SCALE) - 1)) + ODD_FROM) * 1000;
+  return (<i64>((n - ODD_FAR) & ((<u64>1 << FAR_SCALE) - 1)) - FAR_SECONDS) * 1000000;
+}
+
+/** Seconds east of UTC with which the time was written. */
 export function timeOffset(time: i64): i32 {
   const form = formOf(time);
-  if (form == QUARTERS) return <i32>((time << 2) >> 57) * 15;
-  return form == MINUTES ? <i32>((time << 2) >> 52) : 0;
+  if (form == QUARTERS) return <i32>((time << 2) >> 57) * 900;
+  if (form != MINUTES) return 0;
+  return isOdd(time) ? oddOffset(time) : <i32>((time << 2) >> 52) * 60;
 }
 
 /** The time in UTC: a number that is equal, less or greater as the instant is. */
@@ -63,7 +110,7 @@ export function timeOffset(time: i64): i32 {
 export function timeMicros(time: i64): i64 {
   const form = formOf(time);
   if (form == QUARTERS) return (time << 9) >> 9;
-  if (form == MINUTES) return ((time << 14) >> 14) * 1000;
+  if (form == MINUTES) return isOdd(time) ? oddMicros(time) : ((time << 14) >> 14) * 1000;
   if (time >= NEAR) return time - NEAR + NEAR_US;
   if (time < -NEAR) return time + NEAR - NEAR_US;
   const micros = time / 1000;
@@ -113,13 +160,16 @@ function dateOf(days: i32): void {
   return at + 2;
 }
 
-/** Writes `+08:00`, without the colon if `colon` is false. */
+/** Writes `+08:00`, `-00:44:30`, without the colons if `colon` is false. */
 function printOffset(out: usize, offset: i32, colon: bool): usize {
   store<u8>(out, offset < 0 ? 0x2d : 0x2b);
-  const minutes = abs(offset);
-  let at = put2(out + 1, minutes / 60);
+  const seconds = abs(offset);
+  let at = put2(out + 1, seconds / 3600);
   if (colon) store<u8>(at++, 0x3a);
-  return put2(at, minutes % 60);
+  at = put2(at, (seconds / 60) % 60);
+  if (seconds % 60 == 0) return at;
+  if (colon) store<u8>(at++, 0x3a);
+  return put2(at, seconds % 60);
 }
 
 /** Writes RFC 3339 with as many fraction digits as needed (`2024-02-03T04:05:06.789Z`, `…+08:00`) and returns the end. */
@@ -133,7 +183,7 @@ export function timePrint(out: usize, time: i64): usize {
 
 /** Date and time of day at the offset of the time. */
 function printLocal(out: usize, time: i64): usize {
-  const micros = timeMicros(time) + <i64>timeOffset(time) * 60000000;
+  const micros = timeMicros(time) + <i64>timeOffset(time) * 1000000;
   let days = micros / DAY_US;
   let rest = micros - days * DAY_US;
   if (rest < 0) {
@@ -278,8 +328,8 @@ function readFraction(): i64 {
 }
 
 /**
- * Reads the common forms: `2024-02-03`, `2024-2-3 4:05`, `2024-02-03T04:05:06.789Z`, `… +02:00`, `2024/02/03 04:05:06`,
- * `20240203`, `2024-02`, `2024`. Without a zone it is UTC. False for other texts; the result is in timeValue.
+ * Reads the common forms: `2024-02-03`, `2024-2-3 4:05`, `2024-02-03T04:05:06.789Z`, `… +02:00`, `… -00:44:30`,
+ * `2024/02/03 04:05:06`, `20240203`, `2024-02`, `2024`. Without a zone it is UTC. False for other texts; the result is in timeValue.
  */
 export function timeParse(off: usize, len: u32): bool {
   p = off;
@@ -297,7 +347,7 @@ export function timeParse(off: usize, len: u32): bool {
     offset = zone();
     if (offset == NO_ZONE || p < end) return false;
   }
-  timeValue = timeWith(days * DAY_US + micros - <i64>offset * 60000000, nanos, offset);
+  timeValue = timeWith(days * DAY_US + micros - <i64>offset * 1000000, nanos, offset);
   return true;
 }
 
@@ -308,7 +358,7 @@ function monthLength(year: i32, month: i32): i32 {
 
 const NO_ZONE: i32 = 0x7fffffff;
 
-/** Minutes east of UTC of `Z`, `+02:00`, `+0200`, `+02`, ` UTC` or nothing; NO_ZONE for other texts. */
+/** Seconds east of UTC of `Z`, `+02:00`, `+0200`, `+02`, `-00:44:30`, ` UTC` or nothing; NO_ZONE for other texts. */
 function zone(): i32 {
   take(0x20);
   if (p == end || take(0x5a) || take(0x7a)) return 0;
@@ -321,7 +371,13 @@ function zone(): i32 {
   const hours = number(2, 2);
   take(0x3a);
   const minutes = p < end ? number(2, 2) : 0;
-  if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return NO_ZONE;
-  const offset = hours * 60 + minutes;
+  let seconds = 0;
+  if (p < end) {
+    take(0x3a);
+    seconds = number(2, 2);
+  }
+  if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59 || seconds < 0 || seconds > 59) return NO_ZONE;
+  const offset = (hours * 60 + minutes) * 60 + seconds;
+  if (seconds && offset >= ODD_LIMIT) return NO_ZONE;
   return west ? -offset : offset;
 }

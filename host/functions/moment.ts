@@ -6,7 +6,7 @@ import { zoneOffset } from './time-zone.js';
 export interface Moment {
   /** Nanoseconds since the epoch. */
   nanos: bigint;
-  /** Minutes east of UTC. */
+  /** Seconds east of UTC. */
   offset: number;
   /** The zone that it was read in, where it came without an offset. */
   zone?: string;
@@ -24,15 +24,16 @@ export interface TimeParts {
   nanosecond: number;
 }
 
-const nanosOfMinute = 60_000_000_000n;
-const minuteMs = 60_000;
+const nanosOfSecond = 1_000_000_000n;
 const dayMs = 86_400_000;
+/** Offsets with seconds are below that many on both sides (ODD_LIMIT). */
+const oddLimit = 57_600;
 /** Largest milliseconds that a datetime of the kernel holds (MAX_TIME_MS). */
 const maxMs = 3.1e14;
 
 /** The forms of dates and times that the kernel's cast reads as well (assembly/text/time.ts). */
 const forms =
-  /^ *(\d{4})(?:(\d{2})(\d{2})|([-/.])(\d{1,2})(?:\4(\d{1,2}))?)?(?:[Tt ](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:[.,](\d+))?)?)?(?: ?(?:([Zz]|UTC|GMT)|([+-])(\d{2}):?(\d{2})?))?)? *$/;
+  /^ *(\d{4})(?:(\d{2})(\d{2})|([-/.])(\d{1,2})(?:\4(\d{1,2}))?)?(?:[Tt ](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:[.,](\d+))?)?)?(?: ?(?:([Zz]|UTC|GMT)|([+-])(\d{2}):?(?:(\d{2}):?(\d{2})?)?))?)? *$/;
 
 /**
  * Reads a datetime, epoch milliseconds or a text in a common form; what has no offset is in the zone, or in UTC without one.
@@ -77,8 +78,11 @@ function readCommon(text: string, zone: unknown): Moment | undefined {
     nanosecond: Number((found[10] ?? '').padEnd(9, '0').slice(0, 9)),
   };
   if (!hasDigits(11, 12)) return momentIn(parts, zone);
-  const minutes = number(13) * 60 + number(14);
-  return momentOf(parts, found[12] === '-' ? -minutes : minutes);
+  const [hours, minutes, seconds] = [number(13), number(14), number(15)];
+  if (hours > 23 || minutes > 59 || seconds > 59) return undefined;
+  const offset = (hours * 60 + minutes) * 60 + seconds;
+  if (seconds !== 0 && offset >= oddLimit) return undefined;
+  return momentOf(parts, found[12] === '-' ? -offset : offset);
 }
 
 /** As `momentOf` for the clocks of a zone, of UTC without one: of a time that they show twice the first, a skipped one moves on. */
@@ -88,14 +92,16 @@ export function momentIn(parts: TimeParts, zone: unknown): Moment | undefined {
   const local = msOf(utc.nanos);
   const before = zoneOffset(zone, local - dayMs);
   const after = zoneOffset(zone, local + dayMs);
-  const isBefore = zoneOffset(zone, local - before * minuteMs) === before;
-  const isAfter = zoneOffset(zone, local - after * minuteMs) === after;
+  const isBefore = zoneOffset(zone, local - before * 1000) === before;
+  const isAfter = zoneOffset(zone, local - after * 1000) === after;
   const offset = isBefore || !isAfter ? before : after;
-  return momentAt(utc.nanos - BigInt(offset) * nanosOfMinute, zone);
+  return momentAt(utc.nanos - BigInt(offset) * nanosOfSecond, zone);
 }
 
+/** Rounded down, before the epoch as well. */
 function msOf(nanos: bigint): number {
-  return Number(nanos / 1_000_000n);
+  const rest = ((nanos % 1_000_000n) + 1_000_000n) % 1_000_000n;
+  return Number((nanos - rest) / 1_000_000n);
 }
 
 /** The moment of a date and time of day in a zone; undefined when there is none, as on February 30. */
@@ -106,13 +112,13 @@ export function momentOf(parts: TimeParts, offset: number): Moment | undefined {
   date.setUTCFullYear(year, month - 1, day);
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
   date.setUTCHours(hour, minute, second);
-  const nanos = BigInt(date.getTime()) * 1_000_000n + BigInt(nanosecond) - BigInt(offset) * nanosOfMinute;
+  const nanos = BigInt(date.getTime()) * 1_000_000n + BigInt(nanosecond) - BigInt(offset) * nanosOfSecond;
   return { nanos, offset };
 }
 
 /** Date and time of day in the moment's zone; `weekday` 0 is Sunday, `yearDay` counts from 1. */
 export function partsOf({ nanos, offset }: Moment): TimeParts & { weekday: number; yearDay: number } {
-  const local = nanos + BigInt(offset) * nanosOfMinute;
+  const local = nanos + BigInt(offset) * nanosOfSecond;
   const nanosecond = Number(((local % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n);
   const date = new Date(Number((local - BigInt(nanosecond)) / 1_000_000n));
   const year = date.getUTCFullYear();

@@ -1,5 +1,6 @@
 /** Values as texts within functions of the host, which are those that the kernel prints (assembly/value/print.ts). */
 import { Instant } from '../../kernels/value.js';
+import { offsetText } from './offset-text.js';
 
 /** Lists and objects within each other: values of the kernel have no more, texts of JSON may. */
 const deepest = 1000;
@@ -32,12 +33,10 @@ function printedNumber(value: number): string {
 }
 
 function printedTime({ nanos: instant, offset }: Instant): string {
-  const nanos = instant + BigInt(offset) * 60_000_000_000n;
+  const nanos = instant + BigInt(offset) * 1_000_000_000n;
   const nanosecond = ((nanos % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
   const date = new Date(Number((nanos - nanosecond) / 1_000_000n)).toISOString().slice(0, -5).replace('T', ' ');
   const fraction = nanosecond === 0n ? '' : `.${String(nanosecond).padStart(9, '0').replace(/0+$/, '')}`;
-  const minutes = Math.abs(offset);
-  const digits = `${Math.floor(minutes / 60) * 100 + (minutes % 60)}`.padStart(4, '0');
-  const zone = `${offset < 0 ? '-' : '+'}${digits}`;
+  const zone = offsetText(offset, '');
   return `${date}${fraction} ${zone} ${offset === 0 ? 'UTC' : zone}`;
 }

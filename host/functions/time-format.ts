@@ -3,6 +3,9 @@
  * XXX; text in single quotes or behind a backslash stands for itself, as do all other characters.
  */
 import { type Moment, momentFrom, momentIn, momentOf, partsOf, wholeOf } from './moment.js';
+import { offsetText } from './offset-text.js';
+import { isUtc, zoneOffset } from './time-zone.js';
+import { zoneAbbreviation } from './zone-abbreviations.js';
 
 type Field =
   | 'year'
@@ -91,30 +94,31 @@ export function formatFault(source: string): string | undefined {
 }
 
 /** Text of each field of a time; `width` as in the token. */
-const printers: Readonly<Record<Field, (parts: ReturnType<typeof partsOf>, width: number, offset: number) => string>> =
-  {
-    year: ({ year }) => padded(year, 4),
-    shortYear: ({ year }) => padded(year % 100, 2),
-    month: ({ month }, width) => padded(month, width),
-    monthName: ({ month }, width) => named(monthName(month), width),
-    day: ({ day }, width) => padded(day, width),
-    weekday: ({ weekday }, width) => named(weekdayName(weekday), width),
-    hour: ({ hour }) => padded(hour, 2),
-    hour12: ({ hour }, width) => padded(hour % 12 || 12, width),
-    half: ({ hour }) => (hour < 12 ? 'AM' : 'PM'),
-    minute: ({ minute }, width) => padded(minute, width),
-    second: ({ second }, width) => padded(second, width),
-    fraction: ({ nanosecond }, width) => padded(nanosecond, 9).slice(0, width),
-    zoneName: (_parts, _width, offset) => (offset === 0 ? 'UTC' : zoneText(offset, 1)),
-    zone: (_parts, width, offset) => zoneText(offset, width),
-  };
+const printers: Readonly<
+  Record<Field, (parts: ReturnType<typeof partsOf>, width: number, moment: Moment, zone?: string) => string>
+> = {
+  year: ({ year }) => padded(year, 4),
+  shortYear: ({ year }) => padded(year % 100, 2),
+  month: ({ month }, width) => padded(month, width),
+  monthName: ({ month }, width) => named(monthName(month), width),
+  day: ({ day }, width) => padded(day, width),
+  weekday: ({ weekday }, width) => named(weekdayName(weekday), width),
+  hour: ({ hour }) => padded(hour, 2),
+  hour12: ({ hour }, width) => padded(hour % 12 || 12, width),
+  half: ({ hour }) => (hour < 12 ? 'AM' : 'PM'),
+  minute: ({ minute }, width) => padded(minute, width),
+  second: ({ second }, width) => padded(second, width),
+  fraction: ({ nanosecond }, width) => padded(nanosecond, 9).slice(0, width),
+  zoneName: (_parts, _width, moment, zone) => nameOfZone(moment, zone),
+  zone: (_parts, width, { offset }) => zoneText(offset, width),
+};
 
-/** The time as text by a pattern, in the zone of the moment. Throws for a bad pattern. */
-export function printTime(moment: Moment, source: string): string {
+/** The time as text by a pattern, at the offset of the moment, which `zone` may have a name for. Throws for a bad pattern. */
+export function printTime(moment: Moment, source: string, zone?: string): string {
   const parts = partsOf(moment);
   let text = '';
   for (const token of formatOf(source).tokens) {
-    text += token.field === null ? token.text : printers[token.field](parts, token.width, moment.offset);
+    text += token.field === null ? token.text : printers[token.field](parts, token.width, moment, zone);
   }
   return text;
 }
@@ -360,15 +364,29 @@ function named(name: string, width: number): string {
   return width < 4 ? name.slice(0, 3) : name;
 }
 
-function zoneText(offset: number, width: number): string {
-  const minutes = Math.abs(offset);
-  const hours = `${offset < 0 ? '-' : '+'}${padded(Math.trunc(minutes / 60), 2)}`;
-  return width === 1 ? hours : `${hours}${width === 3 ? ':' : ''}${padded(minutes % 60, 2)}`;
+/**
+ * How the zone calls its time: by letters (EST), by the digits that stand for them (-03, +0530), and where no zone is known by all four of
+ * the offset.
+ */
+function nameOfZone({ nanos, offset, zone }: Moment, other = zone): string {
+  const ms = Number(nanos / 1_000_000n);
+  const isIn = other !== undefined && zoneOffset(other, ms) === offset;
+  const letters = isIn ? zoneAbbreviation(other, ms, offset) : undefined;
+  if (letters !== undefined) return letters;
+  if (offset === 0 && (!isIn || isUtc(other))) return 'UTC';
+  const text = offsetText(offset, '');
+  return isIn ? text.replace(/^(...)00$/, '$1') : text;
 }
 
-/** Minutes east of UTC. */
+/** Hours, with minutes from two X on; seconds are left out. */
+function zoneText(offset: number, width: number): string {
+  const text = offsetText(offset, ':').slice(0, 6);
+  return width === 1 ? text.slice(0, 3) : width === 2 ? text.replace(':', '') : text;
+}
+
+/** Seconds east of UTC. */
 function offsetOf(zone: string): number {
   const digits = zone.replace(':', '');
   const minutes = Number(digits.slice(1, 3)) * 60 + Number(digits.slice(3) || 0);
-  return zone.startsWith('-') ? -minutes : minutes;
+  return zone.startsWith('-') ? -minutes * 60 : minutes * 60;
 }

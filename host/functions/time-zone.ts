@@ -4,7 +4,7 @@ const maxZones = 64;
 
 interface Zone {
   readonly format: Intl.DateTimeFormat;
-  /** Quarter of an hour that was asked for last, and the offset in it: rows that follow each other are near each other. */
+  /** A quarter of an hour without a change of clocks, and the offset in it: rows that follow each other are near each other. */
   quarter: number;
   offset: number;
 }
@@ -14,21 +14,24 @@ const quarterMs = 900_000;
 /** Largest milliseconds a JavaScript date holds. */
 const maxMs = 8.64e15;
 
-/** Minutes east of UTC in a zone at a time (epoch ms); '' is UTC, Local the server's own. Throws for an unknown name. */
+/** Seconds east of UTC in a zone at a time (epoch ms); '' is UTC, Local the server's own. Throws for an unknown name. */
 export function zoneOffset(name: string, ms: number): number {
   if (isUtc(name)) return 0;
   const zone = zoneNamed(name);
-  const quarter = Math.floor(Math.max(-maxMs, Math.min(maxMs, ms)) / quarterMs);
-  if (zone.quarter !== quarter) {
-    zone.offset = offsetIn(zone.format, Math.max(-maxMs, quarter * quarterMs));
-    zone.quarter = quarter;
-  }
-  return zone.offset;
+  const at = Math.max(-maxMs, Math.min(maxMs, ms));
+  const quarter = Math.floor(at / quarterMs);
+  if (zone.quarter === quarter) return zone.offset;
+  const first = offsetIn(zone.format, Math.max(-maxMs, quarter * quarterMs));
+  // Clocks of old changed within a quarter of an hour, too.
+  if (offsetIn(zone.format, Math.min(maxMs, (quarter + 1) * quarterMs - 1)) !== first) return offsetIn(zone.format, at);
+  zone.offset = first;
+  zone.quarter = quarter;
+  return first;
 }
 
 /** As `zoneOffset`, in milliseconds. */
 export function zoneOffsetMs(name: string, ms: number): number {
-  return zoneOffset(name, ms) * 60_000;
+  return zoneOffset(name, ms) * 1000;
 }
 
 /** UTC, which is also what no name means. */
@@ -36,12 +39,12 @@ export function isUtc(name: string): boolean {
   return name === '' || name === 'UTC';
 }
 
-/** In time zone data of today clocks move at quarters of an hour; offsets of old have seconds, which are left out. */
+/** Offsets of old have seconds, too. */
 function offsetIn(format: Intl.DateTimeFormat, ms: number): number {
   const text = format.format(ms);
-  const found = /GMT(?:([+-])(\d{2}):(\d{2}))?/.exec(text);
-  const minutes = Number(found?.[2] ?? 0) * 60 + Number(found?.[3] ?? 0);
-  return found?.[1] === '-' ? -minutes : minutes;
+  const found = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?/.exec(text);
+  const seconds = (Number(found?.[2] ?? 0) * 60 + Number(found?.[3] ?? 0)) * 60 + Number(found?.[4] ?? 0);
+  return found?.[1] === '-' ? -seconds : seconds;
 }
 
 /** The zone of the process and the setting that it is of: to ask takes 0.5 ms, and each rule asks. */

@@ -14,7 +14,7 @@ import { OP_A, blockOf, isConst } from '../operand';
 import { dstOf, give, giveBool, giveF64, giveI64, giveNull, map1, map2, setUniform, uniformOf } from '../row-loops';
 
 const MICROS_PER_MS: i64 = 1000;
-const MICROS_PER_MINUTE: i64 = 60000000;
+const MICROS_PER_SECOND: i64 = 1000000;
 /** Years 0000 to 9999, which is all that RFC 3339 can write, in microseconds. */
 const FIRST_TIME: i64 = -62167219200000000;
 const LAST_TIME: i64 = 253402300799999999;
@@ -133,7 +133,7 @@ function giveDatetime(tag: u8, val: u64): void {
   else if (isAbsent(tag, val)) giveNull();
   else {
     const time = timeOf(tag, val);
-    const micros = time == i64.MIN_VALUE ? time : timeMicros(time) + <i64>timeOffset(time) * MICROS_PER_MINUTE;
+    const micros = time == i64.MIN_VALUE ? time : timeMicros(time) + <i64>timeOffset(time) * MICROS_PER_SECOND;
     if (micros < FIRST_TIME || micros > LAST_TIME) giveRefusal(tag, val, 'datetime');
     else give(Tag.TIME, <u64>time);
   }

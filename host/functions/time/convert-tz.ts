@@ -1,8 +1,8 @@
 import { defineFunction, perRow } from '../define.js';
-import { momentFrom, partsOf } from '../moment.js';
+import { momentAt, momentFrom, partsOf } from '../moment.js';
+import { offsetText } from '../offset-text.js';
 import { printed } from '../printed.js';
 import { printTime } from '../time-format.js';
-import { zoneOffset } from '../time-zone.js';
 
 export default defineFunction({
   name: 'convert_tz',
@@ -17,10 +17,9 @@ export default defineFunction({
   example: 'convert_tz(time, "Asia/Shanghai")',
   isZoned: true,
   call: perRow('propagate', (time, zone, zoneOfRule) => {
-    const { nanos } = momentFrom(time, zoneOfRule);
-    const moment = { nanos, offset: zoneOffset(printed(zone), Number(nanos / 1_000_000n)) };
+    const moment = momentAt(momentFrom(time, zoneOfRule).nanos, printed(zone));
     const { nanosecond } = partsOf(moment);
     const fraction = nanosecond === 0 ? '' : `.${String(nanosecond).padStart(9, '0').replace(/0+$/, '')}`;
-    return `${printTime(moment, "yyyy-MM-dd'T'HH:mm:ss")}${fraction}${moment.offset === 0 ? 'Z' : printTime(moment, 'XXX')}`;
+    return `${printTime(moment, "yyyy-MM-dd'T'HH:mm:ss")}${fraction}${moment.offset === 0 ? 'Z' : offsetText(moment.offset, ':')}`;
   }),
 });

@@ -15,5 +15,7 @@ export default defineFunction({
   doc: 'The time as text by a pattern of yyyy, MM, dd, HH, mm, ss, SSS, a, EEEE, XXX and the like.',
   example: 'format_time(time, "yyyy-MM-dd HH:mm:ss")',
   isZoned: true,
-  call: perRow('propagate', (time, format, zone) => printTime(momentFrom(time, zone), printed(format))),
+  call: perRow('propagate', (time, format, zone) =>
+    printTime(momentFrom(time, zone), printed(format), typeof zone === 'string' ? zone : undefined),
+  ),
 });

@@ -21,7 +21,7 @@ export default defineFunction({
   call: perRow('propagate', (time, zone) => {
     if (time instanceof Instant) return time;
     const { nanos, offset } = momentFrom(time, printed(zone));
-    const local = nanos + BigInt(offset) * 60_000_000_000n;
+    const local = nanos + BigInt(offset) * 1_000_000_000n;
     if (local < first || local > last) throw new Error(`${printed(time)} is beyond the years 0 to 9999`);
     return new Instant(nanos, offset);
   }),

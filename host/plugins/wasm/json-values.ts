@@ -25,8 +25,11 @@ export function jsonOf(value: unknown): string {
 }
 
 function timeText({ nanos }: Instant): string {
-  const date = new Date(Number(nanos / 1_000_000n));
-  return Number.isNaN(date.getTime()) ? String(nanos) : date.toISOString().replace(/\.?0*Z$/, 'Z');
+  const fraction = ((nanos % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
+  const date = new Date(Number((nanos - fraction) / 1_000_000n));
+  if (Number.isNaN(date.getTime())) return String(nanos);
+  const digits = String(fraction).padStart(9, '0').replace(/0+$/, '');
+  return `${date.toISOString().slice(0, -5)}${digits === '' ? '' : `.${digits}`}Z`;
 }
 
 /** What an item of a list takes at least in the kernel, bytes. */
