@@ -32,6 +32,8 @@ export interface SourceContext {
   onPacket(take: (packet: Uint8Array) => void): void;
   /** With framing mqtt: packet ids of QoS 1 messages whose results the sinks have accepted, in order of arrival. */
   onAcknowledge(take: (packetIds: Uint16Array) => void): void;
+  /** Where the other side keeps a session: it is asked whether it has all acknowledgements so far, and it has. */
+  readonly repetitions?: { asked(): void; answered(): void } | undefined;
   /** Says what to call when the input breaks its protocol; the rest of it was dropped. */
   onMalformed(take: (reason: string) => void): void;
   /** Forgets a half-received message. */

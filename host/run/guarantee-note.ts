@@ -24,8 +24,10 @@ export function guaranteeNote(
     const { sources, sinks, nodes } = partsOf(rule);
     const { qos } = rule.options;
     const writersOf = writersAmong(all, partsOf, { rule: rule.id, qos, sources, sinks });
-    const { guarantee, because } = guaranteeOf(qos, sources, sinks, nodes, writersOf);
-    return [JSON.stringify({ op: 'Note', of: 'rule', guarantee, ...(because.length > 0 ? { because } : {}) })];
+    const { guarantee, because, provided } = guaranteeOf(qos, sources, sinks, nodes, writersOf);
+    const note = { op: 'Note', of: 'rule', guarantee };
+    const reasons = { ...(because.length > 0 ? { because } : {}), ...(provided.length > 0 ? { provided } : {}) };
+    return [JSON.stringify({ ...note, ...reasons })];
   } catch (error) {
     if (error instanceof MissingPart) return [];
     throw error;

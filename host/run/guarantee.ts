@@ -12,6 +12,8 @@ export interface Guaranteed {
   readonly guarantee: Guarantee;
   /** Why it is no more, a sentence each. */
   readonly because: readonly string[];
+  /** What others have to do for it, a sentence each. */
+  readonly provided: readonly string[];
 }
 
 /** A rule that writes to topics within the engine. */
@@ -30,15 +32,16 @@ export function guaranteeOf(
   nodes: readonly NodePlan[] = [],
   writersOf: (source: SourceSpec) => readonly Writer[] = () => [],
 ): Guaranteed {
-  if (qos === 0) return { guarantee: 'nothing', because: ['the option qos is 0'] };
+  if (qos === 0) return { guarantee: 'nothing', because: ['the option qos is 0'], provided: [] };
   let isInOrder = sources.length === 1 && nodes.length > 0 && areRepeatable(nodes);
   const lost: string[] = [];
   const repeated: string[] = [];
+  const provided: string[] = [];
   for (const source of sources) {
     if (backOf(source) !== 'position') isInOrder = false;
     const ofSource = shortfallOf(source, writersOf, []);
     lost.push(...ofSource.lost);
-    repeated.push(...ofSource.repeated);
+    provided.push(...ofSource.provided);
   }
   for (const { type, props, cache } of sinks) {
     const ofCache = cache && 'what went through a cache is not taken back';
@@ -52,28 +55,29 @@ export function guaranteeOf(
   // What was sent since the last checkpoint stays sent, while the state goes back.
   const again = qos === 1 ? ['the option qos is 1'] : repeated;
   const isSafe = lost.length === 0;
-  if (again.length > 0) return { guarantee: isSafe ? 'at least once' : 'nothing', because: [...lost, ...again] };
-  return { guarantee: isSafe ? 'exactly once' : 'at most once', because: lost };
+  if (again.length > 0)
+    return { guarantee: isSafe ? 'at least once' : 'nothing', because: [...lost, ...again], provided };
+  return { guarantee: isSafe ? 'exactly once' : 'at most once', because: lost, provided };
 }
 
 function backOf({ type, props }: SourceSpec): Return {
   return connectorFor('source', type).source?.goesBack(props) ?? { no: 'it is unknown' };
 }
 
-/** Why rows of a stream may be lost, and why they may come twice. Rules that feed it are followed to what they read. */
+/** Why rows of a stream may be lost, and what others do so that they are not, and come once. Rules that feed it are followed to what they read. */
 function shortfallOf(
   source: SourceSpec,
   writersOf: (source: SourceSpec) => readonly Writer[],
   /** The rules on the way here. */
   path: readonly string[],
-): { lost: string[]; repeated: string[] } {
+): { lost: string[]; provided: string[] } {
   const back = backOf(source);
   const of = `stream ${source.name}`;
-  if (typeof back === 'object') return { lost: [`${of}: ${back.no}`], repeated: [] };
-  if (back === 'acknowledgement') return { lost: [], repeated: [`${of}: its other side may send messages again`] };
+  if (typeof back === 'object' && 'no' in back) return { lost: [`${of}: ${back.no}`], provided: [] };
+  if (typeof back === 'object') return { lost: [], provided: [`${of}: ${back.provided}`] };
   const lost: string[] = [];
-  const repeated: string[] = [];
-  if (back === 'position') return { lost, repeated };
+  const provided: string[] = [];
+  if (back === 'position') return { lost, provided };
   const writers = writersOf(source);
   if (writers.length === 0) lost.push(`${of}: no rule writes to its topic`);
   for (const { rule, qos, sources, sinks } of writers) {
@@ -86,10 +90,10 @@ function shortfallOf(
       const further = sources.map((one) => shortfallOf(one, writersOf, [...path, rule]));
       const told = (reason: string) => `${of}: rule ${rule}, ${reason}`;
       lost.push(...further.flatMap((one) => one.lost.map(told)));
-      repeated.push(...further.flatMap((one) => one.repeated.map(told)));
+      provided.push(...further.flatMap((one) => one.provided.map(told)));
     }
   }
-  return { lost, repeated };
+  return { lost, provided };
 }
 
 /** Nodes that make the same of the same rows in the same order, whenever that is. */

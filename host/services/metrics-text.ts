@@ -42,6 +42,10 @@ const operatorFigures: Readonly<Record<string, { type: Family['type']; help: str
   exceptions_total: { type: 'counter', help: 'Failures of' },
   process_latency_us: { type: 'gauge', help: 'Time spent in microseconds by' },
   buffer_length: { type: 'gauge', help: 'Messages waiting at' },
+  messages_repeated_total: {
+    type: 'counter',
+    help: 'Messages that a broker sent again and that were not handed on by',
+  },
   held_ms: { type: 'gauge', help: 'Milliseconds for which sinks have taken nothing more from' },
   input_waiting_bytes: {
     type: 'gauge',

@@ -29,15 +29,16 @@ export async function makeClient(
   const { default: mqtt } = await import('mqtt');
   const endpoint = await endpointOf(conf, paths);
   const level = protocolLevel(conf.protocolVersion);
+  const keepalive = Math.max(1, Math.round(conf.keepAlive / 1000));
   const build = () => {
-    const transport = new Transport(endpoint);
+    const transport = new Transport(endpoint, (keepalive * 1000) / 2);
     transport.tap = tap(transport);
     return transport;
   };
   return new mqtt.MqttClient(build as never, {
     protocolVersion: level,
     protocolId: level === 3 ? 'MQIsdp' : 'MQTT',
-    keepalive: Math.max(1, Math.round(conf.keepAlive / 1000)),
+    keepalive,
     connectTimeout: connectTimeoutMs,
     reconnectPeriod: 0,
     manualConnect: true,
@@ -92,22 +93,25 @@ export function connectOnce(client: MqttClient): Promise<Consent> {
   });
 }
 
-/** Ends a client: with a farewell when it is connected, at once when it is not or the broker does not answer. */
-export async function endClient(client: MqttClient): Promise<void> {
+/**
+ * Ends a client: with a farewell when it is connected, at once when it is not or the broker does not answer. Returns whether all
+ * that was written went out before.
+ */
+export async function endClient(client: MqttClient): Promise<boolean> {
   if (!client.connected) {
     // A client that never connected has nothing to end.
     if (client.stream !== undefined) client.end(true);
-    return;
+    return false;
   }
-  await new Promise<void>((resolve) => {
+  return new Promise<boolean>((resolve) => {
     // While it ends the client ignores a second call, and its callback never comes when the connection broke meanwhile.
     const timer = setTimeout(() => {
       client.stream?.destroy();
-      resolve();
+      resolve(false);
     }, endTimeoutMs);
     client.end(false, {}, () => {
       clearTimeout(timer);
-      resolve();
+      resolve(true);
     });
   });
 }

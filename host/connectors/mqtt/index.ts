@@ -34,14 +34,15 @@ export default defineConnector({
       // Messages that need a look in JavaScript go through the client library.
       framing: conf.qos === 2 || conf.eofMessage !== '' ? 'frames' : 'mqtt',
       mqttVersion: protocolLevel(conf.protocolVersion) === 5 ? 5 : 4,
-      ...(conf.qos === 1 && conf.eofMessage === '' ? { acknowledges: true } : {}),
+      ...(conf.qos === 1 && conf.eofMessage === '' ? { acknowledges: true, ...sessionOf(conf) } : {}),
     }),
     goesBack: (conf) => {
       if (conf.qos !== 1) return { no: `subscribed with qos ${conf.qos}: only with 1 messages wait for a checkpoint` };
       if (conf.eofMessage !== '') return { no: 'with eofMessage messages do not wait for a checkpoint' };
       if (!conf.enableClientSession) return { no: 'without enableClientSession the broker forgets us' };
       const isForgotten = protocolLevel(conf.protocolVersion) === 5 && conf.sessionExpiryIntervalSeconds === 0;
-      return isForgotten ? { no: 'without sessionExpiryIntervalSeconds the broker forgets us' } : 'acknowledgement';
+      if (isForgotten) return { no: 'without sessionExpiryIntervalSeconds the broker forgets us' };
+      return { provided: `the broker keeps the session of client ${conf.clientid}` };
     },
     load: async () => {
       const { MqttSource } = await import('./source.js');
@@ -86,6 +87,10 @@ export default defineConnector({
     },
   },
 });
+
+function sessionOf(conf: { enableClientSession: boolean; server: string; clientid: string }): { session?: string } {
+  return conf.enableClientSession ? { session: JSON.stringify([conf.server, conf.clientid]) } : {};
+}
 
 function topicReason(topic: string): string | undefined {
   if (topic === '') return 'must not be empty';

@@ -5,6 +5,7 @@ import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { connectionKey } from '../connection-key.js';
 import { connectOnce, endClient, makeClient } from './client.js';
 import { type ConnectionConf, connection, protocolLevel } from './connection.js';
+import type { Transport } from './transport.js';
 import { Window } from './window.js';
 
 export class ClientPool {
@@ -80,7 +81,13 @@ export class SharedClient {
     // The same id each time: the broker ends what it still takes for the former connection.
     const clientId = this.mqtt?.options.clientId;
     const options = { clean: true, ...(clientId === undefined ? {} : { clientId }) };
-    const client = await makeClient(this.conf, options, () => undefined, this.paths).catch((error: unknown) => {
+    const tap = (transport: Transport) => {
+      transport.once('error', (error) => {
+        this.#reason = reasonOf(error);
+      });
+      return undefined;
+    };
+    const client = await makeClient(this.conf, options, tap, this.paths).catch((error: unknown) => {
       // Certificates that were readable once may be again, as when they are being renewed.
       if (this.mqtt === undefined) throw error;
       throw new HaumeaError('connection', reasonOf(error), { cause: error });

@@ -19,6 +19,9 @@ export interface MqttSourceConf extends ConnectionConf {
 }
 
 const acknowledgeType = 0x40;
+const pingResponseType = 0xd0;
+/** Acknowledgements of so much time are asked for together, whether they have arrived, ms. */
+const askEveryMs = 1000;
 
 export class MqttSource implements Source {
   #client: MqttClient | undefined;
@@ -29,6 +32,11 @@ export class MqttSource implements Source {
   readonly #isRaw: boolean;
   readonly #topics: string[];
   readonly #frames = new FrameBuffer();
+  /** Until the broker is asked whether it has the acknowledgements. */
+  #askTimer: NodeJS.Timeout | undefined;
+  #isAsked = false;
+  /** More was acknowledged meanwhile. */
+  #asksAgain = false;
 
   constructor(
     readonly conf: MqttSourceConf,
@@ -43,7 +51,10 @@ export class MqttSource implements Source {
       () => this.#transport?.hold(true),
       () => this.#transport?.hold(false),
     );
-    context.onPacket((packet) => this.#transport?.pass(packet));
+    context.onPacket((packet) => {
+      if (packet[0] === pingResponseType) this.#transport?.pong();
+      this.#transport?.pass(packet);
+    });
     context.onMalformed((reason) => {
       // Where the next packet begins can't be known: only a new connection helps.
       this.#reason = reason;
@@ -79,7 +90,10 @@ export class MqttSource implements Source {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#isConnected = false;
-    if (this.#client !== undefined) await endClient(this.#client);
+    clearTimeout(this.#askTimer);
+    if (this.#client === undefined) return;
+    this.context.repetitions?.asked();
+    if (await endClient(this.#client)) this.context.repetitions?.answered();
   }
 
   #check(): void {
@@ -121,6 +135,11 @@ export class MqttSource implements Source {
 
   #tap(transport: Transport): ((bytes: Buffer) => void) | undefined {
     this.#transport = transport;
+    // What mqtt.js knows nothing of, as a broker that is silent.
+    transport.once('error', (error) => {
+      this.#reason = reasonOf(error);
+    });
+    this.#isAsked = false;
     if (!this.#isRaw) return undefined;
     this.context.resetInput();
     const { coalesceMs } = this.context;
@@ -160,6 +179,27 @@ export class MqttSource implements Source {
       packets.writeUInt16BE(id, i * 4 + 2);
     });
     transport.write(packets);
+    if (this.context.repetitions !== undefined) this.#ask();
+  }
+
+  /** An acknowledgement may be lost with its connection: until the broker has answered what was sent behind it, it may repeat the message. */
+  #ask(): void {
+    if (this.#isClosed) return;
+    this.#asksAgain = this.#isAsked;
+    if (this.#isAsked) return;
+    this.#askTimer ??= setTimeout(() => {
+      this.#askTimer = undefined;
+      const transport = this.#transport;
+      if (transport === undefined || transport.destroyed || this.#isClosed) return;
+      this.#isAsked = true;
+      this.context.repetitions?.asked();
+      transport.ping(() => {
+        if (transport !== this.#transport) return;
+        this.#isAsked = false;
+        if (this.#asksAgain) this.#ask();
+        this.context.repetitions?.answered();
+      });
+    }, askEveryMs).unref();
   }
 
   /** A message that mqtt.js has read; it is acknowledged when `done` is called. */

@@ -1,10 +1,14 @@
 /**
  * The byte stream below mqtt.js. Bytes of the socket go to a tap first, which takes PUBLISH packets out and hands all
  * other packets on; without a tap everything goes to mqtt.js. Writes of mqtt.js and of the engine share one order.
+ *
+ * mqtt.js says when the broker is to be asked whether it lives, and what an answer is is known here (silence.ts): mqtt.js does not
+ * see the messages, and an answer that comes behind a backlog of them would be too late for it.
  */
 import { connect as connectTcp, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connect as connectTls, type SecureVersion } from 'node:tls';
+import { Silence } from './silence.js';
 
 export interface Endpoint {
   host: string;
@@ -23,7 +27,10 @@ export type TransportTap = (bytes: Buffer) => void;
 
 const readBytes = 256 * 1024;
 const pingRequest = 0xc0;
+const pingBytes = 2;
 const pingResponse = Buffer.from([0xd0, 0]);
+/** A ping of ours: told from those of mqtt.js by where it stands in memory. */
+const ownPing = Buffer.from([pingRequest, 0]);
 
 export class Transport extends Duplex {
   readonly #socket: Socket;
@@ -32,9 +39,15 @@ export class Transport extends Duplex {
   /** Why reading stands still: the sinks are full, or small packets are gathered. */
   #isHeld = false;
   #isGathering = false;
+  readonly #silence: Silence;
+  /** Pings that are not answered: what to call for those of ours. */
+  #pings: ((() => void) | undefined)[] = [];
+  #onAnswer: () => void = () => {};
 
-  constructor(endpoint: Endpoint) {
+  /** @param patienceMs a broker that was asked whether it lives may be silent so long */
+  constructor(endpoint: Endpoint, patienceMs: number) {
     super({ allowHalfOpen: false });
+    this.#silence = new Silence(patienceMs, () => this.destroy(new Error('Keepalive timeout')));
     const { host, port, tls } = endpoint;
     if (tls !== undefined) {
       this.#socket = connectTls({ host, port, servername: /^[\d.:]+$/.test(host) ? undefined : host, ...tls });
@@ -56,6 +69,17 @@ export class Transport extends Duplex {
   /** Hands a packet on to mqtt.js. */
   pass(packet: Uint8Array): void {
     if (!this.destroyed) this.push(Buffer.from(packet));
+  }
+
+  /** Asks the broker for an answer, behind all that was written; one question at a time. */
+  ping(answered: () => void): void {
+    this.#onAnswer = answered;
+    this.write(ownPing);
+  }
+
+  /** The broker has answered the oldest ping. */
+  pong(): void {
+    this.#pings.shift()?.();
   }
 
   /** Stops and starts reading for a full sink. */
@@ -102,6 +126,7 @@ export class Transport extends Duplex {
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    this.#silence.close();
     this.#socket.destroy();
     callback(error);
   }
@@ -112,21 +137,25 @@ export class Transport extends Duplex {
 
   #take(bytes: Buffer): void {
     if (this.destroyed) return;
+    this.#silence.broken();
     if (this.tap === undefined) this.push(Buffer.from(bytes));
     else this.tap(bytes);
   }
 
   #flow(): void {
     if (this.destroyed) return;
-    if (this.#isHeld || this.#isGathering) this.#socket.pause();
+    const isPaused = this.#isHeld || this.#isGathering;
+    if (isPaused) this.#socket.pause();
     else this.#socket.resume();
+    this.#silence.listens(!isPaused);
   }
 
-  /**
-   * While reading is held the broker's answer to a ping can't arrive. The ping keeps the broker content; mqtt.js gets
-   * its answer from here, or it would take the connection for dead.
-   */
+  /** Mqtt.js has its answer at once, and the broker is waited for here. */
   #answerPing(chunk: Buffer): void {
-    if (this.#isHeld && chunk[0] === pingRequest) setImmediate(() => this.pass(pingResponse));
+    if (chunk.length !== pingBytes || chunk[0] !== pingRequest || chunk[1] !== 0) return;
+    this.#pings.push(chunk === ownPing ? this.#onAnswer : undefined);
+    this.#silence.asked();
+    if (chunk === ownPing) return;
+    setImmediate(() => this.pass(pingResponse));
   }
 }

@@ -24,6 +24,12 @@ export class Barrier implements Mark {
   left = 1;
   /** The input is in a log: whoever sent it need not wait. */
   isLogged = false;
+  /** A log has to know of the input before it is acknowledged, so that it is known when it comes again. */
+  needsLog = false;
+  /** Messages that came again and are not handed on, among those to acknowledge. */
+  repeated = 0;
+  /** Earlier input with the same messages. */
+  origins: Barrier[] | undefined;
 
   /**
    * @param since when the input came, epoch ms
@@ -34,6 +40,30 @@ export class Barrier implements Mark {
     readonly since: number,
     readonly goesToLog = false,
   ) {}
+
+  /** It may be acknowledged. */
+  get isSafe(): boolean {
+    // What only came again is kept already.
+    const isKept = this.isLogged || (this.repeated > 0 && this.messages === 0);
+    if (!isKept && (this.left > 0 || this.needsLog)) return false;
+    return this.origins === undefined || this.origins.every((origin) => origin.isSafe);
+  }
+
+  /** Messages that the kernel has got. */
+  get messages(): number {
+    let messages = -this.repeated;
+    for (const { length } of this.packetIds) messages += length;
+    return messages;
+  }
+
+  /** A message came again that waits for the origin, if there is one. */
+  repeat(packetId: number, origin: Barrier | undefined): void {
+    this.packetIds.push(Uint16Array.of(packetId));
+    this.repeated++;
+    if (origin === undefined || origin === this || origin.isSafe) return;
+    this.origins ??= [];
+    if (origin !== this.origins.at(-1)) this.origins.push(origin);
+  }
 
   passed(isLost: boolean): void {
     // The other side keeps what it has no acknowledgement for: it may send that again.
@@ -55,7 +85,11 @@ export class Acknowledgements implements BarrierOwner {
   log: { advance(): void } | undefined;
   #waiting: Barrier[] = [];
 
-  constructor(private readonly acknowledge: (packetIds: Uint16Array) => void) {}
+  /** @param repetitions is to know what is acknowledged */
+  constructor(
+    private readonly acknowledge: (packetIds: Uint16Array) => void,
+    private readonly repetitions?: { acknowledged(packetIds: Uint16Array): void },
+  ) {}
 
   /** Opens the barrier of input that goes to work now. */
   begin(goesToLog = false): Barrier {
@@ -76,9 +110,10 @@ export class Acknowledgements implements BarrierOwner {
   }
 
   advance(): void {
-    for (let first = this.#waiting[0]; first?.left === 0 || first?.isLogged === true; first = this.#waiting[0]) {
+    for (let first = this.#waiting[0]; first?.isSafe === true; first = this.#waiting[0]) {
       for (const packetIds of this.#waiting.shift()?.packetIds ?? []) {
         this.count -= packetIds.length;
+        this.repetitions?.acknowledged(packetIds);
         this.acknowledge(packetIds);
       }
       this.lastAt = performance.now();
@@ -91,7 +126,7 @@ export class Acknowledgements implements BarrierOwner {
     return this.#waiting[0];
   }
 
-  /** Forgets all that waits: a new connection starts with new packet ids, late acknowledgements would mean other messages. */
+  /** Forgets all that waits: on a new connection only what came on it may be acknowledged. */
   clear(): void {
     this.#waiting = [];
     this.count = 0;

@@ -21,6 +21,8 @@ interface Figures {
   /** Of sources: the failures to read messages alone. */
   reading?: Pick<Figures, 'exceptions' | 'lastException' | 'lastExceptionAt'>;
   connection?: Connection;
+  /** Of sources with a session: messages that came again and were not handed on. */
+  repeated?: number;
   /** Of sources: how long sinks have kept it waiting now, ms. */
   heldMs?: number;
   /** Of sources whose input waits for the rule while others read on, or did: bytes that wait, messages that never come to it. */
@@ -325,6 +327,7 @@ function sourceFigures(rule: RunningRule, i: number): Figures {
     },
     connection: source.connection,
     heldMs: heldMs(source),
+    ...(source.repetitions === undefined ? {} : { repeated: source.repetitions.repeated }),
     ...(lane === undefined && lost === undefined
       ? {}
       : { lane: { bytes: lane?.waitingBytes ?? 0, lost: lost?.messages ?? 0 } }),
@@ -365,6 +368,7 @@ function put(metrics: Metrics, name: string, figures: Figures): void {
   metrics[`${prefix}last_exception`] = figures.lastException;
   metrics[`${prefix}last_exception_time`] = figures.lastExceptionAt;
   if (figures.heldMs !== undefined) metrics[`${prefix}held_ms`] = figures.heldMs;
+  if (figures.repeated !== undefined) metrics[`${prefix}messages_repeated_total`] = figures.repeated;
   const { connection, timeliness, partitions, answers, rowsWaiting, cache, lane } = figures;
   if (lane !== undefined) {
     metrics[`${prefix}input_waiting_bytes`] = lane.bytes;

@@ -94,6 +94,8 @@ export interface RunningSource extends RunningPart {
   /** A sink below became full, or took up work again. */
   sinkIsFull(isFull: boolean): void;
   readonly keepers: Keepers;
+  /** Messages that came again and were not handed on; undefined where the other side keeps no session. */
+  readonly repetitions: { readonly repeated: number } | undefined;
   /** From where it can be read again to get what comes after all input so far; undefined when it can't go back. */
   position(): unknown;
   /** Begins at the position, or goes on there; returns the reason when it can't. */

@@ -1,29 +1,50 @@
 /** What only some sources need: a log of their input, turns. It is loaded when the first rule needs it. */
 import type { Kernel } from '../../../kernels/api.js';
 import { sampleOften } from '../../../kernels/twin.js';
-import type { Acknowledgements } from './barrier.js';
+import type { SourceForm } from '../../connectors/define.js';
+import type { Repetitions } from '../../connectors/repetitions.js';
+import type { Acknowledgements, Barrier } from './barrier.js';
 import type { InputLog, InputLogHost } from './input-log/input-log.js';
+import type { KnownMessages } from './input-log/known-messages.js';
 import type { Keepers } from './keepers.js';
 import type { RunningRule } from './running.js';
 import { type PutsBehind, ShareWatch, usedTime } from './share-watch.js';
 
 let Log: typeof InputLog | undefined;
+let Known: typeof KnownMessages | undefined;
+let Again: typeof Repetitions | undefined;
 
 export async function loadInputLog(): Promise<void> {
   Log ??= (await import('./input-log/input-log.js')).InputLog;
+  Known ??= (await import('./input-log/known-messages.js')).KnownMessages;
+}
+
+/** What knows the messages that come again, where the other side keeps a session. */
+export async function loadRepetitions(form: SourceForm | undefined): Promise<void> {
+  if (form?.session !== undefined) Again ??= (await import('../../connectors/repetitions.js')).Repetitions;
+}
+
+/** It is to be loaded before. */
+export function repetitionsOf(form: SourceForm, maxMessageBytes: number): Repetitions<Barrier> | undefined {
+  if (form.session === undefined) return undefined;
+  if (Again === undefined) throw new Error('repetitions are not loaded');
+  return new Again(form.session, maxMessageBytes, form.mqttVersion ?? 4);
 }
 
 /** The source of a log, as far as that is concerned. */
-interface LoggedSource extends Omit<InputLogHost, 'logged' | 'waiting' | 'requestCheckpoint'> {
+interface LoggedSource extends Omit<InputLogHost, 'logged' | 'waiting' | 'requestCheckpoint' | 'known'> {
   readonly acknowledgements: Acknowledgements | undefined;
   readonly keepers: Keepers;
+  readonly repetitions: Repetitions<Barrier> | undefined;
 }
 
 /** A log of input, which is to be loaded before. */
 export function inputLog(folder: string, maxMessageBytes: number, source: LoggedSource): InputLog {
-  if (Log === undefined) throw new Error('input logs are not loaded');
-  return new Log(folder, maxMessageBytes, {
+  const { repetitions } = source;
+  if (Log === undefined || Known === undefined) throw new Error('input logs are not loaded');
+  const log = new Log(folder, maxMessageBytes, {
     name: source.name,
+    known: repetitions && new Known(repetitions),
     log: source.log,
     users: source.users,
     ready: () => source.ready(),
@@ -33,6 +54,11 @@ export function inputLog(folder: string, maxMessageBytes: number, source: Logged
     logged: () => source.acknowledgements?.advance(),
     requestCheckpoint: () => source.keepers.request(),
   });
+  if (repetitions !== undefined) {
+    repetitions.onForgotten = () => log.forgotten();
+    repetitions.onSettled = () => log.advance();
+  }
+  return log;
 }
 
 /** Looks who takes the time of the rules; `moving` is called when work of some is about to count at another place. */

@@ -6,6 +6,7 @@ import type { Logger } from '../../base/log.js';
 import { type Redact, redactedLog, redactOf } from '../../base/redact.js';
 import type { Connector, SourceForm } from '../../connectors/define.js';
 import { messagesOf } from '../../connectors/framings.js';
+import type { Repetitions } from '../../connectors/repetitions.js';
 import type { Source, SourceContext } from '../../connectors/running.js';
 import type { SourceSpec } from '../link/protocol.js';
 import { Acknowledgements, type Barrier } from './barrier.js';
@@ -22,12 +23,13 @@ import { LaneInputs } from './lane-inputs.js';
 import { LateStart } from './late-start.js';
 import type { Reconnects } from './reconnects.js';
 import type { RunningRule, RunningSource } from './running.js';
+import { SourceFaults } from './source-faults.js';
 import type { SourceHost } from './source-host.js';
-import { inputLog } from './source-parts.js';
+import { inputLog, repetitionsOf } from './source-parts.js';
 import type { SlowedInput } from './turns/slowed-input.js';
 import { UnfedInput } from './unfed-input.js';
 
-export class SourceRun implements RunningSource, SourceContext, ConnectionOwner {
+export class SourceRun extends SourceFaults implements RunningSource, SourceContext, ConnectionOwner {
   readonly users = new Set<RunningRule>();
   /** Nodes that may gather rows of its messages. */
   readonly gatherings = new Map<NodeHandle, Gathering>();
@@ -49,9 +51,6 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   readonly connection: Connection;
   /** Masks the secrets of its properties. */
   readonly redact: Redact;
-  exceptions = 0;
-  lastException = '';
-  lastExceptionAt = 0;
   isEnded = false;
   /** The connection is lost and counted: attempts to get it back are not counted again. */
   #isLost = false;
@@ -67,6 +66,8 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   readonly handed: HandedInput;
   readonly form: SourceForm;
   readonly lanes = new LaneInputs();
+  /** What its other side sends again; undefined where that keeps no session. */
+  readonly repetitions: Repetitions<Barrier> | undefined;
   #isClosed = false;
   #isDraining = false;
   #earlyBatches: EarlyBatches | undefined;
@@ -89,8 +90,6 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   #whenOver: (() => void)[] = [];
   #takePacket: (packet: Uint8Array) => void = () => {};
   #whenMalformed: (reason: string) => void = (reason) => this.exception(reason);
-  /** Messages skipped for their length, as far as they were named. */
-  #oversized = 0;
 
   constructor(
     readonly spec: SourceSpec,
@@ -98,6 +97,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     readonly host: SourceHost,
     readonly key: string,
   ) {
+    super();
     const { source } = connector;
     if (source === undefined) throw new Error(`${connector.name} is no source`);
     this.redact = redactOf(spec.secrets);
@@ -109,6 +109,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     this.paths = host.paths;
     const form = source.form(spec.props);
     this.form = form;
+    this.repetitions = repetitionsOf(form, defaultMaxMessageBytes);
     this.endsSoon = form.endsSoon === true;
     this.stream = openSourceStream(host.kernel, form, spec);
     try {
@@ -147,7 +148,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
 
   attemptFailed(reason: string): void {
     this.#noteAttempt();
-    if (this.#isLost) this.#noteException(reason);
+    if (this.#isLost) this.noteException(reason);
     else this.exception(reason);
     this.#isLost = true;
   }
@@ -209,7 +210,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     this.#flow.release();
     for (const call of this.#whenOver.splice(0)) call();
     this.host.kernel.closeStream(this.stream);
-    await Promise.all([this.#source.close(), this.#log?.close()]);
+    await this.#source.close().finally(() => this.#log?.close());
   }
 
   get readers(): ReadonlySet<RunningRule> {
@@ -252,10 +253,14 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
 
   write(bytes: Uint8Array): boolean {
     if (this.#isClosed || this.isEnded || this.#isDraining) return true;
+    for (const part of this.repetitions?.sift(bytes) ?? [bytes]) this.#take(part);
+    return !this.isFull;
+  }
+
+  #take(bytes: Uint8Array): void {
     this.#log?.cut(bytes, this.#hasUnread);
     if (this.slowed !== undefined) this.slowed.add(bytes);
     else this.takeTurn(bytes);
-    return !this.isFull;
   }
 
   /** Works on input now. */
@@ -321,20 +326,13 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     this.#starvedBy = by;
     const before = this.counters.oversized;
     this.#work(this.#unfed.take(), isHopeless);
-    if (isHopeless) this.#noteSkipped(this.counters.oversized - before);
+    const skipped = isHopeless ? this.counters.oversized - before : 0;
+    if (skipped > 0) {
+      this.noteSkipped(skipped);
+      this.#unfed.refuse();
+    }
     if (this.#unfed.settle()) this.#goOn();
     if (this.#endsWhenFed && !this.#unfed.isWaiting && !this.isSlowed) this.end();
-  }
-
-  #noteSkipped(count: number): void {
-    if (count <= 0) return;
-    this.#oversized += count;
-    const reason = `memory is exhausted: ${count} messages that it has no room for were skipped (basic.maxDataMemory)`;
-    // The kernel counts them already.
-    this.lastException = reason;
-    this.lastExceptionAt = Date.now();
-    this.log.warn(`stream ${this.name}: ${reason}`);
-    this.#unfed.refuse();
   }
 
   ready(): Promise<void> {
@@ -356,7 +354,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   }
 
   onAcknowledge(take: (packetIds: Uint16Array) => void): void {
-    this.acknowledgements = new Acknowledgements(take);
+    this.acknowledgements = new Acknowledgements(take, this.repetitions);
     this.#earlyBatches = new EarlyBatches(this.acknowledgements, () => this.#sendGathered());
   }
 
@@ -368,6 +366,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     this.slowed?.settle();
     if (!this.#isClosed) this.host.kernel.resetInput(this.stream);
     this.lanes.reset();
+    this.repetitions?.reset();
     this.#log?.align();
     if (this.#unfed.isWaiting) {
       this.#unfed.drop();
@@ -383,17 +382,6 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     this.#isLost = true;
     this.resetInput();
     this.connection.lost(reason);
-  }
-
-  exception(reason: string): void {
-    this.exceptions++;
-    this.#noteException(reason);
-  }
-
-  #noteException(reason: string): void {
-    this.lastException = this.redact(reason);
-    this.lastExceptionAt = Date.now();
-    for (const rule of this.users) rule.debug(() => `${this.label}: ${this.lastException}`);
   }
 
   end(): void {
@@ -413,18 +401,11 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
 
   // What the data plane calls
 
-  /** Names messages that were skipped for their length, which the kernel only counts. */
-  noteOversized(count: number): void {
-    if (count === this.#oversized) return;
-    const news = count - this.#oversized;
-    this.#oversized = count;
-    this.lastException = `${news} messages longer than ${defaultMaxMessageBytes} bytes were skipped`;
-    this.lastExceptionAt = Date.now();
-  }
-
   /** Control packet of this stream; a view valid during the call. */
   packet(packet: Uint8Array): void {
-    this.#takePacket(packet);
+    const again = this.repetitions?.repeatedIn(packet) ?? 0;
+    if (again > 0) this.barrier?.repeat(again, this.repetitions?.originOf(again));
+    else this.#takePacket(packet);
   }
 
   /** From now on messages that a sink loses stay unacknowledged: no rule is left that got them. */
@@ -435,7 +416,10 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   /** QoS 1 messages taken over in the running call of the kernel. */
   taken(packetIds: Uint16Array): void {
     // Those of a log were acknowledged when they came.
-    if (this.#isLive && !this.#isReplay) this.barrier?.packetIds.push(packetIds.slice());
+    if (this.#isLive && !this.#isReplay) {
+      this.barrier?.packetIds.push(packetIds.slice());
+      this.repetitions?.taken(packetIds, this.barrier);
+    }
     if (this.hasAcknowledged) return;
     this.hasAcknowledged = true;
     for (const { sinks } of this.users) for (const sink of sinks) sink.acknowledged();

@@ -4,13 +4,14 @@ import { reasonOf } from '../../base/errors.js';
 import { connectorFor, loadConnector } from '../../connectors/index.js';
 import type { RuleStart, SourceSpec } from '../link/protocol.js';
 import type { SourceHost } from './source-host.js';
-import { loadInputLog } from './source-parts.js';
+import { loadInputLog, loadRepetitions } from './source-parts.js';
 import { SourceRun } from './source-run.js';
 
 /** Loads what the sources of a rule need. */
 export async function loadSourceParts({ sources, inputLogs }: RuleStart): Promise<void> {
   const logs = inputLogs === undefined ? [] : [loadInputLog()];
-  await Promise.all([...logs, ...sources.map(({ type }) => loadConnector('source', type))]);
+  const again = sources.map(({ type, props }) => loadRepetitions(connectorFor('source', type).source?.form(props)));
+  await Promise.all([...logs, ...again, ...sources.map(({ type }) => loadConnector('source', type))]);
 }
 
 export class Sources {

@@ -19,11 +19,13 @@ test('what is promised is what source and sink can do together', () => {
   assert.equal(
     [outFile, ledger, topic].map((to) => [file, broker, memory].map((from) => of(2, from, to))),
     [
-      ['exactly once', 'at least once', 'at most once'],
-      ['exactly once', 'at least once', 'at most once'],
-      ['exactly once', 'at least once', 'at most once'],
+      ['exactly once', 'exactly once', 'at most once'],
+      ['exactly once', 'exactly once', 'at most once'],
+      ['exactly once', 'exactly once', 'at most once'],
     ],
   );
+  assert.equal(guaranteeOf(2, [broker], [outFile]).provided, ['stream s: the broker keeps the session of client c']);
+  assert.equal(guaranteeOf(2, [file], [outFile]).provided, []);
   assert.equal(
     [file, broker, memory].map((from) => of(1, from, outFile)),
     ['at least once', 'at least once', 'nothing'],
@@ -48,13 +50,13 @@ test('what holds for a topic is what holds for the rules that write to it', () =
     sinks: [{ ...topic, ...to }],
   });
   const of = (...writers: Writer[]) => {
-    const { guarantee, because } = guaranteeOf(2, [memory], [outFile], [], () => writers);
-    return [guarantee, ...because];
+    const { guarantee, because, provided } = guaranteeOf(2, [memory], [outFile], [], () => writers);
+    return [guarantee, ...because, ...provided];
   };
   assert.equal(of(writer('a', file), writer('b', file, 2)), ['exactly once']);
   assert.equal(of(writer('a', broker)), [
-    'at least once',
-    'stream s: rule a, stream s: its other side may send messages again',
+    'exactly once',
+    'stream s: rule a, stream s: the broker keeps the session of client c',
   ]);
   assert.equal(of(writer('a', file, 0)), [
     'at most once',

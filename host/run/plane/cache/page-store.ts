@@ -17,6 +17,8 @@ export interface StoreOptions {
   readonly isSynced: boolean;
   /** A file that is so long is followed by another one. */
   readonly fileBytes?: number;
+  /** What is out stays on disk until `keepFrom` says that it need not. */
+  readonly keepsOut?: boolean;
 }
 
 interface PageFile {
@@ -50,6 +52,8 @@ export class PageStore implements Store {
   #isAppending = false;
   /** Files that are being removed. */
   #removing: Promise<unknown> = Promise.resolve();
+  /** What is out stays from this message on. */
+  #keptFrom = Number.POSITIVE_INFINITY;
   cutOff = '';
   cutOffMessages = 0;
   /** The disk has its own bounds. */
@@ -61,6 +65,7 @@ export class PageStore implements Store {
   ) {
     this.#mark = new ReadMark(join(folder, markName));
     this.#fileBytes = options.fileBytes ?? defaultFileBytes;
+    if (options.keepsOut === true) this.#keptFrom = 0;
   }
 
   /** Takes up what is in the folder, which need not be there. Rejects when it can't be read. */
@@ -257,7 +262,7 @@ export class PageStore implements Store {
   #removeOut(): void {
     for (;;) {
       const [file, next] = this.#files;
-      if (file === undefined || (next?.first ?? this.stored) > this.freed) return;
+      if (file === undefined || (next?.first ?? this.stored) > Math.min(this.freed, this.#keptFrom)) return;
       // The last one is written to.
       if (next === undefined && (this.#isAppending || this.read < this.stored)) return;
       this.#files.shift();
@@ -265,6 +270,25 @@ export class PageStore implements Store {
       // A file that stays is passed over at the next start.
       this.#removing = Promise.allSettled([this.#removing, closeFile(file), unlink(file.path)]);
     }
+  }
+
+  /** What is out from this message on stays on disk, too. */
+  keepFrom(message: number): void {
+    this.#keptFrom = message;
+    this.#removeOut();
+  }
+
+  /** Reads all that is on disk, then goes back to what is not out. */
+  async readAll(take: (batch: Batch) => void): Promise<void> {
+    this.read = this.#files[0]?.first ?? this.stored;
+    for (let batch = await this.next(); batch !== undefined; batch = await this.next()) take(batch);
+    this.rewind();
+  }
+
+  /** What is not out is read again. */
+  rewind(): void {
+    this.read = this.freed;
+    this.#at = undefined;
   }
 
   /** So many messages are out that were never written: those that follow are numbered behind them. All others are out. */
@@ -285,7 +309,7 @@ export class PageStore implements Store {
     await this.#mark.close();
     await this.#removing;
     await Promise.all(this.#files.map(closeFile));
-    if (this.length === 0) await this.remove();
+    if (this.length === 0 && this.#keptFrom >= this.stored) await this.remove();
   }
 
   async remove(): Promise<void> {

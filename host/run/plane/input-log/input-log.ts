@@ -6,17 +6,20 @@
 import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log.js';
 import { PublishCutter } from '../../../connectors/publish-cutter.js';
-import type { Barrier } from '../barrier.js';
+import { Barrier } from '../barrier.js';
 import { groupsOf, type Item } from '../cache/item.js';
 import { PageStore } from '../cache/page-store.js';
 import type { Batch } from '../cache/store.js';
 import { sizeText } from '../size-text.js';
+import { type KnownMessages, packetsIn } from './known-messages.js';
 import { LogPace } from './pace.js';
 
 /** The source, as its log sees it. */
 export interface InputLogHost {
   readonly name: string;
   readonly log: Logger;
+  /** Left out where its sender keeps no session. */
+  readonly known?: KnownMessages | undefined;
   /** Rules that read it. */
   readonly users: { readonly size: number };
   ready(): Promise<void>;
@@ -38,6 +41,8 @@ interface Entry {
   /** Until it is stored. */
   item: Item | undefined;
   isWriting: boolean;
+  /** Its messages are safe: what is to be stored is that they came. */
+  isRecord?: boolean;
 }
 
 /** So much in memory is written although nobody waits for it. */
@@ -106,7 +111,7 @@ export class InputLog {
     open.set(this.folder, released);
     while (!this.#isClosed) {
       try {
-        this.#store = await PageStore.open(this.folder, { isSynced: true });
+        this.#store = await this.#openStore();
         if (this.#store.cutOff !== '') this.host.log.warn(this.#store.cutOff);
         this.#note('');
         return;
@@ -115,6 +120,23 @@ export class InputLog {
         await new Promise((resolve) => setTimeout(resolve, retryMs));
       }
     }
+  }
+
+  async #openStore(): Promise<PageStore> {
+    const { known } = this.host;
+    if (known === undefined) return PageStore.open(this.folder, { isSynced: true });
+    const store = await PageStore.open(this.folder, { isSynced: true, keepsOut: true });
+    try {
+      await store.readAll((batch) => known.recover(batch));
+    } catch (error) {
+      // What it is to replay it will read again, and say so.
+      this.host.log.warn(
+        `stream ${this.host.name} may get messages twice: its input log can't be read: ${reasonOf(error)}`,
+      );
+      store.rewind();
+    }
+    known.at(store.stored);
+    return store;
   }
 
   #note(reason: string): void {
@@ -216,7 +238,7 @@ export class InputLog {
       if (this.#isClosed) return;
       this.#replayed += item.messages;
       this.#underWay = item.messages;
-      this.host.replay(item.bytes);
+      this.host.replay(packetsIn(item));
       await this.host.whenTaken();
     }
   }
@@ -244,8 +266,7 @@ export class InputLog {
       if (messages > 0) this.#entries.push({ barrier, messages, item: undefined, isWriting: false });
       return;
     }
-    let messages = 0;
-    for (const { length } of barrier.packetIds) messages += length;
+    const { messages } = barrier;
     this.#came = messages;
     if (messages === 0 || !this.isReady) return;
     const cut = this.#cutter.take(messages);
@@ -254,11 +275,36 @@ export class InputLog {
       this.isAligned = false;
       return;
     }
-    const item: Item = { ...cut, errors: noErrors, messages, rows: 0, values: undefined, since: 0, ticket: undefined };
+    this.#push(barrier, messages, cut);
+    if (this.#pendingBytes > maxMemoryBytes) this.flush();
+  }
+
+  #push(barrier: Barrier, messages: number, cut: { readonly bytes: Buffer; readonly ends: Uint32Array }): void {
+    const { known } = this.host;
+    const item: Item = {
+      ...cut,
+      errors: noErrors,
+      messages,
+      rows: 0,
+      values: known?.remark,
+      since: 0,
+      ticket: undefined,
+    };
+    barrier.needsLog = known !== undefined && barrier.goesToLog;
     this.#entries.push({ barrier, messages, item, isWriting: false });
     this.#pendingMessages += messages;
     this.#pendingBytes += cut.bytes.length;
-    if (this.#pendingBytes > maxMemoryBytes) this.flush();
+    if (this.#store !== undefined) known?.at(this.#store.stored + this.#pendingMessages);
+  }
+
+  /** The broker has begun a new session: what is on disk says nothing of it any more, and a message of no bytes says so. */
+  forgotten(): void {
+    const { known } = this.host;
+    if (known === undefined || !this.isReady || this.#store === undefined || this.#store.diskBytes === 0) return;
+    const done = new Barrier({ keepsLost: false, advance: () => {} }, Date.now(), true);
+    done.left = 0;
+    this.#push(done, 1, { bytes: Buffer.alloc(0), ends: Uint32Array.of(0) });
+    this.flush();
   }
 
   /** What was added is with those that wait. */
@@ -273,13 +319,10 @@ export class InputLog {
       return;
     }
     const store = this.#store;
-    const entries = this.#next();
+    const isFull = store !== undefined && store.diskBytes > maxBytes;
+    const entries = this.#next(isFull);
+    if (isFull) this.#note(`is full, ${sizeText(store.diskBytes)}: no checkpoint makes it shorter`);
     if (store === undefined || entries.length === 0 || this.#isClosed) {
-      this.host.requestCheckpoint();
-      return;
-    }
-    if (store.diskBytes > maxBytes) {
-      this.#note(`is full, ${sizeText(store.diskBytes)}: no checkpoint makes it shorter`);
       this.host.requestCheckpoint();
       return;
     }
@@ -292,11 +335,13 @@ export class InputLog {
     });
   }
 
-  #next(): Entry[] {
+  /** @param isFull records alone */
+  #next(isFull: boolean): Entry[] {
     const entries: Entry[] = [];
     let bytes = 0;
     for (const entry of this.#entries) {
       if (entry.item === undefined) continue;
+      if (isFull && entry.isRecord !== true) break;
       if (bytes > maxMemoryBytes) {
         this.#isAgain = true;
         break;
@@ -317,7 +362,7 @@ export class InputLog {
         store.skip(entry.messages);
         entry.barrier.isLogged = true;
       }
-      this.#note('');
+      if (store.diskBytes <= maxBytes) this.#note('');
       this.#pace.written();
       this.host.logged();
       this.#askForCheckpoint(store);
@@ -350,6 +395,10 @@ export class InputLog {
     const store = this.#store;
     if (store === undefined || this.isReplaying) return;
     for (let first = this.#entries[0]; first?.barrier.left === 0 && !first.isWriting; first = this.#entries[0]) {
+      if (first.item !== undefined && first.barrier.needsLog) {
+        this.#record();
+        break;
+      }
       this.#entries.shift();
       if (first.item === undefined) store.free(first.messages);
       else {
@@ -357,6 +406,22 @@ export class InputLog {
         store.pass(first.messages);
       }
     }
+    this.host.known?.settle(store);
+  }
+
+  /** Messages that are safe and were never stored: before they are acknowledged it is stored that they came. */
+  #record(): void {
+    const { known } = this.host;
+    for (const entry of this.#entries) {
+      if (entry.barrier.left > 0 || entry.isWriting) break;
+      if (entry.item === undefined || entry.isRecord === true || known === undefined) continue;
+      this.#pendingBytes -= entry.item.bytes.length;
+      entry.item = known.recordsOf(entry.item);
+      this.#pendingBytes += entry.item.bytes.length;
+      entry.isRecord = true;
+    }
+    if (this.#flushing === undefined && this.#retry === undefined) this.flush();
+    else if (this.#flushing !== undefined) this.#isAgain = true;
   }
 
   /** What nobody has safe stays on disk. */
