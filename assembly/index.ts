@@ -25,7 +25,7 @@ export { textAt } from './value/text';
 export { measureAll } from './flow/latency';
 export { nextDeferred, setLongRows } from './flow/deferred';
 export { beginWork, timeInWork } from './flow/longest';
-export { deferredResults } from './window/keyed';
+export { deferredResults } from './window/results';
 export { nextDeadline } from './flow/timers';
 export { nodeMove } from './flow/move';
 export { sampleOften } from './flow/timing';

@@ -1,13 +1,14 @@
 // Work that is deferred. A node that has much to do at once, a window that sends a million rows or a join of many pairs, does a piece
 // of it when the host asks for that (`workOn`), so that input, timers and rules beside it have their turns in between.
 //
-// Only what stands below a window defers (NodeFlag.DEFERS): the window is where the rows wait. As long as it, or a node below it, has
-// deferred work, all that it would send waits in its outbox (window/outbox.ts) in its order; rows it takes in as always. So nodes between
-// them get nothing while they are in the middle of a message.
+// Only what stands below a window, or a node of event time, defers (NodeFlag.DEFERS): there the rows wait. As long as a window, or a node
+// below it, has deferred work, all that it would send waits in its outbox (window/outbox.ts) in its order; rows it takes in as always. So nodes
+// between them get nothing while they are in the middle of a message. A node of event time keeps its rows (window/event-time.ts) as long as it has
+// deferred work, or one below that can't take rows meanwhile.
 import * as ctx from './context';
 import { hostClock } from './host';
 import {
-  N_DEFERRED_AT, N_FLAGS, N_IS_DEFERRED, N_NEXT_DEFERRED, N_PARENT, NodeFlag, current, isExhausted, setCurrent,
+  N_DEFERRED_AT, N_FLAGS, N_IS_DEFERRED, N_KIND, N_NEXT_DEFERRED, N_PARENT, NodeFlag, NodeKind, current, isExhausted, setCurrent,
 } from './node';
 import { deferredOf } from './operator';
 
@@ -20,6 +21,8 @@ let first: usize = 0;
 let last: usize = 0;
 /** Until when the piece of work under way may last, µs of the host's clock; infinite where it is not such a piece. */
 let until: f64 = Infinity;
+/** Rows, or pairs, between two looks at the clock. */
+export const LOOK_ROWS: u32 = 1024;
 /** Rows that work which is not deferred yet may still take. */
 let rowsLeft: u32 = 0;
 
@@ -55,6 +58,17 @@ export function goesOn(rows: u32): bool {
   if (rowsLeft <= rows) return false;
   rowsLeft -= rows;
   return true;
+}
+
+/** How many rows, or pairs, a node may work on before it is to ask whether that is all for now (`isOver`). */
+export function firstLook(node: usize): u32 {
+  if (!mayDefer(node)) return u32.MAX_VALUE;
+  return until != Infinity ? min(longRows, LOOK_ROWS) : longRows;
+}
+
+/** True when the node is to leave the rest of its work to later, after it did so much. */
+export function isOver(): bool {
+  return until == Infinity || hostClock() >= until;
 }
 
 /** Notes that the node has deferred work. */
@@ -113,6 +127,25 @@ export function isBelowDeferred(node: usize): bool {
   if (!deferredCount) return false;
   for (let at = <usize>load<u32>(node, N_PARENT); at; at = <usize>load<u32>(at, N_PARENT)) if (isDeferred(at)) return true;
   return false;
+}
+
+/**
+ * True when a node below it, in the middle of its work, gets its rows: it can't take others. Where they come through a window, or a node that
+ * waits for time, they wait there.
+ */
+export function isStoppedBelow(node: usize): bool {
+  for (let at = first; at; at = <usize>load<u32>(at, N_NEXT_DEFERRED)) if (at != node && reaches(node, at)) return true;
+  return false;
+}
+
+function reaches(above: usize, node: usize): bool {
+  for (let at = node; at && !takesAlways(at); at = <usize>load<u32>(at, N_PARENT)) if (<usize>load<u32>(at, N_PARENT) == above) return true;
+  return false;
+}
+
+function takesAlways(node: usize): bool {
+  const kind = load<u32>(node, N_KIND);
+  return kind == NodeKind.WINDOW || kind == NodeKind.EVENT_TIME;
 }
 
 function isBelow(node: usize, above: usize): bool {

@@ -59,6 +59,8 @@ export function nodeAdd(
     store<u32>(node, <u32>made, N_PROGRAM);
     isMade = made != 0;
   }
+  // What gets its rows would have to stop it.
+  if (parent && load<u32>(parent, N_KIND) == NodeKind.INTERVAL) store<u32>(node, load<u32>(node, N_FLAGS) & ~NodeFlag.DEFERS, N_FLAGS);
   setNow(now);
   if (isMade && openOf(node)) {
     if (kind == NodeKind.PORT) workAtOnce(node);
@@ -69,10 +71,13 @@ export function nodeAdd(
   return 0;
 }
 
-/** Where rows of a window meet those of other branches their order counts: the window, and all below it, defers nothing. */
+/** Where rows meet those of other branches their order counts: what could defer them above the port, and all below it, defers nothing. */
 function workAtOnce(port: usize): void {
   let top = port;
-  for (let at = port; at; at = <usize>load<u32>(at, N_PARENT)) if (load<u32>(at, N_KIND) == NodeKind.WINDOW) top = at;
+  for (let at = port; at; at = <usize>load<u32>(at, N_PARENT)) {
+    const kind = load<u32>(at, N_KIND);
+    if (kind == NodeKind.WINDOW || kind == NodeKind.EVENT_TIME) top = at;
+  }
   forbidDeferring(top);
 }
 
@@ -87,11 +92,9 @@ function forbidDeferring(node: usize): void {
 /** Nodes that send when their time has come, or an answer: what stands below them can't rely on the window above to wait. */
 function isItsOwn(kind: u32): bool {
   switch (kind) {
-    case NodeKind.EVENT_TIME:
     case NodeKind.ASK:
     case NodeKind.ASOF:
     case NodeKind.DEDUP:
-    case NodeKind.INTERVAL:
     case NodeKind.LATE: return true;
     default: return false;
   }

@@ -33,8 +33,26 @@ let blockSlots: u32 = 0;
 let outerAt: u32 = 0;
 let innerAt: u32 = 0;
 
+/** What is made ready, in this order, before rows are looked up. */
+namespace Ready {
+  /** Slots are cleared. */
+  export const SLOTS: u32 = 0;
+  /** Keys of a side are hashed. */
+  export const LEFTS: u32 = 1;
+  export const RIGHTS: u32 = 2;
+  /** Rows of the inner side come to their lists. */
+  export const LISTS: u32 = 3;
+  export const ALL: u32 = 4;
+}
+let ready: u32 = 0;
+/** Where that was stopped: the next row, or byte. */
+let readyAt: u32 = 0;
+/** Rows that are made ready between two looks whether to stop, and bytes that are cleared. */
+const READY_ROWS: u32 = 4096;
+const READY_BYTES: u32 = 1 << 18;
+
 /** Bytes that `equalSave` writes. */
-export const EQUAL_SIZE: u32 = 24;
+export const EQUAL_SIZE: u32 = 32;
 
 /** Puts the matches under way aside. */
 export function equalSave(to: usize): void {
@@ -44,6 +62,8 @@ export function equalSave(to: usize): void {
   store<u32>(to, outerAt, 12);
   store<u32>(to, innerAt, 16);
   store<u32>(to, <u32>isText, 20);
+  store<u32>(to, ready, 24);
+  store<u32>(to, readyAt, 28);
 }
 
 /** Takes them back. */
@@ -54,9 +74,11 @@ export function equalRestore(from: usize): void {
   outerAt = load<u32>(from, 12);
   innerAt = load<u32>(from, 16);
   isText = load<u32>(from, 20) != 0;
+  ready = load<u32>(from, 24);
+  readyAt = load<u32>(from, 28);
 }
 
-/** Makes the matches of the step ready. False when they are not to be had this way. */
+/** Reads the keys of the step. False when its matches are not to be had this way. */
 export function equalBegin(): bool {
   const keys = load<u32>(step, JOIN_STEP_KEYS);
   const inner = outerIsRight ? leftCount : rightCount;
@@ -77,14 +99,54 @@ export function equalBegin(): bool {
   for (let k: u32 = 0; k < keys && done; k++) {
     done = isOneKind(readLeft(block, k, keyAt(spec, step, k)) | readRight(right, k, keyAt(spec, step, k)));
   }
-  if (done) {
-    isText = keys == 1 && isTextSide(block, leftCount) && isTextSide(right, rightCount);
-    hashSide(block, leftCount, keys);
-    hashSide(right, rightCount, keys);
-    const table = right + <usize>sideSize(rightCount, keys);
-    listInner(outerIsRight ? block : right, inner, keys, table, slots, table + (<usize>slots << 3));
-  } else equalEnd();
+  ready = Ready.SLOTS;
+  readyAt = 0;
+  if (done) isText = keys == 1 && isTextSide(block, leftCount) && isTextSide(right, rightCount);
+  else equalEnd();
   return done;
+}
+
+/** Makes the matches ready; false when that was stopped. */
+function makeReady(): bool {
+  const keys = load<u32>(step, JOIN_STEP_KEYS);
+  const right = block + <usize>sideSize(leftCount, keys);
+  const table = right + <usize>sideSize(rightCount, keys);
+  const nexts = table + (<usize>blockSlots << 3);
+  const inner = outerIsRight ? leftCount : rightCount;
+  while (ready < Ready.ALL) {
+    const end = readyEnd(inner);
+    const to = min(readyAt + (ready == Ready.SLOTS ? READY_BYTES : READY_ROWS), end);
+    switch (ready) {
+      case Ready.SLOTS:
+        memory.fill(table + readyAt, 0, to - readyAt);
+        break;
+      case Ready.LEFTS:
+        hashSide(block, leftCount, keys, readyAt, to);
+        break;
+      case Ready.RIGHTS:
+        hashSide(right, rightCount, keys, readyAt, to);
+        break;
+      default: listInner(outerIsRight ? block : right, inner, keys, table, blockSlots, nexts, readyAt, to);
+    }
+    readyAt = to;
+    if (to == end) {
+      ready++;
+      readyAt = 0;
+    }
+    noteBatch();
+    if (isPaused()) return false;
+  }
+  return true;
+}
+
+/** Rows, or bytes, of what is made ready. */
+function readyEnd(inner: u32): u32 {
+  switch (ready) {
+    case Ready.SLOTS: return (blockSlots << 3) + (inner << 2);
+    case Ready.LEFTS: return leftCount;
+    case Ready.RIGHTS: return rightCount;
+    default: return inner;
+  }
 }
 
 /** Frees what the matches need. */
@@ -184,17 +246,17 @@ function readPages(rows: usize, slot: u32, valsTo: usize, tagsTo: usize): u32 {
   return kinds & ~1;
 }
 
-/** Hashes the keys of each row; NO_HASH where one of them is null. */
-function hashSide(side: usize, count: u32, keys: u32): void {
+/** Hashes the keys of the rows `from` to `to`; NO_HASH where one of them is null. */
+function hashSide(side: usize, count: u32, keys: u32, from: u32, to: u32): void {
   const hashes = hashesAt(side, count, keys);
   if (isText) {
-    for (let i: u32 = 0; i < count; i++) {
+    for (let i = from; i < to; i++) {
       const text = load<u64>(side + (<usize>i << 3));
       store<u32>(hashes + (<usize>i << 2), hashDone(textHash(offOf(text), lenOf(text))));
     }
     return;
   }
-  for (let i: u32 = 0; i < count; i++) {
+  for (let i = from; i < to; i++) {
     let hash: u32 = 0;
     let isNull = false;
     for (let k: u32 = 0; k < keys; k++) {
@@ -241,6 +303,7 @@ function hashSide(side: usize, count: u32, keys: u32): void {
 
 /** Adds matches; false when that was stopped. */
 export function equalSome(): bool {
+  if (ready < Ready.ALL && !makeReady()) return false;
   const isRight = outerIsRight;
   const keys = load<u32>(step, JOIN_STEP_KEYS);
   const left = block;
@@ -276,12 +339,11 @@ export function equalSome(): bool {
   return true;
 }
 
-/** Makes lists of the rows with equal keys, in their order. */
-function listInner(side: usize, count: u32, keys: u32, table: usize, slots: u32, nexts: usize): void {
-  memory.fill(table, 0, (<usize>slots << 3) + (<usize>count << 2));
+/** Brings the rows `from` to `to` to the lists of those with equal keys, in their order. */
+function listInner(side: usize, count: u32, keys: u32, table: usize, slots: u32, nexts: usize, from: u32, to: u32): void {
   const lasts = nexts + (<usize>count << 2);
   const hashes = hashesAt(side, count, keys);
-  for (let i: u32 = 0; i < count; i++) {
+  for (let i = from; i < to; i++) {
     const hash = load<u32>(hashes + (<usize>i << 2));
     if (hash == NO_HASH) continue;
     for (let s = hash & (slots - 1); ; s = (s + 1) & (slots - 1)) {

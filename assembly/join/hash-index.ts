@@ -2,7 +2,7 @@
 // their order. A row stands in the slot after that of the row before it, around the ring.
 //
 //   index   0   size u32 | mask u32 (buckets - 1) | ring u32 (slots - 1) | oldest u32 (slot of the first row)
-//           16  keys u32 | step u32 | spec u32 (of the table that the index is of) | 0 u32
+//           16  keys u32 | step u32 | spec u32 (of the table that the index is of) | cleared u32 (of one that is not made yet: bytes of buckets)
 //           32  u32[16] for each key: a bit for each kind that its values have (null has none), then rows by the kind of their value
 //               {first u32, last u32}[mask + 1], {next u32, hash u32}[ring + 1]          numbers of slots + 1, 0 none
 import { alloc, free } from '../mem/alloc';
@@ -16,7 +16,11 @@ const INDEX_OLDEST: usize = 12;
 const INDEX_KEYS: usize = 16;
 const INDEX_STEP: usize = 20;
 const INDEX_SPEC: usize = 24;
+const INDEX_CLEARED: usize = 28;
 const INDEX_KINDS: u32 = 32;
+/** Bytes of a larger index that are cleared, and rows that come to it, with each row that comes to the one before: double of what is needed. */
+const CLEARED: u32 = 256;
+const CAUGHT_UP: u32 = 4;
 const KINDS_SIZE: u32 = KIND_COUNT << 2;
 
 /** Makes an empty index with room for one row more than `rows`; 0 when memory is exhausted. */
@@ -117,9 +121,14 @@ export function indexAddRow(index: usize, position: u32, page: usize, row: u32):
   return true;
 }
 
-/** Takes the first row out. It is the first of its bucket as well. */
+/** Takes the first row out. */
 export function indexDropRow(index: usize, page: usize, row: u32): void {
   countRow(index, page, row, -1);
+  indexDrop(index);
+}
+
+/** Takes the first row out without its kinds. It is the first of its bucket as well. */
+export function indexDrop(index: usize): void {
   const oldest = load<u32>(index, INDEX_OLDEST);
   const entry = entryAt(index, oldest);
   const hash = load<u32>(entry, 4);
@@ -134,4 +143,52 @@ function countRow(index: usize, page: usize, row: u32, by: u32): void {
   for (let k: u32 = 0; k < keys; k++) {
     indexCount(index, k, kindOf(pageTag(page, load<u32>(keyAt(spec, step, k), JOIN_KEY_RIGHT), row)), by);
   }
+}
+
+// ---- a larger one ---------------------------------------------------------------------------------------------
+
+/** How many rows the index has room for. */
+// @ts-ignore: decorator
+@inline export function indexRoom(index: usize): u32 {
+  return load<u32>(index, INDEX_RING) + 1;
+}
+
+/** Makes an index of twice the size, which is to catch up with the other; 0 when memory is exhausted. */
+export function indexLarger(index: usize, acct: usize): usize {
+  const slots = indexRoom(index) << 1;
+  const size = <u64>(INDEX_KINDS + load<u32>(index, INDEX_KEYS) * KINDS_SIZE) + (<u64>slots << 4);
+  if (slots > 1 << 27 || size > 0x7fffffff) return 0;
+  const made = alloc(<u32>size, acct);
+  if (!made) return 0;
+  memory.copy(made, index, INDEX_KINDS);
+  store<u32>(made, <u32>size);
+  store<u32>(made, slots - 1, INDEX_MASK);
+  store<u32>(made, slots - 1, INDEX_RING);
+  store<u32>(made, 0, INDEX_OLDEST);
+  store<u32>(made, 0, INDEX_CLEARED);
+  return made;
+}
+
+/** Brings some rows of the index to the larger one, which has the first `made` of its `count` rows; returns how many it has then. */
+export function indexCatchUp(larger: usize, index: usize, made: u32, count: u32): u32 {
+  const bytes = indexRoom(larger) << 3;
+  const cleared = load<u32>(larger, INDEX_CLEARED);
+  if (cleared < bytes) {
+    const part = min(CLEARED, bytes - cleared);
+    memory.fill(larger + INDEX_KINDS + load<u32>(larger, INDEX_KEYS) * KINDS_SIZE + cleared, 0, part);
+    store<u32>(larger, cleared + part, INDEX_CLEARED);
+    return made;
+  }
+  const to = min(made + CAUGHT_UP, count);
+  for (let row = made; row < to; row++) {
+    const slot = (load<u32>(index, INDEX_OLDEST) + row) & load<u32>(index, INDEX_RING);
+    indexAdd(larger, row, load<u32>(entryAt(index, slot), 4));
+  }
+  return to;
+}
+
+/** The larger index has all rows of the other, which it takes the place of. */
+export function indexReplace(larger: usize, index: usize, acct: usize): void {
+  memory.copy(larger + INDEX_KINDS, index + INDEX_KINDS, load<u32>(index, INDEX_KEYS) * KINDS_SIZE);
+  indexFree(index, acct);
 }

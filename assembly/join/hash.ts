@@ -16,13 +16,19 @@ import {
   indexAdd, indexAddRow, indexCount, indexFirst, indexFree, indexKinds, indexNew, indexNext, indexRow,
 } from './hash-index';
 import { addPair, outerIsRight } from './pairs';
-import { isPaused } from './pause';
+import { isPaused, noteBatch } from './pause';
 import { Way } from './way';
 
 /** A row costs as much to hash as so many pairs to judge. */
 const PAIRS_PER_ROW: u64 = 4;
 
-/** Index of the step, whether it goes with it, and where looking up was stopped: outer row, its page, slot of the index + 1. */
+/** Rows that come to an index between two looks whether to stop. */
+const INDEX_ROWS: u32 = 4096;
+
+/**
+ * Index of the step, whether it goes with it, and where looking up was stopped: outer row, its page, slot of the index + 1. While an index is
+ * made: the next row that comes to it, and its page.
+ */
 let index: usize = 0;
 let isOwn: bool = false;
 let at: u32 = 0;
@@ -59,16 +65,60 @@ export function hashWay(): u32 {
   if (keys == 0) return Way.LOOP;
   const branch = load<u32>(step, JOIN_STEP_BRANCH);
   if (!outerIsRight && load<u32>(branchAt(spec, branch), JOIN_BRANCH_IS_TABLE)) {
-    index = indexOfTable(branchRows(state, branch), keys);
+    const table = branchRows(state, branch);
+    // Rows are added to it as they come.
+    index = <usize>load<u32>(table, BRANCH_INDEX);
     isOwn = false;
-    return index ? probe(keys) : Way.LOOP;
+    if (index) return probe(keys);
+    return isTableWorthwhile(table) ? indexBegin(keys, rightCount) : Way.LOOP;
   }
   if (!isWorthwhile(leftCount)) return Way.LOOP;
   if (load<u32>(step, JOIN_STEP_IS_KEYED)) return equalBegin() ? Way.EQUAL : Way.LOOP;
-  index = outerIsRight ? indexOfLefts(keys) : indexOfRights(keys);
+  return indexBegin(keys, outerIsRight ? leftCount : rightCount);
+}
+
+/** Begins to make an index of so many rows. */
+function indexBegin(keys: u32, rows: u32): u32 {
+  index = indexNew(spec, step, keys, rows, accountOf(node));
   isOwn = true;
-  if (!index) return Way.LOOP;
-  const way = probe(keys);
+  at = 0;
+  atPage = outerIsRight ? 0 : rowsFirst(rights);
+  atRow = atPage ? load<u32>(atPage, PAGE_LEFT) : 0;
+  return index ? Way.INDEX : Way.LOOP;
+}
+
+/** Goes on with making the index; false when that was stopped. */
+export function indexSome(): bool {
+  const keys = load<u32>(step, JOIN_STEP_KEYS);
+  while (outerIsRight ? at < leftCount : atPage != 0) {
+    if (outerIsRight) {
+      const to = min(at + INDEX_ROWS, leftCount);
+      for (; at < to; at++) {
+        for (let k: u32 = 0; k < keys; k++) indexCount(index, k, leftKind(keyAt(spec, step, k), at), 1);
+        indexAdd(index, at, leftHash(at));
+      }
+    } else {
+      const first = at;
+      while (atPage && at - first < INDEX_ROWS) {
+        const to = load<u32>(atPage, PAGE_TO);
+        for (let row = load<u32>(atPage, PAGE_LEFT); row < to; row++) indexAddRow(index, at++, atPage, row);
+        atPage = <usize>load<u32>(atPage, PAGE_NEXT);
+      }
+    }
+    noteBatch();
+    if (isPaused()) return false;
+  }
+  return true;
+}
+
+/** The index is made: the way in which candidates are found. That of a table stays with it. */
+export function indexWay(): u32 {
+  const branch = load<u32>(step, JOIN_STEP_BRANCH);
+  if (!outerIsRight && load<u32>(branchAt(spec, branch), JOIN_BRANCH_IS_TABLE)) {
+    store<u32>(branchRows(state, branch), <u32>index, BRANCH_INDEX);
+    isOwn = false;
+  }
+  const way = probe(load<u32>(step, JOIN_STEP_KEYS));
   if (way != Way.HASH) hashEnd();
   return way;
 }
@@ -84,39 +134,11 @@ function isWorthwhile(lookups: u32): bool {
   return <u64>lookups * rightCount >= (<u64>lookups + rightCount) * PAIRS_PER_ROW;
 }
 
-/** Index of a table, made once enough rows were looked up in vain; from then on rows are added to it as they come. */
-function indexOfTable(table: usize, keys: u32): usize {
-  const kept = <usize>load<u32>(table, BRANCH_INDEX);
-  if (kept) return kept;
+/** True when enough rows were looked up in vain for a table to get an index. */
+function isTableWorthwhile(table: usize): bool {
   const lookups = <u64>load<u32>(table, BRANCH_LOOKUPS) + leftCount;
   store<u32>(table, <u32>min<u64>(lookups, 0xffffffff), BRANCH_LOOKUPS);
-  if (!isWorthwhile(load<u32>(table, BRANCH_LOOKUPS))) return 0;
-  const made = indexOfRights(keys);
-  store<u32>(table, <u32>made, BRANCH_INDEX);
-  return made;
-}
-
-/** Makes an index of the rows of the right side; 0 when memory is exhausted. */
-function indexOfRights(keys: u32): usize {
-  const made = indexNew(spec, step, keys, rightCount, accountOf(node));
-  if (!made) return 0;
-  let position: u32 = 0;
-  for (let page = rowsFirst(rights); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
-    const to = load<u32>(page, PAGE_TO);
-    for (let row = load<u32>(page, PAGE_LEFT); row < to; row++) indexAddRow(made, position++, page, row);
-  }
-  return made;
-}
-
-/** The same of the left side. */
-function indexOfLefts(keys: u32): usize {
-  const made = indexNew(spec, step, keys, leftCount, accountOf(node));
-  if (!made) return 0;
-  for (let l: u32 = 0; l < leftCount; l++) {
-    for (let k: u32 = 0; k < keys; k++) indexCount(made, k, leftKind(keyAt(spec, step, k), l), 1);
-    indexAdd(made, l, leftHash(l));
-  }
-  return made;
+  return isWorthwhile(load<u32>(table, BRANCH_LOOKUPS));
 }
 
 /** Makes ready to look the outer rows up, if the kinds of the keys allow it. */

@@ -3,6 +3,7 @@
 //
 // A row is named by its position among those that its side holds, or, when it is not kept, by its number in the batch at work.
 import * as ctx from '../flow/context';
+import { LOOK_ROWS, firstLook, isOver } from '../flow/deferred';
 import { emit } from '../flow/emit';
 import { failLen, failNotBoolean, failOff } from '../flow/failure';
 import { N_FLAGS, N_SPEC, N_STATE, NodeFlag, addException, exhaust } from '../flow/node';
@@ -43,6 +44,46 @@ let ownTimes: usize = 0;
 let ownRows: u32 = 0;
 let count: u32 = 0;
 
+/** Rows and pairs that were worked on, without the candidates at hand; when these are so many the time is looked at. */
+let worked: u32 = 0;
+let lookAt: u32 = u32.MAX_VALUE;
+
+/** The node begins work, or goes on with it, that it may leave in the middle. */
+export function budgetBegin(node: usize): void {
+  worked = 0;
+  lookAt = firstLook(node);
+}
+
+/** What is known of that, to be put back (`budgetRestore`) after others have worked. */
+// @ts-ignore: decorator
+@inline export function budget(): u64 {
+  return (<u64>lookAt << 32) | worked;
+}
+
+// @ts-ignore: decorator
+@inline export function budgetRestore(known: u64): void {
+  worked = <u32>known;
+  lookAt = <u32>(known >> 32);
+}
+
+// @ts-ignore: decorator
+@inline export function noteWorked(): void {
+  worked++;
+}
+
+/** True when the rest is to be left to later. */
+// @ts-ignore: decorator
+@inline export function isTired(): bool {
+  return worked + count >= lookAt && look();
+}
+
+function look(): bool {
+  if (lookAt == u32.MAX_VALUE) return false;
+  if (isOver()) return true;
+  lookAt = worked + count + LOOK_ROWS;
+  return false;
+}
+
 /**
  * Begins: `columns` are the values of the batch at work, if there is one, `times` the block of the times of its rows, of which there are
  * `rows`. What is sent may bring another join to work meanwhile.
@@ -81,8 +122,11 @@ export function pairsFlush(): void {
     const columns = binds;
     const times = ownTimes;
     const rows = ownRows;
+    worked += n;
+    const before = budget();
     if (!(isInPlace(n) ? sendInPlace(n) : send(n))) exhaust(node);
     pairsBegin(node, columns, times, rows);
+    budgetRestore(before);
   }
   dropBoth();
 }

@@ -3,7 +3,7 @@
 //
 //   state   0    table 32                         keys (partitions/table.ts)
 //           32   left side 72 | right side 72
-//           176  program u32 of the condition, 0 none
+//           176  program u32 of the condition, 0 none | job u32 (join/interval-job.ts), 0 none
 //   side    0    rows 48                          columns of the output that are the side's (rows/store.ts)
 //           48   links u32 -> ring of links | linkMask u32 | oldest u32 (number of the link of the first row)
 //           60   next u32                         number of the next link: rows behind are there, but not at work yet
@@ -26,6 +26,7 @@ const NEXT: usize = ROWS_SIZE + 12;
 const DONE: usize = ROWS_SIZE + 16;
 const SIDE_SIZE: u32 = ROWS_SIZE + 24;
 export const INTERVAL_PROGRAM: usize = TABLE_SIZE + 2 * SIDE_SIZE;
+export const INTERVAL_JOB: usize = INTERVAL_PROGRAM + 4;
 export const INTERVAL_STATE_SIZE: u32 = <u32>INTERVAL_PROGRAM + 8;
 
 const LINK_SIZE_LOG: u32 = 4;
@@ -191,17 +192,22 @@ export function leaveEarly(state: usize, side: usize, isRight: bool, entry: usiz
   store<u32>(link, load<u32>(link, LINK_ENTRY) & MATCHED, LINK_ENTRY);
 }
 
-/** Works off the rows that are older than that, of a side whose rows do not go on alone. */
-export function workOffOld(state: usize, side: usize, isRight: bool, waits: f64, ms: f64): void {
-  const count = sideCount(side);
-  while (sideDone(side) < count && timeOf(side, sideDone(side)) + waits < ms) workOff(state, side, isRight);
+/** Works off the first row of a side whose rows do not go on alone, if it is older than that; false when it is not. */
+// @ts-ignore: decorator
+@inline export function workOffOld(state: usize, side: usize, isRight: bool, waits: f64, ms: f64): bool {
+  const done = sideDone(side);
+  if (done >= sideCount(side) || !(timeOf(side, done) + waits < ms)) return false;
+  workOff(state, side, isRight);
+  return true;
 }
 
-/** Lets keys go that have no rows any more. */
-export function dropEmpty(state: usize, acct: usize): void {
-  for (let entry = takeDirty(state); entry; entry = takeDirty(state)) {
-    if (listCount(listOf(entry, false)) + listCount(listOf(entry, true)) == 0) entryDrop(state, entry, INTERVAL_ENTRY, acct);
-  }
+/** Lets a key go, if it has no rows any more, of those that may have none; false when none is left. */
+// @ts-ignore: decorator
+@inline export function dropEmpty(state: usize, acct: usize): bool {
+  const entry = takeDirty(state);
+  if (!entry) return false;
+  if (listCount(listOf(entry, false)) + listCount(listOf(entry, true)) == 0) entryDrop(state, entry, INTERVAL_ENTRY, acct);
+  return true;
 }
 
 /** Lets the rows go that are worked off: those behind them have other positions then. */

@@ -6,19 +6,18 @@
 // So rows of the result come in the order of their times, which is the later one of a pair, and of a row without a partner that at
 // which it was certain to have none.
 import * as ctx from '../flow/context';
-import { sendFailed, signalBelow } from '../flow/emit';
-import {
-  N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, addException, exhaust, isExhausted, setTimesColumn,
-} from '../flow/node';
+import { defer, finish, isDeferred } from '../flow/deferred';
+import { signalBelow } from '../flow/emit';
+import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, exhaust, isExhausted, setTimesColumn } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
 import {
   INTERVAL_CODE, INTERVAL_CODE_LEN, INTERVAL_KEEPS_LEFT, INTERVAL_KEEPS_RIGHT, INTERVAL_KEYS, INTERVAL_KEYS_AT, INTERVAL_LEAST,
-  INTERVAL_LEFT, INTERVAL_LEFTS, INTERVAL_LEFTS_AT, INTERVAL_MOST, INTERVAL_RIGHTS, INTERVAL_RIGHTS_AT, INTERVAL_TIME,
+  INTERVAL_LEFT, INTERVAL_LEFTS, INTERVAL_LEFTS_AT, INTERVAL_MOST, INTERVAL_RIGHTS, INTERVAL_RIGHTS_AT,
 } from '../gen/join-layouts';
 import { allocZeroed, free } from '../mem/alloc';
 import { BIND_SIZE, bindBlock } from '../mem/bind';
-import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
+import { valAt } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { runClean } from '../ops/clean';
 import { blockOf } from '../ops/operand';
@@ -26,13 +25,11 @@ import { programFree, programNew } from '../ops/vm';
 import { tableFree, tableInit } from '../partitions/table';
 import { RowsFlag } from '../rows/layout';
 import { rowsAppend, rowsFree, rowsInit } from '../rows/store';
-import { NO_ROW, OF_BATCH, addPair, pairsBegin, pairsFlush, pairsTidy } from './interval-pairs';
+import { JOB_MS, JOB_OF_TIME, JOB_PHASE, Phase, jobFree, jobNew } from './interval-job';
+import { Note, isError, isStopped, keysGo, keysOf, meetAll, meetOn, rowAt, timeIn, timesBlock, workOffBefore } from './interval-meet';
+import { budgetBegin, pairsBegin, pairsFlush } from './interval-pairs';
 import { intervalLoad, intervalSave } from './interval-save';
-import {
-  INTERVAL_ENTRY, INTERVAL_PROGRAM, INTERVAL_STATE_SIZE, dropEmpty, linkAt, linkRow, linkTime, linksFree, linksReserve, listCount,
-  leaveEarly, listFirst, listOf, nextOf, positionOf, sideCount, sideDone, sideOf, timeOf, workOff, workOffOld,
-} from './interval-state';
-import { keyError, makeKey } from './key-bytes';
+import { INTERVAL_ENTRY, INTERVAL_JOB, INTERVAL_PROGRAM, INTERVAL_STATE_SIZE, linksFree, linksReserve, sideOf } from './interval-state';
 import { KeyEntry, KeyWish, isEntry, keyEntries } from './key-entries';
 
 export function intervalOperator(operator: Operator): void {
@@ -42,6 +39,7 @@ export function intervalOperator(operator: Operator): void {
   operator.save = intervalSave;
   operator.load = intervalLoad;
   operator.free = intervalFree;
+  operator.deferred = intervalGoOn;
 }
 
 function intervalOpen(node: usize): bool {
@@ -70,6 +68,8 @@ function intervalFree(node: usize): void {
   const acct = accountOf(node);
   const program = <usize>load<u32>(state, INTERVAL_PROGRAM);
   if (program) programFree(program);
+  const job = <usize>load<u32>(state, INTERVAL_JOB);
+  if (job) jobFree(job);
   tableFree(state, INTERVAL_ENTRY, acct);
   for (let s = 0; s < 2; s++) {
     linksFree(sideOf(state, s == 1), acct);
@@ -80,44 +80,71 @@ function intervalFree(node: usize): void {
 }
 
 function intervalSignal(node: usize, signal: u32, value: u64): void {
+  finishOwn(node);
   if (signal == Signal.WATERMARK && !isExhausted(node)) {
-    const state = <usize>load<u32>(node, N_STATE);
     pairsBegin(node, 0, 0, 0);
-    workOffBefore(node, <usize>load<u32>(node, N_SPEC), state, reinterpret<f64>(value));
-    pairsFlush();
-    dropEmpty(state, accountOf(node));
-    if (isExhausted(node)) return;
+    budgetBegin(node);
+    const phase = timeComes(node, reinterpret<f64>(value), Phase.TIME);
+    if (phase != Phase.DONE) leaveTime(node, reinterpret<f64>(value), phase);
+    if (phase != Phase.DONE || isExhausted(node)) return;
   }
   signalBelow(node, signal, value);
 }
 
-/**
- * Works off the rows that can meet none which is at `ms` or later, in the order in which that is certain. Returns the time from which on
- * that is so of the next one, Infinity when there is none.
- */
-function workOffBefore(node: usize, spec: usize, state: usize, ms: f64): f64 {
-  const lefts = sideOf(state, false);
-  const rights = sideOf(state, true);
-  const leftWaits = max<f64>(load<f64>(spec, INTERVAL_MOST), 0);
-  const rightWaits = max<f64>(-load<f64>(spec, INTERVAL_LEAST), 0);
-  const keepsLeft = load<u32>(spec, INTERVAL_KEEPS_LEFT) != 0;
-  const keepsRight = load<u32>(spec, INTERVAL_KEEPS_RIGHT) != 0;
-  while (true) {
-    const left = sideDone(lefts);
-    const right = sideDone(rights);
-    const leftMs: f64 = left < sideCount(lefts) ? timeOf(lefts, left) + leftWaits : Infinity;
-    const rightMs: f64 = right < sideCount(rights) ? timeOf(rights, right) + rightWaits : Infinity;
-    const isRight = rightMs < leftMs;
-    const end = isRight ? rightMs : leftMs;
-    // Both ends are Infinity when no row is left.
-    if (!(end < ms) || end == Infinity) return end;
-    workOff(state, isRight ? rights : lefts, isRight);
-    if (isRight ? keepsRight : keepsLeft) {
-      addPair(isRight ? NO_ROW : left, isRight ? right : NO_ROW, end);
-      if (isExhausted(node)) return end;
-    }
-    pairsTidy();
+/** Nodes above that can't wait for it: what it was in the middle of is done first. */
+// @ts-ignore: decorator
+@inline function finishOwn(node: usize): void {
+  if (isDeferred(node)) finish(node);
+}
+
+/** Time has come to `ms`: rows and keys go that it leaves behind, from a phase on. Returns the phase in which it was stopped, or DONE. */
+function timeComes(node: usize, ms: f64, from: u32): u32 {
+  const state = <usize>load<u32>(node, N_STATE);
+  if (from == Phase.TIME) {
+    workOffBefore(node, <usize>load<u32>(node, N_SPEC), state, ms);
+    if (isStopped) return Phase.TIME;
+    pairsFlush();
   }
+  return isExhausted(node) || keysGo(state, accountOf(node)) ? Phase.DONE : Phase.KEYS;
+}
+
+/** Leaves the rest of that, from a phase on, to later. */
+function leaveTime(node: usize, ms: f64, phase: u32): void {
+  const job = jobNew(0, 0, accountOf(node));
+  if (!job) {
+    exhaust(node);
+    return;
+  }
+  store<u32>(job, phase, JOB_PHASE);
+  store<f64>(job, ms, JOB_MS);
+  store<u32>(job, 1, JOB_OF_TIME);
+  store<u32>(<usize>load<u32>(node, N_STATE), <u32>job, INTERVAL_JOB);
+  defer(node);
+  pairsFlush();
+}
+
+/** Goes on with what was left to later; true when nothing is left. */
+function intervalGoOn(node: usize): bool {
+  const state = <usize>load<u32>(node, N_STATE);
+  const job = <usize>load<u32>(state, INTERVAL_JOB);
+  budgetBegin(node);
+  if (!(load<u32>(job, JOB_OF_TIME) ? timeGoesOn(node, job) : meetOn(node, job))) return false;
+  jobFree(job);
+  store<u32>(state, 0, INTERVAL_JOB);
+  return true;
+}
+
+function timeGoesOn(node: usize, job: usize): bool {
+  const ms = load<f64>(job, JOB_MS);
+  pairsBegin(node, 0, 0, 0);
+  const phase = timeComes(node, ms, load<u32>(job, JOB_PHASE));
+  if (phase == Phase.DONE) {
+    if (!isExhausted(node)) signalBelow(node, Signal.WATERMARK, reinterpret<u64>(ms));
+    return true;
+  }
+  store<u32>(job, phase, JOB_PHASE);
+  pairsFlush();
+  return false;
 }
 
 // ---- rows that come --------------------------------------------------------------------------------------------
@@ -133,6 +160,7 @@ function bindAll(binds: usize, spec: usize, list: usize, count: u32): void {
 }
 
 function intervalPush(node: usize): void {
+  finishOwn(node);
   const program = <usize>load<u32>(node, N_PROGRAM);
   if (program && !runClean(program)) {
     exhaust(node);
@@ -143,14 +171,6 @@ function intervalPush(node: usize): void {
   if (!lefts || !rights || !take(node, lefts, rights)) exhaust(node);
   if (rights) selectionPop();
   if (lefts) selectionPop();
-}
-
-/** What is known of each row of the batch before rows meet, beside the wishes of its key (join/key-entries.ts). */
-namespace Note {
-  /** It stays. */
-  export const KEPT: u8 = 8;
-  /** It failed, or its key did. */
-  export const FAILED: u8 = 16;
 }
 
 /** Takes the rows of the batch; `lefts` and `rights` have room for their numbers. False when memory is exhausted. */
@@ -175,29 +195,9 @@ function take(node: usize, lefts: usize, rights: usize): bool {
     bindAll(binds + leftColumns * BIND_SIZE, spec, INTERVAL_RIGHTS_AT, columns - leftColumns);
     bindAll(binds + columns * BIND_SIZE, spec, INTERVAL_KEYS_AT, 2 * keys);
     if (!keep(node, binds, notes, entries, lefts, rights, last)) return false;
-    if (!meet(node, binds, notes, entries, errors, sel, last)) return false;
   }
-  pairsFlush();
-  dropEmpty(<usize>load<u32>(node, N_STATE), accountOf(node));
-  for (let i = last; i < n; i++) sendFailed(node, valAt(errors, rowAt(sel, i)));
-  return true;
-}
-
-// @ts-ignore: decorator
-@inline function rowAt(sel: usize, i: u32): u32 {
-  return load<u32>(sel + (<usize>i << 2));
-}
-
-// @ts-ignore: decorator
-@inline function isError(errors: usize, row: u32): bool {
-  return errors != 0 && tagAt(errors, row) == Tag.ERROR;
-}
-
-/** Where the keys of a side are bound. */
-// @ts-ignore: decorator
-@inline function keysOf(spec: usize, binds: usize, isRight: bool): usize {
-  const keys = load<u32>(spec, INTERVAL_KEYS);
-  return binds + (load<u32>(spec, INTERVAL_LEFTS) + load<u32>(spec, INTERVAL_RIGHTS) + (isRight ? keys : 0)) * BIND_SIZE;
+  budgetBegin(node);
+  return meetAll(node, binds, notes, entries, errors, sel, last, n);
 }
 
 /** Whether rows of a side stand on the lists of their keys: others may come that they meet. */
@@ -261,123 +261,4 @@ function keep(node: usize, binds: usize, notes: usize, entries: usize, lefts: us
 
 function append(node: usize, side: usize, binds: usize, columns: u32, sel: usize, n: u32): bool {
   return n == 0 || (rowsAppend(side, binds, columns, sel, n, 0) && linksReserve(side, accountOf(node)));
-}
-
-// @ts-ignore: decorator
-@inline function timesBlock(spec: usize): usize {
-  return <usize>load<u32>(ctx.cols + (<usize>load<u32>(spec, INTERVAL_TIME) << 2));
-}
-
-// @ts-ignore: decorator
-@inline function timeIn(times: usize, row: u32): f64 {
-  return <f64>(<i64>valAt(times, row));
-}
-
-/** Lets the rows meet those that came before them, time by time; false when memory is exhausted. */
-function meet(node: usize, binds: usize, notes: usize, entries: usize, errors: usize, sel: usize, n: u32): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const state = <usize>load<u32>(node, N_STATE);
-  const times = timesBlock(spec);
-  const rows = ctx.rows;
-  const leftWaits = max<f64>(load<f64>(spec, INTERVAL_MOST), 0);
-  const rightWaits = max<f64>(-load<f64>(spec, INTERVAL_LEAST), 0);
-  const isOuter = (load<u32>(spec, INTERVAL_KEEPS_LEFT) | load<u32>(spec, INTERVAL_KEEPS_RIGHT)) != 0;
-  // Before this no row is to be worked off. Where rows do not go on alone that is done once for the batch: of what is too old a row
-  // looks only at what stands before it on the list of its key.
-  let due: f64 = isOuter ? -Infinity : Infinity;
-  let last: f64 = -Infinity;
-  for (let i: u32 = 0; i < n; ) {
-    const note = load<u8>(notes + i);
-    if (note & Note.FAILED) {
-      failRow(node, binds, errors, (note & KeyWish.RIGHT) != 0, rowAt(sel, i));
-      pairsBegin(node, binds, times, rows);
-      i++;
-      continue;
-    }
-    const ms = timeIn(times, rowAt(sel, i));
-    let end = i + 1;
-    while (end < n && !(load<u8>(notes + end) & Note.FAILED) && timeIn(times, rowAt(sel, end)) == ms) end++;
-    if (due < ms) due = workOffBefore(node, spec, state, ms);
-    const waits: f64 = note & KeyWish.RIGHT ? leftWaits : rightWaits;
-    if (end == i + 1) meetRow(node, spec, state, load<u32>(entries + (<usize>i << 2)), rowAt(sel, i), note, ms, waits, isOuter);
-    else {
-      for (let round = 0; round < 2; round++) {
-        for (let at = i; at < end; at++) {
-          const its = load<u8>(notes + at);
-          if (((its & KeyWish.RIGHT) != 0) == (round == 0)) {
-            const waits: f64 = round == 0 ? leftWaits : rightWaits;
-            meetRow(node, spec, state, load<u32>(entries + (<usize>at << 2)), rowAt(sel, at), its, ms, waits, isOuter);
-          }
-        }
-      }
-    }
-    if (isOuter) due = min(due, ms + min(leftWaits, rightWaits));
-    if (isExhausted(node)) return true;
-    last = ms;
-    i = end;
-  }
-  if (!isOuter) {
-    workOffOld(state, sideOf(state, false), false, leftWaits, last);
-    workOffOld(state, sideOf(state, true), true, rightWaits, last);
-  }
-  return true;
-}
-
-/** A row that failed above goes on as it is; where its key failed that is counted here. */
-function failRow(node: usize, binds: usize, errors: usize, isRight: bool, row: u32): void {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  let failure: u64 = isError(errors, row) ? valAt(errors, row) : 0;
-  if (!failure) {
-    makeKey(keysOf(spec, binds, isRight), load<u32>(spec, INTERVAL_KEYS), row);
-    failure = keyError;
-    addException(node, offOf(failure), lenOf(failure), 1);
-  }
-  // What came before it goes out before it.
-  pairsFlush();
-  sendFailed(node, failure);
-}
-
-/**
- * Lets a row meet those of the other side, which stay so long after their time. Where rows go on alone one that stays is named by its
- * number, to be marked when it has met one; else all are rows of the batch, in which numbers have the texts that they came with.
- */
-// @ts-ignore: decorator
-@inline function meetRow(
-  node: usize, spec: usize, state: usize, found: u32, row: u32, note: u8, ms: f64, waits: f64, isOuter: bool,
-): void {
-  const isRight = (note & KeyWish.RIGHT) != 0;
-  const entry: usize = isEntry(found) ? <usize>found : 0;
-  let own = OF_BATCH | row;
-  let isNumbered = false;
-  if (note & Note.KEPT) {
-    const number = linkRow(sideOf(state, isRight), isRight, note & KeyWish.MAKES ? entry : 0, ms);
-    isNumbered = isOuter;
-    if (isOuter) own = number;
-  }
-  if (entry && listCount(listOf(entry, !isRight))) meetList(node, spec, state, entry, isRight, isNumbered, own, ms, waits);
-}
-
-/** Lets a row, the number `own` of its side or of the batch, meet the first ones of the list of its key, without those too old for it. */
-function meetList(
-  node: usize, spec: usize, state: usize, entry: usize, isRight: bool, isNumbered: bool, own: u32, ms: f64, waits: f64,
-): void {
-  const side = sideOf(state, isRight);
-  const others = sideOf(state, !isRight);
-  const list = listOf(entry, !isRight);
-  while (linkTime(linkAt(others, listFirst(list))) + waits < ms) {
-    leaveEarly(state, others, !isRight, entry);
-    if (listCount(list) == 0) return;
-  }
-  const until = ms + (isRight ? -load<f64>(spec, INTERVAL_LEAST) : load<f64>(spec, INTERVAL_MOST));
-  let other = listFirst(list);
-  for (let left = listCount(list); ; ) {
-    const link = linkAt(others, other);
-    if (linkTime(link) > until) break;
-    // Pairs that are sent in between let rows go, which gives others their positions.
-    const position = positionOf(others, other);
-    const name = isNumbered ? positionOf(side, own) : own;
-    addPair(isRight ? position : name, isRight ? name : position, ms);
-    if (--left == 0 || isExhausted(node)) break;
-    other = nextOf(link);
-  }
 }

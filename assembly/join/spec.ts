@@ -48,7 +48,10 @@ export const JOIN_STATE_OTHERS: usize = 128;
 export const JOIN_STATE_BRANCHES: usize = JOIN_STATE_OTHERS + ROWS_SIZE;
 export const BRANCH_INDEX: usize = ROWS_SIZE;
 export const BRANCH_LOOKUPS: usize = ROWS_SIZE + 4;
-export const BRANCH_STATE_SIZE: u32 = ROWS_SIZE + 8;
+/** The index that is made little by little to take its place, 0 none, and how many rows it has. */
+export const BRANCH_NEXT: usize = ROWS_SIZE + 8;
+export const BRANCH_NEXT_ROWS: usize = ROWS_SIZE + 12;
+export const BRANCH_STATE_SIZE: u32 = ROWS_SIZE + 16;
 
 /** Owners of columns that are no branch's: a value of the message; the branch number, which means nothing any more. */
 export const OWNER_OTHER: u32 = 0xfffe;

@@ -8,7 +8,7 @@ import { NO_ROW, failure, leftCount, node, rightCount, runFailMemory, runStep, s
 import { addResult, outputFlush } from './output';
 import { addPair, outerIsRight, matchedRights, pairsBegin, pairsEnd } from './pairs';
 import { equalEnd, equalSome } from './equal';
-import { hashEnd, hashSome, hashWay } from './hash';
+import { hashEnd, hashSome, hashWay, indexSome, indexWay } from './hash';
 import { isPaused, pauseBegin } from './pause';
 import { Way } from './way';
 
@@ -89,13 +89,17 @@ export function stepsEnd(): void {
   if (!isBegun) return;
   isBegun = false;
   if (way == Way.EQUAL) equalEnd();
-  else if (way == Way.HASH) hashEnd();
+  else if (way == Way.HASH || way == Way.INDEX) hashEnd();
   free(matchedRights, rightCount, accountOf(node));
 }
 
 /** Adds pairs; true when these were all, or the message has failed. */
 function pairs(): bool {
   if (isPaired) return true;
+  if (way == Way.INDEX) {
+    if (!indexSome()) return false;
+    way = indexWay();
+  }
   switch (way) {
     case Way.LOOP:
       if (!loopSome()) return false;

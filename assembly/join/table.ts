@@ -1,4 +1,6 @@
-// Tables of a join: the newest rows that came, with an index by the hash of their keys (join/hash-index.ts) once rows are looked up.
+// Tables of a join: the newest rows that came, with an index by the hash of their keys (join/hash-index.ts) once rows are looked up. A large
+// one grows little by little: a larger one catches up with it before it is full.
+import { forgiveRefusals, refusals } from '../mem/alloc';
 import { ROWS_COUNT } from '../rows/layout';
 import { firstNumber, pageOf } from '../rows/number';
 import { PAGE_NUMBER } from '../rows/page';
@@ -6,8 +8,11 @@ import { rowsLoad, rowsSave } from '../rows/save';
 import { rowsAppend, rowsDrop } from '../rows/store';
 import { readU32 } from '../state/reader';
 import { writeU32 } from '../state/writer';
-import { indexAddRow, indexDropRow, indexFree } from './hash-index';
-import { BRANCH_INDEX, BRANCH_LOOKUPS } from './spec';
+import { indexAddRow, indexCatchUp, indexDrop, indexDropRow, indexFree, indexLarger, indexReplace, indexRoom } from './hash-index';
+import { BRANCH_INDEX, BRANCH_LOOKUPS, BRANCH_NEXT, BRANCH_NEXT_ROWS } from './spec';
+
+/** An index for so many rows or more grows little by little; a smaller one is made anew in a few ms. */
+const LARGE: u32 = 1 << 16;
 
 /**
  * Appends the rows `sel[0 … n)` of the columns at `binds` (mem/bind.ts) and drops the oldest beyond `retain` (0: keeps all).
@@ -20,24 +25,54 @@ export function tableAdd(table: usize, binds: usize, columns: u32, sel: usize, n
   if (!rowsAppend(table, binds, columns, sel + (<usize>skipped << 2), n, 0)) return false;
   const count = load<u32>(table, ROWS_COUNT);
   const drops = retain && count > retain ? count - retain : 0;
-  const index = <usize>load<u32>(table, BRANCH_INDEX);
-  if (index && !follow(table, index, n, drops)) tableDropIndex(table, acct);
+  if (load<u32>(table, BRANCH_INDEX) && !follow(table, n, drops, retain, acct)) tableDropIndex(table, acct);
   rowsDrop(table, drops);
   return true;
 }
 
 /** Takes the first `drops` rows out of the index and adds the last `n`; false when it has no room for them. */
-function follow(table: usize, index: usize, n: u32, drops: u32): bool {
+function follow(table: usize, n: u32, drops: u32, retain: u32, acct: usize): bool {
   const first = firstNumber(table);
   for (let i: u32 = 0; i < drops; i++) {
     const page = pageOf(table, first + i);
-    indexDropRow(index, page, first + i - load<u32>(page, PAGE_NUMBER));
+    indexDropRow(<usize>load<u32>(table, BRANCH_INDEX), page, first + i - load<u32>(page, PAGE_NUMBER));
+    const made = load<u32>(table, BRANCH_NEXT_ROWS);
+    if (!made) continue;
+    indexDrop(<usize>load<u32>(table, BRANCH_NEXT));
+    store<u32>(table, made - 1, BRANCH_NEXT_ROWS);
   }
   const count = load<u32>(table, ROWS_COUNT);
   for (let i = count - n; i < count; i++) {
     const page = pageOf(table, first + i);
-    if (!indexAddRow(index, i - drops, page, first + i - load<u32>(page, PAGE_NUMBER))) return false;
+    if (!makeRoom(table, i - drops, retain, acct)) return false;
+    indexAddRow(<usize>load<u32>(table, BRANCH_INDEX), i - drops, page, first + i - load<u32>(page, PAGE_NUMBER));
   }
+  return true;
+}
+
+/** Makes room in the index for a row more than `count`, or prepares for it; false when there is none. */
+function makeRoom(table: usize, count: u32, retain: u32, acct: usize): bool {
+  const index = <usize>load<u32>(table, BRANCH_INDEX);
+  const room = indexRoom(index);
+  const isFull = count == room;
+  let next = <usize>load<u32>(table, BRANCH_NEXT);
+  if (!next) {
+    if (isFull || room < LARGE || count < room >> 1 || (retain && retain <= room) || count & 1023) return !isFull;
+    const before = refusals;
+    next = indexLarger(index, acct);
+    // It is asked for again, as long as there is room without it.
+    forgiveRefusals(before);
+    store<u32>(table, <u32>next, BRANCH_NEXT);
+    return true;
+  }
+  let made = load<u32>(table, BRANCH_NEXT_ROWS);
+  do made = indexCatchUp(next, index, made, count);
+  while (isFull && made < count);
+  store<u32>(table, made, BRANCH_NEXT_ROWS);
+  if (!isFull) return true;
+  indexReplace(next, index, acct);
+  store<u32>(table, <u32>next, BRANCH_INDEX);
+  store<u64>(table, 0, BRANCH_NEXT);
   return true;
 }
 
@@ -57,4 +92,6 @@ export function tableLoad(table: usize, list: u32): void {
 export function tableDropIndex(table: usize, acct: usize): void {
   indexFree(<usize>load<u32>(table, BRANCH_INDEX), acct);
   store<u32>(table, 0, BRANCH_INDEX);
+  indexFree(<usize>load<u32>(table, BRANCH_NEXT), acct);
+  store<u64>(table, 0, BRANCH_NEXT);
 }

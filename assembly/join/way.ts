@@ -8,4 +8,6 @@ export namespace Way {
   export const HASH: u32 = 2;
   /** They are the matches (join/equal.ts). */
   export const EQUAL: u32 = 3;
+  /** That is decided when the index of the hashes is made. */
+  export const INDEX: u32 = 4;
 }

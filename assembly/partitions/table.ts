@@ -2,6 +2,7 @@
 //
 //   table   slots u32 (hash u32 | entry u32) | mask u32 | count u32 | first u32 | last u32 | nullEntry u32 |
 //           24 dirty u32 (entries that changed since they were settled, END after the last) | isAging u32
+//           32 other u32 (slots; bit 0: those before) | otherMask u32 | cursor u32 | acct u32 (that those before are charged to)
 //
 //   entry   0   hash u32 | keyLen u32 | key u32 | next u32 | short key 16 | dirty u32 (the next that changed, or END) | previous u32 |
 //           40  seen f64 (epoch ms of the batch with its last row, only where idle ones are forgotten)
@@ -10,13 +11,17 @@
 // Entries are linked in the order of their first row; where idle ones are forgotten (isAging), of their last one. Keys of up to 16
 // bytes stand in the entry itself and are compared with one vector instruction; a key is read 16 bytes wide, so text must be followed
 // by 16 readable bytes.
-import { alloc, allocZeroed, free } from '../mem/alloc';
+//
+// Many slots become more, or fewer, little by little with the entries that come and go, so that no call has to move all of them: first the
+// next slots are cleared (`other`, `cursor` bytes of them), then they take the place of those before, which move (`other`, `cursor` of them)
+// while keys are looked for in both. No entry comes to those before; one that goes leaves a hole there that ends no search.
+import { alloc, allocZeroed, forgiveRefusals, free, refusals } from '../mem/alloc';
 import { keyAdd, keyBegin, keyLen, keyOff, keyText } from '../agg/key';
 import { bindIsConst, bindTag, bindUniform, bindVal } from '../mem/bind';
 import { Tag, lenOf, offOf } from '../mem/layout';
 import { bytesEqual, hashLong, hashShort, textHash, textsEqual } from '../value/bytes';
 
-export const TABLE_SIZE: u32 = 32;
+export const TABLE_SIZE: u32 = 48;
 const MASK: usize = 4;
 export const TABLE_COUNT: usize = 8;
 export const TABLE_FIRST: usize = 12;
@@ -24,6 +29,12 @@ export const TABLE_LAST: usize = 16;
 const NULL_ENTRY: usize = 20;
 const DIRTY: usize = 24;
 const AGING: usize = 28;
+const OTHER: usize = 32;
+const OTHER_MASK: usize = 36;
+const CURSOR: usize = 40;
+const ACCT: usize = 44;
+/** Of `other`: they are those before. */
+const MOVES: u32 = 1;
 
 /** Bytes of an entry before what is kept of the partition. */
 export const ENTRY_HEAD: u32 = 48;
@@ -40,6 +51,13 @@ const SLACK: u32 = 16;
 const FIRST_SLOTS: u32 = 16;
 /** A table of so many slots, a power of 2, keeps them: the bytes of both halves of a larger one are a size of blocks by themselves (mem/alloc.ts). */
 const KEPT_SLOTS: u32 = 1024;
+/** So many slots or more move little by little; fewer are moved in a few ms. */
+const LARGE: u32 = 1 << 18;
+/** Bytes of the next slots that are cleared, and slots that move, with each entry that comes or goes: double of what is needed at least. */
+const CLEARED: u32 = 1024;
+const MOVED: u32 = 32;
+/** In the place of an entry of the slots before that is gone. */
+const HOLE: u32 = 1;
 const END: u32 = 1;
 const EDGE: usize = memory.data(32, 16);
 
@@ -62,6 +80,7 @@ export function tableFree(table: usize, entrySize: u32, acct: usize): void {
     entryFree(entry, entrySize, acct);
     entry = next;
   }
+  dropOther(table, acct);
   if (load<u32>(table)) free(<usize>load<u32>(table), slotBytes(table), acct);
 }
 
@@ -105,7 +124,12 @@ export function takeDirty(table: usize): usize {
 /** After a peak the upper half of the slots goes back with the entries. */
 function shrink(table: usize, acct: usize): void {
   const half = (load<u32>(table, MASK) + 1) >> 1;
+  if (half >= LARGE) {
+    shrinkLarge(table, half, acct);
+    return;
+  }
   if (half < KEPT_SLOTS || load<u32>(table, TABLE_COUNT) > half >> 3) return;
+  dropOther(table, acct);
   const slots = <usize>load<u32>(table);
   free(slots + (<usize>half << 3), half << 3, acct);
   memory.fill(slots, 0, half << 3);
@@ -113,12 +137,97 @@ function shrink(table: usize, acct: usize): void {
   placeAll(table);
 }
 
+function shrinkLarge(table: usize, half: u32, acct: usize): void {
+  if (load<u32>(table, OTHER) & MOVES) moveSome(table);
+  else if (load<u32>(table, TABLE_COUNT) <= half >> 3 && clearSome(table, half, false, acct)) takeOther(table, acct);
+  // Nothing is left to move.
+  if (load<u32>(table, TABLE_COUNT)) return;
+  dropOther(table, acct);
+  free(<usize>load<u32>(table), slotBytes(table), acct);
+  store<u32>(table, 0);
+  store<u32>(table, 0, MASK);
+}
+
+/** Gives the slots back that are made ready, or that those before are moved from. */
+function dropOther(table: usize, acct: usize): void {
+  const other = load<u32>(table, OTHER);
+  if (other) free(<usize>(other & ~MOVES), (load<u32>(table, OTHER_MASK) + 1) << 3, acct);
+  store<u32>(table, 0, OTHER);
+  store<u32>(table, 0, CURSOR);
+}
+
+/** Makes room for another entry, or prepares for it; false when memory is exhausted. */
+function makeRoom(table: usize, acct: usize): bool {
+  const isFull = load<u32>(table, TABLE_COUNT) * 2 >= load<u32>(table, MASK);
+  const slots = load<u32>(table, MASK) + 1;
+  if (slots < LARGE) return !isFull || grow(table, acct);
+  while (load<u32>(table, OTHER) & MOVES) {
+    moveSome(table);
+    if (!isFull) return true;
+  }
+  if (isFull && slots >= 1 << 27) return false;
+  if (slots < 1 << 27 && clearSome(table, slots << 1, isFull, acct)) {
+    if (isFull) takeOther(table, acct);
+    return true;
+  }
+  return !isFull;
+}
+
+/** Clears some of the next slots, of which there are to be so many, or all that are left; true when all are clear. */
+function clearSome(table: usize, slots: u32, areNeeded: bool, acct: usize): bool {
+  if (load<u32>(table, OTHER) && load<u32>(table, OTHER_MASK) != slots - 1) dropOther(table, acct);
+  const bytes = slots << 3;
+  if (!load<u32>(table, OTHER)) {
+    // A large block that was refused is asked for again with each 1,024th entry only, as long as there is room without it.
+    if (!areNeeded && load<u32>(table, TABLE_COUNT) & 1023) return false;
+    const before = refusals;
+    const made = alloc(bytes, acct);
+    if (!made) {
+      if (!areNeeded) forgiveRefusals(before);
+      return false;
+    }
+    store<u32>(table, <u32>made, OTHER);
+    store<u32>(table, slots - 1, OTHER_MASK);
+  }
+  const cursor = load<u32>(table, CURSOR);
+  const end = areNeeded ? bytes : min(cursor + CLEARED, bytes);
+  memory.fill(<usize>load<u32>(table, OTHER) + cursor, 0, end - cursor);
+  store<u32>(table, end, CURSOR);
+  return end == bytes;
+}
+
+/** The next slots, which are clear, take the place of the others. */
+function takeOther(table: usize, acct: usize): void {
+  const slots = load<u32>(table);
+  const mask = load<u32>(table, MASK);
+  store<u32>(table, load<u32>(table, OTHER));
+  store<u32>(table, load<u32>(table, OTHER_MASK), MASK);
+  store<u32>(table, slots | MOVES, OTHER);
+  store<u32>(table, mask, OTHER_MASK);
+  store<u32>(table, 0, CURSOR);
+  store<u32>(table, <u32>acct, ACCT);
+}
+
+/** Moves some entries from the slots before; gives these back when none is left there. */
+function moveSome(table: usize): void {
+  const slots = <usize>(load<u32>(table, OTHER) & ~MOVES);
+  const count = load<u32>(table, OTHER_MASK) + 1;
+  const from = load<u32>(table, CURSOR);
+  const to = min(from + MOVED, count);
+  for (let slot = slots + (<usize>from << 3); slot < slots + (<usize>to << 3); slot += 8) {
+    const entry = load<u32>(slot, 4);
+    if (entry > HOLE) place(table, <usize>entry, load<u32>(slot));
+  }
+  store<u32>(table, to, CURSOR);
+  if (to == count) dropOther(table, <usize>load<u32>(table, ACCT));
+}
+
 function grow(table: usize, acct: usize): bool {
   const old = <usize>load<u32>(table);
   const slots = old ? (load<u32>(table, MASK) + 1) << 1 : FIRST_SLOTS;
-  if (slots > 1 << 27) return false;
   const made = allocZeroed(slots << 3, acct);
   if (!made) return false;
+  dropOther(table, acct);
   if (old) free(old, slotBytes(table), acct);
   store<u32>(table, <u32>made);
   store<u32>(table, slots - 1, MASK);
@@ -193,7 +302,7 @@ function unlink(table: usize, entry: usize): void {
 /** Takes an entry out and frees it; what its states hold has been freed before. */
 export function entryDrop(table: usize, entry: usize, entrySize: u32, acct: usize): void {
   if (<usize>load<u32>(table, NULL_ENTRY) == entry) store<u32>(table, 0, NULL_ENTRY);
-  else displace(table, entry);
+  else if (!(load<u32>(table, OTHER) & MOVES) || leaveHole(table, entry)) displace(table, entry);
   unlink(table, entry);
   store<u32>(table, load<u32>(table, TABLE_COUNT) - 1, TABLE_COUNT);
   entryFree(entry, entrySize, acct);
@@ -214,6 +323,32 @@ function displace(table: usize, entry: usize): void {
     hole = i;
   }
   store<u64>(slots + (<usize>hole << 3), 0);
+}
+
+/** Takes an entry out of the slots before; true when it is in the others, too. */
+function leaveHole(table: usize, entry: usize): bool {
+  const slots = <usize>(load<u32>(table, OTHER) & ~MOVES);
+  const mask = load<u32>(table, OTHER_MASK);
+  for (let i = load<u32>(entry) & mask; load<u32>(slots + (<usize>i << 3), 4); i = (i + 1) & mask) {
+    if (load<u32>(slots + (<usize>i << 3), 4) != <u32>entry) continue;
+    store<u32>(slots + (<usize>i << 3), HOLE, 4);
+    return i < load<u32>(table, CURSOR);
+  }
+  return true;
+}
+
+/** The entry of a key in the slots before; 0 when there is none. Some of them move. */
+function lookBefore(table: usize, off: usize, len: u32, hash: u32): usize {
+  const slots = <usize>(load<u32>(table, OTHER) & ~MOVES);
+  const mask = load<u32>(table, OTHER_MASK);
+  let found: usize = 0;
+  for (let i = hash & mask; load<u32>(slots + (<usize>i << 3), 4) && !found; i = (i + 1) & mask) {
+    const entry = <usize>load<u32>(slots + (<usize>i << 3), 4);
+    if (entry == HOLE || load<u32>(slots + (<usize>i << 3)) != hash || load<u32>(entry, ENTRY_KEY_LEN) != len) continue;
+    if (bytesEqual(<usize>load<u32>(entry, ENTRY_KEY), off, len)) found = entry;
+  }
+  moveSome(table);
+  return found;
 }
 
 let soughtHash: u32 = 0;
@@ -242,7 +377,7 @@ let soughtHash: u32 = 0;
     i = (i + 1) & mask;
     entry = <usize>load<u32>(slots + (<usize>i << 3), 4);
   }
-  return entry;
+  return entry || !(load<u32>(table, OTHER) & MOVES) ? entry : lookBefore(table, off, len, hash);
 }
 
 /** The entry of a key, made when there is none; 0 when memory is exhausted. */
@@ -250,7 +385,8 @@ export function findEntry(table: usize, entrySize: u32, off: usize, len: u32, ac
   const known = lookEntry(table, off, len);
   if (known) return known;
   const hash = soughtHash;
-  if (load<u32>(table, TABLE_COUNT) * 2 >= load<u32>(table, MASK) && !grow(table, acct)) return 0;
+  const mask = load<u32>(table, MASK);
+  if (load<u32>(table, TABLE_COUNT) * 2 >= mask - (mask >> 2) && !makeRoom(table, acct)) return 0;
   const entry = newEntry(table, entrySize, hash, off, len, acct);
   if (entry) place(table, entry, hash);
   return entry;

@@ -33,9 +33,10 @@ import { plainError, putShort } from '../value/error';
 import { fitsI64 } from '../value/number';
 import { textBegin, textI64, textLiteral, textTake, textTakeError } from '../value/text';
 import {
-  ENTRY_SIZE, PENDING_ROW, PENDING_SIZE, pendingAdd, pendingCount, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingLoad, pendingNext,
-  pendingSave, pendingTake,
+  ENTRY_SIZE, PENDING_ROW, PENDING_SIZE, pendingAdd, pendingCount, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingNext,
+  pendingTake,
 } from './pending';
+import { pendingLoad, pendingSave } from './pending-save';
 
 const DUE: usize = PENDING_SIZE;
 const RANGES: usize = PENDING_SIZE + 8;

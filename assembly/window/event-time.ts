@@ -2,7 +2,8 @@
 // streams, less the tolerance) has reached them. Rows older than the watermark are counted, and dropped unless a node below takes
 // them (window/late.ts). Rows too far ahead of the clock are errors: one of them would make all that follow late.
 //
-//   state   pending 80 (window/pending.ts) | 80 watermark f64 | dropped u64 | ahead u64 | newest f64[streams] | heard f64[streams]
+//   state   pending 80 (window/pending.ts) | 80 watermark f64 | dropped u64 | ahead u64 | marks 16 (window/marks.ts)
+//           120 newest f64[streams] | heard f64[streams]
 //
 // `heard` is when a stream brought rows last by the clock, UNKNOWN at first, SILENT when that is too long ago: then it counts for the
 // watermark no more until it brings rows again. It is not saved: after a start all streams have their time again.
@@ -12,45 +13,41 @@
 // Rows of the same time come together as far as they were there when the watermark reached that time. One that comes afterwards, and is
 // not late yet, comes alone: windows that look at each row (ROUNDS) send the same however the input is cut into batches.
 //
-// Rows that the watermark has reached when they arrive, with nothing waiting before them, pass without being copied; those between
-// others that wait take their place among them as they stand in the batch. Only rows that are later than the watermark are kept.
+// How rows go on: window/release.ts.
 import * as ctx from '../flow/context';
-import { beginFailed, endFailed, give, leavesMessage, signalBelow } from '../flow/emit';
+import { give, leavesMessage, signalBelow } from '../flow/emit';
 import {
   N_FLAGS, N_HEAP, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, isExhausted, noteLoss,
   setCurrent, setTimesColumn,
 } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
-import { identity, stageAcquire, stageRelease } from '../flow/stage';
+import { stageAcquire, stageRelease } from '../flow/stage';
 import { clearDeadline, setDeadline } from '../flow/timers';
 import { allocZeroed, free } from '../mem/alloc';
-import { BIND_SIZE, bindBlock } from '../mem/bind';
-import { BATCH_ROWS, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
+import { COL_UNIFORM, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { blockOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
-import { partBegin, partColumn } from '../rows/copy';
 import { readF64, readFails, readU64, readVersion } from '../state/reader';
 import { writeF64, writeU64, writeVersion } from '../state/writer';
 import {
   EVENT_TIME_COLUMNS, EVENT_TIME_IDLE, EVENT_TIME_SIZE_OF, EVENT_TIME_SKEW, EVENT_TIME_STREAMS,
   EVENT_TIME_TIMESTAMP, EVENT_TIME_TOLERANCE,
 } from '../gen/window-layouts';
-import { emitInTime, lateBelow } from './late';
-import {
-  PENDING_SIZE, pendingAdd, pendingCount, pendingFree, pendingInit, pendingIsEmpty, pendingLoad, pendingName, pendingNames,
-  pendingReturn, pendingSave, pendingUncut,
-} from './pending';
+import { lateBelow } from './late';
+import { marksCount, marksFree } from './marks';
+import { PENDING_SIZE, pendingCount, pendingFree, pendingInit } from './pending';
+import { pendingLoad, pendingSave } from './pending-save';
+import { ORDER_MARKS, ORDER_WATERMARK, RELEASE_SIZE, follow, release, releaseGoOn, sendFailure, sendIdle } from './release';
 import { TIMES, aheadError, inOrder, readTime } from './row-times';
 
 /** A clock before 2025 was not set yet, as on devices without a battery: it says nothing about time stamps. */
 const FIRST_CLOCK: f64 = 1735689600000;
 
-const ORDER_WATERMARK: usize = PENDING_SIZE;
 const ORDER_DROPPED: usize = PENDING_SIZE + 8;
 const ORDER_AHEAD: usize = PENDING_SIZE + 16;
-const ORDER_NEWEST: usize = PENDING_SIZE + 24;
+const ORDER_NEWEST: usize = RELEASE_SIZE;
 
 const SILENT: f64 = -1;
 const UNKNOWN: f64 = -2;
@@ -67,6 +64,7 @@ export function eventTimeOperator(operator: Operator): void {
   operator.load = eventTimeLoad;
   operator.free = eventTimeFree;
   operator.setBack = eventTimeSetBack;
+  operator.deferred = releaseGoOn;
 }
 
 /**
@@ -76,22 +74,14 @@ export function eventTimeOperator(operator: Operator): void {
 function eventTimeSignal(node: usize, signal: u32, value: u64): void {
   const told = isTold(<usize>load<u32>(node, N_SPEC));
   if (told && leavesMessage(node, signal, value)) return;
-  if (signal != Signal.WATERMARK) signalBelow(node, signal, value);
+  if (signal == Signal.IDLE) sendIdle(node);
+  else if (signal != Signal.WATERMARK) signalBelow(node, signal, value);
   else if (told) follow(node, reinterpret<f64>(value));
 }
 
 // @ts-ignore: decorator
 @inline function isTold(spec: usize): bool {
   return load<u32>(spec, EVENT_TIME_STREAMS) == 0;
-}
-
-/** Time has come as far as `ms` on all inputs that count. Afterwards the current batch is another one. */
-function follow(node: usize, ms: f64): void {
-  const state = <usize>load<u32>(node, N_STATE);
-  if (ms <= load<f64>(state, ORDER_WATERMARK)) return;
-  store<f64>(state, ms, ORDER_WATERMARK);
-  releasePending(node, <usize>load<u32>(node, N_SPEC), state, ms, 0);
-  if (!isExhausted(node)) signalBelow(node, Signal.WATERMARK, reinterpret<u64>(ms));
 }
 
 /** Makes the state of an eventTime node; false when memory is exhausted. */
@@ -112,6 +102,8 @@ export function eventTimeOpen(node: usize): bool {
   // Rows are held back, for late ones or for those of other streams: those of the same time then go on together.
   if (load<f64>(spec, EVENT_TIME_TOLERANCE) > 0 || streams != 1) store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.TIES, N_FLAGS);
   setTimesColumn(node, load<u16>(spec, EVENT_TIME_COLUMNS));
+  // Rows can wait here, whatever stands above.
+  store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.DEFERS, N_FLAGS);
   // One that never brings anything must not hold others up either.
   return streams != 1 || load<f64>(spec, EVENT_TIME_IDLE) <= 0 || setDeadline(node, 0);
 }
@@ -182,7 +174,7 @@ function eventTimeTick(node: usize): void {
   }
   if (next < Infinity) setDeadline(node, next);
   follow(node, (next < Infinity ? least : newest) - load<f64>(spec, EVENT_TIME_TOLERANCE));
-  if (next == Infinity && !isExhausted(node)) signalBelow(node, Signal.IDLE, 0);
+  if (next == Infinity && !isExhausted(node)) sendIdle(node);
 }
 
 /** When streams were heard of last is told by the clock. */
@@ -271,10 +263,7 @@ export function eventTimePush(node: usize): void {
       count = 0;
       // What failed above is counted there.
       if (!isFailed) addException(node, offOf(failure), lenOf(failure), 1);
-      if (beginFailed(node, failure)) {
-        emitInTime(node);
-        endFailed();
-      }
+      sendFailure(node, state, failure);
       if (isAhead) store<u64>(state, load<u64>(state, ORDER_AHEAD) + 1, ORDER_AHEAD);
       continue;
     }
@@ -329,114 +318,9 @@ function sendLate(node: usize, taker: usize, blocks: usize, columns: u32, rows: 
   stageRelease(2);
 }
 
-/** Lets the accepted rows go on or wait, in order with those that wait, and says how far time has come. */
-function release(node: usize, spec: usize, state: usize, blocks: usize, rows: u32, accepted: usize, count: u32): void {
-  if (count == 0 || isExhausted(node)) return;
-  const watermark = load<f64>(state, ORDER_WATERMARK);
-  const passes = passable(state, watermark, accepted, count);
-  // Times are of use only until the first row goes on.
-  if (passes < count && !wait(spec, state, blocks, accepted + (<usize>passes << 2), count - passes, watermark)) {
-    exhaust(node);
-    return;
-  }
-  if (passes) passThrough(node, spec, blocks, rows, accepted, passes);
-  releasePending(node, spec, state, watermark, blocks);
-  if (!isExhausted(node)) signalBelow(node, Signal.WATERMARK, reinterpret<u64>(watermark));
-}
-
-/**
- * Lets rows of the arriving batch wait. Those that the watermark has reached go on before the batch is over, between others: they
- * are not copied. False when memory is exhausted.
- */
-function wait(spec: usize, state: usize, blocks: usize, sel: usize, n: u32, watermark: f64): bool {
-  const later = pendingName(state, sel, n, TIMES, watermark, inputOf(spec));
-  return later == 0 || (later <= n && hold(spec, state, blocks, sel, later));
-}
-
-// @ts-ignore: decorator
-@inline function inputOf(spec: usize): u32 {
-  return load<u32>(spec, EVENT_TIME_STREAMS) == 1 ? 0 : ctx.branch;
-}
-
-/** Keeps rows of the arriving batch; false when memory is exhausted. */
-function hold(spec: usize, state: usize, blocks: usize, sel: usize, n: u32): bool {
-  const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
-  const binds = poolAlloc(ctx.scratch, columns * BIND_SIZE);
-  if (!binds) return false;
-  for (let c: u32 = 0; c < columns; c++) {
-    bindBlock(binds + <usize>(c * BIND_SIZE), <usize>load<u32>(blocks + (<usize>c << 2)));
-  }
-  return pendingAdd(state, binds, columns, sel, n, TIMES, inputOf(spec));
-}
-
-/** How many of the first accepted rows can pass without waiting: in order, reached, and not before rows that wait. */
-function passable(state: usize, watermark: f64, accepted: usize, count: u32): u32 {
-  if (!pendingIsEmpty(state)) return 0;
-  let last: f64 = -Infinity;
-  let n: u32 = 0;
-  while (n < count) {
-    const ms = load<f64>(TIMES + (<usize>load<u32>(accepted + (<usize>n << 2)) << 3));
-    if (ms < last || ms > watermark) break;
-    last = ms;
-    n++;
-  }
-  // A later row of this batch may be older than one that would pass; it is accepted, so it must come first. Rows of the
-  // same time go on together.
-  let least: f64 = Infinity;
-  for (let i = n; i < count; i++) least = min(least, load<f64>(TIMES + (<usize>load<u32>(accepted + (<usize>i << 2)) << 3)));
-  while (n > 0 && load<f64>(TIMES + (<usize>load<u32>(accepted + (<usize>(n - 1) << 2)) << 3)) >= least) n--;
-  return n;
-}
-
-/** Sends rows of the arriving batch as they stand. */
-function passThrough(node: usize, spec: usize, blocks: usize, rows: u32, sel: usize, n: u32): void {
-  const stage = stageAcquire(1);
-  if (!stage) {
-    exhaust(node);
-    return;
-  }
-  const times = <usize>load<u32>(stage);
-  for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
-    setAt(times, row, Tag.I64, <u64>(<i64>load<f64>(TIMES + (<usize>row << 3))));
-  }
-  store<u8>(times, Tag.I64, COL_UNIFORM);
-  store<u32>(blocks + (<usize>load<u16>(spec, EVENT_TIME_COLUMNS) << 2), <u32>times);
-  ctx.setBatch(blocks, rows, sel, n, 0);
-  emitInTime(node);
-  stageRelease(1);
-}
-
-/** Sends the waiting rows that the watermark has reached; `blocks`: the columns of those that are not kept. */
-function releasePending(node: usize, spec: usize, state: usize, watermark: f64, blocks: usize): void {
-  const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
-  if (pendingIsEmpty(state)) return;
-  const room = min(BATCH_ROWS, pendingCount(state));
-  const names = poolAlloc(ctx.scratch, room << 3);
-  if (!names) exhaust(node);
-  while (!pendingIsEmpty(state) && !isExhausted(node)) {
-    const stage = stageAcquire(columns + 1);
-    if (!stage) {
-      exhaust(node);
-      return;
-    }
-    const times = <usize>load<u32>(stage + (<usize>columns << 2));
-    let n = pendingNames(state, watermark, names, times + COL_VALS, room);
-    if (n == room && load<u32>(node, N_FLAGS) & NodeFlag.ROUNDS) n = pendingUncut(state, names, times + COL_VALS, n);
-    if (n) {
-      memory.fill(times + COL_TAGS, Tag.I64, n);
-      store<u8>(times, Tag.I64, COL_UNIFORM);
-      partBegin(names, n);
-      for (let c: u32 = 0; c < columns; c++) {
-        partColumn(<usize>load<u32>(stage + (<usize>c << 2)), c, columns, blocks ? <usize>load<u32>(blocks + (<usize>c << 2)) : 0);
-      }
-      ctx.setBatch(stage, n, identity, n, 0);
-      emitInTime(node);
-    }
-    stageRelease(columns + 1);
-    if (n == 0) return;
-    pendingReturn(state, names, n);
-  }
+/** Results that wait: watermarks and failures. */
+export function eventTimeResults(node: usize): u32 {
+  return marksCount(<usize>load<u32>(node, N_STATE) + ORDER_MARKS);
 }
 
 const VERSION: u32 = 2;
@@ -473,6 +357,7 @@ export function eventTimeFree(node: usize): void {
   if (!state) return;
   clearDeadline(node);
   pendingFree(state);
+  marksFree(state + ORDER_MARKS, accountOf(node));
   free(state, load<u32>(node, N_STATE_SIZE), accountOf(node));
   store<u32>(node, 0, N_STATE);
 }

@@ -7,9 +7,7 @@
 // When a watermark makes many windows end they are left to later, in pieces (window/outbox.ts), as long as no row comes.
 import * as ctx from '../flow/context';
 import { beginLong, defer, deferredCount, goesOn, isHeldBelow, mayDefer } from '../flow/deferred';
-import {
-  N_FLAGS, N_KIND, N_PROGRAM, N_SPEC, N_STATE, NodeFlag, NodeKind, accountOf, addException, exhaust, isExhausted,
-} from '../flow/node';
+import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, NodeFlag, accountOf, addException, exhaust, isExhausted } from '../flow/node';
 import { setDeadline } from '../flow/timers';
 import { lenOf, offOf } from '../mem/layout';
 import { ROWS_COUNT } from '../rows/layout';
@@ -20,7 +18,7 @@ import { countTake, endedSetBack, stateOpens, stateTake } from './counting';
 import { dueFirst, dueNote, dueSet } from './due';
 import { resume } from './frame';
 import { bindConstants } from './kept';
-import { outboxCount, outboxDue, sendError } from './outbox';
+import { outboxDue, sendError } from './outbox';
 import {
   leftUntil, partitionCount, partitionDrop, partitionFault, partitionFind, partitionFirst, partitionForget, partitionNew, partitionNext,
   partitionsDue, setLeftUntil,
@@ -247,13 +245,11 @@ export function keyedGoOn(node: usize, spec: usize): bool {
   return true;
 }
 
-/** Results of a window that wait to be sent; of many partitions at most so many. */
-export function deferredResults(node: usize): u32 {
-  if (load<u32>(node, N_KIND) != NodeKind.WINDOW || !load<u32>(node, N_STATE)) return 0;
-  const count = outboxCount(node);
-  if (!isPartitioned(<usize>load<u32>(node, N_SPEC))) return count;
+/** Partitions whose windows may wait to be sent, 0 where rows are not partitioned or none does. */
+export function keyedResults(node: usize): u32 {
+  if (!isPartitioned(<usize>load<u32>(node, N_SPEC))) return 0;
   const partitions = partitionsOf(<usize>load<u32>(node, N_STATE));
-  return leftUntil(partitions) == -Infinity ? count : count + partitionCount(partitions);
+  return leftUntil(partitions) == -Infinity ? 0 : partitionCount(partitions);
 }
 
 /** Sends the window of the partition that is due. */

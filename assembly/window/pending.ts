@@ -12,34 +12,29 @@
 import { alloc, free } from '../mem/alloc';
 import { ROWS_SIZE } from '../rows/layout';
 import { PAGE_CAPACITY, PAGE_NEXT, PAGE_TO } from '../rows/page';
-import { rowLoad, rowSave } from '../rows/save';
 import { rowsAppend, rowsFirst, rowsFree, rowsInit, rowsLast, rowsLeave } from '../rows/store';
-import { LoadFault } from '../gen/state-layouts';
-import { Members } from '../state/members';
-import { readF64, readFail, readFails, readLength, readTime, readU64, readUpTo } from '../state/reader';
-import { writeF64, writeTime, writeU32, writeU64 } from '../state/writer';
 
 export const PENDING_SIZE: u32 = ROWS_SIZE + 32;
 const RUNS: usize = ROWS_SIZE;
-const RUN_COUNT: usize = ROWS_SIZE + 4;
-const HEAP: usize = ROWS_SIZE + 8;
-const HEAP_COUNT: usize = ROWS_SIZE + 12;
+export const RUN_COUNT: usize = ROWS_SIZE + 4;
+export const HEAP: usize = ROWS_SIZE + 8;
+export const HEAP_COUNT: usize = ROWS_SIZE + 12;
 const HEAP_CAPACITY: usize = ROWS_SIZE + 16;
 const ACCT: usize = ROWS_SIZE + 20;
-const SEQUENCE: usize = ROWS_SIZE + 24;
+export const SEQUENCE: usize = ROWS_SIZE + 24;
 
 /** Inputs beyond that share the last run. */
-const MAX_RUNS: u32 = 64;
+export const MAX_RUNS: u32 = 64;
 const RUN_SIZE: u32 = 24;
-const RUN_FROM: usize = 4;
-const RUN_TO: usize = 8;
+export const RUN_FROM: usize = 4;
+export const RUN_TO: usize = 8;
 const RUN_CAPACITY: usize = 12;
-const LAST_TIME: usize = 16;
+export const LAST_TIME: usize = 16;
 
 export const ENTRY_SIZE: u32 = 24;
 /** Where an entry names its row, as {page u32, row u32}. */
 export const PENDING_ROW: usize = 8;
-const PENDING_SEQUENCE: usize = 16;
+export const PENDING_SEQUENCE: usize = 16;
 
 export function pendingInit(pending: usize, columns: u32, acct: usize): void {
   memory.fill(pending, 0, PENDING_SIZE);
@@ -48,17 +43,17 @@ export function pendingInit(pending: usize, columns: u32, acct: usize): void {
 }
 
 // @ts-ignore: decorator
-@inline function runAt(pending: usize, i: u32): usize {
+@inline export function runAt(pending: usize, i: u32): usize {
   return <usize>load<u32>(pending, RUNS) + <usize>(i * RUN_SIZE);
 }
 
 // @ts-ignore: decorator
-@inline function runRest(run: usize): u32 {
+@inline export function runRest(run: usize): u32 {
   return load<u32>(run, RUN_TO) - load<u32>(run, RUN_FROM);
 }
 
 /** The run of an input, made with those before it; 0 when memory is exhausted. */
-function runOf(pending: usize, input: u32): usize {
+export function runOf(pending: usize, input: u32): usize {
   const count = load<u32>(pending, RUN_COUNT);
   if (input < count) return runAt(pending, input);
   const acct = <usize>load<u32>(pending, ACCT);
@@ -96,7 +91,7 @@ export function pendingCount(pending: usize): u32 {
 }
 
 // @ts-ignore: decorator
-@inline function entryAt(list: usize, i: u32): usize {
+@inline export function entryAt(list: usize, i: u32): usize {
   return list + <usize>(i * ENTRY_SIZE);
 }
 
@@ -144,6 +139,31 @@ export function pendingName(pending: usize, sel: usize, n: u32, times: usize, un
     else if (!enter(pending, run, 0, row, ms)) return n + 1;
   }
   return later;
+}
+
+/** Number of the next row that comes. */
+// @ts-ignore: decorator
+@inline export function pendingSequence(pending: usize): u64 {
+  return load<u64>(pending, SEQUENCE);
+}
+
+/** How many rows at most wait whose time is `ms` or earlier. */
+export function pendingReached(pending: usize, ms: f64): u32 {
+  const heap = load<u32>(pending, HEAP_COUNT);
+  let n: u32 = heap && load<f64>(<usize>load<u32>(pending, HEAP)) <= ms ? heap : 0;
+  for (let i: u32 = 0; i < load<u32>(pending, RUN_COUNT); i++) {
+    const run = runAt(pending, i);
+    const first = load<u32>(run, RUN_FROM);
+    let from = first;
+    let to = load<u32>(run, RUN_TO);
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (load<f64>(entryAt(<usize>load<u32>(run), middle)) <= ms) from = middle + 1;
+      else to = middle;
+    }
+    n += from - first;
+  }
+  return n;
 }
 
 /** Puts a row in its place among those that wait; the run has room for it. */
@@ -194,7 +214,7 @@ function runReserve(pending: usize, run: usize, n: u32): bool {
 }
 
 /** Room for one more entry at the end of the run; 0 when memory is exhausted. */
-function runRoom(pending: usize, run: usize): usize {
+export function runRoom(pending: usize, run: usize): usize {
   if (!runReserve(pending, run, 1)) return 0;
   const to = load<u32>(run, RUN_TO);
   store<u32>(run, to + 1, RUN_TO);
@@ -202,7 +222,7 @@ function runRoom(pending: usize, run: usize): usize {
 }
 
 /** Room for one more entry at the end of the heap; `heapUp` puts it in its place. */
-function heapRoom(pending: usize): usize {
+export function heapRoom(pending: usize): usize {
   const count = load<u32>(pending, HEAP_COUNT);
   const capacity = load<u32>(pending, HEAP_CAPACITY);
   if (count == capacity) {
@@ -221,7 +241,7 @@ function heapRoom(pending: usize): usize {
 
 const MOVING: usize = memory.data(32, 16);
 
-function heapUp(pending: usize): void {
+export function heapUp(pending: usize): void {
   const heap = <usize>load<u32>(pending, HEAP);
   let i = load<u32>(pending, HEAP_COUNT) - 1;
   copyEntry(MOVING, entryAt(heap, i));
@@ -329,6 +349,20 @@ export function pendingNames(pending: usize, ms: f64, names: usize, times: usize
   return n;
 }
 
+/** As `pendingNames` of the next rows that are of that time, and came before `sequence`. */
+export function pendingAtTime(pending: usize, ms: f64, sequence: u64, names: usize, times: usize, room: u32): u32 {
+  const runs = load<u32>(pending, RUN_COUNT);
+  let n: u32 = 0;
+  while (n < room) {
+    findNext(pending, runs);
+    if (!next || load<f64>(next) > ms || load<u64>(next, PENDING_SEQUENCE) >= sequence) return n;
+    putName(names, times, n++, next);
+    if (nextRun) store<u32>(nextRun, load<u32>(nextRun, RUN_FROM) + 1, RUN_FROM);
+    else heapShift(pending);
+  }
+  return n;
+}
+
 /**
  * Puts the last of `n` rows that `pendingNames` has named back when further ones of the same time wait: these are to come together. Not
  * where all `n` are of that time, or memory is exhausted. Returns how many are left.
@@ -411,65 +445,6 @@ export function pendingReturn(pending: usize, names: usize, n: u32): void {
     rows++;
   }
   if (rows) rowsLeave(pending, page, rows);
-}
-
-/** Saves the rows of the runs, then those of the heap, each with time, sequence and values. */
-export function pendingSave(pending: usize): void {
-  writeU64(load<u64>(pending, SEQUENCE));
-  const runs = load<u32>(pending, RUN_COUNT);
-  writeU32(runs);
-  for (let i: u32 = 0; i < runs; i++) {
-    const run = runAt(pending, i);
-    writeF64(load<f64>(run, LAST_TIME));
-    listSave(pending, entryAt(<usize>load<u32>(run), load<u32>(run, RUN_FROM)), runRest(run));
-  }
-  listSave(pending, <usize>load<u32>(pending, HEAP), load<u32>(pending, HEAP_COUNT));
-}
-
-function listSave(pending: usize, list: usize, count: u32): void {
-  writeU32(count);
-  for (let i: u32 = 0; i < count; i++) {
-    const entry = entryAt(list, i);
-    writeTime(load<f64>(entry));
-    writeU64(load<u64>(pending, SEQUENCE) - load<u64>(entry, PENDING_SEQUENCE));
-    rowSave(pending, <usize>load<u32>(entry, PENDING_ROW), load<u32>(entry, PENDING_ROW + 4));
-  }
-}
-
-/** Adds saved rows; there must be none. */
-export function pendingLoad(pending: usize): void {
-  store<u64>(pending, readU64(), SEQUENCE);
-  const runs = readUpTo(MAX_RUNS);
-  for (let i: u32 = 0; i < runs && !readFails(); i++) {
-    const run = runOf(pending, i);
-    if (!run) {
-      readFail(LoadFault.MEMORY);
-      return;
-    }
-    store<f64>(run, readF64(), LAST_TIME);
-    listLoad(pending, run);
-  }
-  listLoad(pending, 0);
-}
-
-function listLoad(pending: usize, run: usize): void {
-  const count = readLength();
-  for (let i: u32 = 0; i < count && !readFails(); i++) {
-    const ms = readTime();
-    const sequence = load<u64>(pending, SEQUENCE) - readU64();
-    const page = rowLoad(pending, count - i, Members.ROWS);
-    if (!page) return;
-    const entry = run ? runRoom(pending, run) : heapRoom(pending);
-    if (!entry) {
-      readFail(LoadFault.MEMORY);
-      return;
-    }
-    store<f64>(entry, ms);
-    store<u32>(entry, <u32>page, PENDING_ROW);
-    store<u32>(entry, load<u32>(page, PAGE_TO) - 1, PENDING_ROW + 4);
-    store<u64>(entry, sequence, PENDING_SEQUENCE);
-    if (!run) heapUp(pending);
-  }
 }
 
 export function pendingFree(pending: usize): void {

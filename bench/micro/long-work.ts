@@ -151,6 +151,7 @@ function run(
     for (const name of last === undefined ? streams : ['s']) rule.feed(name, textOf(chunk), 60_001);
   }
   if (last?.before !== undefined) rule.feed(last.to, [last.before], 60_001);
+  while (hasDeferred(kernel)) workOn(kernel, pieceMs);
   let longest = 0;
   let all = 0;
   let calls = 0;

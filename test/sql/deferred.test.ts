@@ -200,6 +200,137 @@ test('a rule whose input is at its end ends when its windows are sent', async ()
   await running.close();
 });
 
+/** Streams of event time. */
+const timed = (name: string) => `CREATE STREAM ${name} () WITH (TYPE="memory", DATASOURCE="${name}", TIMESTAMP="ts")`;
+const waiting = { options: { isEventTime: true, lateToleranceMs: 100_000, maxFutureSkewMs: 0 } };
+
+/** What comes of the same rows where all is done at once, and in pieces with rows in between; and in how many pieces. */
+function bothWays(sql: string, feeds: readonly (readonly [name: string, rows: readonly object[]])[]) {
+  const streams = sql.includes('JOIN') ? ['s', 'r'] : ['s'];
+  const run = (longRows?: number) => {
+    const rule = openRule(streams.map(timed), sql, { ...waiting, limits: longRows === undefined ? {} : { longRows } });
+    let count = 0;
+    let most = 0;
+    for (const [name, rows] of feeds) {
+      rule.feed(name, rows, 1000);
+      if (!hasDeferred(rule.kernel)) continue;
+      most = Math.max(most, deferredWork(rule.kernel)[0]?.results ?? 0);
+      workOn(rule.kernel, 0);
+      count++;
+    }
+    count += pieces(rule.kernel);
+    const written = rule.written();
+    rule.close();
+    assert.not(hasDeferred(rule.kernel));
+    return { written, count, most };
+  };
+  const atOnce = run();
+  const inPieces = run(100);
+  assert.is(atOnce.count, 0);
+  assert.equal(inPieces.written, atOnce.written);
+  return inPieces;
+}
+
+const at = (ts: number, count: number) => numbers(count).map(({ n }) => ({ n, k: n % 5, ts: ts + n }));
+const last = { n: -1, k: 0, ts: 300_000 };
+
+test('rows that a watermark releases go on in pieces, and those that come meanwhile keep their place', () => {
+  const { written, count, most } = bothWays('SELECT n, ts FROM s', [
+    ['s', at(0, 6000)],
+    ['s', [last]],
+    ['s', [{ n: -2, ts: 200_000 }, { n: -3, ts: 150_000 }, { n: -4 }, { n: -5, ts: 200_000 }]],
+    ['s', [{ ...last, ts: 300_001 }]],
+    ['s', [{ ...last, ts: 1_000_000 }]],
+  ]);
+  assert.ok(count > 5);
+  assert.ok(most > 0, 'sources of the rule pause when too much waits');
+  assert.is(written.length, 6000 + 5);
+  assert.match(written[6001]!, 'cannot find timestamp field');
+});
+
+test('windows of rows that a watermark releases in pieces are those of a release at once', () => {
+  for (const window of ['TUMBLINGWINDOW(ms, 700)', 'HOPPINGWINDOW(ms, 900, 300)', 'SESSIONWINDOW(ms, 900, 20)']) {
+    const { count } = bothWays(`SELECT k, count(*) AS c, sum(n) AS x, window_end() AS e FROM s GROUP BY k, ${window}`, [
+      ['s', at(0, 3000)],
+      ['s', at(500, 3000).toReversed()],
+      ['s', [last]],
+      ['s', at(200_000, 500)],
+      ['s', [{ ...last, ts: 900_000 }]],
+    ]);
+    assert.ok(count > 2);
+  }
+});
+
+test('a rule beside rows that a watermark releases gets its rows between the pieces', () => {
+  const { kernel, open, texts, messages } = kernelOf([{ sql: 'SELECT n FROM r', streams: ['r'] }]);
+  const timedRule = openRule([timed('s')], 'SELECT n FROM s', { ...waiting, kernel });
+  timedRule.feed('s', at(0, 5000), 1000);
+  timedRule.feed('s', [last], 1000);
+  let rows = 0;
+  const count = pieces(kernel, () => {
+    open[0]!.feed('r', [{ n: rows }], 2100);
+    assert.is(messages(0).length, ++rows);
+  });
+  assert.ok(count > 4);
+  assert.is(texts(0).length, rows);
+  for (const rule of [...open, timedRule]) rule.close();
+});
+
+for (const [what, sql] of Object.entries({
+  'with very many partners': 'SELECT s.n AS a, r.n AS b FROM s INNER JOIN r ON s.ts BETWEEN r.ts - 50000 AND r.ts',
+  'with partners of its key':
+    'SELECT s.n AS a, r.n AS b FROM s INNER JOIN r ON s.k = r.k AND s.ts BETWEEN r.ts - 50000 AND r.ts AND s.n > r.n',
+  'of which many go on alone':
+    'SELECT s.n AS a, r.n AS b FROM s FULL JOIN r ON s.k = r.k AND s.ts BETWEEN r.ts - 50000 AND r.ts',
+})) {
+  test(`a row of a join within an interval of time ${what} meets them in pieces`, () => {
+    const { count } = bothWays(sql, [
+      ['s', at(0, 3000)],
+      [
+        'r',
+        [
+          { n: 7, k: 1, ts: 4000 },
+          { n: 8, k: 2, ts: 4000 },
+          { n: 9, k: [1], ts: 4000 },
+          { n: 10, k: 3, ts: 5000 },
+        ],
+      ],
+      ['s', [last]],
+      ['r', [last]],
+      ['s', at(200_500, 3000)],
+      ['r', at(200_300, 30)],
+      ['s', [{ ...last, ts: 900_000 }]],
+      ['r', [{ ...last, ts: 900_000 }]],
+    ]);
+    assert.ok(count > 20);
+  });
+}
+
+test('state that is saved in the middle of a release, or of a row with many partners, holds what was done', () => {
+  const sql = 'SELECT s.n AS a, r.n AS b FROM s INNER JOIN r ON s.ts BETWEEN r.ts - 50000 AND r.ts';
+  const rows = [
+    ['s', at(0, 3000)],
+    ['r', [{ n: 7, ts: 4000 }, last]],
+    ['s', [last]],
+  ] as const;
+  for (const some of [0, 1, 5, 30]) {
+    const whole = openRule(['s', 'r'].map(timed), sql, waiting);
+    for (const [name, given] of rows) whole.feed(name, given, 1000);
+    const all = whole.written();
+    const first = openRule(['s', 'r'].map(timed), sql, { ...waiting, limits: { longRows: 100 } });
+    for (const [name, given] of rows) first.feed(name, given, 1000);
+    for (let i = 0; i < some; i++) workOn(first.kernel, 0);
+    assert.ok(hasDeferred(first.kernel));
+    const second = openRule(['s', 'r'].map(timed), sql, waiting);
+    assert.equal(second.load(first.save()).failed, []);
+    assert.equal(first.written(), all);
+    for (const name of ['r', 's'])
+      for (const rule of [second, whole]) rule.feed(name, [{ ...last, ts: 900_000 }], 1000);
+    assert.equal(second.written(), whole.written());
+    for (const rule of [first, second, whole]) rule.close();
+  }
+});
+
 /** Rows of which one has a list where the others have a number. */
 const withOneBad = (count: number, bad: number) =>
   numbers(count).map(({ n }) => (n === bad ? { n, k: [n], t: [n] } : { n, k: n, t: `${n}` }));

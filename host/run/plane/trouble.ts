@@ -23,9 +23,7 @@ export function troublesOf(rule: RunningRule, errors: ErrorLog): string[] {
     ...sourceTroubles(rule),
     ...sinkTroubles(rule),
     ...rule.waitings.map(({ trouble }) => trouble).filter((text) => text !== ''),
-    ...(rule.waitingResults > 0
-      ? [`${rule.waitingResults} results of a window wait to be sent, its sources pause`]
-      : []),
+    ...(rule.waitingResults > 0 ? [`${rule.waitingResults} results wait to be sent, its sources pause`] : []),
     ...(hold === '' ? [] : [hold]),
     ...(rule.checkpoints === undefined || rule.checkpoints.failure === '' ? [] : [rule.checkpoints.failure]),
     ...(recent.count === 0
