@@ -13,6 +13,12 @@ import { dstOf, give, giveF64, giveNull, isDense, map1, map2, setUniform, unifor
   return isNull(tag) || ((tag == Tag.ARRAY || tag == Tag.OBJECT) && lenOf(val) == 0);
 }
 
+/** As `isAbsent`, of a value that is to be of that kind: an empty one of it is there. */
+// @ts-ignore: decorator
+@inline export function isAbsentAs(kind: u8, tag: u8, val: u64): bool {
+  return tag != kind && isAbsent(tag, val);
+}
+
 /** Gives the error of a value that is not of the type needed. */
 export function giveRefusal(tag: u8, val: u64, type: string): void {
   textBegin();

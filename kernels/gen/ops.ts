@@ -212,7 +212,7 @@ export const ops = {
   'vector.match': { code: 179, operands: ["a","b","c"], implemented: true },
   /** Count of elements; 0 for anything but a list. */
   'list.size': { code: 192, operands: ["a"], implemented: true },
-  /** Count of elements that are not null; 0 for null. */
+  /** Count of elements that are not null; 0 for null and empty collections. */
   'list.count': { code: 193, operands: ["a"], implemented: true },
   /** b is an element of a; false for null a. */
   'list.contains': { code: 194, operands: ["a","b"], implemented: true },

@@ -42,9 +42,20 @@ const strict =
   (...args) =>
     args.some((arg) => arg instanceof ValueError) ? failed : operator(...args);
 
-/** Null when an operand is null. */
-const propagating = (operator: Operator): Operator =>
-  strict((...args) => (args.some(isNull) ? null : operator(...args)));
+const isEmptyList = (v: Value): boolean => Array.isArray(v) && v.length === 0;
+const isEmptyObject = (v: Value): boolean => isObject(v) && Object.keys(v).length === 0;
+const isAbsent = (v: Value): boolean => isNull(v) || isEmptyList(v) || isEmptyObject(v);
+
+const nullWhere =
+  (isOne: (v: Value) => boolean) =>
+  (operator: Operator): Operator =>
+    strict((...args) => (args.some(isOne) ? null : operator(...args)));
+
+/** Null when an operand is null or has no elements. */
+const propagating = nullWhere(isAbsent);
+/** Null when an operand is null; an empty one of the other kind counts as null. */
+const ofLists = nullWhere((v) => isNull(v) || isEmptyObject(v));
+const ofObjects = nullWhere((v) => isNull(v) || isEmptyList(v));
 
 const whole = (v: Value): number | undefined => {
   if (typeof v === 'bigint') return Number(v);
@@ -95,7 +106,7 @@ const areLists = (args: readonly Value[]): args is Value[][] => args.every((arg)
 const objectOf = (pairs: [string, Value][]): Members => Object.fromEntries(pairs);
 
 const members = (operator: (entries: [string, Value][]) => Value): Operator =>
-  propagating((v) =>
+  ofObjects((v) =>
     isObject(v)
       ? operator(Object.entries(v).sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))))
       : failed,
@@ -105,7 +116,7 @@ const members = (operator: (entries: [string, Value][]) => Value): Operator =>
 export const naiveLists: Record<string, Operator> = {
   'list.size': strict((v) => (Array.isArray(v) ? BigInt(v.length) : 0n)),
   'list.count': strict((v) => {
-    if (isNull(v)) return 0n;
+    if (isAbsent(v)) return 0n;
     return Array.isArray(v) ? BigInt(v.filter((item) => !isNull(item)).length) : failed;
   }),
   'list.contains': listFirst(false, has),
@@ -133,13 +144,13 @@ export const naiveLists: Record<string, Operator> = {
     return areLists(given) ? given.flat(1) : failed;
   }),
   'list.remove': listFirst(null, (list, value) => list.filter((item) => !isSame(item, value))),
-  'list.flatten': propagating((list) => (Array.isArray(list) ? list.flat(1) : failed)),
-  'list.distinct': propagating((list) => (Array.isArray(list) ? different(list) : failed)),
+  'list.flatten': ofLists((list) => (Array.isArray(list) ? list.flat(1) : failed)),
+  'list.distinct': ofLists((list) => (Array.isArray(list) ? different(list) : failed)),
   'list.except': listFirst(null, (list, other) => {
     if (!isNull(other) && !Array.isArray(other)) return failed;
     return different(list, isNull(other) ? [] : other);
   }),
-  'list.intersect': propagating((a, b) => {
+  'list.intersect': ofLists((a, b) => {
     if (!Array.isArray(a) || !Array.isArray(b)) return failed;
     return different(b).filter((item) => has(a, item));
   }),
@@ -147,13 +158,14 @@ export const naiveLists: Record<string, Operator> = {
     const given = [a, b].filter((list) => !isNull(list));
     return areLists(given) ? different(given.flat(1)) : failed;
   }),
-  'list.repeat': propagating((value, times) => {
+  'list.repeat': strict((value, times) => {
+    if (isNull(value) || isAbsent(times)) return null;
     const n = whole(times);
     return n === undefined || n < 0 || n > maxItems ? failed : Array<Value>(n).fill(value);
   }),
   'list.max': extreme(1),
   'list.min': extreme(-1),
-  'list.sort': propagating((list) => {
+  'list.sort': ofLists((list) => {
     if (!Array.isArray(list)) return failed;
     return [...list].sort((a, b) => rank(a) - rank(b) || (rank(a) >= 5 ? 0 : order(a, b)));
   }),
@@ -162,7 +174,7 @@ export const naiveLists: Record<string, Operator> = {
   'object.items': members((entries) => entries),
   'object.pairs': members((entries) => entries.map(([key, value]) => ({ key, value }))),
   'object.size': strict((v) => (isNull(v) ? 0n : isObject(v) ? BigInt(Object.keys(v).length) : failed)),
-  'object.fromLists': propagating((keys, values) => {
+  'object.fromLists': ofLists((keys, values) => {
     if (!Array.isArray(keys) || !Array.isArray(values) || keys.length !== values.length) return failed;
     return keys.every((key) => typeof key === 'string') ? objectOf(keys.map((key, i) => [key, values[i]])) : failed;
   }),

@@ -8,6 +8,7 @@
 import {
   MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, isNull, lenOf, offOf, span,
 } from '../../mem/layout';
+import { isAbsentAs } from '../../ops/numeric';
 import { putItem } from '../../ops/list/items';
 import { mergeObjects } from '../../ops/nested/concat';
 import { resultRoom } from '../../ops/result';
@@ -105,7 +106,7 @@ export function mergeRows(): void {
     const slot = stateOf(row);
     const tag = argTag(0, row);
     const val = argVal(0, row);
-    if (isNull(tag)) put(row, Tag.NULL, 0);
+    if (isAbsentAs(Tag.OBJECT, tag, val)) put(row, Tag.NULL, 0);
     else if (!isTaken(row)) putKept(slot, row);
     else if (tag != Tag.OBJECT) failRow(row, kindFault('inc_merge_agg', 0, 'an object', row));
     else merge(slot, row, 'inc_merge_agg', val);

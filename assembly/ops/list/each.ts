@@ -3,8 +3,9 @@
 import * as ctx from '../../flow/context';
 import { alloc, WORKSPACE } from '../../mem/alloc';
 import {
-  BATCH_ROWS, COL_HAS_RAW, COL_SIZE, COL_TAGS, COL_UNIFORM, COL_VALS, OPERAND_NONE, Tag, isNull, lenOf, offOf, span,
+  BATCH_ROWS, COL_HAS_RAW, COL_SIZE, COL_TAGS, COL_UNIFORM, COL_VALS, OPERAND_NONE, Tag, lenOf, offOf, span,
 } from '../../mem/layout';
+import { isAbsent, isAbsentAs } from '../numeric';
 import { valueError } from '../../value/error';
 import { findMember } from '../nested/access';
 import {
@@ -101,7 +102,7 @@ function begin(nameTag: u8, name: u64, tag: u8, list: u64, known: u64): void {
     give(Tag.ERROR, nameTag == Tag.ERROR ? name : list);
     return;
   }
-  if (isNull(nameTag) || isNull(tag)) {
+  if (isAbsent(nameTag, name) || isAbsentAs(Tag.ARRAY, tag, list)) {
     giveNull();
     return;
   }

@@ -1,5 +1,6 @@
 // What is in a list, and where.
 import { MEMBER_TAG, Tag, isNull, lenOf, offOf } from '../../mem/layout';
+import { isAbsent } from '../numeric';
 import { textBegin, textI64, textLiteral, textTakeError } from '../../value/text';
 import { findMember } from '../nested/access';
 import { give, giveBool, giveI64, giveNull, map1, map2 } from '../row-loops';
@@ -13,7 +14,7 @@ export function listSize(op: usize): void {
 
 export function listCount(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
-    if (isNull(tag)) {
+    if (isAbsent(tag, val)) {
       giveI64(0);
       return;
     }
@@ -88,7 +89,7 @@ export function listContainsAny(op: usize): void {
 
 export function listElementAt(op: usize): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
-    if (isNull(tagA) || isNull(tagB)) {
+    if (isAbsent(tagA, a) || isAbsent(tagB, b)) {
       giveNull();
     } else if (tagA == Tag.OBJECT) {
       if (tagB != Tag.STR) {

@@ -1,5 +1,6 @@
 // Making lists, and texts of lists.
 import { OPERAND_NONE, Tag, isNull, lenOf, offOf } from '../../mem/layout';
+import { isAbsent, isAbsentAs } from '../numeric';
 import { plainError } from '../../value/error';
 import { putFloatPlain } from '../../value/float';
 import { printValue } from '../../value/print';
@@ -72,7 +73,7 @@ export function listRemove(op: usize): void {
 
 export function listFlatten(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
-    if (isNull(tag)) {
+    if (isAbsentAs(Tag.ARRAY, tag, val)) {
       giveNull();
       return;
     }
@@ -99,7 +100,7 @@ export function listFlatten(op: usize): void {
 
 export function listRepeat(op: usize): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
-    if (isNull(tagA) || isNull(tagB)) {
+    if (isNull(tagA) || isAbsent(tagB, b)) {
       giveNull();
     } else if (!isCount(tagB, b) || count < 0) {
       giveWrong(2, 'a whole number, 0 or more', tagB, b);
@@ -121,7 +122,7 @@ let first: i64 = 0;
 function readWhole(position: i64, tag: u8, val: u64): bool {
   if (isCount(tag, val)) return true;
   if (tag == Tag.ERROR) give(tag, val);
-  else if (isNull(tag)) giveNull();
+  else if (isAbsent(tag, val)) giveNull();
   else giveWrong(position, 'a whole number', tag, val);
   return false;
 }
@@ -170,7 +171,7 @@ export function listJoin(op: usize): void {
   map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void => {
     if (tagB == Tag.ERROR || tagC == Tag.ERROR) {
       give(Tag.ERROR, tagB == Tag.ERROR ? b : c);
-    } else if (isNull(tagA) || isNull(tagB) || (hasThird && isNull(tagC))) {
+    } else if (isAbsentAs(Tag.ARRAY, tagA, a) || isAbsent(tagB, b) || (hasThird && isAbsent(tagC, c))) {
       giveNull();
     } else if (!isList(1, tagA, a)) {
       return;

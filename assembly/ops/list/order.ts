@@ -5,7 +5,7 @@ import { poolAlloc } from '../../mem/pool';
 import { Cmp, compareValues } from '../../value/compare';
 import { kindName } from '../../value/error';
 import { textBegin, textLiteral, textTakeError } from '../../value/text';
-import { isNumeric } from '../numeric';
+import { isAbsent, isAbsentAs, isNumeric } from '../numeric';
 import { noMemory } from '../result';
 import { give, giveNull, map1 } from '../row-loops';
 import { giveList, isList, itemAt, itemTag, listRoom } from './items';
@@ -26,7 +26,7 @@ function giveUnordered(tagA: u8, tagB: u8): void {
 
 // @ts-ignore: decorator
 @inline function extreme(tag: u8, val: u64, wanted: i32): void {
-  if (isNull(tag)) {
+  if (isAbsent(tag, val)) {
     giveNull();
     return;
   }
@@ -117,7 +117,7 @@ function mergeRuns(source: usize, target: usize, from: u32, middle: u32, end: u3
 
 export function listSort(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
-    if (isNull(tag)) {
+    if (isAbsentAs(Tag.ARRAY, tag, val)) {
       giveNull();
       return;
     }
@@ -159,7 +159,7 @@ function randomNumber(): u64 {
 
 export function listShuffle(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
-    if (isNull(tag)) {
+    if (isAbsentAs(Tag.ARRAY, tag, val)) {
       giveNull();
       return;
     }

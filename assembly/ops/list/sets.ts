@@ -1,5 +1,6 @@
 // Lists taken as sets: what is different, common, missing.
-import { isNull, lenOf } from '../../mem/layout';
+import { Tag, isNull, lenOf } from '../../mem/layout';
+import { isAbsentAs } from '../numeric';
 import { giveNull, map1, map2 } from '../row-loops';
 import { giveList, isList, itemAt, listRoom } from './items';
 import { setAdd, setBegin, setEnd, setForget, setHas } from './set';
@@ -30,7 +31,7 @@ function begin(name: string, most: u64, known: u32): bool {
 
 export function listDistinct(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
-    if (isNull(tag)) giveNull();
+    if (isAbsentAs(Tag.ARRAY, tag, val)) giveNull();
     else if (isList(1, tag, val) && begin('array_distinct', lenOf(val), lenOf(val))) {
       takeNew(val);
       setEnd();
@@ -71,7 +72,7 @@ export function listExcept(op: usize): void {
 
 export function listIntersect(op: usize): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
-    if (isNull(tagA) || isNull(tagB)) {
+    if (isAbsentAs(Tag.ARRAY, tagA, a) || isAbsentAs(Tag.ARRAY, tagB, b)) {
       giveNull();
       return;
     }

@@ -2,6 +2,7 @@
 import * as ctx from '../../flow/context';
 import { push, stacked, takeObject, taken, unstack } from '../../json/tree';
 import { MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, isNull, lenOf, offOf } from '../../mem/layout';
+import { isAbsentAs } from '../numeric';
 import { plainError, valueError } from '../../value/error';
 import { giveWrong, isList, itemAt, itemTag } from '../list/items';
 import { charge, noMemory, valueLength, valueLimit } from '../result';
@@ -43,7 +44,7 @@ function giveObject(name: string): void {
 
 export function objectFromLists(op: usize): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
-    if (isNull(tagA) || isNull(tagB)) {
+    if (isAbsentAs(Tag.ARRAY, tagA, a) || isAbsentAs(Tag.ARRAY, tagB, b)) {
       giveNull();
       return;
     }
@@ -68,7 +69,7 @@ export function objectFromLists(op: usize): void {
 
 export function objectFromItems(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
-    if (isNull(tag)) {
+    if (isAbsentAs(Tag.ARRAY, tag, val)) {
       giveNull();
       return;
     }
@@ -91,7 +92,7 @@ export function objectFromItems(op: usize): void {
 
 export function objectFromPairs(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
-    if (isNull(tag)) {
+    if (isAbsentAs(Tag.ARRAY, tag, val)) {
       giveNull();
       return;
     }

@@ -2,13 +2,14 @@
 import {
   MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, isNull, lenOf, offOf, span,
 } from '../../mem/layout';
+import { isAbsentAs } from '../numeric';
 import { giveList, giveWrong, listRoom, putItem } from '../list/items';
 import { resultRoom } from '../result';
 import { giveI64, giveNull, map1 } from '../row-loops';
 
 /** False, and null or the error given, when the value is no object. */
 export function isObject(tag: u8, val: u64): bool {
-  if (isNull(tag)) giveNull();
+  if (isAbsentAs(Tag.OBJECT, tag, val)) giveNull();
   else if (tag != Tag.OBJECT) giveWrong(1, 'an object', tag, val);
   else return true;
   return false;

@@ -4,6 +4,7 @@ import { push, stacked, takeGroups, takeObject, taken, unstack } from '../../jso
 import {
   MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, isNull, lenOf, offOf, span,
 } from '../../mem/layout';
+import { isAbsentAs } from '../numeric';
 import { bytesCompare, bytesEqual, bytesFind } from '../../value/bytes';
 import { giveWrong, itemAt, itemTag, listRoom, putItem } from '../list/items';
 import { setAdd, setBegin, setEnd, setHas } from '../list/set';
@@ -54,7 +55,7 @@ function isErased(member: usize): bool {
 
 export function objectErase(op: usize): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
-    if (isNull(tagB)) {
+    if (isAbsentAs(Tag.ARRAY, tagB, b)) {
       giveNull();
       return;
     }

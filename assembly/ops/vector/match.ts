@@ -1,5 +1,6 @@
 // The nearest of many vectors.
-import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, isNull, lenOf, offOf, span } from '../../mem/layout';
+import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, lenOf, offOf, span } from '../../mem/layout';
+import { isAbsent, isAbsentAs } from '../numeric';
 import { bytesCompare } from '../../value/bytes';
 import { giveList, giveWrong, isList, itemAt, itemTag, putItem } from '../list/items';
 import { findMember } from '../nested/access';
@@ -76,7 +77,7 @@ export function vectorMatch(op: usize): void {
   map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void => {
     if (tagB == Tag.ERROR || tagC == Tag.ERROR) {
       give(Tag.ERROR, tagB == Tag.ERROR ? b : c);
-    } else if (isNull(tagA) || isNull(tagB) || isNull(tagC)) {
+    } else if (isAbsentAs(Tag.ARRAY, tagA, a) || isAbsentAs(Tag.ARRAY, tagB, b) || isAbsent(tagC, c)) {
       giveNull();
     } else if (!isCount(tagC, c) || count < 1) {
       giveWrong(3, 'a whole number, 1 or more', tagC, c);
