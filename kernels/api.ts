@@ -96,7 +96,7 @@ export interface HostCalls {
   onAcknowledge(stream: StreamHandle, packetIds: Uint16Array): void;
   /** The node had to keep something and memory is exhausted: it takes nothing in and sends nothing any more. */
   onExhausted?(node: NodeHandle): void;
-  /** The work of a node begins that asked for this time; `host` is that of its `LinkedNode`. */
+  /** The work of a node begins that asked for this time; `host` is that of its `LinkedNode`. 0: a long call goes on. */
   onTick?(host: number): void;
   /**
    * The node asks for the rows of `count` lists of values: `keys[k][i]` is value k of list i. `answer` is to be called later for

@@ -15,7 +15,7 @@ export declare function hostPacket(stream: usize, off: usize, len: u32): void;
 @external("host", "acknowledge")
 export declare function hostAcknowledge(stream: usize, ids: usize, count: u32): void;
 
-/** Says that the tick of a node begins: `host` is the handle that the host gave it. */
+/** Says that the tick of a node begins: `host` is the handle that the host gave it; 0 says just that work goes on. */
 // @ts-ignore: decorator
 @external("host", "tick")
 export declare function hostTick(host: u32): void;

@@ -5,11 +5,13 @@
 // All other work is booked on the source or the node at a root that did it. Clocks cost more than the work of a small batch,
 // so the clock is read only when operators have worked on many rows, or computed long values, since it was read last.
 import * as ctx from './context';
-import { hostClock } from './host';
+import { hostClock, hostTick } from './host';
 import { N_WORK, N_WORK_HOST, N_WORK_ROWS, N_WORK_US, current, recordsIn } from './node';
 
 /** Rows of work worth a look at the clock: a millisecond or so. */
 const LOOK_AFTER: u32 = 100000;
+/** A function of the host that took so long is worth one, µs. */
+const LONG_HOST_US: f64 = 1000;
 
 /** Number of the piece of work that the host has under way; it may be several calls of the kernel. */
 let work: u32 = 1;
@@ -46,6 +48,8 @@ export function longestFrom(now: f64): void {
 
 function look(at: usize, rows: u32): void {
   ctx.resetWork();
+  // A call with thousands of rules may be long; whoever waits for it sees that it goes from one to the next.
+  hostTick(0);
   longestUntil(at, hostClock(), rows);
 }
 
@@ -61,6 +65,8 @@ export function longestHost(us: f64, rows: u32): void {
   book(current, us, rows);
   store<u32>(current, load<u32>(current, N_WORK_HOST) + <u32>us, N_WORK_HOST);
   booked += us;
+  // As much as many rows.
+  if (us > LONG_HOST_US) ctx.addWork(LOOK_AFTER);
 }
 
 function book(at: usize, us: f64, rows: u32): void {

@@ -29,6 +29,8 @@ export interface LifeOptions {
 const steadyMs = 60_000;
 /** Deaths of a data plane within `steadyMs` after which a suspect, or every rule, stops. */
 const maxLosses = 3;
+/** Rules start again for so long until others have their turn, ms. */
+const againMs = 10;
 
 /** Messages of the status. */
 const canceled = 'canceled manually';
@@ -50,6 +52,8 @@ export class RuleLives {
   #lastRun = 0;
   /** When a data plane died of late, epoch ms. */
   readonly #losses = new WeakMap<Supervisor, readonly number[]>();
+  /** Rules whose data plane died, until they start again. */
+  readonly #again = new Set<Entry>();
 
   constructor(options: LifeOptions) {
     this.#options = options;
@@ -150,20 +154,41 @@ export class RuleLives {
     const isSeries = losses.length >= maxLosses;
     for (const entry of [...this.#byRun.values()]) {
       if (entry.plane !== plane) continue;
+      this.#again.delete(entry);
       const isAtWork = entry.run === atWork?.run;
       if (entry.state === 'stopping') {
         this.#ended(entry, 'stopped', entry.message, entry.metrics);
       } else if (isAtWork && (isKnown || isSeries)) {
         this.#failed(entry, `${reason} while it worked for this rule`, entry.metrics);
       } else if (isKnown || isAtWork || !isSeries) {
-        this.#byRun.delete(entry.run);
         if (isAtWork)
           this.#options.logs.log.warn(`${reason} while it worked for rule ${entry.definition.id} and others`);
-        this.#startAgain(entry);
+        entry.state = 'starting';
+        entry.message = reason;
+        this.#again.add(entry);
       } else {
         this.#failed(entry, reason, entry.metrics);
       }
     }
+    if (this.#again.size === 0) return;
+    // Nobody reads a stream that they share before all are there.
+    this.#options.planes.startsAll(true);
+    this.#goOnAgain();
+  }
+
+  /** Plans of thousands of rules take seconds: requests have their turns in between. */
+  #goOnAgain(): void {
+    const end = performance.now() + againMs;
+    for (const entry of this.#again) {
+      if (performance.now() >= end) {
+        setImmediate(() => this.#goOnAgain());
+        return;
+      }
+      this.#again.delete(entry);
+      this.#byRun.delete(entry.run);
+      this.#startAgain(entry);
+    }
+    this.#options.planes.startsAll(false);
   }
 
   #start(entry: Entry): void {
@@ -253,6 +278,10 @@ export class RuleLives {
       entry.message = message;
     }
     if (entry.state.startsWith('stopped')) return none;
+    if (this.#again.delete(entry)) {
+      this.#ended(entry, 'stopped', message, entry.metrics);
+      return none;
+    }
     const ended = new Promise<void>((resolve) => entry.onEnd.push(resolve));
     if (entry.state !== 'stopping') {
       entry.state = 'stopping';

@@ -1,7 +1,7 @@
 /**
  * A few numbers in shared memory by which the supervisor sees that a worker lives and whose work it is at.
  *
- *     word 0  beats; stands still when the worker hangs
+ *     word 0  beats: of a timer, and of each piece of work; stands still when the worker hangs in one of these
  *     word 1  run number of a rule the worker is working for, 0 none
  *     word 2  how many rules share that work: with 1 the rule is known to be the cause of a hang
  */
@@ -34,8 +34,10 @@ export class Heartbeat {
     this.#words[2] = sharers;
   }
 
+  /** Work ends: who has one piece of it after the other is slow, and not hung. */
   leave(): void {
     this.#words[1] = 0;
+    this.beat();
   }
 
   get beats(): number {

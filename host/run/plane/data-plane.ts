@@ -33,7 +33,7 @@ import { OperatorLists } from './operator-lists.js';
 import { Outputs } from './outputs.js';
 import type { PlaneOptions } from './plane-options.js';
 import { Reconnects } from './reconnects.js';
-import { type End, endParts, lossesOf, takeLastTogether } from './rule-end.js';
+import { type End, endParts, lossesOf, takeLastTogether, whenRead } from './rule-end.js';
 import { type RuleHost, RuleRun } from './rule-run.js';
 import type { RunningRule, RunningSink, RunningSource } from './running.js';
 import { loadSinkParts } from './sink-parts.js';
@@ -183,6 +183,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     if (starting !== undefined) starting.isStopped = true;
     const rule = this.#rules.get(run);
     if (rule?.behind !== undefined) await rule.behind.finish(new Set([rule]), comesBack);
+    if (rule !== undefined && !this.#isClosing) await whenRead(rule);
     if (!this.#isClosing) await rule?.checkpoints?.lighten();
     if (rule === undefined || rule.isEnding) return;
     const { metrics, losses } = await this.#end(rule, true);
@@ -215,6 +216,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.#isClosing = true;
     for (const source of this.#sources.all()) source.keepUnacknowledged();
     await Promise.all([...this.#all].map(({ behind }) => behind?.finish(this.#all, false)));
+    for (const source of this.#sources.all()) source.settle();
     takeLastTogether(this.#all, (rule, call) => this.workFor(rule, call));
     await Promise.all([...this.#rules.keys()].map((run) => this.stop(run)));
     this.#work.close();
@@ -407,7 +409,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   /** A node that asks for a time is that of one rule. */
   onTick(run: number): void {
-    this.options.heartbeat.enter(run, 1);
+    if (run > 0) this.options.heartbeat.enter(run, 1);
+    this.options.heartbeat.beat();
   }
 
   zoneOffset(zone: string, at: number): number {
@@ -466,7 +469,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     const isKept = isGraceful && !this.#work.isBroken && checkpoints?.takeLast() === true;
     const unused = this.#work.isBroken ? [] : rule.sources.filter(({ users }) => users.size === 1 && users.has(rule));
     for (const source of unused) source.keepUnacknowledged();
-    if (!this.#work.isBroken) this.#cpuTimes.end(rule, this.#all, this.#work.timerUs);
+    this.#work.ended(rule, this.#cpuTimes);
     const lost = this.#work.isBroken ? [] : lossesOf(rule, isKept);
     const metrics = this.#work.isBroken ? {} : metricsOf(rule);
     const isFull = !this.#work.isBroken && rule.sinks.some((sink) => sink.isFull);

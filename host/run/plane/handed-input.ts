@@ -18,6 +18,11 @@ export class HandedInput {
     this.#isRefilled = true;
   }
 
+  /** Checkpoints say what it has written: its place, or what it has yet to write. */
+  get isCounted(): boolean {
+    return this.goesBack || this.source.pending !== undefined;
+  }
+
   /** It can be read again from a position. */
   get goesBack(): boolean {
     return this.source.position !== undefined;

@@ -12,6 +12,8 @@ const lookMs = 1000;
 /** A rule that is not to hold others ends when it has for so long, ms. */
 const longestMs = 3000;
 const maxNames = 5;
+/** With fewer rules on a source it costs nothing to look. */
+const manyRules = 100;
 
 /** A rule that holds a source. */
 interface Hold {
@@ -22,9 +24,22 @@ interface Hold {
   readonly reason: string;
 }
 
+/** Who held a source, as it was found last: each of thousands of rules on it may be asked the same. */
+const found = new WeakMap<RunningSource, { readonly at: number; readonly holds: Hold[] }>();
+/** So long that is not looked for again, ms. */
+const foundMs = 100;
+
 /** Lists the rules that hold a source, the first of them first. */
 function holdsOf(source: RunningSource, now: number): Hold[] {
   if (!isHeld(source, now)) return [];
+  const known = found.get(source);
+  if (known !== undefined && source.users.size >= manyRules && Math.abs(now - known.at) < foundMs) return known.holds;
+  const holds = findHolds(source, now);
+  found.set(source, { at: now, holds });
+  return holds;
+}
+
+function findHolds(source: RunningSource, now: number): Hold[] {
   const holds: Hold[] = [];
   for (const rule of source.users) {
     let hold: Hold | undefined;

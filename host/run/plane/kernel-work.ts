@@ -6,6 +6,7 @@ import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { Heartbeat } from '../link/heartbeat.js';
 import type { Barrier } from './barrier.js';
+import type { CpuTimes } from './cpu-times.js';
 import { DeferredTurns } from './deferred-work.js';
 import type { ErrorLog } from './error-log.js';
 import type { Gathering } from './gathering.js';
@@ -137,6 +138,13 @@ export class KernelWork {
     this.options.shares.worked(tookMs, ended);
     this.deferred.settle();
     this.arm();
+  }
+
+  /** A rule is about to end: whoever takes the time of rules takes that of its nodes now. */
+  ended(rule: RunningRule, cpuTimes: CpuTimes): void {
+    if (this.isBroken) return;
+    this.options.shares.ended(rule);
+    cpuTimes.end(rule, this.options.rules, this.timerUs);
   }
 
   /** The node keeps messages of a source unacknowledged. */

@@ -7,6 +7,8 @@ import type { RunningRule, RunningSource } from './running.js';
 const neighboursWaitMs = 1000;
 /** How long the sources of a rule that has ended stand still for a next run of it, ms. */
 const handOverMs = 100;
+/** How long the end of a rule waits for what its sources have read to have its turn, ms. */
+const readMs = 1000;
 
 export interface EndOptions<S extends RunningSource> {
   /** The sinks may send what is left. */
@@ -30,6 +32,14 @@ export interface End {
   readonly reason: string | undefined;
   /** What was lost with them, a sentence each. */
   readonly losses: readonly string[];
+}
+
+/** Resolves when nothing waits for its turn that the sources of the rule have read, or that takes too long. */
+export async function whenRead({ sources }: RunningRule): Promise<void> {
+  const late = sources.filter(({ isSlowed }) => isSlowed);
+  if (late.length === 0) return;
+  const patience = new Promise<void>((resolve) => void setTimeout(resolve, readMs).unref());
+  await Promise.race([Promise.all(late.map((source) => source.whenTaken())), patience]);
 }
 
 /** Takes the last state of rules that feed each other at one instant, since all rules end now. */

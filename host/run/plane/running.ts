@@ -63,6 +63,8 @@ export interface RunningSource extends RunningPart {
   readonly isFull: boolean;
   /** Its input waits for its turn. */
   readonly isSlowed: boolean;
+  /** Input that it has behind it waits for its turn. */
+  readonly isReadAhead: boolean;
   /** Works off what waits for its turn. */
   settle(): void;
   /** Resolves when no input waits; false when what waited was dropped. */

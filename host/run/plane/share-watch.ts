@@ -1,11 +1,12 @@
 /**
  * Who takes the time of the data plane while there is not enough of it. Rules that share operators in the kernel are one party. Once a
  * second it is seen whether the thread had any rest; only when it had none the time of each party is looked at: that of
- * its sources, divided by what the kernel has measured in the nodes. A party that took more than its share is put behind the others.
+ * its sources, divided by what the kernel has measured in the nodes; of rules that have ended meanwhile, too. A party that took more than its
+ * share in two looks one after the other is put behind the others: a few batches are measured, and any of them may have been interrupted.
  */
 import { performance } from 'node:perf_hooks';
 import type { NodeHandle } from '../../../kernels/api.js';
-import { type Party, partiesOf } from './parties.js';
+import { type Party, partiesOf, placeOf } from './parties.js';
 import type { RunningLane, RunningRule, RunningSource } from './running.js';
 
 /** Time between two looks, ms. */
@@ -14,6 +15,8 @@ const lookMs = 1000;
 const busyPart = 0.9;
 /** A part of all time that is never too much. */
 const smallPart = 0.05;
+/** Of so many rules a look takes milliseconds: with more of them there is one less often. */
+const manyRules = 500;
 
 /** Takes turns for those that take more than their share; see turns/behind.ts. */
 export interface PutsBehind {
@@ -30,6 +33,8 @@ export interface PutsBehind {
 export interface Shares {
   /** Work took so many ms, until `now`. */
   worked(ms: number, now: number): void;
+  /** A rule is about to end; its nodes are still there. */
+  ended(rule: RunningRule): void;
 }
 
 export interface ShareOptions {
@@ -47,9 +52,12 @@ type Place = RunningSource | RunningLane;
 /** µs of work as they were at a look. */
 interface Seen {
   readonly at: number;
-  readonly rules: ReadonlySet<RunningRule>;
   readonly sources: ReadonlyMap<Place, number>;
-  readonly nodes: ReadonlyMap<NodeHandle, number>;
+  readonly nodes: Map<NodeHandle, number>;
+  /** Rules with each node. */
+  readonly users: Map<NodeHandle, number>;
+  /** What rules have taken of each place that ended since. */
+  readonly ended: Map<Place, number>;
 }
 
 export class ShareWatch implements Shares {
@@ -60,6 +68,8 @@ export class ShareWatch implements Shares {
   /** Since when the thread had no rest. */
   #seen: Seen | undefined;
   #loading = false;
+  /** Rules that took too much at the last look. */
+  #suspects: ReadonlySet<RunningRule> = new Set();
   behind: PutsBehind | undefined;
 
   constructor(private readonly options: ShareOptions) {}
@@ -73,8 +83,26 @@ export class ShareWatch implements Shares {
     setImmediate(() => this.#look(now));
   }
 
+  ended(rule: RunningRule): void {
+    const seen = this.#seen;
+    if (seen === undefined) return;
+    let us = 0;
+    for (const { kind, handle } of rule.nodes) {
+      if (kind === 'keyedTable') continue;
+      const users = seen.users.get(handle) ?? 1;
+      seen.users.set(handle, users - 1);
+      // Others have it on.
+      if (users > 1) continue;
+      us += Math.max(0, rule.host.kernel.busyUs(handle) - (seen.nodes.get(handle) ?? 0));
+      // The next node at its place begins at 0.
+      seen.nodes.delete(handle);
+    }
+    const places = new Set(rule.sources.filter((one) => !rule.isTable(one)).map((source) => placeOf(rule, source)));
+    for (const place of places) seen.ended.set(place, (seen.ended.get(place) ?? 0) + us / places.size);
+  }
+
   #look(now: number): void {
-    this.#lookAt = now + lookMs;
+    this.#lookAt = now + lookMs * Math.max(1, this.options.rules.size / manyRules);
     const seen = this.#seen;
     // As while thousands of rules start: it costs more to find the parties than any of them can have taken.
     const isIdle = this.behind === undefined && this.#workedMs < smallPart * (now - (this.#lookedAt ?? now));
@@ -93,11 +121,6 @@ export class ShareWatch implements Shares {
       this.#seen = next;
       return;
     }
-    // Nobody knows any more what a rule took that has gone: its time would be that of those that are left.
-    if ([...seen.rules].some((rule) => !next.rules.has(rule))) {
-      this.#seen = next;
-      return;
-    }
     const parts = partsOf(parties, seen, next);
     // None of its batches was measured yet.
     if (parts === undefined) return;
@@ -111,11 +134,17 @@ export class ShareWatch implements Shares {
     this.behind?.look(parts, enough);
     let most: Party | undefined;
     let part = enough;
+    const before = this.#suspects;
+    const suspects = new Set<RunningRule>();
     for (const [party, its] of parts) {
-      if (its <= part || this.behind?.isBehind(party) === true) continue;
+      if (its <= enough || this.behind?.isBehind(party) === true) continue;
+      for (const rule of party.rules) suspects.add(rule);
+      const isFirst = this.behind !== undefined && !party.rules.some((rule) => before.has(rule));
+      if (its <= part || isFirst) continue;
       most = party;
       part = its;
     }
+    this.#suspects = suspects;
     if (most === undefined || parts.size === 1) return;
     if (this.behind !== undefined) this.behind.put(most, part);
     else if (!this.#loading) {
@@ -130,12 +159,14 @@ export class ShareWatch implements Shares {
   #see(at: number, parties: readonly Party[]): Seen {
     const sources = new Map<Place, number>();
     const nodes = new Map<NodeHandle, number>();
+    const users = new Map<NodeHandle, number>();
     for (const { rules, places, nodes: own } of parties) {
+      for (const rule of rules) for (const { handle } of rule.nodes) users.set(handle, (users.get(handle) ?? 0) + 1);
       for (const place of places) if (!sources.has(place)) sources.set(place, place.workUs + place.counters.tickUs);
       const { kernel } = rules[0]!.host;
       for (const node of own) nodes.set(node, kernel.busyUs(node));
     }
-    return { at, rules: new Set(parties.flatMap((party) => party.rules)), sources, nodes };
+    return { at, sources, nodes, users, ended: new Map() };
   }
 }
 
@@ -176,10 +207,13 @@ function partsOf(parties: readonly Party[], from: Seen, to: Seen): Map<Party, nu
   for (const [source, { sum, parties: its }] of ofSource) {
     const us = grown(source, from.sources, to.sources);
     if (us === 0) continue;
-    const isKnown = its.length === 1 || sum > 0;
+    const ended = from.ended.get(source);
+    const all = sum + (ended ?? 0);
+    const isAlone = its.length === 1 && ended === undefined;
+    const isKnown = isAlone || all > 0;
     if (!isKnown && us > allUs * smallPart) return undefined;
     for (const party of its) {
-      const own = its.length === 1 ? us : isKnown ? (us * busy.get(party)!) / sum : 0;
+      const own = isAlone ? us : isKnown ? (us * busy.get(party)!) / all : 0;
       parts.set(party, (parts.get(party) ?? 0) + own / allUs);
     }
   }

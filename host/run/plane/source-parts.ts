@@ -8,7 +8,7 @@ import type { InputLog, InputLogHost } from './input-log/input-log.js';
 import type { KnownMessages } from './input-log/known-messages.js';
 import type { Keepers } from './keepers.js';
 import type { RunningRule } from './running.js';
-import { type PutsBehind, ShareWatch, usedTime } from './share-watch.js';
+import type { PutsBehind, Shares } from './share-watch.js';
 
 let Log: typeof InputLog | undefined;
 let Known: typeof KnownMessages | undefined;
@@ -62,13 +62,28 @@ export function inputLog(folder: string, maxMessageBytes: number, source: Logged
 }
 
 /** Looks who takes the time of the rules; `moving` is called when work of some is about to count at another place. */
-export function shareWatch(rules: ReadonlySet<RunningRule>, kernel: () => Kernel, moving: () => void): ShareWatch {
-  return new ShareWatch({
-    rules,
-    usedTime: usedTime(),
-    sampleOften: (isOn) => sampleOften(kernel(), isOn),
-    load: () => loadBehind(rules, moving),
-  });
+export function shareWatch(rules: ReadonlySet<RunningRule>, kernel: () => Kernel, moving: () => void): Shares {
+  let watch: Shares | undefined;
+  let isLoading = false;
+  const load = async () => {
+    const { ShareWatch, usedTime } = await import('./share-watch.js');
+    watch = new ShareWatch({
+      rules,
+      usedTime: usedTime(),
+      sampleOften: (isOn) => sampleOften(kernel(), isOn),
+      load: () => loadBehind(rules, moving),
+    });
+  };
+  return {
+    worked: (ms, now) => {
+      if (watch !== undefined) watch.worked(ms, now);
+      else if (!isLoading) {
+        isLoading = true;
+        void load();
+      }
+    },
+    ended: (rule) => watch?.ended(rule),
+  };
 }
 
 /** Puts rules behind the others. */

@@ -21,6 +21,7 @@ import type { InputLog } from './input-log/input-log.js';
 import { Keepers } from './keepers.js';
 import { LaneInputs } from './lane-inputs.js';
 import { LateStart } from './late-start.js';
+import { PacedInput } from './paced-input.js';
 import type { Reconnects } from './reconnects.js';
 import type { RunningRule, RunningSource } from './running.js';
 import { SourceFaults } from './source-faults.js';
@@ -78,8 +79,13 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
   readonly #flow = new Flow();
   /** Input that the kernel has no room for. */
   readonly #unfed = new UnfedInput(() => this.#feedAgain());
-  /** Where input waits for its turn; undefined where it has no turns. */
+  /** Where the input of rules that are behind the others waits for their turn. */
   slowed: SlowedInput | undefined;
+  readonly #paced = new PacedInput(this, (piece) => {
+    if (!this.#unfed.isWaiting) return this.#work(piece, false);
+    this.#unfed.add(piece);
+    return true;
+  });
   /** Where messages wait that no rule has safe yet. */
   #log: InputLog | undefined;
   readonly #hasUnread = () => this.#unfed.isWaiting || this.isSlowed || this.host.kernel.unreadBytes(this.stream) > 0;
@@ -182,7 +188,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
 
   replay(bytes: Uint8Array): void {
     this.#isReplay = true;
-    this.#work(bytes, false);
+    this.takeTurn(bytes);
     this.#isReplay = false;
   }
 
@@ -205,7 +211,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     this.#lateStart?.cancel();
     this.connection.stop();
     this.#earlyBatches?.close();
-    this.slowed?.drop();
+    this.#paced.late?.drop();
     this.#unfed.drop();
     this.#flow.release();
     for (const call of this.#whenOver.splice(0)) call();
@@ -238,7 +244,11 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
   }
 
   get isSlowed(): boolean {
-    return this.slowed?.isWaiting === true;
+    return this.#paced.late?.isWaiting === true;
+  }
+
+  get isReadAhead(): boolean {
+    return this.isSlowed && this.#log === undefined && this.handed.isCounted;
   }
 
   /** Since when the kernel has had no room for its input, epoch ms; 0 when it has. */
@@ -259,19 +269,15 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
 
   #take(bytes: Uint8Array): void {
     this.#log?.cut(bytes, this.#hasUnread);
-    if (this.slowed !== undefined) this.slowed.add(bytes);
-    else this.takeTurn(bytes);
+    this.#paced.write(bytes);
   }
 
-  /** Works on input now. */
   takeTurn(bytes: Uint8Array): void {
-    if (this.#unfed.isWaiting) this.#unfed.add(bytes);
-    else this.#work(bytes, false);
+    this.#paced.work(bytes);
   }
 
-  /** Works off what waits for its turn. */
   settle(): void {
-    this.slowed?.settle();
+    this.#paced.late?.settle();
   }
 
   /** It takes turns, and may not have one now. */
@@ -291,12 +297,12 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
   /** Goes on as soon as nothing waits. */
   #goOn(): void {
     if (this.isBarred) return;
-    if (this.isSlowed) this.slowed?.goOn();
+    if (this.isSlowed) this.#paced.late?.goOn();
     else this.#flow.resume();
   }
 
-  /** Gives input to the kernel; what that has no room for waits. With `skips` one message without room is given up. */
-  #work(bytes: Uint8Array, skips: boolean): void {
+  /** Gives input to the kernel, or lets it wait for room; with `skips` one message is given up. False: it was malformed. */
+  #work(bytes: Uint8Array, skips: boolean): boolean {
     let fed: Fed = { taken: bytes.length, malformed: undefined };
     const feed = () => {
       this.lastInputAt = Date.now();
@@ -308,9 +314,10 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     this.host.work(this.readers, feed, this, bytes);
     this.lanes.add(bytes.subarray(0, fed.taken), this.barrier, this.#isReplay);
     this.#endBarrier();
-    if (fed.malformed === undefined) return;
-    this.slowed?.drop();
+    if (fed.malformed === undefined) return true;
+    this.#paced.late?.drop();
     this.#whenMalformed(fed.malformed);
+    return false;
   }
 
   #hold(bytes: Uint8Array): void {
@@ -342,7 +349,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
 
   whenTaken(): Promise<boolean> {
     if (!this.isSlowed) return this.#unfed.whenTaken();
-    return this.slowed!.whenEmpty().then(() => this.#unfed.whenTaken());
+    return this.#paced.late!.whenEmpty().then(() => this.#unfed.whenTaken());
   }
 
   onFlow(pause: () => void, resume: () => void): void {
@@ -363,7 +370,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
   }
 
   resetInput(): void {
-    this.slowed?.settle();
+    this.settle();
     if (!this.#isClosed) this.host.kernel.resetInput(this.stream);
     this.lanes.reset();
     this.repetitions?.reset();

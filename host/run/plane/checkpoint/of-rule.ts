@@ -44,12 +44,12 @@ export function endsOf({ sinks }: RunningRule): Record<string, unknown> {
 
 /** Input that the kernel has no room for, or that waits for its turn, is in no state, though sources have it behind them. */
 export function isStarved({ sources }: RunningRule): boolean {
-  return sources.some((source) => source.starvedSince !== 0 || source.isSlowed);
+  return sources.some((source) => source.starvedSince !== 0 || source.isReadAhead);
 }
 
-/** Resolves when no input waits for its turn any more; undefined when none does. */
+/** Resolves when no input waits for its turn that the state is to have; undefined when none does. */
 export function whenTaken({ sources }: RunningRule): Promise<unknown> | undefined {
-  const slowed = sources.filter(({ isSlowed }) => isSlowed);
+  const slowed = sources.filter(({ isReadAhead }) => isReadAhead);
   return slowed.length === 0 ? undefined : Promise.all(slowed.map((source) => source.whenTaken()));
 }
 

@@ -11,8 +11,7 @@ import type { Logger } from '../../../base/log.js';
 import { topicUse } from '../../../connectors/topic-use.js';
 import type { Loss } from '../../../model/losses.js';
 import type { CheckpointOrder } from '../../link/protocol.js';
-import type { Barrier } from '../barrier.js';
-import type { Keeper } from '../keepers.js';
+import type { Hold, Keeper } from '../keepers.js';
 import { stateBytesOf } from '../memory.js';
 import type { RunningCheckpoints, RunningRule } from '../running.js';
 import { type CutHost, Cutter } from './cutter.js';
@@ -62,7 +61,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   #found: FoundState | undefined;
   readonly cutter: Cutter;
   readonly #groups: Groups<RuleCheckpoints>;
-  #pending: Barrier[] = [];
+  /** Messages that it holds, of each source. */
+  #holds: readonly Hold[] = [];
   /** On its way to disk. */
   #joint: Joint<RulePart> | undefined;
   /** Files of an earlier run go. */
@@ -130,7 +130,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     else for (const [i, end] of Object.entries(this.order.ends ?? {})) rule.sinks[Number(i)]?.cutBack(end);
     this.drop();
     const sources = [...new Set(rule.sources)];
-    for (const source of sources) if (!rule.isTable(source)) source.keepers.add(this);
+    this.#holds = sources.filter((source) => !rule.isTable(source)).map((source) => source.keepers.add(this));
     if (this.order.qos > 0) {
       const parts = {
         sources: sources.filter((source) => isFed(rule, source)).map(({ spec }) => spec),
@@ -223,14 +223,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     if (!this.isClosed) await this.#joint?.outcome;
   }
 
-  hold(barrier: Barrier): void {
-    if (this.isClosed || this.#pending.at(-1) === barrier) return;
-    barrier.left++;
-    this.#pending.push(barrier);
-  }
-
   get isHolding(): boolean {
-    return this.#pending.length > 0;
+    return this.#holds.some((hold) => hold.isHolding);
   }
 
   /** Takes a checkpoint as soon as can be. */
@@ -297,9 +291,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
       if (cut === undefined) return;
       const others = names.length > mostNamed ? [] : names.filter((_name, j) => j !== i);
       const head = isAlone ? cut.head : { ...cut.head, joint: { id: ids[i]!, others } };
-      const barriers = one.#pending;
-      one.#pending = [];
-      parts.push(new RulePart(one, { ...cut, head }, { ...names[i]!, id: ids[i]! }, barriers, enders.includes(one)));
+      const claims = one.#holds.map((hold) => hold.claim());
+      parts.push(new RulePart(one, { ...cut, head }, { ...names[i]!, id: ids[i]! }, claims, enders.includes(one)));
     });
     if (parts.length === members.length) {
       for (const one of members) one.#seen = seenOf(one.rule!);
@@ -403,7 +396,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
       last.settle(isOut);
       isKept = await outcomeOf(last);
     }
-    for (const barrier of this.#pending.splice(0)) barrier.passed(!isKept);
+    for (const hold of this.#holds) hold.drop(!isKept);
+    this.#holds = [];
   }
 
   /** The rule is no part of it any more; what is under way without its last state comes to nothing. */
@@ -417,6 +411,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     this.isClosed = true;
     this.#groups.delete(this);
     this.#timer?.close();
+    for (const hold of this.#holds) hold.close();
     for (const source of this.rule?.sources ?? []) source.keepers.delete(this);
   }
 
@@ -428,16 +423,12 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   #due(): void {
     // Nothing came in, nothing went out: the last one is as good as a new one.
     const isIdle =
-      this.failure === '' && this.#pending.length === 0 && this.rule !== undefined && this.#seen === seenOf(this.rule);
+      this.failure === '' && !this.isHolding && this.rule !== undefined && this.#seen === seenOf(this.rule);
     if (isIdle) this.#arm(this.order.intervalMs);
     else this.request();
   }
 
   // What its parts call
-
-  giveBack(barriers: readonly Barrier[]): void {
-    this.#pending = [...barriers, ...this.#pending];
-  }
 
   noteCounted({ head, pauseMs, writtenBytes, tookMs }: Parameters<PartOwner['noteCounted']>[0]): void {
     if (this.failure !== '' && this.count > 0) this.log.info('checkpoints are written again');

@@ -1,7 +1,7 @@
 /** One rule's part in a checkpoint, on its way to disk. */
 import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log.js';
-import type { Barrier } from '../barrier.js';
+import type { Claim } from '../keepers.js';
 import type { RunningRule } from '../running.js';
 import { type Cut, type Cutter, mostSliceBytes } from './cutter.js';
 import type { CheckpointFiles } from './files.js';
@@ -18,8 +18,6 @@ export interface PartOwner {
   readonly log: Logger;
   /** The rule ends. */
   readonly isClosed: boolean;
-  /** These messages are not in a checkpoint that counts. */
-  giveBack(barriers: readonly Barrier[]): void;
   noteCounted(done: { head: CheckpointHead; pauseMs: number; writtenBytes: number; tookMs: number }): void;
   /** The one that counts could not get its name. */
   noteUnnamed(reason: string): void;
@@ -42,12 +40,12 @@ export class RulePart implements Part {
     this.#settle = resolve;
   });
 
-  /** @param barriers of messages that are in it */
+  /** @param claims on messages that are in it */
   constructor(
     readonly owner: PartOwner,
     readonly cut: Cut,
     readonly name: MarkedName,
-    readonly barriers: readonly Barrier[],
+    readonly claims: readonly Claim[],
     readonly isLast: boolean,
   ) {}
 
@@ -66,7 +64,7 @@ export class RulePart implements Part {
   /** It is not to be brought to disk at all. */
   undo(): void {
     this.owner.cutter.abandon();
-    this.owner.giveBack(this.barriers);
+    for (const claim of this.claims) claim.giveBack();
   }
 
   /** The sinks of a rule that ended had their time: `isOut` says that all is with the outside. */
@@ -124,7 +122,7 @@ export class RulePart implements Part {
     const tookMs = performance.now() - this.#began;
     this.owner.noteCounted({ head: this.#head!, pauseMs, writtenBytes, tookMs });
     if (unnamed !== undefined) this.owner.noteUnnamed(unnamed);
-    for (const barrier of this.barriers) barrier.passed(false);
+    for (const claim of this.claims) claim.pass();
   }
 
   untold(reason: string): void {
@@ -134,7 +132,7 @@ export class RulePart implements Part {
   async fail(reason: string | undefined): Promise<void> {
     const { owner, cut, isLast } = this;
     if (reason !== undefined) owner.noteFailed(reason, isLast);
-    owner.giveBack(this.barriers);
+    for (const claim of this.claims) claim.giveBack();
     await owner.files.abandon(cut.head.epoch).catch(() => {});
   }
 }

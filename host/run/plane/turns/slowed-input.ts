@@ -1,4 +1,7 @@
-/** Input of a source whose rules are behind the others: it waits for their turns, and the source is not read meanwhile. */
+/**
+ * Input of a source that waits for its turn, and the source is not read meanwhile: its rules are behind the others, or a read was more than is
+ * worked on in one go (paced-input.ts).
+ */
 import type { RunningRule } from '../running.js';
 import { SliceSize } from './slice-size.js';
 import type { Turn, Turns } from './turns.js';
@@ -26,7 +29,7 @@ export class SlowedInput implements Turn {
 
   constructor(
     private readonly source: SlowedSource,
-    private readonly turns: Turns,
+    private readonly turns: Pick<Turns, 'add'>,
     now: () => number,
   ) {
     this.#size = new SliceSize(now);

@@ -61,7 +61,7 @@ class Plant {
       flushTimeoutMs: 2000,
       shares: (rules) => {
         plant.rules = rules;
-        return { worked: () => {} };
+        return { worked: () => {}, ended: () => {} };
       },
       broken: (error) => {
         throw error;

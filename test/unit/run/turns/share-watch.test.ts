@@ -47,6 +47,20 @@ class Rules {
     return rule as unknown as RunningRule;
   }
 
+  /** The rule goes, with its nodes. */
+  end(rule: RunningRule): void {
+    this.watch.ended(rule);
+    this.all.delete(rule);
+  }
+
+  /** The source was worked for so many ms, the nodes took so much of it. */
+  took(source: RunningSource, ms: number, nodes: Readonly<Record<number, number>>): void {
+    source.workUs += ms * 1000;
+    for (const [node, part] of Object.entries(nodes)) {
+      this.busy.set(Number(node), (this.busy.get(Number(node)) ?? 0) + part * 1000);
+    }
+  }
+
   /** A second passes; the sources were worked for so many ms, the nodes took so much of it. */
   async second(work: readonly [RunningSource, number][], nodes: Readonly<Record<number, number>>): Promise<void> {
     this.now += 1001;
@@ -132,8 +146,81 @@ test('what rules took that have just come, or have gone, is not that of those th
     rules.busy.delete(come);
     const guest = rules.add(`guest${i}`, stream, [come]);
     await rules.second([[stream, 950]], { 1: 5, 2: 1, [come]: 900 });
-    rules.all.delete(guest);
+    rules.end(guest);
   }
+  assert.equal(rules.put, []);
+});
+
+test('the rule that takes most is found although rules come and go in each second, and those are not taken for it', async () => {
+  const rules = new Rules();
+  const stream = rules.source();
+  for (let i = 0; i < 5; i++) rules.add(`light${i}`, stream, [i]);
+  rules.add('greedy', stream, [10]);
+  for (let i = 0; i < 8; i++) {
+    const come = 20 + (i % 2);
+    rules.busy.delete(come);
+    const guest = rules.add(`guest${i}`, stream, [come]);
+    // It ends in the middle of the second.
+    rules.took(stream, 100, { [come]: 90 });
+    rules.end(guest);
+    await rules.second([[stream, 800]], { 0: 10, 1: 10, 2: 10, 3: 10, 4: 10, 10: 700 });
+  }
+  assert.equal(rules.put, ['greedy']);
+});
+
+test('a rule that stays alone on its stream is not taken for one that has ended in the same second', async () => {
+  const rules = new Rules();
+  const [stream, other] = [rules.source(), rules.source()];
+  rules.add('light', other, [1]);
+  rules.add('stays', stream, [2]);
+  for (let i = 0; i < 8; i++) {
+    const guest = rules.add(`guest${i}`, stream, [20 + i]);
+    rules.took(stream, 700, { [20 + i]: 680 });
+    rules.end(guest);
+    await rules.second(
+      [
+        [stream, 20],
+        [other, 200],
+      ],
+      { 1: 150, 2: 15 },
+    );
+  }
+  assert.equal(rules.put, []);
+});
+
+test('an operator that others have as well stays with them when one of its rules ends', async () => {
+  const rules = new Rules();
+  const [stream, third] = [rules.source(), rules.source()];
+  rules.add('light', third, [1]);
+  for (let i = 0; i < 3; i++) rules.add(`light${i}`, stream, [30 + i]);
+  const first = rules.add('first', stream, [10, 11]);
+  rules.add('second', stream, [10, 12]);
+  const took = { 1: 10, 10: 700, 11: 5, 12: 5, 30: 5, 31: 5, 32: 5 };
+  await rules.second(
+    [
+      [stream, 800],
+      [third, 20],
+    ],
+    took,
+  );
+  rules.end(first);
+  for (let i = 0; i < 4; i++)
+    await rules.second(
+      [
+        [stream, 800],
+        [third, 20],
+      ],
+      took,
+    );
+  assert.equal(rules.put, ['second']);
+});
+
+test('one measured batch that was interrupted accuses nobody: it takes two looks one after the other', async () => {
+  const rules = new Rules();
+  const stream = rules.source();
+  for (let i = 0; i < 10; i++) rules.add(`r${i}`, stream, [i]);
+  const even = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [i, 90]));
+  for (let i = 0; i < 12; i++) await rules.second([[stream, 950]], { ...even, [i % 10]: i % 2 === 0 ? 900 : 90 });
   assert.equal(rules.put, []);
 });
 

@@ -1,0 +1,82 @@
+/**
+ * Input of a source on its way to the kernel, in pieces of a few milliseconds (input-pieces.ts). What a read has left when its time is
+ * over waits, and the source is not read meanwhile: sockets, timers and questions have their turns between two pieces of work, and a plane
+ * that has more to do than it can is slow for its senders, whose side keeps what comes.
+ */
+import { InputPieces, type PiecesOf } from './input-pieces.js';
+import { SlowedInput, type SlowedSource } from './turns/slowed-input.js';
+import type { Turn } from './turns/turns.js';
+
+/** Work on input until others have their turn, ms. */
+const turnMs = 20;
+
+/** The source. */
+export interface PacedSource extends SlowedSource, PiecesOf {
+  /** Time of all work for it, µs. */
+  readonly workUs: number;
+}
+
+export class PacedInput {
+  readonly #pieces: InputPieces;
+  /** What is left of a read. */
+  #rest: SlowedInput | undefined;
+
+  /** @param give hands a piece to the kernel; false: what follows it is of no use */
+  constructor(
+    private readonly source: PacedSource,
+    private readonly give: (piece: Uint8Array) => boolean,
+  ) {
+    this.#pieces = new InputPieces(source);
+  }
+
+  /** Where input waits for its turn; undefined where it never has. */
+  get late(): SlowedInput | undefined {
+    return this.#rest?.isWaiting ? this.#rest : this.source.slowed;
+  }
+
+  /** Works on input until its time is over; what is left waits. */
+  write(bytes: Uint8Array): void {
+    const { late } = this;
+    if (late !== undefined) late.add(bytes);
+    else this.#work(bytes, turnMs);
+  }
+
+  /** Works on all of it. */
+  work(bytes: Uint8Array): void {
+    this.#work(bytes, Number.POSITIVE_INFINITY);
+  }
+
+  #work(bytes: Uint8Array, ms: number): void {
+    let end = 0;
+    for (let at = 0; at < bytes.length; ) {
+      const most = this.#pieces.most;
+      const isWhole = bytes.length - at <= most;
+      if (!isWhole && end === 0) end = performance.now() + ms;
+      const piece = at === 0 && isWhole ? bytes : bytes.subarray(at, at + most);
+      const before = this.source.workUs;
+      if (!this.give(piece)) return;
+      this.#pieces.took(piece.length, (this.source.workUs - before) / 1000);
+      at += piece.length;
+      if (at < bytes.length && performance.now() >= end) {
+        this.#rest ??= new SlowedInput(this.source, nextTurn, () => performance.now());
+        this.#rest.add(bytes.subarray(at));
+        return;
+      }
+    }
+  }
+}
+
+/** After all that has come meanwhile. */
+const nextTurn = {
+  add(turn: Turn): void {
+    if (armed.has(turn)) return;
+    armed.add(turn);
+    setImmediate(() => {
+      armed.delete(turn);
+      if (!turn.isReady) return;
+      turn.work(turnMs);
+      if (turn.isReady) nextTurn.add(turn);
+    });
+  },
+};
+const armed = new WeakSet<Turn>();
