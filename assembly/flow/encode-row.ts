@@ -6,7 +6,7 @@ import * as ctx from './context';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { COL_HAS_RAW, COL_RAW, COL_UNIFORM, OPERAND_NONE, Tag, lenOf, offOf } from '../mem/layout';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
-import { jsonSizeBound, jsonWriteF64, jsonWriteI64, jsonWriteString, jsonWriteValue } from '../json/write';
+import { jsonSizeBound, jsonWriteBytes, jsonWriteF64, jsonWriteI64, jsonWriteString, jsonWriteValue } from '../json/write';
 import { fail, failNotFinite, failNotObject } from './failure';
 import { rowsSize, rowsWrite } from '../json/binary-form';
 import { isTextFormat, textBound, textIsEmpty, textPrepare, textWrite } from './encode-text';
@@ -35,6 +35,8 @@ namespace Mode {
   /** As F64; rows beside each other mostly have one number, as those that a join makes of one row. */
   export const RUNS: u32 = 5;
   export const BOOL: u32 = 6;
+  /** Bytes of at most SHORT_TEXT, as JSON. */
+  export const BYTES: u32 = 7;
 }
 
 //   table entry (88 bytes)
@@ -135,7 +137,11 @@ function entry(at: usize, program: usize, operand: u32): void {
     else if (uniform == Tag.I64) mode = hasRaw ? Mode.RAW : Mode.I64;
     else if (uniform == Tag.BOOL) mode = Mode.BOOL;
     else if (uniform == Tag.STR) mode = Mode.STR;
+    else if (uniform == Tag.BYTES && isJson) mode = Mode.BYTES;
   }
+  const hasText = mode == Mode.STR || mode == Mode.BYTES;
+  const longest = hasText ? longestText(valsOf(program, operand)) : 0;
+  if (mode == Mode.BYTES && longest > SHORT_TEXT) mode = Mode.ANY;
   store<u32>(at, mode, ENTRY_MODE);
   if (mode == Mode.RUNS) store<u32>(at, 0, ENTRY_TEXT_LEN);
   store<u32>(at, <u32>valsOf(program, operand), ENTRY_VALS);
@@ -144,14 +150,10 @@ function entry(at: usize, program: usize, operand: u32): void {
   store<u32>(at, strideOf(operand), ENTRY_STRIDE);
   store<u32>(at, uniform, ENTRY_TAG);
   fixedBound += NUMBER_BOUND;
-  if (mode == Mode.STR) {
-    const longest = longestText(<usize>load<u32>(at, ENTRY_VALS));
-    if (longest <= SHORT_TEXT) {
-      fixedBound += longest * ESCAPED;
-      return;
-    }
+  if (mode != Mode.ANY && longest <= SHORT_TEXT) {
+    fixedBound += longest * ESCAPED;
+    return;
   }
-  if (mode != Mode.ANY && mode != Mode.STR) return;
   store<u32>(at, <u32>variable, ENTRY_NEXT);
   variable = at;
 }
@@ -262,6 +264,10 @@ function writeFields(to: usize, row: u32): usize {
       continue;
     } else if (mode == Mode.BOOL) {
       p = writeBool(copyName(p, at), load<u64>(val) != 0);
+      continue;
+    } else if (mode == Mode.BYTES) {
+      const bytes = load<u64>(val);
+      p = jsonWriteBytes(copyName(p, at), offOf(bytes), lenOf(bytes));
       continue;
     } else if (mode == Mode.RUNS) {
       p = writeRun(copyName(p, at), at, load<u64>(val));
@@ -424,8 +430,12 @@ function writeFieldsBinary(to: usize, row: u32): usize {
 }
 
 /** True when the row is left out whatever would be written of it: by what the spec names for that. */
-export function rowIsEmpty(row: u32): bool {
-  if (emptyOperand == OPERAND_NONE) return false;
+// @ts-ignore: decorator
+@inline export function rowIsEmpty(row: u32): bool {
+  return emptyOperand != OPERAND_NONE && isEmptyOf(row);
+}
+
+function isEmptyOf(row: u32): bool {
   const i = row * strideOf(emptyOperand);
   const tag = load<u8>(tagsOf(emptyProgram, emptyOperand) + i);
   if (tag <= Tag.NULL) return true;

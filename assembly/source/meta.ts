@@ -68,7 +68,7 @@ export function putSpecial(state: usize, row: u32): void {
 
 function putMeta(state: usize, block: usize, row: u32, name: usize, len: u32): void {
   if (load<u8>(state, STREAM_FRAMING) == Framing.MQTT) {
-    if (isKey(name, len, TOPIC, 5)) return put(block, row, Tag.STR, span(message.topic, message.topicLen));
+    if (len == 5 && load<u32>(name) == load<u32>(TOPIC) && load<u8>(name, 4) == load<u8>(TOPIC, 4)) return put(block, row, Tag.STR, span(message.topic, message.topicLen));
     if (isKey(name, len, QOS, 3)) return put(block, row, Tag.I64, message.qos);
     if (isKey(name, len, MESSAGE_ID, 9)) return put(block, row, Tag.I64, message.packetId);
     if (isKey(name, len, RETAINED, 8)) return put(block, row, Tag.BOOL, <u64>message.retained);

@@ -1,7 +1,7 @@
 // Double to shortest text that reads back as the same double (Raffaello Giulietti's Schubfach), in three layouts.
 import { POW10, POW10_LOWEST } from '../gen/pow10';
 import { POW10_U64, mulHigh, pow10F64 } from './wide';
-import { digitCount, pairOf, printU64, putDigits } from './i64';
+import { ZEROS, digitCount, pairOf, printU64, putDigits, sixteenDigits } from './i64';
 
 /** Longest text of printF64 and printF64General, bytes (with slack for block stores). */
 export const MAX_F64_TEXT: u32 = 32;
@@ -232,6 +232,13 @@ const EXACT_THOUSANDTHS: f64 = 1e15;
 /** Whole numbers below this, the times of rows among them, are those of integers. */
 const EXACT_WHOLE: f64 = 1e15;
 
+/** Decimals of each number of thousandths below 1000: three digits, and in the last byte how many bytes they take with the point. */
+const DECIMALS: usize = memory.data(4000, 4);
+for (let i: u32 = 0; i < 1000; i++) {
+  const length: u32 = i == 0 ? 0 : i % 100 == 0 ? 2 : i % 10 == 0 ? 3 : 4;
+  store<u32>(DECIMALS + (<usize>i << 2), 0x303030 | (i / 100) | (((i / 10) % 10) << 8) | ((i % 10) << 16) | (length << 24));
+}
+
 /**
  * Writes a double of at most three decimals and four digits before them, as most measured ones are, and returns the end of the
  * text. Without jumps: how long such numbers are changes from one to the next.
@@ -239,14 +246,12 @@ const EXACT_WHOLE: f64 = 1e15;
 // @ts-ignore: decorator
 @inline function printShort(at: usize, all: u32): usize {
   const whole = all / 1000;
-  const decimals = all - whole * 1000;
-  const pair = decimals / 10;
-  const last = decimals - pair * 10;
-  const thousands = whole / 100;
+  const decimals = load<u32>(DECIMALS + (<usize>(all - whole * 1000) << 2));
+  const hundreds = whole / 100;
   const count = 1 + <u32>(whole >= 10) + <u32>(whole >= 100) + <u32>(whole >= 1000);
-  store<u32>(at, (pairOf(thousands) | (pairOf(whole - thousands * 100) << 16)) >> ((4 - count) << 3));
-  store<u32>(at + count, 0x3000002e | (pairOf(pair) << 8) | (last << 24));
-  return at + count + select<u32>(0, select<u32>(4, select<u32>(2, 3, pair % 10 == 0), last != 0), decimals == 0);
+  store<u32>(at, (pairOf(hundreds) | (pairOf(whole - hundreds * 100) << 16)) >> ((4 - count) << 3));
+  store<u32>(at + count, 0x2e | (decimals << 8));
+  return at + count + (decimals >> 24);
 }
 
 /** Digits of a double at most, with zeros behind them. */
@@ -255,29 +260,6 @@ const ALL_DIGITS: u32 = 17;
 const ROOM_FOR_POINT: usize = memory.data(17 * 16, 16);
 for (let row: usize = 0; row <= 16; row++) {
   for (let i: usize = 0; i < 16; i++) store<u8>(ROOM_FOR_POINT + (row << 4) + i, <u8>(i < row ? i : max<isize>(i - 1, 0)));
-}
-
-// Constants of blocks, read from memory in one instruction.
-const BY_10000: usize = memory.data<u64>([109951163 | (109951163 << 32), 0], 16);
-const BY_10000_BACK: usize = memory.data<u64>([10000, 10000], 16);
-const BY_100: usize = memory.data<u64>([0x000028f6000028f6, 0x000028f6000028f6], 16);
-const BY_100_BACK: usize = memory.data<u64>([0x0064ffff0064ffff, 0x0064ffff0064ffff], 16);
-const BY_10: usize = memory.data<u64>([0x0067006700670067, 0x0067006700670067], 16);
-const BY_10_BACK: usize = memory.data<u64>([0xf601f601f601f601, 0xf601f601f601f601], 16);
-const ZEROS: usize = memory.data<u64>([0x3030303030303030, 0x3030303030303030], 16);
-
-/** Sixteen digits of two numbers below 10^8, as letters. */
-// @ts-ignore: decorator
-@inline function sixteenDigits(high: u32, low: u32): v128 {
-  const both = i32x4.replace_lane(i32x4.splat(high), 1, low);
-  const q = i64x2.shr_u(i64x2.extmul_low_i32x4_u(both, v128.load(BY_10000)), 40);
-  const r = i64x2.sub(i64x2.extend_low_i32x4_u(both), i32x4.dot_i16x8_s(q, v128.load(BY_10000_BACK)));
-  const fours = v128.or(q, i64x2.shl(r, 32));
-  const q100 = i32x4.shr_u(i32x4.dot_i16x8_s(fours, v128.load(BY_100)), 20);
-  const back = i16x8.mul(v128.or(q100, i32x4.shl(q100, 16)), v128.load(BY_100_BACK));
-  const pairs = i16x8.sub(i32x4.shl(fours, 16), back);
-  const tens = i16x8.shr_u(i16x8.mul(pairs, v128.load(BY_10)), 10);
-  return v128.or(i16x8.add(i16x8.shl(pairs, 8), i16x8.mul(tens, v128.load(BY_10_BACK))), v128.load(ZEROS));
 }
 
 /** Writes 17 digits without exponent, of which the point stands behind digit `point`, from -5 to 17. Without jumps, as above. */

@@ -4,6 +4,8 @@
  *
  *     npx tsx bench/micro/turns.ts ROUNDS WORKLOAD,… KERNEL.wasm…
  *
+ * A workload is one of `haumea bench`, or a part of the name of a pair (bench/pairs) as "functions" or "join": all that have it.
+ *
  * Machines that others share swing by half from second to second, so the input is cut into pieces of 256 KiB and the
  * minimum of each piece counts: the sums differ by less than one percent from run to run. The host of this checkout must
  * fit all kernels given. Best pinned to one core: `taskset -c 1`, by a superuser with `nice -n -15` before it.
@@ -13,7 +15,10 @@ import { createKernel } from '../../kernels/index.js';
 import { openRule } from '../../test/sql/rule-kernel.js';
 import { mqtt } from '../../test/wasm/streams.js';
 import { FIRST_ID, makeBlock, patchIds } from '../gen/frames.js';
-import { workloadByName } from '../workloads/index.js';
+import { pairs } from '../pairs/index.js';
+import { engineSide, Sent } from '../pairs/measure.js';
+import type { Pair } from '../pairs/pair.js';
+import { workloadByName, workloadNames } from '../workloads/index.js';
 import type { Workload } from '../workloads/workload.js';
 
 const pieceBytes = 256 * 1024;
@@ -37,11 +42,46 @@ function inputOf(workload: Workload): { bytes: Buffer; messages: number } {
   return { bytes: Buffer.concat(blocks), messages };
 }
 
-/** Opens the workload's rule in the kernel; the function returned feeds the input once and gives the ms of each piece. */
-function open(path: string, workload: Workload, input: Buffer): () => number[] {
+const compiled = new Map(kernels.map((path) => [path, new WebAssembly.Module(new Uint8Array(readFileSync(path)))]));
+
+/** What is measured: feeds the input once and gives the ms of each piece. */
+type Round = () => number[];
+
+interface Job {
+  readonly name: string;
+  readonly messages: number;
+  open(module: WebAssembly.Module): Round;
+}
+
+function workloadJob(workload: Workload): Job {
+  const { bytes, messages } = inputOf(workload);
+  return { name: workload.name, messages, open: (module) => open(module, workload, bytes) };
+}
+
+/** A pair begins anew in each round. */
+function pairJob(pair: Pair): Job {
+  const pieces = pair.input(pair.rows);
+  const open = (module: WebAssembly.Module) => {
+    const sent = new Sent();
+    const side = engineSide(pair, module);
+    return () => {
+      const run = side(sent);
+      return pieces.map((piece) => {
+        sent.length = 0;
+        const began = performance.now();
+        run([piece]);
+        return performance.now() - began;
+      });
+    };
+  };
+  return { name: pair.name, messages: pair.rows, open };
+}
+
+/** Opens the workload's rule in the kernel. */
+function open(module: WebAssembly.Module, workload: Workload, input: Buffer): Round {
   const kernel = createKernel(
     { onOutput: () => {}, onPacket: () => {}, onAcknowledge: () => {}, call: () => {} },
-    new WebAssembly.Module(new Uint8Array(readFileSync(path))),
+    module,
   );
   const rule = openRule([workload.ddl], workload.sql, {
     kernel,
@@ -63,10 +103,15 @@ function open(path: string, workload: Workload, input: Buffer): () => number[] {
   };
 }
 
-for (const name of names.split(',')) {
-  const workload = workloadByName(name);
-  const { bytes, messages } = inputOf(workload);
-  const runs = kernels.map((path) => ({ path, run: open(path, workload, bytes), best: [] as number[] }));
+const jobs = names
+  .split(',')
+  .flatMap((name) =>
+    workloadNames.includes(name)
+      ? workloadJob(workloadByName(name))
+      : pairs.filter((pair) => pair.name.includes(name)).map(pairJob),
+  );
+for (const { name, messages, open } of jobs) {
+  const runs = [...compiled].map(([path, module]) => ({ path, run: open(module), best: [] as number[] }));
   // The compiler of the machine's code is done after two rounds.
   for (const { run } of runs) for (let i = 0; i < 2; i++) run();
   for (let round = 0; round < Number(rounds); round++) {
@@ -78,6 +123,6 @@ for (const name of names.split(',')) {
   }
   for (const { path, best } of runs) {
     const ns = (best.reduce((sum, ms) => sum + ms, 0) * 1e6) / messages;
-    console.log(`${name.padEnd(8)} ${ns.toFixed(1).padStart(6)} ns/message  ${path}`);
+    console.log(`${name.padEnd(36)} ${ns.toFixed(1).padStart(6)} ns/message  ${path}`);
   }
 }

@@ -4,7 +4,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { col, type NodePlan, type OutputPlan, type Program, reg } from '../../kernels/ir.js';
 import { drive, encode, linked } from './drive.js';
-import { field, lines, output } from './streams.js';
+import { field, lines, mqtt, output, publish } from './streams.js';
 
 type EncodePlan = Extract<NodePlan, { kind: 'encode' }>;
 
@@ -87,6 +87,33 @@ test('names and texts are escaped alike', () => {
   const text = driver.of(sink)[0] as string;
   assert.equal(JSON.parse(text), { [name]: name });
   assert.is(text, '{"a\\u003c\\"\\u0026\\u2028é":"a\\u003c\\"\\u0026\\u2028é"}');
+});
+
+test('texts of each length are written whole, what has to be escaped at each place', () => {
+  const letters = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ';
+  const texts: string[] = [];
+  for (let length = 0; length <= 50; length++) {
+    texts.push(letters.slice(0, length));
+    for (const other of ['"', '\n', 'é']) {
+      for (let i = 0; i < length; i++) texts.push(letters.slice(0, i) + other + letters.slice(i + 1, length));
+    }
+  }
+  const rows = texts.map((text) => JSON.stringify({ a: text }));
+  assert.equal(messagesOf(rows.map((row) => `${row}\n`).join(''), encode({ a: 0 })), rows);
+});
+
+test('bytes of each length are base64, one column beside another', () => {
+  const payloads = Array.from({ length: 300 }, (_, length) => Buffer.alloc(length, 'payload of a message'));
+  // All that arrive at once are short, or some are long.
+  for (const sent of [payloads.slice(0, 250), payloads]) {
+    const driver = drive();
+    const stream = driver.kernel.openStream({ ...mqtt, format: 'binary' });
+    driver.kernel.useColumns(stream, [{ kind: 'self' }, { kind: 'meta', key: 'topic' }]);
+    const sink = driver.kernel.addNode({ stream }, linked(encode({ self: 0, topic: 1 })));
+    driver.feed(stream, Buffer.concat(sent.map((payload, i) => publish(`topic/${i}`, payload))));
+    const expected = sent.map((bytes, i) => JSON.stringify({ self: bytes.toString('base64'), topic: `topic/${i}` }));
+    assert.equal(driver.of(sink), expected);
+  }
 });
 
 test('the whole row is written as an object', () => {

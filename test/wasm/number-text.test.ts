@@ -58,6 +58,10 @@ test('prints and parses measured values as JavaScript does', () => {
   }
 });
 
+test('prints each number of thousandths up to ten as JavaScript does', () => {
+  for (let i = -10_000; i <= 10_000; i++) checkPrint(i / 1000);
+});
+
 test('prints thousandths as JavaScript does', () => {
   for (const from of [0, 9_990_000, 99_990_000, 999_999_999_990_000]) {
     for (let i = from; i < from + 20_000; i++) for (const value of [i / 1000, -i / 1000]) checkPrint(value);
@@ -159,8 +163,11 @@ test('prints and parses integers exactly and reports overflow', () => {
   const limits = [0n, 1n, -1n, 9n, 10n, 99n, 100n, 2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n + 1n];
   for (let i = 0; i < 19; i++) limits.push(10n ** BigInt(i), 10n ** BigInt(i) - 1n, -(10n ** BigInt(i)));
   for (let i = 0; i < 20_000; i++) limits.push(BigInt.asIntN(64, randomBits() >> BigInt(i % 64)));
+  const most = 20; // bytes that are touched
   for (const value of limits) {
+    const room = Buffer.from(kernel.memory.buffer, out, 32).fill(0x23);
     assert.is(printed('printI64', value), value.toString());
+    assert.ok(room.subarray(most).every((byte) => byte === 0x23));
     assert.is(kernel.parseI64(at, at + write(value.toString())), 0);
     assert.is(kernel.i64Value.value, value);
   }
