@@ -13,7 +13,7 @@ import {
 import { deferredOf } from './operator';
 
 /** Rows, or pairs, that a node works on at once; with more it defers. */
-let longRows: u32 = u32.MAX_VALUE;
+export let longRows: u32 = u32.MAX_VALUE;
 
 /** How many nodes have deferred work. */
 export let deferredCount: u32 = 0;

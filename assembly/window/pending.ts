@@ -147,10 +147,9 @@ export function pendingName(pending: usize, sel: usize, n: u32, times: usize, un
   return load<u64>(pending, SEQUENCE);
 }
 
-/** How many rows at most wait whose time is `ms` or earlier. */
-export function pendingReached(pending: usize, ms: f64): u32 {
-  const heap = load<u32>(pending, HEAP_COUNT);
-  let n: u32 = heap && load<f64>(<usize>load<u32>(pending, HEAP)) <= ms ? heap : 0;
+/** How many rows wait whose time is `ms` or earlier; of those in the heap `most` are counted. */
+export function pendingReached(pending: usize, ms: f64, most: u32): u32 {
+  let n = heapReached(<usize>load<u32>(pending, HEAP), load<u32>(pending, HEAP_COUNT), 0, ms, most);
   for (let i: u32 = 0; i < load<u32>(pending, RUN_COUNT); i++) {
     const run = runAt(pending, i);
     const first = load<u32>(run, RUN_FROM);
@@ -163,6 +162,15 @@ export function pendingReached(pending: usize, ms: f64): u32 {
     }
     n += from - first;
   }
+  return n;
+}
+
+/** Counts the entries of that time or earlier at and below entry `i`; nothing below a later one is earlier. */
+function heapReached(heap: usize, count: u32, i: u32, ms: f64, most: u32): u32 {
+  if (i >= count || load<f64>(entryAt(heap, i)) > ms) return 0;
+  let n: u32 = 1;
+  if (n < most) n += heapReached(heap, count, (i << 1) + 1, ms, most - n);
+  if (n < most) n += heapReached(heap, count, (i << 1) + 2, ms, most - n);
   return n;
 }
 

@@ -6,7 +6,7 @@
 // Where a watermark reaches many rows, or a node below is in the middle of its work, they go on piece by piece (flow/deferred.ts). Meanwhile
 // all rows wait, and what ends behind some of them, watermarks and failures, is noted with the place that it has among them (window/marks.ts).
 import * as ctx from '../flow/context';
-import { defer, deferredCount, goesOn, isDeferred, isLong, isStoppedBelow, mayDefer } from '../flow/deferred';
+import { defer, deferredCount, goesOn, isDeferred, isLong, isStoppedBelow, longRows, mayDefer } from '../flow/deferred';
 import { beginFailed, endFailed, signalBelow } from '../flow/emit';
 import { N_FLAGS, N_SPEC, N_STATE, NodeFlag, accountOf, exhaust, isExhausted } from '../flow/node';
 import { Signal } from '../flow/operator';
@@ -88,7 +88,7 @@ export function sendFailure(node: usize, state: usize, failure: u64): void {
 /** Rows that the watermark has reached are to be left to later. */
 // @ts-ignore: decorator
 @inline function isLongRelease(node: usize, state: usize, watermark: f64): bool {
-  return isOnHold(node) || (isLong(pendingCount(state)) && mayDefer(node) && isLong(pendingReached(state, watermark)));
+  return isOnHold(node) || (isLong(pendingCount(state)) && mayDefer(node) && isLong(pendingReached(state, watermark, longRows + 1)));
 }
 
 /** Notes what comes behind all rows that are there and were reached. */

@@ -248,6 +248,20 @@ test('rows that a watermark releases go on in pieces, and those that come meanwh
   assert.match(written[6001]!, 'cannot find timestamp field');
 });
 
+test('few rows among many that wait go on at once, in whatever order they came', () => {
+  const rule = openRule([timed('s')], 'SELECT n FROM s', { ...waiting, limits: { longRows: 100 } });
+  const shuffled = Array.from({ length: 3000 }, (_, i) => ({ n: i, ts: (i * 7919) % 3001 }));
+  rule.feed('s', shuffled, 1000);
+  rule.feed('s', [{ n: -1, ts: 100_050 }], 1000);
+  assert.not(hasDeferred(rule.kernel));
+  assert.is(rule.taken().length, shuffled.filter(({ ts }) => ts <= 50).length);
+  rule.feed('s', [{ n: -1, ts: 100_300 }], 1000);
+  assert.ok(hasDeferred(rule.kernel));
+  pieces(rule.kernel);
+  assert.is(rule.taken().length, shuffled.filter(({ ts }) => ts > 50 && ts <= 300).length);
+  rule.close();
+});
+
 test('windows of rows that a watermark releases in pieces are those of a release at once', () => {
   for (const window of ['TUMBLINGWINDOW(ms, 700)', 'HOPPINGWINDOW(ms, 900, 300)', 'SESSIONWINDOW(ms, 900, 20)']) {
     const { count } = bothWays(`SELECT k, count(*) AS c, sum(n) AS x, window_end() AS e FROM s GROUP BY k, ${window}`, [
