@@ -257,6 +257,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
         declarations: allConnectors(),
         usersOf: (connector, key) => sources.usersOfKey(connector, key),
         access,
+        changed: (connector, key) => engine.renew?.(sources.usersOfKey(connector, key)),
       }),
       rules,
       ruleTests,

@@ -61,6 +61,9 @@ export interface Source {
    */
   open(): Promise<void>;
   close(): Promise<void>;
+  /** Properties that may change while it runs, as passwords do, and takes them: they hold from the next attempt to connect on. */
+  readonly renewable?: readonly string[];
+  renew?(props: Readonly<Record<string, unknown>>): void;
   /**
    * From where it can be read again to get what comes after all that it has written, as JSON; half a message at the end is not
    * behind it. Left out when the source can't go back.

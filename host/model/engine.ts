@@ -219,6 +219,8 @@ export interface Engine {
   restart(id: string): Promise<readonly string[]>;
   /** Stops and forgets the rule. */
   remove(id: string): Promise<readonly string[]>;
+  /** Configuration keys that these streams use have changed: sources of running rules prove with them who they are, from the next attempt to connect on. */
+  renew?(streams: readonly string[]): void;
   state(id: string): RuleState | undefined;
   /**
    * What is wrong with the connections of a rule's sources, now that all have tried to connect: nothing means that what is

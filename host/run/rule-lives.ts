@@ -101,6 +101,20 @@ export class RuleLives {
     entry.plane?.command({ kind: 'trace', run: entry.run, order: this.#traceOrder(entry) ?? null });
   }
 
+  /** Sources of a rule that runs have the properties of their configuration keys from the next attempt to connect on. */
+  renew(entry: Entry, streams: ReadonlySet<string>): void {
+    if (entry.state !== 'running' && entry.state !== 'starting') return;
+    try {
+      const sources = this.#options.plans.specsOf(
+        entry.definition,
+        entry.sources.filter((name) => streams.has(name)),
+      );
+      if (sources.length > 0) entry.plane?.command({ kind: 'renew', run: entry.run, sources });
+    } catch {
+      // What is wrong with a key the next start tells.
+    }
+  }
+
   /** Ends all that would bring a rule back by itself. */
   rest(entry: Entry): void {
     entry.timer?.close();

@@ -11,8 +11,16 @@ import type { StreamDefinition } from '../sql/source-def.js';
 import { checkLogFile, freeAccess } from './access.js';
 import type { CheckpointFolders } from './checkpoint-folders.js';
 import type { RuleParts } from './guarantee-note.js';
-import type { CheckpointOrder, RuleStart, TraceOrder } from './link/protocol.js';
-import { catalogFor, checkSource, connectorSpecs, MissingPart, MissingSecret, sinkSpecs } from './resolve.js';
+import type { CheckpointOrder, RuleStart, SourceSpec, TraceOrder } from './link/protocol.js';
+import {
+  catalogFor,
+  checkSource,
+  connectorSpecs,
+  MissingPart,
+  MissingSecret,
+  sinkSpecs,
+  sourceSpec,
+} from './resolve.js';
 import { dropsOldest } from './sink-backlogs.js';
 import { cacheWarnings, formerCaches } from './sink-caches.js';
 import { sinkWarnings } from './warnings.js';
@@ -156,6 +164,15 @@ export class RulePlans {
     };
     const start = { id: rule.id, run, plan, sources, lookups, sinks, sendError, ...more, zone };
     return { start, redact, remarks: formerCaches(rule.id, sinks, catalog.sinkCaches) };
+  }
+
+  /** Sources as they would be now; throws when one could not be. */
+  specsOf(rule: RuleDefinition, streams: readonly string[]): SourceSpec[] {
+    const catalog = catalogFor(rule, this.catalog);
+    return streams.flatMap((name) => {
+      const definition = catalog.source(name);
+      return definition === undefined ? [] : [sourceSpec(definition, catalog)];
+    });
   }
 
   /** Returns an equal topology that another rule has already, if there is one. */

@@ -360,6 +360,12 @@ export class Rules implements Engine, PlaneListener {
     }
   }
 
+  /** Configuration keys that these streams use have changed. */
+  renew(streams: readonly string[]): void {
+    const changed = new Set(streams);
+    for (const entry of this.#entries.values()) this.#lives.renew(entry, changed);
+  }
+
   setTrace(id: string, strategy: TraceStrategy | null): void {
     const entry = this.#known(id);
     const isLive = entry.state === 'running' || entry.state === 'starting';

@@ -25,6 +25,8 @@ export interface ConfKeyOptions {
   readonly access: Access;
   /** Names of the streams and tables that read their properties under the key of a source. */
   readonly usersOf: (connector: string, key: string) => readonly string[];
+  /** A key of a source has other properties. */
+  readonly changed?: (connector: string, key: string) => void;
 }
 
 export class ConfKeyService {
@@ -34,7 +36,10 @@ export class ConfKeyService {
   readonly #usersOf: ConfKeyOptions['usersOf'];
   readonly #access: Access;
 
-  constructor({ keys, connectors, declarations, usersOf, access }: ConfKeyOptions) {
+  readonly #changed: (connector: string, key: string) => void;
+
+  constructor({ keys, connectors, declarations, usersOf, access, changed = () => {} }: ConfKeyOptions) {
+    this.#changed = changed;
     this.#keys = keys;
     this.#connectors = connectors;
     this.#declarations = declarations;
@@ -77,6 +82,7 @@ export class ConfKeyService {
     const { value } = resolveProps(whole, where, spec, this.#access.secrets, true);
     checkGiven(spec, whole, where);
     await this.#keys.put(owner, connector, key, whole);
+    if (owner === 'sources') this.#changed(connector, key);
     return new Told('', [
       ...unknownIn(spec, whole).map((text) => `the property ${text}`),
       ...this.#closedFiles(owner, declared, value, where),

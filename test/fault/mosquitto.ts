@@ -26,15 +26,19 @@ export interface Mosquitto {
 
 /**
  * Starts the broker on the port, or on a free one; `folder` keeps its sessions and messages over a stop. It queues what it can't
- * deliver without a bound.
+ * deliver without a bound. `options` are lines of its configuration.
  */
-export async function openMosquitto(given?: number, folder?: string): Promise<Mosquitto> {
+export async function openMosquitto(
+  given?: number,
+  folder?: string,
+  options: readonly string[] = ['allow_anonymous true'],
+): Promise<Mosquitto> {
   const port = given ?? (await freePort());
   const config = join(temporaryFolder(), 'mosquitto.conf');
   const persistence = folder === undefined ? '' : `persistence true\npersistence_location ${folder}/\n`;
   writeFileSync(
     config,
-    `listener ${port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\nuser root\n${persistence}`,
+    `listener ${port} 127.0.0.1\n${options.join('\n')}\nmax_queued_messages 0\nuser root\n${persistence}`,
   );
   const child: ChildProcess = spawn('mosquitto', ['-c', config], { stdio: 'ignore' });
   children.add(child);

@@ -16,6 +16,12 @@ export function peerOf({ server }: ConnectionConf): string {
   return `mqtt ${host}:${port}`;
 }
 
+/** A client, and what brings it up to date before it connects again: with certificates as they are now, a password that was changed. */
+export interface Made {
+  readonly client: MqttClient;
+  renew(conf: ConnectionConf): Promise<void>;
+}
+
 /**
  * Makes a client that does not connect yet and never reconnects by itself: the engine decides about both.
  * The package is loaded here, so that a server without MQTT rules does not pay for it. `paths` opens its certificates.
@@ -25,9 +31,9 @@ export async function makeClient(
   options: IClientOptions,
   tap: (transport: Transport) => TransportTap | undefined,
   paths = AllowedPaths.any(),
-): Promise<MqttClient> {
+): Promise<Made> {
   const { default: mqtt } = await import('mqtt');
-  const endpoint = await endpointOf(conf, paths);
+  let endpoint = await endpointOf(conf, paths);
   const level = protocolLevel(conf.protocolVersion);
   const keepalive = Math.max(1, Math.round(conf.keepAlive / 1000));
   const build = () => {
@@ -35,7 +41,14 @@ export async function makeClient(
     transport.tap = tap(transport);
     return transport;
   };
-  return new mqtt.MqttClient(build as never, {
+  const renew = async (now: ConnectionConf) => {
+    Object.assign(client.options, { username: now.username || undefined, password: now.password || undefined });
+    endpoint = await endpointOf(now, paths).catch((error: unknown) => {
+      // Certificates that were readable once may be again, as when they are being renewed.
+      throw new HaumeaError('connection', reasonOf(error), { cause: error });
+    });
+  };
+  const client = new mqtt.MqttClient(build as never, {
     protocolVersion: level,
     protocolId: level === 3 ? 'MQIsdp' : 'MQTT',
     keepalive,
@@ -48,6 +61,7 @@ export async function makeClient(
     ...(conf.clientid === '' ? {} : { clientId: conf.clientid }),
     ...options,
   });
+  return { client, renew };
 }
 
 /** What the broker says when it consents to a connection. */

@@ -87,7 +87,7 @@ export class SharedClient {
       });
       return undefined;
     };
-    const client = await makeClient(this.conf, options, tap, this.paths).catch((error: unknown) => {
+    const { client } = await makeClient(this.conf, options, tap, this.paths).catch((error: unknown) => {
       // Certificates that were readable once may be again, as when they are being renewed.
       if (this.mqtt === undefined) throw error;
       throw new HaumeaError('connection', reasonOf(error), { cause: error });

@@ -6,8 +6,8 @@ import type { IPublishPacket, MqttClient } from 'mqtt';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { FrameBuffer } from '../frames.js';
 import type { Source, SourceContext } from '../running.js';
-import { connectOnce, endClient, makeClient, peerOf } from './client.js';
-import { type ConnectionConf, protocolLevel } from './connection.js';
+import { connectOnce, endClient, type Made, makeClient, peerOf } from './client.js';
+import { type ConnectionConf, proofs, protocolLevel } from './connection.js';
 import { Gathering } from './gather.js';
 import type { Transport } from './transport.js';
 
@@ -24,11 +24,12 @@ const pingResponseType = 0xd0;
 const askEveryMs = 1000;
 
 export class MqttSource implements Source {
-  #client: MqttClient | undefined;
+  #made: Made | undefined;
   #transport: Transport | undefined;
   #isConnected = false;
   #isClosed = false;
   #reason = 'connection closed';
+  readonly renewable = proofs;
   readonly #isRaw: boolean;
   readonly #topics: string[];
   readonly #frames = new FrameBuffer();
@@ -39,7 +40,7 @@ export class MqttSource implements Source {
   #asksAgain = false;
 
   constructor(
-    readonly conf: MqttSourceConf,
+    public conf: MqttSourceConf,
     readonly context: SourceContext,
   ) {
     this.#isRaw = conf.qos < 2 && conf.eofMessage === '';
@@ -69,9 +70,10 @@ export class MqttSource implements Source {
 
   async open(): Promise<void> {
     this.#check();
-    this.#client ??= await this.#make();
+    if (this.#made === undefined) this.#made = await this.#make();
+    else await this.#made.renew(this.conf);
     if (this.#isClosed) return;
-    const client = this.#client;
+    const { client } = this.#made;
     this.#reason = 'connection closed';
     const { hasSession } = await connectOnce(client);
     if (this.#isClosed) return;
@@ -83,6 +85,10 @@ export class MqttSource implements Source {
     this.#isConnected = true;
   }
 
+  renew(props: Readonly<Record<string, unknown>>): void {
+    this.conf = { ...this.conf, ...Object.fromEntries(proofs.map((name) => [name, String(props[name] ?? '')])) };
+  }
+
   #checkTransport(): void {
     if (this.#transport?.destroyed === true) throw new HaumeaError('connection', this.#reason);
   }
@@ -91,9 +97,9 @@ export class MqttSource implements Source {
     this.#isClosed = true;
     this.#isConnected = false;
     clearTimeout(this.#askTimer);
-    if (this.#client === undefined) return;
+    if (this.#made === undefined) return;
     this.context.repetitions?.asked();
-    if (await endClient(this.#client)) this.context.repetitions?.answered();
+    if (await endClient(this.#made.client)) this.context.repetitions?.answered();
   }
 
   #check(): void {
@@ -103,11 +109,11 @@ export class MqttSource implements Source {
     }
   }
 
-  async #make(): Promise<MqttClient> {
+  async #make(): Promise<Made> {
     const { conf } = this;
     const isV5 = protocolLevel(conf.protocolVersion) === 5;
     const expiry = conf.sessionExpiryIntervalSeconds;
-    const client = await makeClient(
+    const made = await makeClient(
       conf,
       {
         clean: !conf.enableClientSession,
@@ -116,6 +122,7 @@ export class MqttSource implements Source {
       (transport) => this.#tap(transport),
       this.context.paths,
     );
+    const { client } = made;
     client.on('error', (error) => {
       this.#reason = reasonOf(error);
       // Whatever mqtt.js can't read makes the rest of the connection unreadable.
@@ -130,7 +137,7 @@ export class MqttSource implements Source {
       this.context.disconnected(this.#reason);
     });
     if (!this.#isRaw) client.handleMessage = (packet, done) => this.#message(packet, done);
-    return client;
+    return made;
   }
 
   #tap(transport: Transport): ((bytes: Buffer) => void) | undefined {

@@ -192,6 +192,8 @@ export type Command =
   | { kind: 'startAll'; isMoreComing: boolean }
   /** Follows the rule's input from now on, or no longer. */
   | { kind: 'trace'; run: number; order: TraceOrder | null }
+  /** Sources of the run have these properties from the next attempt to connect on. */
+  | { kind: 'renew'; run: number; sources: SourceSpec[] }
   /** What rules have of the code that had the name is replaced between two batches; with null each call is an error. */
   | { kind: 'replace'; owner: string; functions: UserFunction[] | null }
   /** Commits what the last checkpoint of a rule has in a sink and aborts all else; told by `settled`. */

@@ -14,7 +14,7 @@ import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '..
 import type { Loss } from '../../model/losses.js';
 import type { CodeHost, UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
-import type { CheckpointOrder, RuleStart, SettleOrder, TraceOrder } from '../link/protocol.js';
+import type { CheckpointOrder, RuleStart, SettleOrder, SourceSpec, TraceOrder } from '../link/protocol.js';
 import type { ByRun, Respondent } from '../link/questions.js';
 import { AskedTables } from './asking.js';
 import type { Barrier } from './barrier.js';
@@ -206,6 +206,10 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     if (rule !== undefined && !rule.isEnding) this.#traces.set(rule, order);
   }
 
+  renew(run: number, specs: readonly SourceSpec[]): void {
+    for (const source of this.#rules.get(run)?.sources ?? []) this.#sources.renew(source, specs);
+  }
+
   /** Ends what a rule has left in a sink that it has no more; tells of `settled`. */
   async settle(number: number, order: SettleOrder): Promise<void> {
     const { settle } = await import('./settle.js');
@@ -247,13 +251,9 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     return troubleOfAll([...this.#all], this.#errors, () => this.#work.isBroken);
   }
 
-  cpuTimes(): ByRun<number> {
-    return this.#work.isBroken ? [] : this.#cpuTimes.take(this.#all, this.#work.timerUs);
-  }
+  cpuTimes = (): ByRun<number> => (this.#work.isBroken ? [] : this.#cpuTimes.take(this.#all, this.#work.timerUs));
 
-  memory(): ByRun<number> {
-    return this.#work.isBroken ? [] : memoryOf(this.#all);
-  }
+  memory = (): ByRun<number> => (this.#work.isBroken ? [] : memoryOf(this.#all));
 
   threadMemory = () => (this.#work.isBroken ? undefined : threadMemoryOf(this.kernel));
 

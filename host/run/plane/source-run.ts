@@ -24,6 +24,7 @@ import { LateStart } from './late-start.js';
 import { PacedInput } from './paced-input.js';
 import type { Reconnects } from './reconnects.js';
 import type { RunningRule, RunningSource } from './running.js';
+import { isSameBut } from './same-spec.js';
 import { SourceFaults } from './source-faults.js';
 import type { SourceHost } from './source-host.js';
 import { inputLog, repetitionsOf } from './source-parts.js';
@@ -98,10 +99,10 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
   #whenMalformed: (reason: string) => void = (reason) => this.exception(reason);
 
   constructor(
-    readonly spec: SourceSpec,
+    public spec: SourceSpec,
     connector: Connector,
     readonly host: SourceHost,
-    readonly key: string,
+    public key: string,
   ) {
     super();
     const { source } = connector;
@@ -131,6 +132,14 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
   /** What people are shown of input: its messages without the frames around them; nothing of rows in the engine's own form. */
   messagesIn(input: Uint8Array): Uint8Array[] | undefined {
     return messagesOf(this.form, input);
+  }
+
+  /** Has other properties from the next attempt to connect on; false when more differs than may. */
+  renew(spec: SourceSpec): boolean {
+    if (!isSameBut(this.#source.renewable ?? [], this.spec, spec)) return false;
+    this.spec = spec;
+    this.#source.renew?.(spec.props);
+    return true;
   }
 
   async connect(): Promise<void> {

@@ -3,6 +3,7 @@ import type { StreamHandle } from '../../../kernels/api.js';
 import { reasonOf } from '../../base/errors.js';
 import { connectorFor, loadConnector } from '../../connectors/index.js';
 import type { RuleStart, SourceSpec } from '../link/protocol.js';
+import type { RunningSource } from './running.js';
 import type { SourceHost } from './source-host.js';
 import { loadInputLog, loadRepetitions } from './source-parts.js';
 import { SourceRun } from './source-run.js';
@@ -37,8 +38,19 @@ export class Sources {
     return source;
   }
 
+  /** The source has other properties, if it takes them. */
+  renew({ name, stream }: RunningSource, specs: readonly SourceSpec[]): void {
+    const source = this.#byStream.get(stream);
+    const spec = specs.find((one) => one.name === name);
+    if (source === undefined || spec === undefined || !source.renew(spec) || !spec.isShared) return;
+    // Rules that come use it as it is now.
+    this.forget(source);
+    source.key = keyOf(spec, 0);
+    this.#byKey.set(source.key, source);
+  }
+
   #of(spec: SourceSpec, run: number, fresh: SourceRun[]): SourceRun {
-    const key = spec.isShared ? `${spec.name} ${JSON.stringify(spec)}` : `${spec.name} ${run}`;
+    const key = keyOf(spec, run);
     const running = this.#byKey.get(key);
     if (running !== undefined && !running.isEnded) return running;
     const source = new SourceRun(spec, connectorFor('source', spec.type), this.host, key);
@@ -62,4 +74,8 @@ export class Sources {
       source.log.warn(`closing the source of stream ${source.name} failed: ${reasonOf(error)}`);
     }
   }
+}
+
+function keyOf(spec: SourceSpec, run: number): string {
+  return spec.isShared ? `${spec.name} ${JSON.stringify(spec)}` : `${spec.name} ${run}`;
 }

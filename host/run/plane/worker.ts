@@ -98,6 +98,8 @@ async function take(message: ToPlane): Promise<void> {
       return;
     case 'trace':
       return running.trace(message.run, message.order);
+    case 'renew':
+      return running.renew(message.run, message.sources);
     case 'replace':
       return running.replace(message.owner, message.functions);
     case 'settle':
