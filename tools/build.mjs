@@ -16,6 +16,7 @@ const kernelStamp = join(root, 'kernels/build/.stamp');
 const entries = {
   main: 'host/main.ts',
   worker: 'host/run/plane/worker.ts',
+  'planning-worker': 'host/run/planning/worker.ts',
   'snapshot-worker': 'host/meta/snapshot-worker.ts',
   'prepare-worker': 'host/plugins/wasm/prepare-worker.ts',
   'isolate-worker': 'host/plugins/wasm/isolate-worker.ts',

@@ -148,7 +148,7 @@ The same is served for forms: \`GET /metadata/sources/NAME\`, \`GET /metadata/si
 | \`sendSingle\` | true: a message for each row; false: an array of all rows of a batch or window |
 | \`fields\`, \`excludeFields\` | Only these columns, or all but these |
 | \`dataField\` | Column that is sent in the place of the row |
-${encodeRows()}| \`omitIfEmpty\` | Windows without rows are not sent, with \`sendSingle\` nor are rows without members |
+${encodeRows()}| \`omitIfEmpty\` | Windows without rows are not sent, with \`sendSingle\` nor are rows without members; a null is a member, errors are always sent |
 | \`lateRows\` | The sink gets the rows that came too late for the rule (option \`isEventTime\`) in place of its result |
 | \`batchSize\`, \`lingerInterval\` | Messages are gathered, so many or for so long, and sent as one list: with \`sendSingle\` of their rows, otherwise of lists; \`delimited\` has the rows of all, with the names of the columns before them unless \`hasHeader\` is false; what templates make is a list where all of it is JSON, otherwise a line each |
 

@@ -23,6 +23,9 @@ export interface RuleJson {
   readonly [name: string]: unknown;
 }
 
+/** Each has a connection, a buffer and figures of its own. */
+const maxActions = 200;
+
 /** All that a rule can have. */
 const memberNames = ['id', 'name', 'version', 'sql', 'graph', 'actions', 'options', 'tags', 'triggered', 'temp'];
 
@@ -98,7 +101,7 @@ function readActions(id: string, actions: RuleJson['actions']): RuleDefinition['
   if (actions === undefined || actions === null || actions.length === 0) {
     throw new HaumeaError('general', `rule ${id} has no actions`);
   }
-  return actions.flatMap((action, i) => {
+  const found = actions.flatMap((action, i) => {
     const sinks = Object.entries(action);
     if (sinks.length === 0) throw new HaumeaError('general', `rule ${id}: actions[${i}] names no sink`);
     return sinks.map(([type, props]) => {
@@ -108,6 +111,10 @@ function readActions(id: string, actions: RuleJson['actions']): RuleDefinition['
       return { type, props };
     });
   });
+  if (found.length > maxActions) {
+    throw new HaumeaError('general', `rule ${id} has ${found.length} actions, ${maxActions} are allowed`);
+  }
+  return found;
 }
 
 /** How strictly options are read: as a client sends them now, or as they were stored by whatever program. */

@@ -196,6 +196,11 @@ export interface SourceWarnings {
 }
 
 export interface Engine {
+  /**
+   * Plans a rule of which that takes long in another thread; what is asked for the same object next finds the plan. Rejects as
+   * `check` throws.
+   */
+  prepare?(rule: RuleDefinition): Promise<void>;
   /** Checks the definition as creation would, without keeping anything. Throws HaumeaError (parse, plan, unknownConnector, stream). */
   check(rule: RuleDefinition): { sources: string[]; warnings: readonly string[] };
   /**

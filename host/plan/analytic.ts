@@ -13,6 +13,9 @@ type Project = Extract<Logical, { kind: 'project' }>;
 const places = ['rows', 'window', 'having', 'output'] as const;
 type Place = (typeof places)[number];
 
+/** Each is a sort of its own, and operators lie in each other. */
+const maxOrders = 100;
+
 /** Operators that rows come to after they have their numbers. */
 function isAfterNumbers(node: Logical): boolean {
   const { kind } = node;
@@ -107,6 +110,7 @@ function above(
     values = [];
   };
   let order = '';
+  let orders = 0;
   // Numbers without an order of their own are those of the order in which rows come, unless they are made of others.
   const isLate = (value: AnalyticValue): boolean => analyticsIn([value]).some((one) => one.order.length > 0);
   const here = found.filter(isHere).sort((a, b) => Number(isLate(a)) - Number(isLate(b)));
@@ -115,6 +119,7 @@ function above(
     const isOrdered = keyOf(value.order) === order;
     if (!isOrdered || values.some((one) => inner.includes(one))) flush();
     // Rows are numbered in one order at a time.
+    if (!isOrdered && ++orders > maxOrders) throw refuse(`row_number numbers rows in more than ${maxOrders} orders`);
     if (!isOrdered && value.order.length > 0) result = { kind: 'sort', input: result, keys: [...value.order], labels };
     order = keyOf(value.order);
     values.push(value);

@@ -2,8 +2,8 @@
 import { aggregates, ops } from '../../kernels/gen/ops.js';
 import type { AnalyticName } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
-import type { FunctionDefinition, LiteralArg } from '../functions/define.js';
-import { hostNumber, resolveFunction } from '../functions/registry.js';
+import type { FunctionDefinition } from '../functions/define.js';
+import { findFunction, hostNumber, resolveFunction } from '../functions/registry.js';
 import { isUtc } from '../functions/time-zone.js';
 import { isWaiting, type UserFunction } from '../plugins/define.js';
 import type { BinaryOp, Expr, Span } from '../sql/ast.js';
@@ -12,9 +12,12 @@ import { askedCall } from './call.js';
 import { refuse } from './errors.js';
 import { missing } from './joined-row.js';
 import { leadOf } from './lead.js';
+import { literalOf } from './literal.js';
 import { lookingBack } from './looking-back.js';
 import { isRowMaker, type Place, type Scope } from './scope.js';
 import { bindSpecial, type SpecialContext } from './specials.js';
+import { checkArgument, checkCondition, checkSides } from './type-checks.js';
+import { noteResult } from './types.js';
 import type { OpValue, Value, Values } from './value.js';
 import { calledByWasmRun } from './wasm-run.js';
 
@@ -77,28 +80,36 @@ export class Binder {
       case 'star':
         throw refuse(`* cannot be part of an expression in ${clause.name}`, expr.span);
       case 'unary':
-        return values.op(expr.op === '-' ? 'arith.neg' : 'logic.not', [bind(expr.operand)]);
+        return this.operator(expr.op === '-' ? 'arith.neg' : 'logic.not', expr.op, [expr.operand], clause);
       case 'binary':
-        return values.op(binaryOps[expr.op], [bind(expr.left), bind(expr.right)]);
+        return this.operator(binaryOps[expr.op], expr.op, [expr.left, expr.right], clause);
       case 'isNull':
         return values.op(expr.negated ? 'logic.isNotNull' : 'logic.isNull', [bind(expr.operand)]);
-      case 'between':
-        return values.op(expr.negated ? 'compare.notBetween' : 'compare.between', [
-          bind(expr.operand),
-          bind(expr.low),
-          bind(expr.high),
-        ]);
+      case 'between': {
+        const [operand, low, high] = [bind(expr.operand), bind(expr.low), bind(expr.high)];
+        checkSides('compare.ge', 'BETWEEN', [expr.operand, operand], [expr.low, low]);
+        checkSides('compare.le', 'BETWEEN', [expr.operand, operand], [expr.high, high]);
+        return values.op(expr.negated ? 'compare.notBetween' : 'compare.between', [operand, low, high]);
+      }
       case 'in':
         return this.bindIn(expr, clause);
       case 'like':
         checkPattern(expr.pattern);
-        return values.op(expr.negated ? 'compare.notLike' : 'compare.like', [bind(expr.operand), bind(expr.pattern)]);
+        return this.operator(
+          expr.negated ? 'compare.notLike' : 'compare.like',
+          'LIKE',
+          [expr.operand, expr.pattern],
+          clause,
+        );
       case 'case':
         return this.bindCase(expr, clause);
-      case 'member':
-        return values.op('nested.member', [bind(expr.object), values.text(expr.name)]);
+      case 'member': {
+        const object = bind(expr.object);
+        checkSides('nested.member', expr.arrow ? '->' : '.', [expr.object, object]);
+        return values.op('nested.member', [object, values.text(expr.name)]);
+      }
       case 'index':
-        return values.op('nested.index', [bind(expr.object), bind(expr.index)]);
+        return this.operator('nested.index', '[ ]', [expr.object, expr.index], clause);
       case 'slice':
         return values.op('nested.slice', [
           bind(expr.object),
@@ -112,6 +123,26 @@ export class Binder {
       default:
         return expr satisfies never;
     }
+  }
+
+  /** A condition of a clause, which rows or groups meet. */
+  condition(expr: Expr, clause: Clause): Value {
+    const value = this.bind(expr, clause);
+    checkCondition(clause.name, [expr, value]);
+    return value;
+  }
+
+  /** An operator with one side or two; one that no value of a side could be given to is refused. */
+  private operator(op: OpValue['op'], symbol: string, sides: readonly [Expr, Expr?], clause: Clause): Value {
+    const [left, right] = sides;
+    const first = this.bind(left, clause);
+    if (right === undefined) {
+      checkSides(op, symbol, [left, first]);
+      return this.values.op(op, [first]);
+    }
+    const second = this.bind(right, clause);
+    checkSides(op, symbol, [left, first], [right, second]);
+    return this.values.op(op, [first, second]);
   }
 
   private bindColumn(expr: Extract<Expr, { kind: 'column' }>, clause: Clause): Value {
@@ -163,6 +194,10 @@ export class Binder {
     const args: Value[] = [];
     for (const branch of expr.whens) {
       const when = this.bind(branch.when, clause);
+      // The first comparison is made in every row.
+      if (expr.operand !== null && operand !== null && args.length === 0) {
+        checkSides('compare.eq', 'CASE … WHEN', [expr.operand, operand], [branch.when, when]);
+      }
       args.push(operand === null ? when : this.values.op('compare.eq', [operand, when]));
       args.push(this.bind(branch.then, clause));
     }
@@ -191,8 +226,14 @@ export class Binder {
   }
 
   private bindCall(expr: Extract<Expr, { kind: 'call' }>, clause: Clause): Value {
-    const { span } = expr;
     const definition = this.resolve(expr);
+    const value = this.bindFunction(expr, definition, clause);
+    if (value.kind !== 'column') noteResult(value, definition.returns);
+    return value;
+  }
+
+  private bindFunction(expr: Extract<Expr, { kind: 'call' }>, definition: FunctionDefinition, clause: Clause): Value {
+    const { span } = expr;
     const { implementation } = definition;
     if ('special' in implementation && implementation.special === 'lead') return this.bind(leadOf(expr), clause);
     if ('special' in implementation && implementation.special === 'wasmRun') {
@@ -216,7 +257,9 @@ export class Binder {
       return this.bindAnalytic(expr, 'user', clause, false, (args) => args, number);
     }
     if (expr.over !== null) throw refuse(`OVER cannot follow ${definition.name}, which is no analytic function`, span);
-    if ('aggregate' in implementation) return this.bindAggregate(expr, implementation.aggregate, clause);
+    if ('aggregate' in implementation) {
+      return this.bindAggregate(expr, implementation.aggregate, clause, 0, definition);
+    }
     const isUserAggregate = 'user' in implementation && implementation.user.isAggregate;
     if (expr.filter !== null && !isUserAggregate)
       throw refuse(`FILTER cannot follow ${definition.name}, which is no aggregate`, span);
@@ -232,7 +275,7 @@ export class Binder {
       );
     }
     if ('user' in implementation) return this.bindUser(expr, implementation.user, clause);
-    const args = expr.args.map((arg) => this.bindArgument(arg, clause));
+    const args = this.bindArguments(expr, definition, clause);
     const isVolatile = definition.isVolatile ?? false;
     if ('call' in implementation) {
       const { zone } = this.context;
@@ -256,6 +299,7 @@ export class Binder {
     fn: Parameters<Values['aggregate']>[0],
     clause: Clause,
     call = 0,
+    definition?: FunctionDefinition,
   ): Value {
     const name = expr.name.toLowerCase();
     const { hasAnalytics } = clause;
@@ -267,7 +311,7 @@ export class Binder {
         : this.bind(expr.filter, { name: `the FILTER of ${name}`, place: 'row', hasAggregates: false, hasAnalytics });
     const { ofRows, takesRow } = aggregates[fn];
     if (ofRows !== null && expr.args[0]?.kind === 'star') return this.values.aggregate(ofRows, [], filter);
-    const args = expr.args.map((arg) => this.bindArgument(arg, inner));
+    const args = this.bindArguments(expr, definition, inner);
     if (takesRow) args.push(this.rowOf(null, expr, inner));
     return this.values.aggregate(fn, args, filter, call);
   }
@@ -360,7 +404,7 @@ export class Binder {
       return make([one, ...expr.args.slice(1).map((arg) => this.bind(arg, inner))]);
     }
     if (fn === 'hadChanged' && expr.args.some(({ kind }) => kind === 'star')) return this.anyChanged(expr, inner, make);
-    const args = expr.args.map((arg) => this.bindArgument(arg, inner));
+    const args = this.bindArguments(expr, findFunction(expr.name), inner);
     if (fn === 'latest') return make([...args, ...(args.length < 2 ? [values.null()] : [])]);
     if (fn === 'accMapAgg') return make([values.op('cast.toString', [args[0] ?? values.null()]), ...args.slice(1)]);
     if (fn !== 'lag') return make(argsOf(args));
@@ -391,6 +435,19 @@ export class Binder {
     return parts.reduce((all, one) => values.op('logic.or', [all, one]));
   }
 
+  /** The arguments of a call; one that the function could take in no row is refused. */
+  private bindArguments(
+    { args, name }: Extract<Expr, { kind: 'call' }>,
+    definition: FunctionDefinition | undefined,
+    clause: Clause,
+  ): Value[] {
+    return args.map((arg, i) => {
+      const value = this.bindArgument(arg, clause);
+      if (definition !== undefined) checkArgument(definition, name, i, [arg, value]);
+      return value;
+    });
+  }
+
   /** An argument of a function, which may be `*` for the whole row. */
   bindArgument(arg: Expr, clause: Clause): Value {
     if (arg.kind !== 'star') return this.bind(arg, clause);
@@ -415,25 +472,6 @@ export function replacedName({ expr, alias }: { expr: Expr; alias: string | null
   const name = alias ?? ownName(expr);
   if (name === null || name === '*') throw refuse('an expression in REPLACE needs a name (AS column)', expr.span);
   return name;
-}
-
-/** The value of a literal; undefined for any other expression. */
-function literalOf(expr: Expr): LiteralArg {
-  switch (expr.kind) {
-    case 'null':
-      return null;
-    case 'boolean':
-    case 'integer':
-    case 'number':
-    case 'string':
-      return expr.value;
-    case 'unary': {
-      const value = expr.op === '-' ? literalOf(expr.operand) : undefined;
-      return typeof value === 'bigint' || typeof value === 'number' ? -value : undefined;
-    }
-    default:
-      return undefined;
-  }
 }
 
 /** A LIKE pattern must be a text. */

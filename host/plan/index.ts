@@ -27,7 +27,6 @@ import { streamFirst } from './rules/stream-first.js';
 import { Source } from './source.js';
 import { tapsOf } from './taps.js';
 import { topologyOf } from './topology.js';
-import { typeWarnings } from './type-warnings.js';
 import { Values } from './value.js';
 
 export type { Fold } from './rules/fold-constants.js';
@@ -97,7 +96,7 @@ export function explainRule(rule: RuleDefinition, catalog: Catalog, fold: Fold):
 }
 
 function warningsOf(roots: readonly Root[]): string[] {
-  return [...new Set(roots.flatMap(({ node }) => [...growthWarnings(node), ...typeWarnings(node)]))];
+  return [...new Set(roots.flatMap(({ node }) => growthWarnings(node)))];
 }
 
 /** Names of the streams and tables that the statement reads, joins included. */

@@ -8,6 +8,7 @@ import { formatFault } from '../functions/time-format.js';
 import type { FieldType, Span, TableRef } from '../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../sql/source-def.js';
 import { notSupported, refuse } from './errors.js';
+import { noteAnything } from './types.js';
 import type { Value, Values } from './value.js';
 
 const any: ColumnType = { type: 'any' };
@@ -171,6 +172,8 @@ export class Source implements Relation {
 
   private read(name: string, use: ColumnUse): Value {
     const column = this.values.column(this.index, use);
+    // Nobody checks what is answered.
+    if (this.isAsked) noteAnything(column);
     return this.formatted.has(name) ? this.parsed(column) : column;
   }
 

@@ -55,7 +55,7 @@ export class Statement {
       if (some(select.where, (expr) => isAggregateCall(expr)))
         return this.#comparedWithAll(from, select.where, select.window);
     }
-    const where = select.where === null ? null : binder.bind(select.where, rowClause('WHERE'));
+    const where = select.where === null ? null : binder.condition(select.where, rowClause('WHERE'));
     const input = this.#interval(this.#asof(from));
     const isJoined = select.joins.some((_join, i) => !this.#isTimed(i));
     if (isJoined) return this.#joined(input, where);
@@ -68,7 +68,7 @@ export class Statement {
   qualified(input: Logical): Logical {
     const { qualify } = this.select;
     if (qualify === null) return input;
-    const condition = this.binder.bind(qualify, resultClause('QUALIFY'));
+    const condition = this.binder.condition(qualify, resultClause('QUALIFY'));
     return { kind: 'filter', input, condition, clause: 'qualify' };
   }
 
@@ -206,7 +206,7 @@ export class Statement {
       const keys = this.#groupKeys();
       return this.#having(messageGroups(filtered(root, where, 'where'), keys, values, noTime(values)), keys);
     }
-    const filter = window?.filter ? binder.bind(window.filter, rowClause('FILTER')) : null;
+    const filter = window?.filter ? binder.condition(window.filter, rowClause('FILTER')) : null;
     const isFirst = window === null || this.#isFilteredFirst(window);
     const input = filtered(filtered(root, filter, 'filter'), isFirst ? where : null, 'where');
     const keys = this.#groupKeys();
@@ -228,7 +228,7 @@ export class Statement {
   #comparedWithAll({ root, timestamp }: Input, where: Expr, window: WindowClause): Logical {
     const { binder, values } = this;
     const row = (condition: Expr, name: string): Value => binder.bind(condition, rowClause(name));
-    const condition = ofAllRows(binder.bind(where, { ...rowClause('WHERE'), hasAggregates: true }), values);
+    const condition = ofAllRows(binder.condition(where, { ...rowClause('WHERE'), hasAggregates: true }), values);
     const rows: Logical = {
       kind: 'window',
       input: filtered(root, window.filter === null ? null : row(window.filter, 'FILTER'), 'filter'),
@@ -276,7 +276,7 @@ export class Statement {
   #having(input: Logical, keys: readonly Value[]): Logical {
     const { having } = this.select;
     if (having === null) return input;
-    const condition = this.binder.bind(having, resultClause('HAVING'));
+    const condition = this.binder.condition(having, resultClause('HAVING'));
     checkHaving(condition, keys, having);
     // What is true of all rows of a message is decided on once.
     return { kind: 'filter', input, condition, clause: 'having', ...(this.isGrouped ? {} : { isWhole: true }) };

@@ -6,6 +6,11 @@ export function newUserNumber(name: string): number {
   return first + names.push(name) - 1;
 }
 
+/** Says whose number it is that another thread has given. */
+export function nameUserNumber(number: number, name: string): void {
+  names[number - first] = name;
+}
+
 export function isUserNumber(number: number): boolean {
   return number >= first;
 }

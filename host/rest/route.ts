@@ -1,6 +1,6 @@
 /** The form of a REST resource: a table of routes with thin handlers. */
 import { HaumeaError } from '../base/errors.js';
-import { isDeeperThan, maxJsonDepth } from '../base/json-depth.js';
+import { beyondBounds } from '../base/json-bounds.js';
 import { textFromUtf8 } from '../base/utf8.js';
 import { checkId } from '../meta/ids.js';
 import type { Form } from '../services/form.js';
@@ -84,9 +84,8 @@ export class RestRequest {
   /** Reads the body as JSON whatever its content type. */
   json(): unknown {
     if (this.body.length === 0) throw new HaumeaError('general', 'invalid body: it is empty, JSON was expected');
-    if (isDeeperThan(maxJsonDepth, this.body)) {
-      throw new HaumeaError('general', `invalid body: it is nested deeper than ${maxJsonDepth} levels`);
-    }
+    const fault = beyondBounds(this.body);
+    if (fault !== undefined) throw new HaumeaError('general', `invalid body: it ${fault}`);
     const text = textFromUtf8(this.body, 'invalid body: it');
     try {
       return JSON.parse(text);

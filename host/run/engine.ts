@@ -10,6 +10,7 @@ import { ownZone } from '../functions/time-zone.js';
 import type { Catalog, RuleDefinition, RuleOptions } from '../model/engine.js';
 import { explainRule, type Fold, planKeptTable, planRule, ruleTaps } from '../plan/index.js';
 import { checkpointFolder, freeAccess, transactionFolder } from './access.js';
+import { PlanningThread } from './planning/thread.js';
 import { Rules } from './rules.js';
 import { Supervisor } from './supervisor.js';
 
@@ -58,11 +59,17 @@ export function createEngine(options: EngineOptions): Rules {
     return name === '' || name === 'Local' ? ownZone() : name;
   };
   const zoned = (rule: RuleDefinition) => ({ ...rule, options: { ...rule.options, timezone: zone(rule.options) } });
+  const thread = new PlanningThread({ maxValueBytes });
   const planner = {
     plan: (rule: RuleDefinition, seen: Catalog) => planRule(zoned(rule), seen, fold),
     explain: (rule: RuleDefinition, seen: Catalog) => explainRule(zoned(rule), seen, fold),
     table: planKeptTable,
     taps: (rule: RuleDefinition, seen: Catalog) => ruleTaps(zoned(rule), seen, fold),
+    elsewhere: {
+      plan: (rule: RuleDefinition, seen: Catalog) => thread.plan(zoned(rule), seen),
+      explain: (rule: RuleDefinition, seen: Catalog) => thread.explain(zoned(rule), seen),
+      close: () => thread.close(),
+    },
   };
   return new Rules({
     catalog,

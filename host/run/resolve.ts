@@ -7,7 +7,7 @@ import { allOf, type Redact, redactedError } from '../base/redact.js';
 import { decodeOf, defaultFormat, usesCodec } from '../codecs/index.js';
 import type { AskedPart, Connector, SourcePart } from '../connectors/define.js';
 import { connectorOf, givenRowsType, isKeptTable, unknownConnector } from '../connectors/index.js';
-import type { Access, Catalog, RuleDefinition } from '../model/engine.js';
+import type { Access, Catalog, RuleDefinition, RuleGraph } from '../model/engine.js';
 import { callWaiting } from '../plan/call.js';
 import { streamsOf } from '../plan/graph/streams.js';
 import { isWaiting, type UserFunction } from '../plugins/define.js';
@@ -286,18 +286,36 @@ function checkSink(part: { check(props: Props): void }, props: Props, redact: Re
  */
 export function catalogFor(rule: RuleDefinition, catalog: Catalog): Catalog {
   const { graph, test } = rule;
-  const own = graph === undefined ? undefined : streamsOf(graph);
+  const own = graph === undefined ? undefined : ownStreams(graph);
   const scripted = graph === undefined ? catalog : withScripts(graph, catalog);
   const seen = own === undefined || own.size === 0 ? scripted : withStreams(own, scripted);
   return test === undefined || Object.keys(test.mocks).length === 0 ? seen : withMocks(test.mocks, seen);
+}
+
+/** Plans hold for the definitions that they were made for: each graph keeps its own. */
+const streamsOfGraphs = new WeakMap<RuleGraph, ReadonlyMap<string, StreamDefinition>>();
+
+function ownStreams(graph: RuleGraph): ReadonlyMap<string, StreamDefinition> {
+  let known = streamsOfGraphs.get(graph);
+  if (known === undefined) {
+    known = streamsOf(graph);
+    streamsOfGraphs.set(graph, known);
+  }
+  return known;
 }
 
 function withStreams(own: ReadonlyMap<string, StreamDefinition>, catalog: Catalog): Catalog {
   return { ...catalog, source: (name) => own.get(name) ?? catalog.source(name) };
 }
 
-function withMocks(mocks: NonNullable<RuleDefinition['test']>['mocks'], catalog: Catalog): Catalog {
-  const made = new Map<string, StreamDefinition>();
+type Mocks = NonNullable<RuleDefinition['test']>['mocks'];
+
+/** As `streamsOfGraphs`, by the definitions that the rows stand in for. */
+const mockedStreams = new WeakMap<Mocks, Map<StreamDefinition, StreamDefinition>>();
+
+function withMocks(mocks: Mocks, catalog: Catalog): Catalog {
+  const made = mockedStreams.get(mocks) ?? new Map<StreamDefinition, StreamDefinition>();
+  mockedStreams.set(mocks, made);
   const type = givenRowsType();
   return {
     ...catalog,
@@ -305,12 +323,12 @@ function withMocks(mocks: NonNullable<RuleDefinition['test']>['mocks'], catalog:
       const definition = catalog.source(name);
       const mock = Object.hasOwn(mocks, name) ? mocks[name] : undefined;
       if (definition === undefined || mock === undefined) return definition;
-      let mocked = made.get(name);
+      let mocked = made.get(definition);
       if (mocked === undefined) {
         const { options } = definition;
         const changed = { type, format: defaultFormat, confKey: null, shared: false, extra: { ...mock } };
         mocked = { ...definition, options: { ...options, ...changed } };
-        made.set(name, mocked);
+        made.set(definition, mocked);
       }
       return mocked;
     },

@@ -12,6 +12,7 @@ import { checkLogFile, freeAccess } from './access.js';
 import type { CheckpointFolders } from './checkpoint-folders.js';
 import type { RuleParts } from './guarantee-note.js';
 import type { CheckpointOrder, RuleStart, SourceSpec, TraceOrder } from './link/protocol.js';
+import { isLarge } from './planning/large.js';
 import {
   catalogFor,
   checkSource,
@@ -32,12 +33,21 @@ export interface Planner {
   table(definition: StreamDefinition): RulePlan;
   /** What shows the rows between its operators. */
   taps(rule: RuleDefinition, catalog: Catalog): Tap[];
+  /** Plans and explains away from this thread. */
+  readonly elsewhere: {
+    plan(rule: RuleDefinition, catalog: Catalog): Promise<RulePlan>;
+    explain(rule: RuleDefinition, catalog: Catalog): Promise<string>;
+    close(): void;
+  };
 }
 
 /** A plan with the streams it was made for. */
-export interface PlannedRule {
+interface PlanOfNow {
   plan: RulePlan;
   streams: (StreamDefinition | undefined)[];
+}
+
+export interface PlannedRule extends PlanOfNow {
   /** What the user should know about the rule although it is taken, a sentence each. */
   warnings: readonly string[];
 }
@@ -58,6 +68,8 @@ export function keptOf(plan: RulePlan, { actions }: RuleDefinition): KeptByNode 
 }
 
 export class RulePlans {
+  /** Plans that were made elsewhere. */
+  readonly #ahead = new WeakMap<RuleDefinition, PlanOfNow>();
   readonly #topologies = new Map<string, RulePlan['topology']>();
 
   constructor(
@@ -70,11 +82,25 @@ export class RulePlans {
     private readonly endsOf: (id: string) => CheckpointOrder['ends'] = () => undefined,
   ) {}
 
+  /** Plans a large rule away from this thread: `make` finds its plan then. Throws as that does. */
+  async prepare(rule: RuleDefinition): Promise<void> {
+    const catalog = catalogFor(rule, this.catalog);
+    if (!isLarge(rule, catalog) || this.#aheadOf(rule, catalog) !== undefined) return;
+    const plan = await this.planner.elsewhere.plan(rule, catalog);
+    this.#ahead.set(rule, { plan, streams: streamsOf(plan).map((name) => catalog.source(name)) });
+  }
+
+  /** The plan that was made elsewhere if it still holds. */
+  #aheadOf(rule: RuleDefinition, catalog: Catalog): RulePlan | undefined {
+    const ahead = this.#ahead.get(rule);
+    return ahead !== undefined && isCurrent(ahead, catalog) ? ahead.plan : undefined;
+  }
+
   /** Plans a rule and checks its sources and sinks. */
   make(rule: RuleDefinition): PlannedRule {
     const catalog = catalogFor(rule, this.catalog);
     checkLogFile(rule.id, rule.options.logFilename, catalog.access ?? freeAccess);
-    const plan = this.planner.plan(rule, catalog);
+    const plan = this.#aheadOf(rule, catalog) ?? this.planner.plan(rule, catalog);
     const streams = streamsOf(plan).map((name) => catalog.source(name));
     for (const definition of streams) {
       if (definition?.options.temp !== true || rule.temp || rule.test !== undefined) continue;
@@ -103,7 +129,8 @@ export class RulePlans {
 
   async explain(rule: RuleDefinition): Promise<string> {
     const catalog = catalogFor(rule, this.catalog);
-    const lines = this.planner.explain(rule, catalog);
+    const planner = isLarge(rule, catalog) ? this.planner.elsewhere : this.planner;
+    const lines = await planner.explain(rule, catalog);
     if (rule.options.qos === 0) return lines;
     const { guaranteeNote } = await import('./guarantee-note.js');
     return [lines, ...guaranteeNote(rule, this.all(), (one) => this.#partsOf(one))].join('\n');
@@ -128,15 +155,7 @@ export class RulePlans {
     kept: PlannedRule | undefined,
   ): { start: RuleStart; redact: Redact; remarks: readonly string[] } {
     const catalog = catalogFor(rule, this.catalog);
-    const isCurrent =
-      kept !== undefined &&
-      streamsOf(kept.plan).every((name, i) => catalog.source(name) === kept.streams[i]) &&
-      (kept.plan.brought ?? []).every(([number, name]) => {
-        const run = catalog.brought?.(name)?.run;
-        const isAsked = (kept.plan.lookups ?? []).some(({ call }) => call === number);
-        return run?.number === number && isWaiting(run.code) === isAsked;
-      });
-    const plan = isCurrent ? kept.plan : this.make(rule).plan;
+    const plan = kept !== undefined && isCurrent(kept, catalog) ? kept.plan : this.make(rule).plan;
     const brought = (plan.brought ?? []).flatMap(([, name]) => catalog.brought?.(name)?.run ?? []);
     const { sources, lookups, sinks, codecs, redact } = connectorSpecs(rule, plan, catalog);
     // The others are asked.
@@ -184,6 +203,18 @@ export class RulePlans {
     this.#topologies.set(key, topology);
     return topology;
   }
+}
+
+/** Tells whether streams and functions are those that the plan was made for. */
+function isCurrent({ plan, streams }: PlanOfNow, catalog: Catalog): boolean {
+  return (
+    streamsOf(plan).every((name, i) => catalog.source(name) === streams[i]) &&
+    (plan.brought ?? []).every(([number, name]) => {
+      const run = catalog.brought?.(name)?.run;
+      const isAsked = (plan.lookups ?? []).some(({ call }) => call === number);
+      return run?.number === number && isWaiting(run.code) === isAsked;
+    })
+  );
 }
 
 /** Names of the streams and tables a plan reads, each once. */

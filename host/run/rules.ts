@@ -109,6 +109,13 @@ export class Rules implements Engine, PlaneListener {
 
   // Engine
 
+  async prepare(rule: RuleDefinition): Promise<void> {
+    await this.#plans.prepare(rule);
+    const former = this.#entries.get(rule.id)?.definition;
+    // What an update keeps is told by both.
+    if (former !== undefined && former !== rule) await this.#plans.prepare(former).catch(() => {});
+  }
+
   check(rule: RuleDefinition): { sources: string[]; warnings: readonly string[] } {
     const { plan, warnings } = this.#plans.make(rule);
     return { sources: streamsOf(plan), warnings };
@@ -388,6 +395,7 @@ export class Rules implements Engine, PlaneListener {
     for (const entry of this.#entries.values()) this.#lives.rest(entry);
     this.#tables.close();
     this.#transactions?.close();
+    this.#options.planner.elsewhere.close();
     await this.planes.close(timeoutMs);
   }
 

@@ -24,8 +24,9 @@ interface Remarks {
   readonly notes: readonly string[];
 }
 
-/** Rules brought up between two turns of the event loop at start. */
+/** Rules brought up between two turns of the event loop at start, and how long that may take. */
 const startSlice = 20;
+const startSliceMs = 20;
 
 export class RuleKeeper {
   readonly #log: Logger;
@@ -60,11 +61,15 @@ export class RuleKeeper {
   /** Gives all stored rules to the engine, a few at a time, so that requests are answered meanwhile. */
   async startStored(): Promise<void> {
     let count = 0;
+    let since = performance.now();
     this.engine.startsAll?.(true);
     try {
       for (const id of [...this.#waiting]) {
         await this.#bringUp(id);
-        if (++count % startSlice === 0) await new Promise((resolve) => setImmediate(resolve));
+        if (++count < startSlice && performance.now() - since < startSliceMs) continue;
+        await new Promise((resolve) => setImmediate(resolve));
+        count = 0;
+        since = performance.now();
       }
     } finally {
       this.engine.startsAll?.(false);
@@ -109,6 +114,11 @@ export class RuleKeeper {
     return { ...json, id };
   }
 
+  /** Plans a large rule while other requests are answered; what follows for the same object finds the plan. */
+  async prepare(rule: RuleDefinition): Promise<void> {
+    await asRuleError(() => this.engine.prepare?.(rule));
+  }
+
   /** Checks query, connectors and schedule as creating the rule would. */
   check(rule: RuleDefinition): { sources: string[]; warnings: readonly string[] } {
     // Whether the times can be read is the same in all zones.
@@ -150,7 +160,9 @@ export class RuleKeeper {
     const json = this.stored(id);
     this.#waiting.delete(id);
     if (this.engine.state(id) !== undefined) return;
-    asRuleError(() => this.engine.define(this.define(json, id)));
+    const rule = this.define(json, id);
+    await this.prepare(rule);
+    asRuleError(() => this.engine.define(rule));
     this.#refused.delete(id);
   }
 
@@ -160,6 +172,7 @@ export class RuleKeeper {
    */
   async install(json: RuleJson, rule: RuleDefinition): Promise<Remarks> {
     const { id } = rule;
+    await this.prepare(rule);
     const old = this.engine.state(id) === undefined ? undefined : this.rules.get(id);
     const { lost } = this.keptBy(rule);
     const warnings = [...unknownMembers(json), ...asRuleError(() => this.engine.define(rule))];
@@ -198,6 +211,7 @@ export class RuleKeeper {
       const wasKnown = this.engine.state(id) !== undefined;
       try {
         const rule = this.define(this.stored(id), id);
+        await this.prepare(rule);
         asRuleError(() => this.engine.define(rule));
         if (!rule.triggered) await this.engine.stop(id);
         else if (wasKnown) await this.engine.restart(id);
@@ -238,11 +252,12 @@ export class RuleKeeper {
   }
 
   #bringUp(id: string): Promise<void> {
-    return this.#serial.run(id, () => {
+    return this.#serial.run(id, async () => {
       if (!this.#waiting.delete(id)) return;
       try {
         const json = this.stored(id);
         const rule = this.define(json, id);
+        await this.prepare(rule);
         asRuleError(() => this.engine.define(rule));
         this.#tellIdle(id, json);
         if (rule.triggered) this.engine.start(id);

@@ -180,6 +180,7 @@ export class RuleTestService {
     if (this.#tests.size >= maxTests && !this.#tests.has(id)) {
       throw new HaumeaError('general', `there are ${maxTests} test rules already`);
     }
+    await engine.prepare?.(rule);
     const { sources } = engine.check(rule);
     await this.#close(id);
     const events = await audience.open(id);

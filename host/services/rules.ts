@@ -90,8 +90,9 @@ export class RuleService {
   /** What replacing a rule would do, without doing it; refuses what that would refuse. */
   preview(id: string, body: unknown): Promise<UpdatePreview> {
     return inContext('update rule error', () =>
-      this.#keeper.change(id, () => {
+      this.#keeper.change(id, async () => {
         const { json, rule } = this.#readUpdate(id, body);
+        await this.#keeper.prepare(rule);
         const { sources, warnings: found } = asRuleError(() => this.#keeper.check(rule));
         const warnings = [...unknownMembers(json), ...found];
         const state = this.#keeper.keptBy(rule);
@@ -303,20 +304,22 @@ export class RuleService {
   }
 
   /** Output columns with their positions; only running rules have them. */
-  outputSchema(id: string): Record<string, { hasIndex: boolean; index: number }> {
-    return inContext('get rule schema error', () => {
+  outputSchema(id: string): Promise<Record<string, { hasIndex: boolean; index: number }>> {
+    return inContext('get rule schema error', async () => {
       const rule = this.#keeper.define(this.#keeper.stored(id), id);
       const state = this.#engine.state(id);
       if (state !== 'running' && state !== 'starting') throw new HaumeaError('state', `rule ${id} is not running`);
+      await this.#keeper.prepare(rule);
       const fields = asRuleError(() => this.#engine.outputFields(rule));
       return Object.fromEntries(fields.map((name, index) => [name, { hasIndex: true, index }]));
     });
   }
 
   /** Checks a definition; of one that is refused the reason. */
-  validate(body: unknown): Validity {
+  async validate(body: unknown): Promise<Validity> {
     try {
       const { json, rule } = this.#keeper.read(body);
+      await this.#keeper.prepare(rule);
       const { sources, warnings: found } = asRuleError(() => this.#keeper.check(rule));
       const warnings = [...unknownMembers(json), ...found];
       return { valid: true, sources, ...(warnings.length === 0 ? {} : { warnings }) };

@@ -15,6 +15,21 @@ const MAX_NESTING = 500;
 /** Greatest height of an expression tree: a chain `a + b + …` grows it without nesting. */
 const MAX_TREE_HEIGHT = 1000;
 
+/** Most words, names, literals and symbols of a statement: what is done for each takes time and memory many times its text. */
+const MAX_TOKENS = 200_000;
+
+/** Most of what stands in a row in a statement. */
+export const most = {
+  /** A rule reads no more columns of a stream, either. */
+  columns: 4096,
+  /** Of IN, of a call, of a list. */
+  values: 20_000,
+  /** Those in STRUCT count as well. */
+  fields: 10_000,
+  joins: 100,
+  keys: 1000,
+} as const;
+
 /** Shorter words are near too many others. */
 const MIN_MISTYPED = 3;
 
@@ -33,6 +48,8 @@ export class Cursor {
   private readonly lexer: Lexer;
   private ahead: Token | null = null;
   private depth = 0;
+  private tokens = 0;
+  private fields = 0;
   /** Heights of the trees built so far; leaves are not listed. */
   private readonly heights = new Map<Expr, number>();
 
@@ -44,6 +61,9 @@ export class Cursor {
   /** Consumes the current token and returns it. */
   advance(): Token {
     const { token } = this;
+    if (++this.tokens > MAX_TOKENS) {
+      throw parseErrorAt(token, `the statement has more than ${MAX_TOKENS} words and symbols`);
+    }
     this.lastEnd = token.end;
     this.last = token;
     this.token = this.ahead ?? this.lexer.next();
@@ -135,6 +155,16 @@ export class Cursor {
   /** Builds an error about a place already passed. */
   errorAt(place: Place, what: string): HaumeaError {
     return parseErrorAt(place, what);
+  }
+
+  /** Refuses what follows when there are `count` of a kind already; `what` says of which: `values in IN (…)`. */
+  room(count: number, limit: number, what: string): void {
+    if (count >= limit) throw parseErrorAt(this.token, `more than ${limit} ${what}`);
+  }
+
+  /** As `room` for one column more of a stream, wherever in it. */
+  roomForField(): void {
+    this.room(this.fields++, most.fields, 'columns of a stream or table, members of STRUCT among them');
   }
 
   /** Runs a production one level deeper. */

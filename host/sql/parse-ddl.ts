@@ -59,6 +59,7 @@ function parseFields(cursor: Cursor): FieldDef[] {
   cursor.expectSymbol('(', '"(" and the columns');
   const fields: FieldDef[] = [];
   while (!cursor.atSymbol(')')) {
+    cursor.roomForField();
     fields.push(parseField(cursor));
     if (!cursor.acceptSymbol(',')) break;
   }

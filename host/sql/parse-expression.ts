@@ -3,7 +3,7 @@
  * `* / % &`; unary minus; `[]`, `->` and `.`. All binary operators associate to the left; comparisons may be chained.
  */
 import type { BinaryOp, Expr, OrderItem, Over } from './ast.js';
-import type { Cursor } from './cursor.js';
+import { type Cursor, most } from './cursor.js';
 import { windowKinds } from './keywords.js';
 import type { Token } from './lexer.js';
 import { atInterval, parseInterval } from './parse-interval.js';
@@ -115,7 +115,7 @@ function parseIn(cursor: Cursor, operand: Expr, negated: boolean): Expr {
   let list: Expr[] | null = null;
   let set: Expr | null = null;
   if (cursor.acceptSymbol('(')) {
-    list = parseExprList(cursor);
+    list = parseExprList(cursor, most.values, 'values in IN (…)');
     cursor.expectSymbol(')', '"," or ")" after a value of IN');
   } else {
     set = parseExpr(cursor, UNARY);
@@ -125,9 +125,12 @@ function parseIn(cursor: Cursor, operand: Expr, negated: boolean): Expr {
 }
 
 /** Reads expressions separated by commas, at least one. */
-function parseExprList(cursor: Cursor): Expr[] {
+function parseExprList(cursor: Cursor, limit: number, what: string): Expr[] {
   const items = [parseExpr(cursor)];
-  while (cursor.acceptSymbol(',')) items.push(parseExpr(cursor));
+  while (cursor.acceptSymbol(',')) {
+    cursor.room(items.length, limit, what);
+    items.push(parseExpr(cursor));
+  }
   return items;
 }
 
@@ -246,7 +249,7 @@ function saturatingInteger(text: string, isNegative: boolean): bigint {
 }
 
 function parseArray(cursor: Cursor, first: Token): Expr {
-  const items = cursor.atSymbol(']') ? [] : parseExprList(cursor);
+  const items = cursor.atSymbol(']') ? [] : parseExprList(cursor, most.values, 'elements in a list');
   cursor.expectSymbol(']', '"," or "]" in the list');
   return cursor.built({ kind: 'array', items, span: cursor.spanFrom(first) }, items);
 }
@@ -257,6 +260,7 @@ function parseCase(cursor: Cursor): Expr {
   const whens: { when: Expr; then: Expr }[] = [];
   while (cursor.acceptWord('WHEN')) {
     const start = cursor.token;
+    cursor.room(whens.length, most.values, 'branches of CASE');
     const when = parseExpr(cursor);
     if (operand === null && !isCondition(when)) {
       throw cursor.errorAt(start, 'WHEN of a CASE without operand needs a condition, such as a comparison');
@@ -312,8 +316,10 @@ function parseCall(cursor: Cursor, first: Token): Expr {
   cursor.expectSymbol('(');
   const args: Expr[] = [];
   if (!cursor.atSymbol(')')) {
-    do args.push(parseExprOrStar(cursor));
-    while (cursor.acceptSymbol(','));
+    do {
+      cursor.room(args.length, most.values, `arguments of ${first.text}`);
+      args.push(parseExprOrStar(cursor));
+    } while (cursor.acceptSymbol(','));
   }
   cursor.expectSymbol(')', `"," or ")" after an argument of ${first.text}`);
   const { filter, over } = parseFilterAndOver(cursor);
@@ -350,7 +356,7 @@ function parseOver(cursor: Cursor): Over {
   for (;;) {
     if (partitionBy.length === 0 && cursor.acceptWord('PARTITION')) {
       cursor.expectWord('BY', 'BY after PARTITION');
-      partitionBy = parseExprList(cursor);
+      partitionBy = parseExprList(cursor, most.keys, 'expressions in PARTITION BY');
     } else if (when === null && cursor.acceptWord('WHEN')) {
       when = parseExpr(cursor);
     } else if (orderBy.length === 0 && cursor.atWord('ORDER')) {
@@ -369,6 +375,7 @@ export function parseOrderBy(cursor: Cursor): OrderItem[] {
   if (cursor.acceptWord('ORDER')) {
     cursor.expectWord('BY', 'BY after ORDER');
     do {
+      cursor.room(items.length, most.keys, 'expressions in ORDER BY');
       const expr = parseExpr(cursor);
       const descending = cursor.acceptWord('DESC');
       if (!descending) cursor.acceptWord('ASC');

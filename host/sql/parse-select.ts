@@ -2,7 +2,7 @@
  * SELECT and its clauses, in their fixed order.
  */
 import type { Expr, Join, JoinKind, Query, Select, SelectItem, TableRef, WindowClause } from './ast.js';
-import type { Cursor } from './cursor.js';
+import { type Cursor, most } from './cursor.js';
 import { parseExpr, parseOrderBy } from './parse-expression.js';
 import { parseAlias, parseColumnAlias, parseExprOrStar } from './parse-star.js';
 import { atWindow, parseWindow } from './parse-window.js';
@@ -55,11 +55,17 @@ class QueryParser {
     this.#count(1);
     const distinct = acceptDistinct(cursor);
     const items = [parseSelectItem(cursor)];
-    while (cursor.acceptSymbol(',')) items.push(parseSelectItem(cursor));
+    while (cursor.acceptSymbol(',')) {
+      cursor.room(items.length, most.columns, 'columns in SELECT');
+      items.push(parseSelectItem(cursor));
+    }
     cursor.expectWord('FROM', 'FROM');
     const from = this.#table(names);
     const joins: Join[] = [];
-    for (let join = this.#join(names); join !== null; join = this.#join(names)) joins.push(join);
+    for (let join = this.#join(names); join !== null; join = this.#join(names)) {
+      cursor.room(joins.length, most.joins, 'joins in a SELECT');
+      joins.push(join);
+    }
     const where = cursor.acceptWord('WHERE') ? parseExpr(cursor) : null;
     const { groupBy, window } = parseGroupBy(cursor);
     const having = cursor.acceptWord('HAVING') ? parseExpr(cursor) : null;
@@ -217,8 +223,10 @@ function parseGroupBy(cursor: Cursor): { groupBy: Expr[]; window: WindowClause |
   if (cursor.acceptWord('GROUP')) {
     cursor.expectWord('BY', 'BY after GROUP');
     do {
-      if (!atWindow(cursor)) groupBy.push(parseExpr(cursor));
-      else if (window === null) window = parseWindow(cursor);
+      if (!atWindow(cursor)) {
+        cursor.room(groupBy.length, most.keys, 'expressions in GROUP BY');
+        groupBy.push(parseExpr(cursor));
+      } else if (window === null) window = parseWindow(cursor);
       else throw cursor.unexpected('no second window: GROUP BY has one already');
     } while (cursor.acceptSymbol(','));
   }

@@ -2,7 +2,7 @@
  * `*` and `qualifier.*` with EXCEPT and REPLACE, and the items of a SELECT or REPLACE list.
  */
 import type { Expr, SelectItem } from './ast.js';
-import type { Cursor } from './cursor.js';
+import { type Cursor, most } from './cursor.js';
 import type { Token } from './lexer.js';
 import { parseExpr } from './parse-expression.js';
 
@@ -31,13 +31,17 @@ function finishStar(cursor: Cursor, qualifier: string | null, first: Token): Exp
   for (;;) {
     if (except.length === 0 && cursor.acceptWord('EXCEPT')) {
       cursor.expectSymbol('(', '"(" after EXCEPT');
-      do except.push(cursor.expectName('a column name'));
-      while (cursor.acceptSymbol(','));
+      do {
+        cursor.room(except.length, most.columns, 'columns in EXCEPT');
+        except.push(cursor.expectName('a column name'));
+      } while (cursor.acceptSymbol(','));
       cursor.expectSymbol(')', '"," or ")" after a column of EXCEPT');
     } else if (replace.length === 0 && cursor.acceptWord('REPLACE')) {
       cursor.expectSymbol('(', '"(" after REPLACE');
-      do replace.push(parseReplacement(cursor));
-      while (cursor.acceptSymbol(','));
+      do {
+        cursor.room(replace.length, most.columns, 'columns in REPLACE');
+        replace.push(parseReplacement(cursor));
+      } while (cursor.acceptSymbol(','));
       cursor.expectSymbol(')', '"," or ")" after an item of REPLACE');
     } else {
       const star: Expr = { kind: 'star', qualifier, except, replace, span: cursor.spanFrom(first) };

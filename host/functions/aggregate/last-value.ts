@@ -3,7 +3,7 @@ import { defineAggregate } from '../define.js';
 export default defineAggregate('lastValue', {
   args: [
     { name: 'value', type: 'any' },
-    { name: 'ignoreNull', type: 'boolean' },
+    { name: 'ignoreNull', type: 'boolean', takes: ['any'] },
   ],
   returns: 'any',
   doc: 'Last value of the window; with true as second argument the last one that is not null.',

@@ -3,7 +3,7 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'array_cardinality',
   category: 'array',
-  args: [{ name: 'list', type: 'any' }],
+  args: [{ name: 'list', type: 'any', takes: ['array'] }],
   returns: 'bigint',
   nulls: 'handles',
   doc: 'Number of elements of the list that are not null.',

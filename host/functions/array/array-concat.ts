@@ -3,7 +3,7 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'array_concat',
   category: 'array',
-  args: [{ name: 'list', type: 'any', variadic: true }],
+  args: [{ name: 'list', type: 'any', takes: ['array'], variadic: true }],
   returns: 'array',
   nulls: 'handles',
   doc: 'The elements of all lists one after the other; null lists are skipped, null when there are no others.',

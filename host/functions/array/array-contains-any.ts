@@ -4,8 +4,8 @@ export default defineFunction({
   name: 'array_contains_any',
   category: 'array',
   args: [
-    { name: 'list', type: 'any' },
-    { name: 'other', type: 'any' },
+    { name: 'list', type: 'any', takes: ['array'] },
+    { name: 'other', type: 'any', takes: ['array'] },
   ],
   returns: 'boolean',
   nulls: 'handles',

@@ -4,7 +4,7 @@ export default defineFunction({
   name: 'array_contains',
   category: 'array',
   args: [
-    { name: 'list', type: 'any' },
+    { name: 'list', type: 'any', takes: ['array'] },
     { name: 'value', type: 'any' },
   ],
   returns: 'boolean',

@@ -3,7 +3,7 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'array_flatten',
   category: 'array',
-  args: [{ name: 'list', type: 'any' }],
+  args: [{ name: 'list', type: 'any', takes: ['array'] }],
   returns: 'array',
   nulls: 'propagate',
   doc: 'The list with the elements of the lists in it in their place; lists in those stay.',

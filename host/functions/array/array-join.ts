@@ -4,9 +4,9 @@ export default defineFunction({
   name: 'array_join',
   category: 'array',
   args: [
-    { name: 'list', type: 'any' },
-    { name: 'separator', type: 'string' },
-    { name: 'nullText', type: 'string', optional: true },
+    { name: 'list', type: 'any', takes: ['array'] },
+    { name: 'separator', type: 'string', takes: ['string'] },
+    { name: 'nullText', type: 'string', takes: ['string'], optional: true },
   ],
   returns: 'string',
   nulls: 'propagate',

@@ -5,7 +5,7 @@ export default defineFunction({
   category: 'array',
   args: [
     { name: 'function', type: 'string' },
-    { name: 'list', type: 'any' },
+    { name: 'list', type: 'any', takes: ['array'] },
   ],
   returns: 'array',
   nulls: 'propagate',

@@ -3,7 +3,7 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'array_max',
   category: 'array',
-  args: [{ name: 'list', type: 'any' }],
+  args: [{ name: 'list', type: 'any', takes: ['array'] }],
   returns: 'any',
   nulls: 'propagate',
   doc: 'Largest of the numbers, texts or datetimes in the list; nulls do not count.',

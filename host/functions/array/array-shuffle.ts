@@ -4,7 +4,7 @@ export default defineFunction({
   name: 'array_shuffle',
   isVolatile: true,
   category: 'array',
-  args: [{ name: 'list', type: 'any' }],
+  args: [{ name: 'list', type: 'any', takes: ['array'] }],
   returns: 'array',
   nulls: 'propagate',
   doc: 'The elements in random order; another one for each row.',

@@ -3,7 +3,7 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'array_sort',
   category: 'array',
-  args: [{ name: 'list', type: 'any' }],
+  args: [{ name: 'list', type: 'any', takes: ['array'] }],
   returns: 'array',
   nulls: 'propagate',
   doc: 'The elements in ascending order: numbers, booleans, texts, datetimes, bytes, then lists and objects as they stand, then nulls.',

@@ -4,7 +4,7 @@ export default defineFunction({
   name: 'element_at',
   category: 'array',
   args: [
-    { name: 'data', type: 'any' },
+    { name: 'data', type: 'any', takes: ['array', 'struct'] },
     { name: 'key', type: 'any' },
   ],
   returns: 'any',

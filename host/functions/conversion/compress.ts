@@ -5,8 +5,8 @@ export default defineFunction({
   name: 'compress',
   category: 'conversion',
   args: [
-    { name: 'data', type: 'string' },
-    { name: 'method', type: 'string' },
+    { name: 'data', type: 'string', takes: ['string', 'bytea'] },
+    { name: 'method', type: 'string', takes: ['string'] },
   ],
   returns: 'bytea',
   nulls: 'propagate',

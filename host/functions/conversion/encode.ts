@@ -4,7 +4,7 @@ export default defineFunction({
   name: 'encode',
   category: 'conversion',
   args: [
-    { name: 'text', type: 'string' },
+    { name: 'text', type: 'string', takes: ['string', 'bytea'] },
     { name: 'encoding', type: 'string' },
   ],
   returns: 'string',

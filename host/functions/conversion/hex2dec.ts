@@ -3,7 +3,7 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'hex2dec',
   category: 'conversion',
-  args: [{ name: 'digits', type: 'string' }],
+  args: [{ name: 'digits', type: 'string', takes: ['string'] }],
   returns: 'bigint',
   nulls: 'propagate',
   doc: 'The integer that the hexadecimal digits stand for; 0x before them is allowed.',

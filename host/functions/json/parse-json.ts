@@ -3,7 +3,7 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'parse_json',
   category: 'json',
-  args: [{ name: 'text', type: 'string' }],
+  args: [{ name: 'text', type: 'string', takes: ['string'] }],
   returns: 'any',
   nulls: 'handles',
   doc: 'The value that the JSON text stands for; numbers become floats.',

@@ -7,7 +7,7 @@ export default defineFunction({
   name: 'get_keyed_state',
   category: 'misc',
   args: [
-    { name: 'key', type: 'string' },
+    { name: 'key', type: 'string', takes: ['string'] },
     { name: 'type', type: 'string' },
     { name: 'otherwise', type: 'any' },
   ],

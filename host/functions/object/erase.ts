@@ -4,7 +4,7 @@ export default defineFunction({
   name: 'erase',
   category: 'object',
   args: [
-    { name: 'object', type: 'any' },
+    { name: 'object', type: 'any', takes: ['struct'] },
     { name: 'names', type: 'any' },
   ],
   returns: 'struct',

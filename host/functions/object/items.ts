@@ -3,7 +3,7 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'items',
   category: 'object',
-  args: [{ name: 'object', type: 'any' }],
+  args: [{ name: 'object', type: 'any', takes: ['struct'] }],
   returns: 'array',
   nulls: 'propagate',
   doc: 'The members of the object as lists of name and value.',

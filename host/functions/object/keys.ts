@@ -3,7 +3,7 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'keys',
   category: 'object',
-  args: [{ name: 'object', type: 'any' }],
+  args: [{ name: 'object', type: 'any', takes: ['struct'] }],
   returns: 'array',
   nulls: 'propagate',
   doc: 'Names of the members of the object.',

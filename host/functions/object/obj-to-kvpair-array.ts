@@ -3,7 +3,7 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'obj_to_kvpair_array',
   category: 'object',
-  args: [{ name: 'object', type: 'any' }],
+  args: [{ name: 'object', type: 'any', takes: ['struct'] }],
   returns: 'array',
   nulls: 'propagate',
   doc: 'The members of the object as objects with key and value.',

@@ -4,8 +4,8 @@ export default defineFunction({
   name: 'object_concat',
   category: 'object',
   args: [
-    { name: 'object', type: 'any' },
-    { name: 'other', type: 'any', variadic: true },
+    { name: 'object', type: 'any', takes: ['struct'] },
+    { name: 'other', type: 'any', takes: ['struct'], variadic: true },
   ],
   returns: 'struct',
   nulls: 'handles',

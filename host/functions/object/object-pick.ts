@@ -4,7 +4,7 @@ export default defineFunction({
   name: 'object_pick',
   category: 'object',
   args: [
-    { name: 'object', type: 'any' },
+    { name: 'object', type: 'any', takes: ['struct'] },
     { name: 'names', type: 'any' },
     { name: 'more', type: 'any', optional: true, variadic: true },
   ],

@@ -3,7 +3,7 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'values',
   category: 'object',
-  args: [{ name: 'object', type: 'any' }],
+  args: [{ name: 'object', type: 'any', takes: ['struct'] }],
   returns: 'array',
   nulls: 'propagate',
   doc: 'Values of the members of the object.',

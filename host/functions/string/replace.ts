@@ -10,7 +10,7 @@ export default defineFunction({
   ],
   returns: 'string',
   nulls: 'propagate',
-  doc: 'The text with each occurrence of the second text replaced by the third.',
+  doc: 'The text with each occurrence of the second text replaced by the third; an empty second text is found nowhere.',
   example: "replace(text, 'a', 'b')",
   op: 'string.replace',
 });

@@ -6,7 +6,7 @@ export default defineFunction({
   args: [
     { name: 'text', type: 'string' },
     { name: 'separator', type: 'string' },
-    { name: 'index', type: 'int' },
+    { name: 'index', type: 'int', takes: ['any'] },
   ],
   returns: 'string',
   nulls: 'propagate',

@@ -8,7 +8,7 @@ export default defineFunction({
   name: 'parse_time',
   category: 'datetime',
   args: [
-    { name: 'text', type: 'any' },
+    { name: 'text', type: 'any', takes: ['datetime'] },
     { name: 'format', type: 'string' },
   ],
   returns: 'datetime',

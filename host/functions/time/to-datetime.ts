@@ -11,7 +11,7 @@ export default defineFunction({
   name: 'to_datetime',
   category: 'datetime',
   args: [
-    { name: 'time', type: 'any' },
+    { name: 'time', type: 'any', takes: ['datetime'] },
     { name: 'zone', type: 'string' },
   ],
   returns: 'datetime',

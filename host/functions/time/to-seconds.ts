@@ -4,7 +4,7 @@ import { momentFrom } from '../moment.js';
 export default defineFunction({
   name: 'to_seconds',
   category: 'datetime',
-  args: [{ name: 'time', type: 'any' }],
+  args: [{ name: 'time', type: 'any', takes: ['datetime'] }],
   returns: 'bigint',
   nulls: 'propagate',
   doc: 'Seconds since the epoch.',

@@ -4,8 +4,8 @@ export default defineFunction({
   name: 'vector_match',
   category: 'vector',
   args: [
-    { name: 'vector', type: 'any' },
-    { name: 'candidates', type: 'any' },
+    { name: 'vector', type: 'any', takes: ['array'] },
+    { name: 'candidates', type: 'any', takes: ['array'] },
     { name: 'count', type: 'int' },
   ],
   returns: 'array',

@@ -1,5 +1,6 @@
 /** The export document: twelve maps of names to texts. Reads and writes its two generations, JSON and YAML. */
 import { HaumeaError, reasonOf, yamlReason } from '../../base/errors.js';
+import { beyondBounds } from '../../base/json-bounds.js';
 import { nearest } from '../../base/nearest.js';
 
 /** The maps in the order in which they are written. */
@@ -37,6 +38,8 @@ export function documentOf<V>(items: Items<V>): Record<SectionName, Record<strin
 
 /** Reads a JSON document; throws when it as a whole can't be used. */
 export function readJson(text: string): Items<unknown> {
+  const fault = beyondBounds(Buffer.from(text));
+  if (fault !== undefined) throw new HaumeaError('general', `the content ${fault}`);
   let tree: unknown;
   try {
     tree = JSON.parse(text);

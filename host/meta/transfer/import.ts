@@ -3,7 +3,7 @@
  * changes are written in one transaction, and what lives beside the store (files, running rules) follows.
  */
 import { HaumeaError, reasonOf } from '../../base/errors.js';
-import { isDeeperThan, maxJsonDepth } from '../../base/json-depth.js';
+import { beyondBounds } from '../../base/json-bounds.js';
 import type { Store, StoreChange } from '../store.js';
 import { type Items, type SectionName, sectionNames } from './document.js';
 import type { Exportable, Prepared } from './exportable.js';
@@ -57,8 +57,9 @@ const order = [
   'tables',
 ] as const;
 
-/** Items checked or rules planned between two turns of the event loop. */
+/** Items checked or rules planned between two turns of the event loop, and how long that may take. */
 const turnItems = 32;
+const turnMs = 20;
 
 interface Accepted {
   readonly section: Exclude<SectionName, 'rules'>;
@@ -98,6 +99,8 @@ class ImportRun {
   readonly #cleared: Accepted[] = [];
   #isWritten = false;
   #steps = 0;
+  /** When the turn began. */
+  #since = performance.now();
 
   constructor(target: ImportTarget, items: Items<unknown>, options: ImportOptions) {
     this.#target = target;
@@ -171,10 +174,12 @@ class ImportRun {
     const { store, rules } = this.#target;
     const taken = new Map<string, readonly StoreChange[]>();
     const waiting = [...(this.#items.get('rules') ?? [])];
-    while (waiting.length > 0) {
-      const slice = waiting.splice(0, turnItems);
+    for (let next = 0; next < waiting.length; ) {
       store.pretend(changes, () => {
-        for (const [id, value] of slice) {
+        const end = performance.now() + turnMs;
+        const most = next + turnItems;
+        while (next < Math.min(most, waiting.length) && performance.now() < end) {
+          const [id, value] = waiting[next++]!;
           try {
             taken.set(id, rules.check(id, textOf('rules', id, value)));
           } catch (error) {
@@ -216,8 +221,10 @@ class ImportRun {
 
   /** Lets requests in between the items, and ends the run when nobody wants it any more. */
   async #turn(): Promise<void> {
-    if (++this.#steps % turnItems !== 0) return;
+    if (++this.#steps < turnItems && performance.now() - this.#since < turnMs) return;
     await new Promise((resolve) => setImmediate(resolve));
+    this.#steps = 0;
+    this.#since = performance.now();
     this.#options.signal?.throwIfAborted();
   }
 }
@@ -234,8 +241,9 @@ export async function exportAll({ sections, rules }: ImportTarget): Promise<Item
 
 function textOf(section: SectionName, name: string, value: unknown): string {
   if (typeof value === 'string') {
-    if (!isDeeperThan(maxJsonDepth, Buffer.from(value))) return value;
-    throw new HaumeaError('general', `${name} is nested deeper than ${maxJsonDepth} levels`);
+    const fault = beyondBounds(Buffer.from(value));
+    if (fault === undefined) return value;
+    throw new HaumeaError('general', `${name} ${fault}`);
   }
   const given = JSON.stringify(value)?.slice(0, 60);
   throw new HaumeaError('general', `the value of ${name} in ${section} must be a text, not ${given}`);

@@ -18,8 +18,8 @@ export const rules = defineRoutes(
     method: 'POST',
     path: '/rules/validate',
     doc: 'Checks a rule without creating it',
-    handle: (request, { rules }) => {
-      const found = rules.validate(request.json());
+    handle: async (request, { rules }) => {
+      const found = await rules.validate(request.json());
       return found.valid ? found : new Reply(found.reason, 422);
     },
   },

@@ -94,13 +94,37 @@ for (const piece of [
   });
 }
 
-test('parses long flat lists', () => {
-  assert.is(attempt(`SELECT ${megabyteOf('a, ')}b FROM s`), null);
-  assert.is(attempt(`SELECT a IN (${megabyteOf('12345, ')}1) FROM s`), null);
-  assert.is(attempt(`SELECT f(${megabyteOf('g(a), ')}1) FROM s`), null);
+test('long flat lists parse up to their bounds, which the refusal names', () => {
+  const columns = 'a, '.repeat(4095);
+  assert.is(attempt(`SELECT ${columns}b FROM s`), null);
+  assert.match(attempt(`SELECT ${columns}b, c FROM s`) ?? '', /^line 1 column \d+: more than 4096 columns in SELECT$/);
+  assert.is(attempt(`SELECT a IN (${'12345, '.repeat(19_999)}1) FROM s`), null);
+  assert.is(attempt(`SELECT f(${'g(a), '.repeat(19_999)}1) FROM s`), null);
   assert.is(attempt(`SELECT "${megabyteOf('x\\n')}" FROM s`), null);
-  assert.is(attempt(`CREATE STREAM s (${megabyteOf('a BIGINT, ')}) WITH (DATASOURCE="x")`), null);
+  assert.is(attempt(`CREATE STREAM s (${'a BIGINT, '.repeat(10_000)}) WITH (DATASOURCE="x")`), null);
 });
+
+const beyond: Record<string, string> = {
+  '200000 words and symbols': `SELECT ${'1+2, '.repeat(4000)}[${'[1,2,3,4],'.repeat(20_000)}1] FROM s`,
+  '20000 values in IN (…)': `SELECT a IN (${'1, '.repeat(20_000)}1) FROM s`,
+  '20000 elements in a list': `SELECT [${'1, '.repeat(20_000)}1] FROM s`,
+  '20000 arguments of concat': `SELECT concat(${'a, '.repeat(20_000)}a) FROM s`,
+  '20000 branches of CASE': `SELECT CASE a ${'WHEN 1 THEN 2 '.repeat(20_001)} END FROM s`,
+  '1000 expressions in GROUP BY': `SELECT a FROM s GROUP BY ${'a, '.repeat(1000)}a`,
+  '1000 expressions in ORDER BY': `SELECT a FROM s ORDER BY ${'a, '.repeat(1000)}a`,
+  '1000 expressions in PARTITION BY': `SELECT lag(a) OVER (PARTITION BY ${'a, '.repeat(1000)}a) FROM s`,
+  '4096 columns in EXCEPT': `SELECT * EXCEPT(${'a, '.repeat(4096)}a) FROM s`,
+  '4096 columns in REPLACE': `SELECT * REPLACE(${'a, '.repeat(4096)}a) FROM s`,
+  '100 joins in a SELECT': `SELECT a FROM s ${'JOIN t ON a = b '.repeat(101)}`,
+  '10000 columns of a stream or table, members of STRUCT among them': `CREATE STREAM s (${'a STRUCT(b BIGINT), '.repeat(5001)}) WITH ()`,
+};
+for (const [bound, text] of Object.entries(beyond)) {
+  test(`refuses more than ${bound}`, () => {
+    const message = attempt(text) ?? '';
+    assert.match(message, /^line 1 column \d+: /);
+    assert.ok(message.includes(`more than ${bound}`), message.slice(0, 200));
+  });
+}
 
 test('a tree of the greatest height parses and prints', () => {
   const text = `a${' + a'.repeat(999)}`;

@@ -1,0 +1,34 @@
+/** Refuses what fails in every row for the types of what it is given; see `types.ts`. */
+import type { OpName } from '../../kernels/gen/ops.js';
+import type { FunctionDefinition } from '../functions/define.js';
+import type { Expr } from '../sql/ast.js';
+import { refuse } from './errors.js';
+import { wrongArgument, wrongCondition, wrongSide } from './types.js';
+import type { Value } from './value.js';
+
+/** A part of a statement with what it is bound to. */
+type Part = readonly [expr: Expr, value: Value];
+
+/** The sides of an operator; `right`: of those that have one. */
+export function checkSides(op: OpName, symbol: string, left: Part, right?: Part): void {
+  const wrong = wrongSide(op, left[1], right?.[1]);
+  if (wrong === undefined) return;
+  const { side, reason } = wrong;
+  const place = side === 'left' ? left : right;
+  const which = right === undefined ? `the operand of ${symbol}` : `the ${side} side of ${symbol}`;
+  throw refuse(`${which} ${reason}`, place?.[0].span);
+}
+
+/** An argument of a function, by its place among them. */
+export function checkArgument({ args }: FunctionDefinition, name: string, place: number, [expr, value]: Part): void {
+  const spec = args[Math.min(place, args.length - 1)];
+  const reason = spec === undefined ? undefined : wrongArgument(value, spec);
+  if (reason === undefined) return;
+  throw refuse(`function ${name.toLowerCase()}: argument ${place + 1} (${spec?.name}) ${reason}`, expr.span);
+}
+
+/** A condition of a clause. */
+export function checkCondition(clause: string, [expr, value]: Part): void {
+  const reason = wrongCondition(value);
+  if (reason !== undefined) throw refuse(`the condition of ${clause} ${reason}`, expr.span);
+}

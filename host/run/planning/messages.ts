@@ -1,0 +1,43 @@
+/** What the control plane and the thread that plans large rules tell each other; plain data. */
+import type { RulePlan } from '../../../kernels/ir.js';
+import type { ErrorKind } from '../../base/errors.js';
+import type { Brought } from '../../functions/registry.js';
+import type { RuleDefinition } from '../../model/engine.js';
+import type { StreamDefinition } from '../../sql/source-def.js';
+
+/** What the thread gets when it starts. */
+export interface PlanningSettings {
+  readonly maxValueBytes: number | undefined;
+}
+
+/** A name with what it stands for; undefined when nothing has it. */
+type Known<T> = readonly (readonly [name: string, T | undefined])[];
+
+export type ToPlanning =
+  | { readonly kind: 'plan'; readonly id: number; readonly rule: RuleDefinition; readonly wants: 'plan' | 'text' }
+  | {
+      readonly kind: 'known';
+      readonly id: number;
+      readonly sources: Known<StreamDefinition>;
+      readonly brought: Known<Brought>;
+      /** All names there are, for suggestions. */
+      readonly sourceNames: readonly string[];
+      readonly broughtNames: readonly string[];
+    };
+
+export type FromPlanning =
+  | {
+      readonly kind: 'ask';
+      readonly id: number;
+      readonly sources: readonly string[];
+      readonly brought: readonly string[];
+    }
+  | { readonly kind: 'planned'; readonly id: number; readonly plan: RulePlan }
+  | { readonly kind: 'explained'; readonly id: number; readonly text: string }
+  /** `error`: undefined for what is no HaumeaError. */
+  | {
+      readonly kind: 'refused';
+      readonly id: number;
+      readonly error: ErrorKind | undefined;
+      readonly message: string;
+    };
