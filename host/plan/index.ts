@@ -6,7 +6,6 @@ import type { StreamDefinition } from '../sql/source-def.js';
 import { streamsIn } from '../sql/visit.js';
 import { analyse, outputFieldsOf } from './analyse.js';
 import { withDelays } from './delay.js';
-import { explainLines } from './explain.js';
 import { planGraph } from './graph/plan.js';
 import { graphTopology } from './graph/topology.js';
 import { growthWarnings } from './growth.js';
@@ -88,14 +87,8 @@ export function ruleTaps(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ta
   return tapsOf(plan(rule, catalog, fold).physical, rule.options.sendError);
 }
 
-/** The plan as text, a line for each operator from the sinks down to the streams, then one for each warning. */
-export function explainRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): string {
-  const { roots, remarks, physical } = plan(rule, catalog, fold);
-  const warnings = [...new Set(remarks), ...warningsOf(roots)].map((info) => JSON.stringify({ op: 'Warning', info }));
-  return [...roots.map(({ node }) => explainLines(node, physical)), ...warnings].join('\n');
-}
-
-function warningsOf(roots: readonly Root[]): string[] {
+/** What the user should know of the operators of a rule. */
+export function warningsOf(roots: readonly Root[]): string[] {
   return [...new Set(roots.flatMap(({ node }) => growthWarnings(node)))];
 }
 
@@ -104,7 +97,8 @@ export function sourcesOf(sql: string): string[] {
   return [...new Set(streamsIn(parseQuery(sql)).map(({ name }) => name))];
 }
 
-function plan(rule: RuleDefinition, catalog: Catalog, fold: Fold): Planned {
+/** All that is made of a rule on the way to its plan. */
+export function plan(rule: RuleDefinition, catalog: Catalog, fold: Fold): Planned {
   const values = new Values();
   const { graph } = rule;
   const { sources, roots, remarks } =

@@ -8,9 +8,9 @@ import type { LogTree } from '../base/log-tree.js';
 import { callHost } from '../functions/registry.js';
 import { ownZone } from '../functions/time-zone.js';
 import type { Catalog, RuleDefinition, RuleOptions } from '../model/engine.js';
-import { explainRule, type Fold, planKeptTable, planRule, ruleTaps } from '../plan/index.js';
+import { type Fold, planKeptTable, planRule, ruleTaps } from '../plan/index.js';
 import { checkpointFolder, freeAccess, transactionFolder } from './access.js';
-import { PlanningThread } from './planning/thread.js';
+import type { PlanningThread } from './planning/thread.js';
 import { Rules } from './rules.js';
 import { Supervisor } from './supervisor.js';
 
@@ -59,16 +59,21 @@ export function createEngine(options: EngineOptions): Rules {
     return name === '' || name === 'Local' ? ownZone() : name;
   };
   const zoned = (rule: RuleDefinition) => ({ ...rule, options: { ...rule.options, timezone: zone(rule.options) } });
-  const thread = new PlanningThread({ maxValueBytes });
+  let thread: Promise<PlanningThread> | undefined;
+  const started = (): Promise<PlanningThread> => {
+    thread ??= import('./planning/thread.js').then(({ PlanningThread }) => new PlanningThread({ maxValueBytes }));
+    return thread;
+  };
   const planner = {
     plan: (rule: RuleDefinition, seen: Catalog) => planRule(zoned(rule), seen, fold),
-    explain: (rule: RuleDefinition, seen: Catalog) => explainRule(zoned(rule), seen, fold),
+    explain: async (rule: RuleDefinition, seen: Catalog) =>
+      (await import('../plan/explain-rule.js')).explainRule(zoned(rule), seen, fold),
     table: planKeptTable,
     taps: (rule: RuleDefinition, seen: Catalog) => ruleTaps(zoned(rule), seen, fold),
     elsewhere: {
-      plan: (rule: RuleDefinition, seen: Catalog) => thread.plan(zoned(rule), seen),
-      explain: (rule: RuleDefinition, seen: Catalog) => thread.explain(zoned(rule), seen),
-      close: () => thread.close(),
+      plan: async (rule: RuleDefinition, seen: Catalog) => (await started()).plan(zoned(rule), seen),
+      explain: async (rule: RuleDefinition, seen: Catalog) => (await started()).explain(zoned(rule), seen),
+      close: () => void thread?.then((one) => one.close()),
     },
   };
   return new Rules({

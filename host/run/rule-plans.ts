@@ -28,7 +28,7 @@ import { sinkWarnings } from './warnings.js';
 
 export interface Planner {
   plan(rule: RuleDefinition, catalog: Catalog): RulePlan;
-  explain(rule: RuleDefinition, catalog: Catalog): string;
+  explain(rule: RuleDefinition, catalog: Catalog): Promise<string>;
   /** What keeps the rows of a lookup table. */
   table(definition: StreamDefinition): RulePlan;
   /** What shows the rows between its operators. */

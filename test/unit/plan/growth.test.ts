@@ -1,7 +1,8 @@
 /** Statements whose work or output grows with the square of their input are named in the plan, and others are not. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { explainRule, planRule } from '../../../host/plan/index.js';
+import { explainRule } from '../../../host/plan/explain-rule.js';
+import { planRule } from '../../../host/plan/index.js';
 import { catalogOf, noFold, ruleOf } from './rules.js';
 
 const streams = [

@@ -2,7 +2,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { RuleOptions } from '../../../host/model/engine.js';
-import { explainRule, planRule } from '../../../host/plan/index.js';
+import { explainRule } from '../../../host/plan/explain-rule.js';
+import { planRule } from '../../../host/plan/index.js';
 import { showPlan } from '../../../host/plan/show.js';
 import { catalogFor } from '../../../host/run/resolve.js';
 import type { NodePlan } from '../../../kernels/ir.js';

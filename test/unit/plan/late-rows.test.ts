@@ -3,7 +3,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readGraph } from '../../../host/meta/rule-graph.js';
 import type { RuleDefinition } from '../../../host/model/engine.js';
-import { explainRule, planRule } from '../../../host/plan/index.js';
+import { explainRule } from '../../../host/plan/explain-rule.js';
+import { planRule } from '../../../host/plan/index.js';
 import { catalogOf, noFold, ruleOf, streams } from './rules.js';
 
 const isEventTime = true;

@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { explainRule, planRule, sourcesOf } from '../../../host/plan/index.js';
+import { explainRule } from '../../../host/plan/explain-rule.js';
+import { planRule, sourcesOf } from '../../../host/plan/index.js';
 import { showPlan } from '../../../host/plan/show.js';
 import { col } from '../../../kernels/ir.js';
 import { sourceOfColumns } from '../../../kernels/kinds.js';

@@ -1,7 +1,8 @@
 /** Joins of streams beside a table, without a window: those that find nothing are named in the plan, as the recorded engine takes them. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { explainRule, planRule } from '../../../host/plan/index.js';
+import { explainRule } from '../../../host/plan/explain-rule.js';
+import { planRule } from '../../../host/plan/index.js';
 import { catalogOf, noFold, ruleOf } from './rules.js';
 
 const streams = [
