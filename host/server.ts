@@ -51,7 +51,7 @@ import { RuleService } from './services/rules.js';
 import { ScanTableService } from './services/scan-tables.js';
 import { scriptLimitsOf } from './services/scripts.js';
 import { SourceService } from './services/sources.js';
-import { createStoredServices, sweepStored } from './services/stored.js';
+import { checkStored, createStoredServices, sweepStored } from './services/stored.js';
 import { SystemService } from './services/system.js';
 import { TaskService } from './services/tasks.js';
 import { TraceService } from './services/traces.js';
@@ -324,6 +324,12 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     .then(() => (closing === undefined ? startStored() : undefined))
     .catch((error: unknown) => {
       log.error(`starting the stored rules failed: ${reasonOf(error)}`);
+    });
+  // Nobody waits for it: modules may be large.
+  void rulesStarted
+    .then(() => checkStored(stored, (loss) => closing === undefined && losses.note(loss)))
+    .catch((error: unknown) => {
+      log.error(`checking the files of plugins failed: ${reasonOf(error)}`);
     });
   const close = async () => {
     log.info('stopping');

@@ -73,7 +73,7 @@ export function lossChanges(losses: readonly Loss[], before: ReadonlyMap<string,
   return [...changed].map(([key, { id: _, ...value }]): StoreChange => [names.loss, key, JSON.stringify(value)]);
 }
 
-const ofDefinitions: ReadonlySet<LostPart> = new Set(['definition', 'change', 'deletion']);
+const ofDefinitions: ReadonlySet<LostPart> = new Set(['definition', 'change', 'deletion', 'files']);
 
 function isSame(one: Loss, other: Loss): boolean {
   const isAlike = one.resource === other.resource && one.name === other.name && one.what === other.what;
@@ -141,7 +141,7 @@ export function differencesOf(written: Kinds, found: Kinds, reason: string): Los
 const resourceNames: Readonly<Record<string, string>> = { confKey: 'configuration key' };
 
 /** Says it in a sentence. */
-export function lossText({ resource, name, what, reason, messages = 0, file }: Loss): string {
+export function lossText({ resource, name, what, reason, messages, file }: Loss): string {
   const whose = name === '' ? '' : `${resourceNames[resource] ?? resource} ${name}`;
   const kept = file === undefined ? '' : `; what was damaged is kept as ${file}`;
   switch (what) {
@@ -157,9 +157,16 @@ export function lossText({ resource, name, what, reason, messages = 0, file }: L
       return `${whose} went on from an older state: ${reason}${kept}`;
     case 'partOfState':
       return `${whose} began without a part of its state: ${reason}${kept}`;
+    case 'files':
+      return `${whose} is damaged, install it again: ${reason}${kept}`;
     case 'messages':
-      return `${messages.toLocaleString('en')} ${messages === 1 ? 'message' : 'messages'} of ${whose} are lost: ${reason}${kept}`;
+      return `${countOf(messages)} of ${whose} are lost: ${reason}${kept}`;
     default:
       return what satisfies never;
   }
+}
+
+function countOf(messages: number | undefined): string {
+  if (messages === undefined) return 'messages';
+  return `${messages.toLocaleString('en')} ${messages === 1 ? 'message' : 'messages'}`;
 }

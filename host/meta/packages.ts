@@ -38,6 +38,7 @@ export class PackageFolders {
     try {
       await makeFolder(this.#root);
       await fill(path);
+      await (await import('./package-check.js')).sealPackage(path);
       await syncTree(path);
       await syncPath(this.#root);
     } catch (error) {
@@ -45,6 +46,11 @@ export class PackageFolders {
       throw asStorageError(error, `the files of ${name} could not be saved`);
     }
     return folder;
+  }
+
+  /** Why the files of a folder are not what was written; undefined when they are. */
+  async damageOf(folder: string): Promise<string | undefined> {
+    return (await import('./package-check.js')).damageOf(this.path(folder));
   }
 
   async remove(folder: string | undefined): Promise<void> {

@@ -2,9 +2,17 @@
 
 /**
  * What is gone: a definition as a whole, its last change, that it was deleted; the state of a rule, what it kept since an older checkpoint, a
- * part of it; messages that were acknowledged.
+ * part of it; files of a definition; messages that were acknowledged.
  */
-export type LostPart = 'definition' | 'change' | 'deletion' | 'state' | 'newestState' | 'partOfState' | 'messages';
+export type LostPart =
+  | 'definition'
+  | 'change'
+  | 'deletion'
+  | 'state'
+  | 'newestState'
+  | 'partOfState'
+  | 'files'
+  | 'messages';
 
 export interface Loss {
   /** `rule`, `stream`, `table`, `confKey`, `connection`, `schema`, `service`, `plugin`, `script`; empty where that can't be told. */

@@ -138,6 +138,17 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
     await this.folders.sweep(this.records.list().map(([, { folder }]) => folder));
   }
 
+  /** Those whose files a disk has damaged, with the reason. */
+  async damaged(): Promise<[name: string, reason: string][]> {
+    const found: [string, string][] = [];
+    for (const [name, { folder }] of this.records.list()) {
+      const reason = folder === '' ? undefined : await this.folders.damageOf(folder);
+      // Another one may have come meanwhile.
+      if (reason !== undefined && this.#folderOf(name) === folder) found.push([name, reason]);
+    }
+    return found;
+  }
+
   async export(): Promise<Record<string, string>> {
     const out: Record<string, string> = {};
     for (const [name] of this.records.list()) {

@@ -191,6 +191,16 @@ export class SchemaService implements Exportable {
     await this.#folders.sweep(this.#schemas.list().map(([, { folder }]) => folder));
   }
 
+  /** Those whose files a disk has damaged, with the reason. */
+  async damaged(): Promise<[name: string, reason: string][]> {
+    const found: [string, string][] = [];
+    for (const [key, { folder }] of this.#schemas.list()) {
+      const reason = folder ? await this.#folders.damageOf(folder) : undefined;
+      if (reason !== undefined && this.#readable(key)?.folder === folder) found.push([key, reason]);
+    }
+    return found;
+  }
+
   export(): Record<string, string> {
     return Object.fromEntries(
       this.#schemas.list().map(([key, { content, file, soFile, plugin, version }]) => {

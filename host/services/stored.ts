@@ -7,6 +7,7 @@ import { PackageFolders } from '../meta/packages.js';
 import { RecordRepository, type RecordShape } from '../meta/records.js';
 import type { Store } from '../meta/store.js';
 import type { Access, ConnectionUse } from '../model/engine.js';
+import type { Loss } from '../model/losses.js';
 import { checkCodecs } from './codecs.js';
 import { type ConnectionRecord, ConnectionService } from './connections.js';
 import { ExternalServices, serviceShape } from './external-services.js';
@@ -92,6 +93,22 @@ export function createStoredServices(options: StoredOptions): StoredServices {
       plugin.javascript,
     ),
   };
+}
+
+/** Notes what a disk has damaged of the files beside the records; everything else goes on meanwhile. */
+export async function checkStored(services: StoredServices, note: (loss: Loss) => void): Promise<void> {
+  const { schemas, externalServices, portablePlugins, wasmPlugins } = services;
+  const all = [
+    ['schema', '', schemas],
+    ['service', '', externalServices],
+    ['plugin', 'portables/', portablePlugins],
+    ['plugin', 'wasm/', wasmPlugins],
+  ] as const;
+  for (const [resource, prefix, service] of all) {
+    for (const [name, reason] of await service.damaged()) {
+      note({ resource, name: `${prefix}${name}`, what: 'files', reason });
+    }
+  }
 }
 
 /** Removes files that a crash left beside the records. */

@@ -11,6 +11,7 @@ import { allOf, type Redact } from '../../base/redact.js';
 import type { AskedPart } from '../../connectors/define.js';
 import { connectorFor } from '../../connectors/index.js';
 import type { TableRow } from '../../model/figures.js';
+import type { Loss } from '../../model/losses.js';
 import type { UserFunction } from '../../plugins/define.js';
 import type { LookupSpec, RuleStart, RunNotice } from '../link/protocol.js';
 import { type AskedTables, Asking } from './asking.js';
@@ -62,6 +63,8 @@ export interface RuleHost extends RunningHost {
   removeOutput(node: NodeHandle, sinks: readonly RunningSink[]): void;
   /** Something failed outside of the kernel that the log is to tell of. */
   noteLoss(): void;
+  /** Something that was safe is lost. */
+  lost(loss: Loss): void;
   /** A sink of the rule has tried to connect. */
   triedSink(rule: RuleRun): void;
   /** Returns an equal list that other rules hold already, if there is one. */
@@ -352,6 +355,11 @@ export class RuleRun implements SinkHost, RunningRule {
     this.holds += isFull ? 1 : -1;
     // Tables go on: other rules look up in them, too.
     for (const source of this.sources) if (!this.#kept.has(source)) placeOf(this, source).sinkIsFull(isFull);
+  }
+
+  damaged(messages: number | undefined, reason: string): void {
+    const count = messages === undefined ? {} : { messages };
+    this.host.lost({ resource: 'rule', name: this.id, what: 'messages', reason, ...count });
   }
 
   inputLost(source: RunningSource, messages: number, reason: string): void {

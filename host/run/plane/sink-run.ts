@@ -16,7 +16,7 @@ import { dynamicProps } from '../../connectors/index.js';
 import type { Sink, SinkContext } from '../../connectors/running.js';
 import type { SinkSpec } from '../link/protocol.js';
 import { type Acknowledgements, Barrier, type Mark } from './barrier.js';
-import type { CachedSink } from './cache/cached-sink.js';
+import type { CachedSink, RuleOfCache } from './cache/cached-sink.js';
 import type { BacklogHost, SinkBacklog } from './cache/sink-backlog.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import type { Reconnects } from './reconnects.js';
@@ -34,7 +34,7 @@ const lastAttemptMs = 100;
 const sharedPatienceMs = 100;
 const patienceMs = 1000;
 
-export interface SinkHost {
+export interface SinkHost extends RuleOfCache {
   readonly id: string;
   readonly log: Logger;
   debug(line: () => string): void;

@@ -2,6 +2,7 @@
 import type { Kernel } from '../../../kernels/api.js';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import type { Logger } from '../../base/log.js';
+import type { Loss } from '../../model/losses.js';
 import type { Barrier } from './barrier.js';
 import type { Gathering } from './gathering.js';
 import type { Reconnects } from './reconnects.js';
@@ -29,6 +30,8 @@ export interface SourceHost {
   tried(source: RunningSource): void;
   /** The source can't run at all. */
   refused(source: RunningSource, reason: string): void;
+  /** Something that was safe is lost. */
+  lost(loss: Loss): void;
   ended(source: RunningSource): void;
   /** The node keeps messages of a source unacknowledged. */
   gathers(gathering: Gathering): void;

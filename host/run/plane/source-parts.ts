@@ -7,8 +7,9 @@ import type { Acknowledgements, Barrier } from './barrier.js';
 import type { InputLog, InputLogHost } from './input-log/input-log.js';
 import type { KnownMessages } from './input-log/known-messages.js';
 import type { Keepers } from './keepers.js';
-import type { RunningRule } from './running.js';
+import type { RunningRule, RunningSource } from './running.js';
 import type { PutsBehind, Shares } from './share-watch.js';
+import type { SourceHost } from './source-host.js';
 
 let Log: typeof InputLog | undefined;
 let Known: typeof KnownMessages | undefined;
@@ -32,10 +33,12 @@ export function repetitionsOf(form: SourceForm, maxMessageBytes: number): Repeti
 }
 
 /** The source of a log, as far as that is concerned. */
-interface LoggedSource extends Omit<InputLogHost, 'logged' | 'waiting' | 'requestCheckpoint' | 'known'> {
+interface LoggedSource extends Omit<InputLogHost, 'logged' | 'lost' | 'waiting' | 'requestCheckpoint' | 'known'> {
   readonly acknowledgements: Acknowledgements | undefined;
   readonly keepers: Keepers;
   readonly repetitions: Repetitions<Barrier> | undefined;
+  readonly users: ReadonlySet<RunningRule>;
+  readonly host: Pick<SourceHost, 'lost'>;
 }
 
 /** A log of input, which is to be loaded before. */
@@ -53,12 +56,20 @@ export function inputLog(folder: string, maxMessageBytes: number, source: Logged
     waiting: () => source.acknowledgements?.count ?? 0,
     logged: () => source.acknowledgements?.advance(),
     requestCheckpoint: () => source.keepers.request(),
+    lost: (messages, reason) => loseLogged(source, messages, reason),
   });
   if (repetitions !== undefined) {
     repetitions.onForgotten = () => log.forgotten();
     repetitions.onSettled = () => log.advance();
   }
   return log;
+}
+
+/** Tells of messages that were safe in a log, in the list of losses and in each rule that was to get them. */
+function loseLogged(source: LoggedSource, messages: number | undefined, reason: string): void {
+  const count = messages === undefined ? {} : { messages };
+  source.host.lost({ resource: 'stream', name: source.name, what: 'messages', reason, ...count });
+  for (const rule of source.users) rule.inputLost(source as unknown as RunningSource, messages ?? 0, reason);
 }
 
 /** Looks who takes the time of the rules; `moving` is called when work of some is about to count at another place. */

@@ -110,7 +110,7 @@ test('damaged guests give results or errors and end, and the others do what they
     callAll(loaded[0], loaded[1], what);
     loaded[0].close();
   }
-  assert.ok(ran > rounds / 6 && refused > rounds / 6, `${ran} ran, ${refused} were refused`);
+  assert.ok(ran > rounds / 10 && refused > rounds / 10, `${ran} ran, ${refused} were refused`);
   whole.forEach(([code, manifest], i) => {
     assert.equal(callAll(code, manifest, 'whole, again').length, expected[i]?.length);
   });

@@ -36,6 +36,8 @@ export interface BacklogOwner {
   putAside(): void;
   /** So many messages are gone for good. */
   lost(messages: number, reason: string): void;
+  /** So many messages that were safe on disk are damaged; undefined: nobody knows how many. */
+  damaged(messages: number | undefined, reason: string): void;
   warn(line: string): void;
   info(line: string): void;
 }

@@ -77,6 +77,7 @@ export class Backlog {
     this.#isShut = false;
     if (store.cutOff !== '') this.owner.warn(store.cutOff);
     this.counts.cutOff += store.cutOffMessages;
+    if (store.isCutOffWhole) this.owner.damaged(store.cutOffMessages || undefined, store.cutOff);
     this.#store = store;
     return store.length;
   }
@@ -416,6 +417,7 @@ export class Backlog {
         this.counts.damaged += batch.lost;
         this.owner.warn(`${batch.reason}: ${batch.lost.toLocaleString('en')} messages in it are lost`);
         this.owner.lost(batch.lost, batch.reason);
+        this.owner.damaged(batch.lost, batch.reason);
         this.#fly({ left: batch.lost, item: undefined, isStored: true, isDropped: true });
       }
       this.#ready.push(...batch.items);

@@ -18,6 +18,12 @@ import { chunkOf, type Item, itemOf, type Ticket } from './item.js';
 import { marked, memberOf } from './mark.js';
 import { Standing } from './standing.js';
 
+/** The rule, as far as its caches know it. */
+export interface RuleOfCache {
+  /** Messages that were safe on disk are damaged; undefined: nobody knows how many. */
+  damaged?(messages: number | undefined, reason: string): void;
+}
+
 /** What the sink of a rule gives its cache. */
 export interface CacheHost extends SinkContext {
   /** `sink mqtt` */
@@ -25,6 +31,7 @@ export interface CacheHost extends SinkContext {
   /** Bytes that may wait in memory before the sources are stopped. */
   readonly limitBytes: number;
   readonly measuresAll: boolean;
+  readonly host: RuleOfCache;
   /** An earlier run left so many messages. */
   taken(messages: number): void;
   /** Nothing waits any more. */
@@ -449,6 +456,10 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
 
   lost(messages: number, reason: string): void {
     this.host.failed(0, messages, reason);
+  }
+
+  damaged(messages: number | undefined, reason: string): void {
+    this.host.host.damaged?.(messages, `${this.#name} of ${this.host.label}: ${reason}`);
   }
 
   warn(line: string): void {

@@ -8,6 +8,7 @@ const batchBytes = 256 * 1024;
 export class MemoryStore implements Store {
   readonly cutOff = '';
   readonly cutOffMessages = 0;
+  readonly isCutOffWhole = false;
   readonly diskBytes = 0;
   length = 0;
   unread = 0;

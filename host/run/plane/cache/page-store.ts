@@ -56,6 +56,7 @@ export class PageStore implements Store {
   #keptFrom = Number.POSITIVE_INFINITY;
   cutOff = '';
   cutOffMessages = 0;
+  isCutOffWhole = false;
   /** The disk has its own bounds. */
   readonly unreadBytes = 0;
 
@@ -107,12 +108,17 @@ export class PageStore implements Store {
       let torn: typeof whole | undefined;
       // Number behind all messages that the heads of pages name.
       let named = 0;
+      let isWhole = false;
       // A damaged page stays where others follow it: it is told of when its turn comes.
       for (let at = 0; at >= 0 && at < bytes.length; at = nextPage(bytes, at + 1)) {
         for (let head = headAt(bytes, at); head !== undefined; head = headAt(bytes, at)) {
           const next = at + headBytes + head.length;
           named = head.first + head.messages;
-          if (next > bytes.length || contentOf(head, bytes.subarray(at + headBytes, next), 0) === undefined) break;
+          if (next > bytes.length) break;
+          if (contentOf(head, bytes.subarray(at + headBytes, next), 0) === undefined) {
+            isWhole = true;
+            break;
+          }
           // A later write: the one before was whole once.
           if (head.place === 0) torn = undefined;
           whole = { end: next, stored: head.first + head.messages };
@@ -128,6 +134,10 @@ export class PageStore implements Store {
       if (end < bytes.length) {
         const messages = Math.max(0, named - stored);
         this.cutOffMessages = messages;
+        // A write that a kill has cut short has its beginning: without a head it is damaged, or the power failed.
+        const rest = bytes.subarray(end);
+        const isHeadless = headAt(bytes, end) === undefined && rest.length >= headBytes;
+        this.isCutOffWhole = isWhole || (isHeadless && rest.some((byte) => byte !== 0));
         this.cutOff =
           `${bytes.length - end} bytes at the end of ${last.path} were not written as a whole and are cut off; ` +
           `of messages in them, ${messages} as far as it shows, nobody was told that they are safe, unless the disk has damaged them since`;

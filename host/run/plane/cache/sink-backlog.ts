@@ -85,6 +85,7 @@ export class SinkBacklog extends InBetween<BacklogHost> implements Sink, SinkCon
       paths: host.paths,
       limitBytes: host.limitBytes,
       measuresAll: host.measuresAll,
+      host: host.host,
       shared: (key, make) => host.shared(key, make),
       taken: (messages) => host.taken(messages),
       accepted: (bytes, messages) => host.accepted(bytes, messages),

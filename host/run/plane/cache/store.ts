@@ -22,6 +22,8 @@ export interface Store {
   readonly cutOff: string;
   /** Messages in it, as far as it shows. */
   readonly cutOffMessages: number;
+  /** It looks like something that was written as a whole and damaged since. */
+  readonly isCutOffWhole: boolean;
   /** Takes pages, all of them or none; rejects with the reason. One call at a time. */
   append(pages: readonly (readonly Item[])[]): Promise<void>;
   /** Takes the next messages as read; undefined when there are none. One call at a time. */

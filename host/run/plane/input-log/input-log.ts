@@ -28,6 +28,8 @@ export interface InputLogHost {
   replay(bytes: Uint8Array): void;
   /** Messages that are not acknowledged. */
   waiting(): number;
+  /** Messages of the log are damaged; undefined: nobody knows how many. */
+  lost(messages: number | undefined, reason: string): void;
   /** Messages are in the log. */
   logged(): void;
   /** What is kept is to be made safe elsewhere. */
@@ -177,6 +179,10 @@ export class InputLog {
       store.free(from - store.freed);
     }
     this.#replayed = store.read;
+    // Unless checkpoints have them.
+    const known = isKnown ? Math.min(...this.#seeks) : 0;
+    if (store.isCutOffWhole && known < end + Math.max(1, store.cutOffMessages))
+      this.host.lost(store.cutOffMessages || undefined, store.cutOff);
     if (store.read < end) {
       const count = (end - store.read).toLocaleString('en');
       this.host.log.info(`stream ${this.host.name} takes ${count} messages of its input log again`);
@@ -227,7 +233,7 @@ export class InputLog {
     }
     if (batch === undefined) return;
     if (batch.lost > 0) {
-      this.host.log.error(`${batch.reason}: ${batch.lost} messages of stream ${this.host.name} in it are lost`);
+      this.host.lost(batch.lost, batch.reason);
       this.#replayed = before + batch.lost;
       const passed = this.#entries.at(-1)?.barrier;
       if (passed === undefined) store.free(batch.lost);

@@ -108,6 +108,7 @@ function run(
     shared: (_key, make) => make(),
     limitBytes,
     measuresAll: false,
+    host: {},
     taken: (messages) => {
       taken += messages;
     },

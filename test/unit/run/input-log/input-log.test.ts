@@ -24,6 +24,7 @@ class Running {
   readonly acknowledged: number[] = [];
   readonly got: number[] = [];
   checkpointsAsked = 0;
+  readonly lost: (number | undefined)[] = [];
   readonly log: InputLog;
   readonly #acknowledgements = new Acknowledgements(
     (ids) => void this.acknowledged.push(...[...ids].map((id) => id - 1)),
@@ -35,6 +36,7 @@ class Running {
       name: 's',
       log: silent,
       users: { size: 1 },
+      lost: (messages) => void this.lost.push(messages),
       ready: async () => {},
       whenTaken: async () => true,
       replay: (bytes) => {
