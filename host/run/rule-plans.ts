@@ -86,8 +86,15 @@ export class RulePlans {
   async prepare(rule: RuleDefinition): Promise<void> {
     const catalog = catalogFor(rule, this.catalog);
     if (!isLarge(rule, catalog) || this.#aheadOf(rule, catalog) !== undefined) return;
-    const plan = await this.planner.elsewhere.plan(rule, catalog);
-    this.#ahead.set(rule, { plan, streams: streamsOf(plan).map((name) => catalog.source(name)) });
+    // A stream may be replaced while the rule is planned: the plan is of the definitions that were asked for.
+    const given = new Map<string, StreamDefinition | undefined>();
+    const source = (name: string) => {
+      const definition = catalog.source(name);
+      given.set(name, definition);
+      return definition;
+    };
+    const plan = await this.planner.elsewhere.plan(rule, { ...catalog, source });
+    this.#ahead.set(rule, { plan, streams: streamsOf(plan).map((name) => given.get(name)) });
   }
 
   /** The plan that was made elsewhere if it still holds. */

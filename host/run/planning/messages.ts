@@ -23,7 +23,9 @@ export type ToPlanning =
       /** All names there are, for suggestions. */
       readonly sourceNames: readonly string[];
       readonly broughtNames: readonly string[];
-    };
+    }
+  /** What was asked for can't be told: nobody wants the plan any more. */
+  | { readonly kind: 'unknown'; readonly id: number };
 
 export type FromPlanning =
   | {

@@ -12,6 +12,8 @@ const idleMs = 10_000;
 /** Far more than the largest rule within the limits needs. */
 const maxHeapMb = 1024;
 
+type Asking = Extract<FromPlanning, { kind: 'ask' }>;
+
 interface Order {
   readonly catalog: Catalog;
   done(answer: Exclude<FromPlanning, { kind: 'ask' }>): void;
@@ -50,6 +52,7 @@ export class PlanningThread {
     clearTimeout(this.#idle);
     this.#worker ??= this.#start();
     const worker = this.#worker;
+    worker.ref();
     const id = ++this.#count;
     return new Promise<Exclude<FromPlanning, { kind: 'ask' }>>((resolve, reject) => {
       this.#orders.set(id, { catalog, done: resolve, failed: reject });
@@ -57,6 +60,7 @@ export class PlanningThread {
     }).finally(() => {
       this.#orders.delete(id);
       if (this.#orders.size === 0 && this.#worker === worker) {
+        worker.unref();
         this.#idle = setTimeout(() => this.close(), idleMs).unref();
       }
     });
@@ -72,7 +76,6 @@ export class PlanningThread {
       this.#gone(worker, new HaumeaError('general', `the rule can't be planned: ${error.message}`, { cause: error }));
     });
     worker.once('exit', () => this.#gone(worker, new Error('the thread that plans rules ended')));
-    worker.unref();
     return worker;
   }
 
@@ -82,17 +85,27 @@ export class PlanningThread {
     if (message.kind === 'refused') {
       const { error, message: text } = message;
       order.failed(error === undefined ? new Error(text) : new HaumeaError(error, text));
-    } else if (message.kind === 'ask') {
-      const { source, sourceNames, brought } = order.catalog;
+    } else if (message.kind === 'ask') this.#tell(worker, message, order);
+    else order.done(message);
+  }
+
+  /** Answers what the thread asks; when that can't be told the rule is refused with the reason. */
+  #tell(worker: Worker, { id, sources, brought: functions }: Asking, { catalog, failed }: Order): void {
+    const { source, sourceNames, brought } = catalog;
+    try {
       this.#send(worker, {
         kind: 'known',
-        id: message.id,
-        sources: message.sources.map((name) => [name, source(name)]),
-        brought: message.brought.map((name) => [name, brought?.(name)]),
+        id,
+        sources: sources.map((name) => [name, source(name)]),
+        brought: functions.map((name) => [name, brought?.(name)]),
         sourceNames: sourceNames?.() ?? [],
         broughtNames: brought?.names?.() ?? [],
       });
-    } else order.done(message);
+    } catch (error) {
+      // The thread waits for the answer, and others wait behind it.
+      this.#send(worker, { kind: 'unknown', id });
+      failed(error as Error);
+    }
   }
 
   #send(worker: Worker, message: ToPlanning): void {

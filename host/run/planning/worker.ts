@@ -57,8 +57,8 @@ class Asked {
 
   async #ask(): Promise<Catalog> {
     const { id } = this;
-    const answer = await new Promise<Extract<ToPlanning, { kind: 'known' }>>((resolve) => {
-      answers.set(id, resolve);
+    const answer = await new Promise<Known>((resolve, reject) => {
+      answers.set(id, { resolve, reject });
       send({ kind: 'ask', id, sources: this.#wantedSources, brought: this.#wantedBrought });
     });
     this.#wantedSources = [];
@@ -95,14 +95,18 @@ class Asked {
   }
 }
 
-const answers = new Map<number, (answer: Extract<ToPlanning, { kind: 'known' }>) => void>();
+type Known = Extract<ToPlanning, { kind: 'known' }>;
+
+const answers = new Map<number, { resolve(answer: Known): void; reject(error: Error): void }>();
 /** Ends when all rules so far are planned. */
 let last: Promise<void> = Promise.resolve();
 
 port.on('message', (message: ToPlanning) => {
-  if (message.kind === 'known') {
-    answers.get(message.id)?.(message);
+  if (message.kind !== 'plan') {
+    const asked = answers.get(message.id);
     answers.delete(message.id);
+    if (message.kind === 'known') asked?.resolve(message);
+    else asked?.reject(new Error('the answer can not be told'));
     return;
   }
   const { id, rule, wants } = message;
