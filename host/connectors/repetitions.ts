@@ -58,7 +58,7 @@ export class Repetitions<O extends Origin> {
   #needed = 0;
   /** Of these bytes the kernel has none, since they may be a repetition. */
   #isHeld = false;
-  /** Bytes of a packet that is too long, still to come. */
+  /** Bytes of a packet that is not looked at, still to come. */
   #skip = 0;
   #connection = 0;
   /** Number behind the last message that was acknowledged on this connection, and when it was pinged. */
@@ -141,9 +141,10 @@ export class Repetitions<O extends Origin> {
       }
       const end = body + length;
       const isMessage = head >> 4 === publish && (head & 6) !== 0;
-      if (isMessage && length > this.maxMessageBytes + maxHeaderBytes) {
+      const isTooLong = isMessage && length > this.maxMessageBytes + maxHeaderBytes;
+      if (isTooLong || !(isMessage || head >> 4 === connack)) {
         // The kernel leaves it out, but names it.
-        this.#passed.push({ id: 0, print: 0 });
+        if (isTooLong) this.#passed.push({ id: 0, print: 0 });
         this.#skip = Math.max(0, end - input.length);
         at = Math.min(end, input.length);
         continue;

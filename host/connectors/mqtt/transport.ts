@@ -153,7 +153,8 @@ export class Transport extends Duplex {
   /** Mqtt.js has its answer at once, and the broker is waited for here. */
   #answerPing(chunk: Buffer): void {
     if (chunk.length !== pingBytes || chunk[0] !== pingRequest || chunk[1] !== 0) return;
-    this.#pings.push(chunk === ownPing ? this.#onAnswer : undefined);
+    // Without a tap nobody tells of the answers.
+    if (this.tap !== undefined) this.#pings.push(chunk === ownPing ? this.#onAnswer : undefined);
     this.#silence.asked();
     if (chunk === ownPing) return;
     setImmediate(() => this.pass(pingResponse));

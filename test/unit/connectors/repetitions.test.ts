@@ -98,6 +98,22 @@ test('what a broken connection has left half done is not known', () => {
   assert.ok(Buffer.concat(one.sift(again)).equals(again));
 });
 
+test('a message that can not come again is not kept until it is whole', () => {
+  const one = new Repetitions<typeof safe>('s', 1 << 20, 4);
+  const part = Buffer.alloc(1 << 20, 0x61);
+  const before = process.memoryUsage().arrayBuffers;
+  // QoS 0, of 64 MB.
+  let passed = Buffer.concat(one.sift(Buffer.from([0x30, 0x80, 0x80, 0x80, 0x20, 0, 1, 0x74]))).length;
+  for (let i = 0; i < 64; i++)
+    passed += one.sift(i < 63 ? part : part.subarray(3)).reduce((n, { length }) => n + length, 0);
+  assert.is(passed, 5 + (64 << 20));
+  assert.ok(process.memoryUsage().arrayBuffers - before < 8 << 20);
+  const next = { id: 1, text: 'a', isAgain: false };
+  one.sift(publishOf(next));
+  one.taken(Uint16Array.of(1), safe);
+  assert.ok(Buffer.concat(one.sift(publishOf({ ...next, isAgain: true }))).equals(mark(1)));
+});
+
 test('the print of a message is that of its content, whatever a broker changes on the way', () => {
   const print = (sent: Buffer) => printOf(sent, sent.length < 130 ? 2 : 3, sent.length, 5);
   const of = (text: string, ...properties: number[]) =>
