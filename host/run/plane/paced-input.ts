@@ -66,17 +66,32 @@ export class PacedInput {
   }
 }
 
-/** After all that has come meanwhile. */
+/** One turn after the other, of all sources: what has come meanwhile comes between two. */
+const waiting = new Set<Turn>();
+let isArmed = false;
+
 const nextTurn = {
   add(turn: Turn): void {
-    if (armed.has(turn)) return;
-    armed.add(turn);
-    setImmediate(() => {
-      armed.delete(turn);
-      if (!turn.isReady) return;
-      turn.work(turnMs);
-      if (turn.isReady) nextTurn.add(turn);
-    });
+    waiting.add(turn);
+    arm();
   },
 };
-const armed = new WeakSet<Turn>();
+
+function arm(): void {
+  if (isArmed || waiting.size === 0) return;
+  isArmed = true;
+  setImmediate(takeNext);
+}
+
+function takeNext(): void {
+  isArmed = false;
+  const [turn] = waiting;
+  if (turn === undefined) return;
+  waiting.delete(turn);
+  try {
+    if (turn.isReady) turn.work(turnMs);
+    if (turn.isReady) waiting.add(turn);
+  } finally {
+    arm();
+  }
+}

@@ -116,6 +116,21 @@ test('a read of many pieces lets others have their turn, comes whole and in orde
   );
 });
 
+test('however many sources have input that waits, others have their turn after each piece', async () => {
+  const sources = Array.from({ length: 8 }, () => new Source());
+  for (const source of sources) source.input.write(Buffer.from(text(30 * longest)));
+  const whole = 30 * longest;
+  let most = 0;
+  let before = sources.map(({ pieces }) => pieces.length);
+  while (sources.some(({ taken }) => taken.length < whole)) {
+    await new Promise((resolve) => setImmediate(resolve));
+    const after = sources.map(({ pieces }) => pieces.length);
+    most = Math.max(most, after.filter((count, i) => count > before[i]!).length);
+    before = after;
+  }
+  assert.is(most, 1);
+});
+
 test('while a sink is full nothing goes on; then it does', async () => {
   const source = new Source();
   source.input.write(Buffer.from(text(30 * longest)));
