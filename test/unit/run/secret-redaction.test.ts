@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
 import { allOf, nothingSecret, redactedError, redactedTexts } from '../../../host/base/redact.js';
+import { eventually } from '../../harness.js';
 import { openEngine } from './engine-harness.js';
 
 const closedPort = 1;
@@ -34,6 +35,27 @@ test('status and connections of a rule show no resolved value', async () => {
     assert.is(uses[0]?.props.server, `tcp://******:${closedPort}`);
     await running.engine.stop('r');
     assert.not.match(JSON.stringify(await running.engine.status('r')), '127.0.0.1');
+  } finally {
+    await running.close();
+  }
+});
+
+test('a secret that comes while the rule runs is masked as those before', async () => {
+  process.env.HAUMEA_SECRET_FIRST = 'nobody says it';
+  process.env.HAUMEA_SECRET_SECOND = '127.0.0.1';
+  const running = openEngine();
+  const sql = 'CREATE STREAM s (a BIGINT) WITH (TYPE="mqtt", DATASOURCE="t", CONF_KEY="in", FORMAT="json")';
+  const conf = { server: `tcp://127.0.0.1:${closedPort}`, username: 'u' };
+  try {
+    running.stream(sql, { ...conf, password: 'env://HAUMEA_SECRET_FIRST' });
+    running.run('r', 'SELECT a FROM s', [['nop', {}]]);
+    await running.figure('r', 'source_s_0_exceptions_total', (count) => count > 0);
+    running.stream(sql, { ...conf, password: 'env://HAUMEA_SECRET_SECOND' });
+    running.engine.renew(['s']);
+    await eventually('a reason without it', async () => {
+      const { metrics } = await running.engine.status('r');
+      return String(metrics.source_s_0_last_exception).includes('******');
+    });
   } finally {
     await running.close();
   }
