@@ -1,6 +1,6 @@
 /** What went wrong with a source, as its status has it. */
 import type { Logger } from '../../base/log.js';
-import type { Redact } from '../../base/redact.js';
+import { nothingSecret, type Redact, redactOf } from '../../base/redact.js';
 import { defaultMaxMessageBytes } from './feed-stream.js';
 import type { RunningRule } from './running.js';
 
@@ -10,12 +10,23 @@ export abstract class SourceFaults {
   lastExceptionAt = 0;
   /** Messages skipped for their length, as far as they were named. */
   #oversized = 0;
+  #secrets: readonly string[] = [];
+  #masked = nothingSecret;
+  /** Masks the secrets of its properties as they are now. */
+  readonly redact: Redact = (text) => this.#masked(text);
 
   abstract readonly users: ReadonlySet<RunningRule>;
   abstract readonly name: string;
   abstract readonly label: string;
-  abstract readonly redact: Redact;
   abstract readonly log: Logger;
+
+  /** These are its secrets from now on. */
+  protected masks(secrets: readonly string[] = []): void {
+    if (`${secrets}` === `${this.#secrets}`) return;
+    // What is said of an attempt that is under way may have the former ones.
+    this.#masked = redactOf([...this.#secrets, ...secrets]);
+    this.#secrets = secrets;
+  }
 
   exception(reason: string): void {
     this.exceptions++;

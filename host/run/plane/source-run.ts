@@ -3,7 +3,7 @@ import type { NodeHandle, StreamCounters, StreamHandle } from '../../../kernels/
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
-import { type Redact, redactedLog, redactOf } from '../../base/redact.js';
+import { redactedLog } from '../../base/redact.js';
 import type { Connector, SourceForm } from '../../connectors/define.js';
 import { messagesOf } from '../../connectors/framings.js';
 import type { Repetitions } from '../../connectors/repetitions.js';
@@ -51,9 +51,6 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
   readonly coalesceMs: number;
   readonly paths: AllowedPaths;
   readonly connection: Connection;
-  #masked: Redact;
-  /** Masks the secrets of its properties as they are now. */
-  readonly redact: Redact = (text) => this.#masked(text);
   isEnded = false;
   /** The connection is lost and counted: attempts to get it back are not counted again. */
   #isLost = false;
@@ -108,7 +105,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     super();
     const { source } = connector;
     if (source === undefined) throw new Error(`${connector.name} is no source`);
-    this.#masked = redactOf(spec.secrets);
+    this.masks(spec.secrets);
     this.name = spec.name;
     this.label = `source ${spec.name}`;
     this.dataSource = spec.dataSource;
@@ -138,9 +135,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
   /** Has other properties from the next attempt to connect on; false when more differs than may. */
   renew(spec: SourceSpec): boolean {
     if (!isSameBut(this.#source.renewable ?? [], this.spec, spec)) return false;
-    const { secrets = [] } = this.spec;
-    // What is said of an attempt that is under way may have the former ones.
-    if (`${spec.secrets}` !== `${secrets}`) this.#masked = redactOf([...secrets, ...(spec.secrets ?? [])]);
+    this.masks(spec.secrets);
     this.spec = spec;
     this.#source.renew?.(spec.props);
     return true;
