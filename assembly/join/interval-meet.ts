@@ -1,5 +1,5 @@
 // How the rows of a batch of an interval join meet those that came before them, and how rows and keys go that time leaves behind. All of it
-// may be stopped where it takes long (flow/deferred.ts): the rest of the batch is a job then (join/interval-job.ts), of which it goes on.
+// may be stopped where it takes long (flow/deferred.ts): the rest of the batch becomes a job (join/interval-job.ts), and goes on later.
 import * as ctx from '../flow/context';
 import { defer } from '../flow/deferred';
 import { sendFailed } from '../flow/emit';

@@ -54,7 +54,7 @@ export function budgetBegin(node: usize): void {
   lookAt = firstLook(node);
 }
 
-/** What is known of that, to be put back (`budgetRestore`) after others have worked. */
+/** The budget of the work under way, to be put back (`budgetRestore`) after others have worked. */
 // @ts-ignore: decorator
 @inline export function budget(): u64 {
   return (<u64>lookAt << 32) | worked;

@@ -201,7 +201,7 @@ export function leaveEarly(state: usize, side: usize, isRight: bool, entry: usiz
   return true;
 }
 
-/** Lets a key go, if it has no rows any more, of those that may have none; false when none is left. */
+/** Takes the next key that was noted, and lets it go if it has no rows; false when none was noted. */
 // @ts-ignore: decorator
 @inline export function dropEmpty(state: usize, acct: usize): bool {
   const entry = takeDirty(state);

@@ -103,9 +103,12 @@ export function releaseGoOn(node: usize): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
   const marks = state + ORDER_MARKS;
+  // Once for all marks: there may be thousands of them.
+  const names = poolAlloc(ctx.scratch, BATCH_ROWS << 3);
+  if (!names) exhaust(node);
   for (let mark = markFirst(marks); mark; mark = markFirst(marks)) {
     ctx.setNow(markNow(mark));
-    if (!releaseSome(node, spec, state, mark)) return false;
+    if (!releaseSome(node, spec, state, mark, names)) return false;
     if (isExhausted(node)) return true;
     if (markKind(mark) == Mark.WATERMARK) signalBelow(node, Signal.WATERMARK, reinterpret<u64>(markMs(mark)));
     else if (markKind(mark) == Mark.IDLE) signalBelow(node, Signal.IDLE, 0);
@@ -120,10 +123,8 @@ export function releaseGoOn(node: usize): bool {
 }
 
 /** Sends rows that come before the mark; true when these were all. */
-function releaseSome(node: usize, spec: usize, state: usize, mark: usize): bool {
+function releaseSome(node: usize, spec: usize, state: usize, mark: usize, names: usize): bool {
   const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
-  const names = poolAlloc(ctx.scratch, BATCH_ROWS << 3);
-  if (!names) exhaust(node);
   while (!isExhausted(node)) {
     const n = releaseBatch(node, state, columns, markMs(mark), markSequence(mark), names, BATCH_ROWS, 0);
     if (n == 0) return true;

@@ -1,4 +1,4 @@
-/** Refuses what fails in every row for the types of what it is given; see `types.ts`. */
+/** Refuses expressions that fail in every row because of their types; see `types.ts`. */
 import type { OpName } from '../../kernels/gen/ops.js';
 import type { FunctionDefinition } from '../functions/define.js';
 import type { Expr } from '../sql/ast.js';
@@ -9,7 +9,7 @@ import type { Value } from './value.js';
 /** A part of a statement with what it is bound to. */
 type Part = readonly [expr: Expr, value: Value];
 
-/** The sides of an operator; `right`: of those that have one. */
+/** The sides of an operator; one with a single side has no `right`. */
 export function checkSides(op: OpName, symbol: string, left: Part, right?: Part): void {
   const wrong = wrongSide(op, left[1], right?.[1]);
   if (wrong === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * A byte that a disk has flipped, anywhere in the data folder: the server starts or says which file is damaged, and what is not
- * there any more stands in `GET /losses` or in the figures of the sink whose it was. `HAUMEA_FLIP_ROUNDS` sets how many
+ * A byte that a disk has flipped, anywhere in the data folder: the server starts or says which file is damaged, and what is
+ * lost stands in `GET /losses` or in the figures of its sink. `HAUMEA_FLIP_ROUNDS` sets how many
  * bytes are flipped, `HAUMEA_FLIP_SEED` which.
  */
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
