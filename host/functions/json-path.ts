@@ -13,13 +13,17 @@ interface Scope {
   current: unknown;
   walk: Walk;
 }
+/** Gives `Missing` for what is not there. */
 type Evaluate = (scope: Scope) => unknown;
-/** `one` throws `Missing` when there is no such value; `many` passes over what does not fit. */
+/** `one` gives `Missing` when there is no such value; `many` passes over what does not fit. */
 type Step =
   | { kind: 'one'; find: (value: unknown, scope: Scope) => unknown }
-  | { kind: 'many'; find: (value: unknown, scope: Scope) => unknown[] };
+  | { kind: 'many'; find: (value: unknown, scope: Scope) => unknown[] | Missing };
 
-/** What a path looks for is not there. No `Error`: most of these are passed over, thousands of them in a document. */
+/**
+ * What a path looks for is not there. It is returned, not thrown: thousands in a document are passed over, and each throw costs
+ * as much as a hundred visits.
+ */
 class Missing {
   constructor(readonly reason: () => string) {}
 }
@@ -56,9 +60,9 @@ export function findPath(data: unknown, path: unknown): unknown {
   }
   const walk = new Walk(root);
   try {
-    return evaluate({ root, current: root, walk });
-  } catch (error) {
-    throw error instanceof Missing ? new Error(error.reason()) : error;
+    const found = evaluate({ root, current: root, walk });
+    if (found instanceof Missing) throw new Error(found.reason());
+    return found;
   } finally {
     walk.end();
   }
@@ -67,14 +71,16 @@ export function findPath(data: unknown, path: unknown): unknown {
 /** Follows the steps from a value; the current value of the scope stays that of the condition around them. */
 function follow(steps: readonly Step[], start: unknown, scope: Scope): unknown {
   if (steps.every(({ kind }) => kind === 'one')) {
-    return steps.reduce((value, step) => step.find(value, scope), start);
+    return steps.reduce((value, step) => (value instanceof Missing ? value : step.find(value, scope)), start);
   }
   let matches = [start];
   for (const step of steps) {
     const next: unknown[] = [];
     for (const value of matches) {
       if (step.kind === 'many') {
-        for (const found of step.find(value, scope)) next.push(found);
+        const all = step.find(value, scope);
+        if (all instanceof Missing) return all;
+        for (const found of all) next.push(found);
       } else {
         const found = attempt(() => step.find(value, scope));
         if (!(found instanceof Missing)) next.push(found);
@@ -85,13 +91,13 @@ function follow(steps: readonly Step[], start: unknown, scope: Scope): unknown {
   return matches;
 }
 
-/** What `find` gives, `Missing` when it fails. */
-function attempt<T>(find: () => T): T | Missing {
+/** What `find` gives, `Missing` when it fails, as on a bad regular expression. */
+function attempt(find: () => unknown): unknown {
   try {
     return find();
   } catch (error) {
     if (error instanceof TooMuchWork) throw error;
-    return error instanceof Missing ? error : new Missing(() => String(error));
+    return new Missing(() => String(error));
   }
 }
 
@@ -99,17 +105,22 @@ function member(value: unknown, key: unknown, { walk }: Scope): unknown {
   walk.visit(1);
   if (Array.isArray(value)) {
     const index = numberOf(key);
-    if (index === undefined) throw new Missing(() => `a list has no member ${printed(key)}`);
+    if (index === undefined) return new Missing(() => `a list has no member ${printed(key)}`);
     const at = Math.trunc(index);
-    if (at < 0 || at >= value.length) throw new Missing(() => `index ${at} is out of bounds`);
+    if (at < 0 || at >= value.length) return new Missing(() => `index ${at} is out of bounds`);
     return value[at];
   }
   if (typeof value !== 'object' || value === null) {
-    throw new Missing(() => `${printed(value)} has no member ${printed(key)}`);
+    return new Missing(() => `${printed(value)} has no member ${printed(key)}`);
   }
   const name = walk.print(key);
-  if (!Object.hasOwn(value, name)) throw new Missing(() => `unknown key ${name}`);
+  if (!Object.hasOwn(value, name)) return new Missing(() => `unknown key ${name}`);
   return (value as Record<string, unknown>)[name];
+}
+
+/** The member that a key in brackets names, which may be missing itself. */
+function memberAt(value: unknown, key: unknown, scope: Scope): unknown {
+  return key instanceof Missing ? key : member(value, key, scope);
 }
 
 function children(value: unknown, { walk }: Scope): unknown[] {
@@ -152,11 +163,12 @@ function numberOf(value: unknown): number | undefined {
   return Number.isNaN(number) ? undefined : number;
 }
 
-function truth(value: unknown): boolean {
+function truth(value: unknown): boolean | Missing {
+  if (value instanceof Missing) return value;
   if (value === null || value === undefined || value === false || value === 'false' || value === 'FALSE') return false;
   if (value === true || value === 'true' || value === 'TRUE') return true;
   const number = numberOf(value);
-  if (number === undefined) throw new Missing(() => `${printed(value)} is neither true nor false`);
+  if (number === undefined) return new Missing(() => `${printed(value)} is neither true nor false`);
   return number !== 0;
 }
 
@@ -167,22 +179,31 @@ function isEqual(a: unknown, b: unknown, { walk }: Scope): boolean {
   return typeof a === typeof b && walk.print(a) === walk.print(b);
 }
 
-/** -1, 0 or 1; numbers and texts of numbers by value, other texts by their characters. */
-function order(a: unknown, b: unknown, { walk }: Scope): number {
+/** -1, 0 or 1, undefined beside null; numbers and texts of numbers by value, other texts by their characters. */
+function order(a: unknown, b: unknown, { walk }: Scope): number | undefined {
   const [x, y] = [numberOf(a), numberOf(b)];
   const areTexts = typeof a === 'string' && typeof b === 'string';
   if (!areTexts && x !== undefined && y !== undefined) return Math.sign(x - y);
-  if (a == null || b == null) throw new Missing(() => 'null cannot be ordered');
+  if (a == null || b == null) return undefined;
   return Buffer.compare(Buffer.from(walk.print(a)), Buffer.from(walk.print(b)));
 }
 
-const operators: Readonly<Record<string, (a: unknown, b: unknown, scope: Scope) => boolean>> = {
+type Compare = (a: unknown, b: unknown, scope: Scope) => boolean | Missing;
+
+function ordered(holds: (sign: number) => boolean): Compare {
+  return (a, b, scope) => {
+    const sign = order(a, b, scope);
+    return sign === undefined ? new Missing(() => 'null cannot be ordered') : holds(sign);
+  };
+}
+
+const operators: Readonly<Record<string, Compare>> = {
   '==': isEqual,
   '!=': (a, b, scope) => !isEqual(a, b, scope),
-  '<=': (a, b, scope) => order(a, b, scope) <= 0,
-  '>=': (a, b, scope) => order(a, b, scope) >= 0,
-  '<': (a, b, scope) => order(a, b, scope) < 0,
-  '>': (a, b, scope) => order(a, b, scope) > 0,
+  '<=': ordered((sign) => sign <= 0),
+  '>=': ordered((sign) => sign >= 0),
+  '<': ordered((sign) => sign < 0),
+  '>': ordered((sign) => sign > 0),
   '=~': (a, b, { walk }) => occursIn(walk.print(b), walk.print(a)),
   '!~': (a, b, { walk }) => !occursIn(walk.print(b), walk.print(a)),
 };
@@ -204,7 +225,10 @@ class PathParser {
     let left = this.conjunction();
     while (this.accept(/\|\|/y) !== null) {
       const [a, b] = [left, this.conjunction()];
-      left = (scope) => truth(a(scope)) || truth(b(scope));
+      left = (scope) => {
+        const first = truth(a(scope));
+        return first === false ? truth(b(scope)) : first;
+      };
     }
     this.depth--;
     return left;
@@ -214,7 +238,10 @@ class PathParser {
     let left = this.comparison();
     while (this.accept(/&&/y) !== null) {
       const [a, b] = [left, this.comparison()];
-      left = (scope) => truth(a(scope)) && truth(b(scope));
+      left = (scope) => {
+        const first = truth(a(scope));
+        return first === true ? truth(b(scope)) : first;
+      };
     }
     return left;
   }
@@ -224,7 +251,12 @@ class PathParser {
     const compare = operators[this.accept(/==|!=|<=|>=|=~|!~|<|>/y) ?? ''];
     if (compare === undefined) return left;
     const right = this.operand();
-    return (scope) => compare(left(scope), right(scope), scope);
+    return (scope) => {
+      const a = left(scope);
+      if (a instanceof Missing) return a;
+      const b = right(scope);
+      return b instanceof Missing ? b : compare(a, b, scope);
+    };
   }
 
   private operand(): Evaluate {
@@ -232,7 +264,10 @@ class PathParser {
       if (++this.depth > maxDepth) throw this.error(`more than ${maxDepth} levels`);
       const inner = this.operand();
       this.depth--;
-      return (scope) => !truth(inner(scope));
+      return (scope) => {
+        const is = truth(inner(scope));
+        return is instanceof Missing ? is : !is;
+      };
     }
     if (this.accept(/\(/y) !== null) {
       const inner = this.disjunction();
@@ -301,18 +336,27 @@ class PathParser {
     if (separator === ':') {
       if (keys.length > 3) throw this.error('a range has at most start, end and step');
       const bounds = (value: unknown, scope: Scope) => keys.map((key) => at(key, value, scope));
-      return { kind: 'many', find: (value, scope) => range(value, bounds(value, scope), scope) };
+      return {
+        kind: 'many',
+        find: (value, scope) => {
+          const all = bounds(value, scope);
+          return all.find((one) => one instanceof Missing) ?? range(value, all, scope);
+        },
+      };
     }
     const [only] = keys;
     if (only === null || only === undefined) throw this.error('empty brackets');
     if (separator === null) {
-      return { kind: 'one', find: (value, scope) => member(value, at(only, value, scope), scope) };
+      return { kind: 'one', find: (value, scope) => memberAt(value, at(only, value, scope), scope) };
     }
-    const find = (value: unknown, scope: Scope) =>
-      keys.flatMap((key) => {
-        const found = attempt(() => member(value, at(key, value, scope), scope));
-        return found instanceof Missing ? [] : [found];
-      });
+    const find = (value: unknown, scope: Scope) => {
+      const found: unknown[] = [];
+      for (const key of keys) {
+        const one = attempt(() => memberAt(value, at(key, value, scope), scope));
+        if (!(one instanceof Missing)) found.push(one);
+      }
+      return found;
+    };
     return { kind: 'many', find };
   }
 

@@ -18,6 +18,10 @@ const groupsOfStep = 8;
 /** Characters that replacements may make. */
 const replacementLength = 1 << 27;
 
+/** Characters of patterns that are compiled, a microsecond or several each; every pattern counts some more. */
+const patternCharacters = 100_000;
+const charactersOfPattern = 64;
+
 /** Thrown by what takes more work than a call over a column may. */
 export class TooMuchWork extends Error {}
 
@@ -26,6 +30,7 @@ let native = nativeMs;
 let estimated = estimatedSteps;
 let counted = countedSteps;
 let replaced = replacementLength;
+let compiled = patternCharacters;
 /** Counted steps of the running task. */
 let left = 0;
 /** What a step of the running search counts. */
@@ -38,6 +43,7 @@ export function beginWork(name: string): void {
   estimated = estimatedSteps;
   counted = countedSteps;
   replaced = replacementLength;
+  compiled = patternCharacters;
 }
 
 /** Counted steps of this call so far. */
@@ -58,6 +64,12 @@ export function timed<T>(run: () => T): T {
   } finally {
     native -= performance.now() - start;
   }
+}
+
+/** A pattern that is to be compiled: those that come with the rows are others in each. */
+export function chargePattern(length: number): void {
+  compiled -= length + charactersOfPattern;
+  if (compiled < 0) throw tooMuch(`the patterns of all rows have more than ${patternCharacters} characters`);
 }
 
 /** Characters that a replacement makes. */

@@ -6,7 +6,7 @@ import type { RE2JS } from 're2js';
 import { latePackage } from '../base/late-package.js';
 import { ownName, withOwnNames } from './regexp-names.js';
 import { type NativePattern, nativePattern } from './regexp-native.js';
-import { allowsNative, BoundedPort, task, timed } from './regexp-work.js';
+import { allowsNative, BoundedPort, chargePattern, task, timed } from './regexp-work.js';
 
 export interface Found {
   start: number;
@@ -26,17 +26,22 @@ const patterns = new Map<string, Pattern>();
 export function pattern(source: string): Pattern {
   const known = patterns.get(source);
   if (known !== undefined) return known;
-  const made = new Pattern(source);
-  // The oldest goes first: patterns that come with the rows must not fill the memory.
-  if (patterns.size >= maxPatterns) patterns.delete(patterns.keys().next().value as string);
-  patterns.set(source, made);
-  return made;
+  chargePattern(source.length);
+  return made(source);
 }
 
-/** Reason why a pattern cannot be used, or undefined. */
+function made(source: string): Pattern {
+  const one = new Pattern(source);
+  // The oldest goes first: patterns that come with the rows must not fill the memory.
+  if (patterns.size >= maxPatterns) patterns.delete(patterns.keys().next().value as string);
+  patterns.set(source, one);
+  return one;
+}
+
+/** Reason why a pattern cannot be used, or undefined. For those that a statement has: one is no work to speak of. */
 export function patternFault(source: string): string | undefined {
   try {
-    pattern(source);
+    if (!patterns.has(source)) made(source);
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

@@ -308,7 +308,12 @@ export class Binder {
     const filter =
       expr.filter === null
         ? null
-        : this.bind(expr.filter, { name: `the FILTER of ${name}`, place: 'row', hasAggregates: false, hasAnalytics });
+        : this.condition(expr.filter, {
+            name: `the FILTER of ${name}`,
+            place: 'row',
+            hasAggregates: false,
+            hasAnalytics,
+          });
     const { ofRows, takesRow } = aggregates[fn];
     if (ofRows !== null && expr.args[0]?.kind === 'star') return this.values.aggregate(ofRows, [], filter);
     const args = this.bindArguments(expr, definition, inner);
@@ -391,7 +396,7 @@ export class Binder {
     if (isNumber && over?.when) throw refuse(`WHEN cannot be used with ${name}`, span);
     const inner: Clause = { ...clause, name: `the arguments of ${name}` };
     const partition = over?.partitionBy.map((key) => this.bind(key, inner)) ?? [];
-    const when = over?.when ? this.bind(over.when, inner) : null;
+    const when = over?.when ? this.condition(over.when, { ...inner, name: 'OVER (WHEN …)' }) : null;
     const keys = order.map(({ expr: key, descending }) => ({ value: this.bind(key, inner), descending }));
     const make = (args: readonly Value[], size = number, own: AnalyticName = fn) =>
       lookingBack(

@@ -6,6 +6,7 @@ import type { Expr, Select, Span, WindowClause } from '../sql/ast.js';
 import { timeUnitMs, windowKinds } from '../sql/keywords.js';
 import { notSupported, refuse } from './errors.js';
 import type { Logical, WindowNode, WindowSpec } from './logical.js';
+import { checkCondition } from './type-checks.js';
 import type { Value, Values } from './value.js';
 
 /** Groups the rows of each message by themselves: behind a window, whose messages they are. */
@@ -77,6 +78,13 @@ function needsWindow(groupBy: readonly Expr[], span: Span): HaumeaError {
   return refuse('GROUP BY needs a window', span);
 }
 
+/** The rows that end sliding windows. */
+function triggerOf(expr: Expr, bindIn: (expr: Expr, clause: string) => Value): Value {
+  const value = bindIn(expr, 'OVER (WHEN …)');
+  checkCondition('OVER (WHEN …)', [expr, value]);
+  return value;
+}
+
 /** Without a window every row is one. */
 export function specOf(clause: WindowClause | null, bindIn: (expr: Expr, clause: string) => Value): WindowSpec {
   if (clause === null) return { kind: 'row' };
@@ -95,7 +103,7 @@ export function specOf(clause: WindowClause | null, bindIn: (expr: Expr, clause:
         kind,
         lengthMs: first * unitMs,
         delayMs: (second ?? 0) * unitMs,
-        trigger: over?.when ? bindIn(over.when, 'OVER (WHEN …)') : null,
+        trigger: over?.when ? triggerOf(over.when, bindIn) : null,
         partition,
       };
     case 'session':

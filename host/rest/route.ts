@@ -63,6 +63,14 @@ export class RestRequest {
     return ['1', 't', 'true'].includes((this.query[name] ?? '').toLowerCase());
   }
 
+  /** A switch whose typo would change what was not to be changed: anything but the usual forms of true and false is refused. */
+  strictFlag(name: string): boolean {
+    const value = this.query[name];
+    const isKnown = value === undefined || ['0', 'f', 'false'].includes(value.toLowerCase()) || this.flag(name);
+    if (!isKnown) throw new HaumeaError('general', `${name} is ${JSON.stringify(value)}, expected true or false`);
+    return this.flag(name);
+  }
+
   /** Tells whether the body is a multipart form. */
   get isForm(): boolean {
     return /^multipart\/form-data\b/i.test(this.contentType);

@@ -1,8 +1,8 @@
 /** What is taken but will hardly do what was meant: names nobody knows, options without effect, sources no rule can read. */
 import { normalize } from 'node:path';
 import { HaumeaError } from '../base/errors.js';
-import { field, type Spec, unknownIn } from '../base/field.js';
-import { readsOption } from '../codecs/index.js';
+import { field, type Spec, unknownIn, unusedIn } from '../base/field.js';
+import { readsOption, readsProp } from '../codecs/index.js';
 import { connectorOf } from '../connectors/index.js';
 import type { Catalog, RuleDefinition, SourceWarnings } from '../model/engine.js';
 import { idleSinkProps, sinkWishNames } from '../plan/sinks.js';
@@ -23,7 +23,10 @@ export function sinkWarnings({ actions }: RuleDefinition): string[] {
         return meant === undefined || meant === name ? [] : [`${where}.${name} is not known, did you mean ${meant}?`];
       }),
       ...idleSinkProps
-        .filter((name) => props[name] !== undefined && !Object.hasOwn(spec, name))
+        .filter((name) => props[name] !== undefined && !Object.hasOwn(spec, name) && !readsProp(props, name))
+        .map((name) => `${where}.${name} has no effect`),
+      ...unusedIn(spec, props)
+        .filter((name) => props[name] !== undefined)
         .map((name) => `${where}.${name} has no effect`),
     ];
   });

@@ -41,6 +41,24 @@ test('graphs that make no query are refused with the node and the reason', async
     ],
     [{ src: { type: 'spring', nodeType: 'x' }, sink }, { src: ['sink'] }, /nodes\.src\.type is "spring"/],
   ];
+  // The simulator's column a is BIGINT, b is STRING.
+  const never: [object, RegExp][] = [
+    [
+      operator('filter', { expr: 'a + b > 1' }),
+      /node f \(filter\): the right side of \+ must be BIGINT or FLOAT, not STRING/,
+    ],
+    [operator('filter', { expr: 'b' }), /node f \(filter\): the condition of expr must be BOOLEAN, not STRING/],
+    [
+      operator('function', { expr: 'abs(b) as c' }),
+      /node f \(function\): function abs: argument 1 \(x\) must be BIGINT/,
+    ],
+    [operator('pick', { fields: ['a', 'b * 2 as c'] }), /node f \(pick\): the left side of \* must be BIGINT or FLOAT/],
+    [
+      operator('switch', { cases: ['a > 1', 'b'] }),
+      /node f \(switch\): the condition of cases must be BOOLEAN, not STRING/,
+    ],
+  ];
+  for (const [f, reason] of never) refusals.push([{ src: source, f, sink }, { src: ['f'], f: ['sink'] }, reason]);
   // One operator between source and sink, or two.
   const alone: [object, RegExp][] = [
     [operator('aggfunc', { expr: 'sum(a)' }), /node f \(aggfunc\) takes a collection, but src gives rows/],

@@ -223,6 +223,16 @@ test('a dry run changes nothing, and refuses what the update would refuse', asyn
   ];
   assert.is(dry.status, 400);
   assert.is(dry.text, real.text);
+  for (const word of ['', 'yes', 'ture']) {
+    const { status, text } = await server.request(
+      'PUT',
+      `/rules/${rule.id}?dryRun=${word}`,
+      rule.definition('SELECT 1 FROM demo'),
+    );
+    assert.is(status, 400, word);
+    assert.ok(text.includes('expected true or false'), text);
+  }
+  assert.equal((await server.request('GET', `/rules/${rule.id}`)).json, before.definition);
   const fresh = await server.request('PUT', '/rules/none?dryRun=true', rule.definition(sql));
   assert.equal(fresh.json, { isNew: true, sources: [rule.stream], state: { kept: [], lost: [], empty: [] } });
   assert.is((await server.request('GET', '/rules/none')).status, 404);

@@ -106,6 +106,16 @@ test('misspelt properties of sinks are named in the answer to a rule', async () 
   });
   assert.is(idle.text, 'Rule r was updated successfully.');
   assert.is(idle.headers.get('warning'), '299 - "the option concurrency has no effect"');
+  const csv = { path: 'w.csv', format: 'delimited', delimiter: ';', hasHeader: true };
+  const ofFile = (props: object) => server.request('PUT', '/rules/r', { ...rule, actions: [{ file: props }] });
+  assert.is((await ofFile(csv)).text, 'Rule r was updated successfully.');
+  assert.is(
+    (await ofFile({ ...csv, format: 'json', rollingCount: 2 })).text,
+    'Rule r was updated successfully.' +
+      ['delimiter', 'hasHeader', 'rollingCount']
+        .map((name) => `\nWarning: actions[0].file.${name} has no effect`)
+        .join(''),
+  );
   const right = { ...rule, actions: [{ memory: { topic: 't', sendSingle: true } }] };
   assert.is((await server.request('PUT', '/rules/r', right)).text, 'Rule r was updated successfully.');
   assert.equal((await server.request('POST', '/rules/validate', right)).json, { valid: true, sources: ['good'] });

@@ -200,6 +200,19 @@ for (const [sql, message] of Object.entries(said)) {
   test(`says what is wrong with ${sql}`, () => assert.is(refusal(sql), message));
 }
 
+test('conditions by which something is counted, kept or sent are refused', () => {
+  const uses: Readonly<Record<string, string>> = {
+    'SELECT count(*) FILTER (WHERE x) AS n FROM typed GROUP BY COUNTWINDOW(1)': 'the FILTER of count',
+    'SELECT count(*) AS n FROM typed GROUP BY SLIDINGWINDOW(ss, 1) OVER (WHEN x)': 'OVER (WHEN …)',
+    'SELECT lag(f) OVER (WHEN x) AS r FROM typed': 'OVER (WHEN …)',
+  };
+  for (const [sql, clause] of Object.entries(uses)) {
+    assert.is(refusal(sql.replace('x)', 'b)')), undefined, sql);
+    const reason = refusal(sql.replace('x)', 's)')) ?? '';
+    assert.ok(reason.startsWith(`the condition of ${clause} must be BOOLEAN, not STRING (line 1`), reason);
+  }
+});
+
 const planned = [
   'SELECT upper(f), concat(f, b), length(f), md5(l) FROM typed',
   'SELECT f + null, -null AS n, s LIKE null AS l FROM typed',

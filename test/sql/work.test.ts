@@ -28,6 +28,8 @@ const nests: Input = (bytes) => [{ a: nested(bytes) }];
 const object: Input = (bytes) => [{ a: members(bytes) }];
 /** Two texts that agree up to their last characters, at many places. */
 const nearly: Input = (bytes) => [{ a: 'a'.repeat(bytes * 0.75), b: `${'a'.repeat(bytes * 0.25)}b`, c: 'c' }];
+/** A replacement of many pieces, for each place of a text. */
+const references: Input = (bytes) => [{ a: 'a'.repeat(bytes / 2), b: '$0'.repeat(bytes / 64) }];
 const twoLists: Input = (bytes) => [{ a: many(bytes / 2, 8, (i) => `a${i}`), b: many(bytes / 2, 8, (i) => `b${i}`) }];
 const twoVectors: Input = (bytes) => [
   { a: many(bytes / 2, 8, (i) => i + 0.25), b: many(bytes / 2, 8, (i) => i + 0.5) },
@@ -110,6 +112,7 @@ scalar(digits, {
   'date_calc(now(), a)': 10,
   'parse_time(a, a)': 35,
 });
+scalar(references, { 'length(regexp_replace(a, "a*?", b))': 2000 });
 scalar(numbers, {
   'array_cardinality(a)': 1,
   'array_concat(a, a)': 2,
@@ -133,6 +136,7 @@ scalar(nests, {
   'to_json(a)': 1,
   'vector_match(a[0], a, 10)': 1,
   'unnest(a)': 1,
+  'json_path_query(a, "$[*][*][*]..a")': 100,
 });
 scalar(object, {
   'extract(a)': 1,
@@ -159,6 +163,7 @@ scalar(nameList, { 'erase(a, b)': 2, 'object_pick(a, b)': 3 });
 scalar(deepText, {
   'json_path_exists(a, "$..[*]..a")': 530,
   'json_path_query(a, "$..[*]..a")': 515,
+  'json_path_query(a, "$..[0,1,2,3,4,5,6,7]")': 500,
   'json_path_query_first(a, "$..[?(@ == $)]")': 125,
   'parse_json(a)': 1,
 });

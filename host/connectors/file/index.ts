@@ -115,7 +115,7 @@ export default defineConnector({
         .notYet((ms) => (ms === 0 ? undefined : 'is not supported yet'))
         .unlisted(),
       rollingSize: field.int().min(0).default(0).doc('A file that reaches this size in bytes is put aside; 0 never'),
-      rollingCount: field.int().min(0).default(1_000_000).doc('Accepted for compatibility').unlisted(),
+      rollingCount: field.int().min(0).default(1_000_000).unused().doc('Accepted for compatibility').unlisted(),
       rollingNamePattern: field
         .string()
         .oneOf('', 'prefix', 'suffix', 'none')

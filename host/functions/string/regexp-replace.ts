@@ -9,16 +9,16 @@ const reference = /\$(?:\$|([\p{L}\p{Nd}_]+)|\{([\p{L}\p{Nd}_]+)\})/gu;
 /** A piece is as much work as so many characters, though it may have none. */
 const charactersOfPiece = 16;
 
-/** What stands in a replacement: a text, or the key of a group. */
-type Piece = string | { readonly key: string };
+/** What stands in a replacement: a text, or numbers of groups, of which the first that took part counts; 0 is the whole match. */
+type Piece = string | readonly number[];
 
-function piecesOf(template: string): Piece[] {
+function piecesOf(template: string, expression: Pattern): Piece[] {
   const pieces: Piece[] = [];
   let copied = 0;
   for (const { 0: whole, 1: plain, 2: braced, index } of template.matchAll(reference)) {
     const key = plain ?? braced;
     if (index > copied) pieces.push(template.slice(copied, index));
-    pieces.push(key === undefined ? '$' : { key });
+    pieces.push(key === undefined ? '$' : groupsOf(key, expression));
     copied = index + whole.length;
   }
   if (copied < template.length) pieces.push(template.slice(copied));
@@ -28,7 +28,7 @@ function piecesOf(template: string): Piece[] {
 /** The text with all matches replaced; an empty match right behind another is none. */
 function replaceAll(text: string, expression: Pattern, template: string): string {
   return expression.searches(text, (find) => {
-    const pieces = piecesOf(template);
+    const pieces = piecesOf(template, expression);
     let result = '';
     let copied = 0;
     for (let at = 0; at <= text.length; ) {
@@ -38,7 +38,7 @@ function replaceAll(text: string, expression: Pattern, template: string): string
       result += text.slice(copied, start);
       if (end > copied || start === 0) {
         chargeReplaced(pieces.length * charactersOfPiece);
-        const replacement = filled(pieces, text.slice(start, end), found.groups, expression);
+        const replacement = filled(pieces, text.slice(start, end), found.groups);
         chargeReplaced(replacement.length);
         result += replacement;
       }
@@ -49,22 +49,22 @@ function replaceAll(text: string, expression: Pattern, template: string): string
   });
 }
 
-function filled(
-  pieces: readonly Piece[],
-  whole: string,
-  groups: readonly (string | undefined)[],
-  expression: Pattern,
-): string {
+function filled(pieces: readonly Piece[], whole: string, groups: readonly (string | undefined)[]): string {
   let text = '';
-  for (const piece of pieces) text += typeof piece === 'string' ? piece : groupOf(piece.key, whole, groups, expression);
+  for (const piece of pieces) text += typeof piece === 'string' ? piece : taken(piece, whole, groups);
   return text;
 }
 
-function groupOf(key: string, whole: string, groups: readonly (string | undefined)[], expression: Pattern): string {
-  if (/^(?:0|[1-9]\d*)$/.test(key)) return (Number(key) === 0 ? whole : groups[Number(key) - 1]) ?? '';
-  // Of groups of one name the first that took part.
-  const numbers = expression.groupsNamed(key);
-  return numbers.map((number) => groups[number - 1]).find((found) => found !== undefined) ?? '';
+function taken(numbers: readonly number[], whole: string, groups: readonly (string | undefined)[]): string {
+  for (const number of numbers) {
+    const found = number === 0 ? whole : groups[number - 1];
+    if (found !== undefined) return found;
+  }
+  return '';
+}
+
+function groupsOf(key: string, expression: Pattern): readonly number[] {
+  return /^(?:0|[1-9]\d*)$/.test(key) ? [Number(key)] : expression.groupsNamed(key);
 }
 
 export default defineFunction({

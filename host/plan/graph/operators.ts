@@ -98,7 +98,8 @@ export function passed(node: GraphNode, point: Point, values: Value[]): Point {
 }
 
 function filtered(node: GraphNode, point: Point, context: Context): Point {
-  const condition = bound(node, props.condition(node), point, 'expr', context);
+  const { binder } = binderAt(point, context, node.name);
+  const condition = binder.condition(localNames(props.condition(node), point), clauseAt(point, 'expr'));
   const clause = point.flow === 'groups' ? 'having' : 'where';
   const input = lookedBack(node, point, [condition]);
   return { ...point, operator: { kind: 'filter', input, condition, clause, labels: [node.name] } };

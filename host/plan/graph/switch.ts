@@ -28,7 +28,7 @@ export class Switch {
     const place = clauseAt(given, 'cases');
     const isOfRows = given.flow === 'rows';
     const clause = { ...place, hasAggregates: !isOfRows, hasAnalytics: place.hasAnalytics && isOfRows };
-    this.conditions = props.cases(node).map((expr) => binder.bind(localNames(expr, given), clause));
+    this.conditions = props.cases(node).map((expr) => binder.condition(localNames(expr, given), clause));
     this.input = { ...input, operator: withAnalyticsAt(input.operator, node.name, this.conditions) };
   }
 

@@ -35,7 +35,7 @@ export const rules = defineRoutes(
     path: '/rules/:id',
     doc: 'Replaces the rule, or creates it; a dry run says what that would do to its state',
     handle: (request, { rules }) =>
-      request.flag('dryRun')
+      request.strictFlag('dryRun')
         ? rules.preview(request.id(), request.json())
         : rules.replace(request.id(), request.json()),
   },

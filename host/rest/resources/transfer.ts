@@ -20,8 +20,8 @@ function omitsSecrets({ query: { secrets } }: RestRequest): boolean {
 function importRequest(request: RestRequest): ImportRequest {
   return {
     isPartial: request.flag('partial'),
-    isDryRun: request.flag('dryRun'),
-    isStrict: request.flag('atomic'),
+    isDryRun: request.strictFlag('dryRun'),
+    isStrict: request.strictFlag('atomic'),
     isStopping: request.flag('stop'),
   };
 }
@@ -91,7 +91,8 @@ export const transfer = defineRoutes(
     path: '/v2/data/import',
     doc: 'Adds definitions from YAML, all or none; dryRun=1 only checks',
     gate: 'none',
-    handle: async (request, { transfer }) => (await transfer()).importYaml(request.object(), request.flag('dryRun')),
+    handle: async (request, { transfer }) =>
+      (await transfer()).importYaml(request.object(), request.strictFlag('dryRun')),
   },
   {
     method: 'POST',

@@ -39,6 +39,26 @@ test('rows behind one that took too much get their results, all rows together ha
   assert.ok(stepsCounted() <= countedSteps, `${stepsCounted()} steps`);
 });
 
+test('patterns that come with the rows are bounded together, short ones of a whole batch are not', () => {
+  const long = Array.from({ length: 50 }, (_, i) => ({ a: 'xyz', b: `${'(a|b)*'.repeat(1000)}${i}` }));
+  const results = evaluate('regexp_matches(a, b)', long).map(String);
+  assert.is(results[0], 'false');
+  assert.match(
+    results.at(-1) ?? '',
+    /regexp_matches: too much work for a regular expression, the patterns of all rows/,
+  );
+  const short = Array.from({ length: 1024 }, (_, i) => ({ a: `device-${i}`, b: `^device-${i}$` }));
+  assert.equal(new Set(evaluate('regexp_matches(a, b)', short)), new Set([true]));
+});
+
+test('conditions of JSON paths have the same bound for patterns', () => {
+  const patterns = Array.from({ length: 4000 }, (_, i) => `(a${i}|b)*c`);
+  assert.match(
+    String(evaluate('json_path_exists(a, "$[?(@ =~ @)]")', [{ a: patterns }])[0]),
+    /the patterns of all rows have more than/,
+  );
+});
+
 test('counted searches find what others find', () => {
   const piece = fc.constantFrom('a', 'b', '(a|b)', '(?:ab)+', '[[:alpha:]]', '\\B', '(a*)*', '\\pL?', '^', '$', 'é');
   const source = fc.array(piece, { minLength: 1, maxLength: 4 }).map((pieces) => `${pieces.join('')}(?:[[:digit:]]*)*`);
