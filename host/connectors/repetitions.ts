@@ -3,8 +3,8 @@
  * with the same packet id and the flag DUP, although the message may be at work here, in a log, or its acknowledgement under way.
  * Such a packet is taken out of the connection and left as the acknowledgement that it is to become, in its place.
  *
- * A message that is new is never taken for a repetition: a packet without DUP is new, and so is one whose topic, payload or properties
- * are others. An id whose acknowledgement has arrived is forgotten: the broker has answered a ping that was sent behind it. One
+ * A message that is new is never taken for a repetition: a packet without DUP is new, except for what a broker that was killed has
+ * forgotten to have sent, and so is one whose topic, payload or properties are others. An id whose acknowledgement has arrived is forgotten: the broker has answered a ping that was sent behind it. One
  * case is left: an equal message under the same id, first sent on a connection that broke, while the acknowledgement of the one before
  * was under way. It takes a broker that gives an id again at once, where others count up to 65,535; from such a broker only
  * what was not acknowledged is taken for repeated.
@@ -58,6 +58,8 @@ export class Repetitions<O extends Origin> {
   #needed = 0;
   /** Of these bytes the kernel has none, since they may be a repetition. */
   #isHeld = false;
+  /** All that has come on this connection so far is known, or marked as repeated. */
+  #mayFallBack = false;
   /** Bytes of a packet that is not looked at, still to come. */
   #skip = 0;
   #connection = 0;
@@ -112,7 +114,7 @@ export class Repetitions<O extends Origin> {
       out.push(marker);
       from = end;
     });
-    this.#isHeld = rest < input.length && isRepeated(input[rest]!);
+    this.#isHeld = rest < input.length && isRepeated(input[rest]!, this.#mayFallBack);
     if (rest < input.length) {
       this.#parts = [Buffer.from(input.subarray(rest))];
       this.#partBytes = input.length - rest;
@@ -156,7 +158,7 @@ export class Repetitions<O extends Origin> {
       if (isMessage) {
         const id = idOf(input, body);
         const print = printOf(input, body, end, this.version);
-        if ((head & dup) !== 0 && this.#isKnown(id, print))
+        if ((head & dup) !== 0 ? this.#isKnown(id, print) : this.#isFallenBack(id, print))
           replace(at, end, Buffer.from([puback, 2, id >> 8, id & 255]));
         else this.#passed.push({ id, print });
       } else if (head >> 4 === connack) this.#begins(((input[body] ?? 0) & 1) !== 0);
@@ -176,7 +178,20 @@ export class Repetitions<O extends Origin> {
     return !this.reusesIds && this.count - known.number < longAgo;
   }
 
+  /**
+   * Whether a broker that was killed has gone back to what it had on disk, and sends once more, as if for the first time, what it sent
+   * before. An id without acknowledgement can't be given to another message meanwhile. It does so before anything that is new.
+   */
+  #isFallenBack(id: number, print: number): boolean {
+    if (!this.#mayFallBack) return false;
+    const isHere = this.#passed.some((passed, i) => i >= this.#named && passed.id === id);
+    const known = print === 0 || isHere ? undefined : this.#known.get(id);
+    this.#mayFallBack = known?.print === print && known.connection !== this.#connection;
+    return this.#mayFallBack && !known!.isAcknowledged;
+  }
+
   #begins(hasSession: boolean): void {
+    this.#mayFallBack = hasSession;
     if (hasSession) return;
     this.#known.clear();
     this.#passed = [];
@@ -193,6 +208,7 @@ export class Repetitions<O extends Origin> {
     this.#partBytes = 0;
     this.#isHeld = false;
     this.#skip = 0;
+    this.#mayFallBack = false;
     this.#connection++;
     this.#acknowledged = 0;
     this.#asked = 0;
@@ -283,6 +299,6 @@ export class Repetitions<O extends Origin> {
   }
 }
 
-function isRepeated(head: number): boolean {
-  return head >> 4 === publish && (head & dup) !== 0 && (head & 6) !== 0;
+function isRepeated(head: number, maySayNothing: boolean): boolean {
+  return head >> 4 === publish && (head & 6) !== 0 && ((head & dup) !== 0 || maySayNothing);
 }
