@@ -5,14 +5,15 @@ import type { Supervisor } from './supervisor.js';
 export class Planes {
   #made: readonly Supervisor[] = [];
 
-  #isMoreComing = false;
+  /** How many are starting rules together: the server at its start, and after each loss of a plane. */
+  #starting = 0;
 
   constructor(private readonly make: () => Supervisor) {}
 
-  /** All rules of the server start, or the last of them was sent. */
-  startsAll(isMoreComing: boolean): void {
-    this.#isMoreComing = isMoreComing;
-    for (const plane of this.#made) plane.command({ kind: 'startAll', isMoreComing });
+  /** Many rules start, or the last of them was sent; each begin has its end. */
+  startsAll(isBegin: boolean): void {
+    this.#starting += isBegin ? 1 : -1;
+    for (const plane of this.#made) plane.command({ kind: 'startAll', isMoreComing: this.#starting > 0 });
   }
 
   /** Those that were made so far. */
@@ -26,7 +27,7 @@ export class Planes {
     if (plane === undefined) {
       plane = this.make();
       this.#made = [plane];
-      if (this.#isMoreComing) plane.command({ kind: 'startAll', isMoreComing: true });
+      if (this.#starting > 0) plane.command({ kind: 'startAll', isMoreComing: true });
     }
     return plane;
   }
