@@ -199,6 +199,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     access,
     uses: () => engine.connectionUses(),
     portableStatus: () => undefined,
+    userCodeBytes: async (owner) => (await engine.userCodeBytes?.(owner)) ?? 0,
     plugin: config.plugin,
   });
   const findCodec = codecFinder(stored.schemas, stored.wasmPlugins);

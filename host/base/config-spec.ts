@@ -310,6 +310,13 @@ const portable = {
 };
 
 const plugin = {
+  maxMemoryBytes: field
+    .int()
+    .min(0)
+    .default(0)
+    .doc(
+      'Memory that all scripts and modules may have together, in bytes; 0: a quarter of the memory of the machine, 256 MiB at least',
+    ),
   wasm: field
     .object({
       maxModuleBytes: field

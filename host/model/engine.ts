@@ -260,6 +260,8 @@ export interface Engine {
   memory?(): Promise<{ id: string; bytes: number }[]>;
   /** Memory of each data plane, whichever rules hold it. */
   threadMemory?(): Promise<ThreadMemory[]>;
+  /** Memory that the code of a user has at work, bytes. */
+  userCodeBytes?(owner: string): Promise<number>;
   /** Times that the operators of running rules took, where they are measured (`basic.prometheus`). */
   latencies?(): Promise<({ id: string } & RuleLatencies)[]>;
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined;

@@ -50,6 +50,14 @@ export interface RuleLatencies {
   readonly caches?: [name: string, work: 'flush' | 'load', times: Histogram][];
 }
 
+/** Memory of the code of users in a thread that runs rules. */
+export interface UserCodeMemory {
+  /** Bytes that all of it may have together. */
+  readonly maxBytes: number;
+  /** Those that have any, as errors name them: `wasm plugin scale`. */
+  readonly owners: readonly [owner: string, bytes: number][];
+}
+
 /** What a thread that runs rules holds, bytes. */
 export interface ThreadMemory {
   /** Objects of JavaScript. */
@@ -59,6 +67,8 @@ export interface ThreadMemory {
   /** Memory of its kernel, and what of it is in use. */
   readonly kernelBytes: number;
   readonly kernelUsedBytes: number;
+  /** Beside the kernel. */
+  readonly userCode: UserCodeMemory;
 }
 
 /** A row of a scan table. */

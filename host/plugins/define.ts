@@ -187,8 +187,25 @@ export interface FindBrought {
   readonly names?: () => readonly string[];
 }
 
+/** What is free of the memory that all code of users may have together. */
+export interface MemoryRoom {
+  /** Bytes. */
+  readonly free: number;
+  /** Why there is no more. */
+  readonly reason: string;
+}
+
+/** Counts the memory of a piece of code among that of all. */
+export interface CodeMemory {
+  /** It has so many bytes now, none when it is closed; returns the reason why it may not have more than it had. */
+  holds(bytes: number): string | undefined;
+  room(): MemoryRoom;
+}
+
 /** What loaded code tells. */
 export interface CodeHost {
+  /** Nothing bounds what it has together with others where it is left out. */
+  readonly memory?: CodeMemory;
   /** A line for the log. */
   log(line: string): void;
   /** A call had to be ended: by time, memory, a trap. `tookMs`: what nobody else had to wait for. */

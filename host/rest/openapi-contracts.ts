@@ -193,7 +193,7 @@ export const contracts: Readonly<Record<string, Contract>> = {
   'GET /services/functions/:name': orMissing(gives(ref('ServiceFunction'))),
   'POST /udf/javascript': made(ref('Script')),
   'GET /udf/javascript': gives(names),
-  'GET /udf/javascript/:id': gives(ref('Script')),
+  'GET /udf/javascript/:id': gives(ref('ScriptDescription')),
   'PUT /udf/javascript/:id': changed(ref('Script')),
   'DELETE /udf/javascript/:id': orMissing(keptDone),
   'POST /config/uploads': made(ref('Upload')),

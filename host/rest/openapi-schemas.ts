@@ -202,6 +202,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
       limits: object({ maxMemoryBytes: integer, callFuel: integer, batchFuel: integer }),
       wasi: objectOfAnything,
       isolate: boolean,
+      memoryBytes: integer,
     },
     true,
   ),
@@ -214,6 +215,10 @@ export const schemas: Readonly<Record<string, Schema>> = {
   }),
   Script: object(
     { 'id?': string, 'name?': string, 'description?': string, 'script?': string, 'isAgg?': boolean },
+    true,
+  ),
+  ScriptDescription: object(
+    { id: string, description: string, script: string, isAgg: boolean, 'memoryBytes?': integer },
     true,
   ),
   Upload: object({ 'name?': string, 'content?': string, 'file?': string }, true),

@@ -94,6 +94,7 @@ export function createEngine(options: EngineOptions): Rules {
         flushTimeoutMs: options.flushTimeoutMs ?? defaultFlushTimeoutMs,
         hangMs: options.hangMs ?? defaultHangMs,
         maxMemoryBytes: options.maxMemoryBytes ?? 0,
+        maxUserMemoryBytes: options.config?.plugin.maxMemoryBytes ?? 0,
         paths: (catalog.access ?? freeAccess).paths.rules,
         maxValueBytes,
         measuresAll: options.measuresAll ?? options.config?.basic.prometheus ?? false,

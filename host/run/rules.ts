@@ -328,6 +328,12 @@ export class Rules implements Engine, PlaneListener {
     return (await this.planes.ask('threadMemory')).flatMap(([, memory]) => memory ?? []);
   }
 
+  async userCodeBytes(owner: string): Promise<number> {
+    const planes = await this.threadMemory();
+    const all = planes.flatMap(({ userCode }) => userCode.owners);
+    return all.reduce((sum, [name, bytes]) => (name === owner ? sum + bytes : sum), 0);
+  }
+
   async latencies(): Promise<({ id: string } & RuleLatencies)[]> {
     return joined(await this.planes.ask('latencies')).flatMap((latencies) => {
       const id = this.#lives.ofRun(latencies.run)?.definition.id;

@@ -105,14 +105,15 @@ export class Supervisor {
 
   #start(): Thread {
     const memory = Heartbeat.allocate();
-    const { coalesceMs, flushTimeoutMs, maxReconnectMs, maxMemoryBytes, maxValueBytes, measuresAll, paths, log } =
-      this.options;
+    const { coalesceMs, flushTimeoutMs, maxReconnectMs, measuresAll, paths, log } = this.options;
+    const { maxMemoryBytes, maxUserMemoryBytes, maxValueBytes } = this.options;
     const settings: WorkerSettings = {
       heartbeat: memory,
       coalesceMs,
       flushTimeoutMs,
       maxReconnectMs,
       maxMemoryBytes,
+      maxUserMemoryBytes,
       maxValueBytes,
       measuresAll,
       paths,

@@ -151,11 +151,18 @@ export class MetricsText {
       add('kuiper_buffer_bytes', 'Buffers that a thread holds, without its kernel', thread, bufferBytes);
     };
     addHost('control', heapUsed, arrayBuffers);
-    planes.forEach(({ heapBytes, bufferBytes, kernelBytes, kernelUsedBytes }, i) => {
+    planes.forEach(({ heapBytes, bufferBytes, kernelBytes, kernelUsedBytes, userCode }, i) => {
       const thread = `data_${i}`;
       addHost(thread, heapBytes, bufferBytes);
       add('kuiper_kernel_memory_bytes', 'Memory of the kernel of a thread', thread, kernelBytes);
       add('kuiper_kernel_used_bytes', 'Memory of the kernel that is in use', thread, kernelUsedBytes);
+      const most = 'Memory that scripts and plugins of a thread may have together';
+      add('kuiper_user_code_max_bytes', most, thread, userCode.maxBytes);
+      const name = 'kuiper_user_code_memory_bytes';
+      const lines = this.#family(name, 'gauge', 'Memory that a script or plugin has in a thread');
+      for (const [owner, bytes] of userCode.owners) {
+        lines.push(`${name}{owner="${escaped(owner)}",thread="${thread}"} ${bytes}\n`);
+      }
     });
   }
 

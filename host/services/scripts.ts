@@ -22,6 +22,8 @@ export interface DescribedScript {
   readonly description: string;
   readonly script: string;
   readonly isAgg: boolean;
+  /** What it has at work; left out while no rule calls it. */
+  readonly memoryBytes?: number;
 }
 
 /** What the calls of scripts may take, as the configuration says. */
@@ -39,16 +41,22 @@ export class ScriptService extends InstalledService<ScriptRecord> {
   readonly #limits: ScriptLimits;
   #versions = 0;
 
-  constructor(options: InstalledOptions<ScriptRecord>, config: Config['plugin']['javascript']) {
+  /** @param memoryOf bytes that the code of an owner has at work */
+  constructor(
+    options: InstalledOptions<ScriptRecord>,
+    config: Config['plugin']['javascript'],
+    private readonly memoryOf: (owner: string) => Promise<number>,
+  ) {
     super(options);
     this.#limits = scriptLimitsOf(config);
   }
 
-  describe(id: string): DescribedScript {
-    return inContext('describe javascript function error', () => {
+  describe(id: string): Promise<DescribedScript> {
+    return inContext('describe javascript function error', async () => {
       if (!this.records.has(id)) throw new HaumeaError('general', `${this.kind} ${id} is not found`);
       const { description, script, isAgg } = this.get(id);
-      return { id, description, script, isAgg };
+      const memoryBytes = await this.memoryOf(`${this.kind} ${id}`);
+      return { id, description, script, isAgg, ...(memoryBytes > 0 && { memoryBytes }) };
     });
   }
 

@@ -43,13 +43,16 @@ export interface StoredOptions {
   readonly access: Access;
   readonly uses: () => readonly ConnectionUse[];
   readonly portableStatus: StatusOf;
+  /** Memory that the code of an owner has at work, bytes. */
+  readonly userCodeBytes: (owner: string) => Promise<number>;
   /** What functions of users may take. */
   readonly plugin: Config['plugin'];
 }
 
 /** Makes the services of what clients install; each kind keeps its files in a folder of its own. */
 export function createStoredServices(options: StoredOptions): StoredServices {
-  const { store, files, functions, connections, connectors, access, uses, portableStatus, plugin } = options;
+  const { store, files, functions, connections, connectors, access, uses, portableStatus } = options;
+  const { plugin, userCodeBytes } = options;
   const folders = (...path: string[]) => new PackageFolders(join(files.data, ...path));
   const installed = <T extends object>(kind: string, shape: RecordShape<T>, prefix: string, ...path: string[]) => ({
     store,
@@ -69,6 +72,7 @@ export function createStoredServices(options: StoredOptions): StoredServices {
     { ...installed(kinds.plugin, wasmShape, 'wasm/', 'plugins', 'wasm'), noun: 'wasm plugin' },
     files,
     plugin.wasm,
+    userCodeBytes,
   );
   return {
     schemas: new SchemaService(
@@ -91,6 +95,7 @@ export function createStoredServices(options: StoredOptions): StoredServices {
     scripts: new ScriptService(
       { ...installed(kinds.script, scriptShape, '', 'scripts'), noun: 'javascript function', nameField: 'id' },
       plugin.javascript,
+      userCodeBytes,
     ),
   };
 }

@@ -53,6 +53,8 @@ export interface DescribedWasmPlugin extends WasmPlugin, ModuleDescription {
   readonly wasi: WasiGrants;
   /** It runs on a thread of its own. */
   readonly isolate: boolean;
+  /** What it has at work; 0 while no rule calls it. */
+  readonly memoryBytes: number;
 }
 
 /** A module of a record that data planes can load. */
@@ -83,7 +85,13 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   readonly #ofFolder = new WeakMap<Body, FolderModule>();
   #versions = 0;
 
-  constructor(options: InstalledOptions<WasmRecord>, files: ResourceFiles, config: WasmConfig) {
+  /** @param memoryOf bytes that the code of an owner has at work */
+  constructor(
+    options: InstalledOptions<WasmRecord>,
+    files: ResourceFiles,
+    config: WasmConfig,
+    private readonly memoryOf: (owner: string) => Promise<number>,
+  ) {
     super(options);
     this.#files = files;
     this.#config = config;
@@ -110,6 +118,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
         limits: { maxMemoryBytes, callFuel: Number(callFuel), batchFuel: Number(batchFuel) },
         wasi: maskByName(wasi) as WasiGrants,
         isolate,
+        memoryBytes: await this.memoryOf(`${this.kind} ${name}`),
       };
     });
   }

@@ -17,6 +17,9 @@ const fuelOfResults = 4_000_000_000n;
 const fuelOfLine = 10_000n;
 const fuelOfLogged = 20n;
 
+/** What a script without memory throws: there may be none for the error either. */
+const memoryError = /out of memory|^thrown: null$/;
+
 /** Resolves with a script that is ready to be called; rejects with what is wrong with it. */
 export async function loadScript(code: ScriptCode, host: CodeHost): Promise<LoadedCode> {
   return new LoadedScript(code, await newEngine(), host, code.limits);
@@ -46,6 +49,8 @@ class LoadedScript implements LoadedCode {
   #latestEnd = 0;
   /** The engine has ended in the middle of something. */
   #isLost = false;
+  /** Why there was no memory for the rows under way. */
+  #refusal: string | undefined;
   /** Why the last call was cut off. */
   #cut: 'call' | 'batch' | undefined;
 
@@ -55,7 +60,7 @@ class LoadedScript implements LoadedCode {
     private readonly host: CodeHost,
     private readonly limits: ScriptLimits,
   ) {
-    this.#engine = engine;
+    this.#engine = this.#own(engine);
     this.#sandbox = this.#open(engine);
   }
 
@@ -85,7 +90,7 @@ class LoadedScript implements LoadedCode {
   /** Runs the rows from `first` on, up to one that is cut off; returns the next to be run. */
   #part(columns: HostColumns, first: number): number {
     const { text, hasMarks, failed } = argumentsOf(columns, first);
-    this.#engine ??= spareEngine();
+    this.#engine ??= this.#spare();
     const engine = this.#engine;
     if (engine === undefined)
       return this.#failAll(columns, first, 'its sandbox had to be ended, the next one is not ready');
@@ -146,7 +151,10 @@ class LoadedScript implements LoadedCode {
         columns.fail(first + k, `function ${this.code.name}: the result is no value: ${reasonOf(error)}`);
       }
     });
-    for (const [k, reason] of errors) columns.fail(first + k, `function ${this.code.name}: ${reason}`);
+    for (const [k, reason] of errors) {
+      const why = memoryError.test(reason) ? (this.#refusal ?? reason) : reason;
+      columns.fail(first + k, `function ${this.code.name}: ${why}`);
+    }
   }
 
   /** Bytes of the longest value. */
@@ -159,6 +167,7 @@ class LoadedScript implements LoadedCode {
    */
   #stopped(columns: HostColumns, first: number, reason: string): number {
     const cut = this.#cut;
+    const refusal = this.#refusal;
     const row = Math.min(first + Math.max(0, this.#rowUnderWay()), columns.count - 1);
     // Nobody knows what a call that was cut off has left behind. The batch need not pay for what comes new, within bounds.
     const began = performance.now();
@@ -166,7 +175,7 @@ class LoadedScript implements LoadedCode {
     const now = performance.now();
     this.#batchEnd = Math.min(this.#batchEnd + now - began, this.#latestEnd);
     const { callMs, batchMs } = this.limits;
-    const why = cut === 'call' ? `the call took more than ${callMs} ms` : reason;
+    const why = cut === 'call' ? `the call took more than ${callMs} ms` : (refusal ?? reason);
     if (cut === 'batch' || now > this.#batchEnd) {
       const text = `a batch took more than ${batchMs} ms`;
       this.host.fault(`function ${this.code.name}: ${text}`);
@@ -186,6 +195,7 @@ class LoadedScript implements LoadedCode {
 
   #begin(): void {
     this.#cut = undefined;
+    this.#refusal = undefined;
     this.#row = -1;
     this.#rowSince = performance.now();
   }
@@ -232,8 +242,25 @@ class LoadedScript implements LoadedCode {
       this.#engine = undefined;
     }
     this.close();
-    this.#engine ??= spareEngine();
+    this.#engine ??= this.#spare();
     if (this.#engine !== undefined) this.#sandbox = this.#open(this.#engine);
+  }
+
+  /** Counts the memory of an engine among that of all code of users. */
+  #own(engine: Engine): Engine {
+    const { memory } = this.host;
+    if (memory === undefined) return engine;
+    engine.memory.mayHave = (bytes) => {
+      this.#refusal = memory.holds(bytes);
+      return this.#refusal === undefined;
+    };
+    if (engine.memory.mayHave(engine.memory.bytes)) return engine;
+    throw new Error(`${this.code.name}: ${this.#refusal}`);
+  }
+
+  #spare(): Engine | undefined {
+    const engine = spareEngine();
+    return engine && this.#own(engine);
   }
 
   #open(engine: Engine): Sandbox {
@@ -274,6 +301,7 @@ class LoadedScript implements LoadedCode {
       // What came so far goes with the engine.
       const isOut = engine.fuel.value < 0n;
       this.#engine = undefined;
+      if (this.#refusal !== undefined) throw new Error(`${code.name}: ${this.#refusal}`);
       if (!isFirst) this.host.fault(`function ${code.name}: it can't begin anew: ${reasonOf(error)}`);
       throw isOut ? new Error(`${code.name}: a built-in function of JavaScript took more than a call may`) : error;
     }

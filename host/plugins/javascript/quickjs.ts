@@ -12,12 +12,22 @@ import {
 import { isBundled, programFile, threadEntry } from '../../base/bundle.js';
 import { startThread } from '../../base/heap.js';
 import { fuelExport } from '../wasm/binary/meter.js';
+import { firstPages, mostPages, pageBytes } from './memory-size.js';
 
 /** An instance of the engine. */
 export interface Engine {
   readonly quick: QuickJSWASMModule;
   /** What may still run until the interpreter asks again; below zero when that has ended a call. */
   readonly fuel: { value: bigint };
+  readonly memory: EngineMemory;
+}
+
+/** Memory of an engine, which grows and never shrinks. */
+export interface EngineMemory {
+  /** Without what nothing ever touches. */
+  readonly bytes: number;
+  /** Says whether it may grow to so many bytes; what asks for more gets none. */
+  mayHave: (bytes: number) => boolean;
 }
 
 /** What runs until the interpreter asks again takes far less, but for long texts and lists; some 50 to 200 ms of one loop. */
@@ -25,6 +35,9 @@ export const usualFuel = 500_000_000n;
 
 /** Beside the bundles (tools/build.mjs). */
 const built = 'quickjs.wasm';
+
+/** Of its stack at the bottom of its memory, 5 MiB, no script reaches the half: `maxStackBytes` is 1 MiB at most. */
+const untouchedBytes = 4 << 20;
 
 type Imports = ConstructorParameters<typeof WebAssembly.Instance>[1];
 
@@ -70,12 +83,33 @@ async function open(compiled: WebAssembly.Module): Promise<Engine> {
     fuel.value = usualFuel;
     receive(instance);
   };
+  const { memory, seen } = watchedMemory();
   // What it prints when it ends is told as the error of a row.
   const silent = { print: () => {}, printErr: () => {} };
   const ours = newVariant(variant as unknown as QuickJSSyncVariant, {
-    emscriptenModule: { instantiateWasm, ...silent } as object,
+    emscriptenModule: { instantiateWasm, wasmMemory: memory, ...silent } as object,
   });
-  return { quick: await newQuickJSWASMModuleFromVariant(ours), fuel };
+  return { quick: await newQuickJSWASMModuleFromVariant(ours), fuel, memory: seen };
+}
+
+/** The memory of an engine, which asks before it grows. */
+function watchedMemory(): { memory: WebAssembly.Memory; seen: EngineMemory } {
+  const memory = new WebAssembly.Memory({ initial: firstPages, maximum: mostPages });
+  const grow = memory.grow.bind(memory);
+  const bytesAt = (pages: number) => memory.buffer.byteLength + pages * pageBytes - untouchedBytes;
+  const seen: EngineMemory = {
+    get bytes() {
+      return bytesAt(0);
+    },
+    mayHave: () => true,
+  };
+  Object.defineProperty(memory, 'grow', {
+    value: (pages: number) => {
+      if (!seen.mayHave(bytesAt(pages))) throw new RangeError('there is no more memory');
+      return grow(pages);
+    },
+  });
+  return { memory, seen };
 }
 
 /** The engine's module with fuel: part of the build; from sources it is made in a thread, since that takes the better part of a second. */

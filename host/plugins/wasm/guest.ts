@@ -78,17 +78,23 @@ export class Guest {
   /** Longest times of a call and of those of a batch, ms; on a thread of its own others see to that. */
   readonly #most: { readonly callMs: number; readonly batchMs: number };
   #isStarting = false;
+  /** Why it may not have the memory that it has grown to. */
+  #refusal: string | undefined;
+  /** Bytes that count among those of all code. */
+  #held = 0;
   /** What has taken too long. */
   #overdue: 'call' | 'batch' | undefined;
 
   /**
    * @param bytes length of the module
+   * @param memoryName the export that is its memory
    * @param usesKit it is a guest of Extism's development kits
    */
   constructor(
     private readonly code: WasmCode,
     private readonly module: WebAssembly.Module,
     private readonly bytes: number,
+    private readonly memoryName: string | undefined,
     private readonly usesKit: boolean,
     readonly host: CodeHost,
     readonly limits: CallLimits,
@@ -176,6 +182,7 @@ export class Guest {
   /** What a call leaves behind that was cut off in the middle is nobody's state. Returns the fuel that beginning anew took. */
   restart(): bigint {
     this.#overdue = undefined;
+    this.#refusal = undefined;
     this.outcome.state.value = 0;
     this.#startFuel = 0n;
     try {
@@ -190,6 +197,7 @@ export class Guest {
 
   /** Why a call ended; `left` is the fuel of the batch. */
   reasonOf(error: unknown, left: bigint): string {
+    if (this.#refusal !== undefined) return this.#refusal;
     if (this.#overdue === 'batch') return 'the calls for a batch took longer than they may';
     if (this.#overdue === 'call') return 'the call took longer than it may';
     if (this.fuel.value < 0n) {
@@ -201,7 +209,9 @@ export class Guest {
 
   /** It took more than it may: to go on with such calls would cost others their share. */
   isExhausted(error: unknown): boolean {
-    return this.#overdue !== undefined || this.fuel.value < 0n || error instanceof RangeError;
+    return (
+      this.#overdue !== undefined || this.#refusal !== undefined || this.fuel.value < 0n || error instanceof RangeError
+    );
   }
 
   /** The calls for a batch begin. */
@@ -223,14 +233,37 @@ export class Guest {
     this.#limit = this.limits.callFuel;
   }
 
-  /** Has a loop come back when it has used a part of its fuel; throws when the time of the batch is over. */
+  /** Has a loop come back when it has used a part of its fuel; throws when the time of the batch is over, or there is no more memory. */
   pause({ batchFuel, pauseAt }: Pausing): void {
+    this.#checkMemory();
     if (this.#batchTime.isOver(this.#most.batchMs)) this.#end('batch');
     pauseAt.value = batchFuel.value - partFuel;
   }
 
+  /**
+   * Counts its memory among that of all code of users; returns the reason when it has grown to more than there is: it is to
+   * begin anew then.
+   */
+  memoryRefusal(): string | undefined {
+    const { exports, kit } = this.#running;
+    const own = this.memoryName === undefined ? undefined : (exports[this.memoryName] as WebAssembly.Memory);
+    const bytes = (own?.buffer.byteLength ?? 0) + (kit?.memory.buffer.byteLength ?? 0);
+    if (bytes !== this.#held) {
+      this.#refusal = this.host.memory?.holds(bytes);
+      if (this.#refusal === undefined) this.#held = bytes;
+    }
+    return this.#refusal;
+  }
+
+  #checkMemory(): void {
+    const refusal = this.memoryRefusal();
+    if (refusal !== undefined) throw new Error(refusal);
+  }
+
   /** The guest has no fuel left: gives it the next part, or throws. */
   #more(): void {
+    // Growing costs so much fuel that what is large comes by here before the memory is touched.
+    this.#checkMemory();
     const { fuel } = this;
     const account = this.#account;
     const call = account.call();
@@ -301,6 +334,8 @@ export class Guest {
     );
     const running = { exports, fuel: exports[fuelExport] as { value: bigint }, asks: table !== undefined, kit };
     this.#running = running;
+    const refusal = this.memoryRefusal();
+    if (refusal !== undefined) throw new Error(`wasm plugin ${code.name}: ${refusal}`);
     for (const name of startsOf(exports)) {
       this.give(this.limits.batchFuel);
       this.#isStarting = true;
@@ -311,7 +346,7 @@ export class Guest {
         this.#startFuel += this.used;
         // A program that ends by itself has made its functions ready.
         if (error instanceof WasiExit && error.code === 0) continue;
-        const isOut = running.fuel.value < 0n && this.#overdue === undefined;
+        const isOut = running.fuel.value < 0n && this.#overdue === undefined && this.#refusal === undefined;
         const reason = isOut ? 'it took more fuel than it may' : reasonOf(error);
         throw new Error(`wasm plugin ${code.name}: the start function failed: ${reason}`);
       } finally {

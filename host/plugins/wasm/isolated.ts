@@ -7,13 +7,21 @@ import { type CarriedColumns, checkCarried } from '../../../kernels/carried.js';
 import { threadEntry } from '../../base/bundle.js';
 import { reasonOf } from '../../base/errors.js';
 import { startThread } from '../../base/heap.js';
-import type { CodeHost, WasmCode } from '../define.js';
+import type { CodeHost, MemoryRoom, WasmCode } from '../define.js';
 
 /** What the thread is to do. */
 export interface ToIsolated {
   readonly batch: number;
   readonly entry: string;
   readonly args: CarriedColumns;
+  /** What its memory may grow by. */
+  readonly room?: MemoryRoom | undefined;
+}
+
+/** What the thread begins with. */
+export interface IsolatedStart {
+  readonly code: WasmCode;
+  readonly room?: MemoryRoom | undefined;
 }
 
 /** What the thread tells. */
@@ -28,6 +36,8 @@ export interface FromIsolated {
   /** Lines that were left out. */
   readonly linesLost: number;
   readonly faults: readonly string[];
+  /** Of its memory. */
+  readonly memoryBytes: number;
 }
 
 interface Batch extends ToIsolated {
@@ -94,7 +104,7 @@ export class IsolatedModule {
 
   #start(): void {
     const worker = startThread(threadEntry('isolate-worker.mjs', 'host/plugins/wasm/isolate-worker.ts'), {
-      workerData: this.code,
+      workerData: { code: this.code, room: this.host.memory?.room() } satisfies IsolatedStart,
       resourceLimits: { maxOldGenerationSizeMb: heapMb },
     });
     this.#worker = worker;
@@ -117,6 +127,7 @@ export class IsolatedModule {
     const worker = this.#worker;
     this.#worker = undefined;
     void worker?.terminate();
+    this.host.memory?.holds(0);
   }
 
   /** Gives the thread what it may have. */
@@ -125,7 +136,7 @@ export class IsolatedModule {
     for (; this.#sent < Math.min(ahead, this.#batches.length); this.#sent++) {
       const { batch, entry, args } = this.#batches[this.#sent] as Batch;
       // What is sent is a copy: when the thread is ended for the batch before, the next one gets it again.
-      this.#worker.postMessage({ batch, entry, args } satisfies ToIsolated);
+      this.#worker.postMessage({ batch, entry, args, room: this.host.memory?.room() } satisfies ToIsolated);
       if (this.#sent === 0) this.#watch(this.timeoutMs);
     }
   }
@@ -147,9 +158,15 @@ export class IsolatedModule {
     if (!this.#isLoaded || this.#sent > 0) this.#lose(`it took longer than ${ms} ms and was ended`, tookMs);
   }
 
-  #take({ batch, results, failure, lines, linesLost, faults }: FromIsolated): void {
+  #take({ batch, results, failure, lines, linesLost, faults, memoryBytes }: FromIsolated): void {
     for (const line of lines) this.host.log(line);
     if (linesLost > 0) this.host.log(`${linesLost} lines were left out`);
+    // Others have grown meanwhile.
+    const refusal = this.host.memory?.holds(memoryBytes);
+    if (refusal !== undefined) {
+      this.#lose(refusal, 0);
+      return;
+    }
     if (batch === undefined) {
       clearTimeout(this.#timer);
       this.#isLoaded = true;

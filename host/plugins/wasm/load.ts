@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { DirectColumns, HostColumns } from '../../../kernels/api.js';
 import { argumentCounts, type CodeHost, type LoadedCode, type WasmCode } from '../define.js';
 import { AggregateFunction } from './aggregate.js';
+import { exportMemory } from './binary/append.js';
 import { addEights } from './binary/eights.js';
 import { inspect, type ModuleShape } from './binary/inspect.js';
 import { noLimits } from './binary/limits.js';
@@ -25,7 +26,7 @@ import { TypedFunction } from './typed.js';
 
 /** Resolves with a module that is ready to be called. `path` is what `meter` made of it. */
 export async function loadModule(code: WasmCode, host: CodeHost): Promise<LoadedCode> {
-  const bytes = new Uint8Array(await readFile(code.path));
+  const { bytes, memory } = exportMemory(new Uint8Array(await readFile(code.path)));
   const shape = inspect(bytes, noLimits);
   // Records of before have no manifest.
   const manifest = code.manifest ?? pluginOf(shape).manifest;
@@ -38,7 +39,7 @@ export async function loadModule(code: WasmCode, host: CodeHost): Promise<Loaded
   return new LoadedModule(
     { ...code, manifest },
     module,
-    bytes.length,
+    { length: bytes.length, memory },
     shape,
     { pure, free, eights: eights.exports },
     host,
@@ -78,7 +79,7 @@ class LoadedModule implements LoadedCode {
   constructor(
     private readonly code: WasmCode & { readonly manifest: PluginManifest },
     module: WebAssembly.Module,
-    bytes: number,
+    { length, memory }: { readonly length: number; readonly memory: string | undefined },
     shape: ModuleShape,
     private readonly short: ShortFunctions,
     host: CodeHost,
@@ -92,7 +93,7 @@ class LoadedModule implements LoadedCode {
     );
     const usesKit = shape.imports.some((one) => one.module === extismModule);
     this.#isOverNumbers = isOverNumbers(manifest, shape);
-    this.#guest = new Guest(code, module, bytes, usesKit || this.#convention === 'extism', host, code.limits);
+    this.#guest = new Guest(code, module, length, memory, usesKit || this.#convention === 'extism', host, code.limits);
     this.#guest.onRestart = () => {
       for (const one of this.#callables.values()) one.reset();
     };
@@ -114,10 +115,23 @@ class LoadedModule implements LoadedCode {
       this.#callables.set(entry, callable);
     }
     callable.call(columns, direct);
+    this.#checkMemory(entry, columns);
   }
 
   close(): void {
     this.#callables.clear();
+  }
+
+  /** What grew by little within a call is seen behind it. */
+  #checkMemory(entry: string, columns: HostColumns): void {
+    const refusal = this.#guest.memoryRefusal();
+    if (refusal === undefined) return;
+    const reason = `function ${entry} of ${this.code.name}: ${refusal}`;
+    this.#guest.host.fault(reason);
+    this.#guest.restart();
+    // States that the engine keeps are whole: an error in their place would lose them.
+    if (columns.part !== undefined) this.#guest.host.log(reason);
+    else for (let k = 0; k < columns.count; k++) columns.fail(k, reason);
   }
 
   /** On a thread of its own it is given rows. */

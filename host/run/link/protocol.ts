@@ -265,6 +265,8 @@ export interface WorkerSettings {
   maxReconnectMs?: number | undefined;
   /** Bound of the kernel's memory; 0 for the most there can be. */
   maxMemoryBytes: number;
+  /** Bytes that all code of users may have together; 0: a part of the machine's memory. */
+  maxUserMemoryBytes: number;
   /** Length of the longest value that functions may make; that of the kernel without it. */
   maxValueBytes?: number;
   /** Times all work for histograms; otherwise a sample is timed. */

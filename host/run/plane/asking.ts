@@ -12,9 +12,10 @@ import type { Logger } from '../../base/log.js';
 import { type Redact, redactedLog, redactOf } from '../../base/redact.js';
 import type { AskedPart } from '../../connectors/define.js';
 import type { Lookup } from '../../connectors/running.js';
-import type { CodeHost, UserFunction } from '../../plugins/define.js';
+import type { UserFunction } from '../../plugins/define.js';
 import type { LookupSpec } from '../link/protocol.js';
 import type { AskedFunction } from './asked-function.js';
+import type { CodeWatch } from './code-watch.js';
 import type { IsolatedFunction, IsolatedModules } from './isolated-function.js';
 import { Waiting, type WaitingHost } from './waiting.js';
 
@@ -23,7 +24,7 @@ export interface AskedTablesHost {
   readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;
   /** Takes what code of an owner tells. */
-  codeHostOf(owner: string): CodeHost;
+  readonly codeWatch: Pick<CodeWatch, 'hostOf'>;
 }
 
 /** What a node asks: a table or a function of a service by its keys, a function on a thread of its own row by row. */
@@ -61,7 +62,7 @@ export class AskedTables {
     // Most data planes ask no functions.
     if (call?.code.kind === 'wasm') {
       const called = import('./isolated-function.js').then((module) => {
-        this.#isolated ??= new module.IsolatedModules((owner) => this.host.codeHostOf(owner));
+        this.#isolated ??= new module.IsolatedModules((owner) => this.host.codeWatch.hostOf(owner));
         return new module.IsolatedFunction(call, this.#isolated);
       });
       const ask = () => Promise.reject(new Error(`function ${call.name} is asked row by row`));

@@ -1,6 +1,7 @@
 /** Looks after the code of users in a data plane: takes its log lines, and ends rules whose code has to be ended again and again. */
 import type { Logger } from '../../base/log.js';
 import type { CodeHost } from '../../plugins/define.js';
+import { UserMemory } from './user-memory.js';
 
 /** So many faults within `faultMs`, and nothing else than a stop helps. */
 const maxFaults = 10;
@@ -9,11 +10,20 @@ const faultMs = 10_000;
 const maxLines = 100;
 
 export class CodeWatch {
-  /** @param stop ends all rules that use code of the owner */
+  /** What all code has together. */
+  readonly memory: UserMemory;
+
+  /**
+   * @param maxMemoryBytes of all code together; see UserMemory
+   * @param stop ends all rules that use code of the owner
+   */
   constructor(
     private readonly log: Logger,
+    maxMemoryBytes: number | undefined,
     private readonly stop: (owner: string, reason: string) => void,
-  ) {}
+  ) {
+    this.memory = new UserMemory(maxMemoryBytes);
+  }
 
   /** What the code of an owner is to tell. */
   hostOf(owner: string): CodeHost {
@@ -22,6 +32,7 @@ export class CodeWatch {
     let second = 0;
     let lines = 0;
     return {
+      memory: this.memory.of(owner),
       log: (line) => {
         const now = Math.floor(Date.now() / 1000);
         if (now !== second) {

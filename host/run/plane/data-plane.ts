@@ -12,7 +12,7 @@ import type { AskedPart } from '../../connectors/define.js';
 import { askedPart, loadConnector } from '../../connectors/index.js';
 import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
 import type { Loss } from '../../model/losses.js';
-import type { CodeHost, UserFunction } from '../../plugins/define.js';
+import type { UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
 import type { CheckpointOrder, RuleStart, SettleOrder, SourceSpec, TraceOrder } from '../link/protocol.js';
 import type { ByRun, Respondent } from '../link/questions.js';
@@ -74,7 +74,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #stateBounds: StateBounds;
   readonly #work: KernelWork;
   readonly paths: AllowedPaths;
-  readonly codeHostOf: (owner: string) => CodeHost;
+  readonly codeWatch: CodeWatch;
   readonly askedTables = new AskedTables(this);
   readonly askedPart: (type: string) => AskedPart;
   readonly reconnects: Reconnects;
@@ -85,11 +85,10 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.paths = options.paths ?? AllowedPaths.any();
     this.askedPart = options.askedPart ?? askedPart;
     this.reconnects = new Reconnects(options.maxReconnectMs);
-    const codeWatch = new CodeWatch(options.log, (owner, reason) => {
+    this.codeWatch = new CodeWatch(options.log, options.maxUserMemoryBytes, (owner, reason) => {
       for (const rule of this.#all) if (rule.usesCodeOf(owner)) this.failed(rule, reason);
     });
-    this.codeHostOf = (owner) => codeWatch.hostOf(owner);
-    this.userCalls = new UserCalls(this.codeHostOf);
+    this.userCalls = new UserCalls((owner) => this.codeWatch.hostOf(owner));
     this.#stateBounds = new StateBounds(this.#all, () => this.kernel, options.log);
     this.#work = new KernelWork({
       kernel: () => this.kernel,
@@ -255,7 +254,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   memory = (): ByRun<number> => (this.#work.isBroken ? [] : memoryOf(this.#all));
 
-  threadMemory = () => (this.#work.isBroken ? undefined : threadMemoryOf(this.kernel));
+  threadMemory = () => (this.#work.isBroken ? undefined : threadMemoryOf(this.kernel, this.codeWatch.memory.figures()));
 
   latencies(): RuleLatencies[] {
     if (this.#work.isBroken) return [];

@@ -3,7 +3,7 @@
  * What rules share is divided among them.
  */
 import type { Kernel, NodeHandle } from '../../../kernels/api.js';
-import type { ThreadMemory } from '../../model/figures.js';
+import type { ThreadMemory, UserCodeMemory } from '../../model/figures.js';
 import type { RunningRule } from './running.js';
 
 /** Returns the bytes of each run that is not ending. */
@@ -19,10 +19,10 @@ export function memoryOf(rules: Iterable<RunningRule>): [run: number, bytes: num
 }
 
 /** Memory of this thread and its kernel. */
-export function threadMemoryOf(kernel: Kernel): ThreadMemory {
+export function threadMemoryOf(kernel: Kernel, userCode: UserCodeMemory): ThreadMemory {
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   const { total, inUse } = kernel.memory();
-  return { heapBytes: heapUsed, bufferBytes: arrayBuffers, kernelBytes: total, kernelUsedBytes: inUse };
+  return { heapBytes: heapUsed, bufferBytes: arrayBuffers, kernelBytes: total, kernelUsedBytes: inUse, userCode };
 }
 
 function keptBy(rules: Iterable<RunningRule>): [rule: RunningRule, bytes: number][] {

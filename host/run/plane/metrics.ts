@@ -111,6 +111,8 @@ export function metricsOf(rule: RunningRule): Metrics {
     lastInvocation: zonelessTime(Math.max(0, ...all.map((figures) => figures.lastInvocation))),
   };
   metrics.stateBytes = stateBytesOf(rule);
+  const { userCodeBytes } = rule;
+  if (userCodeBytes !== undefined) metrics.userCodeMemoryBytes = userCodeBytes;
   const { longCalls } = rule;
   if (longCalls !== undefined) {
     metrics.longCallsTotal = longCalls.count;

@@ -25,6 +25,8 @@ export interface PlaneOptions {
   measuresAll?: boolean;
   coalesceMs: number;
   flushTimeoutMs: number;
+  /** Bytes that all code of users may have together; 0 or nothing: a part of the machine's memory. */
+  maxUserMemoryBytes?: number;
   /** Longest time between two attempts to connect, ms. */
   maxReconnectMs?: number;
   /** Files that connectors may open; any without it. */

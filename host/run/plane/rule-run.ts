@@ -17,6 +17,7 @@ import type { LookupSpec, RuleStart, RunNotice } from '../link/protocol.js';
 import { type AskedTables, Asking } from './asking.js';
 import type { RuleCheckpoints } from './checkpoint/rule-checkpoints.js';
 import { savedAs } from './checkpoint/saved-as.js';
+import type { CodeWatch } from './code-watch.js';
 import { Gathering, gathersMessages } from './gathering.js';
 import { placeOf } from './parties.js';
 import type { Reconnects } from './reconnects.js';
@@ -55,6 +56,7 @@ export interface RuleHost extends RunningHost {
   /** Runs work of the kernel that is for the rule alone. */
   workFor(rule: RuleRun, call: () => void): void;
   readonly userCalls: UserCalls;
+  readonly codeWatch: CodeWatch;
   /** Nothing of the rule waits for answers any more. */
   idle(rule: RuleRun): void;
   shared<T>(key: string, make: () => T): T;
@@ -211,8 +213,18 @@ export class RuleRun implements SinkHost, RunningRule {
 
   /** It calls functions that the owner brought. */
   usesCodeOf(owner: string): boolean {
+    return this.#owners().includes(owner);
+  }
+
+  get userCodeBytes(): number | undefined {
+    const owners = this.#owners();
+    return owners.length === 0 ? undefined : this.host.codeWatch.memory.bytesOf(owners);
+  }
+
+  /** Whose code it calls; services, too. */
+  #owners(): string[] {
     const asked = this.waitings.flatMap((one) => (one instanceof Asking ? (one.spec.call ?? []) : []));
-    return [...this.functions, ...asked].some((one) => one.owner === owner);
+    return [...this.functions, ...asked].map(({ owner }) => owner);
   }
 
   /** Rows wait in the node: for answers of the table, without one until their time has come. */

@@ -319,6 +319,8 @@ export interface RunningRule {
   readonly isEnding: boolean;
   /** Bytes that it may keep in the kernel; Infinity without a bound. */
   readonly maxStateBytes: number;
+  /** Memory of the code of users that it calls; undefined: it calls none. */
+  readonly userCodeBytes: number | undefined;
   /** It ends when a sink of it has held a source for long. */
   readonly stopsWhenFull: boolean;
   /** Set once a call of the kernel took long for it. */

@@ -1,5 +1,5 @@
 /** Bytes that wait for a sink in memory, and what may: less for each while all sinks of the data plane together have much. */
-import { totalmem } from 'node:os';
+import { machineBytes } from '../../base/machine.js';
 
 /** A part of the machine's memory, and at most so much. */
 const partOfMachine = 1 / 8;
@@ -65,10 +65,4 @@ export class SinkBytes {
     this.memory.add(bytes - this.#counted);
     this.#counted = bytes;
   }
-}
-
-function machineBytes(): number {
-  // In a container without a bound that is 0, or more than there is.
-  const bound = process.constrainedMemory?.() ?? 0;
-  return bound > 0 ? Math.min(bound, totalmem()) : totalmem();
 }

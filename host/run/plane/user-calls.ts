@@ -8,6 +8,7 @@ import type { SourceSpec } from '../link/protocol.js';
 interface Loaded {
   readonly key: string;
   readonly code: LoadedCode;
+  readonly host: CodeHost;
   uses: number;
 }
 
@@ -107,7 +108,13 @@ export class UserCalls {
     if (code.kind === 'service') throw new Error(`${owner} answers later`);
     let loaded = this.#loaded.get(key);
     if (loaded === undefined) {
-      loaded = { key, code: await loadCode(code, this.hostOf(owner)), uses: 0 };
+      const host = this.hostOf(owner);
+      try {
+        loaded = { key, code: await loadCode(code, host), host, uses: 0 };
+      } catch (error) {
+        host.memory?.holds(0);
+        throw error;
+      }
       this.#loaded.set(key, loaded);
     }
     loaded.uses++;
@@ -118,6 +125,7 @@ export class UserCalls {
     if (run === null || --run.loaded.uses > 0) return;
     this.#loaded.delete(run.loaded.key);
     run.loaded.code.close();
+    run.loaded.host.memory?.holds(0);
   }
 
   #inTurn<T>(step: () => Promise<T>): Promise<T> {

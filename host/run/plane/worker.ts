@@ -77,6 +77,7 @@ const plane = DataPlane.open({
   coalesceMs: settings.coalesceMs,
   flushTimeoutMs: settings.flushTimeoutMs,
   maxReconnectMs: settings.maxReconnectMs,
+  maxUserMemoryBytes: settings.maxUserMemoryBytes,
   // Outside of any connector's callback, so that none can swallow it: the thread ends and is replaced.
   broken: (error) =>
     setImmediate(() => {

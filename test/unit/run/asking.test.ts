@@ -181,7 +181,7 @@ test('nodes with equal properties have one table, which is closed with the last 
     log: silent,
     paths: AllowedPaths.any(),
     shared: (_key, make) => make(),
-    codeHostOf: () => ({ log() {}, fault() {} }),
+    codeWatch: { hostOf: () => ({ log() {}, fault() {} }) },
   });
   const spec = { name: 't', type: 'x', dataSource: 'd', props: { a: 1 }, waiting: plan.waiting };
   assert.is(

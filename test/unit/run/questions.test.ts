@@ -11,7 +11,13 @@ const respondent: Respondent = {
   troubles: () => [],
   cpuTimes: async () => [[1, 5]],
   memory: () => [[1, 7]],
-  threadMemory: () => ({ heapBytes: 1, bufferBytes: 2, kernelBytes: 3, kernelUsedBytes: 4 }),
+  threadMemory: () => ({
+    heapBytes: 1,
+    bufferBytes: 2,
+    kernelBytes: 3,
+    kernelUsedBytes: 4,
+    userCode: { maxBytes: 5, owners: [] },
+  }),
   latencies: () => [],
 };
 

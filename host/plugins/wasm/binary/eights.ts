@@ -2,6 +2,7 @@
  * Functions of a module that take eight rows in one call. A call from module to module costs more than most functions of numbers
  * do; so each gets a sister in its own module, which calls it eight times or has its code in itself, with memory, globals and tables at hand.
  */
+import { type Added, append } from './append.js';
 import { Code } from './code.js';
 import { instructionsOf } from './cost.js';
 import { noLimits } from './limits.js';
@@ -9,9 +10,9 @@ import { fuelExport, reserved } from './meter.js';
 import { readModule, type WasmModule } from './module.js';
 import { Op } from './opcodes.js';
 import { localsOf } from './pure.js';
-import { headBytes, SectionId, sectionOrder, sectionReader } from './sections.js';
+import { SectionId } from './sections.js';
 import { numberTypes, type Signature, type ValueType, valueTypeByte } from './types.js';
-import { ByteWriter } from './writer.js';
+import type { ByteWriter } from './writer.js';
 
 /** Rows of a call. */
 export const eight = 8;
@@ -61,7 +62,7 @@ export function addEights(
     made.push(new Sister(module, name, found.index, signature, isFree(name), place));
   }
   if (made.length === 0) return { bytes, exports: new Map() };
-  return { bytes: append(module, made), exports: new Map(made.map(({ name }) => [name, eightOf(name)])) };
+  return { bytes: withSisters(module, made), exports: new Map(made.map(({ name }) => [name, eightOf(name)])) };
 }
 
 function canHave({ params, results }: Signature): boolean {
@@ -164,13 +165,11 @@ function canCopy(module: WasmModule, i: number): boolean {
   return true;
 }
 
-/** Writes the module with what is added, behind what it has. */
-function append(module: WasmModule, made: readonly Sister[]): Uint8Array<ArrayBuffer> {
-  const { bytes, sections } = module;
+function withSisters(module: WasmModule, made: readonly Sister[]): Uint8Array<ArrayBuffer> {
   const constant = (type: ValueType) => new Code().zero(type).op(Op.end).view();
   const firstGlobal = module.globals.length;
   const types = (list: readonly ValueType[]) => Uint8Array.from(list, (type) => valueTypeByte[type]);
-  const added = new Map<number, readonly [count: number, write: (body: ByteWriter) => void]>([
+  const added: Added = new Map<number, readonly [count: number, write: (body: ByteWriter) => void]>([
     [
       SectionId.type,
       [
@@ -219,24 +218,7 @@ function append(module: WasmModule, made: readonly Sister[]): Uint8Array<ArrayBu
     ],
     [SectionId.code, [made.length, (out) => void made.forEach((one) => void out.sized(one.body()))]],
   ]);
-  const out = new ByteWriter().raw(bytes.subarray(0, headBytes));
-  for (const id of sectionOrder) {
-    const section = sections.find((one) => one.id === id);
-    const more = added.get(id);
-    if (section === undefined && more === undefined) continue;
-    out.section(id, (body) => {
-      if (more === undefined) {
-        if (section !== undefined) body.raw(bytes.subarray(section.from, section.to));
-        return;
-      }
-      const [count, write] = more;
-      const reader = section && sectionReader(bytes, section);
-      body.u32((reader?.u32() ?? 0) + count);
-      if (reader !== undefined) body.raw(bytes.subarray(reader.at, reader.end));
-      write(body);
-    });
-  }
-  return out.take();
+  return append(module, added);
 }
 
 /** Results as 64 bits, the row, what was taken. */

@@ -41,8 +41,13 @@ const keptCustom = 'name';
  * are charged for by their callers: called by the host they cost nothing.
  *
  * What is invalid, not supported or more than `limits` is a `WasmError`.
+ * @param firstPages of a memory that it imports, at least; as the module says without it
  */
-export function meter(bytes: Uint8Array, limits: ModuleLimits = defaultLimits): Uint8Array<ArrayBuffer> {
+export function meter(
+  bytes: Uint8Array,
+  limits: ModuleLimits = defaultLimits,
+  firstPages?: number,
+): Uint8Array<ArrayBuffer> {
   const module = readModule(bytes, limits);
   checkValid(bytes);
   const taken = module.exports.find(({ name }) => name.startsWith(reserved));
@@ -51,7 +56,7 @@ export function meter(bytes: Uint8Array, limits: ModuleLimits = defaultLimits): 
       `the module exports ${JSON.stringify(taken.name)}: names that begin with ${reserved} are reserved`,
     );
   }
-  return new Metering(module, limits).write();
+  return new Metering(module, limits, firstPages).write();
 }
 
 /** Code that is not valid could name things that only exist in the metered module. */
@@ -78,6 +83,7 @@ class Metering {
   constructor(
     private readonly module: WasmModule,
     private readonly limits: ModuleLimits,
+    private readonly firstPages: number | undefined,
   ) {
     this.#fuel = module.globals.length;
     this.#table = module.tables.length;
@@ -217,7 +223,7 @@ class Metering {
           this.#range(body.byte(1, valueTypeByte[one.table.of]), one.table, this.limits.tableEntries);
           break;
         case 'memory':
-          this.#range(body.byte(2), one.memory, this.#pages);
+          this.#range(body.byte(2), { ...one.memory, min: this.firstPages ?? one.memory.min }, this.#pages);
           break;
         case 'global':
           body.byte(3, valueTypeByte[one.global.type], one.global.isMutable ? 1 : 0);
