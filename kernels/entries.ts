@@ -12,6 +12,8 @@ export interface NodeEntry {
   readonly branches: number;
   /** Key in `shared`, null for nodes that are never shared. */
   readonly key: string | null;
+  /** See `LinkedNode`. */
+  place: string | undefined;
   uses: number;
   children: number;
   /** Ports that give their rows to the node, lookups in it, in the order of their making. */

@@ -34,7 +34,7 @@ import type { ColumnUse, ConstValue, Program } from './ir.js';
 import { kernelModule } from './module.js';
 import { nodeImage } from './node-image.js';
 import { chunksOf } from './output.js';
-import { sharingKey } from './sharing.js';
+import { keyAt, sharingKey } from './sharing.js';
 import { type RowTransfer, type StateReader, StateTransfer, type StateWriter } from './state.js';
 import { encodeStreamSpec } from './stream-spec.js';
 import { readTable } from './table.js';
@@ -197,7 +197,9 @@ class WasmKernel implements Kernel {
     const branches = plan.kind === 'merge' ? plan.branches.length : (above?.branches ?? 1);
     const image = nodeImage(linked, branches);
     const key = image.isShareable ? sharingKey(parentAt, image) : null;
-    const known = key === null ? undefined : this.shared.get(key);
+    const place = parent !== null && 'stream' in parent ? linked.place : undefined;
+    const sharedAs = keyAt(key, place);
+    const known = sharedAs === null ? undefined : this.shared.get(sharedAs);
     if (known !== undefined) {
       const entry = this.node(known);
       entry.uses++;
@@ -229,6 +231,7 @@ class WasmKernel implements Kernel {
       target: targetAt,
       branches,
       key,
+      place,
       uses: 1,
       children: 0,
       ports: new Set(),
@@ -236,7 +239,7 @@ class WasmKernel implements Kernel {
     });
     if (parentEntry !== null) parentEntry.children++;
     if (target !== null) target.ports.add(node);
-    if (key !== null) this.shared.set(key, node);
+    if (sharedAs !== null) this.shared.set(sharedAs, node);
     return node;
   }
 
@@ -250,7 +253,8 @@ class WasmKernel implements Kernel {
     if (entry.ports.size > 0) throw new Error(`${entry.ports.size} ports or lookups still refer to operator ${node}`);
     this.run('release an operator', () => this.exports.nodeRemove(node));
     this.nodes.delete(node);
-    if (entry.key !== null && this.shared.get(entry.key) === node) this.shared.delete(entry.key);
+    const sharedAs = keyAt(entry.key, entry.place);
+    if (sharedAs !== null && this.shared.get(sharedAs) === node) this.shared.delete(sharedAs);
     const parent = this.nodes.get(entry.parent) ?? this.streams.get(entry.parent);
     if (parent !== undefined) parent.children--;
     this.nodes.get(entry.target)?.ports.delete(node);

@@ -9,3 +9,8 @@ export function sharingKey(parent: number, { kind, sendsErrors, program, spec }:
   if (program !== null) digest.update(program);
   return digest.update(spec).digest('base64');
 }
+
+/** The key of a node whose rule goes on at a place of its own; see `LinkedNode`. */
+export function keyAt(key: string | null, place: string | undefined): string | null {
+  return key === null || place === undefined ? key : `${key} ${place}`;
+}

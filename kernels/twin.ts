@@ -4,9 +4,10 @@
  */
 import type { Kernel, NodeHandle, StreamHandle } from './api.js';
 import { useColumnAt } from './columns.js';
-import type { StreamEntry } from './entries.js';
+import type { NodeEntry, StreamEntry } from './entries.js';
 import { KernelError, noMemory } from './error.js';
 import { maxUses, node as nodeLayout, SourceError } from './gen/layouts.js';
+import { keyAt } from './sharing.js';
 import type { RowTransfer } from './state.js';
 
 /** Gives the twin, which is new, columns of the stream at the places that they have there. Throws KernelError without memory. */
@@ -60,11 +61,31 @@ export function moveNodes(
       entry.parent = to;
       before.children--;
       after.children++;
-      if (entry.key === null) continue;
-      if (!isShared && shared.get(entry.key) === node) shared.delete(entry.key);
-      if (isShared && !shared.has(entry.key)) shared.set(entry.key, node);
+      leaveShared(shared, node, entry);
+      if (isShared) comeShared(shared, node, entry);
     }
   });
+}
+
+/** Nodes that were added for a place of their own may be used again for others: these are there now. */
+export function shareFromNow(of: Kernel, nodes: Iterable<NodeHandle>): void {
+  const { nodes: entries, shared } = of.saving as RowTransfer;
+  for (const node of nodes) {
+    const entry = entries.get(node);
+    if (entry?.place === undefined) continue;
+    leaveShared(shared, node, entry);
+    comeShared(shared, node, entry);
+  }
+}
+
+function leaveShared(shared: Map<string, NodeHandle>, node: NodeHandle, { key, place }: NodeEntry): void {
+  const sharedAs = keyAt(key, place);
+  if (sharedAs !== null && shared.get(sharedAs) === node) shared.delete(sharedAs);
+}
+
+function comeShared(shared: Map<string, NodeHandle>, node: NodeHandle, entry: NodeEntry): void {
+  entry.place = undefined;
+  if (entry.key !== null && !shared.has(entry.key)) shared.set(entry.key, node);
 }
 
 /** What a stream keeps from one input to the next: half a message, the topic aliases of its connection; undefined without memory. */

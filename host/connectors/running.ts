@@ -71,12 +71,19 @@ export interface Source {
   position?(): unknown;
   /** Goes on from a position, or begins there if it is not open yet; throws the reason when it can't. Of several calls before it is open the earliest counts. */
   seek?(position: unknown): void;
+  /**
+   * Called before `open`, in the place of `seek`: begins at the earliest of the positions, or at its begin when one is undefined. Calls `reached` with the
+   * number of each in their order, between two writes: when all from before it is written, and nothing from behind it.
+   */
+  seekAll?(positions: readonly unknown[], reached: (index: number) => void): void;
   /** What came up to the position, or all without one, is never asked for again. */
   commit?(position: unknown): void;
   /** Whole messages that it was given within the engine and has not written yet: nobody would bring them again. */
   pending?(): readonly Uint8Array[];
-  /** Takes such messages of an earlier run, before anything else comes; may be called before it is open. */
-  refill?(bytes: Uint8Array): void;
+  /** Where it is now is that position. */
+  isAt?(position: unknown): boolean;
+  /** What it has read is gone: nobody else could read it again. */
+  readonly takesAway?: boolean;
 }
 
 /** What a lookup table that is asked needs from the engine. */

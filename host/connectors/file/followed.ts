@@ -7,6 +7,7 @@ import { HaumeaError, reasonOf } from '../../base/errors.js';
 import type { Source, SourceContext } from '../running.js';
 import { pathOf } from './path.js';
 import { type FilePosition, readPosition, staleReason } from './position.js';
+import { Stops } from './stops.js';
 import { Waits } from './waits.js';
 
 export interface FollowedFileConf {
@@ -49,6 +50,8 @@ export class FollowedFile implements Source {
   #path = '';
   #file: Opened | undefined;
   #from: FilePosition | undefined;
+  /** Where rules go on that have had what comes before. */
+  #stops: Stops | undefined;
   #isClosed = false;
   /** Reading stops to go on elsewhere. */
   #isSeeking = false;
@@ -95,6 +98,17 @@ export class FollowedFile implements Source {
     } else if (this.#from === undefined || isBefore(position, this.#from)) this.#from = position;
   }
 
+  isAt(given: unknown): boolean {
+    const { ino, bytes } = readPosition(given);
+    const at = this.position();
+    return at?.ino === ino && at.bytes === bytes;
+  }
+
+  seekAll(positions: readonly unknown[], reached: (index: number) => void): void {
+    this.#stops = new Stops(positions, reached, isBefore, ({ ino }) => ino);
+    this.#from = this.#stops.first;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#waits.stop();
@@ -114,6 +128,7 @@ export class FollowedFile implements Source {
         if (this.#isSeeking) {
           this.#isSeeking = false;
           this.context.resetInput();
+          this.#stops?.end();
           await this.#begin();
         }
         const isGrown = await this.#passNew(this.#file!);
@@ -164,6 +179,7 @@ export class FollowedFile implements Source {
     }
     const left = offset > 0 ? 0 : this.conf.ignoreStartLines;
     this.#file = { path, info, handle, offset, begun: 0, left, isRolled: false };
+    this.#stops?.begin(this.position()!, info, false);
     return true;
   }
 
@@ -171,7 +187,9 @@ export class FollowedFile implements Source {
   async #passNew(file: Opened): Promise<boolean> {
     const buffer = Buffer.allocUnsafe(chunkBytes);
     for (let isGrown = false; ; isGrown = true) {
-      const { bytesRead } = await file.handle.read(buffer, 0, chunkBytes, file.offset);
+      const before = (this.#stops?.bytesFrom(this.position()!) ?? chunkBytes) - file.begun;
+      const most = before > 0 ? Math.min(chunkBytes, before) : chunkBytes;
+      const { bytesRead } = await file.handle.read(buffer, 0, most, file.offset);
       if (bytesRead === 0 || this.#isStopped) return isGrown;
       let chunk = buffer.subarray(0, bytesRead);
       while (file.left > 0 && chunk.length > 0) {
@@ -184,6 +202,7 @@ export class FollowedFile implements Source {
       file.begun = end > 0 ? chunk.length - end : file.begun + chunk.length;
       if (chunk.length > 0 && !this.context.write(chunk)) await this.#ready();
       if (this.#isStopped) return true;
+      this.#stops?.passed(this.position()!);
     }
   }
 
@@ -193,6 +212,7 @@ export class FollowedFile implements Source {
     if (now.size < file.offset) {
       this.#missed('it was cut while it was followed: what was appended since the last look may be missing');
       this.#endLine(file);
+      this.#stops?.end();
       Object.assign(file, { offset: 0, begun: 0, left: this.conf.ignoreStartLines });
       return true;
     }

@@ -11,6 +11,7 @@ import { JsonSplitter } from './json-splitter.js';
 import { LineSplitter } from './line-splitter.js';
 import { pathOf } from './path.js';
 import { type FilePosition, isBefore, isEarlier, readPosition, staleReason } from './position.js';
+import { Stops } from './stops.js';
 import { Waits } from './waits.js';
 
 export interface FileSourceConf {
@@ -47,6 +48,8 @@ export class FileSource implements Source {
   #at: FilePosition | undefined;
   /** Where to go on. */
   #from: FilePosition | undefined;
+  /** Where rules go on that have had what comes before. */
+  #stops: Stops | undefined;
   /** Reading stops to go on elsewhere. */
   #isSeeking = false;
   #isOver = false;
@@ -108,6 +111,21 @@ export class FileSource implements Source {
     this.#waits.stop();
   }
 
+  isAt(given: unknown): boolean {
+    const { path, ino, bytes, messages } = readPosition(given);
+    const at = this.position();
+    return at?.path === path && at.ino === ino && at.bytes === bytes && at.messages === messages;
+  }
+
+  get takesAway(): boolean {
+    return this.conf.actionAfterRead !== 0;
+  }
+
+  seekAll(positions: readonly unknown[], reached: (index: number) => void): void {
+    this.#stops = new Stops(positions, reached, isBefore);
+    this.#from = this.#stops.first;
+  }
+
   commit(given: unknown): void {
     const count = given === undefined ? this.#filesRead : (given as FilePosition).read;
     const left = this.#filesRead - this.#finished.length;
@@ -138,6 +156,9 @@ export class FileSource implements Source {
       }
       if (this.#isClosed) return;
       if (!this.#isSeeking) this.#from = undefined;
+      // Nobody's place is behind what was read.
+      this.#stops?.end();
+      this.#stops = undefined;
       if (!this.#isSeeking && interval === 0) {
         this.#isOver = true;
         this.context.end();
@@ -239,6 +260,7 @@ export class FileSource implements Source {
     const from = stale === undefined ? given : undefined;
     const { bytes = 0, messages = 0 } = from ?? {};
     this.#at = { path, ino: info.ino, changed, bytes, messages, read: this.#filesRead };
+    this.#stops?.begin(this.#at, info, isPacked);
     const raw = file.createReadStream({ highWaterMark: chunkBytes, ...(isPacked ? {} : { start: bytes }) });
     const input = isPacked ? raw.pipe(createGunzip()) : raw;
     if (input !== raw) raw.on('error', (error) => input.destroy(error));
@@ -268,13 +290,19 @@ export class FileSource implements Source {
     let last = lineFeed;
     /** Bytes of a line that has begun. */
     let begun = 0;
-    for await (const chunk of chunks) {
-      last = chunk[chunk.length - 1]!;
-      const end = chunk.lastIndexOf(lineFeed) + 1;
-      if (end > 0) this.#passed(begun + end, 0);
-      begun = end > 0 ? chunk.length - end : begun + chunk.length;
-      if (!this.context.write(chunk)) await this.#ready();
-      if (this.#isStopped) return;
+    for await (const whole of chunks) {
+      for (let rest = whole; rest.length > 0; ) {
+        const before = (this.#stops?.bytesFrom(this.#at!) ?? rest.length) - begun;
+        const chunk = before > 0 && before < rest.length ? rest.subarray(0, before) : rest;
+        rest = rest.subarray(chunk.length);
+        last = chunk[chunk.length - 1]!;
+        const end = chunk.lastIndexOf(lineFeed) + 1;
+        if (end > 0) this.#passed(begun + end, 0);
+        begun = end > 0 ? chunk.length - end : begun + chunk.length;
+        if (!this.context.write(chunk)) await this.#ready();
+        if (this.#isStopped) return;
+        this.#stops?.passed(this.#at!);
+      }
     }
     this.#passed(begun, 0);
     // Only the last file may leave its last line open: the next one's first must not be joined to it.
@@ -301,7 +329,8 @@ export class FileSource implements Source {
     const { sendInterval } = this.conf;
     for (const message of messages) {
       frames.add(message);
-      if (sendInterval > 0 || frames.sizeBytes >= chunkBytes) {
+      const isStop = this.#stops !== undefined && frames.count >= this.#stops.messagesFrom(this.#at!);
+      if (isStop || sendInterval > 0 || frames.sizeBytes >= chunkBytes) {
         await this.#flush(frames);
         if (sendInterval > 0) await this.#waits.pause(sendInterval);
         if (this.#isStopped) return;
@@ -316,6 +345,7 @@ export class FileSource implements Source {
     const isWanted = this.context.write(frames.bytes);
     frames.clear();
     if (!isWanted) await this.#ready();
+    if (!this.#isStopped) this.#stops?.passed(this.#at!);
   }
 
   /** Waits for the sinks, or for the end of the source. */

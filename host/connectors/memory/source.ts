@@ -8,7 +8,6 @@ export class MemorySource implements Source, Subscriber {
   readonly #bus: MemoryBus;
   #queue: Block[] = [];
   #isRunning = false;
-  #isOpen = false;
 
   constructor(readonly context: SourceContext) {
     this.#bus = context.shared('memory.bus', () => new MemoryBus());
@@ -16,8 +15,6 @@ export class MemorySource implements Source, Subscriber {
 
   async open(): Promise<void> {
     this.#bus.subscribe(this.context.dataSource, this);
-    this.#isOpen = true;
-    if (this.#queue.length > 0) this.#schedule();
   }
 
   async close(): Promise<void> {
@@ -28,11 +25,6 @@ export class MemorySource implements Source, Subscriber {
 
   pending(): Uint8Array[] {
     return this.#queue.map(({ bytes }) => bytes);
-  }
-
-  refill(bytes: Uint8Array): void {
-    this.#queue.unshift({ bytes: Buffer.from(bytes), taken: () => {} });
-    if (this.#isOpen) this.#schedule();
   }
 
   /** Called while the kernel runs, so the block waits for its turn. */

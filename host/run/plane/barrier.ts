@@ -22,6 +22,8 @@ export class Barrier implements Mark {
   packetIds: Uint16Array[] = [];
   /** Holders, and the input itself while it is at work. */
   left = 1;
+  /** Of these checkpoints. */
+  #kept = 0;
   /** The input is in a log: whoever sent it need not wait. */
   isLogged = false;
   /** A log has to know of the input before it is acknowledged, so that it is known when it comes again. */
@@ -63,6 +65,24 @@ export class Barrier implements Mark {
     if (origin === undefined || origin === this || origin.isSafe) return;
     this.origins ??= [];
     if (origin !== this.origins.at(-1)) this.origins.push(origin);
+  }
+
+  /** All that came of it is out, whoever keeps the input itself. */
+  get isOut(): boolean {
+    return this.left <= this.#kept;
+  }
+
+  /** A checkpoint is to have it. */
+  keep(): void {
+    this.left++;
+    this.#kept++;
+  }
+
+  /** A checkpoint has it, or never will. */
+  kept(isLost: boolean): void {
+    if (isLost && this.owner.keepsLost) return;
+    this.#kept--;
+    this.passed(false);
   }
 
   passed(isLost: boolean): void {

@@ -427,8 +427,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     const fresh: SourceRun[] = [];
     this.options.heartbeat.enter(start.run, 1);
     try {
-      const sources: SourceRun[] = [];
-      for (const spec of start.sources) sources.push(this.#sources.of(spec, start, fresh));
+      const placeIn = (name: string) => checkpoints?.placeIn(name);
+      const sources = start.sources.map((spec) => this.#sources.of(spec, start, fresh, placeIn(spec.name)));
       rule.link(start, sources);
       checkpoints?.begin(rule);
     } catch (error) {

@@ -21,8 +21,20 @@ export interface Claim {
   giveBack(): void;
 }
 
-/** What one rule holds of a source. Messages are numbered in the order in which they came. */
-export class Hold {
+/** What a rule holds of a source. */
+export interface RuleHold {
+  /** Some are in no checkpoint under way. */
+  readonly isHolding: boolean;
+  /** Takes what it holds into a checkpoint. */
+  claim(): Claim;
+  /** It holds nothing of what comes. */
+  close(): void;
+  /** It holds nothing any more. With `isLost` that is not safe: it stays unacknowledged where only so it comes again. */
+  drop(isLost: boolean): void;
+}
+
+/** What one rule holds of what a source reads. Messages are numbered in the order in which they came. */
+export class Hold implements RuleHold {
   /** Number of the first message that is not safe, and of the first that is in no checkpoint under way. */
   safe: number;
   taken: number;
@@ -38,12 +50,10 @@ export class Hold {
     return Math.min(this.end, this.held.end);
   }
 
-  /** Some are in no checkpoint under way. */
   get isHolding(): boolean {
     return this.taken < this.#last;
   }
 
-  /** Takes what it holds into a checkpoint. */
   claim(): Claim {
     const end = this.#last;
     this.taken = end;
@@ -61,13 +71,11 @@ export class Hold {
     this.held.changed(this);
   }
 
-  /** It holds nothing of what comes. */
   close(): void {
     this.end = this.#last;
     if (this.safe >= this.end) this.held.changed(this);
   }
 
-  /** It holds nothing any more. With `isLost` that is not safe: it stays unacknowledged where only so it comes again. */
   drop(isLost: boolean): void {
     this.close();
     if (!isLost || !this.held.keepsLost) this.#pass(this.end);
@@ -93,7 +101,7 @@ class HeldMessages {
 
   add(barrier: Barrier): void {
     if (this.#barriers.at(-1) === barrier) return;
-    barrier.left++;
+    barrier.keep();
     this.#barriers.push(barrier);
   }
 
@@ -108,7 +116,7 @@ class HeldMessages {
     }
     const left = this.#barriers.splice(0, safe - this.#first);
     this.#first = safe;
-    for (const barrier of left) barrier.passed(false);
+    for (const barrier of left) barrier.kept(false);
   }
 }
 
@@ -140,7 +148,7 @@ export class Keepers {
     this.#positions?.delete(keeper);
   }
 
-  /** All of them hold it. */
+  /** All of them hold it, those of rules that do not take it as well: they have it safe, and say so with their next checkpoint. */
   hold(barrier: Barrier): void {
     if (this.isNeeded) this.#held.add(barrier);
   }

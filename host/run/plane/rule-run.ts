@@ -156,6 +156,7 @@ export class RuleRun implements SinkHost, RunningRule {
     sources.forEach((source, i) => {
       this.sources = this.sources.concat(source);
       source.users.add(this);
+      if (this.checkpoints !== undefined) source.keepPlaces();
       this.sourceBases = this.sourceBases.concat(source.counters);
       if (this.measuresAll) this.sourceLatencies = this.sourceLatencies.concat(kernel.latencies(source.stream));
       const uses = plan.sources[i]?.columns ?? [];
@@ -276,6 +277,7 @@ export class RuleRun implements SinkHost, RunningRule {
     const full = this.sinks.filter((sink) => sink.isFull).length;
     for (const source of this.sources) {
       source.users.delete(this);
+      source.places?.leave(this);
       if (this.#kept.has(source)) continue;
       // A rule that goes must not hold up the others.
       for (let i = 0; i < full; i++) source.sinkIsFull(false);
@@ -289,6 +291,7 @@ export class RuleRun implements SinkHost, RunningRule {
     const numbered = sourceOfColumns(nodes, plan);
     const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
     const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zone, now: this.host.now() };
+    if (input !== null && 'source' in input) linked.place = this.#placeIn(this.#columns[input.source]!.source);
     // What is gathered is in the checkpoint, which holds the messages then.
     const kept = this.checkpoints?.order.kept.get(this.nodes.length);
     if (kept !== undefined) linked.saved = savedAs(kept);
@@ -325,6 +328,14 @@ export class RuleRun implements SinkHost, RunningRule {
       asksTable: table !== undefined,
       isPartitioned,
     };
+  }
+
+  /** Rules that go on elsewhere must not use its nodes. */
+  #placeIn(source: SourceRun): string | undefined {
+    if (!source.spec.isShared || this.checkpoints === undefined) return undefined;
+    const place = this.checkpoints.placeIn(source.name);
+    if (source.hasStarted) return place === undefined ? undefined : `of ${this.run}`;
+    return JSON.stringify(place ?? null);
   }
 
   // What sinks call
@@ -372,6 +383,20 @@ export class RuleRun implements SinkHost, RunningRule {
   damaged(messages: number | undefined, reason: string): void {
     const count = messages === undefined ? {} : { messages };
     this.host.lost({ resource: 'rule', name: this.id, what: 'messages', reason, ...count });
+  }
+
+  cameTo(source: RunningSource): void {
+    const isIt = (i: number) => this.sources[i] === source;
+    this.sourceBases = this.sourceBases.map((base, i) => (isIt(i) ? source.counters : base));
+    if (!this.measuresAll) return;
+    const { kernel } = this.host;
+    this.sourceLatencies = this.sourceLatencies.map((base, i) => (isIt(i) ? kernel.latencies(source.stream) : base));
+  }
+
+  tookApart(source: RunningSource, messages: number): void {
+    this.sourceBases = this.sourceBases.map((base, i) =>
+      this.sources[i] === source ? { ...base, messages: base.messages - messages } : base,
+    );
   }
 
   inputLost(source: RunningSource, messages: number, reason: string): void {

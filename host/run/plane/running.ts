@@ -17,8 +17,7 @@ import type { Redact } from '../../base/redact.js';
 import type { SinkSpec, SourceSpec } from '../link/protocol.js';
 import type { Acknowledgements, Barrier } from './barrier.js';
 import type { Connection } from './connection.js';
-import type { HandedInput } from './handed-input.js';
-import type { Keepers } from './keepers.js';
+import type { Keepers, RuleHold } from './keepers.js';
 
 /** What the parts of a rule may ask of the data plane. */
 export interface RunningHost {
@@ -102,16 +101,40 @@ export interface RunningSource extends RunningPart {
   position(): unknown;
   /** Begins at the position, or goes on there; returns the reason when it can't. */
   seek(position: unknown): string | undefined;
-  /** What it was given within the engine and has not written yet. */
-  readonly handed: HandedInput;
+  /** Undefined without rules whose state is kept. */
+  readonly places: RunningPlaces | undefined;
   /** Names messages that were skipped for their length, which the kernel only counts. */
   noteOversized(count: number): void;
   /** What people are shown of input: its messages without the frames around them; nothing of rows in the engine's own form. */
   messagesIn(input: Uint8Array): Uint8Array[] | undefined;
 }
 
+/** Where rules go on in a source, as long as that is not where the source is; see places/rule-places.ts. */
+export interface RunningPlaces {
+  /** The source can be read again from a position. */
+  readonly goesBack: boolean;
+  /** Rules that do not take what the source reads. */
+  readonly ahead: ReadonlySet<RunningRule>;
+  /** The rule, which was just linked, goes on from the position; returns the reason when it can't. */
+  goOnFrom(rule: RunningRule, position: unknown): string | undefined;
+  /** What the rule was handed within the engine and had not taken at its last end it gets first; returns why it can't. */
+  handedBefore(rule: RunningRule, bytes: Uint8Array): string | undefined;
+  /** A rule came while the source ran, and its tables were read. */
+  joined(rule: RunningRule): void;
+  /** Where the rule has to go on to get what it has not had. */
+  positionOf(rule: RunningRule): unknown;
+  /** What a checkpoint of the rule has to hold of what it was handed within the engine. */
+  pendingOf(rule: RunningRule): Uint8Array | undefined;
+  /** Resolves when what an earlier position has of the source is safe for others than its rule as well: a checkpoint may count. */
+  logged(position: unknown): Promise<void>;
+  /** The rule has gone, its nodes with it. */
+  leave(rule: RunningRule): void;
+}
+
 /** The checkpoints of a rule, as status and logs tell of them. */
 export interface RunningCheckpoints {
+  /** Checkpoints count for what that holds as well. */
+  holdAlso(hold: RuleHold): void;
   /** How the rule began: with which state, or without the one that it had; empty when there was none. */
   readonly atStart: string;
   /** In this run. */
@@ -274,6 +297,8 @@ export interface RunningLane {
 export interface RunningBehind {
   /** Input waits for its turn. */
   readonly isWaiting: boolean;
+  /** The kernel has no room for what it is at. */
+  readonly isStarved: boolean;
   /** What a person is told; empty: nothing. */
   readonly text: string;
   /** Undefined where input of the source does not wait in a lane. */
@@ -329,6 +354,10 @@ export interface RunningRule {
   behind: RunningBehind | undefined;
   /** Of each source of which it lost some; undefined: of none. */
   readonly lostInput: ReadonlyMap<RunningSource, LostInput> | undefined;
+  /** It takes what the source reads from now on: its figures count from here. */
+  cameTo(source: RunningSource): void;
+  /** It took so many messages of the source that others had before it came. */
+  tookApart(source: RunningSource, messages: number): void;
   /** Messages of the source never come to it. */
   inputLost(source: RunningSource, messages: number, reason: string): void;
   /** When more waits the oldest messages are given up; otherwise the source waits. */

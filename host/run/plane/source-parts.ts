@@ -3,10 +3,13 @@ import type { Kernel } from '../../../kernels/api.js';
 import { sampleOften } from '../../../kernels/twin.js';
 import type { SourceForm } from '../../connectors/define.js';
 import type { Repetitions } from '../../connectors/repetitions.js';
+import type { SourceSpec } from '../link/protocol.js';
 import type { Acknowledgements, Barrier } from './barrier.js';
-import type { InputLog, InputLogHost } from './input-log/input-log.js';
+import type { InputLog } from './input-log/input-log.js';
 import type { KnownMessages } from './input-log/known-messages.js';
+import type { InputLogHost } from './input-log/log-host.js';
 import type { Keepers } from './keepers.js';
+import type { RulePlaces } from './places/rule-places.js';
 import type { RunningRule, RunningSource } from './running.js';
 import type { PutsBehind, Shares } from './share-watch.js';
 import type { SourceHost } from './source-host.js';
@@ -14,6 +17,7 @@ import type { SourceHost } from './source-host.js';
 let Log: typeof InputLog | undefined;
 let Known: typeof KnownMessages | undefined;
 let Again: typeof Repetitions | undefined;
+let Apart: typeof RulePlaces | undefined;
 
 export async function loadInputLog(): Promise<void> {
   Log ??= (await import('./input-log/input-log.js')).InputLog;
@@ -32,32 +36,53 @@ export function repetitionsOf(form: SourceForm, maxMessageBytes: number): Repeti
   return new Again(form.session, maxMessageBytes, form.mqttVersion ?? 4);
 }
 
+/** Loads what rules need whose state is kept. */
+export async function loadPlaces(): Promise<void> {
+  Apart ??= (await import('./places/rule-places.js')).RulePlaces;
+}
+
+/** Where rules go on in a source, which is to be loaded before. */
+export function rulePlaces(...args: ConstructorParameters<typeof RulePlaces>): RulePlaces {
+  if (Apart === undefined) throw new Error('places are not loaded');
+  return new Apart(...args);
+}
+
 /** The source of a log, as far as that is concerned. */
-interface LoggedSource extends Omit<InputLogHost, 'logged' | 'lost' | 'waiting' | 'requestCheckpoint' | 'known'> {
+interface LoggedSource extends RunningSource, Pick<InputLogHost, 'name' | 'log' | 'ready' | 'whenTaken' | 'replay'> {
   readonly acknowledgements: Acknowledgements | undefined;
   readonly keepers: Keepers;
+  readonly spec: SourceSpec;
   readonly repetitions: Repetitions<Barrier> | undefined;
   readonly users: ReadonlySet<RunningRule>;
   readonly host: Pick<SourceHost, 'lost'>;
 }
 
 /** A log of input, which is to be loaded before. */
-export function inputLog(folder: string, maxMessageBytes: number, source: LoggedSource): InputLog {
+export function inputLog(folder: string, maxMessageBytes: number, source: LoggedSource, places: RulePlaces): InputLog {
   const { repetitions } = source;
-  if (Log === undefined || Known === undefined) throw new Error('input logs are not loaded');
-  const log = new Log(folder, maxMessageBytes, {
-    name: source.name,
-    known: repetitions && new Known(repetitions),
-    log: source.log,
-    users: source.users,
-    ready: () => source.ready(),
-    whenTaken: () => source.whenTaken(),
-    replay: (bytes) => source.replay(bytes),
-    waiting: () => source.acknowledgements?.count ?? 0,
-    logged: () => source.acknowledgements?.advance(),
-    requestCheckpoint: () => source.keepers.request(),
-    lost: (messages, reason) => loseLogged(source, messages, reason),
-  });
+  const LogOf = Log;
+  const KnownIn = Known;
+  if (LogOf === undefined || KnownIn === undefined) throw new Error('input logs are not loaded');
+  const log = places.useLog(
+    (inLog) =>
+      new LogOf(folder, maxMessageBytes, {
+        name: source.name,
+        known: repetitions && new KnownIn(repetitions),
+        log: source.log,
+        places: inLog,
+        isShared: source.spec.isShared,
+        ready: () => source.ready(),
+        whenTaken: () => source.whenTaken(),
+        replay: (bytes) => source.replay(bytes),
+        waiting: () => source.acknowledgements?.count ?? 0,
+        logged: () => source.acknowledgements?.advance(),
+        requestCheckpoint: () => source.keepers.request(),
+        lost: (messages, reason, end) => {
+          loseLogged(source, messages, reason);
+          for (const rule of inLog.rulesBefore(end)) rule.inputLost(source, messages ?? 0, reason);
+        },
+      }),
+  );
   if (repetitions !== undefined) {
     repetitions.onForgotten = () => log.forgotten();
     repetitions.onSettled = () => log.advance();
@@ -65,11 +90,10 @@ export function inputLog(folder: string, maxMessageBytes: number, source: Logged
   return log;
 }
 
-/** Tells of messages that were safe in a log, in the list of losses and in each rule that was to get them. */
+/** Tells of messages that were safe in a log. */
 function loseLogged(source: LoggedSource, messages: number | undefined, reason: string): void {
   const count = messages === undefined ? {} : { messages };
   source.host.lost({ resource: 'stream', name: source.name, what: 'messages', reason, ...count });
-  for (const rule of source.users) rule.inputLost(source as unknown as RunningSource, messages ?? 0, reason);
 }
 
 /** Looks who takes the time of the rules; `moving` is called when work of some is about to count at another place. */

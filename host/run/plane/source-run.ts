@@ -1,7 +1,6 @@
 /** A running source: one connector instance and one kernel stream, for one rule or for all rules of a shared stream. */
 import type { NodeHandle, StreamCounters, StreamHandle } from '../../../kernels/api.js';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
-import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import { redactedLog } from '../../base/redact.js';
 import type { Connector, SourceForm } from '../../connectors/define.js';
@@ -15,19 +14,19 @@ import { EarlyBatches } from './early-batches.js';
 import { defaultMaxMessageBytes, type Fed, feedInput, openSourceStream } from './feed-stream.js';
 import { Flow } from './flow.js';
 import type { Gathering } from './gathering.js';
-import { HandedInput } from './handed-input.js';
 import { flushGathered, holdInput } from './hold-input.js';
 import type { InputLog } from './input-log/input-log.js';
 import { Keepers } from './keepers.js';
 import { LaneInputs } from './lane-inputs.js';
 import { LateStart } from './late-start.js';
 import { PacedInput } from './paced-input.js';
+import type { RulePlaces } from './places/rule-places.js';
 import type { Reconnects } from './reconnects.js';
 import type { RunningRule, RunningSource } from './running.js';
 import { isSameBut } from './same-spec.js';
 import { SourceFaults } from './source-faults.js';
 import type { SourceHost } from './source-host.js';
-import { inputLog, repetitionsOf } from './source-parts.js';
+import { inputLog, repetitionsOf, rulePlaces } from './source-parts.js';
 import type { SlowedInput } from './turns/slowed-input.js';
 import { UnfedInput } from './unfed-input.js';
 
@@ -35,7 +34,11 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
   readonly users = new Set<RunningRule>();
   /** Nodes that may gather rows of its messages. */
   readonly gatherings = new Map<NodeHandle, Gathering>();
-  readonly keepers = new Keepers((position) => this.#source.commit?.(position));
+  /** Where rules with checkpoints go on that are not here yet; undefined without such rules. */
+  places: RulePlaces | undefined;
+  readonly keepers = new Keepers((position) => {
+    if (this.places?.isGiven(position) !== true) this.#source.commit?.(position);
+  });
   /** Of a source with messages that are to be acknowledged. */
   acknowledgements: Acknowledgements | undefined;
   hasAcknowledged = false;
@@ -52,8 +55,6 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
   readonly paths: AllowedPaths;
   readonly connection: Connection;
   isEnded = false;
-  /** The connection is lost and counted: attempts to get it back are not counted again. */
-  #isLost = false;
   /** The first attempt to connect is over. */
   isTried = false;
   hasStarted = false;
@@ -63,7 +64,6 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
   /** Time of all work for it, the rules' nodes included, µs. */
   workUs = 0;
   readonly #source: Source;
-  readonly handed: HandedInput;
   readonly form: SourceForm;
   readonly lanes = new LaneInputs();
   /** What its other side sends again; undefined where that keeps no session. */
@@ -119,7 +119,6 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     this.stream = openSourceStream(host.kernel, form, spec);
     try {
       this.#source = source.create(spec.props, this);
-      this.handed = new HandedInput(this.#source);
     } catch (error) {
       host.kernel.closeStream(this.stream);
       throw error;
@@ -143,7 +142,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
 
   async connect(): Promise<void> {
     await this.#source.open();
-    this.#isLost = false;
+    this.isLost = false;
     for (const rule of this.users) rule.debug(() => `${this.label} is open`);
     this.#noteAttempt();
   }
@@ -162,9 +161,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
 
   attemptFailed(reason: string): void {
     this.#noteAttempt();
-    if (this.#isLost) this.noteException(reason);
-    else this.exception(reason);
-    this.#isLost = true;
+    this.attemptLost(reason);
   }
 
   /** Does nothing once it is closed. */
@@ -172,6 +169,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     if (this.#isClosed || this.hasStarted) return;
     this.#lateStart?.cancel();
     this.hasStarted = true;
+    this.places?.start();
     if (this.#log === undefined) this.#connect();
     else void this.#log.replay().then(() => this.#connect());
   }
@@ -181,10 +179,16 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     if (!this.#isClosed) this.connection.start();
   }
 
+  /** A rule comes whose place in it is in checkpoints; loaded before. */
+  keepPlaces(): void {
+    this.places ??= rulePlaces(this, this.#source);
+  }
+
   /** Messages that its sender waits for are kept in the folder until they are safe; loaded before. */
   useLog(folder: string): void {
     if (this.#log !== undefined || this.acknowledgements === undefined) return;
-    this.#log = inputLog(folder, defaultMaxMessageBytes, this);
+    this.keepPlaces();
+    this.#log = inputLog(folder, defaultMaxMessageBytes, this, this.places!);
     this.acknowledgements.log = this.#log;
     if (this.hasStarted) void this.#log.replay();
   }
@@ -223,12 +227,14 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     this.#unfed.drop();
     this.#flow.release();
     for (const call of this.#whenOver.splice(0)) call();
+    this.places?.close();
     this.host.kernel.closeStream(this.stream);
     await this.#source.close().finally(() => this.#log?.close());
   }
 
   get readers(): ReadonlySet<RunningRule> {
-    return this.lanes.readersOf(this.users);
+    const readers = this.lanes.readersOf(this.users);
+    return this.places?.amongHere(readers) ?? readers;
   }
 
   get counters(): StreamCounters {
@@ -256,7 +262,8 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
   }
 
   get isReadAhead(): boolean {
-    return this.isSlowed && this.#log === undefined && this.handed.isCounted;
+    const { position, pending } = this.#source;
+    return this.isSlowed && this.#log === undefined && (position !== undefined || pending !== undefined);
   }
 
   /** Since when the kernel has had no room for its input, epoch ms; 0 when it has. */
@@ -322,6 +329,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     this.host.work(this.readers, feed, this, bytes);
     this.lanes.add(bytes.subarray(0, fed.taken), this.barrier, this.#isReplay);
     this.#endBarrier();
+    this.places?.numbered();
     if (fed.malformed === undefined) return true;
     this.#paced.late?.drop();
     this.#whenMalformed(fed.malformed);
@@ -342,10 +350,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     const before = this.counters.oversized;
     this.#work(this.#unfed.take(), isHopeless);
     const skipped = isHopeless ? this.counters.oversized - before : 0;
-    if (skipped > 0) {
-      this.noteSkipped(skipped);
-      this.#unfed.refuse();
-    }
+    if (this.noteSkipped(skipped)) this.#unfed.refuse();
     if (this.#unfed.settle()) this.#goOn();
     if (this.#endsWhenFed && !this.#unfed.isWaiting && !this.isSlowed) this.end();
   }
@@ -394,7 +399,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     if (this.#isClosed) return;
     const reason = this.redact(given);
     this.exception(reason);
-    this.#isLost = true;
+    this.isLost = true;
     this.resetInput();
     this.connection.lost(reason);
   }
@@ -403,6 +408,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     if (this.#isClosed || this.isEnded) return;
     this.#endsWhenFed = this.#unfed.isWaiting || this.isSlowed;
     if (this.#endsWhenFed) return;
+    this.places?.reachedAll();
     this.host.work(this.readers, () => this.host.kernel.endInput(this.stream, this.host.now()), this);
     this.lanes.end();
     this.isEnded = true;
@@ -475,14 +481,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
   }
 
   seek(position: unknown): string | undefined {
-    const place = this.#log ?? this.#source;
-    if (place.seek === undefined) return 'it keeps no place that could be reset';
-    try {
-      place.seek(position);
-      return undefined;
-    } catch (error) {
-      return reasonOf(error);
-    }
+    return this.seekIn(this.#log ?? this.#source, position);
   }
 
   /** A sink below became full, or took up work again. */

@@ -5,12 +5,15 @@ import { connectorFor, loadConnector } from '../../connectors/index.js';
 import type { RuleStart, SourceSpec } from '../link/protocol.js';
 import type { RunningSource } from './running.js';
 import type { SourceHost } from './source-host.js';
-import { loadInputLog, loadRepetitions } from './source-parts.js';
+import { loadInputLog, loadPlaces, loadRepetitions } from './source-parts.js';
 import { SourceRun } from './source-run.js';
 
 /** Loads what the sources of a rule need. */
-export async function loadSourceParts({ sources, inputLogs }: RuleStart): Promise<void> {
-  const logs = inputLogs === undefined ? [] : [loadInputLog()];
+export async function loadSourceParts({ sources, inputLogs, checkpoint }: RuleStart): Promise<void> {
+  const logs = [
+    ...(inputLogs === undefined ? [] : [loadInputLog()]),
+    ...(inputLogs === undefined && checkpoint === undefined ? [] : [loadPlaces()]),
+  ];
   const again = sources.map(({ type, props }) => loadRepetitions(connectorFor('source', type).source?.form(props)));
   await Promise.all([...logs, ...again, ...sources.map(({ type }) => loadConnector('source', type))]);
 }
@@ -30,9 +33,12 @@ export class Sources {
     return this.#byStream.get(stream);
   }
 
-  /** Returns the source of a shared stream that runs already, or makes one and adds it to `fresh`. */
-  of(spec: SourceSpec, { run, inputLogs }: RuleStart, fresh: SourceRun[]): SourceRun {
-    const source = this.#of(spec, run, fresh);
+  /**
+   * Returns the source of a shared stream that runs already, or makes one and adds it to `fresh`. A rule that goes on from a `place` where
+   * others were before, and which can be read again, gets a source of its own.
+   */
+  of(spec: SourceSpec, { run, inputLogs }: RuleStart, fresh: SourceRun[], place: unknown): SourceRun {
+    const source = this.#of(spec, run, fresh, place);
     const folder = inputLogs?.[spec.name];
     if (folder !== undefined) source.useLog(folder);
     return source;
@@ -49,10 +55,13 @@ export class Sources {
     this.#byKey.set(source.key, source);
   }
 
-  #of(spec: SourceSpec, run: number, fresh: SourceRun[]): SourceRun {
-    const key = keyOf(spec, run);
-    const running = this.#byKey.get(key);
-    if (running !== undefined && !running.isEnded) return running;
+  #of(spec: SourceSpec, run: number, fresh: SourceRun[], place: unknown): SourceRun {
+    const usual = keyOf(spec, run);
+    const running = this.#byKey.get(usual);
+    if (place !== undefined) running?.keepPlaces();
+    const isApart = running?.isEnded === false && running.places?.isPassedBy(place) === true;
+    if (running !== undefined && !running.isEnded && !isApart) return running;
+    const key = isApart ? keyOf({ ...spec, isShared: false }, run) : usual;
     const source = new SourceRun(spec, connectorFor('source', spec.type), this.host, key);
     this.#byKey.set(key, source);
     this.#byStream.set(source.stream, source);

@@ -1,4 +1,5 @@
 /** The order in which the sources of a rule begin. */
+import { connectorFor } from '../../connectors/index.js';
 import type { RunningRule, RunningSource } from './running.js';
 import type { StartOrder } from './start-order.js';
 
@@ -7,8 +8,8 @@ const maxLoadMs = 5000;
 
 /**
  * Starts tables that are read from files before the streams, whose first rows are to find them complete. With `isRestored` the rule
- * goes on where it was, and so do others that share its streams. Messages that are to be acknowledged come when all rules
- * are there that start and share the stream: what one of them has safe would be gone for the others.
+ * goes on where it was, and so do others that share its streams. What comes once, or from the places of all, comes when all rules
+ * are there that start and share the stream: it would be gone for the others.
  */
 export function startSources(
   rule: RunningRule,
@@ -20,11 +21,16 @@ export function startSources(
   for (const table of tables) table.start();
   const startStreams = () => {
     for (const source of rule.sources) {
+      if (source.hasStarted) {
+        source.places?.joined(rule);
+        continue;
+      }
       const { isShared } = source.spec;
       const isLate = isRestored && isShared;
       if (!isLate && (!fresh.includes(source) || tables.includes(source))) continue;
       const start = () => (isLate ? source.startWithOthers() : source.start());
-      if (isShared && source.acknowledgements !== undefined) void starting.sharersOf(source.name).then(start);
+      if (isShared && (source.acknowledgements !== undefined || goesBack(source)))
+        void starting.sharersOf(source.name).then(start);
       else start();
     }
   };
@@ -34,4 +40,9 @@ export function startSources(
     const patience = new Promise<void>((resolve) => void setTimeout(resolve, maxLoadMs).unref());
     void Promise.race([Promise.all(loading), patience]).then(startStreams);
   }
+}
+
+/** Rules with checkpoints have it begin at their places, even where one without is here first. */
+function goesBack({ spec }: RunningSource): boolean {
+  return connectorFor('source', spec.type).source?.goesBack(spec.props) === 'position';
 }

@@ -15,10 +15,25 @@ import type { Batch, Store } from './store.js';
 export interface StoreOptions {
   /** Each append is forced to the disk before it counts. */
   readonly isSynced: boolean;
+  /** Numbers go on where they were also when nothing is left in it. */
+  readonly keepsNumbers?: boolean;
   /** A file that is so long is followed by another one. */
   readonly fileBytes?: number;
   /** What is out stays on disk until `keepFrom` says that it need not. */
   readonly keepsOut?: boolean;
+}
+
+/** How far pages were read. */
+export interface Cursor {
+  /** Number of the next message. */
+  read: number;
+  /** Where the next page is looked for. */
+  at: PlaceInFile | undefined;
+}
+
+interface PlaceInFile {
+  readonly file: PageFile;
+  offset: number;
 }
 
 interface PageFile {
@@ -40,15 +55,13 @@ const markName = 'read';
 export class PageStore implements Store {
   /** Number behind the last message that was written. */
   stored = 0;
-  /** Number of the next message to read. */
-  read = 0;
+  /** Where it is read. */
+  readonly #own: Cursor = { read: 0, at: undefined };
   /** Number of the first message that is not out. */
   freed = 0;
   readonly #files: PageFile[] = [];
   readonly #mark: ReadMark;
   readonly #fileBytes: number;
-  /** Where the next page is looked for. */
-  #at: { file: PageFile; offset: number } | undefined;
   #isAppending = false;
   /** Files that are being removed. */
   #removing: Promise<unknown> = Promise.resolve();
@@ -86,6 +99,11 @@ export class PageStore implements Store {
     }
     await store.#recover(await store.#mark.read());
     return store;
+  }
+
+  /** Number of the next message to read. */
+  get read(): number {
+    return this.#own.read;
   }
 
   get length(): number {
@@ -150,7 +168,7 @@ export class PageStore implements Store {
       this.stored = this.freed;
       if (last !== undefined) last.isEnded = true;
     }
-    this.read = this.freed;
+    this.#own.read = this.freed;
     this.#removeOut();
   }
 
@@ -181,38 +199,43 @@ export class PageStore implements Store {
     }
   }
 
-  async next(): Promise<Batch | undefined> {
+  next(): Promise<Batch | undefined> {
+    return this.nextFor(this.#own, this.stored);
+  }
+
+  /** As `next`, for a reader beside the one who takes messages out, up to a message; what was freed may be gone. */
+  async nextFor(cursor: Cursor, end: number): Promise<Batch | undefined> {
     const since = performance.now();
-    while (this.read < this.stored) {
-      const file = this.#files.findLast(({ first }) => first <= this.read) ?? this.#files[0];
-      if (file === undefined) return this.#lost(this.stored, 'its file is gone');
+    while (cursor.read < end) {
+      const file = this.#files.findLast(({ first }) => first <= cursor.read) ?? this.#files[0];
+      if (file === undefined) return lost(cursor, end, 'its file is gone');
       const following = this.#files[this.#files.indexOf(file) + 1];
-      const limit = following?.first ?? this.stored;
-      if (file.first > this.read) return this.#lost(file.first, `a file before ${file.path} is gone`);
-      if (this.#at?.file !== file) this.#at = { file, offset: 0 };
+      const limit = Math.min(end, following?.first ?? this.stored);
+      if (file.first > cursor.read) return lost(cursor, file.first, `a file before ${file.path} is gone`);
+      if (cursor.at?.file !== file) cursor.at = { file, offset: 0 };
       let batch: Batch | undefined;
       try {
-        batch = await this.#readFrom(this.#at, limit, since);
+        batch = await this.#readFrom(cursor, cursor.at, limit, since);
       } catch (error) {
         if (codeOf(error) !== 'ENOENT') throw error;
-        batch = this.#lost(limit, reasonOf(error));
+        batch = lost(cursor, limit, reasonOf(error));
       }
       if (batch !== undefined) return batch;
     }
     return undefined;
   }
 
-  async #readFrom(at: { file: PageFile; offset: number }, limit: number, since: number): Promise<Batch | undefined> {
+  async #readFrom(cursor: Cursor, at: PlaceInFile, limit: number, since: number): Promise<Batch | undefined> {
     const { file } = at;
     const size = await this.#sizeOf(file);
     let block = await this.#content(file, at.offset, Math.min(blockBytes, size - at.offset));
     const items: Item[] = [];
     let from = 0;
     const isCut = (length: number) => from + length > block.length && at.offset + from + length <= size;
-    while (this.read < limit) {
+    while (cursor.read < limit) {
       if (isCut(headBytes)) {
         if (from > 0) break;
-        return this.#damage(at, from, limit);
+        return this.#damage(cursor, at, from, limit);
       }
       const head = headAt(block, from);
       const length = headBytes + (head?.length ?? 0);
@@ -223,14 +246,14 @@ export class PageStore implements Store {
       const end = from + length;
       const isWhole = head !== undefined && end <= block.length && head.first < limit;
       const content = isWhole ? contentOf(head, block.subarray(from + headBytes, end), since) : undefined;
-      if (head === undefined || content === undefined || head.first > this.read) {
+      if (head === undefined || content === undefined || head.first > cursor.read) {
         if (items.length > 0) break;
-        if (content !== undefined && head !== undefined) return this.#lost(head.first, `${file.path} lacks a page`);
-        return this.#damage(at, from, limit);
+        if (content !== undefined && head !== undefined) return lost(cursor, head.first, `${file.path} lacks a page`);
+        return this.#damage(cursor, at, from, limit);
       }
       const until = head.first + head.messages;
-      if (until > this.read) items.push(...behind(content, this.read - head.first));
-      this.read = Math.max(this.read, until);
+      if (until > cursor.read) items.push(...behind(content, cursor.read - head.first));
+      cursor.read = Math.max(cursor.read, until);
       from = end;
     }
     at.offset += from;
@@ -238,28 +261,22 @@ export class PageStore implements Store {
   }
 
   /** Goes on behind a page that can't be read. */
-  async #damage(at: { file: PageFile; offset: number }, from: number, limit: number): Promise<Batch> {
+  async #damage(cursor: Cursor, at: PlaceInFile, from: number, limit: number): Promise<Batch> {
     const { file } = at;
     const offset = at.offset + from;
     const rest = await this.#content(file, offset, (await this.#sizeOf(file)) - offset);
     let found = nextPage(rest, 1);
     let head = found < 0 ? undefined : headAt(rest, found);
-    while (head !== undefined && head.first < this.read) {
+    while (head !== undefined && head.first < cursor.read) {
       found = nextPage(rest, found + 1);
       head = found < 0 ? undefined : headAt(rest, found);
     }
     at.offset = found < 0 ? offset + rest.length : offset + found;
-    return this.#lost(Math.min(limit, head?.first ?? limit), `the page at ${offset} of ${file.path} is damaged`);
-  }
-
-  #lost(until: number, reason: string): Batch {
-    const lost = until - this.read;
-    this.read = until;
-    return { items: [], lost, reason };
+    return lost(cursor, Math.min(limit, head?.first ?? limit), `the page at ${offset} of ${file.path} is damaged`);
   }
 
   skip(messages: number): void {
-    this.read += messages;
+    this.#own.read += messages;
   }
 
   free(messages: number): void {
@@ -276,7 +293,7 @@ export class PageStore implements Store {
       // The last one is written to.
       if (next === undefined && (this.#isAppending || this.read < this.stored)) return;
       this.#files.shift();
-      if (this.#at?.file === file) this.#at = undefined;
+      if (this.#own.at?.file === file) this.#own.at = undefined;
       // A file that stays is passed over at the next start.
       this.#removing = Promise.allSettled([this.#removing, closeFile(file), unlink(file.path)]);
     }
@@ -290,15 +307,15 @@ export class PageStore implements Store {
 
   /** Reads all that is on disk, then goes back to what is not out. */
   async readAll(take: (batch: Batch) => void): Promise<void> {
-    this.read = this.#files[0]?.first ?? this.stored;
+    this.#own.read = this.#files[0]?.first ?? this.stored;
     for (let batch = await this.next(); batch !== undefined; batch = await this.next()) take(batch);
     this.rewind();
   }
 
   /** What is not out is read again. */
   rewind(): void {
-    this.read = this.freed;
-    this.#at = undefined;
+    this.#own.read = this.freed;
+    this.#own.at = undefined;
   }
 
   /** So many messages are out that were never written: those that follow are numbered behind them. All others are out. */
@@ -307,7 +324,7 @@ export class PageStore implements Store {
     // The number of its first message is in the name of a file.
     if (last !== undefined) last.isEnded = true;
     this.stored += messages;
-    this.read += messages;
+    this.#own.read += messages;
     this.free(messages);
   }
 
@@ -316,10 +333,18 @@ export class PageStore implements Store {
   }
 
   async close(): Promise<void> {
+    const isEmpty = this.length === 0;
+    const keepsNumbers = isEmpty && this.options.keepsNumbers === true && this.freed > 0;
+    if (keepsNumbers) {
+      await makeFolder(this.folder, this.options.isSynced).catch(() => {});
+      this.#mark.set(this.freed);
+    }
     await this.#mark.close();
     await this.#removing;
     await Promise.all(this.#files.map(closeFile));
-    if (this.length === 0 && this.#keptFrom >= this.stored) await this.remove();
+    if (keepsNumbers && this.#keptFrom >= this.stored)
+      await Promise.allSettled(this.#files.map(({ path }) => unlink(path)));
+    else if (isEmpty && !keepsNumbers && this.#keptFrom >= this.stored) await this.remove();
   }
 
   async remove(): Promise<void> {
@@ -402,6 +427,12 @@ async function syncFolder(folder: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+function lost(cursor: Cursor, until: number, reason: string): Batch {
+  const messages = until - cursor.read;
+  cursor.read = until;
+  return { items: [], lost: messages, reason };
 }
 
 /** The items without their first messages. */

@@ -17,16 +17,20 @@ export function nodesOf(rule: RunningRule): NodeHandle[] {
 export function positionsOf(rule: RunningRule): Record<string, unknown> {
   const positions: Record<string, unknown> = {};
   for (const source of new Set(rule.sources)) {
-    const position = rule.isTable(source) ? undefined : source.position();
+    const position = rule.isTable(source) ? undefined : positionIn(rule, source);
     if (position !== undefined) positions[source.name] = position;
   }
   return positions;
 }
 
+function positionIn(rule: RunningRule, source: RunningSource): unknown {
+  return source.places === undefined ? source.position() : source.places.positionOf(rule);
+}
+
 /** What other rules had sent and the rule has not taken, by stream; of tables, too. */
 export function pendingOf(rule: RunningRule): [stream: string, bytes: Uint8Array][] {
   return [...new Set(rule.sources)].flatMap((source): [string, Uint8Array][] => {
-    const bytes = isFed(rule, source) ? source.handed.pending() : undefined;
+    const bytes = isFed(rule, source) ? source.places?.pendingOf(rule) : undefined;
     return bytes === undefined ? [] : [[source.name, bytes]];
   });
 }
@@ -43,8 +47,8 @@ export function endsOf({ sinks }: RunningRule): Record<string, unknown> {
 }
 
 /** Input that the kernel has no room for, or that waits for its turn, is in no state, though sources have it behind them. */
-export function isStarved({ sources }: RunningRule): boolean {
-  return sources.some((source) => source.starvedSince !== 0 || source.isReadAhead);
+export function isStarved({ sources, behind }: RunningRule): boolean {
+  return behind?.isStarved === true || sources.some((source) => source.starvedSince !== 0 || source.isReadAhead);
 }
 
 /** Resolves when no input waits for its turn that the state is to have; undefined when none does. */

@@ -101,12 +101,11 @@ export function restoreState(
 function goBack(rule: RunningRule, head: CheckpointHead, pending: ReadCheckpoint['pending'], log: Logger): void {
   for (const source of new Set(rule.sources)) {
     const position = rule.isTable(source) ? undefined : head.sources[source.name];
-    const isLate = source.hasStarted && 'others read the stream already, and get no row twice';
-    const reason = position === undefined ? undefined : isLate || source.seek(position);
+    const reason = position === undefined ? undefined : source.places?.goOnFrom(rule, position);
     if (reason !== undefined) log.warn(`${source.label} can't go on where it was: ${reason}`);
     const bytes = pending.get(source.name);
     if (bytes === undefined) continue;
-    if (source.hasStarted) log.warn(`${source.label}: what had not been taken is lost: others read the stream already`);
-    else source.handed.refill(bytes);
+    const lost = source.places?.handedBefore(rule, bytes);
+    if (lost !== undefined) log.warn(`${source.label}: what had not been taken is lost: ${lost}`);
   }
 }

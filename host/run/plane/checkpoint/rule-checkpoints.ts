@@ -11,7 +11,7 @@ import type { Logger } from '../../../base/log.js';
 import { topicUse } from '../../../connectors/topic-use.js';
 import type { Loss } from '../../../model/losses.js';
 import type { CheckpointOrder } from '../../link/protocol.js';
-import type { Hold, Keeper } from '../keepers.js';
+import type { Keeper, RuleHold } from '../keepers.js';
 import { stateBytesOf } from '../memory.js';
 import type { RunningCheckpoints, RunningRule } from '../running.js';
 import { type CutHost, Cutter } from './cutter.js';
@@ -62,7 +62,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   readonly cutter: Cutter;
   readonly #groups: Groups<RuleCheckpoints>;
   /** Messages that it holds, of each source. */
-  #holds: readonly Hold[] = [];
+  #holds: readonly RuleHold[] = [];
   /** On its way to disk. */
   #joint: Joint<RulePart> | undefined;
   /** Files of an earlier run go. */
@@ -130,7 +130,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     else for (const [i, end] of Object.entries(this.order.ends ?? {})) rule.sinks[Number(i)]?.cutBack(end);
     this.drop();
     const sources = [...new Set(rule.sources)];
-    this.#holds = sources.filter((source) => !rule.isTable(source)).map((source) => source.keepers.add(this));
+    const read = sources.filter((source) => !rule.isTable(source));
+    this.#holds = [...this.#holds, ...read.map((source) => source.keepers.add(this))];
     if (this.order.qos > 0) {
       const parts = {
         sources: sources.filter((source) => isFed(rule, source)).map(({ spec }) => spec),
@@ -138,7 +139,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
       };
       const isRead = this.order.qos > 1;
       const shared = sources.filter(
-        (source) => isRead && source.spec.isShared && source.handed.goesBack && !rule.isTable(source),
+        (source) => isRead && source.spec.isShared && source.places?.goesBack === true && !rule.isTable(source),
       );
       this.#groups.add(this, { use: topicUse(parts), shared });
     }
@@ -189,6 +190,11 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     this.lastBytes = head.stateBytes;
   }
 
+  /** Where the rule goes on in a source, while it is linked; undefined when that is not known. */
+  placeIn(source: string): unknown {
+    return this.#found?.checkpoint?.head.sources[source];
+  }
+
   get isRestored(): boolean {
     return this.restored !== '';
   }
@@ -221,6 +227,10 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
       await pause(pollMs);
     } while (isPatient());
     if (!this.isClosed) await this.#joint?.outcome;
+  }
+
+  holdAlso(hold: RuleHold): void {
+    this.#holds = [...this.#holds, hold];
   }
 
   get isHolding(): boolean {

@@ -109,7 +109,12 @@ export class RulePart implements Part {
   }
 
   async #sync(): Promise<void> {
-    await Promise.all((this.owner.rule?.sinks ?? []).map((sink) => sink.sync()));
+    const { rule } = this.owner;
+    const { sources: places } = this.cut.head;
+    await Promise.all([
+      ...(rule?.sinks ?? []).map((sink) => sink.sync()),
+      ...(rule?.sources ?? []).map((source) => source.places?.logged(places[source.name])),
+    ]);
   }
 
   publish(): Promise<void> {

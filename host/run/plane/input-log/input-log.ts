@@ -4,48 +4,18 @@
  * left are taken again, before anything new.
  */
 import { reasonOf } from '../../../base/errors.js';
-import type { Logger } from '../../../base/log.js';
 import { PublishCutter } from '../../../connectors/publish-cutter.js';
 import { Barrier } from '../barrier.js';
-import { groupsOf, type Item } from '../cache/item.js';
+import { groupsOf, type Item, split } from '../cache/item.js';
 import { PageStore } from '../cache/page-store.js';
 import type { Batch } from '../cache/store.js';
+import { numberIn } from '../places/log-places.js';
 import { sizeText } from '../size-text.js';
-import { type KnownMessages, packetsIn } from './known-messages.js';
+import { EarlierInLog } from './earlier.js';
+import { packetsIn } from './known-messages.js';
+import type { Entry, InputLogHost } from './log-host.js';
+import { OutMark } from './out-mark.js';
 import { LogPace } from './pace.js';
-
-/** The source, as its log sees it. */
-export interface InputLogHost {
-  readonly name: string;
-  readonly log: Logger;
-  /** Left out where its sender keeps no session. */
-  readonly known?: KnownMessages | undefined;
-  /** Rules that read it. */
-  readonly users: { readonly size: number };
-  ready(): Promise<void>;
-  whenTaken(): Promise<boolean>;
-  /** Works on messages of the log; comes back with their barrier in `add`. */
-  replay(bytes: Uint8Array): void;
-  /** Messages that are not acknowledged. */
-  waiting(): number;
-  /** Messages of the log are damaged; undefined: nobody knows how many. */
-  lost(messages: number | undefined, reason: string): void;
-  /** Messages are in the log. */
-  logged(): void;
-  /** What is kept is to be made safe elsewhere. */
-  requestCheckpoint(): void;
-}
-
-/** Input that is not safe. */
-interface Entry {
-  readonly barrier: Barrier;
-  readonly messages: number;
-  /** Until it is stored. */
-  item: Item | undefined;
-  isWriting: boolean;
-  /** Its messages are safe: what is to be stored is that they came. */
-  isRecord?: boolean;
-}
 
 /** So much in memory is written although nobody waits for it. */
 const maxMemoryBytes = 4 * 1024 * 1024;
@@ -69,8 +39,9 @@ export class InputLog {
   #pendingBytes = 0;
   readonly #opened: Promise<void>;
   #released: () => void = () => {};
-  /** Positions of rules that go on from a checkpoint. */
-  readonly #seeks: number[] = [];
+  /** Number behind the last entry. */
+  #last = 0;
+  readonly #out: OutMark;
   /** Number behind the message that was taken again last. */
   #replayed = 0;
   isReplaying = true;
@@ -93,6 +64,7 @@ export class InputLog {
     private readonly host: InputLogHost,
   ) {
     this.#cutter = new PublishCutter(maxMessageBytes);
+    this.#out = new OutMark(folder);
     this.#opened = this.#open();
     this.#pace = new LogPace(
       () => host.waiting(),
@@ -114,6 +86,7 @@ export class InputLog {
     while (!this.#isClosed) {
       try {
         this.#store = await this.#openStore();
+        await this.#out.read();
         if (this.#store.cutOff !== '') this.host.log.warn(this.#store.cutOff);
         this.#note('');
         return;
@@ -126,8 +99,12 @@ export class InputLog {
 
   async #openStore(): Promise<PageStore> {
     const { known } = this.host;
-    if (known === undefined) return PageStore.open(this.folder, { isSynced: true });
-    const store = await PageStore.open(this.folder, { isSynced: true, keepsOut: true });
+    if (known === undefined) return PageStore.open(this.folder, { isSynced: true, keepsNumbers: this.host.isShared });
+    const store = await PageStore.open(this.folder, {
+      isSynced: true,
+      keepsOut: true,
+      keepsNumbers: this.host.isShared,
+    });
     try {
       await store.readAll((batch) => known.recover(batch));
     } catch (error) {
@@ -158,12 +135,38 @@ export class InputLog {
     return { log: this.isReplaying ? this.#replayed : this.#store.stored + this.#pendingMessages };
   }
 
-  /** A rule goes on from there. Throws when that is no place in a log. */
+  /**
+   * What a rule has not had that goes on from the position, while the source runs; undefined when it lacks nothing. `missing` are messages that nobody keeps any
+   * more, NaN when it can't be known how many.
+   */
+  earlierFrom(
+    position: unknown,
+    lost: (messages: number, reason: string) => void,
+  ): { earlier: EarlierInLog | undefined; missing: number } {
+    const store = this.#store;
+    const number = numberIn(position);
+    const { log: here } = (this.position ?? {}) as { log?: number };
+    if (store === undefined || here === undefined || number === undefined || number > here)
+      return { earlier: undefined, missing: Number.NaN };
+    const from = Math.min(here, Math.max(number, this.#last - this.#heldMessages));
+    return {
+      earlier: from < here ? new EarlierInLog(store, from, this.#entries, lost) : undefined,
+      missing: from - number,
+    };
+  }
+
+  get #heldMessages(): number {
+    return this.#entries.reduce((sum, { messages }) => sum + messages, 0);
+  }
+
+  /** Nobody knows yet what is in it. */
+  get isOpen(): boolean {
+    return this.#store !== undefined;
+  }
+
+  /** Throws when that is no place in a log, or none that a rule could go on from. */
   seek(position: unknown): void {
-    const { log } = (position ?? {}) as { log?: unknown };
-    const isPlace = Number.isSafeInteger(log) && (log as number) >= 0;
-    if (!isPlace || !this.isReplaying) throw new Error('it keeps no place that could be reset');
-    this.#seeks.push(log as number);
+    if (numberIn(position) === undefined || !this.isReplaying) throw new Error('it keeps no place that could be reset');
   }
 
   /** Takes what an earlier run left; resolves when new input may come. */
@@ -172,17 +175,20 @@ export class InputLog {
     const store = this.#store;
     if (store === undefined) return;
     const end = store.stored;
-    const isKnown = this.#seeks.length > 0 && this.#seeks.length >= this.host.users.size;
-    const from = Math.min(end, isKnown ? Math.min(...this.#seeks) : store.freed);
+    const { places } = this.host;
+    const out = Math.max(store.freed, Math.min(this.#out.number, end));
+    const first = places.begin({ freed: store.freed, out, end });
+    const from = Math.min(end, first);
     if (from > store.freed) {
       store.skip(from - store.freed);
       store.free(from - store.freed);
     }
     this.#replayed = store.read;
+    this.#last = store.read;
     // Unless checkpoints have them.
-    const known = isKnown ? Math.min(...this.#seeks) : 0;
-    if (store.isCutOffWhole && known < end + Math.max(1, store.cutOffMessages))
-      this.host.lost(store.cutOffMessages || undefined, store.cutOff);
+    const cutOffEnd = end + Math.max(1, store.cutOffMessages);
+    if (store.isCutOffWhole && first < cutOffEnd)
+      this.host.lost(store.cutOffMessages || undefined, store.cutOff, cutOffEnd);
     if (store.read < end) {
       const count = (end - store.read).toLocaleString('en');
       this.host.log.info(`stream ${this.host.name} takes ${count} messages of its input log again`);
@@ -190,9 +196,12 @@ export class InputLog {
     while (store.read < end && !this.#isClosed) await this.#replayNext(store);
     if (this.#isClosed) return;
     // Messages of a checkpoint that were never stored have numbers, too.
-    const gap = Math.max(store.stored, ...this.#seeks) - store.stored;
-    if (gap > 0 && this.#entries.length === 0) store.pass(gap);
-    else if (gap > 0) await this.#fill(store, gap);
+    const gap = Math.max(store.stored, places.last) - store.stored;
+    if (gap > 0 && this.#entries.length === 0) {
+      store.pass(gap);
+      this.#last += gap;
+    } else if (gap > 0) await this.#fill(store, gap);
+    places.reached(Number.POSITIVE_INFINITY);
     this.isReplaying = false;
     this.advance();
   }
@@ -214,7 +223,7 @@ export class InputLog {
       };
       await store.append([[item]]);
       store.skip(messages);
-      this.#entries.push({ barrier: this.#entries.at(-1)!.barrier, messages, item: undefined, isWriting: false });
+      this.#push(this.#entries.at(-1)!.barrier, messages, undefined);
     } catch (error) {
       this.#note(`can't be written: ${reasonOf(error)}`);
     }
@@ -233,20 +242,40 @@ export class InputLog {
     }
     if (batch === undefined) return;
     if (batch.lost > 0) {
-      this.host.lost(batch.lost, batch.reason);
+      this.host.lost(batch.lost, batch.reason, before + batch.lost);
       this.#replayed = before + batch.lost;
       const passed = this.#entries.at(-1)?.barrier;
-      if (passed === undefined) store.free(batch.lost);
-      else this.#entries.push({ barrier: passed, messages: batch.lost, item: undefined, isWriting: false });
+      if (passed === undefined) {
+        store.free(batch.lost);
+        this.#last += batch.lost;
+      } else this.#push(passed, batch.lost, undefined);
+      this.host.places.reached(this.#replayed);
     }
     for (const item of batch.items) {
-      await this.host.ready();
-      if (this.#isClosed) return;
-      this.#replayed += item.messages;
-      this.#underWay = item.messages;
-      this.host.replay(packetsIn(item));
-      await this.host.whenTaken();
+      // A rule may go on from the middle of what came in one go.
+      for (let rest: Item | undefined = item; rest !== undefined; ) {
+        const left = this.host.places.next - this.#replayed;
+        const [piece, behind]: [Item, Item?] = left < rest.messages ? split(rest, left) : [rest];
+        await this.#replayPiece(piece);
+        if (this.#isClosed) return;
+        rest = behind;
+      }
     }
+  }
+
+  async #replayPiece(item: Item): Promise<void> {
+    await this.host.ready();
+    if (this.#isClosed) return;
+    this.#replayed += item.messages;
+    this.#underWay = item.messages;
+    this.host.replay(packetsIn(item));
+    await this.host.whenTaken();
+    if (!this.#isClosed) this.host.places.reached(this.#replayed);
+  }
+
+  #push(barrier: Barrier, messages: number, item: Item | undefined): void {
+    this.#last += messages;
+    this.#entries.push({ barrier, messages, end: this.#last, item, isWriting: false });
   }
 
   /** Messages of the log that are at work. */
@@ -269,7 +298,9 @@ export class InputLog {
     if (this.isReplaying) {
       const messages = this.#underWay;
       this.#underWay = 0;
-      if (messages > 0) this.#entries.push({ barrier, messages, item: undefined, isWriting: false });
+      // What came in one go is out with the last piece of it.
+      if (messages > 0) this.#push(barrier, messages, undefined);
+      else if (this.#entries.length > 0) this.#entries.at(-1)!.barrier = barrier;
       return;
     }
     const { messages } = barrier;
@@ -281,11 +312,11 @@ export class InputLog {
       this.isAligned = false;
       return;
     }
-    this.#push(barrier, messages, cut);
+    this.#add(barrier, messages, cut);
     if (this.#pendingBytes > maxMemoryBytes) this.flush();
   }
 
-  #push(barrier: Barrier, messages: number, cut: { readonly bytes: Buffer; readonly ends: Uint32Array }): void {
+  #add(barrier: Barrier, messages: number, cut: { readonly bytes: Buffer; readonly ends: Uint32Array }): void {
     const { known } = this.host;
     const item: Item = {
       ...cut,
@@ -297,7 +328,7 @@ export class InputLog {
       ticket: undefined,
     };
     barrier.needsLog = known !== undefined && barrier.goesToLog;
-    this.#entries.push({ barrier, messages, item, isWriting: false });
+    this.#push(barrier, messages, item);
     this.#pendingMessages += messages;
     this.#pendingBytes += cut.bytes.length;
     if (this.#store !== undefined) known?.at(this.#store.stored + this.#pendingMessages);
@@ -309,7 +340,7 @@ export class InputLog {
     if (known === undefined || !this.isReady || this.#store === undefined || this.#store.diskBytes === 0) return;
     const done = new Barrier({ keepsLost: false, advance: () => {} }, Date.now(), true);
     done.left = 0;
-    this.#push(done, 1, { bytes: Buffer.alloc(0), ends: Uint32Array.of(0) });
+    this.#add(done, 1, { bytes: Buffer.alloc(0), ends: Uint32Array.of(0) });
     this.flush();
   }
 
@@ -405,13 +436,16 @@ export class InputLog {
         this.#record();
         break;
       }
+      this.#out.note(this.#entries);
       this.#entries.shift();
+      this.#out.shifted();
       if (first.item === undefined) store.free(first.messages);
       else {
         this.#stored(first);
         store.pass(first.messages);
       }
     }
+    this.#out.note(this.#entries);
     this.host.known?.settle(store);
   }
 
@@ -430,6 +464,26 @@ export class InputLog {
     else if (this.#flushing !== undefined) this.#isAgain = true;
   }
 
+  /**
+   * Resolves when messages up to the position of a checkpoint are in the log, or safe for all rules: otherwise its rule would get those again that the
+   * sender brings to others after a kill. Does not wait for a disk that takes nothing.
+   */
+  async storedUpTo(position: unknown): Promise<void> {
+    const store = this.#store;
+    const number = numberIn(position) ?? 0;
+    while (
+      store !== undefined &&
+      !this.isReplaying &&
+      !this.#isClosed &&
+      store.stored < number &&
+      this.trouble === ''
+    ) {
+      this.flush();
+      if (this.#flushing === undefined) return;
+      await this.#flushing;
+    }
+  }
+
   /** What nobody has safe stays on disk. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
@@ -439,6 +493,7 @@ export class InputLog {
     await this.#opened;
     await this.#flushing;
     await this.#store?.close();
+    await this.#out.close();
     this.#released();
   }
 }

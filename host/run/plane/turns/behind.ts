@@ -83,6 +83,9 @@ class Slowed implements RunningBehind {
     return this.rules.size === 0 || this.#inputs.size + this.#lanes.size === 0;
   }
 
+  /** Rules whose checkpoints would have to wait have no lanes. */
+  readonly isStarved = false;
+
   get text(): string {
     if (!this.isWaiting) return '';
     const slowed = namesOf(this.#inputs.keys(), 'slowed');
@@ -175,6 +178,7 @@ class Slowed implements RunningBehind {
 /** A party that is to be left as it is. */
 class Left implements RunningBehind {
   readonly isWaiting = false;
+  readonly isStarved = false;
   readonly isOver = false;
   whenEmpty: (() => void) | undefined;
   readonly memoryBytes = 0;
