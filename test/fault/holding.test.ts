@@ -124,12 +124,13 @@ held(
     await opened.reach('a', 'running');
     await send(0, 500);
     await messageOf('a', /^holds source s: /);
-    const taken = await eventually('rows before the hold', () => idsIn(path).length || undefined);
-    assert.ok(taken < 500, 'the broker waits for acknowledgements');
+    assert.ok(idsIn(path).length < 500, 'the broker waits for acknowledgements');
     const after = join(temporaryFolder(), 'a');
     opened.engine.define(ruleOf('a', 'SELECT id FROM s', [['file', { path: after, sendSingle: true }]]));
     await opened.engine.restart('a');
-    await eventually('the other rows', () => idsIn(after).length >= 500 - taken && idsIn(path).length >= 500);
+    await eventually('the other rows', () => idsIn(after).at(-1) === 499 && idsIn(path).length >= 500);
+    // What was read before the update went to the sink that is gone.
+    const taken = 500 - idsIn(after).length;
     assert.equal(idsIn(after), idsTo(500).slice(taken));
     assert.equal(idsIn(path), idsTo(500));
     const lost = new RegExp(

@@ -72,7 +72,7 @@ test('a server killed with all these rules has them again', async () => {
   await eventually(
     'the start of the last rule',
     async () => (await server.request('GET', '/rules/r2099/status')).json.status.toLowerCase() === 'running',
-    10_000,
+    60_000,
   );
 });
 
