@@ -45,7 +45,7 @@ export async function openMosquitto(
   await eventually('mosquitto', () => answers(port));
   const end = async (signal: NodeJS.Signals) => {
     children.delete(child);
-    if (child.exitCode !== null) return;
+    if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill(signal);
     await once(child, 'exit');
   };
