@@ -102,6 +102,8 @@ export async function buildHost() {
     platform: 'node',
     target: 'node20',
     external,
+    // Of the assertions of Koa an older release would be read beside the one that all else has.
+    alias: { 'http-errors': join(root, 'node_modules/http-errors') },
     plugins: [mediaTypes],
     minifySyntax: true,
     minifyWhitespace: true,

@@ -55,6 +55,8 @@ const withoutTimes = (text: string) =>
   text
     .replaceAll(/\/tmp\/[^/"]+/g, '')
     .replaceAll(/"text":"[^"]*",?/g, '')
+    // Of scripts and modules while rules use them.
+    .replaceAll(/,?"memoryBytes":\d+/g, '')
     .replace(/\d{13}/g, '0')
     .replaceAll(/"version":"?[^,}]*/g, '');
 

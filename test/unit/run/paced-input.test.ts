@@ -146,7 +146,7 @@ test('while a sink is full nothing goes on; then it does', async () => {
 test('what comes after malformed bytes is given to nobody', () => {
   const source = new Source();
   source.badAt = 2 * longest;
-  source.input.write(Buffer.from(text(4 * longest)));
+  source.input.work(Buffer.from(text(4 * longest)));
   assert.is(source.taken.length, 2 * longest);
   assert.not(source.input.late?.isWaiting);
 });
