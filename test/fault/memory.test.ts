@@ -33,6 +33,8 @@ const statements = [
 const blockBytes = 20_480;
 /** Columns of the widest window below; a tumbling window of ten seconds may close late in the test for the first time. */
 const windowColumns = 3;
+/** Half a message, which the stream keeps between two pieces of a read. */
+const halfMessageBytes = 256;
 /** Text that batches compute: between two batches the pool has its newest chunk or none. */
 const scratchBytes = 131_072;
 
@@ -92,7 +94,11 @@ test('rules created and deleted under full load give all their memory back', asy
   }
   const [early, late] = [figures[9]!, figures.at(-1)!];
   for (const { held, workspace } of figures.slice(10)) {
-    assert.is(held, early.held, 'bytes held by rules and streams after a cycle');
+    const kept = Math.abs(held - early.held);
+    assert.ok(
+      kept <= halfMessageBytes,
+      `${held} bytes are held by rules and streams after a cycle, before ${early.held}`,
+    );
     // What batches under way share grows to the largest of them and stays.
     const growth = workspace - early.workspace;
     assert.ok(growth <= windowColumns * blockBytes + scratchBytes, `the workspace grew by ${growth} bytes`);

@@ -33,7 +33,7 @@ test('packages loaded when first used are taken by their default export', () => 
   for (const entry of readdirSync(join(root, 'host'), { recursive: true, encoding: 'utf8' })) {
     if (!entry.endsWith('.ts') || entry.endsWith('.d.ts')) continue;
     for (const line of readFileSync(join(root, 'host', entry), 'utf8').split('\n')) {
-      const name = /import\('([a-z@][^'$]*)'\)/.exec(line)?.[1];
+      const name = /(?<!typeof )import\('([a-z@][^'$]*)'\)/.exec(line)?.[1];
       if (name === undefined || name.startsWith('node:')) continue;
       const { type } = JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8'));
       if (type !== 'module' && !line.includes('default')) wrong.push(`${entry}: ${line.trim()}`);
