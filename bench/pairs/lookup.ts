@@ -1,5 +1,4 @@
 /** Rows looked up in a table that is kept, and in one outside whose answers are remembered. */
-import { textOf } from '../../test/sql/rule-kernel.js';
 import { type Pair, piecesOf, rowByRow } from './pair.js';
 
 interface Row {
@@ -22,8 +21,16 @@ function pair(name: string, table: 'kept' | 'asked', keys: number): Pair {
     rows: 200_000,
     input: (rows) => piecesOf('s', rows, (i) => JSON.stringify({ id: (i * 7919) % keys, v: i / 8, w: 'some text' })),
     prepare: (rule) => {
-      if (table === 'kept') rule.feed('kept', textOf(numbers(keys).map((id) => ({ id, name: nameOf(id) }))));
-      else rule.feed('s', textOf(numbers(keys).map((id) => ({ id }))));
+      if (table === 'kept')
+        rule.feed(
+          'kept',
+          numbers(keys).map((id) => ({ id, name: nameOf(id) })),
+        );
+      else
+        rule.feed(
+          's',
+          numbers(keys).map((id) => ({ id })),
+        );
     },
     asked: (id) => ({ id, name: nameOf(id) }),
     program: () => {

@@ -9,7 +9,6 @@ import { reasonOf } from '../../host/base/errors.js';
 import { nearest } from '../../host/base/nearest.js';
 import { readOptions } from '../../host/base/options.js';
 import { pairs } from './index.js';
-import { measure } from './measure.js';
 
 interface Chosen {
   readonly chosen: typeof pairs;
@@ -49,6 +48,8 @@ function readOrEnd(): Chosen {
 }
 
 const { chosen, rounds, module } = readOrEnd();
+// A kernel may have to be compiled for it: not for a command line that is wrong.
+const { measure } = await import('./measure.js');
 for (const pair of chosen) {
   const { name, engine, program } = measure(pair, rounds, module);
   console.log(

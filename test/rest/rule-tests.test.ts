@@ -114,7 +114,7 @@ test('a start after the last result runs the rule again, however long the pause 
 });
 
 test('a failed row is an event with the reason', async () => {
-  const port = await create({ id: 't3', sql: 'SELECT a + b AS c FROM s', mockSource });
+  const port = await create({ id: 't3', sql: 'SELECT a + cast(b, "bigint") AS c FROM s', mockSource });
   const listener = await listen(port, 't3');
   await server.request('POST', '/ruletest/t3/start');
   assert.match((await listener.events(1)).join(), /^run Select error: .*int64\(1\) \+ string\(x\)/);
