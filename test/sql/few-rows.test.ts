@@ -37,7 +37,11 @@ const constants = [
   "''",
   'true',
 ];
-const conditions = operators.flatMap((operator) => constants.flatMap((constant) => [`v ${operator} ${constant}`]));
+/** Booleans have no order. */
+const isTaken = (operator: string, constant: string) => constant !== 'true' || operator === '=' || operator === '!=';
+const conditions = operators.flatMap((operator) =>
+  constants.filter((constant) => isTaken(operator, constant)).map((constant) => `v ${operator} ${constant}`),
+);
 conditions.push('2 < v', '2.5 >= v', "'x' = v", '2 != v');
 
 let output: string[] = [];
