@@ -111,8 +111,8 @@ test('what is no number and fractions out of range are errors', () => {
   const of = (a: unknown, p: string) => {
     const rule = openRule([stream], `SELECT percentile_approx(a, ${p}) AS p FROM s GROUP BY COUNTWINDOW(2)`);
     rule.feed('s', [
-      { a, t: 0 },
-      { a: null, t: 0 },
+      { a, t: 0, f: true },
+      { a: null, t: 0, f: true },
     ]);
     const taken = rule.taken();
     rule.close();
@@ -120,7 +120,7 @@ test('what is no number and fractions out of range are errors', () => {
   };
   assert.match(String(of('x', '0.5')), /percentile_approx error: requires float64 slice but found string\(x\)/);
   assert.match(String(of(1, '1.5')), /percentile_approx error: percentile exec with error: Input is outside of range/);
-  assert.match(String(of(1, 'a > 0')), /percentile_approx error: the second parameter requires float64/);
+  assert.match(String(of(1, 'f')), /percentile_approx error: the second parameter requires float64/);
   assert.equal(of(null, '0.5'), [[{}]]);
   assert.equal(of(7, '0.5'), [[{ p: 7 }]]);
 });
