@@ -68,9 +68,12 @@ async function send(count: number): Promise<void> {
   await Promise.all(all);
 }
 
-/** The broker confirms messages before it writes them. */
+/** The broker confirms messages before it writes them, and writes the last one with a later change. */
 const saved = () =>
-  eventually('messages on disk', () => readFileSync(join(folder, 'mosquitto.db')).includes(`{"id":${sent - 1}}`));
+  eventually('messages on disk', async () => {
+    await sender.publishAsync('other', 'a change', { qos: 1, retain: true });
+    return readFileSync(join(folder, 'mosquitto.db')).includes(`{"id":${sent - 1}}`);
+  });
 
 function ids(): number[] {
   const path = join(data, 'out');
