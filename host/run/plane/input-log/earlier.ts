@@ -1,4 +1,7 @@
-/** What of a log a rule gets that comes to a running source: from its place to where the source is. It stays in the log until the rule has had it. */
+/**
+ * What of a log a rule gets that comes to a running source: from its place to where the source is. It stays in the log
+ * until the rule has had it.
+ */
 import type { Barrier } from '../barrier.js';
 import { type Item, split } from '../cache/item.js';
 import type { Cursor, PageStore } from '../cache/page-store.js';

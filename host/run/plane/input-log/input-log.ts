@@ -201,31 +201,29 @@ export class InputLog {
       store.pass(gap);
       this.#last += gap;
     } else if (gap > 0) await this.#fill(store, gap);
+    if (this.#isClosed) return;
     places.reached(Number.POSITIVE_INFINITY);
     this.isReplaying = false;
     this.advance();
   }
 
-  /** Takes up numbers by messages of no bytes. */
+  /** Takes up numbers by messages of no bytes, before new ones could get them. */
   async #fill(store: PageStore, messages: number): Promise<void> {
-    try {
-      const bytes = Buffer.alloc(0);
-      const ends = new Uint32Array(messages);
-      const item: Item = {
-        bytes,
-        ends,
-        errors: noErrors,
-        messages,
-        rows: 0,
-        values: undefined,
-        since: 0,
-        ticket: undefined,
-      };
-      await store.append([[item]]);
-      store.skip(messages);
-      this.#push(this.#entries.at(-1)!.barrier, messages, undefined);
-    } catch (error) {
-      this.#note(`can't be written: ${reasonOf(error)}`);
+    const item: Item = {
+      ...{ bytes: Buffer.alloc(0), ends: new Uint32Array(messages), errors: noErrors, messages },
+      ...{ rows: 0, values: undefined, since: 0, ticket: undefined },
+    };
+    while (!this.#isClosed) {
+      try {
+        await store.append([[item]]);
+        this.#note('');
+        store.skip(messages);
+        this.#push(this.#entries.at(-1)!.barrier, messages, undefined);
+        return;
+      } catch (error) {
+        this.#note(`can't be written: ${reasonOf(error)}`);
+        await new Promise((resolve) => setTimeout(resolve, retryMs));
+      }
     }
   }
 

@@ -9,7 +9,8 @@ export interface LogPlacesOf {
   /** Messages up to here were in checkpoints, whether they came into the log or not. */
   readonly last: number;
   /**
-   * It is taken again: returns from which message on. `freed` is the number of the first one that not all rules had safe, `out` that of the
+   * It is taken again: returns from which message on. `freed` is the number of the first one that not all rules had
+   * safe, `out` that of the
    * first one of which not all was out.
    */
   begin(content: { readonly freed: number; readonly out: number; readonly end: number }): number;
