@@ -228,8 +228,10 @@ export interface LinkedNode {
   /** What the node keeps may be saved, as this. */
   saved?: SavedAs;
   /**
-   * Of a node below a stream: names the place in the stream where its rule goes on, if that may be another one than that of others. Nodes of
-   * other places are not used again for it until `shareFromNow` (kernels/twin.ts) or `moveNodes` says that all are at one place.
+   * Of a node below a stream: names the place in the stream where its rule goes on, if that may be another one than
+   * that of others. Nodes of
+   * other places are not used again for it until `shareFromNow` (kernels/twin.ts) or `moveNodes` says that all are at
+   * one place.
    */
   place?: string | undefined;
 }

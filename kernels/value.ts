@@ -5,7 +5,8 @@ import { member as memberLayout, near as nearNanos, slot as slotLayout, Tag } fr
 import { bytesOfText, textOfBytes } from './text.js';
 
 /**
- * A datetime: nanoseconds since the epoch, and the offset it was written with in seconds east of UTC. Kernels round those in
+ * A datetime: nanoseconds since the epoch, and the offset it was written with in seconds east of UTC. Kernels round
+ * those in
  * UTC to microseconds before 1834 and after 2106, others always, and where the offset is no quarter of an hour, before 1399
  * and after 2540 to milliseconds; with seconds in the offset, before 1761 and after 2039, to seconds.
  */

@@ -1,5 +1,6 @@
 /**
- * Writes the reference pages of docs/ from the declarations: configuration keys, connectors, functions, and the index of decisions. Runs with the
+ * Writes the reference pages of docs/ from the declarations: configuration keys, connectors, functions, and the index
+ * of decisions. Runs with the
  * loader of tsx; `--check` only tells whether the pages are current.
  */
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,9 +1,12 @@
 // Work that is deferred. A node that has much to do at once, a window that sends a million rows or a join of many pairs, does a piece
 // of it when the host asks for that (`workOn`), so that input, timers and rules beside it have their turns in between.
 //
-// Only what stands below a window, or a node of event time, defers (NodeFlag.DEFERS): there the rows wait. As long as a window, or a node
-// below it, has deferred work, all that it would send waits in its outbox (window/outbox.ts) in its order; rows it takes in as always. So nodes
-// between them get nothing while they are in the middle of a message. A node of event time keeps its rows (window/event-time.ts) as long as it has
+// Only what stands below a window, or a node of event time, defers (NodeFlag.DEFERS): there the rows wait. As long as a
+// window, or a node
+// below it, has deferred work, all that it would send waits in its outbox (window/outbox.ts) in its order; rows it
+// takes in as always. So nodes
+// between them get nothing while they are in the middle of a message. A node of event time keeps its rows
+// (window/event-time.ts) as long as it has
 // deferred work, or one below that can't take rows meanwhile.
 import * as ctx from './context';
 import { hostClock } from './host';
@@ -130,7 +133,8 @@ export function isBelowDeferred(node: usize): bool {
 }
 
 /**
- * True when a node below it, in the middle of its work, gets its rows: it can't take others. Where they come through a window, or a node that
+ * True when a node below it, in the middle of its work, gets its rows: it can't take others. Where they come through a
+ * window, or a node that
  * waits for time, they wait there.
  */
 export function isStoppedBelow(node: usize): bool {

@@ -71,7 +71,10 @@ export function nodeAdd(
   return 0;
 }
 
-/** Where rows meet those of other branches their order counts: what could defer them above the port, and all below it, defers nothing. */
+/**
+ * Where rows meet those of other branches their order counts: what could defer them above the port, and all below it,
+ * defers nothing.
+ */
 function workAtOnce(port: usize): void {
   let top = port;
   for (let at = port; at; at = <usize>load<u32>(at, N_PARENT)) {

@@ -18,7 +18,10 @@ const INDEX_STEP: usize = 20;
 const INDEX_SPEC: usize = 24;
 const INDEX_CLEARED: usize = 28;
 const INDEX_KINDS: u32 = 32;
-/** Bytes of a larger index that are cleared, and rows that come to it, with each row that comes to the one before: double of what is needed. */
+/**
+ * Bytes of a larger index that are cleared, and rows that come to it, with each row that comes to the one before:
+ * double of what is needed.
+ */
 const CLEARED: u32 = 256;
 const CAUGHT_UP: u32 = 4;
 const KINDS_SIZE: u32 = KIND_COUNT << 2;
@@ -169,7 +172,10 @@ export function indexLarger(index: usize, acct: usize): usize {
   return made;
 }
 
-/** Brings some rows of the index to the larger one, which has the first `made` of its `count` rows; returns how many it has then. */
+/**
+ * Brings some rows of the index to the larger one, which has the first `made` of its `count` rows; returns how many it
+ * has then.
+ */
 export function indexCatchUp(larger: usize, index: usize, made: u32, count: u32): u32 {
   const bytes = indexRoom(larger) << 3;
   const cleared = load<u32>(larger, INDEX_CLEARED);

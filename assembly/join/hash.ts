@@ -26,7 +26,8 @@ const PAIRS_PER_ROW: u64 = 4;
 const INDEX_ROWS: u32 = 4096;
 
 /**
- * Index of the step, whether it goes with it, and where looking up was stopped: outer row, its page, slot of the index + 1. While an index is
+ * Index of the step, whether it goes with it, and where looking up was stopped: outer row, its page, slot of the index
+ * + 1. While an index is
  * made: the next row that comes to it, and its page.
  */
 let index: usize = 0;

@@ -1,4 +1,5 @@
-// What an interval join has left to later in the middle of its work (flow/deferred.ts): the rows of the batch that have not met all they
+// What an interval join has left to later in the middle of its work (flow/deferred.ts): the rows of the batch that have
+// not met all they
 // may, or how far time has come. It gets no others meanwhile.
 //
 //   job    0    rows 48                 values of rows that did not fail, with their times in a last column (rows/store.ts)
@@ -122,8 +123,10 @@ export function jobKeep(job: usize, binds: usize, columns: u32, times: usize, se
 }
 
 /**
- * Writes the batch of the job into blocks of the stage, of which `columns` + 1 are acquired, binds them at `binds`, and gives back its entries,
- * notes, failures and row numbers; the addresses of the lists are in `jobEntries` … `jobSel`. 0 when memory is exhausted.
+ * Writes the batch of the job into blocks of the stage, of which `columns` + 1 are acquired, binds them at `binds`, and
+ * gives back its entries,
+ * notes, failures and row numbers; the addresses of the lists are in `jobEntries` … `jobSel`. 0 when memory is
+ * exhausted.
  */
 export function jobBatch(job: usize, columns: u32, binds: usize): usize {
   const count = jobCount(job);

@@ -1,5 +1,7 @@
-// How the rows of a batch of an interval join meet those that came before them, and how rows and keys go that time leaves behind. All of it
-// may be stopped where it takes long (flow/deferred.ts): the rest of the batch becomes a job (join/interval-job.ts), and goes on later.
+// How the rows of a batch of an interval join meet those that came before them, and how rows and keys go that time
+// leaves behind. All of it
+// may be stopped where it takes long (flow/deferred.ts): the rest of the batch becomes a job (join/interval-job.ts),
+// and goes on later.
 import * as ctx from '../flow/context';
 import { defer } from '../flow/deferred';
 import { sendFailed } from '../flow/emit';
@@ -77,7 +79,8 @@ export namespace Note {
 export let isStopped: bool = false;
 
 /**
- * Works off the rows that can meet none which is at `ms` or later, in the order in which that is certain. Returns the time from which on
+ * Works off the rows that can meet none which is at `ms` or later, in the order in which that is certain. Returns the
+ * time from which on
  * that is so of the next one, Infinity when there is none. It may be stopped (`isStopped`).
  */
 export function workOffBefore(node: usize, spec: usize, state: usize, ms: f64): f64 {
@@ -124,7 +127,10 @@ export function keysGo(state: usize, acct: usize): bool {
   return true;
 }
 
-/** Lets rows go of which the last row of the batch was too far away, where rows do not go on alone; false when it was stopped. */
+/**
+ * Lets rows go of which the last row of the batch was too far away, where rows do not go on alone; false when it was
+ * stopped.
+ */
 function oldGo(spec: usize, state: usize, last: f64): bool {
   const leftWaits = max<f64>(load<f64>(spec, INTERVAL_MOST), 0);
   const rightWaits = max<f64>(-load<f64>(spec, INTERVAL_LEAST), 0);
@@ -162,7 +168,8 @@ function stopAt(phase: u32, at: u32, member: u32, round: u32, due: f64, last: f6
 }
 
 /**
- * Lets the rows `sel[0 … last)` of the batch meet those that came before them; those behind, up to `n`, have all failed. What takes too long is
+ * Lets the rows `sel[0 … last)` of the batch meet those that came before them; those behind, up to `n`, have all
+ * failed. What takes too long is
  * left to later. False when memory is exhausted.
  */
 export function meetAll(
@@ -258,7 +265,8 @@ export function meetOn(node: usize, job: usize): bool {
 }
 
 /**
- * Lets the first `n` rows meet those that came before them, time by time, of a job from where it was stopped; then rows and keys go that they
+ * Lets the first `n` rows meet those that came before them, time by time, of a job from where it was stopped; then rows
+ * and keys go that they
  * leave behind. False when it was stopped (`stopped…` say where).
  */
 function meet(
@@ -268,7 +276,8 @@ function meet(
   const state = <usize>load<u32>(node, N_STATE);
   const isOuter = isOuterJoin(spec);
   let phase: u32 = job ? load<u32>(job, JOB_PHASE) : Phase.TIME;
-  // Before this no row is to be worked off. Where rows do not go on alone that is done once for the batch: of what is too old a row
+  // Before this no row is to be worked off. Where rows do not go on alone that is done once for the batch: of what is
+  // too old a row
   // looks only at what stands before it on the list of its key.
   let due: f64 = job ? load<f64>(job, JOB_DUE) : isOuter ? -Infinity : Infinity;
   let last: f64 = job ? load<f64>(job, JOB_LAST) : -Infinity;
@@ -369,8 +378,10 @@ function failRow(node: usize, binds: usize, errors: usize, failures: usize, note
 }
 
 /**
- * Lets a row meet those of the other side, which stay so long after their time. Where rows go on alone one that stays is named by its
- * number, to be marked when it has met one; else all are rows of the batch, in which numbers have the texts that they came with. False when it
+ * Lets a row meet those of the other side, which stay so long after their time. Where rows go on alone one that stays
+ * is named by its
+ * number, to be marked when it has met one; else all are rows of the batch, in which numbers have the texts that they
+ * came with. False when it
  * was stopped in the middle.
  */
 // @ts-ignore: decorator
@@ -406,7 +417,10 @@ function meetRest(
   return meetList(node, spec, state, isRight, isNumbered, own, ms, load<u32>(job, JOB_OTHER), load<u32>(job, JOB_LEFT));
 }
 
-/** Lets a row, the number `own` of its side or of the batch, meet `left` rows from `other` on; false when it was stopped. */
+/**
+ * Lets a row, the number `own` of its side or of the batch, meet `left` rows from `other` on; false when it was
+ * stopped.
+ */
 function meetList(
   node: usize, spec: usize, state: usize, isRight: bool, isNumbered: bool, own: u32, ms: f64, other: u32, left: u32,
 ): bool {

@@ -97,7 +97,10 @@ function intervalSignal(node: usize, signal: u32, value: u64): void {
   if (isDeferred(node)) finish(node);
 }
 
-/** Time has come to `ms`: rows and keys go that it leaves behind, from a phase on. Returns the phase in which it was stopped, or DONE. */
+/**
+ * Time has come to `ms`: rows and keys go that it leaves behind, from a phase on. Returns the phase in which it was
+ * stopped, or DONE.
+ */
 function timeComes(node: usize, ms: f64, from: u32): u32 {
   const state = <usize>load<u32>(node, N_STATE);
   if (from == Phase.TIME) {

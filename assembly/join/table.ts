@@ -1,4 +1,5 @@
-// Tables of a join: the newest rows that came, with an index by the hash of their keys (join/hash-index.ts) once rows are looked up. A large
+// Tables of a join: the newest rows that came, with an index by the hash of their keys (join/hash-index.ts) once rows
+// are looked up. A large
 // one grows little by little: a larger one catches up with it before it is full.
 import { forgiveRefusals, refusals } from '../mem/alloc';
 import { ROWS_COUNT } from '../rows/layout';

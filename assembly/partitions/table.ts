@@ -12,9 +12,12 @@
 // bytes stand in the entry itself and are compared with one vector instruction; a key is read 16 bytes wide, so text must be followed
 // by 16 readable bytes.
 //
-// Many slots become more, or fewer, little by little with the entries that come and go, so that no call has to move all of them: first the
-// next slots are cleared (`other`, `cursor` bytes of them), then they take the place of those before, which move (`other`, `cursor` of them)
-// while keys are looked for in both. No entry comes to those before; one that goes leaves a hole there that ends no search.
+// Many slots become more, or fewer, little by little with the entries that come and go, so that no call has to move all
+// of them: first the
+// next slots are cleared (`other`, `cursor` bytes of them), then they take the place of those before, which move
+// (`other`, `cursor` of them)
+// while keys are looked for in both. No entry comes to those before; one that goes leaves a hole there that ends no
+// search.
 import { alloc, allocZeroed, forgiveRefusals, free, refusals } from '../mem/alloc';
 import { keyAdd, keyBegin, keyLen, keyOff, keyText } from '../agg/key';
 import { bindIsConst, bindTag, bindUniform, bindVal } from '../mem/bind';
@@ -53,7 +56,10 @@ const FIRST_SLOTS: u32 = 16;
 const KEPT_SLOTS: u32 = 1024;
 /** So many slots or more move little by little; fewer are moved in a few ms. */
 const LARGE: u32 = 1 << 18;
-/** Bytes of the next slots that are cleared, and slots that move, with each entry that comes or goes: double of what is needed at least. */
+/**
+ * Bytes of the next slots that are cleared, and slots that move, with each entry that comes or goes: double of what is
+ * needed at least.
+ */
 const CLEARED: u32 = 1024;
 const MOVED: u32 = 32;
 /** In the place of an entry of the slots before that is gone. */
@@ -178,7 +184,8 @@ function clearSome(table: usize, slots: u32, areNeeded: bool, acct: usize): bool
   if (load<u32>(table, OTHER) && load<u32>(table, OTHER_MASK) != slots - 1) dropOther(table, acct);
   const bytes = slots << 3;
   if (!load<u32>(table, OTHER)) {
-    // A large block that was refused is asked for again with each 1,024th entry only, as long as there is room without it.
+    // A large block that was refused is asked for again with each 1,024th entry only, as long as there is room without
+    // it.
     if (!areNeeded && load<u32>(table, TABLE_COUNT) & 1023) return false;
     const before = refusals;
     const made = alloc(bytes, acct);

@@ -121,7 +121,10 @@ let whole: u32 = 0;
 let fraction: u32 = 0;
 export let measuredEnd: usize = 0;
 
-/** Measures the number at `p`; false for what is no short JSON number without exponent, with `isWhole` also for fractions. */
+/**
+ * Measures the number at `p`; false for what is no short JSON number without exponent, with `isWhole` also for
+ * fractions.
+ */
 export function measure(p: usize, isWhole: bool): bool {
   const minus = <u32>(load<u8>(p) == 0x2d);
   const first = p + minus;

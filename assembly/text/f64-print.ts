@@ -232,7 +232,10 @@ const EXACT_THOUSANDTHS: f64 = 1e15;
 /** Whole numbers below this, the times of rows among them, are those of integers. */
 const EXACT_WHOLE: f64 = 1e15;
 
-/** Decimals of each number of thousandths below 1000: three digits, and in the last byte how many bytes they take with the point. */
+/**
+ * Decimals of each number of thousandths below 1000: three digits, and in the last byte how many bytes they take with
+ * the point.
+ */
 const DECIMALS: usize = memory.data(4000, 4);
 for (let i: u32 = 0; i < 1000; i++) {
   const length: u32 = i == 0 ? 0 : i % 100 == 0 ? 2 : i % 10 == 0 ? 3 : 4;

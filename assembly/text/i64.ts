@@ -76,7 +76,8 @@ const TO_FRONT: usize = memory.data<u64>([
 }
 
 /**
- * Writes an unsigned integer and returns the end of the text; at most MAX_I64_TEXT bytes are touched. The number of digits is no
+ * Writes an unsigned integer and returns the end of the text; at most MAX_I64_TEXT bytes are touched. The number of
+ * digits is no
  * jump: it changes from one number to the next.
  */
 export function printU64(out: usize, v: u64): usize {

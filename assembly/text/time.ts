@@ -51,7 +51,8 @@ const ODD_END: u64 = 2657 << 50;
 }
 
 /**
- * As `timeAt`, at an offset in seconds east of UTC, which costs the nanoseconds, that of odd minutes the microseconds, and one with
+ * As `timeAt`, at an offset in seconds east of UTC, which costs the nanoseconds, that of odd minutes the microseconds,
+ * and one with
  * seconds before ODD_FROM and long after it the milliseconds.
  */
 function timeWith(micros: i64, nanos: i32, offset: i32): i64 {
@@ -329,7 +330,8 @@ function readFraction(): i64 {
 
 /**
  * Reads the common forms: `2024-02-03`, `2024-2-3 4:05`, `2024-02-03T04:05:06.789Z`, `… +02:00`, `… -00:44:30`,
- * `2024/02/03 04:05:06`, `20240203`, `2024-02`, `2024`. Without a zone it is UTC. False for other texts; the result is in timeValue.
+ * `2024/02/03 04:05:06`, `20240203`, `2024-02`, `2024`. Without a zone it is UTC. False for other texts; the result is
+ * in timeValue.
  */
 export function timeParse(off: usize, len: u32): bool {
   p = off;

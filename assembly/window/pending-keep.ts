@@ -5,7 +5,8 @@ import { rowsAppend, rowsFirst, rowsLast } from '../rows/store';
 import { HEAP, HEAP_COUNT, MAX_RUNS, PENDING_ROW, RUN_FROM, RUN_TO, entryAt, runOf } from './pending';
 
 /**
- * Keeps the rows that `pendingName` let wait and that were not taken, before the batch at work goes; `sel` has room for their numbers. False
+ * Keeps the rows that `pendingName` let wait and that were not taken, before the batch at work goes; `sel` has room for
+ * their numbers. False
  * when memory is exhausted.
  */
 export function pendingKeep(pending: usize, binds: usize, columns: u32, sel: usize, input: u32): bool {

@@ -1,10 +1,14 @@
 // How rows of a node of event time (window/event-time.ts) go on once the watermark has reached them.
 //
-// Rows that the watermark has reached when they arrive, with nothing waiting before them, pass without being copied; those between
-// others that wait take their place among them as they stand in the batch. Only rows that are later than the watermark are kept.
+// Rows that the watermark has reached when they arrive, with nothing waiting before them, pass without being copied;
+// those between
+// others that wait take their place among them as they stand in the batch. Only rows that are later than the watermark
+// are kept.
 //
-// Where a watermark reaches many rows, or a node below is in the middle of its work, they go on piece by piece (flow/deferred.ts). Meanwhile
-// all rows wait, and what ends behind some of them, watermarks and failures, is noted with the place that it has among them (window/marks.ts).
+// Where a watermark reaches many rows, or a node below is in the middle of its work, they go on piece by piece
+// (flow/deferred.ts). Meanwhile
+// all rows wait, and what ends behind some of them, watermarks and failures, is noted with the place that it has among
+// them (window/marks.ts).
 import * as ctx from '../flow/context';
 import { defer, deferredCount, goesOn, isDeferred, isLong, isStoppedBelow, longRows, mayDefer } from '../flow/deferred';
 import { beginFailed, endFailed, signalBelow } from '../flow/emit';
@@ -134,7 +138,8 @@ function releaseSome(node: usize, spec: usize, state: usize, mark: usize, names:
 }
 
 /**
- * Lets rows of the arriving batch wait. Those that the watermark has reached go on before the batch is over, between others: they
+ * Lets rows of the arriving batch wait. Those that the watermark has reached go on before the batch is over, between
+ * others: they
  * are not copied. False when memory is exhausted.
  */
 function wait(spec: usize, state: usize, blocks: usize, sel: usize, n: u32, watermark: f64): bool {
@@ -205,7 +210,8 @@ function passThrough(node: usize, spec: usize, blocks: usize, rows: u32, sel: us
 const ALL: u64 = u64.MAX_VALUE;
 
 /**
- * Sends the waiting rows that the watermark has reached, then the watermark; `blocks`: the columns of those that are not kept. Where a node
+ * Sends the waiting rows that the watermark has reached, then the watermark; `blocks`: the columns of those that are
+ * not kept. Where a node
  * below stops in the middle of its work the rest is left to later.
  */
 function releaseAll(node: usize, spec: usize, state: usize, watermark: f64, blocks: usize): void {
@@ -235,7 +241,10 @@ function keepNamed(spec: usize, state: usize, blocks: usize): bool {
   return isKept;
 }
 
-/** Sends the next rows that the watermark has reached, of those of its time the ones before `sequence`; returns how many. */
+/**
+ * Sends the next rows that the watermark has reached, of those of its time the ones before `sequence`; returns how
+ * many.
+ */
 function releaseBatch(
   node: usize, state: usize, columns: u32, watermark: f64, sequence: u64, names: usize, room: u32, blocks: usize,
 ): u32 {

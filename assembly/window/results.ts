@@ -4,7 +4,10 @@ import { eventTimeResults } from './event-time';
 import { keyedResults } from './keyed';
 import { outboxCount } from './outbox';
 
-/** Results of a node that wait to be sent: windows, of many partitions at most so many; or watermarks and failures behind rows that wait. */
+/**
+ * Results of a node that wait to be sent: windows, of many partitions at most so many; or watermarks and failures
+ * behind rows that wait.
+ */
 export function deferredResults(node: usize): u32 {
   if (!load<u32>(node, N_STATE)) return 0;
   switch (load<u32>(node, N_KIND)) {

@@ -4,7 +4,8 @@
  *
  *     npx tsx bench/micro/turns.ts ROUNDS WORKLOAD,… KERNEL.wasm…
  *
- * A workload is one of `haumea bench`, or a part of the name of a pair (bench/pairs) as "functions" or "join": all that have it.
+ * A workload is one of `haumea bench`, or a part of the name of a pair (bench/pairs) as "functions" or "join": all that
+ * have it.
  *
  * Machines that others share swing by half from second to second, so the input is cut into pieces of 256 KiB and the
  * minimum of each piece counts: the sums differ by less than one percent from run to run. The host of this checkout must

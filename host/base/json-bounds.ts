@@ -1,5 +1,6 @@
 /**
- * How deep JSON is nested and how many values it has, told without reading it: what walks through values later is recursive, and
+ * How deep JSON is nested and how many values it has, told without reading it: what walks through values later is
+ * recursive, and
  * eight megabytes of `[]` take a second to read and fifty times their size.
  */
 
@@ -16,7 +17,10 @@ const braceBit = 0x20;
 const open = 0x5b;
 const close = 0x5d;
 
-/** Says which bound the text is beyond, `is nested deeper than …`; undefined within them. What is no JSON has any answer. */
+/**
+ * Says which bound the text is beyond, `is nested deeper than …`; undefined within them. What is no JSON has any
+ * answer.
+ */
 export function beyondBounds(text: Uint8Array): string | undefined {
   let depth = 0;
   let values = 1;

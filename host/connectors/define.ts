@@ -25,13 +25,16 @@ export interface SourceForm {
   waits?: true;
   /** Who sends the messages may wait for their acknowledgements. */
   acknowledges?: true;
-  /** Who sends them keeps a session: what is not acknowledged is sent again, with the same packet id. Names both sides. */
+  /**
+   * Who sends them keeps a session: what is not acknowledged is sent again, with the same packet id. Names both sides.
+   */
   session?: string;
 }
 
 /**
  * How a source brings rows again that came after a checkpoint: it reads them again from a position, the other side sends again
- * what was not acknowledged, `provided` that it does its part, or the rules that write to it make them again; otherwise why it can't.
+ * what was not acknowledged, `provided` that it does its part, or the rules that write to it make them again; otherwise
+ * why it can't.
  */
 export type Return = 'position' | { readonly provided: string } | 'writers' | { readonly no: string };
 

@@ -32,7 +32,10 @@ export function printOf(bytes: Buffer, body: number, end: number, version: 4 | 5
   return hash.value;
 }
 
-/** The end of the properties; -1 when they are malformed. The broker counts down how long a message is good for, and renames topics. */
+/**
+ * The end of the properties; -1 when they are malformed. The broker counts down how long a message is good for, and
+ * renames topics.
+ */
 function addProperties(hash: Hash, bytes: Buffer, from: number, end: number): number {
   const length = numberAt(bytes, from, end);
   if (length.end < 0 || length.end + length.value > end) return -1;

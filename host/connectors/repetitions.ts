@@ -1,12 +1,18 @@
 /**
- * What a broker sends again in a session. It has to repeat each message that it has no acknowledgement for when a connection begins,
- * with the same packet id and the flag DUP, although the message may be at work here, in a log, or its acknowledgement under way.
+ * What a broker sends again in a session. It has to repeat each message that it has no acknowledgement for when a
+ * connection begins,
+ * with the same packet id and the flag DUP, although the message may be at work here, in a log, or its acknowledgement
+ * under way.
  * Such a packet is taken out of the connection and left as the acknowledgement that it is to become, in its place.
  *
- * A message that is new is never taken for a repetition: a packet without DUP is new, except for what a broker that was killed has
- * forgotten to have sent, and so is one whose topic, payload or properties are others. An id whose acknowledgement has arrived is forgotten: the broker has answered a ping that was sent behind it. One
- * case is left: an equal message under the same id, first sent on a connection that broke, while the acknowledgement of the one before
- * was under way. It takes a broker that gives an id again at once, where others count up to 65,535; from such a broker only
+ * A message that is new is never taken for a repetition: a packet without DUP is new, except for what a broker that was
+ * killed has
+ * forgotten to have sent, and so is one whose topic, payload or properties are others. An id whose acknowledgement has
+ * arrived is forgotten: the broker has answered a ping that was sent behind it. One
+ * case is left: an equal message under the same id, first sent on a connection that broke, while the acknowledgement of
+ * the one before
+ * was under way. It takes a broker that gives an id again at once, where others count up to 65,535; from such a broker
+ * only
  * what was not acknowledged is taken for repeated.
  */
 import { createHash, randomUUID } from 'node:crypto';
@@ -179,8 +185,10 @@ export class Repetitions<O extends Origin> {
   }
 
   /**
-   * Whether a broker that was killed has gone back to what it had on disk, and sends once more, as if for the first time, what it sent
-   * before. An id without acknowledgement can't be given to another message meanwhile. It does so before anything that is new.
+   * Whether a broker that was killed has gone back to what it had on disk, and sends once more, as if for the first
+   * time, what it sent
+   * before. An id without acknowledgement can't be given to another message meanwhile. It does so before anything that
+   * is new.
    */
   #isFallenBack(id: number, print: number): boolean {
     if (!this.#mayFallBack) return false;

@@ -61,7 +61,10 @@ export interface Source {
    */
   open(): Promise<void>;
   close(): Promise<void>;
-  /** Properties that may change while it runs, as passwords do, and takes them: they hold from the next attempt to connect on. */
+  /**
+   * Properties that may change while it runs, as passwords do, and takes them: they hold from the next attempt to
+   * connect on.
+   */
   readonly renewable?: readonly string[];
   renew?(props: Readonly<Record<string, unknown>>): void;
   /**
@@ -72,7 +75,8 @@ export interface Source {
   /** Goes on from a position, or begins there if it is not open yet; throws the reason when it can't. Of several calls before it is open the earliest counts. */
   seek?(position: unknown): void;
   /**
-   * Called before `open`, in the place of `seek`: begins at the earliest of the positions, or at its begin when one is undefined. Calls `reached` with the
+   * Called before `open`, in the place of `seek`: begins at the earliest of the positions, or at its begin when one is
+   * undefined. Calls `reached` with the
    * number of each in their order, between two writes: when all from before it is written, and nothing from behind it.
    */
   seekAll?(positions: readonly unknown[], reached: (index: number) => void): void;

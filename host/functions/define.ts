@@ -11,14 +11,18 @@ import type { UserFunction } from '../plugins/define.js';
 /** What a literal argument must be; arguments that are not literals are checked when rows arrive. */
 export type ArgType = 'any' | 'number' | 'int' | 'string' | 'boolean' | 'datetime';
 
-/** Kinds of values as functions tell them apart: a number is whole or not, `datetime` stands for all that is read as a time. */
+/**
+ * Kinds of values as functions tell them apart: a number is whole or not, `datetime` stands for all that is read as a
+ * time.
+ */
 export type ArgKind = 'any' | 'number' | 'string' | 'boolean' | 'datetime' | 'bytea' | 'array' | 'struct';
 
 export interface ArgSpec {
   name: string;
   type: ArgType;
   /**
-   * What it takes where that is not what its type says: values of other kinds are errors of their rows, and refused where the
+   * What it takes where that is not what its type says: values of other kinds are errors of their rows, and refused
+   * where the
    * statement tells them. Texts are made of all kinds unless this says otherwise.
    */
   takes?: readonly ArgKind[];

@@ -21,7 +21,8 @@ type Step =
   | { kind: 'many'; find: (value: unknown, scope: Scope) => unknown[] | Missing };
 
 /**
- * What a path looks for is not there. It is returned, not thrown: thousands in a document are passed over, and each throw costs
+ * What a path looks for is not there. It is returned, not thrown: thousands in a document are passed over, and each
+ * throw costs
  * as much as a hundred visits.
  */
 class Missing {

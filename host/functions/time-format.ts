@@ -113,7 +113,10 @@ const printers: Readonly<
   zone: (_parts, width, { offset }) => zoneText(offset, width),
 };
 
-/** The time as text by a pattern, at the offset of the moment, which `zone` may have a name for. Throws for a bad pattern. */
+/**
+ * The time as text by a pattern, at the offset of the moment, which `zone` may have a name for. Throws for a bad
+ * pattern.
+ */
 export function printTime(moment: Moment, source: string, zone?: string): string {
   const parts = partsOf(moment);
   let text = '';
@@ -365,7 +368,8 @@ function named(name: string, width: number): string {
 }
 
 /**
- * How the zone calls its time: by letters (EST), by the digits that stand for them (-03, +0530), and where no zone is known by all four of
+ * How the zone calls its time: by letters (EST), by the digits that stand for them (-03, +0530), and where no zone is
+ * known by all four of
  * the offset.
  */
 function nameOfZone({ nanos, offset, zone }: Moment, other = zone): string {

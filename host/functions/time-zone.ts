@@ -4,7 +4,10 @@ const maxZones = 64;
 
 interface Zone {
   readonly format: Intl.DateTimeFormat;
-  /** A quarter of an hour without a change of clocks, and the offset in it: rows that follow each other are near each other. */
+  /**
+   * A quarter of an hour without a change of clocks, and the offset in it: rows that follow each other are near each
+   * other.
+   */
   quarter: number;
   offset: number;
 }
@@ -14,7 +17,9 @@ const quarterMs = 900_000;
 /** Largest milliseconds a JavaScript date holds. */
 const maxMs = 8.64e15;
 
-/** Seconds east of UTC in a zone at a time (epoch ms); '' is UTC, Local the server's own. Throws for an unknown name. */
+/**
+ * Seconds east of UTC in a zone at a time (epoch ms); '' is UTC, Local the server's own. Throws for an unknown name.
+ */
 export function zoneOffset(name: string, ms: number): number {
   if (isUtc(name)) return 0;
   const zone = zoneNamed(name);

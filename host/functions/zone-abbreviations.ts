@@ -26,7 +26,8 @@ let texts: ReadonlyMap<string, string> | undefined;
 const read = new Map<string, readonly Era[]>();
 
 /**
- * Letters that a zone has for an offset in seconds at a time (epoch ms); undefined where it has none but the digits of the offset, and
+ * Letters that a zone has for an offset in seconds at a time (epoch ms); undefined where it has none but the digits of
+ * the offset, and
  * before 1970.
  */
 export function zoneAbbreviation(zone: string, ms: number, offset: number): string | undefined {

@@ -15,7 +15,10 @@ export async function sealPackage(folder: string): Promise<void> {
   await writeFile(join(folder, fileName), JSON.stringify(sums));
 }
 
-/** Why a package is not what was written, a clause; undefined when it is, or comes from a release that wrote no checksums. */
+/**
+ * Why a package is not what was written, a clause; undefined when it is, or comes from a release that wrote no
+ * checksums.
+ */
 export async function damageOf(folder: string): Promise<string | undefined> {
   let sums: Record<string, number>;
   try {

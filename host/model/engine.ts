@@ -197,7 +197,8 @@ export interface SourceWarnings {
 
 export interface Engine {
   /**
-   * Plans a rule of which that takes long in another thread; what is asked for the same object next finds the plan. Rejects as
+   * Plans a rule of which that takes long in another thread; what is asked for the same object next finds the plan.
+   * Rejects as
    * `check` throws.
    */
   prepare?(rule: RuleDefinition): Promise<void>;
@@ -224,7 +225,10 @@ export interface Engine {
   restart(id: string): Promise<readonly string[]>;
   /** Stops and forgets the rule. */
   remove(id: string): Promise<readonly string[]>;
-  /** Configuration keys that these streams use have changed: sources of running rules prove with them who they are, from the next attempt to connect on. */
+  /**
+   * Configuration keys that these streams use have changed: sources of running rules prove with them who they are, from
+   * the next attempt to connect on.
+   */
   renew?(streams: readonly string[]): void;
   state(id: string): RuleState | undefined;
   /**

@@ -1,6 +1,8 @@
 /**
- * What kinds of values an expression can have, as far as that is known before rows are there: of declared columns, literals,
- * operators and functions. What no kind of value could be given to is refused when the rule is made: each row would be an error.
+ * What kinds of values an expression can have, as far as that is known before rows are there: of declared columns,
+ * literals,
+ * operators and functions. What no kind of value could be given to is refused when the rule is made: each row would be
+ * an error.
  * Null is not told of: it can be given to all.
  */
 import { aggregates, type OpName } from '../../kernels/gen/ops.js';
@@ -290,7 +292,10 @@ export function wrongArgument(value: Value, { type, takes = [takenAs[type]] }: A
   return found === undefined ? undefined : `must be ${namesOf(wanted)}, not ${found}`;
 }
 
-/** Why a condition never holds, as `wrongArgument`. That of a literal (WHERE 1) is seen by its errors, as in the recorded engine. */
+/**
+ * Why a condition never holds, as `wrongArgument`. That of a literal (WHERE 1) is seen by its errors, as in the
+ * recorded engine.
+ */
 export function wrongCondition(value: Value): string | undefined {
   if (value.kind === 'const') return undefined;
   const found = other(kindsOf(value), boolean);

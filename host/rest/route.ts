@@ -63,7 +63,10 @@ export class RestRequest {
     return ['1', 't', 'true'].includes((this.query[name] ?? '').toLowerCase());
   }
 
-  /** A switch whose typo would change what was not to be changed: anything but the usual forms of true and false is refused. */
+  /**
+   * A switch whose typo would change what was not to be changed: anything but the usual forms of true and false is
+   * refused.
+   */
   strictFlag(name: string): boolean {
     const value = this.query[name];
     const isKnown = value === undefined || ['0', 'f', 'false'].includes(value.toLowerCase()) || this.flag(name);

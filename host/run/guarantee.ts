@@ -64,7 +64,10 @@ function backOf({ type, props }: SourceSpec): Return {
   return connectorFor('source', type).source?.goesBack(props) ?? { no: 'it is unknown' };
 }
 
-/** Why rows of a stream may be lost, and what others do so that they are not, and come once. Rules that feed it are followed to what they read. */
+/**
+ * Why rows of a stream may be lost, and what others do so that they are not, and come once. Rules that feed it are
+ * followed to what they read.
+ */
 function shortfallOf(
   source: SourceSpec,
   writersOf: (source: SourceSpec) => readonly Writer[],

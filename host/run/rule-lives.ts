@@ -101,7 +101,9 @@ export class RuleLives {
     entry.plane?.command({ kind: 'trace', run: entry.run, order: this.#traceOrder(entry) ?? null });
   }
 
-  /** Sources of a rule that runs have the properties of their configuration keys from the next attempt to connect on. */
+  /**
+   * Sources of a rule that runs have the properties of their configuration keys from the next attempt to connect on.
+   */
   renew(entry: Entry, streams: ReadonlySet<string>): void {
     if (entry.state !== 'running' && entry.state !== 'starting') return;
     try {

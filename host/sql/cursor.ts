@@ -15,7 +15,10 @@ const MAX_NESTING = 500;
 /** Greatest height of an expression tree: a chain `a + b + …` grows it without nesting. */
 const MAX_TREE_HEIGHT = 1000;
 
-/** Most words, names, literals and symbols of a statement: what is done for each takes time and memory many times its text. */
+/**
+ * Most words, names, literals and symbols of a statement: what is done for each takes time and memory many times its
+ * text.
+ */
 const MAX_TOKENS = 200_000;
 
 /** Most of what stands in a row in a statement. */

@@ -1,5 +1,6 @@
 /**
- * A byte that a disk has flipped, anywhere in the data folder: the server starts or says which file is damaged, and what is
+ * A byte that a disk has flipped, anywhere in the data folder: the server starts or says which file is damaged, and
+ * what is
  * lost stands in `GET /losses` or in the figures of its sink. `HAUMEA_FLIP_ROUNDS` sets how many
  * bytes are flipped, `HAUMEA_FLIP_SEED` which.
  */

@@ -1,5 +1,6 @@
 /**
- * The broker goes away, or is killed hard with its messages on disk, while the engine has messages in its input log whose acknowledgements
+ * The broker goes away, or is killed hard with its messages on disk, while the engine has messages in its input log
+ * whose acknowledgements
  * the broker may not have: rows of a rule of qos 2 are in the file once and in order, and what came again is counted.
  */
 import { existsSync, readFileSync } from 'node:fs';
@@ -138,7 +139,8 @@ real('a broker that is killed hard in a backlog, before or after it has on disk 
   await eventually('all rows', () => new Set(ids()).size === sent, 30_000);
   const rows = ids();
   assert.equal([...new Set(rows)], [...Array(sent).keys()]);
-  // It may have forgotten as well that it has an acknowledgement: what it sends as new then can't be told from a new message.
+  // It may have forgotten as well that it has an acknowledgement: what it sends as new then can't be told from a new
+  // message.
   assert.ok(rows.length - sent < window, `${rows.length} rows of ${sent} messages`);
 });
 

@@ -1,4 +1,7 @@
-/** Messages that a broker sends again in a session: they are known, acknowledged and not handed on; new ones are never taken for them. */
+/**
+ * Messages that a broker sends again in a session: they are known, acknowledged and not handed on; new ones are never
+ * taken for them.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';

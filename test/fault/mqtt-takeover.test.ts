@@ -1,6 +1,8 @@
 /**
- * Another client takes over the client id again and again, is sent what the session holds, and acknowledges nothing of it: each message
- * is a row once, though the broker has sent it many times, and to the other first. The broker writes to disk on each change.
+ * Another client takes over the client id again and again, is sent what the session holds, and acknowledges nothing of
+ * it: each message
+ * is a row once, though the broker has sent it many times, and to the other first. The broker writes to disk on each
+ * change.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -44,7 +46,10 @@ test.after.each(async () => {
   await broker.close();
 });
 
-/** Connects as the engine does, in its session, reads for some time and acknowledges nothing. Ended by the client it took over from. */
+/**
+ * Connects as the engine does, in its session, reads for some time and acknowledges nothing. Ended by the client it
+ * took over from.
+ */
 function takeOver(level: number): Promise<void> {
   const id = Buffer.from(name);
   const body = Buffer.concat([

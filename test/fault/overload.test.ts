@@ -1,6 +1,8 @@
 /**
- * More work than the data plane can do: many rules on one stream, and one read of messages that keep them at work for far longer than a thread may
- * be silent. The plane goes from one rule to the next, so it is slow and not hung: no rule ends, none misses a row, questions are answered.
+ * More work than the data plane can do: many rules on one stream, and one read of messages that keep them at work for
+ * far longer than a thread may
+ * be silent. The plane goes from one rule to the next, so it is slow and not hung: no rule ends, none misses a row,
+ * questions are answered.
  */
 import type { Socket } from 'node:net';
 import { test } from 'uvu';
@@ -16,7 +18,10 @@ import { openRawBroker, publish } from './raw-broker.js';
 const hangMs = 1000;
 const rules = 40;
 const messages = 20;
-/** What a rule does with a message takes some milliseconds: all together several times as long as a thread may be silent. */
+/**
+ * What a rule does with a message takes some milliseconds: all together several times as long as a thread may be
+ * silent.
+ */
 const slow = 'length(regexp_replace(regexp_replace(regexp_replace(text, "(?U)x", "y"), "(?U)y", "z"), "(?U)z", "x"))';
 const text = 'x'.repeat(600);
 

@@ -1,4 +1,7 @@
-/** The largest definitions that are taken: other requests are answered while they are planned. What is larger is refused by its bound. */
+/**
+ * The largest definitions that are taken: other requests are answered while they are planned. What is larger is refused
+ * by its bound.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { request, startServer, type TestServer } from '../harness.js';

@@ -204,7 +204,9 @@ test('a rule whose input is at its end ends when its windows are sent', async ()
 const timed = (name: string) => `CREATE STREAM ${name} () WITH (TYPE="memory", DATASOURCE="${name}", TIMESTAMP="ts")`;
 const waiting = { options: { isEventTime: true, lateToleranceMs: 100_000, maxFutureSkewMs: 0 } };
 
-/** What comes of the same rows where all is done at once, and in pieces with rows in between; and in how many pieces. */
+/**
+ * What comes of the same rows where all is done at once, and in pieces with rows in between; and in how many pieces.
+ */
 function bothWays(sql: string, feeds: readonly (readonly [name: string, rows: readonly object[]])[]) {
   const streams = sql.includes('JOIN') ? ['s', 'r'] : ['s'];
   const run = (longRows?: number) => {

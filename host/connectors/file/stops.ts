@@ -1,4 +1,6 @@
-/** Places in files at which a source has to stop for a moment, since rules go on there that have had all from before. */
+/**
+ * Places in files at which a source has to stop for a moment, since rules go on there that have had all from before.
+ */
 import type { Stats } from 'node:fs';
 import { type FilePosition, isEarlier, readPosition, staleReason } from './position.js';
 

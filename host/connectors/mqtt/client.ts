@@ -16,7 +16,10 @@ export function peerOf({ server }: ConnectionConf): string {
   return `mqtt ${host}:${port}`;
 }
 
-/** A client, and what brings it up to date before it connects again: with certificates as they are now, a password that was changed. */
+/**
+ * A client, and what brings it up to date before it connects again: with certificates as they are now, a password that
+ * was changed.
+ */
 export interface Made {
   readonly client: MqttClient;
   renew(conf: ConnectionConf): Promise<void>;
@@ -108,7 +111,8 @@ export function connectOnce(client: MqttClient): Promise<Consent> {
 }
 
 /**
- * Ends a client: with a farewell when it is connected, at once when it is not or the broker does not answer. Returns whether all
+ * Ends a client: with a farewell when it is connected, at once when it is not or the broker does not answer. Returns
+ * whether all
  * that was written went out before.
  */
 export async function endClient(client: MqttClient): Promise<boolean> {

@@ -37,7 +37,10 @@ export const connection = {
   keepAlive: field.duration().min(1000).default(60_000).doc('Longest silence before the connection is checked'),
 };
 
-/** How a client proves who it is, and knows the broker: may change while a connection is down, and stays the same connection. */
+/**
+ * How a client proves who it is, and knows the broker: may change while a connection is down, and stays the same
+ * connection.
+ */
 export const proofs = [
   'username',
   'password',

@@ -189,7 +189,10 @@ export class MqttSource implements Source {
     if (this.context.repetitions !== undefined) this.#ask();
   }
 
-  /** An acknowledgement may be lost with its connection: until the broker has answered what was sent behind it, it may repeat the message. */
+  /**
+   * An acknowledgement may be lost with its connection: until the broker has answered what was sent behind it, it may
+   * repeat the message.
+   */
   #ask(): void {
     if (this.#isClosed) return;
     this.#asksAgain = this.#isAsked;

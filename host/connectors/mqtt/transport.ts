@@ -2,7 +2,8 @@
  * The byte stream below mqtt.js. Bytes of the socket go to a tap first, which takes PUBLISH packets out and hands all
  * other packets on; without a tap everything goes to mqtt.js. Writes of mqtt.js and of the engine share one order.
  *
- * mqtt.js says when the broker is to be asked whether it lives, and what an answer is is known here (silence.ts): mqtt.js does not
+ * mqtt.js says when the broker is to be asked whether it lives, and what an answer is is known here (silence.ts):
+ * mqtt.js does not
  * see the messages, and an answer that comes behind a backlog of them would be too late for it.
  */
 import { connect as connectTcp, type Socket } from 'node:net';

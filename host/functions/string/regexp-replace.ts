@@ -9,7 +9,10 @@ const reference = /\$(?:\$|([\p{L}\p{Nd}_]+)|\{([\p{L}\p{Nd}_]+)\})/gu;
 /** A piece is as much work as so many characters, though it may have none. */
 const charactersOfPiece = 16;
 
-/** What stands in a replacement: a text, or numbers of groups, of which the first that took part counts; 0 is the whole match. */
+/**
+ * What stands in a replacement: a text, or numbers of groups, of which the first that took part counts; 0 is the whole
+ * match.
+ */
 type Piece = string | readonly number[];
 
 function piecesOf(template: string, expression: Pattern): Piece[] {

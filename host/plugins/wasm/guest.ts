@@ -233,7 +233,10 @@ export class Guest {
     this.#limit = this.limits.callFuel;
   }
 
-  /** Has a loop come back when it has used a part of its fuel; throws when the time of the batch is over, or there is no more memory. */
+  /**
+   * Has a loop come back when it has used a part of its fuel; throws when the time of the batch is over, or there is no
+   * more memory.
+   */
   pause({ batchFuel, pauseAt }: Pausing): void {
     this.#checkMemory();
     if (this.#batchTime.isOver(this.#most.batchMs)) this.#end('batch');
@@ -241,7 +244,8 @@ export class Guest {
   }
 
   /**
-   * Counts its memory among that of all code of users; returns the reason when it has grown to more than there is: it is to
+   * Counts its memory among that of all code of users; returns the reason when it has grown to more than there is: it
+   * is to
    * begin anew then.
    */
   memoryRefusal(): string | undefined {

@@ -1,5 +1,6 @@
 /**
- * How much input one call of the kernel gets. With thousands of rules on a stream each of its rows goes to thousands of nodes, so a
+ * How much input one call of the kernel gets. With thousands of rules on a stream each of its rows goes to thousands of
+ * nodes, so a
  * call is bounded in rows times nodes, and besides that by what the last calls took by the clock.
  */
 import type { StreamCounters } from '../../../kernels/api.js';
@@ -19,7 +20,10 @@ const mostBytes = 256 * 1024;
 const usualBytes = 64;
 /** A piece is so many times as long as the one before at most. */
 const growth = 4;
-/** Nodes and lengths of messages are looked at again after so many pieces, and when one of so many rules has come or gone. */
+/**
+ * Nodes and lengths of messages are looked at again after so many pieces, and when one of so many rules has come or
+ * gone.
+ */
 const piecesPerLook = 64;
 const rulesPerLook = 16;
 

@@ -1,6 +1,8 @@
 /**
- * The rules that keep what comes from a source in checkpoints: they hold its messages, and say what they never need again. Messages that
- * are held stand in one list for all rules, and of each rule it is known how far it has them safe: with a list for each rule thousands of
+ * The rules that keep what comes from a source in checkpoints: they hold its messages, and say what they never need
+ * again. Messages that
+ * are held stand in one list for all rules, and of each rule it is known how far it has them safe: with a list for each
+ * rule thousands of
  * rules would need more memory for that than for anything else.
  */
 import type { Barrier } from './barrier.js';
@@ -29,7 +31,9 @@ export interface RuleHold {
   claim(): Claim;
   /** It holds nothing of what comes. */
   close(): void;
-  /** It holds nothing any more. With `isLost` that is not safe: it stays unacknowledged where only so it comes again. */
+  /**
+   * It holds nothing any more. With `isLost` that is not safe: it stays unacknowledged where only so it comes again.
+   */
   drop(isLost: boolean): void;
 }
 
@@ -148,7 +152,10 @@ export class Keepers {
     this.#positions?.delete(keeper);
   }
 
-  /** All of them hold it, those of rules that do not take it as well: they have it safe, and say so with their next checkpoint. */
+  /**
+   * All of them hold it, those of rules that do not take it as well: they have it safe, and say so with their next
+   * checkpoint.
+   */
   hold(barrier: Barrier): void {
     if (this.isNeeded) this.#held.add(barrier);
   }

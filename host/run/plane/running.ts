@@ -117,7 +117,9 @@ export interface RunningPlaces {
   readonly ahead: ReadonlySet<RunningRule>;
   /** The rule, which was just linked, goes on from the position; returns the reason when it can't. */
   goOnFrom(rule: RunningRule, position: unknown): string | undefined;
-  /** What the rule was handed within the engine and had not taken at its last end it gets first; returns why it can't. */
+  /**
+   * What the rule was handed within the engine and had not taken at its last end it gets first; returns why it can't.
+   */
   handedBefore(rule: RunningRule, bytes: Uint8Array): string | undefined;
   /** A rule came while the source ran, and its tables were read. */
   joined(rule: RunningRule): void;
@@ -125,7 +127,10 @@ export interface RunningPlaces {
   positionOf(rule: RunningRule): unknown;
   /** What a checkpoint of the rule has to hold of what it was handed within the engine. */
   pendingOf(rule: RunningRule): Uint8Array | undefined;
-  /** Resolves when what an earlier position has of the source is safe for others than its rule as well: a checkpoint may count. */
+  /**
+   * Resolves when what an earlier position has of the source is safe for others than its rule as well: a checkpoint may
+   * count.
+   */
   logged(position: unknown): Promise<void>;
   /** The rule has gone, its nodes with it. */
   leave(rule: RunningRule): void;

@@ -316,7 +316,9 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     else this.#flow.resume();
   }
 
-  /** Gives input to the kernel, or lets it wait for room; with `skips` one message is given up. False: it was malformed. */
+  /**
+   * Gives input to the kernel, or lets it wait for room; with `skips` one message is given up. False: it was malformed.
+   */
   #work(bytes: Uint8Array, skips: boolean): boolean {
     let fed: Fed = { taken: bytes.length, malformed: undefined };
     const feed = () => {

@@ -2,7 +2,9 @@
 import type { Catalog, RuleDefinition } from '../../model/engine.js';
 import { sourcesOf } from '../../plan/index.js';
 
-/** Planning takes a microsecond for each character, about; handing a rule to another thread takes as long as this many. */
+/**
+ * Planning takes a microsecond for each character, about; handing a rule to another thread takes as long as this many.
+ */
 const largeStatement = 8 * 1024;
 /** Nodes with edges: each is planned for each way that leads to it. */
 const largeGraph = 50;

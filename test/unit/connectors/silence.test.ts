@@ -1,4 +1,6 @@
-/** When a broker that was asked whether it lives is given up: it was listened to for the whole time, and said nothing. */
+/**
+ * When a broker that was asked whether it lives is given up: it was listened to for the whole time, and said nothing.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ManualClock } from '../../../host/base/clock.js';

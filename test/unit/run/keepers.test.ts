@@ -1,4 +1,7 @@
-/** What rules hold of a source until they have it safe: a message is free when no rule holds it, in order, and one list is kept for all. */
+/**
+ * What rules hold of a source until they have it safe: a message is free when no rule holds it, in order, and one list
+ * is kept for all.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Acknowledgements } from '../../../host/run/plane/barrier.js';

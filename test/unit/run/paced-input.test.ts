@@ -1,4 +1,7 @@
-/** Input goes to the kernel in pieces that are bounded by rows times nodes and by the clock; what is left of a read waits, in order. */
+/**
+ * Input goes to the kernel in pieces that are bounded by rows times nodes and by the clock; what is left of a read
+ * waits, in order.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { InputPieces, mostVisits, type PiecesOf } from '../../../host/run/plane/input-pieces.js';

@@ -373,7 +373,8 @@ export class Backlog {
   }
 
   /**
-   * Where the oldest messages may go nobody waits for a disk that takes nothing: what is in memory counts as taken, as if there
+   * Where the oldest messages may go nobody waits for a disk that takes nothing: what is in memory counts as taken, as
+   * if there
    * were no disk, and the oldest of it go beyond its bound.
    */
   #doWithoutDisk(): void {

@@ -1,4 +1,7 @@
-/** Messages of a backlog that are in memory alone, in order; the sink may have the first of them, and the first may be on their way to disk. */
+/**
+ * Messages of a backlog that are in memory alone, in order; the sink may have the first of them, and the first may be
+ * on their way to disk.
+ */
 import type { Flight } from './flight.js';
 import { type Item, split } from './item.js';
 

@@ -1,4 +1,7 @@
-/** What a rule holds of input that it takes apart from others: what it has had, until a checkpoint from behind that counts. */
+/**
+ * What a rule holds of input that it takes apart from others: what it has had, until a checkpoint from behind that
+ * counts.
+ */
 import type { Barrier } from '../barrier.js';
 import type { Claim, RuleHold } from '../keepers.js';
 

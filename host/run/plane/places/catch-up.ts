@@ -1,6 +1,8 @@
 /**
- * A rule comes to a source that runs, and has not had all that this one has read: what lies between is in the log of the source, or was handed
- * to the rule before its last end. Its nodes stand below a twin of the stream meanwhile, which gets that first and then what the source
+ * A rule comes to a source that runs, and has not had all that this one has read: what lies between is in the log of
+ * the source, or was handed
+ * to the rule before its last end. Its nodes stand below a twin of the stream meanwhile, which gets that first and then
+ * what the source
  * has read since. When nothing is left both have read the same, and the nodes go to the stream.
  */
 import type { Kernel, NodeHandle, StreamCounters, StreamHandle } from '../../../../kernels/api.js';
@@ -74,7 +76,9 @@ export class CatchUp implements RunningLane, LaneInput {
   /** What it has had, and is in no checkpoint. */
   readonly #hold: ApartHold | undefined;
 
-  /** Moves the nodes of the rule, which was just linked. Throws KernelError without memory, and changes nothing then. */
+  /**
+   * Moves the nodes of the rule, which was just linked. Throws KernelError without memory, and changes nothing then.
+   */
   constructor(
     readonly source: CatchUpSource,
     /** Where the source is; undefined where it has no positions. */
@@ -293,7 +297,9 @@ export class CatchUp implements RunningLane, LaneInput {
     if (this.#fullSince > 0 && this.#bytes <= this.rule.inputLimitBytes / 2) this.#release();
   }
 
-  /** Resolves when the kernel has taken it all; false when the rule ended meanwhile. No checkpoint is taken in between. */
+  /**
+   * Resolves when the kernel has taken it all; false when the rule ended meanwhile. No checkpoint is taken in between.
+   */
   async #feed(bytes: Uint8Array, barrier?: Barrier): Promise<boolean> {
     const { host, name } = this.source;
     for (let at = 0; at < bytes.length; ) {

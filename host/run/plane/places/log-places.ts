@@ -83,7 +83,10 @@ export class LogPlaces {
   }
 }
 
-/** Tells in status, log and list of losses what a rule would need and nobody keeps any more; undefined: nobody knows how much. */
+/**
+ * Tells in status, log and list of losses what a rule would need and nobody keeps any more; undefined: nobody knows how
+ * much.
+ */
 export function noteMissing(source: LogPlacedSource, rule: RunningRule, messages: number | undefined): void {
   const reason = `others took what came on stream ${source.name} while the rule did not run, and nobody keeps it any more`;
   rule.inputLost(source, messages ?? 0, reason);

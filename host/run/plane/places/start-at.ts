@@ -1,4 +1,7 @@
-/** Where a source begins whose rules go on from several places: at the first of these, or at its own begin when one has none. */
+/**
+ * Where a source begins whose rules go on from several places: at the first of these, or at its own begin when one has
+ * none.
+ */
 
 import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log.js';
