@@ -1,6 +1,6 @@
 /** The command line of `haumea bench`. */
 import { readFileSync } from 'node:fs';
-import { readOptions } from '../host/base/options.js';
+import { readOptions } from '../host/base/program/options.js';
 import type { RunOptions } from './context.js';
 import { workloadNames, workloadTitles } from './workloads/index.js';
 

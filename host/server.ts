@@ -1,17 +1,17 @@
 /** Composition root: the only file that wires modules together. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from './base/clock.js';
-import type { Config, LoadedConfig } from './base/config.js';
-import { configWarnings } from './base/config-warnings.js';
+import type { Config, LoadedConfig } from './base/config/config.js';
+import { configWarnings } from './base/config/config-warnings.js';
+import { openLog } from './base/config/open-log.js';
 import { HaumeaError, reasonOf } from './base/errors.js';
-import { makeFolderSync } from './base/folder.js';
-import { Gate } from './base/gate.js';
-import { closeHttp, type HttpLimits, readTls } from './base/http-server.js';
-import { type FolderLock, lockFolder } from './base/lock-file.js';
-import { type Log, type Logger, NotedLog } from './base/log.js';
-import { LogTree } from './base/log-tree.js';
-import { openLog } from './base/open-log.js';
+import { makeFolderSync } from './base/files/folder.js';
+import { type FolderLock, lockFolder } from './base/files/lock-file.js';
+import { type Log, type Logger, NotedLog } from './base/log/log.js';
+import { LogTree } from './base/log/log-tree.js';
+import { closeHttp, type HttpLimits, readTls } from './base/net/http-server.js';
+import { Gate } from './base/structures/gate.js';
+import { systemClock } from './base/time/clock.js';
 import { allConnectors, connectorNames, sourceKeys, userConnectors } from './connectors/index.js';
 import { functionDefinitions, functionNames } from './functions/registry.js';
 import { ConfKeyRepository } from './meta/conf-keys.js';

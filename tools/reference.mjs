@@ -5,8 +5,8 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { configSpec } from '../host/base/config-spec.ts';
-import { formatDuration } from '../host/base/duration.ts';
+import { configSpec } from '../host/base/config/config-spec.ts';
+import { formatDuration } from '../host/base/time/duration.ts';
 import { allFormats } from '../host/codecs/index.ts';
 import { plannedFormats } from '../host/codecs/planned.ts';
 import { cacheProps } from '../host/connectors/common.ts';

@@ -1,7 +1,7 @@
 /** The command line of `haumea bench chaos`. */
 
-import { parseDuration } from '../../host/base/duration.js';
-import { readOptions } from '../../host/base/options.js';
+import { readOptions } from '../../host/base/program/options.js';
+import { parseDuration } from '../../host/base/time/duration.js';
 import { type Keeping, keepings } from './broker.js';
 import { type FaultKind, faultKinds } from './schedule.js';
 import { type Topology, topologies } from './topologies.js';

@@ -1,7 +1,7 @@
 /** The command line of `haumea bench neighbours`. */
 
-import { parseDuration } from '../../host/base/duration.js';
-import { readOptions } from '../../host/base/options.js';
+import { readOptions } from '../../host/base/program/options.js';
+import { parseDuration } from '../../host/base/time/duration.js';
 
 export const trialNames = ['stuck', 'away', 'cache'] as const;
 export type TrialName = (typeof trialNames)[number];

@@ -6,8 +6,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { reasonOf } from '../../host/base/errors.js';
-import { nearest } from '../../host/base/nearest.js';
-import { readOptions } from '../../host/base/options.js';
+import { readOptions } from '../../host/base/program/options.js';
+import { nearest } from '../../host/base/text/nearest.js';
 import { pairs } from './index.js';
 
 interface Chosen {

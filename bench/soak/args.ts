@@ -1,5 +1,5 @@
 /** The command line of `haumea bench soak`. */
-import { readOptions } from '../../host/base/options.js';
+import { readOptions } from '../../host/base/program/options.js';
 import { time, whole } from '../chaos/args.js';
 
 export const HELP = `usage: haumea bench soak [options]

@@ -1,9 +1,9 @@
 /** `haumea serve`: runs the server until a signal or a client ends it. */
 
-import { loadConfig } from '../base/config.js';
+import { loadConfig } from '../base/config/config.js';
 import { reasonOf } from '../base/errors.js';
-import { keepHeapsSmall } from '../base/heap.js';
-import { readOptions } from '../base/options.js';
+import { keepHeapsSmall } from '../base/program/heap.js';
+import { readOptions } from '../base/program/options.js';
 import type { Server } from '../server.js';
 import { version } from './version.js';
 

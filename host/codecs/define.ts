@@ -4,7 +4,7 @@
  */
 import type { HostColumns, OutputChunk, StreamSpec } from '../../kernels/api.js';
 import type { OutputPlan } from '../../kernels/ir.js';
-import type { Spec } from '../base/field.js';
+import type { Spec } from '../base/fields/field.js';
 
 type Props = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 /** The forms of connectors in Chinese. */
-import type { FieldTexts, FormTexts } from '../base/form-texts.js';
+import type { FieldTexts, FormTexts } from '../base/fields/form-texts.js';
 import type { Connector, ConnectorTexts } from './define.js';
 
 /** Properties of all connectors. */

@@ -1,8 +1,8 @@
 /** Properties that every source or every sink understands, with a clear refusal of what can't be done yet: forms don't offer that. */
 import type { WaitingPlan } from '../../kernels/ir.js';
-import { parseDuration } from '../base/duration.js';
-import { field, type Parsed } from '../base/field.js';
-import { sinkCacheSpec } from '../base/sink-cache-spec.js';
+import { field, type Parsed } from '../base/fields/field.js';
+import { sinkCacheSpec } from '../base/fields/sink-cache-spec.js';
+import { parseDuration } from '../base/time/duration.js';
 
 const notYet = () => 'is not supported yet';
 const notYetUnlessEmpty = (value: string) => (value === '' ? undefined : 'is not supported yet');

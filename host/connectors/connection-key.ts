@@ -1,5 +1,5 @@
 /** What makes two connections the same one. */
-import type { Spec } from '../base/field.js';
+import type { Spec } from '../base/fields/field.js';
 
 /** Equal for properties that make equal connections: parts with the same key can have one together. */
 export function connectionKey(connection: Spec, conf: Readonly<Record<string, unknown>>): string {

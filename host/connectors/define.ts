@@ -5,8 +5,8 @@
 import type { Framing, StreamSpec } from '../../kernels/api.js';
 import type { OutputPlan, WaitingPlan } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
-import { type Parsed, parse, type Spec } from '../base/field.js';
-import type { FieldTexts, FormTexts } from '../base/form-texts.js';
+import { type Parsed, parse, type Spec } from '../base/fields/field.js';
+import type { FieldTexts, FormTexts } from '../base/fields/form-texts.js';
 import { type commonLookup, waitingOf } from './common.js';
 import { loadPart } from './load-part.js';
 import type { Lookup, LookupContext, Sink, SinkContext, Source, SourceContext } from './running.js';

@@ -1,8 +1,8 @@
 /** The connectors by what the engine asks of their manifests. What does the work is loaded at its first use. */
 import { HaumeaError } from '../base/errors.js';
-import { declaredName } from '../base/field.js';
-import { meantOr } from '../base/nearest.js';
-import { isRowTemplate } from '../base/row-template.js';
+import { declaredName } from '../base/fields/field.js';
+import { isRowTemplate } from '../base/fields/row-template.js';
+import { meantOr } from '../base/text/nearest.js';
 import type { AskedPart, Connector, LookupDeclaration, SinkForm } from './define.js';
 import { manifests } from './gen/index.js';
 import { plannedConnectors } from './planned.js';

@@ -4,8 +4,8 @@
  */
 import type { LookupAnswer, OutputChunk } from '../../kernels/api.js';
 import type { Value } from '../../kernels/value.js';
-import type { AllowedPaths } from '../base/allowed-paths.js';
-import type { Logger } from '../base/log.js';
+import type { AllowedPaths } from '../base/files/allowed-paths.js';
+import type { Logger } from '../base/log/log.js';
 
 export type { OutputChunk };
 

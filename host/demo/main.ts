@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import { readOptions } from '../base/options.js';
+import { readOptions } from '../base/program/options.js';
 import { DemoEngine } from './engine.js';
 import { Fleet } from './fleet.js';
 import { type DemoFigures, Screen } from './screen.js';

@@ -3,7 +3,7 @@
  * text. A port of RE2 decides what a pattern is; JavaScript's engine does the searches that are the same and quick there.
  */
 import type { RE2JS } from 're2js';
-import { latePackage } from '../base/late-package.js';
+import { latePackage } from '../base/program/late-package.js';
 import { ownName, withOwnNames } from './regexp-names.js';
 import { type NativePattern, nativePattern } from './regexp-native.js';
 import { allowsNative, BoundedPort, chargePattern, task, timed } from './regexp-work.js';

@@ -2,7 +2,7 @@
 import type { HostColumns } from '../../kernels/api.js';
 import type { OpName } from '../../kernels/gen/ops.js';
 import { HaumeaError } from '../base/errors.js';
-import { nearest } from '../base/nearest.js';
+import { nearest } from '../base/text/nearest.js';
 import type { FindBrought, UserFunction } from '../plugins/define.js';
 import { userFunctionName } from '../plugins/numbers.js';
 import { arity, type FunctionDefinition, type LiteralArg } from './define.js';

@@ -1,6 +1,6 @@
 /** How a zone calls its time: EST in winter, EDT in summer. */
 import { readFileSync } from 'node:fs';
-import { programFile } from '../base/bundle.js';
+import { programFile } from '../base/program/bundle.js';
 import { ownZone } from './time-zone.js';
 
 /** From a time on (epoch seconds) the names of offsets in seconds. */

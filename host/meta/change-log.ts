@@ -9,7 +9,7 @@
  */
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { crc32 } from '../base/crc32.js';
+import { crc32 } from '../base/files/crc32.js';
 import { kinds } from './kinds.js';
 
 /** Sets (text) or deletes (null) the value of a key. */

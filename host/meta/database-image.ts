@@ -8,7 +8,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
-import { crc32 } from '../base/crc32.js';
+import { crc32 } from '../base/files/crc32.js';
 import type { DatabaseContent, Kinds } from './database-content.js';
 
 interface Head {

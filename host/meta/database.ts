@@ -8,9 +8,9 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Database, SqlJsStatic } from 'sql.js';
-import { isBundled, programFile } from '../base/bundle.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import { syncFolder } from '../base/folder.js';
+import { syncFolder } from '../base/files/folder.js';
+import { isBundled, programFile } from '../base/program/bundle.js';
 import type { DatabaseContent, Kinds } from './database-content.js';
 import { readImage, readLastImage, writeImage } from './database-image.js';
 

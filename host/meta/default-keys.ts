@@ -1,7 +1,7 @@
 /** Configuration keys that are there before a client registers any: of the connectors, from the etc folder, from the environment. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { keysFromEnvironment, readYaml } from '../base/config.js';
+import { keysFromEnvironment, readYaml } from '../base/config/config.js';
 
 /** Properties by key, for each connector: `sources.mqtt`, `sinks.sql`. */
 export type DefaultKeys = ReadonlyMap<string, Readonly<Record<string, Record<string, unknown>>>>;

@@ -20,11 +20,11 @@ import {
 } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { threadEntry } from '../base/bundle.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import { makeFolderSync, syncFolder } from '../base/folder.js';
-import { startThread } from '../base/heap.js';
-import type { Logger } from '../base/log.js';
+import { makeFolderSync, syncFolder } from '../base/files/folder.js';
+import type { Logger } from '../base/log/log.js';
+import { threadEntry } from '../base/program/bundle.js';
+import { startThread } from '../base/program/heap.js';
 import type { Loss } from '../model/losses.js';
 import { ChangeLog, encodeRecord, isSuperseded, type LostChange, readRecords } from './change-log.js';
 import { readDatabase, temporaryOf } from './database.js';

@@ -2,8 +2,8 @@
 import { createReadStream } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { crc32 } from '../base/crc32.js';
 import { reasonOf } from '../base/errors.js';
+import { crc32 } from '../base/files/crc32.js';
 
 /** No file of a package begins with a dot. */
 const fileName = '.checksums';

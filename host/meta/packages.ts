@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { asStorageError, HaumeaError } from '../base/errors.js';
-import { makeFolder } from '../base/folder.js';
+import { makeFolder } from '../base/files/folder.js';
 
 /** File systems take names of 255 bytes; the folder adds a suffix to this, its main file an ending. */
 const maxNameLength = 240;

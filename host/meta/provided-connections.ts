@@ -5,9 +5,9 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { keysFromEnvironment, readYaml } from '../base/config.js';
+import { keysFromEnvironment, readYaml } from '../base/config/config.js';
 import { HaumeaError } from '../base/errors.js';
-import type { Logger } from '../base/log.js';
+import type { Logger } from '../base/log/log.js';
 import { overlay } from './default-keys.js';
 import { checkId } from './ids.js';
 import type { RecordRepository } from './records.js';

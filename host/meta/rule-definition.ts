@@ -1,7 +1,7 @@
 /** Turns the JSON of a rule into the checked form the engine works with. */
-import { ruleOptionSpec } from '../base/config-spec.js';
+import { ruleOptionSpec } from '../base/config/config-spec.js';
 import { HaumeaError } from '../base/errors.js';
-import { notKnown, type Parsed, parse, unusedIn, withDefaults } from '../base/field.js';
+import { notKnown, type Parsed, parse, unusedIn, withDefaults } from '../base/fields/field.js';
 import type { RuleDefinition, RuleOptions } from '../model/engine.js';
 import { checkId } from './ids.js';
 import { readGraph } from './rule-graph.js';

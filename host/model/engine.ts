@@ -2,10 +2,11 @@
  * The engine as the control plane sees it: plan, start, stop and look at rules. REST, the command line and the store
  * know nothing else of planner and data plane.
  */
-import type { AllowedPaths } from '../base/allowed-paths.js';
-import type { Parsed } from '../base/field.js';
-import type { SecretSources } from '../base/secret-ref.js';
-import type { sinkCacheSpec } from '../base/sink-cache-spec.js';
+
+import type { Parsed } from '../base/fields/field.js';
+import type { sinkCacheSpec } from '../base/fields/sink-cache-spec.js';
+import type { AllowedPaths } from '../base/files/allowed-paths.js';
+import type { SecretSources } from '../base/secrets/secret-ref.js';
 import type { FindBrought, FindCodec, ScriptLimits, UserFunction } from '../plugins/define.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { RuleLatencies, TableRow, ThreadMemory } from './figures.js';

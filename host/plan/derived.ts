@@ -4,7 +4,7 @@
  * parts of windows, numbers of rows) is mistaken for that of the other.
  */
 import type { ColumnType, ColumnUse } from '../../kernels/ir.js';
-import { nearest } from '../base/nearest.js';
+import { nearest } from '../base/text/nearest.js';
 import type { Span } from '../sql/ast.js';
 import { refuse } from './errors.js';
 import { firstPresent } from './joined-row.js';

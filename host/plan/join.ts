@@ -1,5 +1,5 @@
 /** Several streams in FROM: their sources, the logical join of the rows of a window, equalities that a kernel can hash. */
-import { nearest } from '../base/nearest.js';
+import { nearest } from '../base/text/nearest.js';
 import { isKeptTable } from '../connectors/index.js';
 import type { Catalog, RuleOptions } from '../model/engine.js';
 import type { Join, JoinKind, Select, TableRef } from '../sql/ast.js';

@@ -1,5 +1,5 @@
 /** Which names an expression may use: the columns of the rule's streams and the aliases of its SELECT list. */
-import { nearest } from '../base/nearest.js';
+import { nearest } from '../base/text/nearest.js';
 import { findFunction } from '../functions/registry.js';
 import type { Expr, Select, SelectItem, Span } from '../sql/ast.js';
 import { refuse } from './errors.js';

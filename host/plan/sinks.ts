@@ -1,9 +1,9 @@
 /** What an action wants of its rows and messages: the sink properties that all connectors share. */
 import type { OutputPlan } from '../../kernels/ir.js';
 import { isBatch } from '../../kernels/output-plan.js';
-import { parseDuration } from '../base/duration.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import { meantOr } from '../base/nearest.js';
+import { meantOr } from '../base/text/nearest.js';
+import { parseDuration } from '../base/time/duration.js';
 import type { Encode, EncodeDetails } from '../codecs/define.js';
 import { defaultFormat, encodedFormats, encodeOf, encodeProps, formatNames, readsProp } from '../codecs/index.js';
 import { connectorOf, dynamicProps, sinkForm } from '../connectors/index.js';

@@ -1,6 +1,6 @@
 /** A stream of a rule as expressions see it: which columns it has and how each is read. */
 import type { ColumnType, ColumnUse } from '../../kernels/ir.js';
-import { nearest } from '../base/nearest.js';
+import { nearest } from '../base/text/nearest.js';
 import { decodeOf } from '../codecs/index.js';
 import { isKeptTable } from '../connectors/index.js';
 import { hostNumber, resolveFunction } from '../functions/registry.js';

@@ -1,6 +1,6 @@
 /** Windows of a statement: what is written of them, and how messages are grouped. */
 import type { HaumeaError } from '../base/errors.js';
-import { nearest } from '../base/nearest.js';
+import { nearest } from '../base/text/nearest.js';
 import type { RuleDefinition } from '../model/engine.js';
 import type { Expr, Select, Span, WindowClause } from '../sql/ast.js';
 import { timeUnitMs, windowKinds } from '../sql/keywords.js';

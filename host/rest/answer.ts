@@ -1,6 +1,6 @@
 /** What becomes of a handler's result or failure: status, body text, content type. */
 import { HaumeaError, isStackOverflow, reasonOf } from '../base/errors.js';
-import type { Logger } from '../base/log.js';
+import type { Logger } from '../base/log/log.js';
 import { Told } from '../services/told.js';
 import { BodyTooLarge, TooManyBodies } from './body.js';
 import { errorCodes } from './error-codes.js';

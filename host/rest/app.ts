@@ -2,7 +2,7 @@
 import Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import type { Logger } from '../base/log.js';
+import type { Logger } from '../base/log/log.js';
 import type { Store } from '../meta/store.js';
 import { type Answer, answerOf, answerOfFailure, unknownPath, wrongMethod } from './answer.js';
 import type { AuditPart } from './audit.js';

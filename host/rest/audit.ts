@@ -1,6 +1,6 @@
 /** The audit log: who changed what by REST, and what became of it. Bodies are never written, they hold secrets. */
 import type { Middleware } from 'koa';
-import type { Logger } from '../base/log.js';
+import type { Logger } from '../base/log/log.js';
 
 /** Called for each part of a batch when it is answered. */
 export type AuditPart = (method: string, target: string, status: number) => void;

@@ -1,7 +1,7 @@
 /** Who may ask: tokens, before any route is looked at. */
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
-import type { Authenticator } from '../base/jwt.js';
+import type { Authenticator } from '../base/secrets/jwt.js';
 import type { TicketService } from './tickets.js';
 
 /** Refuses requests without a valid token; `/` and `/ping` are open. */

@@ -1,8 +1,8 @@
 /** The data server: a port of its own for event streams and pushed data. It listens from its first user on. */
 import type { Server as HttpServer, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { reasonOf } from '../base/errors.js';
-import { closeHttp, createHttpServer, listen, type Pem } from '../base/http-server.js';
-import type { Logger } from '../base/log.js';
+import type { Logger } from '../base/log/log.js';
+import { closeHttp, createHttpServer, listen, type Pem } from '../base/net/http-server.js';
 
 export type DataHandler = (request: IncomingMessage, response: ServerResponse) => void;
 

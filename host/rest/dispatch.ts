@@ -1,5 +1,5 @@
 /** Finds the route of a path and runs it without a connection: for the parts of a batch. */
-import type { Logger } from '../base/log.js';
+import type { Logger } from '../base/log/log.js';
 import { type Answer, answerOf, answerOfFailure, unknownPath, wrongMethod } from './answer.js';
 import { queryOf, RestRequest, type Route } from './route.js';
 import type { Services } from './services.js';

@@ -2,9 +2,9 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { join } from 'node:path';
 import type { Middleware } from 'koa';
-import type { Config } from '../base/config.js';
-import { type Authenticator, createAuthenticator } from '../base/jwt.js';
-import type { Logger } from '../base/log.js';
+import type { Config } from '../base/config/config.js';
+import type { Logger } from '../base/log/log.js';
+import { type Authenticator, createAuthenticator } from '../base/secrets/jwt.js';
 import { audit } from './audit.js';
 import { dataRefusal, requireToken } from './auth.js';
 import { guardOrigins } from './origin-guard.js';

@@ -9,8 +9,8 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
-import { refuse } from '../base/http-server.js';
-import type { Logger } from '../base/log.js';
+import type { Logger } from '../base/log/log.js';
+import { refuse } from '../base/net/http-server.js';
 
 export interface OriginRules {
   /** Origins of pages that may ask, `https://plant.example:8443`; `*` stands for all. */

@@ -1,9 +1,9 @@
 /** The ports of REST and of the metrics document. */
 import type { Server } from 'node:http';
 import type Koa from 'koa';
-import type { Config } from '../base/config.js';
-import { closeHttp, createHttpServer, type HttpLimits, listen, readTls } from '../base/http-server.js';
-import type { Logger } from '../base/log.js';
+import type { Config } from '../base/config/config.js';
+import type { Logger } from '../base/log/log.js';
+import { closeHttp, createHttpServer, type HttpLimits, listen, readTls } from '../base/net/http-server.js';
 import type { MetricsService } from '../services/metrics.js';
 import type { Door } from './door.js';
 import { createMetricsServer } from './metrics-server.js';

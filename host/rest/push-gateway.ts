@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BroadcastChannel } from 'node:worker_threads';
 import { reasonOf } from '../base/errors.js';
-import type { Logger } from '../base/log.js';
+import type { Logger } from '../base/log/log.js';
 import { type PushMessage, pushChannel } from '../connectors/push-channel.js';
 import { announcedBytes, BodyTooLarge, readBody, TooManyBodies } from './body.js';
 import type { DataServer } from './data-server.js';

@@ -1,7 +1,7 @@
 /** The form of a REST resource: a table of routes with thin handlers. */
 import { HaumeaError } from '../base/errors.js';
-import { beyondBounds } from '../base/json-bounds.js';
-import { textFromUtf8 } from '../base/utf8.js';
+import { beyondBounds } from '../base/text/json-bounds.js';
+import { textFromUtf8 } from '../base/text/utf8.js';
 import { checkId } from '../meta/ids.js';
 import type { Form } from '../services/form.js';
 import type { Contract } from './contract.js';

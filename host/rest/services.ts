@@ -1,5 +1,5 @@
 /** Everything REST handlers may call. */
-import type { Gate } from '../base/gate.js';
+import type { Gate } from '../base/structures/gate.js';
 import type { ConfKeyService } from '../services/conf-keys.js';
 import type { ConfigsService } from '../services/configs.js';
 import type { CpuUsageService } from '../services/cpu-usage.js';

@@ -3,7 +3,7 @@
  * stream. An address may be written to logs and histories, so a ticket is good once and for a short time.
  */
 import { randomBytes } from 'node:crypto';
-import { type Clock, systemClock } from '../base/clock.js';
+import { type Clock, systemClock } from '../base/time/clock.js';
 
 const lifetimeSeconds = 30;
 /** Tickets at once; beyond them the oldest ends. */

@@ -1,10 +1,10 @@
 /** What connectors may reach on this machine for those who write their properties: files, and secrets. */
 import { type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { AllowedPaths, kindReason } from '../base/allowed-paths.js';
-import type { LoadedConfig } from '../base/config.js';
+import type { LoadedConfig } from '../base/config/config.js';
 import { HaumeaError } from '../base/errors.js';
-import { mainLogFile } from '../base/log.js';
+import { AllowedPaths, kindReason } from '../base/files/allowed-paths.js';
+import { mainLogFile } from '../base/log/log.js';
 import type { NamedFiles } from '../connectors/define.js';
 import { sourceKeys } from '../connectors/index.js';
 import type { Access } from '../model/engine.js';

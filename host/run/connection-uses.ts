@@ -1,6 +1,6 @@
 /** Which connections a rule has: named ones it selects, and those it makes for itself. */
 import type { OperatorPlan } from '../../kernels/ir.js';
-import { type Redact, redactedTexts } from '../base/redact.js';
+import { type Redact, redactedTexts } from '../base/secrets/redact.js';
 import { connectorOf } from '../connectors/index.js';
 import type { ConnectionUse, RuleState, RuleStatus } from '../model/engine.js';
 import type { SinkSpec, SourceSpec } from './link/protocol.js';

@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import type { Kernel } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
-import type { Config } from '../base/config.js';
-import type { Logger } from '../base/log.js';
-import type { LogTree } from '../base/log-tree.js';
+import type { Config } from '../base/config/config.js';
+import type { Logger } from '../base/log/log.js';
+import type { LogTree } from '../base/log/log-tree.js';
 import { callHost } from '../functions/registry.js';
 import { ownZone } from '../functions/time-zone.js';
 import type { Catalog, RuleDefinition, RuleOptions } from '../model/engine.js';

@@ -3,7 +3,7 @@
  * layers together and ask the disk for the same files. What lies outside the store, as files of secrets and links in paths, is
  * looked at again after a second.
  */
-import type { Redact } from '../base/redact.js';
+import type { Redact } from '../base/secrets/redact.js';
 import type { Catalog } from '../model/engine.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 

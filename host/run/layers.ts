@@ -5,8 +5,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { HaumeaError } from '../base/errors.js';
-import { givenOf, type Spec } from '../base/field.js';
-import { maskWithin, secretTextsOf } from '../base/secrets.js';
+import { givenOf, type Spec } from '../base/fields/field.js';
+import { maskWithin, secretTextsOf } from '../base/fields/secret-fields.js';
 
 type Props = Readonly<Record<string, unknown>>;
 

@@ -3,9 +3,9 @@
  * them. To the data plane each is a run without sinks; rules on the table have the same node in the kernel.
  */
 import type { RulePlan } from '../../kernels/ir.js';
-import { type Clock, systemClock, type Timer } from '../base/clock.js';
 import { reasonOf } from '../base/errors.js';
-import type { Logger } from '../base/log.js';
+import type { Logger } from '../base/log/log.js';
+import { type Clock, systemClock, type Timer } from '../base/time/clock.js';
 import { isKeptTable } from '../connectors/index.js';
 import type { Catalog } from '../model/engine.js';
 import type { StreamDefinition } from '../sql/source-def.js';

@@ -1,9 +1,9 @@
 /** Puts together what a source or sink gets: properties by their layers, format, declared columns. */
 import type { ColumnType, ConstValue, RulePlan } from '../../kernels/ir.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import type { Spec } from '../base/field.js';
-import { nearest } from '../base/nearest.js';
-import { allOf, type Redact, redactedError } from '../base/redact.js';
+import type { Spec } from '../base/fields/field.js';
+import { allOf, type Redact, redactedError } from '../base/secrets/redact.js';
+import { nearest } from '../base/text/nearest.js';
 import { decodeOf, defaultFormat, usesCodec } from '../codecs/index.js';
 import type { AskedPart, Connector, SourcePart } from '../connectors/define.js';
 import { connectorOf, givenRowsType, isKeptTable, unknownConnector } from '../connectors/index.js';

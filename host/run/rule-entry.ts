@@ -1,8 +1,8 @@
 /** What the control plane knows of a rule and its runs. */
 import type { RulePlan } from '../../kernels/ir.js';
-import type { Timer } from '../base/clock.js';
-import type { LogBranch } from '../base/log-tree.js';
-import { nothingSecret, type Redact } from '../base/redact.js';
+import type { LogBranch } from '../base/log/log-tree.js';
+import { nothingSecret, type Redact } from '../base/secrets/redact.js';
+import type { Timer } from '../base/time/clock.js';
 import type { RuleDefinition, RuleState } from '../model/engine.js';
 import type { Metrics } from '../model/figures.js';
 import type { KeptOperator } from '../model/kept.js';

@@ -1,7 +1,8 @@
 /** The lives of rules: starting, running by a schedule, stopping, failing and coming back. */
-import { systemClock } from '../base/clock.js';
+
 import { reasonOf } from '../base/errors.js';
-import { redactedTexts } from '../base/redact.js';
+import { redactedTexts } from '../base/secrets/redact.js';
+import { systemClock } from '../base/time/clock.js';
 import type { RuleOptions, RuleState } from '../model/engine.js';
 import type { Metrics } from '../model/figures.js';
 import { connectionsOf } from './connection-uses.js';

@@ -1,6 +1,6 @@
 /** Where the lines about a rule go: to a log of its own if it has one, otherwise to that of the server. */
-import type { Logger } from '../base/log.js';
-import type { LogTree } from '../base/log-tree.js';
+import type { Logger } from '../base/log/log.js';
+import type { LogTree } from '../base/log/log-tree.js';
 import type { LogNotice } from './link/protocol.js';
 import type { Entry } from './rule-entry.js';
 

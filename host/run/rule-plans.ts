@@ -1,7 +1,7 @@
 /** Plans of rules: made and checked at definition, used at the next start while the streams stay as they were. */
 import type { RulePlan, Tap } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
-import type { Redact } from '../base/redact.js';
+import type { Redact } from '../base/secrets/redact.js';
 import type { Catalog, RuleDefinition } from '../model/engine.js';
 import type { KeptByNode } from '../model/kept.js';
 import type { TraceStrategy } from '../model/traces.js';

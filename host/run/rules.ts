@@ -1,9 +1,9 @@
 /** The rules of the engine: definitions with their plans, and what is known of those that run. */
 import { existsSync } from 'node:fs';
 import { HaumeaError } from '../base/errors.js';
-import type { Logger } from '../base/log.js';
-import type { LogTree } from '../base/log-tree.js';
-import { redactedTexts } from '../base/redact.js';
+import type { Logger } from '../base/log/log.js';
+import type { LogTree } from '../base/log/log-tree.js';
+import { redactedTexts } from '../base/secrets/redact.js';
 import { connectorOf } from '../connectors/index.js';
 import type {
   Catalog,

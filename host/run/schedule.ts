@@ -1,7 +1,8 @@
 /** When a scheduled rule runs: cron times with a duration, periods between two dates, or both. */
-import { parseDuration } from '../base/duration.js';
+
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import { latePackage } from '../base/late-package.js';
+import { latePackage } from '../base/program/late-package.js';
+import { parseDuration } from '../base/time/duration.js';
 import { zoneOffsetMs } from '../functions/time-zone.js';
 import type { RuleOptions } from '../model/engine.js';
 

@@ -1,8 +1,8 @@
 /** References to secrets in properties of connectors, resolved when a rule starts or a connection is tried. */
-import { findField, type Spec } from '../base/field.js';
-import { type Redact, redactOf } from '../base/redact.js';
-import { resolveSecrets, type SecretSources } from '../base/secret-ref.js';
-import { maskText, secretTextsOf } from '../base/secrets.js';
+import { findField, type Spec } from '../base/fields/field.js';
+import { maskText, secretTextsOf } from '../base/fields/secret-fields.js';
+import { type Redact, redactOf } from '../base/secrets/redact.js';
+import { resolveSecrets, type SecretSources } from '../base/secrets/secret-ref.js';
 
 type Props = Record<string, unknown>;
 

@@ -3,10 +3,10 @@
  * and ends a thread that hangs. Its death never reaches the control plane: it is reported, and a new one is made when needed.
  */
 import type { Worker } from 'node:worker_threads';
-import { threadEntry } from '../base/bundle.js';
 import { reasonOf } from '../base/errors.js';
-import { startThread } from '../base/heap.js';
-import type { Logger } from '../base/log.js';
+import type { Logger } from '../base/log/log.js';
+import { threadEntry } from '../base/program/bundle.js';
+import { startThread } from '../base/program/heap.js';
 import { type AtWork, Heartbeat } from './link/heartbeat.js';
 import type { Command, FromPlane, Notice, ToPlane, WorkerSettings } from './link/protocol.js';
 import { type AnswerTo, type ArgsOf, OpenQuestions, type Question, unasked } from './link/questions.js';

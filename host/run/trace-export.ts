@@ -1,8 +1,8 @@
 /** Sends traces to a collector: OTLP over HTTP, as JSON. */
-import type { Config } from '../base/config.js';
+import type { Config } from '../base/config/config.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import type { Logger } from '../base/log.js';
-import { checkTarget } from '../base/private-net.js';
+import type { Logger } from '../base/log/log.js';
+import { checkTarget } from '../base/net/private-net.js';
 import { noParent, type SpanRecord, type TraceRecord } from '../model/traces.js';
 
 export interface Collector {

@@ -4,10 +4,10 @@
  */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock, type Timer } from '../base/clock.js';
 import { reasonOf } from '../base/errors.js';
-import { makeFolderSync } from '../base/folder.js';
-import type { Logger } from '../base/log.js';
+import { makeFolderSync } from '../base/files/folder.js';
+import type { Logger } from '../base/log/log.js';
+import { systemClock, type Timer } from '../base/time/clock.js';
 import { connectorOf } from '../connectors/index.js';
 import type { RuleDefinition } from '../model/engine.js';
 import type { CheckpointFolders } from './checkpoint-folders.js';

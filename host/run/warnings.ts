@@ -1,7 +1,7 @@
 /** What is taken but will hardly do what was meant: names nobody knows, options without effect, sources no rule can read. */
 import { normalize } from 'node:path';
 import { HaumeaError } from '../base/errors.js';
-import { field, type Spec, unknownIn, unusedIn } from '../base/field.js';
+import { field, type Spec, unknownIn, unusedIn } from '../base/fields/field.js';
 import { readsOption, readsProp } from '../codecs/index.js';
 import { connectorOf } from '../connectors/index.js';
 import type { Catalog, RuleDefinition, SourceWarnings } from '../model/engine.js';

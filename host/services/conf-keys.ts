@@ -1,10 +1,11 @@
 /** Configuration keys as clients see them: secrets masked, and kept when a client sends the mask back. */
-import { formatDuration } from '../base/duration.js';
+
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import { parse, type Spec, unknownIn } from '../base/field.js';
-import { nearest } from '../base/nearest.js';
-import { maskByName } from '../base/secrets.js';
-import { unmask } from '../base/unmask.js';
+import { parse, type Spec, unknownIn } from '../base/fields/field.js';
+import { maskByName } from '../base/fields/secret-fields.js';
+import { unmask } from '../base/secrets/unmask.js';
+import { nearest } from '../base/text/nearest.js';
+import { formatDuration } from '../base/time/duration.js';
 import type { Connector, NamedFiles } from '../connectors/define.js';
 import type { ConfKeyRepository, KeyOwner } from '../meta/conf-keys.js';
 import type { Access } from '../model/engine.js';

@@ -1,9 +1,9 @@
 /** Settings that change while the server runs: log, time zone, copies of metrics. They hold until the next start. */
-import type { Config } from '../base/config.js';
-import { timeZoneReason } from '../base/config-spec.js';
+import type { Config } from '../base/config/config.js';
+import { timeZoneReason } from '../base/config/config-spec.js';
+import { levelOf } from '../base/config/open-log.js';
 import { HaumeaError } from '../base/errors.js';
-import type { Log } from '../base/log.js';
-import { levelOf } from '../base/open-log.js';
+import type { Log } from '../base/log/log.js';
 
 /** What PATCH understands; other members are ignored. */
 interface Change {

@@ -1,9 +1,9 @@
 /** Named connections: definitions, who uses them, and whether the other side answers. */
 import { HaumeaError, inContext, reasonOf } from '../base/errors.js';
-import { mask, parse, type Spec, unknownIn } from '../base/field.js';
-import { nothingSecret, redactedError } from '../base/redact.js';
-import { Serial } from '../base/serial.js';
-import { unmask } from '../base/unmask.js';
+import { mask, parse, type Spec, unknownIn } from '../base/fields/field.js';
+import { nothingSecret, redactedError } from '../base/secrets/redact.js';
+import { unmask } from '../base/secrets/unmask.js';
+import { Serial } from '../base/structures/serial.js';
 import type { ConnectionPart, Connector } from '../connectors/define.js';
 import { connectionTypes } from '../connectors/index.js';
 import { checkId } from '../meta/ids.js';

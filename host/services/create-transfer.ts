@@ -1,6 +1,6 @@
 /** Puts together what imports and exports reach: one line for each map of the document. */
 import { HaumeaError } from '../base/errors.js';
-import type { Gate } from '../base/gate.js';
+import type { Gate } from '../base/structures/gate.js';
 import type { ConfKeyRepository } from '../meta/conf-keys.js';
 import type { RecordRepository } from '../meta/records.js';
 import type { RuleJson } from '../meta/rule-definition.js';

@@ -1,7 +1,7 @@
 /** External services: archives that describe them, and the functions they bring. */
 
 import { HaumeaError, inContext } from '../base/errors.js';
-import { maskByName } from '../base/secrets.js';
+import { maskByName } from '../base/fields/secret-fields.js';
 import type { RecordShape } from '../meta/records.js';
 import type { ServiceCode, ServiceMethod, ServiceRequests, UserFunction } from '../plugins/define.js';
 import { newUserNumber } from '../plugins/numbers.js';

@@ -3,7 +3,7 @@
  * exported. A kind of thing says how to read a request and what to keep of it.
  */
 import { HaumeaError, inContext } from '../base/errors.js';
-import { Serial } from '../base/serial.js';
+import { Serial } from '../base/structures/serial.js';
 import { checkId } from '../meta/ids.js';
 import type { PackageFolders } from '../meta/packages.js';
 import type { RecordRepository } from '../meta/records.js';

@@ -1,6 +1,6 @@
 /** What is lost, as clients see it: until somebody acknowledges it, over restarts of the server. */
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import type { Logger } from '../base/log.js';
+import type { Logger } from '../base/log/log.js';
 import { type LossRepository, lossText, type NotedLoss } from '../meta/losses.js';
 import type { Loss } from '../model/losses.js';
 

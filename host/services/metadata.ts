@@ -1,7 +1,7 @@
 /** Catalogues for user interfaces: connectors, functions, operators and the forms of their properties. */
 import { HaumeaError } from '../base/errors.js';
-import type { Spec } from '../base/field.js';
-import type { FormTexts } from '../base/form-texts.js';
+import type { Spec } from '../base/fields/field.js';
+import type { FormTexts } from '../base/fields/form-texts.js';
 import { chineseForm } from '../connectors/chinese.js';
 import type { Connector } from '../connectors/define.js';
 import type { ConfKeyRepository } from '../meta/conf-keys.js';

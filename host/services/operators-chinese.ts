@@ -1,5 +1,5 @@
 /** The forms of operators in Chinese, by the names of operators and properties. */
-import type { FormTexts } from '../base/form-texts.js';
+import type { FormTexts } from '../base/fields/form-texts.js';
 
 export const operatorTexts: Readonly<Record<string, FormTexts>> = {
   filter: {

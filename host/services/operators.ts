@@ -1,5 +1,5 @@
 /** Table of the operators of graph rules, for user interfaces. */
-import { field, type Spec } from '../base/field.js';
+import { field, type Spec } from '../base/fields/field.js';
 
 export interface OperatorInfo {
   readonly name: string;

@@ -1,6 +1,6 @@
 /** Forms of properties for user interfaces, made from the declarations of connectors. */
-import { describe, type FieldInfo, type Spec } from '../base/field.js';
-import type { FieldTexts, FormTexts } from '../base/form-texts.js';
+import { describe, type FieldInfo, type Spec } from '../base/fields/field.js';
+import type { FieldTexts, FormTexts } from '../base/fields/form-texts.js';
 
 /** A text by language. */
 export interface Text {

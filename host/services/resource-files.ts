@@ -1,10 +1,10 @@
 /** Where services keep files, and where they may take them from. */
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { AllowedPaths } from '../base/allowed-paths.js';
-import type { Config } from '../base/config.js';
+import type { Config } from '../base/config/config.js';
 import { HaumeaError } from '../base/errors.js';
-import { readUri } from '../base/file-uri.js';
+import type { AllowedPaths } from '../base/files/allowed-paths.js';
+import { readUri } from '../base/files/file-uri.js';
 
 export interface ResourceFiles {
   /** Data folder of the server. */

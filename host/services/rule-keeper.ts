@@ -1,7 +1,7 @@
 /** Keeps the engine in step with the stored rules: each change is made in both, one at a time for each rule. */
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import type { Logger } from '../base/log.js';
-import { Serial } from '../base/serial.js';
+import type { Logger } from '../base/log/log.js';
+import { Serial } from '../base/structures/serial.js';
 import { checkId } from '../meta/ids.js';
 import {
   defineRule,

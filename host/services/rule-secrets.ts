@@ -1,7 +1,7 @@
 /** Secrets in the actions and nodes of a rule: masked in answers, kept when a client sends the mask back. */
 
-import { maskByName } from '../base/secrets.js';
-import { movedAddress, unmask } from '../base/unmask.js';
+import { maskByName } from '../base/fields/secret-fields.js';
+import { movedAddress, unmask } from '../base/secrets/unmask.js';
 import type { RuleJson } from '../meta/rule-definition.js';
 
 type Action = Record<string, unknown>;

@@ -1,11 +1,11 @@
 /** Test rules: run on given rows or live streams, shown as server-sent events, never stored, gone after ten minutes. */
 import { randomUUID } from 'node:crypto';
 import { BroadcastChannel } from 'node:worker_threads';
-import type { Clock, Timer } from '../base/clock.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import { field, parse } from '../base/field.js';
-import type { Logger } from '../base/log.js';
-import { Serial } from '../base/serial.js';
+import { field, parse } from '../base/fields/field.js';
+import type { Logger } from '../base/log/log.js';
+import { Serial } from '../base/structures/serial.js';
+import type { Clock, Timer } from '../base/time/clock.js';
 import { type TestCredit, type TestResults, testResultsSink } from '../connectors/test-results.js';
 import { checkId } from '../meta/ids.js';
 import { defineRule, type RuleDefaults, readRuleJson } from '../meta/rule-definition.js';

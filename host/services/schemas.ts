@@ -2,8 +2,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HaumeaError, inContext } from '../base/errors.js';
-import { Serial } from '../base/serial.js';
-import { textFromUtf8 } from '../base/utf8.js';
+import { Serial } from '../base/structures/serial.js';
+import { textFromUtf8 } from '../base/text/utf8.js';
 import { checkId } from '../meta/ids.js';
 import type { PackageFolders } from '../meta/packages.js';
 import type { RecordRepository, RecordShape } from '../meta/records.js';

@@ -1,5 +1,5 @@
 /** JavaScript functions: their texts, checked for form and kept. */
-import type { Config } from '../base/config.js';
+import type { Config } from '../base/config/config.js';
 import { HaumeaError, inContext } from '../base/errors.js';
 import { checkId } from '../meta/ids.js';
 import type { RecordShape } from '../meta/records.js';

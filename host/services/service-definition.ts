@@ -1,6 +1,7 @@
 /** The definition of an external service as its archive holds it: interfaces, schemas, the functions they make. */
-import type { Archive } from '../base/archive.js';
+
 import { HaumeaError, reasonOf } from '../base/errors.js';
+import type { Archive } from '../base/files/archive.js';
 import type { ServiceMethod, ServiceRequests } from '../plugins/define.js';
 import { objectOf, textOf } from './resource-files.js';
 import { restOptionsOf } from './service-options.js';

@@ -1,6 +1,6 @@
 /** Options of the interfaces of external services over HTTP. */
 import { HaumeaError } from '../base/errors.js';
-import { field, parse } from '../base/field.js';
+import { field, parse } from '../base/fields/field.js';
 import type { ServiceRequests } from '../plugins/define.js';
 
 const restSpec = {

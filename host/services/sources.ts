@@ -1,6 +1,6 @@
 /** Streams and tables: what a client may do with them. */
 import { HaumeaError, inContext } from '../base/errors.js';
-import type { Logger } from '../base/log.js';
+import type { Logger } from '../base/log/log.js';
 import { schemaTypeOf } from '../codecs/index.js';
 import { checkId } from '../meta/ids.js';
 import { SourceRepository, type StoredSource } from '../meta/sources.js';

@@ -1,6 +1,6 @@
 /** The services of what clients install: schemas, files, connections, plugins, services, scripts. */
 import { join } from 'node:path';
-import type { Config } from '../base/config.js';
+import type { Config } from '../base/config/config.js';
 import type { Connector } from '../connectors/define.js';
 import { kinds } from '../meta/kinds.js';
 import { PackageFolders } from '../meta/packages.js';

@@ -1,7 +1,7 @@
 /** Imports and exports of all definitions, and rulesets. */
 import { HaumeaError, inContext } from '../base/errors.js';
-import type { Gate } from '../base/gate.js';
-import { textFromUtf8 } from '../base/utf8.js';
+import type { Gate } from '../base/structures/gate.js';
+import { textFromUtf8 } from '../base/text/utf8.js';
 import { kinds } from '../meta/kinds.js';
 import type { RuleJson } from '../meta/rule-definition.js';
 import { type DependencyLookup, itemsOfRules } from '../meta/transfer/dependencies.js';

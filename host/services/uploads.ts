@@ -2,7 +2,7 @@
 import { readdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { HaumeaError, inContext } from '../base/errors.js';
-import { Serial } from '../base/serial.js';
+import { Serial } from '../base/structures/serial.js';
 import { writeDurable } from '../meta/packages.js';
 import type { Exportable, Prepared } from '../meta/transfer/exportable.js';
 import type { Form } from './form.js';

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import type { Logger } from '../base/log.js';
+import type { Logger } from '../base/log/log.js';
 import { checkId } from '../meta/ids.js';
 import type { WasmPlugins } from './wasm-plugins.js';
 

@@ -1,5 +1,5 @@
 /** What the calls of WebAssembly plugins may take. */
-import type { Config } from '../base/config.js';
+import type { Config } from '../base/config/config.js';
 import type { CallLimits } from '../plugins/define.js';
 
 export type WasmConfig = Config['plugin']['wasm'];

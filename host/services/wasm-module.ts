@@ -1,6 +1,7 @@
 /** Where the module of a request comes from: bytes of the body, a file, an archive. */
-import type { Archive } from '../base/archive.js';
+
 import { HaumeaError } from '../base/errors.js';
+import type { Archive } from '../base/files/archive.js';
 import { withArchive } from './archives.js';
 import { bytesOf, isZip, type ResourceFiles, readResource, textOf } from './resource-files.js';
 

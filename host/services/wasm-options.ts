@@ -1,6 +1,6 @@
 /** What a WebAssembly plugin is given: the limits of the configuration, or less where the request says so. */
 import { HaumeaError } from '../base/errors.js';
-import { field, type Parsed, parse, type Spec } from '../base/field.js';
+import { field, type Parsed, parse, type Spec } from '../base/fields/field.js';
 import type { WasiGrants } from '../plugins/define.js';
 import type { ModuleLimits } from '../plugins/wasm/binary/limits.js';
 import type { OwnLimits, WasmConfig } from './wasm-limits.js';

@@ -2,7 +2,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HaumeaError, inContext } from '../base/errors.js';
-import { maskByName } from '../base/secrets.js';
+import { maskByName } from '../base/fields/secret-fields.js';
 import type { RecordShape } from '../meta/records.js';
 import { argumentCounts, callOf, type UserFunction, type WasiGrants, type WasmCode } from '../plugins/define.js';
 import { newUserNumber } from '../plugins/numbers.js';

@@ -3,7 +3,7 @@
  * statement from exhausting the stack of the parser or of the passes that walk its tree.
  */
 import type { HaumeaError } from '../base/errors.js';
-import { nearest } from '../base/nearest.js';
+import { nearest } from '../base/text/nearest.js';
 import type { Expr, Span } from './ast.js';
 import { type Place, parseErrorAt, quoteFragment } from './errors.js';
 import { clauseWords, reservedWords, softWords } from './keywords.js';

@@ -3,7 +3,7 @@
  * All failures are `HaumeaError`s of kind `stream` that name the option or column and the reason.
  */
 import { HaumeaError } from '../base/errors.js';
-import { meantOr } from '../base/nearest.js';
+import { meantOr } from '../base/text/nearest.js';
 import { decodedFormats, decodeOf, defaultFormat, formatNames } from '../codecs/index.js';
 import { connectorOf, defaultType, lookups, unknownLookup } from '../connectors/index.js';
 import type { CreateSource, Expr, FieldDef, FieldType } from './ast.js';

@@ -1,5 +1,5 @@
 /** Properties of sinks that are templates over the rows of each message: `"topic": "devices/{{.id}}"`. */
-import { isRowTemplate } from '../base/row-template.js';
+import { isRowTemplate } from '../base/fields/row-template.js';
 import { compileTemplate } from './compile.js';
 import type { Value } from './value.js';
 

@@ -1,6 +1,6 @@
 /** Sprig's functions of lists, maps, defaults, JSON and time. */
 import { randomUUID } from 'node:crypto';
-import { userProperty } from '../base/user-props.js';
+import { userProperty } from '../base/config/user-props.js';
 import { any, dictArg, type FunctionSpec, fn, listArg, textArg } from './function-spec.js';
 import { toInteger } from './sprig-math.js';
 import { goTime } from './time.js';

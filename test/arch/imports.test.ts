@@ -85,6 +85,24 @@ const layers: readonly (readonly [folder: string, below: readonly string[]])[] =
   ['bench', ['host/plugins', 'host/base', 'kernels']],
 ];
 
+/** Rooms of `host/base`, from below: a file imports files of its own room and of rooms before it. */
+const baseRooms = [
+  'errors.ts',
+  'time',
+  'text',
+  'program',
+  'structures',
+  'net',
+  'files',
+  'fields',
+  'log',
+  'config',
+  'secrets',
+];
+
+/** So many files a reader takes in at once. */
+const maxRoomFiles = 25;
+
 /** What benches share with tests, and what they measure by itself. */
 const ofBenches = ['test/wasm', 'test/sql', 'host/run/plane/checkpoint'];
 
@@ -199,6 +217,24 @@ test('imports go down only', () => {
       const other = layerOf(target);
       if (other !== layer && !allowed.get(layer)?.includes(other ?? '')) wrong.push(`${file} imports ${target}`);
     }
+  }
+  assert.equal(wrong, []);
+});
+
+test('host/base is made of rooms, each built on those before it', () => {
+  const roomOf = (file: string) => baseRooms.indexOf(file.split('/')[2] ?? '');
+  const wrong = files
+    .filter((file) => file.startsWith('host/base/'))
+    .flatMap((file) => {
+      if (roomOf(file) < 0) return [`${file} is in no room of this test`];
+      return importsOf(file)
+        .filter((target) => roomOf(target) > roomOf(file))
+        .map((target) => `${file} imports ${target}`);
+    });
+  for (const [i, room] of baseRooms.entries()) {
+    const count = files.filter((file) => file.startsWith('host/base/') && roomOf(file) === i).length;
+    if (count === 0) wrong.push(`${room} has no files`);
+    if (count > maxRoomFiles) wrong.push(`${room} has ${count} files`);
   }
   assert.equal(wrong, []);
 });

@@ -1,5 +1,5 @@
 /** Child of log.test.ts: logs as fast as it can, in small files, and prints the number of each line once it is written. */
-import { Log, mainLogFile } from '../../host/base/log.js';
+import { Log, mainLogFile } from '../../host/base/log/log.js';
 
 const [folder, first] = process.argv.slice(2);
 const log = new Log({

@@ -1,5 +1,5 @@
 /** Child of store.test.ts: changes definitions as fast as it can and prints each change once it is acknowledged. */
-import { silent } from '../../host/base/log.js';
+import { silent } from '../../host/base/log/log.js';
 import { openStore } from '../../host/meta/journal-store.js';
 
 const [path, round] = process.argv.slice(2);

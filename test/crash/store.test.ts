@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silent } from '../../host/base/log.js';
+import { silent } from '../../host/base/log/log.js';
 import { openStore } from '../../host/meta/journal-store.js';
 import { temporaryFolder } from '../harness.js';
 

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { NotedLog, silent } from '../../host/base/log.js';
+import { NotedLog, silent } from '../../host/base/log/log.js';
 import type { RuleOptions } from '../../host/model/engine.js';
 import { temporaryFolder } from '../harness.js';
 import { openEngine } from '../unit/run/engine-harness.js';

@@ -1,7 +1,7 @@
 /** A data plane that hangs: a window of a derived table that is joined, with a billion pairs of rows to join at once, keeps the thread busy for minutes. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadConfig } from '../../host/base/config.js';
+import { loadConfig } from '../../host/base/config/config.js';
 import { createEngine } from '../../host/run/engine.js';
 import type { Rules } from '../../host/run/rules.js';
 import { startServer } from '../../host/server.js';

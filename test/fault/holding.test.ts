@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { MqttClient } from 'mqtt';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silent } from '../../host/base/log.js';
+import { silent } from '../../host/base/log/log.js';
 import { announceSkip, eventually, freePort, temporaryFolder } from '../harness.js';
 import { connectClient } from '../unit/connectors/broker.js';
 import { openEngine, ruleOf, type TestEngine } from '../unit/run/engine-harness.js';

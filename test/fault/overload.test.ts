@@ -7,7 +7,7 @@
 import type { Socket } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadConfig } from '../../host/base/config.js';
+import { loadConfig } from '../../host/base/config/config.js';
 import { createEngine } from '../../host/run/engine.js';
 import type { Rules } from '../../host/run/rules.js';
 import { startServer } from '../../host/server.js';

@@ -6,7 +6,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AllowedPaths } from '../../host/base/allowed-paths.js';
+import { AllowedPaths } from '../../host/base/files/allowed-paths.js';
 import { UploadService } from '../../host/services/uploads.js';
 import { type Answer, eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
 import { nativePlugin, portablePlugin, service, wasmModule } from './archives.js';

@@ -1,6 +1,6 @@
 /** The control plane in the test's own process, behind real HTTP, with an engine that moves no data. */
 import { tmpdir } from 'node:os';
-import { loadConfig } from '../../host/base/config.js';
+import { loadConfig } from '../../host/base/config/config.js';
 import { type ServerOptions, startServer } from '../../host/server.js';
 import { type Answer, request, temporaryFolder } from '../harness.js';
 import { EngineDouble } from './engine-double.js';

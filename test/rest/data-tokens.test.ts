@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ManualClock } from '../../host/base/clock.js';
+import { ManualClock } from '../../host/base/time/clock.js';
 import { TicketService } from '../../host/rest/tickets.js';
 import { eventually, freePort, startServer, type TestServer, temporaryFolder } from '../harness.js';
 

@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { closeHttp, createHttpServer, type HttpLimits, listen } from '../../host/base/http-server.js';
+import { closeHttp, createHttpServer, type HttpLimits, listen } from '../../host/base/net/http-server.js';
 import { maxBodyBytes, maxHeldBytes, readBody, TooManyBodies } from '../../host/rest/body.js';
 import { EventStream } from '../../host/rest/event-stream.js';
 import { eventually, within } from '../harness.js';

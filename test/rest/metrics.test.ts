@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silent } from '../../host/base/log.js';
+import { silent } from '../../host/base/log/log.js';
 import { MetricsService } from '../../host/services/metrics.js';
 import type { Histogram } from '../../kernels/histogram.js';
 import { eventually, freePort, request, startServer, temporaryFolder } from '../harness.js';

@@ -2,7 +2,7 @@
 import { connect, createServer } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Logger } from '../../host/base/log.js';
+import type { Logger } from '../../host/base/log/log.js';
 import { payloadsOf } from '../../host/connectors/frames.js';
 import { PushSource } from '../../host/connectors/httppush/source.js';
 import type { SourceContext } from '../../host/connectors/running.js';

@@ -4,10 +4,10 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ruleOptionSpec } from '../../host/base/config-spec.js';
+import { ruleOptionSpec } from '../../host/base/config/config-spec.js';
 import { reasonOf } from '../../host/base/errors.js';
-import { parse } from '../../host/base/field.js';
-import { silent } from '../../host/base/log.js';
+import { parse } from '../../host/base/fields/field.js';
+import { silent } from '../../host/base/log/log.js';
 import { defineRule } from '../../host/meta/rule-definition.js';
 import type { Catalog, RuleDefinition } from '../../host/model/engine.js';
 import { createEngine } from '../../host/run/engine.js';

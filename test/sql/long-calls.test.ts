@@ -1,7 +1,7 @@
 /** Rules that keep the kernel busy are known by the work of their nodes, and named in their logs and their status. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Logger } from '../../host/base/log.js';
+import type { Logger } from '../../host/base/log/log.js';
 import { noteLongCall } from '../../host/run/plane/long-calls.js';
 import type { RuleRun } from '../../host/run/plane/rule-run.js';
 import { type KernelRule, openRule } from './rule-kernel.js';

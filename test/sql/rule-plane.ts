@@ -1,7 +1,7 @@
 /** Statements in a whole data plane, with a real kernel: files in, files out, and a lookup table that the test plays. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { silent } from '../../host/base/log.js';
+import { silent } from '../../host/base/log/log.js';
 import type { AskedPart } from '../../host/connectors/define.js';
 import type { Lookup, LookupContext, LookupRequest } from '../../host/connectors/running.js';
 import { callHost } from '../../host/functions/registry.js';

@@ -1,6 +1,6 @@
 /** The options of a rule that sets none. */
-import { ruleOptionSpec } from '../../host/base/config-spec.js';
-import { parse } from '../../host/base/field.js';
+import { ruleOptionSpec } from '../../host/base/config/config-spec.js';
+import { parse } from '../../host/base/fields/field.js';
 import { defineRule } from '../../host/meta/rule-definition.js';
 
 const plain = { id: 'r', sql: 'SELECT a FROM s', actions: [{ nop: {} }] };

@@ -1,5 +1,5 @@
 /** The form of a command, and reading its arguments. The same declarations give help and completion. */
-import { nearest } from '../../base/nearest.js';
+import { nearest } from '../../base/text/nearest.js';
 import type { Io } from './io.js';
 import type { Answer, RestClient } from './rest-client.js';
 

@@ -4,7 +4,7 @@
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { nearest } from '../../base/nearest.js';
+import { nearest } from '../../base/text/nearest.js';
 import { pluginCommands } from '../plugin/commands.js';
 import { stateCommands } from '../state/commands.js';
 import { type Call, type Command, findCommand, globalFlags, parseArgs, UsageError, usageOf } from './command.js';

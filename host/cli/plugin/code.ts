@@ -1,8 +1,8 @@
 /** The functions of a project as rules find them, with code that a data plane can load. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { configSpec } from '../../base/config-spec.js';
-import { parse } from '../../base/field.js';
+import { configSpec } from '../../base/config/config-spec.js';
+import { parse } from '../../base/fields/field.js';
 import { argumentCounts, callOf, type UserFunction, type WasmCode } from '../../plugins/define.js';
 import { newUserNumber } from '../../plugins/numbers.js';
 import { defaultLimits } from '../../plugins/wasm/binary/limits.js';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { reasonOf } from '../../base/errors.js';
-import { field, type Parsed, parse } from '../../base/field.js';
+import { field, type Parsed, parse } from '../../base/fields/field.js';
 import { checkId } from '../../meta/ids.js';
 import { withManifest } from '../../plugins/wasm/embed.js';
 import { type Call, UsageError } from '../client/command.js';

@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { ruleOptionSpec } from '../../base/config-spec.js';
+import { ruleOptionSpec } from '../../base/config/config-spec.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
-import { parse } from '../../base/field.js';
-import { type Level, LineLogger } from '../../base/log.js';
+import { parse } from '../../base/fields/field.js';
+import { type Level, LineLogger } from '../../base/log/log.js';
 import { defineRule } from '../../meta/rule-definition.js';
 import { createEngine } from '../../run/engine.js';
 import { parseCreate } from '../../sql/parser.js';

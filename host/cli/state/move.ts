@@ -1,8 +1,8 @@
 /** The state of a rule goes to another machine: its newest checkpoint in one file. The checkpoints are on the disk of this one. */
 import { join } from 'node:path';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
-import { makeFolder } from '../../base/folder.js';
-import { type FolderLock, lockFolder } from '../../base/lock-file.js';
+import { makeFolder } from '../../base/files/folder.js';
+import { type FolderLock, lockFolder } from '../../base/files/lock-file.js';
 import { checkId } from '../../meta/ids.js';
 import { checkpointFolder, lockFileName } from '../../run/access.js';
 import { CheckpointFolders } from '../../run/checkpoint-folders.js';

@@ -1,5 +1,5 @@
 /** Messages in a form of their own: the codec of a plugin makes rows of them, and them of rows. */
-import { field } from '../../base/field.js';
+import { field } from '../../base/fields/field.js';
 import { defineFormat } from '../define.js';
 
 export default defineFormat({

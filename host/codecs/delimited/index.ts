@@ -1,6 +1,7 @@
 /** Values with a delimiter between them (CSV without quotes): a line for each row. */
-import { parseDuration } from '../../base/duration.js';
-import { field, parse } from '../../base/field.js';
+
+import { field, parse } from '../../base/fields/field.js';
+import { parseDuration } from '../../base/time/duration.js';
 import { defineFormat } from '../define.js';
 
 const comma = ',';

@@ -1,5 +1,5 @@
 /** Messages written by a Go template over the result: the property `dataTemplate` of an action. */
-import { field } from '../../base/field.js';
+import { field } from '../../base/fields/field.js';
 import { defineFormat } from '../define.js';
 
 export default defineFormat({

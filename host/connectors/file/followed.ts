@@ -2,8 +2,8 @@
 import type { Stats } from 'node:fs';
 import { type FileHandle, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
-import { kindReason } from '../../base/allowed-paths.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { kindReason } from '../../base/files/allowed-paths.js';
 import type { Source, SourceContext } from '../running.js';
 import { pathOf } from './path.js';
 import { type FilePosition, readPosition, staleReason } from './position.js';

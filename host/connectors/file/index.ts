@@ -1,5 +1,5 @@
 /** Files: lines or JSON values read to the end, lines written at the end of a file. */
-import { field } from '../../base/field.js';
+import { field } from '../../base/fields/field.js';
 import { writesHeader } from '../../codecs/index.js';
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';

@@ -1,7 +1,7 @@
 /** Paths that a template makes: what comes with the data leads out of no folder. */
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { AllowedPaths } from '../../base/allowed-paths.js';
 import { HaumeaError } from '../../base/errors.js';
+import { AllowedPaths } from '../../base/files/allowed-paths.js';
 
 export class NamedPaths {
   /** The folder that the text before the first action names; undefined when there is none. */

@@ -3,7 +3,7 @@
  * when another is needed, and opened again when a message for it comes. A path that can't be opened costs its messages only.
  */
 import { HaumeaError, reasonOf } from '../../base/errors.js';
-import { Recent } from '../../base/recent.js';
+import { Recent } from '../../base/structures/recent.js';
 import { MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { headedLines } from './headed.js';

@@ -2,9 +2,9 @@
 import { copyFile, lstat, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { createGunzip } from 'node:zlib';
-import { kindReason } from '../../base/allowed-paths.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
-import { makeFolder } from '../../base/folder.js';
+import { kindReason } from '../../base/files/allowed-paths.js';
+import { makeFolder } from '../../base/files/folder.js';
 import { FrameBuffer } from '../frames.js';
 import type { Source, SourceContext } from '../running.js';
 import { JsonSplitter } from './json-splitter.js';

@@ -6,9 +6,9 @@
 import { type Stats, write } from 'node:fs';
 import { type FileHandle, rename, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
-import type { AllowedPaths } from '../../base/allowed-paths.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
-import { makeFolder, syncFolder } from '../../base/folder.js';
+import type { AllowedPaths } from '../../base/files/allowed-paths.js';
+import { makeFolder, syncFolder } from '../../base/files/folder.js';
 
 const lineFeed = Buffer.of(0x0a);
 const nothing = Buffer.alloc(0);

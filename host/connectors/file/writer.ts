@@ -3,8 +3,9 @@
  * next buffers fill, so that many small outputs become few large writes. A failed write is a lost connection: the half line
  * that it left is cut off, all that waits is kept, and each attempt to open the file writes the first of it.
  */
-import type { AllowedPaths } from '../../base/allowed-paths.js';
+
 import { HaumeaError, reasonOf } from '../../base/errors.js';
+import type { AllowedPaths } from '../../base/files/allowed-paths.js';
 import { type FileEnd, TargetFile } from './target.js';
 
 export interface WriterOptions {

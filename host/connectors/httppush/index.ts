@@ -1,5 +1,5 @@
 /** Data that clients send to the data server. */
-import { field } from '../../base/field.js';
+import { field } from '../../base/fields/field.js';
 import { commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
 

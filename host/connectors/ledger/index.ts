@@ -2,7 +2,7 @@
  * A sink with transactions that stands for databases and logs that have them: the ledger of `haumea bench chaos`
  * (bench/chaos/ledger.ts). For trials alone: users may name it only when the server was started for one.
  */
-import { field } from '../../base/field.js';
+import { field } from '../../base/fields/field.js';
 import { commonSink } from '../common.js';
 import { defineConnector } from '../define.js';
 

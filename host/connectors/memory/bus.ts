@@ -1,5 +1,5 @@
 /** Distributes blocks of frames to the subscribers of a topic and tells the publisher when all have taken them. */
-import { Recent } from '../../base/recent.js';
+import { Recent } from '../../base/structures/recent.js';
 import { matches } from './topics.js';
 
 /** Frames of one publication; `taken` is to be called once by each subscriber. */

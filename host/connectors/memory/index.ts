@@ -1,5 +1,5 @@
 /** Topics between the rules of one worker; rows pass without being written as text. */
-import { field } from '../../base/field.js';
+import { field } from '../../base/fields/field.js';
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
 import { matches } from './topics.js';

@@ -1,6 +1,6 @@
 /** Publishes rows to a memory topic. The credit comes back when every reader of the topic has taken them. */
 
-import { Recent } from '../../base/recent.js';
+import { Recent } from '../../base/structures/recent.js';
 import { FrameBuffer, MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { MemoryBus } from './bus.js';

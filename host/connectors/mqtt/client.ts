@@ -1,8 +1,8 @@
 /** Connection settings in the form of mqtt.js, and the client with our transport below it. */
 import type { SecureVersion } from 'node:tls';
 import type { IClientOptions, MqttClient } from 'mqtt';
-import { AllowedPaths } from '../../base/allowed-paths.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { AllowedPaths } from '../../base/files/allowed-paths.js';
 import { type ConnectionConf, protocolLevel } from './connection.js';
 import { type Endpoint, Transport, type TransportTap } from './transport.js';
 

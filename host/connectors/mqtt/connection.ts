@@ -1,5 +1,5 @@
 /** The properties of a connection to a broker. */
-import { field, type Parsed } from '../../base/field.js';
+import { field, type Parsed } from '../../base/fields/field.js';
 
 export const connection = {
   server: field

@@ -1,5 +1,5 @@
 /** MQTT 3.1.1 and 5: topics in, topics out. */
-import { field } from '../../base/field.js';
+import { field } from '../../base/fields/field.js';
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
 import { connection, protocolLevel } from './connection.js';

@@ -1,7 +1,7 @@
 /** MQTT clients of sinks: sinks with the same connection settings share one. */
 import type { MqttClient } from 'mqtt';
-import type { AllowedPaths } from '../../base/allowed-paths.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
+import type { AllowedPaths } from '../../base/files/allowed-paths.js';
 import { connectionKey } from '../connection-key.js';
 import { connectOnce, endClient, makeClient } from './client.js';
 import { type ConnectionConf, connection, protocolLevel } from './connection.js';

@@ -3,7 +3,7 @@
  * is one. While
  * nobody reads, since sinks are full, it can't be heard, and its time does not pass.
  */
-import { type Clock, systemClock, type Timer } from '../../base/clock.js';
+import { type Clock, systemClock, type Timer } from '../../base/time/clock.js';
 
 export class Silence {
   #isListening = true;

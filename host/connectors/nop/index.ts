@@ -1,5 +1,5 @@
 /** A sink that takes everything and keeps nothing: for tests and measurements. */
-import { field, parse } from '../../base/field.js';
+import { field, parse } from '../../base/fields/field.js';
 import { commonSink } from '../common.js';
 import { defineConnector } from '../define.js';
 

@@ -1,5 +1,5 @@
 /** Results of test rules for their event streams. Not for users: the service of rule tests makes the channel. */
-import { field } from '../../base/field.js';
+import { field } from '../../base/fields/field.js';
 import { commonSink } from '../common.js';
 import { defineConnector } from '../define.js';
 import { testResultsSink } from '../test-results.js';

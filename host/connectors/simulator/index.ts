@@ -1,5 +1,5 @@
 /** Rows given in the configuration, one at each interval: for trying rules out. */
-import { field } from '../../base/field.js';
+import { field } from '../../base/fields/field.js';
 import { commonLookup, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
 

@@ -1,5 +1,5 @@
 /** Sends given rows, one at each interval. */
-import { systemClock, type Timer } from '../../base/clock.js';
+import { systemClock, type Timer } from '../../base/time/clock.js';
 import { FrameBuffer } from '../frames.js';
 import type { Source, SourceContext } from '../running.js';
 

@@ -1,4 +1,4 @@
-import { userProperty } from '../../base/user-props.js';
+import { userProperty } from '../../base/config/user-props.js';
 import { defineFunction, perRow } from '../define.js';
 
 export default defineFunction({

@@ -1,6 +1,6 @@
 /** Configuration keys as exports and imports see them: connectors with the JSON of their keys. */
 import { HaumeaError, reasonOf } from '../../base/errors.js';
-import { unmask } from '../../base/unmask.js';
+import { unmask } from '../../base/secrets/unmask.js';
 import type { ConfKeyRepository, KeyOwner } from '../conf-keys.js';
 import { checkId } from '../ids.js';
 import type { RecordRepository } from '../records.js';

@@ -1,7 +1,7 @@
 /** The export document: twelve maps of names to texts. Reads and writes its two generations, JSON and YAML. */
 import { HaumeaError, reasonOf, yamlReason } from '../../base/errors.js';
-import { beyondBounds } from '../../base/json-bounds.js';
-import { nearest } from '../../base/nearest.js';
+import { beyondBounds } from '../../base/text/json-bounds.js';
+import { nearest } from '../../base/text/nearest.js';
 
 /** The maps in the order in which they are written. */
 export const sectionNames = [

@@ -3,7 +3,7 @@
  * changes are written in one transaction, and what lives beside the store (files, running rules) follows.
  */
 import { HaumeaError, reasonOf } from '../../base/errors.js';
-import { beyondBounds } from '../../base/json-bounds.js';
+import { beyondBounds } from '../../base/text/json-bounds.js';
 import type { Store, StoreChange } from '../store.js';
 import { type Items, type SectionName, sectionNames } from './document.js';
 import type { Exportable, Prepared } from './exportable.js';

@@ -1,5 +1,5 @@
 /** Secrets in export documents: which items hold some, leaving them out, and what an import then misses. */
-import { maskByName, maskText, secretTextsOf } from '../../base/secrets.js';
+import { maskByName, maskText, secretTextsOf } from '../../base/fields/secret-fields.js';
 import { parseStatement } from '../../sql/parser.js';
 import type { Items, SectionName } from './document.js';
 

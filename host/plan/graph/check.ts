@@ -2,7 +2,7 @@
  * What must hold of a graph before its operators are looked at: which of them take rows and which collections of rows,
  * how many inputs they may have, whether its sources are what they are said to be.
  */
-import { meantOr } from '../../base/nearest.js';
+import { meantOr } from '../../base/text/nearest.js';
 import type { Catalog, GraphNode, RuleGraph } from '../../model/engine.js';
 import { refuse } from '../errors.js';
 import type { Edges } from './edges.js';

@@ -9,8 +9,8 @@ import {
   type QuickJSSyncVariant,
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
-import { isBundled, programFile, threadEntry } from '../../base/bundle.js';
-import { startThread } from '../../base/heap.js';
+import { isBundled, programFile, threadEntry } from '../../base/program/bundle.js';
+import { startThread } from '../../base/program/heap.js';
 import { fuelExport } from '../wasm/binary/meter.js';
 import { firstPages, mostPages, pageBytes } from './memory-size.js';
 

@@ -3,7 +3,7 @@ import { Agent, type IncomingMessage, request as requestHttp } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import type { Value } from '../../../kernels/value.js';
 import { reasonOf } from '../../base/errors.js';
-import { checkTarget } from '../../base/private-net.js';
+import { checkTarget } from '../../base/net/private-net.js';
 import type { Answers, AskedCode, ServiceCode, ServiceMethod } from '../define.js';
 import { requestOf, resultOf } from './request.js';
 

@@ -1,6 +1,6 @@
 /** A module of a user that is instantiated, with its fuel; it begins anew when a call was cut off. */
 import { reasonOf } from '../../base/errors.js';
-import { Stopwatch } from '../../base/thread-time.js';
+import { Stopwatch } from '../../base/time/thread-time.js';
 import type { CallLimits, CodeHost, WasmCode } from '../define.js';
 import type { CallerExports, CallerShape } from './binary/caller.js';
 import { fuelExport, moreExport } from './binary/meter.js';

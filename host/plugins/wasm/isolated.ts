@@ -4,9 +4,9 @@
  */
 import type { Worker } from 'node:worker_threads';
 import { type CarriedColumns, checkCarried } from '../../../kernels/carried.js';
-import { threadEntry } from '../../base/bundle.js';
 import { reasonOf } from '../../base/errors.js';
-import { startThread } from '../../base/heap.js';
+import { threadEntry } from '../../base/program/bundle.js';
+import { startThread } from '../../base/program/heap.js';
 import type { CodeHost, MemoryRoom, WasmCode } from '../define.js';
 
 /** What the thread is to do. */

@@ -1,7 +1,8 @@
 /** Makes modules ready: small ones at once, large ones in a thread of their own, so that REST answers meanwhile. */
-import { threadEntry } from '../../base/bundle.js';
+
 import { HaumeaError } from '../../base/errors.js';
-import { startThread } from '../../base/heap.js';
+import { threadEntry } from '../../base/program/bundle.js';
+import { startThread } from '../../base/program/heap.js';
 import type { ModuleLimits } from './binary/limits.js';
 import { type Prepared, prepare } from './prepare.js';
 

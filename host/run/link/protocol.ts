@@ -4,8 +4,8 @@
  */
 import type { Decoder } from '../../../kernels/api.js';
 import type { ColumnType, ConstValue, RulePlan, Tap, WaitingPlan } from '../../../kernels/ir.js';
-import type { PathRules } from '../../base/allowed-paths.js';
-import type { Details, Level } from '../../base/log.js';
+import type { PathRules } from '../../base/files/allowed-paths.js';
+import type { Details, Level } from '../../base/log/log.js';
 import type { Decode } from '../../codecs/define.js';
 import type { Metrics } from '../../model/figures.js';
 import type { KeptByNode } from '../../model/kept.js';

@@ -1,7 +1,7 @@
 /** Keeps one connection open: tries, waits longer and longer between attempts, and remembers how it went. */
 import { HaumeaError, reasonOf } from '../../base/errors.js';
-import type { Logger } from '../../base/log.js';
-import type { Redact } from '../../base/redact.js';
+import type { Logger } from '../../base/log/log.js';
+import type { Redact } from '../../base/secrets/redact.js';
 import { Reconnects, type Waiting } from './reconnects.js';
 
 /** A connection that held this long starts the series of delays anew. */

@@ -3,10 +3,10 @@ import type { HostCalls, HostColumns, Kernel, NodeHandle, OutputChunk, StreamHan
 import type { CarriedColumns } from '../../../kernels/carried.js';
 import type { OperatorPlan } from '../../../kernels/ir.js';
 import type { Value } from '../../../kernels/value.js';
-import { AllowedPaths } from '../../base/allowed-paths.js';
-import { SteadyTime } from '../../base/clock.js';
 import { reasonOf } from '../../base/errors.js';
-import type { Logger } from '../../base/log.js';
+import { AllowedPaths } from '../../base/files/allowed-paths.js';
+import type { Logger } from '../../base/log/log.js';
+import { SteadyTime } from '../../base/time/clock.js';
 import { loadEncoder } from '../../codecs/index.js';
 import type { AskedPart } from '../../connectors/define.js';
 import { askedPart, loadConnector } from '../../connectors/index.js';

@@ -2,7 +2,7 @@
  * Writes failures of rows and messages to the log: the first of each operator in full, more of them counted by the minute,
  * so that a rule that fails at each row costs a few lines and its neighbours nothing.
  */
-import { isSecretName, maskByName, maskText } from '../../base/secrets.js';
+import { isSecretName, maskByName, maskText } from '../../base/fields/secret-fields.js';
 import { rowFailuresOf } from './metrics.js';
 import type { RunningRule, RunningSource } from './running.js';
 

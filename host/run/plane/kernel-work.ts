@@ -1,9 +1,9 @@
 /** Calls of the kernel that make rows flow, one at a time: input of a source, timers that are due; and what follows each. */
 import type { Kernel } from '../../../kernels/api.js';
 import { KernelError } from '../../../kernels/error.js';
-import type { SteadyTime } from '../../base/clock.js';
 import { reasonOf } from '../../base/errors.js';
-import type { Logger } from '../../base/log.js';
+import type { Logger } from '../../base/log/log.js';
+import type { SteadyTime } from '../../base/time/clock.js';
 import type { Heartbeat } from '../link/heartbeat.js';
 import type { Barrier } from './barrier.js';
 import type { CpuTimes } from './cpu-times.js';

@@ -1,7 +1,7 @@
 /** Calls of the kernel that took long: all rules wait meanwhile, so those that it was for are named. */
 import type { TimeInWork } from '../../../kernels/api.js';
 import { worksOnMany } from '../../../kernels/kinds.js';
-import type { Logger } from '../../base/log.js';
+import type { Logger } from '../../base/log/log.js';
 import { operatorOf } from './notices.js';
 import { placeOf } from './parties.js';
 import type { RunningRule } from './running.js';

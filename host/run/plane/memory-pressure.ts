@@ -1,5 +1,5 @@
 /** Memory that gets scarce: the log says who holds it, and the rule that holds the most ends before others are refused theirs. */
-import type { Logger } from '../../base/log.js';
+import type { Logger } from '../../base/log/log.js';
 import { greedOf, holdersOf, inMb } from './memory.js';
 import type { RunningRule } from './running.js';
 

@@ -1,7 +1,7 @@
 /** What a data plane is made with. */
 import type { HostCalls, HostColumns, Kernel } from '../../../kernels/api.js';
-import type { AllowedPaths } from '../../base/allowed-paths.js';
-import type { Logger } from '../../base/log.js';
+import type { AllowedPaths } from '../../base/files/allowed-paths.js';
+import type { Logger } from '../../base/log/log.js';
 import type { AskedPart } from '../../connectors/define.js';
 import type { Heartbeat } from '../link/heartbeat.js';
 import type { Notice } from '../link/protocol.js';

@@ -12,8 +12,8 @@ import type {
 } from '../../../kernels/api.js';
 import type { Histogram } from '../../../kernels/histogram.js';
 import type { ColumnUse, NodePlan, OperatorPlan } from '../../../kernels/ir.js';
-import type { Logger } from '../../base/log.js';
-import type { Redact } from '../../base/redact.js';
+import type { Logger } from '../../base/log/log.js';
+import type { Redact } from '../../base/secrets/redact.js';
 import type { SinkSpec, SourceSpec } from '../link/protocol.js';
 import type { Acknowledgements, Barrier } from './barrier.js';
 import type { Connection } from './connection.js';

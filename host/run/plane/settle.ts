@@ -1,8 +1,8 @@
 /** Ends the transactions in a sink whose rule is gone, or has it no more: it is opened once, as a run that goes on from the last checkpoint would. */
 import { basename, dirname } from 'node:path';
-import { systemClock, type Timer } from '../../base/clock.js';
 import { reasonOf } from '../../base/errors.js';
-import type { Logger } from '../../base/log.js';
+import type { Logger } from '../../base/log/log.js';
+import { systemClock, type Timer } from '../../base/time/clock.js';
 import { connectorFor, loadConnector } from '../../connectors/index.js';
 import type { SettledNotice, SettleOrder } from '../link/protocol.js';
 import { CheckpointFiles } from './checkpoint/files.js';

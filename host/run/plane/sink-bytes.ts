@@ -1,5 +1,5 @@
 /** Bytes that wait for a sink in memory, and what may: less for each while all sinks of the data plane together have much. */
-import { machineBytes } from '../../base/machine.js';
+import { machineBytes } from '../../base/program/machine.js';
 
 /** A part of the machine's memory, and at most so much. */
 const partOfMachine = 1 / 8;

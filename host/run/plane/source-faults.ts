@@ -1,7 +1,7 @@
 /** What went wrong with a source, as its status has it. */
 import { reasonOf } from '../../base/errors.js';
-import type { Logger } from '../../base/log.js';
-import { nothingSecret, type Redact, redactOf } from '../../base/redact.js';
+import type { Logger } from '../../base/log/log.js';
+import { nothingSecret, type Redact, redactOf } from '../../base/secrets/redact.js';
 import type { Source } from '../../connectors/running.js';
 import { defaultMaxMessageBytes } from './feed-stream.js';
 import type { RunningRule } from './running.js';

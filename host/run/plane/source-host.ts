@@ -1,7 +1,7 @@
 /** What a source needs from the data plane. */
 import type { Kernel } from '../../../kernels/api.js';
-import type { AllowedPaths } from '../../base/allowed-paths.js';
-import type { Logger } from '../../base/log.js';
+import type { AllowedPaths } from '../../base/files/allowed-paths.js';
+import type { Logger } from '../../base/log/log.js';
 import type { Loss } from '../../model/losses.js';
 import type { Barrier } from './barrier.js';
 import type { Gathering } from './gathering.js';

@@ -1,8 +1,8 @@
 /** A running source: one connector instance and one kernel stream, for one rule or for all rules of a shared stream. */
 import type { NodeHandle, StreamCounters, StreamHandle } from '../../../kernels/api.js';
-import type { AllowedPaths } from '../../base/allowed-paths.js';
-import type { Logger } from '../../base/log.js';
-import { redactedLog } from '../../base/redact.js';
+import type { AllowedPaths } from '../../base/files/allowed-paths.js';
+import type { Logger } from '../../base/log/log.js';
+import { redactedLog } from '../../base/secrets/redact.js';
 import type { Connector, SourceForm } from '../../connectors/define.js';
 import { messagesOf } from '../../connectors/framings.js';
 import type { Repetitions } from '../../connectors/repetitions.js';

@@ -5,7 +5,7 @@
 import type { OutputChunk } from '../../../kernels/api.js';
 import type { OutputPlan } from '../../../kernels/ir.js';
 import { reasonOf } from '../../base/errors.js';
-import { parse, type Spec } from '../../base/field.js';
+import { parse, type Spec } from '../../base/fields/field.js';
 import { PropertyTemplates } from '../../template/properties.js';
 import { readJson, type Value } from '../../template/value.js';
 

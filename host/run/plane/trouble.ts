@@ -1,7 +1,7 @@
 /** What is wrong with a rule that runs, a sentence each: parts without their connection, who holds whom, failing rows. */
 
-import type { Redact } from '../../base/redact.js';
-import { maskWithin } from '../../base/secrets.js';
+import { maskWithin } from '../../base/fields/secret-fields.js';
+import type { Redact } from '../../base/secrets/redact.js';
 import type { RunTrouble } from '../../model/figures.js';
 import type { Connection } from './connection.js';
 import type { ErrorLog } from './error-log.js';

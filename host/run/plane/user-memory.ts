@@ -1,5 +1,5 @@
 /** Memory that the code of users has in a data plane, all of it together, and its bound. */
-import { machineBytes } from '../../base/machine.js';
+import { machineBytes } from '../../base/program/machine.js';
 import type { UserCodeMemory } from '../../model/figures.js';
 import type { CodeMemory, MemoryRoom } from '../../plugins/define.js';
 import { inMb } from './memory.js';

@@ -1,8 +1,8 @@
 /** Entry of a data plane thread: takes commands and questions, runs the data plane, tells and answers in batches. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { createKernel } from '../../../kernels/index.js';
-import { AllowedPaths } from '../../base/allowed-paths.js';
-import { type Details, type Level, LineLogger } from '../../base/log.js';
+import { AllowedPaths } from '../../base/files/allowed-paths.js';
+import { type Details, type Level, LineLogger } from '../../base/log/log.js';
 import { callHost } from '../../functions/registry.js';
 import { zoneOffsetMs } from '../../functions/time-zone.js';
 import { Heartbeat } from '../link/heartbeat.js';

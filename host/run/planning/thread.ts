@@ -1,9 +1,9 @@
 /** Plans large rules in a thread of their own, so that REST answers meanwhile. */
 import type { Worker } from 'node:worker_threads';
 import type { RulePlan } from '../../../kernels/ir.js';
-import { threadEntry } from '../../base/bundle.js';
 import { HaumeaError } from '../../base/errors.js';
-import { startThread } from '../../base/heap.js';
+import { threadEntry } from '../../base/program/bundle.js';
+import { startThread } from '../../base/program/heap.js';
 import type { Catalog, RuleDefinition } from '../../model/engine.js';
 import type { FromPlanning, PlanningSettings, ToPlanning } from './messages.js';
 

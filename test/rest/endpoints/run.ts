@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { silent } from '../../../host/base/log.js';
+import { silent } from '../../../host/base/log/log.js';
 import { openStore } from '../../../host/meta/journal-store.js';
 import { LossRepository } from '../../../host/meta/losses.js';
 import { type Answer, eventually, startServer, type TestServer, temporaryFolder } from '../../harness.js';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AllowedPaths } from '../../../host/base/allowed-paths.js';
 import { HaumeaError } from '../../../host/base/errors.js';
+import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
 import { temporaryFolder } from '../../harness.js';
 
 const root = temporaryFolder();

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type ArchiveLimits, unpackArchive, withArchive } from '../../../host/base/archive.js';
 import { HaumeaError } from '../../../host/base/errors.js';
+import { type ArchiveLimits, unpackArchive, withArchive } from '../../../host/base/files/archive.js';
 import { temporaryFolder } from '../../harness.js';
 import { writeZip, type ZipItem } from './zip-writer.js';
 

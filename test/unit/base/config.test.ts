@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { keysFromEnvironment, loadConfig } from '../../../host/base/config.js';
-import { configSpec } from '../../../host/base/config-spec.js';
-import { unusedIn } from '../../../host/base/field.js';
+import { keysFromEnvironment, loadConfig } from '../../../host/base/config/config.js';
+import { configSpec } from '../../../host/base/config/config-spec.js';
+import { unusedIn } from '../../../host/base/fields/field.js';
 import { temporaryFolder } from '../../harness.js';
 
 const folder = temporaryFolder();

@@ -1,8 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { formatDuration, parseDuration } from '../../../host/base/duration.js';
-import { describe, field, mask, parse } from '../../../host/base/field.js';
-import { unmask } from '../../../host/base/unmask.js';
+import { describe, field, mask, parse } from '../../../host/base/fields/field.js';
+import { unmask } from '../../../host/base/secrets/unmask.js';
+import { formatDuration, parseDuration } from '../../../host/base/time/duration.js';
 
 const spec = {
   qos: field.int().min(0).max(2).default(0).doc('MQTT quality of service'),

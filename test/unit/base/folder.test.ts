@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { makeFolder, makeFolderSync } from '../../../host/base/folder.js';
+import { makeFolder, makeFolderSync } from '../../../host/base/files/folder.js';
 
 const root = mkdtempSync(join(tmpdir(), 'haumea-folder-'));
 

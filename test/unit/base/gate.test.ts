@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Gate } from '../../../host/base/gate.js';
+import { Gate } from '../../../host/base/structures/gate.js';
 
 /** A step that ends when it is told to. */
 function held(log: string[], name: string) {

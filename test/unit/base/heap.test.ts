@@ -4,7 +4,7 @@ import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { keepHeapsSmall, startThread } from '../../../host/base/heap.js';
+import { keepHeapsSmall, startThread } from '../../../host/base/program/heap.js';
 import { eventually } from '../../harness.js';
 
 const roomBytes = (): number =>

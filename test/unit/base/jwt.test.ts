@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ManualClock } from '../../../host/base/clock.js';
-import { type AuthResult, createAuthenticator } from '../../../host/base/jwt.js';
+import { type AuthResult, createAuthenticator } from '../../../host/base/secrets/jwt.js';
+import { ManualClock } from '../../../host/base/time/clock.js';
 import { temporaryFolder } from '../../harness.js';
 
 const now = 1_700_000_000_000;

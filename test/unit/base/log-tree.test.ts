@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { LogOptions } from '../../../host/base/log.js';
-import { LogTree } from '../../../host/base/log-tree.js';
+import type { LogOptions } from '../../../host/base/log/log.js';
+import { LogTree } from '../../../host/base/log/log-tree.js';
 import { openLog } from './open-log.js';
 
 function open(change: Partial<LogOptions> = {}) {

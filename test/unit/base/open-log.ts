@@ -1,7 +1,7 @@
 /** A log in a folder of its own, without times: what tests read back is the same every time. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Log, type LogOptions, mainLogFile } from '../../../host/base/log.js';
+import { Log, type LogOptions, mainLogFile } from '../../../host/base/log/log.js';
 import { temporaryFolder } from '../../harness.js';
 
 export interface TestLog {

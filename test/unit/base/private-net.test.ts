@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AllowedPaths } from '../../../host/base/allowed-paths.js';
 import { HaumeaError } from '../../../host/base/errors.js';
-import { readFileUri, readUri } from '../../../host/base/file-uri.js';
-import { addressKind } from '../../../host/base/ip-address.js';
-import { checkTarget, type FetchOptions, fetchGuarded } from '../../../host/base/private-net.js';
+import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
+import { readFileUri, readUri } from '../../../host/base/files/file-uri.js';
+import { addressKind } from '../../../host/base/net/ip-address.js';
+import { checkTarget, type FetchOptions, fetchGuarded } from '../../../host/base/net/private-net.js';
 import { temporaryFolder } from '../../harness.js';
 
 const servers: Server[] = [];

@@ -5,9 +5,13 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
-import { field, mask } from '../../../host/base/field.js';
-import { type Resolved, resolveSecrets as resolveDeclared, type SecretOptions } from '../../../host/base/secret-ref.js';
-import { isSecretRef, maskByName } from '../../../host/base/secrets.js';
+import { field, mask } from '../../../host/base/fields/field.js';
+import { isSecretRef, maskByName } from '../../../host/base/fields/secret-fields.js';
+import {
+  type Resolved,
+  resolveSecrets as resolveDeclared,
+  type SecretOptions,
+} from '../../../host/base/secrets/secret-ref.js';
 import { temporaryFolder } from '../../harness.js';
 
 const env = { MQTT_PW: 'hunter2', HOST: 'broker', EMPTY: '' };

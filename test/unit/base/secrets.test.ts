@@ -1,8 +1,8 @@
 /** What is masked in properties of connectors, and what comes back on a round trip. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isSecretName, maskByName, secretTextsOf } from '../../../host/base/secrets.js';
-import { unmask } from '../../../host/base/unmask.js';
+import { isSecretName, maskByName, secretTextsOf } from '../../../host/base/fields/secret-fields.js';
+import { unmask } from '../../../host/base/secrets/unmask.js';
 
 test('names of secrets', () => {
   const secret = `password passwd passphrase saslPassword pwd passcode token accessToken clientSecret secretKey credentials

@@ -5,12 +5,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ManualClock, SteadyTime } from '../../../host/base/clock.js';
-import { crc32 } from '../../../host/base/crc32.js';
 import { HaumeaError } from '../../../host/base/errors.js';
-import { lockFolder } from '../../../host/base/lock-file.js';
-import { nearest } from '../../../host/base/nearest.js';
-import { Serial } from '../../../host/base/serial.js';
+import { crc32 } from '../../../host/base/files/crc32.js';
+import { lockFolder } from '../../../host/base/files/lock-file.js';
+import { Serial } from '../../../host/base/structures/serial.js';
+import { nearest } from '../../../host/base/text/nearest.js';
+import { ManualClock, SteadyTime } from '../../../host/base/time/clock.js';
 import { eventually, temporaryFolder } from '../../harness.js';
 
 test('a manual clock calls what falls due, in order', () => {

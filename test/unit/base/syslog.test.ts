@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Log } from '../../../host/base/log.js';
-import { openSyslog } from '../../../host/base/syslog.js';
+import { Log } from '../../../host/base/log/log.js';
+import { openSyslog } from '../../../host/base/log/syslog.js';
 import { freePort, within } from '../../harness.js';
 
 const form = (severity: number, line: string) =>

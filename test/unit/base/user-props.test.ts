@@ -6,7 +6,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { HostColumns } from '../../../kernels/api.js';
 
-const { userProperties, userProperty } = await import('../../../host/base/user-props.js');
+const { userProperties, userProperty } = await import('../../../host/base/config/user-props.js');
 const { callHost, hostNumber, resolveFunction } = await import('../../../host/functions/registry.js');
 const { compileTemplate } = await import('../../../host/template/compile.js');
 

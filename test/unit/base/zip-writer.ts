@@ -1,6 +1,6 @@
 /** Writes zip archives for tests, in particular ones that lie. */
 import { deflateRawSync } from 'node:zlib';
-import { crc32 } from '../../../host/base/crc32.js';
+import { crc32 } from '../../../host/base/files/crc32.js';
 
 export interface ZipItem {
   readonly name: string;

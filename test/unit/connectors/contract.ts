@@ -5,7 +5,7 @@
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
-import { describe } from '../../../host/base/field.js';
+import { describe } from '../../../host/base/fields/field.js';
 import { loadConnector } from '../../../host/connectors/index.js';
 import { FakeKernel } from '../run/fake-kernel.js';
 import { openPlane, passRule } from '../run/plane.js';

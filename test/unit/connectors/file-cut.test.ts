@@ -3,7 +3,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AllowedPaths } from '../../../host/base/allowed-paths.js';
+import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
 import { FileWriter } from '../../../host/connectors/file/writer.js';
 import { temporaryFolder } from '../../harness.js';
 

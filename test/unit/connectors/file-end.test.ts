@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AllowedPaths } from '../../../host/base/allowed-paths.js';
+import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
 import { FileWriter } from '../../../host/connectors/file/writer.js';
 import { temporaryFolder } from '../../harness.js';
 

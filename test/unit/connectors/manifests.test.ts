@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
-import { field } from '../../../host/base/field.js';
+import { field } from '../../../host/base/fields/field.js';
 import { connectionKey } from '../../../host/connectors/connection-key.js';
 import { defineConnector } from '../../../host/connectors/define.js';
 import {

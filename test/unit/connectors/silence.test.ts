@@ -3,7 +3,7 @@
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ManualClock } from '../../../host/base/clock.js';
+import { ManualClock } from '../../../host/base/time/clock.js';
 import { Silence } from '../../../host/connectors/mqtt/silence.js';
 
 /** A broker that may be silent for 10 ms. */

@@ -1,7 +1,7 @@
 /** A source at work without an engine: what it writes is kept. */
 import * as assert from 'uvu/assert';
-import { AllowedPaths } from '../../../host/base/allowed-paths.js';
-import { silent } from '../../../host/base/log.js';
+import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
+import { silent } from '../../../host/base/log/log.js';
 import type { Source, SourceContext } from '../../../host/connectors/running.js';
 
 export interface OpenedSource<S extends Source> {

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import initSqlJs from 'sql.js';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Logger, silent } from '../../../host/base/log.js';
+import { type Logger, silent } from '../../../host/base/log/log.js';
 import { textOf, writeDatabase } from '../../../host/meta/database.js';
 import { openStore } from '../../../host/meta/journal-store.js';
 import { LossRepository } from '../../../host/meta/losses.js';

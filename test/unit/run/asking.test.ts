@@ -1,8 +1,8 @@
 /** Questions under way to a lookup table: what becomes of answers, of failures, of answers that are none, of the end of a rule. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AllowedPaths } from '../../../host/base/allowed-paths.js';
-import { silent } from '../../../host/base/log.js';
+import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
+import { silent } from '../../../host/base/log/log.js';
 import type { AskedPart } from '../../../host/connectors/define.js';
 import type { Lookup, LookupRequest } from '../../../host/connectors/running.js';
 import { AskedTables, Asking } from '../../../host/run/plane/asking.js';

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silent } from '../../../host/base/log.js';
+import { silent } from '../../../host/base/log/log.js';
 import { CheckpointFiles } from '../../../host/run/plane/checkpoint/files.js';
 import type { CheckpointHead } from '../../../host/run/plane/checkpoint/head.js';
 import { Marks } from '../../../host/run/plane/checkpoint/marks.js';

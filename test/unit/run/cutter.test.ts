@@ -1,7 +1,7 @@
 /** Cuts of rules whose kernel has no memory for what a cut keeps of them. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silent } from '../../../host/base/log.js';
+import { silent } from '../../../host/base/log/log.js';
 import { Cutter } from '../../../host/run/plane/checkpoint/cutter.js';
 import { CheckpointFiles } from '../../../host/run/plane/checkpoint/files.js';
 import type { RunningRule } from '../../../host/run/plane/running.js';

@@ -1,5 +1,5 @@
 /** An engine with its thread, without REST and store: streams are given as statements. */
-import { silent } from '../../../host/base/log.js';
+import { silent } from '../../../host/base/log/log.js';
 import type { Catalog, RuleDefinition, RuleOptions, RuleState, RuleStatus } from '../../../host/model/engine.js';
 import { createEngine, type EngineOptions } from '../../../host/run/engine.js';
 import type { Rules } from '../../../host/run/rules.js';

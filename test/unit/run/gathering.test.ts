@@ -1,8 +1,8 @@
 /** Input that is to be acknowledged is held by the nodes that gather rows of it, and no others are asked. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AllowedPaths } from '../../../host/base/allowed-paths.js';
-import { silent } from '../../../host/base/log.js';
+import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
+import { silent } from '../../../host/base/log/log.js';
 import type { Connector } from '../../../host/connectors/define.js';
 import { Gathering } from '../../../host/run/plane/gathering.js';
 import { Reconnects } from '../../../host/run/plane/reconnects.js';

@@ -8,7 +8,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silent } from '../../../host/base/log.js';
+import { silent } from '../../../host/base/log/log.js';
 import { CheckpointFiles } from '../../../host/run/plane/checkpoint/files.js';
 import type { CheckpointHead } from '../../../host/run/plane/checkpoint/head.js';
 import { Joint, type Part } from '../../../host/run/plane/checkpoint/joint.js';

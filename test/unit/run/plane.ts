@@ -1,6 +1,6 @@
 /** A data plane in this thread, and rules for it that pass everything from one source to their sinks. */
 
-import { silent } from '../../../host/base/log.js';
+import { silent } from '../../../host/base/log/log.js';
 import { encodeOf } from '../../../host/codecs/index.js';
 import { outputForm } from '../../../host/plan/sinks.js';
 import { Heartbeat } from '../../../host/run/link/heartbeat.js';

@@ -1,8 +1,8 @@
 /** When lost connections are tried again. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Logger, silent } from '../../../host/base/log.js';
-import { nothingSecret } from '../../../host/base/redact.js';
+import { type Logger, silent } from '../../../host/base/log/log.js';
+import { nothingSecret } from '../../../host/base/secrets/redact.js';
 import { Connection } from '../../../host/run/plane/connection.js';
 import { Reconnects } from '../../../host/run/plane/reconnects.js';
 import { eventually } from '../../harness.js';

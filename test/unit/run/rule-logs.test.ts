@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { LogTree } from '../../../host/base/log-tree.js';
+import { LogTree } from '../../../host/base/log/log-tree.js';
 import { eventually, freePort, temporaryFolder } from '../../harness.js';
 import { openLog } from '../base/open-log.js';
 import { openBroker } from '../connectors/broker.js';

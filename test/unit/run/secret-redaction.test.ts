@@ -2,7 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
-import { allOf, nothingSecret, redactedError, redactedTexts } from '../../../host/base/redact.js';
+import { allOf, nothingSecret, redactedError, redactedTexts } from '../../../host/base/secrets/redact.js';
 import { eventually } from '../../harness.js';
 import { openEngine } from './engine-harness.js';
 

@@ -1,8 +1,8 @@
 /** What the engine counts for a sink. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AllowedPaths } from '../../../host/base/allowed-paths.js';
-import { silent } from '../../../host/base/log.js';
+import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
+import { silent } from '../../../host/base/log/log.js';
 import { defineConnector } from '../../../host/connectors/define.js';
 import type { SinkContext } from '../../../host/connectors/running.js';
 import { Acknowledgements, Barrier } from '../../../host/run/plane/barrier.js';

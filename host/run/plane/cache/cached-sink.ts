@@ -6,8 +6,8 @@
 import { rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { emptyHistogram } from '../../../../kernels/histogram.js';
-import { systemClock, type Timer } from '../../../base/clock.js';
 import { reasonOf } from '../../../base/errors.js';
+import { systemClock, type Timer } from '../../../base/time/clock.js';
 import type { Sink, SinkChunk, SinkContext } from '../../../connectors/running.js';
 import type { CacheSettings } from '../../link/protocol.js';
 import { Backlog } from './backlog.js';

@@ -1,6 +1,6 @@
 /** What stands between the sink of a rule and its connector: what the connector asks of the rule goes through it. */
-import type { AllowedPaths } from '../../../base/allowed-paths.js';
-import type { Logger } from '../../../base/log.js';
+import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
+import type { Logger } from '../../../base/log/log.js';
 import type { SinkContext } from '../../../connectors/running.js';
 
 export abstract class InBetween<Host extends SinkContext> {

@@ -6,7 +6,7 @@
 import { type FileHandle, open, readdir, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../../base/errors.js';
-import { makeFolder, refuseLink } from '../../../base/folder.js';
+import { makeFolder, refuseLink } from '../../../base/files/folder.js';
 import { type Item, messagesOf, split } from './item.js';
 import { contentOf, encodePage, headAt, headBytes, nextPage } from './page.js';
 import { ReadMark } from './read-mark.js';

@@ -11,7 +11,7 @@
  *
  *     | messages | rows | bytes | ends, or no list | errors | values | values (JSON) | ends … | errors … | bytes … |
  */
-import { crc32 } from '../../../base/crc32.js';
+import { crc32 } from '../../../base/files/crc32.js';
 import type { Item } from './item.js';
 
 export const headBytes = 32;

@@ -3,7 +3,7 @@
  * failure tore leaves the other. It is not forced to the disk: an older number only means that messages go out once more.
  */
 import { type FileHandle, open } from 'node:fs/promises';
-import { crc32 } from '../../../base/crc32.js';
+import { crc32 } from '../../../base/files/crc32.js';
 
 const placeBytes = 16;
 /** Least time between two writes, ms. */

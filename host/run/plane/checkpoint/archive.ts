@@ -9,7 +9,7 @@ import { createReadStream } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { reasonOf } from '../../../base/errors.js';
-import { makeFolder } from '../../../base/folder.js';
+import { makeFolder } from '../../../base/files/folder.js';
 import { damaged, readExactly, writeAll } from './file-bytes.js';
 import { CheckpointFiles } from './files.js';
 import type { CheckpointHead } from './head.js';

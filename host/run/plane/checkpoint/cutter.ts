@@ -2,7 +2,7 @@
 import type { Kernel, Snapshot } from '../../../../kernels/api.js';
 import { finishWork } from '../../../../kernels/deferred.js';
 import { takeSnapshot } from '../../../../kernels/snapshot.js';
-import type { Logger } from '../../../base/log.js';
+import type { Logger } from '../../../base/log/log.js';
 import type { KeptOperator } from '../../../model/kept.js';
 import { Barrier } from '../barrier.js';
 import type { RunningRule } from '../running.js';

@@ -12,7 +12,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { reasonOf } from '../../../base/errors.js';
-import { makeFolder, refuseLink } from '../../../base/folder.js';
+import { makeFolder, refuseLink } from '../../../base/files/folder.js';
 import { createFile, damaged, openFile, readExactly, writeAll } from './file-bytes.js';
 import { type CheckpointHead, headOf } from './head.js';
 import { type Pieces, readSegment, type Segment, type SegmentedRows, segmentEnding, writeSegment } from './segments.js';

@@ -6,8 +6,8 @@
 import { lstat, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { HaumeaError, reasonOf } from '../../../base/errors.js';
-import { makeFolder, refuseLink, syncFolder } from '../../../base/folder.js';
-import type { Logger } from '../../../base/log.js';
+import { makeFolder, refuseLink, syncFolder } from '../../../base/files/folder.js';
+import type { Logger } from '../../../base/log/log.js';
 import { marksFolder } from '../../link/folder-names.js';
 import { createFile, writeAll } from './file-bytes.js';
 import { CheckpointFiles, kept } from './files.js';

@@ -5,9 +5,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
-import { systemClock, type Timer } from '../../../base/clock.js';
 import { reasonOf } from '../../../base/errors.js';
-import type { Logger } from '../../../base/log.js';
+import type { Logger } from '../../../base/log/log.js';
+import { systemClock, type Timer } from '../../../base/time/clock.js';
 import { topicUse } from '../../../connectors/topic-use.js';
 import type { Loss } from '../../../model/losses.js';
 import type { CheckpointOrder } from '../../link/protocol.js';

@@ -1,6 +1,6 @@
 /** One rule's part in a checkpoint, on its way to disk. */
 import { reasonOf } from '../../../base/errors.js';
-import type { Logger } from '../../../base/log.js';
+import type { Logger } from '../../../base/log/log.js';
 import type { Claim } from '../keepers.js';
 import type { RunningRule } from '../running.js';
 import { type Cut, type Cutter, mostSliceBytes } from './cutter.js';

@@ -1,5 +1,5 @@
 /** What a log of input needs of its source, and what it holds of it. */
-import type { Logger } from '../../../base/log.js';
+import type { Logger } from '../../../base/log/log.js';
 import type { Barrier } from '../barrier.js';
 import type { Item } from '../cache/item.js';
 import type { KnownMessages } from './known-messages.js';

@@ -7,7 +7,7 @@
  * twice as many may wait, less often each time that the sender fell silent over it. The same is done to find the rate of a network
  * (probing with backoff), with the bound as the window and silence as the loss.
  */
-import { type Clock, systemClock, type Timer } from '../../../base/clock.js';
+import { type Clock, systemClock, type Timer } from '../../../base/time/clock.js';
 
 /** Half of the smallest window that brokers have by themselves. */
 const usualBound = 10;

@@ -4,7 +4,7 @@
  */
 
 import { reasonOf } from '../../../base/errors.js';
-import type { Logger } from '../../../base/log.js';
+import type { Logger } from '../../../base/log/log.js';
 import type { Source } from '../../../connectors/running.js';
 import type { RunningRule, RunningSource } from '../running.js';
 import type { Places } from './places.js';

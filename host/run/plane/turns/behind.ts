@@ -4,7 +4,7 @@
  */
 import { KernelError } from '../../../../kernels/error.js';
 import { reasonOf } from '../../../base/errors.js';
-import type { Logger } from '../../../base/log.js';
+import type { Logger } from '../../../base/log/log.js';
 import type { Party } from '../parties.js';
 import type { RunningBehind, RunningRule, RunningSource } from '../running.js';
 import type { PutsBehind } from '../share-watch.js';

@@ -1,7 +1,7 @@
 /** Pages whose checksums are right and whose numbers are not: they count as damaged, whatever wrote them. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { crc32 } from '../../../../host/base/crc32.js';
+import { crc32 } from '../../../../host/base/files/crc32.js';
 import type { Item } from '../../../../host/run/plane/cache/item.js';
 import { contentOf, encodePage, headAt, headBytes } from '../../../../host/run/plane/cache/page.js';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silent } from '../../../../host/base/log.js';
+import { silent } from '../../../../host/base/log/log.js';
 import { payloadsOfPackets } from '../../../../host/connectors/mqtt-packets.js';
 import { Acknowledgements, type Barrier } from '../../../../host/run/plane/barrier.js';
 import { InputLog } from '../../../../host/run/plane/input-log/input-log.js';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ManualClock } from '../../../../host/base/clock.js';
+import { ManualClock } from '../../../../host/base/time/clock.js';
 import { LogPace } from '../../../../host/run/plane/input-log/pace.js';
 
 /** A sender that has so many messages unacknowledged at most, and a disk that needs its time. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silent } from '../../../../host/base/log.js';
+import { silent } from '../../../../host/base/log/log.js';
 import { FrameBuffer } from '../../../../host/connectors/frames.js';
 import { callHost } from '../../../../host/functions/registry.js';
 import { planRule, ruleTaps } from '../../../../host/plan/index.js';

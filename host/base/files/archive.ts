@@ -7,8 +7,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Entry, ZipFile } from 'yauzl';
+import { HaumeaError, reasonOf } from '../errors.js';
 import { crc32 } from './crc32.js';
-import { HaumeaError, reasonOf } from './errors.js';
 import { makeFolder } from './folder.js';
 
 export interface ArchiveLimits {

@@ -1,7 +1,7 @@
 /** Stored secrets in the place of the masks that clients send back, for the other side they were given for and no other. */
 import { isDeepStrictEqual } from 'node:util';
-import { HaumeaError } from './errors.js';
-import { isAddressName, maskText, maskWithin } from './secrets.js';
+import { HaumeaError } from '../errors.js';
+import { isAddressName, maskText, maskWithin } from '../fields/secret-fields.js';
 
 type Props = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 /** Options of a command line: Node reads them, and of one that nobody knows the error says which was meant. */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { reasonOf } from './errors.js';
-import { nearest } from './nearest.js';
+import { reasonOf } from '../errors.js';
+import { nearest } from '../text/nearest.js';
 
 /** As `parseArgs` of Node, with errors of one sentence. */
 export function readOptions<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {

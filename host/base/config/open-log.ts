@@ -1,6 +1,7 @@
 /** Opens the log as the configuration has it. */
+
+import { type Level, Log, mainLogFile } from '../log/log.js';
 import type { Config } from './config.js';
-import { type Level, Log, mainLogFile } from './log.js';
 
 /** The level the log really has: `debug` beats the named level, and the log knows no level above error. */
 export function levelOf({ debug, logLevel }: { debug: boolean; logLevel: string }): Level {
@@ -12,7 +13,7 @@ export function levelOf({ debug, logLevel }: { debug: boolean; logLevel: string 
 export async function openLog(basic: Config['basic'], folder: string): Promise<Log> {
   const { enable, network, address, level, tag } = basic.syslog;
   const form = { network: network || 'udp', address, level, tag };
-  const syslog = enable ? (await import('./syslog.js')).openSyslog(form) : undefined;
+  const syslog = enable ? (await import('../log/syslog.js')).openSyslog(form) : undefined;
   return new Log({
     level: levelOf(basic),
     console: basic.consoleLog,

@@ -1,6 +1,6 @@
 /** Masks secrets in texts that go to logs, figures and reasons: what was said by those who saw the values. */
-import { HaumeaError, reasonOf } from './errors.js';
-import type { Logger } from './log.js';
+import { HaumeaError, reasonOf } from '../errors.js';
+import type { Logger } from '../log/log.js';
 import { redactor } from './secret-ref.js';
 
 /** Masks the secrets of some properties in what connectors say, which saw the values. */

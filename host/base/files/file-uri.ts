@@ -1,9 +1,9 @@
 /** Files that requests name by `file://` URIs. */
 import type { FileHandle } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { HaumeaError } from '../errors.js';
+import { type FetchOptions, fetchGuarded } from '../net/private-net.js';
 import type { AllowedPaths } from './allowed-paths.js';
-import { HaumeaError } from './errors.js';
-import { type FetchOptions, fetchGuarded } from './private-net.js';
 
 export interface FilePolicy {
   /** Where they may be. */

@@ -2,7 +2,7 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { connect, type Socket } from 'node:net';
 import { hostname } from 'node:os';
-import { HaumeaError } from './errors.js';
+import { HaumeaError } from '../errors.js';
 import type { Level } from './log.js';
 
 export interface SyslogOptions {

@@ -1,9 +1,9 @@
 /** Table of the configuration file: every key with its type, default and meaning. Read by config.ts. */
 import { isAbsolute } from 'node:path';
-import { field } from './field.js';
-import { mainLogFile } from './log.js';
-import { putAside } from './log-file.js';
-import { sinkCacheSpec } from './sink-cache-spec.js';
+import { field } from '../fields/field.js';
+import { sinkCacheSpec } from '../fields/sink-cache-spec.js';
+import { mainLogFile } from '../log/log.js';
+import { putAside } from '../log/log-file.js';
 
 const tls = () =>
   field.object({

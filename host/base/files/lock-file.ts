@@ -4,7 +4,7 @@
  * as it says in its lock that it may take.
  */
 import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { HaumeaError, reasonOf } from './errors.js';
+import { HaumeaError, reasonOf } from '../errors.js';
 
 export interface FolderLock {
   /** Says in the lock that this process is stopping and takes so long at most, ms: others may wait for it. */

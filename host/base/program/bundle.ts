@@ -7,7 +7,7 @@ export const isBundled = here.pathname.endsWith('.mjs');
 
 /** dist/; chunks sit one level below it. */
 const bundleFolder = new URL(/\/chunks\/[^/]*$/.test(here.pathname) ? '../' : './', here);
-const sourceFolder = new URL('../../', here);
+const sourceFolder = new URL('../../../', here);
 
 /**
  * Returns the address of a file or worker entry of the program: `bundled` names it below dist/, `source` below the

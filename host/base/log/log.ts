@@ -2,8 +2,9 @@
  * Levelled log to the console and to a file. Repeated lines are folded, secrets masked.
  * Lines are collected and written together, so that a noisy moment costs few system calls.
  */
+
+import { isSecretName, maskByName, maskText } from '../fields/secret-fields.js';
 import { LogFile, type Rotation } from './log-file.js';
-import { isSecretName, maskByName, maskText } from './secrets.js';
 
 export type Level = 'debug' | 'info' | 'warn' | 'error';
 

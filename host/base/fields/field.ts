@@ -5,11 +5,11 @@
  *     const conf = parse(spec, { qos: '1' }, { where: 'mqtt source' }); // conf.qos is the number 1
  */
 import { isDeepStrictEqual } from 'node:util';
-import { formatDuration, parseDuration } from './duration.js';
-import { HaumeaError } from './errors.js';
-import { nearest } from './nearest.js';
+import { HaumeaError } from '../errors.js';
+import { nearest } from '../text/nearest.js';
+import { formatDuration, parseDuration } from '../time/duration.js';
 import { isRowTemplate, literalOf } from './row-template.js';
-import { isSecretName, maskByName, maskWhole } from './secrets.js';
+import { isSecretName, maskByName, maskWhole } from './secret-fields.js';
 
 export type FieldKind = 'int' | 'float' | 'string' | 'bool' | 'duration' | 'object' | 'list' | 'any';
 

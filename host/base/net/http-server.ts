@@ -15,7 +15,7 @@ import {
 import { createServer as createSecureServer } from 'node:https';
 import { isIPv6, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { HaumeaError, reasonOf } from './errors.js';
+import { HaumeaError, reasonOf } from '../errors.js';
 import { boundUnread, oneAtATime } from './http-answers.js';
 
 /** Times in milliseconds. */

@@ -1,10 +1,10 @@
 /** Reads the configuration: the file, then the environment over it, checked against the table of config-spec.ts. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { HaumeaError, reasonOf, yamlReason } from '../errors.js';
+import { type Field, type Parsed, parse, type Spec } from '../fields/field.js';
+import { nearest } from '../text/nearest.js';
 import { configSpec } from './config-spec.js';
-import { HaumeaError, reasonOf, yamlReason } from './errors.js';
-import { type Field, type Parsed, parse, type Spec } from './field.js';
-import { nearest } from './nearest.js';
 
 export type Config = Parsed<typeof configSpec>;
 

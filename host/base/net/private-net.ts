@@ -8,7 +8,7 @@
 import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
-import { HaumeaError, reasonOf } from './errors.js';
+import { HaumeaError, reasonOf } from '../errors.js';
 import { addressKind } from './ip-address.js';
 
 /** The system's answer to a name: every address it has. */

@@ -1,7 +1,7 @@
 /** A log file that rotates by size and age: what is full or old is put aside under a name that ends with the time. */
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolderSync } from './folder.js';
+import { makeFolderSync } from '../files/folder.js';
 
 export interface Rotation {
   /** A file is put aside when it reaches this size; 0 never. */

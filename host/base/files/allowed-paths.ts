@@ -18,7 +18,7 @@ import {
 } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { HaumeaError } from './errors.js';
+import { HaumeaError } from '../errors.js';
 
 /** What is allowed, as plain data: threads get it as it is. */
 export interface PathRules {

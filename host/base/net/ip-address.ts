@@ -1,7 +1,7 @@
 /** Kinds of IP addresses: which ones are reachable from everywhere, and what the others are for. */
 import { isIP } from 'node:net';
 import type { IPv4, IPv6 } from 'ipaddr.js';
-import { latePackage } from './late-package.js';
+import { latePackage } from '../program/late-package.js';
 
 /** The library for addresses. */
 const ipaddr = latePackage<typeof import('ipaddr.js')>('ipaddr.js');

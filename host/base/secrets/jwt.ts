@@ -10,8 +10,8 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JWTPayload } from 'jose';
-import { type Clock, systemClock } from './clock.js';
-import { reasonOf } from './errors.js';
+import { reasonOf } from '../errors.js';
+import { type Clock, systemClock } from '../time/clock.js';
 
 const audience = 'eKuiper';
 const openPaths: ReadonlySet<string> = new Set(['/', '/ping']);

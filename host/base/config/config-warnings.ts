@@ -1,7 +1,8 @@
 /** What the owner of the configuration should know: doors that are open, settings that do nothing. */
+
+import { unusedIn } from '../fields/field.js';
 import type { Config } from './config.js';
 import { configSpec } from './config-spec.js';
-import { unusedIn } from './field.js';
 
 /** A sentence each. */
 export function configWarnings(config: Config): string[] {

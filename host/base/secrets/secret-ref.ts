@@ -14,10 +14,10 @@
 import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { AllowedPaths } from './allowed-paths.js';
-import { HaumeaError } from './errors.js';
-import { findField, type Spec } from './field.js';
-import { isSecretRef, maskText } from './secrets.js';
+import { HaumeaError } from '../errors.js';
+import { findField, type Spec } from '../fields/field.js';
+import { isSecretRef, maskText } from '../fields/secret-fields.js';
+import { AllowedPaths } from '../files/allowed-paths.js';
 
 const wholeReference = /^(env|file):\/\/(\S.*)$/s;
 const embeddedReference = /\{\{\s*((?:env|file):\/\/[^{}]*?)\s*\}\}/g;
