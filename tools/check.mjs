@@ -1,4 +1,4 @@
-/** `npm run check`: types, lint and format, generated files, import directions. Runs all and names each that fails. */
+/** `npm run check`: types, lint, generated files, pages, import directions. Runs all and names each that fails. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ const checks = [
   ['lint and format', [join(root, 'node_modules/@biomejs/biome/bin/biome'), 'check', '--max-diagnostics=50']],
   ['generated files', [join(root, 'tools/gen.mjs'), '--check']],
   ['reference pages', ['--import', 'tsx', join(root, 'tools/reference.mjs'), '--check']],
+  ['pages', [join(root, 'tools/docs.mjs')]],
   ['import directions', ['--import', 'tsx', join(root, 'test/arch/imports.test.ts')]],
   ['exports', ['--import', 'tsx', join(root, 'test/arch/exports.test.ts')]],
   ['circles', ['--import', 'tsx', join(root, 'test/arch/circles.test.ts')]],

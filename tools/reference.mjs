@@ -1,7 +1,6 @@
 /**
  * Writes the reference pages of docs/ from the declarations: configuration keys, connectors, functions, and the index
- * of decisions. Runs with the
- * loader of tsx; `--check` only tells whether the pages are current.
+ * of decisions. Runs with the loader of tsx; `--check` only tells whether the pages are current.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -55,6 +54,17 @@ const row = (cells) => `| ${cells.map(cell).join(' | ')} |\n`;
 const table = (titles, rows) => row(titles) + row(titles.map(() => '---')) + rows.map(row).join('');
 const names = (list) => list.map((name) => `\`${name}\``).join(', ');
 
+/** Names, in lines of up to 120 characters. */
+function nameLines(list) {
+  const lines = [];
+  for (const name of list.map((one, i) => `\`${one}\`${i < list.length - 1 ? ',' : ''}`)) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + name.length >= 120) lines.push(name);
+    else lines[lines.length - 1] = `${last} ${name}`;
+  }
+  return lines.join('\n');
+}
+
 function properties(spec) {
   const rows = leaves(spec)
     .filter(({ declared }) => !declared.isUnlisted)
@@ -83,10 +93,13 @@ function configuration() {
 
 # Configuration
 
-A YAML file, \`etc/kuiper.yaml\` or the one of \`--config FILE\`. Every key has a default; unknown keys and bad values are
-refused at start with their names. The environment is stronger than the file: the key in upper case, levels joined by two
-underscores, so that \`KUIPER__BASIC__RESTPORT=9081\` is \`basic.restPort\`. Durations are texts such as \`10s\` or \`1h30m\`, or
-milliseconds.
+For who runs a server: every key of its configuration, with its default. [Operating](operating.md) says what to do with
+them.
+
+The configuration is a YAML file: \`etc/kuiper.yaml\`, or the one of \`--config FILE\`. Every key has a default. Unknown
+keys and bad values are refused at start with their names. The environment overrides the file. A variable has the name
+of the key in upper case, with two underscores between levels: \`KUIPER__BASIC__RESTPORT=9081\` is \`basic.restPort\`.
+Durations are texts such as \`10s\` or \`1h30m\`, or milliseconds.
 
 \`\`\`yaml
 basic:
@@ -97,14 +110,14 @@ rule:
   restartStrategy: { attempts: 10 }
 \`\`\`
 
-What connectors use everywhere is in the same folder: \`mqtt_source.yaml\`, \`sources/NAME.yaml\` and \`sinks/NAME.yaml\` hold
-configuration keys, \`connections/connection.yaml\` named connections.
+Properties of connectors for the whole server are in the same folder: \`mqtt_source.yaml\`, \`sources/NAME.yaml\` and
+\`sinks/NAME.yaml\` hold configuration keys, \`connections/connection.yaml\` holds named connections.
 ${sections.join('')}
 ## Taken without effect
 
 Files made for eKuiper may have these keys; a warning at start names those that are set.
 
-${names(all.filter(({ isUnused }) => isUnused).map(({ name }) => name))}
+${nameLines(all.filter(({ isUnused }) => isUnused).map(({ name }) => name))}
 `;
 }
 
@@ -128,16 +141,18 @@ function connectors() {
 
 # Sources and sinks
 
+For who connects a stream or a rule with other systems: every source, sink and format, with all properties.
+
 Sources: ${of('source')}. Sinks: ${of('sink')}.
 
-Properties of a source are a configuration key, which a stream names by CONF_KEY; those of a sink are in the action of a
-rule. Both may name a connection instead of repeating its address (\`connectionSelector\`). Unknown
-properties are ignored and named in the answer, wrong values refused.
+Properties of a source stand in a configuration key, which a stream names by CONF_KEY. Those of a sink stand in the
+action of a rule. Both may name a connection instead of repeating its address (\`connectionSelector\`). Unknown
+properties are ignored and named in the answer; wrong values are refused.
 
-Properties declared secret (marked so below), such as \`password\`, may refer to a secret instead of holding it:
-\`env://NAME\`, \`file://PATH\`, \`{{env://NAME}}\` within a text. NAME is a variable that \`basic.secrets.variables\` allows,
-those that begin with \`HAUMEA_SECRET_\` by default; PATH lies in \`secrets\` of the data folder or in a folder of
-\`basic.secrets.folders\`, \`/run/secrets\` by default. A reference in any other property is refused.
+A property marked as secret below, such as \`password\`, may refer to a secret instead of holding it: \`env://NAME\`,
+\`file://PATH\`, or \`{{env://NAME}}\` within a text. NAME is a variable that \`basic.secrets.variables\` allows, by default
+one that begins with \`HAUMEA_SECRET_\`. PATH lies in \`secrets\` of the data folder or in a folder of
+\`basic.secrets.folders\`, by default \`/run/secrets\`. A reference in any other property is refused.
 
 \`\`\`
 curl -X PUT localhost:9081/metadata/sources/mqtt/confKeys/plant -d '{"server":"tcp://10.0.0.5:1883","password":"env://HAUMEA_SECRET_MQTT"}'
@@ -158,8 +173,8 @@ ${encodeRows()}| \`omitIfEmpty\` | Windows without rows are not sent, with \`sen
 
 ## Cache of a sink
 
-What it does: [A cache before a sink](operating.md#a-cache-before-a-sink). The section \`sink\` of the [configuration](configuration.md)
-changes the defaults.
+What it does: [a disk queue with bounds of its own](operating.md#a-cache-before-a-sink). The section \`sink\` of
+the [configuration](configuration.md) changes the defaults.
 
 ${properties(cacheProps)}
 ## Formats
@@ -216,7 +231,8 @@ function functions() {
 
 # Functions
 
-Names match in any letter case. Arguments in brackets may be left out.
+For who writes SQL: every function, with its arguments, its result and an example. Names match in any letter case.
+Arguments in brackets may be left out.
 ${sections.join('')}`;
 }
 
