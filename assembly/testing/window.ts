@@ -1,5 +1,5 @@
-// Exports of the test kernel of the stateful operators (test/wasm/window-kernel.ts). Below them is a probe, a kind of
-// operator that hands everything to the test.
+// Exports of the test kernel of the stateful operators (test/support/kernel/window-kernel.ts). Below them is a probe, a
+// kind of operator that hands everything to the test.
 import { signalBelow } from '../flow/emit';
 import { NodeKind } from '../flow/node';
 import { Operator, Signal, operatorOf } from '../flow/operator';

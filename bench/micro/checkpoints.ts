@@ -15,7 +15,7 @@ import { readRows } from '../../host/run/plane/checkpoint/shelves.js';
 import { StateCopy, stateReader } from '../../host/run/plane/checkpoint/state-copy.js';
 import type { Kernel, Snapshot } from '../../kernels/api.js';
 import { takeSnapshot } from '../../kernels/snapshot.js';
-import { type KernelRule, openRule, textOf } from '../../test/sql/rule-kernel.js';
+import { type KernelRule, openRule, textOf } from '../../test/support/engine/rule-kernel.js';
 
 const stream = 'CREATE STREAM s () WITH (DATASOURCE="s", TYPE="memory")';
 const begin = 1_700_000_000_000;

@@ -11,8 +11,8 @@ import { loadCode } from '../../host/plugins/index.js';
 import { withManifest } from '../../host/plugins/wasm/embed.js';
 import { prepare } from '../../host/plugins/wasm/prepare.js';
 import type { StreamSpec } from '../../kernels/api.js';
-import { drive, f64, filter, linked } from '../../test/wasm/drive.js';
-import { field, lines } from '../../test/wasm/streams.js';
+import { drive, f64, filter, linked } from '../../test/support/kernel/drive.js';
+import { field, lines } from '../../test/support/kernel/streams.js';
 
 const rounds = Number(process.argv[2] ?? 10);
 const messages = 4096;

@@ -3,8 +3,8 @@
  * within a round. `npx tsx bench/micro/decode.ts [rounds] [each]`; "each" also measures every variation of "varied" alone
  */
 import type { ColumnUse } from '../../kernels/ir.js';
-import { field, publish } from '../../test/wasm/streams.js';
-import { loadTextKernel, TestSource } from '../../test/wasm/text-kernel.js';
+import { field, publish } from '../../test/support/kernel/streams.js';
+import { loadTextKernel, TestSource } from '../../test/support/kernel/text-kernel.js';
 import { ID_MARK } from '../gen/frames.js';
 import { payloadOf } from '../workloads/telemetry.js';
 

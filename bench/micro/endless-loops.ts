@@ -16,7 +16,7 @@ import { SectionId } from '../../host/plugins/wasm/binary/sections.js';
 import { ByteWriter } from '../../host/plugins/wasm/binary/writer.js';
 import { prepare } from '../../host/plugins/wasm/prepare.js';
 import { col, type Program } from '../../kernels/ir.js';
-import { VmKernel } from '../../test/wasm/vm-kernel.js';
+import { VmKernel } from '../../test/support/kernel/vm-kernel.js';
 
 const rows = 1024;
 const rounds = Number(process.argv[2] ?? 10);

@@ -4,7 +4,7 @@
  *
  *     npx tsx bench/micro/join-table.ts
  */
-import { openRule, textOf } from '../../test/sql/rule-kernel.js';
+import { openRule, textOf } from '../../test/support/engine/rule-kernel.js';
 
 const tableRows = 10_000;
 const chunkRows = 1000;

@@ -4,7 +4,7 @@
  *
  *     npx tsx bench/micro/join.ts
  */
-import { onId, openJoin, text } from '../../test/wasm/join-drive.js';
+import { onId, openJoin, text } from '../../test/support/kernel/join-drive.js';
 
 interface Case {
   name: string;

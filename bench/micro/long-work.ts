@@ -7,8 +7,8 @@
 import type { Kernel } from '../../kernels/api.js';
 import { hasDeferred, workOn } from '../../kernels/deferred.js';
 import { createKernel } from '../../kernels/index.js';
-import { openRule, textOf } from '../../test/sql/rule-kernel.js';
-import { kernelUnderTest } from '../../test/wasm/drive.js';
+import { openRule, textOf } from '../../test/support/engine/rule-kernel.js';
+import { kernelUnderTest } from '../../test/support/kernel/drive.js';
 
 interface Job {
   readonly sql: string;

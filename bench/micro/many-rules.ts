@@ -10,8 +10,8 @@
 import { readFileSync } from 'node:fs';
 import { createKernel } from '../../kernels/index.js';
 import type { OutputPlan } from '../../kernels/ir.js';
-import { encode, f64, filter, linked } from '../../test/wasm/drive.js';
-import { field, mqtt, publish } from '../../test/wasm/streams.js';
+import { encode, f64, filter, linked } from '../../test/support/kernel/drive.js';
+import { field, mqtt, publish } from '../../test/support/kernel/streams.js';
 
 const [rules, rounds, format, ...kernels] = process.argv.slice(2);
 if (rules === undefined || rounds === undefined || (format !== 'none' && format !== 'json') || kernels.length === 0) {

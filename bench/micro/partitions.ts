@@ -6,8 +6,8 @@
  */
 import { hasDeferred, workOn } from '../../kernels/deferred.js';
 import { createKernel } from '../../kernels/index.js';
-import { openRule } from '../../test/sql/rule-kernel.js';
-import { kernelUnderTest } from '../../test/wasm/drive.js';
+import { openRule } from '../../test/support/engine/rule-kernel.js';
+import { kernelUnderTest } from '../../test/support/kernel/drive.js';
 
 const keys = Number(process.argv[2] ?? 100_000);
 const only = process.argv[3] ?? '';

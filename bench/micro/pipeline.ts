@@ -10,8 +10,8 @@
 import type { Kernel, NodeHandle } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
 import { type ColumnUse, col, constant, type NodePlan, type OutputPlan, type Program, reg } from '../../kernels/ir.js';
-import { encode, f64, filter, kernelUnderTest, linked } from '../../test/wasm/drive.js';
-import { field, mqtt, output, publish } from '../../test/wasm/streams.js';
+import { encode, f64, filter, kernelUnderTest, linked } from '../../test/support/kernel/drive.js';
+import { field, mqtt, output, publish } from '../../test/support/kernel/streams.js';
 
 let seed = 12345;
 const random = () => {

@@ -12,7 +12,7 @@ import { loadCode } from '../../host/plugins/index.js';
 import { newUserNumber, userFunctionName } from '../../host/plugins/numbers.js';
 import { prepare } from '../../host/plugins/wasm/prepare.js';
 import { createKernel } from '../../kernels/index.js';
-import { openRule, textOf } from '../../test/sql/rule-kernel.js';
+import { openRule, textOf } from '../../test/support/engine/rule-kernel.js';
 
 const rounds = Number(process.argv[2] ?? 5);
 const count = 100_000;

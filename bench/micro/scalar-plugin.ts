@@ -13,7 +13,7 @@ import { wrapperFor } from '../../host/plugins/wasm/binary/wrapper.js';
 import type { WrapperExports } from '../../host/plugins/wasm/binary/wrapper-form.js';
 import { argument, column } from '../../kernels/gen/layouts.js';
 import { col, constant, type Program, reg } from '../../kernels/ir.js';
-import { VmKernel } from '../../test/wasm/vm-kernel.js';
+import { VmKernel } from '../../test/support/kernel/vm-kernel.js';
 
 const rows = 1024;
 const batchCount = 16;

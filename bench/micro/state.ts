@@ -3,7 +3,7 @@
  *
  *     npx tsx bench/micro/state.ts
  */
-import { type KernelRule, openRule, type RuleWishes } from '../../test/sql/rule-kernel.js';
+import { type KernelRule, openRule, type RuleWishes } from '../../test/support/engine/rule-kernel.js';
 
 interface Case {
   name: string;

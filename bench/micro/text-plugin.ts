@@ -13,7 +13,7 @@ import { loadCode } from '../../host/plugins/index.js';
 import { withManifest } from '../../host/plugins/wasm/embed.js';
 import { prepare } from '../../host/plugins/wasm/prepare.js';
 import { col, type Program } from '../../kernels/ir.js';
-import { VmKernel } from '../../test/wasm/vm-kernel.js';
+import { VmKernel } from '../../test/support/kernel/vm-kernel.js';
 
 const rows = 1024;
 const rounds = Number(process.argv[2] ?? 10);

@@ -5,7 +5,7 @@
 import { column } from '../../kernels/gen/layouts.js';
 import type { Program } from '../../kernels/ir.js';
 import { col, constant, reg } from '../../kernels/ir.js';
-import { VmKernel } from '../../test/wasm/vm-kernel.js';
+import { VmKernel } from '../../test/support/kernel/vm-kernel.js';
 
 const rows = 1024;
 const batchCount = 16;

@@ -5,8 +5,8 @@
  */
 import { col, type NodePlan, type WindowPlan } from '../../kernels/ir.js';
 import type { Value } from '../../kernels/value.js';
-import { openRule } from '../../test/sql/rule-kernel.js';
-import { WindowKernel } from '../../test/wasm/window-kernel.js';
+import { openRule } from '../../test/support/engine/rule-kernel.js';
+import { WindowKernel } from '../../test/support/kernel/window-kernel.js';
 
 const batchRows = 1000;
 const runs = 7;

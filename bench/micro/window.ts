@@ -9,7 +9,7 @@
  */
 import { type AggregatePlan, col, type NodePlan, type WindowPlan } from '../../kernels/ir.js';
 import type { Value } from '../../kernels/value.js';
-import { WindowKernel } from '../../test/wasm/window-kernel.js';
+import { WindowKernel } from '../../test/support/kernel/window-kernel.js';
 
 type WindowNode = Extract<NodePlan, { kind: 'window' }>;
 

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createKernel } from '../../kernels/index.js';
 import { kernelModule } from '../../kernels/module.js';
-import { openRule } from '../../test/sql/rule-kernel.js';
+import { openRule } from '../../test/support/engine/rule-kernel.js';
 import type { Pair, Piece } from './pair.js';
 
 /** Time of the processor for a row that came in, ns: the least of all turns. */

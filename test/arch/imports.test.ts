@@ -104,7 +104,7 @@ const baseRooms = [
 const maxRoomFiles = 25;
 
 /** What benches share with tests, and what they measure by itself. */
-const ofBenches = ['test/wasm', 'test/sql', 'host/run/plane/checkpoint'];
+const ofBenches = ['test/support', 'host/run/plane/checkpoint'];
 
 /**
  * Layers of the kernel, from below: a file imports files of its own group and of the layers below. Groups of one layer know
@@ -363,6 +363,20 @@ test('source files have tests that run alone', () => {
   const wrong = filesIn('test')
     .filter((file) => file.endsWith('.test.ts'))
     .filter((file) => !/\n\s*\w+\.run\(\);\s*$/.test(readFileSync(join(root, file), 'utf8')));
+  assert.equal(wrong, []);
+});
+
+test('what tests share lives in test/support, which imports no test', () => {
+  // Tables of cases, and the program that runs the files.
+  const others = /^test\/(support|rest\/endpoints|guests)\/|^test\/run\.ts$/;
+  const wrong = filesIn('test')
+    .filter((file) => !file.endsWith('.test.ts') && !others.test(file))
+    .map((file) => `${file} is no test`);
+  for (const file of filesIn('test/support')) {
+    for (const target of importsOf(file)) {
+      if (target.startsWith('test/') && !target.startsWith('test/support/')) wrong.push(`${file} imports ${target}`);
+    }
+  }
   assert.equal(wrong, []);
 });
 

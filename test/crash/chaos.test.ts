@@ -4,7 +4,7 @@
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { chaos, kills } from './chaos.js';
+import { chaos, kills } from '../support/crash/chaos.js';
 
 test('qos 1 loses no row of a file', async () => {
   const result = await chaos('file-file', 1, 'engine,full');

@@ -8,10 +8,17 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeF
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { hasMosquitto } from '../fault/mosquitto.js';
-import { Plant } from '../fault/plant.js';
-import { announceSkip, eventually, freePort, startServer, type TestServer, temporaryFolder } from '../harness.js';
-import { randomFrom } from '../unit/plugins/programs.js';
+import { hasMosquitto } from '../support/brokers/mosquitto.js';
+import { Plant } from '../support/brokers/plant.js';
+import {
+  announceSkip,
+  eventually,
+  freePort,
+  startServer,
+  type TestServer,
+  temporaryFolder,
+} from '../support/harness.js';
+import { randomFrom } from '../support/plugins/programs.js';
 
 const rounds = Number(process.env.HAUMEA_FLIP_ROUNDS ?? 5);
 const seed = Number(process.env.HAUMEA_FLIP_SEED ?? 20);

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import type { MqttClient } from 'mqtt';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { hasMosquitto, type Mosquitto, openMosquitto } from '../fault/mosquitto.js';
-import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
-import { connectClient } from '../unit/connectors/broker.js';
+import { connectClient } from '../support/brokers/broker.js';
+import { hasMosquitto, type Mosquitto, openMosquitto } from '../support/brokers/mosquitto.js';
+import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 const rounds = Number(process.env.HAUMEA_CHECKPOINT_ROUNDS ?? 2);
 if (!hasMosquitto) announceSkip('logs of input', 'mosquitto is not installed');

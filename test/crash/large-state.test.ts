@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statS
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 const part = 20_000;
 const parts = 3;

@@ -5,7 +5,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, freePort, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { eventually, freePort, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 const env = { HAUMEA_TRIAL_CONNECTORS: '1' };
 

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { temporaryFolder } from '../harness.js';
+import { temporaryFolder } from '../support/harness.js';
 
 const rounds = Number(process.env.HAUMEA_CRASH_ROUNDS ?? 4);
-const writer = fileURLToPath(new URL('log-writer.ts', import.meta.url));
+const writer = fileURLToPath(new URL('../support/crash/log-writer.ts', import.meta.url));
 
 /** Runs the writer, kills it some time after its first line, and returns the number of the last line it has written. */
 async function killedWriter(folder: string, first: number): Promise<number> {

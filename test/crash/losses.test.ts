@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, haumea, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { eventually, haumea, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 const data = temporaryFolder();
 let server: TestServer;

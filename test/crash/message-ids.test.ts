@@ -3,9 +3,9 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { hasMosquitto, openMosquitto } from '../fault/mosquitto.js';
-import { announceSkip, eventually, startServer, temporaryFolder } from '../harness.js';
-import { connectClient } from '../unit/connectors/broker.js';
+import { connectClient } from '../support/brokers/broker.js';
+import { hasMosquitto, openMosquitto } from '../support/brokers/mosquitto.js';
+import { announceSkip, eventually, startServer, temporaryFolder } from '../support/harness.js';
 
 if (!hasMosquitto) announceSkip('ids of messages', 'mosquitto is not installed');
 const withBroker = hasMosquitto ? test : test.skip;

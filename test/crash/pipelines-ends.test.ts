@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 async function made(server: TestServer, path: string, body: object): Promise<void> {
   const { status, text } = await server.request('POST', path, body);

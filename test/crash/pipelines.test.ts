@@ -4,7 +4,7 @@
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { chaos, kills } from './chaos.js';
+import { chaos, kills } from '../support/crash/chaos.js';
 
 test('with qos 2 each row comes out once', async () => {
   const { promised, lost, repeated, wrong } = await chaos('memory-chain', 2, 'engine', 1, Math.max(kills, 6));

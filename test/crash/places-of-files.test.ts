@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 const runs = Number(process.env.HAUMEA_PLACES_RUNS ?? 1);
 

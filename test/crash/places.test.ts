@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import type { MqttClient } from 'mqtt';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { hasMosquitto, type Mosquitto, openMosquitto } from '../fault/mosquitto.js';
-import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
-import { connectClient } from '../unit/connectors/broker.js';
+import { connectClient } from '../support/brokers/broker.js';
+import { hasMosquitto, type Mosquitto, openMosquitto } from '../support/brokers/mosquitto.js';
+import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 let server: TestServer;
 let data: string;

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 const rounds = Number(process.env.HAUMEA_CHECKPOINT_ROUNDS ?? 2);
 const rules = ['a', 'b'] as const;

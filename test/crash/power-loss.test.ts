@@ -21,8 +21,8 @@ import type { Item } from '../../host/run/plane/cache/item.js';
 import { PageStore } from '../../host/run/plane/cache/page-store.js';
 import { CheckpointFiles } from '../../host/run/plane/checkpoint/files.js';
 import type { CheckpointHead } from '../../host/run/plane/checkpoint/head.js';
-import { temporaryFolder } from '../harness.js';
-import { ForgetfulDisk } from './disk.js';
+import { ForgetfulDisk } from '../support/crash/disk.js';
+import { temporaryFolder } from '../support/harness.js';
 
 const rounds = Number(process.env.HAUMEA_POWER_ROUNDS ?? 3);
 /** Losses of power that are tried with what one run did. */

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 const count = 800;
 const rule = (id: string, stream: string, action: object) => ({
@@ -19,7 +19,7 @@ async function refuse(turn: (server: TestServer, heal: () => void, again: () => 
   const refused = join(data, 'refused');
   const env = {
     REFUSED_NAMES: refused,
-    NODE_OPTIONS: `--import ${new URL('refused-names.mjs', import.meta.url).href}`,
+    NODE_OPTIONS: `--import ${new URL('../support/crash/refused-names.mjs', import.meta.url).href}`,
   };
   const start = () => startServer({ data, env });
   const heal = () => rmSync(refused, { force: true });

@@ -6,8 +6,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
-import { portablePlugin } from '../rest/archives.js';
+import { type Answer, eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
+import { portablePlugin } from '../support/rest/archives.js';
 
 const rounds = Number(process.env.HAUMEA_CRASH_ROUNDS ?? 2);
 const kinds = ['schema', 'upload', 'script', 'connection', 'confKey', 'plugin'] as const;

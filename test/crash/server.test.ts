@@ -6,7 +6,7 @@
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { type Answer, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 const rounds = Number(process.env.HAUMEA_CRASH_ROUNDS ?? 5);
 const workers = 4;

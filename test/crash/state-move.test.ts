@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, freePort, request, startServer, type TestServer, temporaryFolder } from '../harness.js';
-import { Commands } from '../rest/commands.js';
+import { eventually, freePort, request, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
+import { Commands } from '../support/rest/commands.js';
 
 async function open(
   isStarted: boolean,

@@ -8,10 +8,10 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silent } from '../../host/base/log/log.js';
 import { openStore } from '../../host/meta/journal-store.js';
-import { temporaryFolder } from '../harness.js';
+import { temporaryFolder } from '../support/harness.js';
 
 const rounds = Number(process.env.HAUMEA_CRASH_ROUNDS ?? 6);
-const writer = fileURLToPath(new URL('store-writer.ts', import.meta.url));
+const writer = fileURLToPath(new URL('../support/crash/store-writer.ts', import.meta.url));
 
 /** Runs the writer, kills it some time after it began, and returns the lines it acknowledged. */
 async function killedWriter(path: string, round: number): Promise<string[]> {

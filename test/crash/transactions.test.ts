@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { committedRows } from '../../bench/chaos/ledger.js';
-import { eventually, freePort, haumea, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { eventually, freePort, haumea, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 const folder = temporaryFolder();
 const data = join(folder, 'data');

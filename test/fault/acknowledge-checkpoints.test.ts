@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, temporaryFolder } from '../harness.js';
-import { openEngine, type TestEngine } from '../unit/run/engine-harness.js';
-import { openRawBroker, publish } from './raw-broker.js';
+import { openRawBroker, publish } from '../support/brokers/raw-broker.js';
+import { openEngine, type TestEngine } from '../support/engine/engine-harness.js';
+import { eventually, temporaryFolder } from '../support/harness.js';
 
 let opened: TestEngine;
 let data: string;

@@ -4,11 +4,11 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, eventually, startServer, temporaryFolder } from '../harness.js';
-import { connectClient } from '../unit/connectors/broker.js';
-import { openEngine, type TestEngine } from '../unit/run/engine-harness.js';
-import { hasMosquitto, openMosquitto } from './mosquitto.js';
-import { openRawBroker, publish } from './raw-broker.js';
+import { connectClient } from '../support/brokers/broker.js';
+import { hasMosquitto, openMosquitto } from '../support/brokers/mosquitto.js';
+import { openRawBroker, publish } from '../support/brokers/raw-broker.js';
+import { openEngine, type TestEngine } from '../support/engine/engine-harness.js';
+import { announceSkip, eventually, startServer, temporaryFolder } from '../support/harness.js';
 
 let opened: TestEngine;
 test.before.each(() => {

@@ -3,9 +3,9 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer } from '../harness.js';
-import { besides, far, near, outside, plant, send, share, topic } from './besides.js';
-import { first, idsIn, range } from './plant.js';
+import { besides, far, near, outside, plant, send, share, topic } from '../support/brokers/besides.js';
+import { first, idsIn, range } from '../support/brokers/plant.js';
+import { eventually, startServer } from '../support/harness.js';
 
 const backlog = besides('bounds of backlogs');
 

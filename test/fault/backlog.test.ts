@@ -4,9 +4,9 @@
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer } from '../harness.js';
-import { besides, far, nearby, outside, plant, send, share, topic } from './besides.js';
-import { first, range } from './plant.js';
+import { besides, far, nearby, outside, plant, send, share, topic } from '../support/brokers/besides.js';
+import { first, range } from '../support/brokers/plant.js';
+import { eventually, startServer } from '../support/harness.js';
 
 const backlog = besides('backlogs of rules');
 

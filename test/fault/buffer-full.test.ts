@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, eventually, temporaryFolder } from '../harness.js';
-import { hasMosquitto } from './mosquitto.js';
-import { idsIn, Outside, Plant, range } from './plant.js';
+import { hasMosquitto } from '../support/brokers/mosquitto.js';
+import { idsIn, Outside, Plant, range } from '../support/brokers/plant.js';
+import { announceSkip, eventually, temporaryFolder } from '../support/harness.js';
 
 if (!hasMosquitto) announceSkip('rules whose sinks take no more', 'mosquitto is not installed');
 const full = hasMosquitto ? test : test.skip;

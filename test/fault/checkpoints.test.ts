@@ -14,8 +14,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { RuleStatus } from '../../host/model/engine.js';
 import type { Loss } from '../../host/model/losses.js';
-import { eventually, temporaryFolder } from '../harness.js';
-import { openEngine, ruleOf, type TestEngine } from '../unit/run/engine-harness.js';
+import { openEngine, ruleOf, type TestEngine } from '../support/engine/engine-harness.js';
+import { eventually, temporaryFolder } from '../support/harness.js';
 
 let opened: TestEngine;
 let data: string;

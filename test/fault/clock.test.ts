@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer, temporaryFolder } from '../harness.js';
+import { eventually, startServer, temporaryFolder } from '../support/harness.js';
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
@@ -24,7 +24,7 @@ test('a clock that is set back or forth does not stop windows, nor lets them gro
   move(dayMs);
   const server = await startServer({
     env: {
-      NODE_OPTIONS: `--import ${new URL('moved-clock.mjs', import.meta.url).href}`,
+      NODE_OPTIONS: `--import ${new URL('../support/crash/moved-clock.mjs', import.meta.url).href}`,
       MOVED_CLOCK: clock,
     },
   });

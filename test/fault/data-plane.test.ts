@@ -5,8 +5,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, temporaryFolder } from '../harness.js';
-import { openEngine, type TestEngine } from '../unit/run/engine-harness.js';
+import { openEngine, type TestEngine } from '../support/engine/engine-harness.js';
+import { eventually, temporaryFolder } from '../support/harness.js';
 
 let opened: TestEngine;
 test.before.each(() => {

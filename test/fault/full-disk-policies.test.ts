@@ -9,9 +9,9 @@ import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, eventually, startServer, temporaryFolder } from '../harness.js';
-import { hasMosquitto } from './mosquitto.js';
-import { first, idsIn, Outside, Plant, range } from './plant.js';
+import { hasMosquitto } from '../support/brokers/mosquitto.js';
+import { first, idsIn, Outside, Plant, range } from '../support/brokers/plant.js';
+import { announceSkip, eventually, startServer, temporaryFolder } from '../support/harness.js';
 
 const data = join(temporaryFolder(), 'data');
 mkdirSync(data);

@@ -5,8 +5,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { NotedLog, silent } from '../../host/base/log/log.js';
 import type { RuleOptions } from '../../host/model/engine.js';
-import { temporaryFolder } from '../harness.js';
-import { openEngine } from '../unit/run/engine-harness.js';
+import { openEngine } from '../support/engine/engine-harness.js';
+import { temporaryFolder } from '../support/harness.js';
 
 const mb = 1 << 20;
 

@@ -5,7 +5,7 @@ import { loadConfig } from '../../host/base/config/config.js';
 import { createEngine } from '../../host/run/engine.js';
 import type { Rules } from '../../host/run/rules.js';
 import { startServer } from '../../host/server.js';
-import { eventually, request, temporaryFolder } from '../harness.js';
+import { eventually, request, temporaryFolder } from '../support/harness.js';
 
 const hangMs = 1000;
 /** Answers come from the control plane, which must not wait for the thread that hangs. */

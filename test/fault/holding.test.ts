@@ -5,10 +5,10 @@ import type { MqttClient } from 'mqtt';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silent } from '../../host/base/log/log.js';
-import { announceSkip, eventually, freePort, temporaryFolder } from '../harness.js';
-import { connectClient } from '../unit/connectors/broker.js';
-import { openEngine, ruleOf, type TestEngine } from '../unit/run/engine-harness.js';
-import { hasMosquitto, type Mosquitto, openMosquitto } from './mosquitto.js';
+import { connectClient } from '../support/brokers/broker.js';
+import { hasMosquitto, type Mosquitto, openMosquitto } from '../support/brokers/mosquitto.js';
+import { openEngine, ruleOf, type TestEngine } from '../support/engine/engine-harness.js';
+import { announceSkip, eventually, freePort, temporaryFolder } from '../support/harness.js';
 
 let opened: TestEngine;
 let broker: Mosquitto;

@@ -10,9 +10,9 @@ import { sinkSpecs, sourceSpec } from '../../host/run/resolve.js';
 import { parseStatement } from '../../host/sql/parser.js';
 import { defineSource } from '../../host/sql/source-def.js';
 import { createKernel } from '../../kernels/index.js';
-import { eventually, temporaryFolder } from '../harness.js';
-import { openEngine, ruleOf } from '../unit/run/engine-harness.js';
-import { openPlane } from '../unit/run/plane.js';
+import { openEngine, ruleOf } from '../support/engine/engine-harness.js';
+import { openPlane } from '../support/engine/plane.js';
+import { eventually, temporaryFolder } from '../support/harness.js';
 
 const mb = 1 << 20;
 

@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
-import { hasMosquitto, type Mosquitto, openMosquitto } from './mosquitto.js';
+import { hasMosquitto, type Mosquitto, openMosquitto } from '../support/brokers/mosquitto.js';
+import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 const hasTools =
   hasMosquitto && ['mosquitto_passwd', 'openssl'].every((name) => spawnSync(name, []).error === undefined);

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, temporaryFolder } from '../harness.js';
-import { openBroker } from '../unit/connectors/broker.js';
-import { openEngine, type TestEngine } from '../unit/run/engine-harness.js';
-import { openRawBroker, publish } from './raw-broker.js';
+import { openBroker } from '../support/brokers/broker.js';
+import { openRawBroker, publish } from '../support/brokers/raw-broker.js';
+import { openEngine, type TestEngine } from '../support/engine/engine-harness.js';
+import { eventually, temporaryFolder } from '../support/harness.js';
 
 let opened: TestEngine;
 test.before.each(() => {

@@ -4,10 +4,10 @@ import { createServer, type Socket } from 'node:net';
 import type { MqttClient } from 'mqtt';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, eventually, temporaryFolder } from '../harness.js';
-import { connectClient } from '../unit/connectors/broker.js';
-import { openEngine, type TestEngine } from '../unit/run/engine-harness.js';
-import { hasMosquitto, type Mosquitto, openMosquitto } from './mosquitto.js';
+import { connectClient } from '../support/brokers/broker.js';
+import { hasMosquitto, type Mosquitto, openMosquitto } from '../support/brokers/mosquitto.js';
+import { openEngine, type TestEngine } from '../support/engine/engine-harness.js';
+import { announceSkip, eventually, temporaryFolder } from '../support/harness.js';
 
 if (!hasMosquitto) announceSkip('sinks on a broker with defaults', 'mosquitto is not installed');
 const withBroker = hasMosquitto ? test : test.skip;

@@ -8,9 +8,9 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { configSpec } from '../../host/base/config/config-spec.js';
 import { parse } from '../../host/base/fields/field.js';
-import { eventually, temporaryFolder } from '../harness.js';
-import { openEngine, type TestEngine } from '../unit/run/engine-harness.js';
-import { SessionBroker, type SessionBrokerOptions } from './session-broker.js';
+import { SessionBroker, type SessionBrokerOptions } from '../support/brokers/session-broker.js';
+import { openEngine, type TestEngine } from '../support/engine/engine-harness.js';
+import { eventually, temporaryFolder } from '../support/harness.js';
 
 let opened: TestEngine;
 let broker: SessionBroker;

@@ -12,10 +12,10 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { configSpec } from '../../host/base/config/config-spec.js';
 import { parse } from '../../host/base/fields/field.js';
-import { announceSkip, eventually, temporaryFolder } from '../harness.js';
-import { connectClient } from '../unit/connectors/broker.js';
-import { openEngine, type TestEngine } from '../unit/run/engine-harness.js';
-import { hasMosquitto, type Mosquitto, openMosquitto } from './mosquitto.js';
+import { connectClient } from '../support/brokers/broker.js';
+import { hasMosquitto, type Mosquitto, openMosquitto } from '../support/brokers/mosquitto.js';
+import { openEngine, type TestEngine } from '../support/engine/engine-harness.js';
+import { announceSkip, eventually, temporaryFolder } from '../support/harness.js';
 
 /** `HAUMEA_TAKEOVERS=60 HAUMEA_TAKEOVER_MESSAGES=130` is what a release wants. */
 const takeovers = Number(process.env.HAUMEA_TAKEOVERS ?? 12);

@@ -6,8 +6,8 @@ import { spawn } from 'node:child_process';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { TrialResult } from '../../bench/neighbours/trials.js';
-import { announceSkip, haumea } from '../harness.js';
-import { hasMosquitto } from './mosquitto.js';
+import { hasMosquitto } from '../support/brokers/mosquitto.js';
+import { announceSkip, haumea } from '../support/harness.js';
 
 if (!hasMosquitto) announceSkip('the broker between two rules away', 'mosquitto is not installed');
 const isLong = process.env.HAUMEA_NEIGHBOURS === 'long';

@@ -5,9 +5,9 @@
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, eventually, temporaryFolder } from '../harness.js';
-import { hasMosquitto } from './mosquitto.js';
-import { first, idsIn, Outside, Plant, range } from './plant.js';
+import { hasMosquitto } from '../support/brokers/mosquitto.js';
+import { first, idsIn, Outside, Plant, range } from '../support/brokers/plant.js';
+import { announceSkip, eventually, temporaryFolder } from '../support/harness.js';
 
 if (!hasMosquitto) announceSkip('many neighbours of a stuck sink', 'mosquitto is not installed');
 const crowd = hasMosquitto ? test : test.skip;

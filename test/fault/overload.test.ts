@@ -11,8 +11,8 @@ import { loadConfig } from '../../host/base/config/config.js';
 import { createEngine } from '../../host/run/engine.js';
 import type { Rules } from '../../host/run/rules.js';
 import { startServer } from '../../host/server.js';
-import { eventually, request, temporaryFolder } from '../harness.js';
-import { openRawBroker, publish } from './raw-broker.js';
+import { openRawBroker, publish } from '../support/brokers/raw-broker.js';
+import { eventually, request, temporaryFolder } from '../support/harness.js';
 
 /** A thread that is silent for so long is ended, ms. */
 const hangMs = 1000;

@@ -1,9 +1,9 @@
 /** A broker that goes away again and again: sinks and sources are back with it, and no row is lost. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, eventually, startServer } from '../harness.js';
-import { connectClient } from '../unit/connectors/broker.js';
-import { hasMosquitto, openMosquitto } from './mosquitto.js';
+import { connectClient } from '../support/brokers/broker.js';
+import { hasMosquitto, openMosquitto } from '../support/brokers/mosquitto.js';
+import { announceSkip, eventually, startServer } from '../support/harness.js';
 
 if (!hasMosquitto) announceSkip('a broker that goes away', 'mosquitto is not installed');
 const withBroker = hasMosquitto ? test : test.skip;

@@ -1,7 +1,7 @@
 /** Bodies and questions that no honest client sends: each has a precise answer, and the server goes on. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer, type TestServer } from '../harness.js';
+import { eventually, startServer, type TestServer } from '../support/harness.js';
 
 let server: TestServer;
 test.before(async () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer, type TestServer } from '../harness.js';
+import { eventually, startServer, type TestServer } from '../support/harness.js';
 
 let server: TestServer;
 test.before(async () => {

@@ -7,9 +7,9 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer, temporaryFolder } from '../harness.js';
-import { idsIn, range } from './plant.js';
-import { openRawBroker, publish, type RawBroker } from './raw-broker.js';
+import { idsIn, range } from '../support/brokers/plant.js';
+import { openRawBroker, publish, type RawBroker } from '../support/brokers/raw-broker.js';
+import { eventually, startServer, temporaryFolder } from '../support/harness.js';
 
 const neighbours = 20;
 /** A character that is not matched by JavaScript's engine costs about a microsecond. */

@@ -4,9 +4,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, eventually, startServer, temporaryFolder } from '../harness.js';
-import { hasMosquitto } from './mosquitto.js';
-import { first, Outside, Plant, range, sinkTo } from './plant.js';
+import { hasMosquitto } from '../support/brokers/mosquitto.js';
+import { first, Outside, Plant, range, sinkTo } from '../support/brokers/plant.js';
+import { announceSkip, eventually, startServer, temporaryFolder } from '../support/harness.js';
 
 if (!hasMosquitto) announceSkip('sinks with a cache', 'mosquitto is not installed');
 const cached = hasMosquitto ? test : test.skip;

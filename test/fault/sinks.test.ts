@@ -15,9 +15,9 @@ import { createServer, type Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, eventually, temporaryFolder } from '../harness.js';
-import { openEngine, type TestEngine } from '../unit/run/engine-harness.js';
-import { openRawBroker, publish, type RawBroker } from './raw-broker.js';
+import { openRawBroker, publish, type RawBroker } from '../support/brokers/raw-broker.js';
+import { openEngine, type TestEngine } from '../support/engine/engine-harness.js';
+import { announceSkip, eventually, temporaryFolder } from '../support/harness.js';
 
 let opened: TestEngine;
 test.before.each(() => {

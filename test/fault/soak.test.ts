@@ -9,7 +9,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { counting } from '../../bench/soak/rules.js';
 import type { SoakResult } from '../../bench/soak/run.js';
-import { haumea, temporaryFolder } from '../harness.js';
+import { haumea, temporaryFolder } from '../support/harness.js';
 
 test('while rules are made, changed and deleted the others lose no message, and each figure is looked at', async () => {
   const out = temporaryFolder();

@@ -3,9 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, freePort, request, startServer, temporaryFolder } from '../harness.js';
-import { openEngine } from '../unit/run/engine-harness.js';
-import { openRawBroker, publish } from './raw-broker.js';
+import { openRawBroker, publish } from '../support/brokers/raw-broker.js';
+import { openEngine } from '../support/engine/engine-harness.js';
+import { eventually, freePort, request, startServer, temporaryFolder } from '../support/harness.js';
 
 const mb = 1 << 20;
 const limit = 64 * mb;

@@ -6,7 +6,7 @@ import type { Statement } from '../../host/sql/ast.js';
 import { parseStatement } from '../../host/sql/parser.js';
 import { print } from '../../host/sql/printer.js';
 import { defineSource } from '../../host/sql/source-def.js';
-import { withoutSpans } from '../unit/sql/arbitraries.js';
+import { withoutSpans } from '../support/sql/arbitraries.js';
 
 const pieces =
   'SELECT FROM WHERE AND OR NOT GROUP BY HAVING ORDER LIMIT JOIN LEFT ON CASE WHEN THEN ELSE END IN BETWEEN LIKE IS NULL TRUE ' +

@@ -1,7 +1,7 @@
 /** Several requests in one. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startControlPlane } from './control-plane.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
 
 const plane = await startControlPlane();
 const stream = (name: string) => `CREATE STREAM ${name} (a BIGINT) WITH (DATASOURCE="t", TYPE="memory")`;

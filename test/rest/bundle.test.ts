@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { temporaryFolder } from '../harness.js';
+import { temporaryFolder } from '../support/harness.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 

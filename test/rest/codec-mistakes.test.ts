@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { withManifest } from '../../host/plugins/wasm/embed.js';
-import { eventually, startServer } from '../harness.js';
+import { eventually, startServer } from '../support/harness.js';
 
 const server = await startServer();
 test.after(async () => {

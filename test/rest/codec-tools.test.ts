@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, startServer, temporaryFolder } from '../harness.js';
-import { Commands } from './commands.js';
-import { lacks } from './toolchains.js';
+import { announceSkip, startServer, temporaryFolder } from '../support/harness.js';
+import { Commands } from '../support/rest/commands.js';
+import { lacks } from '../support/rest/toolchains.js';
 
 const server = await startServer();
 test.after(async () => {

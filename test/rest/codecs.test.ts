@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { withManifest } from '../../host/plugins/wasm/embed.js';
-import { eventually, startServer } from '../harness.js';
-import { connectClient, openBroker } from '../unit/connectors/broker.js';
+import { connectClient, openBroker } from '../support/brokers/broker.js';
+import { eventually, startServer } from '../support/harness.js';
 
 const server = await startServer();
 const broker = await openBroker();

@@ -8,8 +8,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AllowedPaths } from '../../host/base/files/allowed-paths.js';
 import { UploadService } from '../../host/services/uploads.js';
-import { type Answer, eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
-import { nativePlugin, portablePlugin, service, wasmModule } from './archives.js';
+import { type Answer, eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
+import { nativePlugin, portablePlugin, service, wasmModule } from '../support/rest/archives.js';
 
 const clients = Array.from({ length: 20 }, (_, n) => n);
 

@@ -1,9 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, freePort, startServer } from '../harness.js';
-import { openBroker } from '../unit/connectors/broker.js';
-import { startControlPlane } from './control-plane.js';
-import { type Refusal, wrongAnswer } from './given-files.js';
+import { openBroker } from '../support/brokers/broker.js';
+import { eventually, freePort, startServer } from '../support/harness.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
+import { type Refusal, wrongAnswer } from '../support/rest/given-files.js';
 
 const plane = await startControlPlane();
 const server = await startServer();

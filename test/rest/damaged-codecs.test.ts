@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { withManifest } from '../../host/plugins/wasm/embed.js';
-import { eventually, startServer } from '../harness.js';
-import { connectClient, openBroker } from '../unit/connectors/broker.js';
-import { garbage, wildCodec } from '../unit/plugins/codec-guests.js';
-import { damage } from '../unit/plugins/damage.js';
-import { randomFrom } from '../unit/plugins/programs.js';
+import { connectClient, openBroker } from '../support/brokers/broker.js';
+import { eventually, startServer } from '../support/harness.js';
+import { garbage, wildCodec } from '../support/plugins/codec-guests.js';
+import { damage } from '../support/plugins/damage.js';
+import { randomFrom } from '../support/plugins/programs.js';
 
 const rounds = Number(process.env.HAUMEA_SERVER_FUZZ_ROUNDS ?? 18);
 const limits = { callFuel: 200_000, batchFuel: 1_000_000 };

@@ -8,9 +8,9 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { withManifest } from '../../host/plugins/wasm/embed.js';
 import type { PluginManifest } from '../../host/plugins/wasm/manifest.js';
-import { eventually, startServer } from '../harness.js';
-import { damage, ofScript } from '../unit/plugins/damage.js';
-import { randomFrom } from '../unit/plugins/programs.js';
+import { eventually, startServer } from '../support/harness.js';
+import { damage, ofScript } from '../support/plugins/damage.js';
+import { randomFrom } from '../support/plugins/programs.js';
 
 const rounds = Number(process.env.HAUMEA_SERVER_FUZZ_ROUNDS ?? 36);
 const limits = { callFuel: 200_000, batchFuel: 1_000_000 };

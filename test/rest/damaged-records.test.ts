@@ -4,9 +4,9 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeDatabase } from '../../host/meta/database.js';
 import { kinds } from '../../host/meta/kinds.js';
-import { temporaryFolder } from '../harness.js';
-import { portablePlugin, service, wasmModule } from './archives.js';
-import { startControlPlane } from './control-plane.js';
+import { temporaryFolder } from '../support/harness.js';
+import { portablePlugin, service, wasmModule } from '../support/rest/archives.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
 
 /** Where a kind is kept, where it is asked for, and a request that makes a good one beside the damaged. */
 const cases: readonly {

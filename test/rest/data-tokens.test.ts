@@ -6,7 +6,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ManualClock } from '../../host/base/time/clock.js';
 import { TicketService } from '../../host/rest/tickets.js';
-import { eventually, freePort, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { eventually, freePort, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const authorization = tokenOf({ iss: 'client.pub', aud: ['eKuiper'] });

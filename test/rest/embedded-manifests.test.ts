@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { prepare } from '../../host/plugins/wasm/prepare.js';
-import { announceSkip, temporaryFolder } from '../harness.js';
-import { lacks } from './toolchains.js';
+import { announceSkip, temporaryFolder } from '../support/harness.js';
+import { lacks } from '../support/rest/toolchains.js';
 
 const page = readFileSync(new URL('../../docs/plugin-abi.md', import.meta.url), 'utf8');
 const chapter = page.split('### Putting it into the module')[1]?.split('\n## ')[0] ?? '';

@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { temporaryFolder } from '../harness.js';
-import { startControlPlane } from './control-plane.js';
+import { temporaryFolder } from '../support/harness.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
 
 /** A folder with these files below `etc`. */
 function folderWith(files: Readonly<Record<string, string>>): string {

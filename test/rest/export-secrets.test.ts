@@ -5,9 +5,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer, temporaryFolder } from '../harness.js';
-import { run } from '../unit/cli/fake-server.js';
-import { startControlPlane } from './control-plane.js';
+import { eventually, startServer, temporaryFolder } from '../support/harness.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
+import { run } from '../support/rest/fake-server.js';
 
 const plane = await startControlPlane();
 const other = await startControlPlane();

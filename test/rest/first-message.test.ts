@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { RuleState } from '../../host/model/engine.js';
-import { type Answer, eventually, freePort, request, startServer } from '../harness.js';
-import { run } from '../unit/cli/fake-server.js';
-import { connectClient, openBroker } from '../unit/connectors/broker.js';
-import { startControlPlane } from './control-plane.js';
-import { EngineDouble } from './engine-double.js';
+import { connectClient, openBroker } from '../support/brokers/broker.js';
+import { type Answer, eventually, freePort, request, startServer } from '../support/harness.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
+import { EngineDouble } from '../support/rest/engine-double.js';
+import { run } from '../support/rest/fake-server.js';
 
 const dataPort = await freePort();
 const server = await startServer({ env: { KUIPER__SOURCE__HTTPSERVERPORT: String(dataPort) } });

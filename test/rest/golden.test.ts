@@ -12,9 +12,9 @@ import { createServer, request as requestHttp, type Server } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, freePort, startServer, within } from '../harness.js';
-import { openBroker } from '../unit/connectors/broker.js';
-import { answerMisfit, type Json } from './schema-check.js';
+import { openBroker } from '../support/brokers/broker.js';
+import { announceSkip, freePort, startServer, within } from '../support/harness.js';
+import { answerMisfit, type Json } from '../support/rest/schema-check.js';
 
 const golden = fileURLToPath(new URL('../../../shared/golden/', import.meta.url));
 const listFile = fileURLToPath(new URL('./unsupported.json', import.meta.url));

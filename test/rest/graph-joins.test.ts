@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, freePort, request, startServer, type TestServer } from '../harness.js';
+import { eventually, freePort, request, startServer, type TestServer } from '../support/harness.js';
 
 type Row = Record<string, unknown>;
 

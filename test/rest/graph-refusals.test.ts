@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startServer, type TestServer } from '../harness.js';
+import { startServer, type TestServer } from '../support/harness.js';
 
 let server: TestServer;
 

@@ -2,10 +2,10 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { withManifest } from '../../host/plugins/wasm/embed.js';
-import { startServer } from '../harness.js';
-import { compileText } from '../unit/plugins/modules.js';
-import { Neighbour } from './neighbour.js';
-import { RowsThrough } from './rows-through.js';
+import { startServer } from '../support/harness.js';
+import { compileText } from '../support/plugins/modules.js';
+import { Neighbour } from '../support/rest/neighbour.js';
+import { RowsThrough } from '../support/rest/rows-through.js';
 
 const server = await startServer();
 test.after(async () => {

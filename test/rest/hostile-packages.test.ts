@@ -4,9 +4,9 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { writeZip, type ZipItem } from '../unit/base/zip-writer.js';
-import { startControlPlane } from './control-plane.js';
-import { fileUri } from './given-files.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
+import { fileUri } from '../support/rest/given-files.js';
+import { writeZip, type ZipItem } from '../support/rest/zip-writer.js';
 
 const guarded = await startControlPlane();
 const plane = await startControlPlane(undefined, { KUIPER__BASIC__ENABLEPRIVATENET: 'true' });

@@ -1,9 +1,9 @@
 /** Scripts that do their worst where the interpreter does not see it: another rule goes on, and so does the server. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startServer } from '../harness.js';
-import { Neighbour } from './neighbour.js';
-import { RowsThrough } from './rows-through.js';
+import { startServer } from '../support/harness.js';
+import { Neighbour } from '../support/rest/neighbour.js';
+import { RowsThrough } from '../support/rest/rows-through.js';
 
 const server = await startServer();
 test.after(async () => {

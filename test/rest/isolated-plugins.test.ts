@@ -4,10 +4,10 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Code } from '../../host/plugins/wasm/binary/code.js';
 import { Op } from '../../host/plugins/wasm/binary/opcodes.js';
-import { eventually, startServer } from '../harness.js';
-import { moduleOf } from '../unit/plugins/modules.js';
-import { Neighbour } from './neighbour.js';
-import { RowsThrough } from './rows-through.js';
+import { eventually, startServer } from '../support/harness.js';
+import { moduleOf } from '../support/plugins/modules.js';
+import { Neighbour } from '../support/rest/neighbour.js';
+import { RowsThrough } from '../support/rest/rows-through.js';
 
 // Fuel that lasts for hours: what does not end is ended by its time alone.
 const server = await startServer({

@@ -4,7 +4,7 @@
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { request, startServer, type TestServer } from '../harness.js';
+import { request, startServer, type TestServer } from '../support/harness.js';
 
 let server: TestServer;
 test.before(async () => {

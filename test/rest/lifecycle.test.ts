@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer, type TestServer } from '../harness.js';
+import { eventually, startServer, type TestServer } from '../support/harness.js';
 
 let server: TestServer;
 

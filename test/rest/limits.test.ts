@@ -9,8 +9,8 @@ import * as assert from 'uvu/assert';
 import { closeHttp, createHttpServer, type HttpLimits, listen } from '../../host/base/net/http-server.js';
 import { maxBodyBytes, maxHeldBytes, readBody, TooManyBodies } from '../../host/rest/body.js';
 import { EventStream } from '../../host/rest/event-stream.js';
-import { eventually, within } from '../harness.js';
-import { startControlPlane } from './control-plane.js';
+import { eventually, within } from '../support/harness.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
 
 const fast: Partial<HttpLimits> = { headMs: 200, requestMs: 400, answerMs: 600, checkMs: 50 };
 

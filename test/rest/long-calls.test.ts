@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, freePort, request, startServer } from '../harness.js';
+import { eventually, freePort, request, startServer } from '../support/harness.js';
 
 const dataPort = await freePort();
 const server = await startServer({ env: { KUIPER__SOURCE__HTTPSERVERPORT: String(dataPort) } });

@@ -1,7 +1,7 @@
 /** What a sink that is away could not send is lost with its rule: the answer that ends the rule says so. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, eventually, freePort, startServer } from '../harness.js';
+import { type Answer, eventually, freePort, startServer } from '../support/harness.js';
 
 const server = await startServer();
 const dead = `tcp://127.0.0.1:${await freePort()}`;

@@ -1,8 +1,8 @@
 /** A server with a thousand plugins. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { wasmModule } from './archives.js';
-import { startControlPlane } from './control-plane.js';
+import { wasmModule } from '../support/rest/archives.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
 
 const path = '/plugins/wasm';
 

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startControlPlane } from './control-plane.js';
-import { type Refusal, wrongAnswer } from './given-files.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
+import { type Refusal, wrongAnswer } from '../support/rest/given-files.js';
 
 const plane = await startControlPlane();
 test.after(() => plane.close());

@@ -7,9 +7,9 @@ import * as assert from 'uvu/assert';
 import { silent } from '../../host/base/log/log.js';
 import { MetricsService } from '../../host/services/metrics.js';
 import type { Histogram } from '../../kernels/histogram.js';
-import { eventually, freePort, request, startServer, temporaryFolder } from '../harness.js';
-import { startControlPlane } from './control-plane.js';
-import { readDocument } from './prometheus-text.js';
+import { eventually, freePort, request, startServer, temporaryFolder } from '../support/harness.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
+import { readDocument } from '../support/rest/prometheus-text.js';
 
 const figures = (id: string) => ({
   id,

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer } from '../harness.js';
-import { Commands } from './commands.js';
+import { eventually, startServer } from '../support/harness.js';
+import { Commands } from '../support/rest/commands.js';
 
 const server = await startServer();
 test.after(async () => {

@@ -8,9 +8,9 @@ import { Code } from '../../host/plugins/wasm/binary/code.js';
 import { Op } from '../../host/plugins/wasm/binary/opcodes.js';
 import { type Signature, signatureOf } from '../../host/plugins/wasm/binary/types.js';
 import { ByteWriter } from '../../host/plugins/wasm/binary/writer.js';
-import { startServer } from '../harness.js';
-import { compileText, moduleOf } from '../unit/plugins/modules.js';
-import { RowsThrough } from './rows-through.js';
+import { startServer } from '../support/harness.js';
+import { compileText, moduleOf } from '../support/plugins/modules.js';
+import { RowsThrough } from '../support/rest/rows-through.js';
 
 const server = await startServer();
 test.after(async () => {

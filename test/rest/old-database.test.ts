@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import initSqlJs from 'sql.js';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { temporaryFolder } from '../harness.js';
-import { startControlPlane } from './control-plane.js';
+import { temporaryFolder } from '../support/harness.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
 
 const sqlOf = (kind: string, name: string) => `CREATE ${kind} ${name} (a BIGINT) WITH (DATASOURCE="t", TYPE="memory")`;
 

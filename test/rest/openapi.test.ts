@@ -6,9 +6,9 @@ import * as assert from 'uvu/assert';
 import { openApi } from '../../host/rest/openapi.js';
 import { contracts } from '../../host/rest/openapi-contracts.js';
 import { resources } from '../../host/rest/resources/index.js';
-import { announceSkip } from '../harness.js';
-import { startControlPlane } from './control-plane.js';
-import { answerMisfit, type Json, misfit, operationFor } from './schema-check.js';
+import { announceSkip } from '../support/harness.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
+import { answerMisfit, type Json, misfit, operationFor } from '../support/rest/schema-check.js';
 
 const golden = fileURLToPath(new URL('../../../shared/golden/rest/', import.meta.url));
 const routes = resources.flat();

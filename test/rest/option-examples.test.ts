@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer, type TestServer } from '../harness.js';
+import { eventually, startServer, type TestServer } from '../support/harness.js';
 
 const page = readFileSync(fileURLToPath(new URL('../../docs/sql.md', import.meta.url)), 'utf8');
 const lines = [...page.matchAll(/```requests\n(.*?)```/gs)].flatMap(([, block = '']) => block.trim().split('\n'));

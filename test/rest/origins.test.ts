@@ -3,7 +3,7 @@ import { request as requestHttp } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { freePort, startServer, type TestServer } from '../harness.js';
+import { freePort, startServer, type TestServer } from '../support/harness.js';
 
 const listed = 'https://ui.example:8443';
 let server: TestServer;

@@ -5,7 +5,14 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import {
+  type Answer,
+  announceSkip,
+  eventually,
+  startServer,
+  type TestServer,
+  temporaryFolder,
+} from '../support/harness.js';
 
 const data = temporaryFolder();
 const allowed = temporaryFolder();

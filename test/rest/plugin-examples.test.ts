@@ -8,7 +8,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { haumea, temporaryFolder, within } from '../harness.js';
+import { haumea, temporaryFolder, within } from '../support/harness.js';
 
 const builds = process.env.HAUMEA_BUILD_EXAMPLES === '1';
 const kept = fileURLToPath(new URL('../../examples/plugins', import.meta.url));

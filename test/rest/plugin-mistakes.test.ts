@@ -3,8 +3,8 @@ import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { temporaryFolder } from '../harness.js';
-import { Commands } from './commands.js';
+import { temporaryFolder } from '../support/harness.js';
+import { Commands } from '../support/rest/commands.js';
 
 const folder = temporaryFolder();
 

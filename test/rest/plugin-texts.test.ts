@@ -6,10 +6,10 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startServer, temporaryFolder } from '../harness.js';
-import { compileText } from '../unit/plugins/modules.js';
-import { Commands } from './commands.js';
-import { RowsThrough } from './rows-through.js';
+import { startServer, temporaryFolder } from '../support/harness.js';
+import { compileText } from '../support/plugins/modules.js';
+import { Commands } from '../support/rest/commands.js';
+import { RowsThrough } from '../support/rest/rows-through.js';
 
 const server = await startServer();
 test.after(async () => {

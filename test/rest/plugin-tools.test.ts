@@ -2,10 +2,10 @@
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, startServer, temporaryFolder } from '../harness.js';
-import { Commands } from './commands.js';
-import { RowsThrough } from './rows-through.js';
-import { lacks } from './toolchains.js';
+import { announceSkip, startServer, temporaryFolder } from '../support/harness.js';
+import { Commands } from '../support/rest/commands.js';
+import { RowsThrough } from '../support/rest/rows-through.js';
+import { lacks } from '../support/rest/toolchains.js';
 
 const server = await startServer();
 test.after(async () => {

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, startServer, temporaryFolder, within } from '../harness.js';
+import { announceSkip, startServer, temporaryFolder, within } from '../support/harness.js';
 
 const page = readFileSync(fileURLToPath(new URL('../../docs/plugin-tutorial.md', import.meta.url)), 'utf8');
 

@@ -2,10 +2,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { writeZip } from '../unit/base/zip-writer.js';
-import { nativePlugin, portablePlugin, wasmModule } from './archives.js';
-import { type ControlPlane, startControlPlane } from './control-plane.js';
-import { fileUri, type Refusal, wrongAnswer } from './given-files.js';
+import { nativePlugin, portablePlugin, wasmModule } from '../support/rest/archives.js';
+import { type ControlPlane, startControlPlane } from '../support/rest/control-plane.js';
+import { fileUri, type Refusal, wrongAnswer } from '../support/rest/given-files.js';
+import { writeZip } from '../support/rest/zip-writer.js';
 
 let plane: ControlPlane;
 test.before.each(async () => {

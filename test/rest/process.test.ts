@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, freePort, haumea, request, startServer, temporaryFolder, within } from '../harness.js';
+import { eventually, freePort, haumea, request, startServer, temporaryFolder, within } from '../support/harness.js';
 
 interface Outcome {
   readonly code: number | null;

@@ -9,8 +9,8 @@ import type { SourceContext } from '../../host/connectors/running.js';
 import { DataServer } from '../../host/rest/data-server.js';
 import { PushGateway } from '../../host/rest/push-gateway.js';
 import { maxPathBytes, maxPathWaiting, PushPath } from '../../host/rest/push-path.js';
-import { type Answer, eventually, freePort, request, startServer } from '../harness.js';
-import { connectClient, openBroker } from '../unit/connectors/broker.js';
+import { connectClient, openBroker } from '../support/brokers/broker.js';
+import { type Answer, eventually, freePort, request, startServer } from '../support/harness.js';
 
 const log = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Logger;
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, eventually, startServer, temporaryFolder } from '../harness.js';
-import { connectClient, openBroker } from '../unit/connectors/broker.js';
-import { Commands } from './commands.js';
+import { connectClient, openBroker } from '../support/brokers/broker.js';
+import { announceSkip, eventually, startServer, temporaryFolder } from '../support/harness.js';
+import { Commands } from '../support/rest/commands.js';
 
 const readme = readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8');
 const fences = [...readme.matchAll(/```\n(.*?)```/gs)].map(([, block = '']) => block.trim().split('\n'));

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startServer } from '../harness.js';
-import { Commands } from './commands.js';
+import { startServer } from '../support/harness.js';
+import { Commands } from '../support/rest/commands.js';
 
 const page = readFileSync(fileURLToPath(new URL('../../docs/recipes.md', import.meta.url)), 'utf8');
 const sections = page.split(/^## /m).filter((section) => section.includes('```sh'));

@@ -1,7 +1,7 @@
 /** A server that is given many rules keeps memory for the rules, not for what making them left behind. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer } from '../harness.js';
+import { eventually, startServer } from '../support/harness.js';
 
 const rules = 400;
 /** A start may need as much. */

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, freePort, request, startServer, temporaryFolder } from '../harness.js';
+import { eventually, freePort, request, startServer, temporaryFolder } from '../support/harness.js';
 
 const dataPort = await freePort();
 const server = await startServer({

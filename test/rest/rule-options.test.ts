@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startControlPlane } from './control-plane.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
 
 const plane = await startControlPlane(undefined, { KUIPER__RULE__RESTARTSTRATEGY__ATTEMPTS: '3' });
 test.after(() => plane.close());

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 let server: TestServer;
 const waiting = 'Stopped: waiting for next schedule.';
@@ -13,7 +13,7 @@ let ahead = 0;
 const clock = join(temporaryFolder(), 'clock');
 const env = {
   KUIPER__BASIC__RULEPATROLINTERVAL: '100ms',
-  NODE_OPTIONS: `--import ${new URL('../fault/moved-clock.mjs', import.meta.url).href}`,
+  NODE_OPTIONS: `--import ${new URL('../support/crash/moved-clock.mjs', import.meta.url).href}`,
   MOVED_CLOCK: clock,
 };
 

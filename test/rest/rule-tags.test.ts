@@ -1,7 +1,7 @@
 /** Tags of rules, matching, bulk start and stop; CPU use and scan tables of rules. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startControlPlane } from './control-plane.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
 
 const plane = await startControlPlane();
 const { request } = plane;

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer, type TestServer, within } from '../harness.js';
-import { run } from '../unit/cli/fake-server.js';
+import { eventually, startServer, type TestServer, within } from '../support/harness.js';
+import { run } from '../support/rest/fake-server.js';
 
 let server: TestServer;
 

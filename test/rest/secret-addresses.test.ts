@@ -1,7 +1,7 @@
 /** A secret goes to the address it was given for: whoever names another one gives the secrets as well. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { freePort, startServer, type TestServer } from '../harness.js';
+import { freePort, startServer, type TestServer } from '../support/harness.js';
 
 let server: TestServer;
 let home: string;

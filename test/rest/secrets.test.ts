@@ -7,8 +7,8 @@ import { field } from '../../host/base/fields/field.js';
 import { isAddressName } from '../../host/base/fields/secret-fields.js';
 import { allConnectors } from '../../host/connectors/index.js';
 import { resolveProps } from '../../host/run/secret-props.js';
-import { temporaryFolder } from '../harness.js';
-import { type ControlPlane, startControlPlane } from './control-plane.js';
+import { temporaryFolder } from '../support/harness.js';
+import { type ControlPlane, startControlPlane } from '../support/rest/control-plane.js';
 
 let server: ControlPlane;
 test.before(async () => {

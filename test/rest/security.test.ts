@@ -10,8 +10,8 @@ import * as assert from 'uvu/assert';
 import { silent } from '../../host/base/log/log.js';
 import { readTls } from '../../host/base/net/http-server.js';
 import { DataServer } from '../../host/rest/data-server.js';
-import { announceSkip, eventually, temporaryFolder } from '../harness.js';
-import { startControlPlane } from './control-plane.js';
+import { announceSkip, eventually, temporaryFolder } from '../support/harness.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 

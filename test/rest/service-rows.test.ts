@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer } from '../harness.js';
-import { writeZip } from '../unit/base/zip-writer.js';
-import { fileUri } from './given-files.js';
-import { RowsThrough } from './rows-through.js';
+import { eventually, startServer } from '../support/harness.js';
+import { fileUri } from '../support/rest/given-files.js';
+import { RowsThrough } from '../support/rest/rows-through.js';
+import { writeZip } from '../support/rest/zip-writer.js';
 
 interface Asked {
   readonly line: string;

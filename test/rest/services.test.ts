@@ -2,9 +2,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { writeZip } from '../unit/base/zip-writer.js';
-import { startControlPlane } from './control-plane.js';
-import { fileUri, type Refusal, wrongAnswer } from './given-files.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
+import { fileUri, type Refusal, wrongAnswer } from '../support/rest/given-files.js';
+import { writeZip } from '../support/rest/zip-writer.js';
 
 const plane = await startControlPlane();
 test.after(() => plane.close());

@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { hasMosquitto, openMosquitto } from '../fault/mosquitto.js';
-import { announceSkip, eventually, startServer, type TestServer } from '../harness.js';
-import { connectClient } from '../unit/connectors/broker.js';
+import { connectClient } from '../support/brokers/broker.js';
+import { hasMosquitto, openMosquitto } from '../support/brokers/mosquitto.js';
+import { announceSkip, eventually, startServer, type TestServer } from '../support/harness.js';
 
 type Row = Record<string, unknown>;
 

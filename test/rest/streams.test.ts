@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startControlPlane } from './control-plane.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
 
 const plane = await startControlPlane();
 test.after(() => plane.close());

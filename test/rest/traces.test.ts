@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Span } from '../../host/model/traces.js';
-import { eventually, startServer, type TestServer } from '../harness.js';
+import { eventually, startServer, type TestServer } from '../support/harness.js';
 
 let server: TestServer;
 

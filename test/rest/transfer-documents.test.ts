@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { writeZip } from '../unit/base/zip-writer.js';
-import { nativePlugin, portablePlugin, wasmModule } from './archives.js';
-import { startControlPlane } from './control-plane.js';
-import { fileUri } from './given-files.js';
+import { nativePlugin, portablePlugin, wasmModule } from '../support/rest/archives.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
+import { fileUri } from '../support/rest/given-files.js';
+import { writeZip } from '../support/rest/zip-writer.js';
 
 const plane = await startControlPlane();
 test.after(() => plane.close());

@@ -1,8 +1,8 @@
 /** Imports in the background with the options that imports have, and beside other imports. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually } from '../harness.js';
-import { startControlPlane } from './control-plane.js';
+import { eventually } from '../support/harness.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
 
 const plane = await startControlPlane();
 test.after(() => plane.close());

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, temporaryFolder } from '../harness.js';
-import { run } from '../unit/cli/fake-server.js';
-import { startControlPlane } from './control-plane.js';
+import { eventually, temporaryFolder } from '../support/harness.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
+import { run } from '../support/rest/fake-server.js';
 
 const plane = await startControlPlane();
 const { request } = plane;

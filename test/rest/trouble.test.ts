@@ -1,9 +1,9 @@
 /** What is wrong with rules and queries is said where people look: in the list of rules and beside a query's rows. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, freePort, startServer, within } from '../harness.js';
-import { run } from '../unit/cli/fake-server.js';
-import { connectClient, openBroker } from '../unit/connectors/broker.js';
+import { connectClient, openBroker } from '../support/brokers/broker.js';
+import { eventually, freePort, startServer, within } from '../support/harness.js';
+import { run } from '../support/rest/fake-server.js';
 
 const deadPort = await freePort();
 const dead = `tcp://127.0.0.1:${deadPort}`;

@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer } from '../harness.js';
-import { Neighbour } from './neighbour.js';
+import { eventually, startServer } from '../support/harness.js';
+import { Neighbour } from '../support/rest/neighbour.js';
 
 const good = 1_000_000;
 

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { temporaryFolder } from '../harness.js';
-import { startControlPlane } from './control-plane.js';
-import { type Refusal, sendForm, serveBytes, wrongAnswer } from './given-files.js';
+import { temporaryFolder } from '../support/harness.js';
+import { startControlPlane } from '../support/rest/control-plane.js';
+import { type Refusal, sendForm, serveBytes, wrongAnswer } from '../support/rest/given-files.js';
 
 const plane = await startControlPlane(undefined, { KUIPER__BASIC__ENABLEPRIVATENET: 'true' });
 const guarded = await startControlPlane(undefined, { KUIPER__BASIC__ALLOWEXTERNALFILEACCESS: 'false' });

@@ -3,10 +3,10 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Code } from '../../host/plugins/wasm/binary/code.js';
 import { Op } from '../../host/plugins/wasm/binary/opcodes.js';
-import { eventually, startServer } from '../harness.js';
-import { moduleOf } from '../unit/plugins/modules.js';
-import { Neighbour } from './neighbour.js';
-import { readDocument } from './prometheus-text.js';
+import { eventually, startServer } from '../support/harness.js';
+import { moduleOf } from '../support/plugins/modules.js';
+import { Neighbour } from '../support/rest/neighbour.js';
+import { readDocument } from '../support/rest/prometheus-text.js';
 
 const mib = 1 << 20;
 const server = await startServer({

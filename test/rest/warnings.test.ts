@@ -1,7 +1,7 @@
 /** What is taken although it will hardly do what was meant: the answer says so, in lines below the usual text. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer } from '../harness.js';
+import { eventually, startServer } from '../support/harness.js';
 
 const server = await startServer({ env: { KUIPER__BASIC__CONSOLELOG: 'true' } });
 test.after(async () => {

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer } from '../harness.js';
-import { compileText } from '../unit/plugins/modules.js';
-import { RowsThrough } from './rows-through.js';
+import { eventually, startServer } from '../support/harness.js';
+import { compileText } from '../support/plugins/modules.js';
+import { RowsThrough } from '../support/rest/rows-through.js';
 
 const server = await startServer({ env: { KUIPER__BASIC__CONSOLELOG: 'true' } });
 test.after(async () => {

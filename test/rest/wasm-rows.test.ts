@@ -6,9 +6,9 @@ import { Code } from '../../host/plugins/wasm/binary/code.js';
 import { Op } from '../../host/plugins/wasm/binary/opcodes.js';
 import type { Signature } from '../../host/plugins/wasm/binary/types.js';
 import { ByteWriter } from '../../host/plugins/wasm/binary/writer.js';
-import { eventually, startServer } from '../harness.js';
-import { moduleOf } from '../unit/plugins/modules.js';
-import { RowsThrough } from './rows-through.js';
+import { eventually, startServer } from '../support/harness.js';
+import { moduleOf } from '../support/plugins/modules.js';
+import { RowsThrough } from '../support/rest/rows-through.js';
 
 const server = await startServer();
 test.after(async () => {

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startServer } from '../harness.js';
-import { RowsThrough } from './rows-through.js';
+import { startServer } from '../support/harness.js';
+import { RowsThrough } from '../support/rest/rows-through.js';
 
 const server = await startServer();
 test.after(async () => {

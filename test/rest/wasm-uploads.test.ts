@@ -3,10 +3,10 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { writeZip } from '../unit/base/zip-writer.js';
-import { wasmModule } from './archives.js';
-import { type ControlPlane, startControlPlane } from './control-plane.js';
-import { fileUri, type Refusal, serveBytes, wrongAnswer } from './given-files.js';
+import { wasmModule } from '../support/rest/archives.js';
+import { type ControlPlane, startControlPlane } from '../support/rest/control-plane.js';
+import { fileUri, type Refusal, serveBytes, wrongAnswer } from '../support/rest/given-files.js';
+import { writeZip } from '../support/rest/zip-writer.js';
 
 const path = '/plugins/wasm';
 const bytesOf = (...names: string[]) => Buffer.from(wasmModule(...names), 'base64');

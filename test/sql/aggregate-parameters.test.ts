@@ -1,7 +1,7 @@
 /** The parameter of an aggregate lasts as long as its window, whatever comes after its row. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRule } from './rule-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
 
 const stream = 'CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="s")';
 

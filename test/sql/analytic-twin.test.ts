@@ -5,8 +5,8 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Call, type Condition, type Row, run, textOfCall } from './naive-analytic.js';
-import { type KernelRule, openRule } from './rule-kernel.js';
+import { type KernelRule, openRule } from '../support/engine/rule-kernel.js';
+import { type Call, type Condition, type Row, run, textOfCall } from '../support/sql/naive-analytic.js';
 
 const numRuns = Number(process.env.HAUMEA_ANALYTIC_RUNS ?? 60);
 

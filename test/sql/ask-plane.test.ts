@@ -9,8 +9,8 @@ import type { LookupRequest } from '../../host/connectors/running.js';
 import type { LookupAnswer } from '../../kernels/api.js';
 import type { WaitingPlan } from '../../kernels/ir.js';
 import type { Value } from '../../kernels/value.js';
-import { eventually } from '../harness.js';
-import { type PlaneWishes, type Row, startRule } from './rule-plane.js';
+import { type PlaneWishes, type Row, startRule } from '../support/engine/rule-plane.js';
+import { eventually } from '../support/harness.js';
 
 const numRuns = Number(process.env.HAUMEA_ASK_PLANE_RUNS ?? 12);
 

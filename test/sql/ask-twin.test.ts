@@ -7,7 +7,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { WaitingPlan } from '../../kernels/ir.js';
 import type { Value } from '../../kernels/value.js';
-import { type KernelRule, openRule } from './rule-kernel.js';
+import { type KernelRule, openRule } from '../support/engine/rule-kernel.js';
 
 const numRuns = Number(process.env.HAUMEA_ASK_RUNS ?? 200);
 

@@ -1,8 +1,8 @@
 /** A sink with small batches whose neighbours have taken all memory: rows that find no room are errors, and the rule goes on. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { fillMemory } from './full-kernel.js';
-import { openRule } from './rule-kernel.js';
+import { fillMemory } from '../support/engine/full-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
 
 test('rows for which a small batch finds no room are errors, those before and after are sent', () => {
   const rule = openRule(['CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="s")'], 'SELECT a, t FROM s', {

@@ -1,8 +1,8 @@
 /** Case files that are not right are refused with file and line; renewing touches only what was expected. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readCases, renew } from './case-file.js';
-import { outcomeOf, pairsOf } from './case-match.js';
+import { readCases, renew } from '../support/sql/case-file.js';
+import { outcomeOf, pairsOf } from '../support/sql/case-match.js';
 
 const good = 'rows demo\n{"a":1}\n\nquery one\nSELECT a FROM demo\n----\n[{"a":1}]\n';
 

@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { CaseError, type Query, type Renewal, readCases, renew } from './case-file.js';
-import { outcomeOf, pairsOf } from './case-match.js';
-import { type Outcome, openRunner, where } from './case-run.js';
+import { CaseError, type Query, type Renewal, readCases, renew } from '../support/sql/case-file.js';
+import { outcomeOf, pairsOf } from '../support/sql/case-match.js';
+import { type Outcome, openRunner, where } from '../support/sql/case-run.js';
 
 const folder = fileURLToPath(new URL('./cases', import.meta.url));
 const isUpdate = process.env.HAUMEA_CASES === 'update';

@@ -5,7 +5,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { stateReader } from '../../host/run/plane/checkpoint/state-copy.js';
-import { type KernelRule, openRule, type RuleWishes } from './rule-kernel.js';
+import { type KernelRule, openRule, type RuleWishes } from '../support/engine/rule-kernel.js';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

@@ -10,9 +10,9 @@ import { callHost } from '../../host/functions/registry.js';
 import type { Kernel } from '../../kernels/api.js';
 import { hasDeferred, workOn } from '../../kernels/deferred.js';
 import { createKernel } from '../../kernels/index.js';
-import { kernelUnderTest } from '../wasm/drive.js';
-import { type KernelRule, openRule } from './rule-kernel.js';
-import { beginOfCases, type StateCase, stateCases } from './state-cases.js';
+import { type KernelRule, openRule } from '../support/engine/rule-kernel.js';
+import { kernelUnderTest } from '../support/kernel/drive.js';
+import { beginOfCases, type StateCase, stateCases } from '../support/sql/state-cases.js';
 
 const numRuns = Number(process.env.HAUMEA_STATE_RUNS ?? 150);
 const afterwards = [1000, 4000, 20_000, 60_000];

@@ -5,9 +5,9 @@ import { callHost } from '../../host/functions/registry.js';
 import type { Kernel } from '../../kernels/api.js';
 import { deferredWork, finishWork, hasDeferred, isAtWork, workOn } from '../../kernels/deferred.js';
 import { createKernel } from '../../kernels/index.js';
-import { kernelUnderTest } from '../wasm/drive.js';
-import { type KernelRule, openRule } from './rule-kernel.js';
-import { startRule } from './rule-plane.js';
+import { type KernelRule, openRule } from '../support/engine/rule-kernel.js';
+import { startRule } from '../support/engine/rule-plane.js';
+import { kernelUnderTest } from '../support/kernel/drive.js';
 
 const stream = (name: string) => `CREATE STREAM ${name} () WITH (TYPE="memory", DATASOURCE="${name}")`;
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => ({ n: i }));

@@ -1,7 +1,7 @@
 /** Rows that wait for delay(): what is saved and loaded, what the rule gives back when it ends. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRule } from './rule-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
 
 const streams = ['CREATE STREAM s () WITH ()'];
 

@@ -1,7 +1,7 @@
 /** State that an earlier release saved in another form, and what the forms of today have room for. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRule } from './rule-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
 
 const streams = ['CREATE STREAM s (i BIGINT, f FLOAT) WITH (TYPE="memory", DATASOURCE="s", FORMAT="json")'];
 const sql = 'SELECT avg(i) AS ai, avg(f) AS af, var(f) AS vf, stddevs(i) AS di FROM s GROUP BY COUNTWINDOW(4)';

@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRule } from './rule-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
 
 const numRuns = Math.ceil(Number(process.env.HAUMEA_STATE_RUNS ?? 150) / 5);
 const stepMs = 100;

@@ -2,8 +2,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createKernel } from '../../kernels/index.js';
-import { kernelUnderTest } from '../wasm/drive.js';
-import { openRule } from './rule-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
+import { kernelUnderTest } from '../support/kernel/drive.js';
 
 const stream = 'CREATE STREAM demo () WITH (DATASOURCE="demo", FORMAT="json", TYPE="memory")';
 

@@ -3,8 +3,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { arity } from '../../host/functions/define.js';
 import { functionDefinitions } from '../../host/functions/registry.js';
-import { evaluate, streams } from './function-cases.js';
-import { openRule } from './rule-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
+import { evaluate, streams } from '../support/sql/function-cases.js';
 
 test('rand() and newuuid() give each row another value', () => {
   const rows = Array.from({ length: 50 }, () => ({ a: 1 }));

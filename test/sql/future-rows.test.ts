@@ -1,7 +1,7 @@
 /** Event time: a row of a clock that runs far ahead is an error, and does not make the rows that follow late. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type KernelRule, openRule } from './rule-kernel.js';
+import { type KernelRule, openRule } from '../support/engine/rule-kernel.js';
 
 const stream = 'CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="s", FORMAT="json", TIMESTAMP="t")';
 const sql = 'SELECT count(*) AS n FROM s GROUP BY TUMBLINGWINDOW(ss, 10)';

@@ -9,7 +9,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, startServer, temporaryFolder, within } from '../harness.js';
+import { announceSkip, startServer, temporaryFolder, within } from '../support/harness.js';
 
 const golden = fileURLToPath(new URL('../../../shared/golden/', import.meta.url));
 const listFile = fileURLToPath(new URL('./unsupported.json', import.meta.url));

@@ -1,7 +1,7 @@
 /** Windows over streams that fall silent: what is sent, and what is late, beside a naive model of the watermark. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type KernelRule, openRule } from './rule-kernel.js';
+import { type KernelRule, openRule } from '../support/engine/rule-kernel.js';
 
 const names = ['a', 'b', 'c'];
 const idleMs = 5000;

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type KernelRule, openRule } from './rule-kernel.js';
+import { type KernelRule, openRule } from '../support/engine/rule-kernel.js';
 
 type Side = 'l' | 'r';
 

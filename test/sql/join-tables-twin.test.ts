@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Mismatch, type NaiveStep, naiveJoin, type Row } from '../wasm/naive-join.js';
-import { openRule } from './rule-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
+import { Mismatch, type NaiveStep, naiveJoin, type Row } from '../support/kernel/naive-join.js';
 
 interface Case {
   /** Sources in the order of the statement; those from `t` on are tables. */

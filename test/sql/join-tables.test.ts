@@ -1,7 +1,7 @@
 /** What scan tables hold in a kernel, and what becomes of it; `cases/joins/tables.case` has what comes out. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRule, type RuleWishes } from './rule-kernel.js';
+import { openRule, type RuleWishes } from '../support/engine/rule-kernel.js';
 
 const definitions = [
   'CREATE STREAM s () WITH (DATASOURCE="s", TYPE="memory", TIMESTAMP="ts")',

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer, type TestServer } from '../harness.js';
+import { eventually, startServer, type TestServer } from '../support/harness.js';
 
 type Row = Record<string, unknown>;
 

@@ -7,9 +7,9 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { callHost } from '../../host/functions/registry.js';
 import { createKernel } from '../../kernels/index.js';
-import { kernelUnderTest } from '../wasm/drive.js';
-import { openRule } from './rule-kernel.js';
-import { beginOfCases, type StateCase, stateCases } from './state-cases.js';
+import { openRule } from '../support/engine/rule-kernel.js';
+import { kernelUnderTest } from '../support/kernel/drive.js';
+import { beginOfCases, type StateCase, stateCases } from '../support/sql/state-cases.js';
 
 const numRuns = Number(process.env.HAUMEA_STATE_RUNS ?? 150);
 const afterwards = [1000, 4000, 20_000, 60_000];

@@ -1,7 +1,7 @@
 /** Work on large lists and objects grows with their length, not with its square. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { evaluate } from './function-cases.js';
+import { evaluate } from '../support/sql/function-cases.js';
 
 const n = 30_000;
 const names = Array.from({ length: n }, (_, i) => `name${i}`);

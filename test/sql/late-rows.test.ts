@@ -1,7 +1,7 @@
 /** Rows that come too late for event time go to sinks of their own. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRule } from './rule-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
 
 const options = { isEventTime: true, lateToleranceMs: 1000, maxFutureSkewMs: 0 };
 const declared = 'CREATE STREAM s (k STRING, v BIGINT, ts BIGINT) WITH (TIMESTAMP="ts")';

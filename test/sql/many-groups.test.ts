@@ -1,7 +1,7 @@
 /** Groups of many keys: the table in which they are looked for grows while keys come again, and each keeps its group. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type KernelRule, openRule } from './rule-kernel.js';
+import { type KernelRule, openRule } from '../support/engine/rule-kernel.js';
 
 const mb = 1 << 20;
 

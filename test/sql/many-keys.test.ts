@@ -1,7 +1,7 @@
 /** Keys that are many: what is kept for each is found while the table of keys grows, and shrinks, little by little. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRule } from './rule-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
 
 const stream = (name: string) => `CREATE STREAM ${name} () WITH (TYPE="memory", DATASOURCE="${name}", TIMESTAMP="ts")`;
 const keysOfStep = 10_000;

@@ -2,7 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { deferredWork, hasDeferred, workOn } from '../../kernels/deferred.js';
-import { type KernelRule, openRule, type RuleWishes } from './rule-kernel.js';
+import { type KernelRule, openRule, type RuleWishes } from '../support/engine/rule-kernel.js';
 
 const begin = 1_700_000_000_000;
 const devices = 30_000;

@@ -5,8 +5,8 @@ import { HaumeaError } from '../../host/base/errors.js';
 import { arity, type FunctionDefinition } from '../../host/functions/define.js';
 import { functionDefinitions } from '../../host/functions/registry.js';
 import { planRule } from '../../host/plan/index.js';
-import { catalogOf, noFold, ruleOf } from '../unit/plan/rules.js';
-import { openRule } from './rule-kernel.js';
+import { catalogOf, noFold, ruleOf } from '../support/engine/planned-rules.js';
+import { openRule } from '../support/engine/rule-kernel.js';
 
 const loose = 'CREATE STREAM loose () WITH (TYPE="memory", DATASOURCE="loose")';
 const typed =

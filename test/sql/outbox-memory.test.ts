@@ -2,8 +2,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { finishWork } from '../../kernels/deferred.js';
-import { fillMemory } from './full-kernel.js';
-import { openRule } from './rule-kernel.js';
+import { fillMemory } from '../support/engine/full-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
 
 const stream = 'CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="s")';
 const sql = 'SELECT v FROM (SELECT v FROM s GROUP BY HOPPINGWINDOW(ss, 4, 2)) AS d GROUP BY SLIDINGWINDOW(ss, 60)';

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Query, readCases } from './case-file.js';
-import { outcomeOf, pairsOf } from './case-match.js';
-import { type Outcome, openRunner } from './case-run.js';
+import { type Query, readCases } from '../support/sql/case-file.js';
+import { outcomeOf, pairsOf } from '../support/sql/case-match.js';
+import { type Outcome, openRunner } from '../support/sql/case-run.js';
 
 const pages = ['queries.md', 'recipes.md', 'sql.md'].map((name) => {
   const text = readFileSync(fileURLToPath(new URL(`../../docs/${name}`, import.meta.url)), 'utf8');

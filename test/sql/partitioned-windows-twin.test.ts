@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { hasDeferred, workOn } from '../../kernels/deferred.js';
-import { openRule } from './rule-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
 
 const numRuns = Number(process.env.HAUMEA_STATE_RUNS ?? 150);
 const begin = 1_700_000_000_000;

@@ -1,7 +1,7 @@
 /** percentile_approx is within the accuracy that its documentation states, whichever way its sketches were put together. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRule } from './rule-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
 
 const stream = 'CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="s", TIMESTAMP="t", FORMAT="json")';
 const fractions = [0, 0.01, 0.25, 0.5, 0.9, 0.99, 0.999, 1];

@@ -15,10 +15,10 @@ import { prepare } from '../../host/plugins/wasm/prepare.js';
 import { UserCalls } from '../../host/run/plane/user-calls.js';
 import type { Kernel } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
-import { temporaryFolder } from '../harness.js';
-import { kernelUnderTest } from '../wasm/drive.js';
-import { type KernelRule, openRule } from './rule-kernel.js';
-import { beginOfCases, casesOf, longWindows, type StateCase, tail, windows } from './state-cases.js';
+import { type KernelRule, openRule } from '../support/engine/rule-kernel.js';
+import { temporaryFolder } from '../support/harness.js';
+import { kernelUnderTest } from '../support/kernel/drive.js';
+import { beginOfCases, casesOf, longWindows, type StateCase, tail, windows } from '../support/sql/state-cases.js';
 
 const numRuns = Number(process.env.HAUMEA_STATE_RUNS ?? 40);
 

@@ -1,7 +1,7 @@
 /** Regular expressions of literals and of long texts; `cases/functions/regexp.case` has what they give. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { evaluate } from './function-cases.js';
+import { evaluate } from '../support/sql/function-cases.js';
 
 const refused: [pattern: string, reason: RegExp][] = [
   ['(?=a)', /there is no look-around/],

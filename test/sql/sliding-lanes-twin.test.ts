@@ -4,7 +4,7 @@
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRule } from './rule-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
 
 type Row = Record<string, unknown>;
 

@@ -7,8 +7,8 @@ import * as assert from 'uvu/assert';
 import type { Snapshot } from '../../kernels/api.js';
 import { finishWork } from '../../kernels/deferred.js';
 import { openShelf } from '../../kernels/snapshot.js';
-import { fillMemory } from './full-kernel.js';
-import { type KernelRule, openRule, readerOf, textOf } from './rule-kernel.js';
+import { fillMemory } from '../support/engine/full-kernel.js';
+import { type KernelRule, openRule, readerOf, textOf } from '../support/engine/rule-kernel.js';
 
 const stream = 'CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="s")';
 const begin = 1_700_000_000_000;

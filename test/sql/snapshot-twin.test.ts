@@ -9,9 +9,9 @@ import { callHost } from '../../host/functions/registry.js';
 import type { Kernel, Snapshot } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
 import { openShelf } from '../../kernels/snapshot.js';
-import { kernelUnderTest } from '../wasm/drive.js';
-import { type KernelRule, openRule, readerOf } from './rule-kernel.js';
-import { beginOfCases, type StateCase, stateCases } from './state-cases.js';
+import { type KernelRule, openRule, readerOf } from '../support/engine/rule-kernel.js';
+import { kernelUnderTest } from '../support/kernel/drive.js';
+import { beginOfCases, type StateCase, stateCases } from '../support/sql/state-cases.js';
 
 const numRuns = Number(process.env.HAUMEA_STATE_RUNS ?? 150);
 const afterwards = [1000, 4000, 20_000, 60_000];

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { checkOf, headCheckOf, slicesOf } from '../wasm/slices.js';
-import { type KernelRule, openRule } from './rule-kernel.js';
-import { beginOfCases, type StateCase, stateCases } from './state-cases.js';
+import { type KernelRule, openRule } from '../support/engine/rule-kernel.js';
+import { checkOf, headCheckOf, slicesOf } from '../support/kernel/slices.js';
+import { beginOfCases, type StateCase, stateCases } from '../support/sql/state-cases.js';
 
 const numRuns = Number(process.env.HAUMEA_STATE_RUNS ?? 60);
 const reasons = ['damaged', 'other', 'version', 'cut'];

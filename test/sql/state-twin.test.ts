@@ -9,9 +9,9 @@ import { definitions } from '../../host/functions/gen/index.js';
 import { callHost } from '../../host/functions/registry.js';
 import type { Kernel } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
-import { kernelUnderTest } from '../wasm/drive.js';
-import { type KernelRule, openRule } from './rule-kernel.js';
-import { aggregates, beginOfCases, type StateCase, stateCases } from './state-cases.js';
+import { type KernelRule, openRule } from '../support/engine/rule-kernel.js';
+import { kernelUnderTest } from '../support/kernel/drive.js';
+import { aggregates, beginOfCases, type StateCase, stateCases } from '../support/sql/state-cases.js';
 
 const numRuns = Number(process.env.HAUMEA_STATE_RUNS ?? 150);
 /** Time that passes after the last row, in steps. */

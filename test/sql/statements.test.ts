@@ -1,8 +1,8 @@
 /** Statements of several SELECTs through a real server (topology, EXPLAIN), and moved from one kernel to another. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer } from '../harness.js';
-import { openRule } from './rule-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
+import { eventually, startServer } from '../support/harness.js';
 
 const server = await startServer();
 test.after(async () => void (await server.stop()));

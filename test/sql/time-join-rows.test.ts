@@ -1,7 +1,7 @@
 /** Rows of joins by time: the same, whichever of the streams comes first, whose rows then wait for those of the other. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRule } from './rule-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
 
 const streams = ['l', 'r'].map(
   (name) => `CREATE STREAM ${name} () WITH (FORMAT="json", TYPE="memory", TIMESTAMP="ts")`,

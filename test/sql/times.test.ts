@@ -1,7 +1,7 @@
 /** What depends on the clock and the time zone of the machine; `cases/functions/times.case` has the rest. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { evaluate } from './function-cases.js';
+import { evaluate } from '../support/sql/function-cases.js';
 
 test('the time zone Local is that of the server', () => {
   const zone = process.env.TZ;

@@ -9,10 +9,10 @@ import { callHost } from '../../host/functions/registry.js';
 import type { Kernel } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
 import { openShelf } from '../../kernels/snapshot.js';
-import { kernelUnderTest } from '../wasm/drive.js';
-import { checkOf, headCheckOf, slicesOf } from '../wasm/slices.js';
-import { type KernelRule, openRule, readerOf } from './rule-kernel.js';
-import { beginOfCases, casesOf, longWindows, type StateCase, windows } from './state-cases.js';
+import { type KernelRule, openRule, readerOf } from '../support/engine/rule-kernel.js';
+import { kernelUnderTest } from '../support/kernel/drive.js';
+import { checkOf, headCheckOf, slicesOf } from '../support/kernel/slices.js';
+import { beginOfCases, casesOf, longWindows, type StateCase, windows } from '../support/sql/state-cases.js';
 
 const numRuns = Number(process.env.HAUMEA_STATE_RUNS ?? 150);
 const afterwards = [1000, 4000, 20_000, 60_000];

@@ -1,7 +1,7 @@
 /** Values have a longest length: what would be longer is an error of its row that names the function. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRule } from './rule-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
 
 const stream = 'CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="s", FORMAT="json")';
 const maxValueBytes = 4096;

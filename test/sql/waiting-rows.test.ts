@@ -1,7 +1,7 @@
 /** Rows that wait: what they hold of the memory follows how many there are, not how many there were. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRule } from './rule-kernel.js';
+import { openRule } from '../support/engine/rule-kernel.js';
 
 const start = Date.UTC(2024, 0, 1);
 const stream =

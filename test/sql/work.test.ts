@@ -7,9 +7,9 @@ import * as assert from 'uvu/assert';
 import { callHost, functionDefinitions } from '../../host/functions/registry.js';
 import { zoneOffsetMs } from '../../host/functions/time-zone.js';
 import { createKernel } from '../../kernels/index.js';
-import { kernelUnderTest } from '../wasm/drive.js';
-import { streams } from './function-cases.js';
-import { openRule, textOf } from './rule-kernel.js';
+import { openRule, textOf } from '../support/engine/rule-kernel.js';
+import { kernelUnderTest } from '../support/kernel/drive.js';
+import { streams } from '../support/sql/function-cases.js';
 
 type Input = (bytes: number) => object[];
 

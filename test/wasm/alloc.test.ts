@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { testModule, unreached } from './test-module.js';
+import { testModule, unreached } from '../support/kernel/test-module.js';
 
 interface Exports {
   memory: WebAssembly.Memory;

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadTextKernel } from './text-kernel.js';
+import { loadTextKernel } from '../support/kernel/text-kernel.js';
 
 const kernel = loadTextKernel();
 const capacity = 1024;

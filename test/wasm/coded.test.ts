@@ -3,8 +3,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { HostColumns, StreamSpec } from '../../kernels/api.js';
 import type { ColumnUse } from '../../kernels/ir.js';
-import { drive, encode, linked } from './drive.js';
-import { field, lines, mqtt, publish } from './streams.js';
+import { drive, encode, linked } from '../support/kernel/drive.js';
+import { field, lines, mqtt, publish } from '../support/kernel/streams.js';
 
 const fn = 70_000;
 const decoder = { fn, errorsBeginWith: 'stream s: decode: ' };

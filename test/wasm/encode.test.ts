@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { col, type NodePlan, type OutputPlan, type Program, reg } from '../../kernels/ir.js';
-import { drive, encode, linked } from './drive.js';
-import { field, lines, mqtt, output, publish } from './streams.js';
+import { drive, encode, linked } from '../support/kernel/drive.js';
+import { field, lines, mqtt, output, publish } from '../support/kernel/streams.js';
 
 type EncodePlan = Extract<NodePlan, { kind: 'encode' }>;
 

@@ -2,8 +2,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { col, type NodePlan, type OutputPlan, type Program, reg } from '../../kernels/ir.js';
-import { drive, encode, f64, filter, linked, windowOfRows } from './drive.js';
-import { field, lines, output } from './streams.js';
+import { drive, encode, f64, filter, linked, windowOfRows } from '../support/kernel/drive.js';
+import { field, lines, output } from '../support/kernel/streams.js';
 
 type EncodePlan = Extract<NodePlan, { kind: 'encode' }>;
 

@@ -2,8 +2,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { constant, type NodePlan, reg } from '../../kernels/ir.js';
-import { drive, encode, f64, filter, linked } from './drive.js';
-import { field, lines } from './streams.js';
+import { drive, encode, f64, filter, linked } from '../support/kernel/drive.js';
+import { field, lines } from '../support/kernel/streams.js';
 
 const ids = (values: unknown[]) => `${values.map((t, id) => JSON.stringify({ t, id })).join('\n')}\n`;
 

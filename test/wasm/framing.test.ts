@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ColumnUse } from '../../kernels/ir.js';
-import { field, publish, varint } from './streams.js';
-import { joined, loadTextKernel, TestSource } from './text-kernel.js';
+import { field, publish, varint } from '../support/kernel/streams.js';
+import { joined, loadTextKernel, TestSource } from '../support/kernel/text-kernel.js';
 
 const kernel = loadTextKernel();
 const meta = (key: string): ColumnUse => ({ kind: 'meta', key });

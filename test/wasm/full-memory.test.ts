@@ -2,8 +2,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { StreamHandle } from '../../kernels/api.js';
-import { type Driver, drive, encode, linked } from './drive.js';
-import { field, lines, mqtt, publish } from './streams.js';
+import { type Driver, drive, encode, linked } from '../support/kernel/drive.js';
+import { field, lines, mqtt, publish } from '../support/kernel/streams.js';
 
 const mb = 1 << 20;
 const texts = [1, 2, 3].map((id) => `{"id":${id},"text":"${'x'.repeat(id === 2 ? 3 * mb : 10)}"}`);

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createKernel } from '../../kernels/index.js';
-import { testModule } from './test-module.js';
+import { testModule } from '../support/kernel/test-module.js';
 
 interface Hashes {
   memory: WebAssembly.Memory;

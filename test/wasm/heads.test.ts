@@ -2,8 +2,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { col, type OutputPlan } from '../../kernels/ir.js';
-import { type Driver, drive, encode, linked } from './drive.js';
-import { field, lines } from './streams.js';
+import { type Driver, drive, encode, linked } from '../support/kernel/drive.js';
+import { field, lines } from '../support/kernel/streams.js';
 
 /** A head (null before the text of an error) and its message. */
 type Pair = [head: string | null, message: string];

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { JoinStep } from '../../kernels/ir.js';
-import { type Condition, onId, openJoin, text } from './join-drive.js';
-import { Mismatch, type NaiveStep, naiveJoin, type Row } from './naive-join.js';
+import { type Condition, onId, openJoin, text } from '../support/kernel/join-drive.js';
+import { Mismatch, type NaiveStep, naiveJoin, type Row } from '../support/kernel/naive-join.js';
 
 interface Arrival {
   branch: number;

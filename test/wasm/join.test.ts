@@ -1,9 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { col, type NodePlan } from '../../kernels/ir.js';
-import { drive, encode, linked, windowOfRows } from './drive.js';
-import { idOf, joinPlan, onId, openJoin, text } from './join-drive.js';
-import { field, lines } from './streams.js';
+import { drive, encode, linked, windowOfRows } from '../support/kernel/drive.js';
+import { idOf, joinPlan, onId, openJoin, text } from '../support/kernel/join-drive.js';
+import { field, lines } from '../support/kernel/streams.js';
 
 const lefts = [{ id: 1, v: 'a' }, { v: 'b' }, { id: 2, v: 'c' }];
 const rights = [{ id: 3, v: 'x' }, { id: 2, v: 'y' }, { v: 'z' }, { id: 2, v: 'w' }];

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { KernelError, ProtocolError } from '../../kernels/index.js';
-import { drive, encode, f64, filter, linked } from './drive.js';
-import { field, lines, mqtt, publish } from './streams.js';
+import { drive, encode, f64, filter, linked } from '../support/kernel/drive.js';
+import { field, lines, mqtt, publish } from '../support/kernel/streams.js';
 
 test('the output does not depend on how the input is cut', () => {
   const message = fc.record({

@@ -3,8 +3,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type ColumnType, type ColumnUse, col, type OutputPlan } from '../../kernels/ir.js';
 import { useSameColumns } from '../../kernels/twin.js';
-import { type Driver, drive, encode, linked } from './drive.js';
-import { lines } from './streams.js';
+import { type Driver, drive, encode, linked } from '../support/kernel/drive.js';
+import { lines } from '../support/kernel/streams.js';
 
 const text = { type: 'string' } as const;
 const whole: ColumnType = {

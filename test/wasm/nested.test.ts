@@ -5,9 +5,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { col, type JoinStep, NONE, type NodePlan } from '../../kernels/ir.js';
-import { linked, windowOfRows } from './drive.js';
-import { onId, openJoin, text } from './join-drive.js';
-import { field, lines } from './streams.js';
+import { linked, windowOfRows } from '../support/kernel/drive.js';
+import { onId, openJoin, text } from '../support/kernel/join-drive.js';
+import { field, lines } from '../support/kernel/streams.js';
 
 /** Every row of the join above is a window: v of both streams. */
 const single = windowOfRows({ kind: 'row' }, [3, 5], { node: 0 });

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadTextKernel } from './text-kernel.js';
+import { loadTextKernel } from '../support/kernel/text-kernel.js';
 
 const kernel = loadTextKernel();
 const at: number = kernel.alloc(4096, 0);

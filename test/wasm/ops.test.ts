@@ -5,9 +5,9 @@ import { constantOf } from '../../kernels/evaluate.js';
 import { ops } from '../../kernels/gen/ops.js';
 import { type ConstValue, col, constant, NONE, type Op, type Operand } from '../../kernels/ir.js';
 import { Instant, type Value, ValueError } from '../../kernels/value.js';
-import { naiveLists } from './naive-lists.js';
-import { naive as naiveOperators } from './naive-ops.js';
-import { VmKernel } from './vm-kernel.js';
+import { naiveLists } from '../support/kernel/naive-lists.js';
+import { naive as naiveOperators } from '../support/kernel/naive-ops.js';
+import { VmKernel } from '../support/kernel/vm-kernel.js';
 
 const kernel = new VmKernel();
 const naive = { ...naiveOperators, ...naiveLists };

@@ -3,8 +3,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { NodeHandle, StreamHandle } from '../../kernels/api.js';
 import { col, type NodePlan } from '../../kernels/ir.js';
-import { type Driver, drive, encode, f64, filter, linked } from './drive.js';
-import { field, lines } from './streams.js';
+import { type Driver, drive, encode, f64, filter, linked } from '../support/kernel/drive.js';
+import { field, lines } from '../support/kernel/streams.js';
 
 const text = (rows: object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 

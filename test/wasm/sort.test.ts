@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { col, type NodePlan } from '../../kernels/ir.js';
 import type { Value } from '../../kernels/value.js';
-import { WindowKernel } from './window-kernel.js';
+import { WindowKernel } from '../support/kernel/window-kernel.js';
 
 const kernel = new WindowKernel();
 

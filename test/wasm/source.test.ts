@@ -4,8 +4,8 @@ import * as assert from 'uvu/assert';
 import type { StreamSpec } from '../../kernels/api.js';
 import type { ColumnType, ColumnUse } from '../../kernels/ir.js';
 import { Instant } from '../../kernels/value.js';
-import { field, publish } from './streams.js';
-import { joined, leftBehind, loadTextKernel, TestSource } from './text-kernel.js';
+import { field, publish } from '../support/kernel/streams.js';
+import { joined, leftBehind, loadTextKernel, TestSource } from '../support/kernel/text-kernel.js';
 
 const kernel = loadTextKernel();
 

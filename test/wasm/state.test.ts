@@ -8,10 +8,10 @@ import { NodeKind, Tag } from '../../kernels/gen/layouts.js';
 import type { AggregateName } from '../../kernels/gen/ops.js';
 import type { KernelOptions } from '../../kernels/index.js';
 import { type ColumnUse, col, type NodePlan } from '../../kernels/ir.js';
-import { type Driver, drive, encode, f64, filter, kernelUnderTest, linked } from './drive.js';
-import { checkOf, headCheckOf, slicesOf } from './slices.js';
-import { field, lines, mqtt, publish } from './streams.js';
-import { unreached } from './test-module.js';
+import { type Driver, drive, encode, f64, filter, kernelUnderTest, linked } from '../support/kernel/drive.js';
+import { checkOf, headCheckOf, slicesOf } from '../support/kernel/slices.js';
+import { field, lines, mqtt, publish } from '../support/kernel/streams.js';
+import { unreached } from '../support/kernel/test-module.js';
 
 /** How the last of a chain of nodes below a stream is told from others; nothing where it keeps nothing. */
 function savedBelow(columns: ColumnUse[], ...chain: NodePlan[]): Pick<LinkedNode, 'saved'> {

@@ -2,8 +2,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ColumnUse } from '../../kernels/ir.js';
-import { field, publish } from './streams.js';
-import { leftBehind, loadTextKernel, TestSource } from './text-kernel.js';
+import { field, publish } from '../support/kernel/streams.js';
+import { leftBehind, loadTextKernel, TestSource } from '../support/kernel/text-kernel.js';
 
 const kernel = loadTextKernel();
 

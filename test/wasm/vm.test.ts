@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { type ConstValue, col, constant, type Op, type Program, reg } from '../../kernels/ir.js';
 import { encodeProgram, relocateColumns } from '../../kernels/program.js';
 import { Instant, type Value, ValueError } from '../../kernels/value.js';
-import { VmKernel } from './vm-kernel.js';
+import { VmKernel } from '../support/kernel/vm-kernel.js';
 
 /** Runs one op over one column and returns the results of all rows. */
 function apply(

@@ -3,8 +3,15 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type AggregatePlan, col, type NodePlan, type WindowPlan } from '../../kernels/ir.js';
 import { type Value, ValueError } from '../../kernels/value.js';
-import { naiveEventTime, naiveWindows, partOf, type Row, releasesOf, type Sent } from './naive-windows.js';
-import { type Message, WindowKernel } from './window-kernel.js';
+import {
+  naiveEventTime,
+  naiveWindows,
+  partOf,
+  type Row,
+  releasesOf,
+  type Sent,
+} from '../support/kernel/naive-windows.js';
+import { type Message, WindowKernel } from '../support/kernel/window-kernel.js';
 
 type WindowNode = Extract<NodePlan, { kind: 'window' }>;
 

@@ -10,10 +10,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { temporaryFolder, within } from '../../harness.js';
-import { portablePlugin, service, wasmModule } from '../archives.js';
-import { type ControlPlane, startControlPlane } from '../control-plane.js';
-import type { Json } from '../schema-check.js';
+import { temporaryFolder, within } from '../../support/harness.js';
+import { portablePlugin, service, wasmModule } from '../../support/rest/archives.js';
+import { type ControlPlane, startControlPlane } from '../../support/rest/control-plane.js';
+import type { Json } from '../../support/rest/schema-check.js';
 import { runningRule } from './given.js';
 import { CaseRunner, openServer } from './run.js';
 

@@ -1,9 +1,9 @@
 /** Every operation of the REST interface: its success and each of its refusals, over HTTP. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually } from '../../harness.js';
-import { startControlPlane } from '../control-plane.js';
-import type { Json } from '../schema-check.js';
+import { eventually } from '../../support/harness.js';
+import { startControlPlane } from '../../support/rest/control-plane.js';
+import type { Json } from '../../support/rest/schema-check.js';
 import { CaseRunner, nameOf, openServer } from './run.js';
 import { ends } from './system.js';
 import { tables } from './tables.js';

@@ -1,6 +1,6 @@
 /** Requests as they are written: questions with bodies, and paths that no client library would send. */
 import { Agent, request } from 'node:http';
-import type { Answer } from '../../harness.js';
+import type { Answer } from '../../support/harness.js';
 
 const timeoutMs = 10_000;
 const agent = new Agent({ keepAlive: true });

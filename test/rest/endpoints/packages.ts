@@ -1,6 +1,13 @@
 /** What clients install: plugins of every kind, services, scripts. */
 
-import { emptyArchive, nativePlugin, noArchive, portablePlugin, service, wasmModule } from '../archives.js';
+import {
+  emptyArchive,
+  nativePlugin,
+  noArchive,
+  portablePlugin,
+  service,
+  wasmModule,
+} from '../../support/rest/archives.js';
 import { badId, badIdReason } from './given.js';
 import { type Case, cases, type Given, type Row } from './run.js';
 

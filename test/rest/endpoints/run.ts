@@ -7,8 +7,8 @@ import * as assert from 'uvu/assert';
 import { silent } from '../../../host/base/log/log.js';
 import { openStore } from '../../../host/meta/journal-store.js';
 import { LossRepository } from '../../../host/meta/losses.js';
-import { type Answer, eventually, startServer, type TestServer, temporaryFolder } from '../../harness.js';
-import { type Json, misfit } from '../schema-check.js';
+import { type Answer, eventually, startServer, type TestServer, temporaryFolder } from '../../support/harness.js';
+import { type Json, misfit } from '../../support/rest/schema-check.js';
 import { closeConnections, FormBody, sendRaw } from './http.js';
 
 /** A request that must succeed before; `pick` waits for what stands for `{{value}}` in the path that follows. */

@@ -1,7 +1,7 @@
 /** Imports and exports, connections, schemas, uploads. */
-import { openBroker } from '../../unit/connectors/broker.js';
-import { emptyArchive } from '../archives.js';
-import { fileUri } from '../given-files.js';
+import { openBroker } from '../../support/brokers/broker.js';
+import { emptyArchive } from '../../support/rest/archives.js';
+import { fileUri } from '../../support/rest/given-files.js';
 import { badId, badIdReason, rule, runningRule, stream, streamSql } from './given.js';
 import { FormBody } from './http.js';
 import { type Case, cases, type Given, type Row } from './run.js';

@@ -5,7 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
 import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
-import { temporaryFolder } from '../../harness.js';
+import { temporaryFolder } from '../../support/harness.js';
 
 const root = temporaryFolder();
 const data = join(root, 'data');

@@ -4,8 +4,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
 import { type ArchiveLimits, unpackArchive, withArchive } from '../../../host/base/files/archive.js';
-import { temporaryFolder } from '../../harness.js';
-import { writeZip, type ZipItem } from './zip-writer.js';
+import { temporaryFolder } from '../../support/harness.js';
+import { writeZip, type ZipItem } from '../../support/rest/zip-writer.js';
 
 async function messageOf(promise: Promise<unknown>): Promise<string> {
   try {

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { keysFromEnvironment, loadConfig } from '../../../host/base/config/config.js';
 import { configSpec } from '../../../host/base/config/config-spec.js';
 import { unusedIn } from '../../../host/base/fields/field.js';
-import { temporaryFolder } from '../../harness.js';
+import { temporaryFolder } from '../../support/harness.js';
 
 const folder = temporaryFolder();
 let count = 0;

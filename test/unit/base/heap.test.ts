@@ -5,7 +5,7 @@ import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { keepHeapsSmall, startThread } from '../../../host/base/program/heap.js';
-import { eventually } from '../../harness.js';
+import { eventually } from '../../support/harness.js';
 
 const roomBytes = (): number =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? Number.NaN;

@@ -6,7 +6,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type AuthResult, createAuthenticator } from '../../../host/base/secrets/jwt.js';
 import { ManualClock } from '../../../host/base/time/clock.js';
-import { temporaryFolder } from '../../harness.js';
+import { temporaryFolder } from '../../support/harness.js';
 
 const now = 1_700_000_000_000;
 const seconds = now / 1000;

@@ -4,7 +4,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LogOptions } from '../../../host/base/log/log.js';
 import { LogTree } from '../../../host/base/log/log-tree.js';
-import { openLog } from './open-log.js';
+import { openLog } from '../../support/engine/open-log.js';
 
 function open(change: Partial<LogOptions> = {}) {
   const opened = openLog(change);

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually } from '../../harness.js';
-import { openLog } from './open-log.js';
+import { openLog } from '../../support/engine/open-log.js';
+import { eventually } from '../../support/harness.js';
 
 test('writes levels, details and masks', () => {
   const { log, text } = openLog();

@@ -11,7 +11,7 @@ import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
 import { readFileUri, readUri } from '../../../host/base/files/file-uri.js';
 import { addressKind } from '../../../host/base/net/ip-address.js';
 import { checkTarget, type FetchOptions, fetchGuarded } from '../../../host/base/net/private-net.js';
-import { temporaryFolder } from '../../harness.js';
+import { temporaryFolder } from '../../support/harness.js';
 
 const servers: Server[] = [];
 

@@ -12,7 +12,7 @@ import {
   resolveSecrets as resolveDeclared,
   type SecretOptions,
 } from '../../../host/base/secrets/secret-ref.js';
-import { temporaryFolder } from '../../harness.js';
+import { temporaryFolder } from '../../support/harness.js';
 
 const env = { MQTT_PW: 'hunter2', HOST: 'broker', EMPTY: '' };
 

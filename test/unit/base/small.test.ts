@@ -11,7 +11,7 @@ import { lockFolder } from '../../../host/base/files/lock-file.js';
 import { Serial } from '../../../host/base/structures/serial.js';
 import { nearest } from '../../../host/base/text/nearest.js';
 import { ManualClock, SteadyTime } from '../../../host/base/time/clock.js';
-import { eventually, temporaryFolder } from '../../harness.js';
+import { eventually, temporaryFolder } from '../../support/harness.js';
 
 test('a manual clock calls what falls due, in order', () => {
   const clock = new ManualClock(1000);

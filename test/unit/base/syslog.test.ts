@@ -6,7 +6,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Log } from '../../../host/base/log/log.js';
 import { openSyslog } from '../../../host/base/log/syslog.js';
-import { freePort, within } from '../../harness.js';
+import { freePort, within } from '../../support/harness.js';
 
 const form = (severity: number, line: string) =>
   new RegExp(`^<${24 + severity}>[A-Z][a-z]{2} [ \\d]\\d \\d\\d:\\d\\d:\\d\\d \\S+ haumea\\[\\d+\\]: ${line}`);

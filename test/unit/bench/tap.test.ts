@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Tap } from '../../../bench/chaos/tap.js';
-import { eventually } from '../../harness.js';
+import { eventually } from '../../support/harness.js';
 
 /** A message of QoS 1. */
 function publish(id: number, payload: string): Buffer {

@@ -4,8 +4,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { temporaryFolder } from '../../harness.js';
-import { fakeServer, type Reaction, run } from './fake-server.js';
+import { temporaryFolder } from '../../support/harness.js';
+import { fakeServer, type Reaction, run } from '../../support/rest/fake-server.js';
 
 const server = await fakeServer();
 

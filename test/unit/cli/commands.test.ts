@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { commands } from '../../../host/cli/client/commands.js';
-import { temporaryFolder } from '../../harness.js';
-import { fakeServer, run } from './fake-server.js';
+import { temporaryFolder } from '../../support/harness.js';
+import { fakeServer, run } from '../../support/rest/fake-server.js';
 
 const server = await fakeServer();
 const folder = temporaryFolder();

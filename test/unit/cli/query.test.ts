@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { within } from '../../harness.js';
-import { fakeServer, run, serveQueries } from './fake-server.js';
+import { within } from '../../support/harness.js';
+import { fakeServer, run, serveQueries } from '../../support/rest/fake-server.js';
 
 const server = await fakeServer();
 

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { existsSync, openSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, haumea, within } from '../../harness.js';
-import { fakeServer, serveQueries } from './fake-server.js';
+import { announceSkip, haumea, within } from '../../support/harness.js';
+import { fakeServer, serveQueries } from '../../support/rest/fake-server.js';
 
 const server = await fakeServer();
 

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
 import { headedLines } from '../../../host/connectors/file/headed.js';
 import { FileWriter } from '../../../host/connectors/file/writer.js';
-import { temporaryFolder } from '../../harness.js';
+import { temporaryFolder } from '../../support/harness.js';
 
 const header = Buffer.from('first,second\n');
 const client = { accepted: () => {}, failed: () => {}, disconnected: () => {} };

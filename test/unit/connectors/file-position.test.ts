@@ -9,8 +9,8 @@ import * as assert from 'uvu/assert';
 import { readPosition } from '../../../host/connectors/file/position.js';
 import { FileSource, type FileSourceConf } from '../../../host/connectors/file/source.js';
 import { payloadsOf } from '../../../host/connectors/frames.js';
-import { eventually, temporaryFolder } from '../../harness.js';
-import { type OpenedSource, openSource } from './source.js';
+import { type OpenedSource, openSource } from '../../support/connectors/source.js';
+import { eventually, temporaryFolder } from '../../support/harness.js';
 
 const usual: FileSourceConf = {
   fileType: 'lines',

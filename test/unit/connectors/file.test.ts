@@ -14,9 +14,9 @@ import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { JsonSplitter } from '../../../host/connectors/file/json-splitter.js';
-import { announceSkip, eventually, temporaryFolder } from '../../harness.js';
-import { openPlane, passRule } from '../run/plane.js';
-import { sinkContract, sourceContract } from './contract.js';
+import { sinkContract, sourceContract } from '../../support/connectors/contract.js';
+import { openPlane, passRule } from '../../support/engine/plane.js';
+import { announceSkip, eventually, temporaryFolder } from '../../support/harness.js';
 
 const folder = temporaryFolder();
 writeFileSync(join(folder, 'contract.txt'), '1\n');

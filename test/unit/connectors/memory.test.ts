@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Block, MemoryBus } from '../../../host/connectors/memory/bus.js';
 import { matches } from '../../../host/connectors/memory/topics.js';
-import { sinkContract, sourceContract } from './contract.js';
+import { sinkContract, sourceContract } from '../../support/connectors/contract.js';
 
 sourceContract(test, () => ({ type: 'memory', dataSource: 'a/#', props: {}, refused: [] }), 'memory');
 sinkContract(

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { connectorOf } from '../../../host/connectors/index.js';
-import { eventually, temporaryFolder, within } from '../../harness.js';
-import { openPlane, passRule } from '../run/plane.js';
-import { connectClient, openBroker, type TestBroker } from './broker.js';
-import { sinkContract, sourceContract } from './contract.js';
+import { connectClient, openBroker, type TestBroker } from '../../support/brokers/broker.js';
+import { sinkContract, sourceContract } from '../../support/connectors/contract.js';
+import { openPlane, passRule } from '../../support/engine/plane.js';
+import { eventually, temporaryFolder, within } from '../../support/harness.js';
 
 let broker: TestBroker;
 test.before(async () => {

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, freePort, haumea } from '../../harness.js';
+import { eventually, freePort, haumea } from '../../support/harness.js';
 
 async function demo(env: Record<string, string>, look: (output: string) => Promise<void> | void): Promise<string> {
   const child = spawn(process.execPath, [...haumea, 'demo', '--rate', '50'], {

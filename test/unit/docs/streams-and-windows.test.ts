@@ -5,7 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { windowKinds } from '../../../host/sql/keywords.js';
 import { optionNames } from '../../../host/sql/source-def.js';
-import { startServer } from '../../harness.js';
+import { startServer } from '../../support/harness.js';
 
 const page = readFileSync(fileURLToPath(new URL('../../../docs/streams-and-windows.md', import.meta.url)), 'utf8');
 

@@ -17,7 +17,7 @@ import { textOf, writeDatabase } from '../../../host/meta/database.js';
 import { openStore } from '../../../host/meta/journal-store.js';
 import { LossRepository } from '../../../host/meta/losses.js';
 import type { Store } from '../../../host/meta/store.js';
-import { temporaryFolder } from '../../harness.js';
+import { temporaryFolder } from '../../support/harness.js';
 
 const place = () => join(temporaryFolder(), 'sqliteKV.db');
 

@@ -9,7 +9,7 @@ import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
 import type { Catalog } from '../../../host/model/engine.js';
 import { planRule } from '../../../host/plan/index.js';
-import { catalogOf, noFold, ruleOf, streams } from './rules.js';
+import { catalogOf, noFold, ruleOf, streams } from '../../support/engine/planned-rules.js';
 
 const folder = fileURLToPath(new URL('../../../../shared/golden/sql/', import.meta.url));
 /** Cases where we differ on purpose, below their reasons. */

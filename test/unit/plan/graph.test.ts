@@ -6,7 +6,7 @@ import { explainRule } from '../../../host/plan/explain-rule.js';
 import { planRule } from '../../../host/plan/index.js';
 import { showPlan } from '../../../host/plan/show.js';
 import type { NodePlan } from '../../../kernels/ir.js';
-import { catalogOf, noFold, ruleOf, streams } from './rules.js';
+import { catalogOf, noFold, ruleOf, streams } from '../../support/engine/planned-rules.js';
 
 const named = (sourceName: string, nodeType = 'memory') => ({ type: 'source', nodeType, props: { sourceName } });
 const operator = (nodeType: string, props: object) => ({ type: 'operator', nodeType, props });

@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { explainRule } from '../../../host/plan/explain-rule.js';
 import { planRule } from '../../../host/plan/index.js';
-import { catalogOf, noFold, ruleOf } from './rules.js';
+import { catalogOf, noFold, ruleOf } from '../../support/engine/planned-rules.js';
 
 const streams = [
   'CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="s", FORMAT="json")',

@@ -7,7 +7,7 @@ import { planRule } from '../../../host/plan/index.js';
 import { showPlan } from '../../../host/plan/show.js';
 import { catalogFor } from '../../../host/run/resolve.js';
 import type { NodePlan } from '../../../kernels/ir.js';
-import { catalogOf, noFold, ruleOf } from './rules.js';
+import { catalogOf, noFold, ruleOf } from '../../support/engine/planned-rules.js';
 
 const catalog = catalogOf(
   'CREATE STREAM x (ts BIGINT, id BIGINT, a STRING) WITH (DATASOURCE="x", TYPE="mqtt", TIMESTAMP="ts")',

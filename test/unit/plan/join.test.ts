@@ -6,7 +6,7 @@ import { explainRule } from '../../../host/plan/explain-rule.js';
 import { planRule } from '../../../host/plan/index.js';
 import { showPlan } from '../../../host/plan/show.js';
 import type { NodePlan } from '../../../kernels/ir.js';
-import { catalogOf, noFold, ruleOf } from './rules.js';
+import { catalogOf, noFold, ruleOf } from '../../support/engine/planned-rules.js';
 
 const streams = catalogOf(
   'CREATE STREAM x (ts BIGINT, id BIGINT, a STRING) WITH (DATASOURCE="x", TYPE="memory", TIMESTAMP="ts")',

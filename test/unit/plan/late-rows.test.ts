@@ -5,7 +5,7 @@ import { readGraph } from '../../../host/meta/rule-graph.js';
 import type { RuleDefinition } from '../../../host/model/engine.js';
 import { explainRule } from '../../../host/plan/explain-rule.js';
 import { planRule } from '../../../host/plan/index.js';
-import { catalogOf, noFold, ruleOf, streams } from './rules.js';
+import { catalogOf, noFold, ruleOf, streams } from '../../support/engine/planned-rules.js';
 
 const isEventTime = true;
 const sql = 'SELECT count(*) AS n FROM timed GROUP BY TUMBLINGWINDOW(ss, 10)';

@@ -5,7 +5,7 @@ import { planRule, sourcesOf } from '../../../host/plan/index.js';
 import { showPlan } from '../../../host/plan/show.js';
 import { col } from '../../../kernels/ir.js';
 import { sourceOfColumns } from '../../../kernels/kinds.js';
-import { catalogOf, noFold, ruleOf, shown, streams } from './rules.js';
+import { catalogOf, noFold, ruleOf, shown, streams } from '../../support/engine/planned-rules.js';
 
 function plans(sql: string, expected: string[], options: Parameters<typeof shown>[1] = {}): void {
   assert.equal(shown(sql, options).split('\n'), expected);

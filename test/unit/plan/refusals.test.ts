@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
 import type { RuleDefinition, RuleOptions } from '../../../host/model/engine.js';
 import { planRule } from '../../../host/plan/index.js';
-import { noFold, ruleOf, streams } from './rules.js';
+import { noFold, ruleOf, streams } from '../../support/engine/planned-rules.js';
 
 function refusal(sql: string, options: Partial<RuleOptions> = {}, actions?: RuleDefinition['actions']): string {
   try {

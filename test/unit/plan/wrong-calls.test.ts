@@ -5,7 +5,7 @@ import { HaumeaError } from '../../../host/base/errors.js';
 import { arity } from '../../../host/functions/define.js';
 import { functionDefinitions } from '../../../host/functions/registry.js';
 import { planRule } from '../../../host/plan/index.js';
-import { noFold, ruleOf, streams } from './rules.js';
+import { noFold, ruleOf, streams } from '../../support/engine/planned-rules.js';
 
 /** Why the statement is refused; undefined when it is planned. Anything but a refusal is a failure. */
 function refusal(sql: string): string | undefined {

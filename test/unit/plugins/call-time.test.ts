@@ -9,8 +9,8 @@ import { loadModule } from '../../../host/plugins/wasm/load.js';
 import { prepare } from '../../../host/plugins/wasm/prepare.js';
 import { col } from '../../../kernels/ir.js';
 import { type Value, ValueError } from '../../../kernels/value.js';
-import { VmKernel } from '../../wasm/vm-kernel.js';
-import { compileText } from './modules.js';
+import { VmKernel } from '../../support/kernel/vm-kernel.js';
+import { compileText } from '../../support/plugins/modules.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'call-time-'));
 test.after(() => {

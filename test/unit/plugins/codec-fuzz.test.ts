@@ -15,12 +15,12 @@ import { withManifest } from '../../../host/plugins/wasm/embed.js';
 import { loadModule } from '../../../host/plugins/wasm/load.js';
 import { prepare } from '../../../host/plugins/wasm/prepare.js';
 import type { HostColumns, OutputChunk } from '../../../kernels/api.js';
-import { drive, encode, linked } from '../../wasm/drive.js';
-import { field, mqtt, publish } from '../../wasm/streams.js';
-import { garbage, wildCodec } from './codec-guests.js';
-import { damage } from './damage.js';
-import { randomFrom } from './programs.js';
-import { Watch } from './watched-call.js';
+import { drive, encode, linked } from '../../support/kernel/drive.js';
+import { field, mqtt, publish } from '../../support/kernel/streams.js';
+import { garbage, wildCodec } from '../../support/plugins/codec-guests.js';
+import { damage } from '../../support/plugins/damage.js';
+import { randomFrom } from '../../support/plugins/programs.js';
+import { Watch } from '../../support/plugins/watched-call.js';
 
 const rounds = Number(process.env.HAUMEA_GUEST_FUZZ_ROUNDS ?? 90);
 const seed = Number(process.env.HAUMEA_GUEST_FUZZ_SEED ?? 770_011);

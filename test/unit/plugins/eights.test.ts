@@ -12,9 +12,9 @@ import { loadModule } from '../../../host/plugins/wasm/load.js';
 import { prepare } from '../../../host/plugins/wasm/prepare.js';
 import { col, constant } from '../../../kernels/ir.js';
 import { type Value, ValueError } from '../../../kernels/value.js';
-import { VmKernel } from '../../wasm/vm-kernel.js';
-import { isValid, moduleOf } from './modules.js';
-import { randomFrom } from './programs.js';
+import { VmKernel } from '../../support/kernel/vm-kernel.js';
+import { isValid, moduleOf } from '../../support/plugins/modules.js';
+import { randomFrom } from '../../support/plugins/programs.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'eights-'));
 test.after(() => {

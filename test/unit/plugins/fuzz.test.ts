@@ -11,8 +11,8 @@ import { inspect } from '../../../host/plugins/wasm/binary/inspect.js';
 import { defaultLimits } from '../../../host/plugins/wasm/binary/limits.js';
 import { fuelExport, meter, startExport } from '../../../host/plugins/wasm/binary/meter.js';
 import { wrapperFor } from '../../../host/plugins/wasm/binary/wrapper.js';
-import { compileText, instanceOf, isValid } from './modules.js';
-import { programOf, type Random, randomFrom, stepCost } from './programs.js';
+import { compileText, instanceOf, isValid } from '../../support/plugins/modules.js';
+import { programOf, type Random, randomFrom, stepCost } from '../../support/plugins/programs.js';
 
 const limits = { ...defaultLimits, memoryPages: 16, tableEntries: 1000 };
 const plenty = 1n << 50n;

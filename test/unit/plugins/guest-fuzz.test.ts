@@ -16,10 +16,10 @@ import type { PluginManifest } from '../../../host/plugins/wasm/manifest.js';
 import { prepare } from '../../../host/plugins/wasm/prepare.js';
 import { col } from '../../../kernels/ir.js';
 import { Instant, type Value, ValueError } from '../../../kernels/value.js';
-import { VmKernel } from '../../wasm/vm-kernel.js';
-import { damage, ofScript } from './damage.js';
-import { randomFrom } from './programs.js';
-import { Watch } from './watched-call.js';
+import { VmKernel } from '../../support/kernel/vm-kernel.js';
+import { damage, ofScript } from '../../support/plugins/damage.js';
+import { randomFrom } from '../../support/plugins/programs.js';
+import { Watch } from '../../support/plugins/watched-call.js';
 
 const rounds = Number(process.env.HAUMEA_GUEST_FUZZ_ROUNDS ?? 90);
 const seed = Number(process.env.HAUMEA_GUEST_FUZZ_SEED ?? 430_043);

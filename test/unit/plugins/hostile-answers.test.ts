@@ -21,11 +21,11 @@ import { column, HostPart, Tag } from '../../../kernels/gen/layouts.js';
 import { col } from '../../../kernels/ir.js';
 import { MessageCalls } from '../../../kernels/message-calls.js';
 import { Instant, type Value, ValueError } from '../../../kernels/value.js';
-import { VmKernel } from '../../wasm/vm-kernel.js';
-import { hostileAnswer, hostileScript } from './hostile-scripts.js';
-import { type Random, randomFrom } from './programs.js';
-import { Watch } from './watched-call.js';
-import { wildGuest } from './wild-guests.js';
+import { VmKernel } from '../../support/kernel/vm-kernel.js';
+import { hostileAnswer, hostileScript } from '../../support/plugins/hostile-scripts.js';
+import { type Random, randomFrom } from '../../support/plugins/programs.js';
+import { Watch } from '../../support/plugins/watched-call.js';
+import { wildGuest } from '../../support/plugins/wild-guests.js';
 
 const rounds = Number(process.env.HAUMEA_HOSTILE_FUZZ_ROUNDS ?? 20);
 const firstSeed = Number(process.env.HAUMEA_HOSTILE_FUZZ_SEED ?? 1);

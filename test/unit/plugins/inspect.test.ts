@@ -8,7 +8,7 @@ import { inspect } from '../../../host/plugins/wasm/binary/inspect.js';
 import { defaultLimits, type ModuleLimits } from '../../../host/plugins/wasm/binary/limits.js';
 import type { Signature } from '../../../host/plugins/wasm/binary/types.js';
 import { ByteWriter } from '../../../host/plugins/wasm/binary/writer.js';
-import { compileText, head, isValid, moduleOf } from './modules.js';
+import { compileText, head, isValid, moduleOf } from '../../support/plugins/modules.js';
 
 const nothing: Signature = { params: [], results: [] };
 

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { ByteWriter } from '../../../host/plugins/wasm/binary/writer.js';
 import { parseManifest } from '../../../host/plugins/wasm/manifest.js';
 import { prepare } from '../../../host/plugins/wasm/prepare.js';
-import { compileText } from './modules.js';
+import { compileText } from '../../support/plugins/modules.js';
 
 const concat = { name: 'concat2', args: ['string', 'string'], result: 'string' };
 const manifest = (members: object) => JSON.stringify({ abi: 1, functions: [concat], ...members });

@@ -8,7 +8,7 @@ import { inspect } from '../../../host/plugins/wasm/binary/inspect.js';
 import { defaultLimits } from '../../../host/plugins/wasm/binary/limits.js';
 import { fuelExport, meter, startExport } from '../../../host/plugins/wasm/binary/meter.js';
 import type { Signature } from '../../../host/plugins/wasm/binary/types.js';
-import { compileText, type HandMade, instanceOf, isValid, moduleOf } from './modules.js';
+import { compileText, type HandMade, instanceOf, isValid, moduleOf } from '../../support/plugins/modules.js';
 
 const nothing: Signature = { params: [], results: [] };
 const i32ToI32: Signature = { params: ['i32'], results: ['i32'] };

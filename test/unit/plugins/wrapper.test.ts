@@ -9,8 +9,8 @@ import { wrapperFor } from '../../../host/plugins/wasm/binary/wrapper.js';
 import { Misfit, markOf, reasonAgainst, type WrapperExports } from '../../../host/plugins/wasm/binary/wrapper-form.js';
 import { argument, Tag } from '../../../kernels/gen/layouts.js';
 import { Instant, type Value, ValueAccess, ValueError } from '../../../kernels/value.js';
-import { compileText, instanceOf, int64Global, isValid, moduleOf } from './modules.js';
-import { randomFrom } from './programs.js';
+import { compileText, instanceOf, int64Global, isValid, moduleOf } from '../../support/plugins/modules.js';
+import { randomFrom } from '../../support/plugins/programs.js';
 
 const rowsAtMost = 64;
 const selAt = 1024;

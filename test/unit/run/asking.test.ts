@@ -9,7 +9,7 @@ import { AskedTables, Asking } from '../../../host/run/plane/asking.js';
 import { Barrier } from '../../../host/run/plane/barrier.js';
 import type { LookupAnswer, Waiting } from '../../../kernels/api.js';
 import type { NodePlan } from '../../../kernels/ir.js';
-import { FakeKernel } from './fake-kernel.js';
+import { FakeKernel } from '../../support/engine/fake-kernel.js';
 
 /** Says what waits, and keeps the answers that it gets. */
 class WaitingKernel extends FakeKernel {

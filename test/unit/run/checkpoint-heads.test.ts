@@ -9,7 +9,7 @@ import { reasonOf } from '../../../host/base/errors.js';
 import { CheckpointFolders } from '../../../host/run/checkpoint-folders.js';
 import { CheckpointFiles } from '../../../host/run/plane/checkpoint/files.js';
 import type { CheckpointHead } from '../../../host/run/plane/checkpoint/head.js';
-import { temporaryFolder } from '../../harness.js';
+import { temporaryFolder } from '../../support/harness.js';
 
 const state = Buffer.from('state');
 const right: CheckpointHead = {

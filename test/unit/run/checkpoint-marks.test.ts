@@ -7,7 +7,7 @@ import { silent } from '../../../host/base/log/log.js';
 import { CheckpointFiles } from '../../../host/run/plane/checkpoint/files.js';
 import type { CheckpointHead } from '../../../host/run/plane/checkpoint/head.js';
 import { Marks } from '../../../host/run/plane/checkpoint/marks.js';
-import { temporaryFolder } from '../../harness.js';
+import { temporaryFolder } from '../../support/harness.js';
 
 const state = Buffer.from('state');
 

@@ -1,7 +1,7 @@
 /** Processor time of rules, measured in a running engine. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openEngine, type TestEngine } from './engine-harness.js';
+import { openEngine, type TestEngine } from '../../support/engine/engine-harness.js';
 
 let opened: TestEngine;
 /** Engines of single tests that time every piece of work. */

@@ -5,9 +5,9 @@ import { silent } from '../../../host/base/log/log.js';
 import { Cutter } from '../../../host/run/plane/checkpoint/cutter.js';
 import { CheckpointFiles } from '../../../host/run/plane/checkpoint/files.js';
 import type { RunningRule } from '../../../host/run/plane/running.js';
-import { temporaryFolder } from '../../harness.js';
-import { fillMemory } from '../../sql/full-kernel.js';
-import { openRule, readerOf } from '../../sql/rule-kernel.js';
+import { fillMemory } from '../../support/engine/full-kernel.js';
+import { openRule, readerOf } from '../../support/engine/rule-kernel.js';
+import { temporaryFolder } from '../../support/harness.js';
 
 const open = () =>
   openRule(

@@ -5,10 +5,10 @@ import * as assert from 'uvu/assert';
 import { planRule } from '../../../host/plan/index.js';
 import type { RuleStart } from '../../../host/run/link/protocol.js';
 import type { LinkedNode, NodeHandle } from '../../../kernels/api.js';
-import { temporaryFolder } from '../../harness.js';
-import { catalogOf, noFold, ruleOf } from '../plan/rules.js';
-import { FakeKernel } from './fake-kernel.js';
-import { openPlane, passRule } from './plane.js';
+import { FakeKernel } from '../../support/engine/fake-kernel.js';
+import { openPlane, passRule } from '../../support/engine/plane.js';
+import { catalogOf, noFold, ruleOf } from '../../support/engine/planned-rules.js';
+import { temporaryFolder } from '../../support/harness.js';
 
 test('reads a file to its end, writes all of it, and says that it is done', async () => {
   const folder = temporaryFolder();

@@ -4,7 +4,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Acknowledgements, type Barrier } from '../../../host/run/plane/barrier.js';
 import { EarlyBatches } from '../../../host/run/plane/early-batches.js';
-import { eventually } from '../../harness.js';
+import { eventually } from '../../support/harness.js';
 
 /** Later than a sender that has waited for its acknowledgements goes on. */
 const lateMs = 250;

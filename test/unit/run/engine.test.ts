@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { temporaryFolder } from '../../harness.js';
-import { openEngine, ruleOf, type TestEngine } from './engine-harness.js';
+import { openEngine, ruleOf, type TestEngine } from '../../support/engine/engine-harness.js';
+import { temporaryFolder } from '../../support/harness.js';
 
 let opened: TestEngine;
 test.before(() => {

@@ -9,7 +9,7 @@ import { Reconnects } from '../../../host/run/plane/reconnects.js';
 import type { SourceHost } from '../../../host/run/plane/source-host.js';
 import { SourceRun } from '../../../host/run/plane/source-run.js';
 import type { NodeHandle } from '../../../kernels/api.js';
-import { FakeKernel } from './fake-kernel.js';
+import { FakeKernel } from '../../support/engine/fake-kernel.js';
 
 /** Says that some nodes gather, and counts who is asked for its batch. */
 class GatheringKernel extends FakeKernel {

@@ -13,7 +13,7 @@ import { CheckpointFiles } from '../../../host/run/plane/checkpoint/files.js';
 import type { CheckpointHead } from '../../../host/run/plane/checkpoint/head.js';
 import { Joint, type Part } from '../../../host/run/plane/checkpoint/joint.js';
 import { Marks } from '../../../host/run/plane/checkpoint/marks.js';
-import { temporaryFolder } from '../../harness.js';
+import { temporaryFolder } from '../../support/harness.js';
 
 /** Operations so far, which of them are refused, and what that is. */
 const disk = {

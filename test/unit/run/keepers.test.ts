@@ -6,7 +6,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Acknowledgements } from '../../../host/run/plane/barrier.js';
 import { type Hold, type Keeper, Keepers } from '../../../host/run/plane/keepers.js';
-import { eventually } from '../../harness.js';
+import { eventually } from '../../support/harness.js';
 
 /** A source whose messages come one by one, and rules that hold them. */
 class Source {

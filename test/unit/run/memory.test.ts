@@ -1,8 +1,8 @@
 /** Memory of rules, as the kernel accounts for it. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually } from '../../harness.js';
-import { openEngine, type TestEngine } from './engine-harness.js';
+import { openEngine, type TestEngine } from '../../support/engine/engine-harness.js';
+import { eventually } from '../../support/harness.js';
 
 let opened: TestEngine;
 test.before(() => {

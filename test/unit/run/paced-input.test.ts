@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { InputPieces, mostVisits, type PiecesOf } from '../../../host/run/plane/input-pieces.js';
 import { PacedInput } from '../../../host/run/plane/paced-input.js';
 import type { SlowedInput } from '../../../host/run/plane/turns/slowed-input.js';
-import { eventually } from '../../harness.js';
+import { eventually } from '../../support/harness.js';
 
 const rules = (count: number, nodes: number) =>
   new Set(

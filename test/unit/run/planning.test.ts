@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
 import { parseStatement } from '../../../host/sql/parser.js';
 import { defineSource, type StreamDefinition } from '../../../host/sql/source-def.js';
-import { openEngine, ruleOf } from './engine-harness.js';
+import { openEngine, ruleOf } from '../../support/engine/engine-harness.js';
 
 const columns = (name: string) => Array.from({ length: 600 }, (_, i) => `${name}${i}`);
 

@@ -5,7 +5,7 @@ import { type Logger, silent } from '../../../host/base/log/log.js';
 import { nothingSecret } from '../../../host/base/secrets/redact.js';
 import { Connection } from '../../../host/run/plane/connection.js';
 import { Reconnects } from '../../../host/run/plane/reconnects.js';
-import { eventually } from '../../harness.js';
+import { eventually } from '../../support/harness.js';
 
 /** Nobody lives to see the second attempt. */
 class Patient extends Reconnects {

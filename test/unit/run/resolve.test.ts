@@ -2,7 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { sourceSpec } from '../../../host/run/resolve.js';
-import { catalogOf } from '../plan/rules.js';
+import { catalogOf } from '../../support/engine/planned-rules.js';
 
 const isShared = (statement: string): boolean => {
   const catalog = catalogOf(statement);

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { LogTree } from '../../../host/base/log/log-tree.js';
-import { eventually, freePort, temporaryFolder } from '../../harness.js';
-import { openLog } from '../base/open-log.js';
-import { openBroker } from '../connectors/broker.js';
-import { openEngine } from './engine-harness.js';
+import { openBroker } from '../../support/brokers/broker.js';
+import { openEngine } from '../../support/engine/engine-harness.js';
+import { openLog } from '../../support/engine/open-log.js';
+import { eventually, freePort, temporaryFolder } from '../../support/harness.js';
 
 function open() {
   const { log, folder, text } = openLog();

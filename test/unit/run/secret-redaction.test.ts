@@ -3,8 +3,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
 import { allOf, nothingSecret, redactedError, redactedTexts } from '../../../host/base/secrets/redact.js';
-import { eventually } from '../../harness.js';
-import { openEngine } from './engine-harness.js';
+import { openEngine } from '../../support/engine/engine-harness.js';
+import { eventually } from '../../support/harness.js';
 
 const closedPort = 1;
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { RuleStart } from '../../../host/run/link/protocol.js';
-import { temporaryFolder } from '../../harness.js';
-import { openPlane, passRule } from './plane.js';
+import { openPlane, passRule } from '../../support/engine/plane.js';
+import { temporaryFolder } from '../../support/harness.js';
 
 async function run(rows: string[], props: Record<string, unknown>, change: Partial<RuleStart> = {}) {
   const folder = temporaryFolder();

@@ -9,8 +9,8 @@ import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
 import { parseCreate, parseSelect } from '../../../host/sql/parser.js';
 import { defineSource } from '../../../host/sql/source-def.js';
-import { announceSkip } from '../../harness.js';
-import { recordedDdl } from '../../sql/recorded-ddl.js';
+import { announceSkip } from '../../support/harness.js';
+import { recordedDdl } from '../../support/sql/recorded-ddl.js';
 
 interface GoldenCase {
   id: string;

@@ -4,7 +4,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseExpression, parseStatement } from '../../../host/sql/parser.js';
 import { print, printExpr } from '../../../host/sql/printer.js';
-import { exprs, statements, withoutSpans } from './arbitraries.js';
+import { exprs, statements, withoutSpans } from '../../support/sql/arbitraries.js';
 
 test('every printed expression reads back as the same tree', () => {
   fc.assert(

@@ -6,7 +6,7 @@ import type { Expr } from '../../../host/sql/ast.js';
 import { parseExpression, parseSelect } from '../../../host/sql/parser.js';
 import { printExpr } from '../../../host/sql/printer.js';
 import { forEachExpression, some, transform, walk } from '../../../host/sql/visit.js';
-import { exprs } from './arbitraries.js';
+import { exprs } from '../../support/sql/arbitraries.js';
 
 const everywhere =
   'f(a, * REPLACE (b AS x)) FILTER (WHERE c) OVER (PARTITION BY d WHEN e) + CASE g WHEN h THEN i ELSE j END + ' +

@@ -11,8 +11,8 @@ import type { CacheSettings } from '../../../../host/run/link/protocol.js';
 import { CachedSink, type CacheHost } from '../../../../host/run/plane/cache/cached-sink.js';
 import { chunkOf } from '../../../../host/run/plane/cache/item.js';
 import { PageStore } from '../../../../host/run/plane/cache/page-store.js';
-import { eventually, temporaryFolder, within } from '../../../harness.js';
-import { numbered, numbersOf, range } from './items.js';
+import { numbered, numbersOf, range } from '../../../support/engine/cache-items.js';
+import { eventually, temporaryFolder, within } from '../../../support/harness.js';
 
 /** The other side: keeps what it was given until it is told to take it, over broken connections as connectors do. */
 class Outside implements Sink {

@@ -16,8 +16,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { groupsOf, type Item, messagesOf } from '../../../../host/run/plane/cache/item.js';
 import { PageStore } from '../../../../host/run/plane/cache/page-store.js';
-import { temporaryFolder } from '../../../harness.js';
-import { numbered, numbersOf, range } from './items.js';
+import { numbered, numbersOf, range } from '../../../support/engine/cache-items.js';
+import { temporaryFolder } from '../../../support/harness.js';
 
 const options = { isSynced: false, fileBytes: 2000 };
 

@@ -8,7 +8,7 @@ import { silent } from '../../../../host/base/log/log.js';
 import { payloadsOfPackets } from '../../../../host/connectors/mqtt-packets.js';
 import { Acknowledgements, type Barrier } from '../../../../host/run/plane/barrier.js';
 import { InputLog } from '../../../../host/run/plane/input-log/input-log.js';
-import { eventually, temporaryFolder } from '../../../harness.js';
+import { eventually, temporaryFolder } from '../../../support/harness.js';
 
 /** The timers of a log keep no process alive. */
 const alive = setInterval(() => {}, 1000);

@@ -22,9 +22,9 @@ import { connectorSpecs } from '../../../../host/run/resolve.js';
 import type { Kernel } from '../../../../kernels/api.js';
 import { createKernel } from '../../../../kernels/index.js';
 import type { Tap } from '../../../../kernels/ir.js';
-import { eventually, temporaryFolder } from '../../../harness.js';
-import { kernelUnderTest } from '../../../wasm/drive.js';
-import { catalogOf, noFold, ruleOf } from '../../plan/rules.js';
+import { catalogOf, noFold, ruleOf } from '../../../support/engine/planned-rules.js';
+import { eventually, temporaryFolder } from '../../../support/harness.js';
+import { kernelUnderTest } from '../../../support/kernel/drive.js';
 
 const numRuns = Math.ceil(Number(process.env.HAUMEA_STATE_RUNS ?? 150) / 5);
 

@@ -1,0 +1,179 @@
+/** What test files share: temporary folders, free ports, a server process, requests with a time limit. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const requestTimeoutMs = 60_000;
+const startTimeoutMs = 60_000;
+const folders: string[] = [];
+const servers = new Set<TestServer>();
+
+process.on('exit', () => {
+  for (const server of servers) server.child.kill('SIGKILL');
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** Makes a folder that is removed when the test process ends. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'haumea-test-'));
+  folders.push(folder);
+  return folder;
+}
+
+/** Finds a port nobody listens on. */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** Fails when a promise takes longer than the limit; `what` says what was waited for. */
+export async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} took longer than ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Repeats a look until it finds something, at most for the time given. */
+export async function eventually<T>(
+  what: string,
+  look: () => Promise<T | undefined> | T | undefined,
+  ms = 60_000,
+): Promise<T> {
+  const end = performance.now() + ms;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    if (performance.now() > end) throw new Error(`${what} did not happen within ${ms} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Announces a test that can't run here; the runner shows the reason. */
+export function announceSkip(name: string, reason: string): void {
+  console.log(`SKIP ${name}: ${reason}`);
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly type: string;
+  readonly headers: Headers;
+  /** The body read as JSON; fails when it is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  readonly json: any;
+}
+
+/** Sends a request; an object body goes as JSON, a text as it is. */
+export async function request(
+  base: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const isText = typeof body === 'string' || body === undefined;
+  const response = await fetch(base + path, {
+    method,
+    body: isText ? body : JSON.stringify(body),
+    headers: isText ? headers : { 'content-type': 'application/json', ...headers },
+    signal: AbortSignal.timeout(requestTimeoutMs),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    text,
+    type: response.headers.get('content-type') ?? '',
+    headers: response.headers,
+    get json() {
+      return JSON.parse(text);
+    },
+  };
+}
+
+export interface TestServer {
+  readonly base: string;
+  readonly data: string;
+  readonly child: ChildProcess;
+  /** Everything the process printed so far. */
+  output(): string;
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** Ends the process and resolves with its exit code; null after a kill. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+export interface ServerOptions {
+  readonly data?: string;
+  readonly env?: Record<string, string>;
+  readonly args?: readonly string[];
+}
+
+/** Arguments of Node that run haumea: from the build when the runner says so (see run.ts), else from the sources. */
+export const haumea: readonly string[] =
+  process.env.HAUMEA_FROM_BUILD === '1'
+    ? [join(root, 'dist/main.mjs')]
+    : ['--import', 'tsx', join(root, 'host/main.ts')];
+
+/** Starts `haumea serve` on free ports and waits until REST answers. */
+export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+  const data = options.data ?? temporaryFolder();
+  const port = await freePort();
+  const child = spawn(process.execPath, [...haumea, 'serve', '--data', data, ...(options.args ?? [])], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      KUIPER__BASIC__RESTIP: '127.0.0.1',
+      KUIPER__BASIC__RESTPORT: String(port),
+      KUIPER__SOURCE__HTTPSERVERPORT: String(await freePort()),
+      // Tests give servers files of temporary folders besides their data folders.
+      KUIPER__BASIC__ALLOWEDPATHS: tmpdir(),
+      ...options.env,
+    },
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+  }
+  const base = `http://127.0.0.1:${port}`;
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const server: TestServer = {
+    base,
+    data,
+    child,
+    output: () => output,
+    request: (method, path, body, headers) => request(base, method, path, body, headers),
+    stop: async (signal = 'SIGTERM') => {
+      child.kill(signal);
+      const code = await within(startTimeoutMs, 'the end of the server', exited);
+      servers.delete(server);
+      return code;
+    },
+  };
+  servers.add(server);
+  await eventually(
+    'an answer of the server',
+    async () => {
+      if (child.exitCode !== null) throw new Error(`the server ended with code ${child.exitCode}: ${output}`);
+      return (await fetch(`${base}/ping`).catch(() => undefined))?.ok === true ? true : undefined;
+    },
+    startTimeoutMs,
+  );
+  return server;
+}

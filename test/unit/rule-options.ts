@@ -1,8 +1,0 @@
-/** The options of a rule that sets none. */
-import { ruleOptionSpec } from '../../host/base/config/config-spec.js';
-import { parse } from '../../host/base/fields/field.js';
-import { defineRule } from '../../host/meta/rule-definition.js';
-
-const plain = { id: 'r', sql: 'SELECT a FROM s', actions: [{ nop: {} }] };
-
-export const { options: defaultOptions } = defineRule(plain, parse(ruleOptionSpec, {}));
