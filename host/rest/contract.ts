@@ -31,8 +31,20 @@ export interface Contract {
   readonly isKept?: boolean;
 }
 
+/** Contracts of the routes of a resource, by method and path, and the schemas that they name. */
+export interface Contracts {
+  readonly routes: Readonly<Record<string, Contract>>;
+  readonly schemas: Readonly<Record<string, Schema>>;
+}
+
+/** Declares what the routes of a resource take and give; a schema that several resources refer to stands with one of them. */
+export function defineContracts(routes: Contracts['routes'], schemas: Contracts['schemas'] = {}): Contracts {
+  return { routes, schemas };
+}
+
 export const text = 'text/plain';
 export const bytes = 'application/octet-stream';
+export const multipart = 'multipart/form-data';
 export const none = '';
 
 export const string: Schema = { type: 'string' };
@@ -83,3 +95,33 @@ export function object(members: Readonly<Record<string, Schema>>, isOpen = false
 export function ref(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` };
 }
+
+export const names = list(string);
+
+/** JSON as a file to keep. */
+export const asFile = (shape: Schema) => new Media(bytes, shape);
+
+/** Makes something that is kept. */
+export function made(request: Contract['request']): Contract {
+  return { request, answers: { 201: text }, isKept: true };
+}
+
+/** Replaces something that is kept. */
+export function changed(request: Contract['request']): Contract {
+  return { request, answers: { 200: text }, isKept: true };
+}
+
+/** Answers a question. */
+export function gives(shape: Shape, query?: Contract['query']): Contract {
+  return { query, answers: { 200: shape } };
+}
+
+/** A route that answers 404 when nothing has the id; the others call that a mistake in the request. */
+export function orMissing(contract: Contract): Contract {
+  return { ...contract, errors: [400, 404] };
+}
+
+export const done: Contract = { answers: { 200: text } };
+export const keptDone: Contract = { ...done, isKept: true };
+export const empty: Contract = { answers: { 200: none } };
+export const keptEmpty: Contract = { ...empty, isKept: true };

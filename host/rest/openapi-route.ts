@@ -1,4 +1,4 @@
-/** The route of the OpenAPI document, which is read and made at the first question. */
+/** The route of the OpenAPI document: its code and the contracts of the resources are read at the first question. */
 import type { OpenApi } from './openapi.js';
 import type { Route } from './route.js';
 
@@ -10,8 +10,11 @@ export function openApiRoute(routes: () => readonly Route[], version: () => stri
     path: '/openapi.json',
     doc: 'This description of all routes',
     handle: async () => {
-      const { openApi } = await import('./openapi.js');
-      document ??= openApi(routes(), version());
+      const [{ openApi }, { contracts }] = await Promise.all([
+        import('./openapi.js'),
+        import('./resources/contracts.js'),
+      ]);
+      document ??= openApi(routes(), contracts, version());
       return document;
     },
   };

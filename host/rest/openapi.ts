@@ -1,7 +1,15 @@
 /** The OpenAPI 3.1 document of REST, made from the route tables. */
-import { type Contract, Media, type OneShape, ref, type Shape } from './contract.js';
-import { contracts } from './openapi-contracts.js';
-import { schemas } from './openapi-schemas.js';
+import {
+  type Contract,
+  type Contracts,
+  Media,
+  type OneShape,
+  object,
+  ref,
+  type Schema,
+  type Shape,
+  string,
+} from './contract.js';
 import type { Route } from './route.js';
 
 /** What refusals mean, by status. */
@@ -19,13 +27,19 @@ const tokenless: ReadonlySet<string> = new Set(['/', '/ping']);
 
 export type OpenApi = Readonly<Record<string, unknown>>;
 
-/** Builds the document. */
-export function openApi(routes: readonly Route[], version: string): OpenApi {
+/** The envelope of refusals, whatever the resource. */
+const envelope: Readonly<Record<string, Schema>> = {
+  Error: object({ error: { type: 'integer', description: 'Code of the kind of failure' }, message: string }),
+};
+
+/** Builds the document of the routes by the contracts of their resources. */
+export function openApi(routes: readonly Route[], contracts: readonly Contracts[], version: string): OpenApi {
+  const byRoute: Record<string, Contract> = Object.assign({}, ...contracts.map(({ routes }) => routes));
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
     const path = templateOf(route.path);
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operationOf(route);
+    paths[path][route.method.toLowerCase()] = operationOf(route, byRoute[`${route.method} ${route.path}`] ?? {});
   }
   return {
     openapi: '3.1.0',
@@ -40,7 +54,7 @@ export function openApi(routes: readonly Route[], version: string): OpenApi {
     security: [{}, { token: [] }],
     paths,
     components: {
-      schemas,
+      schemas: Object.assign({}, envelope, ...contracts.map(({ schemas }) => schemas)),
       securitySchemes: {
         token: {
           type: 'apiKey',
@@ -53,12 +67,8 @@ export function openApi(routes: readonly Route[], version: string): OpenApi {
   };
 }
 
-function contractOf(route: Route): Contract {
-  return route.contract ?? contracts[`${route.method} ${route.path}`] ?? {};
-}
-
-function operationOf(route: Route): Record<string, unknown> {
-  const { query = {}, request, requestIsOptional = false, answers = {} } = contractOf(route);
+function operationOf(route: Route, contract: Contract): Record<string, unknown> {
+  const { query = {}, request, requestIsOptional = false, answers = {} } = contract;
   const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
   const parameters = [
     ...names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
@@ -75,7 +85,7 @@ function operationOf(route: Route): Record<string, unknown> {
   for (const [status, shape] of Object.entries(own)) {
     responses[status] = { description: Number(status) < 300 ? 'Done' : 'Refused', ...contentOf(shape) };
   }
-  for (const status of errorsOf(route)) {
+  for (const status of errorsOf(route, contract)) {
     responses[status] ??= { description: refusals[status], ...contentOf(ref('Error')) };
   }
   responses.default = { description: otherFailures, ...contentOf(ref('Error')) };
@@ -95,8 +105,7 @@ function operationOf(route: Route): Record<string, unknown> {
 }
 
 /** Without parameters in the path and a body there is nothing to refuse. */
-function errorsOf(route: Route): readonly number[] {
-  const { request, errors, isKept } = contractOf(route);
+function errorsOf(route: Route, { request, errors, isKept }: Contract): readonly number[] {
   const hasBody = request !== undefined;
   return [
     ...(errors ?? (hasBody || route.path.includes(':') ? [400] : [])),

@@ -1,10 +1,9 @@
-/** The form of a REST resource: a table of routes with thin handlers. */
+/** The form of a REST resource: a table of routes with thin handlers; contract.ts is the form of what they take and give. */
 import { HaumeaError } from '../base/errors.js';
 import { beyondBounds } from '../base/text/json-bounds.js';
 import { textFromUtf8 } from '../base/text/utf8.js';
 import { checkId } from '../meta/ids.js';
 import type { Form } from '../services/form.js';
-import type { Contract } from './contract.js';
 import { readForm } from './form.js';
 import type { Services } from './services.js';
 
@@ -22,8 +21,6 @@ export interface Route {
   readonly gate?: 'none';
   /** Changes something although its method is GET: HEAD is refused, and so are requests that any web page may have made. */
   readonly isOrder?: boolean;
-  /** Bodies for the OpenAPI document, where the table of contracts has none. */
-  readonly contract?: Contract;
   /** Returns the answer: a text goes as plain text, nothing as an empty body, everything else as JSON. */
   handle(request: RestRequest, services: Services): unknown;
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openApi } from '../../host/rest/openapi.js';
-import { contracts } from '../../host/rest/openapi-contracts.js';
+import { contracts } from '../../host/rest/resources/contracts.js';
 import { resources } from '../../host/rest/resources/index.js';
 import { announceSkip } from '../support/harness.js';
 import { startControlPlane } from '../support/rest/control-plane.js';
@@ -12,7 +12,7 @@ import { answerMisfit, type Json, misfit, operationFor } from '../support/rest/s
 
 const golden = fileURLToPath(new URL('../../../shared/golden/rest/', import.meta.url));
 const routes = resources.flat();
-const document: Json = JSON.parse(JSON.stringify(openApi(routes, '1.0.0')));
+const document: Json = JSON.parse(JSON.stringify(openApi(routes, contracts, '1.0.0')));
 
 test('the document is served and names every route', async () => {
   const server = await startControlPlane();
@@ -26,18 +26,34 @@ test('the document is served and names every route', async () => {
   await server.close();
 });
 
+/** Routes of all contracts, by method and path. */
+const described = contracts.flatMap((one) => Object.keys(one.routes));
+
 test('every route has a contract', () => {
-  const bare = routes.filter(({ method, path, contract }) => !contract && !contracts[`${method} ${path}`]);
-  assert.equal(
-    bare.map(({ method, path }) => `${method} ${path}`),
-    [],
-  );
+  const bare = routes.map(({ method, path }) => `${method} ${path}`).filter((name) => !described.includes(name));
+  assert.equal(bare, []);
 });
 
 test('every contract is that of a route', () => {
   const all = new Set([...routes.map(({ method, path }) => `${method} ${path}`), 'GET /openapi.json']);
   assert.equal(
-    Object.keys(contracts).filter((name) => !all.has(name)),
+    described.filter((name) => !all.has(name)),
+    [],
+  );
+});
+
+test('the contracts of a resource are those of its own routes', () => {
+  for (const [i, resource] of resources.entries()) {
+    const names = resource.map(({ method, path }) => `${method} ${path}`);
+    const own = Object.keys(contracts[i]?.routes ?? {}).filter((name) => name !== 'GET /openapi.json');
+    assert.equal(own.sort(), names.sort());
+  }
+});
+
+test('a schema is declared once', () => {
+  const all = contracts.flatMap(({ schemas }) => Object.keys(schemas));
+  assert.equal(
+    all.filter((name, i) => all.indexOf(name) !== i),
     [],
   );
 });

@@ -1,4 +1,4 @@
-/** The list of resources: one line adds one. */
+/** The list of resources: one line adds one, and one of contracts.ts what its routes take and give. */
 import { batch } from './batch.js';
 import { confKeys } from './conf-keys.js';
 import { connections } from './connections.js';
