@@ -1,10 +1,9 @@
 // Joins the states of a later part of a window to those of an earlier part; only for aggregates whose state has a fixed
 // size (`isMergeable`).
 import { mergeState } from '../gen/aggregate-functions';
-import { refusals } from '../mem/alloc';
 import { Tag } from '../mem/layout';
 import { joinStates } from './fold';
-import { GROUP_NEXT, SET_FIRST, isNew, regroup } from './group';
+import { GROUP_NEXT, isNew, regroup } from './group';
 import { AGG_SIZE_OF, GROUP_HEAD, AGG_FN, AGG_STATE, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt } from './spec';
 
 /**
@@ -35,15 +34,8 @@ export function mergeEnd(): void {
   joinStates();
 }
 
-/** Adds the groups of set `later`; false when memory is exhausted. */
-export function mergeSet(spec: usize, set: usize, later: usize): bool {
-  const before = refusals;
-  mergeSome(spec, set, later, <usize>load<u32>(later, SET_FIRST), u32.MAX_VALUE);
-  return refusals == before;
-}
-
 /**
- * As `mergeSet` for so many groups of `later`, `first` and those behind it; returns the one that comes next, 0 none, or when memory is
+ * Adds so many groups of set `later`, `first` and those behind it; returns the one that comes next, 0 none, or when memory is
  * exhausted (`refusals`).
  */
 export function mergeSome(spec: usize, set: usize, later: usize, first: usize, most: u32): usize {

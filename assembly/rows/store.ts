@@ -268,6 +268,28 @@ export function rowsDropBefore(rows: usize, ms: f64): void {
   }
 }
 
+/** How many rows behind the first `after` ones `rowsDropBefore` would drop, were it not for these. */
+export function rowsBefore(rows: usize, after: u32, ms: f64): u32 {
+  let n: u32 = 0;
+  let skipped = after;
+  for (let page = rowsFirst(rows); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+    const to = load<u32>(page, PAGE_TO);
+    const held = to - load<u32>(page, PAGE_LEFT);
+    if (skipped >= held) {
+      skipped -= held;
+      continue;
+    }
+    let from = to - held + skipped;
+    skipped = 0;
+    const first = from;
+    if (timeAt(page, to - 1) < ms) from = to;
+    else while (from < to && timeAt(page, from) < ms) from++;
+    n += from - first;
+    if (from < to) break;
+  }
+  return n;
+}
+
 /** Counts the times that rows were changed which a snapshot may have. */
 export let changes: u32 = 0;
 

@@ -10,6 +10,7 @@ import { rowsDrop } from '../rows/store';
 import { resume } from './frame';
 import { keepsRows, sendAll, sendRange, takeIn } from './content';
 import { stacksDrop, stacksSend } from './stacks';
+import { rowsInside } from './stacks-state';
 import { timeOfRow } from './times';
 import { W_COUNTER, W_LAST, W_OPEN, W_ROWS, W_STACKS, W_START } from './state';
 
@@ -35,10 +36,11 @@ export function countTake(node: usize, spec: usize, state: usize, sel: usize, n:
       return;
     }
     i += part;
-    const kept = load<u32>(state + W_ROWS, ROWS_COUNT);
+    const stacks = <usize>load<u32>(state, W_STACKS);
+    const kept = stacks ? rowsInside(state, stacks) : load<u32>(state + W_ROWS, ROWS_COUNT);
     if (isSliding && kept > length) {
-      rowsDrop(state + W_ROWS, kept - length);
-      if (load<u32>(state, W_STACKS)) stacksDrop(state, kept - length, accountOf(node));
+      if (stacks) stacksDrop(state, kept - length, accountOf(node));
+      else rowsDrop(state + W_ROWS, kept - length);
     }
     if (counter + part < step) {
       store<u32>(state, counter + part, W_COUNTER);
@@ -48,7 +50,7 @@ export function countTake(node: usize, spec: usize, state: usize, sel: usize, n:
     if (isSliding && kept < length) continue;
     const now = timeOfRow(load<u32>(sel + (<usize>(i - 1) << 2)));
     const start = load<f64>(state, W_START) > 0 ? load<f64>(state, W_START) : now;
-    if (load<u32>(state, W_STACKS)) stacksSend(node, spec, state, start, now, now);
+    if (stacks) stacksSend(node, spec, state, start, now, now);
     else if (isSliding && keepsRows(spec)) sendRange(node, spec, state, start, now, now, -Infinity, Infinity, true);
     else sendAll(node, spec, state, start, now, now);
     store<f64>(state, now, W_START);

@@ -10,7 +10,7 @@
 //
 // Marks are bits in three levels, each with a bit for every word of the level below that is not 0, so that the heads are
 // found in the order of their entries. Marks of entries that have left stay.
-import { alloc, free, refusals } from '../mem/alloc';
+import { alloc, free } from '../mem/alloc';
 import { GROUP_NEXT, SET_FIRST, SET_SIZE, regroup, setFree, setInit, setReset } from '../agg/group';
 import { keepOf, mergeEnd, mergeGroup } from '../agg/merge';
 
@@ -113,18 +113,6 @@ export function frontKeyed(front: usize): u32 {
   let keyed: u32 = 0;
   for (let i: u32 = 0; i < n; i++) keyed += <u32>(load<u32>(entryAt(front, i), KEY) != 0);
   return keyed;
-}
-
-/** Gives the entries that were put in with a key the groups of a list (GROUP_NEXT), in its order. */
-export function frontGiveGroups(front: usize, first: usize): void {
-  const n = load<u32>(front, COUNT);
-  let group = first;
-  for (let i: u32 = 0; i < n; i++) {
-    const entry = entryAt(front, i);
-    if (!load<u32>(entry, KEY)) continue;
-    store<u32>(entry, <u32>group);
-    group = <usize>load<u32>(group, GROUP_NEXT);
-  }
 }
 
 /** All entries were put in, and will be linked: no key comes any more. */
@@ -239,16 +227,9 @@ export function frontDrop(front: usize, n: u32): void {
   store<u32>(front, from + n, FROM);
 }
 
-/** Adds what the front holds of each key to an empty set, in the order of the oldest entries; false when memory is exhausted. */
-export function frontJoin(spec: usize, front: usize, set: usize): bool {
-  const before = refusals;
-  frontJoinSome(spec, front, set, 0, u32.MAX_VALUE);
-  return refusals == before;
-}
-
 /**
- * As `frontJoin` for so many keys, from entry `from` on (at first 0); returns the entry that comes next, FRONT_END none, or when memory is
- * exhausted (`refusals`).
+ * Adds what the front holds of each key to a set, empty at first, in the order of the oldest entries: so many keys, from entry `from` on
+ * (at first 0); returns the entry that comes next, FRONT_END none, or when memory is exhausted (`refusals`).
  */
 export function frontJoinSome(spec: usize, front: usize, set: usize, from: u32, most: u32): u32 {
   let i = marked(front, max(from, load<u32>(front, FROM)));

@@ -27,7 +27,8 @@ import { queueFirst, queueIsEmpty, queueSetBack } from './queue';
 import { rowsSetBack } from '../rows/store';
 import { sessionClose, sessionDue, sessionIsOver, sessionSetBack, sessionTake } from './session';
 import { slidingFire, slidingFireFirst, slidingSend, slidingTake, slidingTriggers } from './sliding';
-import { FEW, canStack, stacksOpen } from './stacks';
+import { canStack, stacksOpen } from './stacks';
+import { FEW } from './stacks-state';
 import { timeOfRow } from './times';
 import { P_DUE, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_STACKS, W_TICK } from './state';
 

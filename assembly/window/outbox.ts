@@ -9,6 +9,7 @@
 //           64   group set 120
 //           184  view 16 (rows/view.ts)               of the rows that were there when the window came to its end
 //           200  from f64 | to f64 | closed u32       which of them are in it, by their times: `from <= time < to`, closed: `<= to`
+//           200  left u32 | rows u32                  of a window in stacks instead: rows that have left since the one before; rows in it
 import * as ctx from '../flow/context';
 import { endMessage, beginMessage, signalBelow } from '../flow/emit';
 import { defer, deferredCount, finish, isHeld, isHeldBelow } from '../flow/deferred';
@@ -57,6 +58,8 @@ export const ENTRY_VIEW: usize = ENTRY_SET + SET_SIZE;
 export const ENTRY_FROM: usize = ENTRY_VIEW + VIEW_SIZE;
 export const ENTRY_TO: usize = ENTRY_FROM + 8;
 export const ENTRY_CLOSED: usize = ENTRY_FROM + 16;
+export const ENTRY_LEFT: usize = ENTRY_FROM;
+export const ENTRY_ROWS: usize = ENTRY_FROM + 4;
 /** Of what is no window; a text stands behind it. */
 const PLAIN_SIZE: u32 = 64;
 const WINDOW_SIZE: u32 = <u32>ENTRY_CLOSED + 8;
@@ -169,6 +172,19 @@ export function outboxRows(
   store<f64>(entry, most, ENTRY_TO);
   store<u32>(entry, <u32>closed, ENTRY_CLOSED);
   return true;
+}
+
+/** Leaves a window whose rows are in stacks (window/stacks.ts) to the outbox; returns its entry, 0 when it is to be sent at once. */
+export function outboxStacks(node: usize, start: f64, end: f64, trigger: f64, phase: u32, rows: u32, left: u32): usize {
+  const entry = addWindow(node, start, end, trigger, phase);
+  if (!entry) {
+    finish(node);
+    return 0;
+  }
+  setInit(entry + ENTRY_SET, accountOf(node));
+  store<u32>(entry, rows, ENTRY_ROWS);
+  store<u32>(entry, left, ENTRY_LEFT);
+  return entry;
 }
 
 /** Sends a signal, when its turn comes. */

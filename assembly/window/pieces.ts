@@ -16,14 +16,16 @@ import { frameEnter, frameLeave } from './frame';
 import { bindConstants, bindPage } from './kept';
 import { keyedGoOn } from './keyed';
 import {
-  ENTRY_AT, ENTRY_CLOSED, ENTRY_END, ENTRY_FROM, ENTRY_KIND, ENTRY_NOW, ENTRY_PHASE, ENTRY_SET, ENTRY_START, ENTRY_TO, ENTRY_TRIGGER, ENTRY_VIEW,
-  Entry, Phase, beginSending, outboxFirst, outboxShift, sendEntry,
+  ENTRY_AT, ENTRY_CLOSED, ENTRY_END, ENTRY_FROM, ENTRY_KIND, ENTRY_LEFT, ENTRY_NOW, ENTRY_PHASE, ENTRY_ROWS, ENTRY_SET, ENTRY_START, ENTRY_TO,
+  ENTRY_TRIGGER, ENTRY_VIEW, Entry, Phase, beginSending, outboxFirst, outboxShift, sendEntry,
 } from './outbox';
 import {
   addRows, beginRows, endRows, openRows, outputColumns, pauseRows, sendFailure, sendGroups, sendNoMemory, sendSomeGroups,
 } from './output';
 import { isInPanes, panesBegin, panesJoin, panesSent } from './panes';
 import { Joined } from './panes-join';
+import { isInStacks, stacksBegin, stacksJoin, stacksSent, stacksSet } from './stacks';
+import { Stacked } from './stacks-join';
 
 /** Sends some of the outbox; true when nothing is left. */
 export function piecesSend(node: usize): bool {
@@ -51,6 +53,7 @@ function sendSome(node: usize, spec: usize): bool {
     if (deferredCount > 1 && isHeldBelow(node)) return false;
     const state = <usize>load<u32>(node, N_STATE);
     if (load<u32>(entry, ENTRY_KIND) == Entry.WINDOW && isInPanes(spec, state)) panesSent(node, spec, state, load<f64>(entry, ENTRY_END));
+    else if (load<u32>(entry, ENTRY_KIND) == Entry.WINDOW && isInStacks(spec, state)) stacksSent(node, state);
     outboxShift(node);
     if (!goesOn(1)) return outboxFirst(node) == 0;
   }
@@ -60,7 +63,8 @@ function sendSome(node: usize, spec: usize): bool {
 /** Sends some of the window; true when its message is complete. */
 function sendWindow(node: usize, spec: usize, entry: usize): bool {
   if (isInPanes(spec, <usize>load<u32>(node, N_STATE))) return sendPanes(node, spec, entry);
-  if (!keepsRows(spec) || load<u32>(entry, ENTRY_PHASE) == Phase.EMPTY) return sendSet(node, spec, entry);
+  if (isInStacks(spec, <usize>load<u32>(node, N_STATE))) return sendStacks(node, spec, entry);
+  if (!keepsRows(spec) || load<u32>(entry, ENTRY_PHASE) == Phase.EMPTY) return sendSet(node, spec, entry, entry + ENTRY_SET);
   const sel = selectionPush();
   if (!sel) {
     sendNoMemory(node);
@@ -76,7 +80,7 @@ function sendWindow(node: usize, spec: usize, entry: usize): bool {
   const isTaken = !hasFailed && load<u32>(entry, ENTRY_PHASE) != Phase.TAKES;
   const isDone = isTaken && !isGrouped(spec) && sendSomeRows(node, spec, entry, sel);
   selectionPop();
-  return hasFailed || isDone || (isTaken && isGrouped(spec) && sendSet(node, spec, entry));
+  return hasFailed || isDone || (isTaken && isGrouped(spec) && sendSet(node, spec, entry, entry + ENTRY_SET));
 }
 
 /** Joins some of the panes of the window, or sends some of what they made; true when its message is complete. */
@@ -91,12 +95,26 @@ function sendPanes(node: usize, spec: usize, entry: usize): bool {
     if (joined != Joined.ALL) return joined == Joined.LOST;
     store<u32>(entry, Phase.SENDS, ENTRY_PHASE);
   }
-  return sendSet(node, spec, entry);
+  return sendSet(node, spec, entry, entry + ENTRY_SET);
 }
 
-/** Sends some groups of the entry; true when the message is complete. */
-function sendSet(node: usize, spec: usize, entry: usize): bool {
-  const set = entry + ENTRY_SET;
+/** As `sendPanes` of a window in stacks. */
+function sendStacks(node: usize, spec: usize, entry: usize): bool {
+  const state = <usize>load<u32>(node, N_STATE);
+  if (load<u32>(entry, ENTRY_PHASE) == Phase.NEW) {
+    stacksBegin(node, state, load<u32>(entry, ENTRY_LEFT), load<u32>(entry, ENTRY_ROWS));
+    store<u32>(entry, Phase.TAKES, ENTRY_PHASE);
+  }
+  if (load<u32>(entry, ENTRY_PHASE) == Phase.TAKES) {
+    const come = stacksJoin(node, spec, state, entry + ENTRY_SET);
+    if (come != Stacked.ALL) return come != Stacked.SOME;
+    store<u32>(entry, Phase.SENDS, ENTRY_PHASE);
+  }
+  return sendSet(node, spec, entry, stacksSet(state, entry + ENTRY_SET));
+}
+
+/** Sends some groups of the set, that of the entry or one that is its; true when the message is complete. */
+function sendSet(node: usize, spec: usize, entry: usize, set: usize): bool {
   const start = load<f64>(entry, ENTRY_START);
   const end = load<f64>(entry, ENTRY_END);
   const trigger = load<f64>(entry, ENTRY_TRIGGER);

@@ -18,7 +18,7 @@ import {
   lanesLeave, reserve, valuesOf,
 } from './lanes';
 import { columnAt, outputColumns } from './output';
-import { FEW } from './stacks';
+import { FEW } from './stacks-state';
 import { timeOfRow } from './times';
 import { W_LANES, W_ROWS } from './state';
 
@@ -115,7 +115,7 @@ function slide(node: usize, spec: usize, state: usize, lanes: usize, cols: usize
       inFront -= leave;
     } else if (leave) {
       if (leave > inFront) {
-        if (taken) again = <u32>(taken > leave - inFront);
+        if (taken) again = <u32>(taken > 1);
         taken = 0;
       }
       inFront = 0;

@@ -33,7 +33,7 @@ import { slidingDeadline, slidingFire, slidingPush } from './sliding';
 import { windowLoad, windowSave } from './save';
 import { canStack, stacksFree, stacksOpen } from './stacks';
 import { readTimes } from './times';
-import { W_END, W_PARTITIONS, W_ROWS, W_SET, W_SIZE } from './state';
+import { W_END, W_LANES, W_PARTITIONS, W_ROWS, W_SET, W_SIZE } from './state';
 
 export function windowOperator(operator: Operator): void {
   operator.open = windowOpen;
@@ -73,6 +73,8 @@ export function windowOpen(node: usize): bool {
   if (isPartitioned(spec)) return partitionsOpen(node, state);
   if (canStack(spec) && !stacksOpen(node, state)) return false;
   if (!lanesOpen(node, spec, state)) return false;
+  // Lanes send at once what takes them a moment.
+  if (load<u32>(state, W_LANES)) store<u32>(node, load<u32>(node, N_FLAGS) & ~NodeFlag.DEFERS, N_FLAGS);
   if (hasPanes(spec) && !panesOpen(node, state)) return false;
   if (!isEventTime(spec) && load<u32>(spec, WINDOW_KIND) <= WindowKind.HOPPING) {
     return setDeadline(node, 0);
@@ -80,9 +82,9 @@ export function windowOpen(node: usize): bool {
   return true;
 }
 
-/** What it sends it can leave to later: groups leave it, rows and panes stay as they are. Groups joined from two stacks are sent at once. */
+/** What it sends it can leave to later: groups leave it, rows, panes and stacks stay as they are. Stacks of partitions are sent at once. */
 function keepsOutbox(spec: usize): bool {
-  return load<u32>(spec, WINDOW_KIND) != WindowKind.ROW && !canStack(spec);
+  return load<u32>(spec, WINDOW_KIND) != WindowKind.ROW && !(canStack(spec) && isPartitioned(spec));
 }
 
 /**
