@@ -18,6 +18,7 @@ const entries = {
   worker: 'host/run/plane/worker.ts',
   'planning-worker': 'host/run/planning/worker.ts',
   'snapshot-worker': 'host/meta/snapshot-worker.ts',
+  'yaml-worker': 'host/meta/transfer/yaml-worker.ts',
   'prepare-worker': 'host/plugins/wasm/prepare-worker.ts',
   'isolate-worker': 'host/plugins/wasm/isolate-worker.ts',
   'quickjs-worker': 'host/plugins/javascript/quickjs-worker.ts',

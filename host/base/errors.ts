@@ -22,6 +22,8 @@ export type ErrorKind =
   | 'config'
   /** The disk did not take what is to be kept: nothing has changed, the same request may succeed later. */
   | 'storage'
+  /** So much waits already that no more is taken: the same request may succeed later. */
+  | 'overload'
   /** The server is about to end. */
   | 'stopping';
 
@@ -34,6 +36,11 @@ export class HaumeaError extends Error {
     this.name = 'HaumeaError';
     this.kind = kind;
   }
+}
+
+/** Tells a refusal that says nothing of what was asked for: the server is too busy, or ends. */
+export function isLater(error: unknown): boolean {
+  return error instanceof HaumeaError && (error.kind === 'overload' || error.kind === 'stopping');
 }
 
 /** Tells an exhausted stack: what clients and files nest without measure is walked through by recursion. */

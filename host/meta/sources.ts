@@ -25,8 +25,8 @@ const oldTable = /^\s*create\s+table\b/i;
 
 export class SourceRepository {
   readonly #store: Store;
-  /** Parsed definitions of the statements they were made of. */
-  readonly #parsed = new Map<string, StoredSource>();
+  /** Parsed definitions of the statements they were made of; where an import is checked that of now and its own. */
+  readonly #parsed = new Map<string, readonly StoredSource[]>();
   /** Definitions that are kept in memory only (option TEMP). */
   readonly #temporary = new Map<string, StoredSource>();
 
@@ -55,11 +55,11 @@ export class SourceRepository {
     const text = this.#store.get(kinds.source, name);
     if (text === undefined) return undefined;
     const { statement } = readRecord(name, text);
-    let parsed = this.#parsed.get(name);
-    if (parsed?.statement !== statement) {
-      parsed = SourceRepository.read(statement);
-      this.#parsed.set(name, parsed);
-    }
+    const known = this.#parsed.get(name) ?? [];
+    const found = known.find((one) => one.statement === statement);
+    if (found !== undefined) return found;
+    const parsed = SourceRepository.read(statement);
+    this.#parsed.set(name, [parsed, ...known.slice(0, 1)]);
     return parsed;
   }
 

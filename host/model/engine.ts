@@ -196,13 +196,28 @@ export interface SourceWarnings {
   readonly notes: readonly string[];
 }
 
+/** How a rule is planned in another thread. */
+export interface Preparing {
+  /** Set when nobody wants the plan any more; one that is not at work then is not made. */
+  readonly signal?: AbortSignal | undefined;
+  /** Runs each look at other definitions: with those of an import, which are not stored yet. */
+  readonly within?: <T>(look: () => T) => T;
+  /** The server itself needs the plan: it is taken however much waits. */
+  readonly isOwn?: boolean;
+  /** The rule is to be traced: what that needs is planned as well. */
+  readonly isTraced?: boolean;
+}
+
 export interface Engine {
   /**
    * Plans a rule of which that takes long in another thread; what is asked for the same object next finds the plan.
-   * Rejects as
-   * `check` throws.
+   * Rejects as `check` throws, and with `overload` when too much waits to be planned.
    */
-  prepare?(rule: RuleDefinition): Promise<void>;
+  prepare?(rule: RuleDefinition, how?: Preparing): Promise<void>;
+  /** As `prepare`, of a rule that the engine has: it is about to start. */
+  prepareStart?(id: string, how?: Preparing): Promise<void>;
+  /** Tells whether `prepare` plans the rule in another thread. */
+  isLarge?(rule: RuleDefinition): boolean;
   /** Checks the definition as creation would, without keeping anything. Throws HaumeaError (parse, plan, unknownConnector, stream). */
   check(rule: RuleDefinition): { sources: string[]; warnings: readonly string[] };
   /**
@@ -210,7 +225,7 @@ export interface Engine {
    * effect among those `given` in its statement.
    */
   warningsOf(source: StreamDefinition, given: ReadonlySet<OptionName>): SourceWarnings;
-  explain(rule: RuleDefinition): string | Promise<string>;
+  explain(rule: RuleDefinition, how?: Preparing): string | Promise<string>;
   /** Output columns by index. */
   outputFields(rule: RuleDefinition): string[];
   /**
@@ -286,8 +301,8 @@ export interface Engine {
   functionsChanged?(owner: string, functions: readonly UserFunction[] | null): void;
   /** Connections of all rules that are not stopped. */
   connectionUses(): ConnectionUse[];
-  /** Traces a running rule from now on, or no longer with null. Throws HaumeaError `state` when it does not run. */
-  setTrace(id: string, strategy: TraceStrategy | null): void;
+  /** Traces a running rule from now on, or no longer with null. Rejects with HaumeaError `state` when it does not run. */
+  setTrace(id: string, strategy: TraceStrategy | null, how?: Preparing): Promise<void>;
   isTraced(id: string): boolean;
   /** The traces kept. */
   readonly traces: Traces;

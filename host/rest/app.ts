@@ -68,7 +68,7 @@ async function run(route: Route, ctx: Context, services: Services): Promise<void
   const body = length === undefined && encoding === undefined ? Buffer.alloc(0) : await readBody(ctx.req);
   const query = queryOf(new URLSearchParams(ctx.querystring));
   const params = ctx.params as Record<string, string>;
-  send(ctx, await answerOf(route, new RestRequest(params, query, body, ctx.get('content-type')), services));
+  send(ctx, await answerOf(route, new RestRequest(params, query, body, ctx.get('content-type'), ctx.res), services));
 }
 
 function send(ctx: Context, { status, type, body, headers }: Answer): void {

@@ -17,5 +17,6 @@ export const errorCodes: Readonly<Record<ErrorKind, { readonly code: number; rea
   rule: { code: 4000, status: 400 },
   config: { code: 5000, status: 400 },
   storage: { code: 1000, status: 500 },
+  overload: { code: 1000, status: 503 },
   stopping: { code: 1000, status: 503 },
 };

@@ -19,7 +19,7 @@ const refusals: Readonly<Record<number, string>> = {
   413: 'The body is too large',
   415: 'The body is not of the type that is taken here',
   500: 'The disk did not take the change; nothing has changed',
-  503: 'Too many large bodies are being sent at the same time; try again later',
+  503: 'Too many large bodies are being sent, or large rules wait to be planned; try again later',
 };
 /** Whatever the route. */
 const otherFailures = 'A defect of the server';

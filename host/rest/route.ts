@@ -1,4 +1,5 @@
 /** The form of a REST resource: a table of routes with thin handlers; contract.ts is the form of what they take and give. */
+import type { ServerResponse } from 'node:http';
 import { HaumeaError } from '../base/errors.js';
 import { beyondBounds } from '../base/text/json-bounds.js';
 import { textFromUtf8 } from '../base/text/utf8.js';
@@ -53,7 +54,19 @@ export class RestRequest {
     readonly query: Readonly<Record<string, string | undefined>>,
     readonly body: Buffer,
     readonly contentType = '',
+    /** Where the answer goes; nowhere by itself for a part of a batch. */
+    private readonly response?: ServerResponse,
   ) {}
+
+  /** Set when the client goes away before it is answered. */
+  get signal(): AbortSignal | undefined {
+    const { response } = this;
+    if (response === undefined) return undefined;
+    const gone = new AbortController();
+    if (response.destroyed || response.closed) gone.abort();
+    else response.once('close', () => gone.abort());
+    return gone.signal;
+  }
 
   /** Tells whether a switch of the query is on; anything but the usual forms of true is off. */
   flag(name: string): boolean {

@@ -7,7 +7,7 @@ import type { Logger } from '../base/log/log.js';
 import type { LogTree } from '../base/log/log-tree.js';
 import { callHost } from '../functions/registry.js';
 import { ownZone } from '../functions/time-zone.js';
-import type { Catalog, RuleDefinition, RuleOptions } from '../model/engine.js';
+import type { Catalog, Preparing, RuleDefinition, RuleOptions } from '../model/engine.js';
 import { type Fold, planKeptTable, planRule, ruleTaps } from '../plan/index.js';
 import { checkpointFolder, freeAccess, transactionFolder } from './access.js';
 import type { PlanningThread } from './planning/thread.js';
@@ -71,8 +71,10 @@ export function createEngine(options: EngineOptions): Rules {
     table: planKeptTable,
     taps: (rule: RuleDefinition, seen: Catalog) => ruleTaps(zoned(rule), seen, fold),
     elsewhere: {
-      plan: async (rule: RuleDefinition, seen: Catalog) => (await started()).plan(zoned(rule), seen),
-      explain: async (rule: RuleDefinition, seen: Catalog) => (await started()).explain(zoned(rule), seen),
+      plan: async (rule: RuleDefinition, seen: Catalog, how: Preparing) =>
+        (await started()).plan(zoned(rule), seen, how),
+      explain: async (rule: RuleDefinition, seen: Catalog, how: Preparing) =>
+        (await started()).explain(zoned(rule), seen, how),
       close: () => void thread?.then((one) => one.close()),
     },
   };

@@ -292,6 +292,21 @@ export function catalogFor(rule: RuleDefinition, catalog: Catalog): Catalog {
   return test === undefined || Object.keys(test.mocks).length === 0 ? seen : withMocks(test.mocks, seen);
 }
 
+/** The catalog with each look of a planner at it within another. */
+export function catalogWithin(within: <T>(look: () => T) => T, catalog: Catalog): Catalog {
+  const { source, sourceNames, brought } = catalog;
+  return {
+    ...catalog,
+    source: (name) => within(() => source(name)),
+    ...(sourceNames && { sourceNames: () => within(sourceNames) }),
+    ...(brought && {
+      brought: Object.assign((name: string) => within(() => brought(name)), {
+        names: () => within(() => brought.names?.() ?? []),
+      }),
+    }),
+  };
+}
+
 /** Plans hold for the definitions that they were made for: each graph keeps its own. */
 const streamsOfGraphs = new WeakMap<RuleGraph, ReadonlyMap<string, StreamDefinition>>();
 

@@ -2,7 +2,7 @@
 import type { RulePlan, Tap } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
 import type { Redact } from '../base/secrets/redact.js';
-import type { Catalog, RuleDefinition } from '../model/engine.js';
+import type { Catalog, Preparing, RuleDefinition } from '../model/engine.js';
 import type { KeptByNode } from '../model/kept.js';
 import type { TraceStrategy } from '../model/traces.js';
 import { keptBy } from '../plan/kept/index.js';
@@ -15,6 +15,7 @@ import type { CheckpointOrder, RuleStart, SourceSpec, TraceOrder } from './link/
 import { isLarge } from './planning/large.js';
 import {
   catalogFor,
+  catalogWithin,
   checkSource,
   connectorSpecs,
   MissingPart,
@@ -35,8 +36,8 @@ export interface Planner {
   taps(rule: RuleDefinition, catalog: Catalog): Tap[];
   /** Plans and explains away from this thread. */
   readonly elsewhere: {
-    plan(rule: RuleDefinition, catalog: Catalog): Promise<RulePlan>;
-    explain(rule: RuleDefinition, catalog: Catalog): Promise<string>;
+    plan(rule: RuleDefinition, catalog: Catalog, how: Preparing): Promise<{ plan: RulePlan; taps?: Tap[] }>;
+    explain(rule: RuleDefinition, catalog: Catalog, how: Preparing): Promise<string>;
     close(): void;
   };
 }
@@ -45,6 +46,8 @@ export interface Planner {
 interface PlanOfNow {
   plan: RulePlan;
   streams: (StreamDefinition | undefined)[];
+  /** Of one that was made elsewhere for a traced rule. */
+  taps?: Tap[];
 }
 
 export interface PlannedRule extends PlanOfNow {
@@ -83,9 +86,12 @@ export class RulePlans {
   ) {}
 
   /** Plans a large rule away from this thread: `make` finds its plan then. Throws as that does. */
-  async prepare(rule: RuleDefinition): Promise<void> {
-    const catalog = catalogFor(rule, this.catalog);
-    if (!isLarge(rule, catalog) || this.#aheadOf(rule, catalog) !== undefined) return;
+  async prepare(rule: RuleDefinition, how: Preparing): Promise<void> {
+    const { within, isTraced = rule.options.enableRuleTracer } = how;
+    const catalog = catalogFor(rule, within === undefined ? this.catalog : catalogWithin(within, this.catalog));
+    if (!isLarge(rule, catalog)) return;
+    const known = this.#aheadOf(rule, catalog);
+    if (known !== undefined && (!isTraced || known.taps !== undefined)) return;
     // A stream may be replaced while the rule is planned: the plan is of the definitions that were asked for.
     const given = new Map<string, StreamDefinition | undefined>();
     const source = (name: string) => {
@@ -93,21 +99,25 @@ export class RulePlans {
       given.set(name, definition);
       return definition;
     };
-    const plan = await this.planner.elsewhere.plan(rule, { ...catalog, source });
-    this.#ahead.set(rule, { plan, streams: streamsOf(plan).map((name) => given.get(name)) });
+    const { plan, taps } = await this.planner.elsewhere.plan(rule, { ...catalog, source }, { ...how, isTraced });
+    this.#ahead.set(rule, { plan, streams: streamsOf(plan).map((name) => given.get(name)), ...(taps && { taps }) });
+  }
+
+  isLarge(rule: RuleDefinition): boolean {
+    return isLarge(rule, catalogFor(rule, this.catalog));
   }
 
   /** The plan that was made elsewhere if it still holds. */
-  #aheadOf(rule: RuleDefinition, catalog: Catalog): RulePlan | undefined {
+  #aheadOf(rule: RuleDefinition, catalog: Catalog): PlanOfNow | undefined {
     const ahead = this.#ahead.get(rule);
-    return ahead !== undefined && isCurrent(ahead, catalog) ? ahead.plan : undefined;
+    return ahead !== undefined && isCurrent(ahead, catalog) ? ahead : undefined;
   }
 
   /** Plans a rule and checks its sources and sinks. */
   make(rule: RuleDefinition): PlannedRule {
     const catalog = catalogFor(rule, this.catalog);
     checkLogFile(rule.id, rule.options.logFilename, catalog.access ?? freeAccess);
-    const plan = this.#aheadOf(rule, catalog) ?? this.planner.plan(rule, catalog);
+    const plan = this.#aheadOf(rule, catalog)?.plan ?? this.planner.plan(rule, catalog);
     const streams = streamsOf(plan).map((name) => catalog.source(name));
     for (const definition of streams) {
       if (definition?.options.temp !== true || rule.temp || rule.test !== undefined) continue;
@@ -131,13 +141,14 @@ export class RulePlans {
 
   /** What the data plane needs to trace a rule. */
   trace(rule: RuleDefinition, strategy: TraceStrategy): TraceOrder {
-    return { strategy, taps: this.planner.taps(rule, catalogFor(rule, this.catalog)) };
+    const catalog = catalogFor(rule, this.catalog);
+    return { strategy, taps: this.#aheadOf(rule, catalog)?.taps ?? this.planner.taps(rule, catalog) };
   }
 
-  async explain(rule: RuleDefinition): Promise<string> {
+  async explain(rule: RuleDefinition, how: Preparing): Promise<string> {
     const catalog = catalogFor(rule, this.catalog);
     const planner = isLarge(rule, catalog) ? this.planner.elsewhere : this.planner;
-    const lines = await planner.explain(rule, catalog);
+    const lines = await planner.explain(rule, catalog, how);
     if (rule.options.qos === 0) return lines;
     const { guaranteeNote } = await import('./guarantee-note.js');
     return [lines, ...guaranteeNote(rule, this.all(), (one) => this.#partsOf(one))].join('\n');

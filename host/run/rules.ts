@@ -1,6 +1,6 @@
 /** The rules of the engine: definitions with their plans, and what is known of those that run. */
 import { existsSync } from 'node:fs';
-import { HaumeaError } from '../base/errors.js';
+import { HaumeaError, isLater } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
 import type { LogTree } from '../base/log/log-tree.js';
 import { redactedTexts } from '../base/secrets/redact.js';
@@ -9,6 +9,7 @@ import type {
   Catalog,
   ConnectionUse,
   Engine,
+  Preparing,
   RuleCpuTime,
   RuleDefinition,
   RuleOptions,
@@ -63,6 +64,11 @@ export interface RulesOptions {
 
 const none: readonly string[] = [];
 
+/** The client of a request may go away later than the request is asked for it. */
+function tracedBy({ signal, isOwn }: Preparing): Preparing {
+  return { signal, ...(isOwn === undefined ? {} : { isOwn }), isTraced: true };
+}
+
 export class Rules implements Engine, PlaneListener {
   readonly #entries = new Map<string, Entry>();
   readonly #checkpoints: CheckpointFolders;
@@ -109,11 +115,25 @@ export class Rules implements Engine, PlaneListener {
 
   // Engine
 
-  async prepare(rule: RuleDefinition): Promise<void> {
-    await this.#plans.prepare(rule);
-    const former = this.#entries.get(rule.id)?.definition;
+  async prepare(rule: RuleDefinition, how: Preparing = {}): Promise<void> {
+    const entry = this.#entries.get(rule.id);
+    await this.#plans.prepare(rule, entry?.trace === undefined ? how : tracedBy(how));
+    const former = entry?.definition;
+    if (former === undefined || former === rule) return;
     // What an update keeps is told by both.
-    if (former !== undefined && former !== rule) await this.#plans.prepare(former).catch(() => {});
+    await this.#plans.prepare(former, how).catch((error: unknown) => {
+      if (isLater(error)) throw error;
+    });
+  }
+
+  async prepareStart(id: string, how: Preparing = {}): Promise<void> {
+    const entry = this.#entries.get(id);
+    if (entry !== undefined)
+      await this.#plans.prepare(entry.definition, entry.trace === undefined ? how : tracedBy(how));
+  }
+
+  isLarge(rule: RuleDefinition): boolean {
+    return this.#plans.isLarge(rule);
   }
 
   check(rule: RuleDefinition): { sources: string[]; warnings: readonly string[] } {
@@ -125,8 +145,8 @@ export class Rules implements Engine, PlaneListener {
     return sourceWarnings(source, given, this.#options.catalog);
   }
 
-  explain(rule: RuleDefinition): Promise<string> {
-    return this.#plans.explain(rule);
+  explain(rule: RuleDefinition, how: Preparing = {}): Promise<string> {
+    return this.#plans.explain(rule, how);
   }
 
   outputFields(rule: RuleDefinition): string[] {
@@ -379,7 +399,8 @@ export class Rules implements Engine, PlaneListener {
     for (const entry of this.#entries.values()) this.#lives.renew(entry, changed);
   }
 
-  setTrace(id: string, strategy: TraceStrategy | null): void {
+  async setTrace(id: string, strategy: TraceStrategy | null, how: Preparing = {}): Promise<void> {
+    if (strategy !== null) await this.#plans.prepare(this.#known(id).definition, tracedBy(how));
     const entry = this.#known(id);
     const isLive = entry.state === 'running' || entry.state === 'starting';
     if (!isLive && strategy !== null) throw new HaumeaError('state', `rule ${id} is not running`);

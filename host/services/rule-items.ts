@@ -3,8 +3,8 @@ import { HaumeaError, reasonOf } from '../base/errors.js';
 import type { RuleJson } from '../meta/rule-definition.js';
 import type { RuleRepository } from '../meta/rules.js';
 import type { StoreChange } from '../meta/store.js';
-import type { RuleItems } from '../meta/transfer/import.js';
-import type { RuleKeeper } from './rule-keeper.js';
+import type { ReadRule, RuleItems } from '../meta/transfer/import.js';
+import { asRuleError, type RuleKeeper } from './rule-keeper.js';
 import { unmaskRule } from './rule-secrets.js';
 
 export class StoredRuleItems implements RuleItems {
@@ -33,16 +33,25 @@ export class StoredRuleItems implements RuleItems {
     return this.#rules.ids();
   }
 
-  check(id: string, text: string): readonly StoreChange[] {
+  read(id: string, text: string): ReadRule {
     let body: unknown;
     try {
       body = JSON.parse(text);
     } catch (error) {
       throw new HaumeaError('general', `rule ${id} is no JSON: ${reasonOf(error)}`, { cause: error });
     }
-    const rule = this.#keeper.checkDefinition(id, unmaskRule(body, this.#stored(id)));
-    if (rule.temp === true) throw new HaumeaError('general', `rule ${id} is temporary and can't be imported`);
-    return this.#rules.changes(id, rule);
+    const { json, rule } = this.#keeper.read(unmaskRule(body, this.#stored(id)), id);
+    if (json.temp === true) throw new HaumeaError('general', `rule ${id} is temporary and can't be imported`);
+    return { json, rule, isLarge: this.#keeper.engine.isLarge?.(rule) === true };
+  }
+
+  prepare({ rule }: ReadRule, within: <T>(look: () => T) => T, signal: AbortSignal | undefined): Promise<void> {
+    return this.#keeper.prepare(rule, { within, signal });
+  }
+
+  check({ json, rule }: ReadRule): readonly StoreChange[] {
+    asRuleError(() => this.#keeper.check(rule));
+    return this.#rules.changes(rule.id, { ...json, id: rule.id });
   }
 
   /** The stored rule, whose secrets a masked one keeps. */

@@ -1,5 +1,5 @@
 /** Keeps the engine in step with the stored rules: each change is made in both, one at a time for each rule. */
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { HaumeaError, isLater, reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
 import { Serial } from '../base/structures/serial.js';
 import { checkId } from '../meta/ids.js';
@@ -13,7 +13,7 @@ import {
   unknownMembers,
 } from '../meta/rule-definition.js';
 import type { RuleRepository } from '../meta/rules.js';
-import type { Engine, RuleDefinition, RuleStatus } from '../model/engine.js';
+import type { Engine, Preparing, RuleDefinition, RuleStatus } from '../model/engine.js';
 import type { KeptChanges } from '../model/kept.js';
 import { Schedule } from '../run/schedule.js';
 import { startedNotes } from './rule-start.js';
@@ -107,16 +107,9 @@ export class RuleKeeper {
     }
   }
 
-  /** Reads and plans a definition as creating it would, without keeping anything; returns what is to be stored. */
-  checkDefinition(id: string, body: unknown): RuleJson {
-    const { json, rule } = this.read(body, id);
-    asRuleError(() => this.check(rule));
-    return { ...json, id };
-  }
-
   /** Plans a large rule while other requests are answered; what follows for the same object finds the plan. */
-  async prepare(rule: RuleDefinition): Promise<void> {
-    await asRuleError(() => this.engine.prepare?.(rule));
+  async prepare(rule: RuleDefinition, how?: Preparing): Promise<void> {
+    await asRuleError(() => this.engine.prepare?.(rule, how));
   }
 
   /** Checks query, connectors and schedule as creating the rule would. */
@@ -156,23 +149,31 @@ export class RuleKeeper {
   }
 
   /** Makes sure that the engine has the rule; one refused at start gets another chance, its stream may be back. */
-  async known(id: string): Promise<void> {
+  async known(id: string, how?: Preparing): Promise<void> {
     const json = this.stored(id);
     this.#waiting.delete(id);
     if (this.engine.state(id) !== undefined) return;
     const rule = this.define(json, id);
-    await this.prepare(rule);
+    await this.prepare(rule, how);
     asRuleError(() => this.engine.define(rule));
     this.#refused.delete(id);
+  }
+
+  /** As `known`, with a plan where that takes long: a stream may have changed since. What is wrong with it its start says. */
+  async startable(id: string, how?: Preparing): Promise<void> {
+    await this.known(id, how);
+    await this.engine.prepareStart?.(id, how)?.catch((error: unknown) => {
+      if (isLater(error)) throw error;
+    });
   }
 
   /**
    * Gives the definition to the engine, stores it, starts it; undoes the first when it can't be stored. Returns what the
    * user should know of it.
    */
-  async install(json: RuleJson, rule: RuleDefinition): Promise<Remarks> {
+  async install(json: RuleJson, rule: RuleDefinition, how?: Preparing): Promise<Remarks> {
     const { id } = rule;
-    await this.prepare(rule);
+    await this.prepare(rule, how);
     const old = this.engine.state(id) === undefined ? undefined : this.rules.get(id);
     const { lost } = this.keptBy(rule);
     const warnings = [...unknownMembers(json), ...asRuleError(() => this.engine.define(rule))];
@@ -211,7 +212,7 @@ export class RuleKeeper {
       const wasKnown = this.engine.state(id) !== undefined;
       try {
         const rule = this.define(this.stored(id), id);
-        await this.prepare(rule);
+        await this.prepare(rule, { isOwn: true });
         asRuleError(() => this.engine.define(rule));
         if (!rule.triggered) await this.engine.stop(id);
         else if (wasKnown) await this.engine.restart(id);
@@ -257,7 +258,7 @@ export class RuleKeeper {
       try {
         const json = this.stored(id);
         const rule = this.define(json, id);
-        await this.prepare(rule);
+        await this.prepare(rule, { isOwn: true });
         asRuleError(() => this.engine.define(rule));
         this.#tellIdle(id, json);
         if (rule.triggered) this.engine.start(id);
@@ -277,7 +278,8 @@ export class RuleKeeper {
 /** Whatever is wrong with the query of a rule is answered as a failure of the rule, only what its connectors refuse apart. */
 export function asRuleError<T>(step: () => T): T {
   const rethrow = (error: unknown): never => {
-    if (!(error instanceof HaumeaError) || error.kind === 'unknownConnector' || error.kind === 'sink') throw error;
+    if (!(error instanceof HaumeaError) || isLater(error)) throw error;
+    if (error.kind === 'unknownConnector' || error.kind === 'sink') throw error;
     throw new HaumeaError('general', error.message, { cause: error });
   };
   try {

@@ -9,7 +9,7 @@ import type { Clock, Timer } from '../base/time/clock.js';
 import { type TestCredit, type TestResults, testResultsSink } from '../connectors/test-results.js';
 import { checkId } from '../meta/ids.js';
 import { defineRule, type RuleDefaults, readRuleJson } from '../meta/rule-definition.js';
-import type { Engine, RuleDefinition, RuleStatus } from '../model/engine.js';
+import type { Engine, Preparing, RuleDefinition, RuleStatus } from '../model/engine.js';
 import { textOf } from './resource-files.js';
 
 /** A test rule ends by itself after this time. */
@@ -91,9 +91,9 @@ export class RuleTestService {
   /**
    * Makes a test rule and opens the door for its listeners; one of the same id goes. Returns the port that they find it at.
    */
-  async create(body: Record<string, unknown>): Promise<{ id: string; port: number }> {
+  async create(body: Record<string, unknown>, how?: Preparing): Promise<{ id: string; port: number }> {
     const { id, rule } = this.#read(body);
-    await this.#serial.run(id, () => this.#open(id, rule));
+    await this.#serial.run(id, () => this.#open(id, rule, how));
     return { id, port: this.#options.audience.port };
   }
 
@@ -175,12 +175,12 @@ export class RuleTestService {
     };
   }
 
-  async #open(id: string, rule: RuleDefinition): Promise<void> {
+  async #open(id: string, rule: RuleDefinition, how?: Preparing): Promise<void> {
     const { engine, audience, clock, log } = this.#options;
     if (this.#tests.size >= maxTests && !this.#tests.has(id)) {
       throw new HaumeaError('general', `there are ${maxTests} test rules already`);
     }
-    await engine.prepare?.(rule);
+    await engine.prepare?.(rule, how);
     const { sources } = engine.check(rule);
     await this.#close(id);
     const events = await audience.open(id);

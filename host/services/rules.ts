@@ -1,9 +1,9 @@
 /** Rules as clients know them: defining, starting, stopping, looking at them. */
-import { HaumeaError, inContext } from '../base/errors.js';
+import { HaumeaError, inContext, isLater } from '../base/errors.js';
 import { type RuleJson, unknownMembers } from '../meta/rule-definition.js';
 import type { RuleRepository } from '../meta/rules.js';
 import { nothingToUndo } from '../meta/store.js';
-import type { Engine, RuleState, RuleStatus } from '../model/engine.js';
+import type { Engine, Preparing, RuleState, RuleStatus } from '../model/engine.js';
 import type { KeptChanges } from '../model/kept.js';
 import type { LossService } from './losses.js';
 import { asRuleError, type RuleKeeper } from './rule-keeper.js';
@@ -65,34 +65,34 @@ export class RuleService {
     this.#engine = keeper.engine;
   }
 
-  create(body: unknown): Promise<string | Told> {
+  create(body: unknown, how?: Preparing): Promise<string | Told> {
     return inContext('create rule error', async () => {
       const { json, rule } = this.#keeper.read(body);
       const { warnings, notes } = await this.#keeper.change(rule.id, () => {
         if (this.#rules.has(rule.id)) throw new HaumeaError('general', `rule ${rule.id} already exists`);
-        return this.#keeper.install(json, rule);
+        return this.#keeper.install(json, rule, how);
       });
       return new Told(`Rule ${rule.id} was created successfully.`, warnings, notes);
     });
   }
 
   /** Replaces a rule, or creates it. When the new one is refused the old one goes on as it was. */
-  replace(id: string, body: unknown): Promise<string | Told> {
+  replace(id: string, body: unknown, how?: Preparing): Promise<string | Told> {
     return inContext('update rule error', async () => {
       return this.#keeper.change(id, async () => {
         const { json, rule } = this.#readUpdate(id, body);
-        const { warnings, notes } = await this.#keeper.install(json, rule);
+        const { warnings, notes } = await this.#keeper.install(json, rule, how);
         return new Told(`Rule ${id} was updated successfully.`, warnings, notes);
       });
     });
   }
 
   /** What replacing a rule would do, without doing it; refuses what that would refuse. */
-  preview(id: string, body: unknown): Promise<UpdatePreview> {
+  preview(id: string, body: unknown, how?: Preparing): Promise<UpdatePreview> {
     return inContext('update rule error', () =>
       this.#keeper.change(id, async () => {
         const { json, rule } = this.#readUpdate(id, body);
-        await this.#keeper.prepare(rule);
+        await this.#keeper.prepare(rule, how);
         const { sources, warnings: found } = asRuleError(() => this.#keeper.check(rule));
         const warnings = [...unknownMembers(json), ...found];
         const state = this.#keeper.keptBy(rule);
@@ -195,10 +195,10 @@ export class RuleService {
     );
   }
 
-  start(id: string): Promise<string | Told> {
+  start(id: string, how?: Preparing): Promise<string | Told> {
     return inContext('start rule error', () =>
       this.#keeper.change(id, async () => {
-        await this.#keeper.known(id);
+        await this.#keeper.startable(id, how);
         await this.#rules.setTriggered(id, true, () => this.#keeper.follow(id));
         asRuleError(() => this.#engine.start(id));
         return new Told(`Rule ${id} was started`, [], await startedNotes(this.#engine, id));
@@ -217,10 +217,10 @@ export class RuleService {
     );
   }
 
-  restart(id: string): Promise<string | Told> {
+  restart(id: string, how?: Preparing): Promise<string | Told> {
     return inContext('restart rule error', () =>
       this.#keeper.change(id, async () => {
-        await this.#keeper.known(id);
+        await this.#keeper.startable(id, how);
         await this.#rules.setTriggered(id, true, () => this.#keeper.follow(id));
         const losses = await asRuleError(() => this.#engine.restart(id));
         return new Told(`Rule ${id} was restarted`, [], [...losses, ...(await startedNotes(this.#engine, id))]);
@@ -296,35 +296,35 @@ export class RuleService {
     });
   }
 
-  explain(id: string): Promise<string> {
+  explain(id: string, how?: Preparing): Promise<string> {
     return inContext('explain rules error', async () => {
       const rule = this.#keeper.define(this.#keeper.stored(id), id);
-      return asRuleError(() => this.#engine.explain(rule));
+      return asRuleError(() => this.#engine.explain(rule, how));
     });
   }
 
   /** Output columns with their positions; only running rules have them. */
-  outputSchema(id: string): Promise<Record<string, { hasIndex: boolean; index: number }>> {
+  outputSchema(id: string, how?: Preparing): Promise<Record<string, { hasIndex: boolean; index: number }>> {
     return inContext('get rule schema error', async () => {
       const rule = this.#keeper.define(this.#keeper.stored(id), id);
       const state = this.#engine.state(id);
       if (state !== 'running' && state !== 'starting') throw new HaumeaError('state', `rule ${id} is not running`);
-      await this.#keeper.prepare(rule);
+      await this.#keeper.prepare(rule, how);
       const fields = asRuleError(() => this.#engine.outputFields(rule));
       return Object.fromEntries(fields.map((name, index) => [name, { hasIndex: true, index }]));
     });
   }
 
   /** Checks a definition; of one that is refused the reason. */
-  async validate(body: unknown): Promise<Validity> {
+  async validate(body: unknown, how?: Preparing): Promise<Validity> {
     try {
       const { json, rule } = this.#keeper.read(body);
-      await this.#keeper.prepare(rule);
+      await this.#keeper.prepare(rule, how);
       const { sources, warnings: found } = asRuleError(() => this.#keeper.check(rule));
       const warnings = [...unknownMembers(json), ...found];
       return { valid: true, sources, ...(warnings.length === 0 ? {} : { warnings }) };
     } catch (error) {
-      if (error instanceof HaumeaError) return { valid: false, reason: error.message };
+      if (error instanceof HaumeaError && !isLater(error)) return { valid: false, reason: error.message };
       throw error;
     }
   }

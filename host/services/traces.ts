@@ -1,7 +1,7 @@
 /** Traces of rules: switched on and off, listed, shown; and where they are sent to. */
 import { HaumeaError, inContext } from '../base/errors.js';
 import type { RuleRepository } from '../meta/rules.js';
-import type { Engine } from '../model/engine.js';
+import type { Engine, Preparing } from '../model/engine.js';
 import type { Span, TraceStrategy } from '../model/traces.js';
 import type { TraceExporter } from '../run/trace-export.js';
 
@@ -16,12 +16,12 @@ export class TraceService {
     this.#exporter = exporter;
   }
 
-  start(id: string, { strategy }: Record<string, unknown>): void {
-    inContext('trace rule error', () => this.#set(id, readStrategy(strategy)));
+  start(id: string, { strategy }: Record<string, unknown>, how?: Preparing): Promise<void> {
+    return inContext('trace rule error', async () => this.#set(id, readStrategy(strategy), how));
   }
 
-  stop(id: string): void {
-    inContext('trace rule error', () => this.#set(id, null));
+  stop(id: string): Promise<void> {
+    return inContext('trace rule error', () => this.#set(id, null));
   }
 
   /** Ids of the traces of a rule, latest first; an unknown rule has none. */
@@ -58,10 +58,10 @@ export class TraceService {
     return 'success';
   }
 
-  #set(id: string, strategy: TraceStrategy | null): void {
+  async #set(id: string, strategy: TraceStrategy | null, how?: Preparing): Promise<void> {
     if (!this.#rules.has(id)) throw new HaumeaError('general', `rule ${id} is not found`);
     if (this.#engine.state(id) === undefined) throw new HaumeaError('state', `rule ${id} is not running`);
-    this.#engine.setTrace(id, strategy);
+    await this.#engine.setTrace(id, strategy, how);
   }
 }
 

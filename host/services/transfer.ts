@@ -5,7 +5,7 @@ import { textFromUtf8 } from '../base/text/utf8.js';
 import { kinds } from '../meta/kinds.js';
 import type { RuleJson } from '../meta/rule-definition.js';
 import { type DependencyLookup, itemsOfRules } from '../meta/transfer/dependencies.js';
-import { documentOf, type Items, readJson, readYaml, type SectionName, writeYaml } from '../meta/transfer/document.js';
+import { documentOf, type Items, readJson, type SectionName, writeYaml } from '../meta/transfer/document.js';
 import {
   exportAll,
   type Failures,
@@ -15,6 +15,7 @@ import {
   runImport,
 } from '../meta/transfer/import.js';
 import { missingIn, secretsIn, withoutSecrets } from '../meta/transfer/secrets.js';
+import { readYaml } from '../meta/transfer/yaml.js';
 import { type Body, readImport } from './import-body.js';
 import { type ResourceFiles, readResource } from './resource-files.js';
 import { Told } from './told.js';

@@ -24,6 +24,7 @@ test.after(async () => void (await server.stop()));
 const many = (count: number, item: (i: number) => string, between = ',') =>
   Array.from({ length: count }, (_, i) => item(i)).join(between);
 const columns = `SELECT ${many(4096, (i) => `a${i}`)} FROM demo`;
+const freshStream = 'CREATE STREAM fresh () WITH (DATASOURCE="t", TYPE="memory")';
 const ruleOf = (id: string, sql: string) => ({ id, sql, actions: [{ nop: {} }], triggered: false });
 
 function graphOf(count: number): unknown {
@@ -127,6 +128,84 @@ test('an import of many rules lets requests in between', async () => {
   const rules = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`m${i}`, rule(i)]));
   const { status, pings } = await ask('POST', '/data/import?partial=1', { content: JSON.stringify({ rules }) });
   assert.is(status, 200);
+  assert.ok(pings >= enough, `${pings} pings were answered meanwhile`);
+});
+
+const single: Readonly<Record<string, [path: string, body: unknown, status: number, answer: RegExp]>> = {
+  'an import': [
+    '/data/import?partial=1',
+    { content: JSON.stringify({ rules: { i0: JSON.stringify(ruleOf('i0', columns)) } }) },
+    200,
+    /"ErrorMsg":""/,
+  ],
+  'a dry run of an import with a new stream': [
+    '/data/import?partial=1&dryRun=1',
+    {
+      content: JSON.stringify({
+        streams: {
+          demo: 'CREATE STREAM demo (a1 BIGINT) WITH (DATASOURCE="other", TYPE="memory")',
+          fresh: freshStream,
+        },
+        rules: { i1: JSON.stringify(ruleOf('i1', `${columns}, fresh`.replace('demo, fresh', 'fresh'))) },
+      }),
+    },
+    200,
+    /"ErrorMsg":""/,
+  ],
+  'an import that is refused': [
+    '/data/import?partial=1',
+    { content: JSON.stringify({ rules: { i2: JSON.stringify(ruleOf('i2', columns.replace('demo', 'dem0'))) } }) },
+    400,
+    /i2.*dem0/,
+  ],
+  'a ruleset': [
+    '/ruleset/import',
+    {
+      content: JSON.stringify({
+        streams: { fresh: freshStream },
+        rules: { i3: JSON.stringify(ruleOf('i3', columns.replace('demo', 'fresh'))) },
+      }),
+    },
+    200,
+    /imported 1 streams, 0 tables and 1 rules/,
+  ],
+  YAML: [
+    '/v2/data/import',
+    { content: `rules:\n  i4:\n    sql: ${columns}\n    triggered: false\n    actions:\n      - nop: {}\n` },
+    200,
+    /success/,
+  ],
+};
+for (const [what, [path, body, status, expected]] of Object.entries(single)) {
+  test(`other requests are answered while the one large rule of ${what} is planned`, async () => {
+    const answer = await ask('POST', path, body);
+    assert.match(answer.text.slice(0, 1000), expected);
+    assert.is(answer.status, status);
+    assert.ok(answer.pings >= enough, `${answer.pings} pings were answered meanwhile`);
+  });
+}
+
+test('other requests are answered while a trace of a large rule begins, and while it starts with another stream', async () => {
+  const stream = 'CREATE STREAM changing () WITH (DATASOURCE="t", TYPE="memory")';
+  await ask('POST', '/streams', { sql: stream });
+  const rule = { ...ruleOf('traced', columns.replace('demo', 'changing')), triggered: true };
+  assert.is((await ask('POST', '/rules', rule)).status, 201);
+  const traced = await ask('POST', '/rules/traced/trace/start', { strategy: 'always' });
+  assert.is(traced.status, 200, traced.text);
+  assert.ok(traced.pings >= enough, `${traced.pings} pings were answered meanwhile`);
+  assert.is((await ask('POST', '/rules/traced/stop')).status, 200);
+  const changed = await ask('PUT', '/streams/changing', { sql: stream.replace('()', '(a1 FLOAT)') });
+  assert.is(changed.status, 200, changed.text);
+  const started = await ask('POST', '/rules/traced/start');
+  assert.is(started.status, 200, started.text);
+  assert.ok(started.pings >= enough, `${started.pings} pings were answered meanwhile`);
+});
+
+test('other requests are answered while much YAML is read', async () => {
+  const uploads = many(40_000, (i) => `  u${i}: {name: u${i}, content: abc}`, '\n');
+  const { status, text, pings } = await ask('POST', '/v2/data/import', { content: `uploads:\n${uploads}\nwrong: {}` });
+  assert.is(status, 400);
+  assert.match(text, /the content has an unknown map wrong/);
   assert.ok(pings >= enough, `${pings} pings were answered meanwhile`);
 });
 

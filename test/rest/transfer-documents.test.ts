@@ -211,7 +211,27 @@ test('YAML that grows by its own references is refused, and faults are told in o
   const lines = names.map((name, i) => `${name}: &${name} [${Array(9).fill(i === 0 ? 'x' : `*${names[i - 1]}`)}]`);
   const answer = await plane.request('POST', '/v2/data/import', { content: lines.join('\n') });
   assert.is(answer.status, 400);
-  assert.match(answer.json.message, /no YAML: Excessive alias count/);
+  assert.match(
+    answer.json.message,
+    /the content has more than 500000 keys and values when its aliases are written out at line 6, column \d+$/,
+  );
+  const large = `a: &a ${'x'.repeat(1_000_000)}\nb: [${Array(100).fill('*a')}]\n`;
+  const grown = await plane.request('POST', '/v2/data/import', { content: large });
+  assert.match(
+    grown.json.message,
+    /has more than 67108864 bytes when its aliases are written out at line 2, column \d+$/,
+  );
+  for (const [content, reason] of [
+    [`a: &a x\nb: [${Array(1001).fill('*a')}]`, 'has more than 1000 aliases: *a at line 2, column 3005'],
+    ['a: *b\nb: &b 1', 'has the alias *b without an anchor before it at line 1, column 4'],
+    ['a: &a\n  - *a', 'has the alias *a within what it stands for at line 2, column 5'],
+    [`a: [${'1,'.repeat(500_000)}]`, 'has more than 500000 keys and values'],
+  ] as const) {
+    const { status, json } = await plane.request('POST', '/v2/data/import', { content });
+    assert.equal([status, json.message], [400, `import error: the content ${reason}`]);
+  }
+  const twice = await plane.request('POST', '/v2/data/import', { content: 'rules:\n  a: {}\n  a: {}' });
+  assert.match(twice.json.message, /no YAML: a is there twice in one map at line 3, column 3$/);
   const broken = await plane.request('POST', '/v2/data/import', { content: 'streams:\n  a: [' });
   assert.match(broken.json.message, /no YAML: .* at line 2, column \d+$/);
 });

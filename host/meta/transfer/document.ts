@@ -1,7 +1,8 @@
 /** The export document: twelve maps of names to texts. Reads and writes its two generations, JSON and YAML. */
-import { HaumeaError, reasonOf, yamlReason } from '../../base/errors.js';
+import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { beyondBounds } from '../../base/text/json-bounds.js';
 import { nearest } from '../../base/text/nearest.js';
+import { parseYaml } from './yaml-text.js';
 
 /** The maps in the order in which they are written. */
 export const sectionNames = [
@@ -49,33 +50,15 @@ export function readJson(text: string): Items<unknown> {
   return readSections(tree, 'JSON object');
 }
 
-/** Reads a YAML document and turns its objects into the texts of the JSON form. */
-export async function readYaml(text: string): Promise<Items<unknown>> {
-  const { default: yaml } = await import('yaml');
-  let tree: unknown;
-  try {
-    // The library compares each key with each other.
-    const document = yaml.parseDocument(text, { uniqueKeys: false });
-    if (document.errors[0] !== undefined) throw document.errors[0];
-    yaml.visit(document, { Map: (_key, { items }) => checkUnique(items.map(({ key }) => String(key))) });
-    tree = document.toJS();
-  } catch (error) {
-    throw new HaumeaError('general', `the content is no YAML: ${yamlReason(error)}`, { cause: error });
-  }
+/** Reads a YAML document on this thread; see `readYaml`. */
+export async function itemsOfYaml(text: string): Promise<Items<unknown>> {
+  const tree = await parseYaml(text);
   const items = new Map<SectionName, ReadonlyMap<string, unknown>>();
   for (const [section, values] of readSections(tree ?? {}, 'YAML mapping')) {
     if (section in configWords) items.set(section, groupKeys(section as keyof typeof configWords, values));
     else items.set(section, new Map([...values].map(([name, value]) => [name, textOfYaml(section, name, value)])));
   }
   return items;
-}
-
-function checkUnique(keys: readonly string[]): void {
-  const known = new Set<string>();
-  for (const key of keys) {
-    if (known.has(key)) throw new Error(`${key} is there twice in one map`);
-    known.add(key);
-  }
 }
 
 /** Writes items as YAML. */

@@ -2,18 +2,34 @@
  * Imports: every item is checked before anything changes, rules against the definitions as they will be; then all
  * changes are written in one transaction, and what lives beside the store (files, running rules) follows.
  */
-import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { HaumeaError, isLater, reasonOf } from '../../base/errors.js';
 import { beyondBounds } from '../../base/text/json-bounds.js';
+import type { RuleDefinition } from '../../model/engine.js';
+import type { RuleJson } from '../rule-definition.js';
 import type { Store, StoreChange } from '../store.js';
 import { type Items, type SectionName, sectionNames } from './document.js';
 import type { Exportable, Prepared } from './exportable.js';
+
+/** A rule of an import that can be read. */
+export interface ReadRule {
+  readonly rule: RuleDefinition;
+  readonly json: RuleJson;
+  /** Planning it takes long. */
+  readonly isLarge: boolean;
+}
+
+type Within = <T>(look: () => T) => T;
 
 /** Rules as an import sees them: they are planned when everything else is known. */
 export interface RuleItems {
   export(): Record<string, string>;
   ids(): string[];
-  /** Reads and plans a rule, within `Store.pretend`; returns what to store. Throws the reason of a refusal. */
-  check(id: string, text: string): readonly StoreChange[];
+  /** Reads a rule, within `Store.pretend`; throws the reason of a refusal. */
+  read(id: string, text: string): ReadRule;
+  /** Plans a large rule away from this thread; each look at the store is within `within`. Rejects as `check` throws. */
+  prepare(rule: ReadRule, within: Within, signal: AbortSignal | undefined): Promise<void>;
+  /** Plans a rule, within `Store.pretend`; returns what to store. Throws the reason of a refusal. */
+  check(rule: ReadRule): readonly StoreChange[];
   /** What deletes a stored rule. */
   removal(id: string): readonly StoreChange[];
   /** Takes a rule out of the engine whose definition is gone. */
@@ -173,22 +189,37 @@ class ImportRun {
   async #checkRules(changes: readonly StoreChange[]): Promise<Map<string, readonly StoreChange[]>> {
     const { store, rules } = this.#target;
     const taken = new Map<string, readonly StoreChange[]>();
+    const { signal } = this.#options;
     const waiting = [...(this.#items.get('rules') ?? [])];
+    const within: Within = (look) => store.pretend(changes, look);
     for (let next = 0; next < waiting.length; ) {
-      store.pretend(changes, () => {
+      let large: readonly [id: string, rule: ReadRule] | undefined;
+      within(() => {
         const end = performance.now() + turnMs;
         const most = next + turnItems;
-        while (next < Math.min(most, waiting.length) && performance.now() < end) {
+        while (large === undefined && next < Math.min(most, waiting.length) && performance.now() < end) {
           const [id, value] = waiting[next++]!;
           try {
-            taken.set(id, rules.check(id, textOf('rules', id, value)));
+            const rule = rules.read(id, textOf('rules', id, value));
+            if (rule.isLarge) large = [id, rule];
+            else taken.set(id, rules.check(rule));
           } catch (error) {
             this.#fail('rules', id, error);
           }
         }
       });
+      if (large !== undefined) {
+        const [id, rule] = large;
+        await this.#attempt('rules', id, async () => {
+          await rules.prepare(rule, within, signal);
+          taken.set(
+            id,
+            within(() => rules.check(rule)),
+          );
+        });
+      }
       await new Promise((resolve) => setImmediate(resolve));
-      this.#options.signal?.throwIfAborted();
+      signal?.throwIfAborted();
     }
     return taken;
   }
@@ -209,6 +240,8 @@ class ImportRun {
     try {
       await step();
     } catch (error) {
+      // That is no fault of the item: nothing is changed, and the same import may succeed later.
+      if (!this.#isWritten && isLater(error)) throw error;
       this.#fail(section, name, error);
     }
   }

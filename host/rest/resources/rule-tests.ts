@@ -1,4 +1,4 @@
-import { HaumeaError } from '../../base/errors.js';
+import { HaumeaError, isLater } from '../../base/errors.js';
 import { defineRoutes, Reply } from '../route.js';
 
 export const ruleTests = defineRoutes(
@@ -8,9 +8,9 @@ export const ruleTests = defineRoutes(
     doc: 'Creates a test rule and opens its event stream',
     handle: async (request, { ruleTests }) => {
       try {
-        return new Reply(await ruleTests.create(request.object()), 200, 'text/plain; charset=utf-8');
+        return new Reply(await ruleTests.create(request.object(), request), 200, 'text/plain; charset=utf-8');
       } catch (error) {
-        if (error instanceof HaumeaError) return new Reply({ msg: error.message }, 400);
+        if (error instanceof HaumeaError && !isLater(error)) return new Reply({ msg: error.message }, 400);
         throw error;
       }
     },

@@ -6,7 +6,7 @@ export const rules = defineRoutes(
     path: '/rules',
     doc: 'Creates a rule and starts it',
     status: 201,
-    handle: (request, { rules }) => rules.create(request.json()),
+    handle: (request, { rules }) => rules.create(request.json(), request),
   },
   {
     method: 'GET',
@@ -19,7 +19,7 @@ export const rules = defineRoutes(
     path: '/rules/validate',
     doc: 'Checks a rule without creating it',
     handle: async (request, { rules }) => {
-      const found = await rules.validate(request.json());
+      const found = await rules.validate(request.json(), request);
       return found.valid ? found : new Reply(found.reason, 422);
     },
   },
@@ -36,8 +36,8 @@ export const rules = defineRoutes(
     doc: 'Replaces the rule, or creates it; a dry run says what that would do to its state',
     handle: (request, { rules }) =>
       request.strictFlag('dryRun')
-        ? rules.preview(request.id(), request.json())
-        : rules.replace(request.id(), request.json()),
+        ? rules.preview(request.id(), request.json(), request)
+        : rules.replace(request.id(), request.json(), request),
   },
   {
     method: 'DELETE',
@@ -49,14 +49,14 @@ export const rules = defineRoutes(
     method: 'POST',
     path: '/rules/:id/start',
     doc: 'Starts',
-    handle: (request, { rules }) => rules.start(request.id()),
+    handle: (request, { rules }) => rules.start(request.id(), request),
   },
   { method: 'POST', path: '/rules/:id/stop', doc: 'Stops', handle: (request, { rules }) => rules.stop(request.id()) },
   {
     method: 'POST',
     path: '/rules/:id/restart',
     doc: 'Restarts',
-    handle: (request, { rules }) => rules.restart(request.id()),
+    handle: (request, { rules }) => rules.restart(request.id(), request),
   },
   {
     method: 'GET',
@@ -86,12 +86,12 @@ export const rules = defineRoutes(
     method: 'GET',
     path: '/rules/:id/explain',
     doc: 'The plan',
-    handle: (request, { rules }) => rules.explain(request.id()),
+    handle: (request, { rules }) => rules.explain(request.id(), request),
   },
   {
     method: 'GET',
     path: '/rules/:id/schema',
     doc: 'Output columns',
-    handle: (request, { rules }) => rules.outputSchema(request.id()),
+    handle: (request, { rules }) => rules.outputSchema(request.id(), request),
   },
 );

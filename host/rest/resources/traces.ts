@@ -5,7 +5,7 @@ export const traces = defineRoutes(
     method: 'POST',
     path: '/rules/:id/trace/start',
     doc: 'Traces the input of a rule: all of it, or what carries the context of a trace',
-    handle: (request, { traces }) => traces.start(request.id(), request.object()),
+    handle: (request, { traces }) => traces.start(request.id(), request.object(), request),
   },
   {
     method: 'POST',

@@ -19,6 +19,11 @@ export function isLarge({ sql, graph, actions }: RuleDefinition, catalog: Catalo
   return namesIn(sql).some((name) => (catalog.source(name)?.fields?.length ?? 0) > manyColumns);
 }
 
+/** Length of the rule, about: what waits to be planned holds so much. */
+export function sizeOf({ sql, graph, actions }: RuleDefinition): number {
+  return sql.length + JSON.stringify(graph ?? null).length + JSON.stringify(actions).length;
+}
+
 /** None of a statement that can't be read: whoever plans it says why. */
 function namesIn(sql: string): readonly string[] {
   try {

@@ -1,5 +1,5 @@
 /** What the control plane and the thread that plans large rules tell each other; plain data. */
-import type { RulePlan } from '../../../kernels/ir.js';
+import type { RulePlan, Tap } from '../../../kernels/ir.js';
 import type { ErrorKind } from '../../base/errors.js';
 import type { Brought } from '../../functions/registry.js';
 import type { RuleDefinition } from '../../model/engine.js';
@@ -13,8 +13,11 @@ export interface PlanningSettings {
 /** A name with what it stands for; undefined when nothing has it. */
 type Known<T> = readonly (readonly [name: string, T | undefined])[];
 
+/** The plan, the plan with what shows the rows between its operators, or its explanation. */
+export type Wanted = 'plan' | 'traced' | 'text';
+
 export type ToPlanning =
-  | { readonly kind: 'plan'; readonly id: number; readonly rule: RuleDefinition; readonly wants: 'plan' | 'text' }
+  | { readonly kind: 'plan'; readonly id: number; readonly rule: RuleDefinition; readonly wants: Wanted }
   | {
       readonly kind: 'known';
       readonly id: number;
@@ -34,7 +37,7 @@ export type FromPlanning =
       readonly sources: readonly string[];
       readonly brought: readonly string[];
     }
-  | { readonly kind: 'planned'; readonly id: number; readonly plan: RulePlan }
+  | { readonly kind: 'planned'; readonly id: number; readonly plan: RulePlan; readonly taps?: Tap[] }
   | { readonly kind: 'explained'; readonly id: number; readonly text: string }
   /** `error`: undefined for what is no HaumeaError. */
   | {

@@ -5,10 +5,10 @@ import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { type Brought, callHost } from '../../functions/registry.js';
 import type { Catalog, RuleDefinition } from '../../model/engine.js';
 import { explainRule } from '../../plan/explain-rule.js';
-import { type Fold, planRule, sourcesOf } from '../../plan/index.js';
+import { type Fold, planRule, ruleTaps, sourcesOf } from '../../plan/index.js';
 import { nameUserNumber } from '../../plugins/numbers.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
-import type { FromPlanning, PlanningSettings, ToPlanning } from './messages.js';
+import type { FromPlanning, PlanningSettings, ToPlanning, Wanted } from './messages.js';
 
 const port = parentPort;
 if (port === null) throw new Error('large rules are planned in a worker thread');
@@ -39,16 +39,16 @@ class Asked {
     this.catalog = this.#catalog([], []);
   }
 
-  async planned(wants: 'plan' | 'text'): Promise<FromPlanning> {
+  async planned(wants: Wanted): Promise<FromPlanning> {
     const { id, rule } = this;
     this.#wantedSources = rule.graph === undefined ? sourcesOf(rule.sql) : [];
     let { catalog } = this;
     for (;;) {
       if (this.#wantedSources.length > 0 || this.#wantedBrought.length > 0) catalog = await this.#ask();
       try {
-        return wants === 'plan'
-          ? { kind: 'planned', id, plan: planRule(rule, catalog, fold) }
-          : { kind: 'explained', id, text: explainRule(rule, catalog, fold) };
+        if (wants === 'text') return { kind: 'explained', id, text: explainRule(rule, catalog, fold) };
+        const plan = planRule(rule, catalog, fold);
+        return { kind: 'planned', id, plan, ...(wants === 'traced' && { taps: ruleTaps(rule, catalog, fold) }) };
       } catch (error) {
         if (!(error instanceof Unasked)) throw error;
       }

@@ -151,7 +151,7 @@ export class EngineDouble implements Engine {
   }
 
   /** Sinks that select a connection use it. */
-  setTrace(id: string, strategy: TraceStrategy | null): void {
+  async setTrace(id: string, strategy: TraceStrategy | null): Promise<void> {
     const entry = this.#entry(id);
     if (entry.state !== 'running' && strategy !== null) throw new HaumeaError('state', `rule ${id} is not running`);
     entry.trace = strategy;
