@@ -194,7 +194,7 @@ test('other requests are answered while a trace of a large rule begins, and whil
   assert.is(traced.status, 200, traced.text);
   assert.ok(traced.pings >= enough, `${traced.pings} pings were answered meanwhile`);
   assert.is((await ask('POST', '/rules/traced/stop')).status, 200);
-  const changed = await ask('PUT', '/streams/changing', { sql: stream.replace('()', '(a1 FLOAT)') });
+  const changed = await ask('PUT', '/streams/changing', { sql: stream.replace('"t"', '"u"') });
   assert.is(changed.status, 200, changed.text);
   const started = await ask('POST', '/rules/traced/start');
   assert.is(started.status, 200, started.text);
