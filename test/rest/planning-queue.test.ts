@@ -1,7 +1,7 @@
 /** More large rules at once than are taken: REST says so, and what nobody waits for makes room. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { request, startServer, type TestServer } from '../harness.js';
+import { request, startServer, type TestServer } from '../support/harness.js';
 
 let server: TestServer;
 test.before(async () => {

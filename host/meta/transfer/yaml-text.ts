@@ -1,4 +1,5 @@
 /** Reads the text of a YAML document within bounds: what it has written out in full, aliases included, is no larger than JSON may be. */
+import type { Alias, LineCounter } from 'yaml';
 import { HaumeaError, isStackOverflow, yamlReason } from '../../base/errors.js';
 
 /** As many keys and values as the largest JSON document within its bound has. */
@@ -51,14 +52,14 @@ interface Weight {
 /** Walks a document and sums up what it has when it is written out. */
 class Measure {
   readonly #yaml: Yaml;
-  readonly #lines: import('yaml').LineCounter;
+  readonly #lines: LineCounter;
   /** What stands behind each anchor; undefined within it. */
   readonly #anchors = new Map<string, Weight | undefined>();
   #nodes = 0;
   #bytes = 0;
   #aliases = 0;
 
-  constructor(yaml: Yaml, lines: import('yaml').LineCounter) {
+  constructor(yaml: Yaml, lines: LineCounter) {
     this.#yaml = yaml;
     this.#lines = lines;
   }
@@ -87,7 +88,7 @@ class Measure {
     if (anchor !== undefined) this.#anchors.set(anchor, { nodes: this.#nodes - nodes, bytes: this.#bytes - bytes });
   }
 
-  #alias(node: import('yaml').Alias): void {
+  #alias(node: Alias): void {
     const refuse = (what: string) => new HaumeaError('general', `the content ${what}${this.#place(node)}`);
     if (++this.#aliases > maxAliases) throw refuse(`has more than ${maxAliases} aliases: *${node.source}`);
     if (!this.#anchors.has(node.source)) throw refuse(`has the alias *${node.source} without an anchor before it`);

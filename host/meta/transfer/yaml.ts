@@ -1,6 +1,7 @@
 /** Reads YAML documents: small ones at once, others in a thread of their own, so that REST answers meanwhile. */
-import { threadEntry } from '../../base/program/bundle.js';
+
 import { HaumeaError } from '../../base/errors.js';
+import { threadEntry } from '../../base/program/bundle.js';
 import { startThread } from '../../base/program/heap.js';
 import { Serial } from '../../base/structures/serial.js';
 import { type Items, itemsOfYaml } from './document.js';

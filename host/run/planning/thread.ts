@@ -1,8 +1,8 @@
 /** Plans large rules in a thread of their own, one after the other, so that REST answers meanwhile. */
 import type { Worker } from 'node:worker_threads';
 import type { RulePlan, Tap } from '../../../kernels/ir.js';
-import { threadEntry } from '../../base/program/bundle.js';
 import { HaumeaError } from '../../base/errors.js';
+import { threadEntry } from '../../base/program/bundle.js';
 import { startThread } from '../../base/program/heap.js';
 import type { Catalog, Preparing, RuleDefinition } from '../../model/engine.js';
 import { sizeOf } from './large.js';

@@ -7,7 +7,7 @@ import { type PlanningBounds, PlanningThread } from '../../../host/run/planning/
 import { parseStatement } from '../../../host/sql/parser.js';
 import { defineSource } from '../../../host/sql/source-def.js';
 import type { RulePlan } from '../../../kernels/ir.js';
-import { ruleOf } from './engine-harness.js';
+import { ruleOf } from '../../support/engine/engine-harness.js';
 
 function definition() {
   const statement = parseStatement('CREATE STREAM demo () WITH (DATASOURCE="t", TYPE="memory")');
