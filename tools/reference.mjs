@@ -94,7 +94,7 @@ function configuration() {
 # Configuration
 
 For who runs a server: every key of its configuration, with its default. [Operating](operating.md) says what to do with
-them.
+them, [rule options](rule-options.md) explains the section \`rule\`.
 
 The configuration is a YAML file: \`etc/kuiper.yaml\`, or the one of \`--config FILE\`. Every key has a default. Unknown
 keys and bad values are refused at start with their names. The environment overrides the file. A variable has the name
@@ -173,7 +173,7 @@ ${encodeRows()}| \`omitIfEmpty\` | Windows without rows are not sent, with \`sen
 
 ## Cache of a sink
 
-What it does: [a disk queue with bounds of its own](operating.md#a-cache-before-a-sink). The section \`sink\` of
+What it does: [a disk queue for one sink](slow-sinks.md#a-disk-queue-for-one-sink). The section \`sink\` of
 the [configuration](configuration.md) changes the defaults.
 
 ${properties(cacheProps)}

@@ -1,5 +1,6 @@
 /** The commands of the recipes, word by word: what the page says that they print they print. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -18,6 +19,10 @@ for (const section of sections) {
   test(section.split('\n', 1)[0]!, async () => {
     const server = await startServer();
     const commands = new Commands(process.cwd(), { HAUMEA_URL: server.base });
+    // A fence with a name behind its language is a file of the data folder.
+    for (const [, name = '', text = ''] of section.matchAll(/```\w+ (\S+)\n(.*?)```/gs)) {
+      writeFileSync(join(server.data, name), text);
+    }
     const blocks = [...section.matchAll(/```sh\n(.*?)```\n(?:\n```\n(.*?)```)?/gs)];
     assert.ok(blocks.some(([, , printed]) => printed !== undefined));
     for (const [, lines = '', printed] of blocks) {

@@ -43,9 +43,7 @@ export const ruleOptionSpec = {
     .duration()
     .min(0)
     .default(0)
-    .doc(
-      'Event time: when one of several streams brings nothing for so long, the others wait for it no more; 0 is for ever',
-    ),
+    .doc('Event time: a stream that brings nothing for so long no longer holds the watermark back; 0 is for ever'),
   timezone: field
     .string()
     .default('')
@@ -76,7 +74,7 @@ export const ruleOptionSpec = {
     .min(0)
     .default(1024)
     .doc(
-      'Bound of what waits for a sink, KiB, 64 to 262144; of input that waits for a rule which comes behind others on its stream 16 times that, 256 MiB at most',
+      'KiB that wait in memory for a sink, 64 to 262144; input that waits for a throttled rule on a shared stream has 16 times that, 256 MiB at most',
     ),
   maxBacklogBytes: field
     .int()
@@ -88,7 +86,7 @@ export const ruleOptionSpec = {
     .oneOf('auto', 'block', 'dropOldest', 'stop')
     .default('auto')
     .doc(
-      'With memory and disk full the sources wait, too (block); or the oldest messages are dropped and counted (dropOldest); or the rule ends when a sink has held a source for 3 s (stop). The same holds for input that waits in memory for a rule which comes behind others on its stream. auto is dropOldest for a rule with qos 0 on a shared stream that something comes to from outside, else block',
+      'When memory and disk are full: the sources wait (block); or the oldest messages are dropped and counted (dropOldest); or the rule ends when a sink has blocked a source for 3 s (stop). The same holds for input that waits in memory for a throttled rule on a shared stream. auto is dropOldest for a rule with qos 0 on a shared stream that something comes to from outside, else block',
     ),
   sendMetaToSink: field.bool().default(false).doc('Send metadata along with the results'),
   sendNilField: field.bool().default(false).doc('Send fields without a value as null'),
@@ -98,7 +96,7 @@ export const ruleOptionSpec = {
     .min(0)
     .default(0)
     .doc(
-      '1: the state is kept in checkpoints, sources that can go back to them; 2: files of sinks as well; see guarantees.md',
+      '1: the state is kept in checkpoints, sources that can rewind to them; 2: files of sinks are cut back to them as well; see guarantees.md',
     ),
   checkpointInterval: field
     .duration()

@@ -19,7 +19,7 @@ export const sinkCacheSpec = {
   resendAlterQueue: field
     .bool()
     .default(false)
-    .doc('Messages that waited go beside the new ones; otherwise all go in their order'),
+    .doc('New messages overtake those that waited; otherwise all go out in their order'),
   resendPriority: field
     .int()
     .min(-1)
@@ -39,5 +39,7 @@ export const sinkCacheSpec = {
     .string()
     .oneOf('always', 'never')
     .default('always')
-    .doc('Pages are forced to the disk before they count as safe, or the system writes them when it likes to'),
+    .doc(
+      'always: pages are synced to disk (fsync) before they count as safe; never: the system writes them in its own time',
+    ),
 };
