@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Middleware } from 'koa';
 import type { Config } from '../base/config/config.js';
 import type { Logger } from '../base/log/log.js';
-import { type Authenticator, createAuthenticator } from '../base/secrets/jwt.js';
+import type { Authenticator } from '../base/secrets/jwt.js';
 import { audit } from './audit.js';
 import { dataRefusal, requireToken } from './auth.js';
 import { guardOrigins } from './origin-guard.js';
@@ -21,12 +21,13 @@ export interface Door {
 }
 
 /** @param etc folder of the configuration, with the keys of those who may sign tokens */
-export function doorOf(config: Config, etc: string, log: Logger): Door {
+export async function doorOf(config: Config, etc: string, log: Logger): Promise<Door> {
   const { authentication, corsOrigins, allowedHosts, restIp } = config.basic;
   const hosts = [...allowedHosts, restIp, config.source.httpServerIp];
   const rules = { origins: corsOrigins, hosts, hasTokens: authentication, log };
   const door = { guard: (handle: RequestListener) => guardOrigins(rules, handle), tickets: new TicketService() };
   if (!authentication) return door;
+  const { createAuthenticator } = await import('../base/secrets/jwt.js');
   const authenticate = createAuthenticator({ folder: join(etc, 'mgmt') });
   return { ...door, authenticate, refusal: dataRefusal(authenticate, door.tickets) };
 }

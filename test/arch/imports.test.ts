@@ -154,7 +154,7 @@ function inFlow(name: string): string {
 }
 
 /** Compose everything, so they may import anything. */
-const composition = ['host/main.ts', 'host/server.ts', 'host/cli/'];
+const composition = ['host/main.ts', 'host/server.ts', 'host/wiring/', 'host/cli/'];
 
 const maxLines = 500;
 /** Says that a file is a table or generated, which a reader looks things up in. */

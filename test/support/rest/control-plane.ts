@@ -1,7 +1,8 @@
 /** The control plane in the test's own process, behind real HTTP, with an engine that moves no data. */
 import { tmpdir } from 'node:os';
 import { loadConfig } from '../../../host/base/config/config.js';
-import { type ServerOptions, startServer } from '../../../host/server.js';
+import { startServer } from '../../../host/server.js';
+import type { ServerOptions } from '../../../host/wiring/start.js';
 import { type Answer, request, temporaryFolder } from '../harness.js';
 import { EngineDouble } from './engine-double.js';
 

@@ -1,0 +1,36 @@
+/** The data server: pushed messages, event streams of rule tests, and who may ask. */
+import { readTls } from '../base/net/http-server.js';
+import { systemClock } from '../base/time/clock.js';
+import { DataServer } from '../rest/data-server.js';
+import { type Door, doorOf } from '../rest/door.js';
+import { PushGateway } from '../rest/push-gateway.js';
+import type { Services } from '../rest/services.js';
+import { TestEvents } from '../rest/test-events.js';
+import { RuleTestService } from '../services/rule-tests.js';
+import type { EnginePart } from './engine.js';
+import type { Start } from './start.js';
+
+export interface DataServerPart {
+  readonly door: Door;
+  readonly services: Pick<Services, 'ruleTests' | 'tickets'>;
+  close(): Promise<void>;
+}
+
+export async function dataServerPart(start: Start, { engine }: EnginePart): Promise<DataServerPart> {
+  const { config, folders, log } = start;
+  const { httpServerIp: ip, httpServerPort: port, httpServerTls, openPush } = config.source;
+  const door = await doorOf(config, folders.etc, log);
+  const server = new DataServer({ ...door, ip, port, tls: readTls(httpServerTls, 'source.httpServerTls'), log });
+  const audience = new TestEvents(server);
+  const ruleTests = new RuleTestService({ engine, defaults: config.rule, audience, clock: systemClock, log });
+  const push = new PushGateway(server, log, { isOpen: openPush });
+  return {
+    door,
+    services: { ruleTests, tickets: door.tickets },
+    close: async () => {
+      await ruleTests.close();
+      await server.close();
+      push.close();
+    },
+  };
+}

@@ -1,0 +1,70 @@
+/** Definitions as they are stored, and the catalog that rules look them up in. */
+import { join } from 'node:path';
+import { sourceKeys } from '../connectors/index.js';
+import { functionNames } from '../functions/registry.js';
+import { ConfKeyRepository } from '../meta/conf-keys.js';
+import { loadDefaultKeys } from '../meta/default-keys.js';
+import { kinds } from '../meta/kinds.js';
+import { provideConnections } from '../meta/provided-connections.js';
+import { RecordRepository } from '../meta/records.js';
+import { RuleRepository } from '../meta/rules.js';
+import { SourceRepository } from '../meta/sources.js';
+import type { Access, Catalog } from '../model/engine.js';
+import { accessOf, sinkCacheFolder } from '../run/access.js';
+import { type ConnectionRecord, connectionShape } from '../services/connections.js';
+import { scriptLimitsOf } from '../services/scripts.js';
+import { UserFunctions } from '../services/user-functions.js';
+import type { Start } from './start.js';
+
+export interface Definitions {
+  readonly sources: SourceRepository;
+  readonly confKeys: ConfKeyRepository;
+  readonly connections: RecordRepository<ConnectionRecord>;
+  readonly rules: RuleRepository;
+  /** Functions of plugins, services and scripts. */
+  readonly functions: UserFunctions;
+  readonly access: Access;
+}
+
+/** Opens the repositories; what the folder of the configuration provides is among their content. */
+export async function openDefinitions(start: Start): Promise<Definitions> {
+  const { store, folders, env, log } = start;
+  const confKeys = new ConfKeyRepository(store, await loadDefaultKeys(folders.etc, env, sourceKeys()));
+  const connections = new RecordRepository(store, kinds.connection, connectionShape);
+  await provideConnections({ connections, etc: folders.etc, env, log });
+  return {
+    sources: new SourceRepository(store),
+    confKeys,
+    connections,
+    rules: new RuleRepository(store),
+    functions: new UserFunctions(functionNames()),
+    access: accessOf(start),
+  };
+}
+
+/** What rules look up; `codec` finds formats of plugins. */
+export function catalogOf(
+  { config, folders, store }: Start,
+  definitions: Definitions,
+  codec: Catalog['codec'],
+): Catalog {
+  const { sources, confKeys, connections, functions, access } = definitions;
+  return {
+    source: (name) => sources.get(name)?.definition,
+    sourceNames: () => [...sources.names('stream'), ...sources.names('table')],
+    confKey: (source, key) => confKeys.resolve(source, key),
+    confKeyLayers: (source, key) => confKeys.layers(source, key),
+    confKeyNames: (source) => Object.keys(confKeys.list('sources', source) ?? {}),
+    version: () => store.version(kinds.confKey) + connections.version,
+    connection: (id) => connections.get(id),
+    brought: Object.assign((name: string) => functions.find(name), { names: () => functions.names() }),
+    codec,
+    scriptLimits: scriptLimitsOf(config.plugin.javascript),
+    access,
+    sinkCaches: {
+      folder: join(folders.data, sinkCacheFolder),
+      defaults: config.sink,
+      minFreeBytes: config.basic.minFreeDisk,
+    },
+  };
+}

@@ -1,0 +1,43 @@
+/** The engine with what it tells of: logs of rules, losses, traces. */
+import { reasonOf } from '../base/errors.js';
+import { LogTree } from '../base/log/log-tree.js';
+import { LossRepository } from '../meta/losses.js';
+import type { Catalog, Engine } from '../model/engine.js';
+import { openExporter, type TraceExporter } from '../run/trace-export.js';
+import { LossService } from '../services/losses.js';
+import type { Definitions } from './definitions.js';
+import type { Start } from './start.js';
+
+/** Part of the time of a stop that rules may take to flush; the rest is for writing the definitions. */
+const ruleShareOfStop = 0.7;
+
+export interface EnginePart {
+  readonly engine: Engine;
+  readonly exporter: TraceExporter;
+  readonly logs: LogTree;
+  readonly services: { readonly losses: LossService };
+  close(): Promise<void>;
+}
+
+export async function startEngine(start: Start, definitions: Definitions, catalog: Catalog): Promise<EnginePart> {
+  const { config, folders, log, store } = start;
+  const logs = new LogTree(log, folders.log);
+  const engine = start.createEngine({ catalog, config, folders, log, logs });
+  definitions.sources.onChange = (name) => engine.sourceChanged?.(name);
+  const losses = new LossService(new LossRepository(store), log);
+  engine.onLoss = (loss) => losses.note(loss);
+  const exporter = await openExporter(config, log);
+  engine.traces.listener = (trace) => exporter.add(trace);
+  return {
+    engine,
+    exporter,
+    logs,
+    services: { losses },
+    close: async () => {
+      exporter.stop();
+      await engine.close(ruleShareOfStop * config.basic.gracefulShutdownTimeout).catch((error: unknown) => {
+        log.error(`stopping the rules failed: ${reasonOf(error)}`);
+      });
+    },
+  };
+}

@@ -1,0 +1,55 @@
+/** What clients install: schemas, files, connections, plugins, services, scripts. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { allConnectors } from '../connectors/index.js';
+import type { Catalog, Engine } from '../model/engine.js';
+import type { Loss } from '../model/losses.js';
+import { codecFinder } from '../services/codecs.js';
+import { type ResourceFiles, resourceFilesOf } from '../services/resource-files.js';
+import { checkStored, createStoredServices, type StoredServices, sweepStored } from '../services/stored.js';
+import type { Definitions } from './definitions.js';
+import type { Start } from './start.js';
+
+export interface InstalledPart {
+  readonly files: ResourceFiles;
+  readonly codec: NonNullable<Catalog['codec']>;
+  readonly services: StoredServices;
+  /** Tidies up what a crash left, and takes modules that lie in the data folder. */
+  open(): Promise<void>;
+  /** Notes what a disk has damaged. */
+  check(note: (loss: Loss) => void): Promise<void>;
+}
+
+export function installedPart(start: Start, definitions: Definitions, engine: Engine): InstalledPart {
+  const { config, folders, store, log } = start;
+  const { functions, connections, access } = definitions;
+  const files = resourceFilesOf(config, folders.data, access.paths);
+  const services = createStoredServices({
+    store,
+    files,
+    functions,
+    connections,
+    connectors: allConnectors(),
+    access,
+    uses: () => engine.connectionUses(),
+    portableStatus: () => undefined,
+    userCodeBytes: async (owner) => (await engine.userCodeBytes?.(owner)) ?? 0,
+    plugin: config.plugin,
+  });
+  const { wasmPlugins, externalServices } = services;
+  for (const service of [wasmPlugins, externalServices]) {
+    service.onChange = (owner, list) => engine.functionsChanged?.(owner, list);
+  }
+  return {
+    files,
+    codec: codecFinder(services.schemas, wasmPlugins),
+    services,
+    open: async () => {
+      await sweepStored(services);
+      if (!existsSync(join(folders.data, 'plugins', 'wasm'))) return;
+      const { loadWasmFolder } = await import('../services/wasm-folder.js');
+      await loadWasmFolder(wasmPlugins, folders.data, config.plugin.wasm.maxModuleBytes, log);
+    },
+    check: (note) => checkStored(services, note),
+  };
+}

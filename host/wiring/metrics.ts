@@ -1,0 +1,29 @@
+/** Figures of the server and its rules. */
+import { join } from 'node:path';
+import type { ConnectionService } from '../services/connections.js';
+import { MetricsService } from '../services/metrics.js';
+import type { EnginePart } from './engine.js';
+import type { RulesPart } from './rules.js';
+import type { Start } from './start.js';
+
+export function metricsOf(
+  { config, folders, log }: Start,
+  { engine, services: { losses } }: EnginePart,
+  { services: { rules } }: RulesPart,
+  connections: ConnectionService,
+): MetricsService {
+  const { prometheus, metricsDumpConfig } = config.basic;
+  return new MetricsService({
+    ids: () => rules.ids(),
+    figures: (id) => rules.figures(id),
+    cpuTimes: () => engine.cpuTimes(),
+    memory: async () => (await engine.memory?.()) ?? [],
+    planes: async () => (await engine.threadMemory?.()) ?? [],
+    latencies: async () => (prometheus ? ((await engine.latencies?.()) ?? []) : []),
+    connections: () => connections.list(false),
+    losses: () => losses.count,
+    folder: join(folders.data, 'metrics'),
+    retainedMs: metricsDumpConfig.retainedDuration,
+    log,
+  });
+}

@@ -1,0 +1,56 @@
+/** Rules: their definitions, what they do, and their start when the server is up. */
+import { join } from 'node:path';
+import type { Catalog } from '../model/engine.js';
+import type { Services } from '../rest/services.js';
+import { sinkCacheFolder } from '../run/access.js';
+import { sweepCaches } from '../run/sink-caches.js';
+import { CpuUsageService } from '../services/cpu-usage.js';
+import { RuleKeeper } from '../services/rule-keeper.js';
+import { RuleTagService } from '../services/rule-tags.js';
+import { RuleService } from '../services/rules.js';
+import { ScanTableService } from '../services/scan-tables.js';
+import { TraceService } from '../services/traces.js';
+import type { Definitions } from './definitions.js';
+import type { EnginePart } from './engine.js';
+import type { Start } from './start.js';
+
+export interface RulesPart {
+  readonly keeper: RuleKeeper;
+  readonly services: Pick<Services, 'rules' | 'ruleTags' | 'scanTables' | 'cpuUsage' | 'traces'>;
+  /** Gives all stored rules to the engine. */
+  startStored(): Promise<void>;
+  close(): void;
+}
+
+export function rulesPart(start: Start, definitions: Definitions, catalog: Catalog, running: EnginePart): RulesPart {
+  const { config, folders, log } = start;
+  const { sources, rules: stored } = definitions;
+  const { engine, exporter } = running;
+  const { losses } = running.services;
+  const keeper = new RuleKeeper(stored, engine, config.rule, log, (id) => losses.textsOf('rule', id));
+  const rules = new RuleService(keeper, losses);
+  const cpuUsage = new CpuUsageService(engine);
+  const { enable: isProfiled, interval } = config.basic.ResourceProfileConfig;
+  if (isProfiled) cpuUsage.start(interval);
+  return {
+    keeper,
+    services: {
+      rules,
+      ruleTags: new RuleTagService(rules),
+      scanTables: new ScanTableService({ engine, catalog, rule: (id) => stored.get(id) }),
+      cpuUsage,
+      traces: new TraceService(stored, engine, exporter),
+    },
+    startStored: async () => {
+      // Tables that keep rows are there before the rules that send them some.
+      await Promise.all(sources.names('table', 'lookup').map((name) => engine.sourceChanged?.(name)));
+      // Rules that were lost may come back with their caches and their state.
+      const lost = losses.namesOf('rule');
+      const ids = () => [...stored.ids(), ...(lost ?? [])];
+      if (lost !== undefined) await sweepCaches(ids, join(folders.data, sinkCacheFolder), log);
+      await keeper.startStored();
+      if (lost !== undefined) await engine.sweep?.(new Set(ids()));
+    },
+    close: () => cpuUsage.close(),
+  };
+}

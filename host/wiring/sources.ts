@@ -1,0 +1,47 @@
+/** Streams and tables, the configuration keys of their connectors, and the forms that describe both. */
+import { allConnectors, connectorNames, userConnectors } from '../connectors/index.js';
+import { functionDefinitions } from '../functions/registry.js';
+import type { Engine } from '../model/engine.js';
+import type { Services } from '../rest/services.js';
+import { ConfKeyService } from '../services/conf-keys.js';
+import { MetadataService } from '../services/metadata.js';
+import type { RuleKeeper } from '../services/rule-keeper.js';
+import type { SchemaService } from '../services/schemas.js';
+import { SourceService } from '../services/sources.js';
+import type { Definitions } from './definitions.js';
+import type { Start } from './start.js';
+
+export function sourceServices(
+  { log }: Start,
+  { sources, confKeys, connections, access }: Definitions,
+  engine: Engine,
+  keeper: RuleKeeper,
+  schemas: SchemaService,
+): Pick<Services, 'sources' | 'confKeys' | 'metadata'> {
+  return {
+    sources: new SourceService(
+      sources,
+      {
+        of: (name) => keeper.usersOf(name),
+        fieldsRead: (rule, name) => engine.fieldsRead(rule, name),
+        warningsOf: (definition, given) => engine.warningsOf(definition, given),
+      },
+      (schemaId) => schemas.columns(schemaId),
+      log,
+    ),
+    confKeys: new ConfKeyService({
+      keys: confKeys,
+      connectors: (owner) => connectorNames(owner === 'sinks' ? 'sink' : 'source'),
+      declarations: allConnectors(),
+      usersOf: (connector, key) => sources.usersOfKey(connector, key),
+      access,
+      changed: (connector, key) => engine.renew?.(sources.usersOfKey(connector, key)),
+    }),
+    metadata: new MetadataService({
+      connectors: userConnectors(),
+      functions: functionDefinitions,
+      confKeys,
+      connections,
+    }),
+  };
+}

@@ -1,0 +1,35 @@
+/** What the parts of the server are made with. */
+import type { Config, LoadedConfig } from '../base/config/config.js';
+import type { Log, Logger } from '../base/log/log.js';
+import type { LogTree } from '../base/log/log-tree.js';
+import type { HttpLimits } from '../base/net/http-server.js';
+import type { Store } from '../meta/store.js';
+import type { Catalog, Engine } from '../model/engine.js';
+
+/** What the engine is made with. */
+export interface EngineContext {
+  readonly catalog: Catalog;
+  readonly config: Config;
+  readonly folders: LoadedConfig['folders'];
+  readonly log: Logger;
+  /** Makes the logs of rules. */
+  readonly logs: LogTree;
+}
+
+export interface ServerOptions extends LoadedConfig {
+  readonly version: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly createEngine: (context: EngineContext) => Engine;
+  /** Tells the operator what goes on before there is a log. */
+  readonly note?: (line: string) => void;
+  /** Called when a client asks for the end of the server. */
+  readonly onStopRequest: () => void;
+  /** Other limits on REST connections than the usual ones. */
+  readonly limits?: Partial<HttpLimits>;
+}
+
+/** Options, and what is open before any part: every part may use them. */
+export interface Start extends ServerOptions {
+  readonly log: Log;
+  readonly store: Store;
+}

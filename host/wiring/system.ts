@@ -1,0 +1,49 @@
+/** The server itself: its settings, tasks in the background, imports and exports of all definitions. */
+import { Gate } from '../base/structures/gate.js';
+import type { Catalog } from '../model/engine.js';
+import type { Services } from '../rest/services.js';
+import { ConfigsService } from '../services/configs.js';
+import type { LossService } from '../services/losses.js';
+import type { MetricsService } from '../services/metrics.js';
+import type { RuleKeeper } from '../services/rule-keeper.js';
+import { SystemService } from '../services/system.js';
+import { TaskService } from '../services/tasks.js';
+import type { Definitions } from './definitions.js';
+import type { InstalledPart } from './installed.js';
+import type { Start } from './start.js';
+
+export interface SystemParts {
+  readonly definitions: Definitions;
+  readonly catalog: Catalog;
+  readonly installed: InstalledPart;
+  readonly keeper: RuleKeeper;
+  readonly losses: LossService;
+  readonly metrics: MetricsService;
+}
+
+export function systemServices(
+  start: Start,
+  { definitions, catalog, installed, keeper, losses, metrics }: SystemParts,
+): Pick<Services, 'gate' | 'system' | 'configs' | 'tasks' | 'transfer'> {
+  const { config, folders, log, store } = start;
+  const gate = new Gate();
+  const system = new SystemService(start.version, start.onStopRequest, losses);
+  return {
+    gate,
+    system,
+    configs: new ConfigsService({
+      config,
+      log,
+      logFolder: folders.log,
+      setCopying: (isOn) => metrics.setCopying(isOn),
+    }),
+    tasks: new TaskService(),
+    transfer: async () => {
+      const { createTransfer } = await import('../services/create-transfer.js');
+      const { sources, confKeys, connections } = definitions;
+      const { files, services: stored } = installed;
+      const stop = () => void system.stop();
+      return createTransfer({ store, stored, files, gate, catalog, sources, confKeys, connections, keeper, stop });
+    },
+  };
+}
