@@ -28,7 +28,7 @@ import { type Relation, Source } from './source.js';
 import { timeOfHits } from './specials.js';
 import { distinctRows, makesGroups, resultClause, Statement } from './statement.js';
 import type { Value, Values } from './value.js';
-import { checkWindow } from './windows.js';
+import { checkWindow } from './windows/clause.js';
 
 type Project = Extract<Logical, { kind: 'project' }>;
 

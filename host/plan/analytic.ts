@@ -4,7 +4,8 @@
  * and what takes in the rows of the result alone, after HAVING; columns that changed last of all.
  */
 import { refuse } from './errors.js';
-import { chainOf, type Logical, levelOf, valuesOf } from './logical.js';
+import { chainOf, type Logical, levelOf } from './logical.js';
+import { valuesOf } from './operators/index.js';
 import { type AnalyticValue, childrenOf, sourcesIn, type Value } from './value.js';
 
 type Project = Extract<Logical, { kind: 'project' }>;

@@ -2,16 +2,11 @@
  * delay(), and functions that answer later: rows wait in an operator of their own, below the lowest one that reads the result:
  * WHERE has decided on them before, unless it asks for the result itself. Several follow one another.
  */
-import type { NodePlan } from '../../kernels/ir.js';
 import { checkPlace, isAnswered } from './call.js';
 import { conjuncts } from './joined-row.js';
-import { inputsOf, type Logical, levelOf, mapOperators, type Root, valuesOf } from './logical.js';
-import { type Path, ProgramBuilder } from './program.js';
+import { inputsOf, type Logical, levelOf, mapOperators, type Root } from './logical.js';
+import { valuesOf } from './operators/index.js';
 import { childrenOf, sourcesIn, type Value, type Values } from './value.js';
-import { windowNeeds } from './window-needs.js';
-
-/** Batches that wait before the sources of the rule pause. */
-const maxBatches = 1024;
 
 /** The plan with the operators in which rows wait. */
 export function withDelays(roots: readonly Root[], values: Values): Root[] {
@@ -99,38 +94,4 @@ function isKnownIn(node: Logical, value: Value): boolean {
   const sources = bottom.kind === 'merge' ? bottom.sources : bottom.kind === 'source' ? [bottom.source] : [];
   const known = bottom.kind === 'derive' ? [bottom.table] : sources;
   return sourcesIn(value).every((source) => known.some(({ index }) => index === source));
-}
-
-/**
- * The node in which rows wait, and the columns that go on.
- * @param above values that are computed above
- * @param isHeld true for values that operators below have computed
- */
-export function delayNode(
-  until: Value,
-  path: Path,
-  above: readonly Value[],
-  isHeld: (value: Value) => boolean,
-): { plan: NodePlan; carried: readonly Value[] } {
-  const { keep, start, end, trigger } = windowNeeds(above, () => false, isHeld);
-  const kept = [...keep, start, end, trigger].filter((value) => value !== null);
-  const carried = kept.filter((value) => path.find(value) !== undefined);
-  const builder = new ProgramBuilder(path);
-  const keys = [{ name: 'until', operand: builder.operand(until) }];
-  const columns = carried.map((value) => builder.operand(value));
-  const plan: NodePlan = {
-    kind: 'ask',
-    lookup: null,
-    input: path.input,
-    type: 'left',
-    program: builder.finishOrNull(),
-    columns,
-    fields: [],
-    keys,
-    condition: null,
-    isSingle: true,
-    waiting: { timeoutMs: 0, batches: maxBatches, cache: null },
-    name: 'delay',
-  };
-  return { plan, carried };
 }

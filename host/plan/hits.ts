@@ -2,7 +2,8 @@
  * Where it is counted how many rows, or messages, got past a clause: the condition that asks is judged row by row by the operator
  * that counts; for what asks behind all clauses one counts without a condition.
  */
-import { chainOf, type Logical, levelOf, valuesOf } from './logical.js';
+import { chainOf, type Logical, levelOf } from './logical.js';
+import { valuesOf } from './operators/index.js';
 import { childrenOf, type HitValue, type Value } from './value.js';
 
 type Project = Extract<Logical, { kind: 'project' }>;

@@ -5,16 +5,7 @@
  */
 import type { JoinKey } from './join-keys.js';
 import type { Relation, Source } from './source.js';
-import {
-  type AggregateValue,
-  type AnalyticValue,
-  aggregatesIn,
-  type ColumnValue,
-  type HitValue,
-  type OpValue,
-  type RangesValue,
-  type Value,
-} from './value.js';
+import type { AggregateValue, AnalyticValue, ColumnValue, HitValue, OpValue, RangesValue, Value } from './value.js';
 
 /** A named value of the output row. */
 export interface OutputEntry {
@@ -74,30 +65,9 @@ export interface JoinSpec {
   condition: Value | null;
 }
 
-/** Conditions by which rows open, end or send a window. */
-export function conditionsOf(window: WindowSpec): Value[] {
-  if (window.kind === 'sliding') return window.trigger === null ? [] : [window.trigger];
-  if (window.kind === 'state') return window.emit === null ? [window.begin] : [window.begin, window.emit];
-  return [];
-}
-
 /** Values that rows are partitioned by. */
 export function partitionOf(window: WindowSpec): readonly Value[] {
   return 'partition' in window ? window.partition : [];
-}
-
-/** What a window itself looks at in each row. */
-function windowValues(window: WindowSpec): Value[] {
-  return [...conditionsOf(window), ...partitionOf(window)];
-}
-
-function mapWindow(window: WindowSpec, map: (value: Value) => Value): WindowSpec {
-  const maybe = (value: Value | null) => (value === null ? null : map(value));
-  if (!('partition' in window)) return window;
-  const partition = window.partition.map(map);
-  if (window.kind === 'sliding') return { ...window, trigger: maybe(window.trigger), partition };
-  if (window.kind === 'state') return { ...window, begin: map(window.begin), emit: maybe(window.emit), partition };
-  return { ...window, partition };
 }
 
 /** Nodes of a rule's graph that the operator does the work of. */
@@ -318,129 +288,4 @@ function withInputs(node: Logical, inputs: Logical[]): Logical {
   if (node.kind === 'merge') return { ...node, inputs };
   const [input] = inputs;
   return input === undefined ? node : { ...node, input };
-}
-
-/** Values that an operator itself computes. */
-export function valuesOf(node: Logical): Value[] {
-  switch (node.kind) {
-    case 'source':
-    case 'late':
-      return [];
-    case 'merge':
-      return node.timestamps;
-    case 'watermark':
-      return node.timestamp === null ? [] : [node.timestamp];
-    case 'derive':
-      return [...node.columns.values()];
-    case 'join':
-      return node.steps.map(({ condition }) => condition).filter((condition) => condition !== null);
-    case 'asof':
-      return node.keys.flatMap(({ left, right }) => [left, right]);
-    case 'interval': {
-      const keys = node.keys.flatMap(({ left, right }) => [left, right]);
-      return node.condition === null ? keys : [...keys, node.condition];
-    }
-    case 'lookup':
-      return [...node.keys.map(({ value }) => value), ...(node.condition === null ? [] : [node.condition])];
-    case 'delay':
-      return [node.until];
-    case 'call':
-      return [node.call];
-    case 'dedup':
-      return [node.ranges];
-    case 'hits':
-      return node.condition === null ? [node.time] : [node.condition, node.time];
-    case 'compute':
-    case 'analytic':
-      return node.values;
-    case 'filter':
-      return [node.condition];
-    case 'window': {
-      const { window } = node;
-      const own = window.kind === 'message' ? [window.start, window.end, window.trigger] : windowValues(window);
-      return [node.timestamp, node.where, ...own, ...node.keys, ...(node.shown ?? [])].filter(
-        (value) => value !== null,
-      );
-    }
-    case 'sort':
-      return node.keys.map(({ value }) => value);
-    case 'limit':
-      return [];
-    case 'expand':
-      return [node.list];
-    case 'project':
-      return [...node.row.entries.map(({ value }) => value), ...(node.row.star === null ? [] : [node.row.star.row])];
-    default:
-      return node satisfies never;
-  }
-}
-
-/** The analytic values among some. */
-function analyticOf(values: readonly Value[]): AnalyticValue[] {
-  return values.filter((value) => value.kind === 'analytic');
-}
-
-/** The operator with each of its values replaced by what `map` returns for it. */
-export function mapOwnValues(node: Logical, map: (value: Value) => Value): Logical {
-  const maybe = (value: Value | null) => (value === null ? null : map(value));
-  switch (node.kind) {
-    case 'source':
-    case 'merge':
-    case 'watermark':
-    case 'late':
-    case 'limit':
-      return node;
-    case 'join':
-      return { ...node, steps: node.steps.map((step) => ({ ...step, condition: maybe(step.condition) })) };
-    case 'asof':
-      return { ...node, keys: node.keys.map(({ left, right }) => ({ left: map(left), right: map(right) })) };
-    case 'interval': {
-      const keys = node.keys.map(({ left, right }) => ({ left: map(left), right: map(right) }));
-      return { ...node, keys, condition: maybe(node.condition) };
-    }
-    case 'lookup':
-      return {
-        ...node,
-        keys: node.keys.map((key) => ({ ...key, value: map(key.value) })),
-        condition: maybe(node.condition),
-      };
-    case 'derive':
-      return { ...node, columns: new Map([...node.columns].map(([column, value]) => [column, map(value)])) };
-    case 'delay':
-      return { ...node, until: map(node.until) };
-    case 'call': {
-      const call = map(node.call);
-      return call.kind === 'op' ? { ...node, call } : node;
-    }
-    case 'dedup': {
-      const ranges = map(node.ranges);
-      return ranges.kind === 'ranges' ? { ...node, ranges } : node;
-    }
-    case 'compute':
-      return { ...node, values: node.values.map(map) };
-    case 'expand':
-      return { ...node, list: map(node.list) };
-    case 'hits':
-      return { ...node, condition: maybe(node.condition), time: map(node.time) };
-    case 'analytic':
-      return { ...node, values: analyticOf(node.values.map(map)) };
-    case 'filter':
-      return { ...node, condition: map(node.condition) };
-    case 'window':
-      return {
-        ...node,
-        window: mapWindow(node.window, map),
-        where: maybe(node.where),
-        keys: node.keys.map(map),
-        ...(node.shown === undefined ? {} : { shown: aggregatesIn(...node.shown.map(map)) }),
-      };
-    case 'sort':
-      return { ...node, keys: node.keys.map((key) => ({ ...key, value: map(key.value) })) };
-    case 'project': {
-      const entries = node.row.entries.map((entry) => ({ ...entry, value: map(entry.value) }));
-      return { ...node, row: { ...node.row, entries } };
-    }
-    default:
-      return node satisfies never;
-  }
 }

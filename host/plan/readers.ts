@@ -1,5 +1,6 @@
 /** Who reads what the operators of a plan give out, and what is computed of it. */
-import { inputsOf, type Logical, operatorsOf, type Root, valuesOf } from './logical.js';
+import { inputsOf, type Logical, operatorsOf, type Root } from './logical.js';
+import { valuesOf } from './operators/index.js';
 import type { Value } from './value.js';
 
 export class Readers {

@@ -16,7 +16,8 @@ import { isRowMaker } from './scope.js';
 import type { SelectList } from './select-list.js';
 import { type Relation, Source } from './source.js';
 import { type AggregateValue, aggregatesIn, childrenOf, type Value, type Values } from './value.js';
-import { messageGroups, noTime, specOf, windowTimes } from './windows.js';
+import { messageGroups, noTime, windowTimes } from './windows/clause.js';
+import { specOf } from './windows/index.js';
 
 const rowClause = (name: string): Clause => ({ name, place: 'row', hasAggregates: false, hasAnalytics: true });
 export const resultClause = (name: string): Clause => ({

@@ -1,6 +1,4 @@
-/** Windows on their way to the kernel: which columns they have to keep, their conditions as operands. */
-import type { NodePlan, Operand, Program, WindowPlan } from '../../kernels/ir.js';
-import { partitionOf, type WindowSpec } from './logical.js';
+/** What the operators above a window, or one in which rows wait, need of its rows. */
 import type { Path } from './program.js';
 import { type AggregateValue, childrenOf, type Value } from './value.js';
 
@@ -37,63 +35,16 @@ export function windowNeeds(
   return needs;
 }
 
-/**
- * The window with operands in the place of values.
- * @param ttlMs how long partitions of windows that end with a row wait for one, 0 for ever
- */
-export function windowPlan(window: WindowSpec, operand: (value: Value) => Operand, ttlMs: number): WindowPlan {
-  const { kind } = window;
-  const of = partitionOf(window);
-  const partition = of.length === 0 ? {} : { partition: of.map(operand) };
-  const lasting = of.length === 0 || ttlMs === 0 ? partition : { ...partition, ttlMs };
-  switch (kind) {
-    case 'tumbling':
-    case 'hopping':
-    case 'row':
-      return window;
-    case 'session': {
-      const { unitMs, maxMs, timeoutMs } = window;
-      return { kind, unitMs, maxMs, timeoutMs, ...partition };
-    }
-    case 'count':
-      return { kind, length: window.length, step: window.step, ...lasting };
-    case 'sliding': {
-      const { lengthMs, delayMs, trigger } = window;
-      return { kind, lengthMs, delayMs, ...(trigger === null ? {} : { trigger: operand(trigger) }), ...partition };
-    }
-    case 'state': {
-      const { begin, emit } = window;
-      return { kind, begin: operand(begin), ...(emit === null ? {} : { emit: operand(emit) }), ...lasting };
-    }
-    case 'message': {
-      const { start, end, trigger } = window;
-      return { kind, start: operand(start), end: operand(end), trigger: operand(trigger) };
-    }
-    default:
-      return window satisfies never;
-  }
-}
+/** Of no value. */
+export const isNone = (): boolean => false;
 
-/** A window that gathers rows as they are; `time`: of a row in event time, null in processing time. */
-export function collectingWindow(
-  { input }: Path,
-  program: Program | null,
-  window: WindowPlan,
-  keep: Operand[],
-  time: Operand | null,
-): NodePlan {
-  return {
-    kind: 'window',
-    input,
-    program,
-    window,
-    isEventTime: time !== null,
-    grouped: false,
-    keys: [],
-    keep,
-    aggs: [],
-    sendEmpty: false,
-    name: 'window',
-    ...(time === null ? {} : { timestamp: time }),
-  };
+/**
+ * What the operators above need of rows that wait: those values that stand in the batch already.
+ * @param above values that are computed above
+ * @param isHeld true for values that operators below have computed
+ */
+export function carriedBy(above: readonly Value[], path: Path, isHeld: (value: Value) => boolean): readonly Value[] {
+  const { keep, start, end, trigger } = windowNeeds(above, isNone, isHeld);
+  const needed = [...keep, start, end, trigger].filter((value) => value !== null);
+  return needed.filter((value) => path.find(value) !== undefined);
 }

@@ -9,7 +9,8 @@ import type { Logical, OutputEntry, OutputRow, WindowSpec } from '../logical.js'
 import { bindSelectList } from '../select-list.js';
 import { isAggregateCall } from '../statement.js';
 import type { Value } from '../value.js';
-import { checkWindow, messageGroups, specOf } from '../windows.js';
+import { checkWindow, messageGroups } from '../windows/clause.js';
+import { specOf } from '../windows/index.js';
 import { joined } from './join.js';
 import { type Branch, binderAt, type Context, clauseAt, localNames, type Point } from './point.js';
 import * as props from './props.js';

@@ -6,7 +6,7 @@ import { checkEventTime, definitionOf, isAsked } from '../join.js';
 import type { Logical, Root } from '../logical.js';
 import { Source } from '../source.js';
 import { Values } from '../value.js';
-import { checkWindow } from '../windows.js';
+import { checkWindow } from '../windows/clause.js';
 import { checkGraph, isTable, takesMany } from './check.js';
 import { Edges } from './edges.js';
 import { applied, inOrder } from './operators.js';

@@ -8,7 +8,7 @@ import { refuse } from '../errors.js';
 import type { Logical, OutputRow } from '../logical.js';
 import { wholeObject } from '../output.js';
 import type { Value } from '../value.js';
-import { messageGroups } from '../windows.js';
+import { messageGroups } from '../windows/clause.js';
 import type { Context, Point } from './point.js';
 
 /** Under which the function of a script node is known to its rule. */

@@ -4,7 +4,7 @@ import { withAnalyticsAt } from '../analytic.js';
 import { refuse } from '../errors.js';
 import type { Logical } from '../logical.js';
 import { aggregatesIn, type Value } from '../value.js';
-import { messageGroups } from '../windows.js';
+import { messageGroups } from '../windows/clause.js';
 import { passed } from './operators.js';
 import { binderAt, type Context, clauseAt, localNames, type Point } from './point.js';
 import * as props from './props.js';

@@ -1,7 +1,7 @@
 /** The topology of a graph is the graph itself: operators have the names of their nodes. */
 import type { OperatorPlan, RulePlan } from '../../../kernels/ir.js';
 import type { RuleGraph } from '../../model/engine.js';
-import { caseName } from '../filter-node.js';
+import { caseName } from '../operators/filter.js';
 import type { Physical } from '../physical-plan.js';
 import type { Source } from '../source.js';
 import { hasDecoder, sinkOperators } from '../topology.js';

@@ -2,7 +2,8 @@
  * The count of nothing is 0: a window in which nothing came sends a row without what it would have shown of its rows, as the recorded engine
  * does, but conditions and expressions count 0 there, and null is what other aggregates are. HAVING decides on such a window as on any other.
  */
-import { type Logical, levelOf, mapOperators, mapOwnValues, type Root, type WindowNode } from '../logical.js';
+import { type Logical, levelOf, mapOperators, type Root, type WindowNode } from '../logical.js';
+import { mapOwnValues } from '../operators/index.js';
 import type { Value, Values } from '../value.js';
 import { constantOf, type Fold } from './fold-constants.js';
 

@@ -3,7 +3,8 @@
  * would have had at run time. What fails stays as it is: the error belongs to the rows.
  */
 import type { ConstValue, Op, Program } from '../../../kernels/ir.js';
-import { mapOperators, mapOwnValues, type Root } from '../logical.js';
+import { mapOperators, type Root } from '../logical.js';
+import { mapOwnValues } from '../operators/index.js';
 import { Path, ProgramBuilder } from '../program.js';
 import type { OpValue, Value, Values } from '../value.js';
 

@@ -1,7 +1,8 @@
 /** Finds the columns that a rule needs of each stream: nothing else is decoded for it. */
 import type { ColumnUse } from '../../../kernels/ir.js';
 import { refuse } from '../errors.js';
-import { type Logical, valuesOf } from '../logical.js';
+import type { Logical } from '../logical.js';
+import { valuesOf } from '../operators/index.js';
 import { type ColumnValue, childrenOf, type Value } from '../value.js';
 import { narrowedUses } from './prune-members.js';
 

@@ -1,13 +1,12 @@
 /** Windows of a statement: what is written of them, and how messages are grouped. */
-import type { HaumeaError } from '../base/errors.js';
-import { nearest } from '../base/text/nearest.js';
-import type { RuleDefinition } from '../model/engine.js';
-import type { Expr, Select, Span, WindowClause } from '../sql/ast.js';
-import { timeUnitMs, windowKinds } from '../sql/keywords.js';
-import { notSupported, refuse } from './errors.js';
-import type { Logical, WindowNode, WindowSpec } from './logical.js';
-import { checkCondition } from './type-checks.js';
-import type { Value, Values } from './value.js';
+import type { HaumeaError } from '../../base/errors.js';
+import { nearest } from '../../base/text/nearest.js';
+import type { RuleDefinition } from '../../model/engine.js';
+import type { Expr, Select, Span } from '../../sql/ast.js';
+import { windowKinds } from '../../sql/keywords.js';
+import { notSupported, refuse } from '../errors.js';
+import type { Logical, WindowNode, WindowSpec } from '../logical.js';
+import type { Value, Values } from '../value.js';
 
 /** Groups the rows of each message by themselves: behind a window, whose messages they are. */
 export function messageGroups(
@@ -76,46 +75,4 @@ function needsWindow(groupBy: readonly Expr[], span: Span): HaumeaError {
     if (meant !== undefined) return refuse(`GROUP BY needs a window, did you mean ${meant}?`, place);
   }
   return refuse('GROUP BY needs a window', span);
-}
-
-/** The rows that end sliding windows. */
-function triggerOf(expr: Expr, bindIn: (expr: Expr, clause: string) => Value): Value {
-  const value = bindIn(expr, 'OVER (WHEN …)');
-  checkCondition('OVER (WHEN …)', [expr, value]);
-  return value;
-}
-
-/** Without a window every row is one. */
-export function specOf(clause: WindowClause | null, bindIn: (expr: Expr, clause: string) => Value): WindowSpec {
-  if (clause === null) return { kind: 'row' };
-  const { kind, unit, args, conditions, over, span } = clause;
-  const unitMs = unit === null ? 1 : timeUnitMs[unit];
-  const [first = 0, second] = args;
-  const bind = (condition: Expr) => bindIn(condition, 'a condition of the window');
-  const partition = over?.partitionBy.map((expr) => bindIn(expr, 'PARTITION BY')) ?? [];
-  switch (kind) {
-    case 'tumbling':
-      return { kind, unitMs, lengthMs: first * unitMs };
-    case 'hopping':
-      return { kind, unitMs, lengthMs: first * unitMs, hopMs: (second ?? first) * unitMs };
-    case 'sliding':
-      return {
-        kind,
-        lengthMs: first * unitMs,
-        delayMs: (second ?? 0) * unitMs,
-        trigger: over?.when ? triggerOf(over.when, bindIn) : null,
-        partition,
-      };
-    case 'session':
-      return { kind, unitMs, maxMs: first * unitMs, timeoutMs: (second ?? 0) * unitMs, partition };
-    case 'count':
-      return { kind, length: first, step: second ?? first, partition };
-    case 'state': {
-      const [begin, emit] = conditions.map(bind);
-      if (begin === undefined) throw refuse('STATEWINDOW needs a condition', span);
-      return { kind, begin, emit: emit ?? null, partition };
-    }
-    default:
-      return kind satisfies never;
-  }
 }

@@ -1,0 +1,37 @@
+/** Computes functions that look back at the rows before: it passes all rows, results stand in registers. */
+import { type AnalyticPlan, type Operand, reg } from '../../../kernels/ir.js';
+import { ProgramBuilder } from '../program.js';
+import type { Value } from '../value.js';
+import type { OperatorKind } from './operator.js';
+
+/** Functions that keep all values of a partition. */
+const keepsAll: ReadonlySet<string> = new Set(['incCollect', 'accCollect', 'accDistinctCollect', 'accMapAgg']);
+
+export const analytic: OperatorKind<'analytic'> = {
+  values: ({ values }) => values,
+  map: (node, map) => ({ ...node, values: node.values.map(map).filter((value) => value.kind === 'analytic') }),
+  lower({ values }, at) {
+    for (const value of values) at.held.add(value);
+    const { path } = at;
+    const builder = new ProgramBuilder(path);
+    const operand = (value: Value): Operand => builder.operand(value);
+    const functions = values.map(({ fn, args, size, partition, when }): AnalyticPlan => {
+      const plan = { fn, args: args.map(operand), size, partition: partition.map(operand), dst: 0 };
+      return when === null ? plan : { ...plan, when: operand(when) };
+    });
+    values.forEach((value, i) => {
+      const dst = path.takeRegister();
+      functions[i]!.dst = dst;
+      path.keep(value, reg(dst));
+    });
+    // What has no partitions is kept as long as the rule runs.
+    const ttlMs = values.some(({ partition }) => partition.length > 0) ? at.options.stateTtlMs : 0;
+    const program = builder.finishOrNull();
+    at.push({ kind: 'analytic', input: path.input, program, functions, ttlMs, name: 'analytic' }, 'analytic');
+  },
+  explain: ({ values }, { all }) => [['AnalyticFuncsPlan', `Funcs:[ ${all(values)} ]`]],
+  keeps: ({ values }) =>
+    values.some(({ fn }) => keepsAll.has(fn))
+      ? 'all values of inc_collect of each partition: grows with the number of rows'
+      : 'a value of each function and partition: grows with the number of partitions, not of rows',
+};

@@ -1,0 +1,20 @@
+/** Computes values once for all that stands above: it passes all rows, the values stand in registers. */
+import { ProgramBuilder } from '../program.js';
+import type { OperatorKind } from './operator.js';
+
+export const compute: OperatorKind<'compute'> = {
+  isStateless: true,
+  values: ({ values }) => values,
+  map: (node, map) => ({ ...node, values: node.values.map(map) }),
+  lower({ values }, at) {
+    const builder = new ProgramBuilder(at.path);
+    for (const value of values) {
+      builder.operand(value);
+      if (value.kind === 'op') at.held.add(value);
+    }
+    const condition = builder.operand(at.values.constant({ tag: 'bool', value: true }));
+    const program = builder.finish();
+    at.push({ kind: 'filter', input: at.path.input, program, condition, keepsEmpty: true, name: 'compute' }, null);
+  },
+  explain: ({ values }, { all }) => [['ComputePlan', `Values:[ ${all(values)} ]`]],
+};

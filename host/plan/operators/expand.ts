@@ -1,0 +1,34 @@
+/** Makes rows of one row, an element of a list for each. */
+import type { NodePlan } from '../../../kernels/ir.js';
+import { ProgramBuilder } from '../program.js';
+import { withoutItem } from '../value.js';
+import type { OperatorKind } from './operator.js';
+
+export const expand: OperatorKind<'expand'> = {
+  isStateless: true,
+  values: ({ list }) => [list],
+  map: (node, map) => ({ ...node, list: map(node.list) }),
+  /** What is the same for all rows that are made of one is computed before: the columns, behind which the element stands. */
+  lower(node, at) {
+    const { list, of, most } = node;
+    const kept = withoutItem(...at.valuesAbove(node));
+    const builder = new ProgramBuilder(at.path);
+    const operand = builder.operand(list);
+    const columns = kept.map((value) => builder.operand(value));
+    const plan: NodePlan = {
+      kind: 'expand',
+      input: at.path.input,
+      program: builder.finishOrNull(),
+      list: operand,
+      of,
+      most: most ?? Number.MAX_SAFE_INTEGER,
+      columns,
+      name: 'expand',
+    };
+    at.pushNew(plan, 'project', [...kept, at.values.item()]);
+  },
+  explain({ of, list }, { show }) {
+    const what = of === 'elements' ? 'a row for each element of' : 'the members of';
+    return [['ExpandPlan', `Rows:{ ${what} ${show(list)} }`]];
+  },
+};

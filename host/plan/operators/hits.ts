@@ -1,0 +1,38 @@
+/** Counts the rows that get past a condition, which may depend on that count; count and time stand in registers. */
+import { NONE, reg } from '../../../kernels/ir.js';
+import { ProgramBuilder } from '../program.js';
+import type { OperatorKind } from './operator.js';
+
+/** What the operator is called for each clause; the one before a window is no step of its own. */
+const steps = { where: 'filter', filter: 'windowFilter', having: 'having', over: null } as const;
+
+export const hits: OperatorKind<'hits'> = {
+  values: ({ condition, time }) => (condition === null ? [time] : [condition, time]),
+  map: (node, map) => ({
+    ...node,
+    condition: node.condition === null ? null : map(node.condition),
+    time: map(node.time),
+  }),
+  lower({ hits: counted, condition, clause, time }, at) {
+    const { path } = at;
+    for (const hit of counted) at.held.add(hit);
+    if (clause === 'over' && condition !== null) at.held.add(condition);
+    const registers = { count: path.takeRegister(), time: path.takeRegister() };
+    for (const hit of counted) path.keep(hit, reg(registers[hit.part]));
+    const builder = new ProgramBuilder(path);
+    const when = time.kind === 'const' ? NONE : builder.operand(time);
+    const operand = condition === null ? NONE : builder.operand(condition);
+    const program = builder.finishOrNull();
+    const judged = condition !== null && clause === 'over' ? path.takeRegister() : null;
+    if (condition !== null && judged !== null) path.keep(condition, reg(judged));
+    const step = clause === null ? null : steps[clause];
+    const { input } = path;
+    const name = step ?? 'hits';
+    at.push({ kind: 'hits', input, program, condition: operand, ...registers, when, judged, name }, step);
+  },
+  explain({ condition, clause, hits: counted }, { show, all }) {
+    if (condition === null || clause === 'over') return [];
+    const op = clause === 'having' ? 'HavingPlan' : 'FilterPlan';
+    return [[op, `Condition:{ ${show(condition)} }, StateFuncs:[ ${all(counted)} ]`]];
+  },
+};

@@ -1,0 +1,48 @@
+/** Orders the rows of a message. */
+import type { NodePlan } from '../../../kernels/ir.js';
+import { isOfMessages } from '../logical.js';
+import { type Path, ProgramBuilder } from '../program.js';
+import type { Value } from '../value.js';
+import { isNone, windowNeeds } from '../window-needs.js';
+import type { Of, OperatorKind } from './operator.js';
+
+export const sort: OperatorKind<'sort'> = {
+  values: ({ keys }) => keys.map(({ value }) => value),
+  map: (node, map) => ({ ...node, keys: node.keys.map((key) => ({ ...key, value: map(key.value) })) }),
+  lower(node, at) {
+    const plan = planned(node, at.path);
+    if (plan === null) return;
+    if (!isOfMessages(node)) {
+      at.push(plan, 'order');
+      return;
+    }
+    const { columnValues } = at.path;
+    const isOwn = (value: Value): boolean => at.isHeld(value) && !columnValues.includes(value);
+    const above = windowNeeds(at.valuesAbove(node), isNone, (value) => at.isHeld(value));
+    const carried = above.keep.filter(isOwn);
+    const operands = carried.map((value) => at.operandOf(value));
+    at.pushNew(carried.length > 0 ? { ...plan, carried: operands } : plan, 'order', [...columnValues, ...carried]);
+  },
+  explain({ keys }, { show }) {
+    const fields = keys.map(({ value, descending }) => `${show(value)} ${descending ? 'DESC' : 'ASC'}`);
+    return [['OrderPlan', `SortFields:[ ${fields.join(', ')} ]`]];
+  },
+  keeps: () => 'the rows of one message',
+};
+
+/** The node; null where all keys are constants, which order nothing. */
+function planned(node: Of<'sort'>, path: Path): Extract<NodePlan, { kind: 'sort' }> | null {
+  const builder = new ProgramBuilder(path);
+  const keys = node.keys
+    .filter(({ value }) => value.kind !== 'const')
+    .map(({ value, descending }) => ({ operand: builder.operand(value), descending }));
+  if (keys.length === 0) return null;
+  return {
+    kind: 'sort',
+    input: path.input,
+    program: builder.finishOrNull(),
+    keys,
+    columns: path.columns,
+    name: 'order',
+  };
+}

@@ -1,0 +1,16 @@
+/** HOPPINGWINDOW: windows by the clock that overlap. */
+import { usualOverlap, type WindowKind } from './kind.js';
+
+export const hopping: WindowKind<'hopping'> = {
+  isAligned: true,
+  of({ clause: { args }, unitMs }) {
+    const [length = 0, hop = length] = args;
+    return { kind: 'hopping', unitMs, lengthMs: length * unitMs, hopMs: hop * unitMs };
+  },
+  plan: (window) => window,
+  span: ({ lengthMs, hopMs }) => `the last ${lengthMs} ms (${Math.ceil(lengthMs / hopMs)} windows)`,
+  overlap({ lengthMs, hopMs }) {
+    const times = lengthMs / hopMs;
+    return times >= usualOverlap ? `${Math.ceil(times)} times` : null;
+  },
+};

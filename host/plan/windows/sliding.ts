@@ -1,0 +1,26 @@
+/** SLIDINGWINDOW: of each row, or of those that meet OVER (WHEN …), the rows of the time before, and after it. */
+import type { WindowKind } from './kind.js';
+
+export const sliding: WindowKind<'sliding'> = {
+  keepsRows: true,
+  of({ clause: { args, over }, unitMs, partition, trigger }) {
+    const [length = 0, delay = 0] = args;
+    return {
+      kind: 'sliding',
+      lengthMs: length * unitMs,
+      delayMs: delay * unitMs,
+      trigger: over?.when ? trigger(over.when) : null,
+      partition,
+    };
+  },
+  conditions: ({ trigger }) => (trigger === null ? [] : [trigger]),
+  map: (window, map) => ({ ...window, trigger: window.trigger === null ? null : map(window.trigger) }),
+  plan: ({ kind, lengthMs, delayMs, trigger }, operand) => ({
+    kind,
+    lengthMs,
+    delayMs,
+    ...(trigger === null ? {} : { trigger: operand(trigger) }),
+  }),
+  span: ({ lengthMs, delayMs }) => `the last ${lengthMs + delayMs} ms`,
+  overlap: ({ trigger }) => (trigger === null ? 'with each row' : null),
+};

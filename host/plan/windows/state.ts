@@ -1,0 +1,24 @@
+/** STATEWINDOW: from a row that meets one condition to a row that meets another. */
+import { refuse } from '../errors.js';
+import type { WindowKind } from './kind.js';
+
+export const state: WindowKind<'state'> = {
+  endsWithRow: true,
+  of({ clause: { conditions, span }, bind, partition }) {
+    const [begin, emit] = conditions.map(bind);
+    if (begin === undefined) throw refuse('STATEWINDOW needs a condition', span);
+    return { kind: 'state', begin, emit: emit ?? null, partition };
+  },
+  conditions: ({ begin, emit }) => (emit === null ? [begin] : [begin, emit]),
+  map: (window, map) => ({
+    ...window,
+    begin: map(window.begin),
+    emit: window.emit === null ? null : map(window.emit),
+  }),
+  plan: ({ kind, begin, emit }, operand) => ({
+    kind,
+    begin: operand(begin),
+    ...(emit === null ? {} : { emit: operand(emit) }),
+  }),
+  span: () => 'the open windows',
+};

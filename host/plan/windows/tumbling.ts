@@ -1,0 +1,9 @@
+/** TUMBLINGWINDOW: one window after the other, by the clock. */
+import type { WindowKind } from './kind.js';
+
+export const tumbling: WindowKind<'tumbling'> = {
+  isAligned: true,
+  of: ({ clause: { args }, unitMs }) => ({ kind: 'tumbling', unitMs, lengthMs: (args[0] ?? 0) * unitMs }),
+  plan: (window) => window,
+  span: ({ lengthMs }) => `the last ${lengthMs} ms`,
+};
