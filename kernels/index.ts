@@ -32,7 +32,7 @@ import { hostCallImport } from './host-call.js';
 import { Identity } from './identity.js';
 import type { ColumnUse, ConstValue, Program } from './ir.js';
 import { kernelModule } from './module.js';
-import { nodeImage } from './node-image.js';
+import { nodeImage } from './nodes/index.js';
 import { chunksOf } from './output.js';
 import { keyAt, sharingKey } from './sharing.js';
 import { type RowTransfer, type StateReader, StateTransfer, type StateWriter } from './state.js';

@@ -11,7 +11,7 @@ import type {
   WindowPlan,
 } from '../../kernels/ir.js';
 import { operandCol as firstColumn, operandConst as firstConst, NONE } from '../../kernels/ir.js';
-import { partitionOf } from '../../kernels/window-spec.js';
+import { partitionOf } from '../../kernels/nodes/window.js';
 import { showConst, showUse } from './show-value.js';
 
 /** Prints sources with their columns, then each node: `#1 filter < #0`, its operations and what it gives out. */

@@ -5,8 +5,8 @@
  */
 import { aggregates } from '../../../kernels/gen/ops.js';
 import type { NodeInput, NodePlan, Operand } from '../../../kernels/ir.js';
+import { keptColumns } from '../../../kernels/nodes/window.js';
 import { isBatch } from '../../../kernels/output-plan.js';
-import { keptColumns } from '../../../kernels/window-spec.js';
 import type { KeptByNode, KeptList, KeptMember, KeptOperator } from '../../model/kept.js';
 import type { Value } from '../value.js';
 import { Batches, type PlanParts } from './batches.js';

@@ -4,8 +4,11 @@
  */
 import { column, NodeFlag, node as nodeLayout, Tag } from '../../../kernels/gen/layouts.js';
 import type { NodePlan } from '../../../kernels/ir.js';
+import { eventTime } from '../../../kernels/nodes/event-time.js';
+import type { Linking } from '../../../kernels/nodes/node.js';
+import { sort } from '../../../kernels/nodes/sort.js';
+import { window } from '../../../kernels/nodes/window.js';
 import { type Value, ValueAccess, type ValueError } from '../../../kernels/value.js';
-import { encodeEventTime, encodeSort, encodeWindow } from '../../../kernels/window-spec.js';
 import { testModule } from './test-module.js';
 
 /** A message that arrived below the operators. */
@@ -93,12 +96,20 @@ export class WindowKernel {
     const kinds = { window: 4, eventTime: 3, sort: 5 } as const;
     if (plan.kind !== 'window' && plan.kind !== 'eventTime' && plan.kind !== 'sort') throw new Error(plan.kind);
     const node = this.call('nodeNew', kinds[plan.kind], options.parent ?? 0);
+    const link: Linking = {
+      columnMap: null,
+      branches: 1,
+      target: 0,
+      zone: options.zone ?? 0,
+      operand: (value) => value,
+      started: (part) => part,
+    };
     const spec =
       plan.kind === 'window'
-        ? encodeWindow(plan, options.zone ?? 0)
+        ? window.spec(plan, link)
         : plan.kind === 'eventTime'
-          ? encodeEventTime(plan, null)
-          : encodeSort(plan);
+          ? eventTime.spec(plan, link)
+          : sort.spec(plan, link);
     const at = this.call('alloc', spec.length, node + nodeAt.memory);
     this.values.bytes().set(spec, at);
     this.view.setUint32(node + nodeAt.spec, at, true);

@@ -1,15 +1,26 @@
 /** Binary description of interval joins as assembly/join/interval.ts reads it; operands are those of the batch that the node reads. */
-import { intervalSpec } from './gen/layouts.js';
-import { NONE, type NodePlan } from './ir.js';
-import { columnsRead } from './join-spec.js';
-import { put } from './layout.js';
-import { encodeProgram } from './program.js';
+import { intervalSpec } from '../gen/layouts.js';
+import { NONE, type NodePlan } from '../ir.js';
+import { put } from '../layout.js';
+import { encodeProgram } from '../program.js';
+import { columnsRead } from './join.js';
+import type { NodeKind } from './node.js';
 
 const maxColumns = 1200;
 const maxKeys = 64;
 
-/** Describes an interval join. Throws RangeError when the plan does not fit the kernel's limits. */
-export function encodeInterval(plan: Extract<NodePlan, { kind: 'interval' }>): Uint8Array {
+export const interval: NodeKind<'interval'> = {
+  spec: (plan, { operand, started }) =>
+    encodeInterval({
+      ...plan,
+      keys: plan.keys.map(({ left, right }) => ({ left: operand(left), right: operand(right) })),
+      lefts: plan.lefts.map(operand),
+      rights: plan.rights.map(operand),
+      condition: plan.condition && started(plan.condition),
+    }),
+};
+
+function encodeInterval(plan: Extract<NodePlan, { kind: 'interval' }>): Uint8Array {
   const { type, left, time, keys, lefts, rights, bounds, condition } = plan;
   if (lefts.length + rights.length > maxColumns) {
     throw new RangeError(`a join has at most ${maxColumns} columns, not ${lefts.length + rights.length}`);

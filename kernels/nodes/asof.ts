@@ -1,13 +1,23 @@
 /** Binary description of as-of joins as assembly/join/asof.ts reads it; operands are those of the batch that the node reads. */
-import { asofSpec } from './gen/layouts.js';
-import { NONE, type NodePlan } from './ir.js';
-import { put } from './layout.js';
+import { asofSpec } from '../gen/layouts.js';
+import { NONE, type NodePlan } from '../ir.js';
+import { put } from '../layout.js';
+import type { NodeKind } from './node.js';
 
 const maxColumns = 1200;
 const maxKeys = 64;
 
-/** Describes an as-of join. Throws RangeError when the plan does not fit the kernel's limits. */
-export function encodeAsof(plan: Extract<NodePlan, { kind: 'asof' }>): Uint8Array {
+export const asof: NodeKind<'asof'> = {
+  spec: (plan, { operand }) =>
+    encodeAsof({
+      ...plan,
+      keys: plan.keys.map(({ left, right }) => ({ left: operand(left), right: operand(right) })),
+      columns: plan.columns.map(operand),
+      fields: plan.fields.map(operand),
+    }),
+};
+
+function encodeAsof(plan: Extract<NodePlan, { kind: 'asof' }>): Uint8Array {
   const { branches, keys, columns, fields, bounds } = plan;
   if (columns.length + fields.length > maxColumns) {
     throw new RangeError(`a join has at most ${maxColumns} columns, not ${columns.length + fields.length}`);

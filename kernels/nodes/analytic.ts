@@ -1,10 +1,24 @@
 /** Binary description of analytic nodes as assembly/analytic/ reads it; operands are those of the batch that the node reads. */
-import { AnalyticFn, analyticMaxArgs, analyticSpec, functionSpec, partitionSpec } from './gen/layouts.js';
-import { type AnalyticPlan, NONE, type Operand } from './ir.js';
-import { put } from './layout.js';
+import { AnalyticFn, analyticMaxArgs, analyticSpec, functionSpec, partitionSpec } from '../gen/layouts.js';
+import { type AnalyticPlan, NONE, type Operand } from '../ir.js';
+import { put } from '../layout.js';
+import type { NodeKind } from './node.js';
 
-/** Describes an analytic node; functions of equal partitions share their table. */
-export function encodeAnalytic(functions: readonly AnalyticPlan[], ttlMs: number): Uint8Array {
+export const analytic: NodeKind<'analytic'> = {
+  spec: ({ functions, ttlMs }, { operand }) =>
+    encodeAnalytic(
+      functions.map((fn) => ({
+        ...fn,
+        args: fn.args.map(operand),
+        partition: fn.partition.map(operand),
+        ...(fn.when === undefined ? {} : { when: operand(fn.when) }),
+      })),
+      ttlMs,
+    ),
+};
+
+/** Functions of equal partitions share their table. */
+function encodeAnalytic(functions: readonly AnalyticPlan[], ttlMs: number): Uint8Array {
   const partitions: (readonly Operand[])[] = [];
   const indexes = new Map<string, number>();
   const indexOf = (keys: readonly Operand[]): number => {

@@ -1,7 +1,4 @@
-/**
- * Binary descriptions of merge, port and join nodes as assembly/join/ reads them. Operands must already be those of the
- * batch the node reads (see `relocateOperand`).
- */
+/** Joins as assembly/join/ reads them: their branches, their steps, and the keys that a hash table may use. */
 import {
   operandCol as firstColumn,
   operandConst as firstConst,
@@ -10,43 +7,14 @@ import {
   joinKey,
   joinSpec,
   joinStep,
-  mergeBranch,
-  mergeFirst,
-  mergeSpec,
-  portSpec,
-} from './gen/layouts.js';
-import { type JoinStep, NONE, type NodePlan, type Op, type Operand, type Program } from './ir.js';
-import { blockWithOperands, put } from './layout.js';
-import { encodeProgram } from './program.js';
-
-const maxColumns = 1200;
+} from '../gen/layouts.js';
+import { type JoinStep, NONE, type NodePlan, type Op, type Operand, type Program } from '../ir.js';
+import { put } from '../layout.js';
+import { encodeProgram } from '../program.js';
+import { checkColumns } from './columns.js';
+import type { NodeKind } from './node.js';
 
 const isColumn = (operand: Operand): boolean => operand >= firstColumn && operand < firstConst;
-
-/** Describes a merge node. */
-export function encodeMerge({ branches }: Extract<NodePlan, { kind: 'merge' }>): Uint8Array {
-  const columns = mergeFirst + branches.reduce((sum, count) => sum + count, 0);
-  checkColumns(columns);
-  const bytes = new Uint8Array(mergeSpec.size + branches.length * mergeBranch.size);
-  const view = new DataView(bytes.buffer);
-  put(view, 0, mergeSpec, { branches: branches.length, columns });
-  let first = mergeFirst;
-  branches.forEach((count, i) => {
-    put(view, mergeSpec.size + i * mergeBranch.size, mergeBranch, { first, columns: count });
-    first += count;
-  });
-  return bytes;
-}
-
-/** Describes a port. */
-export function encodePort(target: number, branch: number, timestamp: Operand, columns: Operand[]): Uint8Array {
-  checkColumns(columns.length);
-  return blockWithOperands(portSpec, { target, branch, timestamp, columns: columns.length }, columns);
-}
-
-function checkColumns(columns: number): void {
-  if (columns > maxColumns) throw new RangeError(`a join has at most ${maxColumns} columns, not ${columns}`);
-}
 
 /** Grows by aligned blocks; blocks don't move. */
 class Words {
@@ -123,8 +91,11 @@ class Records {
   }
 }
 
-/** Describes a join. */
-export function encodeJoin(plan: JoinPlan): Uint8Array {
+export const join: NodeKind<'join'> = {
+  spec: (plan, { started }) => encodeJoin({ ...plan, steps: plan.steps.map(started) }),
+};
+
+function encodeJoin(plan: JoinPlan): Uint8Array {
   checkColumns(plan.columns);
   const words = new Words();
   words.reserve(joinSpec.size);

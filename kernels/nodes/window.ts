@@ -1,24 +1,55 @@
-/**
- * Binary descriptions of the stateful operators: window, eventTime and sort nodes of a plan as
- * assembly/window/ reads them. Operands must already be those of the batch the node reads (see `relocateOperand`).
- */
+/** Windows as assembly/window/ reads them. */
 import {
   aggregateSpec,
-  dedupSpec,
-  eventTimeSpec,
   operandConst as firstConst,
   maxInputs,
-  sortKey,
-  sortSpec,
   WindowFlag,
   WindowKind,
   windowSpec,
-} from './gen/layouts.js';
-import { aggregates } from './gen/ops.js';
-import { col, NONE, type NodePlan, type Operand, type WindowPlan } from './ir.js';
-import { put } from './layout.js';
+} from '../gen/layouts.js';
+import { aggregates } from '../gen/ops.js';
+import { NONE, type NodePlan, type Operand, type WindowPlan } from '../ir.js';
+import { put } from '../layout.js';
+import type { NodeKind } from './node.js';
 
 type WindowNode = Extract<NodePlan, { kind: 'window' }>;
+
+export const window: NodeKind<'window'> = {
+  spec: (plan, { operand, zone }) => encodeWindow(linkWindow(plan, operand), zone),
+};
+
+function linkWindow(plan: WindowNode, operand: (value: Operand) => Operand): WindowNode {
+  const optional = (value: Operand | undefined): Operand | undefined => (value === undefined ? value : operand(value));
+  const { window } = plan;
+  return {
+    ...plan,
+    window: linkTriggers(window, operand),
+    timestamp: optional(plan.timestamp),
+    where: optional(plan.where),
+    keys: plan.keys.map(operand),
+    keep: plan.keep.map(operand),
+    aggs: plan.aggs.map((agg) => ({ ...agg, args: agg.args.map(operand), filter: optional(agg.filter) })),
+  };
+}
+
+function linkTriggers(window: WindowPlan, operand: (value: Operand) => Operand): WindowPlan {
+  const partition = 'partition' in window ? { partition: window.partition?.map(operand) ?? [] } : {};
+  switch (window.kind) {
+    case 'state':
+      return {
+        ...window,
+        begin: operand(window.begin),
+        ...(window.emit === undefined ? {} : { emit: operand(window.emit) }),
+        ...partition,
+      };
+    case 'message':
+      return { ...window, start: operand(window.start), end: operand(window.end), trigger: operand(window.trigger) };
+    case 'sliding':
+      return { ...window, ...(window.trigger === undefined ? {} : { trigger: operand(window.trigger) }), ...partition };
+    default:
+      return { ...window, ...partition };
+  }
+}
 
 const naturalUnitsMs = [86_400_000, 3_600_000, 60_000, 1000];
 
@@ -126,11 +157,7 @@ export function keptColumns(plan: WindowNode): Operand[] {
   return readBy(plan).inputs.operands.filter((operand) => operand < firstConst);
 }
 
-/**
- * Describes a window node.
- * @param zone number of the time zone (zones.ts), 0 UTC: windows of days end at its midnight
- */
-export function encodeWindow(plan: WindowNode, zone: number): Uint8Array {
+function encodeWindow(plan: WindowNode, zone: number): Uint8Array {
   const { window } = plan;
   const times = timesOf(window);
   const { inputs, keys, keeps, folded, aggs, trigger, start, end, partition, further, emit, where } = readBy(plan);
@@ -179,62 +206,6 @@ export function encodeWindow(plan: WindowNode, zone: number): Uint8Array {
   });
   further.forEach((input, i) => {
     view.setUint16(bytes.length - 2 * (further.length - i), input, true);
-  });
-  return bytes;
-}
-
-/**
- * Describes an eventTime node. `columnMap`: where column i of the rule stands in the batch, null when there. `streams`:
- * branches of the merge node above, whose rows it keeps apart for the watermark; 0: the inputs tell how far time has come.
- */
-export function encodeEventTime(
-  plan: Extract<NodePlan, { kind: 'eventTime' }>,
-  columnMap: readonly number[] | null,
-  streams = 1,
-): Uint8Array {
-  const bytes = new Uint8Array((eventTimeSpec.size + 2 * plan.columns + 3) & ~3);
-  const view = new DataView(bytes.buffer);
-  put(view, 0, eventTimeSpec, {
-    timestamp: plan.timestamp,
-    columns: plan.columns,
-    streams,
-    tolerance: plan.lateToleranceMs,
-    skew: plan.maxFutureSkewMs ?? 0,
-    idle: plan.idleTimeoutMs ?? 0,
-  });
-  for (let i = 0; i < plan.columns; i++) {
-    view.setUint16(eventTimeSpec.size + 2 * i, col(columnMap?.[i] ?? i), true);
-  }
-  return bytes;
-}
-
-/** Describes a dedup node. */
-export function encodeDedup(
-  { columns, begin, end, now, expireMs }: Extract<NodePlan, { kind: 'dedup' }>,
-  operand: (value: Operand) => Operand,
-): Uint8Array {
-  const bytes = new Uint8Array((dedupSpec.size + 2 * columns.length + 3) & ~3);
-  const view = new DataView(bytes.buffer);
-  const times = { begin: operand(begin), end: operand(end), now: operand(now) };
-  put(view, 0, dedupSpec, { columns: columns.length, ...times, expire: expireMs });
-  columns.forEach((column, i) => {
-    view.setUint16(dedupSpec.size + 2 * i, operand(column), true);
-  });
-  return bytes;
-}
-
-/** Describes a sort node. */
-export function encodeSort(plan: Extract<NodePlan, { kind: 'sort' }>): Uint8Array {
-  const carried = plan.carried ?? [];
-  const carriedAt = sortSpec.size + sortKey.size * plan.keys.length;
-  const bytes = new Uint8Array((carriedAt + 2 * carried.length + 3) & ~3);
-  const view = new DataView(bytes.buffer);
-  put(view, 0, sortSpec, { keys: plan.keys.length, columns: plan.columns, carried: carried.length });
-  carried.forEach((operand, i) => {
-    view.setUint16(carriedAt + 2 * i, operand, true);
-  });
-  plan.keys.forEach(({ operand, descending }, i) => {
-    put(view, sortSpec.size + i * sortKey.size, sortKey, { operand, descending: descending ? 1 : 0 });
   });
   return bytes;
 }

@@ -1,25 +1,22 @@
-/** Binary descriptions of keyed tables and lookups as assembly/lookup/ reads them; operands are those of the batch already. */
-import { keyedSpec, LookupFieldKind, LookupFlag, lookupField, lookupKey, lookupSpec } from './gen/layouts.js';
-import { type ColumnUse, NONE, type NodePlan, type Operand } from './ir.js';
-import { put } from './layout.js';
-import { encodeProgram } from './program.js';
+/** Lookups, in tables that are kept and in those that are asked, as assembly/lookup/ reads them. */
+import { LookupFieldKind, LookupFlag, lookupField, lookupKey, lookupSpec } from '../gen/layouts.js';
+import { type ColumnUse, NONE, type NodePlan, type Operand } from '../ir.js';
+import { put } from '../layout.js';
+import { encodeProgram } from '../program.js';
+import type { Linking, NodeKind } from './node.js';
 
 const maxColumns = 1200;
 const maxKeys = 64;
 
-/** Describes a keyed table. */
-export function encodeKeyedTable(key: string, operands: Operand[]): Uint8Array {
-  const [row = NONE, sent = NONE, kindName = NONE, keyName = NONE] = operands;
-  const name = Buffer.from(key);
-  const head = Buffer.alloc(keyedSpec.size);
-  put(viewOf(head), 0, keyedSpec, { row, sent, kindName, keyName, keyLen: name.length });
-  return Buffer.concat([head, name]);
-}
-
 type LookupPlan = Extract<NodePlan, { kind: 'lookup' | 'ask' }>;
 
-/** Describes a lookup in the table at node `table`. Throws RangeError when the plan does not fit the kernel's limits. */
-export function encodeLookup(plan: LookupPlan, table: number, operand: (value: Operand) => Operand): Uint8Array {
+const spec = (plan: LookupPlan, { operand, started, target }: Linking): Uint8Array =>
+  encodeLookup({ ...plan, condition: plan.condition && started(plan.condition) }, target, operand);
+
+export const lookup: NodeKind<'lookup'> = { spec };
+export const ask: NodeKind<'ask'> = { spec };
+
+function encodeLookup(plan: LookupPlan, table: number, operand: (value: Operand) => Operand): Uint8Array {
   const { columns, fields, keys, condition } = plan;
   if (columns.length + fields.length > maxColumns) {
     throw new RangeError(`a lookup has at most ${maxColumns} columns, not ${columns.length + fields.length}`);

@@ -8,16 +8,33 @@ import {
   OutputFraming,
   OutputShape,
   operandNone,
-} from './gen/layouts.js';
-import type { OutputPlan } from './ir.js';
-import { put } from './layout.js';
-import { isBatch } from './output-plan.js';
+} from '../gen/layouts.js';
+import type { OutputPlan } from '../ir.js';
+import { put } from '../layout.js';
+import { isBatch } from '../output-plan.js';
+import type { Linking, NodeKind } from './node.js';
 
 /** Bytes that may be read behind a name. */
 const padding = 16;
 
-/** Writes the spec of an encode node. Throws RangeError when a number does not fit its field. */
-export function encodeOutput(output: OutputPlan): Uint8Array {
+export const encode: NodeKind<'encode'> = {
+  isShareable: ({ output }) => !isBatch(output),
+  spec: ({ output }, { operand }) => encodeOutput(linkOutput(output, operand)),
+};
+
+function linkOutput(output: OutputPlan, operand: Linking['operand']): OutputPlan {
+  const { shape, head, empty } = output;
+  const linked = {
+    ...output,
+    ...(head === undefined ? {} : { head: operand(head) }),
+    ...(empty === undefined ? {} : { empty: operand(empty) }),
+  };
+  if (shape.kind === 'object') return { ...linked, shape: { kind: 'object', operand: operand(shape.operand) } };
+  const fields = shape.fields.map((field) => ({ ...field, operand: operand(field.operand) }));
+  return { ...linked, shape: { kind: 'fields', fields } };
+}
+
+function encodeOutput(output: OutputPlan): Uint8Array {
   if (output.head !== undefined && output.framing === 'lines') throw new RangeError('lines have no heads');
   const fields = output.shape.kind === 'fields' ? output.shape.fields : [];
   const names = fields.map((field) => Buffer.from(output.format === 'json' ? `,${jsonText(field.name)}:` : field.name));

@@ -1,0 +1,9 @@
+import { hitsSpec } from '../gen/layouts.js';
+import { NONE } from '../ir.js';
+import { block } from '../layout.js';
+import type { NodeKind } from './node.js';
+
+export const hits: NodeKind<'hits'> = {
+  spec: ({ condition, count, time, when, judged }, { operand }) =>
+    block(hitsSpec, { condition: operand(condition), count, time, when: operand(when), judged: judged ?? NONE }),
+};

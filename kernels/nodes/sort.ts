@@ -1,0 +1,25 @@
+import { sortKey, sortSpec } from '../gen/layouts.js';
+import type { NodePlan } from '../ir.js';
+import { put } from '../layout.js';
+import type { NodeKind } from './node.js';
+
+export const sort: NodeKind<'sort'> = {
+  spec: (plan, { operand }) =>
+    encodeSort({ ...plan, keys: plan.keys.map((key) => ({ ...key, operand: operand(key.operand) })) }),
+};
+
+/** Describes a sort node. */
+function encodeSort(plan: Extract<NodePlan, { kind: 'sort' }>): Uint8Array {
+  const carried = plan.carried ?? [];
+  const carriedAt = sortSpec.size + sortKey.size * plan.keys.length;
+  const bytes = new Uint8Array((carriedAt + 2 * carried.length + 3) & ~3);
+  const view = new DataView(bytes.buffer);
+  put(view, 0, sortSpec, { keys: plan.keys.length, columns: plan.columns, carried: carried.length });
+  carried.forEach((operand, i) => {
+    view.setUint16(carriedAt + 2 * i, operand, true);
+  });
+  plan.keys.forEach(({ operand, descending }, i) => {
+    put(view, sortSpec.size + i * sortKey.size, sortKey, { operand, descending: descending ? 1 : 0 });
+  });
+  return bytes;
+}
