@@ -9,43 +9,13 @@ import {
   type Program,
   type RulePlan,
 } from '../../../kernels/ir.js';
+import { kindOf } from '../nodes/index.js';
+import type { Of, Place, Port } from '../nodes/node.js';
 import { type Value, Values } from '../value.js';
+import { Batch } from './batch.js';
 
 /** What values are made of; a plan is one. */
 export type PlanParts = Pick<RulePlan, 'sources' | 'nodes' | 'lookups' | 'brought'>;
-
-type Plan<K extends NodePlan['kind']> = Extract<NodePlan, { kind: K }>;
-
-/** A port and its index among the nodes. */
-type Port = Plan<'port'> & { readonly at: number };
-
-/** The rows at one place of a plan: values by register, and by column. */
-class Batch {
-  readonly #registers = new Map<number, Value>();
-
-  constructor(
-    private readonly column: (index: number) => Value,
-    /** Its registers are still there. */
-    private readonly above: Batch | null,
-  ) {}
-
-  /** The same rows for a node that reads them. */
-  below(): Batch {
-    return new Batch(this.column, this);
-  }
-
-  set(register: number, value: Value): void {
-    this.#registers.set(register, value);
-  }
-
-  columnAt(index: number): Value {
-    return this.column(index);
-  }
-
-  register(index: number): Value | undefined {
-    return this.#registers.get(index) ?? this.above?.register(index);
-  }
-}
 
 export class Batches {
   readonly values = new Values(Number.POSITIVE_INFINITY);
@@ -69,7 +39,7 @@ export class Batches {
       this.#inputs.push(input);
       if (node.kind === 'hits') this.#count(node, i, input);
       if ('program' in node) this.#run(node.program ?? null, input);
-      this.#outputs.push(this.#outputOf(node, i, input));
+      this.#outputs.push(kindOf(node).gives?.(node, this.placeOf(i)) ?? input);
     });
   }
 
@@ -122,7 +92,7 @@ export class Batches {
   }
 
   /** What the condition of the node may ask for. */
-  #count({ count, time, name }: Plan<'hits'>, at: number, batch: Batch): void {
+  #count({ count, time, name }: Of<'hits'>, at: number, batch: Batch): void {
     batch.set(count, this.values.hit('count', String(at), name === 'having'));
     batch.set(time, this.values.hit('time', String(at), name === 'having'));
   }
@@ -146,77 +116,29 @@ export class Batches {
     return constant === undefined ? this.own('#none') : this.values.constant(constant);
   }
 
-  #outputOf(node: NodePlan, at: number, input: Batch): Batch {
+  /** What the operands of a node stand for. */
+  placeOf(index: number): Place {
     const { values } = this;
-    const listed = (list: readonly (() => Value)[]) => new Batch((i) => list[i]?.() ?? this.own('#none'), null);
-    const all = (operands: readonly Operand[]) => operands.map((operand) => () => this.value(at, operand));
-    switch (node.kind) {
-      case 'filter':
-      case 'limit':
-        return input;
-      case 'analytic':
-        for (const { fn, args, size, partition, when, dst } of node.functions) {
-          const condition = when === undefined ? null : this.value(at, when);
-          const over = this.valuesOf(at, partition);
-          input.set(dst, values.analytic(fn, this.valuesOf(at, args), size, over, condition));
-        }
-        return input;
-      case 'hits':
-        if (node.judged !== null) input.set(node.judged, this.value(at, node.condition));
-        return input;
-      case 'sort': {
-        const { columns, carried = [] } = node;
-        const own = all(carried);
-        return new Batch((i) => (i < columns ? input.columnAt(i) : (own[i - columns]?.() ?? input.columnAt(i))), input);
-      }
-      case 'expand':
-        return listed([...all(node.columns), () => values.item()]);
-      case 'eventTime':
-        return new Batch((i) => (i < node.columns ? input.columnAt(i) : this.own('#time')), null);
-      case 'late': {
-        const width = this.#widthOf(node.input);
-        return new Batch((i) => (i <= width ? input.columnAt(i) : values.late('by')), null);
-      }
-      case 'merge': {
-        const heads = [this.own('#branch'), this.own('#time')];
-        return new Batch((i) => heads[i] ?? this.#merged(at, node.branches, i - heads.length), null);
-      }
-      case 'window': {
-        const parts = (['start', 'end', 'trigger'] as const).map((part) => () => values.window(part));
-        const aggs = node.aggs.map(({ fn, args, filter, call }) => () => {
-          const condition = filter === undefined ? null : this.value(at, filter);
-          return values.aggregate(fn, this.valuesOf(at, args), condition, call);
-        });
-        return listed([...all(node.keep), ...aggs, ...parts]);
-      }
-      case 'join':
-        return new Batch((i) => this.#joined(at, node, i) ?? input.columnAt(i), null);
-      case 'asof':
-        return listed([...all([...node.columns, ...node.fields]), () => this.own('#time')]);
-      case 'interval':
-        return listed([...all([...node.lefts, ...node.rights]), () => this.own('#time')]);
-      case 'lookup':
-      case 'ask': {
-        const source = this.tableOf(node);
-        const fields = node.fields.map((use) => () => values.column(source, use));
-        return listed([...all(node.columns), ...fields]);
-      }
-      case 'dedup': {
-        const times = [node.begin, node.end, node.now] as const;
-        const [begin, end, now] = this.valuesOf(at, times) as [Value, Value, Value];
-        return listed([...all(node.columns), () => values.ranges(begin, end, now, node.expireMs)]);
-      }
-      case 'port':
-      case 'keyedTable':
-      case 'encode':
-        return input;
-      default:
-        return node satisfies never;
-    }
+    const own = (name: string): Value => this.own(name);
+    const derived: Place['derived'] = (column, above) => new Batch(column, above ?? null);
+    return {
+      index,
+      values,
+      input: this.#inputs[index]!,
+      own,
+      derived,
+      listed: (columns) => derived((i) => columns[i]?.() ?? own('#none')),
+      value: (operand) => this.value(index, operand),
+      valuesOf: (operands) => this.valuesOf(index, operands),
+      ports: () => this.portsOf(index),
+      portColumn: (branch, column) => this.#portColumn(index, branch, column),
+      tableOf: (node) => this.tableOf(node),
+      widthAbove: (input) => this.#widthOf(input),
+    };
   }
 
   /** Number of the source, or of the table that is asked, in which rows are looked up. */
-  tableOf(node: Plan<'lookup' | 'ask'>): number {
+  tableOf(node: Of<'lookup' | 'ask'>): number {
     if (node.kind === 'ask') return this.plan.sources.length + (node.lookup ?? -1);
     const table = this.plan.nodes[node.table]?.input;
     return table !== undefined && table !== null && 'source' in table ? table.source : -1;
@@ -225,25 +147,6 @@ export class Batches {
   #widthOf(input: NodeInput): number {
     const above = 'node' in input ? this.plan.nodes[input.node] : undefined;
     return above?.kind === 'eventTime' ? above.columns : 0;
-  }
-
-  #merged(into: number, branches: readonly number[], index: number): Value {
-    let first = 0;
-    for (let branch = 0; branch < branches.length; branch++) {
-      const count = branches[branch]!;
-      if (index < first + count) return this.#portColumn(into, branch, index - first);
-      first += count;
-    }
-    return this.own('#none');
-  }
-
-  /** The column of a table; undefined when the input has it. */
-  #joined(into: number, { branches, tables = [] }: Plan<'join'>, index: number): Value | undefined {
-    for (const { branch } of tables) {
-      const place = branches[branch]?.indexOf(index) ?? -1;
-      if (place >= 0) return this.#portColumn(into, branch, place);
-    }
-    return undefined;
   }
 
   #portColumn(into: number, branch: number, index: number): Value {

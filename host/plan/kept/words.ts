@@ -1,6 +1,5 @@
 /** What rules keep, in the words of their statements. */
 import { aggregates } from '../../../kernels/gen/ops.js';
-import type { WindowPlan } from '../../../kernels/ir.js';
 import { type Prefix, showCall, showValue } from '../show-value.js';
 import type { AggregateValue, AnalyticValue, Value } from '../value.js';
 
@@ -8,13 +7,6 @@ import type { AggregateValue, AnalyticValue, Value } from '../value.js';
 const maxLength = 120;
 /** Higher values have no text: it is made from the top down. */
 const maxHeight = 1000;
-
-const units: readonly (readonly [ms: number, name: string])[] = [
-  [86_400_000, 'dd'],
-  [3_600_000, 'hh'],
-  [60_000, 'mi'],
-  [1000, 'ss'],
-];
 
 export class Words {
   readonly #prefix: Prefix;
@@ -50,38 +42,6 @@ export class Words {
     const given = fn === 'countAll' ? '*' : args.map(show).join(', ');
     return `${name}(${given})${filter === null ? '' : ` FILTER (WHERE ${show(filter)})`}`;
   }
-
-  /** A window as GROUP BY has it; `triggers` are its conditions. Empty for one of each row or message. */
-  window(window: WindowPlan, triggers: readonly Value[], partition: readonly Value[]): string {
-    const isTriggered = window.kind === 'sliding' && triggers.length > 0;
-    const over = [
-      ...(partition.length > 0 ? [`PARTITION BY ${this.all(partition)}`] : []),
-      ...(isTriggered ? [`WHEN ${this.all(triggers)}`] : []),
-    ].join(' ');
-    return `${this.#call(window, triggers)}${over === '' ? '' : ` OVER (${over})`}`;
-  }
-
-  #call(window: WindowPlan, triggers: readonly Value[]): string {
-    switch (window.kind) {
-      case 'tumbling':
-        return times('TUMBLINGWINDOW', window.unitMs, window.lengthMs);
-      case 'hopping':
-        return times('HOPPINGWINDOW', window.unitMs, window.lengthMs, window.hopMs);
-      case 'sliding':
-        return times('SLIDINGWINDOW', 0, window.lengthMs, ...(window.delayMs > 0 ? [window.delayMs] : []));
-      case 'session':
-        return times('SESSIONWINDOW', window.unitMs ?? 0, window.maxMs, window.timeoutMs);
-      case 'count':
-        return `COUNTWINDOW(${window.length}${window.step === window.length ? '' : `, ${window.step}`})`;
-      case 'state':
-        return `STATEWINDOW(${this.all(triggers)})`;
-      case 'row':
-      case 'message':
-        return '';
-      default:
-        return window satisfies never;
-    }
-  }
 }
 
 /** A row is there of the source that the function is of: joins add that. */
@@ -99,11 +59,4 @@ function argumentsOf({ fn, args, size }: AnalyticValue, show: (child: Value) => 
   const [first = '', ...rest] = [...shown.slice(0, 1), String(size), ...shown.slice(1)];
   while (rest.length > 0 && rest.at(-1) === usual[rest.length - 1]) rest.pop();
   return [first, ...rest];
-}
-
-/** Lengths in their unit; 0: the largest in which all are whole. */
-function times(name: string, unitMs: number, ...lengths: readonly number[]): string {
-  const isUnit = (ms: number) => (unitMs === 0 ? lengths.every((length) => length % ms === 0) : ms === unitMs);
-  const [ms, unit] = units.find(([size]) => isUnit(size)) ?? [1, 'ms'];
-  return `${name}(${[unit, ...lengths.map((length) => length / ms)].join(', ')})`;
 }

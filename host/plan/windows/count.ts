@@ -8,6 +8,7 @@ export const count: WindowKind<'count'> = {
     const [length = 0, step = length] = args;
     return { kind: 'count', length, step, partition };
   },
+  written: ({ length, step }) => `COUNTWINDOW(${length}${step === length ? '' : `, ${step}`})`,
   plan: ({ kind, length, step }) => ({ kind, length, step }),
   span: ({ length }) => `the last ${length} rows`,
   overlap({ length, step }) {

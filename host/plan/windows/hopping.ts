@@ -1,5 +1,6 @@
 /** HOPPINGWINDOW: windows by the clock that overlap. */
 import { usualOverlap, type WindowKind } from './kind.js';
+import { written } from './written.js';
 
 export const hopping: WindowKind<'hopping'> = {
   isAligned: true,
@@ -7,6 +8,7 @@ export const hopping: WindowKind<'hopping'> = {
     const [length = 0, hop = length] = args;
     return { kind: 'hopping', unitMs, lengthMs: length * unitMs, hopMs: hop * unitMs };
   },
+  written: ({ unitMs, lengthMs, hopMs }) => written('HOPPINGWINDOW', unitMs, lengthMs, hopMs),
   plan: (window) => window,
   span: ({ lengthMs, hopMs }) => `the last ${lengthMs} ms (${Math.ceil(lengthMs / hopMs)} windows)`,
   overlap({ lengthMs, hopMs }) {

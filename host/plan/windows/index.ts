@@ -97,3 +97,23 @@ export function explainWindow(window: WindowSpec, all: (values: readonly Value[]
   if (partition.length > 0) parts.push(`partition:[ ${all(partition)} ]`);
   return parts.join(', ');
 }
+
+/**
+ * A window of a plan as GROUP BY has it; empty for one of each row or message.
+ * @param triggers its conditions
+ * @param all prints values, separated by commas
+ */
+export function writtenWindow(
+  window: WindowPlan,
+  triggers: readonly Value[],
+  partition: readonly Value[],
+  all: (values: readonly Value[]) => string,
+): string {
+  const isTriggered = window.kind === 'sliding' && triggers.length > 0;
+  const over = [
+    ...(partition.length > 0 ? [`PARTITION BY ${all(partition)}`] : []),
+    ...(isTriggered ? [`WHEN ${all(triggers)}`] : []),
+  ].join(' ');
+  const text = kindOf(window).written?.(window, all(triggers)) ?? '';
+  return `${text}${over === '' ? '' : ` OVER (${over})`}`;
+}

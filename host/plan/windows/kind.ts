@@ -34,6 +34,8 @@ export interface WindowKind<K extends WindowSpec['kind']> {
   map?(window: Of<K>, map: (value: Value) => Value): Of<K>;
   /** Its form for the kernel, without its partition. */
   plan(window: Of<K>, operand: (value: Value) => Operand): PlanOf<K>;
+  /** As GROUP BY has it, with its conditions in words; without it no statement has it. */
+  written?(window: PlanOf<K>, conditions: string): string;
   /** Whose rows it keeps, in words; without it nothing is kept from message to message. */
   span?(window: Of<K>): string;
   /** How often a row goes out with it, in words; null when that is no matter. */

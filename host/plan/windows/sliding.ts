@@ -1,5 +1,6 @@
 /** SLIDINGWINDOW: of each row, or of those that meet OVER (WHEN …), the rows of the time before, and after it. */
 import type { WindowKind } from './kind.js';
+import { written } from './written.js';
 
 export const sliding: WindowKind<'sliding'> = {
   keepsRows: true,
@@ -15,6 +16,7 @@ export const sliding: WindowKind<'sliding'> = {
   },
   conditions: ({ trigger }) => (trigger === null ? [] : [trigger]),
   map: (window, map) => ({ ...window, trigger: window.trigger === null ? null : map(window.trigger) }),
+  written: ({ lengthMs, delayMs }) => written('SLIDINGWINDOW', 0, lengthMs, ...(delayMs > 0 ? [delayMs] : [])),
   plan: ({ kind, lengthMs, delayMs, trigger }, operand) => ({
     kind,
     lengthMs,

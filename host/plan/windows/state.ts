@@ -15,6 +15,7 @@ export const state: WindowKind<'state'> = {
     begin: map(window.begin),
     emit: window.emit === null ? null : map(window.emit),
   }),
+  written: (_window, conditions) => `STATEWINDOW(${conditions})`,
   plan: ({ kind, begin, emit }, operand) => ({
     kind,
     begin: operand(begin),

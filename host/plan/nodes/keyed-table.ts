@@ -1,0 +1,11 @@
+import type { NodeKind } from './node.js';
+import { shower, showOps } from './text.js';
+
+export const keyedTable: NodeKind<'keyedTable'> = {
+  show: ({ program, row, key }) => [...showOps(program), `keep ${shower(program)(row)} by ${key}`],
+  keeps({ input, key: by, row, sent, kindName, keyName }, at) {
+    const values = at.valuesOf([row, sent, kindName, keyName]);
+    const key = at.together('keyedTable', at.rowsOf(input).key, by, values);
+    return { key, what: 'a lookup table', rows: [], lists: [], isSilent: true };
+  },
+};
