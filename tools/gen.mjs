@@ -113,6 +113,14 @@ ${aggregateSwitch((a) => forms[a.form].isMergeable, false)}    default:
   }
 }
 
+/** True when the state is a list of all values (agg/list.ts), which only grows. */
+export function keepsValues(fn: u32): bool {
+  switch (fn) {
+${aggregateSwitch((a) => a.form === 'list', false)}    default:
+      return false;
+  }
+}
+
 /** True when the bytes of the state are all that it needs: there may be one for each row, as in two stacks. */
 export function isFixed(fn: u32): bool {
   switch (fn) {

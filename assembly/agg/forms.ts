@@ -8,7 +8,7 @@ import { LoadFault } from '../gen/state-layouts';
 import { SLOT_SIZE, SLOT_TAG, Tag, lenOf } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { readBool, readFail, readFails, readLength, readU32, readU64, readValue, valueRead } from '../state/reader';
-import { writeBool, writeU32, writeU64, writeValue } from '../state/writer';
+import { writeBool, writeSlots, writeU32, writeU64, writeValue } from '../state/writer';
 import { sketchLoad, sketchSave } from './sketch';
 
 export function countFormSave(state: usize, tag: u8): void {
@@ -111,7 +111,7 @@ export function listFormSave(state: usize, tag: u8): void {
   const n = load<u32>(state, 4);
   const slots = <usize>load<u32>(state);
   writeU32(n);
-  for (let i: u32 = 0; i < n; i++) writeValue(load<u8>(slots + i * SLOT_SIZE, SLOT_TAG), load<u64>(slots + i * SLOT_SIZE));
+  writeSlots(slots, n);
 }
 
 export function listFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {

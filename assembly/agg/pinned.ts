@@ -5,8 +5,9 @@
 //          16   group u32 (to be written next) | done u32 (groups that are written) | count u32 | each u32 (bytes of memory of a group)
 //          32   spec u32 (copy of what groups are saved by) | specSize u32 | held u32 (-> u32[]: pages of images) | nullAt u32 (number
 //               of the group without key)
-//          48   isLacking u32 | 0 u32 | images pool 32
+//          48   isLacking u32 | end u32 (number behind the run that was left in its middle, 0 none) | images pool 32
 //          88   groups pool 32 | values pool 32         of a set that was emptied meanwhile
+//          152  piece u32 | item u32            of the image that is to go on there, 0: it is at its next group
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { POOL_SIZE, poolTake } from '../mem/pool';
 
@@ -27,10 +28,13 @@ export const WALK_SPEC_SIZE: usize = 36;
 export const WALK_HELD: usize = 40;
 export const WALK_NULL: usize = 44;
 export const WALK_LACKING: usize = 48;
+export const WALK_END: usize = 52;
 export const WALK_IMAGES: usize = 56;
 export const WALK_GROUPS: usize = WALK_IMAGES + POOL_SIZE;
 export const WALK_VALUES: usize = WALK_GROUPS + POOL_SIZE;
-export const WALK_SIZE: u32 = 152;
+export const WALK_PIECE: usize = 152;
+export const WALK_ITEM: usize = 156;
+export const WALK_SIZE: u32 = 160;
 
 const FIRST_PLACES: u32 = 16;
 let places: usize = 0;

@@ -6,20 +6,26 @@
 //   head   count u32 | number u32 of the group without key, count where there is none | keeps u32 | aggregates u32 | function u32 of each
 //   group  key, unless it is the one without | group (agg/group-save.ts)
 //
+// A large group is written by way of its image, in which long lists stand where they are: they only grow. A run may be left in the middle of it.
+//
 // A run is a part (state/form.ts) whose identity has a bit of its own besides the number that the walk has in the chain of snapshots.
 import { alloc, allocZeroed, forgiveRefusals, free, refusals, WORKSPACE } from '../mem/alloc';
 import { poolBytes, poolFree, poolInit } from '../mem/pool';
 import { apartNumber } from '../state/apart';
-import { holdBegin, holdEnd, holdNext, partBegin, partEnd, writeBytes, writeHeld, writeU32 } from '../state/writer';
+import { NO_LIST, Tag, lenOf } from '../mem/layout';
+import {
+  LONG_LIST, heldItem, holdBegin, holdEnd, holdNext, partBegin, partEnd, partLeave, partResume, writeBytes, writeHeldSome, writeU32,
+} from '../state/writer';
+import { keepsValues } from '../gen/aggregates';
 import {
   GROUPS_POOL, GROUP_KEY, GROUP_KEY_LEN, GROUP_NEXT, SET_COUNT, SET_FIRST, SET_NULL_GROUP, SET_VALUES, groupNumber,
 } from './group';
 import { groupSave } from './group-save';
 import {
-  WALK_COUNT, WALK_DONE, WALK_GROUP, WALK_GROUPS, WALK_HELD, WALK_IMAGES, WALK_LACKING, WALK_NEXT, WALK_NULL, WALK_NUMBER, WALK_EACH,
-  WALK_SIZE, WALK_SPEC, WALK_SPEC_SIZE, WALK_VALUES, pin, unpin, walkOf,
+  WALK_COUNT, WALK_DONE, WALK_EACH, WALK_END, WALK_GROUP, WALK_GROUPS, WALK_HELD, WALK_IMAGES, WALK_ITEM, WALK_LACKING, WALK_NEXT, WALK_NULL,
+  WALK_NUMBER, WALK_PIECE, WALK_SIZE, WALK_SPEC, WALK_SPEC_SIZE, WALK_VALUES, pin, unpin, walkOf,
 } from './pinned';
-import { AGG_FN, AGG_SIZE_OF, WINDOW_AGGS, WINDOW_KEEPS, aggsAt } from './spec';
+import { AGG_FN, AGG_SIZE_OF, AGG_STATE, GROUP_HEAD, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt } from './spec';
 
 /** In the identity of a part: it is a run of groups. */
 export const GROUPS_PART: u64 = 1 << 32;
@@ -203,29 +209,96 @@ function hold(spec: usize, walk: usize, group: usize): bool {
   return false;
 }
 
-/** Writes the next run, of `most` bytes about; true when it was the last one. */
-export function walkWrite(walk: usize, most: u32): bool {
+/**
+ * Writes the next run, of `most` bytes about, or goes on with the one that was left; true when it was the last one. A run with a large group
+ * is left in its middle when so many bytes are saved in all.
+ */
+export function walkWrite(walk: usize, most: u32, until: u64): bool {
   const spec = <usize>load<u32>(walk, WALK_SPEC);
   const count = load<u32>(walk, WALK_COUNT);
   const nullAt = load<u32>(walk, WALK_NULL);
   let number = load<u32>(walk, WALK_DONE);
-  const end = min(number + runOf(walk, most), count);
-  partBegin(GROUPS_PART | load<u32>(walk, WALK_NUMBER));
-  writeU32(number);
-  writeU32(end - number);
-  if (number == 0) headWrite(spec, count, nullAt);
+  let end = load<u32>(walk, WALK_END);
+  if (end) partResume();
+  else {
+    end = min(number + runOf(walk, most), count);
+    partBegin(GROUPS_PART | load<u32>(walk, WALK_NUMBER));
+    writeU32(number);
+    writeU32(end - number);
+    if (number == 0) headWrite(spec, count, nullAt);
+  }
   let group = <usize>load<u32>(walk, WALK_GROUP);
+  let piece = <usize>load<u32>(walk, WALK_PIECE);
+  let item = load<u32>(walk, WALK_ITEM);
   for (; number < end; number++, group = <usize>load<u32>(group, GROUP_NEXT)) {
-    if (number != nullAt) writeBytes(<usize>load<u32>(group, GROUP_KEY), load<u32>(group, GROUP_KEY_LEN));
-    const at = imageAt(walk, number, false);
-    const image = at ? <usize>load<u32>(at) : 0;
-    if (image) writeHeld(image);
-    else groupSave(spec, group);
+    if (!piece) {
+      if (number != nullAt) writeBytes(<usize>load<u32>(group, GROUP_KEY), load<u32>(group, GROUP_KEY_LEN));
+      piece = imageOf(spec, walk, group, number);
+      item = 0;
+      if (!piece) {
+        groupSave(spec, group);
+        continue;
+      }
+    }
+    piece = writeHeldSome(piece, item, until);
+    if (piece) break;
+  }
+  store<u32>(walk, <u32>group, WALK_GROUP);
+  store<u32>(walk, number, WALK_DONE);
+  store<u32>(walk, <u32>piece, WALK_PIECE);
+  store<u32>(walk, heldItem, WALK_ITEM);
+  store<u32>(walk, piece ? end : 0, WALK_END);
+  if (piece) {
+    partLeave();
+    return false;
   }
   partEnd();
-  store<u32>(walk, <u32>group, WALK_GROUP);
-  store<u32>(walk, end, WALK_DONE);
   return end == count;
+}
+
+/** The image of a group, which is made of one that takes long to be written; 0 of others, and when there is no memory for it. */
+function imageOf(spec: usize, walk: usize, group: usize, number: u32): usize {
+  const at = imageAt(walk, number, false);
+  if (at && load<u32>(at)) return <usize>load<u32>(at);
+  if (!isLarge(spec, group)) return 0;
+  const before = refusals;
+  const to = imageAt(walk, number, true);
+  let image: usize = 0;
+  if (to && holdBegin(walk + WALK_IMAGES)) {
+    groupSave(spec, group);
+    image = holdNext();
+    holdEnd();
+    store<u32>(to, <u32>image);
+  }
+  forgiveRefusals(before);
+  return image;
+}
+
+/** True for a group with a value, or a list of them, that is not written in a moment. */
+function isLarge(spec: usize, group: usize): bool {
+  const keeps = load<u32>(spec, WINDOW_KEEPS);
+  const tags = group + load<u32>(spec, WINDOW_TAGS_AT);
+  for (let k: u32 = 0; k < keeps; k++) {
+    if (isLong(load<u8>(tags + k), load<u64>(group + GROUP_HEAD + (<usize>k << 3)))) return true;
+  }
+  const aggs = load<u32>(spec, WINDOW_AGGS);
+  let agg = aggsAt(spec);
+  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF) {
+    const state = group + load<u32>(agg, AGG_STATE);
+    const tag = load<u8>(tags + keeps + a);
+    if (tag == Tag.ERROR) continue;
+    if (keepsValues(load<u16>(agg, AGG_FN)) ? load<u32>(state, 4) >= LONG_LIST : isLong(tag, load<u64>(state))) return true;
+  }
+  return false;
+}
+
+/** Texts of so many bytes are written piece by piece. */
+const LONG_TEXT: u32 = 1 << 20;
+
+// @ts-ignore: decorator
+@inline function isLong(tag: u8, payload: u64): bool {
+  if (tag == Tag.STR || tag == Tag.BYTES) return lenOf(payload) >= LONG_TEXT;
+  return tag == Tag.ARRAY && payload != NO_LIST && lenOf(payload) >= LONG_LIST;
 }
 
 function headWrite(spec: usize, count: u32, nullAt: u32): void {

@@ -122,6 +122,21 @@ export function isMergeable(fn: u32): bool {
   }
 }
 
+/** True when the state is a list of all values (agg/list.ts), which only grows. */
+export function keepsValues(fn: u32): bool {
+  switch (fn) {
+    case Agg.COLLECT:
+    case Agg.MERGE_AGG:
+    case Agg.DEDUPLICATE:
+    case Agg.MEDIAN:
+    case Agg.PERCENTILE_CONT:
+    case Agg.PERCENTILE_DISC:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /** True when the bytes of the state are all that it needs: there may be one for each row, as in two stacks. */
 export function isFixed(fn: u32): bool {
   switch (fn) {

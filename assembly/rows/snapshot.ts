@@ -235,7 +235,7 @@ export function snapshotWrite(snapshot: usize, most: u32): u32 {
   if (load<u32>(snapshot, LACKING) || (walk && walkLacks(walk)) || !saveResume(load<u32>(snapshot, SLICES))) return Written.MEMORY;
   const until = bytesSaved + most;
   // Groups first: as long as they are not written, rows have more work with them.
-  while (walk && bytesSaved < until && !walkLacks(walk)) if (walkWrite(walk, most)) walk = walkFree(walk);
+  while (walk && bytesSaved < until && !walkLacks(walk)) if (walkWrite(walk, most, until)) walk = walkFree(walk);
   store<u32>(snapshot, <u32>walk, WALKS);
   const count = load<u32>(snapshot, COUNT);
   let next = load<u32>(snapshot, NEXT);

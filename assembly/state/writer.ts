@@ -23,10 +23,14 @@ let lastTime: f64 = 0;
 
 /** The pool of what is held, 0 when slices go to the host. */
 let holder: usize = 0;
-/** Pieces of what is held: next u32 | length u32 | bytes. */
+/** Pieces of what is held: next u32 | length u32 | bytes; or a list that stays where it is: next u32 | LIST u32 | slots u32 | count u32. */
 let heldFirst: usize = 0;
 let heldLast: usize = 0;
 let holdsAll: bool = false;
+const LIST: u32 = 0xffffffff;
+const LIST_SIZE: u32 = 16;
+/** Lists of so many values are held by where they stand. */
+export const LONG_LIST: u32 = 4096;
 /** The sequence that is left meanwhile. */
 let sliceBefore: usize = 0;
 let atBefore: usize = 0;
@@ -50,7 +54,7 @@ export function saveResume(slices: u32): bool {
   return true;
 }
 
-/** Leaves the sequence between two parts; returns how many slices it has. */
+/** Leaves the sequence between two parts, or in a part that was left; returns how many slices it has. */
 export function savePause(): u32 {
   free(slice, SLICE_SIZE + SLICE_SLACK, WORKSPACE);
   slice = 0;
@@ -74,7 +78,20 @@ export function partEnd(): void {
   send(SliceFlag.LAST);
 }
 
-/** What is written is held in the pool until `holdEnd`, to be written with `writeHeld` later; false when memory is exhausted. */
+/** Leaves the part in its middle: what is written of it goes out, and the sequence may be left. */
+export function partLeave(): void {
+  if (at > slice + SLICE_HEAD) send(0);
+}
+
+/** Goes on with a part that was left. */
+export function partResume(): void {
+  firstFlag = 0;
+}
+
+/**
+ * What is written is held in the pool until `holdEnd`, to be written with `writeHeldSome` later; false when memory is exhausted. Long lists are
+ * not copied: their values have to stay as they are.
+ */
 export function holdBegin(pool: usize): bool {
   const scratch = alloc(SLICE_SIZE + SLICE_SLACK, WORKSPACE);
   if (!scratch) return false;
@@ -109,22 +126,62 @@ export function holdEnd(): void {
 
 function holdPiece(): void {
   const len = <u32>(at - slice) - SLICE_HEAD;
+  if (!len) return;
   const piece = poolAlloc(holder, 8 + len);
-  if (!piece) holdsAll = false;
-  else {
-    store<u32>(piece, 0);
+  if (piece) {
     store<u32>(piece, len, 4);
     memory.copy(piece + 8, slice + SLICE_HEAD, len);
-    if (heldFirst) store<u32>(heldLast, <u32>piece);
-    else heldFirst = piece;
-    heldLast = piece;
   }
+  holdLink(piece);
   at = slice + SLICE_HEAD;
 }
 
-/** Writes what was held. */
-export function writeHeld(held: usize): void {
-  for (let piece = held; piece; piece = <usize>load<u32>(piece)) writeRaw(piece + 8, load<u32>(piece, 4));
+function holdList(slots: usize, n: u32): void {
+  holdPiece();
+  const piece = poolAlloc(holder, LIST_SIZE);
+  if (piece) {
+    store<u32>(piece, LIST, 4);
+    store<u32>(piece, <u32>slots, 8);
+    store<u32>(piece, n, 12);
+  }
+  holdLink(piece);
+}
+
+/** Puts a piece behind the others; 0: there was no memory for it. */
+function holdLink(piece: usize): void {
+  if (!piece) {
+    holdsAll = false;
+    return;
+  }
+  store<u32>(piece, 0);
+  if (heldFirst) store<u32>(heldLast, <u32>piece);
+  else heldFirst = piece;
+  heldLast = piece;
+}
+
+/** The item of a list that `writeHeldSome` goes on with. */
+export let heldItem: u32 = 0;
+
+/**
+ * Writes what was held, from a piece and an item of its list on, until so many bytes are saved in all; returns the piece that it is to go on
+ * with (`heldItem`), 0 when all is written.
+ */
+export function writeHeldSome(held: usize, item: u32, until: u64): usize {
+  let i = item;
+  for (let piece = held; piece; piece = <usize>load<u32>(piece)) {
+    const len = load<u32>(piece, 4);
+    const n = len == LIST ? load<u32>(piece, 12) : 1;
+    for (; i < n; i++) {
+      if (bytesSaved >= until) {
+        heldItem = i;
+        return piece;
+      }
+      if (len == LIST) writeSlot(<usize>load<u32>(piece, 8) + i * SLOT_SIZE);
+      else writeRaw(piece + 8, len);
+    }
+    i = 0;
+  }
+  return 0;
 }
 
 function send(flags: u8): void {
@@ -266,6 +323,17 @@ export function writeRaw(off: usize, len: u32): void {
   }
 }
 
+/** Writes the values of a list, without their number. */
+export function writeSlots(slots: usize, n: u32): void {
+  if (holder && n >= LONG_LIST) holdList(slots, n);
+  else for (let i: u32 = 0; i < n; i++) writeSlot(slots + i * SLOT_SIZE);
+}
+
+// @ts-ignore: decorator
+@inline function writeSlot(slot: usize): void {
+  writeValue(load<u8>(slot, SLOT_TAG), load<u64>(slot));
+}
+
 /** Writes a value with all that it refers to. */
 export function writeValue(tag: u8, payload: u64): void {
   switch (tag) {
@@ -300,10 +368,7 @@ export function writeValue(tag: u8, payload: u64): void {
       }
       writeU8(tag);
       writeU32(n);
-      for (let i: u32 = 0; i < n; i++) {
-        const slot = offOf(payload) + i * SLOT_SIZE;
-        writeValue(load<u8>(slot, SLOT_TAG), load<u64>(slot));
-      }
+      writeSlots(offOf(payload), n);
       return;
     }
     case Tag.OBJECT: {

@@ -1,13 +1,15 @@
 /**
  * How long large results hold the kernel: the longest call of it, in time of the processor, as the data plane makes them (work that takes long
  * is done in pieces of 5 ms) and with all work done at once; and all time for the result. A rule beside waits no longer than the longest call.
+ * The same of checkpoints of large groups, written in slices while rows come.
  *
  *     npx tsx bench/micro/long-work.ts [part of a name …]
  */
-import type { Kernel } from '../../kernels/api.js';
+import type { Kernel, Snapshot } from '../../kernels/api.js';
 import { hasDeferred, workOn } from '../../kernels/deferred.js';
 import { createKernel } from '../../kernels/index.js';
-import { openRule, textOf } from '../../test/support/engine/rule-kernel.js';
+import { openShelf } from '../../kernels/snapshot.js';
+import { openRule, readerOf, textOf } from '../../test/support/engine/rule-kernel.js';
 import { kernelUnderTest } from '../../test/support/kernel/drive.js';
 
 interface Job {
@@ -17,8 +19,8 @@ interface Job {
   readonly keys: number;
   /** Rows per millisecond of event time; without it the window is one of the clock. */
   readonly perMs?: number;
-  /** A row that brings the result about, for stream `to`, with one before that does not; without it the clock does. */
-  readonly last?: { readonly to: string; readonly row: object; readonly before?: object };
+  /** A row that brings the result about, so many times, for stream `to`, with one before that does not; without it the clock does. */
+  readonly last?: { readonly to: string; readonly row: object; readonly before?: object; readonly times?: number };
   /** Late rows are waited for so long. */
   readonly lateMs?: number;
 }
@@ -76,6 +78,12 @@ const jobs: Record<string, Job> = {
     keys: 200_000,
     last: { to: 's', row: { k: 'key', v: -1 } },
   },
+  'a counting window that has used its front up': {
+    sql: 'SELECT k, count(*) AS c, avg(v) AS m FROM s GROUP BY k, COUNTWINDOW(1000000, 1)',
+    rows: 999_999,
+    keys: 1000,
+    last: { to: 's', row: { k: 'key', v: -1 }, times: 3 },
+  },
   'groups of a sliding window, of its rows': {
     sql: 'SELECT k, count(*) AS c, median(v) AS m FROM s GROUP BY k, SLIDINGWINDOW(mi, 3) OVER (WHEN v = -1)',
     rows: 200_000,
@@ -112,6 +120,23 @@ const jobs: Record<string, Job> = {
       before: { k: 'another', v: -1, ts: firstMs + 9998 },
       row: { k: 'key 0', v: -1, ts: firstMs + 9999 },
     },
+  },
+};
+
+/** Groups that are written while a row comes between two slices. */
+const checkpoints: Record<string, { readonly sql: string; readonly rows: number; readonly text?: number }> = {
+  'checkpoint of one group with a median of 2,000,000 values': {
+    sql: 'SELECT median(v) AS m FROM s GROUP BY TUMBLINGWINDOW(hh, 1)',
+    rows: 2_000_000,
+  },
+  'checkpoint of one group with a list of 1,000,000 values': {
+    sql: 'SELECT collect(v) AS l FROM s GROUP BY TUMBLINGWINDOW(hh, 1)',
+    rows: 1_000_000,
+  },
+  'checkpoint of one group with a text of 4 MB': {
+    sql: 'SELECT last_value(t, true) AS t FROM s GROUP BY TUMBLINGWINDOW(hh, 1)',
+    rows: 1,
+    text: 4_000_000,
   },
 };
 
@@ -152,23 +177,70 @@ function run(
   }
   if (last?.before !== undefined) rule.feed(last.to, [last.before], 60_001);
   while (hasDeferred(kernel)) workOn(kernel, pieceMs);
-  let longest = 0;
-  let all = 0;
-  let calls = 0;
-  const timed = (call: () => void): void => {
+  const calls = new Calls();
+  if (last === undefined) calls.time(() => kernel.tick(120_000));
+  for (let i = 0; i < (last?.times ?? 1) && last !== undefined; i++) {
+    calls.time(() => rule.feed(last.to, [last.row], 61_000));
+    while (hasDeferred(kernel)) calls.time(() => workOn(kernel, pieceMs));
+  }
+  while (hasDeferred(kernel)) calls.time(() => workOn(kernel, pieceMs));
+  return { ...calls, bytes };
+}
+
+/** The longest call and the sum of all, ms of the processor. */
+class Calls {
+  longest = 0;
+  all = 0;
+  calls = 0;
+
+  time(call: () => void): void {
     const before = process.cpuUsage();
     call();
     const { user, system } = process.cpuUsage(before);
-    longest = Math.max(longest, (user + system) / 1000);
-    all += (user + system) / 1000;
-    calls++;
-  };
-  timed(() => {
-    if (last === undefined) kernel.tick(120_000);
-    else rule.feed(last.to, [last.row], 61_000);
+    this.longest = Math.max(this.longest, (user + system) / 1000);
+    this.all += (user + system) / 1000;
+    this.calls++;
+  }
+}
+
+const sliceBytes = 256 << 10;
+
+function checkpoint({ sql, rows, text = 0 }: (typeof checkpoints)[string]): Record<string, Calls> {
+  const rule = openRule(['CREATE STREAM s () WITH (DATASOURCE="s", TYPE="memory")'], sql, {
+    kernel: createKernel(
+      { onOutput: () => {}, onPacket: () => {}, onAcknowledge: () => {}, call: () => {} },
+      kernelUnderTest,
+      { longRows },
+    ),
   });
-  while (hasDeferred(kernel)) timed(() => workOn(kernel, pieceMs));
-  return { longest, all, calls, bytes };
+  const last = { v: 0.5, t: 'x'.repeat(text) };
+  for (let from = 0; from < rows - 1; from += chunkRows) {
+    const more = Array.from({ length: Math.min(chunkRows, rows - 1 - from) }, (_, i) => ({ v: (from + i) / 8 }));
+    rule.feed('s', textOf(more), 60_001);
+  }
+  rule.feed('s', [last], 60_001);
+  const [taken, row, slices] = [new Calls(), new Calls(), new Calls()];
+  const written: Buffer[] = [];
+  taken.time(() => rule.save());
+  let snapshot: Snapshot | undefined;
+  const begun = new Calls();
+  begun.time(() => {
+    snapshot = rule.snapshot({ chain: 1, segment: 0, serial: 0, small: 16_384 }).snapshot;
+  });
+  for (let isMore = true; isMore; ) {
+    row.time(() => rule.feed('s', [{ v: 1, t: 'short' }], 60_002));
+    slices.time(() => {
+      isMore = snapshot?.write(sliceBytes, (bytes) => written.push(Buffer.from(bytes))) === 'more';
+    });
+  }
+  const loaded = new Calls();
+  const shelf = openShelf(rule.kernel, 0, snapshot?.serial ?? 0, snapshot?.fresh);
+  const read = readerOf(Buffer.concat(written));
+  for (let isMore = true; isMore; ) loaded.time(() => (isMore = shelf.fill(1, read)));
+  shelf.close();
+  snapshot?.close();
+  rule.close();
+  return { 'saved at once': taken, 'snapshot begun': begun, 'a row between': row, slices, 'taken up': loaded };
 }
 
 const wanted = process.argv.slice(2);
@@ -180,5 +252,11 @@ for (const [name, job] of Object.entries(jobs)) {
     console.log(
       `${name}: ${how}: longest call ${longest.toFixed(1)} ms, ${calls} calls, ${all.toFixed(0)} ms, ${(bytes / 1e6).toFixed(1)} MB`,
     );
+  }
+}
+for (const [name, given] of Object.entries(checkpoints)) {
+  if (wanted.length > 0 && !wanted.some((part) => name.includes(part))) continue;
+  for (const [what, { longest, calls, all }] of Object.entries(checkpoint(given))) {
+    console.log(`${name}: ${what}: longest call ${longest.toFixed(1)} ms, ${calls} calls, ${all.toFixed(0)} ms`);
   }
 }

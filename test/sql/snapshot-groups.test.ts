@@ -128,6 +128,66 @@ test('a window that ends, and a rule that does, leave their groups to the snapsh
   }
 });
 
+test('a group with long lists and texts is written piece by piece, while it grows and other rules are saved', () => {
+  const lists =
+    'collect(v) AS list, median(v) AS m, percentile_cont(v, 0.3) AS p, percentile_disc(v, 0.5) AS d, merge_agg(o) AS o, ' +
+    'last_value(t, true) AS l, a AS f, max(t) AS most, count(*) AS n';
+  const open = (sql = `SELECT k, ${lists} FROM s GROUP BY k, TUMBLINGWINDOW(ss, 10)`, kernel?: KernelRule['kernel']) =>
+    openRule([stream], sql, kernel === undefined ? {} : { kernel });
+  const many = (from: number, count: number) =>
+    textOf(
+      Array.from({ length: count }, (_, i) => ({
+        k: (from + i) % 100 === 7 ? `seldom ${i % 5}` : null,
+        v: (from + i) / 8,
+        t: `text ${(from + i) % 4500}`,
+        o: { [`m${i % 300}`]: i },
+        a: [from + i, `item ${i}`],
+      })),
+    );
+  // All that is to be written at once is far below one of them.
+  const text = textOf([
+    { v: 0.1, t: `z${'y'.repeat(2_000_000)}`, a: Array.from({ length: 6000 }, (_, i) => i) },
+    { k: 'text', t: 'x'.repeat(1_500_000), a: Array.from({ length: 5000 }, (_, i) => [`${i}`]) },
+  ]);
+  for (const ends of ['', 'window', 'rule']) {
+    const rule = open();
+    const quiet = open();
+    const beside = open('SELECT k, count(*) AS n FROM s GROUP BY k, COUNTWINDOW(1000)', rule.kernel);
+    beside.feed('s', rows(0, 1000), begin);
+    for (const one of [rule, quiet]) {
+      one.kernel.tick(begin);
+      one.feed('s', text, begin);
+      for (let from = 0; from < 20_000; from += 1000) one.feed('s', many(from, 1000), begin);
+    }
+    const taken = take(rule);
+    let pieces = 0;
+    let longest = 0;
+    for (let isMore = true; isMore; pieces++) {
+      const before = taken.slices.length;
+      isMore = write(taken, 100_000);
+      longest = Math.max(
+        longest,
+        taken.slices.slice(before).reduce((sum, { length }) => sum + length, 0),
+      );
+      if (ends !== 'rule' || pieces < 3) rule.feed('s', many(pieces, 50), begin + 1);
+      if (pieces === 2 && ends === 'window') {
+        rule.kernel.tick(begin + 10_000);
+        finishWork(rule.kernel, rule.nodes);
+      }
+      if (pieces === 2 && ends === 'rule') rule.close();
+      assert.ok(beside.save().length > 0);
+    }
+    taken.snapshot.close();
+    beside.close();
+    assert.ok(pieces > 20 && longest < 250_000, `${pieces} pieces of at most ${longest} bytes`);
+    const again = takenUp(taken, open);
+    for (const one of [quiet, again]) one.feed('s', many(9, 300), begin + 1000);
+    assert.equal(ended(again, begin + 10_000), ended(quiet, begin + 10_000));
+    for (const one of ends === 'rule' ? [quiet, again] : [rule, quiet, again]) one.close();
+    assert.is(ownBytes(rule), ownBytes(quiet));
+  }
+});
+
 test('a snapshot for whose groups there is no memory comes to nothing; the window is not harmed', () => {
   const sql = 'SELECT k, count(*) AS n, max(t) AS t1 FROM s GROUP BY k, TUMBLINGWINDOW(hh, 1)';
   const feed = (one: KernelRule) => {
