@@ -334,5 +334,31 @@ ${names.map((name) => `  ${idOf(name)},`).join('\n')}
   );
 }
 
+// Tables of kinds: the records that the files of a folder export.
+for (const [dir, type, from, key] of [
+  ['kernels/nodes', 'NodeKind', 'node', 'Kind'],
+  ['host/plan/nodes', 'NodeKind', 'node', 'Kind'],
+  ['host/plan/operators', 'OperatorKind', 'operator', 'Kind'],
+  ['host/plan/windows', 'WindowKind', 'kind', 'Kind'],
+]) {
+  const record = new RegExp(`^export const (\\w+): ${type}<'\\1'>`, 'gm');
+  const found = readdirSync(join(root, dir))
+    .filter((file) => file.endsWith('.ts'))
+    .sort()
+    .map((file) => [file, [...readFileSync(join(root, dir, file), 'utf8').matchAll(record)].map(([, name]) => name)])
+    .filter(([, names]) => names.length > 0);
+  const names = found.flatMap(([, some]) => some).sort();
+  emit(
+    `${dir}/gen/kinds.ts`,
+    `${head(`${dir}/<kind>.ts`)}import type { ${key}, ${type} } from '../${from}.js';
+${found.map(([file, some]) => `import { ${some.join(', ')} } from '../${file.slice(0, -3)}.js';`).join('\n')}
+
+export const kinds: { readonly [K in ${key}]: ${type}<K> } = {
+${names.map((name) => `  ${name},`).join('\n')}
+};
+`,
+  );
+}
+
 generateLayouts();
 finish();

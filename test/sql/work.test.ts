@@ -300,7 +300,7 @@ const small = 16_384;
 const large = 65_536;
 const runs = 3;
 /** Other processes take their time, too: what is too long is measured again so often. */
-const attempts = 6;
+const attempts = 60;
 /** So many times what is noted may be taken, and so many times as long on four times as much: the square would be 16. */
 const leeway = 8;
 const growth = 12;

@@ -2,52 +2,8 @@
 import type { Logical } from '../logical.js';
 import type { Relation } from '../source.js';
 import type { Value } from '../value.js';
-import { analytic } from './analytic.js';
-import { asof } from './asof.js';
-import { call } from './call.js';
-import { compute } from './compute.js';
-import { dedup } from './dedup.js';
-import { delay } from './delay.js';
-import { derive } from './derive.js';
-import { expand } from './expand.js';
-import { filter } from './filter.js';
-import { hits } from './hits.js';
-import { interval } from './interval.js';
-import { join } from './join.js';
-import { late } from './late.js';
-import { limit } from './limit.js';
-import { lookup } from './lookup.js';
-import { merge } from './merge.js';
+import { kinds } from './gen/kinds.js';
 import type { Kind, Level, OperatorKind } from './operator.js';
-import { project } from './project.js';
-import { sort } from './sort.js';
-import { source } from './source.js';
-import { watermark } from './watermark.js';
-import { window } from './window.js';
-
-const kinds: { readonly [K in Kind]: OperatorKind<K> } = {
-  source,
-  merge,
-  watermark,
-  late,
-  derive,
-  join,
-  asof,
-  interval,
-  lookup,
-  delay,
-  call,
-  dedup,
-  compute,
-  analytic,
-  hits,
-  filter,
-  window,
-  sort,
-  limit,
-  expand,
-  project,
-};
 
 /** The record of the operator's kind. */
 export function kindOf<K extends Kind>({ kind }: { kind: K }): OperatorKind<K> {

@@ -5,29 +5,11 @@ import { timeUnitMs } from '../../sql/keywords.js';
 import { partitionOf, type WindowSpec } from '../logical.js';
 import { checkCondition } from '../type-checks.js';
 import type { Value } from '../value.js';
-import { count } from './count.js';
-import { hopping } from './hopping.js';
-import type { WindowKind } from './kind.js';
-import { message } from './message.js';
-import { row } from './row.js';
-import { session } from './session.js';
-import { sliding } from './sliding.js';
-import { state } from './state.js';
-import { tumbling } from './tumbling.js';
-
-const kinds: { readonly [K in WindowSpec['kind']]: WindowKind<K> } = {
-  tumbling,
-  hopping,
-  sliding,
-  session,
-  count,
-  state,
-  row,
-  message,
-};
+import { kinds } from './gen/kinds.js';
+import type { Kind, WindowKind } from './kind.js';
 
 /** The record of the window's kind. */
-export function kindOf<K extends WindowSpec['kind']>({ kind }: { kind: K }): WindowKind<K> {
+export function kindOf<K extends Kind>({ kind }: { kind: K }): WindowKind<K> {
   return kinds[kind];
 }
 

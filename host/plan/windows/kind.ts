@@ -7,9 +7,11 @@ import type { Expr, WindowClause } from '../../sql/ast.js';
 import type { WindowSpec } from '../logical.js';
 import type { Value } from '../value.js';
 
+export type Kind = WindowSpec['kind'];
+
 /** The windows of a kind. */
-export type Of<K extends WindowSpec['kind']> = Extract<WindowSpec, { kind: K }>;
-type PlanOf<K extends WindowSpec['kind']> = Extract<WindowPlan, { kind: K }>;
+export type Of<K extends Kind> = Extract<WindowSpec, { kind: K }>;
+type PlanOf<K extends Kind> = Extract<WindowPlan, { kind: K }>;
 
 /** What a clause gives besides its numbers. */
 export interface Clause {
@@ -23,7 +25,7 @@ export interface Clause {
   trigger(condition: Expr): Value;
 }
 
-export interface WindowKind<K extends WindowSpec['kind']> {
+export interface WindowKind<K extends Kind> {
   /** The window that a clause asks for; without it no clause does. */
   of?(clause: Clause): Of<K>;
   /** Conditions by which rows open, end or send the window. */
