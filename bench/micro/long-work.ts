@@ -102,6 +102,25 @@ const jobs: Record<string, Job> = {
     keys: 1000,
     last: { to: 's', row: { k: 'key', v: -1 } },
   },
+  'groups of a derived table that is joined': {
+    sql:
+      'SELECT d.k AS k, d.c AS c FROM (SELECT k, count(*) AS c, avg(v) AS m FROM s GROUP BY k, TUMBLINGWINDOW(mi, 1)) AS d ' +
+      'LEFT JOIN r AS q ON d.k = q.k GROUP BY TUMBLINGWINDOW(hh, 1)',
+    rows: 500_000,
+    keys: 500_000,
+  },
+  'a sliding window of one group whose values change their kind': {
+    sql: 'SELECT count(*) AS c, avg(v) AS m FROM s GROUP BY SLIDINGWINDOW(mi, 3)',
+    rows: 1_000_000,
+    keys: 1000,
+    last: { to: 's', row: { k: 'key', v: null }, times: 3 },
+  },
+  'groups of a partition of a sliding window': {
+    sql: 'SELECT p, k, count(*) AS c, avg(v) AS m FROM s GROUP BY p, k, SLIDINGWINDOW(mi, 3) OVER (PARTITION BY p WHEN v = -1)',
+    rows: 200_000,
+    keys: 200_000,
+    last: { to: 's', row: { k: 'key', v: -1 } },
+  },
   'rows that a watermark releases': {
     sql: 'SELECT * FROM s GROUP BY TUMBLINGWINDOW(hh, 1)',
     rows: 1_000_000,

@@ -12,7 +12,7 @@ import { hasDeferred, workOn } from '../../kernels/deferred.js';
 import { createKernel } from '../../kernels/index.js';
 import { type KernelRule, openRule } from '../support/engine/rule-kernel.js';
 import { kernelUnderTest } from '../support/kernel/drive.js';
-import { beginOfCases, type StateCase, stateCases } from '../support/sql/state-cases.js';
+import { beginOfCases, longCases, type StateCase, stateCases } from '../support/sql/state-cases.js';
 
 const numRuns = Number(process.env.HAUMEA_STATE_RUNS ?? 150);
 const afterwards = [1000, 4000, 20_000, 60_000];
@@ -104,6 +104,15 @@ test('work in pieces sends to the byte what work at once does, with input and mo
     { numRuns },
   );
   assert.ok(pieces > numRuns);
+});
+
+test('so do long windows with groups: what waits keeps its rows, its stacks and its panes as they were', () => {
+  fc.assert(
+    fc.property(longCases, fc.constantFrom(0, 2, 20), fc.integer({ min: 0, max: 9 }), (given, longRows, some) => {
+      assert.is(run(given, longRows, some), run(given));
+    }),
+    { numRuns: Math.ceil(numRuns / 3) },
+  );
 });
 
 test.run();

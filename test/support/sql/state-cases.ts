@@ -446,4 +446,7 @@ export function casesOf(statement: fc.Arbitrary<Statement>): fc.Arbitrary<StateC
 
 export const stateCases = casesOf(statements);
 
+/** Those whose windows have many rows and groups that are joined. */
+export const longCases = casesOf(longGrouped);
+
 export const beginOfCases = begin;
