@@ -30,12 +30,43 @@ export type ErrorKind =
 /** An expected failure that ends a request, a rule or a start-up; `message` names the field and the reason. */
 export class HaumeaError extends Error {
   readonly kind: ErrorKind;
+  /** Area and name of its row in a table of errors: `rule.exists`. */
+  readonly code: string | undefined;
 
-  constructor(kind: ErrorKind, message: string, options?: { cause?: unknown }) {
+  constructor(kind: ErrorKind, message: string, options?: { cause?: unknown; code?: string }) {
     super(message, options);
     this.name = 'HaumeaError';
     this.kind = kind;
+    this.code = options?.code;
   }
+}
+
+/** Kind and text of an error; what the text names are the arguments of the function. */
+type ErrorRow = readonly [kind: ErrorKind, text: string | ((...named: never[]) => string)];
+
+type Named<T> = T extends (...named: infer N) => string ? N : [];
+
+/** Makes the error of each row of a table; a cause may follow what the text names. */
+type ErrorMakers<T extends Readonly<Record<string, ErrorRow>>> = {
+  readonly [C in keyof T]: (...given: [...named: Named<T[C][1]>, options?: { cause?: unknown }]) => HaumeaError;
+};
+
+/** Declares the errors of an area. */
+export function errorTable<const T extends Readonly<Record<string, ErrorRow>>>(area: string, rows: T): ErrorMakers<T> {
+  const makers = Object.entries<ErrorRow>(rows).map(([name, [kind, text]]) => [
+    name,
+    (...given: never[]) => {
+      const message = typeof text === 'string' ? text : text(...given);
+      const options = given[typeof text === 'string' ? 0 : text.length] as { cause?: unknown } | undefined;
+      return new HaumeaError(kind, message, { ...options, code: `${area}.${name}` });
+    },
+  ]);
+  return Object.fromEntries(makers);
+}
+
+/** Makes an expected failure one of another kind: what was refused within something else is a refusal of that. */
+export function asKind(kind: ErrorKind, error: HaumeaError): HaumeaError {
+  return new HaumeaError(kind, error.message, { cause: error, code: error.code });
 }
 
 /** Tells a refusal that says nothing of what was asked for: the server is too busy, or ends. */
@@ -69,7 +100,7 @@ export function yamlReason(error: unknown): string {
 export function inContext<T>(context: string, step: () => T): T {
   const wrap = (error: unknown): never => {
     if (!(error instanceof HaumeaError)) throw error;
-    throw new HaumeaError(error.kind, `${context}: ${error.message}`, { cause: error });
+    throw new HaumeaError(error.kind, `${context}: ${error.message}`, { cause: error, code: error.code });
   };
   try {
     const result = step();

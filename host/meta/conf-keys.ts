@@ -1,6 +1,7 @@
 /** Configuration keys: named sets of connector properties, registered by clients over those that come with the program. */
-import { HaumeaError } from '../base/errors.js';
+
 import type { DefaultKeys } from './default-keys.js';
+import { storedErrors } from './errors.js';
 import { kinds } from './kinds.js';
 import { nothingToUndo, type Store, type StoreChange } from './store.js';
 
@@ -119,5 +120,5 @@ function propertiesOf(name: string, text: string): Properties {
   } catch {
     // Told below, together with JSON that is no object.
   }
-  throw new HaumeaError('config', `error unmarshall ${name}, the data in db may be corrupted`);
+  throw storedErrors.damagedKeys(name);
 }

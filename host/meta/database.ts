@@ -8,11 +8,12 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Database, SqlJsStatic } from 'sql.js';
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { reasonOf } from '../base/errors.js';
 import { syncFolder } from '../base/files/folder.js';
 import { isBundled, programFile } from '../base/program/bundle.js';
 import type { DatabaseContent, Kinds } from './database-content.js';
 import { readImage, readLastImage, writeImage } from './database-image.js';
+import { storedErrors } from './errors.js';
 
 /** Table with our own settings; its row `generation` numbers the first journal that the file does not contain. */
 const ownTable = 'haumea';
@@ -24,7 +25,7 @@ export async function readDatabase(path: string): Promise<DatabaseContent> {
   if (image) return image;
   // SQLite takes an empty file for an empty database; one that has lost its content is no such thing.
   if (bytes.length === 0 && readLastImage(path) !== undefined) {
-    throw new HaumeaError('general', `the database ${path} is damaged: it is empty`);
+    throw storedErrors.emptyDatabase(path);
   }
   const sql = await loadSql();
   let db: Database | undefined;
@@ -34,7 +35,7 @@ export async function readDatabase(path: string): Promise<DatabaseContent> {
     if (check !== 'ok') throw new Error(String(check));
     return readTables(db);
   } catch (error) {
-    throw new HaumeaError('general', `the database ${path} is damaged: ${reasonOf(error)}`, { cause: error });
+    throw storedErrors.damagedDatabase(path, reasonOf(error), { cause: error });
   } finally {
     db?.close();
   }

@@ -20,7 +20,7 @@ import {
 } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { reasonOf } from '../base/errors.js';
 import { makeFolderSync, syncFolder } from '../base/files/folder.js';
 import type { Logger } from '../base/log/log.js';
 import { threadEntry } from '../base/program/bundle.js';
@@ -30,6 +30,7 @@ import { ChangeLog, encodeRecord, isSuperseded, type LostChange, readRecords } f
 import { readDatabase, temporaryOf } from './database.js';
 import type { Kinds } from './database-content.js';
 import { readLastImage } from './database-image.js';
+import { storedErrors } from './errors.js';
 import { kinds as names } from './kinds.js';
 import { differencesOf, lossChanges, lossesOf, lossText } from './losses.js';
 import type { OnLost, Store, StoreChange } from './store.js';
@@ -233,8 +234,7 @@ class JournalStore implements Store {
   }
 
   async batch(changes: readonly StoreChange[], onLost?: OnLost): Promise<void> {
-    if (this.#isClosed)
-      throw new HaumeaError('stopping', 'the server is stopping, definitions can no longer be changed');
+    if (this.#isClosed) throw storedErrors.stopping();
     if (changes.length === 0) return;
     const writing = this.#write(changes);
     const others = this.#together.getStore();
@@ -270,7 +270,7 @@ class JournalStore implements Store {
       this.#foldIfLarge(journal);
     } catch (error) {
       this.#apply(before.reverse());
-      throw new HaumeaError('storage', `the change could not be saved: ${reasonOf(error)}`, { cause: error });
+      throw storedErrors.notSaved(reasonOf(error), { cause: error });
     }
   }
 

@@ -6,8 +6,9 @@
 import { randomBytes } from 'node:crypto';
 import { open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { asStorageError, HaumeaError } from '../base/errors.js';
+import { asStorageError } from '../base/errors.js';
 import { makeFolder } from '../base/files/folder.js';
+import { storedErrors } from './errors.js';
 
 /** File systems take names of 255 bytes; the folder adds a suffix to this, its main file an ending. */
 const maxNameLength = 240;
@@ -31,7 +32,7 @@ export class PackageFolders {
    */
   async add(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
     if (Buffer.byteLength(name) > maxNameLength) {
-      throw new HaumeaError('general', `the name ${name.slice(0, 40)}… is longer than ${maxNameLength} bytes`);
+      throw storedErrors.longName(name.slice(0, 40), maxNameLength);
     }
     const folder = `${name}@${randomBytes(4).toString('hex')}`;
     const path = this.path(folder);

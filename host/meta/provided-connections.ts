@@ -6,9 +6,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { keysFromEnvironment, readYaml } from '../base/config/config.js';
-import { HaumeaError } from '../base/errors.js';
+import type { HaumeaError } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
 import { overlay } from './default-keys.js';
+import { storedErrors } from './errors.js';
 import { checkId } from './ids.js';
 import type { RecordRepository } from './records.js';
 
@@ -75,5 +76,5 @@ function treeOf(value: unknown, where: string, name: string): Tree {
 }
 
 function wrong(where: string, name: string, reason: string): HaumeaError {
-  return new HaumeaError('config', `${where}: connection ${name} ${reason}`);
+  return storedErrors.provided(where, name, reason);
 }

@@ -1,5 +1,5 @@
 /** Definitions kept as JSON objects, one for each name: what schemas, services, connections, plugins and scripts share. */
-import { HaumeaError } from '../base/errors.js';
+import { storedErrors } from './errors.js';
 import type { OnLost, Store, StoreChange } from './store.js';
 
 /** Types of the members that a record can't do without. */
@@ -43,7 +43,7 @@ export class RecordRepository<T extends object> {
     } catch {
       // Told below, together with JSON of another shape.
     }
-    throw new HaumeaError('general', `error unmarshall ${name}, the data in db may be corrupted`);
+    throw storedErrors.damaged(name);
   }
 
   #fits(record: unknown): record is T {

@@ -1,8 +1,9 @@
 /** Turns the JSON of a rule into the checked form the engine works with. */
 import { ruleOptionSpec } from '../base/config/config-spec.js';
-import { HaumeaError } from '../base/errors.js';
+import { asKind, HaumeaError } from '../base/errors.js';
 import { notKnown, type Parsed, parse, unusedIn, withDefaults } from '../base/fields/field.js';
 import type { RuleDefinition, RuleOptions } from '../model/engine.js';
+import { ruleFormErrors } from './errors.js';
 import { checkId } from './ids.js';
 import { readGraph } from './rule-graph.js';
 
@@ -38,18 +39,18 @@ export function unknownMembers(json: RuleJson): string[] {
 
 /** Checks the types of a rule's members; throws a `general` error naming the member. */
 export function readRuleJson(value: unknown): RuleJson {
-  if (!isObject(value)) throw new HaumeaError('general', 'a rule must be a JSON object');
+  if (!isObject(value)) throw ruleFormErrors.notObject();
   for (const name of ['id', 'name', 'version', 'sql'] as const) expectType(value, name, 'string', 'a text');
   for (const name of ['triggered', 'temp'] as const) expectType(value, name, 'boolean', 'true or false');
   if (value.options !== undefined && value.options !== null && !isObject(value.options)) {
-    throw new HaumeaError('general', 'options must be an object');
+    throw ruleFormErrors.options();
   }
   const { actions, tags } = value;
   if (actions !== undefined && actions !== null && !(Array.isArray(actions) && actions.every(isObject))) {
-    throw new HaumeaError('general', 'actions must be a list of objects');
+    throw ruleFormErrors.actions();
   }
   if (tags !== undefined && tags !== null && !(Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'))) {
-    throw new HaumeaError('general', 'tags must be a list of texts');
+    throw ruleFormErrors.tags();
   }
   return value as RuleJson;
 }
@@ -64,14 +65,14 @@ export function defineRule(
   id = json.id || '',
   reading: OptionReading = 'sent',
 ): RuleDefinition {
-  if (id === '') throw new HaumeaError('general', 'the rule id is missing');
+  if (id === '') throw ruleFormErrors.noId();
   if (json.id && json.id !== id) {
-    throw new HaumeaError('general', `the rule id ${json.id} of the body is not the id ${id} of the path`);
+    throw ruleFormErrors.otherId(json.id, id);
   }
   checkId(id);
   if (json.graph !== undefined && json.graph !== null) {
-    if (json.sql) throw new HaumeaError('general', `rule ${id} has both sql and graph`);
-    if (json.actions?.length) throw new HaumeaError('general', `rule ${id} has both actions and graph`);
+    if (json.sql) throw ruleFormErrors.sqlAndGraph(id);
+    if (json.actions?.length) throw ruleFormErrors.actionsAndGraph(id);
     const graph = readGraph(json.graph);
     const sinks = graph.nodes.filter(({ type }) => type === 'sink');
     return {
@@ -85,7 +86,7 @@ export function defineRule(
       temp: json.temp ?? false,
     };
   }
-  if (!json.sql) throw new HaumeaError('general', `rule ${id} has no sql`);
+  if (!json.sql) throw ruleFormErrors.noSql(id);
   return {
     id,
     name: json.name || id,
@@ -99,20 +100,20 @@ export function defineRule(
 
 function readActions(id: string, actions: RuleJson['actions']): RuleDefinition['actions'] {
   if (actions === undefined || actions === null || actions.length === 0) {
-    throw new HaumeaError('general', `rule ${id} has no actions`);
+    throw ruleFormErrors.noActions(id);
   }
   const found = actions.flatMap((action, i) => {
     const sinks = Object.entries(action);
-    if (sinks.length === 0) throw new HaumeaError('general', `rule ${id}: actions[${i}] names no sink`);
+    if (sinks.length === 0) throw ruleFormErrors.noSink(id, i);
     return sinks.map(([type, props]) => {
       if (!isObject(props)) {
-        throw new HaumeaError('sink', `rule ${id}: the properties of actions[${i}].${type} must be an object`);
+        throw ruleFormErrors.sinkProps(id, i, type);
       }
       return { type, props };
     });
   });
   if (found.length > maxActions) {
-    throw new HaumeaError('general', `rule ${id} has ${found.length} actions, ${maxActions} are allowed`);
+    throw ruleFormErrors.tooManyActions(id, found.length, maxActions);
   }
   return found;
 }
@@ -160,7 +161,7 @@ function readOptions(
       isExact: isSent,
     });
   } catch (error) {
-    if (error instanceof HaumeaError) throw new HaumeaError('general', error.message, { cause: error });
+    if (error instanceof HaumeaError) throw asKind('general', error);
     throw error;
   }
   const { restartStrategy } = options;
@@ -202,7 +203,7 @@ function readOptions(
 function expectType(value: Record<string, unknown>, name: string, type: string, expected: string): void {
   const member = value[name];
   if (member !== undefined && member !== null && typeof member !== type) {
-    throw new HaumeaError('general', `${name} must be ${expected}, not ${JSON.stringify(member).slice(0, 60)}`);
+    throw ruleFormErrors.member(name, expected, JSON.stringify(member).slice(0, 60));
   }
 }
 

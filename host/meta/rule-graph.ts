@@ -1,6 +1,6 @@
 /** Reads the graph of a rule: nodes by name, and edges between them. What nodes mean is the planner's business. */
-import { HaumeaError } from '../base/errors.js';
 import type { GraphEdge, GraphNode, RuleGraph } from '../model/engine.js';
+import { graphErrors } from './errors.js';
 
 const types = ['source', 'operator', 'sink'] as const;
 
@@ -14,33 +14,32 @@ const shownNames = 20;
 export function readGraph(value: unknown): RuleGraph {
   const { nodes: given, topo } = objectAt(value, 'graph');
   const named = Object.entries(objectAt(given, 'graph.nodes'));
-  if (named.length > maxNodes) throw refuse(`graph.nodes has ${named.length} nodes, ${maxNodes} are allowed`);
+  if (named.length > maxNodes) throw graphErrors.tooManyNodes(named.length, maxNodes);
   const nodes = named.map(([name, node]) => readNode(name, node));
   const { sources, edges: out } = objectAt(topo, 'graph.topo');
   const byName = new Map(nodes.map((node) => [node.name, node]));
-  if (!Array.isArray(sources) || sources.length === 0) throw refuse('graph.topo.sources must name the source nodes');
+  if (!Array.isArray(sources) || sources.length === 0) throw graphErrors.noSources();
   for (const name of sources as unknown[]) {
     if (typeof name !== 'string' || byName.get(name)?.type !== 'source') {
-      throw refuse(`graph.topo.sources: ${JSON.stringify(name)} is no source node`);
+      throw graphErrors.notSource(JSON.stringify(name));
     }
   }
   for (const { name, type } of nodes) {
-    if (type === 'source' && !sources.includes(name))
-      throw refuse(`graph.topo.sources does not name the source ${name}`);
+    if (type === 'source' && !sources.includes(name)) throw graphErrors.sourceNotNamed(name);
   }
   const edges: GraphEdge[] = [];
   for (const [from, targets] of Object.entries(objectAt(out, 'graph.topo.edges'))) {
     const node = byName.get(from);
-    if (node === undefined) throw refuse(`graph.topo.edges: node ${from} is not defined`);
-    if (node.type === 'sink') throw refuse(`graph.topo.edges: the sink ${from} can't have an edge`);
+    if (node === undefined) throw graphErrors.noNode(from);
+    if (node.type === 'sink') throw graphErrors.edgeOfSink(from);
     for (const { output, to } of readTargets(from, targets)) {
       const target = byName.get(to);
-      if (target === undefined) throw refuse(`graph.topo.edges.${from}: node ${to} is not defined`);
-      if (target.type === 'source') throw refuse(`graph.topo.edges.${from}: the source ${to} takes no input`);
+      if (target === undefined) throw graphErrors.noTarget(from, to);
+      if (target.type === 'source') throw graphErrors.sourceAsTarget(from, to);
       edges.push({ from, output, to });
     }
   }
-  if (edges.length > maxEdges) throw refuse(`graph.topo.edges has ${edges.length} edges, ${maxEdges} are allowed`);
+  if (edges.length > maxEdges) throw graphErrors.tooManyEdges(edges.length, maxEdges);
   checkEdges(nodes, edges);
   return { nodes, edges };
 }
@@ -49,22 +48,22 @@ function readNode(name: string, value: unknown): GraphNode {
   const { type, nodeType, props } = objectAt(value, `graph.nodes.${name}`);
   const known = types.find((one) => one === type);
   if (known === undefined) {
-    throw refuse(`graph.nodes.${name}.type is ${JSON.stringify(type)}, expected one of ${types.join(', ')}`);
+    throw graphErrors.nodeType(name, JSON.stringify(type), types.join(', '));
   }
-  if (typeof nodeType !== 'string' || nodeType === '') throw refuse(`graph.nodes.${name}.nodeType is missing`);
+  if (typeof nodeType !== 'string' || nodeType === '') throw graphErrors.noNodeType(name);
   const given = props === undefined || props === null ? {} : objectAt(props, `graph.nodes.${name}.props`);
   return { name, type: known, nodeType: nodeType.toLowerCase(), props: given };
 }
 
 /** A list of names is one output; a list of lists has one for each case of a switch. */
 function readTargets(from: string, targets: unknown): { output: number; to: string }[] {
-  if (!Array.isArray(targets)) throw refuse(`graph.topo.edges.${from} must be a list of nodes`);
+  if (!Array.isArray(targets)) throw graphErrors.edges(from);
   return (targets as unknown[]).flatMap((target, output) => {
     if (typeof target === 'string') return [{ output: 0, to: target }];
     if (Array.isArray(target) && target.every((name) => typeof name === 'string')) {
       return (target as string[]).map((to) => ({ output, to }));
     }
-    throw refuse(`graph.topo.edges.${from} must hold names of nodes, or a list of them for each output`);
+    throw graphErrors.edgeNames(from);
   });
 }
 
@@ -76,10 +75,10 @@ function checkEdges(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): v
     next.get(from)?.push(to);
   }
   for (const { name, type } of nodes) {
-    if (type !== 'sink' && next.get(name)?.length === 0) throw refuse(`node ${name} has no edge`);
-    if (type !== 'source' && waitsFor.get(name) === 0) throw refuse(`node ${name} has no input`);
+    if (type !== 'sink' && next.get(name)?.length === 0) throw graphErrors.noEdge(name);
+    if (type !== 'source' && waitsFor.get(name) === 0) throw graphErrors.noInput(name);
   }
-  if (!nodes.some(({ type }) => type === 'sink')) throw refuse('the graph has no sink');
+  if (!nodes.some(({ type }) => type === 'sink')) throw graphErrors.noSink();
   // What is left when nodes without input are taken away again and again stands in a circle, or behind one.
   const free = nodes.filter(({ name }) => waitsFor.get(name) === 0).map(({ name }) => name);
   for (const name of free) {
@@ -90,7 +89,7 @@ function checkEdges(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): v
       if (left === 0) free.push(to);
     }
   }
-  if (waitsFor.size > 0) throw refuse(`the edges of ${shown([...waitsFor.keys()])} run in a circle`);
+  if (waitsFor.size > 0) throw graphErrors.circle(shown([...waitsFor.keys()]));
 }
 
 /** A list of names, of many the first. */
@@ -100,10 +99,6 @@ function shown(names: readonly string[]): string {
 }
 
 function objectAt(value: unknown, where: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refuse(`${where} must be an object`);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw graphErrors.notObject(where);
   return value as Record<string, unknown>;
-}
-
-function refuse(reason: string): HaumeaError {
-  return new HaumeaError('general', reason);
 }

@@ -1,5 +1,5 @@
 /** Stored rules: the definition as it was sent, and apart from it whether the rule is to run. */
-import { HaumeaError } from '../base/errors.js';
+import { storedErrors } from './errors.js';
 import { kinds } from './kinds.js';
 import { type RuleJson, readRuleJson } from './rule-definition.js';
 import type { OnLost, Store, StoreChange } from './store.js';
@@ -33,7 +33,7 @@ export class RuleRepository {
     try {
       rule = readRuleJson(JSON.parse(text));
     } catch (error) {
-      throw new HaumeaError('general', `error unmarshall ${id}, the data in db may be corrupted`, { cause: error });
+      throw storedErrors.damaged(id, { cause: error });
     }
     const triggered = this.#triggered(id);
     return triggered === undefined ? rule : { ...rule, triggered };

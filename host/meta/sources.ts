@@ -1,8 +1,9 @@
 /** Stored streams and tables. Both share one name space. */
-import { HaumeaError } from '../base/errors.js';
+import { asKind, HaumeaError } from '../base/errors.js';
 import type { CreateSource } from '../sql/ast.js';
 import { parseCreate } from '../sql/parser.js';
 import { defineSource, type StreamDefinition } from '../sql/source-def.js';
+import { storedErrors } from './errors.js';
 import { kinds } from './kinds.js';
 import { nothingToUndo, type Store, type StoreChange } from './store.js';
 
@@ -43,7 +44,7 @@ export class SourceRepository {
       const create = parseCreate(statement);
       return { create, definition: defineSource(create), statement };
     } catch (error) {
-      if (error instanceof HaumeaError) throw new HaumeaError('stream', error.message, { cause: error });
+      if (error instanceof HaumeaError) throw asKind('stream', error);
       throw error;
     }
   }
@@ -122,16 +123,13 @@ export class SourceRepository {
     const { name, kind, options } = next.definition;
     if (!this.has(name)) return;
     const old = this.get(name)?.definition ?? next.definition;
-    const refuse = (what: string) => new HaumeaError('stream', `replace ${name} fails: ${what} can't be changed`);
+    const refuse = (what: string) => storedErrors.fixed(name, what);
     if (old.kind !== kind) throw refuse(`the ${old.kind} ${name}`);
     if (old.options.shared !== options.shared) throw refuse('SHARED');
     if (old.options.temp !== options.temp) throw refuse('TEMP');
     const version = options.version ?? '';
     if (old.options.version && !(version > old.options.version)) {
-      throw new HaumeaError(
-        'stream',
-        `replace ${name} fails: the version ${version} must be greater than ${old.options.version}`,
-      );
+      throw storedErrors.oldVersion(name, version, old.options.version);
     }
   }
 
@@ -157,7 +155,7 @@ export class SourceRepository {
 function readRecord(name: string, text: string): SourceRecord {
   const record = recordOf(text);
   if (record === undefined) {
-    throw new HaumeaError('stream', `error unmarshall ${name}, the data in db may be corrupted`);
+    throw storedErrors.damagedSource(name);
   }
   return record;
 }

@@ -1,7 +1,7 @@
 /** The Koa application: routes of the resources, bodies, answers, the error envelope. */
 import Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
 import type { Store } from '../meta/store.js';
 import { type Answer, answerOf, answerOfFailure, unknownPath, wrongMethod } from './answer.js';
@@ -9,6 +9,7 @@ import type { AuditPart } from './audit.js';
 import { BatchService } from './batch.js';
 import { BodyTooLarge, readBody, TooManyBodies } from './body.js';
 import { Dispatcher } from './dispatch.js';
+import { requestErrors } from './errors.js';
 import { openApiRoute } from './openapi-route.js';
 import { orderRefusal } from './origin-guard.js';
 import { resources } from './resources/index.js';
@@ -61,7 +62,7 @@ async function run(route: Route, ctx: Context, services: Services): Promise<void
     // The router takes HEAD for GET.
     if (ctx.method !== route.method) return send(ctx, wrongMethod);
     const reason = orderRefusal(ctx.req);
-    if (reason !== undefined) throw new HaumeaError('forbidden', reason);
+    if (reason !== undefined) throw requestErrors.otherSite(reason);
   }
   // Some questions have a body as well.
   const { 'content-length': length, 'transfer-encoding': encoding } = ctx.req.headers;

@@ -1,5 +1,5 @@
 /** Several requests in one: answered in their order, without a connection each. */
-import { HaumeaError } from '../base/errors.js';
+import { requestErrors } from './errors.js';
 
 export interface BatchAnswer {
   /** HTTP status; 0 when the part is no request at all. */
@@ -71,15 +71,15 @@ function answerOf(code: number, response: string): BatchAnswer {
 }
 
 function readParts(body: unknown): Part[] {
-  if (!Array.isArray(body)) throw new HaumeaError('general', 'invalid body: a list of requests was expected');
+  if (!Array.isArray(body)) throw requestErrors.batchNotList();
   return body.map((item: unknown, i) => {
     if (typeof item !== 'object' || item === null || Array.isArray(item)) {
-      throw new HaumeaError('general', `invalid body: request ${i} must be an object with method, path and body`);
+      throw requestErrors.batchItem(i);
     }
     const text = (name: string, fallback: string): string => {
       const value = (item as Record<string, unknown>)[name] ?? fallback;
       if (typeof value === 'string') return value;
-      throw new HaumeaError('general', `invalid body: ${name} of request ${i} must be a text`);
+      throw requestErrors.batchMember(name, i);
     };
     return { method: text('method', '') || 'GET', path: text('path', ''), body: text('body', '') };
   });

@@ -1,6 +1,7 @@
 /** Multipart forms: the files and texts that browsers and `curl -F` send. */
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { reasonOf } from '../base/errors.js';
 import type { Form, FormFile } from '../services/form.js';
+import { requestErrors } from './errors.js';
 
 /** Reads a form whose body has been received; throws a `general` error when it is not well formed. */
 export async function readForm(body: Buffer, contentType: string): Promise<Form> {
@@ -8,7 +9,7 @@ export async function readForm(body: Buffer, contentType: string): Promise<Form>
   try {
     data = await new Response(body, { headers: { 'content-type': contentType } }).formData();
   } catch (error) {
-    throw new HaumeaError('general', `invalid body: the multipart form can't be read: ${reasonOf(error)}`, {
+    throw requestErrors.badMultipart(reasonOf(error), {
       cause: error,
     });
   }

@@ -1,10 +1,11 @@
 /** The form of a REST resource: a table of routes with thin handlers; contract.ts is the form of what they take and give. */
 import type { ServerResponse } from 'node:http';
-import { HaumeaError } from '../base/errors.js';
 import { beyondBounds } from '../base/text/json-bounds.js';
 import { textFromUtf8 } from '../base/text/utf8.js';
 import { checkId } from '../meta/ids.js';
+import { bodyErrors } from '../services/errors/body.js';
 import type { Form } from '../services/form.js';
+import { requestErrors } from './errors.js';
 import { readForm } from './form.js';
 import type { Services } from './services.js';
 
@@ -80,7 +81,7 @@ export class RestRequest {
   strictFlag(name: string): boolean {
     const value = this.query[name];
     const isKnown = value === undefined || ['0', 'f', 'false'].includes(value.toLowerCase()) || this.flag(name);
-    if (!isKnown) throw new HaumeaError('general', `${name} is ${JSON.stringify(value)}, expected true or false`);
+    if (!isKnown) throw requestErrors.notBoolean(name, JSON.stringify(value));
     return this.flag(name);
   }
 
@@ -91,7 +92,7 @@ export class RestRequest {
 
   /** Reads the body as a multipart form. */
   async form(): Promise<Form> {
-    if (!this.isForm) throw new HaumeaError('mediaType', 'invalid body: multipart/form-data was expected');
+    if (!this.isForm) throw requestErrors.noMultipart();
     return readForm(this.body, this.contentType);
   }
 
@@ -104,15 +105,15 @@ export class RestRequest {
 
   /** Reads the body as JSON whatever its content type. */
   json(): unknown {
-    if (this.body.length === 0) throw new HaumeaError('general', 'invalid body: it is empty, JSON was expected');
+    if (this.body.length === 0) throw requestErrors.empty();
     const fault = beyondBounds(this.body);
-    if (fault !== undefined) throw new HaumeaError('general', `invalid body: it ${fault}`);
+    if (fault !== undefined) throw requestErrors.beyondBounds(fault);
     const text = textFromUtf8(this.body, 'invalid body: it');
     try {
       return JSON.parse(text);
     } catch (error) {
       const reason = error instanceof Error ? error.message : '';
-      throw new HaumeaError('general', `invalid body: it is no JSON: ${reason}`, { cause: error });
+      throw requestErrors.notJson(reason, { cause: error });
     }
   }
 
@@ -120,7 +121,7 @@ export class RestRequest {
   object(): Record<string, unknown> {
     const value = this.json();
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw new HaumeaError('general', 'invalid body: a JSON object was expected');
+      throw requestErrors.notObject();
     }
     return value as Record<string, unknown>;
   }
@@ -130,10 +131,7 @@ export class RestRequest {
     const value = this.object()[name];
     if (value === undefined || value === null) return '';
     if (typeof value !== 'string') {
-      throw new HaumeaError(
-        'general',
-        `invalid body: ${name} must be a text, not ${JSON.stringify(value).slice(0, 60)}`,
-      );
+      throw bodyErrors.notText(name, JSON.stringify(value).slice(0, 60));
     }
     return value;
   }

@@ -2,7 +2,6 @@
 import type { Config } from '../base/config/config.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
-import { checkTarget } from '../base/net/private-net.js';
 import { noParent, type SpanRecord, type TraceRecord } from '../model/traces.js';
 
 export interface Collector {
@@ -138,6 +137,7 @@ export async function openExporter({ openTelemetry, basic }: Config, log: Logger
     const own = `${url.protocol}//${url.host}`;
     // The address of the configuration is the owner's own choice.
     if (own === `http://${remoteEndpoint}` || own === remoteEndpoint) return;
+    const { checkTarget } = await import('../base/net/private-net.js');
     await checkTarget(url, { allowPrivate: basic.enablePrivateNet });
   };
   const exporter = new TraceExporter({ defaults, log, guard });

@@ -1,6 +1,7 @@
 /** Codecs that streams and actions name: a schema of type custom stands for those of a plugin, as does the plugin's own name. */
 import { HaumeaError } from '../base/errors.js';
 import type { FindCodec } from '../plugins/define.js';
+import { schemaErrors } from './errors/schemas.js';
 import type { SchemaService } from './schemas.js';
 import type { WasmPlugins } from './wasm-plugins.js';
 
@@ -11,12 +12,10 @@ export function codecFinder(schemas: SchemaService, plugins: WasmPlugins): FindC
     const name = at < 0 ? schemaId : schemaId.slice(0, at);
     const named = schemas.pluginOf(name);
     if (named === '') {
-      throw refuse(
-        `schema ${name} has a native library (soFile) only, which is not loaded: its plugin has to be named`,
-      );
+      throw schemaErrors.nativeCodec(name);
     }
     if (named === undefined && !plugins.has(name)) {
-      throw refuse(`schema ${name} of type custom is not found, nor is a wasm plugin of that name`);
+      throw schemaErrors.noCodecPlugin(name);
     }
     const plugin = named ?? name;
     try {
@@ -28,16 +27,16 @@ export function codecFinder(schemas: SchemaService, plugins: WasmPlugins): FindC
       };
     } catch (error) {
       if (named === undefined || !(error instanceof HaumeaError)) throw error;
-      throw refuse(`schema ${name}: ${error.message}`);
+      throw schemaErrors.codec(name, error.message);
     }
   };
 }
 
 /** Throws when there is no plugin of the name, or none with codecs. */
 export function checkCodecs(plugins: WasmPlugins, plugin: string): readonly string[] {
-  if (!plugins.has(plugin)) throw refuse(`wasm plugin ${plugin} is not found`);
+  if (!plugins.has(plugin)) throw schemaErrors.pluginMissing(plugin);
   const codecs = plugins.codecs(plugin);
-  if (codecs.length === 0) throw refuse(`wasm plugin ${plugin} has no codecs`);
+  if (codecs.length === 0) throw schemaErrors.noCodecs(plugin);
   return codecs;
 }
 
@@ -47,12 +46,8 @@ function codecOf(plugins: WasmPlugins, plugin: string, wanted: string | undefine
   const [only, other] = codecs;
   if (wanted === undefined) {
     if (only !== undefined && other === undefined) return only;
-    throw refuse(`wasm plugin ${plugin} has the codecs ${codecs.join(', ')}: name one, as ${name}.${only}`);
+    throw schemaErrors.severalCodecs(plugin, codecs.join(', '), `${name}.${only}`);
   }
   if (codecs.includes(wanted)) return wanted;
-  throw refuse(`wasm plugin ${plugin} has no codec ${wanted}, it has ${codecs.join(', ')}`);
-}
-
-function refuse(reason: string): HaumeaError {
-  return new HaumeaError('general', reason);
+  throw schemaErrors.noCodec(plugin, wanted, codecs.join(', '));
 }

@@ -1,6 +1,6 @@
 /** Configuration keys as clients see them: secrets masked, and kept when a client sends the mask back. */
 
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { asKind, HaumeaError, reasonOf } from '../base/errors.js';
 import { parse, type Spec, unknownIn } from '../base/fields/field.js';
 import { maskByName } from '../base/fields/secret-fields.js';
 import { unmask } from '../base/secrets/unmask.js';
@@ -12,6 +12,7 @@ import type { Access } from '../model/engine.js';
 import { checkFiles } from '../run/access.js';
 import { resolveProps } from '../run/secret-props.js';
 import { allSinkProps } from '../run/warnings.js';
+import { sourceErrors } from './errors/sources.js';
 import { Told } from './told.js';
 
 type Props = Record<string, unknown>;
@@ -68,7 +69,7 @@ export class ConfKeyService {
     try {
       given = properties();
     } catch (error) {
-      if (error instanceof HaumeaError) throw new HaumeaError('config', error.message, { cause: error });
+      if (error instanceof HaumeaError) throw asKind('config', error);
       throw error;
     }
     const declared = this.#declarations.find(({ name }) => name === connector);
@@ -121,10 +122,10 @@ export class ConfKeyService {
     const users = owner === 'sources' ? this.#usersOf(connector, key) : [];
     if (users.length > 0) {
       const reason = `${key} of ${connector} is used by ${users.join(', ')}`;
-      throw new HaumeaError('config', `delete configuration key error: ${reason}`);
+      throw sourceErrors.keyRefused(reason);
     }
     if (!(await this.#keys.delete(owner, connector, key))) {
-      throw new HaumeaError('config', `delete configuration key error: ${key} of ${connector} is not found`);
+      throw sourceErrors.keyMissing(key, connector);
     }
   }
 
@@ -138,7 +139,7 @@ export class ConfKeyService {
   }
 
   #unknown(owner: KeyOwner, connector: string): HaumeaError {
-    return new HaumeaError('config', `configuration keys error: no such ${owner.slice(0, -1)}: ${connector}`);
+    return sourceErrors.noKeyOwner(owner.slice(0, -1), connector);
   }
 }
 

@@ -2,8 +2,8 @@
 import type { Config } from '../base/config/config.js';
 import { timeZoneReason } from '../base/config/config-spec.js';
 import { levelOf } from '../base/config/open-log.js';
-import { HaumeaError } from '../base/errors.js';
 import type { Log } from '../base/log/log.js';
+import { serverErrors } from './errors/server.js';
 
 /** What PATCH understands; other members are ignored. */
 interface Change {
@@ -56,7 +56,7 @@ export class ConfigsService {
 function read(given: Readonly<Record<string, unknown>>): Change {
   const dump = given.metricsDumpConfig;
   if (dump !== undefined && (typeof dump !== 'object' || dump === null || Array.isArray(dump))) {
-    throw new HaumeaError('general', 'invalid configs: metricsDumpConfig must be an object');
+    throw serverErrors.configNotObject('metricsDumpConfig');
   }
   return {
     debug: booleanOf(given, 'debug'),
@@ -73,7 +73,7 @@ function read(given: Readonly<Record<string, unknown>>): Change {
 function booleanOf(given: Readonly<Record<string, unknown>>, name: string): boolean | undefined {
   const value = given[name];
   if (value === undefined || value === null || typeof value === 'boolean') return value ?? undefined;
-  throw new HaumeaError('general', `invalid configs: ${name} must be true or false, not ${JSON.stringify(value)}`);
+  throw serverErrors.configNotBoolean(name, JSON.stringify(value));
 }
 
 function textOf(
@@ -84,9 +84,9 @@ function textOf(
   const value = given[name];
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'string') {
-    throw new HaumeaError('general', `invalid configs: ${name} must be a text, not ${JSON.stringify(value)}`);
+    throw serverErrors.configNotText(name, JSON.stringify(value));
   }
   const reason = check(value);
-  if (reason !== undefined) throw new HaumeaError('general', `invalid configs: ${name} ${reason}`);
+  if (reason !== undefined) throw serverErrors.config(name, reason);
   return value;
 }

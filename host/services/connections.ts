@@ -14,6 +14,8 @@ import { checkFiles, withFiles } from '../run/access.js';
 import { joinLayers, type Layer } from '../run/layers.js';
 import { missingSecret, type ResolvedProps, resolveProps } from '../run/secret-props.js';
 import { allSinkProps } from '../run/warnings.js';
+import { bodyErrors } from './errors/body.js';
+import { sourceErrors } from './errors/sources.js';
 import { checkSameName, textOf } from './resource-files.js';
 import { Told } from './told.js';
 
@@ -80,7 +82,7 @@ export class ConnectionService {
       checkId(id);
       const record = await this.#read(body, undefined);
       await this.#serial.run(id, async () => {
-        if (this.#connections.has(id)) throw new HaumeaError('general', `connection ${id} already exists`);
+        if (this.#connections.has(id)) throw sourceErrors.connectionExists(id);
         await this.#connections.put(id, record, nothingToUndo);
       });
       void this.#probe(id, record);
@@ -136,10 +138,10 @@ export class ConnectionService {
     return inContext(`check ${part} connection error`, async () => {
       const connector = this.#connector(type);
       const isKnown = connector?.[part] !== undefined || connectionTypes().includes(type.toLowerCase());
-      if (!isKnown) throw new HaumeaError('general', `${part} ${type} is not known`);
+      if (!isKnown) throw sourceErrors.noPart(part, type);
       const connection = connector?.connection;
       if (connection?.ping === undefined || connector?.[part] === undefined) {
-        throw new HaumeaError('general', `${part} ${type} doesn't support ping connection`);
+        throw sourceErrors.noPing(part, type);
       }
       const id = textOf(properties, 'connectionSelector');
       const where = `${part} ${type}`;
@@ -233,7 +235,7 @@ export class ConnectionService {
   async #ping({ typ, props }: ConnectionRecord): Promise<void> {
     const connector = this.#connector(typ);
     if (connector?.connection === undefined) {
-      throw new HaumeaError('connection', `connections of type ${typ} can't be opened by this server`);
+      throw sourceErrors.connectionNotOpened(typ);
     }
     // The other side comes to us.
     const { connection } = connector;
@@ -247,7 +249,7 @@ export class ConnectionService {
   /** The properties as the connector gets them. */
   #resolve(connection: ConnectionPart, props: Readonly<Record<string, unknown>>, where: string): ResolvedProps {
     const missing = missingSecret(props, connection.props);
-    if (missing !== undefined) throw new HaumeaError('config', `${where}: ${missing}`);
+    if (missing !== undefined) throw sourceErrors.connectionProps(where, missing);
     const resolved = resolveProps(props, where, connection.props, this.#access.secrets);
     const { value } = resolved;
     return { ...resolved, value: withFiles(value, connection.files?.(value), this.#access, where) };
@@ -260,15 +262,15 @@ export class ConnectionService {
 
   async #read(body: Record<string, unknown>, old: ConnectionRecord | undefined): Promise<ConnectionRecord> {
     const typ = textOf(body, 'typ');
-    if (typ === '') throw new HaumeaError('general', 'invalid body: typ is required');
+    if (typ === '') throw bodyErrors.missing('typ');
     const connector = this.#connector(typ);
     const types = connectionTypes();
     if (!types.includes(typ.toLowerCase())) {
-      throw new HaumeaError('general', `unknown connection type ${typ}, there are ${types.join(', ')}`);
+      throw sourceErrors.connectionType(typ, types.join(', '));
     }
     const given = body.props ?? {};
     if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-      throw new HaumeaError('general', 'invalid body: props must be an object');
+      throw bodyErrors.notObject('props');
     }
     const props = unmask(given as Record<string, unknown>, old?.props);
     if (connector !== undefined) this.#checkProps(connector, props);
@@ -287,13 +289,13 @@ export class ConnectionService {
       parse(connection.props, resolved.value, { where });
       checkFiles(connection.files?.(resolved.value), this.#access, where);
     } catch (error) {
-      throw new HaumeaError('general', redact(reasonOf(error)), { cause: error });
+      throw sourceErrors.pingFails(redact(reasonOf(error)), { cause: error });
     }
   }
 
   #get(id: string): ConnectionRecord {
     const record = this.#connections.get(id);
-    if (record === undefined) throw new HaumeaError('general', `connection ${id} is not found`);
+    if (record === undefined) throw sourceErrors.connectionMissing(id);
     return record;
   }
 
@@ -301,7 +303,7 @@ export class ConnectionService {
     const users = this.#uses().filter(({ selector }) => selector === id);
     if (users.length === 0) return;
     const rules = [...new Set(users.map(({ rule }) => rule))].join(', ');
-    throw new HaumeaError('general', `connection ${id} can't be ${change} due to rule references: ${rules}`);
+    throw sourceErrors.connectionInUse(id, change, rules);
   }
 }
 
@@ -312,5 +314,5 @@ function masked(spec: Spec | undefined, props: Readonly<Record<string, unknown>>
 /** What is wrong with the properties stays a failure of the request, everything else is one of the connection. */
 function asConnectionError(error: unknown): HaumeaError {
   if (error instanceof HaumeaError && error.kind !== 'connection') return error;
-  return new HaumeaError('connection', reasonOf(error), { cause: error });
+  return sourceErrors.connectionFails(reasonOf(error), { cause: error });
 }

@@ -1,5 +1,5 @@
 /** Puts together what imports and exports reach: one line for each map of the document. */
-import { HaumeaError } from '../base/errors.js';
+
 import type { Gate } from '../base/structures/gate.js';
 import type { ConfKeyRepository } from '../meta/conf-keys.js';
 import type { RecordRepository } from '../meta/records.js';
@@ -12,6 +12,7 @@ import { PrefixedItems } from '../meta/transfer/prefixed-items.js';
 import { SourceItems } from '../meta/transfer/source-items.js';
 import type { Catalog } from '../model/engine.js';
 import type { ConnectionRecord } from './connections.js';
+import { ruleErrors } from './errors/rules.js';
 import type { ResourceFiles } from './resource-files.js';
 import { StoredRuleItems } from './rule-items.js';
 import type { RuleKeeper } from './rule-keeper.js';
@@ -62,6 +63,6 @@ export function createTransfer(parts: TransferParts): TransferService {
 
 function definitionOf(rules: RuleRepository, id: string): RuleJson {
   const rule = rules.get(id);
-  if (rule === undefined) throw new HaumeaError('notFound', `rule ${id} is not found`);
+  if (rule === undefined) throw ruleErrors.missing(id, '');
   return rule;
 }

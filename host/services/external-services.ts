@@ -1,11 +1,13 @@
 /** External services: archives that describe them, and the functions they bring. */
 
-import { HaumeaError, inContext } from '../base/errors.js';
+import { inContext } from '../base/errors.js';
 import { maskByName } from '../base/fields/secret-fields.js';
 import type { RecordShape } from '../meta/records.js';
 import type { ServiceCode, ServiceMethod, ServiceRequests, UserFunction } from '../plugins/define.js';
 import { newUserNumber } from '../plugins/numbers.js';
 import { withArchive } from './archives.js';
+import { bodyErrors } from './errors/body.js';
+import { installErrors } from './errors/installed.js';
 import { type InstalledOptions, InstalledService } from './installed.js';
 import { type ResourceFiles, readResource, textOf } from './resource-files.js';
 import type { ServiceDefinition, ServiceFunction } from './service-definition.js';
@@ -53,14 +55,14 @@ export class ExternalServices extends InstalledService<ServiceRecord> {
   describeFunction(name: string): ServiceFunction {
     return inContext('describe function error', () => {
       const found = this.#all().find(({ FuncName }) => FuncName === name);
-      if (found === undefined) throw new HaumeaError('notFound', `function ${name} is not found`);
+      if (found === undefined) throw installErrors.functionMissing(name);
       return found;
     });
   }
 
   protected override async read(name: string, body: Readonly<Record<string, unknown>>): Promise<ServiceRecord> {
     const file = textOf(body, 'file');
-    if (file === '') throw new HaumeaError('general', 'invalid body: file is required');
+    if (file === '') throw bodyErrors.missing('file');
     const { readService } = await import('./service-definition.js');
     return withArchive(await readResource(file, this.#files), async (archive) => {
       const { definition, functions, methods, requests } = await readService(name, archive);

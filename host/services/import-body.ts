@@ -1,5 +1,5 @@
 /** What the body of an import may say. */
-import { HaumeaError } from '../base/errors.js';
+import { bodyErrors } from './errors/body.js';
 import { textOf } from './resource-files.js';
 
 export type Body = Readonly<Record<string, unknown>>;
@@ -8,7 +8,7 @@ export type Body = Readonly<Record<string, unknown>>;
 export function readImport(body: Body): { content: string; file: string } {
   const content = textOf(body, 'content');
   const file = textOf(body, 'file');
-  if (content !== '' && file !== '') throw new HaumeaError('general', 'invalid body: both content and file are given');
-  if (content === '' && file === '') throw new HaumeaError('general', 'invalid body: must specify content or file');
+  if (content !== '' && file !== '') throw bodyErrors.importBoth();
+  if (content === '' && file === '') throw bodyErrors.importNone();
   return { content, file };
 }

@@ -2,13 +2,14 @@
  * What all installed things share: records with an optional package folder, installed under a name, replaced, deleted,
  * exported. A kind of thing says how to read a request and what to keep of it.
  */
-import { HaumeaError, inContext } from '../base/errors.js';
+import { type HaumeaError, inContext } from '../base/errors.js';
 import { Serial } from '../base/structures/serial.js';
 import { checkId } from '../meta/ids.js';
 import type { PackageFolders } from '../meta/packages.js';
 import type { RecordRepository } from '../meta/records.js';
 import type { Store } from '../meta/store.js';
 import { type Exportable, install, type Prepared } from '../meta/transfer/exportable.js';
+import { installErrors } from './errors/installed.js';
 import { checkSameName, objectOf, textOf } from './resource-files.js';
 import type { FunctionProvider, UserFunctions } from './user-functions.js';
 
@@ -84,7 +85,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
     return inContext(`create ${this.kind} error`, async () => {
       const name = this.#nameOf(body);
       return this.#serial.run(name, async () => {
-        if (this.records.has(name)) throw new HaumeaError('general', `${this.kind} ${name} already exists`);
+        if (this.records.has(name)) throw installErrors.exists(this.kind, name);
         await this.#install(name, body);
         return { name, record: this.get(name) };
       });
@@ -197,7 +198,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
   }
 
   protected notFound(name: string): HaumeaError {
-    return new HaumeaError('notFound', `${this.kind} ${name} is not found`);
+    return installErrors.missing(this.kind, name);
   }
 
   #nameOf(body: Body): string {

@@ -1,8 +1,9 @@
 /** What is lost, as clients see it: until somebody acknowledges it, over restarts of the server. */
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
 import { type LossRepository, lossText, type NotedLoss } from '../meta/losses.js';
 import type { Loss } from '../model/losses.js';
+import { serverErrors } from './errors/server.js';
 
 /** One with the sentence that says it. */
 export interface LossItem extends NotedLoss {
@@ -56,7 +57,7 @@ export class LossService {
   }
 
   async acknowledge(id: string): Promise<string> {
-    if (!this.losses.has(id)) throw new HaumeaError('notFound', `loss ${id} is not found`);
+    if (!this.losses.has(id)) throw serverErrors.lossMissing(id);
     await this.losses.remove(id);
     return `Loss ${id} is acknowledged.`;
   }

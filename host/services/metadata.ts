@@ -1,5 +1,5 @@
 /** Catalogues for user interfaces: connectors, functions, operators and the forms of their properties. */
-import { HaumeaError } from '../base/errors.js';
+
 import type { Spec } from '../base/fields/field.js';
 import type { FormTexts } from '../base/fields/form-texts.js';
 import { chineseForm } from '../connectors/chinese.js';
@@ -8,6 +8,7 @@ import type { ConfKeyRepository } from '../meta/conf-keys.js';
 import type { RecordRepository } from '../meta/records.js';
 import { shownKeys } from './conf-keys.js';
 import type { ConnectionRecord } from './connections.js';
+import { sourceErrors } from './errors/sources.js';
 import { type About, about, type FormContext, type FormField, formOf, type Text, text } from './property-form.js';
 import { wordTexts } from './words-chinese.js';
 
@@ -200,7 +201,7 @@ export class MetadataService {
   #connector(owner: Owner, name: string): Connector {
     const found = this.#connectors(owner).find((connector) => connector.name === name);
     if (found !== undefined) return found;
-    throw new HaumeaError('config', `metadata error: no such ${owner.slice(0, -1)}: ${name}`);
+    throw sourceErrors.noForm(owner.slice(0, -1), name);
   }
 }
 

@@ -3,11 +3,12 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { reasonOf } from '../base/errors.js';
 import { makeFolder } from '../base/files/folder.js';
 import type { Logger } from '../base/log/log.js';
 import type { RuleCpuTime } from '../model/engine.js';
 import type { RuleLatencies, ThreadMemory } from '../model/figures.js';
+import { serverErrors } from './errors/server.js';
 import type { ConnectionState, makeNames, RuleFigures } from './metrics-text.js';
 import { isTestRun } from './rule-tests.js';
 
@@ -89,12 +90,12 @@ export class MetricsService {
 
   /** Copies made between two times (seconds), by default of the last hour: one gzip file of all, oldest first. */
   async copies(startTime: string | undefined, endTime: string | undefined): Promise<Buffer> {
-    if (!this.isCopying) throw new HaumeaError('general', 'metrics dump is not enabled');
+    if (!this.isCopying) throw serverErrors.noCopies();
     const from = startTime === undefined ? Date.now() - hourMs : secondsOf('startTime', startTime);
     const to = endTime === undefined ? Date.now() : secondsOf('endTime', endTime);
     await this.#copying;
     const wanted = (await this.#list()).filter(({ at }) => at >= from && at <= to);
-    if (wanted.length === 0) throw new HaumeaError('general', 'no metrics were kept at this time');
+    if (wanted.length === 0) throw serverErrors.noCopiesThen();
     // Compressed files put one behind the other are one compressed file.
     return Buffer.concat(await Promise.all(wanted.map(({ name }) => readFile(join(this.#options.folder, name)))));
   }
@@ -160,10 +161,7 @@ export class MetricsService {
 
 function secondsOf(name: string, text: string): number {
   if (!/^\d{1,12}$/.test(text)) {
-    throw new HaumeaError(
-      'general',
-      `${name} must be seconds since the epoch, not ${JSON.stringify(text.slice(0, 40))}`,
-    );
+    throw serverErrors.notSeconds(name, JSON.stringify(text.slice(0, 40)));
   }
   return Number(text) * 1000;
 }

@@ -3,9 +3,11 @@
  * clients register, with the answers they are used to.
  */
 
-import { HaumeaError, inContext } from '../base/errors.js';
+import { inContext } from '../base/errors.js';
 import type { RecordShape } from '../meta/records.js';
 import { withArchive } from './archives.js';
+import { bodyErrors } from './errors/body.js';
+import { installErrors } from './errors/installed.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import { type ResourceFiles, readResource, textOf, textsOf } from './resource-files.js';
 
@@ -51,7 +53,7 @@ export class NativePlugins extends InstalledService<NativeRecord> {
     return inContext(`register ${this.kind} error`, () =>
       this.change(name, (record) => {
         const functions = textsOf(body, 'functions');
-        if (functions.length === 0) throw new HaumeaError('general', 'invalid body: functions is required');
+        if (functions.length === 0) throw bodyErrors.missing('functions');
         return [{ ...record, functions }, `function plugin ${name} function list is registered`];
       }),
     );
@@ -59,15 +61,15 @@ export class NativePlugins extends InstalledService<NativeRecord> {
 
   protected override async read(name: string, body: Readonly<Record<string, unknown>>): Promise<NativeRecord> {
     const file = textOf(body, 'file');
-    if (file === '') throw new HaumeaError('general', 'invalid body: file is required');
+    if (file === '') throw bodyErrors.missing('file');
     const shellParas = textsOf(body, 'shellParas');
     const given = textsOf(body, 'functions');
     const functions = this.#part === 'functions' && given.length === 0 ? [name] : given;
     const version = await withArchive(await readResource(file, this.#files), async ({ entries }) => {
       const library = entries.map((entry) => libraryOf(name, entry.name)).find((found) => found !== undefined);
-      if (library === undefined) throw new HaumeaError('general', `the archive has no file ${name}.so at its root`);
+      if (library === undefined) throw installErrors.noFile(`${name}.so`);
       if (this.#part !== 'functions' && !entries.some((entry) => entry.name === `${name}.yaml`)) {
-        throw new HaumeaError('general', `the archive has no file ${name}.yaml at its root`);
+        throw installErrors.noFile(`${name}.yaml`);
       }
       return library;
     });

@@ -1,8 +1,10 @@
 /** Portable plugins: programs in archives with a description of what they bring. */
 
-import { HaumeaError, inContext } from '../base/errors.js';
+import { inContext } from '../base/errors.js';
 import type { RecordShape } from '../meta/records.js';
 import { withArchive } from './archives.js';
+import { bodyErrors } from './errors/body.js';
+import { installErrors } from './errors/installed.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import { objectOf, type ResourceFiles, readResource, textOf, textsOf } from './resource-files.js';
 
@@ -74,15 +76,15 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
 
   protected override async read(name: string, body: Readonly<Record<string, unknown>>): Promise<PortableRecord> {
     const file = textOf(body, 'file');
-    if (file === '') throw new HaumeaError('general', 'invalid body: file is required');
+    if (file === '') throw bodyErrors.missing('file');
     const shellParas = textsOf(body, 'shellParas');
     return withArchive(await readResource(file, this.#files), async (archive) => {
       const hasFile = (path: string) => archive.entries.some((entry) => entry.name === path && !entry.isFolder);
       const main = `${name}.json`;
-      if (!hasFile(main)) throw new HaumeaError('general', `the archive has no file ${main} at its root`);
+      if (!hasFile(main)) throw installErrors.noFile(main);
       const described = descriptionOf(objectOf((await archive.read(main)).toString(), main), main);
       if (!hasFile(described.executable)) {
-        throw new HaumeaError('general', `the archive has no file ${described.executable}, the executable of ${main}`);
+        throw installErrors.noExecutable(described.executable, main);
       }
       this.#checkConnectors(name, described);
       const folder = await this.folders.add(name, (path) => archive.unpack(path));
@@ -104,7 +106,7 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
       for (const part of ['sources', 'sinks'] as const) {
         const taken = described[part].find((one) => record[part].includes(one));
         if (taken !== undefined) {
-          throw new HaumeaError('general', `the ${part.slice(0, -1)} ${taken} is taken by ${this.kind} ${other}`);
+          throw installErrors.nameTaken(part.slice(0, -1), taken, this.kind, other);
         }
       }
     }
@@ -112,7 +114,7 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
 }
 
 function descriptionOf(json: Record<string, unknown>, main: string): PortableDescription {
-  const refuse = (reason: string) => new HaumeaError('general', `${main}: ${reason}`);
+  const refuse = (reason: string) => installErrors.description(main, reason);
   const described: PortableDescription = {
     version: textOf(json, 'version'),
     language: textOf(json, 'language'),

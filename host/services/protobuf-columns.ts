@@ -2,8 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve, sep } from 'node:path';
 import type { Field, Root, Type } from 'protobufjs';
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { reasonOf } from '../base/errors.js';
 import type { SchemaEntry } from '../sql/describe.js';
+import { schemaErrors } from './errors/schemas.js';
 
 /** A schema and the file that holds its text; what it imports lies in the same folder. */
 export interface ProtobufFile {
@@ -26,7 +27,7 @@ export async function protobufColumns(schema: ProtobufFile, message: string): Pr
   const root = await rootOf(schema);
   const found = message === '' ? null : root.lookup(message);
   if (found === null || !('fieldsArray' in found)) {
-    throw new HaumeaError('stream', `message type ${message} not found in schema ${schema.name}`);
+    throw schemaErrors.noMessage(message, schema.name);
   }
   return columnsOf(found as Type, []);
 }
@@ -54,7 +55,7 @@ async function rootOf({ name, content, file }: ProtobufFile): Promise<Root> {
     root.resolveAll();
     return root;
   } catch (error) {
-    throw new HaumeaError('stream', `schema ${name} can't be read: ${reasonOf(error)}`, { cause: error });
+    throw schemaErrors.unreadable(name, reasonOf(error), { cause: error });
   }
 }
 

@@ -2,9 +2,10 @@
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Config } from '../base/config/config.js';
-import { HaumeaError } from '../base/errors.js';
+import { asKind, HaumeaError } from '../base/errors.js';
 import type { AllowedPaths } from '../base/files/allowed-paths.js';
 import { readUri } from '../base/files/file-uri.js';
+import { bodyErrors } from './errors/body.js';
 
 export interface ResourceFiles {
   /** Data folder of the server. */
@@ -34,7 +35,7 @@ export async function readResource(uri: string, files: ResourceFiles, maxBytes?:
     return await readUri(uri, { allowPrivate, paths, ...(maxBytes === undefined ? {} : { maxBytes }) });
   } catch (error) {
     // Whatever the reason, the request names something that can't be had.
-    if (error instanceof HaumeaError) throw new HaumeaError('general', error.message, { cause: error });
+    if (error instanceof HaumeaError) throw asKind('general', error);
     throw error;
   }
 }
@@ -49,13 +50,13 @@ export function textOf(body: Record<string, unknown>, name: string): string {
   const value = body[name];
   if (value === undefined || value === null) return '';
   if (typeof value === 'string') return value;
-  throw new HaumeaError('general', `invalid body: ${name} must be a text, not ${JSON.stringify(value).slice(0, 60)}`);
+  throw bodyErrors.notText(name, JSON.stringify(value).slice(0, 60));
 }
 
 /** Reads a text member of a body as base64; white space in it does not matter. */
 export function bytesOf(body: Record<string, unknown>, name: string): Buffer {
   const compact = textOf(body, name).replace(/\s/g, '');
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(compact)) throw new HaumeaError('general', `invalid body: ${name} must be base64`);
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(compact)) throw bodyErrors.notBase64(name);
   return Buffer.from(compact, 'base64');
 }
 
@@ -64,7 +65,7 @@ export function textsOf(body: Record<string, unknown>, name: string): string[] {
   const value = body[name];
   if (value === undefined || value === null) return [];
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value as string[];
-  throw new HaumeaError('general', `invalid body: ${name} must be a list of texts`);
+  throw bodyErrors.notTexts(name);
 }
 
 /** Reads a text as a JSON object; `what` names it in errors. */
@@ -73,17 +74,17 @@ export function objectOf(text: string, what: string): Record<string, unknown> {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new HaumeaError('general', `${what} is no JSON: ${error instanceof Error ? error.message : ''}`, {
+    throw bodyErrors.textNotJson(what, error instanceof Error ? error.message : '', {
       cause: error,
     });
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new HaumeaError('general', `${what} must be a JSON object`);
+  throw bodyErrors.textNotObject(what);
 }
 
 /** Checks that a body names the same resource as the path; a body without a name takes the one of the path. */
 export function checkSameName(given: string, expected: string, field = 'name'): void {
   if (given !== '' && given !== expected) {
-    throw new HaumeaError('general', `invalid body: ${field} is ${given}, but the path says ${expected}`);
+    throw bodyErrors.otherName(field, given, expected);
   }
 }

@@ -1,9 +1,10 @@
 /** Rules as imports and exports see them, with their life in the engine. */
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { reasonOf } from '../base/errors.js';
 import type { RuleJson } from '../meta/rule-definition.js';
 import type { RuleRepository } from '../meta/rules.js';
 import type { StoreChange } from '../meta/store.js';
 import type { ReadRule, RuleItems } from '../meta/transfer/import.js';
+import { ruleErrors } from './errors/rules.js';
 import { asRuleError, type RuleKeeper } from './rule-keeper.js';
 import { unmaskRule } from './rule-secrets.js';
 
@@ -38,10 +39,10 @@ export class StoredRuleItems implements RuleItems {
     try {
       body = JSON.parse(text);
     } catch (error) {
-      throw new HaumeaError('general', `rule ${id} is no JSON: ${reasonOf(error)}`, { cause: error });
+      throw ruleErrors.notJson(id, reasonOf(error), { cause: error });
     }
     const { json, rule } = this.#keeper.read(unmaskRule(body, this.#stored(id)), id);
-    if (json.temp === true) throw new HaumeaError('general', `rule ${id} is temporary and can't be imported`);
+    if (json.temp === true) throw ruleErrors.temporary(id);
     return { json, rule, isLarge: this.#keeper.engine.isLarge?.(rule) === true };
   }
 

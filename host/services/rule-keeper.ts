@@ -1,5 +1,5 @@
 /** Keeps the engine in step with the stored rules: each change is made in both, one at a time for each rule. */
-import { HaumeaError, isLater, reasonOf } from '../base/errors.js';
+import { asKind, HaumeaError, isLater, reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
 import { Serial } from '../base/structures/serial.js';
 import { checkId } from '../meta/ids.js';
@@ -16,6 +16,7 @@ import type { RuleRepository } from '../meta/rules.js';
 import type { Engine, Preparing, RuleDefinition, RuleStatus } from '../model/engine.js';
 import type { KeptChanges } from '../model/kept.js';
 import { Schedule } from '../run/schedule.js';
+import { ruleErrors } from './errors/rules.js';
 import { startedNotes } from './rule-start.js';
 
 /** What the answer to a change says besides. */
@@ -95,7 +96,7 @@ export class RuleKeeper {
   notFound(id: string): HaumeaError {
     const losses = this.lossesOf(id);
     const why = losses.length === 0 ? '' : `: ${losses.join('; ')}`;
-    return new HaumeaError('notFound', `rule ${id} is not found${why}`);
+    return ruleErrors.missing(id, why);
   }
 
   /** A record that can't be read must not hide the others from a list. */
@@ -280,7 +281,7 @@ export function asRuleError<T>(step: () => T): T {
   const rethrow = (error: unknown): never => {
     if (!(error instanceof HaumeaError) || isLater(error)) throw error;
     if (error.kind === 'unknownConnector' || error.kind === 'sink') throw error;
-    throw new HaumeaError('general', error.message, { cause: error });
+    throw asKind('general', error);
   };
   try {
     const result = step();

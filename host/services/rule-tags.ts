@@ -1,5 +1,7 @@
 /** Tags of rules, and what is done with all rules that carry certain tags. */
-import { HaumeaError, inContext, reasonOf } from '../base/errors.js';
+import { inContext, reasonOf } from '../base/errors.js';
+import { bodyErrors } from './errors/body.js';
+import { ruleErrors } from './errors/rules.js';
 import type { RuleService } from './rules.js';
 
 export interface BulkResult {
@@ -83,7 +85,7 @@ export class RuleTagService {
   #bulk(context: string, body: unknown, step: (id: string) => Promise<unknown>): Promise<BulkResult[]> {
     return inContext(context, async () => {
       const ids = this.#matching(readTags(body));
-      if (ids.length === 0) throw new HaumeaError('general', 'no matching rules');
+      if (ids.length === 0) throw ruleErrors.noneMatch();
       const results: BulkResult[] = [];
       for (let i = 0; i < ids.length; i += bulkWidth) {
         results.push(...(await Promise.all(ids.slice(i, i + bulkWidth).map((id) => attempt(id, step)))));
@@ -105,17 +107,17 @@ async function attempt(ruleId: string, step: (id: string) => Promise<unknown>): 
 /** Clients name the list `keys` or `tags`; when both are there they are taken together. */
 function readTags(body: unknown): string[] {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new HaumeaError('general', 'invalid body: a JSON object with tags was expected');
+    throw bodyErrors.notTags();
   }
   const { tags, keys } = body as Record<string, unknown>;
-  if ((tags ?? keys ?? undefined) === undefined) throw new HaumeaError('general', 'invalid body: tags is missing');
+  if ((tags ?? keys ?? undefined) === undefined) throw bodyErrors.noTags();
   return [...new Set([...readList('tags', tags), ...readList('keys', keys)])];
 }
 
 function readList(name: string, value: unknown): string[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value) || !value.every((tag) => typeof tag === 'string')) {
-    throw new HaumeaError('general', `invalid body: ${name} must be a list of texts`);
+    throw bodyErrors.notTexts(name);
   }
   return value;
 }

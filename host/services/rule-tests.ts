@@ -1,7 +1,7 @@
 /** Test rules: run on given rows or live streams, shown as server-sent events, never stored, gone after ten minutes. */
 import { randomUUID } from 'node:crypto';
 import { BroadcastChannel } from 'node:worker_threads';
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { reasonOf } from '../base/errors.js';
 import { field, parse } from '../base/fields/field.js';
 import type { Logger } from '../base/log/log.js';
 import { Serial } from '../base/structures/serial.js';
@@ -10,6 +10,7 @@ import { type TestCredit, type TestResults, testResultsSink } from '../connector
 import { checkId } from '../meta/ids.js';
 import { defineRule, type RuleDefaults, readRuleJson } from '../meta/rule-definition.js';
 import type { Engine, Preparing, RuleDefinition, RuleStatus } from '../model/engine.js';
+import { ruleErrors } from './errors/rules.js';
 import { textOf } from './resource-files.js';
 
 /** A test rule ends by itself after this time. */
@@ -104,7 +105,7 @@ export class RuleTestService {
   start(id: string): Promise<string> {
     return this.#serial.run(id, async () => {
       const test = this.#tests.get(id);
-      if (test === undefined) throw new HaumeaError('notFound', `start test rule error: test rule ${id} is not found`);
+      if (test === undefined) throw ruleErrors.testMissing(id);
       const { engine } = this.#options;
       const { rows, rule } = test;
       // The last row is followed by a pause, and the end by a flush: the client has seen all results before.
@@ -157,7 +158,7 @@ export class RuleTestService {
   #read(body: Record<string, unknown>): { id: string; rule: RuleDefinition } {
     const { sql, mockSource, sinkProps, options } = body;
     const id = textOf(body, 'id');
-    if (id === '') throw new HaumeaError('general', 'the id of the test rule is missing');
+    if (id === '') throw ruleErrors.testId();
     checkId(id);
     const props = readObject('sinkProps', sinkProps);
     const mocks: NonNullable<RuleDefinition['test']>['mocks'] = {};
@@ -178,7 +179,7 @@ export class RuleTestService {
   async #open(id: string, rule: RuleDefinition, how?: Preparing): Promise<void> {
     const { engine, audience, clock, log } = this.#options;
     if (this.#tests.size >= maxTests && !this.#tests.has(id)) {
-      throw new HaumeaError('general', `there are ${maxTests} test rules already`);
+      throw ruleErrors.tooManyTests(maxTests);
     }
     await engine.prepare?.(rule, how);
     const { sources } = engine.check(rule);
@@ -266,7 +267,7 @@ function listen(name: string, events: EventFeed): BroadcastChannel {
 function readObject(name: string, value: unknown): Record<string, unknown> {
   if (value === undefined || value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value)) {
-    throw new HaumeaError('general', `${name} must be an object`);
+    throw ruleErrors.testMember(name);
   }
   return value as Record<string, unknown>;
 }

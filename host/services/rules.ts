@@ -5,6 +5,7 @@ import type { RuleRepository } from '../meta/rules.js';
 import { nothingToUndo } from '../meta/store.js';
 import type { Engine, Preparing, RuleState, RuleStatus } from '../model/engine.js';
 import type { KeptChanges } from '../model/kept.js';
+import { ruleErrors } from './errors/rules.js';
 import type { LossService } from './losses.js';
 import { asRuleError, type RuleKeeper } from './rule-keeper.js';
 import { maskRule, unmaskRule } from './rule-secrets.js';
@@ -69,7 +70,7 @@ export class RuleService {
     return inContext('create rule error', async () => {
       const { json, rule } = this.#keeper.read(body);
       const { warnings, notes } = await this.#keeper.change(rule.id, () => {
-        if (this.#rules.has(rule.id)) throw new HaumeaError('general', `rule ${rule.id} already exists`);
+        if (this.#rules.has(rule.id)) throw ruleErrors.exists(rule.id);
         return this.#keeper.install(json, rule, how);
       });
       return new Told(`Rule ${rule.id} was created successfully.`, warnings, notes);
@@ -107,7 +108,7 @@ export class RuleService {
     const read = this.#keeper.read(unmaskRule(body, old), id);
     const { version = '' } = read.json;
     if (old?.version && !(version > old.version)) {
-      throw new HaumeaError('general', `the version ${version} must be greater than ${old.version}`);
+      throw ruleErrors.oldVersion(version, old.version);
     }
     return read;
   }
@@ -186,7 +187,7 @@ export class RuleService {
   drop(id: string): Promise<string | Told> {
     return inContext('delete rule error', () =>
       this.#keeper.change(id, async () => {
-        if (!this.#rules.has(id)) throw new HaumeaError('general', `rule ${id} is not found`);
+        if (!this.#rules.has(id)) throw ruleErrors.notThere(id);
         const json = this.#keeper.tolerantGet(id);
         await this.#rules.delete(id, () => this.#keeper.follow(id));
         const losses = await this.#keeper.letGo(id, json);
@@ -270,7 +271,7 @@ export class RuleService {
       if (!this.#rules.has(id)) throw this.#keeper.notFound(id);
       const { lastStartTimestamp } = await this.#keeper.status(id);
       const topology = lastStartTimestamp === 0 ? undefined : this.#engine.topology(id);
-      if (topology === undefined) throw new HaumeaError('state', `rule ${id} was never started`);
+      if (topology === undefined) throw ruleErrors.neverStarted(id);
       return topology;
     });
   }
@@ -280,18 +281,18 @@ export class RuleService {
     return inContext('reset rule state error', async () => {
       if (!this.#rules.has(id)) throw this.#keeper.notFound(id);
       if (body.type !== resetOffset) {
-        throw new HaumeaError('general', `unknown type ${JSON.stringify(body.type)}, expected ${resetOffset}`);
+        throw ruleErrors.resetType(JSON.stringify(body.type), resetOffset);
       }
       const { params } = body;
       const given = (typeof params === 'object' && params !== null ? params : {}) as Record<string, unknown>;
       const stream = String(given.streamName ?? '');
       const state = this.#engine.state(id);
-      if (state !== 'running' && state !== 'starting') throw new HaumeaError('state', `rule ${id} is not running`);
+      if (state !== 'running' && state !== 'starting') throw ruleErrors.notRunning(id);
       if (!this.#engine.topology(id)?.sources.includes(`source_${stream}`)) {
-        throw new HaumeaError('general', `rule ${id} has no stream ${JSON.stringify(stream)}`);
+        throw ruleErrors.noStream(id, JSON.stringify(stream));
       }
       const reason = await this.#engine.resetSource(id, stream, given.input ?? {});
-      if (reason !== undefined) throw new HaumeaError('general', `the source of stream ${stream}: ${reason}`);
+      if (reason !== undefined) throw ruleErrors.streamRefuses(stream, reason);
       return `Rule ${id} reads stream ${stream} from the position given.`;
     });
   }
@@ -308,7 +309,7 @@ export class RuleService {
     return inContext('get rule schema error', async () => {
       const rule = this.#keeper.define(this.#keeper.stored(id), id);
       const state = this.#engine.state(id);
-      if (state !== 'running' && state !== 'starting') throw new HaumeaError('state', `rule ${id} is not running`);
+      if (state !== 'running' && state !== 'starting') throw ruleErrors.notRunning(id);
       await this.#keeper.prepare(rule, how);
       const fields = asRuleError(() => this.#engine.outputFields(rule));
       return Object.fromEntries(fields.map((name, index) => [name, { hasIndex: true, index }]));

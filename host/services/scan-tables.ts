@@ -1,9 +1,10 @@
 /** What the scan tables of running rules hold. */
-import { HaumeaError, inContext } from '../base/errors.js';
+import { inContext } from '../base/errors.js';
 import type { RuleJson } from '../meta/rule-definition.js';
 import type { Catalog, Engine } from '../model/engine.js';
 import { parseQuery } from '../sql/parser.js';
 import { streamsIn } from '../sql/visit.js';
+import { ruleErrors } from './errors/rules.js';
 
 export interface ScanTableOptions {
   readonly engine: Pick<Engine, 'state' | 'scanTables'>;
@@ -23,10 +24,10 @@ export class ScanTableService {
   rows(id: string): Promise<string> {
     return inContext('get scan tables error', async () => {
       const rule = this.#running(id);
-      if (!this.#hasScanTable(rule)) throw new HaumeaError('general', `rule ${id} has no scan table`);
+      if (!this.#hasScanTable(rule)) throw ruleErrors.noScanTable(id);
       const rows = await this.#options.engine.scanTables(id);
       if (rows.length === 0) {
-        throw new HaumeaError('general', `the scan tables of rule ${id} hold nothing`);
+        throw ruleErrors.emptyScanTables(id);
       }
       const items = rows.map(({ emitter, content }) => `{"emitter":${JSON.stringify(emitter)},"content":${content}}`);
       return `[${items.join(',')}]`;
@@ -35,9 +36,9 @@ export class ScanTableService {
 
   #running(id: string): RuleJson {
     const rule = this.#options.rule(id);
-    if (rule === undefined) throw new HaumeaError('notFound', `rule ${id} is not found`);
+    if (rule === undefined) throw ruleErrors.missing(id, '');
     const state = this.#options.engine.state(id);
-    if (state !== 'running' && state !== 'starting') throw new HaumeaError('general', `rule ${id} is not running`);
+    if (state !== 'running' && state !== 'starting') throw ruleErrors.notWorking(id);
     return rule;
   }
 

@@ -1,7 +1,7 @@
 /** Schemas: texts and archives by which formats decode, with versions that only grow. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HaumeaError, inContext } from '../base/errors.js';
+import { type HaumeaError, inContext } from '../base/errors.js';
 import { Serial } from '../base/structures/serial.js';
 import { textFromUtf8 } from '../base/text/utf8.js';
 import { checkId } from '../meta/ids.js';
@@ -11,6 +11,9 @@ import type { Store } from '../meta/store.js';
 import { type Exportable, install, type Prepared } from '../meta/transfer/exportable.js';
 import type { SchemaEntry } from '../sql/describe.js';
 import { withArchive } from './archives.js';
+import { bodyErrors } from './errors/body.js';
+import { installErrors } from './errors/installed.js';
+import { schemaErrors } from './errors/schemas.js';
 import type { Form, FormFile } from './form.js';
 import { protobufColumns } from './protobuf-columns.js';
 import { checkSameName, isZip, objectOf, type ResourceFiles, readResource, textOf } from './resource-files.js';
@@ -91,7 +94,7 @@ export class SchemaService implements Exportable {
       const request = requestOf(type, body);
       await this.#serial.run(keyOf(type, request.name), async () => {
         if (this.#schemas.has(keyOf(type, request.name))) {
-          throw new HaumeaError('general', `schema ${request.name} already registered`);
+          throw schemaErrors.exists(request.name);
         }
         this.#checkPluginOf(request);
         await this.#install(request);
@@ -119,8 +122,7 @@ export class SchemaService implements Exportable {
       checkType(type);
       checkId(name);
       const file = uploadedFile(parts);
-      if (type === 'custom')
-        throw new HaumeaError('general', 'a schema of type custom is no file: it has a plugin or a soFile');
+      if (type === 'custom') throw schemaErrors.noUpload();
       const version = parts.text('version') ?? '';
       const request: SchemaRequest = { type, name, content: '', file: '', soFile: '', plugin: '', version };
       const isNew = await this.#serial.run(keyOf(type, name), () => this.#update(request, file));
@@ -158,7 +160,7 @@ export class SchemaService implements Exportable {
   async columns(schemaId: string): Promise<Record<string, SchemaEntry>> {
     const at = schemaId.indexOf('.');
     const name = at < 0 ? schemaId : schemaId.slice(0, at);
-    if (!this.#schemas.has(keyOf('protobuf', name))) throw new HaumeaError('stream', `schema ${name} is not found`);
+    if (!this.#schemas.has(keyOf('protobuf', name))) throw schemaErrors.missing(name);
     return protobufColumns(this.describe('protobuf', name), at < 0 ? '' : schemaId.slice(at + 1));
   }
 
@@ -239,10 +241,7 @@ export class SchemaService implements Exportable {
     const old = this.#readable(keyOf(type, name));
     if (old !== undefined && old.version !== '' && !(version > old.version)) {
       const given = version === '' ? 'without a version' : `of version ${version}`;
-      throw new HaumeaError(
-        'general',
-        `schema ${name} of version ${old.version} is not replaced by one ${given}: it must be greater`,
-      );
+      throw schemaErrors.oldVersion(name, old.version, given);
     }
     await this.#install(request, given);
     return old === undefined;
@@ -301,10 +300,10 @@ export class SchemaService implements Exportable {
 /** The file of an upload, which may come as a text field. */
 function uploadedFile(form: Form): FormFile {
   const count = form.count('file');
-  if (count > 1) throw new HaumeaError('general', `invalid body: the form has ${count} fields file, one is allowed`);
+  if (count > 1) throw schemaErrors.severalFiles(count);
   const text = form.text('file');
   const file = form.file('file') ?? (text === undefined ? undefined : { name: '', bytes: Buffer.from(text) });
-  if (file === undefined) throw new HaumeaError('general', 'invalid body: the form has no field file');
+  if (file === undefined) throw schemaErrors.noFile();
   return file;
 }
 
@@ -312,7 +311,7 @@ function uploadedFile(form: Form): FormFile {
 async function unpackSchema(source: Buffer, path: string, name: string, main: string): Promise<string> {
   return withArchive(source, async (archive) => {
     if (!archive.entries.some((entry) => entry.name === main && !entry.isFolder)) {
-      throw new HaumeaError('general', `the archive has no file ${main} at its root`);
+      throw installErrors.noFile(main);
     }
     const content = textFromUtf8(await archive.read(main), main);
     await archive.unpack(path, (entry) => entry.name === main || entry.name.split('/')[0] === name);
@@ -323,7 +322,7 @@ async function unpackSchema(source: Buffer, path: string, name: string, main: st
 function requestOf(type: string, body: Record<string, unknown>): SchemaRequest {
   checkType(type);
   const name = textOf(body, 'name');
-  if (name === '') throw new HaumeaError('general', 'invalid body: name is required');
+  if (name === '') throw bodyErrors.missing('name');
   checkId(name);
   const request = {
     type,
@@ -335,16 +334,16 @@ function requestOf(type: string, body: Record<string, unknown>): SchemaRequest {
     version: textOf(body, 'version'),
   };
   if (request.content !== '' && request.file !== '') {
-    throw new HaumeaError('general', 'invalid body: content and file are both given, only one is allowed');
+    throw bodyErrors.bothOf('content', 'file');
   }
   if (type === 'custom') {
     if (request.plugin === '' && request.soFile === '') {
-      throw new HaumeaError('general', 'invalid body: plugin, the name of a WebAssembly plugin, or soFile is required');
+      throw schemaErrors.noPlugin();
     }
   } else if (request.plugin !== '') {
-    throw new HaumeaError('general', `invalid body: plugin is for schemas of type custom, not ${type}`);
+    throw schemaErrors.pluginOfOther(type);
   } else if (request.content === '' && request.file === '') {
-    throw new HaumeaError('general', 'invalid body: content or file is required');
+    throw bodyErrors.missingOf('content', 'file');
   }
   return request;
 }
@@ -352,11 +351,11 @@ function requestOf(type: string, body: Record<string, unknown>): SchemaRequest {
 function checkType(type: string): void {
   if (Object.hasOwn(extensions, type)) return;
   const known = Object.keys(extensions).join(' and ');
-  throw new HaumeaError('general', `unknown schema type ${type}, there are ${known}`);
+  throw schemaErrors.unknownType(type, known);
 }
 
 function notFound(name: string): HaumeaError {
-  return new HaumeaError('general', `schema ${name} is not found`);
+  return schemaErrors.notThere(name);
 }
 
 function keyOf(type: string, name: string): string {

@@ -1,11 +1,13 @@
 /** JavaScript functions: their texts, checked for form and kept. */
 import type { Config } from '../base/config/config.js';
-import { HaumeaError, inContext } from '../base/errors.js';
+import { inContext } from '../base/errors.js';
 import { checkId } from '../meta/ids.js';
 import type { RecordShape } from '../meta/records.js';
 import type { ScriptCode, ScriptLimits, UserFunction } from '../plugins/define.js';
 import { scriptFault } from '../plugins/javascript/check.js';
 import { newUserNumber } from '../plugins/numbers.js';
+import { bodyErrors } from './errors/body.js';
+import { installErrors } from './errors/installed.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import { textOf } from './resource-files.js';
 
@@ -53,7 +55,7 @@ export class ScriptService extends InstalledService<ScriptRecord> {
 
   describe(id: string): Promise<DescribedScript> {
     return inContext('describe javascript function error', async () => {
-      if (!this.records.has(id)) throw new HaumeaError('general', `${this.kind} ${id} is not found`);
+      if (!this.records.has(id)) throw installErrors.notThere(this.kind, id);
       const { description, script, isAgg } = this.get(id);
       const memoryBytes = await this.memoryOf(`${this.kind} ${id}`);
       return { id, description, script, isAgg, ...(memoryBytes > 0 && { memoryBytes }) };
@@ -63,9 +65,9 @@ export class ScriptService extends InstalledService<ScriptRecord> {
   protected override async read(id: string, body: Readonly<Record<string, unknown>>): Promise<ScriptRecord> {
     checkId(textOf(body, 'id'));
     const { isAgg = false } = body;
-    if (typeof isAgg !== 'boolean') throw new HaumeaError('general', 'invalid body: isAgg must be true or false');
+    if (typeof isAgg !== 'boolean') throw bodyErrors.notBoolean('isAgg');
     const script = textOf(body, 'script');
-    if (script === '') throw new HaumeaError('general', `javascript function ${id}: script is required`);
+    if (script === '') throw installErrors.noScript(id);
     checkScript(id, script);
     return { description: textOf(body, 'description'), script, isAgg, folder: '' };
   }
@@ -100,5 +102,5 @@ export class ScriptService extends InstalledService<ScriptRecord> {
 /** Checks a script without running any of it. */
 function checkScript(id: string, script: string): void {
   const reason = scriptFault(id, script);
-  if (reason !== undefined) throw new HaumeaError('general', `javascript function ${id}: ${reason}`);
+  if (reason !== undefined) throw installErrors.script(id, reason);
 }

@@ -1,8 +1,9 @@
 /** The definition of an external service as its archive holds it: interfaces, schemas, the functions they make. */
 
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { type HaumeaError, reasonOf } from '../base/errors.js';
 import type { Archive } from '../base/files/archive.js';
 import type { ServiceMethod, ServiceRequests } from '../plugins/define.js';
+import { installErrors } from './errors/installed.js';
 import { objectOf, textOf } from './resource-files.js';
 import { restOptionsOf } from './service-options.js';
 
@@ -46,7 +47,7 @@ export interface ReadService {
 /** Reads and checks `<name>.json` of an archive with the schemas it names. */
 export async function readService(name: string, archive: Archive): Promise<ReadService> {
   const main = `${name}.json`;
-  if (!hasFile(archive, main)) throw new HaumeaError('general', `the archive has no file ${main} at its root`);
+  if (!hasFile(archive, main)) throw installErrors.noFile(main);
   const json = objectOf((await archive.read(main)).toString(), main);
   const declared = memberObject(json, 'interfaces', main);
   if (Object.keys(declared).length === 0) throw refusal(main, 'it declares no interfaces');
@@ -171,5 +172,5 @@ function memberObject(json: Json, name: string, where: string): Json {
 }
 
 function refusal(where: string, reason: string, cause?: unknown): HaumeaError {
-  return new HaumeaError('general', `${where}: ${reason}`, { cause });
+  return installErrors.description(where, reason, { cause });
 }

@@ -1,7 +1,8 @@
 /** Methods of services as a protobuf schema declares them, with what it says of HTTP (google.api.http). */
 import protobuf from 'protobufjs';
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { reasonOf } from '../base/errors.js';
 import type { ServiceField, ServiceMethod } from '../plugins/define.js';
+import { moduleErrors } from './errors/wasm.js';
 
 const verbs = ['get', 'put', 'post', 'delete', 'patch'] as const;
 const httpOption = '(google.api.http)';
@@ -16,7 +17,7 @@ export async function readMethods(text: string): Promise<ReadonlyMap<string, Ser
   try {
     ({ root } = protobuf.parse(text, { keepCase: true }));
   } catch (error) {
-    throw new HaumeaError('general', `it is no protobuf schema: ${reasonOf(error)}`, { cause: error });
+    throw moduleErrors.notProtobuf(reasonOf(error), { cause: error });
   }
   const methods = new Map<string, ServiceMethod>();
   const collect = (item: protobuf.ReflectionObject): void => {
@@ -63,7 +64,7 @@ function httpOf({ name, options = {} }: protobuf.Method, fields: readonly Servic
   for (const verb of verbs) {
     const path = found[`${httpOption}.${verb}`];
     if (path === undefined) continue;
-    const refuse = (reason: string) => new HaumeaError('general', `method ${name}: ${reason}`);
+    const refuse = (reason: string) => moduleErrors.method(name, reason);
     if (typeof path !== 'string' || !path.startsWith('/')) throw refuse(`its path must begin with a slash`);
     for (const [, field = ''] of path.matchAll(/\{([^}=]+)/g)) {
       if (!fields.some((one) => one.name === field.split('.', 1)[0])) throw refuse(`its path names no field ${field}`);

@@ -1,7 +1,8 @@
 /** Options of the interfaces of external services over HTTP. */
-import { HaumeaError } from '../base/errors.js';
+
 import { field, parse } from '../base/fields/field.js';
 import type { ServiceRequests } from '../plugins/define.js';
+import { bodyErrors } from './errors/body.js';
 
 const restSpec = {
   headers: field.object().doc('Headers of each request'),
@@ -24,7 +25,7 @@ export function restOptionsOf(options: Readonly<Record<string, unknown>>, where 
       problems.push(`${where}: headers: ${name} can't be sent`);
     }
   }
-  if (problems.length > 0) throw new HaumeaError('general', problems.join('; '));
+  if (problems.length > 0) throw bodyErrors.problems(problems.join('; '));
   const given = headers as Record<string, string>;
   return { headers: given, isInsecure: insecureSkipVerify, retries: retryCount, retryMs: retryInterval };
 }

@@ -1,5 +1,5 @@
 /** Streams and tables: what a client may do with them. */
-import { HaumeaError, inContext } from '../base/errors.js';
+import { asKind, HaumeaError, inContext } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
 import { schemaTypeOf } from '../codecs/index.js';
 import { checkId } from '../meta/ids.js';
@@ -14,6 +14,7 @@ import {
 } from '../sql/describe.js';
 import { parseStatement } from '../sql/parser.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
+import { sourceErrors } from './errors/sources.js';
 import { Told } from './told.js';
 
 type Target = 'stream' | 'table';
@@ -70,14 +71,14 @@ export class SourceService {
         case 'drop':
           // A statement about what is not there is a mistake in the statement, not an unknown path.
           if (!this.#sources.names(statement.target).includes(statement.name)) {
-            throw new HaumeaError('stream', `drop ${statement.target} fails: ${statement.name} is not found`);
+            throw sourceErrors.dropMissing(statement.target, statement.name);
           }
           return this.#drop(statement.target, statement.name, false);
         case 'explain':
           this.#get(statement.target, statement.name);
           return 'TO BE SUPPORTED';
         default:
-          throw new HaumeaError('stream', 'the statement must be CREATE, SHOW, DESCRIBE, EXPLAIN or DROP');
+          throw sourceErrors.otherStatement();
       }
     });
   }
@@ -141,7 +142,7 @@ export class SourceService {
     return inContext(`${title(target)} command error`, async () => {
       const statement = parsed(sql);
       if (statement.kind !== 'create' || statement.name !== name || statement.target !== target) {
-        throw new HaumeaError('stream', `replace ${name} fails: the sql statement must create the ${target} ${name}`);
+        throw sourceErrors.replacesOther(name, target);
       }
       const next = SourceRepository.read(sql);
       this.#sources.checkReplaces(next);
@@ -158,7 +159,7 @@ export class SourceService {
   async #create(source: StoredSource): Promise<string | Told> {
     const { name, kind } = source.definition;
     checkId(name);
-    if (this.#sources.has(name)) throw new HaumeaError('stream', `create ${kind} fails: ${name} already exists`);
+    if (this.#sources.has(name)) throw sourceErrors.exists(kind, name);
     await this.#sources.put(source);
     return this.#warned(`${title(kind)} ${name} is created.`, source);
   }
@@ -174,11 +175,11 @@ export class SourceService {
 
   async #drop(target: Target, name: string, isForced: boolean): Promise<string> {
     if (!this.#sources.names(target).includes(name)) {
-      throw new HaumeaError('notFound', `drop ${target} fails: ${name} is not found`);
+      throw sourceErrors.dropNotFound(target, name);
     }
     const users = isForced ? [] : this.#users.of(name);
     if (users.length > 0) {
-      throw new HaumeaError('general', `${target} ${name} has been referenced by other rules: ${users.join(', ')}`);
+      throw sourceErrors.inUse(target, name, users.join(', '));
     }
     await this.#sources.delete(name);
     return `${title(target)} ${name} is dropped.`;
@@ -187,18 +188,18 @@ export class SourceService {
   #get(target: Target, name: string): StoredSource {
     const source = this.#sources.get(name);
     if (source === undefined || source.definition.kind !== target) {
-      throw new HaumeaError('stream', `${target} ${name} is not found`);
+      throw sourceErrors.missing(target, name);
     }
     return source;
   }
 }
 
 function parsed(sql: string): ReturnType<typeof parseStatement> {
-  if (sql === '') throw new HaumeaError('stream', 'the property sql is missing, it holds the statement');
+  if (sql === '') throw sourceErrors.noStatement();
   try {
     return parseStatement(sql);
   } catch (error) {
-    if (error instanceof HaumeaError) throw new HaumeaError('stream', error.message, { cause: error });
+    if (error instanceof HaumeaError) throw asKind('stream', error);
     throw error;
   }
 }

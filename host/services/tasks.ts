@@ -1,5 +1,6 @@
 /** Work that goes on after its request was answered: clients ask for its state by an id. */
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { reasonOf } from '../base/errors.js';
+import { serverErrors } from './errors/server.js';
 
 export interface TaskState {
   readonly id: string;
@@ -60,7 +61,7 @@ export class TaskService {
 
   #task(id: string): Task {
     const task = this.#tasks.get(id);
-    if (task === undefined) throw new HaumeaError('notFound', `task ${id} is not found`);
+    if (task === undefined) throw serverErrors.taskMissing(id);
     return task;
   }
 

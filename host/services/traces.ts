@@ -1,9 +1,10 @@
 /** Traces of rules: switched on and off, listed, shown; and where they are sent to. */
-import { HaumeaError, inContext } from '../base/errors.js';
+import { inContext } from '../base/errors.js';
 import type { RuleRepository } from '../meta/rules.js';
 import type { Engine, Preparing } from '../model/engine.js';
 import type { Span, TraceStrategy } from '../model/traces.js';
 import type { TraceExporter } from '../run/trace-export.js';
+import { ruleErrors } from './errors/rules.js';
 
 export class TraceService {
   readonly #rules: RuleRepository;
@@ -29,14 +30,14 @@ export class TraceService {
     if (limit === undefined || limit === '') return this.#engine.traces.idsOf(rule);
     const count = Number(limit);
     if (!Number.isSafeInteger(count) || count < 0) {
-      throw new HaumeaError('general', `limit is ${JSON.stringify(limit)}, expected a whole number from 0`);
+      throw ruleErrors.traceLimit(JSON.stringify(limit));
     }
     return this.#engine.traces.idsOf(rule, count);
   }
 
   get(traceId: string): Span {
     const span = this.#engine.traces.get(traceId);
-    if (span === undefined) throw new HaumeaError('notFound', `trace ${traceId} is not found`);
+    if (span === undefined) throw ruleErrors.traceMissing(traceId);
     return span;
   }
 
@@ -48,19 +49,18 @@ export class TraceService {
       return 'success';
     }
     if (action !== 'start') {
-      throw new HaumeaError('general', `action is ${JSON.stringify(action)}, expected start or stop`);
+      throw ruleErrors.traceAction(JSON.stringify(action));
     }
     for (const [member, value] of Object.entries({ service_name: name, collector_url: url })) {
-      if (value !== undefined && typeof value !== 'string')
-        throw new HaumeaError('general', `${member} must be a text`);
+      if (value !== undefined && typeof value !== 'string') throw ruleErrors.traceText(member);
     }
     await this.#exporter.start({ url: String(url ?? ''), serviceName: String(name ?? '') });
     return 'success';
   }
 
   async #set(id: string, strategy: TraceStrategy | null, how?: Preparing): Promise<void> {
-    if (!this.#rules.has(id)) throw new HaumeaError('general', `rule ${id} is not found`);
-    if (this.#engine.state(id) === undefined) throw new HaumeaError('state', `rule ${id} is not running`);
+    if (!this.#rules.has(id)) throw ruleErrors.notThere(id);
+    if (this.#engine.state(id) === undefined) throw ruleErrors.notRunning(id);
     await this.#engine.setTrace(id, strategy, how);
   }
 }
@@ -68,7 +68,7 @@ export class TraceService {
 /** What is not `head` follows everything. */
 function readStrategy(strategy: unknown): TraceStrategy {
   if (strategy !== undefined && strategy !== null && typeof strategy !== 'string') {
-    throw new HaumeaError('general', 'strategy must be "always" or "head"');
+    throw ruleErrors.traceStrategy();
   }
   return strategy === 'head' ? 'head' : 'always';
 }

@@ -1,5 +1,5 @@
 /** Imports and exports of all definitions, and rulesets. */
-import { HaumeaError, inContext } from '../base/errors.js';
+import { inContext } from '../base/errors.js';
 import type { Gate } from '../base/structures/gate.js';
 import { textFromUtf8 } from '../base/text/utf8.js';
 import { kinds } from '../meta/kinds.js';
@@ -16,6 +16,7 @@ import {
 } from '../meta/transfer/import.js';
 import { missingIn, secretsIn, withoutSecrets } from '../meta/transfer/secrets.js';
 import { readYaml } from '../meta/transfer/yaml.js';
+import { bodyErrors } from './errors/body.js';
 import { type Body, readImport } from './import-body.js';
 import { type ResourceFiles, readResource } from './resource-files.js';
 import { Told } from './told.js';
@@ -72,7 +73,7 @@ export class TransferService {
     const items = readJson(await this.#content(body));
     const failures = await this.#run(items, { isReset: !isPartial, isStrict, isDryRun, signal });
     const response = documentOf(failures);
-    if (!isClean(failures)) throw new HaumeaError('general', JSON.stringify(response));
+    if (!isClean(failures)) throw bodyErrors.problems(JSON.stringify(response));
     const missing = isDryRun ? [] : await this.#missing(items);
     if (isStopping && !isDryRun) this.#options.stop();
     return { ErrorMsg: '', ConfigResponse: response, ...(missing.length === 0 ? {} : { MissingSecrets: missing }) };
@@ -88,7 +89,7 @@ export class TransferService {
       const items = await readYaml(await this.#content(body));
       const failures = await this.#run(items, { isReset: false, isStrict: true, isDryRun });
       if (isClean(failures)) return new Told('success', isDryRun ? [] : missingTexts(await this.#missing(items)));
-      throw new HaumeaError('general', reasonsOf(failures).join('; '));
+      throw bodyErrors.problems(reasonsOf(failures).join('; '));
     });
   }
 
@@ -108,7 +109,7 @@ export class TransferService {
   exportRules(ids: unknown, omitsSecrets: boolean): Promise<ExportedDocument> {
     return inContext('export error', async () => {
       if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) {
-        throw new HaumeaError('general', 'invalid body: a list of rule ids was expected');
+        throw bodyErrors.notRuleIds();
       }
       const rules = new Map(ids.map((id: string) => [id, this.#options.rule(id)]));
       const all = await exportAll(this.#options.target);

@@ -1,5 +1,6 @@
 /** Functions of plugins, whatever kind they are of. */
-import { HaumeaError, inContext } from '../base/errors.js';
+import { inContext } from '../base/errors.js';
+import { installErrors } from './errors/installed.js';
 import type { FunctionProvider } from './user-functions.js';
 
 export interface Udf {
@@ -31,7 +32,7 @@ export class UdfService {
     return inContext('describe udf error', () => {
       const key = wanted.toLowerCase();
       const found = this.list().find(({ name }) => name.toLowerCase() === key);
-      if (found === undefined) throw new HaumeaError('notFound', `function ${wanted} is not found`);
+      if (found === undefined) throw installErrors.functionMissing(wanted);
       return { name: found.name, plugin: found.plugin };
     });
   }

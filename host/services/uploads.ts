@@ -1,10 +1,12 @@
 /** Uploaded files: a folder that schemas, sources and imports may read. Names may lead through folders, `certs/ca.pem`. */
 import { readdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { HaumeaError, inContext } from '../base/errors.js';
+import { inContext } from '../base/errors.js';
 import { Serial } from '../base/structures/serial.js';
 import { writeDurable } from '../meta/packages.js';
 import type { Exportable, Prepared } from '../meta/transfer/exportable.js';
+import { bodyErrors } from './errors/body.js';
+import { serverErrors } from './errors/server.js';
 import type { Form } from './form.js';
 import { bytesOf, checkSameName, objectOf, type ResourceFiles, readResource, textOf } from './resource-files.js';
 
@@ -28,7 +30,7 @@ export class UploadService implements Exportable {
     return inContext('upload error', async () => {
       const file = (await form).file('uploadFile');
       if (file === undefined) {
-        throw new HaumeaError('general', 'invalid body: the form has no field uploadFile with a file');
+        throw serverErrors.noUpload();
       }
       return this.#write(file.name, file.bytes);
     });
@@ -52,7 +54,7 @@ export class UploadService implements Exportable {
     return inContext('delete upload error', () =>
       this.#serial.run(topOf(name), async () => {
         checkName(name);
-        if (!(await this.#names()).includes(name)) throw new HaumeaError('general', `file ${name} is not found`);
+        if (!(await this.#names()).includes(name)) throw serverErrors.uploadMissing(name);
         await this.#remove(name);
         return 'ok';
       }),
@@ -110,12 +112,12 @@ export class UploadService implements Exportable {
     const content = textOf(body, 'content');
     const file = textOf(body, 'file');
     if (content !== '' && file !== '') {
-      throw new HaumeaError('general', 'invalid body: content and file are both given, only one is allowed');
+      throw bodyErrors.bothOf('content', 'file');
     }
     if (file !== '') return readResource(file, this.#files);
     // Exports write files that are no text this way.
     if (Object.hasOwn(body, 'base64')) return bytesOf(body, 'base64');
-    if (typeof body.content !== 'string') throw new HaumeaError('general', 'invalid body: content or file is required');
+    if (typeof body.content !== 'string') throw bodyErrors.missingOf('content', 'file');
     return Buffer.from(content);
   }
 
@@ -183,7 +185,7 @@ function topOf(name: string): string {
 /** Throws unless the name stays within the folder and can't be taken for a hidden or temporary file. */
 function checkName(name: string): void {
   const refuse = (reason: string) => {
-    throw new HaumeaError('general', `invalid body: name ${JSON.stringify(name.slice(0, 80))} ${reason}`);
+    throw serverErrors.uploadName(JSON.stringify(name.slice(0, 80)), reason);
   };
   if (name === '') refuse('is required');
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
@@ -200,8 +202,7 @@ function checkName(name: string): void {
 /** Throws when a file would have to be where a folder is, or the other way round. */
 function checkPlace(name: string, others: readonly string[]): void {
   const below = others.find((other) => other.startsWith(`${name}/`));
-  if (below !== undefined) throw new HaumeaError('general', `invalid body: name ${name} is the folder of ${below}`);
+  if (below !== undefined) throw serverErrors.uploadOnFolder(name, below);
   const above = others.find((other) => name.startsWith(`${other}/`));
-  if (above !== undefined)
-    throw new HaumeaError('general', `invalid body: name ${name} leads through the file ${above}`);
+  if (above !== undefined) throw serverErrors.uploadInFile(name, above);
 }

@@ -1,6 +1,7 @@
 /** Functions that plugins, services and scripts add to SQL: names are unique in any letter case. */
-import { HaumeaError } from '../base/errors.js';
+import type { HaumeaError } from '../base/errors.js';
 import type { Brought, UserFunction } from '../plugins/define.js';
+import { installErrors } from './errors/installed.js';
 
 /** Who brings functions, and which. */
 export interface FunctionProvider {
@@ -82,5 +83,5 @@ export class UserFunctions {
 }
 
 function taken(name: string, by: string): HaumeaError {
-  return new HaumeaError('general', `the function name ${name} is taken by ${by}`);
+  return installErrors.functionTaken(name, by);
 }

@@ -5,9 +5,10 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
 import { checkId } from '../meta/ids.js';
+import { moduleErrors } from './errors/wasm.js';
 import type { WasmPlugins } from './wasm-plugins.js';
 
 const ending = '.wasm';
@@ -52,9 +53,9 @@ async function loadFile(
   log: Logger,
 ): Promise<void> {
   checkId(name);
-  if (known === undefined) throw new HaumeaError('general', `a request has installed another wasm plugin ${name}`);
+  if (known === undefined) throw moduleErrors.installedByOther(name);
   const { size } = await stat(path);
-  if (size > maxBytes) throw new HaumeaError('general', `it has ${size} bytes, at most ${maxBytes} are allowed`);
+  if (size > maxBytes) throw moduleErrors.size(size, maxBytes);
   const bytes = await readFile(path);
   const checksum = createHash('sha256').update(bytes).digest('hex');
   if (checksum === known) return;

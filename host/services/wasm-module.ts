@@ -1,8 +1,9 @@
 /** Where the module of a request comes from: bytes of the body, a file, an archive. */
 
-import { HaumeaError } from '../base/errors.js';
 import type { Archive } from '../base/files/archive.js';
 import { withArchive } from './archives.js';
+import { bodyErrors } from './errors/body.js';
+import { moduleErrors } from './errors/wasm.js';
 import { bytesOf, isZip, type ResourceFiles, readResource, textOf } from './resource-files.js';
 
 export interface GivenModule {
@@ -28,10 +29,10 @@ export async function moduleOf(
   const file = textOf(body, 'file');
   const bytecode = bytesOf(body, 'bytecode');
   if (file !== '' && bytecode.length > 0) {
-    throw new HaumeaError('general', 'invalid body: file and bytecode are both given, only one is allowed');
+    throw bodyErrors.bothOf('file', 'bytecode');
   }
   if (file === '' && bytecode.length === 0) {
-    throw new HaumeaError('general', 'invalid body: file or bytecode is required');
+    throw bodyErrors.missingOf('file', 'bytecode');
   }
   // What is longer can't hold a module that is allowed: an archive is shorter than what is in it.
   const given = file === '' ? bytecode : await readResource(file, files, maxBytes + maxManifestBytes);
@@ -49,10 +50,7 @@ function fromArchive(name: string, archive: Buffer, maxBytes: number): Promise<P
       const bytes = await opened.read(path);
       if (manifest === undefined) return { bytes };
       if (manifest.sizeBytes > maxManifestBytes) {
-        throw new HaumeaError(
-          'general',
-          `invalid zip archive: ${manifestPath} has more than ${maxManifestBytes} bytes`,
-        );
+        throw moduleErrors.manifestSize(manifestPath, maxManifestBytes);
       }
       return { bytes, beside: (await opened.read(manifestPath)).toString() };
     },
@@ -64,10 +62,10 @@ function fromArchive(name: string, archive: Buffer, maxBytes: number): Promise<P
 function moduleIn(name: string, { entries }: Archive): string {
   const found = entries.filter((entry) => !entry.isFolder && /\.wasm$/i.test(entry.name)).map((entry) => entry.name);
   const [only, other] = found;
-  if (only === undefined) throw new HaumeaError('general', 'the archive has no file that ends with .wasm');
+  if (only === undefined) throw moduleErrors.noModule();
   if (other === undefined) return only;
   const own = found.find((path) => path === `${name}.wasm`);
   if (own !== undefined) return own;
   const some = found.slice(0, 5).join(', ');
-  throw new HaumeaError('general', `the archive has several modules (${some}), but no file ${name}.wasm at its root`);
+  throw moduleErrors.severalModules(some, name);
 }

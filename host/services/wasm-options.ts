@@ -1,8 +1,10 @@
 /** What a WebAssembly plugin is given: the limits of the configuration, or less where the request says so. */
-import { HaumeaError } from '../base/errors.js';
+
 import { field, type Parsed, parse, type Spec } from '../base/fields/field.js';
 import type { WasiGrants } from '../plugins/define.js';
 import type { ModuleLimits } from '../plugins/wasm/binary/limits.js';
+import { bodyErrors } from './errors/body.js';
+import { moduleErrors } from './errors/wasm.js';
 import type { OwnLimits, WasmConfig } from './wasm-limits.js';
 
 const limitSpec = {
@@ -26,10 +28,7 @@ export function ownLimitsOf(body: Readonly<Record<string, unknown>>, config: Was
   for (const name of Object.keys(limitSpec) as (keyof OwnLimits)[]) {
     const [own, most] = [limits[name], config[name]];
     if (own === undefined || own <= most) continue;
-    throw new HaumeaError(
-      'general',
-      `invalid body: limits.${name} is ${own}, the configuration allows ${most} (plugin.wasm.${name})`,
-    );
+    throw moduleErrors.limit(name, own, most);
   }
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
 }
@@ -40,7 +39,7 @@ export function grantsOf(body: Readonly<Record<string, unknown>>): WasiGrants | 
   const { clock, random, env = {}, args = [] } = membersOf(wasiSpec, body, 'wasi');
   for (const [name, value] of Object.entries(env)) {
     if (typeof value === 'string' && !/[=\0]/.test(name) && !value.includes('\0')) continue;
-    throw new HaumeaError('general', `invalid body: wasi.env.${name} must be a text`);
+    throw moduleErrors.wasiEnv(name);
   }
   return { clock, random, env: env as Record<string, string>, args };
 }
@@ -49,11 +48,11 @@ export function grantsOf(body: Readonly<Record<string, unknown>>): WasiGrants | 
 function membersOf<S extends Spec>(spec: S, body: Readonly<Record<string, unknown>>, member: string): Parsed<S> {
   const given = body[member] ?? {};
   if (typeof given !== 'object' || Array.isArray(given)) {
-    throw new HaumeaError('general', `invalid body: ${member} must be an object`);
+    throw bodyErrors.notObject(member);
   }
   const problems: string[] = [];
   const parsed = parse(spec, given, { where: `invalid body: ${member}`, unknown: 'reject', problems });
-  if (problems.length > 0) throw new HaumeaError('general', problems.join('; '));
+  if (problems.length > 0) throw bodyErrors.problems(problems.join('; '));
   return parsed;
 }
 

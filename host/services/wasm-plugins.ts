@@ -1,7 +1,7 @@
 /** WebAssembly plugins: modules whose exported functions become SQL functions. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HaumeaError, inContext } from '../base/errors.js';
+import { inContext } from '../base/errors.js';
 import { maskByName } from '../base/fields/secret-fields.js';
 import type { RecordShape } from '../meta/records.js';
 import { argumentCounts, callOf, type UserFunction, type WasiGrants, type WasmCode } from '../plugins/define.js';
@@ -9,6 +9,8 @@ import { newUserNumber } from '../plugins/numbers.js';
 import { codecFunction, type Direction, directions } from '../plugins/wasm/codecs.js';
 import type { ModuleDescription } from '../plugins/wasm/describe.js';
 import type { PluginFunction, PluginManifest } from '../plugins/wasm/manifest.js';
+import { bodyErrors } from './errors/body.js';
+import { installErrors } from './errors/installed.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import type { ResourceFiles } from './resource-files.js';
 import { Told } from './told.js';
@@ -174,7 +176,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     ]);
     const { isolate } = body;
     if (isolate !== undefined && isolate !== null && typeof isolate !== 'boolean') {
-      throw new HaumeaError('general', 'invalid body: isolate must be true or false');
+      throw bodyErrors.notBoolean('isolate');
     }
     const limits = ownLimitsOf(body, this.#config);
     const wasi = grantsOf(body);
@@ -192,7 +194,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     const functions = manifest.functions.map((one) => one.name);
     if (functions.length === 0 && (manifest.codecs ?? []).length === 0) {
       const why = others.map(([other, reason]) => ` (${other}: ${reason})`).join('');
-      throw new HaumeaError('general', `the module exports no functions that rules can call${why}`);
+      throw installErrors.noFunctions(why);
     }
     const { withManifest } = await import('../plugins/wasm/embed.js');
     const folder = await this.folders.add(name, async (path) => {

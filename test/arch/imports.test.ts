@@ -380,6 +380,13 @@ test('what tests share lives in test/support, which imports no test', () => {
   assert.equal(wrong, []);
 });
 
+test('errors of an area stand in its table', () => {
+  const wrong = ['host/rest', 'host/services', 'host/meta']
+    .flatMap(filesIn)
+    .filter((file) => readFileSync(join(root, file), 'utf8').includes('new HaumeaError('));
+  assert.equal(wrong, []);
+});
+
 test('texts in Chinese stand under their keys in files of their own', () => {
   const wrong = filesIn('host').filter((file) => {
     return !/(^|[/-])chinese\.ts$/.test(file) && /\p{Script=Han}/u.test(readFileSync(join(root, file), 'utf8'));

@@ -2,7 +2,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { HaumeaError } from '../errors.js';
-import { type FetchOptions, fetchGuarded } from '../net/private-net.js';
+import type { FetchOptions } from '../net/private-net.js';
 import type { AllowedPaths } from './allowed-paths.js';
 
 export interface FilePolicy {
@@ -37,7 +37,10 @@ export async function readFileUri(uri: string, policy: FilePolicy): Promise<Buff
 /** Reads what an http, https or file URI names, each with its own guard. */
 export async function readUri(uri: string, options: FetchOptions & FilePolicy): Promise<Buffer> {
   if (/^file:/i.test(uri)) return readFileUri(uri, options);
-  if (/^https?:/i.test(uri)) return (await fetchGuarded(uri, { ...options, file: undefined })).bytes;
+  if (/^https?:/i.test(uri)) {
+    const { fetchGuarded } = await import('../net/private-net.js');
+    return (await fetchGuarded(uri, { ...options, file: undefined })).bytes;
+  }
   throw failure(uri, 'only the schemes http, https and file are allowed');
 }
 

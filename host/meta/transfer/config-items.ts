@@ -1,9 +1,10 @@
 /** Configuration keys as exports and imports see them: connectors with the JSON of their keys. */
-import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { inContext, reasonOf } from '../../base/errors.js';
 import { unmask } from '../../base/secrets/unmask.js';
 import type { ConfKeyRepository, KeyOwner } from '../conf-keys.js';
 import { checkId } from '../ids.js';
 import type { RecordRepository } from '../records.js';
+import { transferErrors } from './errors.js';
 import type { Exportable, Prepared } from './exportable.js';
 
 type Properties = Record<string, unknown>;
@@ -25,7 +26,7 @@ export class ConfKeyItems implements Exportable {
     const changes = readKeys(connector, value).map(([key, properties]) => {
       // A mask that a client read and sends back stands for what is stored.
       const stored = this.#keys.get(this.#owner, connector, key);
-      const whole = ofKey(key, () => unmask(properties, stored));
+      const whole = inContext(key, () => unmask(properties, stored));
       return this.#keys.change(this.#owner, connector, key, whole);
     });
     return { changes };
@@ -63,7 +64,7 @@ export class ConnectionItems implements Exportable {
   /** All of them become named connections: configuration keys are found by the same name. */
   check(typ: string, value: string): Prepared {
     const changes = readKeys(typ, value).map(([id, properties]) => {
-      const props = ofKey(id, () => unmask(properties, this.#connections.get(id)?.props));
+      const props = inContext(id, () => unmask(properties, this.#connections.get(id)?.props));
       return this.#connections.change(id, { typ, props });
     });
     return { changes };
@@ -97,13 +98,13 @@ function readKeys(group: string, value: string): [name: string, properties: Prop
   try {
     tree = JSON.parse(value);
   } catch (error) {
-    throw new HaumeaError('config', `the keys of ${group} are no JSON: ${reasonOf(error)}`, { cause: error });
+    throw transferErrors.keysNotJson(group, reasonOf(error), { cause: error });
   }
-  if (!isObject(tree)) throw new HaumeaError('config', `the keys of ${group} must be a JSON object`);
+  if (!isObject(tree)) throw transferErrors.keysNotObject(group);
   return Object.entries(tree).map(([name, properties]) => {
     checkId(name);
     if (!isObject(properties)) {
-      throw new HaumeaError('config', `the properties of ${name} of ${group} must be an object`);
+      throw transferErrors.keyProps(name, group);
     }
     return [name, properties];
   });
@@ -111,14 +112,4 @@ function readKeys(group: string, value: string): [name: string, properties: Prop
 
 function isObject(value: unknown): value is Properties {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Names the key in the refusal of its properties: the failure itself is told of the connector. */
-function ofKey<T>(key: string, step: () => T): T {
-  try {
-    return step();
-  } catch (error) {
-    if (!(error instanceof HaumeaError)) throw error;
-    throw new HaumeaError(error.kind, `${key}: ${error.message}`, { cause: error });
-  }
 }

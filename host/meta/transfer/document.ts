@@ -1,7 +1,8 @@
 /** The export document: twelve maps of names to texts. Reads and writes its two generations, JSON and YAML. */
-import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { reasonOf } from '../../base/errors.js';
 import { beyondBounds } from '../../base/text/json-bounds.js';
 import { nearest } from '../../base/text/nearest.js';
+import { transferErrors } from './errors.js';
 import { parseYaml } from './yaml-text.js';
 
 /** The maps in the order in which they are written. */
@@ -40,12 +41,12 @@ export function documentOf<V>(items: Items<V>): Record<SectionName, Record<strin
 /** Reads a JSON document; throws when it as a whole can't be used. */
 export function readJson(text: string): Items<unknown> {
   const fault = beyondBounds(Buffer.from(text));
-  if (fault !== undefined) throw new HaumeaError('general', `the content ${fault}`);
+  if (fault !== undefined) throw transferErrors.content(fault);
   let tree: unknown;
   try {
     tree = JSON.parse(text);
   } catch (error) {
-    throw new HaumeaError('general', `the content is no JSON: ${reasonOf(error)}`, { cause: error });
+    throw transferErrors.notJson(reasonOf(error), { cause: error });
   }
   return readSections(tree, 'JSON object');
 }
@@ -75,7 +76,7 @@ export async function writeYaml(items: Items<string>): Promise<string> {
 }
 
 function readSections(tree: unknown, expected: string): Map<SectionName, Map<string, unknown>> {
-  if (!isTree(tree)) throw new HaumeaError('general', `the content must be a ${expected} with the maps of an export`);
+  if (!isTree(tree)) throw transferErrors.form(expected);
   const items = new Map<SectionName, Map<string, unknown>>();
   for (const [name, values] of Object.entries(tree)) {
     // YAML exports of the other engine write all sections with a small letter.
@@ -83,10 +84,10 @@ function readSections(tree: unknown, expected: string): Map<SectionName, Map<str
     if (section === undefined) {
       const meant = nearest(name, [...sectionNames]);
       const hint = meant === undefined ? `there are ${sectionNames.join(', ')}` : `did you mean ${meant}?`;
-      throw new HaumeaError('general', `the content has an unknown map ${name}, ${hint}`);
+      throw transferErrors.unknownMap(name, hint);
     }
     if (values === null || values === undefined) continue;
-    if (!isTree(values)) throw new HaumeaError('general', `${name} must map names to definitions`);
+    if (!isTree(values)) throw transferErrors.notMap(name);
     items.set(section, new Map(Object.entries(values)));
   }
   return items;
@@ -98,7 +99,7 @@ function groupKeys(section: keyof typeof configWords, values: ReadonlyMap<string
   for (const [name, properties] of values) {
     const [word, type, ...rest] = name.split('.');
     if (word !== configWords[section] || !type || rest.length === 0) {
-      throw new HaumeaError('general', `${section}: ${name} must have the form ${configWords[section]}.<type>.<name>`);
+      throw transferErrors.configName(section, name, configWords[section]);
     }
     const group = groups.get(type) ?? [];
     groups.set(type, group);

@@ -2,12 +2,13 @@
  * Imports: every item is checked before anything changes, rules against the definitions as they will be; then all
  * changes are written in one transaction, and what lives beside the store (files, running rules) follows.
  */
-import { HaumeaError, isLater, reasonOf } from '../../base/errors.js';
+import { isLater, reasonOf } from '../../base/errors.js';
 import { beyondBounds } from '../../base/text/json-bounds.js';
 import type { RuleDefinition } from '../../model/engine.js';
 import type { RuleJson } from '../rule-definition.js';
 import type { Store, StoreChange } from '../store.js';
 import { type Items, type SectionName, sectionNames } from './document.js';
+import { transferErrors } from './errors.js';
 import type { Exportable, Prepared } from './exportable.js';
 
 /** A rule of an import that can be read. */
@@ -156,9 +157,9 @@ class ImportRun {
     for (const [name, value] of this.#items.get(section) ?? []) {
       await this.#turn();
       await this.#attempt(section, name, async () => {
-        if (owner === undefined) throw new HaumeaError('general', `${section} can't be imported by this server`);
+        if (owner === undefined) throw transferErrors.noOwner(section);
         if (section === 'tables' && this.#items.get('streams')?.has(name)) {
-          throw new HaumeaError('stream', `${name} is the name of a stream, too`);
+          throw transferErrors.nameOfStream(name);
         }
         const prepared = await owner.check(name, textOf(section, name, value), isReset);
         try {
@@ -180,7 +181,7 @@ class ImportRun {
   #takeFunctions(names: readonly string[], owner: string): void {
     for (const name of names) {
       const other = this.#functions.get(name.toLowerCase());
-      if (other !== undefined) throw new HaumeaError('general', `the function name ${name} is taken by ${other}`);
+      if (other !== undefined) throw transferErrors.functionTaken(name, other);
     }
     for (const name of names) this.#functions.set(name.toLowerCase(), owner);
   }
@@ -276,10 +277,10 @@ function textOf(section: SectionName, name: string, value: unknown): string {
   if (typeof value === 'string') {
     const fault = beyondBounds(Buffer.from(value));
     if (fault === undefined) return value;
-    throw new HaumeaError('general', `${name} ${fault}`);
+    throw transferErrors.value(name, fault);
   }
   const given = JSON.stringify(value)?.slice(0, 60);
-  throw new HaumeaError('general', `the value of ${name} in ${section} must be a text, not ${given}`);
+  throw transferErrors.notText(name, section, given);
 }
 
 async function inSlices(ids: readonly string[], step: (id: string) => Promise<void>): Promise<void> {

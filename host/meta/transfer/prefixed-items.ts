@@ -1,5 +1,5 @@
 /** Several kinds of resources in one map of the export document: `<kind>_<name>`. */
-import { HaumeaError } from '../../base/errors.js';
+import { transferErrors } from './errors.js';
 import type { Exportable, Prepared } from './exportable.js';
 
 export class PrefixedItems implements Exportable {
@@ -40,6 +40,6 @@ export class PrefixedItems implements Exportable {
     const member = at < 0 ? undefined : this.#members.get(key.slice(0, at));
     if (member !== undefined) return { member, name: key.slice(at + 1) };
     const known = [...this.#members.keys()].map((prefix) => `${prefix}_<name>`).join(', ');
-    throw new HaumeaError('general', `${key} must have one of the forms ${known}`);
+    throw transferErrors.pluginName(key, known);
   }
 }

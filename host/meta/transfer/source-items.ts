@@ -1,7 +1,8 @@
 /** Streams, or tables, as exports and imports see them: names with their statements. */
-import { HaumeaError } from '../../base/errors.js';
+
 import { SourceRepository } from '../sources.js';
 import type { StoreChange } from '../store.js';
+import { transferErrors } from './errors.js';
 import type { Exportable, Prepared } from './exportable.js';
 
 export class SourceItems implements Exportable {
@@ -30,9 +31,9 @@ export class SourceItems implements Exportable {
     const source = SourceRepository.read(value);
     const { kind, options, name: stated } = source.definition;
     if (kind !== this.#target || stated !== name) {
-      throw new HaumeaError('stream', `the statement creates the ${kind} ${stated}, not the ${this.#target} ${name}`);
+      throw transferErrors.otherSource(kind, stated, this.#target, name);
     }
-    if (options.temp) throw new HaumeaError('stream', `the ${kind} ${name} is temporary and can't be imported`);
+    if (options.temp) throw transferErrors.temporary(kind, name);
     if (!isReset) this.#sources.checkReplaces(source);
     return { changes: [this.#sources.change(source)], apply: () => this.#sources.onChange(name) };
   }

@@ -1,6 +1,7 @@
 /** Reads the text of a YAML document within bounds: what it has written out in full, aliases included, is no larger than JSON may be. */
 import type { Alias, LineCounter } from 'yaml';
 import { HaumeaError, isStackOverflow, yamlReason } from '../../base/errors.js';
+import { transferErrors } from './errors.js';
 
 /** As many keys and values as the largest JSON document within its bound has. */
 const maxNodes = 500_000;
@@ -28,7 +29,7 @@ export async function parseYaml(text: string): Promise<unknown> {
   } catch (error) {
     if (error instanceof HaumeaError) throw error;
     const reason = isStackOverflow(error) ? 'it is nested too deeply' : yamlReason(error);
-    throw new HaumeaError('general', `the content is no YAML: ${reason}`, { cause: error });
+    throw transferErrors.notYaml(reason, { cause: error });
   }
 }
 
@@ -40,7 +41,7 @@ function checkLength(text: string, yaml: Yaml): void {
     const wasCounted = isScalar;
     isScalar = lexeme === scalarMark;
     if (wasCounted || !(isScalar || '"\'*[{'.includes(lexeme[0] ?? ' '))) continue;
-    if (++nodes > maxNodes) throw new HaumeaError('general', `the content has more than ${maxNodes} keys and values`);
+    if (++nodes > maxNodes) throw transferErrors.tooLarge(maxNodes);
   }
 }
 
@@ -89,7 +90,7 @@ class Measure {
   }
 
   #alias(node: Alias): void {
-    const refuse = (what: string) => new HaumeaError('general', `the content ${what}${this.#place(node)}`);
+    const refuse = (what: string) => transferErrors.contentAt(what, this.#place(node));
     if (++this.#aliases > maxAliases) throw refuse(`has more than ${maxAliases} aliases: *${node.source}`);
     if (!this.#anchors.has(node.source)) throw refuse(`has the alias *${node.source} without an anchor before it`);
     const weight = this.#anchors.get(node.source);
@@ -104,7 +105,7 @@ class Measure {
       this.#nodes > maxNodes ? `${maxNodes} keys and values` : this.#bytes > maxBytes ? `${maxBytes} bytes` : undefined;
     if (bound === undefined) return;
     const what = `the content has more than ${bound} when its aliases are written out`;
-    throw new HaumeaError('general', `${what}${this.#place(node)}`);
+    throw transferErrors.at(what, this.#place(node));
   }
 
   #place(node: unknown): string {

@@ -1,10 +1,10 @@
 /** Reads YAML documents: small ones at once, others in a thread of their own, so that REST answers meanwhile. */
 
-import { HaumeaError } from '../../base/errors.js';
 import { threadEntry } from '../../base/program/bundle.js';
 import { startThread } from '../../base/program/heap.js';
 import { Serial } from '../../base/structures/serial.js';
 import { type Items, itemsOfYaml } from './document.js';
+import { transferErrors } from './errors.js';
 
 /** Takes some milliseconds; starting a thread takes fifty. */
 const smallLength = 8 * 1024;
@@ -26,7 +26,7 @@ export async function readYaml(text: string): Promise<Items<unknown>> {
 }
 
 async function readElsewhere(text: string): Promise<Items<unknown>> {
-  const refuse = (reason: string, cause?: unknown) => new HaumeaError('general', `the content ${reason}`, { cause });
+  const refuse = (reason: string, cause?: unknown) => transferErrors.content(reason, { cause });
   const worker = startThread(threadEntry('yaml-worker.mjs', 'host/meta/transfer/yaml-worker.ts'), {
     workerData: text,
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
@@ -37,7 +37,7 @@ async function readElsewhere(text: string): Promise<Items<unknown>> {
       timer = setTimeout(() => reject(refuse(`is too large: reading it took more than ${timeoutMs} ms`)), timeoutMs);
       worker.once('message', (answer: FromYaml) => {
         if ('items' in answer) resolve(answer.items);
-        else reject(answer.isFault ? new Error(answer.refusal) : new HaumeaError('general', answer.refusal));
+        else reject(answer.isFault ? new Error(answer.refusal) : transferErrors.worker(answer.refusal));
       });
       worker.once('error', (error) => {
         const isFull = 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';

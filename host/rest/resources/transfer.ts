@@ -1,6 +1,6 @@
-import { HaumeaError } from '../../base/errors.js';
 import { readImport } from '../../services/import-body.js';
 import type { ExportedDocument, ImportRequest } from '../../services/transfer.js';
+import { requestErrors } from '../errors.js';
 import { defineRoutes, Reply, type RestRequest } from '../route.js';
 import { warningHeader } from '../warnings.js';
 
@@ -14,7 +14,7 @@ function attachment({ text, warnings }: ExportedDocument): Reply {
 function omitsSecrets({ query: { secrets } }: RestRequest): boolean {
   if (secrets === undefined || secrets === '' || secrets === 'include') return false;
   if (secrets === 'omit') return true;
-  throw new HaumeaError('general', `secrets is ${JSON.stringify(secrets)}, expected omit or include`);
+  throw requestErrors.badSecrets(JSON.stringify(secrets));
 }
 
 function importRequest(request: RestRequest): ImportRequest {
