@@ -90,10 +90,10 @@ export interface HostCalls {
    * it was handed out together with that of other nodes.
    */
   onOutput(chunk: OutputChunk, now: number): void;
-  /** MQTT packets other than QoS 0/1 PUBLISH, in order; a view valid during the call. */
+  /** MQTT packets other than PUBLISH, in order; a view valid during the call. */
   onPacket(stream: StreamHandle, packet: Uint8Array): void;
-  /** QoS 1 messages taken over: packet ids to acknowledge once the results are accepted. */
-  onAcknowledge(stream: StreamHandle, packetIds: Uint16Array): void;
+  /** Messages taken over: packet ids to acknowledge once the results are accepted, those of QoS 2 plus 0x10000. */
+  onAcknowledge(stream: StreamHandle, receipts: Uint32Array): void;
   /** The node had to keep something and memory is exhausted: it takes nothing in and sends nothing any more. */
   onExhausted?(node: NodeHandle): void;
   /** The work of a node begins that asked for this time; `host` is that of its `LinkedNode`. 0: a long call goes on. */

@@ -26,10 +26,6 @@ export class Arena {
     return new Uint32Array(this.kernel.memory.buffer, at, count);
   }
 
-  u16s(at: number, count: number): Uint16Array {
-    return new Uint16Array(this.kernel.memory.buffer, at, count);
-  }
-
   u32(at: number): number {
     this.renew();
     return this.data.getUint32(at, true);

@@ -95,7 +95,7 @@ class WasmKernel implements Kernel {
           this.host.onPacket(stream, this.arena.bytes(at, length)),
         ),
         acknowledge: guarded((stream: number, ids: number, count: number) =>
-          this.host.onAcknowledge(stream, this.arena.u16s(ids, count)),
+          this.host.onAcknowledge(stream, this.arena.u32s(ids, count)),
         ),
         exhausted: guarded((node: number) => this.host.onExhausted?.(node >>> 0)),
         tick: guarded((host: number) => this.host.onTick?.(host)),

@@ -10,7 +10,7 @@ export declare function hostOutput(segments: usize, count: u32): void;
 @external("host", "packet")
 export declare function hostPacket(stream: usize, off: usize, len: u32): void;
 
-/** Names QoS 1 messages (u16 packet ids) whose results were handed out before. */
+/** Names messages of QoS 1 and 2 (see ackList in source/mqtt.ts) whose results were handed out before. */
 // @ts-ignore: decorator
 @external("host", "acknowledge")
 export declare function hostAcknowledge(stream: usize, ids: usize, count: u32): void;

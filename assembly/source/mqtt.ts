@@ -1,4 +1,4 @@
-// MQTT framing (3.1.1 and 5). PUBLISH packets with QoS 0 and 1 become messages; all other packets are listed for the host,
+// MQTT framing (3.1.1 and 5). PUBLISH packets become messages; all other packets are listed for the host,
 // which sees them in their place: the fill stops before the next message.
 import { isUtf8 } from '../text/utf8';
 import { resolveAlias } from './aliases';
@@ -10,14 +10,16 @@ import { UseKind } from './use';
 
 const MAX_PACKETS: u32 = 256;
 const MAX_ACKS: u32 = 2048;
+/** As in host/connectors/receipts.ts. */
+const EXACTLY_ONCE: u32 = 0x10000;
 /** Room of topic and properties beside the payload. */
 const MAX_HEADER: u32 = 131072;
 
 /** Packets for the host: off u32 | len u32. */
 export const packetList: usize = memory.data(8 * 256, 8);
 export let packetCount: u32 = 0;
-/** Ids of the QoS 1 messages taken over: u16. */
-export const ackList: usize = memory.data(2 * 2048, 8);
+/** Ids of the messages taken over, those of QoS 2 with `EXACTLY_ONCE`: u32. */
+export const ackList: usize = memory.data(4 * 2048, 8);
 export let ackCount: u32 = 0;
 
 /** What nextPacket found. */
@@ -59,7 +61,7 @@ function broken(error: u32): u32 {
 // @ts-ignore: decorator
 @inline export function acknowledge(): void {
   if (message.qos == 0) return;
-  store<u16>(ackList + (<usize>ackCount << 1), <u16>message.packetId);
+  store<u32>(ackList + (<usize>ackCount << 2), message.packetId | (message.qos == 2 ? EXACTLY_ONCE : 0));
   ackCount++;
 }
 
@@ -89,10 +91,10 @@ function broken(error: u32): u32 {
   }
   const stop = body + length;
   packetEnd = stop;
-  if ((head & 0xf4) != 0x30) return otherPacket(state, head, p, body, length, end);
+  if ((head & 0xf0) != 0x30 || (head & 6) == 6) return otherPacket(state, head, p, body, length, end);
   if (stop > end) return unfinished(node, state, head, body, length, end);
   if (packetCount != 0 || ackCount == MAX_ACKS) return Packet.STOP;
-  const qos = (head >> 1) & 1;
+  const qos = (head >> 1) & 3;
   if (length < 2) return broken(ProtocolError.PUBLISH);
   const topicLen = bigEndian(body);
   const topic = body + 2;
@@ -123,7 +125,7 @@ function broken(error: u32): u32 {
   return Packet.MESSAGE;
 }
 
-/** A packet that is no QoS 0 or 1 PUBLISH. */
+/** A packet that is no PUBLISH of a known QoS. */
 function otherPacket(state: usize, head: u32, p: usize, body: usize, length: u32, end: usize): u32 {
   const type = head >> 4;
   if (type == 0 || (head & 0xf6) == 0x36 || (type == 15 && load<u8>(state, STREAM_VERSION) != 5)) {
@@ -143,13 +145,13 @@ function otherPacket(state: usize, head: u32, p: usize, body: usize, length: u32
 function unfinished(node: usize, state: usize, head: u32, body: usize, length: u32, end: usize): u32 {
   if (length <= load<u32>(state, STREAM_MAX_MESSAGE) + MAX_HEADER && !message.skipsUnfinished) return Packet.INCOMPLETE;
   if (packetCount != 0 || ackCount == MAX_ACKS) return Packet.STOP;
-  if (head & 2) {
+  if (head & 6) {
     // The id stands behind the topic; the sender has to get its acknowledgement, or it would send again for ever.
     if (body + 2 > end) return Packet.INCOMPLETE;
     const at = body + 2 + bigEndian(body);
     if (at + 2 > packetEnd) return broken(ProtocolError.PUBLISH);
     if (at + 2 > end) return Packet.INCOMPLETE;
-    message.setDelivery(1, false, bigEndian(at));
+    message.setDelivery((head >> 1) & 3, false, bigEndian(at));
     acknowledge();
   }
   store<u64>(state, load<u64>(state, SOURCE_OVERSIZED) + 1, SOURCE_OVERSIZED);

@@ -16,7 +16,7 @@
 //   filledErrors   column block for ctx.rowErrors, 0 when no row failed
 //   fillMore       call again with the rest, even when no byte is added: the batch was full or packets wait
 //   packetCount, packetList   MQTT packets for the host (off u32 | len u32), to be handed on after the rows of this fill
-//   ackCount, ackList         u16 packet ids of QoS 1 messages in this fill
+//   ackCount, ackList         packet ids of QoS 1 and 2 messages in this fill
 //   protocolError  not 0: the bytes are not MQTT; drop the connection (rows filled before are good)
 //
 // Needs: 64 writable bytes behind `end` (a sentinel is written there, block reads go beyond the end); the bytes

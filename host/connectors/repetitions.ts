@@ -7,7 +7,10 @@
  *
  * A message that is new is never taken for a repetition: a packet without DUP is new, except for what a broker that was
  * killed has
- * forgotten to have sent, and so is one whose topic, payload or properties are others. An id whose acknowledgement has
+ * forgotten to have sent, and so is one whose topic, payload or properties are others.
+ *
+ * With QoS 2 the broker says when an id is free (PUBREL): until then no other message can have it, so the same message
+ * under the same id is a repetition. With QoS 1 an id whose acknowledgement has
  * arrived is forgotten: the broker has answered a ping that was sent behind it. One
  * case is left: an equal message under the same id, first sent on a connection that broke, while the acknowledgement of
  * the one before
@@ -16,7 +19,9 @@
  * what was not acknowledged is taken for repeated.
  */
 import { createHash, randomUUID } from 'node:crypto';
+import { isNamed, PacketReader, publish } from './packet-reader.js';
 import { idOf, printOf } from './publish-print.js';
+import { idIn, received } from './receipts.js';
 
 /** What a message waits for before its acknowledgement. */
 export interface Origin {
@@ -39,14 +44,31 @@ interface Known<O> {
 interface Passed {
   readonly id: number;
   readonly print: number;
+  readonly isExactlyOnce: boolean;
+}
+
+/** A packet that came again, in the bytes of the connection, and what stands for it. */
+interface Replaced {
+  readonly at: number;
+  readonly end: number;
+  readonly mark: Uint8Array;
+}
+
+/** A message that a log of an earlier run has, by what the log keeps of it; id 0: it only counts. */
+export interface Recovered {
+  readonly id: number;
+  readonly print: number;
+  readonly isExactlyOnce: boolean;
 }
 
 const connack = 2;
-const publish = 3;
+const pubrel = 6;
+/** Stand for messages that came again. */
 const puback = 0x40;
+const pubrec = 0x50;
 const dup = 8;
-/** Topic and properties beside the payload; as the kernel has it. */
-const maxHeaderBytes = 131_072;
+/** Of QoS 2. */
+const exactlyOnce = 4;
 /** An id that was given so many messages ago may be given again. */
 const longAgo = 32_768;
 const nothing: readonly Uint8Array[] = [];
@@ -54,20 +76,20 @@ const nothing: readonly Uint8Array[] = [];
 export class Repetitions<O extends Origin> {
   /** In the order in which they came; what the broker can't send again is not here. */
   readonly #known = new Map<number, Known<O>>();
+  /** The same of QoS 2: until the broker has freed the id. */
+  readonly #received = new Map<number, Known<O>>();
   /** In the order of the connection. */
   #passed: Passed[] = [];
   /** Of these the kernel has taken so many. */
   #named = 0;
-  /** The begin of a packet, as far as it came, and how much is needed to go on. */
-  #parts: Buffer[] = [];
-  #partBytes = 0;
-  #needed = 0;
-  /** Of these bytes the kernel has none, since they may be a repetition. */
+  /** The last one with each id, of those that it has not taken. */
+  readonly #passedLast = new Map<number, Passed>();
+  readonly #reader: PacketReader;
+  #replaced: Replaced[] = [];
+  /** Of the packet that has begun the kernel has nothing, since it may be a repetition. */
   #isHeld = false;
   /** All that has come on this connection so far is known, or marked as repeated. */
   #mayFallBack = false;
-  /** Bytes of a packet that is not looked at, still to come. */
-  #skip = 0;
   #connection = 0;
   /** Number behind the last message that was acknowledged on this connection, and when it was pinged. */
   #acknowledged = 0;
@@ -85,15 +107,25 @@ export class Repetitions<O extends Origin> {
   onForgotten: () => void = () => {};
   /** Called when the broker has acknowledgements for sure. */
   onSettled: () => void = () => {};
+  /** Makes it safe that the broker has freed an id, and calls back then. */
+  keepFreed: (id: number, kept: () => void) => void = (_id, kept) => kept();
 
   /** @param of names client and broker */
   constructor(
     of: string,
-    private readonly maxMessageBytes: number,
+    maxMessageBytes: number,
     readonly version: 4 | 5,
   ) {
     this.#of = `${createHash('sha256').update(of).digest('hex').slice(0, 16)} `;
     this.session = this.#newSession();
+    this.#reader = new PacketReader(maxMessageBytes, {
+      wants: (head) => isNamed(head) || head >> 4 === connack,
+      packet: (input, at, body, end) => this.#packet(input, at, body, end),
+      // The kernel names it.
+      tooLong: (head) => {
+        if (isNamed(head)) this.#pass({ id: 0, print: 0, isExactlyOnce: false });
+      },
+    });
   }
 
   #newSession(): string {
@@ -102,82 +134,75 @@ export class Repetitions<O extends Origin> {
 
   /** Takes the next bytes of the connection, and returns what is to be handed on of them, valid as long as they are. */
   sift(bytes: Uint8Array): readonly Uint8Array[] {
-    let input = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    let from = 0;
-    if (this.#parts.length > 0) {
-      this.#parts.push(Buffer.from(input));
-      const before = this.#partBytes;
-      this.#partBytes += input.length;
-      if (this.#partBytes < this.#needed) return this.#isHeld ? nothing : [bytes];
-      input = Buffer.concat(this.#parts, this.#partBytes);
-      from = this.#isHeld ? 0 : before;
-      this.#parts = [];
-      this.#partBytes = 0;
-    }
+    this.#replaced = [];
+    const wasHeld = this.#isHeld;
+    const piece = this.#reader.read(bytes);
+    if (piece === undefined) return wasHeld ? nothing : [bytes];
+    const { input, before, rest } = piece;
     const out: Uint8Array[] = [];
-    const rest = this.#packets(input, (at, end, marker) => {
+    let from = wasHeld ? 0 : before;
+    for (const { at, end, mark } of this.#replaced) {
       if (at > from) out.push(input.subarray(from, at));
-      out.push(marker);
+      out.push(mark);
       from = end;
-    });
-    this.#isHeld = rest < input.length && isRepeated(input[rest]!, this.#mayFallBack);
-    if (rest < input.length) {
-      this.#parts = [Buffer.from(input.subarray(rest))];
-      this.#partBytes = input.length - rest;
     }
+    this.#isHeld = rest < input.length && this.#mayBeRepeated(input[rest]!);
     const to = this.#isHeld ? rest : input.length;
     if (to > from) out.push(input.subarray(from, to));
     return out;
   }
 
-  /** Looks at all whole packets; returns where the first begins that is not whole. */
-  #packets(input: Buffer, replace: (at: number, end: number, marker: Uint8Array) => void): number {
-    let at = Math.min(this.#skip, input.length);
-    this.#skip -= at;
-    while (at < input.length) {
-      const head = input[at]!;
-      let length = 0;
-      let body = at + 1;
-      for (let shift = 0; ; shift += 7) {
-        const byte = input[body++];
-        if (byte === undefined) {
-          this.#needed = body - at;
-          return at;
-        }
-        length |= (byte & 0x7f) << shift;
-        if (byte < 0x80 || shift === 21) break;
-      }
-      const end = body + length;
-      const isMessage = head >> 4 === publish && (head & 6) !== 0;
-      const isTooLong = isMessage && length > this.maxMessageBytes + maxHeaderBytes;
-      if (isTooLong || !(isMessage || head >> 4 === connack)) {
-        // The kernel leaves it out, but names it.
-        if (isTooLong) this.#passed.push({ id: 0, print: 0 });
-        this.#skip = Math.max(0, end - input.length);
-        at = Math.min(end, input.length);
-        continue;
-      }
-      if (end > input.length) {
-        this.#needed = end - at;
-        return at;
-      }
-      if (isMessage) {
-        const id = idOf(input, body);
-        const print = printOf(input, body, end, this.version);
-        if ((head & dup) !== 0 ? this.#isKnown(id, print) : this.#isFallenBack(id, print))
-          replace(at, end, Buffer.from([puback, 2, id >> 8, id & 255]));
-        else this.#passed.push({ id, print });
-      } else if (head >> 4 === connack) this.#begins(((input[body] ?? 0) & 1) !== 0);
-      at = end;
+  #mayBeRepeated(head: number): boolean {
+    if (!isNamed(head)) return false;
+    return (head & (dup | exactlyOnce)) !== 0 || this.#mayFallBack;
+  }
+
+  #packet(input: Buffer, at: number, body: number, end: number): void {
+    const head = input[at]!;
+    if (head >> 4 !== publish) {
+      this.#begins(((input[body] ?? 0) & 1) !== 0);
+      return;
     }
-    return at;
+    const id = idOf(input, body);
+    const print = printOf(input, body, end, this.version);
+    const isExactlyOnce = (head & exactlyOnce) !== 0;
+    if (this.#isRepeated(head, id, print)) {
+      const mark = Buffer.from([isExactlyOnce ? pubrec : puback, 2, id >> 8, id & 255]);
+      this.#replaced.push({ at, end, mark });
+    } else this.#pass({ id, print, isExactlyOnce });
+  }
+
+  /** The kernel gets it. */
+  #pass(passed: Passed): void {
+    this.#passed.push(passed);
+    this.#passedLast.set(passed.id, passed);
+  }
+
+  #isRepeated(head: number, id: number, print: number): boolean {
+    const isAgain = (head & dup) !== 0;
+    if ((head & exactlyOnce) !== 0) return this.#isReceived(id, print, isAgain);
+    return isAgain ? this.#isKnown(id, print) : this.#isFallenBack(id, print);
+  }
+
+  /** A message of QoS 2 whose id is not free. */
+  #isReceived(id: number, print: number, isAgain: boolean): boolean {
+    const passed = this.#passedLast.get(id);
+    const known = passed === undefined ? this.#received.get(id) : undefined;
+    const before = passed?.isExactlyOnce === false ? undefined : (passed ?? known);
+    // Who says that it is sent again need not show it: an alias stands for a topic on one connection alone.
+    const isSame = before?.print === print || (isAgain && before !== undefined && (print === 0 || before.print === 0));
+    if (isAgain || known === undefined || known.connection === this.#connection) {
+      if (!isAgain && !isSame) this.#mayFallBack = false;
+      return isSame;
+    }
+    this.#mayFallBack = this.#mayFallBack && isSame && print !== 0;
+    return this.#mayFallBack;
   }
 
   #isKnown(id: number, print: number): boolean {
     if (print === 0) return false;
-    for (let i = this.#passed.length - 1; i >= this.#named; i--) {
-      if (this.#passed[i]!.id === id) return this.#passed[i]!.print === print;
-    }
+    const passed = this.#passedLast.get(id);
+    if (passed !== undefined) return passed.print === print;
     const known = this.#known.get(id);
     if (known?.print !== print) return false;
     if (!known.isAcknowledged) return true;
@@ -192,8 +217,7 @@ export class Repetitions<O extends Origin> {
    */
   #isFallenBack(id: number, print: number): boolean {
     if (!this.#mayFallBack) return false;
-    const isHere = this.#passed.some((passed, i) => i >= this.#named && passed.id === id);
-    const known = print === 0 || isHere ? undefined : this.#known.get(id);
+    const known = print === 0 || this.#passedLast.has(id) ? undefined : this.#known.get(id);
     this.#mayFallBack = known?.print === print && known.connection !== this.#connection;
     return this.#mayFallBack && !known!.isAcknowledged;
   }
@@ -202,80 +226,118 @@ export class Repetitions<O extends Origin> {
     this.#mayFallBack = hasSession;
     if (hasSession) return;
     this.#known.clear();
-    this.#passed = [];
-    this.#named = 0;
+    this.#received.clear();
+    this.#dropPassed();
     this.session = this.#newSession();
     this.onForgotten();
   }
 
   /** A new connection: what had not come to the kernel will come again. */
   reset(): void {
-    this.#passed = [];
-    this.#named = 0;
-    this.#parts = [];
-    this.#partBytes = 0;
+    this.#dropPassed();
+    this.#reader.reset();
     this.#isHeld = false;
-    this.#skip = 0;
     this.#mayFallBack = false;
     this.#connection++;
     this.#acknowledged = 0;
     this.#asked = 0;
   }
 
-  /** The kernel has taken messages with these ids. */
-  taken(packetIds: Uint16Array, origin: O | undefined): void {
-    for (const id of packetIds) {
+  #dropPassed(): void {
+    this.#passed = [];
+    this.#named = 0;
+    this.#passedLast.clear();
+  }
+
+  /** The kernel has taken messages; these receipts are owed for them. */
+  taken(receipts: Uint32Array, origin: O | undefined): void {
+    for (const receipt of receipts) {
+      const id = idIn(receipt);
       const passed = this.#passed[this.#named++];
-      this.#note(id, passed?.id === id ? passed.print : 0, origin);
+      if (passed !== undefined && this.#passedLast.get(passed.id) === passed) this.#passedLast.delete(passed.id);
+      this.#note(id, (receipt & received) !== 0, passed?.id === id ? passed.print : 0, origin);
     }
     if (this.#named > 1024 || this.#named >= this.#passed.length) {
       this.#passed = this.#passed.slice(this.#named);
       this.#named = 0;
     }
-    this.#forgetBefore(this.count - longAgo);
+    forgetBefore(this.#known, this.count - longAgo);
+    // A broker that has not freed an id after so many has forgotten it.
+    forgetBefore(this.#received, this.count - longAgo);
   }
 
-  #note(id: number, print: number, origin: O | undefined): void {
+  #note(id: number, isExactlyOnce: boolean, print: number, origin: O | undefined): void {
     const before = this.#known.get(id);
-    if (before !== undefined) {
-      if (before.connection === this.#connection && this.count - before.number < longAgo) this.reusesIds = true;
-      // They stand in the order in which they came.
-      this.#known.delete(id);
-    }
+    if (before?.connection === this.#connection && this.count - before.number < longAgo) this.reusesIds = true;
     const number = this.count++;
-    this.#known.set(id, { print, number, origin, connection: this.#connection, isAcknowledged: false });
+    this.#keep(id, isExactlyOnce, { print, number, origin, connection: this.#connection, isAcknowledged: false });
   }
 
-  /** Takes a message that a log of an earlier run has, by what the log keeps of it; id 0: it only counts. */
-  recover(id: number, print: number, session: string): void {
-    const number = this.count++;
-    if (!session.startsWith(this.#of)) return;
-    if (session !== this.session) {
-      // What comes now is of a session that is known better.
-      if (this.#connection > 0) return;
-      this.#known.clear();
-      this.session = session;
-    }
-    if (id === 0 || (this.#known.get(id)?.connection ?? -1) >= 0) return;
+  /** An id stands for one message, and the messages stand in the order in which they came. */
+  #keep(id: number, isExactlyOnce: boolean, known: Known<O>): void {
     this.#known.delete(id);
-    this.#known.set(id, { print, number, origin: undefined, connection: -1, isAcknowledged: true });
+    this.#received.delete(id);
+    (isExactlyOnce ? this.#received : this.#known).set(id, known);
   }
 
-  /** The id that a packet which came out of `sift` stands for; 0: it is another packet. */
+  /** Takes a message that a log of an earlier run has. */
+  recover({ id, print, isExactlyOnce }: Recovered, session: string): void {
+    const number = this.count++;
+    if (!this.#recoversFrom(session)) return;
+    const known = this.#known.get(id) ?? this.#received.get(id);
+    if (id === 0 || (known?.connection ?? -1) >= 0) return;
+    this.#keep(id, isExactlyOnce, { print, number, origin: undefined, connection: -1, isAcknowledged: true });
+  }
+
+  /** Takes ids that the broker had freed, as a log of an earlier run has them. */
+  recoverFreed(ids: readonly number[], session: string): void {
+    if (!this.#recoversFrom(session)) return;
+    for (const id of ids) if (this.#received.get(id)?.connection === -1) this.#received.delete(id);
+  }
+
+  #recoversFrom(session: string): boolean {
+    if (!session.startsWith(this.#of)) return false;
+    if (session === this.session) return true;
+    // What comes now is of a session that is known better.
+    if (this.#connection > 0) return false;
+    this.#known.clear();
+    this.#received.clear();
+    this.session = session;
+    return true;
+  }
+
+  /** The receipt that a packet which came out of `sift` stands for; 0: it is another packet. */
   repeatedIn(packet: Uint8Array): number {
-    return packet[0] === puback && packet.length >= 4 ? (packet[2]! << 8) | packet[3]! : 0;
+    if ((packet[0] !== puback && packet[0] !== pubrec) || packet.length < 4) return 0;
+    return (packet[0] === pubrec ? received : 0) | (packet[2]! << 8) | packet[3]!;
   }
 
   /** What a message waits for that came again; undefined: for nothing. */
-  originOf(id: number): O | undefined {
+  originOf(receipt: number): O | undefined {
     this.repeated++;
-    return this.#known.get(id)?.origin;
+    const known = (receipt & received) !== 0 ? this.#received : this.#known;
+    return known.get(idIn(receipt))?.origin;
   }
 
-  /** Their acknowledgements are sent. */
-  acknowledged(packetIds: Uint16Array): void {
-    for (const id of packetIds) {
-      const known = this.#known.get(id);
+  /** The id that the broker frees with a packet; 0: it is another packet. */
+  freedIn(packet: Uint8Array): number {
+    return packet[0]! >> 4 === pubrel && packet.length >= 4 ? (packet[2]! << 8) | packet[3]! : 0;
+  }
+
+  /** The broker has freed an id: calls back when that is safe, unless the connection is another one then. */
+  freed(id: number, answer: () => void): void {
+    const known = this.#received.get(id);
+    const connection = this.#connection;
+    this.keepFreed(id, () => {
+      if (known !== undefined && this.#received.get(id) === known) this.#received.delete(id);
+      if (connection === this.#connection) answer();
+    });
+  }
+
+  /** These receipts are sent. */
+  acknowledged(receipts: Uint32Array): void {
+    for (const receipt of receipts) {
+      const known = this.#known.get(receipt);
       if (known === undefined) continue;
       known.isAcknowledged = true;
       if (known.number >= this.#acknowledged) this.#acknowledged = known.number + 1;
@@ -289,24 +351,31 @@ export class Repetitions<O extends Origin> {
 
   /** It has. */
   answered(): void {
-    this.#forgetBefore(this.#asked);
+    forgetBefore(this.#known, this.#asked);
     this.onSettled();
   }
 
-  #forgetBefore(number: number): void {
-    for (const [id, known] of this.#known) {
-      if (known.number >= number) return;
-      this.#known.delete(id);
-    }
+  /** Number of the first message that the broker may send again, with QoS 1. */
+  get settled(): number {
+    return firstOf(this.#known) ?? this.count;
   }
 
-  /** Number of the first message that the broker may send again. */
-  get settled(): number {
-    for (const { number } of this.#known.values()) return number;
-    return this.count;
+  /** Number of the first message of QoS 2 whose id is not free. */
+  get firstReceived(): number {
+    return firstOf(this.#received) ?? this.count;
   }
 }
 
-function isRepeated(head: number, maySayNothing: boolean): boolean {
-  return head >> 4 === publish && (head & 6) !== 0 && ((head & dup) !== 0 || maySayNothing);
+type Numbered = { readonly number: number };
+
+function forgetBefore(messages: Map<number, Numbered>, number: number): void {
+  for (const [id, known] of messages) {
+    if (known.number >= number) return;
+    messages.delete(id);
+  }
+}
+
+function firstOf(messages: ReadonlyMap<number, Numbered>): number | undefined {
+  for (const { number } of messages.values()) return number;
+  return undefined;
 }

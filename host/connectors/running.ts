@@ -30,8 +30,8 @@ export interface SourceContext {
   onFlow(pause: () => void, resume: () => void): void;
   /** With framing mqtt: takes control packets; a view valid during the call. Must not write. */
   onPacket(take: (packet: Uint8Array) => void): void;
-  /** With framing mqtt: packet ids of QoS 1 messages whose results the sinks have accepted, in order of arrival. */
-  onAcknowledge(take: (packetIds: Uint16Array) => void): void;
+  /** With framing mqtt: receipts (receipts.ts) that are owed for messages which are safe, in order of arrival. */
+  onAcknowledge(take: (receipts: Uint32Array) => void): void;
   /** Where the other side keeps a session: it is asked whether it has all acknowledgements so far, and it has. */
   readonly repetitions?: { asked(): void; answered(): void } | undefined;
   /** Says what to call when the input breaks its protocol; the rest of it was dropped. */

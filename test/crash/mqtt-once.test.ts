@@ -1,5 +1,5 @@
 /**
- * MQTT QoS 1 with a session into a file at qos 2 is exactly once: over kill -9 of the engine at any moment, connections
+ * MQTT QoS 1 and 2 with a session into a file at qos 2 is exactly once: over kill -9 of the engine at any moment, connections
  * that another client
  * takes over, and a broker that is away. `HAUMEA_ONCE_ROUNDS=30` runs as many rounds as a release wants.
  */
@@ -9,7 +9,7 @@ import type { MqttClient } from 'mqtt';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { connectClient } from '../support/brokers/broker.js';
-import { hasMosquitto, type Mosquitto, openMosquitto } from '../support/brokers/mosquitto.js';
+import { hasMosquitto, type Mosquitto, openMosquitto, publishAll } from '../support/brokers/mosquitto.js';
 import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 const rounds = Number(process.env.HAUMEA_ONCE_ROUNDS ?? 2);
@@ -44,8 +44,8 @@ async function made(path: string, body: object): Promise<void> {
 }
 
 /** A rule that writes each message to a file, exactly once. */
-async function listen(checkpointInterval: string): Promise<void> {
-  const conf = { server: broker.url, qos: 1, clientid: name, enableClientSession: true };
+async function listen(checkpointInterval: string, qos = 1): Promise<void> {
+  const conf = { server: broker.url, qos, clientid: name, enableClientSession: true };
   await server.request('PUT', '/metadata/sources/mqtt/confKeys/in', conf);
   await made('/streams', { sql: 'CREATE STREAM s () WITH (TYPE="mqtt", DATASOURCE="t", CONF_KEY="in")' });
   await made('/rules', {
@@ -70,10 +70,10 @@ function ids(): number[] {
   return lines.map((line) => (JSON.parse(line) as { id: number }).id);
 }
 
-async function send(count: number): Promise<void> {
-  const all: Promise<unknown>[] = [];
-  for (const to = sent + count; sent < to; sent++) all.push(sender.publishAsync('t', `{"id":${sent}}`, { qos: 1 }));
-  await Promise.all(all);
+async function send(count: number, qos: 1 | 2 = 1): Promise<void> {
+  const messages = Array.from({ length: count }, (_, i) => `{"id":${sent + i}}`);
+  sent += count;
+  await publishAll(sender, 't', messages, qos);
 }
 
 /** Rows of the file: all that were sent, each once and in order. */
@@ -85,11 +85,16 @@ async function checkRows(): Promise<void> {
   );
 }
 
-for (const checkpointInterval of ['1s', '1h']) {
-  real(`kill -9 at any moment, checkpoints every ${checkpointInterval}: each message is a row, once`, async () => {
-    await listen(checkpointInterval);
+for (const [qos, checkpointInterval] of [
+  [1, '1s'],
+  [1, '1h'],
+  [2, '1s'],
+  [2, '1h'],
+] as const) {
+  real(`kill -9 at any moment, QoS ${qos}, checkpoints every ${checkpointInterval}: each message is a row, once`, async () => {
+    await listen(checkpointInterval, qos);
     for (let round = 0; round < rounds; round++) {
-      const sending = send(2000);
+      const sending = send(2000, qos);
       const seen = ids().length + 300 * (1 + (round % 4));
       await eventually('some rows', () => ids().length >= seen, 30_000);
       await server.stop('SIGKILL');
@@ -101,7 +106,7 @@ for (const checkpointInterval of ['1s', '1h']) {
 }
 
 real('EXPLAIN says what holds, and on what condition', async () => {
-  await listen('1s');
+  await listen('1s', 2);
   const { text } = await server.request('GET', '/rules/r/explain');
   assert.match(text, /exactly once/);
   assert.match(text, /the broker keeps the session of client once-test/);

@@ -52,72 +52,80 @@ const messages = (from: number, to: number) => numbers(from, to).map((id) => `{"
 const metric = async (name: string) => (await opened.engine.status('r')).metrics[name];
 const allAcknowledged = () => eventually('all acknowledgements', () => broker.waiting === 0, 20_000);
 
-test('forty connections that break one after the other: each message is a row, once and in order', async () => {
-  await listen();
-  let sent = 0;
-  for (let round = 1; round <= 40; round++) {
-    broker.send(messages(sent, sent + 70));
-    sent += 70;
-    // Of three times it loses one what the client acknowledges, once before anything has come of it.
-    broker.isDeaf = round % 3 === 0;
-    if (round % 5 > 0) await eventually('the window', () => broker.waiting === 0 || broker.onTheirWay === 20);
+for (const qos of [1, 2] as const) {
+  test(`QoS ${qos}: forty connections that break one after the other: each message is a row, once and in order`, async () => {
+    await listen({ qos });
+    let sent = 0;
+    for (let round = 1; round <= 40; round++) {
+      broker.send(messages(sent, sent + 70));
+      sent += 70;
+      // Of three times it loses one what the client acknowledges, once before anything has come of it.
+      broker.isDeaf = round % 3 === 0;
+      if (round % 5 > 0) await eventually('the window', () => broker.waiting === 0 || broker.onTheirWay === 20);
+      broker.cut();
+      broker.isDeaf = false;
+      await connected(round + 1);
+    }
+    await allAcknowledged();
+    await eventually('all rows', () => ids().length >= sent);
+    assert.equal(ids(), numbers(0, sent));
+    assert.ok(broker.repeats > 40, `${broker.repeats} were sent again`);
+    assert.equal(broker.wrong, []);
+    assert.is(Number(await metric('source_s_0_messages_repeated_total')) > 0, true);
+  });
+}
+
+for (const qos of [1, 2] as const) {
+  test(`QoS ${qos}: acknowledgements that are lost: messages are acknowledged again, and no row comes of them`, async () => {
+    await listen({ qos });
+    broker.isDeaf = true;
+    broker.send(messages(0, 20));
+    await eventually('rows', () => ids().length === 20);
     broker.cut();
+    await connected(2);
+    assert.is(broker.waiting, 20);
     broker.isDeaf = false;
-    await connected(round + 1);
-  }
-  await allAcknowledged();
-  await eventually('all rows', () => ids().length >= sent);
-  assert.equal(ids(), numbers(0, sent));
-  assert.ok(broker.repeats > 40, `${broker.repeats} were sent again`);
-  assert.equal(broker.wrong, []);
-  assert.is(Number(await metric('source_s_0_messages_repeated_total')) > 0, true);
-});
+    broker.cut();
+    await connected(3);
+    await allAcknowledged();
+    broker.send(messages(20, 30));
+    await eventually('new rows', () => ids().length >= 30);
+    assert.equal(ids(), numbers(0, 30));
+    assert.ok(Number(await metric('source_s_0_messages_repeated_total')) >= 20);
+  });
+}
 
-test('acknowledgements that are lost: messages are acknowledged again, and no row comes of them', async () => {
-  await listen();
-  broker.isDeaf = true;
-  broker.send(messages(0, 20));
-  await eventually('rows', () => ids().length === 20);
-  broker.cut();
-  await connected(2);
-  assert.is(broker.waiting, 20);
-  broker.isDeaf = false;
-  broker.cut();
-  await connected(3);
-  await allAcknowledged();
-  broker.send(messages(20, 30));
-  await eventually('new rows', () => ids().length >= 30);
-  assert.equal(ids(), numbers(0, 30));
-  assert.ok(Number(await metric('source_s_0_messages_repeated_total')) >= 20);
-});
+for (const qos of [1, 2] as const) {
+  test(`QoS ${qos}: an equal message under another id is new, and so is another message under a known id, whatever its flag says`, async () => {
+    await listen({ qos });
+    broker.send(['{"id":1}', '{"id":1}', '{"id":1}']);
+    await eventually('rows', () => ids().length === 3);
+    await allAcknowledged();
+    broker.sendInVain(['{"id":1}', '{"id":2}']);
+    await connected(2);
+    await eventually('more rows', () => ids().length === 5);
+    await allAcknowledged();
+    assert.equal(ids(), [1, 1, 1, 1, 2]);
+    assert.is(await metric('source_s_0_messages_repeated_total'), 0);
+  });
+}
 
-test('an equal message under another id is new, and so is another message under a known id, whatever its flag says', async () => {
-  await listen();
-  broker.send(['{"id":1}', '{"id":1}', '{"id":1}']);
-  await eventually('rows', () => ids().length === 3);
-  await allAcknowledged();
-  broker.sendInVain(['{"id":1}', '{"id":2}']);
-  await connected(2);
-  await eventually('more rows', () => ids().length === 5);
-  await allAcknowledged();
-  assert.equal(ids(), [1, 1, 1, 1, 2]);
-  assert.is(await metric('source_s_0_messages_repeated_total'), 0);
-});
-
-test('a broker that has forgotten the session: equal ids and messages are new', async () => {
-  await listen();
-  broker.isDeaf = true;
-  broker.send(messages(0, 10));
-  await eventually('rows', () => ids().length === 10);
-  broker.forget();
-  broker.isDeaf = false;
-  await connected(2);
-  broker.sendInVain(messages(0, 10));
-  await connected(3);
-  await allAcknowledged();
-  await eventually('new rows', () => ids().length === 20);
-  assert.equal(ids(), [...numbers(0, 10), ...numbers(0, 10)]);
-});
+for (const qos of [1, 2] as const) {
+  test(`QoS ${qos}: a broker that has forgotten the session: equal ids and messages are new`, async () => {
+    await listen({ qos });
+    broker.isDeaf = true;
+    broker.send(messages(0, 10));
+    await eventually('rows', () => ids().length === 10);
+    broker.forget();
+    broker.isDeaf = false;
+    await connected(2);
+    broker.sendInVain(messages(0, 10));
+    await connected(3);
+    await allAcknowledged();
+    await eventually('new rows', () => ids().length === 20);
+    assert.equal(ids(), [...numbers(0, 10), ...numbers(0, 10)]);
+  });
+}
 
 test('a broker that gives ids again at once: an equal message that was lost on its first way is not taken for the one before', async () => {
   await listen({ reusesIds: true });
@@ -138,20 +146,22 @@ test('a broker that gives ids again at once: an equal message that was lost on i
   assert.equal(ids(), [1, 1, 1, 1, 5]);
 });
 
-test('messages in pieces, with DUP on the edge of each', async () => {
-  await listen();
-  const long = numbers(0, 10).map((id) => `{"id":${id},"text":"${'x'.repeat(9000)}"}`);
-  broker.isDeaf = true;
-  broker.send(long);
-  await eventually('rows', () => ids().length === 10);
-  broker.isDeaf = false;
-  broker.cut();
-  await connected(2);
-  await allAcknowledged();
-  broker.send(messages(10, 15));
-  await eventually('new rows', () => ids().length >= 15);
-  assert.equal(ids(), numbers(0, 15));
-});
+for (const qos of [1, 2] as const) {
+  test(`QoS ${qos}: messages in pieces, with DUP on the edge of each`, async () => {
+    await listen({ qos });
+    const long = numbers(0, 10).map((id) => `{"id":${id},"text":"${'x'.repeat(9000)}"}`);
+    broker.isDeaf = true;
+    broker.send(long);
+    await eventually('rows', () => ids().length === 10);
+    broker.isDeaf = false;
+    broker.cut();
+    await connected(2);
+    await allAcknowledged();
+    broker.send(messages(10, 15));
+    await eventually('new rows', () => ids().length >= 15);
+    assert.equal(ids(), numbers(0, 15));
+  });
+}
 
 test('a broker that has no time for pings but sends messages is alive, and one that is silent is not', async () => {
   await listen({}, { keepAlive: '1s' });

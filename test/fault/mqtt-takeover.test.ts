@@ -13,7 +13,7 @@ import * as assert from 'uvu/assert';
 import { configSpec } from '../../host/base/config/config-spec.js';
 import { parse } from '../../host/base/fields/field.js';
 import { connectClient } from '../support/brokers/broker.js';
-import { hasMosquitto, type Mosquitto, openMosquitto } from '../support/brokers/mosquitto.js';
+import { hasMosquitto, type Mosquitto, openMosquitto, publishAll } from '../support/brokers/mosquitto.js';
 import { openEngine, type TestEngine } from '../support/engine/engine-harness.js';
 import { announceSkip, eventually, temporaryFolder } from '../support/harness.js';
 
@@ -74,15 +74,17 @@ function ids(): number[] {
   return lines.map((line) => (JSON.parse(line) as { id: number }).id);
 }
 
-for (const [version, qos] of [
-  ['3.1.1', 0],
-  ['5', 2],
+for (const [version, sourceQos, qos] of [
+  ['3.1.1', 1, 0],
+  ['5', 1, 2],
+  ['3.1.1', 2, 2],
+  ['5', 2, 0],
 ] as const) {
-  real(`MQTT ${version}, a rule of qos ${qos}: taken over again and again`, async () => {
+  real(`MQTT ${version} with QoS ${sourceQos}, a rule of qos ${qos}: taken over again and again`, async () => {
     const session = { clientid: name, enableClientSession: true, sessionExpiryIntervalSeconds: 600 };
     opened.stream('CREATE STREAM s () WITH (TYPE="mqtt", DATASOURCE="t", CONF_KEY="s")', {
       server: broker.url,
-      qos: 1,
+      qos: sourceQos,
       protocolVersion: version,
       ...session,
     });
@@ -90,12 +92,14 @@ for (const [version, qos] of [
     opened.run('r', 'SELECT id FROM s', [['file', { path, sendSingle: true }]], options);
     await opened.figure('r', 'source_s_0_connection_status', (value) => value === 1);
     let sent = 0;
-    const sending: Promise<unknown>[] = [];
+    let sending = Promise.resolve();
     for (let round = 0; round < takeovers; round++) {
-      for (let i = 0; i < perTakeover; i++) sending.push(sender.publishAsync('t', `{"id":${sent++}}`, { qos: 1 }));
+      const messages = Array.from({ length: perTakeover }, (_, i) => `{"id":${sent + i}}`);
+      sent += perTakeover;
+      sending = sending.then(() => publishAll(sender, 't', messages, sourceQos));
       await takeOver(version === '5' ? 5 : 4);
     }
-    await Promise.all(sending);
+    await sending;
     // What is wrong in the end is told by the rows.
     await eventually('all rows', () => new Set(ids()).size === sent, 60_000).catch(() => {});
     assert.equal(

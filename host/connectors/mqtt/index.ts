@@ -3,6 +3,7 @@ import { field } from '../../base/fields/field.js';
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
 import { connection, protocolLevel } from './connection.js';
+import { isRaw } from './raw.js';
 
 export default defineConnector({
   name: 'mqtt',
@@ -31,13 +32,12 @@ export default defineConnector({
       eofMessage: field.string().default('').doc('Payload, base64, that ends the stream'),
     },
     form: (conf) => ({
-      // Messages that need a look in JavaScript go through the client library.
-      framing: conf.qos === 2 || conf.eofMessage !== '' ? 'frames' : 'mqtt',
+      framing: isRaw(conf) ? 'mqtt' : 'frames',
       mqttVersion: protocolLevel(conf.protocolVersion) === 5 ? 5 : 4,
-      ...(conf.qos === 1 && conf.eofMessage === '' ? { acknowledges: true, ...sessionOf(conf) } : {}),
+      ...(conf.qos > 0 && isRaw(conf) ? { acknowledges: true, ...sessionOf(conf) } : {}),
     }),
     goesBack: (conf) => {
-      if (conf.qos !== 1) return { no: `subscribed with qos ${conf.qos}: only with 1 messages wait for a checkpoint` };
+      if (conf.qos === 0) return { no: 'subscribed with qos 0: only with 1 and 2 messages wait for a checkpoint' };
       if (conf.eofMessage !== '') return { no: 'with eofMessage messages do not wait for a checkpoint' };
       if (!conf.enableClientSession) return { no: 'without enableClientSession the broker forgets us' };
       const isForgotten = protocolLevel(conf.protocolVersion) === 5 && conf.sessionExpiryIntervalSeconds === 0;

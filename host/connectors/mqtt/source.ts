@@ -1,14 +1,17 @@
 /**
- * Subscribes to topics. With QoS 0 and 1 the bytes of the socket go straight to the kernel, which takes the PUBLISH
- * packets and gives all others back for mqtt.js; with QoS 2 mqtt.js does everything and messages come as frames.
+ * Subscribes to topics. The bytes of the socket go straight to the kernel, which takes the PUBLISH packets and gives all
+ * others back for mqtt.js, but those that free a packet id of a session. Where `raw.ts` says so mqtt.js does everything
+ * and messages come as frames.
  */
 import type { IPublishPacket, MqttClient } from 'mqtt';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { FrameBuffer } from '../frames.js';
+import { completed, idIn, received } from '../receipts.js';
 import type { Source, SourceContext } from '../running.js';
 import { connectOnce, endClient, type Made, makeClient, peerOf } from './client.js';
 import { type ConnectionConf, proofs, protocolLevel } from './connection.js';
 import { Gathering } from './gather.js';
+import { isRaw } from './raw.js';
 import type { Transport } from './transport.js';
 
 export interface MqttSourceConf extends ConnectionConf {
@@ -18,7 +21,9 @@ export interface MqttSourceConf extends ConnectionConf {
   eofMessage: string;
 }
 
-const acknowledgeType = 0x40;
+const puback = 0x40;
+const pubrec = 0x50;
+const pubcomp = 0x70;
 const pingResponseType = 0xd0;
 /** Acknowledgements of so much time are asked for together, whether they have arrived, ms. */
 const askEveryMs = 1000;
@@ -43,7 +48,7 @@ export class MqttSource implements Source {
     public conf: MqttSourceConf,
     readonly context: SourceContext,
   ) {
-    this.#isRaw = conf.qos < 2 && conf.eofMessage === '';
+    this.#isRaw = isRaw(conf);
     this.#topics = context.dataSource
       .split(',')
       .map((topic) => topic.trim())
@@ -61,7 +66,7 @@ export class MqttSource implements Source {
       this.#reason = reason;
       this.#transport?.destroy();
     });
-    context.onAcknowledge((packetIds) => this.#acknowledge(packetIds));
+    context.onAcknowledge((receipts) => this.#acknowledge(receipts));
   }
 
   get peer(): string {
@@ -176,17 +181,21 @@ export class MqttSource implements Source {
     });
   }
 
-  #acknowledge(packetIds: Uint16Array): void {
+  #acknowledge(receipts: Uint32Array): void {
     const transport = this.#transport;
     if (transport === undefined || transport.destroyed) return;
-    const packets = Buffer.allocUnsafe(packetIds.length * 4);
-    packetIds.forEach((id, i) => {
-      packets[i * 4] = acknowledgeType;
+    const packets = Buffer.allocUnsafe(receipts.length * 4);
+    let isToAsk = false;
+    receipts.forEach((receipt, i) => {
+      const kind = typeOf(receipt);
+      isToAsk ||= kind === puback;
+      packets[i * 4] = kind;
       packets[i * 4 + 1] = 2;
-      packets.writeUInt16BE(id, i * 4 + 2);
+      packets.writeUInt16BE(idIn(receipt), i * 4 + 2);
     });
     transport.write(packets);
-    if (this.context.repetitions !== undefined) this.#ask();
+    // With QoS 2 the broker says by itself what has arrived.
+    if (isToAsk && this.context.repetitions !== undefined) this.#ask();
   }
 
   /**
@@ -229,4 +238,9 @@ export class MqttSource implements Source {
     if (isWanted) done();
     else void this.context.ready().then(() => done());
   }
+}
+
+function typeOf(receipt: number): number {
+  if ((receipt & completed) !== 0) return pubcomp;
+  return (receipt & received) !== 0 ? pubrec : puback;
 }

@@ -1,7 +1,8 @@
 /**
- * QoS 1: a message is acknowledged when all that came of it is with the outside. Each piece of input has a barrier; the
+ * A message is acknowledged when all that came of it is with the outside. Each piece of input has a barrier; the
  * sinks that get output of it, and the nodes that gather rows of it, hold the barrier until they have passed that on.
  */
+import { completed } from '../../connectors/receipts.js';
 
 /** Waits in a sink until the bytes that it had then have left. */
 export interface Mark {
@@ -19,7 +20,8 @@ export interface BarrierOwner {
 
 /** One piece of input with the messages to acknowledge. */
 export class Barrier implements Mark {
-  packetIds: Uint16Array[] = [];
+  /** What is owed for its messages; see connectors/receipts.ts. */
+  receipts: Uint32Array[] = [];
   /** Holders, and the input itself while it is at work. */
   left = 1;
   /** Of these checkpoints. */
@@ -54,13 +56,13 @@ export class Barrier implements Mark {
   /** Messages that the kernel has got. */
   get messages(): number {
     let messages = -this.repeated;
-    for (const { length } of this.packetIds) messages += length;
+    for (const { length } of this.receipts) messages += length;
     return messages;
   }
 
   /** A message came again that waits for the origin, if there is one. */
-  repeat(packetId: number, origin: Barrier | undefined): void {
-    this.packetIds.push(Uint16Array.of(packetId));
+  repeat(receipt: number, origin: Barrier | undefined): void {
+    this.receipts.push(Uint32Array.of(receipt));
     this.repeated++;
     if (origin === undefined || origin === this || origin.isSafe) return;
     this.origins ??= [];
@@ -107,8 +109,8 @@ export class Acknowledgements implements BarrierOwner {
 
   /** @param repetitions is to know what is acknowledged */
   constructor(
-    private readonly acknowledge: (packetIds: Uint16Array) => void,
-    private readonly repetitions?: { acknowledged(packetIds: Uint16Array): void },
+    private readonly acknowledge: (receipts: Uint32Array) => void,
+    private readonly repetitions?: { acknowledged(receipts: Uint32Array): void },
   ) {}
 
   /** Opens the barrier of input that goes to work now. */
@@ -119,26 +121,31 @@ export class Acknowledgements implements BarrierOwner {
   /** The input was worked off. */
   end(barrier: Barrier): void {
     barrier.left--;
-    if (barrier.packetIds.length === 0) {
+    if (barrier.receipts.length === 0) {
       // What comes from the log has been acknowledged.
       this.log?.advance();
       return;
     }
     this.#waiting.push(barrier);
-    for (const { length } of barrier.packetIds) this.count += length;
+    for (const { length } of barrier.receipts) this.count += length;
     this.advance();
   }
 
   advance(): void {
     for (let first = this.#waiting[0]; first?.isSafe === true; first = this.#waiting[0]) {
-      for (const packetIds of this.#waiting.shift()?.packetIds ?? []) {
-        this.count -= packetIds.length;
-        this.repetitions?.acknowledged(packetIds);
-        this.acknowledge(packetIds);
+      for (const receipts of this.#waiting.shift()?.receipts ?? []) {
+        this.count -= receipts.length;
+        this.repetitions?.acknowledged(receipts);
+        this.acknowledge(receipts);
       }
       this.lastAt = performance.now();
     }
     this.log?.advance();
+  }
+
+  /** Says that a packet id is free. */
+  complete(id: number): void {
+    this.acknowledge(Uint32Array.of(completed | id));
   }
 
   /** The oldest input that waits. */

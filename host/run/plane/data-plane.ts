@@ -390,8 +390,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.#sources.at(stream)?.packet(packet);
   }
 
-  onAcknowledge(stream: StreamHandle, packetIds: Uint16Array): void {
-    this.#sources.at(stream)?.taken(packetIds);
+  onAcknowledge(stream: StreamHandle, receipts: Uint32Array): void {
+    this.#sources.at(stream)?.taken(receipts);
   }
 
   onExhausted(node: NodeHandle): void {

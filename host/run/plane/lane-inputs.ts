@@ -29,7 +29,7 @@ export class LaneInputs {
     if (this.all.size === 0 || bytes.length === 0) return;
     const copy = Uint8Array.from(bytes);
     // Another barrier without messages is nobody's.
-    const isHeld = isReplay || (barrier !== undefined && barrier.packetIds.length > 0);
+    const isHeld = isReplay || (barrier !== undefined && barrier.receipts.length > 0);
     const held = isHeld ? barrier : undefined;
     for (const lane of this.all) lane.add(copy, held);
   }

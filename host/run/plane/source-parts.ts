@@ -86,6 +86,7 @@ export function inputLog(folder: string, maxMessageBytes: number, source: Logged
   if (repetitions !== undefined) {
     repetitions.onForgotten = () => log.forgotten();
     repetitions.onSettled = () => log.advance();
+    repetitions.keepFreed = (id, kept) => log.freed(id, kept);
   }
   return log;
 }

@@ -15,7 +15,6 @@ import { defaultMaxMessageBytes, type Fed, feedInput, openSourceStream } from '.
 import { Flow } from './flow.js';
 import type { Gathering } from './gathering.js';
 import { flushGathered, holdInput } from './hold-input.js';
-import type { InputLog } from './input-log/input-log.js';
 import { Keepers } from './keepers.js';
 import { LaneInputs } from './lane-inputs.js';
 import { LateStart } from './late-start.js';
@@ -26,6 +25,7 @@ import type { RunningRule, RunningSource } from './running.js';
 import { isSameBut } from './same-spec.js';
 import { SourceFaults } from './source-faults.js';
 import type { SourceHost } from './source-host.js';
+import { SourceLog } from './source-log.js';
 import { inputLog, repetitionsOf, rulePlaces } from './source-parts.js';
 import type { SlowedInput } from './turns/slowed-input.js';
 import { UnfedInput } from './unfed-input.js';
@@ -85,11 +85,8 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     this.#unfed.add(piece);
     return true;
   });
-  /** Where messages wait that no rule has safe yet. */
-  #log: InputLog | undefined;
+  readonly #logged = new SourceLog((reason) => this.#isClosed || this.refused(reason));
   readonly #hasUnread = () => this.#unfed.isWaiting || this.isSlowed || this.host.kernel.unreadBytes(this.stream) > 0;
-  #isReplay = false;
-  #isLive = false;
   #starvedBy = '';
   #endsWhenFed = false;
   #whenOver: (() => void)[] = [];
@@ -170,13 +167,11 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     this.#lateStart?.cancel();
     this.hasStarted = true;
     this.places?.start();
-    if (this.#log === undefined) this.#connect();
-    else void this.#log.replay().then(() => this.#connect());
+    this.#logged.begin(() => !this.#isClosed && this.connection.start());
   }
 
-  #connect(): void {
-    this.#isLive = true;
-    if (!this.#isClosed) this.connection.start();
+  get #log() {
+    return this.#logged.log;
   }
 
   /** A rule comes whose place in it is in checkpoints; loaded before. */
@@ -188,20 +183,17 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
   useLog(folder: string): void {
     if (this.#log !== undefined || this.acknowledgements === undefined) return;
     this.keepPlaces();
-    this.#log = inputLog(folder, defaultMaxMessageBytes, this, this.places!);
-    this.acknowledgements.log = this.#log;
-    if (this.hasStarted) void this.#log.replay();
+    const log = inputLog(folder, defaultMaxMessageBytes, this, this.places!);
+    this.acknowledgements.log = log;
+    this.#logged.use(log, this.hasStarted);
   }
 
-  /** What is wrong with its log; empty when nothing is. */
   get logTrouble(): string {
-    return this.#log?.trouble ?? '';
+    return this.#logged.trouble;
   }
 
   replay(bytes: Uint8Array): void {
-    this.#isReplay = true;
-    this.takeTurn(bytes);
-    this.#isReplay = false;
+    this.#logged.replay(() => this.takeTurn(bytes));
   }
 
   startWithOthers(): void {
@@ -329,7 +321,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     this.barrier = this.acknowledgements?.begin(this.#log?.isReady === true && this.keepers.isNeeded);
     this.#earlyBatches?.came();
     this.host.work(this.readers, feed, this, bytes);
-    this.lanes.add(bytes.subarray(0, fed.taken), this.barrier, this.#isReplay);
+    this.lanes.add(bytes.subarray(0, fed.taken), this.barrier, this.#logged.isReplay);
     this.#endBarrier();
     this.places?.numbered();
     if (fed.malformed === undefined) return true;
@@ -375,7 +367,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     this.#takePacket = take;
   }
 
-  onAcknowledge(take: (packetIds: Uint16Array) => void): void {
+  onAcknowledge(take: (receipts: Uint32Array) => void): void {
     this.acknowledgements = new Acknowledgements(take, this.repetitions);
     this.#earlyBatches = new EarlyBatches(this.acknowledgements, () => this.#sendGathered());
   }
@@ -426,8 +418,11 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
 
   /** Control packet of this stream; a view valid during the call. */
   packet(packet: Uint8Array): void {
-    const again = this.repetitions?.repeatedIn(packet) ?? 0;
-    if (again > 0) this.barrier?.repeat(again, this.repetitions?.originOf(again));
+    const { repetitions } = this;
+    const again = repetitions?.repeatedIn(packet) ?? 0;
+    const freed = repetitions?.freedIn(packet) ?? 0;
+    if (again > 0) this.barrier?.repeat(again, repetitions?.originOf(again));
+    else if (freed > 0) repetitions?.freed(freed, () => this.acknowledgements?.complete(freed));
     else this.#takePacket(packet);
   }
 
@@ -436,12 +431,12 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     if (this.acknowledgements !== undefined) this.acknowledgements.keepsLost = true;
   }
 
-  /** QoS 1 messages taken over in the running call of the kernel. */
-  taken(packetIds: Uint16Array): void {
+  /** Messages taken over in the running call of the kernel, that receipts are owed for. */
+  taken(receipts: Uint32Array): void {
     // Those of a log were acknowledged when they came.
-    if (this.#isLive && !this.#isReplay) {
-      this.barrier?.packetIds.push(packetIds.slice());
-      this.repetitions?.taken(packetIds, this.barrier);
+    if (this.#logged.isLive && !this.#logged.isReplay) {
+      this.barrier?.receipts.push(receipts.slice());
+      this.repetitions?.taken(receipts, this.barrier);
     }
     if (this.hasAcknowledged) return;
     this.hasAcknowledged = true;

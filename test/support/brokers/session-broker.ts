@@ -30,6 +30,10 @@ export class SessionBroker {
   connections = 0;
   /** Packets of the client that are not read: what it acknowledges is lost. */
   isDeaf = false;
+  /** Of these packets alone it reads none: 0x50 PUBREC, 0x70 PUBCOMP. */
+  isDeafTo = 0;
+  /** PUBREC and PUBCOMP packets that came, read or not: type and packet id. */
+  readonly receipts: [type: number, id: number][] = [];
   /** Pings have no answer. */
   ignoresPings = false;
   /** Messages that were sent with DUP. */
@@ -82,6 +86,16 @@ export class SessionBroker {
   sendInVain(payloads: readonly string[]): void {
     for (const payload of payloads) this.#sent.push({ id: this.#nextId(), payload, wasSent: true, isReceived: false });
     this.cut();
+  }
+
+  /** Sends once more, on the same connection, what is on its way. */
+  repeat(): void {
+    for (const message of this.#sent) this.#again(message);
+  }
+
+  /** Frees an id that it has freed before, or that never stood for anything. */
+  freeAgain(id: number): void {
+    this.#release(id);
   }
 
   /** Ends the connection hard: what is on its way is lost, in both directions. */
@@ -138,10 +152,7 @@ export class SessionBroker {
       this.connections++;
       socket.write(Buffer.from([0x20, 2, this.#hasSession ? 1 : 0, 0]));
       this.#hasSession = true;
-      for (const message of this.#sent) {
-        if (message.isReceived) this.#release(message.id);
-        else this.#write(message);
-      }
+      for (const message of this.#sent) this.#again(message);
       this.#fill();
       return;
     }
@@ -149,7 +160,8 @@ export class SessionBroker {
       socket.write(Buffer.from([0x90, 3, packet[2]!, packet[3]!, this.options.qos]));
       return;
     }
-    if (this.isDeaf) return;
+    if (kind === 0x50 || kind === 0x70) this.receipts.push([kind, packet.readUInt16BE(2)]);
+    if (this.isDeaf || kind === this.isDeafTo) return;
     if (kind === 0xc0) {
       this.pings++;
       if (!this.ignoresPings) socket.write(Buffer.from([0xd0, 0]));
@@ -169,6 +181,11 @@ export class SessionBroker {
       this.#sent = this.#sent.filter((one) => one !== message);
       this.#fill();
     }
+  }
+
+  #again(message: Message): void {
+    if (message.isReceived) this.#release(message.id);
+    else this.#write(message);
   }
 
   #release(id: number): void {

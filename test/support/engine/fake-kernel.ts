@@ -268,7 +268,7 @@ export class FakeKernel implements Kernel {
   }
 
   #acknowledged(stream: StreamHandle, ids: number[], at: number): number {
-    if (ids.length > 0) this.host.onAcknowledge(stream, Uint16Array.from(ids));
+    if (ids.length > 0) this.host.onAcknowledge(stream, Uint32Array.from(ids));
     return at;
   }
 }

@@ -73,7 +73,7 @@ test('whatever comes again of what is known is a mark, and all else is as it cam
         }
         assert.ok(sifted(one, Buffer.concat(bytes), sizes).equals(Buffer.concat(wanted)));
         // None is acknowledged: each id stands for one message.
-        one.taken(Uint16Array.from(taken), safe);
+        one.taken(Uint32Array.from(taken), safe);
       });
     }),
     { numRuns: 300 },
@@ -144,7 +144,7 @@ class Session {
       else if (head >> 4 === 3) {
         const id = this.#untaken.readUInt16BE(at + 5);
         this.rows.push(this.#untaken.toString('utf8', at + 7, end));
-        this.#one.taken(Uint16Array.of(id), safe);
+        this.#one.taken(Uint32Array.of(id), safe);
         this.#waiting.push(id);
       } else if (head === ping[0]) {
         this.#isPinged = false;
@@ -158,7 +158,7 @@ class Session {
   /** The engine acknowledges so many; a deaf broker hears none of them. */
   acknowledge(count: number): void {
     for (const id of this.#waiting.splice(0, count)) {
-      this.#one.acknowledged(Uint16Array.of(id));
+      this.#one.acknowledged(Uint32Array.of(id));
       if (!this.#isDeaf) this.#inFlight.delete(id);
     }
     this.#fill();
@@ -268,8 +268,8 @@ test('a broker that was killed and sends as new what it sent before is known by 
   const one = new Repetitions<typeof safe>('s', 1 << 20, 4);
   one.reset();
   one.sift(Buffer.concat([consent(false), ...[1, 2, 3].map((id) => publishOf(sent(id, 'a')))]));
-  one.taken(Uint16Array.of(1, 2, 3), safe);
-  one.acknowledged(Uint16Array.of(1));
+  one.taken(Uint32Array.of(1, 2, 3), safe);
+  one.acknowledged(Uint32Array.of(1));
   one.reset();
   const next = [sent(1, 'a'), sent(2, 'a'), sent(4, 'a'), sent(3, 'a')].map((message) => publishOf(message));
   const wanted = Buffer.concat([consent(true), next[0]!, mark(2), next[2]!, next[3]!]);
@@ -291,7 +291,7 @@ test('MQTT 5: a message whose topic is an alias is never known, one beside it is
   one.reset();
   // The alias is named with the topic, and stands for it from then on.
   one.sift(Buffer.concat([consent5, publish5(1, 't', [0x23, 0, 1], false), publish5(2, '', [0x23, 0, 1], false)]));
-  one.taken(Uint16Array.of(1, 2), safe);
+  one.taken(Uint32Array.of(1, 2), safe);
   one.reset();
   // Another connection may have other aliases.
   const again = [publish5(1, 't', [0x23, 0, 7], true), publish5(2, '', [0x23, 0, 7], true)];
@@ -304,10 +304,10 @@ test('what is acknowledged for sure is forgotten, what is not is known on the ne
   const first = { id: 1, text: 'a', isAgain: false };
   const second = { id: 2, text: 'b', isAgain: false };
   one.sift(Buffer.concat([consent(false), publishOf(first), publishOf(second)]));
-  one.taken(Uint16Array.of(1, 2), safe);
-  one.acknowledged(Uint16Array.of(1));
+  one.taken(Uint32Array.of(1, 2), safe);
+  one.acknowledged(Uint32Array.of(1));
   one.asked();
-  one.acknowledged(Uint16Array.of(2));
+  one.acknowledged(Uint32Array.of(2));
   one.answered();
   assert.is(one.settled, 1);
   one.reset();
@@ -335,7 +335,7 @@ test('a message that can not come again is not kept until it is whole', () => {
   assert.ok(process.memoryUsage().arrayBuffers - before < 8 << 20);
   const next = { id: 1, text: 'a', isAgain: false };
   one.sift(publishOf(next));
-  one.taken(Uint16Array.of(1), safe);
+  one.taken(Uint32Array.of(1), safe);
   assert.ok(Buffer.concat(one.sift(publishOf({ ...next, isAgain: true }))).equals(mark(1)));
 });
 

@@ -25,7 +25,7 @@ class Intake {
     const barrier = this.acknowledgements.begin();
     this.batches.came();
     barrier.left++;
-    barrier.packetIds.push(new Uint16Array(messages));
+    barrier.receipts.push(new Uint32Array(messages));
     this.#waiting.push(barrier);
     this.acknowledgements.end(barrier);
     this.batches.worked(true);

@@ -58,7 +58,7 @@ test('a chunk asks the nodes that gather rows now, not all that may', () => {
   const write = (id: number) => {
     const feed = kernel.feed.bind(kernel);
     kernel.feed = (...args) => {
-      source.taken(new Uint16Array([id]));
+      source.taken(new Uint32Array([id]));
       return feed(...args);
     };
     source.write(Buffer.from('{"a":1}\n'));

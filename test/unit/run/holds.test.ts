@@ -10,7 +10,7 @@ function held(sinkMs: number, busyMs: number, isConnected = true): RuleRun {
   const now = Date.now();
   const acknowledgements = new Acknowledgements(() => {});
   const barrier = acknowledgements.begin();
-  Object.assign(barrier, { since: now - 5000, packetIds: [new Uint16Array([1])], left: 2 });
+  Object.assign(barrier, { since: now - 5000, receipts: [new Uint32Array([1])], left: 2 });
   acknowledgements.end(barrier);
   const users = new Set<RuleRun>();
   const source = { name: 's', isFull: false, acknowledgements, lastInputAt: now - 5000, users, starvedBy: '' };

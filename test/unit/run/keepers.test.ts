@@ -34,7 +34,7 @@ class Source {
 
   message(): void {
     const barrier = this.acknowledgements.begin();
-    barrier.packetIds.push(Uint16Array.of(++this.#came));
+    barrier.receipts.push(Uint32Array.of(++this.#came));
     this.keepers.hold(barrier);
     this.acknowledgements.end(barrier);
   }

@@ -12,6 +12,7 @@ import type { Batch } from '../cache/store.js';
 import { numberIn } from '../places/log-places.js';
 import { sizeText } from '../size-text.js';
 import { EarlierInLog } from './earlier.js';
+import { FreedIds } from './freed-ids.js';
 import { packetsIn } from './known-messages.js';
 import type { Entry, InputLogHost } from './log-host.js';
 import { OutMark } from './out-mark.js';
@@ -48,6 +49,7 @@ export class InputLog {
   /** The cutter knows where packets begin. */
   isAligned = false;
   readonly #pace: LogPace;
+  readonly #freed = new FreedIds();
   /** Messages that came last. */
   #came = 0;
   #flushing: Promise<void> | undefined;
@@ -336,10 +338,35 @@ export class InputLog {
   forgotten(): void {
     const { known } = this.host;
     if (known === undefined || !this.isReady || this.#store === undefined || this.#store.diskBytes === 0) return;
+    this.#addMark(Buffer.alloc(0));
+    this.flush();
+  }
+
+  /** Something that is no message takes a number. */
+  #addMark(bytes: Buffer): Entry {
     const done = new Barrier({ keepsLost: false, advance: () => {} }, Date.now(), true);
     done.left = 0;
-    this.#add(done, 1, { bytes: Buffer.alloc(0), ends: Uint32Array.of(0) });
-    this.flush();
+    this.host.known?.numbered();
+    this.#add(done, 1, { bytes, ends: Uint32Array.of(bytes.length) });
+    return this.#entries.at(-1)!;
+  }
+
+  /** The broker has freed a packet id: calls back when that is on disk, if anything is that tells of it. */
+  freed(id: number, kept: () => void): void {
+    if (this.isReplaying || this.#store === undefined) {
+      kept();
+      return;
+    }
+    const isFirst = this.#freed.isEmpty;
+    this.#freed.add(id, kept);
+    // Ids come in numbers, and need one write together.
+    if (isFirst) queueMicrotask(() => !this.#isClosed && this.flush());
+  }
+
+  #addFreed(): void {
+    if (this.#freed.isEmpty) return;
+    const { bytes, kept } = this.#freed.take();
+    Object.assign(this.#addMark(bytes), { kept, isRecord: true });
   }
 
   /** What was added is with those that wait. */
@@ -353,6 +380,7 @@ export class InputLog {
       this.#isAgain = true;
       return;
     }
+    this.#addFreed();
     const store = this.#store;
     const isFull = store !== undefined && store.diskBytes > maxBytes;
     const entries = this.#next(isFull);
@@ -366,7 +394,7 @@ export class InputLog {
       this.advance();
       if (!this.#isAgain) return;
       this.#isAgain = false;
-      if (this.#entries.some(({ item }) => item !== undefined)) this.flush();
+      if (!this.#freed.isEmpty || this.#entries.some(({ item }) => item !== undefined)) this.flush();
     });
   }
 
@@ -396,6 +424,7 @@ export class InputLog {
         this.#stored(entry);
         store.skip(entry.messages);
         entry.barrier.isLogged = true;
+        entry.kept?.();
       }
       if (store.diskBytes <= maxBytes) this.#note('');
       this.#pace.written();

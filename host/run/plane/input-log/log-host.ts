@@ -54,4 +54,6 @@ export interface Entry {
   isWriting: boolean;
   /** Its messages are safe: what is to be stored is that they came. */
   isRecord?: boolean;
+  /** To be called when it is stored. */
+  kept?: () => void;
 }

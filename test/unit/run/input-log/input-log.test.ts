@@ -68,7 +68,7 @@ class Running {
   #work(ids: readonly number[], isNew: boolean): void {
     const barrier = this.#acknowledgements.begin();
     this.got.push(...ids);
-    if (isNew) barrier.packetIds.push(Uint16Array.from(ids, (id) => id + 1));
+    if (isNew) barrier.receipts.push(Uint32Array.from(ids, (id) => id + 1));
     barrier.left++;
     this.#held.push(barrier);
     this.log.add(barrier);

@@ -1,0 +1,15 @@
+/** Whether the bytes of a connection go to the kernel as they come. */
+
+export interface Subscription {
+  readonly qos: number;
+  readonly enableClientSession: boolean;
+  readonly eofMessage: string;
+}
+
+/**
+ * A payload that ends the stream needs a look in JavaScript. Without a session QoS 2 has nothing to remember over a
+ * connection, and the client library knows the rest of it.
+ */
+export function isRaw({ qos, enableClientSession, eofMessage }: Subscription): boolean {
+  return eofMessage === '' && (qos < 2 || enableClientSession);
+}
