@@ -24,7 +24,10 @@ const publishOf = (qos: number, id: number, payload: Buffer) =>
 const others = [Buffer.from([0xd0, 0]), Buffer.from([0x40, 2, 0, 7])];
 
 test('messages of QoS 1 and 2 come out as they were sent, in pieces of any length', () => {
-  const message = fc.record({ qos: fc.constantFrom(0, 1, 2, 'none' as const), size: fc.constantFrom(0, 1, 100, 124, 200, 20_000) });
+  const message = fc.record({
+    qos: fc.constantFrom(0, 1, 2, 'none' as const),
+    size: fc.constantFrom(0, 1, 100, 124, 200, 20_000),
+  });
   fc.assert(
     fc.property(
       fc.array(message, { maxLength: 30 }),

@@ -280,6 +280,136 @@ test('a broker that was killed and sends as new what it sent before is known by 
   assert.ok(sifted(one, anew, [1000]).equals(anew));
 });
 
+/** QoS 2: a broker that counts ids in a small round, and is told which packets get lost. */
+class ExactSession {
+  readonly #one = new Repetitions<typeof safe>('s', 1 << 20, 4);
+  readonly rows: string[] = [];
+  readonly published: string[] = [];
+  readonly #queue: string[] = [];
+  /** Of each id that is not free: the message, and whether the broker has it confirmed. */
+  readonly #inFlight = new Map<number, { text: string; isReceived: boolean }>();
+  #wire: Buffer[] = [consent(false)];
+
+  constructor(readonly window: number) {
+    this.#one.reset();
+  }
+
+  publish(): void {
+    // All alike: nothing but the id tells them apart.
+    this.published.push('x');
+    this.#queue.push('x');
+    this.#fill();
+  }
+
+  #fill(): void {
+    for (let id = 1; id <= this.window && this.#queue.length > 0; id++) {
+      if (this.#inFlight.has(id)) continue;
+      const text = this.#queue.shift()!;
+      this.#inFlight.set(id, { text, isReceived: false });
+      this.#wire.push(exactOf({ id, text, isAgain: false }));
+    }
+  }
+
+  /** All that is under way arrives, cut into pieces; of what is answered the broker hears the first ones. */
+  turn(sizes: readonly number[], heard: number): void {
+    const bytes = sifted(this.#one, Buffer.concat(this.#wire), sizes);
+    this.#wire = [];
+    const answers: [isFree: boolean, id: number][] = [];
+    for (let at = 0; at < bytes.length; at += 2 + bytes[at + 1]!) {
+      const packetBytes = bytes.subarray(at, at + 2 + bytes[at + 1]!);
+      const again = this.#one.repeatedIn(packetBytes);
+      const free = this.#one.freedIn(packetBytes);
+      if (again > 0) answers.push([false, again & 0xffff]);
+      else if (free > 0) this.#one.freed(free, () => answers.push([true, free]));
+      else if (packetBytes[0]! >> 4 === 3) {
+        const id = packetBytes.readUInt16BE(5);
+        this.rows.push(packetBytes.toString('utf8', 7));
+        this.#one.taken(Uint32Array.of(id | 0x10000), safe);
+        answers.push([false, id]);
+      }
+    }
+    for (const [isFree, id] of answers.slice(0, heard)) {
+      if (isFree) this.#inFlight.delete(id);
+      else {
+        this.#inFlight.get(id)!.isReceived = true;
+        this.#wire.push(freeOf(id));
+      }
+    }
+    this.#fill();
+  }
+
+  /** The connection breaks, with all that is under way. */
+  cut(): void {
+    this.#one.reset();
+    this.#wire = [consent(true)];
+    for (const [id, { text, isReceived }] of this.#inFlight)
+      this.#wire.push(isReceived ? freeOf(id) : exactOf({ id, text, isAgain: true }));
+    this.#fill();
+  }
+
+  finish(): void {
+    this.cut();
+    for (let i = 0; i < 10_000 && (this.#inFlight.size > 0 || this.#queue.length > 0); i++) this.turn([1 << 20], 1e9);
+  }
+}
+
+const exactOf = ({ id, text, isAgain }: Sent) =>
+  packet(isAgain ? 0x3c : 0x34, Buffer.concat([Buffer.from([0, 1, 0x74, id >> 8, id & 255]), Buffer.from(text)]));
+const freeOf = (id: number) => Buffer.from([0x62, 2, id >> 8, id & 255]);
+
+test('QoS 2: equal messages under ids that are given again at once are each handed on once, whatever gets lost', () => {
+  const exactStep = fc.record({
+    publish: fc.integer({ min: 0, max: 8 }),
+    heard: fc.constantFrom(0, 1, 3, 1e9),
+    isCut: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(exactStep, { maxLength: 40 }),
+      plan.sizes,
+      fc.integer({ min: 1, max: 6 }),
+      (steps, sizes, window) => {
+        const session = new ExactSession(window);
+        for (const { publish, heard, isCut } of steps) {
+          for (let i = 0; i < publish; i++) session.publish();
+          session.turn(sizes, heard);
+          // What was not heard is lost with its connection.
+          if (isCut || heard < 1e9) session.cut();
+        }
+        session.finish();
+        assert.equal(session.rows, session.published);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+test('QoS 2: an id that the broker has not freed is that of one message, unless the content is another', () => {
+  const one = new Repetitions<typeof safe>('s', 1 << 20, 4);
+  const mark2 = (id: number) => Buffer.from([0x50, 2, id >> 8, id & 255]);
+  const message = (text: string, isAgain: boolean) => exactOf({ id: 5, text, isAgain });
+  one.reset();
+  one.sift(Buffer.concat([consent(false), message('a', false)]));
+  one.taken(Uint32Array.of(5 | 0x10000), safe);
+  one.acknowledged(Uint32Array.of(5 | 0x10000));
+  // On one connection the flag says nothing.
+  assert.ok(sifted(one, message('a', false), [3]).equals(mark2(5)));
+  one.reset();
+  const other = message('b', true);
+  assert.ok(
+    sifted(one, Buffer.concat([consent(true), message('a', true), other]), [3]).equals(
+      Buffer.concat([consent(true), mark2(5), other]),
+    ),
+  );
+  one.taken(Uint32Array.of(5 | 0x10000), safe);
+  assert.is(one.firstReceived, 1);
+  let answers = 0;
+  one.freed(5, () => answers++);
+  one.freed(5, () => answers++);
+  assert.equal([answers, one.firstReceived, one.count], [2, 2, 2]);
+  assert.ok(sifted(one, message('b', true), [3]).equals(message('b', true)));
+});
+
 test('MQTT 5: a message whose topic is an alias is never known, one beside it is', () => {
   const publish5 = (id: number, topic: string, properties: readonly number[], isAgain: boolean) =>
     packet(

@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { silent } from '../../../../host/base/log/log.js';
 import { payloadsOfPackets } from '../../../../host/connectors/mqtt-packets.js';
 import { Acknowledgements, type Barrier } from '../../../../host/run/plane/barrier.js';
+import { PageStore } from '../../../../host/run/plane/cache/page-store.js';
 import { InputLog } from '../../../../host/run/plane/input-log/input-log.js';
 import { eventually, temporaryFolder } from '../../../support/harness.js';
 
@@ -27,6 +28,8 @@ class Running {
   readonly lost: (number | undefined)[] = [];
   /** Where the rule goes on from a checkpoint. */
   place: number | undefined;
+  /** Another rule needs all that is in the log. */
+  isForAll = false;
   readonly log: InputLog;
   readonly #acknowledgements = new Acknowledgements(
     (ids) => void this.acknowledged.push(...[...ids].map((id) => id - 1)),
@@ -44,7 +47,7 @@ class Running {
         get last() {
           return placeOf() ?? 0;
         },
-        begin: ({ freed }) => placeOf() ?? freed,
+        begin: ({ freed }) => (this.isForAll ? freed : (placeOf() ?? freed)),
         next: Number.POSITIVE_INFINITY,
         reached: () => {},
       },
@@ -199,6 +202,46 @@ test('a file that the disk does not give is named and tried again, and nothing n
   renameSync(join(after, 'aside'), page);
   await replayed;
   assert.equal([running.got, running.log.trouble], [range(0, 20), '']);
+  await running.log.close();
+});
+
+test('numbers of a checkpoint that the log never had are taken up before anything new comes, as soon as the disk takes them', async () => {
+  const folder = join(temporaryFolder(), 'log');
+  const first = new Running(folder);
+  await first.log.replay();
+  first.receive(0, 20);
+  first.log.flush();
+  await eventually('acknowledgements', () => first.acknowledged.length === 20);
+  const after = join(temporaryFolder(), 'log');
+  cpSync(folder, after, { recursive: true });
+  await first.log.close();
+  const running = new Running(after);
+  // A rule had five more in its checkpoint, another one has none.
+  running.place = 25;
+  running.isForAll = true;
+  const { append } = PageStore.prototype;
+  let refused = 0;
+  PageStore.prototype.append = () => {
+    refused++;
+    return Promise.reject(new Error('ENOSPC: no space left on device, write'));
+  };
+  const replayed = running.log.replay();
+  try {
+    await eventually('the trouble', () =>
+      /^the input log of stream s can't be written: ENOSPC/.test(running.log.trouble),
+    );
+    await eventually('another try', () => refused > 1, 5000);
+    assert.equal([running.log.isReplaying, running.log.isReady, running.got], [true, false, range(0, 20)]);
+    assert.equal(running.log.position, { log: 20 });
+  } finally {
+    PageStore.prototype.append = append;
+  }
+  await replayed;
+  assert.equal([running.log.trouble, running.log.position], ['', { log: 25 }]);
+  running.receive(25, 30);
+  running.log.flush();
+  await eventually('new acknowledgements', () => running.acknowledged.length === 5);
+  assert.equal(running.log.position, { log: 30 });
   await running.log.close();
 });
 
