@@ -91,18 +91,21 @@ for (const [qos, checkpointInterval] of [
   [2, '1s'],
   [2, '1h'],
 ] as const) {
-  real(`kill -9 at any moment, QoS ${qos}, checkpoints every ${checkpointInterval}: each message is a row, once`, async () => {
-    await listen(checkpointInterval, qos);
-    for (let round = 0; round < rounds; round++) {
-      const sending = send(2000, qos);
-      const seen = ids().length + 300 * (1 + (round % 4));
-      await eventually('some rows', () => ids().length >= seen, 30_000);
-      await server.stop('SIGKILL');
-      server = await startServer({ data });
-      await sending;
-    }
-    await checkRows();
-  });
+  real(
+    `kill -9 at any moment, QoS ${qos}, checkpoints every ${checkpointInterval}: each message is a row, once`,
+    async () => {
+      await listen(checkpointInterval, qos);
+      for (let round = 0; round < rounds; round++) {
+        const sending = send(2000, qos);
+        const seen = ids().length + 300 * (1 + (round % 4));
+        await eventually('some rows', () => ids().length >= seen, 30_000);
+        await server.stop('SIGKILL');
+        server = await startServer({ data });
+        await sending;
+      }
+      await checkRows();
+    },
+  );
 }
 
 real('EXPLAIN says what holds, and on what condition', async () => {

@@ -85,7 +85,10 @@ test('each setting that costs a guarantee is named', () => {
     return because[0]!;
   };
   assert.match(lossOf({ qos: 0 }), /subscribed with qos 0/);
-  assert.match(lossOf({ qos: 2 }), /subscribed with qos 2/);
+  assert.match(lossOf({ qos: 2, enableClientSession: false }), /without enableClientSession/);
+  const { guarantee, because, provided } = source({ qos: 2 });
+  assert.equal([guarantee, because.length], ['exactly once', 0]);
+  assert.match(provided[0]!, /the broker keeps the session of client/);
   assert.match(lossOf({ eofMessage: 'bye' }), /with eofMessage/);
   assert.match(lossOf({ enableClientSession: false }), /without enableClientSession/);
   assert.match(lossOf({ protocolVersion: '5' }), /without sessionExpiryIntervalSeconds/);

@@ -7,7 +7,7 @@ import { reasonOf } from '../../../base/errors.js';
 import { PublishCutter } from '../../../connectors/publish-cutter.js';
 import { Barrier } from '../barrier.js';
 import { groupsOf, type Item, split } from '../cache/item.js';
-import { PageStore } from '../cache/page-store.js';
+import type { PageStore } from '../cache/page-store.js';
 import type { Batch } from '../cache/store.js';
 import { numberIn } from '../places/log-places.js';
 import { sizeText } from '../size-text.js';
@@ -15,6 +15,7 @@ import { EarlierInLog } from './earlier.js';
 import { FreedIds } from './freed-ids.js';
 import { packetsIn } from './known-messages.js';
 import type { Entry, InputLogHost } from './log-host.js';
+import { openLog } from './open-log.js';
 import { OutMark } from './out-mark.js';
 import { LogPace } from './pace.js';
 
@@ -27,9 +28,6 @@ const largeBytes = 64 * 1024 * 1024;
 const maxBytes = 1024 * 1024 * 1024;
 const retryMs = 1000;
 const noErrors: ReadonlySet<number> = new Set();
-
-/** Logs that are open, until they are closed. */
-const open = new Map<string, Promise<void>>();
 
 export class InputLog {
   #store: PageStore | undefined;
@@ -75,49 +73,14 @@ export class InputLog {
   }
 
   async #open(): Promise<void> {
-    // The source of an earlier run may still be at its end.
-    for (let other = open.get(this.folder); other !== undefined; other = open.get(this.folder)) await other;
-    if (this.#isClosed) return;
-    const released = new Promise<void>((resolve) => {
-      this.#released = () => {
-        open.delete(this.folder);
-        resolve();
-      };
+    const { folder, host } = this;
+    const { store, release } = await openLog({
+      ...{ folder, host, out: this.#out },
+      isClosed: () => this.#isClosed,
+      note: (reason) => this.#note(reason),
     });
-    open.set(this.folder, released);
-    while (!this.#isClosed) {
-      try {
-        this.#store = await this.#openStore();
-        await this.#out.read();
-        if (this.#store.cutOff !== '') this.host.log.warn(this.#store.cutOff);
-        this.#note('');
-        return;
-      } catch (error) {
-        this.#note(`can't be opened: ${reasonOf(error)}`);
-        await new Promise((resolve) => setTimeout(resolve, retryMs));
-      }
-    }
-  }
-
-  async #openStore(): Promise<PageStore> {
-    const { known } = this.host;
-    if (known === undefined) return PageStore.open(this.folder, { isSynced: true, keepsNumbers: this.host.isShared });
-    const store = await PageStore.open(this.folder, {
-      isSynced: true,
-      keepsOut: true,
-      keepsNumbers: this.host.isShared,
-    });
-    try {
-      await store.readAll((batch) => known.recover(batch));
-    } catch (error) {
-      // What it is to replay it will read again, and say so.
-      this.host.log.warn(
-        `stream ${this.host.name} may get messages twice: its input log can't be read: ${reasonOf(error)}`,
-      );
-      store.rewind();
-    }
-    known.at(store.stored);
-    return store;
+    this.#store = store;
+    this.#released = release;
   }
 
   #note(reason: string): void {
