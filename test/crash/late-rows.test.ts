@@ -7,10 +7,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { hasMosquitto, openMosquitto, publishAll } from '../fault/mosquitto.js';
-import { SessionBroker } from '../fault/session-broker.js';
-import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
-import { connectClient } from '../unit/connectors/broker.js';
+import { connectClient } from '../support/brokers/broker.js';
+import { hasMosquitto, openMosquitto, publishAll } from '../support/brokers/mosquitto.js';
+import { SessionBroker } from '../support/brokers/session-broker.js';
+import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 if (!hasMosquitto) announceSkip('late rows after a broker was killed', 'mosquitto is not installed');
 const real = hasMosquitto ? test : test.skip;

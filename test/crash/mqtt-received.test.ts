@@ -7,8 +7,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { SessionBroker } from '../fault/session-broker.js';
-import { eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { SessionBroker } from '../support/brokers/session-broker.js';
+import { eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 const pubrec = 0x50;
 const pubcomp = 0x70;

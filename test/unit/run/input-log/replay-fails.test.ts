@@ -2,9 +2,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { InputLog } from '../../../../host/run/plane/input-log/input-log.js';
-import { openRawBroker } from '../../../fault/raw-broker.js';
-import { temporaryFolder } from '../../../harness.js';
-import { openPlane, passRule } from '../plane.js';
+import { openRawBroker } from '../../../support/brokers/raw-broker.js';
+import { openPlane, passRule } from '../../../support/engine/plane.js';
+import { temporaryFolder } from '../../../support/harness.js';
 
 const { replay } = InputLog.prototype;
 test.after.each(() => {
