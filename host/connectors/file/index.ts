@@ -62,7 +62,7 @@ export default defineConnector({
       moveTo: field
         .string()
         .default('')
-        .doc('Folder that takes files after reading; a name that is there already gets the time behind it'),
+        .doc('Folder that takes files after reading; a name that is there already gets the time added'),
       parallel: field
         .bool()
         .default(false)
@@ -114,13 +114,17 @@ export default defineConnector({
         .default(0)
         .notYet((ms) => (ms === 0 ? undefined : 'is not supported yet'))
         .unlisted(),
-      rollingSize: field.int().min(0).default(0).doc('A file that reaches this size in bytes is put aside; 0 never'),
+      rollingSize: field
+        .int()
+        .min(0)
+        .default(0)
+        .doc('A file that reaches this size in bytes is renamed, and a new one begins; 0 never'),
       rollingCount: field.int().min(0).default(1_000_000).unused().doc('Accepted for compatibility').unlisted(),
       rollingNamePattern: field
         .string()
         .oneOf('', 'prefix', 'suffix', 'none')
         .default('')
-        .doc('Where the name of a file put aside has its time stamp'),
+        .doc('Where the name of such a file has its time stamp'),
     },
     files: ({ path }) => ({ path: { written: path } }),
     ownFiles: ['path'],

@@ -6,7 +6,7 @@ export default defineFunction({
   args: [{ name: 'number', type: 'int' }],
   returns: 'string',
   nulls: 'propagate',
-  doc: 'The whole number in hexadecimal digits behind 0x.',
+  doc: 'The whole number in hexadecimal digits after 0x.',
   example: 'dec2hex(31)',
   op: 'convert.toHex',
 });

@@ -9,7 +9,7 @@ export default defineFunction({
   ],
   returns: 'float',
   nulls: 'propagate',
-  doc: 'Cuts off behind the places given.',
+  doc: 'Cuts off after the places given.',
   example: 'trunc(x, 2)',
   op: 'math.trunc',
 });

@@ -9,7 +9,7 @@ export default defineFunction({
   ],
   returns: 'any',
   nulls: 'propagate',
-  doc: 'The value; its row waits so long before it goes on, those that come after it wait behind it. Other rules do not.',
+  doc: 'The value. Its row waits so long before it goes on, and later rows wait for it. Other rules do not.',
   example: 'delay(500, a)',
   special: 'delay',
 });

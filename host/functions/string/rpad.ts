@@ -9,7 +9,7 @@ export default defineFunction({
   ],
   returns: 'string',
   nulls: 'propagate',
-  doc: 'Spaces behind the text.',
+  doc: 'Spaces after the text.',
   example: 'rpad(text, 2)',
   op: 'string.rpad',
 });
