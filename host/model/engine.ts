@@ -203,7 +203,7 @@ export interface Preparing {
   /** Runs each look at other definitions: with those of an import, which are not stored yet. */
   readonly within?: <T>(look: () => T) => T;
   /** The server itself needs the plan: it is taken however much waits. */
-  readonly isOwn?: boolean;
+  readonly isOwn?: boolean | undefined;
   /** The rule is to be traced: what that needs is planned as well. */
   readonly isTraced?: boolean;
 }

@@ -87,7 +87,7 @@ export class RulePlans {
 
   /** Plans a large rule away from this thread: `make` finds its plan then. Throws as that does. */
   async prepare(rule: RuleDefinition, how: Preparing): Promise<void> {
-    const { within, isTraced = rule.options.enableRuleTracer } = how;
+    const { within, isOwn, isTraced = rule.options.enableRuleTracer } = how;
     const catalog = catalogFor(rule, within === undefined ? this.catalog : catalogWithin(within, this.catalog));
     if (!isLarge(rule, catalog)) return;
     const known = this.#aheadOf(rule, catalog);
@@ -99,7 +99,12 @@ export class RulePlans {
       given.set(name, definition);
       return definition;
     };
-    const { plan, taps } = await this.planner.elsewhere.plan(rule, { ...catalog, source }, { ...how, isTraced });
+    // Asking for the signal begins to listen to the client.
+    const { plan, taps } = await this.planner.elsewhere.plan(
+      rule,
+      { ...catalog, source },
+      { signal: how.signal, isOwn, isTraced },
+    );
     this.#ahead.set(rule, { plan, streams: streamsOf(plan).map((name) => given.get(name)), ...(taps && { taps }) });
   }
 

@@ -66,7 +66,7 @@ const none: readonly string[] = [];
 
 /** The client of a request may go away later than the request is asked for it. */
 function tracedBy({ signal, isOwn }: Preparing): Preparing {
-  return { signal, ...(isOwn === undefined ? {} : { isOwn }), isTraced: true };
+  return { signal, isOwn, isTraced: true };
 }
 
 export class Rules implements Engine, PlaneListener {
