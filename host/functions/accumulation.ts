@@ -1,12 +1,15 @@
 /** Arguments of accumulations. */
-import type { ArgSpec, LiteralArg } from './define.js';
+import type { ArgKind, ArgSpec, LiteralArg } from './define.js';
 
 /** What is accumulated, and from where to where. */
 export const accumulatedArgs: ArgSpec[] = [
-  { name: 'value', type: 'any' },
+  { name: 'value', type: 'any', takes: ['number'] },
   { name: 'begin', type: 'boolean', optional: true },
   { name: 'reset', type: 'boolean', optional: true },
 ];
+
+/** What orders rows by size. */
+export const orderedKinds: readonly ArgKind[] = ['number', 'string', 'datetime'];
 
 /** Refuses a condition for the beginning without one for the end. */
 export function bothConditions(args: readonly LiteralArg[]): string | undefined {

@@ -2,12 +2,14 @@
 import { aggregates, ops } from '../../kernels/gen/ops.js';
 import type { AnalyticName } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
+import { nearest } from '../base/text/nearest.js';
 import type { FunctionDefinition } from '../functions/define.js';
 import { findFunction, hostNumber, resolveFunction } from '../functions/registry.js';
 import { isUtc } from '../functions/time-zone.js';
 import { isWaiting, type UserFunction } from '../plugins/define.js';
 import type { BinaryOp, Expr, Span } from '../sql/ast.js';
 import { ownName } from '../sql/names.js';
+import { printExpr } from '../sql/printer.js';
 import { askedCall } from './call.js';
 import { refuse } from './errors.js';
 import { missing } from './joined-row.js';
@@ -17,7 +19,7 @@ import { lookingBack } from './looking-back.js';
 import { isRowMaker, type Place, type Scope } from './scope.js';
 import { bindSpecial, type SpecialContext } from './specials.js';
 import { checkArgument, checkCondition, checkSides } from './type-checks.js';
-import { noteResult } from './types.js';
+import { membersOf, noteResult } from './types.js';
 import type { OpValue, Value, Values } from './value.js';
 import { calledByWasmRun } from './wasm-run.js';
 
@@ -53,6 +55,11 @@ export interface Clause {
 
 /** Functions that take in the rows of the result, beside those of `present`. */
 const ofResult: ReadonlySet<AnalyticName> = new Set(['incCollect', 'incMergeAgg']);
+
+/** Functions that take their values between a row that begins and one that resets. */
+function isAccumulation(fn: AnalyticName): boolean {
+  return ['accSum', 'accAvg', 'accMax', 'accMin', 'accCount'].includes(fn);
+}
 
 export class Binder {
   constructor(
@@ -106,7 +113,7 @@ export class Binder {
       case 'member': {
         const object = bind(expr.object);
         checkSides('nested.member', expr.arrow ? '->' : '.', [expr.object, object]);
-        return values.op('nested.member', [object, values.text(expr.name)]);
+        return this.member(object, expr.name, expr.object);
       }
       case 'index':
         return this.operator('nested.index', '[ ]', [expr.object, expr.index], clause);
@@ -158,6 +165,17 @@ export class Binder {
     }
     this.#tellMistyped(qualifier, name, span);
     const object = this.scope.resolve(qualifier, clause.place, span, bindItem);
+    return this.member(object, name, { ...expr, qualifier: null, name: qualifier });
+  }
+
+  /** A member of an object; that a declaration does not have is null, as in the recorded engine. */
+  private member(object: Value, name: string, expr: Expr): Value {
+    const members = membersOf(object);
+    if (members !== undefined && !members.includes(name)) {
+      const meant = nearest(name, members);
+      const what = `the declaration of ${printExpr(expr)} has no member ${name}, which is null in every row`;
+      this.context.remark?.(meant === undefined ? what : `${what}, did you mean ${meant}?`);
+    }
     return this.values.op('nested.member', [object, this.values.text(name)]);
   }
 
@@ -177,6 +195,10 @@ export class Binder {
     const operand = this.bind(expr.operand, clause);
     if (expr.list !== null) {
       const list = expr.list.map((item) => this.bind(item, clause));
+      const [item] = expr.list;
+      const [first] = list;
+      // Only the first comparison is made in every row.
+      if (item !== undefined && first !== undefined) checkSides('compare.eq', 'IN', [expr.operand, operand], [item, first]);
       return this.values.op(expr.negated ? 'compare.notIn' : 'compare.in', [operand], list);
     }
     if (expr.set === null) throw refuse('IN needs a list or an array', expr.span);
@@ -271,7 +293,12 @@ export class Binder {
         implementation.special,
         expr,
         { ...this.context, place: clause.place, clause: clause.name },
-        (arg) => this.bind(arg, clause),
+        (arg) => {
+          const value = this.bind(arg, clause);
+          const place = expr.args.indexOf(arg);
+          if (place >= 0) checkArgument(definition, expr.name, place, [arg, value]);
+          return value;
+        },
       );
     }
     if ('user' in implementation) return this.bindUser(expr, implementation.user, clause);
@@ -409,7 +436,10 @@ export class Binder {
       return make([one, ...expr.args.slice(1).map((arg) => this.bind(arg, inner))]);
     }
     if (fn === 'hadChanged' && expr.args.some(({ kind }) => kind === 'star')) return this.anyChanged(expr, inner, make);
-    const args = this.bindArguments(expr, findFunction(expr.name), inner);
+    // Rows that WHEN leaves out, and those before the one that begins, are not looked at.
+    const isEach = !over?.when;
+    const begins = isAccumulation(fn) && expr.args.length > 1;
+    const args = this.bindArguments(expr, isEach ? findFunction(expr.name) : undefined, inner, begins ? 1 : 0);
     if (fn === 'latest') return make([...args, ...(args.length < 2 ? [values.null()] : [])]);
     if (fn === 'accMapAgg') return make([values.op('cast.toString', [args[0] ?? values.null()]), ...args.slice(1)]);
     if (fn !== 'lag') return make(argsOf(args));
@@ -440,15 +470,16 @@ export class Binder {
     return parts.reduce((all, one) => values.op('logic.or', [all, one]));
   }
 
-  /** The arguments of a call; one that the function could take in no row is refused. */
+  /** The arguments of a call; one that the function could take in no row is refused, from the place `from` on. */
   private bindArguments(
     { args, name }: Extract<Expr, { kind: 'call' }>,
     definition: FunctionDefinition | undefined,
     clause: Clause,
+    from = 0,
   ): Value[] {
     return args.map((arg, i) => {
       const value = this.bindArgument(arg, clause);
-      if (definition !== undefined) checkArgument(definition, name, i, [arg, value]);
+      if (definition !== undefined && i >= from) checkArgument(definition, name, i, [arg, value]);
       return value;
     });
   }

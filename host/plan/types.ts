@@ -6,6 +6,7 @@
  * Null is not told of: it can be given to all.
  */
 import { aggregates, type OpName } from '../../kernels/gen/ops.js';
+import type { ColumnType } from '../../kernels/ir.js';
 import type { ArgKind, ArgSpec, ArgType } from '../functions/define.js';
 import type { Value } from './value.js';
 
@@ -234,6 +235,25 @@ function ofOperation({ op, operands, args }: Extract<Value, { kind: 'op' }>): Ki
     default:
       return results[op] ?? any;
   }
+}
+
+/** Names of the members that a STRUCT has by its declaration; undefined of what is no part of a declared column. */
+export function membersOf(object: Value): string[] | undefined {
+  const type = declaredType(object);
+  return type?.type === 'struct' ? type.fields.map(({ name }) => name) : undefined;
+}
+
+/** The declared type of a column, or of a part of it. */
+function declaredType(value: Value): ColumnType | undefined {
+  if (noted.has(value)) return undefined;
+  if (value.kind === 'column') return value.use.kind === 'field' ? value.use.type : undefined;
+  if (value.kind !== 'op' || (value.op !== 'nested.member' && value.op !== 'nested.index')) return undefined;
+  const [object, part] = value.operands;
+  const type = object == null ? undefined : declaredType(object);
+  if (type?.type === 'array') return value.op === 'nested.index' ? type.element : undefined;
+  if (type?.type !== 'struct' || part?.kind !== 'const' || part.value.tag !== 'str') return undefined;
+  const name = part.value.value;
+  return type.fields.find((field) => field.name === name)?.type;
 }
 
 /** A member of a STRUCT column, an element of an ARRAY column. */

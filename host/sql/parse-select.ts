@@ -54,11 +54,7 @@ class QueryParser {
     cursor.expectWord('SELECT');
     this.#count(1);
     const distinct = acceptDistinct(cursor);
-    const items = [parseSelectItem(cursor)];
-    while (cursor.acceptSymbol(',')) {
-      cursor.room(items.length, most.columns, 'columns in SELECT');
-      items.push(parseSelectItem(cursor));
-    }
+    const items = parseSelectItems(cursor);
     cursor.expectWord('FROM', 'FROM');
     const from = this.#table(names);
     const joins: Join[] = [];
@@ -165,6 +161,16 @@ function refuseOrder(cursor: Cursor, { orderBy, limit }: Select): void {
     cursor.token,
     `${clause} cannot be part of UNION ALL, whose rows come as they come: write SELECT * FROM (SELECT … ${clause} …) AS t for those of one SELECT`,
   );
+}
+
+/** What a SELECT list has. */
+export function parseSelectItems(cursor: Cursor): SelectItem[] {
+  const items = [parseSelectItem(cursor)];
+  while (cursor.acceptSymbol(',')) {
+    cursor.room(items.length, most.columns, 'columns in SELECT');
+    items.push(parseSelectItem(cursor));
+  }
+  return items;
 }
 
 function parseSelectItem(cursor: Cursor): SelectItem {

@@ -2,11 +2,11 @@
  * The doors of the SQL front: text in, syntax tree out. Every failure is a `HaumeaError` of kind `parse` that names line,
  * column, what was found and what was expected. Time is linear in the text; nesting is bounded.
  */
-import type { CreateSource, Expr, Query, Select, Statement } from './ast.js';
+import type { CreateSource, Expr, Query, Select, SelectItem, Statement } from './ast.js';
 import { Cursor } from './cursor.js';
 import { parseCreateBody, parseSourceStatement } from './parse-ddl.js';
 import { parseExpr } from './parse-expression.js';
-import { parseQueryBody, parseSelectBody } from './parse-select.js';
+import { parseQueryBody, parseSelectBody, parseSelectItems } from './parse-select.js';
 
 /** Parses any statement. */
 export function parseStatement(text: string): Statement {
@@ -36,6 +36,14 @@ export function parseExpression(text: string): Expr {
   const expr = parseExpr(cursor);
   cursor.expectEnd('an operator or the end of the expression');
   return expr;
+}
+
+/** Parses a SELECT list alone, as rule graphs hold it. */
+export function parseItems(text: string): SelectItem[] {
+  const cursor = new Cursor(text);
+  const items = parseSelectItems(cursor);
+  cursor.expectEnd('"," or the end of the list');
+  return items;
 }
 
 function parseWhole<T>(text: string, production: (cursor: Cursor) => T): T {

@@ -76,7 +76,7 @@ function pick<T>(some: readonly T[]): T {
 }
 
 const isPlain = ({ implementation }: FunctionDefinition): boolean =>
-  'op' in implementation || 'call' in implementation || 'aggregate' in implementation;
+  'op' in implementation || 'call' in implementation || 'aggregate' in implementation || 'analytic' in implementation;
 
 test('arguments that are refused fail in each row', () => {
   let refused = 0;
@@ -183,6 +183,28 @@ const said: Readonly<Record<string, string>> = {
     'the left side of LIKE must be STRING, not FLOAT (line 1, column 21)',
   'SELECT l[0] + s AS r FROM typed': 'the right side of + must be BIGINT or FLOAT, not STRING (line 1, column 15)',
   'SELECT s FROM typed WHERE s > 5': 'the right side of > must be STRING or DATETIME, not BIGINT (line 1, column 31)',
+  'SELECT acc_sum(s) AS r FROM typed':
+    'function acc_sum: argument 1 (value) must be BIGINT or FLOAT, not STRING (line 1, column 16)',
+  'SELECT acc_avg("abc") AS r FROM typed':
+    'function acc_avg: argument 1 (value) must be BIGINT or FLOAT, not STRING (line 1, column 16)',
+  'SELECT acc_count(f, s, b) AS r FROM typed':
+    'function acc_count: argument 2 (begin) must be BOOLEAN, not STRING (line 1, column 21)',
+  'SELECT acc_max_by(f, b) AS r FROM typed':
+    'function acc_max_by: argument 2 (key) must be BIGINT, FLOAT, STRING or DATETIME, not BOOLEAN (line 1, column 22)',
+  'SELECT inc_max(l) AS r FROM typed GROUP BY COUNTWINDOW(2)':
+    'function inc_max: argument 1 (value) must be BIGINT, FLOAT, STRING or DATETIME, not ARRAY (line 1, column 16)',
+  'SELECT array_map("abs", s) AS r FROM typed':
+    'function array_map: argument 2 (list) must be ARRAY, not STRING (line 1, column 25)',
+  'SELECT delay(s, f) AS r FROM typed':
+    'function delay: argument 1 (milliseconds) must be BIGINT or FLOAT, not STRING (line 1, column 14)',
+  'SELECT s FROM typed WHERE f IN ("a", "b")':
+    'the right side of IN must be BIGINT, FLOAT or DATETIME, not STRING (line 1, column 33)',
+  'SELECT s FROM typed WHERE l NOT IN (1)':
+    'the left side of IN must be BIGINT, FLOAT, STRING, BOOLEAN, DATETIME or BYTEA, not ARRAY (line 1, column 27)',
+  'SELECT count(*) AS n FROM typed GROUP BY STATEWINDOW(s, s)':
+    'the condition of STATEWINDOW must be BOOLEAN, not STRING (line 1, column 54)',
+  'SELECT count(*) AS n FROM typed GROUP BY STATEWINDOW(b, f)':
+    'the condition of STATEWINDOW must be BOOLEAN, not FLOAT (line 1, column 57)',
   'SELECT s FROM typed WHERE f': 'the condition of WHERE must be BOOLEAN, not FLOAT (line 1, column 27)',
   'SELECT CASE WHEN b = true THEN f + s END AS r FROM typed':
     'the right side of + must be BIGINT or FLOAT, not STRING (line 1, column 36)',
@@ -218,7 +240,9 @@ const planned = [
   'SELECT f + null, -null AS n, s LIKE null AS l FROM typed',
   'SELECT CASE f WHEN 1 THEN "a" WHEN "x" THEN "b" END AS r FROM typed',
   'SELECT b AND f AS r, b OR s AS q FROM typed',
-  'SELECT f IN (1, "a") AS r, s IN (1) AS q FROM typed',
+  'SELECT f IN (1, "a") AS r, s IN (null, 1) AS q FROM typed',
+  'SELECT acc_sum(s) OVER (WHEN b) AS r, acc_sum(s, b, b) AS q, acc_count(s) AS n, inc_sum(b) AS i FROM typed',
+  'SELECT o->zz AS r, o.zz AS q FROM typed',
   'SELECT cast(s, "bigint") + f AS r, cast(f, "string") LIKE "1%" AS q FROM typed',
   'SELECT coalesce(s, f) + 1 AS r, CASE WHEN b = true THEN s ELSE f END * 2 AS q FROM typed',
   'SELECT day(s), day(f), format_time(f, "yyyy") FROM typed',
@@ -226,5 +250,22 @@ const planned = [
   'SELECT s FROM typed WHERE s > "3" AND f > 3 AND f < 1.5 AND isnull(s)',
 ];
 for (const sql of planned) test(`takes ${sql}`, () => assert.is(refusal(sql), undefined));
+
+const withoutMember: Readonly<Record<string, string>> = {
+  'SELECT o->aa AS r FROM typed':
+    'the declaration of o has no member aa, which is null in every row, did you mean a?',
+  'SELECT o.other AS r FROM typed': 'the declaration of o has no member other, which is null in every row',
+};
+for (const [sql, warning] of Object.entries(withoutMember)) {
+  test(`warns of ${sql}`, () => assert.equal(planRule(ruleOf(sql), catalog, noFold).warnings, [warning]));
+}
+
+test('a name that array_map finds no function by is refused', () => {
+  for (const name of ['nope', 'power', 'sum']) {
+    const plan = () => planRule(ruleOf(`SELECT array_map("${name}", l) AS r FROM typed`), catalog, noFold);
+    const reason = `function array_map: no function of one value has the name ${name} (line 1, column 18)`;
+    assert.throws(plan, (error: Error) => error.message === reason);
+  }
+});
 
 test.run();

@@ -4,7 +4,7 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'acc_count',
   category: 'analytic',
-  args: accumulatedArgs,
+  args: [{ name: 'value', type: 'any' }, ...accumulatedArgs.slice(1)],
   returns: 'bigint',
   nulls: 'handles',
   doc: 'Number of the values so far, nulls left out; 0 before the first. With conditions: from a row where `begin` is true through the next where `reset` is, outside 0.',

@@ -1,3 +1,4 @@
+import { orderedKinds } from '../accumulation.js';
 import { defineFunction } from '../define.js';
 
 export default defineFunction({
@@ -5,7 +6,7 @@ export default defineFunction({
   category: 'analytic',
   args: [
     { name: 'value', type: 'any' },
-    { name: 'key', type: 'any' },
+    { name: 'key', type: 'any', takes: orderedKinds },
   ],
   returns: 'any',
   nulls: 'handles',

@@ -2,7 +2,8 @@
 import { reasonOf } from '../../base/errors.js';
 import type { GraphNode } from '../../model/engine.js';
 import type { Expr, Join, Select, SelectItem, Span, TableRef } from '../../sql/ast.js';
-import { parseExpression, parseSelect } from '../../sql/parser.js';
+import { most } from '../../sql/cursor.js';
+import { parseExpression, parseItems, parseSelect } from '../../sql/parser.js';
 import { refuse } from '../errors.js';
 
 export const nowhere: Span = { start: 0, end: 0, line: 1, column: 1 };
@@ -14,7 +15,7 @@ export function condition(node: GraphNode): Expr {
 
 /** The call in property `expr`, with the name of what it gives. */
 export function call(node: GraphNode): { expr: Expr; name: string } {
-  const [item, other] = itemsOf([text(node, 'expr')]);
+  const [item, other] = parseItems(text(node, 'expr'));
   if (item === undefined || other !== undefined || item.expr.kind !== 'call') {
     throw refuse('expr must be the call of a function');
   }
@@ -23,7 +24,9 @@ export function call(node: GraphNode): { expr: Expr; name: string } {
 
 /** What property `fields` picks. */
 export function fields(node: GraphNode): SelectItem[] {
-  return itemsOf(texts(node, 'fields'));
+  const items = texts(node, 'fields').flatMap((one) => parseItems(one));
+  if (items.length > most.columns) throw refuse(`fields has ${items.length} columns, ${most.columns} are allowed`);
+  return items;
 }
 
 /** Expressions by which property `dimensions` groups. */
@@ -110,10 +113,6 @@ function unitOf(node: GraphNode): string {
 
 function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && Number(value) > 0;
-}
-
-function itemsOf(list: readonly string[]): SelectItem[] {
-  return parseSelect(`SELECT ${list.join(', ')} FROM s`).items;
 }
 
 function text({ props }: GraphNode, name: string): string {

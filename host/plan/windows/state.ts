@@ -1,11 +1,16 @@
 /** STATEWINDOW: from a row that meets one condition to a row that meets another. */
 import { refuse } from '../errors.js';
+import { checkCondition } from '../type-checks.js';
 import type { WindowKind } from './kind.js';
 
 export const state: WindowKind<'state'> = {
   endsWithRow: true,
   of({ clause: { conditions, span }, bind, partition }) {
-    const [begin, emit] = conditions.map(bind);
+    const [begin, emit] = conditions.map((condition) => {
+      const value = bind(condition);
+      checkCondition('STATEWINDOW', [condition, value]);
+      return value;
+    });
     if (begin === undefined) throw refuse('STATEWINDOW needs a condition', span);
     return { kind: 'state', begin, emit: emit ?? null, partition };
   },

@@ -172,6 +172,23 @@ test('event time: rows are in order before they are joined with a table, whose r
   assert.equal(plan.topology.edges.source_places, ['op_j', 'op_also']);
 });
 
+test('places in what a pick or function node is given are those of the text itself', () => {
+  const reasonOf = (nodeType: string, props: object) => {
+    try {
+      planOf({ src: named('typed', 'mqtt'), n: operator(nodeType, props), sink }, { src: ['n'], n: ['sink'] });
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return 'taken';
+  };
+  const wrong = 'function abs: argument 1 (x) must be BIGINT or FLOAT, not STRING';
+  const expr = 'abs(upper(b)) AS q';
+  assert.is(reasonOf('function', { expr }), `node n (function): ${wrong} (line 1, column 5)`);
+  assert.is(reasonOf('pick', { fields: ['a', expr] }), `node n (pick): ${wrong} (line 1, column 5)`);
+  assert.match(reasonOf('pick', { fields: ['a', 'b AS'] }), /^node n \(pick\): line 1 column 5: found /);
+  assert.match(reasonOf('function', { expr: 'abs(a FROM' }), /^node n \(function\): line 1 column 7: found /);
+});
+
 test('lengths of windows that cannot be are refused with the node and the bound', () => {
   const reasonOf = (props: object): string => {
     const nodes = { src: named('demo'), w: operator('window', props), sink };
