@@ -198,7 +198,8 @@ export class Binder {
       const [item] = expr.list;
       const [first] = list;
       // Only the first comparison is made in every row.
-      if (item !== undefined && first !== undefined) checkSides('compare.eq', 'IN', [expr.operand, operand], [item, first]);
+      if (item !== undefined && first !== undefined)
+        checkSides('compare.eq', 'IN', [expr.operand, operand], [item, first]);
       return this.values.op(expr.negated ? 'compare.notIn' : 'compare.in', [operand], list);
     }
     if (expr.set === null) throw refuse('IN needs a list or an array', expr.span);

@@ -2,7 +2,8 @@
 import type { Server as HttpServer, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
-import { closeHttp, createHttpServer, listen, type Pem } from '../base/net/http-server.js';
+import { closeHttp, createHttpServer, listen } from '../base/net/http-server.js';
+import type { TlsPair } from '../base/net/tls-files.js';
 
 export type DataHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -16,7 +17,7 @@ export interface DataServerOptions {
   /** 0 takes a free port. */
   readonly port: number;
   /** Without it the server speaks plain HTTP. */
-  readonly tls: Pem | undefined;
+  readonly tls: TlsPair | undefined;
   readonly log: Logger;
   /** Stands before every request. */
   readonly guard?: (handle: RequestListener) => RequestListener;

@@ -3,7 +3,8 @@ import type { Server } from 'node:http';
 import type Koa from 'koa';
 import type { Config } from '../base/config/config.js';
 import type { Logger } from '../base/log/log.js';
-import { closeHttp, createHttpServer, type HttpLimits, listen, readTls } from '../base/net/http-server.js';
+import { closeHttp, createHttpServer, type HttpLimits, listen } from '../base/net/http-server.js';
+import { readTls } from '../base/net/tls-files.js';
 import type { MetricsService } from '../services/metrics.js';
 import type { Door } from './door.js';
 import { createMetricsServer } from './metrics-server.js';
@@ -29,7 +30,7 @@ export async function openPorts(
   { config, limits, guard, log }: PortOptions,
 ): Promise<OpenPorts> {
   const { restIp, restPort, restTls, prometheus, prometheusPort } = config;
-  const tls = readTls(restTls, 'basic.restTls');
+  const tls = readTls(restTls, 'basic.restTls', log);
   const http = createHttpServer(guard(app.callback()), { tls, limits });
   const url = await listen(http, restIp, restPort, 'REST');
   if (!prometheus || prometheusPort === restPort) return { url, ports: [http] };

@@ -1,5 +1,5 @@
 /** The data server: pushed messages, event streams of rule tests, and who may ask. */
-import { readTls } from '../base/net/http-server.js';
+import { readTls } from '../base/net/tls-files.js';
 import { systemClock } from '../base/time/clock.js';
 import { DataServer } from '../rest/data-server.js';
 import { type Door, doorOf } from '../rest/door.js';
@@ -20,7 +20,7 @@ export async function dataServerPart(start: Start, { engine }: EnginePart): Prom
   const { config, folders, log } = start;
   const { httpServerIp: ip, httpServerPort: port, httpServerTls, openPush } = config.source;
   const door = await doorOf(config, folders.etc, log);
-  const server = new DataServer({ ...door, ip, port, tls: readTls(httpServerTls, 'source.httpServerTls'), log });
+  const server = new DataServer({ ...door, ip, port, tls: readTls(httpServerTls, 'source.httpServerTls', log), log });
   const audience = new TestEvents(server);
   const ruleTests = new RuleTestService({ engine, defaults: config.rule, audience, clock: systemClock, log });
   const push = new PushGateway(server, log, { isOpen: openPush });

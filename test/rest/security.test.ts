@@ -1,14 +1,14 @@
 /** Tokens, TLS, cross-origin requests, audit log, warnings: the outer side of REST. */
 import { execFileSync } from 'node:child_process';
 import { createSign, generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { request as requestHttps } from 'node:https';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silent } from '../../host/base/log/log.js';
-import { readTls } from '../../host/base/net/http-server.js';
+import { readTls } from '../../host/base/net/tls-files.js';
 import { DataServer } from '../../host/rest/data-server.js';
 import { announceSkip, eventually, temporaryFolder } from '../support/harness.js';
 import { startControlPlane } from '../support/rest/control-plane.js';
@@ -139,7 +139,7 @@ function selfMade(folder: string): { cert: string; key: string } | undefined {
 
 function getSecure(url: string, ca: Buffer): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
-    const asked = requestHttps(url, { ca }, (answer) => {
+    const asked = requestHttps(url, { ca, agent: false }, (answer) => {
       let text = '';
       answer.on('data', (chunk) => (text += chunk));
       answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }));
@@ -190,12 +190,35 @@ test('the data server speaks TLS with the configured certificate', async () => {
   const folder = temporaryFolder();
   const files = selfMade(folder);
   if (files === undefined) return;
-  const tls = readTls({ certfile: files.cert, keyfile: files.key }, 'source.httpServerTls');
+  const tls = readTls({ certfile: files.cert, keyfile: files.key }, 'source.httpServerTls', silent);
   const server = new DataServer({ ip: '127.0.0.1', port: 0, tls, log: silent });
   await server.serve('GET', '/x', (_request, response) => response.end('secure'));
   const { status, text } = await getSecure(`https://127.0.0.1:${server.port}/x`, readFileSync(files.cert));
   assert.is(status, 200);
   assert.is(text, 'secure');
+  await server.close();
+});
+
+test('a certificate that is replaced on disk is given to new connections, one without its key is not', async () => {
+  const folder = temporaryFolder();
+  const [files, next] = [selfMade(folder), selfMade(temporaryFolder())];
+  if (files === undefined || next === undefined) return;
+  const env = { KUIPER__BASIC__RESTTLS__CERTFILE: files.cert, KUIPER__BASIC__RESTTLS__KEYFILE: files.key };
+  const server = await startControlPlane(folder, env);
+  const [old, fresh] = [readFileSync(files.cert), readFileSync(next.cert)];
+  const askedWith = (ca: Buffer) =>
+    getSecure(`${server.base}/ping`, ca).then(
+      ({ status }) => status,
+      () => 'refused',
+    );
+  assert.equal([await askedWith(old), await askedWith(fresh)], [200, 'refused']);
+  // As programs that renew certificates do: one file after the other takes the place of the old one.
+  renameSync(next.cert, files.cert);
+  assert.equal([await askedWith(old), await askedWith(fresh)], [200, 'refused']);
+  renameSync(next.key, files.key);
+  assert.equal([await askedWith(old), await askedWith(fresh)], ['refused', 200]);
+  rmSync(files.key);
+  assert.is(await askedWith(fresh), 200);
   await server.close();
 });
 

@@ -252,8 +252,7 @@ const planned = [
 for (const sql of planned) test(`takes ${sql}`, () => assert.is(refusal(sql), undefined));
 
 const withoutMember: Readonly<Record<string, string>> = {
-  'SELECT o->aa AS r FROM typed':
-    'the declaration of o has no member aa, which is null in every row, did you mean a?',
+  'SELECT o->aa AS r FROM typed': 'the declaration of o has no member aa, which is null in every row, did you mean a?',
   'SELECT o.other AS r FROM typed': 'the declaration of o has no member other, which is null in every row',
 };
 for (const [sql, warning] of Object.entries(withoutMember)) {

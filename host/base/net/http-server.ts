@@ -3,7 +3,6 @@
  * when all connections are taken the one that has gone longest without a complete request makes room for the next.
  */
 
-import { readFileSync } from 'node:fs';
 import {
   createServer,
   type IncomingMessage,
@@ -12,11 +11,12 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
-import { createServer as createSecureServer } from 'node:https';
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import { isIPv6, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { HaumeaError, reasonOf } from '../errors.js';
 import { boundUnread, oneAtATime } from './http-answers.js';
+import type { TlsPair } from './tls-files.js';
 
 /** Times in milliseconds. */
 export interface HttpLimits {
@@ -37,6 +37,8 @@ export interface HttpLimits {
   readonly unreadBytes: number;
 }
 
+const oldestTls = 'TLSv1.2';
+
 const defaultLimits: HttpLimits = {
   headMs: 20_000,
   requestMs: 120_000,
@@ -48,34 +50,10 @@ const defaultLimits: HttpLimits = {
   unreadBytes: 256 << 20,
 };
 
-export interface TlsFiles {
-  readonly certfile?: string;
-  readonly keyfile?: string;
-}
-
-export interface Pem {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-}
-
-/** Reads certificate and key; undefined when neither is set. `where` is the name of the setting, `basic.restTls`. */
-export function readTls({ certfile, keyfile }: TlsFiles, where: string): Pem | undefined {
-  if (!certfile && !keyfile) return undefined;
-  if (!certfile || !keyfile) throw new HaumeaError('config', `${where} needs both certfile and keyfile`);
-  const read = (name: string, path: string) => {
-    try {
-      return readFileSync(path);
-    } catch (error) {
-      throw new HaumeaError('config', `${where}.${name} ${path} can't be read: ${reasonOf(error)}`, { cause: error });
-    }
-  };
-  return { cert: read('certfile', certfile), key: read('keyfile', keyfile) };
-}
-
 /** Makes a server with limits; throws a `config` error when certificate and key can't be used. */
 export function createHttpServer(
   handle: RequestListener,
-  { tls, limits: given }: { tls?: Pem; limits?: Partial<HttpLimits> } = {},
+  { tls, limits: given }: { tls?: TlsPair; limits?: Partial<HttpLimits> } = {},
 ): Server {
   const limits = { ...defaultLimits, ...given };
   const options = {
@@ -100,9 +78,9 @@ export function createHttpServer(
   let http: Server;
   if (tls === undefined) http = createServer(options, listener);
   else {
-    const secure = { ...options, ...tls, handshakeTimeout: limits.headMs, minVersion: 'TLSv1.2' } as const;
+    const secure = { ...options, ...tls.pem, handshakeTimeout: limits.headMs, minVersion: oldestTls } as const;
     try {
-      http = createSecureServer(secure, listener);
+      http = withNewest(createSecureServer(secure, listener), tls);
     } catch (error) {
       throw new HaumeaError('config', `certificate and key can't be used: ${reasonOf(error)}`, { cause: error });
     }
@@ -113,6 +91,16 @@ export function createHttpServer(
     refuse(response, 417, `the expectation ${request.headers.expect} can't be met`);
   });
   http.on('clientError', refuseBytes);
+  return http;
+}
+
+/** Each connection gets the certificate that is on disk then. */
+function withNewest(http: SecureServer, tls: TlsPair): SecureServer {
+  // Before the handshake begins.
+  http.prependListener('connection', () => {
+    const pem = tls.renewed();
+    if (pem !== undefined) http.setSecureContext({ ...pem, minVersion: oldestTls });
+  });
   return http;
 }
 

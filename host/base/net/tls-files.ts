@@ -1,0 +1,78 @@
+/** Certificate and key of a server, from files that may be replaced while it runs. */
+import { readFileSync, statSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { HaumeaError, reasonOf } from '../errors.js';
+import type { Logger } from '../log/log.js';
+
+export interface TlsFiles {
+  readonly certfile?: string;
+  readonly keyfile?: string;
+}
+
+export interface Pem {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+export class TlsPair {
+  pem: Pem;
+  #stamp: string;
+
+  /** Reads both; throws a `config` error that names the file. `where` is the name of the setting, `basic.restTls`. */
+  constructor(
+    private readonly certfile: string,
+    private readonly keyfile: string,
+    private readonly where: string,
+    private readonly log: Logger,
+  ) {
+    this.#stamp = this.#stampNow();
+    this.pem = this.#read();
+  }
+
+  /** The pair on disk when it is another one and can be used; otherwise undefined, and the log says why. */
+  renewed(): Pem | undefined {
+    const stamp = this.#stampNow();
+    if (stamp === this.#stamp) return undefined;
+    // A pair that can't be used is looked at again when one of its files changes: one is replaced after the other.
+    this.#stamp = stamp;
+    try {
+      const pem = this.#read();
+      createSecureContext({ ...pem });
+      this.pem = pem;
+      this.log.info(`${this.where}: certificate and key were replaced, new connections get them`);
+      return pem;
+    } catch (error) {
+      const what = `${this.where}: certificate and key that were replaced can't be used, those before stay`;
+      this.log.warn(`${what}: ${reasonOf(error)}`);
+      return undefined;
+    }
+  }
+
+  #read(): Pem {
+    return { cert: this.#file('certfile', this.certfile), key: this.#file('keyfile', this.keyfile) };
+  }
+
+  #file(name: string, path: string): Buffer {
+    try {
+      return readFileSync(path);
+    } catch (error) {
+      const what = `${this.where}.${name} ${path} can't be read: ${reasonOf(error)}`;
+      throw new HaumeaError('config', what, { cause: error });
+    }
+  }
+
+  #stampNow(): string {
+    const stampOf = (path: string) => {
+      const found = statSync(path, { throwIfNoEntry: false });
+      return found === undefined ? '' : `${found.mtimeMs} ${found.size} ${found.ino}`;
+    };
+    return `${stampOf(this.certfile)} ${stampOf(this.keyfile)}`;
+  }
+}
+
+/** Reads certificate and key; undefined when neither is set. */
+export function readTls({ certfile, keyfile }: TlsFiles, where: string, log: Logger): TlsPair | undefined {
+  if (!certfile && !keyfile) return undefined;
+  if (!certfile || !keyfile) throw new HaumeaError('config', `${where} needs both certfile and keyfile`);
+  return new TlsPair(certfile, keyfile, where, log);
+}
