@@ -2,24 +2,22 @@
 import { aggregates, ops } from '../../kernels/gen/ops.js';
 import type { AnalyticName } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
-import { nearest } from '../base/text/nearest.js';
 import type { FunctionDefinition } from '../functions/define.js';
 import { findFunction, hostNumber, resolveFunction } from '../functions/registry.js';
 import { isUtc } from '../functions/time-zone.js';
 import { isWaiting, type UserFunction } from '../plugins/define.js';
 import type { BinaryOp, Expr, Span } from '../sql/ast.js';
-import { ownName } from '../sql/names.js';
-import { printExpr } from '../sql/printer.js';
 import { askedCall } from './call.js';
 import { refuse } from './errors.js';
 import { missing } from './joined-row.js';
 import { leadOf } from './lead.js';
 import { literalOf } from './literal.js';
 import { lookingBack } from './looking-back.js';
+import { replacedName } from './replaced.js';
 import { isRowMaker, type Place, type Scope } from './scope.js';
 import { bindSpecial, type SpecialContext } from './specials.js';
-import { checkArgument, checkCondition, checkSides } from './type-checks.js';
-import { membersOf, noteResult } from './types.js';
+import { checkArgument, checkCondition, checkPattern, checkSides, remarkOfMember } from './type-checks.js';
+import { noteResult } from './types.js';
 import type { OpValue, Value, Values } from './value.js';
 import { calledByWasmRun } from './wasm-run.js';
 
@@ -53,13 +51,11 @@ export interface Clause {
   hasAnalytics: boolean;
 }
 
+/** Those that may take values between a row that begins and one that resets. */
+const accumulations: ReadonlySet<AnalyticName> = new Set(['accSum', 'accAvg', 'accMax', 'accMin', 'accCount']);
+
 /** Functions that take in the rows of the result, beside those of `present`. */
 const ofResult: ReadonlySet<AnalyticName> = new Set(['incCollect', 'incMergeAgg']);
-
-/** Functions that take their values between a row that begins and one that resets. */
-function isAccumulation(fn: AnalyticName): boolean {
-  return ['accSum', 'accAvg', 'accMax', 'accMin', 'accCount'].includes(fn);
-}
 
 export class Binder {
   constructor(
@@ -170,12 +166,8 @@ export class Binder {
 
   /** A member of an object; that a declaration does not have is null, as in the recorded engine. */
   private member(object: Value, name: string, expr: Expr): Value {
-    const members = membersOf(object);
-    if (members !== undefined && !members.includes(name)) {
-      const meant = nearest(name, members);
-      const what = `the declaration of ${printExpr(expr)} has no member ${name}, which is null in every row`;
-      this.context.remark?.(meant === undefined ? what : `${what}, did you mean ${meant}?`);
-    }
+    const remark = remarkOfMember(object, name, expr);
+    if (remark !== undefined) this.context.remark?.(remark);
     return this.values.op('nested.member', [object, this.values.text(name)]);
   }
 
@@ -439,7 +431,7 @@ export class Binder {
     if (fn === 'hadChanged' && expr.args.some(({ kind }) => kind === 'star')) return this.anyChanged(expr, inner, make);
     // Rows that WHEN leaves out, and those before the one that begins, are not looked at.
     const isEach = !over?.when;
-    const begins = isAccumulation(fn) && expr.args.length > 1;
+    const begins = accumulations.has(fn) && expr.args.length > 1;
     const args = this.bindArguments(expr, isEach ? findFunction(expr.name) : undefined, inner, begins ? 1 : 0);
     if (fn === 'latest') return make([...args, ...(args.length < 2 ? [values.null()] : [])]);
     if (fn === 'accMapAgg') return make([values.op('cast.toString', [args[0] ?? values.null()]), ...args.slice(1)]);
@@ -502,18 +494,4 @@ export class Binder {
     if (source === undefined) throw refuse(`unknown stream ${qualifier}`, expr.span);
     return source.row();
   }
-}
-
-/** The column that an expression in REPLACE stands for. */
-export function replacedName({ expr, alias }: { expr: Expr; alias: string | null }): string {
-  const name = alias ?? ownName(expr);
-  if (name === null || name === '*') throw refuse('an expression in REPLACE needs a name (AS column)', expr.span);
-  return name;
-}
-
-/** A LIKE pattern must be a text. */
-function checkPattern(pattern: Expr): void {
-  const literal = literalOf(pattern);
-  if (literal === undefined) return;
-  if (typeof literal !== 'string') throw refuse('the pattern of LIKE must be a text', pattern.span);
 }

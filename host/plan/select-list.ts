@@ -1,10 +1,11 @@
 /** The SELECT list as an output row: names, wildcards with EXCEPT and REPLACE, duplicates. */
 import type { Expr, Select } from '../sql/ast.js';
 import { outputNames, ownName } from '../sql/names.js';
-import { type Binder, type Clause, replacedName } from './bind.js';
+import type { Binder, Clause } from './bind.js';
 import { refuse } from './errors.js';
 import { isColumn, mergedObject } from './joined-row.js';
 import type { OutputEntry, OutputRow } from './logical.js';
+import { replacedName } from './replaced.js';
 import type { Scope } from './scope.js';
 import type { Relation } from './source.js';
 import type { Value } from './value.js';

@@ -1,9 +1,12 @@
 /** Refuses expressions that fail in every row because of their types; see `types.ts`. */
 import type { OpName } from '../../kernels/gen/ops.js';
+import { nearest } from '../base/text/nearest.js';
 import type { FunctionDefinition } from '../functions/define.js';
 import type { Expr } from '../sql/ast.js';
+import { printExpr } from '../sql/printer.js';
 import { refuse } from './errors.js';
-import { wrongArgument, wrongCondition, wrongSide } from './types.js';
+import { literalOf } from './literal.js';
+import { membersOf, wrongArgument, wrongCondition, wrongSide } from './types.js';
 import type { Value } from './value.js';
 
 /** A part of a statement with what it is bound to. */
@@ -31,4 +34,20 @@ export function checkArgument({ args }: FunctionDefinition, name: string, place:
 export function checkCondition(clause: string, [expr, value]: Part): void {
   const reason = wrongCondition(value);
   if (reason !== undefined) throw refuse(`the condition of ${clause} ${reason}`, expr.span);
+}
+
+/** A LIKE pattern must be a text. */
+export function checkPattern(pattern: Expr): void {
+  const literal = literalOf(pattern);
+  if (literal === undefined) return;
+  if (typeof literal !== 'string') throw refuse('the pattern of LIKE must be a text', pattern.span);
+}
+
+/** What is to be said of a member that a declaration does not have: it is null, as in the recorded engine. */
+export function remarkOfMember(object: Value, name: string, expr: Expr): string | undefined {
+  const members = membersOf(object);
+  if (members === undefined || members.includes(name)) return undefined;
+  const meant = nearest(name, members);
+  const what = `the declaration of ${printExpr(expr)} has no member ${name}, which is null in every row`;
+  return meant === undefined ? what : `${what}, did you mean ${meant}?`;
 }

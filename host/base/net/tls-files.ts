@@ -2,7 +2,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { HaumeaError, reasonOf } from '../errors.js';
-import type { Logger } from '../log/log.js';
 
 export interface TlsFiles {
   readonly certfile?: string;
@@ -14,6 +13,12 @@ export interface Pem {
   readonly key: Buffer;
 }
 
+/** Who hears of files that were replaced. */
+interface Hears {
+  info(message: string): void;
+  warn(message: string): void;
+}
+
 export class TlsPair {
   pem: Pem;
   #stamp: string;
@@ -23,7 +28,7 @@ export class TlsPair {
     private readonly certfile: string,
     private readonly keyfile: string,
     private readonly where: string,
-    private readonly log: Logger,
+    private readonly log: Hears,
   ) {
     this.#stamp = this.#stampNow();
     this.pem = this.#read();
@@ -71,7 +76,7 @@ export class TlsPair {
 }
 
 /** Reads certificate and key; undefined when neither is set. */
-export function readTls({ certfile, keyfile }: TlsFiles, where: string, log: Logger): TlsPair | undefined {
+export function readTls({ certfile, keyfile }: TlsFiles, where: string, log: Hears): TlsPair | undefined {
   if (!certfile && !keyfile) return undefined;
   if (!certfile || !keyfile) throw new HaumeaError('config', `${where} needs both certfile and keyfile`);
   return new TlsPair(certfile, keyfile, where, log);
