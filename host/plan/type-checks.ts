@@ -3,7 +3,6 @@ import type { OpName } from '../../kernels/gen/ops.js';
 import { nearest } from '../base/text/nearest.js';
 import type { FunctionDefinition } from '../functions/define.js';
 import type { Expr } from '../sql/ast.js';
-import { printExpr } from '../sql/printer.js';
 import { refuse } from './errors.js';
 import { literalOf } from './literal.js';
 import { membersOf, wrongArgument, wrongCondition, wrongSide } from './types.js';
@@ -48,6 +47,6 @@ export function remarkOfMember(object: Value, name: string, expr: Expr): string 
   const members = membersOf(object);
   if (members === undefined || members.includes(name)) return undefined;
   const meant = nearest(name, members);
-  const what = `the declaration of ${printExpr(expr)} has no member ${name}, which is null in every row`;
+  const what = `the declaration of ${expr.kind === 'column' ? expr.name : 'the object'} has no member ${name}, which is null in every row`;
   return meant === undefined ? what : `${what}, did you mean ${meant}?`;
 }
