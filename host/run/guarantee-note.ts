@@ -26,12 +26,25 @@ export function guaranteeNote(
     const writersOf = writersAmong(all, partsOf, { rule: rule.id, qos, sources, sinks });
     const { guarantee, because, provided } = guaranteeOf(qos, sources, sinks, nodes, writersOf);
     const note = { op: 'Note', of: 'rule', guarantee };
-    const reasons = { ...(because.length > 0 ? { because } : {}), ...(provided.length > 0 ? { provided } : {}) };
+    const holdsOthers = qos === 0 ? [] : sources.flatMap((source) => holdingOf(source) ?? []);
+    const reasons = {
+      ...(because.length > 0 ? { because } : {}),
+      ...(provided.length > 0 ? { provided } : {}),
+      ...(holdsOthers.length > 0 ? { holdsOthers } : {}),
+    };
     return [JSON.stringify({ ...note, ...reasons })];
   } catch (error) {
     if (error instanceof MissingPart) return [];
     throw error;
   }
+}
+
+/** Why rules that share the stream wait for one with checkpoints that takes too much time; see turns/behind.ts. */
+function holdingOf({ name, type, props, isShared }: SourceSpec): string | undefined {
+  const source = connectorOf(type)?.source;
+  if (!isShared || source === undefined) return undefined;
+  if (source.form(props).acknowledges === true || source.goesBack(props) === 'position') return undefined;
+  return `stream ${name}: what would wait for this rule alone when it takes too much time could not be read again`;
 }
 
 /** Finds who writes to the topic of a stream: `own`, as it is given, and all others. */

@@ -217,7 +217,7 @@ test('a rule that ends while its input waits says what is lost; the others go on
   await given.close();
 });
 
-test('a rule with checkpoints is left as it is, and says so', async () => {
+test('a rule with checkpoints on a stream that nobody could read again is left as it is, and says so', async () => {
   const given = await scene('kept', { qos: 1 }, 0, 300, 0);
   const { message } = await sendUntil(given, 'keptgreedy', ({ message }) =>
     /share of the processor/.test(message ?? ''),
@@ -226,6 +226,8 @@ test('a rule with checkpoints is left as it is, and says so', async () => {
     message,
     /does not come behind the others: others read its streams as well, and their place is in its checkpoints/,
   );
+  const { text } = await server.request('GET', '/rules/keptgreedy/explain');
+  assert.match(text, /"holdsOthers":\["stream kept: what would wait for this rule alone .* could not be read again"\]/);
   await all([given.far, ...given.near], given.sent());
   await given.close();
 });

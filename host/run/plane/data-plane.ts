@@ -33,7 +33,7 @@ import { OperatorLists } from './operator-lists.js';
 import { Outputs } from './outputs.js';
 import type { PlaneOptions } from './plane-options.js';
 import { Reconnects } from './reconnects.js';
-import { type End, endParts, lossesOf, takeLastTogether, whenRead } from './rule-end.js';
+import { awaitReturn, type End, endParts, lossesOf, takeLastTogether, whenRead } from './rule-end.js';
 import { type RuleHost, RuleRun } from './rule-run.js';
 import type { RunningRule, RunningSink, RunningSource } from './running.js';
 import { loadSinkParts } from './sink-parts.js';
@@ -185,7 +185,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     if (rule !== undefined && !this.#isClosing) await whenRead(rule);
     if (!this.#isClosing) await rule?.checkpoints?.lighten();
     if (rule === undefined || rule.isEnding) return;
-    const { metrics, losses } = await this.#end(rule, true);
+    const { metrics, losses } = await this.#end(rule, true, comesBack);
     this.options.tell({ kind: 'stopped', run, metrics, losses });
   }
 
@@ -460,7 +460,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
    * Ends a rule and frees all it holds. With `isGraceful` the sinks get their time to send what is left, and its state is kept if it
    * is to be.
    */
-  async #end(rule: RuleRun, isGraceful: boolean): Promise<End & { metrics: Metrics }> {
+  async #end(rule: RuleRun, isGraceful: boolean, comesBack = false): Promise<End & { metrics: Metrics }> {
     const { checkpoints } = rule;
     rule.isEnding = true;
     if (isGraceful) for (const source of rule.sources) if (source.users.size === 1) source.settle();
@@ -468,6 +468,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     const isKept = isGraceful && !this.#work.isBroken && checkpoints?.takeLast() === true;
     const unused = this.#work.isBroken ? [] : rule.sources.filter(({ users }) => users.size === 1 && users.has(rule));
     for (const source of unused) source.keepUnacknowledged();
+    if (isKept && (comesBack || this.#isClosing)) awaitReturn(rule);
     this.#work.ended(rule, this.#cpuTimes);
     const lost = this.#work.isBroken ? [] : lossesOf(rule, isKept);
     const metrics = this.#work.isBroken ? {} : metricsOf(rule);

@@ -7,6 +7,8 @@ export interface LaneInput {
   readonly rules: ReadonlySet<RunningRule>;
   /** The source has given the bytes to the kernel; they stay as they are. Whoever takes them holds the barrier. */
   add(bytes: Uint8Array, barrier: Barrier | undefined): void;
+  /** The position of the source is behind all that it has given so far, and before all that comes. */
+  numbered(): void;
   /** The connection was lost, with half a message maybe. */
   reset(): void;
   /** No more input comes. */
@@ -32,6 +34,10 @@ export class LaneInputs {
     const isHeld = isReplay || (barrier !== undefined && barrier.receipts.length > 0);
     const held = isHeld ? barrier : undefined;
     for (const lane of this.all) lane.add(copy, held);
+  }
+
+  numbered(): void {
+    for (const lane of this.all) lane.numbered();
   }
 
   reset(): void {

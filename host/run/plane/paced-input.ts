@@ -20,6 +20,8 @@ export interface PacedSource extends SlowedSource, PiecesOf {
 
 export class PacedInput {
   readonly #pieces: InputPieces;
+  /** The piece at work is the last one of what was given. */
+  isLast = true;
   /** What is left of a read. */
   #rest: SlowedInput | undefined;
 
@@ -56,6 +58,7 @@ export class PacedInput {
       if (!isWhole && end === 0) end = performance.now() + ms;
       const piece = at === 0 && isWhole ? bytes : bytes.subarray(at, at + most);
       const before = this.source.workUs;
+      this.isLast = at + piece.length >= bytes.length && this.late?.isWaiting !== true;
       if (!this.give(piece)) return;
       this.#pieces.took(piece.length, (this.source.workUs - before) / 1000);
       at += piece.length;

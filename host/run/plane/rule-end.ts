@@ -50,6 +50,11 @@ export function takeLastTogether(rules: ReadonlySet<RuleRun>, work: (rule: RuleR
   for (const { checkpoints } of joined) checkpoints?.takeLastOfAll();
 }
 
+/** What the rule has not had of sources that others go on to read is kept until it goes on, if it can be. */
+export function awaitReturn(rule: RunningRule): void {
+  for (const { places, users } of rule.sources) if (users.size > 1) places?.awaits(rule);
+}
+
 /** Gives up what waits before or in its nodes, as far as that is not kept: a sentence each, which the log has as well. */
 export function lossesOf(rule: RuleRun, isKept: boolean): string[] {
   const unread = rule.behind?.leave(rule) ?? [];

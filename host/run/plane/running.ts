@@ -17,7 +17,8 @@ import type { Redact } from '../../base/secrets/redact.js';
 import type { SinkSpec, SourceSpec } from '../link/protocol.js';
 import type { Acknowledgements, Barrier } from './barrier.js';
 import type { Connection } from './connection.js';
-import type { Keepers, RuleHold } from './keepers.js';
+import type { Keepers } from './keepers.js';
+import type { ApartHold } from './places/apart-hold.js';
 
 /** What the parts of a rule may ask of the data plane. */
 export interface RunningHost {
@@ -115,6 +116,12 @@ export interface RunningPlaces {
   readonly goesBack: boolean;
   /** Rules that do not take what the source reads. */
   readonly ahead: ReadonlySet<RunningRule>;
+  /** What a rule has yet to read may wait: after a kill it is read again from the place of the rule. */
+  readonly readsAgain: boolean;
+  /** The rule has had all that the source has read, and no more. */
+  isHere(rule: RunningRule): boolean;
+  /** The rule is to end, and comes back: what lies behind its place is kept for it until then, or for a time. */
+  awaits(rule: RunningRule): void;
   /** The rule, which was just linked, goes on from the position; returns the reason when it can't. */
   goOnFrom(rule: RunningRule, position: unknown): string | undefined;
   /**
@@ -138,8 +145,8 @@ export interface RunningPlaces {
 
 /** The checkpoints of a rule, as status and logs tell of them. */
 export interface RunningCheckpoints {
-  /** Checkpoints count for what that holds as well. */
-  holdAlso(hold: RuleHold): void;
+  /** What the rule has had apart from others and no checkpoint has; checkpoints count for it. */
+  readonly apart: ApartHold;
   /** How the rule began: with which state, or without the one that it had; empty when there was none. */
   readonly atStart: string;
   /** In this run. */
@@ -290,6 +297,8 @@ export interface RunningLane {
   workUs: number;
   /** The input at work now, if it is to be acknowledged. */
   readonly barrier: Barrier | undefined;
+  /** Where its rules go on after all that they have had, as checkpoints name it; undefined where none do. */
+  readonly position: unknown;
   readonly waitingMessages: number;
   readonly waitingBytes: number;
   /** Since when the source waits for it, or its sender for an acknowledgement, epoch ms; Infinity when neither does. */
@@ -302,8 +311,12 @@ export interface RunningLane {
 export interface RunningBehind {
   /** Input waits for its turn. */
   readonly isWaiting: boolean;
-  /** The kernel has no room for what it is at. */
+  /** What it is at has no place that a checkpoint could name: the kernel has no room, or input is taken in part. */
   readonly isStarved: boolean;
+  /** Resolves at such a place, and there it stays for this turn; undefined where it need not be waited for. */
+  whenAtPlace(): Promise<unknown> | undefined;
+  /** Works on to such a place. */
+  settle(): void;
   /** What a person is told; empty: nothing. */
   readonly text: string;
   /** Undefined where input of the source does not wait in a lane. */

@@ -323,7 +323,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     this.host.work(this.readers, feed, this, bytes);
     this.lanes.add(bytes.subarray(0, fed.taken), this.barrier, this.#logged.isReplay);
     this.#endBarrier();
-    this.places?.numbered();
+    if (this.#log?.isReady || (this.#paced.isLast && !this.#unfed.isWaiting)) this.lanes.numbered();
     if (fed.malformed === undefined) return true;
     this.#paced.late?.drop();
     this.#whenMalformed(fed.malformed);

@@ -52,9 +52,10 @@ export function isStarved({ sources, behind }: RunningRule): boolean {
 }
 
 /** Resolves when no input waits for its turn that the state is to have; undefined when none does. */
-export function whenTaken({ sources }: RunningRule): Promise<unknown> | undefined {
-  const slowed = sources.filter(({ isReadAhead }) => isReadAhead);
-  return slowed.length === 0 ? undefined : Promise.all(slowed.map((source) => source.whenTaken()));
+export function whenTaken({ sources, behind }: RunningRule): Promise<unknown> | undefined {
+  const slowed = sources.filter(({ isReadAhead }) => isReadAhead).map((source) => source.whenTaken());
+  const waits: Promise<unknown>[] = [...slowed, ...[behind?.whenAtPlace() ?? []].flat()];
+  return waits.length === 0 ? undefined : Promise.all(waits);
 }
 
 /** So often a checkpoint is put off for work that is under way; then that is done at once. */

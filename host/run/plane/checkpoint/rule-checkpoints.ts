@@ -13,6 +13,7 @@ import type { Loss } from '../../../model/losses.js';
 import type { CheckpointOrder } from '../../link/protocol.js';
 import type { Keeper, RuleHold } from '../keepers.js';
 import { stateBytesOf } from '../memory.js';
+import { ApartHold } from '../places/apart-hold.js';
 import type { RunningCheckpoints, RunningRule } from '../running.js';
 import { type CutHost, Cutter } from './cutter.js';
 import { CheckpointFiles, type ReadCheckpoint } from './files.js';
@@ -63,6 +64,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   readonly #groups: Groups<RuleCheckpoints>;
   /** Messages that it holds, of each source. */
   #holds: readonly RuleHold[] = [];
+  #apart: ApartHold | undefined;
   /** On its way to disk. */
   #joint: Joint<RulePart> | undefined;
   /** Files of an earlier run go. */
@@ -229,8 +231,12 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     if (!this.isClosed) await this.#joint?.outcome;
   }
 
-  holdAlso(hold: RuleHold): void {
-    this.#holds = [...this.#holds, hold];
+  get apart(): ApartHold {
+    if (this.#apart === undefined) {
+      this.#apart = new ApartHold();
+      this.#holds = [...this.#holds, this.#apart];
+    }
+    return this.#apart;
   }
 
   get isHolding(): boolean {
@@ -377,6 +383,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     for (const one of group) {
       if (enders.includes(one)) one.#leave();
       one.cutter.abandon();
+      one.rule?.behind?.settle();
     }
     const parts = this.#take(group, enders, carried);
     const ofEnders = parts?.filter(({ isLast }) => isLast) ?? [];

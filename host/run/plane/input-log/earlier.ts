@@ -7,6 +7,7 @@ import { type Item, split } from '../cache/item.js';
 import type { Cursor, PageStore } from '../cache/page-store.js';
 import type { ApartHold } from '../places/apart-hold.js';
 import type { Earlier } from '../places/catch-up.js';
+import { numberIn } from '../places/log-places.js';
 import { packetsIn } from './known-messages.js';
 
 /** Input that is in the log, or on its way there. */
@@ -86,4 +87,14 @@ export class EarlierInLog implements Earlier {
   rest(): Uint8Array[] {
     return [];
   }
+}
+
+/** Input behind the position. */
+export function heldFrom(held: readonly HeldInput[], position: unknown): Barrier[] {
+  const number = numberIn(position) ?? Number.POSITIVE_INFINITY;
+  return held.flatMap(({ barrier, end }) => (end > number ? [barrier] : []));
+}
+
+export function messagesOf(held: readonly { readonly messages: number }[]): number {
+  return held.reduce((sum, { messages }) => sum + messages, 0);
 }

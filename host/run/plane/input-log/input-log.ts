@@ -11,7 +11,7 @@ import type { PageStore } from '../cache/page-store.js';
 import type { Batch } from '../cache/store.js';
 import { numberIn } from '../places/log-places.js';
 import { sizeText } from '../size-text.js';
-import { EarlierInLog } from './earlier.js';
+import { EarlierInLog, heldFrom, messagesOf } from './earlier.js';
 import { FreedIds } from './freed-ids.js';
 import { packetsIn } from './known-messages.js';
 import type { Entry, InputLogHost } from './log-host.js';
@@ -113,15 +113,16 @@ export class InputLog {
     const { log: here } = (this.position ?? {}) as { log?: number };
     if (store === undefined || here === undefined || number === undefined || number > here)
       return { earlier: undefined, missing: Number.NaN };
-    const from = Math.min(here, Math.max(number, this.#last - this.#heldMessages));
+    const from = Math.min(here, Math.max(number, this.#last - messagesOf(this.#entries)));
     return {
       earlier: from < here ? new EarlierInLog(store, from, this.#entries, lost) : undefined,
       missing: from - number,
     };
   }
 
-  get #heldMessages(): number {
-    return this.#entries.reduce((sum, { messages }) => sum + messages, 0);
+  /** Input behind the position that nobody may forget yet. */
+  heldFrom(position: unknown): Barrier[] {
+    return heldFrom(this.#entries, position);
   }
 
   /** Nobody knows yet what is in it. */

@@ -15,7 +15,7 @@ import type { LaneInput } from '../lane-inputs.js';
 import { inMb } from '../memory.js';
 import type { RunningBehind, RunningLane, RunningRule, RunningSource } from '../running.js';
 import type { LaneSource } from '../turns/lane.js';
-import { ApartHold } from './apart-hold.js';
+import type { ApartHold } from './apart-hold.js';
 
 /** What the rule gets before what the source reads. */
 export interface Earlier {
@@ -73,9 +73,6 @@ export class CatchUp implements RunningLane, LaneInput {
   /** Messages that it got of what was earlier. */
   #got = 0;
   #earlier: Earlier | undefined;
-  /** What it has had, and is in no checkpoint. */
-  readonly #hold: ApartHold | undefined;
-
   /**
    * Moves the nodes of the rule, which was just linked. Throws KernelError without memory, and changes nothing then.
    */
@@ -108,10 +105,11 @@ export class CatchUp implements RunningLane, LaneInput {
     this.#move(source.stream, this.stream, false);
     source.lanes.all.add(this);
     behindOf(rule).add(source, this);
-    const { checkpoints } = rule;
-    if (checkpoints === undefined) return;
-    this.#hold = new ApartHold();
-    checkpoints.holdAlso(this.#hold);
+  }
+
+  /** What it has had, and is in no checkpoint. */
+  get #hold(): ApartHold | undefined {
+    return this.rule.checkpoints?.apart;
   }
 
   #move(from: StreamHandle, to: StreamHandle, isShared: boolean): void {
@@ -172,7 +170,6 @@ export class CatchUp implements RunningLane, LaneInput {
     this.source.sinkIsFull(true);
   }
 
-  /** The source has numbered what came last. */
   numbered(): void {
     const last = this.#queue.at(-1);
     if (last !== undefined) last.position = this.here();
@@ -288,7 +285,8 @@ export class CatchUp implements RunningLane, LaneInput {
     else if (!(await this.#feed(bytes, barrier))) return;
     this.#queue.shift();
     this.#bytes -= bytes.length;
-    if (position !== undefined) this.#position = position;
+    this.isStarved = position === undefined && bytes.length > 0;
+    if (!this.isStarved) this.#position = position;
     if (barrier !== undefined) {
       this.#hold?.hold(barrier);
       this.source.host.holdWaiting(barrier, this.rules);
@@ -371,6 +369,12 @@ class CatchingUp implements RunningBehind {
   finish(): undefined {
     return undefined;
   }
+
+  whenAtPlace(): undefined {
+    return undefined;
+  }
+
+  settle(): void {}
 
   /** Its place is in its checkpoint. */
   leave(): string[] {

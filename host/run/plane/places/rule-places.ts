@@ -7,6 +7,7 @@ import { reasonOf } from '../../../base/errors.js';
 import type { Source } from '../../../connectors/running.js';
 import type { InputLog } from '../input-log/input-log.js';
 import type { RunningPlaces, RunningRule } from '../running.js';
+import { AwayInput } from './away-input.js';
 import { CatchUp, type CatchUpSource, type Earlier, handedEarlier } from './catch-up.js';
 import { type LogPlacedSource, LogPlaces, noteMissing } from './log-places.js';
 import { Places } from './places.js';
@@ -18,6 +19,8 @@ export class RulePlaces implements RunningPlaces {
   readonly #places: Places;
   /** Rules that came while it ran, as long as they have not had all that it has read. */
   readonly #catchUps = new Map<RunningRule, CatchUp>();
+  /** By rule: what is kept for rules that come back. */
+  readonly #away = new Map<string, AwayInput>();
   /** Of a source that has one. */
   #log: InputLog | undefined;
 
@@ -102,12 +105,37 @@ export class RulePlaces implements RunningPlaces {
     return this.#apartWith(rule, handedEarlier(bytes));
   }
 
+  get readsAgain(): boolean {
+    const { seekAll, takesAway } = this.connector;
+    return this.#log !== undefined || (seekAll !== undefined && takesAway !== true);
+  }
+
+  isHere(rule: RunningRule): boolean {
+    const { source } = this;
+    return (
+      !this.#places.has(rule) && !this.ahead.has(rule) && source.starvedSince === 0 && source.position() !== undefined
+    );
+  }
+
+  awaits(rule: RunningRule): void {
+    const log = this.#log;
+    if (log === undefined || this.#away.has(rule.id)) return;
+    const { lanes } = this.source;
+    const away = new AwayInput(log.heldFrom(this.positionOf(rule)), () => {
+      lanes.all.delete(away);
+      this.#away.delete(rule.id);
+    });
+    lanes.all.add(away);
+    this.#away.set(rule.id, away);
+  }
+
   joined(rule: RunningRule): void {
+    this.#away.get(rule.id)?.close();
     this.#catchUps.get(rule)?.begin();
   }
 
   positionOf(rule: RunningRule): unknown {
-    const apart = this.#catchUps.get(rule);
+    const apart = rule.behind?.laneOf(this.source);
     if (apart !== undefined) return apart.position;
     return this.#places.has(rule) ? this.#places.of(rule) : this.source.position();
   }
@@ -120,18 +148,13 @@ export class RulePlaces implements RunningPlaces {
   }
 
   async logged(position: unknown): Promise<void> {
-    if (this.source.users.size > 1) await this.#log?.storedUpTo(position);
+    if (this.source.users.size > 1 || this.#away.size > 0) await this.#log?.storedUpTo(position);
   }
 
   /** A rule that goes on from the position is to read it by itself: it runs, is elsewhere, and can be read twice. */
   isPassedBy(position: unknown): boolean {
     if (!this.source.hasStarted || this.#log !== undefined || !this.goesBack || position === undefined) return false;
     return this.connector.takesAway !== true && this.connector.isAt?.(position) !== true;
-  }
-
-  /** The source has numbered the input that it has just read. */
-  numbered(): void {
-    for (const one of this.#catchUps.values()) one.numbered();
   }
 
   /** No more comes. */

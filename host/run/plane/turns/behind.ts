@@ -83,8 +83,18 @@ class Slowed implements RunningBehind {
     return this.rules.size === 0 || this.#inputs.size + this.#lanes.size === 0;
   }
 
-  /** Rules whose checkpoints would have to wait have no lanes. */
-  readonly isStarved = false;
+  get isStarved(): boolean {
+    return [...this.#lanes.values()].some(({ isAtPlace }) => !isAtPlace);
+  }
+
+  whenAtPlace(): Promise<unknown> | undefined {
+    const waits = [...this.#lanes.values()].flatMap((lane) => lane.whenAtPlace() ?? []);
+    return waits.length === 0 ? undefined : Promise.all(waits);
+  }
+
+  settle(): void {
+    for (const lane of this.#lanes.values()) lane.settle();
+  }
 
   get text(): string {
     if (!this.isWaiting) return '';
@@ -123,8 +133,15 @@ class Slowed implements RunningBehind {
     for (const [source, lane] of this.#lanes) {
       const count = lane.waitingMessages;
       if (count === 0) continue;
-      rule.inputLost(source, count, lostAtEnd);
       const waited = count === 1 ? '1 message' : `${count.toLocaleString('en')} messages`;
+      if (rule.checkpoints !== undefined) {
+        rule.log.info(
+          `the rule ends while ${waited} of ${source.name} wait for it, since it came behind the others: ` +
+            'it goes on with them, as far as the input log still has them then',
+        );
+        continue;
+      }
+      rule.inputLost(source, count, lostAtEnd);
       losses.push(
         `the rule ends while ${waited} of ${source.name} wait for it, since it came behind the others: they are lost`,
       );
@@ -201,6 +218,12 @@ class Left implements RunningBehind {
     return undefined;
   }
 
+  whenAtPlace(): undefined {
+    return undefined;
+  }
+
+  settle(): void {}
+
   finish(): undefined {
     return undefined;
   }
@@ -222,7 +245,8 @@ const lostAtEnd = 'the rule ended before they had their turn';
 function obstacleOf({ rules, sources }: Party): string | undefined {
   const shared = [...sources].filter(({ users }) => !isAmong(users, new Set(rules)));
   if (shared.length === 0) return undefined;
-  if (rules.some(({ checkpoints }) => checkpoints !== undefined)) {
+  const isKept = rules.some(({ checkpoints }) => checkpoints !== undefined);
+  if (isKept && shared.some(({ places }) => places?.readsAgain !== true)) {
     return 'others read its streams as well, and their place is in its checkpoints';
   }
   if (
@@ -234,10 +258,22 @@ function obstacleOf({ rules, sources }: Party): string | undefined {
   return undefined;
 }
 
+/** Rules that are on their way to where their sources are take input elsewhere; they are looked at again. */
+function isHere({ rules, sources }: Party): boolean {
+  return rules.every(
+    (rule) =>
+      rule.checkpoints === undefined ||
+      rule.sources.every(
+        (source) =>
+          !sources.has(source) || isAmong(source.users, new Set(rules)) || source.places?.isHere(rule) === true,
+      ),
+  );
+}
+
 function termsOf(rules: readonly RunningRule[]): LaneTerms {
   return {
     most: Math.max(...rules.map(({ inputLimitBytes }) => inputLimitBytes)),
-    dropsOldest: rules.every(({ dropsInput }) => dropsInput),
+    dropsOldest: rules.every(({ dropsInput, checkpoints }) => dropsInput && checkpoints === undefined),
   };
 }
 
@@ -277,6 +313,7 @@ export class Behind implements PutsBehind {
       for (const rule of party.rules) this.#tell(rule, 'warn', `${line}, and does not come behind them: ${obstacle}`);
       return;
     }
+    if (!isHere(party)) return;
     let entry: Slowed;
     this.host.moving();
     try {

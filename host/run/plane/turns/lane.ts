@@ -15,6 +15,7 @@ import type { LaneInput, LaneInputs } from '../lane-inputs.js';
 import { inMb } from '../memory.js';
 import type { RunningLane, RunningRule, RunningSource } from '../running.js';
 import type { Starvation, Starved } from '../starvation.js';
+import { LanePlace } from './lane-place.js';
 import { SliceSize } from './slice-size.js';
 import type { Turn, Turns } from './turns.js';
 
@@ -51,6 +52,8 @@ interface Part {
   bytes: Uint8Array;
   readonly barrier: Barrier | undefined;
   readonly event: 'reset' | 'end' | undefined;
+  /** Where the source was behind it; undefined within what was read in one go. */
+  position?: unknown;
 }
 
 interface Segment {
@@ -68,6 +71,8 @@ const segments = 16;
 const longMessage = 64 * 1024;
 /** Time until input is tried again that the kernel had no room for, ms. */
 const retryMs = 100;
+/** Bytes of a call while it works on to a place. */
+const settledBytes = 16 * 1024;
 const noBytes = new Uint8Array(0);
 
 export class Lane implements Turn, RunningLane, LaneInput {
@@ -99,6 +104,13 @@ export class Lane implements Turn, RunningLane, LaneInput {
   /** Messages of the source when the last one had come; undefined as long as more come. */
   #end: number | undefined;
   #askers: (() => void)[] = [];
+  readonly #place: LanePlace;
+  /** Its rules are about to end at their place. */
+  #isHalted = false;
+  /** Some of its rules have checkpoints. */
+  readonly #isKept: boolean;
+  /** All of them do: what waits is no output that is missing. */
+  readonly #isSafe: boolean;
 
   /** Moves the nodes of the rules, and what they hold of the source. Throws KernelError without memory, and changes nothing then. */
   constructor(
@@ -130,6 +142,10 @@ export class Lane implements Turn, RunningLane, LaneInput {
       kernel.closeStream(this.stream);
       throw error;
     }
+    const kept = [...this.rules].filter(({ checkpoints }) => checkpoints !== undefined).length;
+    this.#isKept = kept > 0;
+    this.#isSafe = kept === this.rules.size;
+    this.#place = new LanePlace(source.position(), () => this.goOn());
     this.#base = source.counters.messages;
     this.#queue = [{ begin: undefined, messages: this.#base, parts: [], bytes: 0 }];
     moveNodes(kernel, this.#nodesBelow(stream), stream, this.stream, false);
@@ -153,7 +169,9 @@ export class Lane implements Turn, RunningLane, LaneInput {
   }
 
   get isReady(): boolean {
-    return this.isWaiting && this.#holds === 0 && this.#retry === undefined;
+    return (
+      this.isWaiting && this.#holds === 0 && this.#retry === undefined && !this.#place.isResting && !this.#isHalted
+    );
   }
 
   get waitingBytes(): number {
@@ -176,7 +194,7 @@ export class Lane implements Turn, RunningLane, LaneInput {
   get holdsSince(): number {
     if (this.#fullSince > 0) return this.#fullSince;
     for (const { parts } of this.#queue) {
-      for (const { barrier } of parts) if (barrier !== undefined) return barrier.since;
+      for (const { barrier } of parts) if (barrier?.isLogged === false) return barrier.since;
     }
     return Number.POSITIVE_INFINITY;
   }
@@ -191,18 +209,28 @@ export class Lane implements Turn, RunningLane, LaneInput {
 
   add(bytes: Uint8Array, barrier: Barrier | undefined): void {
     if (this.#isClosed) return;
-    if (barrier !== undefined) barrier.left++;
+    if (this.#isSafe) barrier?.keep();
+    else if (barrier !== undefined) barrier.left++;
     this.#append({ bytes, barrier, event: undefined });
     this.#cut();
     if (this.#bytes > this.terms.most) this.#full();
   }
 
+  numbered(): void {
+    const last = this.#queue.at(-1)!.parts.at(-1);
+    if (last !== undefined) last.position = this.source.position();
+  }
+
   reset(): void {
-    if (!this.#isClosed) this.#append({ bytes: noBytes, barrier: undefined, event: 'reset' });
+    this.#appendEvent('reset');
   }
 
   end(): void {
-    if (!this.#isClosed) this.#append({ bytes: noBytes, barrier: undefined, event: 'end' });
+    this.#appendEvent('end');
+  }
+
+  #appendEvent(event: Part['event']): void {
+    if (!this.#isClosed) this.#append({ bytes: noBytes, barrier: undefined, event, position: this.source.position() });
   }
 
   #append(part: Part): void {
@@ -242,7 +270,12 @@ export class Lane implements Turn, RunningLane, LaneInput {
     this.#size.forget();
     const cause = this.#holds > 0 ? 'whose sink takes no more' : 'that takes more than its share of the processor';
     this.#lost(count, `more than ${inMb(this.terms.most)} waited for a rule ${cause}`);
-    for (const { barrier } of first.parts) barrier?.passed(false);
+    for (const { barrier } of first.parts) this.#leave(barrier, false);
+  }
+
+  #leave(barrier: Barrier | undefined, isLost: boolean): void {
+    if (this.#isSafe) barrier?.kept(isLost);
+    else barrier?.passed(isLost);
   }
 
   #lost(count: number, reason: string): void {
@@ -257,21 +290,29 @@ export class Lane implements Turn, RunningLane, LaneInput {
     if (!isFull) this.goOn();
   }
 
-  /** Takes nothing more, unless it `readsOn`; resolves when all is worked off, or after a time. */
+  /**
+   * Takes nothing more, unless it `readsOn`; resolves when all is worked off, or after a time. Rules with checkpoints
+   * that come back go on with what waits: of them it resolves at a place that these can name, and works no more.
+   */
   finish(longestMs: number, readsOn: boolean): Promise<void> {
+    if (this.#isKept) {
+      const comesBack = readsOn || this.source.acknowledgements?.keepsLost === true;
+      const end = comesBack ? (this.whenAtPlace() ?? Promise.resolve()) : this.#whenEmpty(longestMs);
+      return patient(end, longestMs).then(() => {
+        this.#isHalted = true;
+      });
+    }
     if (!readsOn) {
       this.#isClosed = true;
       this.#end ??= this.source.counters.messages;
       this.#release();
     }
+    return this.#whenEmpty(longestMs);
+  }
+
+  #whenEmpty(longestMs: number): Promise<void> {
     if (!this.isWaiting) return Promise.resolve();
-    return new Promise((resolve) => {
-      const patience = setTimeout(resolve, longestMs);
-      this.#askers.push(() => {
-        clearTimeout(patience);
-        resolve();
-      });
-    });
+    return patient(new Promise((resolve) => this.#askers.push(resolve)), longestMs);
   }
 
   /** The nodes go back, and what still waits is lost: its count is returned. To be called with nothing waiting, or at their end. */
@@ -287,10 +328,31 @@ export class Lane implements Turn, RunningLane, LaneInput {
     lanes.all.delete(this);
     moveNodes(this.#kernel, this.#nodesBelow(this.stream), this.stream, stream, true);
     this.#kernel.closeStream(this.stream);
-    for (const barrier of barriers) barrier?.passed(true);
+    for (const barrier of barriers) this.#leave(barrier, true);
     this.#release();
     for (const call of this.#askers.splice(0)) call();
+    this.#place.tell();
     return waiting;
+  }
+
+  // What checkpoints ask
+
+  get position(): unknown {
+    return this.#place.position;
+  }
+
+  get isAtPlace(): boolean {
+    return this.#place.isExact;
+  }
+
+  /** Resolves when it is at a place that a checkpoint can name; it works on when those who asked had their turn. */
+  whenAtPlace(): Promise<void> | undefined {
+    return this.#place.whenExact();
+  }
+
+  /** Works on to such a place, if there is room for that. */
+  settle(): void {
+    while (!this.isAtPlace && this.isWaiting && this.#retry === undefined) this.#take(settledBytes);
   }
 
   /** The source waits for it no longer. */
@@ -329,6 +391,7 @@ export class Lane implements Turn, RunningLane, LaneInput {
     if (part.event === 'reset') this.#kernel.resetInput(this.stream);
     else if (part.event === 'end') this.#work(() => this.#kernel.endInput(this.stream, this.source.host.now()));
     else this.#feed(part, most);
+    if (part.event !== undefined) this.#place.reached(part.position);
     if (this.#fullSince > 0 && this.#bytes <= this.terms.most / 2) this.#release();
     if (part.event === 'end') this.source.host.ended(this.source);
     if (!this.isWaiting) {
@@ -352,7 +415,8 @@ export class Lane implements Turn, RunningLane, LaneInput {
     }
     const taken = parts.splice(0, Math.max(1, count));
     const first = taken[0]!;
-    const part = taken.length === 1 ? first : { ...first, bytes: Buffer.concat(taken.map(({ bytes }) => bytes)) };
+    const bytes = taken.length === 1 ? first.bytes : Buffer.concat(taken.map((one) => one.bytes));
+    const part = { ...first, bytes, position: taken.at(-1)!.position };
     segment.bytes -= part.bytes.length;
     this.#bytes -= part.bytes.length;
     return part;
@@ -365,6 +429,7 @@ export class Lane implements Turn, RunningLane, LaneInput {
     const before = this.#starvedSince === 0 ? 0 : this.counters.oversized;
     const isHopeless = this.#starvedSince > 0 && host.starves({ name, starvedSince: this.#starvedSince }).isHopeless;
     let taken = piece.length;
+    this.#place.isExact = false;
     this.barrier = barrier;
     this.#work(() => {
       const fed = feedInput(this.#kernel, { stream: this.stream, name }, piece, host.now(), isHopeless);
@@ -379,11 +444,18 @@ export class Lane implements Turn, RunningLane, LaneInput {
     }
     if (taken >= piece.length) this.#starvedSince = 0;
     if (taken < bytes.length) this.#putBack({ ...part, bytes: bytes.subarray(taken) });
-    else if (barrier !== undefined) {
-      host.holdWaiting(barrier, this.rules);
-      barrier.passed(false);
-    }
+    else this.#done(part);
     if (taken < piece.length) this.#waitForRoom();
+  }
+
+  /** The rules have had all of it. */
+  #done({ barrier, position }: Part): void {
+    if (barrier !== undefined) {
+      for (const { checkpoints } of this.rules) checkpoints?.apart.hold(barrier);
+      this.source.host.holdWaiting(barrier, this.rules);
+      this.#leave(barrier, false);
+    }
+    this.#place.reached(position);
   }
 
   #work(call: () => void, input?: Uint8Array): void {
@@ -404,4 +476,15 @@ export class Lane implements Turn, RunningLane, LaneInput {
       this.goOn();
     }, retryMs);
   }
+}
+
+/** Resolves when the promise does, or after a time. */
+function patient(promise: Promise<void>, longestMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const patience = setTimeout(resolve, longestMs);
+    void promise.then(() => {
+      clearTimeout(patience);
+      resolve();
+    });
+  });
 }
