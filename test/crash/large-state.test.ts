@@ -1,10 +1,10 @@
 /** Windows of many rows over kill -9: their rows stand in segments beside the checkpoints, written while rows flow. */
-import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
+import { smallDisk } from '../support/small-disk.js';
 
 const part = 20_000;
 const parts = 3;
@@ -179,22 +179,14 @@ test('a window of many rows goes on after an orderly stop of the server', async 
   await opened.server.stop();
 });
 
-/** Mounts a small file system there; false where none can be. */
-function mounted(path: string, options: string): boolean {
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path], { stdio: 'ignore' });
-    return true;
-  } catch {
-    announceSkip('rows on a full disk', 'a file system of bounded size needs root');
-    return false;
-  }
-}
-
 test('a disk that is full while rows are written is named; with room again a checkpoint has them all', async () => {
   const data = temporaryFolder();
   const checkpoints = join(data, 'checkpoints');
-  mkdirSync(checkpoints);
-  if (!mounted(checkpoints, 'size=128k')) return;
+  const disk = smallDisk(checkpoints, '128k');
+  if (disk === undefined) {
+    announceSkip('rows on a full disk', 'a file system of bounded size needs root');
+    return;
+  }
   try {
     const opened = await open(data);
     const appended = opened.append(0);
@@ -202,7 +194,7 @@ test('a disk that is full while rows are written is named; with room again a che
       const { json } = await opened.server.request('GET', '/rules/r/status');
       return /ENOSPC/.test(String(json.lastCheckpointFailure));
     });
-    mounted(checkpoints, 'remount,size=64m');
+    disk.resize('64m');
     const { rows } = await appended;
     const there = segmentsIn(opened.folder);
     for (const { file } of rows.segments) assert.ok(there.includes(file));
@@ -212,7 +204,7 @@ test('a disk that is full while rows are written is named; with room again a che
     await assertWindow(opened);
     await opened.server.stop();
   } finally {
-    execFileSync('umount', ['-l', checkpoints], { stdio: 'ignore' });
+    disk.unmount();
   }
 });
 

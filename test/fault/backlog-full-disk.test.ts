@@ -1,39 +1,26 @@
 /** A backlog on a disk that is full, while nothing is kept free: the neighbours go on, and what is dropped is counted. */
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { hasMosquitto } from '../support/brokers/mosquitto.js';
 import { first, idsIn, Outside, Plant, range } from '../support/brokers/plant.js';
-import { announceSkip, eventually, startServer, temporaryFolder } from '../support/harness.js';
+import { announceSkip, eventually, temporaryFolder } from '../support/harness.js';
+import { smallDisk } from '../support/small-disk.js';
 
 const data = join(temporaryFolder(), 'data');
-mkdirSync(data);
-
-function mounted(): boolean {
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', data], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-const canRun = hasMosquitto && mounted();
+const disk = hasMosquitto ? smallDisk(data, '8m') : undefined;
+const canRun = disk !== undefined;
 if (!canRun) announceSkip('a backlog on a full disk', 'it needs mosquitto, and root for a file system of bounded size');
 const full = canRun ? test : test.skip;
 
 test.after(() => {
-  if (canRun) execFileSync('umount', ['-l', data]);
+  disk?.unmount();
 });
 
 /** Rules of a shared stream: one that writes its ids to a file elsewhere, and one whose sink is not there. */
 async function share(plant: Plant, outside: Outside, near: string): Promise<void> {
-  // Logs lie elsewhere: they fill no disk here. Nothing is kept free.
-  const env = { KUIPER__BASIC__MINFREEDISK: '0' };
-  await plant.server.stop();
-  plant.server = await startServer({ data, args: ['--log', temporaryFolder()], env });
+  await plant.moveTo(data);
   await plant.stream('s', 1);
   await plant.rule('near', 's', { file: { path: near, sendSingle: true } });
   const mqtt = { server: outside.url, topic: 'out', qos: 1, sendSingle: true };

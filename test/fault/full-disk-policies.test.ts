@@ -4,28 +4,18 @@
  * messages may go, or that it ends, its neighbours have every row; where it says neither it holds its stream, and tells
  * why.
  */
-import { execFileSync } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { hasMosquitto } from '../support/brokers/mosquitto.js';
 import { first, idsIn, Outside, Plant, range } from '../support/brokers/plant.js';
-import { announceSkip, eventually, startServer, temporaryFolder } from '../support/harness.js';
+import { announceSkip, eventually, temporaryFolder } from '../support/harness.js';
+import { smallDisk } from '../support/small-disk.js';
 
 const data = join(temporaryFolder(), 'data');
-mkdirSync(data);
-
-function mounted(): boolean {
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', data], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-const canRun = hasMosquitto && mounted();
+const disk = hasMosquitto ? smallDisk(data, '8m') : undefined;
+const canRun = disk !== undefined;
 if (!canRun) announceSkip('policies on a full disk', 'it needs mosquitto, and root for a file system of bounded size');
 const full = canRun ? test : test.skip;
 
@@ -80,16 +70,13 @@ test.before(async () => {
   if (!canRun) return;
   outside = await Outside.make('#');
   plant = await Plant.open();
-  await plant.server.stop();
-  // Logs lie elsewhere: they fill no disk here. Nothing is kept free.
-  const env = { KUIPER__BASIC__MINFREEDISK: '0' };
-  plant.server = await startServer({ data, args: ['--log', temporaryFolder()], env });
+  await plant.moveTo(data);
 });
 test.after(async () => {
-  if (!canRun) return;
+  if (disk === undefined) return;
   await plant.close();
   await outside.stop();
-  execFileSync('umount', ['-l', data]);
+  disk.unmount();
 });
 
 const streamOf = (one: Case) => `t${cases.indexOf(one)}`;

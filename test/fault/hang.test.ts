@@ -1,11 +1,8 @@
 /** A data plane that hangs: a window of a derived table that is joined, with a billion pairs of rows to join at once, keeps the thread busy for minutes. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadConfig } from '../../host/base/config/config.js';
-import { createEngine } from '../../host/run/engine.js';
-import type { Rules } from '../../host/run/rules.js';
-import { startServer } from '../../host/server.js';
-import { eventually, request, temporaryFolder } from '../support/harness.js';
+import { eventually } from '../support/harness.js';
+import { startWatchedServer } from '../support/rest/watched-server.js';
 
 const hangMs = 1000;
 /** Answers come from the control plane, which must not wait for the thread that hangs. */
@@ -17,44 +14,18 @@ const endless = `SELECT d.n FROM
   INNER JOIN trap AS c ON d.n = c.a GROUP BY TUMBLINGWINDOW(ms, 300)`;
 
 async function open() {
-  const data = temporaryFolder();
-  const env = {
-    KuiperBaseKey: data,
-    KUIPER__BASIC__RESTIP: '127.0.0.1',
-    KUIPER__BASIC__RESTPORT: '0',
-    KUIPER__BASIC__FILELOG: 'false',
-    KUIPER__SOURCE__HTTPSERVERPORT: '0',
-  };
-  let engine: Rules | undefined;
-  const server = await startServer({
-    ...(await loadConfig({ data, env })),
-    version: '0.0.0-test',
-    env,
-    createEngine: (context) => {
-      engine = createEngine({ ...context, hangMs });
-      return engine;
-    },
-    onStopRequest: () => {},
-  });
-  const ask = (method: string, path: string, body?: unknown) => request(server.url, method, path, body);
-  const make = async (path: string, body: unknown) => {
-    const answer = await ask('POST', path, body);
-    assert.is(answer.status, 201, answer.text);
-  };
+  const { ask, make, status, supervisor, close } = await startWatchedServer(hangMs);
   const stream = async (name: string, rows: Record<string, unknown>[], interval: number) => {
     await ask('PUT', `/metadata/sources/simulator/confKeys/${name}`, { data: rows, interval, loop: true });
     await make('/streams', { sql: `CREATE STREAM ${name} () WITH (TYPE="simulator", CONF_KEY="${name}")` });
   };
   const rule = (id: string, sql: string, options: object = {}) =>
     make('/rules', { id, sql, actions: [{ nop: {} }], options });
-  const status = async (id: string) => (await ask('GET', `/rules/${id}/status`)).json;
   const progress = async (id: string) => {
     const before = Number((await status(id)).sinkRecordsOutTotal ?? 0);
     await eventually(`rows of ${id}`, async () => Number((await status(id)).sinkRecordsOutTotal ?? 0) > before);
   };
-  if (engine === undefined) throw new Error('no engine');
-  const supervisor = engine.planes.next;
-  return { ask, stream, rule, status, progress, supervisor, close: () => server.close() };
+  return { ask, stream, rule, status, progress, supervisor, close };
 }
 
 test('a rule that hangs the thread is stopped and named, all others run again, and REST answers all the time', async () => {

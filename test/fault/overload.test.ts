@@ -7,12 +7,9 @@
 import type { Socket } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadConfig } from '../../host/base/config/config.js';
-import { createEngine } from '../../host/run/engine.js';
-import type { Rules } from '../../host/run/rules.js';
-import { startServer } from '../../host/server.js';
 import { openRawBroker, publish } from '../support/brokers/raw-broker.js';
-import { eventually, request, temporaryFolder } from '../support/harness.js';
+import { eventually } from '../support/harness.js';
+import { startWatchedServer } from '../support/rest/watched-server.js';
 
 /** A thread that is silent for so long is ended, ms. */
 const hangMs = 1000;
@@ -30,30 +27,7 @@ test('a plane with more work than it can do is slow: no rule ends, none misses a
   const broker = await openRawBroker((connected) => {
     socket = connected;
   });
-  const data = temporaryFolder();
-  const env = {
-    KuiperBaseKey: data,
-    KUIPER__BASIC__RESTIP: '127.0.0.1',
-    KUIPER__BASIC__RESTPORT: '0',
-    KUIPER__BASIC__FILELOG: 'false',
-    KUIPER__SOURCE__HTTPSERVERPORT: '0',
-  };
-  let engine: Rules | undefined;
-  const server = await startServer({
-    ...(await loadConfig({ data, env })),
-    version: '0.0.0-test',
-    env,
-    createEngine: (context) => {
-      engine = createEngine({ ...context, hangMs });
-      return engine;
-    },
-    onStopRequest: () => {},
-  });
-  const ask = (method: string, path: string, body?: unknown) => request(server.url, method, path, body);
-  const make = async (path: string, body: unknown) => {
-    const answer = await ask('POST', path, body);
-    assert.is(answer.status, 201, answer.text);
-  };
+  const { ask, make, status, supervisor, close } = await startWatchedServer(hangMs);
   await ask('PUT', '/metadata/sources/mqtt/confKeys/many', { server: broker.url, qos: 0 });
   await make('/streams', {
     sql: 'CREATE STREAM many (d BIGINT, text STRING, ts BIGINT) WITH (DATASOURCE="a", FORMAT="json", SHARED="true", CONF_KEY="many", TIMESTAMP="ts")',
@@ -67,8 +41,7 @@ test('a plane with more work than it can do is slow: no rule ends, none misses a
     });
   }
   await eventually('the connection', () => socket);
-  const thread = engine?.planes.next.threadId;
-  const status = async (id: string) => (await ask('GET', `/rules/${id}/status`)).json;
+  const thread = supervisor.threadId;
   const all = Array.from({ length: messages }, (_, i) =>
     publish(JSON.stringify({ d: i, text, ts: 1700000000000 + i }), 0),
   );
@@ -83,8 +56,8 @@ test('a plane with more work than it can do is slow: no rule ends, none misses a
     const window = Object.keys(done).find((name) => /^op_\d+_window_0_records_in_total$/.test(name));
     assert.ok(window !== undefined, JSON.stringify(done));
   }
-  assert.is(engine?.planes.next.threadId, thread, 'the thread is the same');
-  await server.close();
+  assert.is(supervisor.threadId, thread, 'the thread is the same');
+  await close();
   broker.close();
 });
 

@@ -1,12 +1,12 @@
 /** Sinks with a cache over kill -9 of the server and full disks: all messages get there, in order. */
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { hasMosquitto } from '../support/brokers/mosquitto.js';
 import { first, Outside, Plant, range, sinkTo } from '../support/brokers/plant.js';
 import { announceSkip, eventually, startServer, temporaryFolder } from '../support/harness.js';
+import { smallDisk } from '../support/small-disk.js';
 
 if (!hasMosquitto) announceSkip('sinks with a cache', 'mosquitto is not installed');
 const cached = hasMosquitto ? test : test.skip;
@@ -44,12 +44,8 @@ cached('kill -9 while the sink is away loses nothing and changes no order', asyn
 
 cached('while its disk is full a cache holds the source; with room again nothing is missing', async () => {
   const data = join(temporaryFolder(), 'data');
-  mkdirSync(data);
-  const mount = (options: string) =>
-    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', data], { stdio: 'ignore' });
-  try {
-    mount('size=2m');
-  } catch {
+  const disk = smallDisk(data, '2m');
+  if (disk === undefined) {
     announceSkip('a cache on a full disk', 'a file system of bounded size needs root');
     return;
   }
@@ -74,7 +70,7 @@ cached('while its disk is full a cache holds the source; with room again nothing
       return /ENOSPC/.test(json.message) ? json : undefined;
     });
     assert.match(message, /^holds source \w+: sink mqtt not connected for \d+ s, its cache can't be written: .*ENOSPC/);
-    mount('remount,size=32m');
+    disk.resize('32m');
     await sending;
     await plant.figure(topic, 'sink_mqtt_0_0_cache_disk_length', (value) => value === 3000);
     await outside.start();
@@ -83,7 +79,7 @@ cached('while its disk is full a cache holds the source; with room again nothing
   } finally {
     await plant.server.stop('SIGKILL');
     plant.server = outer;
-    execFileSync('umount', ['-l', data]);
+    disk.unmount();
   }
 });
 

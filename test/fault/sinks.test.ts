@@ -1,5 +1,4 @@
 /** Sinks that are slow, away or full: backpressure reaches the sender, nothing is lost, memory stays bounded. */
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -18,6 +17,7 @@ import * as assert from 'uvu/assert';
 import { openRawBroker, publish, type RawBroker } from '../support/brokers/raw-broker.js';
 import { openEngine, type TestEngine } from '../support/engine/engine-harness.js';
 import { announceSkip, eventually, temporaryFolder } from '../support/harness.js';
+import { type SmallDisk, smallDisk } from '../support/small-disk.js';
 
 let opened: TestEngine;
 test.before.each(() => {
@@ -213,27 +213,16 @@ test('a broker that does not read holds up both senders of a join; later every p
 });
 
 /** A small file system of its own; undefined where none can be mounted. */
-function smallDisk(size: string): { path: string; grow(size: string): void; unmount(): void } | undefined {
-  const path = join(temporaryFolder(), 'small');
-  mkdirSync(path);
-  const mount = () => execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path], { stdio: 'ignore' });
-  try {
-    mount();
-  } catch {
-    announceSkip('full disk', 'a file system of bounded size needs root');
-    return undefined;
-  }
-  return {
-    path,
-    grow: (larger) => void execFileSync('mount', ['-o', `remount,size=${larger}`, path]),
-    unmount: () => void execFileSync('umount', ['-l', path]),
-  };
+function ownDisk(size: string): SmallDisk | undefined {
+  const disk = smallDisk(join(temporaryFolder(), 'small'), size);
+  if (disk === undefined) announceSkip('full disk', 'a file system of bounded size needs root');
+  return disk;
 }
 
 const sinkStatus = 'sink_file_0_0_connection_status';
 
 test('a full disk is waited for with the reason in the status; with room again every row is there, once and in order', async () => {
-  const disk = smallDisk('1m');
+  const disk = ownDisk('1m');
   if (disk === undefined) return;
   try {
     fileOfRows('src');
@@ -253,7 +242,7 @@ test('a full disk is waited for with the reason in the status; with room again e
     await eventually('whole lines', () => /\}\n$/.test(readFileSync(path, 'utf8')));
     const before = await opened.figure('other', 'sinkRecordsOutTotal', () => true);
     await opened.figure('other', 'sinkRecordsOutTotal', (value) => value > before);
-    disk.grow('64m');
+    disk.resize('64m');
     await opened.reach('r', 'stopped', 20_000);
     assertAll(idsIn(path));
   } finally {
@@ -263,7 +252,7 @@ test('a full disk is waited for with the reason in the status; with room again e
 });
 
 test('a rule that is stopped while its disk is full leaves whole lines, and goes on behind them', async () => {
-  const disk = smallDisk('256k');
+  const disk = ownDisk('256k');
   if (disk === undefined) return;
   try {
     fileOfRows('src');
@@ -273,7 +262,7 @@ test('a rule that is stopped while its disk is full leaves whole lines, and goes
     await opened.engine.stop('r');
     const ids = idsIn(path);
     assert.ok(ids.length > 1000 && ids.every((id, i) => id === i));
-    disk.grow('64m');
+    disk.resize('64m');
     opened.engine.start('r');
     await opened.reach('r', 'stopped', 20_000);
     assertAll(idsIn(path).slice(ids.length));
@@ -284,7 +273,7 @@ test('a rule that is stopped while its disk is full leaves whole lines, and goes
 });
 
 test('a file system that goes away is waited for; nothing is written to the folder below it', async () => {
-  const disk = smallDisk('16m');
+  const disk = ownDisk('16m');
   if (disk === undefined) return;
   let isMounted = true;
   try {
@@ -299,7 +288,7 @@ test('a file system that goes away is waited for; nothing is written to the fold
     assert.match(String(metrics.sink_file_0_0_connection_last_disconnected_message), /is not mounted any more/);
     assert.not.ok(existsSync(path));
     const written = Number(metrics.sinkRecordsOutTotal);
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk.path]);
+    disk.mountAgain();
     isMounted = true;
     await opened.figure('r', sinkStatus, (value) => value === 1);
     await opened.engine.stop('r');
