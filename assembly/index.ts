@@ -5,14 +5,44 @@ export { hostScratch } from './ops/call/index';
 export { setValueLimit } from './ops/result';
 export { inletAt, inletFree, inletNew, inletRoom } from './flow/inlet';
 export { endInput, feed, resetInput, streamClose, streamOpen } from './flow/feed';
-export { sourceBytes, sourceDecodeErrors, sourceMessages, sourceOversized, sourceRelease, sourceRetype, sourceUse, sourceUseAt } from './source/source';
 export {
-  answerBegin, answerBlocks, answerFail, answerRows, answersAsked, answersFound, waitingBatches, waitingFirst, waitingLast, waitingRows,
+  sourceBytes,
+  sourceDecodeErrors,
+  sourceMessages,
+  sourceOversized,
+  sourceRelease,
+  sourceRetype,
+  sourceUse,
+  sourceUseAt,
+} from './source/source';
+export {
+  answerBegin,
+  answerBlocks,
+  answerFail,
+  answerRows,
+  answersAsked,
+  answersFound,
+  waitingBatches,
+  waitingFirst,
+  waitingLast,
+  waitingRows,
 } from './lookup/answer';
 export { gatheredBatch, gatheringFirst, gatheringNext } from './flow/gathering';
 export {
-  answerEnd, clockSetBack, currentNode, evaluate, finishWork, flush, kernelInit, loadedSetBack, nodeAdd, nodeRemove, nodeSetBack, registerAt,
-  tick, workOn,
+  answerEnd,
+  clockSetBack,
+  currentNode,
+  evaluate,
+  finishWork,
+  flush,
+  kernelInit,
+  loadedSetBack,
+  nodeAdd,
+  nodeRemove,
+  nodeSetBack,
+  registerAt,
+  tick,
+  workOn,
 } from './flow/tree';
 export { tableCount, tableJson } from './join/read';
 export { setHashSeed } from './value/bytes';
@@ -34,6 +64,14 @@ export { nodeEmpty, nodeKeeps, nodeLoad, nodeSave, nodeTakes, streamLoad, stream
 export { loadBegin, loadEnd, loadOutcome, partNext, partOwner, partsPassed } from './state/reader';
 export { saveBegin, saveEnd } from './state/writer';
 export {
-  snapshotCount, snapshotFree, snapshotLeast, snapshotLive, snapshotNew, snapshotSerial, snapshotSets, snapshotTaken, snapshotWrite,
+  snapshotCount,
+  snapshotFree,
+  snapshotLeast,
+  snapshotLive,
+  snapshotNew,
+  snapshotSerial,
+  snapshotSets,
+  snapshotTaken,
+  snapshotWrite,
 } from './rows/snapshot';
 export { shelfFill, shelfFree, shelfNew, shelfUse } from './rows/shelf';

@@ -8,6 +8,7 @@ const node = process.execPath;
 const checks = [
   ['types', [join(root, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', 'tsconfig.json']],
   ['lint and format', [join(root, 'node_modules/@biomejs/biome/bin/biome'), 'check', '--max-diagnostics=50']],
+  ['format of the kernel', [join(root, 'tools/format-assembly.mjs'), '--check']],
   ['generated files', [join(root, 'tools/gen.mjs'), '--check']],
   ['reference pages', ['--import', 'tsx', join(root, 'tools/reference.mjs'), '--check']],
   ['pages', [join(root, 'tools/docs.mjs')]],

@@ -1,8 +1,8 @@
 // Takes rows into the aggregate states of their groups, one aggregate after the other over the whole batch.
 //
-// The forms of the states stand in aggregates.json. The tag byte of an aggregate is MISSING until a value was seen, so a
-// group starts as zeros. A value that it cannot take makes it ERROR for good, with the reason in the place of its state:
-// other aggregates and groups go on.
+// The forms of the states stand in aggregates.json. The tag byte of an aggregate is MISSING until a value was seen, so
+// a group starts as zeros. A value that it cannot take makes it ERROR for good, with the reason in the place of its
+// state: other aggregates and groups go on.
 import * as ctx from '../flow/context';
 import { takeDoubles, takeValue } from '../gen/aggregate-functions';
 import { takesBatch } from '../gen/aggregates';
@@ -11,8 +11,21 @@ import { BATCH_ROWS, Tag } from '../mem/layout';
 import { foldRows } from './fold';
 import { SET_ROWS, assignGroups, separateGroups, setLose } from './group';
 import {
-  AGG_SIZE_OF, AGG_A, AGG_FILTER, AGG_FN, AGG_STATE, NO_INPUT, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt, bindOf,
-  bindTag, bindUniform, bindVal, isTrue,
+  AGG_SIZE_OF,
+  AGG_A,
+  AGG_FILTER,
+  AGG_FN,
+  AGG_STATE,
+  NO_INPUT,
+  WINDOW_AGGS,
+  WINDOW_KEEPS,
+  WINDOW_TAGS_AT,
+  aggsAt,
+  bindOf,
+  bindTag,
+  bindUniform,
+  bindVal,
+  isTrue,
 } from './spec';
 import { isPinned } from './pinned';
 import { failAggregate } from './take';
@@ -23,15 +36,15 @@ const FILTERED_GROUPS: usize = memory.data(4 * 1024, 16);
 const FILTERED_ROWS: usize = memory.data(4 * 1024, 16);
 
 /**
- * Takes the rows `sel[0 … n)` of the bound inputs into the set. Returns false when memory is exhausted: the set has lost
- * its content then, so that its memory serves others and no message is sent that leaves values out. A value that fails
- * makes its aggregate fail.
+ * Takes the rows `sel[0 … n)` of the bound inputs into the set. Returns false when memory is exhausted: the set has
+ * lost its content then, so that its memory serves others and no message is sent that leaves values out. A value that
+ * fails makes its aggregate fail.
  */
 export function accumulate(spec: usize, set: usize, sel: usize, n: u32): bool {
   let done: u32 = 0;
   while (done < n) {
     const part = min(n - done, BATCH_ROWS);
-    if (!accumulatePart(spec, set, sel + (<usize>done << 2), part)) {
+    if (!accumulatePart(spec, set, sel + ((<usize>done) << 2), part)) {
       setLose(set);
       return false;
     }
@@ -76,14 +89,15 @@ function takeRows(spec: usize, set: usize, sel: usize, n: u32): void {
 function keepFiltered(set: usize, filter: usize, at: u32, tagAt: u32, sel: usize, n: u32): u32 {
   let kept: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     const tag = bindTag(filter, row);
     const payload = bindVal(filter, row);
-    const group = <usize>load<u32>(GROUPS + (<usize>i << 2));
-    if (tag == Tag.ERROR && load<u8>(group + tagAt) != Tag.ERROR) failAggregate(set, group + at, group + tagAt, payload);
+    const group = <usize>load<u32>(GROUPS + ((<usize>i) << 2));
+    if (tag == Tag.ERROR && load<u8>(group + tagAt) != Tag.ERROR)
+      failAggregate(set, group + at, group + tagAt, payload);
     if (!isTrue(tag, payload)) continue;
-    store<u32>(FILTERED_ROWS + (<usize>kept << 2), row);
-    store<u32>(FILTERED_GROUPS + (<usize>kept << 2), <u32>group);
+    store<u32>(FILTERED_ROWS + ((<usize>kept) << 2), row);
+    store<u32>(FILTERED_GROUPS + ((<usize>kept) << 2), <u32>group);
     kept++;
   }
   return kept;
@@ -105,10 +119,10 @@ function step(spec: usize, set: usize, agg: usize, tagAt: u32, sel: usize, group
   const isDoubles = bindUniform(bind) == Tag.F64 && load<u32>(bind, 8) == 1;
   if (isDoubles && takeDoubles(fn, set, at, tagAt, <usize>load<u32>(bind), sel, groups, n)) return;
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     const tag = bindTag(bind, row);
     const payload = bindVal(bind, row);
-    const group = <usize>load<u32>(groups + (<usize>i << 2));
+    const group = <usize>load<u32>(groups + ((<usize>i) << 2));
     if (load<u8>(group + tagAt) == Tag.ERROR) continue;
     if (tag == Tag.ERROR) failAggregate(set, group + at, group + tagAt, payload);
     else takeValue(fn, set, agg, group + at, group + tagAt, tag, payload, row);

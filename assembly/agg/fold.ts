@@ -1,10 +1,22 @@
-// Aggregates of the host whose states the kernel keeps as bytes: rows are taken in, and states joined, by one call for many groups.
+// Aggregates of the host whose states the kernel keeps as bytes: rows are taken in, and states joined, by one call for
+// many groups.
 //
-//   state   value u64, BYTES | room u32 | place u32 (in the call that is made ready, from 1; 0 none); the tag MISSING: no state yet
+//   state   value u64, BYTES | room u32 | place u32 (in the call that is made ready, from 1; 0 none); the tag MISSING:
+//   no state yet
 import { HostPart } from '../gen/ops-layouts';
 import { Tag } from '../mem/layout';
 import {
-  CALL_ROWS, callArg, callBegin, callEnd, callGroup, callRow, callRun, groupTag, groupVal, rowTag, rowVal,
+  CALL_ROWS,
+  callArg,
+  callBegin,
+  callEnd,
+  callGroup,
+  callRow,
+  callRun,
+  groupTag,
+  groupVal,
+  rowTag,
+  rowVal,
 } from '../ops/call/states';
 import { SET_VALUES } from './group';
 import { AGG_B, AGG_CALL, AGG_STATE, bindOf, bindTag, bindVal, foldedInput } from './spec';
@@ -17,7 +29,15 @@ const GROUPS: usize = memory.data(4 * 512, 16);
 /** Takes the rows `sel[0 … n)` of the groups into their states. */
 export function foldRows(spec: usize, set: usize, agg: usize, tagAt: u32, sel: usize, groups: usize, n: u32): void {
   for (let done: u32 = 0; done < n; done += CALL_ROWS) {
-    foldPart(spec, set, agg, tagAt, sel + (<usize>done << 2), groups + (<usize>done << 2), min(n - done, CALL_ROWS));
+    foldPart(
+      spec,
+      set,
+      agg,
+      tagAt,
+      sel + ((<usize>done) << 2),
+      groups + ((<usize>done) << 2),
+      min(n - done, CALL_ROWS),
+    );
   }
 }
 
@@ -27,15 +47,15 @@ function foldPart(spec: usize, set: usize, agg: usize, tagAt: u32, sel: usize, g
   const at = load<u32>(agg, AGG_STATE);
   let count: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
-    const group = <usize>load<u32>(groups + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
+    const group = <usize>load<u32>(groups + ((<usize>i) << 2));
     const tag = load<u8>(group + tagAt);
     if (tag == Tag.ERROR || argumentFails(spec, set, agg, args, group + at, group + tagAt, row)) continue;
     let place = load<u32>(group + at, PLACE);
     if (!place) {
       place = callGroup(tag, load<u64>(group + at)) + 1;
       store<u32>(group + at, place, PLACE);
-      store<u32>(GROUPS + (<usize>count << 2), <u32>group);
+      store<u32>(GROUPS + ((<usize>count) << 2), <u32>group);
       count = place;
     }
     const k = callRow(place - 1);
@@ -46,7 +66,7 @@ function foldPart(spec: usize, set: usize, agg: usize, tagAt: u32, sel: usize, g
   }
   callRun(load<u32>(agg, AGG_CALL), HostPart.STEP);
   for (let g: u32 = 0; g < count; g++) {
-    const group = <usize>load<u32>(GROUPS + (<usize>g << 2));
+    const group = <usize>load<u32>(GROUPS + ((<usize>g) << 2));
     store<u32>(group + at, 0, PLACE);
     // A later row may have failed it.
     if (load<u8>(group + tagAt) != Tag.ERROR) take(set, group + at, group + tagAt, groupTag(g), groupVal(g));
@@ -135,7 +155,13 @@ function joinAll(first: u32, fn: u32): void {
   for (let i = first; i < pairs; i++) {
     const pair = PAIRS + i * PAIR_SIZE;
     if (load<u32>(pair, PAIR_CALL) != fn || !load<u32>(pair, PAIR_STATE)) continue;
-    take(<usize>load<u32>(pair), <usize>load<u32>(pair, PAIR_STATE), <usize>load<u32>(pair, PAIR_TAG), rowTag(k), rowVal(k));
+    take(
+      <usize>load<u32>(pair),
+      <usize>load<u32>(pair, PAIR_STATE),
+      <usize>load<u32>(pair, PAIR_TAG),
+      rowTag(k),
+      rowVal(k),
+    );
     k++;
   }
   callEnd(true);

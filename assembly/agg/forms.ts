@@ -1,8 +1,8 @@
-// The forms of states that agg/aggregates.json names, each with how it is saved and loaded. What is saved of a state that has
-// not failed begins with a value, whose tag is that of the state.
+// The forms of states that agg/aggregates.json names, each with how it is saved and loaded. What is saved of a state
+// that has not failed begins with a value, whose tag is that of the state.
 //
-// What is loaded need not be what was saved, even where its checks are right: whatever an aggregate relies on is looked at
-// here, so that the load fails and not the work on the rows that come then.
+// What is loaded need not be what was saved, even where its checks are right: whatever an aggregate relies on is looked
+// at here, so that the load fails and not the work on the rows that come then.
 import { itemFits } from '../gen/aggregates';
 import { LoadFault } from '../gen/state-layouts';
 import { SLOT_SIZE, SLOT_TAG, Tag, lenOf } from '../mem/layout';

@@ -25,7 +25,7 @@ export function groupSave(spec: usize, group: usize): void {
   const key = <usize>load<u32>(group, GROUP_KEY);
   for (let k: u32 = 0; k < keeps; k++, tagAt++) {
     const tag = load<u8>(tagAt);
-    const payload = load<u64>(group + GROUP_HEAD + (<usize>k << 3));
+    const payload = load<u64>(group + GROUP_HEAD + ((<usize>k) << 3));
     if (tag == Tag.STR && offOf(payload) == key) writeU8(SavedTag.ELSEWHERE);
     else writeValue(tag, payload);
   }
@@ -87,7 +87,7 @@ function keptRead(set: usize, group: usize, k: u32, tagAt: usize): void {
     payload = span(<usize>load<u32>(group, GROUP_KEY), load<u32>(group, GROUP_KEY_LEN));
   }
   store<u8>(tagAt, tag);
-  store<u64>(group + GROUP_HEAD + (<usize>k << 3), payload);
+  store<u64>(group + GROUP_HEAD + ((<usize>k) << 3), payload);
 }
 
 function stateRead(fn: u32, pool: usize, state: usize, tagAt: usize): void {

@@ -4,60 +4,74 @@
 //           24 errorOff u32 | errorLen u32 | 32 groups pool | 64 values pool | 96 acct u32 | 100 rows u32
 //           104 other u32 (table; bit 0: it is the one before) | cursor u32
 //           112 walk u32 | walkId u32 (agg/pinned.ts)
-//   group   hash u32 | keyLen u32 | key u32 | next u32 | short key 16 | kept payloads | states | number u32 | tags (agg/spec.ts)
+//   group   hash u32 | keyLen u32 | key u32 | next u32 | short key 16 | kept payloads | states | number u32 | tags
+//   (agg/spec.ts)
 //
 // Groups are linked in the order of their first row. Keys of up to 16 bytes stand in the group itself and are compared
 // with one vector instruction; a key is read 16 bytes wide, so text must be followed by 16 readable bytes.
 //
-// A large table grows little by little with the groups that come, so that no call has to move all of them: first the next table is cleared
-// (`other`, `cursor` bytes of it), then it takes the place of the one before, whose slots move (`other`, `cursor` of them) while keys are
-// looked for in both.
-import { accountMove, alloc, forgiveRefusals, free, refusals } from '../mem/alloc';
+// A large table grows little by little with the groups that come, so that no call has to move all of them: first the
+// next table is cleared (`other`, `cursor` bytes of it), then it takes the place of the one before, whose slots move
+// (`other`, `cursor` of them) while keys are looked for in both.
+import { accountMove, free } from '../mem/alloc';
 import { copyBytes } from '../mem/copy';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { poolInit, poolAlloc, poolBytesCopy, poolFree, poolReset, poolTake, copyValue } from '../mem/pool';
 import { Tag, lenOf, offOf, span } from '../mem/layout';
 import {
-  WINDOW_KEYS, WINDOW_KEEPS, WINDOW_ENTRY_SIZE, WINDOW_TAGS_AT, GROUP_HEAD, NUMBER_SIZE, bindOf, bindTag, bindVal, bindUniform, keysAt,
+  WINDOW_KEYS,
+  WINDOW_KEEPS,
+  WINDOW_ENTRY_SIZE,
+  WINDOW_TAGS_AT,
+  GROUP_HEAD,
+  NUMBER_SIZE,
+  bindOf,
+  bindTag,
+  bindVal,
+  bindUniform,
+  keysAt,
   keepsAt,
 } from './spec';
 import { bytesEqual, hashLong, hashShort } from '../value/bytes';
 import { keyBegin, keyAdd, keyText, keyOff, keyLen } from './key';
 import { isPinned, pinnedLeave } from './pinned';
+import {
+  EDGE,
+  FIRST_SLOTS,
+  LARGE,
+  MASK,
+  MOVES,
+  OTHER,
+  ROOM,
+  TABLE,
+  dropOther,
+  grow,
+  growTo,
+  makeRoom,
+  moveSome,
+  otherSlots,
+  place,
+  tableBytes,
+  SET_COUNT,
+  SET_FIRST,
+  SET_NULL_GROUP,
+  ACCT,
+  GROUP_NEXT,
+} from './group-table';
 
 export const SET_SIZE: u32 = 120;
-const TABLE: usize = 0;
-const MASK: usize = 4;
-export const SET_COUNT: usize = 8;
-export const SET_FIRST: usize = 12;
 const LAST: usize = 16;
-export const SET_NULL_GROUP: usize = 20;
 export const SET_ERROR: usize = 24;
 export const SET_ERROR_LEN: usize = 28;
 export const GROUPS_POOL: usize = 32;
 export const SET_VALUES: usize = 64;
-const ACCT: usize = 96;
 /** Rows taken in since the set was emptied. */
 export const SET_ROWS: usize = 100;
-const OTHER: usize = 104;
-const CURSOR: usize = 108;
-/** Of `other`: it is the table before. */
-const MOVES: u32 = 1;
 
 export const GROUP_KEY_LEN: usize = 4;
 export const GROUP_KEY: usize = 8;
-export const GROUP_NEXT: usize = 12;
 const SHORT_KEY: usize = 16;
 const SHORT: u32 = 16;
-const FIRST_SLOTS: u32 = 16;
-/** Slots for each group, at least: with fewer, many keys are not where they are looked for first. */
-const ROOM: u32 = 4;
-/** Tables of so many slots or more grow little by little; smaller ones are moved in less than 10 ms. */
-const LARGE: u32 = 1 << 18;
-/** Bytes of the next table that are cleared, and slots of the one before that move, with each group that comes: double of what is needed. */
-const CLEARED: u32 = 512;
-const MOVED: u32 = 16;
-const EDGE: usize = memory.data(32, 16);
 
 export function setInit(set: usize, acct: usize): void {
   memory.fill(set, 0, SET_SIZE);
@@ -65,24 +79,6 @@ export function setInit(set: usize, acct: usize): void {
   poolInit(set + SET_VALUES, 128, acct);
   store<u32>(set, <u32>acct, ACCT);
   memory.fill(EDGE, 0xff, 16);
-}
-
-function tableBytes(set: usize): u32 {
-  return (load<u32>(set, MASK) + 1) << 3;
-}
-
-function otherSlots(set: usize): u32 {
-  const slots = load<u32>(set, MASK) + 1;
-  return load<u32>(set, OTHER) & MOVES ? slots >> 1 : slots << 1;
-}
-
-/** Gives the table back that another is cleared for, or that is moved from. */
-function dropOther(set: usize): void {
-  const other = load<u32>(set, OTHER);
-  if (!other) return;
-  free(<usize>(other & ~MOVES), otherSlots(set) << 3, <usize>load<u32>(set, ACCT));
-  store<u32>(set, 0, OTHER);
-  store<u32>(set, 0, CURSOR);
 }
 
 /** Empties the set and keeps memory that the next window is likely to need again. */
@@ -167,91 +163,15 @@ export function setError(set: usize, payload: u64): void {
   store<u32>(set, lenOf(reason), SET_ERROR_LEN);
 }
 
-/** Makes room in an empty set for that many groups, which come one by one, as far as that is not better done little by little. */
+/**
+ * Makes room in an empty set for that many groups, which come one by one, as far as that is not better done little by
+ * little.
+ */
 export function setReserve(set: usize, groups: u32): void {
   if (load<u32>(set, TABLE)) return;
   let slots = FIRST_SLOTS;
   while (slots <= groups * ROOM && slots < LARGE) slots <<= 1;
   growTo(set, slots);
-}
-
-function grow(set: usize): bool {
-  return growTo(set, load<u32>(set, TABLE) ? (load<u32>(set, MASK) + 1) << 1 : FIRST_SLOTS);
-}
-
-function growTo(set: usize, slots: u32): bool {
-  const old = <usize>load<u32>(set, TABLE);
-  const acct = <usize>load<u32>(set, ACCT);
-  const table = alloc(slots << 3, acct);
-  if (!table) return false;
-  memory.fill(table, 0, slots << 3);
-  if (old) free(old, tableBytes(set), acct);
-  store<u32>(set, <u32>table, TABLE);
-  store<u32>(set, slots - 1, MASK);
-  let group = <usize>load<u32>(set, SET_FIRST);
-  while (group) {
-    if (group != <usize>load<u32>(set, SET_NULL_GROUP)) place(set, group, load<u32>(group));
-    group = <usize>load<u32>(group, GROUP_NEXT);
-  }
-  return true;
-}
-
-/** Makes room for another group, or prepares for it; false when memory is exhausted. */
-function makeRoom(set: usize): bool {
-  const isFull = load<u32>(set, SET_COUNT) * ROOM >= load<u32>(set, MASK);
-  const slots = load<u32>(set, MASK) + 1;
-  if (slots < LARGE) return !isFull || grow(set);
-  while (load<u32>(set, OTHER) & MOVES) {
-    moveSome(set);
-    if (!isFull) return true;
-  }
-  const bytes = slots << 4;
-  if (!load<u32>(set, OTHER)) {
-    // A large block that was refused is asked for again with each 1,024th group only, as long as there is room without it.
-    if (!isFull && load<u32>(set, SET_COUNT) & 1023) return true;
-    const before = refusals;
-    const next = alloc(bytes, <usize>load<u32>(set, ACCT));
-    if (!next) {
-      if (isFull) return false;
-      forgiveRefusals(before);
-      return true;
-    }
-    store<u32>(set, <u32>next, OTHER);
-  }
-  const next = <usize>load<u32>(set, OTHER);
-  const cursor = load<u32>(set, CURSOR);
-  const end = isFull ? bytes : min(cursor + CLEARED, bytes);
-  memory.fill(next + cursor, 0, end - cursor);
-  store<u32>(set, end, CURSOR);
-  if (!isFull) return true;
-  store<u32>(set, load<u32>(set, TABLE) | MOVES, OTHER);
-  store<u32>(set, 0, CURSOR);
-  store<u32>(set, <u32>next, TABLE);
-  store<u32>(set, (slots << 1) - 1, MASK);
-  return true;
-}
-
-/** Moves some groups from the table before; gives it back when none is left there. */
-function moveSome(set: usize): void {
-  const table = <usize>(load<u32>(set, OTHER) & ~MOVES);
-  const slots = (load<u32>(set, MASK) + 1) >> 1;
-  const from = load<u32>(set, CURSOR);
-  const to = min(from + MOVED, slots);
-  for (let slot = table + (<usize>from << 3); slot < table + (<usize>to << 3); slot += 8) {
-    const group = <usize>load<u32>(slot, 4);
-    if (group) place(set, group, load<u32>(slot));
-  }
-  store<u32>(set, to, CURSOR);
-  if (to == slots) dropOther(set);
-}
-
-function place(set: usize, group: usize, hash: u32): void {
-  const table = <usize>load<u32>(set, TABLE);
-  const mask = load<u32>(set, MASK);
-  let i = hash & mask;
-  while (load<u32>(table + (<usize>i << 3), 4)) i = (i + 1) & mask;
-  store<u32>(table + (<usize>i << 3), hash);
-  store<u32>(table + (<usize>i << 3), <u32>group, 4);
 }
 
 /** Makes a group behind the others that nobody finds yet; 0 when memory is exhausted. */
@@ -332,15 +252,15 @@ function findByHash(spec: usize, set: usize, off: usize, len: u32, hash: u32): u
 // @ts-ignore: decorator
 @inline function findIn(table: usize, mask: u32, off: usize, len: u32, hash: u32): usize {
   let i = hash & mask;
-  let group = <usize>load<u32>(table + (<usize>i << 3), 4);
+  let group = <usize>load<u32>(table + ((<usize>i) << 3), 4);
   while (group) {
-    if (load<u32>(table + (<usize>i << 3)) == hash && load<u32>(group, GROUP_KEY_LEN) == len) {
+    if (load<u32>(table + ((<usize>i) << 3)) == hash && load<u32>(group, GROUP_KEY_LEN) == len) {
       if (len <= SHORT) {
         if (!v128.any_true(v128.xor(v128.load(group, SHORT_KEY), shortKey(off, len)))) break;
       } else if (bytesEqual(<usize>load<u32>(group, GROUP_KEY), off, len)) break;
     }
     i = (i + 1) & mask;
-    group = <usize>load<u32>(table + (<usize>i << 3), 4);
+    group = <usize>load<u32>(table + ((<usize>i) << 3), 4);
   }
   return group;
 }
@@ -363,7 +283,7 @@ function keepRow(spec: usize, set: usize, group: usize, row: u32, keyed: usize =
   const tags = group + load<u32>(spec, WINDOW_TAGS_AT);
   const single = load<u32>(spec, WINDOW_KEYS) == 1 ? load<u16>(keysAt(spec)) : 0xffff;
   for (let i: u32 = 0; i < count; i++) {
-    const input = load<u16>(keeps + (<usize>i << 1));
+    const input = load<u16>(keeps + ((<usize>i) << 1));
     const bind = bindOf(input);
     const tag = bindTag(bind, row);
     const payload = bindVal(bind, row);
@@ -372,7 +292,7 @@ function keepRow(spec: usize, set: usize, group: usize, row: u32, keyed: usize =
       tag == Tag.STR && input == single
         ? span(<usize>load<u32>(keyed, GROUP_KEY), load<u32>(keyed, GROUP_KEY_LEN))
         : copyValue(set + SET_VALUES, tag, payload);
-    store<u64>(group + GROUP_HEAD + (<usize>i << 3), kept);
+    store<u64>(group + GROUP_HEAD + ((<usize>i) << 3), kept);
   }
 }
 
@@ -380,8 +300,8 @@ function keepRow(spec: usize, set: usize, group: usize, row: u32, keyed: usize =
 const HASHES: usize = memory.data(4 * 1024, 16);
 
 /**
- * As `assignGroups` for a single key that is text in all rows. All hashes are there before the first group is looked for, so
- * that looking waits for memory alone, and for that of several rows at a time.
+ * As `assignGroups` for a single key that is text in all rows. All hashes are there before the first group is looked
+ * for, so that looking waits for memory alone, and for that of several rows at a time.
  */
 function assignTexts(spec: usize, set: usize, bind: usize, sel: usize, n: u32, groups: usize): bool {
   if (!load<u32>(set, TABLE) && !grow(set)) return false;
@@ -396,7 +316,7 @@ function assignTexts(spec: usize, set: usize, bind: usize, sel: usize, n: u32, g
     const text = bindVal(bind, row);
     const len = lenOf(text);
     const hash = load<u32>(HASHES + i);
-    const slot = load<u64>(table + (<usize>(hash & mask) << 3));
+    const slot = load<u64>(table + ((<usize>(hash & mask)) << 3));
     let group = <usize>(slot >> 32);
     // Conditions in each other: the value of a conjunction would be stored and tested once more.
     if (<u32>slot == hash) {
@@ -430,7 +350,7 @@ export function assignGroups(spec: usize, set: usize, sel: usize, n: u32, groups
     const group = findNullGroup(spec, set);
     if (!group) return false;
     if (isNew) keepRow(spec, set, group, load<u32>(sel));
-    for (let i: u32 = 0; i < n; i++) store<u32>(groups + (<usize>i << 2), <u32>group);
+    for (let i: u32 = 0; i < n; i++) store<u32>(groups + ((<usize>i) << 2), <u32>group);
     return true;
   }
   const keys = keysAt(spec);
@@ -438,7 +358,7 @@ export function assignGroups(spec: usize, set: usize, sel: usize, n: u32, groups
     const bind = bindOf(load<u16>(keys));
     if (bindUniform(bind) == Tag.STR) return assignTexts(spec, set, bind, sel, n, groups);
     for (let i: u32 = 0; i < n; i++) {
-      const row = load<u32>(sel + (<usize>i << 2));
+      const row = load<u32>(sel + ((<usize>i) << 2));
       const tag = bindTag(bind, row);
       const payload = bindVal(bind, row);
       let group: usize;
@@ -451,15 +371,15 @@ export function assignGroups(spec: usize, set: usize, sel: usize, n: u32, groups
       }
       if (!group) return false;
       if (isNew) keepRow(spec, set, group, row);
-      store<u32>(groups + (<usize>i << 2), <u32>group);
+      store<u32>(groups + ((<usize>i) << 2), <u32>group);
     }
     return true;
   }
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     keyBegin();
     for (let k: u32 = 0; k < keyCount; k++) {
-      const bind = bindOf(load<u16>(keys + (<usize>k << 1)));
+      const bind = bindOf(load<u16>(keys + ((<usize>k) << 1)));
       const tag = bindTag(bind, row);
       const payload = bindVal(bind, row);
       if (tag == Tag.ERROR) setError(set, payload);
@@ -468,21 +388,21 @@ export function assignGroups(spec: usize, set: usize, sel: usize, n: u32, groups
     const group = findGroup(spec, set, keyOff, keyLen);
     if (!group) return false;
     if (isNew) keepRow(spec, set, group, row);
-    store<u32>(groups + (<usize>i << 2), <u32>group);
+    store<u32>(groups + ((<usize>i) << 2), <u32>group);
   }
   return true;
 }
 
 /**
- * Writes a group of its own for each selected row to `groups`; false when memory is exhausted. `keyed` has groups of another set
- * with the keys of the rows, which that set must hold as long.
+ * Writes a group of its own for each selected row to `groups`; false when memory is exhausted. `keyed` has groups of
+ * another set with the keys of the rows, which that set must hold as long.
  */
 export function separateGroups(spec: usize, set: usize, sel: usize, n: u32, groups: usize, keyed: usize): bool {
   for (let i: u32 = 0; i < n; i++) {
     const group = newGroup(spec, set, 0, EDGE, 0);
     if (!group) return false;
-    keepRow(spec, set, group, load<u32>(sel + (<usize>i << 2)), <usize>load<u32>(keyed + (<usize>i << 2)));
-    store<u32>(groups + (<usize>i << 2), <u32>group);
+    keepRow(spec, set, group, load<u32>(sel + ((<usize>i) << 2)), <usize>load<u32>(keyed + ((<usize>i) << 2)));
+    store<u32>(groups + ((<usize>i) << 2), <u32>group);
   }
   return true;
 }

@@ -36,7 +36,9 @@ export function keepItem(set: usize, fn: u32, state: usize, tagAt: usize, tag: u
   return true;
 }
 
-/** Adds an item to the length of a list; false when that is longer than a value may be: the aggregate has failed then. */
+/**
+ * Adds an item to the length of a list; false when that is longer than a value may be: the aggregate has failed then.
+ */
 function measure(set: usize, fn: u32, list: usize, tagAt: usize, tag: u8, payload: u64): bool {
   if (load<u8>(tagAt) == Tag.ERROR) return false;
   const limit = valueLimit();

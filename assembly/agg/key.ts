@@ -1,5 +1,5 @@
-// The printed form of group keys. Values that print alike fall together (1, 1.0 and "1"), null and missing too. A key of
-// several parts is each part's length (u32, 0xffffffff for null) and text.
+// The printed form of group keys. Values that print alike fall together (1, 1.0 and "1"), null and missing too. A key
+// of several parts is each part's length (u32, 0xffffffff for null) and text.
 import { Tag, lenOf, offOf } from '../mem/layout';
 import { textAt, textBegin, textBytes, textGrow, textLen, textRoom } from '../value/text';
 import { printKey } from '../value/print';

@@ -1,6 +1,6 @@
-// Growing lists of values inside the state of an aggregate: off u32 | count u32 | capacity u32 | length u32, the items being
-// slots, so that a list is the content of an ARRAY as it stands. The length is that of ops/result.ts, of lists that are
-// bounded.
+// Growing lists of values inside the state of an aggregate: off u32 | count u32 | capacity u32 | length u32, the items
+// being slots, so that a list is the content of an ARRAY as it stands. The length is that of ops/result.ts, of lists
+// that are bounded.
 import { poolAlloc } from '../mem/pool';
 import { SLOT_SIZE, SLOT_TAG } from '../mem/layout';
 

@@ -1,5 +1,5 @@
-// Sets of groups that were read and wait for those that they are of: what walks have written (agg/walk.ts) is read run by run before the
-// operators are there, and these then take whole sets.
+// Sets of groups that were read and wait for those that they are of: what walks have written (agg/walk.ts) is read run
+// by run before the operators are there, and these then take whole sets.
 //
 //   loose   next u32 | number u32 | count u32 | nullAt u32 | spec u32 (as far as groups need one) | specSize u32
 //           24 0 u64 | 32 group set
@@ -11,13 +11,31 @@ import { poolTake } from '../mem/pool';
 import { ABSENT, Members, placeOf } from '../state/members';
 import { readFail, readFails, readU32, readUpTo } from '../state/reader';
 import {
-  GROUP_KEY, GROUP_KEY_LEN, GROUP_NEXT, SET_COUNT, SET_FIRST, SET_NULL_GROUP, SET_SIZE, SET_VALUES, findGroup, findNullGroup, setFree, setInit,
-  setReserve, setTake,
+  GROUP_KEY,
+  GROUP_KEY_LEN,
+  SET_SIZE,
+  SET_VALUES,
+  findGroup,
+  findNullGroup,
+  setFree,
+  setInit,
+  setReserve,
+  setTake,
 } from './group';
+import { GROUP_NEXT, SET_COUNT, SET_FIRST, SET_NULL_GROUP } from './group-table';
 import { groupAdd, groupsAdded } from './group-save';
 import { isSameForm, savedAggs, savedFunction, savedKeeps } from './saved-form';
 import {
-  AGG_FN, AGG_SIZE_OF, AGG_STATE, GROUP_HEAD, WINDOW_AGGS, WINDOW_ENTRY_SIZE, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt, specPrepare,
+  AGG_FN,
+  AGG_SIZE_OF,
+  AGG_STATE,
+  GROUP_HEAD,
+  WINDOW_AGGS,
+  WINDOW_ENTRY_SIZE,
+  WINDOW_KEEPS,
+  WINDOW_TAGS_AT,
+  aggsAt,
+  specPrepare,
 } from './spec';
 import { WINDOW_SIZE_OF } from '../gen/window-layouts';
 
@@ -60,7 +78,9 @@ function find(list: usize, number: u32): usize {
   return at;
 }
 
-/** Reads the run of the part under way into its set in the list, which is made with its first run and charged to `acct`. */
+/**
+ * Reads the run of the part under way into its set in the list, which is made with its first run and charged to `acct`.
+ */
 export function looseLoad(list: usize, number: u32, acct: usize): void {
   const first = readU32();
   const n = readU32();
@@ -133,7 +153,8 @@ export function looseTake(spec: usize, set: usize, number: u32): bool {
 function isOfForm(saved: usize): bool {
   if (load<u32>(saved, WINDOW_KEEPS) != savedKeeps || load<u32>(saved, WINDOW_AGGS) != savedAggs) return false;
   let agg = aggsAt(saved);
-  for (let a: u32 = 0; a < savedAggs; a++, agg += AGG_SIZE_OF) if (load<u16>(agg, AGG_FN) != savedFunction(a)) return false;
+  for (let a: u32 = 0; a < savedAggs; a++, agg += AGG_SIZE_OF)
+    if (load<u16>(agg, AGG_FN) != savedFunction(a)) return false;
   return true;
 }
 
@@ -144,7 +165,8 @@ function takeOver(spec: usize, set: usize, saved: usize, from: usize): bool {
   setReserve(set, load<u32>(from, SET_COUNT));
   for (let old = <usize>load<u32>(from, SET_FIRST); old; old = <usize>load<u32>(old, GROUP_NEXT)) {
     const key = <usize>load<u32>(old, GROUP_KEY);
-    const group = old == nullGroup ? findNullGroup(spec, set) : findGroup(spec, set, key, load<u32>(old, GROUP_KEY_LEN));
+    const group =
+      old == nullGroup ? findNullGroup(spec, set) : findGroup(spec, set, key, load<u32>(old, GROUP_KEY_LEN));
     if (!group) return false;
     copyGroup(spec, group, saved, old);
   }
@@ -161,10 +183,13 @@ function copyGroup(spec: usize, group: usize, saved: usize, old: usize): void {
     const place = placeOf(Members.KEPT, k);
     if (place == ABSENT) continue;
     const tag = load<u8>(oldTags + k);
-    const payload = load<u64>(old + GROUP_HEAD + (<usize>k << 3));
+    const payload = load<u64>(old + GROUP_HEAD + ((<usize>k) << 3));
     const isKey = tag == Tag.STR && offOf(payload) == key;
     store<u8>(tags + place, tag);
-    store<u64>(group + GROUP_HEAD + (<usize>place << 3), isKey ? span(<usize>load<u32>(group, GROUP_KEY), lenOf(payload)) : payload);
+    store<u64>(
+      group + GROUP_HEAD + ((<usize>place) << 3),
+      isKey ? span(<usize>load<u32>(group, GROUP_KEY), lenOf(payload)) : payload,
+    );
   }
   const ownKeeps = load<u32>(spec, WINDOW_KEEPS);
   let agg = aggsAt(saved);
@@ -189,7 +214,8 @@ function suits(spec: usize, other: usize): bool {
   let a = aggsAt(spec);
   let b = aggsAt(other);
   for (let i: u32 = 0; i < aggs; i++, a += AGG_SIZE_OF, b += AGG_SIZE_OF) {
-    if (load<u16>(a, AGG_FN) != load<u16>(b, AGG_FN) || load<u32>(a, AGG_STATE) != load<u32>(b, AGG_STATE)) return false;
+    if (load<u16>(a, AGG_FN) != load<u16>(b, AGG_FN) || load<u32>(a, AGG_STATE) != load<u32>(b, AGG_STATE))
+      return false;
   }
   return true;
 }

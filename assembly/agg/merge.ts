@@ -3,12 +3,13 @@
 import { mergeState } from '../gen/aggregate-functions';
 import { Tag } from '../mem/layout';
 import { joinStates } from './fold';
-import { GROUP_NEXT, isNew, regroup } from './group';
+import { isNew, regroup } from './group';
+import { GROUP_NEXT } from './group-table';
 import { AGG_SIZE_OF, GROUP_HEAD, AGG_FN, AGG_STATE, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt } from './spec';
 
 /**
- * Adds group `later` to group `earlier`, which belongs to `set`; with the last of several `mergeEnd` is called. An aggregate that failed in one of them fails in both; the
- * reason stays where it is.
+ * Adds group `later` to group `earlier`, which belongs to `set`; with the last of several `mergeEnd` is called. An
+ * aggregate that failed in one of them fails in both; the reason stays where it is.
  */
 export function mergeGroup(spec: usize, set: usize, earlier: usize, later: usize): void {
   const count = load<u32>(spec, WINDOW_AGGS);
@@ -35,8 +36,8 @@ export function mergeEnd(): void {
 }
 
 /**
- * Adds so many groups of set `later`, `first` and those behind it; returns the one that comes next, 0 none, or when memory is
- * exhausted (`refusals`).
+ * Adds so many groups of set `later`, `first` and those behind it; returns the one that comes next, 0 none, or when
+ * memory is exhausted (`refusals`).
  */
 export function mergeSome(spec: usize, set: usize, later: usize, first: usize, most: u32): usize {
   let from = first;
@@ -57,6 +58,6 @@ export function mergeSome(spec: usize, set: usize, later: usize, first: usize, m
 export function keepOf(spec: usize, group: usize, from: usize): void {
   const keeps = load<u32>(spec, WINDOW_KEEPS);
   const tagsAt = load<u32>(spec, WINDOW_TAGS_AT);
-  memory.copy(group + GROUP_HEAD, from + GROUP_HEAD, <usize>keeps << 3);
+  memory.copy(group + GROUP_HEAD, from + GROUP_HEAD, (<usize>keeps) << 3);
   memory.copy(group + tagsAt, from + tagsAt, keeps);
 }

@@ -1,9 +1,11 @@
-// Sets of groups that a snapshot has still to write (agg/walk.ts). A set knows its walk by place and id, so that neither has to know when
-// the other goes or moves.
+// Sets of groups that a snapshot has still to write (agg/walk.ts). A set knows its walk by place and id, so that
+// neither has to know when the other goes or moves.
 //
 //   walk   0    next u32 (of the same snapshot) | id u32 | place u32 | number u32 (state/apart.ts)
-//          16   group u32 (to be written next) | done u32 (groups that are written) | count u32 | each u32 (bytes of memory of a group)
-//          32   spec u32 (copy of what groups are saved by) | specSize u32 | held u32 (-> u32[]: pages of images) | nullAt u32 (number
+//          16   group u32 (to be written next) | done u32 (groups that are written) | count u32 | each u32 (bytes of
+//          memory of a group)
+//          32   spec u32 (copy of what groups are saved by) | specSize u32 | held u32 (-> u32[]: pages of images) |
+//          nullAt u32 (number
 //               of the group without key)
 //          48   isLacking u32 | end u32 (number behind the run that was left in its middle, 0 none) | images pool 32
 //          88   groups pool 32 | values pool 32         of a set that was emptied meanwhile
@@ -45,7 +47,7 @@ let hint: u32 = 0;
 
 // @ts-ignore: decorator
 @inline function placeAt(i: u32): usize {
-  return places + (<usize>i << 2);
+  return places + ((<usize>i) << 2);
 }
 
 /** True when a snapshot may still have to write the set. */

@@ -1,13 +1,12 @@
-// Saved form of a group set (state/form.ts): groups in their order with key, kept values and aggregate states; or, where a snapshot is
-// being taken and they are many, the number by which they are found among what is saved apart (agg/walk.ts).
+// Saved form of a group set (state/form.ts): groups in their order with key, kept values and aggregate states; or,
+// where a snapshot is being taken and they are many, the number by which they are found among what is saved apart
+// (agg/walk.ts).
 import { lenOf, offOf } from '../mem/layout';
 import { LoadFault } from '../gen/state-layouts';
 import { readBool, readBytes, readFail, readFails, readU32, readU64, readUpTo } from '../state/reader';
 import { writeBool, writeBytes, writeU32, writeU64 } from '../state/writer';
-import {
-  GROUP_KEY, GROUP_KEY_LEN, GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST, SET_NULL_GROUP, SET_VALUES, groupNumber,
-  newGroup,
-} from './group';
+import { GROUP_KEY, GROUP_KEY_LEN, SET_ERROR, SET_ERROR_LEN, SET_VALUES, groupNumber, newGroup } from './group';
+import { GROUP_NEXT, SET_COUNT, SET_FIRST, SET_NULL_GROUP } from './group-table';
 import { groupAdd, groupLoad, groupSave, groupsAdded } from './group-save';
 import { looseTake } from './loose';
 import { walkTake } from './walk';
@@ -32,7 +31,10 @@ export function setSave(spec: usize, set: usize): void {
   }
 }
 
-/** As `setSave`, but many groups are left to the snapshot that is being taken, if there is one: only rows may change them meanwhile. */
+/**
+ * As `setSave`, but many groups are left to the snapshot that is being taken, if there is one: only rows may change
+ * them meanwhile.
+ */
 export function setLeave(spec: usize, set: usize): void {
   const number = walkTake(spec, set);
   if (number < 0) {
@@ -70,7 +72,9 @@ export function setLoad(spec: usize, set: usize): void {
   groupsAdded();
 }
 
-/** Fills an empty set with at most so many groups that are found by their place alone, and returns how many they are. */
+/**
+ * Fills an empty set with at most so many groups that are found by their place alone, and returns how many they are.
+ */
 export function groupsLoad(spec: usize, set: usize, most: u32): u32 {
   const n = readUpTo(most);
   for (let i: u32 = 0; i < n && !readFails(); i++) {

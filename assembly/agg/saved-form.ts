@@ -1,5 +1,5 @@
-// The form in which groups of the part under way were saved: which values they have, which aggregates, and where these are now. Of a
-// window that has others since, what is gone is passed over; what is new begins empty.
+// The form in which groups of the part under way were saved: which values they have, which aggregates, and where these
+// are now. Of a window that has others since, what is gone is passed over; what is new begins empty.
 //
 //   form   keeps u32 | aggregates u32 | function u32 of each
 import { isAggregate } from '../gen/aggregates';
@@ -35,7 +35,8 @@ export function formLoad(spec: usize): void {
   savedKeeps = readUpTo(MOST_VALUES);
   savedAggs = readUpTo(MOST_VALUES);
   isSameForm = areSame(Members.KEPT) && areSame(Members.AGGREGATES);
-  if (savedCount(Members.KEPT, keeps) != savedKeeps || savedCount(Members.AGGREGATES, aggs) != savedAggs) readFail(LoadFault.DAMAGED);
+  if (savedCount(Members.KEPT, keeps) != savedKeeps || savedCount(Members.AGGREGATES, aggs) != savedAggs)
+    readFail(LoadFault.DAMAGED);
   if (readFails()) return;
   size = max(savedAggs, 1) << 1;
   functions = alloc(size, WORKSPACE);
@@ -45,9 +46,10 @@ export function formLoad(spec: usize): void {
   }
   for (let a: u32 = 0; a < savedAggs && !readFails(); a++) {
     const fn = readUpTo(u16.MAX_VALUE);
-    store<u16>(functions + (<usize>a << 1), <u16>fn);
+    store<u16>(functions + ((<usize>a) << 1), <u16>fn);
     const place = placeOf(Members.AGGREGATES, a);
-    const isKnown = place == ABSENT ? isAggregate(fn) : place < aggs && load<u16>(aggsAt(spec) + place * AGG_SIZE_OF, AGG_FN) == fn;
+    const isKnown =
+      place == ABSENT ? isAggregate(fn) : place < aggs && load<u16>(aggsAt(spec) + place * AGG_SIZE_OF, AGG_FN) == fn;
     if (!isKnown) readFail(LoadFault.DAMAGED);
   }
   for (let k: u32 = 0; k < savedKeeps && !readFails(); k++) {
@@ -58,7 +60,7 @@ export function formLoad(spec: usize): void {
 
 // @ts-ignore: decorator
 @inline export function savedFunction(a: u32): u32 {
-  return load<u16>(functions + (<usize>a << 1));
+  return load<u16>(functions + ((<usize>a) << 1));
 }
 
 export function formEnd(): void {

@@ -1,5 +1,5 @@
-// Sketches of numbers for percentiles (DDSketch): counts of values in buckets whose bounds grow by a fixed factor, so that
-// the middle of a bucket is within 1 % of all values in it. Two sketches make one by adding their counts.
+// Sketches of numbers for percentiles (DDSketch): counts of values in buckets whose bounds grow by a fixed factor, so
+// that the middle of a bucket is within 1 % of all values in it. Two sketches make one by adding their counts.
 //
 //   sketch   total u64 | zeros u64 | min f64 | max f64 | positive store 16 | negative store 16     (by absolute values)
 //   store    counts u32 -> u64[capacity] | first key i32 | capacity u32 | 0
@@ -81,7 +81,7 @@ function addStore(pool: usize, to: usize, from: usize): void {
 
 // @ts-ignore: decorator
 @inline function countAt(buckets: usize, i: i32): u64 {
-  return load<u64>(<usize>load<u32>(buckets) + (<usize>i << 3));
+  return load<u64>(<usize>load<u32>(buckets) + ((<usize>i) << 3));
 }
 
 function count(pool: usize, buckets: usize, key: i32, n: u64): void {
@@ -90,7 +90,7 @@ function count(pool: usize, buckets: usize, key: i32, n: u64): void {
     if (!grow(pool, buckets, key)) return;
     i = max(key - load<i32>(buckets, FIRST), 0);
   }
-  const at = <usize>load<u32>(buckets) + (<usize>i << 3);
+  const at = <usize>load<u32>(buckets) + ((<usize>i) << 3);
   store<u64>(at, load<u64>(at) + n);
 }
 
@@ -110,11 +110,11 @@ function grow(pool: usize, buckets: usize, key: i32): bool {
   // The room to spare is where the values go.
   const start = key < first || capacity == 0 ? high - wanted + 1 + (capacity == 0 ? wanted >> 1 : 0) : low;
   if (start == first && wanted == capacity) return true;
-  const to = poolAlloc(pool, <u32>wanted << 3);
+  const to = poolAlloc(pool, (<u32>wanted) << 3);
   if (!to) return false;
-  memory.fill(to, 0, <usize>wanted << 3);
+  memory.fill(to, 0, (<usize>wanted) << 3);
   for (let i: i32 = 0; i < capacity; i++) {
-    const at = to + (<usize>max(first + i - start, 0) << 3);
+    const at = to + ((<usize>max(first + i - start, 0)) << 3);
     const n = countAt(buckets, i);
     if (n) store<u64>(at, load<u64>(at) + n);
   }
@@ -204,7 +204,7 @@ function loadStore(pool: usize, buckets: usize): u64 {
   let sum: u64 = 0;
   for (let i: u32 = 0; i < capacity && !readFails(); i++) {
     const n = readU64();
-    store<u64>(to + (<usize>i << 3), n);
+    store<u64>(to + ((<usize>i) << 3), n);
     sum += n;
   }
   store<u32>(buckets, <u32>to);

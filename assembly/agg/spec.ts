@@ -8,18 +8,54 @@ import { COL_UNIFORM, Tag } from '../mem/layout';
 
 export { WindowFlag, WindowKind } from '../gen/window-layouts';
 export {
-  WINDOW_KIND, WINDOW_FLAGS, WINDOW_UNIT, WINDOW_LENGTH, WINDOW_STEP,
-  WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_PARTITION, WINDOW_FURTHER, WINDOW_START,
-  WINDOW_END, WINDOW_ZONE, WINDOW_TIMESTAMP, WINDOW_TRIGGER, WINDOW_WHERE,
-  WINDOW_EMIT, WINDOW_INPUTS, WINDOW_KEYS, WINDOW_KEEPS, WINDOW_AGGS,
-  WINDOW_TAGS_AT, WINDOW_ENTRY_SIZE,
+  WINDOW_KIND,
+  WINDOW_FLAGS,
+  WINDOW_UNIT,
+  WINDOW_LENGTH,
+  WINDOW_STEP,
+  WINDOW_COUNT_LENGTH,
+  WINDOW_COUNT_STEP,
+  WINDOW_PARTITION,
+  WINDOW_FURTHER,
+  WINDOW_START,
+  WINDOW_END,
+  WINDOW_ZONE,
+  WINDOW_TIMESTAMP,
+  WINDOW_TRIGGER,
+  WINDOW_WHERE,
+  WINDOW_EMIT,
+  WINDOW_INPUTS,
+  WINDOW_KEYS,
+  WINDOW_KEEPS,
+  WINDOW_AGGS,
+  WINDOW_TAGS_AT,
+  WINDOW_ENTRY_SIZE,
 } from '../gen/window-layouts';
 export {
-  AGG_FN, AGG_A, AGG_B, AGG_C, AGG_FILTER, AGG_STATE, AGG_CALL, AGG_SIZE_OF,
+  AGG_FN,
+  AGG_A,
+  AGG_B,
+  AGG_C,
+  AGG_FILTER,
+  AGG_STATE,
+  AGG_CALL,
+  AGG_SIZE_OF,
 } from '../gen/window-layouts';
 import {
-  AGG_A, AGG_FN, AGG_SIZE_OF, AGG_STATE, WINDOW_AGGS, WINDOW_ENTRY_SIZE, WINDOW_FURTHER,
-  WINDOW_INPUTS, WINDOW_KEEPS, WINDOW_KEYS, WINDOW_PARTITION, WINDOW_SIZE, WINDOW_SIZE_OF, WINDOW_STATES_AT,
+  AGG_A,
+  AGG_FN,
+  AGG_SIZE_OF,
+  AGG_STATE,
+  WINDOW_AGGS,
+  WINDOW_ENTRY_SIZE,
+  WINDOW_FURTHER,
+  WINDOW_INPUTS,
+  WINDOW_KEEPS,
+  WINDOW_KEYS,
+  WINDOW_PARTITION,
+  WINDOW_SIZE,
+  WINDOW_SIZE_OF,
+  WINDOW_STATES_AT,
   WINDOW_TAGS_AT,
 } from '../gen/window-layouts';
 
@@ -31,22 +67,22 @@ export const NUMBER_SIZE: u32 = 4;
 
 // @ts-ignore: decorator
 @inline export function inputOperand(spec: usize, i: u32): u32 {
-  return load<u16>(spec + (<usize>i << 1), WINDOW_SIZE_OF);
+  return load<u16>(spec + ((<usize>i) << 1), WINDOW_SIZE_OF);
 }
 
 // @ts-ignore: decorator
 @inline export function keysAt(spec: usize): usize {
-  return spec + WINDOW_SIZE_OF + (<usize>load<u32>(spec, WINDOW_INPUTS) << 1);
+  return spec + WINDOW_SIZE_OF + ((<usize>load<u32>(spec, WINDOW_INPUTS)) << 1);
 }
 
 // @ts-ignore: decorator
 @inline export function keepsAt(spec: usize): usize {
-  return keysAt(spec) + (<usize>load<u32>(spec, WINDOW_KEYS) << 1);
+  return keysAt(spec) + ((<usize>load<u32>(spec, WINDOW_KEYS)) << 1);
 }
 
 // @ts-ignore: decorator
 @inline export function aggsAt(spec: usize): usize {
-  return (keepsAt(spec) + (<usize>load<u32>(spec, WINDOW_KEEPS) << 1) + 3) & ~3;
+  return (keepsAt(spec) + ((<usize>load<u32>(spec, WINDOW_KEEPS)) << 1) + 3) & ~3;
 }
 
 /** True where rows of equal values have windows of their own. */
@@ -58,19 +94,19 @@ export const NUMBER_SIZE: u32 = 4;
 /** Input `i` of the further ones that rows are partitioned by. */
 // @ts-ignore: decorator
 @inline export function furtherInput(spec: usize, i: u32): u32 {
-  return load<u16>(spec + load<u32>(spec, WINDOW_SIZE) - (<usize>(load<u16>(spec, WINDOW_FURTHER) - i) << 1));
+  return load<u16>(spec + load<u32>(spec, WINDOW_SIZE) - ((<usize>(load<u16>(spec, WINDOW_FURTHER) - i)) << 1));
 }
 
 /** Input that is argument `i` of an aggregate that is folded. */
 // @ts-ignore: decorator
 @inline export function foldedInput(spec: usize, agg: usize, i: u32): u32 {
   const at = aggsAt(spec) + <usize>(load<u32>(spec, WINDOW_AGGS) * AGG_SIZE_OF);
-  return load<u16>(at + (<usize>(load<u16>(agg, AGG_A) + i) << 1));
+  return load<u16>(at + ((<usize>(load<u16>(agg, AGG_A) + i)) << 1));
 }
 
 /**
- * Lays out a group: head, kept values (8 bytes each), states of the aggregates, its number, then a tag for each kept value and
- * each aggregate.
+ * Lays out a group: head, kept values (8 bytes each), states of the aggregates, its number, then a tag for each kept
+ * value and each aggregate.
  */
 export function specPrepare(spec: usize): void {
   const keeps = load<u32>(spec, WINDOW_KEEPS);
@@ -118,7 +154,7 @@ export function setBinds(at: usize): void {
 
 // @ts-ignore: decorator
 @inline export function bindOf(input: u32): usize {
-  return binds + (<usize>input << 4);
+  return binds + ((<usize>input) << 4);
 }
 
 export function setBind(input: u32, vals: usize, tags: usize, stride: u32, uniform: u8): void {

@@ -31,7 +31,7 @@ export function numbers(fn: u32, list: usize): usize {
     giveResult(Tag.ERROR, noMemory('aggregate'));
     return 0;
   }
-  for (let i: u32 = 0; i < n; i++) store<f64>(to + (<usize>i << 3), asDouble(slots + i * SLOT_SIZE));
+  for (let i: u32 = 0; i < n; i++) store<f64>(to + ((<usize>i) << 3), asDouble(slots + i * SLOT_SIZE));
   return to;
 }
 
@@ -40,7 +40,7 @@ export function takeWhole(list: usize, at: usize): bool {
   const slots = <usize>load<u32>(list);
   const n = load<u32>(list, 4);
   for (let i: u32 = 0; i < n; i++) if (load<u8>(slots + i * SLOT_SIZE, SLOT_TAG) != Tag.I64) return false;
-  for (let i: u32 = 0; i < n; i++) store<i64>(at + (<usize>i << 3), load<i64>(slots + i * SLOT_SIZE));
+  for (let i: u32 = 0; i < n; i++) store<i64>(at + ((<usize>i) << 3), load<i64>(slots + i * SLOT_SIZE));
   return true;
 }
 
@@ -49,25 +49,25 @@ export function sort<T extends number>(at: usize, n: u32): void {
   for (let i = n >> 1; i > 0; i--) sink<T>(at, i - 1, n);
   for (let end = n - 1; end > 0; end--) {
     const top = load<T>(at);
-    store<T>(at, load<T>(at + (<usize>end << 3)));
-    store<T>(at + (<usize>end << 3), top);
+    store<T>(at, load<T>(at + ((<usize>end) << 3)));
+    store<T>(at + ((<usize>end) << 3), top);
     sink<T>(at, 0, end);
   }
 }
 
 function sink<T extends number>(at: usize, from: u32, n: u32): void {
-  const x = load<T>(at + (<usize>from << 3));
+  const x = load<T>(at + ((<usize>from) << 3));
   let i = from;
   for (;;) {
     let child = (i << 1) + 1;
     if (child >= n) break;
-    if (child + 1 < n && load<T>(at + (<usize>(child + 1) << 3)) > load<T>(at + (<usize>child << 3))) child++;
-    const y = load<T>(at + (<usize>child << 3));
+    if (child + 1 < n && load<T>(at + ((<usize>(child + 1)) << 3)) > load<T>(at + ((<usize>child) << 3))) child++;
+    const y = load<T>(at + ((<usize>child) << 3));
     if (!(y > x)) break;
-    store<T>(at + (<usize>i << 3), y);
+    store<T>(at + ((<usize>i) << 3), y);
     i = child;
   }
-  store<T>(at + (<usize>i << 3), x);
+  store<T>(at + ((<usize>i) << 3), x);
 }
 
 // @ts-ignore: decorator

@@ -1,5 +1,5 @@
-// What aggregates do with values: states of values and of sums, extremes. A value that an aggregate cannot take makes it ERROR
-// for good, with the reason in the place of its state.
+// What aggregates do with values: states of values and of sums, extremes. A value that an aggregate cannot take makes
+// it ERROR for good, with the reason in the place of its state.
 import { copyBytes } from '../mem/copy';
 import { Tag, lenOf, offOf } from '../mem/layout';
 import { copyValue, poolAlloc } from '../mem/pool';
@@ -26,7 +26,7 @@ export function storeValue(pool: usize, state: usize, tag: u8, payload: u64): vo
       store<u32>(state, to ? room : 0, 8);
     }
     if (to) copyBytes(to, offOf(payload), len);
-    store<u64>(state, to ? <u64>to | (<u64>len << 32) : 0);
+    store<u64>(state, to ? <u64>to | ((<u64>len) << 32) : 0);
     return;
   }
   store<u32>(state, 0, 8);
@@ -71,7 +71,8 @@ export function takeExtreme(set: usize, fn: u32, wanted: i32, state: usize, tagA
   }
   if (have != Tag.MISSING) {
     // Times compare with times only; texts with texts.
-    const order = (have == Tag.TIME) == (tag == Tag.TIME) ? compareValues(tag, payload, have, load<u64>(state)) : Cmp.MISMATCH;
+    const order =
+      (have == Tag.TIME) == (tag == Tag.TIME) ? compareValues(tag, payload, have, load<u64>(state)) : Cmp.MISMATCH;
     if (order == Cmp.MISMATCH) {
       failAggregate(set, state, tagAt, kindError(fn, have, tag, payload));
       return;

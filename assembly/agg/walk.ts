@@ -1,29 +1,61 @@
-// Groups as they were at one moment, written while rows change them. When a snapshot is taken a walk notes where the groups of a set begin
-// and how many there are, and copies nothing. It writes them in their order, run by run. Rows that come to a group before the walk does
-// save what it was: an image, which is written in its place.
+// Groups as they were at one moment, written while rows change them. When a snapshot is taken a walk notes where the
+// groups of a set begin and how many there are, and copies nothing. It writes them in their order, run by run. Rows
+// that come to a group before the walk does save what it was: an image, which is written in its place.
 //
 //   run    first u32 (number of its first group) | n u32 | head, where first is 0 | groups
-//   head   count u32 | number u32 of the group without key, count where there is none | keeps u32 | aggregates u32 | function u32 of each
+//   head   count u32 | number u32 of the group without key, count where there is none | keeps u32 | aggregates u32 |
+//   function u32 of each
 //   group  key, unless it is the one without | group (agg/group-save.ts)
 //
-// A large group is written by way of its image, in which long lists stand where they are: they only grow. A run may be left in the middle of it.
+// A large group is written by way of its image, in which long lists stand where they are: they only grow. A run may be
+// left in the middle of it.
 //
-// A run is a part (state/form.ts) whose identity has a bit of its own besides the number that the walk has in the chain of snapshots.
+// A run is a part (state/form.ts) whose identity has a bit of its own besides the number that the walk has in the chain
+// of snapshots.
 import { alloc, allocZeroed, forgiveRefusals, free, refusals, WORKSPACE } from '../mem/alloc';
 import { poolBytes, poolFree, poolInit } from '../mem/pool';
 import { apartNumber } from '../state/apart';
 import { NO_LIST, Tag, lenOf } from '../mem/layout';
 import {
-  LONG_LIST, heldItem, holdBegin, holdEnd, holdNext, partBegin, partEnd, partLeave, partResume, writeBytes, writeHeldSome, writeU32,
+  LONG_LIST,
+  heldItem,
+  holdBegin,
+  holdEnd,
+  holdNext,
+  partBegin,
+  partEnd,
+  partLeave,
+  partResume,
+  writeBytes,
+  writeHeldSome,
+  writeU32,
 } from '../state/writer';
 import { keepsValues } from '../gen/aggregates';
-import {
-  GROUPS_POOL, GROUP_KEY, GROUP_KEY_LEN, GROUP_NEXT, SET_COUNT, SET_FIRST, SET_NULL_GROUP, SET_VALUES, groupNumber,
-} from './group';
+import { GROUPS_POOL, GROUP_KEY, GROUP_KEY_LEN, SET_VALUES, groupNumber } from './group';
+import { GROUP_NEXT, SET_COUNT, SET_FIRST, SET_NULL_GROUP } from './group-table';
 import { groupSave } from './group-save';
 import {
-  WALK_COUNT, WALK_DONE, WALK_EACH, WALK_END, WALK_GROUP, WALK_GROUPS, WALK_HELD, WALK_IMAGES, WALK_ITEM, WALK_LACKING, WALK_NEXT, WALK_NULL,
-  WALK_NUMBER, WALK_PIECE, WALK_SIZE, WALK_SPEC, WALK_SPEC_SIZE, WALK_VALUES, pin, unpin, walkOf,
+  WALK_COUNT,
+  WALK_DONE,
+  WALK_EACH,
+  WALK_END,
+  WALK_GROUP,
+  WALK_GROUPS,
+  WALK_HELD,
+  WALK_IMAGES,
+  WALK_ITEM,
+  WALK_LACKING,
+  WALK_NEXT,
+  WALK_NULL,
+  WALK_NUMBER,
+  WALK_PIECE,
+  WALK_SIZE,
+  WALK_SPEC,
+  WALK_SPEC_SIZE,
+  WALK_VALUES,
+  pin,
+  unpin,
+  walkOf,
 } from './pinned';
 import { AGG_FN, AGG_SIZE_OF, AGG_STATE, GROUP_HEAD, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt } from './spec';
 
@@ -39,7 +71,10 @@ const PAGE_IMAGES: u32 = 1 << PAGE_LOG;
 /** Who is charged for what walks keep of sets: not those whose sets they are. */
 const HELD: usize = memory.data(8, 8);
 
-/** Walks of the snapshot that is being taken, in their order; what sets may have yet that are saved at once, in values and bytes. */
+/**
+ * Walks of the snapshot that is being taken, in their order; what sets may have yet that are saved at once, in values
+ * and bytes.
+ */
 let isTaking: bool = false;
 let first: usize = 0;
 let last: usize = 0;
@@ -66,7 +101,10 @@ export function walksLack(): bool {
   return isShort;
 }
 
-/** Leaves the groups of the set to the snapshot that is being taken, and returns their number; -1 when they are to be saved at once. */
+/**
+ * Leaves the groups of the set to the snapshot that is being taken, and returns their number; -1 when they are to be
+ * saved at once.
+ */
 export function walkTake(spec: usize, set: usize): i64 {
   const count = load<u32>(set, SET_COUNT);
   if (!isTaking || !count || isSmall(spec, set, count)) return -1;
@@ -132,7 +170,8 @@ export function walkFree(walk: usize): usize {
   poolFree(walk + WALK_IMAGES);
   poolFree(walk + WALK_GROUPS);
   poolFree(walk + WALK_VALUES);
-  if (images) for (let i: u32 = 0; i < pages; i++) free(<usize>load<u32>(images + (<usize>i << 2)), PAGE_IMAGES << 2, HELD);
+  if (images)
+    for (let i: u32 = 0; i < pages; i++) free(<usize>load<u32>(images + ((<usize>i) << 2)), PAGE_IMAGES << 2, HELD);
   free(images, pages << 2, WORKSPACE);
   free(<usize>load<u32>(walk, WALK_SPEC), load<u32>(walk, WALK_SPEC_SIZE), WORKSPACE);
   free(walk, WALK_SIZE, WORKSPACE);
@@ -154,9 +193,12 @@ export function walkLacks(walk: usize): bool {
   return load<u32>(walk, WALK_LACKING) != 0;
 }
 
-/** Where the address of the image of a group stands; 0 when there is no place for it: `makes` makes one, while there is memory. */
+/**
+ * Where the address of the image of a group stands; 0 when there is no place for it: `makes` makes one, while there is
+ * memory.
+ */
 function imageAt(walk: usize, number: u32, makes: bool): usize {
-  const at = <usize>load<u32>(walk, WALK_HELD) + (<usize>(number >> PAGE_LOG) << 2);
+  const at = <usize>load<u32>(walk, WALK_HELD) + ((<usize>(number >> PAGE_LOG)) << 2);
   let page = <usize>load<u32>(at);
   if (!page) {
     if (!makes) return 0;
@@ -164,14 +206,14 @@ function imageAt(walk: usize, number: u32, makes: bool): usize {
     if (!page) return 0;
     store<u32>(at, <u32>page);
   }
-  return page + (<usize>(number & (PAGE_IMAGES - 1)) << 2);
+  return page + ((<usize>(number & (PAGE_IMAGES - 1))) << 2);
 }
 
 /** Saves what those of the groups are that the walk of the set has still to write: they will change. */
 export function walkHold(spec: usize, set: usize, groups: usize, n: u32): void {
   const walk = holding(set);
   if (!walk) return;
-  for (let i: u32 = 0; i < n; i++) if (!hold(spec, walk, <usize>load<u32>(groups + (<usize>i << 2)))) break;
+  for (let i: u32 = 0; i < n; i++) if (!hold(spec, walk, <usize>load<u32>(groups + ((<usize>i) << 2)))) break;
   held();
 }
 
@@ -210,8 +252,8 @@ function hold(spec: usize, walk: usize, group: usize): bool {
 }
 
 /**
- * Writes the next run, of `most` bytes about, or goes on with the one that was left; true when it was the last one. A run with a large group
- * is left in its middle when so many bytes are saved in all.
+ * Writes the next run, of `most` bytes about, or goes on with the one that was left; true when it was the last one. A
+ * run with a large group is left in its middle when so many bytes are saved in all.
  */
 export function walkWrite(walk: usize, most: u32, until: u64): bool {
   const spec = <usize>load<u32>(walk, WALK_SPEC);
@@ -256,7 +298,10 @@ export function walkWrite(walk: usize, most: u32, until: u64): bool {
   return end == count;
 }
 
-/** The image of a group, which is made of one that takes long to be written; 0 of others, and when there is no memory for it. */
+/**
+ * The image of a group, which is made of one that takes long to be written; 0 of others, and when there is no memory
+ * for it.
+ */
 function imageOf(spec: usize, walk: usize, group: usize, number: u32): usize {
   const at = imageAt(walk, number, false);
   if (at && load<u32>(at)) return <usize>load<u32>(at);
@@ -279,7 +324,7 @@ function isLarge(spec: usize, group: usize): bool {
   const keeps = load<u32>(spec, WINDOW_KEEPS);
   const tags = group + load<u32>(spec, WINDOW_TAGS_AT);
   for (let k: u32 = 0; k < keeps; k++) {
-    if (isLong(load<u8>(tags + k), load<u64>(group + GROUP_HEAD + (<usize>k << 3)))) return true;
+    if (isLong(load<u8>(tags + k), load<u64>(group + GROUP_HEAD + ((<usize>k) << 3)))) return true;
   }
   const aggs = load<u32>(spec, WINDOW_AGGS);
   let agg = aggsAt(spec);
@@ -287,7 +332,8 @@ function isLarge(spec: usize, group: usize): bool {
     const state = group + load<u32>(agg, AGG_STATE);
     const tag = load<u8>(tags + keeps + a);
     if (tag == Tag.ERROR) continue;
-    if (keepsValues(load<u16>(agg, AGG_FN)) ? load<u32>(state, 4) >= LONG_LIST : isLong(tag, load<u64>(state))) return true;
+    if (keepsValues(load<u16>(agg, AGG_FN)) ? load<u32>(state, 4) >= LONG_LIST : isLong(tag, load<u64>(state)))
+      return true;
   }
   return false;
 }

@@ -1,17 +1,28 @@
-// Functions that look back: a node passes all rows on, and leaves what its functions give in registers for the nodes below. Its
-// program computes arguments, keys of partitions and conditions over the batch, then each function goes over the rows in order
-// (analytic/functions/); what it keeps stands in the partition of the row (analytic/table.ts).
+// Functions that look back: a node passes all rows on, and leaves what its functions give in registers for the nodes
+// below. Its program computes arguments, keys of partitions and conditions over the batch, then each function goes over
+// the rows in order (analytic/functions/); what it keeps stands in the partition of the row (analytic/table.ts).
 //
-//   state   failOff u32 | failLen u32 (of the message under way, 0 none) | message u32 (number of it) | 0 u32 | forgotten u64 | tables
+//   state   failOff u32 | failLen u32 (of the message under way, 0 none) | message u32 (number of it) | 0 u32 |
+//   forgotten u64 | tables
 //
-// Functions work in the order of the spec: a row that fails in one is not seen by those behind it and is an error row from then
-// on. Below a window its message fails with the error of the first such row; its other rows are remembered all the same, wherever the message
-// was cut in batches.
+// Functions work in the order of the spec: a row that fails in one is not seen by those behind it and is an error row
+// from then on. Below a window its message fails with the error of the first such row; its other rows are remembered
+// all the same, wherever the message was cut in batches.
 import * as ctx from '../flow/context';
 import { emit, endMessage, signalBelow } from '../flow/emit';
 import { fail, failLen, failOff } from '../flow/failure';
 import {
-  N_FLAGS, N_HEAP, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, keepFailure,
+  N_FLAGS,
+  N_HEAP,
+  N_PROGRAM,
+  N_SPEC,
+  N_STATE,
+  N_STATE_SIZE,
+  NodeFlag,
+  accountOf,
+  addException,
+  exhaust,
+  keepFailure,
 } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush, withoutErrors } from '../flow/selection';
@@ -27,19 +38,58 @@ import { runFunction } from './dispatch';
 import { collectFree } from './functions/collect';
 import { analyticLoad, analyticSave } from './save';
 import {
-  ANALYTIC_FUNCTIONS, ANALYTIC_PARTITIONS, ANALYTIC_TTL, FUNCTION_ARGS, FUNCTION_DST, FUNCTION_PARTITION, FUNCTION_STATE, FUNCTION_WHEN,
-  PARTITION_ENTRY_SIZE, PARTITION_KEYS, PARTITION_KEYS_AT, argOperand, functionAt, headSize, keepsList, partitionAt, slotCount, specPrepare,
+  ANALYTIC_FUNCTIONS,
+  ANALYTIC_PARTITIONS,
+  ANALYTIC_TTL,
+  FUNCTION_ARGS,
+  FUNCTION_DST,
+  FUNCTION_PARTITION,
+  FUNCTION_STATE,
+  FUNCTION_WHEN,
+  PARTITION_ENTRY_SIZE,
+  PARTITION_KEYS,
+  PARTITION_KEYS_AT,
+  argOperand,
+  functionAt,
+  headSize,
+  keepsList,
+  partitionAt,
+  slotCount,
+  specPrepare,
 } from './spec';
 import {
-  argBinds, argTag, argVal, bindArg, bindWhen, failRow, failed, firstError, isOut, marks, noteResults, runBegin, sel, selLen, setFunction,
+  argBinds,
+  argTag,
+  argVal,
+  bindArg,
+  bindWhen,
+  failRow,
+  failed,
+  firstError,
+  isOut,
+  marks,
+  noteResults,
+  runBegin,
+  sel,
+  selLen,
+  setFunction,
   setSelected,
 } from './run';
 import { KEPT_SIZE, slotFree, slotSettle } from '../partitions/slot';
 import { STATE_TABLES, tableAt } from './state';
 import {
-  ENTRY_NEXT, ENTRY_SEEN, TABLE_COUNT, TABLE_FIRST, TABLE_SIZE, entryDrop, findEntries, firstDirty, keyFailed, nextDirty, tableFree,
-  tableInit, takeDirty,
+  ENTRY_SEEN,
+  TABLE_SIZE,
+  entryDrop,
+  findEntries,
+  firstDirty,
+  keyFailed,
+  nextDirty,
+  tableFree,
+  tableInit,
+  takeDirty,
 } from '../partitions/table';
+import { ENTRY_NEXT, TABLE_COUNT, TABLE_FIRST } from '../partitions/table-slots';
 
 const FAIL_OFF: usize = 0;
 const FAIL_LEN: usize = 4;
@@ -66,7 +116,10 @@ function analyticOpen(node: usize): bool {
   const state = allocZeroed(size, accountOf(node));
   if (!state) return false;
   for (let i: u32 = 0; i < partitions; i++) {
-    tableInit(tableAt(state, i), load<f64>(spec, ANALYTIC_TTL) > 0 && load<u32>(partitionAt(spec, i), PARTITION_KEYS) != 0);
+    tableInit(
+      tableAt(state, i),
+      load<f64>(spec, ANALYTIC_TTL) > 0 && load<u32>(partitionAt(spec, i), PARTITION_KEYS) != 0,
+    );
   }
   store<u32>(node, <u32>state, N_STATE);
   store<u32>(node, size, N_STATE_SIZE);
@@ -126,7 +179,8 @@ function runAll(node: usize, state: usize, narrow: usize): bool {
   if (!entries) return false;
   const functions = load<u32>(spec, ANALYTIC_FUNCTIONS);
   for (let i: u32 = 0; i < partitions; i++) {
-    if (!findPartition(spec, program, tableAt(state, i), partitionAt(spec, i), entries + i * ctx.rows * 4, node)) return false;
+    if (!findPartition(spec, program, tableAt(state, i), partitionAt(spec, i), entries + i * ctx.rows * 4, node))
+      return false;
     if (keyFailed) failKeys(spec, i, entries + i * ctx.rows * 4);
     narrowTo(narrow);
   }
@@ -136,7 +190,12 @@ function runAll(node: usize, state: usize, narrow: usize): bool {
     const args = load<u32>(fn, FUNCTION_ARGS);
     for (let k: u32 = 0; k < args; k++) bindArg(program, k, argOperand(spec, fn, k));
     bindWhen(program, load<u16>(fn, FUNCTION_WHEN));
-    setFunction(tableAt(state, partition), entries + partition * ctx.rows * 4, load<u32>(fn, FUNCTION_STATE), blockOf(load<u16>(fn, FUNCTION_DST)));
+    setFunction(
+      tableAt(state, partition),
+      entries + partition * ctx.rows * 4,
+      load<u32>(fn, FUNCTION_STATE),
+      blockOf(load<u16>(fn, FUNCTION_DST)),
+    );
     const before = failed;
     runFunction(fn);
     if (isOut) return false;
@@ -155,16 +214,27 @@ function narrowTo(narrow: usize): void {
 function findPartition(spec: usize, program: usize, table: usize, partition: usize, to: usize, node: usize): bool {
   const keys = load<u32>(partition, PARTITION_KEYS);
   const at = spec + load<u32>(partition, PARTITION_KEYS_AT);
-  for (let k: u32 = 0; k < keys; k++) bindArg(program, k, load<u16>(at + (<usize>k << 1)));
-  return findEntries(table, load<u32>(partition, PARTITION_ENTRY_SIZE), argBinds(), BIND_SIZE, keys, sel, selLen, to, accountOf(node), ctx.nowMs);
+  for (let k: u32 = 0; k < keys; k++) bindArg(program, k, load<u16>(at + ((<usize>k) << 1)));
+  return findEntries(
+    table,
+    load<u32>(partition, PARTITION_ENTRY_SIZE),
+    argBinds(),
+    BIND_SIZE,
+    keys,
+    sel,
+    selLen,
+    to,
+    accountOf(node),
+    ctx.nowMs,
+  );
 }
 
 /** Fails the rows of which a key failed, with the error of the first that did. */
 function failKeys(spec: usize, index: u32, entries: usize): void {
   const keys = load<u32>(partitionAt(spec, index), PARTITION_KEYS);
   for (let i: u32 = 0; i < selLen; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
-    if (load<u32>(entries + (<usize>row << 2))) continue;
+    const row = load<u32>(sel + ((<usize>i) << 2));
+    if (load<u32>(entries + ((<usize>row) << 2))) continue;
     for (let k: u32 = 0; k < keys; k++) {
       if (argTag(k, row) != Tag.ERROR) continue;
       failRow(row, argVal(k, row));
@@ -175,7 +245,13 @@ function failKeys(spec: usize, index: u32, entries: usize): void {
 
 /** Counts the rows that failed and hands the others on; error rows where they travel, or the failure of the message. */
 function passWithFailures(
-  node: usize, state: usize, outerSel: usize, outerLen: u32, errors: usize, narrow: usize, isOfMessage: bool,
+  node: usize,
+  state: usize,
+  outerSel: usize,
+  outerLen: u32,
+  errors: usize,
+  narrow: usize,
+  isOfMessage: bool,
 ): void {
   const error = isOfMessage ? errorOfFirst(outerSel, outerLen) : firstError;
   fail(offOf(error), lenOf(error));
@@ -201,7 +277,7 @@ function passWithFailures(
 /** The error of the first row that failed, whichever function it was. */
 function errorOfFirst(rows: usize, n: u32): u64 {
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(rows + (<usize>i << 2));
+    const row = load<u32>(rows + ((<usize>i) << 2));
     if (tagAt(marks, row) == Tag.ERROR) return valAt(marks, row);
   }
   return firstError;
@@ -210,7 +286,7 @@ function errorOfFirst(rows: usize, n: u32): u64 {
 /** Marks the rows that failed above as well. */
 function takeOver(rows: usize, n: u32, errors: usize): void {
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(rows + (<usize>i << 2));
+    const row = load<u32>(rows + ((<usize>i) << 2));
     if (tagAt(errors, row) == Tag.ERROR) setAt(marks, row, Tag.ERROR, valAt(errors, row));
   }
 }
@@ -256,7 +332,9 @@ function forgetIdle(node: usize, state: usize): void {
   }
 }
 
-/** Asks for a tick when the partition goes whose last row is oldest; one that was asked for before may come too early. */
+/**
+ * Asks for a tick when the partition goes whose last row is oldest; one that was asked for before may come too early.
+ */
 function awaitIdle(node: usize, state: usize): void {
   const spec = <usize>load<u32>(node, N_SPEC);
   const ttl = load<f64>(spec, ANALYTIC_TTL);
@@ -293,7 +371,8 @@ function analyticTick(node: usize): void {
 export function analyticPartitions(node: usize): u64 {
   const partitions = load<u32>(<usize>load<u32>(node, N_SPEC), ANALYTIC_PARTITIONS);
   let count: u64 = 0;
-  for (let i: u32 = 0; i < partitions; i++) count += load<u32>(tableAt(<usize>load<u32>(node, N_STATE), i), TABLE_COUNT);
+  for (let i: u32 = 0; i < partitions; i++)
+    count += load<u32>(tableAt(<usize>load<u32>(node, N_STATE), i), TABLE_COUNT);
   return count;
 }
 

@@ -13,22 +13,53 @@ import { userRows } from './functions/user';
 /** Runs a function over the rows of the batch (analytic/run.ts). */
 export function runFunction(fn: usize): void {
   switch (load<u16>(fn, FUNCTION_FN)) {
-    case AnalyticFn.LAG: lagRows(fn); return;
-    case AnalyticFn.LATEST: latestRows(); return;
-    case AnalyticFn.HAD_CHANGED: hadChangedRows(fn); return;
-    case AnalyticFn.CHANGED_COL: changedColRows('changed_col', Tag.NULL); return;
-    case AnalyticFn.CHANGED_ITEM: changedColRows('changed_cols', Tag.MISSING); return;
-    case AnalyticFn.ROW_CHANGED: changedMembersRows(false); return;
-    case AnalyticFn.CHANGED_COLUMNS: changedMembersRows(true); return;
-    case AnalyticFn.ACC_COLLECT: accCollectRows(false); return;
-    case AnalyticFn.ACC_DISTINCT_COLLECT: accCollectRows(true); return;
-    case AnalyticFn.ACC_MAP_AGG: mapRows(); return;
-    case AnalyticFn.ROW_NUMBER: rowNumberRows(); return;
+    case AnalyticFn.LAG:
+      lagRows(fn);
+      return;
+    case AnalyticFn.LATEST:
+      latestRows();
+      return;
+    case AnalyticFn.HAD_CHANGED:
+      hadChangedRows(fn);
+      return;
+    case AnalyticFn.CHANGED_COL:
+      changedColRows('changed_col', Tag.NULL);
+      return;
+    case AnalyticFn.CHANGED_ITEM:
+      changedColRows('changed_cols', Tag.MISSING);
+      return;
+    case AnalyticFn.ROW_CHANGED:
+      changedMembersRows(false);
+      return;
+    case AnalyticFn.CHANGED_COLUMNS:
+      changedMembersRows(true);
+      return;
+    case AnalyticFn.ACC_COLLECT:
+      accCollectRows(false);
+      return;
+    case AnalyticFn.ACC_DISTINCT_COLLECT:
+      accCollectRows(true);
+      return;
+    case AnalyticFn.ACC_MAP_AGG:
+      mapRows();
+      return;
+    case AnalyticFn.ROW_NUMBER:
+      rowNumberRows();
+      return;
     case AnalyticFn.ACC_MAX_BY:
-    case AnalyticFn.ACC_MIN_BY: extremeRows(fn); return;
-    case AnalyticFn.USER: userRows(fn); return;
-    case AnalyticFn.INC_COLLECT: collectRows(); return;
-    case AnalyticFn.INC_MERGE_AGG: mergeRows(); return;
-    default: accumulateRows(fn);
+    case AnalyticFn.ACC_MIN_BY:
+      extremeRows(fn);
+      return;
+    case AnalyticFn.USER:
+      userRows(fn);
+      return;
+    case AnalyticFn.INC_COLLECT:
+      collectRows();
+      return;
+    case AnalyticFn.INC_MERGE_AGG:
+      mergeRows();
+      return;
+    default:
+      accumulateRows(fn);
   }
 }

@@ -1,17 +1,29 @@
-// Counts the rows that get past a condition, which may look at that count and at the time of the newest of them: rows are judged
-// one after the other. What stood before each row is left in registers for the nodes below. Without a condition all rows pass.
+// Counts the rows that get past a condition, which may look at that count and at the time of the newest of them: rows
+// are judged one after the other. What stood before each row is left in registers for the nodes below. Without a
+// condition all rows pass.
 //
-// Below a window the messages are counted of which a row passes, all rows of one are judged with the same count; without a
-// condition the rows.
+// Below a window the messages are counted of which a row passes, all rows of one are judged with the same count;
+// without a condition the rows.
 //
-// With a register for what the condition gives all rows pass, as they do to a window that the condition decides to send.
+// With a register for what the condition gives all rows pass, as they do to a window that the condition decides to
+// send.
 //
-//   state   count u64 | time i64 (epoch ms, 0 none) | begun u32 | failOff u32 | failLen u32 | 0 u32 | time of the message i64
+//   state   count u64 | time i64 (epoch ms, 0 none) | begun u32 | failOff u32 | failLen u32 | 0 u32 | time of the
+//   message i64
 import * as ctx from '../flow/context';
 import { beginMessage, emit, endMessage, signalBelow } from '../flow/emit';
 import { fail, failLen, failNotBoolean, failOff } from '../flow/failure';
 import {
-  N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, keepFailure,
+  N_FLAGS,
+  N_PROGRAM,
+  N_SPEC,
+  N_STATE,
+  N_STATE_SIZE,
+  NodeFlag,
+  accountOf,
+  addException,
+  exhaust,
+  keepFailure,
 } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
@@ -84,7 +96,7 @@ function end(node: usize, failedOff: usize, failedLen: u32): void {
 function timeOf(program: usize, operand: u32, row: u32): i64 {
   if (operand == OPERAND_NONE) return <i64>ctx.nowMs;
   const tag = load<u8>(tagsOf(program, operand) + row * strideOf(operand));
-  const val = load<u64>(valsOf(program, operand) + (<usize>(row * strideOf(operand)) << 3));
+  const val = load<u64>(valsOf(program, operand) + ((<usize>(row * strideOf(operand))) << 3));
   return tag == Tag.I64 ? <i64>val : tag == Tag.F64 ? <i64>reinterpret<f64>(val) : 0;
 }
 
@@ -117,9 +129,9 @@ function hitsPush(node: usize): void {
   let hits: u32 = 0;
   let failed: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(outer + (<usize>i << 2));
+    const row = load<u32>(outer + ((<usize>i) << 2));
     // Behind the last row that passed there is room for this one, which the program then sees alone.
-    store<u32>(kept + (<usize>passed << 2), row);
+    store<u32>(kept + ((<usize>passed) << 2), row);
     if (before && tagAt(before, row) == Tag.ERROR) {
       if (judged) setAt(judged, row, Tag.NULL, 0);
       setAt(errors, row, Tag.ERROR, valAt(before, row));
@@ -133,11 +145,11 @@ function hitsPush(node: usize): void {
     setAt(time, row, Tag.I64, load<u64>(state, TIME));
     mark(count);
     mark(time);
-    ctx.setSelection(kept + (<usize>passed << 2), 1);
+    ctx.setSelection(kept + ((<usize>passed) << 2), 1);
     if (program) vmRun(program);
     if (condition != OPERAND_NONE) {
       const tag = load<u8>(tagsOf(program, condition) + row * strideOf(condition));
-      const val = load<u64>(valsOf(program, condition) + (<usize>(row * strideOf(condition)) << 3));
+      const val = load<u64>(valsOf(program, condition) + ((<usize>(row * strideOf(condition))) << 3));
       if (judged && (tag != Tag.BOOL || !val)) {
         setAt(judged, row, tag, val);
         passed++;

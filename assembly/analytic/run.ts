@@ -1,5 +1,5 @@
-// The batch at work in an analytic node: where its functions find their arguments and the partitions of the rows, and what
-// they tell of rows that fail. One node is at work at a time until it hands its batch on.
+// The batch at work in an analytic node: where its functions find their arguments and the partitions of the rows, and
+// what they tell of rows that fail. One node is at work at a time until it hands its batch on.
 import * as ctx from '../flow/context';
 import { stageAcquire } from '../flow/stage';
 import { ANALYTIC_MAX_ARGS } from '../gen/analytic-layouts';
@@ -101,24 +101,24 @@ export function bindArg(program: usize, i: u32, operand: u32): void {
 
 // @ts-ignore: decorator
 @inline export function rowAt(i: u32): u32 {
-  return load<u32>(sel + (<usize>i << 2));
+  return load<u32>(sel + ((<usize>i) << 2));
 }
 
 /** State of the function in the partition of the row. */
 // @ts-ignore: decorator
 @inline export function stateOf(row: u32): usize {
-  return <usize>load<u32>(entries + (<usize>row << 2)) + stateAt;
+  return <usize>load<u32>(entries + ((<usize>row) << 2)) + stateAt;
 }
 
 /** Notes that the state of the row's partition refers to what belongs to the batch. */
 // @ts-ignore: decorator
 @inline export function keepsBatch(row: u32): void {
-  noteDirty(table, <usize>load<u32>(entries + (<usize>row << 2)));
+  noteDirty(table, <usize>load<u32>(entries + ((<usize>row) << 2)));
 }
 
 /**
- * True when the row is to be taken in: there is no WHEN, or it is not false. A condition that failed is the row's error, and
- * false is returned.
+ * True when the row is to be taken in: there is no WHEN, or it is not false. A condition that failed is the row's
+ * error, and false is returned.
  */
 // @ts-ignore: decorator
 @inline export function isTaken(row: u32): bool {
@@ -138,7 +138,7 @@ export function bindArg(program: usize, i: u32, operand: u32): void {
 // @ts-ignore: decorator
 @inline export function put(row: u32, tag: u8, payload: u64): void {
   store<u8>(dst + row, tag, COL_TAGS);
-  store<u64>(dst + (<usize>row << 3), payload, COL_VALS);
+  store<u64>(dst + ((<usize>row) << 3), payload, COL_VALS);
 }
 
 /** What the row was given. */
@@ -149,7 +149,7 @@ export function bindArg(program: usize, i: u32, operand: u32): void {
 
 // @ts-ignore: decorator
 @inline export function givenVal(row: u32): u64 {
-  return load<u64>(dst + (<usize>row << 3), COL_VALS);
+  return load<u64>(dst + ((<usize>row) << 3), COL_VALS);
 }
 
 /** Marks the row as failed with the error text of that payload. */
@@ -203,7 +203,7 @@ export function putUniform(tag: u8): void {
 /** Puts a result whose tag `putUniform` tells. */
 // @ts-ignore: decorator
 @inline export function putVal(row: u32, payload: u64): void {
-  store<u64>(dst + (<usize>row << 3), payload, COL_VALS);
+  store<u64>(dst + ((<usize>row) << 3), payload, COL_VALS);
 }
 
 /** The results of the function stand in place: notes the tag that all of them have, if they have one. */

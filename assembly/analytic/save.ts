@@ -1,26 +1,53 @@
-// What an analytic node keeps, saved and loaded: the partitions in the order of their first rows, each with its key and states.
+// What an analytic node keeps, saved and loaded: the partitions in the order of their first rows, each with its key and
+// states.
 //
-//   part       version | functions u32 | of each: number u32 | slots u32 | partition u32 | partitions u32 | of each: count u32 | entries
+//   part       version | functions u32 | of each: number u32 | slots u32 | partition u32 | partitions u32 | of each:
+//   count u32 | entries
 //   entry      isNull u8 | key | seen time | states of the functions of the partition
 //
-// The functions of a part find their place among those of all nodes that see the same rows (state/members.ts): a plan may have divided
-// them otherwise. Those that are gone are passed over, new ones begin empty.
+// The functions of a part find their place among those of all nodes that see the same rows (state/members.ts): a plan
+// may have divided them otherwise. Those that are gone are passed over, new ones begin empty.
 import { N_SPEC, N_STATE, accountOf } from '../flow/node';
 import { LoadFault } from '../gen/state-layouts';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { poolFree, poolInit } from '../mem/pool';
 import { lenOf, offOf } from '../mem/layout';
 import { ABSENT, Members, placeOf, placeTarget, savedCount, targetNode } from '../state/members';
-import { readBool, readBytes, readF64, readFail, readFails, readTime, readU32, readU64, readUpTo, readVersion } from '../state/reader';
+import {
+  readBool,
+  readBytes,
+  readF64,
+  readFail,
+  readFails,
+  readTime,
+  readU32,
+  readU64,
+  readUpTo,
+  readVersion,
+} from '../state/reader';
 import { writeBool, writeBytes, writeF64, writeTime, writeU32, writeU64, writeVersion } from '../state/writer';
 import { collectFree, collectLoad, collectPass, collectSave } from './functions/collect';
 import { KEPT_SIZE, slotFree, slotLoad, slotPass, slotSave } from '../partitions/slot';
 import {
-  ANALYTIC_FUNCTIONS, ANALYTIC_PARTITIONS, AnalyticFn, FUNCTION_FN, FUNCTION_PARTITION, FUNCTION_SIZE, FUNCTION_STATE,
-  PARTITION_ENTRY_SIZE, functionAt, headSize, headSizeOf, isList, keepsList, partitionAt, slotCount,
+  ANALYTIC_FUNCTIONS,
+  ANALYTIC_PARTITIONS,
+  AnalyticFn,
+  FUNCTION_FN,
+  FUNCTION_PARTITION,
+  FUNCTION_SIZE,
+  FUNCTION_STATE,
+  PARTITION_ENTRY_SIZE,
+  functionAt,
+  headSize,
+  headSizeOf,
+  isList,
+  keepsList,
+  partitionAt,
+  slotCount,
 } from './spec';
 import { tableAt } from './state';
-import { ENTRY_NEXT, ENTRY_SEEN, TABLE_COUNT, TABLE_FIRST, entryKey, entryKeyLen, findEntry, findNullEntry, isNullEntry } from '../partitions/table';
+import { ENTRY_SEEN, entryKey, entryKeyLen, findEntry, findNullEntry, isNullEntry } from '../partitions/table';
+import { ENTRY_NEXT, TABLE_COUNT, TABLE_FIRST } from '../partitions/table-slots';
 
 const VERSION: u32 = 3;
 const MOST_FUNCTIONS: u32 = 65536;
@@ -76,7 +103,10 @@ function saveEntry(spec: usize, partition: u32, entry: usize): void {
   }
 }
 
-/** What is known of a saved function: its number, slots and partition, then who has it now: target, or ABSENT, and place there. */
+/**
+ * What is known of a saved function: its number, slots and partition, then who has it now: target, or ABSENT, and place
+ * there.
+ */
 const SAVED_SIZE: u32 = 20;
 const SLOTS: usize = 4;
 const PARTITION: usize = 8;

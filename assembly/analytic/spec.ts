@@ -1,9 +1,21 @@
-// The description of an analytic node as the host writes it (kernels/analytic-spec.ts), and what the state of each function is.
-// The spec is drawn in gen/analytic-layouts.ts.
+// The description of an analytic node as the host writes it (kernels/analytic-spec.ts), and what the state of each
+// function is. The spec is drawn in gen/analytic-layouts.ts.
 import {
-  ANALYTIC_FUNCTIONS, ANALYTIC_FUNCTIONS_AT, ANALYTIC_PARTITIONS, ANALYTIC_PARTITIONS_AT, AnalyticFn, FUNCTION_ARGS,
-  FUNCTION_ARGS_AT, FUNCTION_FN, FUNCTION_PARTITION, FUNCTION_SIZE, FUNCTION_SIZE_OF, FUNCTION_STATE, FUNCTION_WHEN,
-  PARTITION_ENTRY_SIZE, PARTITION_SIZE_OF,
+  ANALYTIC_FUNCTIONS,
+  ANALYTIC_FUNCTIONS_AT,
+  ANALYTIC_PARTITIONS,
+  ANALYTIC_PARTITIONS_AT,
+  AnalyticFn,
+  FUNCTION_ARGS,
+  FUNCTION_ARGS_AT,
+  FUNCTION_FN,
+  FUNCTION_PARTITION,
+  FUNCTION_SIZE,
+  FUNCTION_SIZE_OF,
+  FUNCTION_STATE,
+  FUNCTION_WHEN,
+  PARTITION_ENTRY_SIZE,
+  PARTITION_SIZE_OF,
 } from '../gen/analytic-layouts';
 import { OPERAND_NONE } from '../mem/layout';
 import { KEPT_SIZE } from '../partitions/slot';
@@ -11,11 +23,25 @@ import { ENTRY_HEAD } from '../partitions/table';
 
 export { AnalyticFn } from '../gen/analytic-layouts';
 export {
-  ANALYTIC_FUNCTIONS, ANALYTIC_PARTITIONS, ANALYTIC_TTL, FUNCTION_ARGS, FUNCTION_DST, FUNCTION_FN, FUNCTION_PARTITION, FUNCTION_SIZE,
-  FUNCTION_STATE, FUNCTION_WHEN, PARTITION_ENTRY_SIZE, PARTITION_KEYS, PARTITION_KEYS_AT,
+  ANALYTIC_FUNCTIONS,
+  ANALYTIC_PARTITIONS,
+  ANALYTIC_TTL,
+  FUNCTION_ARGS,
+  FUNCTION_DST,
+  FUNCTION_FN,
+  FUNCTION_PARTITION,
+  FUNCTION_SIZE,
+  FUNCTION_STATE,
+  FUNCTION_WHEN,
+  PARTITION_ENTRY_SIZE,
+  PARTITION_KEYS,
+  PARTITION_KEYS_AT,
 } from '../gen/analytic-layouts';
 
-/** State of lag before its slots: rows kept u32 | place of the oldest u32. The first slot has the default, then the ring. */
+/**
+ * State of lag before its slots: rows kept u32 | place of the oldest u32. The first slot has the default, then the
+ * ring.
+ */
 export const LAG_HEAD: u32 = 8;
 /** State of an accumulation: value 8 | count u64 | flags u32 | 0 u32. */
 export const ACC_SIZE: u32 = 24;
@@ -37,17 +63,21 @@ const NUMBER_SIZE: u32 = 8;
 /** Operand of argument `i`. */
 // @ts-ignore: decorator
 @inline export function argOperand(spec: usize, fn: usize, i: u32): u32 {
-  return load<u16>(spec + load<u32>(fn, FUNCTION_ARGS_AT) + (<usize>i << 1));
+  return load<u16>(spec + load<u32>(fn, FUNCTION_ARGS_AT) + ((<usize>i) << 1));
 }
 
 /** Slots in the state of a function. */
 export function slotCount(fn: usize): u32 {
   switch (load<u16>(fn, FUNCTION_FN)) {
-    case AnalyticFn.LAG: return 1 + load<u32>(fn, FUNCTION_SIZE);
-    case AnalyticFn.HAD_CHANGED: return load<u32>(fn, FUNCTION_ARGS) - 1;
+    case AnalyticFn.LAG:
+      return 1 + load<u32>(fn, FUNCTION_SIZE);
+    case AnalyticFn.HAD_CHANGED:
+      return load<u32>(fn, FUNCTION_ARGS) - 1;
     case AnalyticFn.ACC_MAX_BY:
-    case AnalyticFn.ACC_MIN_BY: return 2;
-    case AnalyticFn.USER: return load<u16>(fn, FUNCTION_WHEN) == OPERAND_NONE ? 1 : 2;
+    case AnalyticFn.ACC_MIN_BY:
+      return 2;
+    case AnalyticFn.USER:
+      return load<u16>(fn, FUNCTION_WHEN) == OPERAND_NONE ? 1 : 2;
     case AnalyticFn.LATEST:
     case AnalyticFn.CHANGED_COL:
     case AnalyticFn.CHANGED_ITEM:
@@ -55,8 +85,10 @@ export function slotCount(fn: usize): u32 {
     case AnalyticFn.CHANGED_COLUMNS:
     case AnalyticFn.INC_COLLECT:
     case AnalyticFn.INC_MERGE_AGG:
-    case AnalyticFn.ACC_MAP_AGG: return 1;
-    default: return 0;
+    case AnalyticFn.ACC_MAP_AGG:
+      return 1;
+    default:
+      return 0;
   }
 }
 
@@ -78,17 +110,22 @@ export function isList(number: u32): bool {
 
 export function headSizeOf(number: u32): u32 {
   switch (number) {
-    case AnalyticFn.LAG: return LAG_HEAD;
+    case AnalyticFn.LAG:
+      return LAG_HEAD;
     case AnalyticFn.ACC_SUM:
     case AnalyticFn.ACC_COUNT:
     case AnalyticFn.ACC_MIN:
     case AnalyticFn.ACC_MAX:
     case AnalyticFn.ACC_AVG:
-    case AnalyticFn.INC_COLLECT: return ACC_SIZE;
+    case AnalyticFn.INC_COLLECT:
+      return ACC_SIZE;
     case AnalyticFn.ACC_COLLECT:
-    case AnalyticFn.ACC_DISTINCT_COLLECT: return COLLECT_SIZE;
-    case AnalyticFn.ROW_NUMBER: return NUMBER_SIZE;
-    default: return 0;
+    case AnalyticFn.ACC_DISTINCT_COLLECT:
+      return COLLECT_SIZE;
+    case AnalyticFn.ROW_NUMBER:
+      return NUMBER_SIZE;
+    default:
+      return 0;
   }
 }
 

@@ -1,19 +1,47 @@
-// Which of many filters below one node a small batch has to go to. Thousands of rules that compare a column with a constant,
-// each with another one, stand in tables here, ascending by their constants: the place of a value in a table parts those
-// that it passes from those that it does not. Only nodes that a row of the batch passes are called, in the order in which
-// they follow each other, and nodes of which nothing is known here; all others have taken the batch without being touched.
+// Which of many filters below one node a small batch has to go to. Thousands of rules that compare a column with a
+// constant, each with another one, stand in tables here, ascending by their constants: the place of a value in a table
+// parts those that it passes from those that it does not. Only nodes that a row of the batch passes are called, in the
+// order in which they follow each other, and nodes of which nothing is known here; all others have taken the batch
+// without being touched.
 //
-// A filter that is called decides for itself, so this must not miss any; it may call too many. What a filter took is what
-// its node counts and what is counted here for all of them (flow/node.ts).
+// A filter that is called decides for itself, so this must not miss any; it may call too many. What a filter took is
+// what its node counts and what is counted here for all of them (flow/node.ts).
 //
 // The lists are made when the nodes below have stayed the same for a while, and dropped when one comes or goes.
 import { ABOVE, BELOW, EQUAL, MANNER, TEXT, WHOLE } from './condition';
 import * as ctx from './context';
-import { N_CHILD, N_CHOICE, N_COMPARED, N_CONDITION, N_CONSTANT, N_FLAGS, N_PARENT, N_SIBLING } from '../gen/flow-layouts';
 import {
-  CHOICE_ALWAYS, CHOICE_BLOCK, CHOICE_BLOCK_SIZE, CHOICE_CHILDREN, CHOICE_FILTERS, CHOICE_IN, CHOICE_KEYS, CHOICE_LAST,
-  CHOICE_MARKS, CHOICE_ORDER, CHOICE_POSITIONS, CHOICE_QUIET, CHOICE_SIZE_OF, CHOICE_TABLE, CHOICE_TABLES, CHOICE_TABLE_BEGIN,
-  CHOICE_TABLE_COMPARED, CHOICE_TABLE_CONDITION, CHOICE_TABLE_END, CHOICE_TABLE_SIZE_OF, NodeFlag,
+  N_CHILD,
+  N_CHOICE,
+  N_COMPARED,
+  N_CONDITION,
+  N_CONSTANT,
+  N_FLAGS,
+  N_PARENT,
+  N_SIBLING,
+} from '../gen/flow-layouts';
+import {
+  CHOICE_ALWAYS,
+  CHOICE_BLOCK,
+  CHOICE_BLOCK_SIZE,
+  CHOICE_CHILDREN,
+  CHOICE_FILTERS,
+  CHOICE_IN,
+  CHOICE_KEYS,
+  CHOICE_LAST,
+  CHOICE_MARKS,
+  CHOICE_ORDER,
+  CHOICE_POSITIONS,
+  CHOICE_QUIET,
+  CHOICE_SIZE_OF,
+  CHOICE_TABLE,
+  CHOICE_TABLES,
+  CHOICE_TABLE_BEGIN,
+  CHOICE_TABLE_COMPARED,
+  CHOICE_TABLE_CONDITION,
+  CHOICE_TABLE_END,
+  CHOICE_TABLE_SIZE_OF,
+  NodeFlag,
 } from '../gen/flow-layouts';
 import { accountOf, joinChoice } from './node';
 import { WORKSPACE, alloc, allocZeroed, free } from '../mem/alloc';
@@ -36,8 +64,8 @@ const ENTRY: u32 = 16;
 const ENTRY_POSITION: usize = 8;
 const ENTRY_TABLE: usize = 12;
 /**
- * What was chosen last is certain: of the filters in tables exactly those with a condition that is all of it pass the row.
- * True of one row that compares with the constants of all tables.
+ * What was chosen last is certain: of the filters in tables exactly those with a condition that is all of it pass the
+ * row. True of one row that compares with the constants of all tables.
  */
 export let isCertain: bool = false;
 
@@ -58,8 +86,9 @@ export function mayBeChosen(node: usize): void {
 }
 
 /**
- * Chooses the nodes below that the current batch has to go to (at most CHOICE_ROWS rows, none of which failed) and counts it
- * for all filters with a condition. Returns what to give to `nextChosen`, 0 when the batch has to go to all nodes.
+ * Chooses the nodes below that the current batch has to go to (at most CHOICE_ROWS rows, none of which failed) and
+ * counts it for all filters with a condition. Returns what to give to `nextChosen`, 0 when the batch has to go to all
+ * nodes.
  */
 export function choose(node: usize): usize {
   const choice = <usize>load<u32>(node, N_CHOICE);
@@ -77,7 +106,8 @@ export function choose(node: usize): usize {
   const marks = <usize>load<u32>(choice, CHOICE_MARKS);
   isCertain = ctx.selLen == 1;
   memory.copy(marks, <usize>load<u32>(choice, CHOICE_ALWAYS), bitBytes(load<u32>(choice, CHOICE_CHILDREN)));
-  for (let i: u32 = 0; i < tables; i++) markTable(choice, <usize>load<u32>(choice, CHOICE_TABLE) + i * CHOICE_TABLE_SIZE_OF, marks);
+  for (let i: u32 = 0; i < tables; i++)
+    markTable(choice, <usize>load<u32>(choice, CHOICE_TABLE) + i * CHOICE_TABLE_SIZE_OF, marks);
   return choice;
 }
 
@@ -99,7 +129,7 @@ function markRange(choice: usize, marks: usize, from: u32, to: u32): void {
   let at = marks;
   let bits: u64 = 0;
   for (let i = from; i < to; i++) {
-    const position = load<u32>(positions + (<usize>i << 2));
+    const position = load<u32>(positions + ((<usize>i) << 2));
     const word = marks + ((position >> 6) << 3);
     if (word != at) {
       store<u64>(at, load<u64>(at) | bits);
@@ -114,13 +144,13 @@ function markRange(choice: usize, marks: usize, from: u32, to: u32): void {
 /** Marks the filters of a table that a row of the batch passes, or that may fail at one. */
 function markTable(choice: usize, table: usize, marks: usize): void {
   const condition = <u32>load<u16>(table, CHOICE_TABLE_CONDITION);
-  const block = <usize>load<u32>(ctx.cols + (<usize>load<u16>(table, CHOICE_TABLE_COMPARED) << 2));
+  const block = <usize>load<u32>(ctx.cols + ((<usize>load<u16>(table, CHOICE_TABLE_COMPARED)) << 2));
   const keys = <usize>load<u32>(choice, CHOICE_KEYS);
   const begin = load<u32>(table, CHOICE_TABLE_BEGIN);
   const end = load<u32>(table, CHOICE_TABLE_END);
   const n = ctx.selLen;
   for (let i: u32 = 0; i < n; i++) {
-    const row = <usize>load<u32>(ctx.sel + (<usize>i << 2));
+    const row = <usize>load<u32>(ctx.sel + ((<usize>i) << 2));
     const tag = load<u8>(block + row, COL_TAGS);
     if (isNull(tag)) continue;
     const val = load<u64>(block + (row << 3), COL_VALS);
@@ -157,10 +187,13 @@ function below(condition: u32, tag: u8, val: u64, keys: usize, begin: u32, end: 
   return low;
 }
 
-/** How the value stands to a constant of the table. Integers are compared with doubles as doubles: that keeps their order. */
+/**
+ * How the value stands to a constant of the table. Integers are compared with doubles as doubles: that keeps their
+ * order.
+ */
 // @ts-ignore: decorator
 @inline function orderOf(condition: u32, tag: u8, val: u64, keys: usize, i: u32): u32 {
-  const key = load<u64>(keys + (<usize>i << 3));
+  const key = load<u64>(keys + ((<usize>i) << 3));
   if (condition & TEXT) {
     const order = compareTexts(val, key);
     return order < 0 ? BELOW : order > 0 ? ABOVE : EQUAL;
@@ -217,7 +250,7 @@ function fillLists(node: usize, choice: usize, entries: usize, spare: usize): vo
   let count: u32 = 0;
   let found: u32 = 0;
   for (let child = <usize>load<u32>(node, N_CHILD); child; child = <usize>load<u32>(child, N_SIBLING)) {
-    store<u32>(order + (<usize>position << 2), <u32>child);
+    store<u32>(order + ((<usize>position) << 2), <u32>child);
     const table = tableOf(child, found);
     if (table < 0) {
       mark(always, position);
@@ -242,7 +275,8 @@ function tableOf(child: usize, found: u32): i32 {
   const compared = load<u16>(child, N_COMPARED);
   for (let i: u32 = 0; i < found; i++) {
     const table = FOUND + i * CHOICE_TABLE_SIZE_OF;
-    if (load<u16>(table, CHOICE_TABLE_CONDITION) == condition && load<u16>(table, CHOICE_TABLE_COMPARED) == compared) return i;
+    if (load<u16>(table, CHOICE_TABLE_CONDITION) == condition && load<u16>(table, CHOICE_TABLE_COMPARED) == compared)
+      return i;
   }
   if (found == MAX_TABLES) return -1;
   const table = FOUND + found * CHOICE_TABLE_SIZE_OF;
@@ -251,12 +285,16 @@ function tableOf(child: usize, found: u32): i32 {
   return found;
 }
 
-/** Sorts the entries by table and constant: merges runs of twice the length each time. Returns where they stand in the end. */
+/**
+ * Sorts the entries by table and constant: merges runs of twice the length each time. Returns where they stand in the
+ * end.
+ */
 function sorted(entries: usize, spare: usize, count: u32): usize {
   let from = entries;
   let to = spare;
   for (let run: u32 = 1; run < count; run <<= 1) {
-    for (let at: u32 = 0; at < count; at += run << 1) mergeRuns(from, to, at, min(at + run, count), min(at + (run << 1), count));
+    for (let at: u32 = 0; at < count; at += run << 1)
+      mergeRuns(from, to, at, min(at + run, count), min(at + (run << 1), count));
     const other = from;
     from = to;
     to = other;
@@ -291,8 +329,8 @@ function writeTables(choice: usize, entries: usize, count: u32): void {
     const number = load<u32>(entries + begin * ENTRY, ENTRY_TABLE);
     for (; end < count && load<u32>(entries + end * ENTRY, ENTRY_TABLE) == number; end++) {
       const entry = entries + end * ENTRY;
-      store<u64>(keys + (<usize>end << 3), load<u64>(entry));
-      store<u32>(positions + (<usize>end << 2), load<u32>(entry, ENTRY_POSITION));
+      store<u64>(keys + ((<usize>end) << 3), load<u64>(entry));
+      store<u32>(positions + ((<usize>end) << 2), load<u32>(entry, ENTRY_POSITION));
     }
     if (end - begin < MIN_CONSTANTS) {
       markRange(choice, always, begin, end);

@@ -1,13 +1,24 @@
-// Conditions decided without their program. What a filter costs for a message that comes alone is the way to its program and
-// back; of thousands of rules it is the lines of the cache that they stand in. A comparison of a column with a number, or
-// whether it is a text, is noted in the node itself, and decided from there as long as rows are few. Of several comparisons
-// joined by AND the first is noted: where that is false all is.
+// Conditions decided without their program. What a filter costs for a message that comes alone is the way to its
+// program and back; of thousands of rules it is the lines of the cache that they stand in. A comparison of a column
+// with a number, or whether it is a text, is noted in the node itself, and decided from there as long as rows are few.
+// Of several comparisons joined by AND the first is noted: where that is false all is.
 //
 //   condition   bits of the orders for which it is true | WHOLE | TEXT | register of the result << 5 | PARTIAL
 import * as ctx from './context';
 import { N_COMPARED, N_CONDITION, N_CONSTANT, N_PROGRAM } from '../gen/flow-layouts';
 import { Op } from '../gen/opcodes';
-import { COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, OPERAND_COL, Tag, isNull, lenOf, offOf, setAt } from '../mem/layout';
+import {
+  COL_HAS_RAW,
+  COL_TAGS,
+  COL_UNIFORM,
+  COL_VALS,
+  OPERAND_COL,
+  Tag,
+  isNull,
+  lenOf,
+  offOf,
+  setAt,
+} from '../mem/layout';
 import { OP_A, OP_B, OP_DST, OP_SIZE, PROGRAM_OPS, blockOf, constOf, isConst } from '../ops/operand';
 import { bytesEqual } from '../value/bytes';
 
@@ -58,7 +69,10 @@ export function noteCondition(node: usize, operand: u32): bool {
   return true;
 }
 
-/** The comparison that the operand is, or the first of those that it joins by AND; 0 when the program does anything else. */
+/**
+ * The comparison that the operand is, or the first of those that it joins by AND; 0 when the program does anything
+ * else.
+ */
 function firstComparison(program: usize, operand: u32): usize {
   const ops = <usize>load<u32>(program, PROGRAM_OPS);
   let left = load<u32>(program);
@@ -79,43 +93,50 @@ function firstComparison(program: usize, operand: u32): usize {
 /** The orders for which a comparison is true; 0 for other operations. */
 function ordersOf(code: u32): u32 {
   switch (code) {
-    case Op.COMPARE_EQ: return EQUAL;
-    case Op.COMPARE_NE: return BELOW | ABOVE;
-    case Op.COMPARE_LT: return BELOW;
-    case Op.COMPARE_LE: return BELOW | EQUAL;
-    case Op.COMPARE_GT: return ABOVE;
-    case Op.COMPARE_GE: return ABOVE | EQUAL;
-    default: return 0;
+    case Op.COMPARE_EQ:
+      return EQUAL;
+    case Op.COMPARE_NE:
+      return BELOW | ABOVE;
+    case Op.COMPARE_LT:
+      return BELOW;
+    case Op.COMPARE_LE:
+      return BELOW | EQUAL;
+    case Op.COMPARE_GT:
+      return ABOVE;
+    case Op.COMPARE_GE:
+      return ABOVE | EQUAL;
+    default:
+      return 0;
   }
 }
 
 /**
- * Which of the selected rows of the current batch, at most FEW_ROWS, the noted condition lets pass: a bit for each place in
- * the selection; UNDECIDED when it is not for all of their values.
+ * Which of the selected rows of the current batch, at most FEW_ROWS, the noted condition lets pass: a bit for each
+ * place in the selection; UNDECIDED when it is not for all of their values.
  */
 // @ts-ignore: decorator
 @inline export function passing(node: usize): u32 {
   const condition = <u32>load<u16>(node, N_CONDITION);
-  const block = <usize>load<u32>(ctx.cols + (<usize>load<u16>(node, N_COMPARED) << 2));
+  const block = <usize>load<u32>(ctx.cols + ((<usize>load<u16>(node, N_COMPARED)) << 2));
   const n = ctx.selLen;
   let passed: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const row = <usize>load<u32>(ctx.sel + (<usize>i << 2));
+    const row = <usize>load<u32>(ctx.sel + ((<usize>i) << 2));
     const tag = load<u8>(block + row, COL_TAGS);
     const at = block + (row << 3);
     let order: u32;
     if (tag == Tag.F64 && !(condition & TEXT)) {
       const x = load<f64>(at, COL_VALS);
       const y = condition & WHOLE ? <f64>load<i64>(node, N_CONSTANT) : load<f64>(node, N_CONSTANT);
-      order = <u32>(x < y) | (<u32>(x == y) << 1) | (<u32>(x > y) << 2);
+      order = <u32>(x < y) | ((<u32>(x == y)) << 1) | ((<u32>(x > y)) << 2);
     } else if (tag == Tag.I64 && condition & WHOLE) {
       const x = load<i64>(at, COL_VALS);
       const y = load<i64>(node, N_CONSTANT);
-      order = <u32>(x < y) | (<u32>(x == y) << 1) | (<u32>(x > y) << 2);
+      order = <u32>(x < y) | ((<u32>(x == y)) << 1) | ((<u32>(x > y)) << 2);
     } else if (tag == Tag.I64 && !(condition & TEXT)) {
       const x = <f64>load<i64>(at, COL_VALS);
       const y = load<f64>(node, N_CONSTANT);
-      order = <u32>(x < y) | (<u32>(x == y) << 1) | (<u32>(x > y) << 2);
+      order = <u32>(x < y) | ((<u32>(x == y)) << 1) | ((<u32>(x > y)) << 2);
     } else if (tag == Tag.STR && condition & TEXT) {
       order = isText(load<u64>(at, COL_VALS), load<u64>(node, N_CONSTANT)) ? EQUAL : BELOW;
     } else if (isNull(tag)) {
@@ -123,7 +144,7 @@ function ordersOf(code: u32): u32 {
       continue;
     } else return UNDECIDED;
     if (!order) return UNDECIDED;
-    passed |= <u32>((order & condition) != 0) << i;
+    passed |= (<u32>((order & condition) != 0)) << i;
   }
   return passed && condition & PARTIAL ? UNDECIDED : passed;
 }
@@ -140,7 +161,7 @@ function ordersOf(code: u32): u32 {
 @inline export function writePassed(node: usize): void {
   const block = blockOf((<u32>load<u16>(node, N_CONDITION) >> REGISTER_SHIFT) & REGISTER);
   const n = ctx.selLen;
-  for (let i: u32 = 0; i < n; i++) setAt(block, load<u32>(ctx.sel + (<usize>i << 2)), Tag.BOOL, 1);
+  for (let i: u32 = 0; i < n; i++) setAt(block, load<u32>(ctx.sel + ((<usize>i) << 2)), Tag.BOOL, 1);
   store<u8>(block, Tag.BOOL, COL_UNIFORM);
   store<u8>(block, 0, COL_HAS_RAW);
 }

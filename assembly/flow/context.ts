@@ -11,7 +11,10 @@ export let rows: u32 = 0;
 /** Address of a u32 array: the selected row numbers, ascending. */
 export let sel: usize = 0;
 export let selLen: u32 = 0;
-/** Column block whose tag is ERROR at rows that failed (and still travel, to be reported at their place); 0 when none did. */
+/**
+ * Column block whose tag is ERROR at rows that failed (and still travel, to be reported at their place); 0 when none
+ * did.
+ */
 export let rowErrors: usize = 0;
 /** Input by which the batch, or signal, came to the node with several inputs that is nearest above: set by ports. */
 export let branch: u32 = 0;

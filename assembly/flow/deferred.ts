@@ -1,17 +1,26 @@
-// Work that is deferred. A node that has much to do at once, a window that sends a million rows or a join of many pairs, does a piece
-// of it when the host asks for that (`workOn`), so that input, timers and rules beside it have their turns in between.
+// Work that is deferred. A node that has much to do at once, a window that sends a million rows or a join of many
+// pairs, does a piece of it when the host asks for that (`workOn`), so that input, timers and rules beside it have
+// their turns in between.
 //
 // Only what stands below a window, or a node of event time, defers (NodeFlag.DEFERS): there the rows wait. As long as a
-// window, or a node
-// below it, has deferred work, all that it would send waits in its outbox (window/outbox.ts) in its order; rows it
-// takes in as always. So nodes
-// between them get nothing while they are in the middle of a message. A node of event time keeps its rows
-// (window/event-time.ts) as long as it has
-// deferred work, or one below that can't take rows meanwhile.
+// window, or a node below it, has deferred work, all that it would send waits in its outbox (window/outbox.ts) in its
+// order; rows it takes in as always. So nodes between them get nothing while they are in the middle of a message. A
+// node of event time keeps its rows (window/event-time.ts) as long as it has deferred work, or one below that can't
+// take rows meanwhile.
 import * as ctx from './context';
 import { hostClock } from './host';
 import {
-  N_DEFERRED_AT, N_FLAGS, N_IS_DEFERRED, N_KIND, N_NEXT_DEFERRED, N_PARENT, NodeFlag, NodeKind, current, isExhausted, setCurrent,
+  N_DEFERRED_AT,
+  N_FLAGS,
+  N_IS_DEFERRED,
+  N_KIND,
+  N_NEXT_DEFERRED,
+  N_PARENT,
+  NodeFlag,
+  NodeKind,
+  current,
+  isExhausted,
+  setCurrent,
 } from './node';
 import { deferredOf } from './operator';
 
@@ -55,7 +64,10 @@ export function beginLong(): void {
   rowsLeft = longRows;
 }
 
-/** False when the work under way, which took so many rows since the last call, is to be deferred, or to be left for the next piece. */
+/**
+ * False when the work under way, which took so many rows since the last call, is to be deferred, or to be left for the
+ * next piece.
+ */
 export function goesOn(rows: u32): bool {
   if (until != Infinity) return hostClock() < until;
   if (rowsLeft <= rows) return false;
@@ -128,14 +140,14 @@ export function isHeldBelow(node: usize): bool {
 /** True when a node above it has deferred work, so that a message may be under way. */
 export function isBelowDeferred(node: usize): bool {
   if (!deferredCount) return false;
-  for (let at = <usize>load<u32>(node, N_PARENT); at; at = <usize>load<u32>(at, N_PARENT)) if (isDeferred(at)) return true;
+  for (let at = <usize>load<u32>(node, N_PARENT); at; at = <usize>load<u32>(at, N_PARENT))
+    if (isDeferred(at)) return true;
   return false;
 }
 
 /**
  * True when a node below it, in the middle of its work, gets its rows: it can't take others. Where they come through a
- * window, or a node that
- * waits for time, they wait there.
+ * window, or a node that waits for time, they wait there.
  */
 export function isStoppedBelow(node: usize): bool {
   for (let at = first; at; at = <usize>load<u32>(at, N_NEXT_DEFERRED)) if (at != node && reaches(node, at)) return true;
@@ -143,7 +155,8 @@ export function isStoppedBelow(node: usize): bool {
 }
 
 function reaches(above: usize, node: usize): bool {
-  for (let at = node; at && !takesAlways(at); at = <usize>load<u32>(at, N_PARENT)) if (<usize>load<u32>(at, N_PARENT) == above) return true;
+  for (let at = node; at && !takesAlways(at); at = <usize>load<u32>(at, N_PARENT))
+    if (<usize>load<u32>(at, N_PARENT) == above) return true;
   return false;
 }
 

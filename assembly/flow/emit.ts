@@ -5,7 +5,19 @@ import * as ctx from './context';
 import { hostClock } from './host';
 import { isMeasured, note } from './latency';
 import { longestNote } from './longest';
-import { N_CHILD, N_FLAGS, N_IN, N_LAST, N_OUT, N_PARENT, N_SENT, N_SIBLING, NodeFlag, isExhausted, setCurrent } from './node';
+import {
+  N_CHILD,
+  N_FLAGS,
+  N_IN,
+  N_LAST,
+  N_OUT,
+  N_PARENT,
+  N_SENT,
+  N_SIBLING,
+  NodeFlag,
+  isExhausted,
+  setCurrent,
+} from './node';
 import { Signal, pushEachOf, pushOf, signalOf } from './operator';
 import { selectionPop, selectionPush } from './selection';
 import { identity, stageAcquire, stageRelease } from './stage';
@@ -50,8 +62,9 @@ function pushTimed(node: usize, index: u32): void {
 }
 
 /**
- * Hands the current batch, a few rows of which none failed, to a node if that can be done without calling it: rows that are
- * only counted, and filters whose condition is noted. `isCounted`: the parent has counted the batch for such filters already.
+ * Hands the current batch, a few rows of which none failed, to a node if that can be done without calling it: rows that
+ * are only counted, and filters whose condition is noted. `isCounted`: the parent has counted the batch for such
+ * filters already.
  */
 // @ts-ignore: decorator
 @inline function giveFew(node: usize, count: u32, isCounted: bool): bool {
@@ -77,7 +90,8 @@ function pushTimed(node: usize, index: u32): void {
     take(node, count, isCounted);
     const sel = ctx.sel;
     let n: u32 = 0;
-    for (let rest = passed; rest; rest &= rest - 1) store<u32>(kept + (<usize>(n++) << 2), load<u32>(sel + (<usize>ctz(rest) << 2)));
+    for (let rest = passed; rest; rest &= rest - 1)
+      store<u32>(kept + ((n++ as usize) << 2), load<u32>(sel + ((<usize>ctz(rest)) << 2)));
     ctx.setSelection(kept, n);
     writePassed(node);
     emit(node);
@@ -241,7 +255,7 @@ export function emitEach(node: usize): void {
     } else {
       for (let i: u32 = 0; i < n; i++) {
         signalTo(child, Signal.BEGIN, 0);
-        ctx.setBatch(cols, rows, sel + (<usize>i << 2), 1, 0);
+        ctx.setBatch(cols, rows, sel + ((<usize>i) << 2), 1, 0);
         give(child, 1);
         signalTo(child, Signal.END, 0);
       }
@@ -253,8 +267,8 @@ export function emitEach(node: usize): void {
 }
 
 /**
- * Makes a row that failed, alone, the current batch, if the node's rules send errors; false when there is nothing to send. After it
- * was handed on `endFailed` gives its block back.
+ * Makes a row that failed, alone, the current batch, if the node's rules send errors; false when there is nothing to
+ * send. After it was handed on `endFailed` gives its block back.
  */
 export function beginFailed(node: usize, failure: u64): bool {
   if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) return false;
@@ -278,8 +292,8 @@ export function sendFailed(node: usize, failure: u64): void {
 }
 
 /**
- * Takes begin and end of a message for a node whose rows leave the messages that they came in; true for these. A message that failed
- * goes on as a row that did.
+ * Takes begin and end of a message for a node whose rows leave the messages that they came in; true for these. A
+ * message that failed goes on as a row that did.
  */
 export function leavesMessage(node: usize, signal: u32, value: u64): bool {
   if (signal == Signal.END && offOf(value)) sendFailed(node, value);

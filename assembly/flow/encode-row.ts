@@ -6,18 +6,42 @@ import * as ctx from './context';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { COL_HAS_RAW, COL_RAW, COL_UNIFORM, OPERAND_NONE, Tag, lenOf, offOf } from '../mem/layout';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
-import { jsonSizeBound, jsonWriteBytes, jsonWriteF64, jsonWriteI64, jsonWriteString, jsonWriteValue } from '../json/write';
+import {
+  jsonSizeBound,
+  jsonWriteBytes,
+  jsonWriteF64,
+  jsonWriteI64,
+  jsonWriteString,
+  jsonWriteValue,
+} from '../json/write';
 import { fail, failNotFinite, failNotObject } from './failure';
 import { rowsSize, rowsWrite } from '../json/binary-form';
 import { isTextFormat, textBound, textIsEmpty, textPrepare, textWrite } from './encode-text';
 import {
-  ENCODE_EMPTY, ENCODE_FIELDS, ENCODE_FIELD_NAME_LEN, ENCODE_FIELD_NAME_OFF, ENCODE_FIELD_OPERAND, ENCODE_FIELD_RULE, ENCODE_FIELD_SIZE_OF,
-  ENCODE_FORMAT, ENCODE_LITERALS, ENCODE_OPERAND, ENCODE_SHAPE, ENCODE_SIZE_OF, NullRule, OutputFormat, OutputShape,
+  ENCODE_EMPTY,
+  ENCODE_FIELDS,
+  ENCODE_FIELD_NAME_LEN,
+  ENCODE_FIELD_NAME_OFF,
+  ENCODE_FIELD_OPERAND,
+  ENCODE_FIELD_RULE,
+  ENCODE_FIELD_SIZE_OF,
+  ENCODE_FORMAT,
+  ENCODE_LITERALS,
+  ENCODE_OPERAND,
+  ENCODE_SHAPE,
+  ENCODE_SIZE_OF,
+  NullRule,
+  OutputFormat,
+  OutputShape,
 } from '../gen/flow-layouts';
 
 export { EncodeFlag, OutputFormat } from '../gen/flow-layouts';
 export {
-  ENCODE_FORMAT, ENCODE_FLAGS, ENCODE_FRAMING, ENCODE_BATCH_SIZE, ENCODE_LINGER,
+  ENCODE_FORMAT,
+  ENCODE_FLAGS,
+  ENCODE_FRAMING,
+  ENCODE_BATCH_SIZE,
+  ENCODE_LINGER,
 } from '../gen/flow-layouts';
 
 /** Bytes before the members of an object or the items of an array in the binary form: tag u8, count u32. */
@@ -41,7 +65,8 @@ namespace Mode {
 
 //   table entry (88 bytes)
 //   0 mode u32 | 4 nameOff u32 | 8 nameLen u32 | 12 rule u32 | 16 vals u32 | 20 tags u32 | 24 raw u32 | 28 stride u32
-//   32 tag u32 (of all rows, when the mode is not ANY) | 36 next u32 (entry whose room is computed for each row, 0 none)
+//   32 tag u32 (of all rows, when the mode is not ANY) | 36 next u32 (entry whose room is computed for each row, 0
+//   none)
 //   40 number f64 | 48 its text 32 | 80 length u32 (0: none yet) | 84 0 u32         of the last row, in the mode RUNS
 const ENTRY_MODE: usize = 0;
 const ENTRY_NAME: usize = 4;
@@ -161,7 +186,7 @@ function entry(at: usize, program: usize, operand: u32): void {
 /** The tag that all rows of the batch have in a column, MIXED when they differ. */
 function tagOfAll(tags: usize): u8 {
   const sel = ctx.sel;
-  const end = sel + (<usize>ctx.selLen << 2);
+  const end = sel + ((<usize>ctx.selLen) << 2);
   const tag = load<u8>(tags + load<u32>(sel));
   for (let at = sel + 4; at < end; at += 4) if (load<u8>(tags + load<u32>(at)) != tag) return Tag.MIXED;
   return tag;
@@ -172,9 +197,9 @@ function hasRuns(vals: usize): bool {
   const sel = ctx.sel;
   if (ctx.selLen < SAMPLE) return false;
   let same: u32 = 0;
-  let last = load<u64>(vals + (<usize>load<u32>(sel) << 3));
+  let last = load<u64>(vals + ((<usize>load<u32>(sel)) << 3));
   for (let i: u32 = 1; i < SAMPLE; i++) {
-    const number = load<u64>(vals + (<usize>load<u32>(sel + (<usize>i << 2)) << 3));
+    const number = load<u64>(vals + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3));
     same += <u32>(number == last);
     last = number;
   }
@@ -184,9 +209,9 @@ function hasRuns(vals: usize): bool {
 /** Length of the longest text of the batch. */
 function longestText(vals: usize): u32 {
   const sel = ctx.sel;
-  const end = sel + (<usize>ctx.selLen << 2);
+  const end = sel + ((<usize>ctx.selLen) << 2);
   let longest: u32 = 0;
-  for (let at = sel; at < end; at += 4) longest = max(longest, load<u32>(vals + (<usize>load<u32>(at) << 3), 4));
+  for (let at = sel; at < end; at += 4) longest = max(longest, load<u32>(vals + ((<usize>load<u32>(at)) << 3), 4));
   return longest;
 }
 
@@ -196,7 +221,7 @@ export function rowFails(row: u32): bool {
     if (load<u32>(at, ENTRY_MODE) != Mode.ANY) continue;
     const i = row * load<u32>(at, ENTRY_STRIDE);
     if (load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i) != Tag.ERROR) continue;
-    const text = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + (<usize>i << 3));
+    const text = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + ((<usize>i) << 3));
     fail(offOf(text), lenOf(text));
     return true;
   }
@@ -214,12 +239,12 @@ function variableBound(row: u32): u64 {
   let bound: u64 = fixedBound;
   for (let at = variable; at; at = <usize>load<u32>(at, ENTRY_NEXT)) {
     if (load<u32>(at, ENTRY_MODE) == Mode.STR) {
-      bound += <u64>lenOf(load<u64>(<usize>load<u32>(at, ENTRY_VALS) + (<usize>row << 3))) * ESCAPED;
+      bound += <u64>lenOf(load<u64>(<usize>load<u32>(at, ENTRY_VALS) + ((<usize>row) << 3))) * ESCAPED;
     } else {
       const i = row * load<u32>(at, ENTRY_STRIDE);
       const tag = load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i);
       if (tag >= Tag.STR) {
-        const val = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + (<usize>i << 3));
+        const val = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + ((<usize>i) << 3));
         bound += isJson ? jsonSizeBound(tag, val) : rowsSize(tag, val);
       }
     }
@@ -245,10 +270,10 @@ function writeFields(to: usize, row: u32): usize {
   const end = tableEnd;
   for (let at = table; at < end; at += ENTRY) {
     const mode = load<u32>(at, ENTRY_MODE);
-    const val = <usize>load<u32>(at, ENTRY_VALS) + (<usize>row << 3);
+    const val = <usize>load<u32>(at, ENTRY_VALS) + ((<usize>row) << 3);
     if (mode == Mode.RAW) {
       p = copyName(p, at);
-      const text = load<u64>(<usize>load<u32>(at, ENTRY_RAW) + (<usize>row << 3));
+      const text = load<u64>(<usize>load<u32>(at, ENTRY_RAW) + ((<usize>row) << 3));
       p = lenOf(text) ? copyNumber(p, text) : writeValue(p, <u8>load<u32>(at, ENTRY_TAG), load<u64>(val));
     } else if (mode == Mode.STR) {
       p = copyName(p, at);
@@ -303,7 +328,7 @@ function writeFields(to: usize, row: u32): usize {
 function writeAny(to: usize, at: usize, row: u32): usize {
   const i = row * load<u32>(at, ENTRY_STRIDE);
   const tag = load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i);
-  const val = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + (<usize>i << 3));
+  const val = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + ((<usize>i) << 3));
   if (tag <= Tag.NULL) {
     const rule = <u8>load<u32>(at, ENTRY_RULE);
     if (rule == NullRule.OMIT || (rule == NullRule.KEEP_NULL && tag == Tag.MISSING)) return to;
@@ -314,7 +339,7 @@ function writeAny(to: usize, at: usize, row: u32): usize {
   const p = copyName(to, at);
   const raw = <usize>load<u32>(at, ENTRY_RAW);
   if (raw && (tag == Tag.F64 || tag == Tag.I64)) {
-    const text = load<u64>(raw + (<usize>i << 3));
+    const text = load<u64>(raw + ((<usize>i) << 3));
     if (lenOf(text)) return copyNumber(p, text);
   }
   return writeValue(p, tag, val);
@@ -368,15 +393,19 @@ function writeValue(p: usize, tag: u8, val: u64): usize {
       }
       return jsonWriteF64(p, reinterpret<f64>(val));
     }
-    case Tag.I64: return jsonWriteI64(p, <i64>val);
-    case Tag.STR: return jsonWriteString(p, offOf(val), lenOf(val));
-    case Tag.BOOL: return writeBool(p, val != 0);
+    case Tag.I64:
+      return jsonWriteI64(p, <i64>val);
+    case Tag.STR:
+      return jsonWriteString(p, offOf(val), lenOf(val));
+    case Tag.BOOL:
+      return writeBool(p, val != 0);
     case Tag.MISSING:
     case Tag.NULL: {
       store<u32>(p, 0x6c6c756e); // null
       return p + 4;
     }
-    default: return jsonWriteValue(p, tag, val);
+    default:
+      return jsonWriteValue(p, tag, val);
   }
 }
 
@@ -385,7 +414,7 @@ function writeObject(to: usize, row: u32): usize {
   if (isText) return textWrite(to);
   const i = row * load<u32>(table, ENTRY_STRIDE);
   const tag = load<u8>(<usize>load<u32>(table, ENTRY_TAGS) + i);
-  const val = load<u64>(<usize>load<u32>(table, ENTRY_VALS) + (<usize>i << 3));
+  const val = load<u64>(<usize>load<u32>(table, ENTRY_VALS) + ((<usize>i) << 3));
   if (tag == Tag.ERROR) {
     fail(offOf(val), lenOf(val));
     return 0;
@@ -403,7 +432,7 @@ function writeFieldsBinary(to: usize, row: u32): usize {
   for (let at = table; at < tableEnd; at += ENTRY) {
     const i = row * load<u32>(at, ENTRY_STRIDE);
     let tag = load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i);
-    const val = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + (<usize>i << 3));
+    const val = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + ((<usize>i) << 3));
     if (tag <= Tag.NULL) {
       const rule = <u8>load<u32>(at, ENTRY_RULE);
       if (rule == NullRule.OMIT || (rule == NullRule.KEEP_NULL && tag == Tag.MISSING)) continue;
@@ -439,12 +468,12 @@ function isEmptyOf(row: u32): bool {
   const i = row * strideOf(emptyOperand);
   const tag = load<u8>(tagsOf(emptyProgram, emptyOperand) + i);
   if (tag <= Tag.NULL) return true;
-  return tag == Tag.OBJECT && lenOf(load<u64>(valsOf(emptyProgram, emptyOperand) + (<usize>i << 3))) == 0;
+  return tag == Tag.OBJECT && lenOf(load<u64>(valsOf(emptyProgram, emptyOperand) + ((<usize>i) << 3))) == 0;
 }
 
 /**
- * True when `omitIfEmpty` leaves out a row that is sent by itself and that `rowIsEmpty` says nothing of: it has no members as it
- * stands at `from` … `end`.
+ * True when `omitIfEmpty` leaves out a row that is sent by itself and that `rowIsEmpty` says nothing of: it has no
+ * members as it stands at `from` … `end`.
  */
 export function rowIsOmitted(row: u32, from: usize, end: usize): bool {
   if (emptyOperand != OPERAND_NONE) {

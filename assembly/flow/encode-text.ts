@@ -1,19 +1,41 @@
-// Rows as text of other formats than JSON: values between delimiters, forms (application/x-www-form-urlencoded), a value as
-// it is. A row is put together in the text buffer (value/text.ts) when its size is asked for, and copied when it is written.
+// Rows as text of other formats than JSON: values between delimiters, forms (application/x-www-form-urlencoded), a
+// value as it is. A row is put together in the text buffer (value/text.ts) when its size is asked for, and copied when
+// it is written.
 //
-// Columns of delimited rows that are objects are those of the first row: of the message, or with a message for each row of
-// all rows that the node has written (`names`).
+// Columns of delimited rows that are objects are those of the first row: of the message, or with a message for each row
+// of all rows that the node has written (`names`).
 //
 //   names    size u32 (bytes of the block) | count u32 | for each: len u32, bytes
 import { fail, failNoMemory } from './failure';
 import {
-  ENCODE_DELIMITER, ENCODE_FIELD_NAME_LEN, ENCODE_FIELD_NAME_OFF, ENCODE_FIELD_OPERAND, ENCODE_FIELD_RULE,
-  ENCODE_FIELD_SIZE_OF, ENCODE_FIELDS, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_OPERAND, ENCODE_SHAPE, ENCODE_SIZE_OF, EncodeFlag,
-  NullRule, OutputFormat, OutputShape,
+  ENCODE_DELIMITER,
+  ENCODE_FIELD_NAME_LEN,
+  ENCODE_FIELD_NAME_OFF,
+  ENCODE_FIELD_OPERAND,
+  ENCODE_FIELD_RULE,
+  ENCODE_FIELD_SIZE_OF,
+  ENCODE_FIELDS,
+  ENCODE_FLAGS,
+  ENCODE_FORMAT,
+  ENCODE_OPERAND,
+  ENCODE_SHAPE,
+  ENCODE_SIZE_OF,
+  EncodeFlag,
+  NullRule,
+  OutputFormat,
+  OutputShape,
 } from '../gen/flow-layouts';
 import { alloc, free } from '../mem/alloc';
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  SLOT_SIZE,
+  SLOT_TAG,
+  Tag,
+  lenOf,
+  offOf,
 } from '../mem/layout';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
 import { bytesCompare } from '../value/bytes';
@@ -61,7 +83,10 @@ export function textPrepare(ofSpec: usize, ofProgram: usize): void {
   isFirst = true;
 }
 
-/** What the rows that follow are written as: the names of their columns (0: of their own), and whether they begin a message. */
+/**
+ * What the rows that follow are written as: the names of their columns (0: of their own), and whether they begin a
+ * message.
+ */
 export function textPlace(ofNames: usize, begins: bool): void {
   names = ofNames;
   isFirst = begins;
@@ -106,7 +131,7 @@ function putRow(row: u32): bool {
   const operand = load<u32>(spec, ENCODE_OPERAND);
   const at = row * strideOf(operand);
   const tag = load<u8>(tagsOf(program, operand) + at);
-  const val = load<u64>(valsOf(program, operand) + (<usize>at << 3));
+  const val = load<u64>(valsOf(program, operand) + ((<usize>at) << 3));
   if (tag == Tag.ERROR) return failWith(val);
   if (format == OutputFormat.RAW) return putRaw(tag, val);
   if (tag != Tag.OBJECT) return failWith(valueError('a row is needed, but found ', tag, val));
@@ -123,7 +148,8 @@ function failList(): bool {
 }
 
 function putRaw(tag: u8, val: u64): bool {
-  if (tag != Tag.BYTES && tag != Tag.STR) return failWith(valueError('format binary: bytes are needed, but found ', tag, val));
+  if (tag != Tag.BYTES && tag != Tag.STR)
+    return failWith(valueError('format binary: bytes are needed, but found ', tag, val));
   textBytes(offOf(val), lenOf(val));
   return true;
 }
@@ -161,7 +187,7 @@ function putFields(row: u32): bool {
     const operand = <u32>load<u16>(field, ENCODE_FIELD_OPERAND);
     const at = row * strideOf(operand);
     const tag = load<u8>(tagsOf(program, operand) + at);
-    const val = load<u64>(valsOf(program, operand) + (<usize>at << 3));
+    const val = load<u64>(valsOf(program, operand) + ((<usize>at) << 3));
     if (tag == Tag.ERROR) return failWith(val);
     if (i) putDelimiter();
     putValue(tag, val);
@@ -232,11 +258,14 @@ function putHeaderNames(): void {
   endHeader();
 }
 
-/** The names of the row's members as a block that is charged to the account; 0 when the row has none or memory is exhausted. */
+/**
+ * The names of the row's members as a block that is charged to the account; 0 when the row has none or memory is
+ * exhausted.
+ */
 export function namesOfRow(row: u32, account: usize): usize {
   const operand = load<u32>(spec, ENCODE_OPERAND);
   const at = row * strideOf(operand);
-  const object = load<u64>(valsOf(program, operand) + (<usize>at << 3));
+  const object = load<u64>(valsOf(program, operand) + ((<usize>at) << 3));
   if (load<u8>(tagsOf(program, operand) + at) != Tag.OBJECT) return 0;
   const n = lenOf(object);
   let size: u64 = NAMES_HEAD;
@@ -293,7 +322,7 @@ function putFormFields(row: u32): bool {
     const operand = <u32>load<u16>(field, ENCODE_FIELD_OPERAND);
     const at = row * strideOf(operand);
     const tag = load<u8>(tagsOf(program, operand) + at);
-    const val = load<u64>(valsOf(program, operand) + (<usize>at << 3));
+    const val = load<u64>(valsOf(program, operand) + ((<usize>at) << 3));
     if (tag == Tag.ERROR) return failWith(val);
     const rule = load<u8>(field, ENCODE_FIELD_RULE);
     const isLeftOut = tag <= Tag.NULL && (rule == NullRule.OMIT || (rule == NullRule.KEEP_NULL && tag == Tag.MISSING));

@@ -1,17 +1,47 @@
 // The last step of a rule: rows become messages.
 //
-// A row of a stream is a message of its own and is written straight to the output. Rows that belong together (the result
-// of a window, or rows gathered up to `batchSize`) are gathered first: see flow/gather.ts.
+// A row of a stream is a message of its own and is written straight to the output. Rows that belong together (the
+// result of a window, or rows gathered up to `batchSize`) are gathered first: see flow/gather.ts.
 import * as ctx from './context';
 import {
-  N_FLAGS, N_OUT, N_PARENT, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, joinTally,
+  N_FLAGS,
+  N_OUT,
+  N_PARENT,
+  N_PROGRAM,
+  N_SPEC,
+  N_STATE,
+  N_STATE_SIZE,
+  NodeFlag,
+  accountOf,
+  addException,
+  joinTally,
 } from './node';
 import {
-  ENCODE_FLAGS, ENCODE_FORMAT, EncodeFlag, OutputFormat, ROWS_HEAD, isText, rowBound, rowFails, rowIsEmpty, rowIsOmitted, rowWrite,
-  rowWriteHead, rowsPrepare,
+  ENCODE_FLAGS,
+  ENCODE_FORMAT,
+  EncodeFlag,
+  OutputFormat,
+  ROWS_HEAD,
+  isText,
+  rowBound,
+  rowFails,
+  rowIsEmpty,
+  rowIsOmitted,
+  rowWrite,
+  rowWriteHead,
+  rowsPrepare,
 } from './encode-row';
 import {
-  gatherBegin, gatherEnd, gatherFlush, gatherFree, gatherRows, isBatch, isLost, loseMessage, namesDrop, placeNames,
+  gatherBegin,
+  gatherEnd,
+  gatherFlush,
+  gatherFree,
+  gatherRows,
+  isBatch,
+  isLost,
+  loseMessage,
+  namesDrop,
+  placeNames,
 } from './gather';
 import { STATE_SIZE } from './gather-buffer';
 import { gatherLoad, gatherSave } from './gather-save';
@@ -119,8 +149,8 @@ function encodePushEach(node: usize): void {
 }
 
 /**
- * Takes rows that nobody wants to read. What is computed, here or in a window above, can fail, so such rows are looked at;
- * columns as they came are not.
+ * Takes rows that nobody wants to read. What is computed, here or in a window above, can fail, so such rows are looked
+ * at; columns as they came are not.
  */
 function countRows(node: usize, spec: usize): void {
   const sel = ctx.sel;
@@ -135,7 +165,7 @@ function countRows(node: usize, spec: usize): void {
     }
     const rowErrors = ctx.rowErrors;
     for (let i: u32 = 0; i < selLen; i++) {
-      const row = load<u32>(sel + (<usize>i << 2));
+      const row = load<u32>(sel + ((<usize>i) << 2));
       // What failed above is counted there.
       if ((rowErrors && tagAt(rowErrors, row) == Tag.ERROR) || rowIsEmpty(row)) {
         rows--;
@@ -172,7 +202,7 @@ function writeRows(node: usize, spec: usize): void {
   let total: u32 = 0;
   let p = outOpen(node, hasEnds);
   for (let i: u32 = 0; i < selLen; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     if (rowErrors && tagAt(rowErrors, row) == Tag.ERROR) {
       outClose(p, messagesOf(rows), rows);
       total += rows;
@@ -261,7 +291,13 @@ function writeLongRow(node: usize, spec: usize, row: u32, need: u64): u32 {
   let end: usize = 0;
   if (aside) {
     if (hasHead) from = writeHead(aside, row, isSingle);
-    if (from) end = writeMessage(from, row, (flags & (EncodeFlag.SINGLE | EncodeFlag.FIRST)) != 0, load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON);
+    if (from)
+      end = writeMessage(
+        from,
+        row,
+        (flags & (EncodeFlag.SINGLE | EncodeFlag.FIRST)) != 0,
+        load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON,
+      );
   } else failNoMemory();
   let sent: u32 = 0;
   if (!end) {

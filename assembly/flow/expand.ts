@@ -1,6 +1,6 @@
-// Makes a row of each element of a list (unnest). Output columns are values of the row that the list stands in, the same
-// for all of its elements, and the element as the last one. A list that is none, or is empty, leaves its row with an error
-// in the place of the element.
+// Makes a row of each element of a list (unnest). Output columns are values of the row that the list stands in, the
+// same for all of its elements, and the element as the last one. A list that is none, or is empty, leaves its row with
+// an error in the place of the element.
 import * as ctx from './context';
 import { emit } from './emit';
 import { N_PROGRAM, N_SPEC, exhaust, leaveEventTime } from './node';
@@ -14,7 +14,10 @@ import { valueLength, valueLimit } from '../ops/result';
 import { plainError, valueError } from '../value/error';
 import { textBegin, textI64, textLiteral, textTakeError } from '../value/text';
 
-/** The other columns of a list's rows may have so many times the length of one value, those of a batch so many times that. */
+/**
+ * The other columns of a list's rows may have so many times the length of one value, those of a batch so many times
+ * that.
+ */
 const VALUES_PER_ROW: u64 = 8;
 const ROWS_PER_BATCH: u64 = 4;
 
@@ -59,15 +62,15 @@ function expandRows(node: usize, spec: usize, program: usize, stage: usize, colu
   const tags = tagsOf(program, list);
   const vals = valsOf(program, list);
   const stride = strideOf(list);
-  const items = <usize>load<u32>(stage + (<usize>columns << 2));
-  const errors = <usize>load<u32>(stage + (<usize>(columns + 1) << 2));
+  const items = <usize>load<u32>(stage + ((<usize>columns) << 2));
+  const errors = <usize>load<u32>(stage + ((<usize>(columns + 1)) << 2));
   const rowLimit = <u64>valueLimit() * VALUES_PER_ROW;
   let left = rowLimit * ROWS_PER_BATCH;
   let n: u32 = 0;
   for (let i: u32 = 0; i < selLen; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     let tag = load<u8>(tags + row * stride);
-    let val = load<u64>(vals + (<usize>(row * stride) << 3));
+    let val = load<u64>(vals + ((<usize>(row * stride)) << 3));
     const isFailed = (before != 0 && tagAt(before, row) == Tag.ERROR) || hasError(spec, program, columns, row);
     let from: usize = 0;
     let count: u32 = 1;
@@ -94,7 +97,7 @@ function expandRows(node: usize, spec: usize, program: usize, stage: usize, colu
       }
       setAt(items, n, tag, val);
       if (before) setAt(errors, n, tagAt(before, row), valAt(before, row));
-      store<u32>(ORIGINS + (<usize>n << 2), row);
+      store<u32>(ORIGINS + ((<usize>n) << 2), row);
       count--;
       if (++n < BATCH_ROWS) continue;
       give(node, spec, program, stage, columns, n, before ? errors : 0);
@@ -121,7 +124,7 @@ function lengthBeside(spec: usize, program: usize, columns: u32, row: u32, limit
     const operand = operandAt(spec, c);
     const at = row * strideOf(operand);
     const tag = load<u8>(tagsOf(program, operand) + at);
-    if (tag >= Tag.STR) len += valueLength(tag, load<u64>(valsOf(program, operand) + (<usize>at << 3)), limit);
+    if (tag >= Tag.STR) len += valueLength(tag, load<u64>(valsOf(program, operand) + ((<usize>at) << 3)), limit);
   }
   return len;
 }
@@ -138,20 +141,20 @@ function tooMuch(name: string, most: u64): u64 {
 
 // @ts-ignore: decorator
 @inline function operandAt(spec: usize, column: u32): u32 {
-  return load<u16>(spec + (<usize>column << 1), EXPAND_SIZE_OF);
+  return load<u16>(spec + ((<usize>column) << 1), EXPAND_SIZE_OF);
 }
 
 /** Sends the rows that ORIGINS names. */
 function give(node: usize, spec: usize, program: usize, stage: usize, columns: u32, n: u32, errors: usize): void {
   for (let c: u32 = 0; c < columns; c++) {
     const operand = operandAt(spec, c);
-    const block = <usize>load<u32>(stage + (<usize>c << 2));
+    const block = <usize>load<u32>(stage + ((<usize>c) << 2));
     const tags = tagsOf(program, operand);
     const vals = valsOf(program, operand);
     const stride = strideOf(operand);
     for (let i: u32 = 0; i < n; i++) {
-      const row = load<u32>(ORIGINS + (<usize>i << 2)) * stride;
-      setAt(block, i, load<u8>(tags + row), load<u64>(vals + (<usize>row << 3)));
+      const row = load<u32>(ORIGINS + ((<usize>i) << 2)) * stride;
+      setAt(block, i, load<u8>(tags + row), load<u64>(vals + ((<usize>row) << 3)));
     }
   }
   ctx.setBatch(stage, n, identity, n, errors);

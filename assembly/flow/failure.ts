@@ -1,5 +1,5 @@
-// Why a row or message failed: set by what finds the failure, read by its caller right after. The text stays where it is
-// at least until the batch of the source is done.
+// Why a row or message failed: set by what finds the failure, read by its caller right after. The text stays where it
+// is at least until the batch of the source is done.
 
 export let failOff: usize = 0;
 export let failLen: u32 = 0;

@@ -13,13 +13,27 @@ import { chargeRoot } from './timing';
 import { emitRoot, trim } from './tree';
 import { addWork, setBatch, setNow } from './context';
 import {
-  ackCount, ackList, colsTable, filledErrors, filledRows, fillMore, packetCount, packetList, protocolError, sourceBegin, sourceFill,
-  sourceFree, sourceInit, sourceReset,
+  ackCount,
+  ackList,
+  colsTable,
+  filledErrors,
+  filledRows,
+  fillMore,
+  packetCount,
+  packetList,
+  protocolError,
+  sourceBegin,
+  sourceFill,
+  sourceFree,
+  sourceInit,
+  sourceReset,
 } from '../source/source';
 import * as message from '../source/message';
 import { Framing, STREAM_FRAMING, stateOf } from '../source/state';
 
-/** Makes a stream from its spec (source/state.ts), which is copied; 0 when memory is exhausted or the spec is cut short. */
+/**
+ * Makes a stream from its spec (source/state.ts), which is copied; 0 when memory is exhausted or the spec is cut short.
+ */
 export function streamOpen(spec: usize, specLen: u32): usize {
   const root = nodeNew(NodeKind.SOURCE, 0);
   if (!root) return 0;
@@ -39,11 +53,11 @@ export function streamClose(root: usize): void {
 const BYTES_PER_ROW: u32 = 64;
 
 /**
- * Takes `length` bytes that were written to `inletAt(inlet)`, runs all rules of the stream over the complete messages and
- * keeps the rest. With `skips` there is no rest: the message that has begun is skipped.
+ * Takes `length` bytes that were written to `inletAt(inlet)`, runs all rules of the stream over the complete messages
+ * and keeps the rest. With `skips` there is no rest: the message that has begun is skipped.
  *
- * Returns 0, or what is wrong with the bytes (ProtocolError), or FEED_LEFT and with it the number of bytes at the end that
- * were not taken, since there is no memory to keep them: they are to be given again.
+ * Returns 0, or what is wrong with the bytes (ProtocolError), or FEED_LEFT and with it the number of bytes at the end
+ * that were not taken, since there is no memory to keep them: they are to be given again.
  */
 export function feed(root: usize, inlet: usize, length: u32, now: f64, skips: bool): u32 {
   const from = inletBegin(inlet);
@@ -95,7 +109,7 @@ function run(root: usize, from: usize, end: usize): usize {
 /** Packets and ids of the last fill. An id is named only after the output of its message was handed out. */
 function handOver(root: usize): void {
   for (let i: u32 = 0; i < packetCount; i++) {
-    const at = packetList + (<usize>i << 3);
+    const at = packetList + ((<usize>i) << 3);
     hostPacket(root, <usize>load<u32>(at), load<u32>(at, 4));
   }
   if (ackCount) {

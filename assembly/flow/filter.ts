@@ -11,7 +11,16 @@ import * as ctx from './context';
 import { beginMessage, emit, emitEach, endMessage, signalBelow } from './emit';
 import { fail, failLen, failNoMemory, failNotBoolean, failOff } from './failure';
 import {
-  N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, keepFailure,
+  N_FLAGS,
+  N_PROGRAM,
+  N_SPEC,
+  N_STATE,
+  N_STATE_SIZE,
+  NodeFlag,
+  accountOf,
+  addException,
+  exhaust,
+  keepFailure,
   leaveChoice,
 } from './node';
 import { Operator, Signal } from './operator';
@@ -134,7 +143,10 @@ function filterPush(node: usize): void {
   selectionPop();
 }
 
-/** Writes the selected rows for which the condition, which is computed, is true to `kept`; returns their number or FAILS. */
+/**
+ * Writes the selected rows for which the condition, which is computed, is true to `kept`; returns their number or
+ * FAILS.
+ */
 // @ts-ignore: decorator
 @inline function narrow(program: usize, condition: u32, kept: usize): u32 {
   const sel = ctx.sel;
@@ -143,9 +155,9 @@ function filterPush(node: usize): void {
   if (!isConst(condition) && load<u8>(blockOf(condition), COL_UNIFORM) == Tag.BOOL) {
     const vals = valsOf(program, condition);
     for (let i: u32 = 0; i < selLen; i++) {
-      const row = load<u32>(sel + (<usize>i << 2));
-      store<u32>(kept + (<usize>n << 2), row);
-      n += load<u8>(vals + (<usize>row << 3));
+      const row = load<u32>(sel + ((<usize>i) << 2));
+      store<u32>(kept + ((<usize>n) << 2), row);
+      n += load<u8>(vals + ((<usize>row) << 3));
     }
     return n;
   }
@@ -153,10 +165,10 @@ function filterPush(node: usize): void {
   const vals = valsOf(program, condition);
   const stride = strideOf(condition);
   for (let i: u32 = 0; i < selLen; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     const tag = load<u8>(tags + row * stride);
     if (tag == Tag.BOOL) {
-      store<u32>(kept + (<usize>n << 2), row);
+      store<u32>(kept + ((<usize>n) << 2), row);
       n += load<u8>(vals + ((row * stride) << 3));
     } else if (tag > Tag.NULL) return FAILS;
   }
@@ -189,7 +201,7 @@ function pushOneByOne(node: usize): void {
   const selLen = ctx.selLen;
   for (let i: u32 = 0; i < selLen; i++) {
     begin(node);
-    ctx.setBatch(cols, rows, sel + (<usize>i << 2), 1, 0);
+    ctx.setBatch(cols, rows, sel + ((<usize>i) << 2), 1, 0);
     filterPush(node);
     end(node, 0, 0);
   }
@@ -203,7 +215,7 @@ function pushWhole(node: usize, program: usize, condition: u32): void {
   if (load<u32>(state, VERDICT_VERDICT) == 0) {
     const row = isConst(condition) ? 0 : load<u32>(ctx.sel);
     const tag = load<u8>(tagsOf(program, condition) + row);
-    const val = load<u64>(valsOf(program, condition) + (<usize>row << 3));
+    const val = load<u64>(valsOf(program, condition) + ((<usize>row) << 3));
     const passes = tag == Tag.BOOL && val != 0;
     store<u32>(state, passes ? PASSES : DROPS, VERDICT_VERDICT);
     if (tag > Tag.NULL && tag != Tag.BOOL) failMessage(node, tag, val);
@@ -228,7 +240,9 @@ function noteFailure(node: usize): void {
   store<u32>(state, failLen, VERDICT_FAIL_LEN);
 }
 
-/** There is no memory to narrow the batch: the message fails, or, of a stream, the rules end, which may count its rows. */
+/**
+ * There is no memory to narrow the batch: the message fails, or, of a stream, the rules end, which may count its rows.
+ */
 function noMemory(node: usize): void {
   if (!(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) {
     exhaust(node);
@@ -275,10 +289,10 @@ function judge(node: usize, program: usize, condition: u32, sel: usize, selLen: 
   let n: u32 = 0;
   let failed: u32 = 0;
   for (let i: u32 = 0; i < selLen; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     if (before && tagAt(before, row) == Tag.ERROR) {
       setAt(errors, row, Tag.ERROR, valAt(before, row));
-      store<u32>(kept + (<usize>(n++) << 2), row);
+      store<u32>(kept + ((n++ as usize) << 2), row);
       failed++;
       continue;
     }
@@ -287,7 +301,7 @@ function judge(node: usize, program: usize, condition: u32, sel: usize, selLen: 
     const val = load<u64>(vals + ((row * stride) << 3));
     if (tag == Tag.BOOL) {
       setAt(errors, row, Tag.NULL, 0);
-      store<u32>(kept + (<usize>n << 2), row);
+      store<u32>(kept + ((<usize>n) << 2), row);
       n += <u32>val;
       continue;
     }
@@ -301,7 +315,7 @@ function judge(node: usize, program: usize, condition: u32, sel: usize, selLen: 
     addException(node, failOff, failLen, 1);
     if (flags & NodeFlag.SEND_ERROR) {
       setAt(errors, row, Tag.ERROR, span(failOff, failLen));
-      store<u32>(kept + (<usize>(n++) << 2), row);
+      store<u32>(kept + ((n++ as usize) << 2), row);
       failed++;
     }
   }

@@ -11,9 +11,11 @@
 //   52   place u32           address of the word that names the node, 0 while it is in no list
 //   56   next u32            the node after it there
 //   60   names u32           columns of delimited rows (flow/encode-text.ts), 0 none
-//   64   heads u32, 68 headsCap u32, 72 headsLen u32, 76 markHeads u32   without sendSingle: the rows as JSON, a comma before
+//   64   heads u32, 68 headsCap u32, 72 headsLen u32, 76 markHeads u32   without sendSingle: the rows as JSON, a comma
+//   before
 //                            each (flow/head.ts); of a batch those of its last message
-//   80   items u32           messages in the batch; of rows that are messages those, and the errors in the place of such
+//   80   items u32           messages in the batch; of rows that are messages those, and the errors in the place of
+//   such
 //   84   taken u32           messages since the batch began, with those that failed or were left out as empty
 //   88   markItems u32       as the other marks
 //   92   lastHead u32        where the last of the heads begins
@@ -79,12 +81,12 @@ export function addEnd(node: usize, state: usize, end: u32): bool {
     const wanted = cap ? cap << 1 : 64;
     const bigger = alloc(wanted << 2, accountOf(node));
     if (!bigger) return false;
-    memory.copy(bigger, <usize>load<u32>(state, GATHER_ENDS), <usize>n << 2);
+    memory.copy(bigger, <usize>load<u32>(state, GATHER_ENDS), (<usize>n) << 2);
     free(<usize>load<u32>(state, GATHER_ENDS), cap << 2, accountOf(node));
     store<u32>(state, <u32>bigger, GATHER_ENDS);
     store<u32>(state, wanted, GATHER_ENDS_CAP);
   }
-  store<u32>(<usize>load<u32>(state, GATHER_ENDS) + (<usize>n << 2), end);
+  store<u32>(<usize>load<u32>(state, GATHER_ENDS) + ((<usize>n) << 2), end);
   store<u32>(state, n + 1, GATHER_ENDS_LEN);
   return true;
 }

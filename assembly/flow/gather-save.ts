@@ -8,8 +8,18 @@ import { areNames, isApart, isTextFormat, keepsNames, namesNew } from './encode-
 import { namesDrop } from './gather';
 import { enlist } from './gathering';
 import {
-  GATHER_BUF, GATHER_ENDS, GATHER_ENDS_LEN, GATHER_HEADS, GATHER_HEADS_LEN, GATHER_ITEMS, GATHER_LEN, GATHER_NAMES,
-  GATHER_ROWS, GATHER_TAKEN, addEnd, reserve,
+  GATHER_BUF,
+  GATHER_ENDS,
+  GATHER_ENDS_LEN,
+  GATHER_HEADS,
+  GATHER_HEADS_LEN,
+  GATHER_ITEMS,
+  GATHER_LEN,
+  GATHER_NAMES,
+  GATHER_ROWS,
+  GATHER_TAKEN,
+  addEnd,
+  reserve,
 } from './gather-buffer';
 import { headsOf } from './head';
 import { N_SPEC, N_STATE, accountOf } from './node';
@@ -29,7 +39,7 @@ export function gatherSave(node: usize): void {
   writeU32(ends);
   let before: u32 = 0;
   for (let i: u32 = 0; i < ends; i++) {
-    const end = load<u32>(<usize>load<u32>(state, GATHER_ENDS) + (<usize>i << 2));
+    const end = load<u32>(<usize>load<u32>(state, GATHER_ENDS) + ((<usize>i) << 2));
     const at = end & ~ERROR_BIT;
     writeU32((at - before) | (end & ERROR_BIT));
     before = at;
@@ -66,7 +76,11 @@ export function gatherLoad(node: usize): bool {
   // Each row of these is a message, and each error among them, which ends somewhere in the bytes.
   const hasEnds = !isLines(spec) && isApart(load<u8>(spec, ENCODE_FLAGS));
   if (rows + errors != items && (hasEnds || errors)) readFail(LoadFault.DAMAGED);
-  if (end > len || ends != (hasEnds ? (headsOf(spec) ? items << 1 : items) : 0) || ((rows || items) && !len && !isTextFormat(load<u8>(spec, ENCODE_FORMAT)))) {
+  if (
+    end > len ||
+    ends != (hasEnds ? (headsOf(spec) ? items << 1 : items) : 0) ||
+    ((rows || items) && !len && !isTextFormat(load<u8>(spec, ENCODE_FORMAT)))
+  ) {
     readFail(LoadFault.DAMAGED);
   }
   if (readFails() || !loadNames(node, spec, state) || !loadHeads(node, spec, state, rows)) return false;

@@ -1,42 +1,74 @@
-// Encode nodes whose messages have several rows: the result of a window, or rows gathered up to `batchSize`. The rows are
-// written to a buffer of the node first: when a row fails, the rows of its message that were written before are taken back and
-// an error is sent in their place; and the nodes below one window get its rows batch by batch in turn, so that their messages
-// would mix in the output.
+// Encode nodes whose messages have several rows: the result of a window, or rows gathered up to `batchSize`. The rows
+// are written to a buffer of the node first: when a row fails, the rows of its message that were written before are
+// taken back and an error is sent in their place; and the nodes below one window get its rows batch by batch in turn,
+// so that their messages would mix in the output.
 //
-// A batch (`batchSize`, `lingerInterval`) is a list of messages: with sendSingle of rows, otherwise of the lists of rows that
-// would be sent one by one. Its size counts messages, those among them that failed or were left out as empty. In formats other
-// than JSON there are no lists in lists, a batch has the rows of all its messages.
+// A batch (`batchSize`, `lingerInterval`) is a list of messages: with sendSingle of rows, otherwise of the lists of
+// rows that would be sent one by one. Its size counts messages, those among them that failed or were left out as empty.
+// In formats other than JSON there are no lists in lists, a batch has the rows of all its messages.
 //
-// What a node keeps is told in flow/gather-buffer.ts; nodes that hold rows for a batch are in the list of flow/gathering.ts.
+// What a node keeps is told in flow/gather-buffer.ts; nodes that hold rows for a batch are in the list of
+// flow/gathering.ts.
 import * as ctx from './context';
-import { N_OUT, N_SPEC, N_STATE, accountOf, addException, exhaust, keepFailure } from './node';
+import { N_SPEC, N_STATE, accountOf, addException, exhaust, keepFailure } from './node';
 import {
-  ENCODE_BATCH_SIZE, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, boundOfAll, isText, rowBound,
-  rowIsEmpty, rowIsList, rowIsOmitted, rowWrite, rowWriteHead,
+  ENCODE_BATCH_SIZE,
+  ENCODE_FLAGS,
+  ENCODE_FORMAT,
+  ENCODE_LINGER,
+  EncodeFlag,
+  OutputFormat,
+  ROWS_HEAD,
+  boundOfAll,
+  isText,
+  rowBound,
+  rowIsEmpty,
+  rowIsList,
+  rowIsOmitted,
+  rowWrite,
 } from './encode-row';
-import { isApart, isTextFormat, keepsNames, namesFree, namesOfRow, textPlace } from './encode-text';
+import { isApart, keepsNames, namesFree, namesOfRow, textPlace } from './encode-text';
 import {
-  GATHER_BUF, GATHER_CAP, GATHER_ENDS, GATHER_ENDS_LEN, GATHER_FAIL_LEN, GATHER_FAIL_OFF, GATHER_HEADS, GATHER_HEADS_CAP,
-  GATHER_HEADS_LEN, GATHER_ITEMS, GATHER_LAST_HEAD, GATHER_LEN, GATHER_MARK_ENDS, GATHER_MARK_HEADS, GATHER_MARK_ITEMS,
-  GATHER_MARK_LEN, GATHER_MARK_ROWS, GATHER_NAMES, GATHER_PLACE, GATHER_ROWS, GATHER_SENT, GATHER_TAKEN, GATHER_WANTED,
-  KEEP_BUFFER, STATE_SIZE, addEnd, dropBuffers, reserve,
+  GATHER_BUF,
+  GATHER_CAP,
+  GATHER_ENDS_LEN,
+  GATHER_FAIL_LEN,
+  GATHER_FAIL_OFF,
+  GATHER_HEADS,
+  GATHER_HEADS_LEN,
+  GATHER_ITEMS,
+  GATHER_LAST_HEAD,
+  GATHER_LEN,
+  GATHER_MARK_ENDS,
+  GATHER_MARK_HEADS,
+  GATHER_MARK_ITEMS,
+  GATHER_MARK_LEN,
+  GATHER_MARK_ROWS,
+  GATHER_NAMES,
+  GATHER_PLACE,
+  GATHER_ROWS,
+  GATHER_TAKEN,
+  GATHER_WANTED,
+  STATE_SIZE,
+  addEnd,
+  dropBuffers,
+  reserve,
 } from './gather-buffer';
-import { FAILURE_HEAD, ONE_END, failureWrite, isLines, sendFailure } from './send';
-import { OUT_SIZE, outClose, outDirect, outEnd, outEndsFull, outErrorEnd, outFlush, outLimit, outOpen } from './output';
+import { FAILURE_HEAD, failureWrite, isLines, sendFailure } from './send';
+import { OUT_SIZE } from './output';
 import { delist, enlist } from './gathering';
-import { TWO_ENDS, hasHead, headBound, headWrite, headsOf } from './head';
-import { clearDeadline, setDeadline } from './timers';
+import { hasHead, headBound, headWrite, headsOf } from './head';
+import { setDeadline } from './timers';
 import { fail, failLen, failNoMemory, failOff, isNotObject } from './failure';
 import { free } from '../mem/alloc';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { ERROR_BIT } from '../gen/flow-layouts';
+import { commit } from './gather-send';
 
 /** So many rows at once are part of a message as long as the last one, mostly. */
 const MANY_ROWS: u32 = 256;
 /** Room is made for rows of so many bytes at once. */
 const ROOM: u32 = 65536;
-/** Messages above this size are handed out where they stand instead of being copied. */
-const COPY_MAX: u32 = 131072;
 /** Bytes of a batch that has its part in it when memory is exhausted. */
 const LARGE_BATCH: u32 = 4 << 20;
 
@@ -95,7 +127,7 @@ export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bo
   const rowErrors = ctx.rowErrors;
   if (selLen >= MANY_ROWS && !load<u32>(state, GATHER_CAP)) reserve(node, state, load<u32>(state, GATHER_WANTED));
   for (let i = isMessage && !rowErrors ? gatherMany(node, spec, state) : 0; i < selLen; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     let isDone = false;
     if (!isMessage) mark(state);
     if (rowErrors && tagAt(rowErrors, row) == Tag.ERROR) {
@@ -108,7 +140,8 @@ export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bo
     if (!isDone) {
       if (isMessage) {
         // What is sent row by row goes without the one whose column (dataField) is no row.
-        if (isNotObject() && load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE && putFailure(node, spec, state)) continue;
+        if (isNotObject() && load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE && putFailure(node, spec, state))
+          continue;
         loseMessage(node, state);
         return;
       }
@@ -120,8 +153,8 @@ export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bo
 }
 
 /**
- * Appends rows of a message to its array, as JSON, as far as that can be done without looking at each of them before; returns
- * how many.
+ * Appends rows of a message to its array, as JSON, as far as that can be done without looking at each of them before;
+ * returns how many.
  */
 function gatherMany(node: usize, spec: usize, state: usize): u32 {
   const bound = boundOfAll() + 16;
@@ -139,7 +172,7 @@ function gatherMany(node: usize, spec: usize, state: usize): u32 {
     let p = buf + load<u32>(state, GATHER_LEN);
     for (; done < to; done++) {
       store<u8>(p, 0x2c);
-      const end = rowWrite(p + 1, load<u32>(ctx.sel + (<usize>done << 2)));
+      const end = rowWrite(p + 1, load<u32>(ctx.sel + ((<usize>done) << 2)));
       if (!end) break;
       p = end;
     }
@@ -210,11 +243,13 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   const isFirst = isApart(flags) || rows == 0;
   if (rowIsEmpty(row)) return true;
   if (isText) placeNames(node, state, row, isFirst);
-  if (flags & EncodeFlag.FIRST && rows != load<u32>(state, GATHER_MARK_ROWS)) return !hasHead || addHead(node, state, row);
+  if (flags & EncodeFlag.FIRST && rows != load<u32>(state, GATHER_MARK_ROWS))
+    return !hasHead || addHead(node, state, row);
   let need = rowBound(row) + 16;
   if (hasHead) need += headBound(row);
   if (!reserve(node, state, need)) {
-    // A large batch that can't grow is never full: all rows to come would fail. A small one is short of what others have.
+    // A large batch that can't grow is never full: all rows to come would fail. A small one is short of what others
+    // have.
     if (isBatch(flags) && load<u32>(state, GATHER_ITEMS) && load<u32>(state, GATHER_CAP) >= LARGE_BATCH) exhaust(node);
     failNoMemory();
     return false;
@@ -267,8 +302,8 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
 }
 
 /**
- * Puts the reason in flow/failure.ts where the row would stand, if the rule wants that: at once in a batch, otherwise behind the
- * rows before it. False when there is no memory for it.
+ * Puts the reason in flow/failure.ts where the row would stand, if the rule wants that: at once in a batch, otherwise
+ * behind the rows before it. False when there is no memory for it.
  */
 function putFailure(node: usize, spec: usize, state: usize): bool {
   const flags = load<u8>(spec, ENCODE_FLAGS);
@@ -279,7 +314,7 @@ function putFailure(node: usize, spec: usize, state: usize): bool {
   if (!(flags & EncodeFlag.SEND_ERROR)) return true;
   const len = min(failLen, OUT_SIZE >> 2);
   const ends = load<u32>(state, GATHER_ENDS_LEN);
-  if (!reserve(node, state, (<u64>len << 1) + FAILURE_HEAD)) {
+  if (!reserve(node, state, ((<u64>len) << 1) + FAILURE_HEAD)) {
     failNoMemory();
     return false;
   }
@@ -307,8 +342,8 @@ function putFailure(node: usize, spec: usize, state: usize): bool {
 }
 
 /**
- * Says what columns the row has that is written next. Of objects: those of the first row, of the message or (sendSingle) of all
- * that the node has written.
+ * Says what columns the row has that is written next. Of objects: those of the first row, of the message or
+ * (sendSingle) of all that the node has written.
  */
 export function placeNames(node: usize, state: usize, row: u32, isFirst: bool): void {
   const spec = <usize>load<u32>(node, N_SPEC);
@@ -371,111 +406,6 @@ export function gatherFlush(node: usize): void {
   if (!state) return;
   if (load<u32>(state, GATHER_ITEMS)) commit(node, <usize>load<u32>(node, N_SPEC), state);
   store<u32>(state, 0, GATHER_TAKEN);
-}
-
-/** Sends the buffer as one message (an empty one is `[]`), or with sendSingle as the messages that it holds. */
-function commit(node: usize, spec: usize, state: usize): void {
-  clearDeadline(node);
-  delist(state);
-  const rows = load<u32>(state, GATHER_ROWS);
-  const flags = load<u8>(spec, ENCODE_FLAGS);
-  const isSingle = isApart(flags);
-  // Those of single rows: rows and errors.
-  const items = load<u32>(state, GATHER_ITEMS);
-  if (isSingle ? !items : flags & EncodeFlag.FIRST && !rows) return;
-  const isJoined = !isSingle && headsOf(spec);
-  if (!isSingle && (!close(node, spec, state) || (isJoined && !joinHead(node, state)))) {
-    failNoMemory();
-    addException(node, failOff, failLen, max(rows, 1));
-    dropBuffers(node, state);
-    store<u32>(state, 0, GATHER_ROWS);
-    store<u32>(state, 0, GATHER_ITEMS);
-    sendFailure(node, spec);
-    return;
-  }
-  const place = isJoined ? state + GATHER_HEADS : state;
-  const buf = <usize>load<u32>(place, GATHER_BUF);
-  const len = load<u32>(place, GATHER_LEN);
-  const hasEnds = !isLines(spec);
-  const ends: usize = isSingle ? <usize>load<u32>(state, GATHER_ENDS) : isJoined ? TWO_ENDS : 0;
-  const messages: u32 = isSingle ? (headsOf(spec) ? items << 1 : items) : isJoined ? 2 : 1;
-  if (len > COPY_MAX || (hasEnds && messages > 1024)) {
-    store<u32>(ONE_END, len);
-    const errors = isSingle && hasEnds ? items - rows : 0;
-    outDirect(node, buf, len, hasEnds ? (ends ? ends : ONE_END) : 0, messages, rows, errors);
-  } else copyOut(node, buf, len, hasEnds, ends, messages, rows);
-  store<u64>(node, load<u64>(node, N_OUT) + rows, N_OUT);
-  store<u32>(state, 0, GATHER_LEN);
-  store<u32>(state, 0, GATHER_ROWS);
-  store<u32>(state, 0, GATHER_ITEMS);
-  store<u32>(state, 0, GATHER_ENDS_LEN);
-  store<u32>(state, 0, GATHER_HEADS_LEN);
-  store<u32>(state, load<u32>(state, GATHER_SENT) + 1, GATHER_SENT);
-  if (max(load<u32>(state, GATHER_CAP), load<u32>(state, GATHER_HEADS_CAP)) > KEEP_BUFFER) {
-    dropBuffers(node, state);
-    store<u32>(state, len + (len >> 4), GATHER_WANTED);
-  }
-}
-
-function copyOut(node: usize, buf: usize, len: u32, hasEnds: bool, ends: usize, messages: u32, rows: u32): void {
-  let p = outOpen(node, hasEnds);
-  if (p + len > outLimit || (hasEnds && outEndsFull(messages))) {
-    outClose(p, 0, 0);
-    outFlush();
-    p = outOpen(node, hasEnds);
-  }
-  memory.copy(p, buf, len);
-  if (hasEnds) {
-    if (ends) {
-      for (let i: u32 = 0; i < messages; i++) {
-        const end = load<u32>(ends + (<usize>i << 2));
-        if (end & ERROR_BIT) outErrorEnd(p + (end & ~ERROR_BIT));
-        else outEnd(p + end);
-      }
-    } else outEnd(p + len);
-  }
-  outClose(p + len, messages, rows);
-}
-
-/** Completes the array in the buffer. */
-function close(node: usize, spec: usize, state: usize): bool {
-  if (!reserve(node, state, 8)) return false;
-  const buf = <usize>load<u32>(state, GATHER_BUF);
-  let len = load<u32>(state, GATHER_LEN);
-  if (isTextFormat(load<u8>(spec, ENCODE_FORMAT))) {
-    if (isLines(spec)) store<u8>(buf + len++, 0x0a);
-    store<u32>(state, len, GATHER_LEN);
-    return true;
-  }
-  if ((load<u8>(spec, ENCODE_FLAGS) & (EncodeFlag.FIRST | EncodeFlag.BATCH)) == EncodeFlag.FIRST) {
-    // The comma before the only row goes.
-    if (len) memory.copy(buf, buf + 1, --len);
-  } else if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON) {
-    if (!len) len = 1;
-    store<u8>(buf, 0x5b);
-    store<u8>(buf + len++, 0x5d);
-  } else {
-    if (!len) len = <u32>ROWS_HEAD;
-    rowWriteHead(buf, Tag.ARRAY, load<u32>(state, GATHER_ROWS));
-  }
-  if (isLines(spec)) store<u8>(buf + len++, 0x0a);
-  store<u32>(state, len, GATHER_LEN);
-  return true;
-}
-
-/** Puts the message, as it is to be sent, behind the array of its rows. */
-function joinHead(node: usize, state: usize): bool {
-  const len = load<u32>(state, GATHER_LEN);
-  if (!reserve(node, state + GATHER_HEADS, <u64>len + 2)) return false;
-  const heads = <usize>load<u32>(state, GATHER_HEADS);
-  let end = heads + max<u32>(load<u32>(state, GATHER_HEADS_LEN), 1);
-  store<u8>(heads, 0x5b);
-  store<u8>(end++, 0x5d);
-  store<u32>(TWO_ENDS, <u32>(end - heads));
-  memory.copy(end, <usize>load<u32>(state, GATHER_BUF), len);
-  store<u32>(TWO_ENDS, <u32>(end + len - heads), 4);
-  store<u32>(state, <u32>(end + len - heads), GATHER_HEADS_LEN);
-  return true;
 }
 
 /** Frees what the state holds: its node goes. */

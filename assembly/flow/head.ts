@@ -1,5 +1,5 @@
-// The head of a message: its rows as JSON, with all columns, for properties of sinks that are templates over them. A head has
-// an end of its own in the list of ends, before that of its message.
+// The head of a message: its rows as JSON, with all columns, for properties of sinks that are templates over them. A
+// head has an end of its own in the list of ends, before that of its message.
 import { fail, failNotObject } from './failure';
 import { ENCODE_HEAD } from '../gen/flow-layouts';
 import { jsonSizeBound, jsonWriteValue } from '../json/write';
@@ -33,14 +33,14 @@ export function headPrepare(spec: usize, program: usize): void {
 /** Bytes that `headWrite` writes at most. */
 export function headBound(row: u32): u64 {
   const at = row * stride;
-  return 2 + jsonSizeBound(load<u8>(tags + at), load<u64>(vals + (<usize>at << 3)));
+  return 2 + jsonSizeBound(load<u8>(tags + at), load<u64>(vals + ((<usize>at) << 3)));
 }
 
 /** Writes the row as JSON and returns its end; 0 when it fails, the reason then stands in flow/failure.ts. */
 export function headWrite(to: usize, row: u32): usize {
   const at = row * stride;
   const tag = load<u8>(tags + at);
-  const val = load<u64>(vals + (<usize>at << 3));
+  const val = load<u64>(vals + ((<usize>at) << 3));
   if (tag == Tag.OBJECT) return jsonWriteValue(to, tag, val);
   if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
   else failNotObject();

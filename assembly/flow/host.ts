@@ -1,4 +1,5 @@
-// What the kernel asks of the host. All calls are made while the host is inside a call of its own and must not come back.
+// What the kernel asks of the host. All calls are made while the host is inside a call of its own and must not come
+// back.
 
 /** Hands out `count` segments (flow/output.ts); their bytes are free again when it returns. */
 // @ts-ignore: decorator

@@ -64,7 +64,9 @@ export function inletAt(inlet: usize): usize {
 
 /** How many bytes may be written there. */
 export function inletRoom(inlet: usize): u32 {
-  return load<u32>(inlet, INLET_OWN) ? load<u32>(inlet, INLET_OWN_SIZE) - load<u32>(inlet, INLET_REST_LEN) - TAIL : BODY;
+  return load<u32>(inlet, INLET_OWN)
+    ? load<u32>(inlet, INLET_OWN_SIZE) - load<u32>(inlet, INLET_REST_LEN) - TAIL
+    : BODY;
 }
 
 /** Puts the rest in front of the new input and returns where the whole begins. */
@@ -78,8 +80,8 @@ export function inletBegin(inlet: usize): usize {
 }
 
 /**
- * Keeps the bytes from `from` to `end` for the next input. False when memory is exhausted: what was kept before stays as it
- * was.
+ * Keeps the bytes from `from` to `end` for the next input. False when memory is exhausted: what was kept before stays
+ * as it was.
  */
 export function inletKeep(inlet: usize, from: usize, end: usize): bool {
   const len = <u32>(end - from);

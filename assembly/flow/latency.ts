@@ -3,7 +3,6 @@ import { allocZeroed, free } from '../mem/alloc';
 import { accountOf, N_HIST } from './node';
 import { HISTOGRAM_BOUNDS, HISTOGRAM_FIRST_US, HIST_COUNTS, HIST_SIZE_OF } from '../gen/flow-layouts';
 
-
 /** Every batch is timed and every time is kept; otherwise a sample is timed and only added up. */
 export let isMeasured: bool = false;
 
@@ -26,7 +25,7 @@ export function note(node: usize, us: f64): void {
     bound *= 2;
     i++;
   }
-  const count = at + HIST_COUNTS + (<usize>i << 3);
+  const count = at + HIST_COUNTS + ((<usize>i) << 3);
   store<u64>(count, load<u64>(count) + 1);
 }
 

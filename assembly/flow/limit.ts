@@ -1,4 +1,5 @@
-// Passes the first rows of each message. A row of a stream is a message of its own, so there only LIMIT 0 has an effect.
+// Passes the first rows of each message. A row of a stream is a message of its own, so there only LIMIT 0 has an
+// effect.
 //
 //   state   none; N_STATE itself holds the rows that may still pass in the message under way
 import * as ctx from './context';

@@ -1,9 +1,10 @@
-// Who keeps the kernel busy. The host asks when a piece of work took long: its time is divided among nodes, each part is
-// booked on one of them.
+// Who keeps the kernel busy. The host asks when a piece of work took long: its time is divided among nodes, each part
+// is booked on one of them.
 //
-// Functions of the host are measured one by one, a column of them takes longer than two looks at the clock, and ticks too.
-// All other work is booked on the source or the node at a root that did it. Clocks cost more than the work of a small batch,
-// so the clock is read only when operators have worked on many rows, or computed long values, since it was read last.
+// Functions of the host are measured one by one, a column of them takes longer than two looks at the clock, and ticks
+// too. All other work is booked on the source or the node at a root that did it. Clocks cost more than the work of a
+// small batch, so the clock is read only when operators have worked on many rows, or computed long values, since it was
+// read last.
 import * as ctx from './context';
 import { hostClock, hostTick } from './host';
 import { N_WORK, N_WORK_HOST, N_WORK_ROWS, N_WORK_US, current, recordsIn } from './node';

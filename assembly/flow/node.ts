@@ -1,22 +1,72 @@
 // Operators of the running rules form trees: a stream at the root, then filters, windows, encoders. Rules with equal
-// steps share the nodes of those steps; a node lives as long as somebody refers to it (the host counts). A port is the one
-// edge that joins trees: its child is a node that has another place in a tree, or is a root of its own (join/port.ts).
-// A node is drawn in gen/flow-layouts.ts.
+// steps share the nodes of those steps; a node lives as long as somebody refers to it (the host counts). A port is the
+// one edge that joins trees: its child is a node that has another place in a tree, or is a root of its own
+// (join/port.ts). A node is drawn in gen/flow-layouts.ts.
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import * as ctx from './context';
 import { fail, failLen, failNoMemory, failOff } from './failure';
 import { hostExhausted } from './host';
 import {
-  CHOICE_BLOCK, CHOICE_BLOCK_SIZE, CHOICE_FILTERS, CHOICE_IN, CHOICE_LAST, CHOICE_QUIET, CHOICE_SIZE_OF, N_CHILD, N_CHOICE,
-  N_CONDITION, N_EXC_AT, N_EXC_LEN, N_EXC_OFF, N_EXCEPTIONS, N_FLAGS, N_IN, N_KIND, N_LAST, N_LAST_CHILD, N_MEMORY, N_OUT, N_PARENT,
-  N_PREVIOUS, N_SENT, N_SIBLING, N_SIZE_OF as NODE_SIZE, N_TIMES, NodeFlag,
+  CHOICE_BLOCK,
+  CHOICE_BLOCK_SIZE,
+  CHOICE_FILTERS,
+  CHOICE_IN,
+  CHOICE_LAST,
+  CHOICE_QUIET,
+  CHOICE_SIZE_OF,
+  N_CHILD,
+  N_CHOICE,
+  N_CONDITION,
+  N_EXC_AT,
+  N_EXC_LEN,
+  N_EXC_OFF,
+  N_EXCEPTIONS,
+  N_FLAGS,
+  N_IN,
+  N_KIND,
+  N_LAST,
+  N_LAST_CHILD,
+  N_MEMORY,
+  N_OUT,
+  N_PARENT,
+  N_PREVIOUS,
+  N_SENT,
+  N_SIBLING,
+  N_SIZE_OF as NODE_SIZE,
+  N_TIMES,
+  NodeFlag,
 } from '../gen/flow-layouts';
 
 export { NodeFlag, NodeKind } from '../gen/flow-layouts';
 export {
-  N_KIND, N_PARENT, N_CHILD, N_SIBLING, N_PROGRAM, N_STATE, N_FLAGS, N_HEAP, N_IN, N_OUT,
-  N_LAST, N_SENT, N_DEADLINE, N_HOST, N_SPEC, N_SPEC_SIZE, N_STATE_SIZE, N_GATHERING, N_BUSY, N_TICK, N_HIST, N_WORK,
-  N_WORK_US, N_WORK_ROWS, N_WORK_HOST, N_IS_DEFERRED, N_NEXT_DEFERRED, N_DEFERRED_AT,
+  N_KIND,
+  N_PARENT,
+  N_CHILD,
+  N_SIBLING,
+  N_PROGRAM,
+  N_STATE,
+  N_FLAGS,
+  N_HEAP,
+  N_IN,
+  N_OUT,
+  N_LAST,
+  N_SENT,
+  N_DEADLINE,
+  N_HOST,
+  N_SPEC,
+  N_SPEC_SIZE,
+  N_STATE_SIZE,
+  N_GATHERING,
+  N_BUSY,
+  N_TICK,
+  N_HIST,
+  N_WORK,
+  N_WORK_US,
+  N_WORK_ROWS,
+  N_WORK_HOST,
+  N_IS_DEFERRED,
+  N_NEXT_DEFERRED,
+  N_DEFERRED_AT,
 } from '../gen/flow-layouts';
 
 /** What holds for a node holds for those below it: they get the same rows, or those of the same message. */
@@ -144,7 +194,9 @@ export function leaveChoice(node: usize): void {
   store<u16>(node, 0, N_CONDITION);
 }
 
-/** If all that a filter with a condition gives on is counted by its only child, the filter counts for both from now on. */
+/**
+ * If all that a filter with a condition gives on is counted by its only child, the filter counts for both from now on.
+ */
 export function joinTally(node: usize): void {
   const child = <usize>load<u32>(node, N_CHILD);
   if (!load<u16>(node, N_CONDITION) || !child || load<u32>(child, N_SIBLING)) return;
@@ -195,8 +247,8 @@ export function leaveEventTime(node: usize): void {
 }
 
 /**
- * Gives the node up: it had to keep something and memory is exhausted. What it would send from now on would leave that out,
- * so it sends nothing; the host ends its rules with that reason, which frees what they hold.
+ * Gives the node up: it had to keep something and memory is exhausted. What it would send from now on would leave that
+ * out, so it sends nothing; the host ends its rules with that reason, which frees what they hold.
  */
 export function exhaust(node: usize): void {
   if (isExhausted(node)) return;
@@ -209,7 +261,10 @@ export function exhaust(node: usize): void {
 
 let failures: u32 = 0;
 
-/** Exceptions and dropped rows of all nodes and streams so far: a look at it tells whether there are new ones. Wraps around. */
+/**
+ * Exceptions and dropped rows of all nodes and streams so far: a look at it tells whether there are new ones. Wraps
+ * around.
+ */
 export function failureCount(): u32 {
   return failures;
 }
@@ -229,8 +284,8 @@ export function addException(node: usize, textOff: usize, textLen: u32, count: u
 }
 
 /**
- * Makes the reason in flow/failure.ts last longer than the work on its batch: until the node meets another one. Texts that
- * are computed for a batch go with it, the message that they are the end of goes on.
+ * Makes the reason in flow/failure.ts last longer than the work on its batch: until the node meets another one. Texts
+ * that are computed for a batch go with it, the message that they are the end of goes on.
  */
 export function keepFailure(node: usize): void {
   keepText(node, failOff, failLen);

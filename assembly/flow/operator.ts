@@ -1,8 +1,9 @@
 // What a kind of operator does, in one record: batches, signals and timers come to its nodes through the functions
-// there, called by their number in the function table. A function that a kind leaves out has the meaning that stands with
-// it. The records are filled in by flow/operators.ts when the kernel starts.
+// there, called by their number in the function table. A function that a kind leaves out has the meaning that stands
+// with it. The records are filled in by flow/operators.ts when the kernel starts.
 //
-//   record (40 bytes)   open u32 | push u32 | signal u32 | tick u32 | save u32 | load u32 | free u32 | setBack u32 | pushEach u32
+//   record (40 bytes)   open u32 | push u32 | signal u32 | tick u32 | save u32 | load u32 | free u32 | setBack u32 |
+//   pushEach u32
 //                       deferred u32
 import { N_KIND } from './node';
 
@@ -16,7 +17,10 @@ export namespace Signal {
   export const WATERMARK: u32 = 3;
   /** What is held back only to save messages is to be sent. */
   export const FLUSH: u32 = 4;
-  /** Nothing has come for long: what comes from elsewhere need not wait for rows from here, until there is a watermark again. */
+  /**
+   * Nothing has come for long: what comes from elsewhere need not wait for rows from here, until there is a watermark
+   * again.
+   */
   export const IDLE: u32 = 5;
 }
 
@@ -50,8 +54,8 @@ export class Operator {
   }
 
   /**
-   * Takes the current batch, each row of which is a message of its own and did not fail. Left out: the rows come to `push`,
-   * each between the signals of its message.
+   * Takes the current batch, each row of which is a message of its own and did not fail. Left out: the rows come to
+   * `push`, each between the signals of its message.
    */
   set pushEach(f: (node: usize) => void) {
     store<u32>(changetype<usize>(this), f.index, PUSH_EACH);
@@ -83,14 +87,17 @@ export class Operator {
   }
 
   /**
-   * The clock is set back by so many ms, from ctx.nowMs: times by the clock that the node keeps go along, as its deadline has
-   * done. Nothing is sent. Left out: it keeps none.
+   * The clock is set back by so many ms, from ctx.nowMs: times by the clock that the node keeps go along, as its
+   * deadline has done. Nothing is sent. Left out: it keeps none.
    */
   set setBack(f: (node: usize, ms: f64) => void) {
     store<u32>(changetype<usize>(this), f.index, SET_BACK);
   }
 
-  /** Does a piece of the work that the node has deferred (flow/deferred.ts); true when none is left. Left out: the kind defers none. */
+  /**
+   * Does a piece of the work that the node has deferred (flow/deferred.ts); true when none is left. Left out: the kind
+   * defers none.
+   */
   set deferred(f: (node: usize) => bool) {
     store<u32>(changetype<usize>(this), f.index, DEFERRED);
   }

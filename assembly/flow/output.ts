@@ -5,8 +5,16 @@ import { alloc } from '../mem/alloc';
 import { N_HOST } from './node';
 import { hostOutput } from './host';
 import {
-  ERROR_BIT, SEGMENT_ENDS, SEGMENT_ERRORS, SEGMENT_HOST, SEGMENT_LEN, SEGMENT_MESSAGES, SEGMENT_NODE, SEGMENT_OFF,
-  SEGMENT_ROWS, SEGMENT_SIZE_OF,
+  ERROR_BIT,
+  SEGMENT_ENDS,
+  SEGMENT_ERRORS,
+  SEGMENT_HOST,
+  SEGMENT_LEN,
+  SEGMENT_MESSAGES,
+  SEGMENT_NODE,
+  SEGMENT_OFF,
+  SEGMENT_ROWS,
+  SEGMENT_SIZE_OF,
 } from '../gen/flow-layouts';
 
 export const OUT_SIZE: u32 = 1 << 20;
@@ -54,7 +62,7 @@ export function outOpen(node: usize, hasEnds: bool): usize {
   store<u32>(at, load<u32>(node, N_HOST), SEGMENT_HOST);
   store<u32>(at, <u32>position, SEGMENT_OFF);
   store<u32>(at, 0, SEGMENT_LEN);
-  store<u32>(at, hasEnds ? <u32>(ends + (<usize>endCount << 2)) : 0, SEGMENT_ENDS);
+  store<u32>(at, hasEnds ? <u32>(ends + ((<usize>endCount) << 2)) : 0, SEGMENT_ENDS);
   store<u64>(at, 0, SEGMENT_MESSAGES);
   store<u32>(at, 0, SEGMENT_ERRORS);
   return position;
@@ -70,13 +78,13 @@ export function outOpen(node: usize, hasEnds: bool): usize {
 // @ts-ignore: decorator
 @inline export function outEnd(end: usize): void {
   const at = segments + (segmentCount - 1) * SEGMENT_SIZE_OF;
-  store<u32>(ends + (<usize>(endCount++) << 2), <u32>end - load<u32>(at, SEGMENT_OFF));
+  store<u32>(ends + ((endCount++ as usize) << 2), <u32>end - load<u32>(at, SEGMENT_OFF));
 }
 
 /** The same of a message that is the text of an error. */
 export function outErrorEnd(end: usize): void {
   const at = segments + (segmentCount - 1) * SEGMENT_SIZE_OF;
-  store<u32>(ends + (<usize>(endCount++) << 2), (<u32>end - load<u32>(at, SEGMENT_OFF)) | ERROR_BIT);
+  store<u32>(ends + ((endCount++ as usize) << 2), (<u32>end - load<u32>(at, SEGMENT_OFF)) | ERROR_BIT);
   store<u32>(at, load<u32>(at, SEGMENT_ERRORS) + 1, SEGMENT_ERRORS);
 }
 
@@ -90,8 +98,18 @@ export function outClose(end: usize, messages: u32, rows: u32): void {
   if (!messages && !load<u32>(at, SEGMENT_LEN)) segmentCount--;
 }
 
-/** Hands out bytes that stand elsewhere, after everything before them. `endsPtr`: as in a segment, with so many errors. */
-export function outDirect(node: usize, off: usize, len: u32, endsPtr: usize, messages: u32, rows: u32, errors: u32 = 0): void {
+/**
+ * Hands out bytes that stand elsewhere, after everything before them. `endsPtr`: as in a segment, with so many errors.
+ */
+export function outDirect(
+  node: usize,
+  off: usize,
+  len: u32,
+  endsPtr: usize,
+  messages: u32,
+  rows: u32,
+  errors: u32 = 0,
+): void {
   outFlush();
   const at = segments;
   store<u32>(at, <u32>node, SEGMENT_NODE);

@@ -1,7 +1,8 @@
-// Saving and loading what nodes and streams keep, part by part; the host says which, and tells parts by identities: equal
-// ones are of equal work. Between two inputs no message is open, so what operators hold of one is no part of it.
+// Saving and loading what nodes and streams keep, part by part; the host says which, and tells parts by identities:
+// equal ones are of equal work. Between two inputs no message is open, so what operators hold of one is no part of it.
 //
-//   part of a node     identity u64 | members (state/members.ts) | has a deadline u8 | deadline f64 (epoch ms) | what its operator writes
+//   part of a node     identity u64 | members (state/members.ts) | has a deadline u8 | deadline f64 (epoch ms) | what
+//   its operator writes
 //   part of a stream   identity u64 | unread bytes of its inlet | what its source writes
 //
 // Counters of rows, times and exceptions are accounts of a run and begin anew with it.
@@ -53,8 +54,8 @@ export function nodeTakes(node: usize, members: usize): bool {
 }
 
 /**
- * Puts what the part under way holds in place of what the nodes keep that it is for (`nodeTakes`), or with `adds` beside what a part
- * before has brought. Returns a LoadFault; the nodes are empty then, as those that were just made.
+ * Puts what the part under way holds in place of what the nodes keep that it is for (`nodeTakes`), or with `adds`
+ * beside what a part before has brought. Returns a LoadFault; the nodes are empty then, as those that were just made.
  */
 export function nodeLoad(adds: bool): u32 {
   const before = refusals;

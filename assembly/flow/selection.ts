@@ -13,7 +13,7 @@ let depth: u32 = 0;
 /** Returns room for the row numbers of one batch (u32 each); 0 when memory or the depth is exhausted. */
 export function selectionPush(): usize {
   if (depth == MAX_DEPTH) return 0;
-  const slot = BLOCKS + (<usize>depth << 2);
+  const slot = BLOCKS + ((<usize>depth) << 2);
   let block = <usize>load<u32>(slot);
   if (!block) {
     block = alloc(BLOCK, WORKSPACE);
@@ -38,8 +38,8 @@ export function selectionPop(): void {
 export function withoutErrors(sel: usize, selLen: u32, rowErrors: usize, to: usize): u32 {
   let n: u32 = 0;
   for (let i: u32 = 0; i < selLen; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
-    store<u32>(to + (<usize>n << 2), row);
+    const row = load<u32>(sel + ((<usize>i) << 2));
+    store<u32>(to + ((<usize>n) << 2), row);
     n += <u32>(tagAt(rowErrors, row) != Tag.ERROR);
   }
   return n;

@@ -1,5 +1,5 @@
-// What both ways of encoding (flow/encode.ts, flow/gather.ts) have in common: how messages are told apart, and the message
-// that takes the place of one that failed.
+// What both ways of encoding (flow/encode.ts, flow/gather.ts) have in common: how messages are told apart, and the
+// message that takes the place of one that failed.
 import { ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_FRAMING, EncodeFlag, OutputFormat, rowWriteHead } from './encode-row';
 import { OutputFraming } from '../gen/flow-layouts';
 import { failLen, failOff } from './failure';

@@ -1,8 +1,8 @@
 // Deadlines of nodes: a binary heap of node addresses ordered by N_DEADLINE. A node has at most one deadline and knows
 // its place in the heap (N_HEAP = index + 1), so moving and clearing it cost O(log n).
 //
-// Of equal deadlines the kind decides, windows before nodes that gather what they send: what comes out must not depend on
-// how the heap came to be, which is no part of saved state.
+// Of equal deadlines the kind decides, windows before nodes that gather what they send: what comes out must not depend
+// on how the heap came to be, which is no part of saved state.
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { N_DEADLINE, N_HEAP, N_KIND } from './node';
 
@@ -13,12 +13,12 @@ let capacity: u32 = 0;
 
 // @ts-ignore: decorator
 @inline function nodeAt(i: u32): usize {
-  return <usize>load<u32>(heap + (<usize>i << 2));
+  return <usize>load<u32>(heap + ((<usize>i) << 2));
 }
 
 // @ts-ignore: decorator
 @inline function place(i: u32, node: usize): void {
-  store<u32>(heap + (<usize>i << 2), <u32>node);
+  store<u32>(heap + ((<usize>i) << 2), <u32>node);
   store<u32>(node, i + 1, N_HEAP);
 }
 
@@ -67,14 +67,17 @@ function reserve(): bool {
   const wanted = capacity ? capacity << 1 : FIRST_CAPACITY;
   const bigger = alloc(wanted << 2, WORKSPACE);
   if (!bigger) return false;
-  memory.copy(bigger, heap, <usize>count << 2);
+  memory.copy(bigger, heap, (<usize>count) << 2);
   free(heap, capacity << 2, WORKSPACE);
   heap = bigger;
   capacity = wanted;
   return true;
 }
 
-/** Sets the deadline of the node to `ms` (epoch), in place of the one that it had. Returns false when memory is exhausted. */
+/**
+ * Sets the deadline of the node to `ms` (epoch), in place of the one that it had. Returns false when memory is
+ * exhausted.
+ */
 export function setDeadline(node: usize, ms: f64): bool {
   const at = load<u32>(node, N_HEAP);
   if (at) {

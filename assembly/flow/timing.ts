@@ -6,7 +6,10 @@ import { N_BUSY, N_PARENT, N_TICK } from './node';
 
 /** One batch in this many is timed; not the very first ones, which run before the code is optimised. */
 const SAMPLE_EVERY: u32 = 64;
-/** Where batches are large and few, one is timed after so many microseconds as well, while it is looked at who takes the time. */
+/**
+ * Where batches are large and few, one is timed after so many microseconds as well, while it is looked at who takes the
+ * time.
+ */
 const SAMPLE_AFTER_US: f64 = 4000;
 let isOften: bool = false;
 let sampledAt: f64 = 0;
@@ -43,7 +46,9 @@ export function sampleOften(isOn: bool): void {
   isOften = isOn;
 }
 
-/** Begins the tick of a node; returns the time. Ticks are rare and differ in size: each is timed, and stands for itself. */
+/**
+ * Begins the tick of a node; returns the time. Ticks are rare and differ in size: each is timed, and stands for itself.
+ */
 export function beginTick(): f64 {
   isSampled = true;
   sampleWeight = 1;

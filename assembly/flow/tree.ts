@@ -3,9 +3,27 @@ import { emit, give, signalTo } from './emit';
 import { deferredCount, finish, isBelowDeferred, leaveDeferred, pieceOf, takeDeferred } from './deferred';
 import { noteFree } from './latency';
 import {
-  N_DEADLINE, N_HEAP,
-  N_CHILD, N_FLAGS, N_HOST, N_KIND, N_LAST, N_OUT, N_PARENT, N_PROGRAM, N_SIBLING, N_SPEC, N_SPEC_SIZE, NodeFlag, NodeKind, accountOf, current, exhaust,
-  nodeNew, nodeRelease, setCurrent,
+  N_DEADLINE,
+  N_HEAP,
+  N_CHILD,
+  N_FLAGS,
+  N_HOST,
+  N_KIND,
+  N_LAST,
+  N_OUT,
+  N_PARENT,
+  N_PROGRAM,
+  N_SIBLING,
+  N_SPEC,
+  N_SPEC_SIZE,
+  NodeFlag,
+  NodeKind,
+  accountOf,
+  current,
+  exhaust,
+  nodeNew,
+  nodeRelease,
+  setCurrent,
 } from './node';
 import { Signal, freeOf, openOf, setBackOf, tickOf } from './operator';
 import { operatorsInit } from './operators';
@@ -40,7 +58,15 @@ export function kernelInit(): bool {
  * copied. Returns 0 when memory is exhausted; nothing is left behind then. `now`: wall clock, epoch ms.
  */
 export function nodeAdd(
-  kind: u32, parent: usize, flags: u32, host: u32, program: usize, programLen: u32, spec: usize, specLen: u32, now: f64,
+  kind: u32,
+  parent: usize,
+  flags: u32,
+  host: u32,
+  program: usize,
+  programLen: u32,
+  spec: usize,
+  specLen: u32,
+  now: f64,
 ): usize {
   const node = nodeNew(kind, parent);
   if (!node) return 0;
@@ -60,7 +86,8 @@ export function nodeAdd(
     isMade = made != 0;
   }
   // What gets its rows would have to stop it.
-  if (parent && load<u32>(parent, N_KIND) == NodeKind.INTERVAL) store<u32>(node, load<u32>(node, N_FLAGS) & ~NodeFlag.DEFERS, N_FLAGS);
+  if (parent && load<u32>(parent, N_KIND) == NodeKind.INTERVAL)
+    store<u32>(node, load<u32>(node, N_FLAGS) & ~NodeFlag.DEFERS, N_FLAGS);
   setNow(now);
   if (isMade && openOf(node)) {
     if (kind == NodeKind.PORT) workAtOnce(node);
@@ -89,17 +116,23 @@ function forbidDeferring(node: usize): void {
   store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.AT_ONCE, N_FLAGS);
   // What a port leads to has its own place.
   if (load<u32>(node, N_KIND) == NodeKind.PORT) return;
-  for (let child = <usize>load<u32>(node, N_CHILD); child; child = <usize>load<u32>(child, N_SIBLING)) forbidDeferring(child);
+  for (let child = <usize>load<u32>(node, N_CHILD); child; child = <usize>load<u32>(child, N_SIBLING))
+    forbidDeferring(child);
 }
 
-/** Nodes that send when their time has come, or an answer: what stands below them can't rely on the window above to wait. */
+/**
+ * Nodes that send when their time has come, or an answer: what stands below them can't rely on the window above to
+ * wait.
+ */
 function isItsOwn(kind: u32): bool {
   switch (kind) {
     case NodeKind.ASK:
     case NodeKind.ASOF:
     case NodeKind.DEDUP:
-    case NodeKind.LATE: return true;
-    default: return false;
+    case NodeKind.LATE:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -191,7 +224,8 @@ export function tick(now: f64): void {
 }
 
 /**
- * Goes on with deferred work (flow/deferred.ts) for so many µs, node by node in turn; true when some is left. `now`: wall clock, epoch ms.
+ * Goes on with deferred work (flow/deferred.ts) for so many µs, node by node in turn; true when some is left. `now`:
+ * wall clock, epoch ms.
  */
 export function workOn(us: f64): bool {
   longestBegin();
@@ -222,7 +256,9 @@ export function finishWork(node: usize): void {
   trim();
 }
 
-/** Begins to set the clock back by so many ms, from `now`: deadlines go along. Then each node is told by `nodeSetBack`. */
+/**
+ * Begins to set the clock back by so many ms, from `now`: deadlines go along. Then each node is told by `nodeSetBack`.
+ */
 export function clockSetBack(ms: f64, now: f64): void {
   setNow(now);
   deadlinesSetBack(ms);
@@ -235,7 +271,9 @@ export function nodeSetBack(node: usize, ms: f64): void {
   setCurrent(0);
 }
 
-/** As `nodeSetBack` of a node that was just loaded, whose deadline is not among those that `clockSetBack` has set back. */
+/**
+ * As `nodeSetBack` of a node that was just loaded, whose deadline is not among those that `clockSetBack` has set back.
+ */
 export function loadedSetBack(node: usize, ms: f64): void {
   if (load<u32>(node, N_HEAP) != 0) setDeadline(node, load<f64>(node, N_DEADLINE) - ms);
   nodeSetBack(node, ms);

@@ -1,6 +1,6 @@
-// A join that comes to work while another one is at work: it stands below that one, which has sent rows before it has seen all
-// its pairs, with windows in between. It puts the run of the other aside and gives it back when its own is over. So is a join put aside that stops
-// in between (join/steps.ts).
+// A join that comes to work while another one is at work: it stands below that one, which has sent rows before it has
+// seen all its pairs, with windows in between. It puts the run of the other aside and gives it back when its own is
+// over. So is a join put aside that stops in between (join/steps.ts).
 //
 // Rows of the output need not be put aside: they have been written when a node below comes to work.
 import { alloc, free, WORKSPACE } from '../mem/alloc';

@@ -1,5 +1,5 @@
-// The batch of an as-of join at work: rows of the right side are kept, those of the left one get their partners. Between two steps of
-// it others may be at work, which is why each begins by `begin`.
+// The batch of an as-of join at work: rows of the right side are kept, those of the left one get their partners.
+// Between two steps of it others may be at work, which is why each begins by `begin`.
 import * as ctx from '../flow/context';
 import { N_FLAGS, N_SPEC, N_STATE, NodeFlag, accountOf, addException } from '../flow/node';
 import { ASOF_FIELDS, ASOF_IS_LEFT, ASOF_KEYS, ASOF_LEFT, ASOF_RIGHT, ASOF_TOLERANCE } from '../gen/join-layouts';
@@ -7,7 +7,8 @@ import { BIND_SIZE, bindTag, bindVal } from '../mem/bind';
 import { BATCH_ROWS, COL_TAGS, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { KEPT_SIZE, keep, keptTag, keptVal } from '../partitions/slot';
-import { ENTRY_NEXT, TABLE_FIRST, TABLE_LAST, entrySee, noteDirty } from '../partitions/table';
+import { TABLE_LAST, entrySee, noteDirty } from '../partitions/table';
+import { ENTRY_NEXT, TABLE_FIRST } from '../partitions/table-slots';
 import { ENTRY_TIME, entrySize, slotsOf } from './asof-state';
 import { keyError, makeKey } from './key-bytes';
 import { KeyEntry, KeyWish, isEntry, keyEntries } from './key-entries';
@@ -54,7 +55,7 @@ export function proceed(sent: u32, failed: usize, known: usize, n: u32): void {
   keptCount = sent;
   marks = failed;
   entries = known;
-  wishes = known + (<usize>n << 2);
+  wishes = known + ((<usize>n) << 2);
 }
 
 /** Room for what is known of `n` rows; 0 when memory is exhausted. */
@@ -71,9 +72,9 @@ export function lookUp(room: usize): bool {
   const sel = ctx.sel;
   const n = ctx.selLen;
   entries = room;
-  wishes = room + (<usize>n << 2);
+  wishes = room + ((<usize>n) << 2);
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     let wish: u8 = KeyWish.SKIPS;
     if (!errors || tagAt(errors, row) != Tag.ERROR) {
       const branch = valAt(branches, row);
@@ -92,7 +93,7 @@ export function lookUp(room: usize): bool {
 /** The same of `n` rows of the left, 0 … n-1. */
 export function lookUpLefts(room: usize, rows: usize, n: u32): bool {
   entries = room;
-  wishes = room + (<usize>n << 2);
+  wishes = room + ((<usize>n) << 2);
   memory.fill(wishes, 0, n);
   return find(n, rows);
 }
@@ -114,12 +115,12 @@ export function lookUpLefts(room: usize, rows: usize, n: u32): bool {
 
 // @ts-ignore: decorator
 @inline function entryOf(i: u32): u32 {
-  return load<u32>(entries + (<usize>i << 2));
+  return load<u32>(entries + ((<usize>i) << 2));
 }
 
 // @ts-ignore: decorator
 @inline function keepRow(row: u32): void {
-  store<u32>(kept + (<usize>(keptCount++) << 2), row);
+  store<u32>(kept + ((keptCount++ as usize) << 2), row);
 }
 
 /** Keeps a row of the right side, the i-th, in the place of that before it. */
@@ -149,7 +150,7 @@ export function lookUpLefts(room: usize, rows: usize, n: u32): bool {
   if (isEntry(found) && ms - load<f64>(found, ENTRY_TIME) <= load<f64>(spec, ASOF_TOLERANCE)) {
     let slot = slotsOf(<usize>found);
     for (let f: u32 = 0; f < fieldCount; f++, slot += KEPT_SIZE) {
-      setAt(<usize>load<u32>(fieldBlocks + (<usize>f << 2)), row, keptTag(slot), keptVal(slot));
+      setAt(<usize>load<u32>(fieldBlocks + ((<usize>f) << 2)), row, keptTag(slot), keptVal(slot));
     }
     keepRow(row);
   } else joinNone(found, row);
@@ -169,7 +170,8 @@ export function isJoinable(i: u32, row: u32): bool {
 
 /** Says that the row has no partner. */
 function leaveFields(row: u32): void {
-  for (let f: u32 = 0; f < fieldCount; f++) setAt(<usize>load<u32>(fieldBlocks + (<usize>f << 2)), row, Tag.MISSING, 0);
+  for (let f: u32 = 0; f < fieldCount; f++)
+    setAt(<usize>load<u32>(fieldBlocks + ((<usize>f) << 2)), row, Tag.MISSING, 0);
 }
 
 /** A row goes on without a partner. */

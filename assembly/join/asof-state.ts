@@ -1,10 +1,11 @@
-// What an as-of join keeps: for each key the newest row of the right side (partitions/table.ts), and the rows of the left side of
-// the newest time, which wait until no row of that time can come any more.
+// What an as-of join keeps: for each key the newest row of the right side (partitions/table.ts), and the rows of the
+// left side of the newest time, which wait until no row of that time can come any more.
 //
 //   state   0    table 32
 //           32   held 48                          rows of the left that wait: columns, then keys (rows/store.ts)
 //           80   heldTime f64                     their time, epoch ms
-//           88   watermark f64 | forgotten u64    as it was told last; keys that were forgotten since nothing came for them
+//           88   watermark f64 | forgotten u64    as it was told last; keys that were forgotten since nothing came for
+//           them
 //   entry   48   time f64                         of the row, epoch ms
 //           56   a slot for each field (partitions/slot.ts)
 import * as ctx from '../flow/context';
@@ -16,9 +17,18 @@ import { lenOf, offOf } from '../mem/layout';
 import { poolFree, poolInit } from '../mem/pool';
 import { KEPT_SIZE, slotFree, slotLoad, slotOwn, slotPass, slotSave } from '../partitions/slot';
 import {
-  ENTRY_HEAD, ENTRY_NEXT, ENTRY_SEEN, TABLE_COUNT, TABLE_FIRST, TABLE_SIZE, entryDrop, entryKey, entryKeyLen, findEntry, findNullEntry,
-  isNullEntry, takeDirty,
+  ENTRY_HEAD,
+  ENTRY_SEEN,
+  TABLE_SIZE,
+  entryDrop,
+  entryKey,
+  entryKeyLen,
+  findEntry,
+  findNullEntry,
+  isNullEntry,
+  takeDirty,
 } from '../partitions/table';
+import { ENTRY_NEXT, TABLE_COUNT, TABLE_FIRST } from '../partitions/table-slots';
 import { ROWS_SIZE } from '../rows/layout';
 import { rowsLoad, rowsSave } from '../rows/save';
 import { ABSENT, Members, placeOf, savedCount } from '../state/members';

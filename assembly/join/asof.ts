@@ -1,20 +1,38 @@
-// As-of joins: each row of the left side meets the newest row of the right one that is no later, among those of its keys. Rows come
-// by a merge, in event time in the order of their times, so that of each key only the newest row must be kept.
+// As-of joins: each row of the left side meets the newest row of the right one that is no later, among those of its
+// keys. Rows come by a merge, in event time in the order of their times, so that of each key only the newest row must
+// be kept.
 //
-// In event time rows of the left wait until no row of their time can come any more: those of the newest time are held back
-// until time has gone on. In processing time a row meets what has come before it. Rows of other branches pass.
+// In event time rows of the left wait until no row of their time can come any more: those of the newest time are held
+// back until time has gone on. In processing time a row meets what has come before it. Rows of other branches pass.
 //
-// Values are not copied: those of the row itself go on as they stand in the batch, those of its partner refer to the slots in
-// which they are kept; what the batch brings is made the slots' own when it was handed on.
+// Values are not copied: those of the row itself go on as they stand in the batch, those of its partner refer to the
+// slots in which they are kept; what the batch brings is made the slots' own when it was handed on.
 import * as ctx from '../flow/context';
 import { emit, leavesMessage, signalBelow } from '../flow/emit';
-import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, exhaust, isExhausted, setTimesColumn } from '../flow/node';
+import {
+  N_PROGRAM,
+  N_SPEC,
+  N_STATE,
+  N_STATE_SIZE,
+  accountOf,
+  exhaust,
+  isExhausted,
+  setTimesColumn,
+} from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
 import { clearDeadline } from '../flow/timers';
 import {
-  ASOF_COLUMNS, ASOF_COLUMNS_AT, ASOF_FIELDS, ASOF_FIELDS_AT, ASOF_KEYS, ASOF_KEYS_AT, ASOF_TIME, ASOF_TOLERANCE, ASOF_TTL,
+  ASOF_COLUMNS,
+  ASOF_COLUMNS_AT,
+  ASOF_FIELDS,
+  ASOF_FIELDS_AT,
+  ASOF_KEYS,
+  ASOF_KEYS_AT,
+  ASOF_TIME,
+  ASOF_TOLERANCE,
+  ASOF_TTL,
 } from '../gen/join-layouts';
 import { allocZeroed, free } from '../mem/alloc';
 import { BIND_SIZE, bindBlock } from '../mem/bind';
@@ -22,16 +40,40 @@ import { BATCH_ROWS, COL_UNIFORM, Tag, setAt, tagAt, valAt } from '../mem/layout
 import { poolAlloc } from '../mem/pool';
 import { runClean } from '../ops/clean';
 import { blockOf } from '../ops/operand';
-import { ENTRY_NEXT, TABLE_FIRST, tableFree, tableInit } from '../partitions/table';
+import { tableFree, tableInit } from '../partitions/table';
+import { ENTRY_NEXT, TABLE_FIRST } from '../partitions/table-slots';
 import { copyOut } from '../rows/copy';
 import { ROWS_COUNT } from '../rows/layout';
 import { PAGE_LEFT, PAGE_NEXT, PAGE_TO } from '../rows/page';
 import { rowsAppend, rowsDrop, rowsFirst, rowsFree, rowsInit } from '../rows/store';
 import {
-  begin, isJoinable, isLeft, isRight, joinLeft, keptCount, lookUp, lookUpLefts, marks, passFailure, passOther, proceed, roomFor, takeRight,
+  begin,
+  isJoinable,
+  isLeft,
+  isRight,
+  joinLeft,
+  keptCount,
+  lookUp,
+  lookUpLefts,
+  marks,
+  passFailure,
+  passOther,
+  proceed,
+  roomFor,
+  takeRight,
 } from './asof-rows';
 import {
-  ASOF_HELD, ASOF_HELD_TIME, ASOF_STATE_SIZE, ASOF_WATERMARK, asofLoad, asofSave, asofSetBack, awaitIdle, entrySize, forgetOld, freeSlots,
+  ASOF_HELD,
+  ASOF_HELD_TIME,
+  ASOF_STATE_SIZE,
+  ASOF_WATERMARK,
+  asofLoad,
+  asofSave,
+  asofSetBack,
+  awaitIdle,
+  entrySize,
+  forgetOld,
+  freeSlots,
   settle,
 } from './asof-state';
 
@@ -126,11 +168,13 @@ function asofPush(node: usize): void {
   const binds = poolAlloc(ctx.scratch, (2 * keys + fields + 1) * BIND_SIZE);
   let done = rows != 0 && late != 0 && own != 0 && blocks != 0 && binds != 0 && (!program || runClean(program));
   if (done) {
-    for (let c: u32 = 0; c < columns; c++) store<u32>(blocks + (<usize>c << 2), <u32>blockOf(operandAt(spec, ASOF_COLUMNS_AT, c)));
-    memory.copy(blocks + (<usize>columns << 2), own, fields << 2);
+    for (let c: u32 = 0; c < columns; c++)
+      store<u32>(blocks + ((<usize>c) << 2), <u32>blockOf(operandAt(spec, ASOF_COLUMNS_AT, c)));
+    memory.copy(blocks + ((<usize>columns) << 2), own, fields << 2);
     for (let k: u32 = 0; k < 2 * keys; k++) bindBlock(binds + k * BIND_SIZE, blockOf(operandAt(spec, ASOF_KEYS_AT, k)));
     const fieldsAt = binds + 2 * keys * BIND_SIZE;
-    for (let f: u32 = 0; f < fields; f++) bindBlock(fieldsAt + f * BIND_SIZE, blockOf(operandAt(spec, ASOF_FIELDS_AT, f)));
+    for (let f: u32 = 0; f < fields; f++)
+      bindBlock(fieldsAt + f * BIND_SIZE, blockOf(operandAt(spec, ASOF_FIELDS_AT, f)));
     const outerRows = ctx.rows;
     done = isTimed(spec) ? takeTimed(node, blocks, binds, own, rows, late) : takeAll(node, binds, own, rows);
     if (done && keptCount) {
@@ -150,13 +194,13 @@ function asofPush(node: usize): void {
 
 // @ts-ignore: decorator
 @inline function operandAt(spec: usize, list: usize, i: u32): u32 {
-  return load<u16>(spec + load<u32>(spec + list) + (<usize>i << 1));
+  return load<u16>(spec + load<u32>(spec + list) + ((<usize>i) << 1));
 }
 
 /** The block for marks stands behind those of the fields. */
 // @ts-ignore: decorator
 @inline function ofMarks(own: usize, fields: u32): usize {
-  return <usize>load<u32>(own + (<usize>fields << 2));
+  return <usize>load<u32>(own + ((<usize>fields) << 2));
 }
 
 /** Takes the rows as they come. */
@@ -168,7 +212,7 @@ function takeAll(node: usize, binds: usize, own: usize, rows: usize): bool {
   const known = roomFor(n);
   if (!known || !lookUp(known)) return false;
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     if (errors && tagAt(errors, row) == Tag.ERROR) passFailure(row, valAt(errors, row));
     else if (isRight(i)) takeRight(i, row, 0);
     else if (isLeft(i)) joinLeft(i, row, 0);
@@ -178,8 +222,8 @@ function takeAll(node: usize, binds: usize, own: usize, rows: usize): bool {
 }
 
 /**
- * Takes rows in the order of their times: of each time those of the right side first. Those of the left of the last time are held
- * back; `late` has room for their numbers.
+ * Takes rows in the order of their times: of each time those of the right side first. Those of the left of the last
+ * time are held back; `late` has room for their numbers.
  */
 function takeTimed(node: usize, blocks: usize, binds: usize, own: usize, rows: usize, late: usize): bool {
   const cols = ctx.cols;
@@ -197,11 +241,11 @@ function takeTimed(node: usize, blocks: usize, binds: usize, own: usize, rows: u
   if (i == n) return true;
   const known = roomFor(n);
   if (!known || !lookUp(known)) return false;
-  const times = <usize>load<u32>(cols + (<usize>load<u32>(spec, ASOF_TIME) << 2));
+  const times = <usize>load<u32>(cols + ((<usize>load<u32>(spec, ASOF_TIME)) << 2));
   const last = load<u32>(spec, ASOF_COLUMNS) + fields;
-  store<u32>(blocks + (<usize>last << 2), <u32>times);
+  store<u32>(blocks + ((<usize>last) << 2), <u32>times);
   while (i < n) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     const ms = <f64>(<i64>valAt(times, row));
     if (heldCount(state) && ms > load<f64>(state, ASOF_HELD_TIME)) {
       const failed = marks;
@@ -213,7 +257,7 @@ function takeTimed(node: usize, blocks: usize, binds: usize, own: usize, rows: u
       ctx.setBatch(cols, count, sel, n, errors);
     }
     // Most rows are the only ones of their time.
-    if (!errors && i + 1 < n && valAt(times, load<u32>(sel + (<usize>(i + 1) << 2))) != valAt(times, row)) {
+    if (!errors && i + 1 < n && valAt(times, load<u32>(sel + ((<usize>(i + 1)) << 2))) != valAt(times, row)) {
       if (isRight(i)) takeRight(i, row, ms);
       else if (isLeft(i)) joinLeft(i, row, ms);
       else passOther(row);
@@ -235,7 +279,7 @@ function takeTimed(node: usize, blocks: usize, binds: usize, own: usize, rows: u
 function passFailures(errors: usize, sel: usize, i: u32, n: u32): u32 {
   if (!errors) return i;
   while (i < n) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     if (tagAt(errors, row) != Tag.ERROR) break;
     passFailure(row, valAt(errors, row));
     i++;
@@ -246,7 +290,7 @@ function passFailures(errors: usize, sel: usize, i: u32, n: u32): u32 {
 /** Where rows of a later time begin. */
 function endOfTime(times: usize, errors: usize, sel: usize, i: u32, n: u32, ms: f64): u32 {
   while (i < n) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     if (!(errors && tagAt(errors, row) == Tag.ERROR) && <f64>(<i64>valAt(times, row)) != ms) break;
     i++;
   }
@@ -256,7 +300,7 @@ function endOfTime(times: usize, errors: usize, sel: usize, i: u32, n: u32, ms: 
 /** Takes the rows `from … to` of one time: first those of the right side, then all others in their order. */
 function takeRound(round: i32, errors: usize, sel: usize, from: u32, to: u32, ms: f64, late: usize, held: u32): u32 {
   for (let i = from; i < to; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     if (errors && tagAt(errors, row) == Tag.ERROR) {
       if (round) passFailure(row, valAt(errors, row));
     } else if (isRight(i)) {
@@ -265,7 +309,7 @@ function takeRound(round: i32, errors: usize, sel: usize, from: u32, to: u32, ms
       if (!isLeft(i)) passOther(row);
       else if (!late) joinLeft(i, row, ms);
       // A row whose key is an error fails before it is held back.
-      else if (isJoinable(i, row)) store<u32>(late + (<usize>(held++) << 2), row);
+      else if (isJoinable(i, row)) store<u32>(late + ((held++ as usize) << 2), row);
     }
   }
   return held;
@@ -279,7 +323,7 @@ function hold(node: usize, blocks: usize, keys: usize, rows: usize, n: u32, ms: 
   const keyCount = load<u32>(spec, ASOF_KEYS);
   const binds = poolAlloc(ctx.scratch, (columns + keyCount) * BIND_SIZE);
   if (!binds) return false;
-  for (let c: u32 = 0; c < columns; c++) bindBlock(binds + c * BIND_SIZE, <usize>load<u32>(blocks + (<usize>c << 2)));
+  for (let c: u32 = 0; c < columns; c++) bindBlock(binds + c * BIND_SIZE, <usize>load<u32>(blocks + ((<usize>c) << 2)));
   memory.copy(binds + columns * BIND_SIZE, keys, keyCount * BIND_SIZE);
   if (!rowsAppend(state + ASOF_HELD, binds, columns + keyCount, rows, n, 0)) return false;
   store<f64>(state, ms, ASOF_HELD_TIME);
@@ -316,15 +360,15 @@ function sendSome(node: usize, held: usize, n: u32): bool {
   if (done) {
     nameRows(held, refs, n);
     for (let c: u32 = 0; c < columns + keys; c++) {
-      const block = <usize>load<u32>(own + (<usize>(c < columns ? c : c + fields + 1) << 2));
+      const block = <usize>load<u32>(own + ((<usize>(c < columns ? c : c + fields + 1)) << 2));
       copyOut(block, c, refs, 8, n);
       noteUniform(block, n);
       if (c >= columns) bindBlock(binds + (c - columns) * BIND_SIZE, block);
     }
-    const times = <usize>load<u32>(own + (<usize>(columns + fields) << 2));
+    const times = <usize>load<u32>(own + ((<usize>(columns + fields)) << 2));
     for (let i: u32 = 0; i < n; i++) setAt(times, i, Tag.I64, <u64>(<i64>ms));
     store<u8>(times, Tag.I64, COL_UNIFORM);
-    begin(node, binds, own + (<usize>columns << 2), <usize>load<u32>(own + (<usize>width << 2)), rows);
+    begin(node, binds, own + ((<usize>columns) << 2), <usize>load<u32>(own + ((<usize>width) << 2)), rows);
     done = lookUpLefts(known, identity, n);
     for (let i: u32 = 0; i < n && done; i++) joinLeft(i, i, ms);
     ctx.setBatch(own, n, rows, keptCount, marks);

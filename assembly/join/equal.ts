@@ -1,19 +1,36 @@
-// Matches of a step whose condition is that keys are equal, and nothing else: no pair is judged. The keys of both sides are
-// read into columns; rows of the inner side with equal keys are a list, so that an outer row is compared with one of them.
+// Matches of a step whose condition is that keys are equal, and nothing else: no pair is judged. The keys of both sides
+// are read into columns; rows of the inner side with equal keys are a list, so that an outer row is compared with one
+// of them.
 //
-//   block   left side | right side | slots {hash u32, first row + 1 u32}[2^n] | next row + 1 u32[inner] | last row u32[inner]
+//   block   left side | right side | slots {hash u32, first row + 1 u32}[2^n] | next row + 1 u32[inner] | last row
+//   u32[inner]
 //   side    payloads u64[rows] for each key | hashes u32[rows] | tags u8[rows] for each key
 import { accountOf } from '../flow/node';
 import { alloc, free } from '../mem/alloc';
 import { Tag, lenOf, offOf } from '../mem/layout';
 import { ROWS_COLUMNS } from '../rows/layout';
 import { firstNumber, pageOf } from '../rows/number';
-import { PAGE_CAPACITY, PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_TO, pageTags, pageUniforms, pageVals } from '../rows/page';
+import {
+  PAGE_CAPACITY,
+  PAGE_LEFT,
+  PAGE_NEXT,
+  PAGE_NUMBER,
+  PAGE_TO,
+  pageTags,
+  pageUniforms,
+  pageVals,
+} from '../rows/page';
 import { rowsFirst } from '../rows/store';
 import { textHash, textsEqual } from '../value/bytes';
 import { equalValues } from '../value/compare';
 import {
-  JOIN_KEY_IS_PLAIN, JOIN_KEY_LEFT, JOIN_KEY_LEFT_BRANCH, JOIN_KEY_RIGHT, JOIN_STEP_KEYS, branchRows, keyAt,
+  JOIN_KEY_IS_PLAIN,
+  JOIN_KEY_LEFT,
+  JOIN_KEY_LEFT_BRANCH,
+  JOIN_KEY_RIGHT,
+  JOIN_STEP_KEYS,
+  branchRows,
+  keyAt,
 } from './spec';
 import { KIND_OTHER, NO_HASH, hashAdd, hashDone, isOneKind, kindOf } from './keys';
 import { NO_ROW, isLast, leftCount, lefts, node, placeOf, rightCount, rights, rowOf, spec, state, step } from './run';
@@ -23,7 +40,7 @@ import { isPaused, noteBatch } from './pause';
 /** Bytes of a side. */
 // @ts-ignore: decorator
 @inline function sideSize(rows: u32, keys: u32): u64 {
-  return ((<u64>rows * (keys * 9 + 4)) + 7) & ~7;
+  return (<u64>rows * (keys * 9 + 4) + 7) & ~7;
 }
 
 /** The block of the step, its bytes and slots, and where its matches were stopped: outer row, inner row + 1. */
@@ -85,7 +102,7 @@ export function equalBegin(): bool {
   let slots: u32 = 64;
   while (slots >> 2 < inner && slots < 1 << 28) slots <<= 1;
   const ofLeft = sideSize(leftCount, keys);
-  const size = ofLeft + sideSize(rightCount, keys) + (<u64>slots << 3) + (<u64>inner << 3);
+  const size = ofLeft + sideSize(rightCount, keys) + ((<u64>slots) << 3) + ((<u64>inner) << 3);
   if (size > 0x7fffffff) return false;
   const acct = accountOf(node);
   block = alloc(<u32>size, acct);
@@ -111,7 +128,7 @@ function makeReady(): bool {
   const keys = load<u32>(step, JOIN_STEP_KEYS);
   const right = block + <usize>sideSize(leftCount, keys);
   const table = right + <usize>sideSize(rightCount, keys);
-  const nexts = table + (<usize>blockSlots << 3);
+  const nexts = table + ((<usize>blockSlots) << 3);
   const inner = outerIsRight ? leftCount : rightCount;
   while (ready < Ready.ALL) {
     const end = readyEnd(inner);
@@ -126,7 +143,8 @@ function makeReady(): bool {
       case Ready.RIGHTS:
         hashSide(right, rightCount, keys, readyAt, to);
         break;
-      default: listInner(outerIsRight ? block : right, inner, keys, table, blockSlots, nexts, readyAt, to);
+      default:
+        listInner(outerIsRight ? block : right, inner, keys, table, blockSlots, nexts, readyAt, to);
     }
     readyAt = to;
     if (to == end) {
@@ -142,10 +160,14 @@ function makeReady(): bool {
 /** Rows, or bytes, of what is made ready. */
 function readyEnd(inner: u32): u32 {
   switch (ready) {
-    case Ready.SLOTS: return (blockSlots << 3) + (inner << 2);
-    case Ready.LEFTS: return leftCount;
-    case Ready.RIGHTS: return rightCount;
-    default: return inner;
+    case Ready.SLOTS:
+      return (blockSlots << 3) + (inner << 2);
+    case Ready.LEFTS:
+      return leftCount;
+    case Ready.RIGHTS:
+      return rightCount;
+    default:
+      return inner;
   }
 }
 
@@ -157,17 +179,17 @@ export function equalEnd(): void {
 
 // @ts-ignore: decorator
 @inline function valsAt(side: usize, rows: u32, k: u32): usize {
-  return side + (<usize>(rows * k) << 3);
+  return side + ((<usize>(rows * k)) << 3);
 }
 
 // @ts-ignore: decorator
 @inline function hashesAt(side: usize, rows: u32, keys: u32): usize {
-  return side + (<usize>(rows * keys) << 3);
+  return side + ((<usize>(rows * keys)) << 3);
 }
 
 // @ts-ignore: decorator
 @inline function tagsAt(side: usize, rows: u32, keys: u32, k: u32): usize {
-  return side + (<usize>(rows * keys) << 3) + (<usize>rows << 2) + <usize>(rows * k);
+  return side + ((<usize>(rows * keys)) << 3) + ((<usize>rows) << 2) + <usize>(rows * k);
 }
 
 /** The rows have one key, which is a text in each of them. */
@@ -187,7 +209,15 @@ function readLeft(side: usize, k: u32, key: usize): u32 {
   if (place < 0) return 1 << KIND_OTHER;
   // What a computed key is without a row is not known here.
   const missing: u32 = load<u32>(key, JOIN_KEY_IS_PLAIN) ? 0 : 1 << KIND_OTHER;
-  return readSide(side, leftCount, k, branchRows(state, branch), load<u32>(key, JOIN_KEY_LEFT), lefts ? place : -1, missing);
+  return readSide(
+    side,
+    leftCount,
+    k,
+    branchRows(state, branch),
+    load<u32>(key, JOIN_KEY_LEFT),
+    lefts ? place : -1,
+    missing,
+  );
 }
 
 function readRight(side: usize, k: u32, key: usize): u32 {
@@ -222,9 +252,9 @@ function readSide(side: usize, count: u32, k: u32, rows: usize, slot: u32, place
     }
     const row = <usize>(number - start);
     const tag = load<u8>(tags + row);
-    kinds |= <u32>1 << kindOf(tag);
+    kinds |= (<u32>1) << kindOf(tag);
     store<u8>(tagsTo + i, tag);
-    store<u64>(valsTo + (<usize>i << 3), load<u64>(vals + (row << 3)));
+    store<u64>(valsTo + ((<usize>i) << 3), load<u64>(vals + (row << 3)));
   }
   return kinds & ~1;
 }
@@ -235,12 +265,12 @@ function readPages(rows: usize, slot: u32, valsTo: usize, tagsTo: usize): u32 {
   for (let page = rowsFirst(rows); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
     const first = load<u32>(page, PAGE_LEFT);
     const n = load<u32>(page, PAGE_TO) - first;
-    memory.copy(valsTo, pageVals(page, slot) + (<usize>first << 3), <usize>n << 3);
+    memory.copy(valsTo, pageVals(page, slot) + ((<usize>first) << 3), (<usize>n) << 3);
     memory.copy(tagsTo, pageTags(page, slot) + first, n);
     const uniform = load<u8>(pageUniforms(page, load<u32>(rows, ROWS_COLUMNS)) + slot);
-    if (uniform != Tag.MIXED) kinds |= <u32>1 << kindOf(uniform);
-    else for (let i: u32 = 0; i < n; i++) kinds |= <u32>1 << kindOf(load<u8>(tagsTo + i));
-    valsTo += <usize>n << 3;
+    if (uniform != Tag.MIXED) kinds |= (<u32>1) << kindOf(uniform);
+    else for (let i: u32 = 0; i < n; i++) kinds |= (<u32>1) << kindOf(load<u8>(tagsTo + i));
+    valsTo += (<usize>n) << 3;
     tagsTo += n;
   }
   return kinds & ~1;
@@ -251,8 +281,8 @@ function hashSide(side: usize, count: u32, keys: u32, from: u32, to: u32): void 
   const hashes = hashesAt(side, count, keys);
   if (isText) {
     for (let i = from; i < to; i++) {
-      const text = load<u64>(side + (<usize>i << 3));
-      store<u32>(hashes + (<usize>i << 2), hashDone(textHash(offOf(text), lenOf(text))));
+      const text = load<u64>(side + ((<usize>i) << 3));
+      store<u32>(hashes + ((<usize>i) << 2), hashDone(textHash(offOf(text), lenOf(text))));
     }
     return;
   }
@@ -262,9 +292,9 @@ function hashSide(side: usize, count: u32, keys: u32, from: u32, to: u32): void 
     for (let k: u32 = 0; k < keys; k++) {
       const tag = load<u8>(tagsAt(side, count, keys, k) + i);
       if (tag <= Tag.NULL) isNull = true;
-      else hash = hashAdd(hash, tag, load<u64>(valsAt(side, count, k) + (<usize>i << 3)));
+      else hash = hashAdd(hash, tag, load<u64>(valsAt(side, count, k) + ((<usize>i) << 3)));
     }
-    store<u32>(hashes + (<usize>i << 2), isNull ? NO_HASH : hashDone(hash));
+    store<u32>(hashes + ((<usize>i) << 2), isNull ? NO_HASH : hashDone(hash));
   }
 }
 
@@ -276,11 +306,13 @@ function hashSide(side: usize, count: u32, keys: u32, from: u32, to: u32): void 
 /** All keys of row `l` of the left and row `r` of the right side are equal. */
 // @ts-ignore: decorator
 @inline function isEqual(left: usize, right: usize, keys: u32, l: u32, r: u32): bool {
-  if (isText) return isSameText(load<u64>(left + (<usize>l << 3)), load<u64>(right + (<usize>r << 3)));
+  if (isText) return isSameText(load<u64>(left + ((<usize>l) << 3)), load<u64>(right + ((<usize>r) << 3)));
   for (let k: u32 = 0; k < keys; k++) {
     const isSame = equalValues(
-      load<u8>(tagsAt(left, leftCount, keys, k) + l), load<u64>(valsAt(left, leftCount, k) + (<usize>l << 3)),
-      load<u8>(tagsAt(right, rightCount, keys, k) + r), load<u64>(valsAt(right, rightCount, k) + (<usize>r << 3)),
+      load<u8>(tagsAt(left, leftCount, keys, k) + l),
+      load<u64>(valsAt(left, leftCount, k) + ((<usize>l) << 3)),
+      load<u8>(tagsAt(right, rightCount, keys, k) + r),
+      load<u64>(valsAt(right, rightCount, k) + ((<usize>r) << 3)),
     );
     if (!isSame) return false;
   }
@@ -290,11 +322,18 @@ function hashSide(side: usize, count: u32, keys: u32, from: u32, to: u32): void 
 /** The same of two rows of one side. */
 // @ts-ignore: decorator
 @inline function isAlike(side: usize, count: u32, keys: u32, one: u32, other: u32): bool {
-  if (isText) return isSameText(load<u64>(side + (<usize>one << 3)), load<u64>(side + (<usize>other << 3)));
+  if (isText) return isSameText(load<u64>(side + ((<usize>one) << 3)), load<u64>(side + ((<usize>other) << 3)));
   for (let k: u32 = 0; k < keys; k++) {
     const tags = tagsAt(side, count, keys, k);
     const vals = valsAt(side, count, k);
-    if (!equalValues(load<u8>(tags + one), load<u64>(vals + (<usize>one << 3)), load<u8>(tags + other), load<u64>(vals + (<usize>other << 3)))) {
+    if (
+      !equalValues(
+        load<u8>(tags + one),
+        load<u64>(vals + ((<usize>one) << 3)),
+        load<u8>(tags + other),
+        load<u64>(vals + ((<usize>other) << 3)),
+      )
+    ) {
       return false;
     }
   }
@@ -311,19 +350,19 @@ export function equalSome(): bool {
   const table = right + <usize>sideSize(rightCount, keys);
   const slots = blockSlots;
   const outerCount = isRight ? rightCount : leftCount;
-  const nexts = table + (<usize>slots << 3);
+  const nexts = table + ((<usize>slots) << 3);
   let matches: u32 = 0;
   const hashes = isRight ? hashesAt(right, rightCount, keys) : hashesAt(left, leftCount, keys);
   for (let o = outerAt; o < outerCount; o++) {
-    const hash = load<u32>(hashes + (<usize>o << 2));
+    const hash = load<u32>(hashes + ((<usize>o) << 2));
     if (hash == NO_HASH) continue;
     if ((o & 1023) == 1023) noteBatch();
     for (let s = hash & (slots - 1); ; s = (s + 1) & (slots - 1)) {
-      const first = load<u32>(table + (<usize>s << 3), 4);
+      const first = load<u32>(table + ((<usize>s) << 3), 4);
       if (!first) break;
-      if (load<u32>(table + (<usize>s << 3)) != hash) continue;
+      if (load<u32>(table + ((<usize>s) << 3)) != hash) continue;
       if (!(isRight ? isEqual(left, right, keys, first - 1, o) : isEqual(left, right, keys, o, first - 1))) continue;
-      for (let i = innerAt ? innerAt : first; i; i = load<u32>(nexts + (<usize>(i - 1) << 2))) {
+      for (let i = innerAt ? innerAt : first; i; i = load<u32>(nexts + ((<usize>(i - 1)) << 2))) {
         if (isPaused()) {
           outerAt = o;
           innerAt = i;
@@ -340,24 +379,33 @@ export function equalSome(): bool {
 }
 
 /** Brings the rows `from` to `to` to the lists of those with equal keys, in their order. */
-function listInner(side: usize, count: u32, keys: u32, table: usize, slots: u32, nexts: usize, from: u32, to: u32): void {
-  const lasts = nexts + (<usize>count << 2);
+function listInner(
+  side: usize,
+  count: u32,
+  keys: u32,
+  table: usize,
+  slots: u32,
+  nexts: usize,
+  from: u32,
+  to: u32,
+): void {
+  const lasts = nexts + ((<usize>count) << 2);
   const hashes = hashesAt(side, count, keys);
   for (let i = from; i < to; i++) {
-    const hash = load<u32>(hashes + (<usize>i << 2));
+    const hash = load<u32>(hashes + ((<usize>i) << 2));
     if (hash == NO_HASH) continue;
     for (let s = hash & (slots - 1); ; s = (s + 1) & (slots - 1)) {
-      const slot = table + (<usize>s << 3);
+      const slot = table + ((<usize>s) << 3);
       const first = load<u32>(slot, 4);
       if (!first) {
         store<u32>(slot, hash);
         store<u32>(slot, i + 1, 4);
-        store<u32>(lasts + (<usize>i << 2), i);
+        store<u32>(lasts + ((<usize>i) << 2), i);
         break;
       }
       if (load<u32>(slot) != hash || !isAlike(side, count, keys, first - 1, i)) continue;
-      const last = lasts + (<usize>(first - 1) << 2);
-      store<u32>(nexts + (<usize>load<u32>(last) << 2), i + 1);
+      const last = lasts + ((<usize>(first - 1)) << 2);
+      store<u32>(nexts + ((<usize>load<u32>(last)) << 2), i + 1);
       store<u32>(last, i);
       break;
     }

@@ -3,7 +3,16 @@ import { COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, setAt } from '../mem
 import { noteUniform } from '../flow/stage';
 import { ROWS_COLUMNS, ROWS_COUNT } from '../rows/layout';
 import { firstNumber, pageOf } from '../rows/number';
-import { PAGE_CAPACITY, PAGE_LEFT, PAGE_NUMBER, pageTag, pageTags, pageUniforms, pageVal, pageVals } from '../rows/page';
+import {
+  PAGE_CAPACITY,
+  PAGE_LEFT,
+  PAGE_NUMBER,
+  pageTag,
+  pageTags,
+  pageUniforms,
+  pageVal,
+  pageVals,
+} from '../rows/page';
 import { rowsFirst, rowsLast } from '../rows/store';
 import { OWNER_NONE, OWNER_OTHER, JOIN_STATE_OTHERS, JOIN_STATE_OWNERS, branchRows } from './spec';
 import { NO_ROW, lefts, placeOf, rowOf, state } from './run';
@@ -12,7 +21,7 @@ import { NO_ROW, lefts, placeOf, rowOf, state } from './run';
  * Writes column `column` of `n` pairs, whose tuples and right rows stand as numbers in two u32[n].
  */
 export function fillColumn(block: usize, column: u32, leftNumbers: usize, rightNumbers: usize, n: u32): void {
-  const owner = <usize>load<u32>(state, JOIN_STATE_OWNERS) + (<usize>column << 2);
+  const owner = <usize>load<u32>(state, JOIN_STATE_OWNERS) + ((<usize>column) << 2);
   const branch = <u32>load<u16>(owner);
   const slot = <u32>load<u16>(owner, 2);
   if (branch >= OWNER_OTHER) {
@@ -38,7 +47,7 @@ export function fillColumn(block: usize, column: u32, leftNumbers: usize, rightN
   let vals: usize = 0;
   let tags: usize = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const at = <usize>i << 2;
+    const at = (<usize>i) << 2;
     const position = positions ? load<u32>(positions + at) : rowOf(place, load<u32>(leftNumbers + at), 0);
     if (position == NO_ROW) {
       setAt(block, i, Tag.MISSING, 0);
@@ -59,20 +68,20 @@ export function fillColumn(block: usize, column: u32, leftNumbers: usize, rightN
 }
 
 /**
- * As `fillColumn` where all rows of the branch stand in one page with values of one tag; false where they don't, or a pair has
- * no row.
+ * As `fillColumn` where all rows of the branch stand in one page with values of one tag; false where they don't, or a
+ * pair has no row.
  */
 function fillFromPage(block: usize, rows: usize, slot: u32, positions: usize, n: u32): bool {
   const page = rowsFirst(rows);
   const uniform = load<u8>(pageUniforms(page, load<u32>(rows, ROWS_COLUMNS)) + slot);
   if (page != rowsLast(rows) || uniform == Tag.MIXED) return false;
-  const vals = pageVals(page, slot) + (<usize>load<u32>(page, PAGE_LEFT) << 3);
+  const vals = pageVals(page, slot) + ((<usize>load<u32>(page, PAGE_LEFT)) << 3);
   let lacks: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const position = load<u32>(positions + (<usize>i << 2));
+    const position = load<u32>(positions + ((<usize>i) << 2));
     const isNone = <u32>(position == NO_ROW);
     lacks |= isNone;
-    store<u64>(block + (<usize>i << 3), load<u64>(vals + (<usize>(position + isNone) << 3)), COL_VALS);
+    store<u64>(block + ((<usize>i) << 3), load<u64>(vals + ((<usize>(position + isNone)) << 3)), COL_VALS);
   }
   if (lacks) return false;
   memory.fill(block + COL_TAGS, uniform, n);
@@ -108,7 +117,7 @@ function fillOther(block: usize, owner: u32, slot: u32, n: u32): void {
   const page = rowsFirst(others);
   const tag: u8 = isKnown ? pageTag(page, slot, load<u32>(page, PAGE_LEFT)) : Tag.MISSING;
   const payload: u64 = isKnown ? pageVal(page, slot, load<u32>(page, PAGE_LEFT)) : 0;
-  for (let i: u32 = 0; i < n; i++) store<u64>(block + (<usize>i << 3), payload, COL_VALS);
+  for (let i: u32 = 0; i < n; i++) store<u64>(block + ((<usize>i) << 3), payload, COL_VALS);
   memory.fill(block + COL_TAGS, tag, n);
   store<u8>(block, tag, COL_UNIFORM);
 }

@@ -1,9 +1,11 @@
-// Rows by the hash of their keys. Rows are added behind the last and dropped from the first on; a bucket lists its rows in
-// their order. A row stands in the slot after that of the row before it, around the ring.
+// Rows by the hash of their keys. Rows are added behind the last and dropped from the first on; a bucket lists its rows
+// in their order. A row stands in the slot after that of the row before it, around the ring.
 //
 //   index   0   size u32 | mask u32 (buckets - 1) | ring u32 (slots - 1) | oldest u32 (slot of the first row)
-//           16  keys u32 | step u32 | spec u32 (of the table that the index is of) | cleared u32 (of one that is not made yet: bytes of buckets)
-//           32  u32[16] for each key: a bit for each kind that its values have (null has none), then rows by the kind of their value
+//           16  keys u32 | step u32 | spec u32 (of the table that the index is of) | cleared u32 (of one that is not
+//           made yet: bytes of buckets)
+//           32  u32[16] for each key: a bit for each kind that its values have (null has none), then rows by the kind
+//           of their value
 //               {first u32, last u32}[mask + 1], {next u32, hash u32}[ring + 1]          numbers of slots + 1, 0 none
 import { alloc, free } from '../mem/alloc';
 import { pageTag } from '../rows/page';
@@ -31,7 +33,7 @@ export function indexNew(spec: usize, step: usize, keys: u32, rows: u32, acct: u
   let slots: u32 = 64;
   while (slots <= rows && slots < 1 << 27) slots <<= 1;
   const fixed = INDEX_KINDS + keys * KINDS_SIZE;
-  const size = <u64>fixed + (<u64>slots << 4);
+  const size = <u64>fixed + ((<u64>slots) << 4);
   if (slots <= rows || size > 0x7fffffff) return 0;
   const index = alloc(<u32>size, acct);
   if (!index) return 0;
@@ -52,13 +54,13 @@ export function indexFree(index: usize, acct: usize): void {
 // @ts-ignore: decorator
 @inline function bucketAt(index: usize, hash: u32): usize {
   const buckets = index + INDEX_KINDS + load<u32>(index, INDEX_KEYS) * KINDS_SIZE;
-  return buckets + (<usize>(hash & load<u32>(index, INDEX_MASK)) << 3);
+  return buckets + ((<usize>(hash & load<u32>(index, INDEX_MASK))) << 3);
 }
 
 // @ts-ignore: decorator
 @inline function entryAt(index: usize, slot: u32): usize {
   const buckets = index + INDEX_KINDS + load<u32>(index, INDEX_KEYS) * KINDS_SIZE;
-  return buckets + (<usize>(load<u32>(index, INDEX_MASK) + 1 + slot) << 3);
+  return buckets + ((<usize>(load<u32>(index, INDEX_MASK) + 1 + slot)) << 3);
 }
 
 /** Counts a value of key `k` in or out. */
@@ -114,8 +116,8 @@ export function indexAdd(index: usize, row: u32, hash: u32): void {
 // ---- the right side -------------------------------------------------------------------------------------------
 
 /**
- * Adds a row behind the last one, at the position, which stands in a page. False when it has no room: a larger index must be
- * made.
+ * Adds a row behind the last one, at the position, which stands in a page. False when it has no room: a larger index
+ * must be made.
  */
 export function indexAddRow(index: usize, position: u32, page: usize, row: u32): bool {
   if (position > load<u32>(index, INDEX_RING)) return false;
@@ -159,7 +161,7 @@ function countRow(index: usize, page: usize, row: u32, by: u32): void {
 /** Makes an index of twice the size, which is to catch up with the other; 0 when memory is exhausted. */
 export function indexLarger(index: usize, acct: usize): usize {
   const slots = indexRoom(index) << 1;
-  const size = <u64>(INDEX_KINDS + load<u32>(index, INDEX_KEYS) * KINDS_SIZE) + (<u64>slots << 4);
+  const size = <u64>(INDEX_KINDS + load<u32>(index, INDEX_KEYS) * KINDS_SIZE) + ((<u64>slots) << 4);
   if (slots > 1 << 27 || size > 0x7fffffff) return 0;
   const made = alloc(<u32>size, acct);
   if (!made) return 0;

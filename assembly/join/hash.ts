@@ -6,14 +6,34 @@ import { firstNumber, pageOf } from '../rows/number';
 import { PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_TO, pageTag, pageTags, pageVal } from '../rows/page';
 import { rowsFirst } from '../rows/store';
 import {
-  BRANCH_INDEX, BRANCH_LOOKUPS, JOIN_BRANCH_IS_TABLE, JOIN_KEY_IS_PLAIN, JOIN_KEY_LEFT, JOIN_KEY_LEFT_BRANCH, JOIN_KEY_RIGHT,
-  JOIN_FIRST, JOIN_STEP_BRANCH, JOIN_STEP_IS_KEYED, JOIN_STEP_KEYS, branchAt, branchRows, keyAt,
+  BRANCH_INDEX,
+  BRANCH_LOOKUPS,
+  JOIN_BRANCH_IS_TABLE,
+  JOIN_KEY_IS_PLAIN,
+  JOIN_KEY_LEFT,
+  JOIN_KEY_LEFT_BRANCH,
+  JOIN_KEY_RIGHT,
+  JOIN_FIRST,
+  JOIN_STEP_BRANCH,
+  JOIN_STEP_IS_KEYED,
+  JOIN_STEP_KEYS,
+  branchAt,
+  branchRows,
+  keyAt,
 } from './spec';
 import { NO_ROW, failure, leftCount, lefts, node, placeOf, rightCount, rights, rowOf, spec, state, step } from './run';
 import { equalBegin } from './equal';
 import { KIND_OTHER, NO_HASH, hashAdd, hashDone, isOneKind, kindOf, rightHash } from './keys';
 import {
-  indexAdd, indexAddRow, indexCount, indexFirst, indexFree, indexKinds, indexNew, indexNext, indexRow,
+  indexAdd,
+  indexAddRow,
+  indexCount,
+  indexFirst,
+  indexFree,
+  indexKinds,
+  indexNew,
+  indexNext,
+  indexRow,
 } from './hash-index';
 import { addPair, outerIsRight } from './pairs';
 import { isPaused, noteBatch } from './pause';
@@ -27,8 +47,7 @@ const INDEX_ROWS: u32 = 4096;
 
 /**
  * Index of the step, whether it goes with it, and where looking up was stopped: outer row, its page, slot of the index
- * + 1. While an index is
- * made: the next row that comes to it, and its page.
+ * + 1. While an index is made: the next row that comes to it, and its page.
  */
 let index: usize = 0;
 let isOwn: bool = false;
@@ -177,7 +196,7 @@ function probeOne(keys: u32): bool {
     if (load<u32>(key, JOIN_KEY_LEFT_BRANCH) != first) return false;
     const slot = load<u32>(key, JOIN_KEY_LEFT);
     const tag = pageTag(page, slot, row);
-    if (!isOneKind(indexKinds(index, k) | (<u32>1 << kindOf(tag) & ~1))) return false;
+    if (!isOneKind(indexKinds(index, k) | (((<u32>1) << kindOf(tag)) & ~1))) return false;
     if (tag <= Tag.NULL) isNull = true;
     else hash = hashAdd(hash, tag, pageVal(page, slot, row));
   }
@@ -207,7 +226,10 @@ function probeRights(): bool {
   return true;
 }
 
-/** Adds the outer row `o` with the rows of the index that have its hash, from where that was stopped; false when it was stopped again. */
+/**
+ * Adds the outer row `o` with the rows of the index that have its hash, from where that was stopped; false when it was
+ * stopped again.
+ */
 // @ts-ignore: decorator
 @inline function find(hash: u32, o: u32): bool {
   if (hash == NO_HASH) return true;
@@ -239,9 +261,9 @@ function outerKinds(key: usize): u32 {
     for (let page = rowsFirst(rights); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
       const tags = pageTags(page, load<u32>(key, JOIN_KEY_RIGHT));
       const to = load<u32>(page, PAGE_TO);
-      for (let row = load<u32>(page, PAGE_LEFT); row < to; row++) kinds |= <u32>1 << kindOf(load<u8>(tags + row));
+      for (let row = load<u32>(page, PAGE_LEFT); row < to; row++) kinds |= (<u32>1) << kindOf(load<u8>(tags + row));
     }
-  } else for (let l: u32 = 0; l < leftCount; l++) kinds |= <u32>1 << leftKind(key, l);
+  } else for (let l: u32 = 0; l < leftCount; l++) kinds |= (<u32>1) << leftKind(key, l);
   return kinds & ~1;
 }
 

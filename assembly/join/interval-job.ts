@@ -1,10 +1,11 @@
 // What an interval join has left to later in the middle of its work (flow/deferred.ts): the rows of the batch that have
-// not met all they
-// may, or how far time has come. It gets no others meanwhile.
+// not met all they may, or how far time has come. It gets no others meanwhile.
 //
-//   job    0    rows 48                 values of rows that did not fail, with their times in a last column (rows/store.ts)
+//   job    0    rows 48                 values of rows that did not fail, with their times in a last column
+//   (rows/store.ts)
 //          48   texts 32                those of failures (mem/pool.ts)
-//          80   items u32 -> item[count] | count u32 | acct u32 | ends u32 (items from there on are failures that come last)
+//          80   items u32 -> item[count] | count u32 | acct u32 | ends u32 (items from there on are failures that come
+//          last)
 //          96   phase u32 | at u32 | member u32 | round u32
 //          112  other u32 | left u32 | own u32 | ofTime u32
 //          128  due f64 | last f64
@@ -89,7 +90,7 @@ export function jobFree(job: usize): void {
 
 // @ts-ignore: decorator
 @inline function itemAt(job: usize, i: u32): usize {
-  return <usize>load<u32>(job, ITEMS) + (<usize>i << ITEM_LOG);
+  return <usize>load<u32>(job, ITEMS) + ((<usize>i) << ITEM_LOG);
 }
 
 // @ts-ignore: decorator
@@ -124,9 +125,8 @@ export function jobKeep(job: usize, binds: usize, columns: u32, times: usize, se
 
 /**
  * Writes the batch of the job into blocks of the stage, of which `columns` + 1 are acquired, binds them at `binds`, and
- * gives back its entries,
- * notes, failures and row numbers; the addresses of the lists are in `jobEntries` … `jobSel`. 0 when memory is
- * exhausted.
+ * gives back its entries, notes, failures and row numbers; the addresses of the lists are in `jobEntries` … `jobSel`. 0
+ * when memory is exhausted.
  */
 export function jobBatch(job: usize, columns: u32, binds: usize): usize {
   const count = jobCount(job);
@@ -140,23 +140,23 @@ export function jobBatch(job: usize, columns: u32, binds: usize): usize {
   if (!stage) return 0;
   for (let i: u32 = 0; i < count; i++) {
     const item = itemAt(job, i);
-    store<u32>(jobEntries + (<usize>i << 2), load<u32>(item, ITEM_ENTRY));
+    store<u32>(jobEntries + ((<usize>i) << 2), load<u32>(item, ITEM_ENTRY));
     store<u8>(jobNotes + i, <u8>load<u32>(item, ITEM_NOTE));
-    store<u64>(jobFailures + (<usize>i << 3), load<u64>(item));
-    store<u32>(jobSel + (<usize>i << 2), load<u32>(item));
+    store<u64>(jobFailures + ((<usize>i) << 3), load<u64>(item));
+    store<u32>(jobSel + ((<usize>i) << 2), load<u32>(item));
   }
   let n: u32 = 0;
   for (let page = rowsFirst(job); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
     const to = load<u32>(page, PAGE_TO);
     for (let row: u32 = 0; row < to; row++, n++) {
-      store<u32>(names + (<usize>n << 3), <u32>page);
-      store<u32>(names + (<usize>n << 3), row, 4);
+      store<u32>(names + ((<usize>n) << 3), <u32>page);
+      store<u32>(names + ((<usize>n) << 3), row, 4);
     }
   }
   if (n) {
     partBegin(names, n);
     for (let c: u32 = 0; c <= columns; c++) {
-      const block = <usize>load<u32>(stage + (<usize>c << 2));
+      const block = <usize>load<u32>(stage + ((<usize>c) << 2));
       partColumn(block, c, columns + 1, 0);
       if (c < columns) bindBlock(binds + c * BIND_SIZE, block);
     }

@@ -1,7 +1,6 @@
 // How the rows of a batch of an interval join meet those that came before them, and how rows and keys go that time
-// leaves behind. All of it
-// may be stopped where it takes long (flow/deferred.ts): the rest of the batch becomes a job (join/interval-job.ts),
-// and goes on later.
+// leaves behind. All of it may be stopped where it takes long (flow/deferred.ts): the rest of the batch becomes a job
+// (join/interval-job.ts), and goes on later.
 import * as ctx from '../flow/context';
 import { defer } from '../flow/deferred';
 import { sendFailed } from '../flow/emit';
@@ -9,22 +8,59 @@ import { N_SPEC, N_STATE, accountOf, addException, exhaust, isExhausted } from '
 import { selectionPop, selectionPush } from '../flow/selection';
 import { stageRelease } from '../flow/stage';
 import {
-  INTERVAL_KEEPS_LEFT, INTERVAL_KEEPS_RIGHT, INTERVAL_KEYS, INTERVAL_LEAST, INTERVAL_LEFTS, INTERVAL_MOST, INTERVAL_RIGHTS, INTERVAL_TIME,
+  INTERVAL_KEEPS_LEFT,
+  INTERVAL_KEEPS_RIGHT,
+  INTERVAL_KEYS,
+  INTERVAL_LEAST,
+  INTERVAL_LEFTS,
+  INTERVAL_MOST,
+  INTERVAL_RIGHTS,
+  INTERVAL_TIME,
 } from '../gen/join-layouts';
 import { BIND_SIZE } from '../mem/bind';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import {
-  JOB_AT, JOB_DUE, JOB_ENDS, JOB_LAST, JOB_LEFT, JOB_MEMBER, JOB_OTHER, JOB_OWN, JOB_PHASE, JOB_ROUND, Phase, jobBatch, jobCount, jobEntries,
-  jobFailure, jobFailures, jobItem, jobKeep, jobNew, jobNotes, jobRows, jobSel,
+  JOB_AT,
+  JOB_DUE,
+  JOB_ENDS,
+  JOB_LAST,
+  JOB_LEFT,
+  JOB_MEMBER,
+  JOB_OTHER,
+  JOB_OWN,
+  JOB_PHASE,
+  JOB_ROUND,
+  Phase,
+  jobBatch,
+  jobCount,
+  jobEntries,
+  jobFailure,
+  jobFailures,
+  jobItem,
+  jobKeep,
+  jobNew,
+  jobNotes,
+  jobRows,
+  jobSel,
 } from './interval-job';
-import { NO_ROW, OF_BATCH, addPair, budget, budgetRestore, isTired, noteWorked, pairsBegin, pairsFlush, pairsTidy } from './interval-pairs';
+import { OF_BATCH, addPair, budget, budgetRestore, isTired, pairsBegin, pairsFlush } from './interval-pairs';
 import {
-  INTERVAL_JOB, dropEmpty, leaveEarly, linkAt, linkRow, linkTime, listCount, listFirst, listOf, nextOf, positionOf, sideCount, sideDone, sideOf,
-  timeOf, workOff, workOffOld,
+  INTERVAL_JOB,
+  leaveEarly,
+  linkAt,
+  linkRow,
+  linkTime,
+  listCount,
+  listFirst,
+  listOf,
+  nextOf,
+  positionOf,
+  sideOf,
 } from './interval-state';
 import { keyError, makeKey } from './key-bytes';
 import { KeyWish, isEntry } from './key-entries';
+import { keysGo, oldGo, workOffBefore, isStopped } from './interval-old';
 
 /** What is known of each row of the batch before rows meet, beside the wishes of its key (join/key-entries.ts). */
 export namespace Note {
@@ -38,7 +74,7 @@ export namespace Note {
 
 // @ts-ignore: decorator
 @inline export function rowAt(sel: usize, i: u32): u32 {
-  return load<u32>(sel + (<usize>i << 2));
+  return load<u32>(sel + ((<usize>i) << 2));
 }
 
 // @ts-ignore: decorator
@@ -48,7 +84,7 @@ export namespace Note {
 
 // @ts-ignore: decorator
 @inline export function timesBlock(spec: usize): usize {
-  return <usize>load<u32>(ctx.cols + (<usize>load<u32>(spec, INTERVAL_TIME) << 2));
+  return <usize>load<u32>(ctx.cols + ((<usize>load<u32>(spec, INTERVAL_TIME)) << 2));
 }
 
 // @ts-ignore: decorator
@@ -75,76 +111,6 @@ export namespace Note {
 
 // ---- what time leaves behind ------------------------------------------------------------------------------------
 
-/** Of the last call: the work was stopped, and is to go on later. */
-export let isStopped: bool = false;
-
-/**
- * Works off the rows that can meet none which is at `ms` or later, in the order in which that is certain. Returns the
- * time from which on
- * that is so of the next one, Infinity when there is none. It may be stopped (`isStopped`).
- */
-export function workOffBefore(node: usize, spec: usize, state: usize, ms: f64): f64 {
-  const lefts = sideOf(state, false);
-  const rights = sideOf(state, true);
-  const leftWaits = max<f64>(load<f64>(spec, INTERVAL_MOST), 0);
-  const rightWaits = max<f64>(-load<f64>(spec, INTERVAL_LEAST), 0);
-  const keepsLeft = load<u32>(spec, INTERVAL_KEEPS_LEFT) != 0;
-  const keepsRight = load<u32>(spec, INTERVAL_KEEPS_RIGHT) != 0;
-  while (true) {
-    const left = sideDone(lefts);
-    const right = sideDone(rights);
-    const leftMs: f64 = left < sideCount(lefts) ? timeOf(lefts, left) + leftWaits : Infinity;
-    const rightMs: f64 = right < sideCount(rights) ? timeOf(rights, right) + rightWaits : Infinity;
-    const isRight = rightMs < leftMs;
-    const end = isRight ? rightMs : leftMs;
-    // Both ends are Infinity when no row is left.
-    if (!(end < ms) || end == Infinity) {
-      isStopped = false;
-      return end;
-    }
-    noteWorked();
-    workOff(state, isRight ? rights : lefts, isRight);
-    if (isRight ? keepsRight : keepsLeft) {
-      addPair(isRight ? NO_ROW : left, isRight ? right : NO_ROW, end);
-      if (isExhausted(node)) {
-        isStopped = false;
-        return end;
-      }
-    }
-    pairsTidy();
-    // What was sent may have brought other joins to work.
-    isStopped = isTired();
-    if (isStopped) return -Infinity;
-  }
-}
-
-/** Lets keys go that have no rows any more; false when it was stopped. */
-export function keysGo(state: usize, acct: usize): bool {
-  while (dropEmpty(state, acct)) {
-    noteWorked();
-    if (isTired()) return false;
-  }
-  return true;
-}
-
-/**
- * Lets rows go of which the last row of the batch was too far away, where rows do not go on alone; false when it was
- * stopped.
- */
-function oldGo(spec: usize, state: usize, last: f64): bool {
-  const leftWaits = max<f64>(load<f64>(spec, INTERVAL_MOST), 0);
-  const rightWaits = max<f64>(-load<f64>(spec, INTERVAL_LEAST), 0);
-  while (workOffOld(state, sideOf(state, false), false, leftWaits, last)) {
-    noteWorked();
-    if (isTired()) return false;
-  }
-  while (workOffOld(state, sideOf(state, true), true, rightWaits, last)) {
-    noteWorked();
-    if (isTired()) return false;
-  }
-  return true;
-}
-
 // ---- rows that meet ---------------------------------------------------------------------------------------------
 
 /** Where a batch was stopped, for `leave`: as in the job. */
@@ -169,11 +135,17 @@ function stopAt(phase: u32, at: u32, member: u32, round: u32, due: f64, last: f6
 
 /**
  * Lets the rows `sel[0 … last)` of the batch meet those that came before them; those behind, up to `n`, have all
- * failed. What takes too long is
- * left to later. False when memory is exhausted.
+ * failed. What takes too long is left to later. False when memory is exhausted.
  */
 export function meetAll(
-  node: usize, binds: usize, notes: usize, entries: usize, errors: usize, sel: usize, last: u32, n: u32,
+  node: usize,
+  binds: usize,
+  notes: usize,
+  entries: usize,
+  errors: usize,
+  sel: usize,
+  last: u32,
+  n: u32,
 ): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   const times: usize = last ? timesBlock(spec) : 0;
@@ -187,7 +159,15 @@ export function meetAll(
 
 /** Leaves the rest of the batch to later; false when memory is exhausted. */
 function leave(
-  node: usize, binds: usize, times: usize, notes: usize, entries: usize, errors: usize, sel: usize, last: u32, n: u32,
+  node: usize,
+  binds: usize,
+  times: usize,
+  notes: usize,
+  entries: usize,
+  errors: usize,
+  sel: usize,
+  last: u32,
+  n: u32,
 ): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   const from = stoppedPhase <= Phase.LIST ? stoppedAt : last;
@@ -209,8 +189,8 @@ function leave(
       isKept = jobFailure(job, i - from, failure, note);
       continue;
     }
-    store<u32>(clean + (<usize>count << 2), row);
-    jobItem(job, i - from, count++, load<u32>(entries + (<usize>i << 2)), note);
+    store<u32>(clean + ((<usize>count) << 2), row);
+    jobItem(job, i - from, count++, load<u32>(entries + ((<usize>i) << 2)), note);
   }
   isKept = isKept && jobKeep(job, binds, columns, times, clean, count);
   if (clean) selectionPop();
@@ -249,13 +229,15 @@ export function meetOn(node: usize, job: usize): bool {
     exhaust(node);
     return true;
   }
-  const times = <usize>load<u32>(stage + (<usize>columns << 2));
+  const times = <usize>load<u32>(stage + ((<usize>columns) << 2));
   const rows = jobRows(job);
   const failures = jobFailures;
   const last = load<u32>(job, JOB_ENDS);
   pairsBegin(node, binds, times, rows);
   const isDone = meet(node, binds, times, rows, jobNotes, jobEntries, 0, failures, jobSel, last, job);
-  if (isDone) for (let i = last; i < jobCount(job) && !isExhausted(node); i++) sendFailed(node, load<u64>(failures + (<usize>i << 3)));
+  if (isDone)
+    for (let i = last; i < jobCount(job) && !isExhausted(node); i++)
+      sendFailed(node, load<u64>(failures + ((<usize>i) << 3)));
   else {
     noteStop(job, 0);
     pairsFlush();
@@ -266,19 +248,27 @@ export function meetOn(node: usize, job: usize): bool {
 
 /**
  * Lets the first `n` rows meet those that came before them, time by time, of a job from where it was stopped; then rows
- * and keys go that they
- * leave behind. False when it was stopped (`stopped…` say where).
+ * and keys go that they leave behind. False when it was stopped (`stopped…` say where).
  */
 function meet(
-  node: usize, binds: usize, times: usize, rows: u32, notes: usize, entries: usize, errors: usize, failures: usize, sel: usize, n: u32, job: usize,
+  node: usize,
+  binds: usize,
+  times: usize,
+  rows: u32,
+  notes: usize,
+  entries: usize,
+  errors: usize,
+  failures: usize,
+  sel: usize,
+  n: u32,
+  job: usize,
 ): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
   const isOuter = isOuterJoin(spec);
   let phase: u32 = job ? load<u32>(job, JOB_PHASE) : Phase.TIME;
   // Before this no row is to be worked off. Where rows do not go on alone that is done once for the batch: of what is
-  // too old a row
-  // looks only at what stands before it on the list of its key.
+  // too old a row looks only at what stands before it on the list of its key.
   let due: f64 = job ? load<f64>(job, JOB_DUE) : isOuter ? -Infinity : Infinity;
   let last: f64 = job ? load<f64>(job, JOB_LAST) : -Infinity;
   if (phase <= Phase.LIST) {
@@ -304,7 +294,20 @@ function meet(
           }
         }
         if (end == i + 1) {
-          if (!meetRow(node, spec, state, load<u32>(entries + (<usize>i << 2)), rowAt(sel, i), note, ms, leftWaits, rightWaits, isOuter)) {
+          if (
+            !meetRow(
+              node,
+              spec,
+              state,
+              load<u32>(entries + ((<usize>i) << 2)),
+              rowAt(sel, i),
+              note,
+              ms,
+              leftWaits,
+              rightWaits,
+              isOuter,
+            )
+          ) {
             stopAt(Phase.LIST, i, i, note & KeyWish.RIGHT ? 0 : 1, due, last);
             return false;
           }
@@ -312,14 +315,19 @@ function meet(
       }
       if (phase != Phase.TIME || end > i + 1) {
         const isJob = phase != Phase.TIME;
-        for (let round: u32 = isJob ? load<u32>(job, JOB_ROUND) : 0, at: u32 = isJob ? load<u32>(job, JOB_MEMBER) : i; round < 2; round++, at = i) {
+        for (
+          let round: u32 = isJob ? load<u32>(job, JOB_ROUND) : 0, at: u32 = isJob ? load<u32>(job, JOB_MEMBER) : i;
+          round < 2;
+          round++, at = i
+        ) {
           for (; at < end; at++) {
             const its = load<u8>(notes + at);
             if (((its & KeyWish.RIGHT) != 0) != (round == 0)) continue;
-            const entry = load<u32>(entries + (<usize>at << 2));
-            const isMet = phase == Phase.LIST
-              ? meetRest(node, spec, state, rowAt(sel, at), (its & KeyWish.RIGHT) != 0, its, ms, isOuter, job)
-              : meetRow(node, spec, state, entry, rowAt(sel, at), its, ms, leftWaits, rightWaits, isOuter);
+            const entry = load<u32>(entries + ((<usize>at) << 2));
+            const isMet =
+              phase == Phase.LIST
+                ? meetRest(node, spec, state, rowAt(sel, at), (its & KeyWish.RIGHT) != 0, its, ms, isOuter, job)
+                : meetRow(node, spec, state, entry, rowAt(sel, at), its, ms, leftWaits, rightWaits, isOuter);
             phase = Phase.TIME;
             if (!isMet) {
               stopAt(Phase.LIST, i, at, round, due, last);
@@ -362,7 +370,7 @@ function meet(
 /** A row that failed above goes on as it is; where its key failed that is counted here. */
 function failRow(node: usize, binds: usize, errors: usize, failures: usize, note: u8, i: u32, row: u32): void {
   const spec = <usize>load<u32>(node, N_SPEC);
-  let failure: u64 = failures ? load<u64>(failures + (<usize>i << 3)) : isError(errors, row) ? valAt(errors, row) : 0;
+  let failure: u64 = failures ? load<u64>(failures + ((<usize>i) << 3)) : isError(errors, row) ? valAt(errors, row) : 0;
   let counts = (note & Note.COUNTS) != 0;
   if (!failure) {
     makeKey(keysOf(spec, binds, (note & KeyWish.RIGHT) != 0), load<u32>(spec, INTERVAL_KEYS), row);
@@ -379,14 +387,21 @@ function failRow(node: usize, binds: usize, errors: usize, failures: usize, note
 
 /**
  * Lets a row meet those of the other side, which stay so long after their time. Where rows go on alone one that stays
- * is named by its
- * number, to be marked when it has met one; else all are rows of the batch, in which numbers have the texts that they
- * came with. False when it
- * was stopped in the middle.
+ * is named by its number, to be marked when it has met one; else all are rows of the batch, in which numbers have the
+ * texts that they came with. False when it was stopped in the middle.
  */
 // @ts-ignore: decorator
 @inline function meetRow(
-  node: usize, spec: usize, state: usize, found: u32, row: u32, note: u8, ms: f64, leftWaits: f64, rightWaits: f64, isOuter: bool,
+  node: usize,
+  spec: usize,
+  state: usize,
+  found: u32,
+  row: u32,
+  note: u8,
+  ms: f64,
+  leftWaits: f64,
+  rightWaits: f64,
+  isOuter: bool,
 ): bool {
   const isRight = (note & KeyWish.RIGHT) != 0;
   const entry: usize = isEntry(found) ? <usize>found : 0;
@@ -410,7 +425,15 @@ function failRow(node: usize, binds: usize, errors: usize, failures: usize, note
 
 /** Goes on with the row of a job that was stopped in the middle of its list. */
 function meetRest(
-  node: usize, spec: usize, state: usize, row: u32, isRight: bool, note: u8, ms: f64, isOuter: bool, job: usize,
+  node: usize,
+  spec: usize,
+  state: usize,
+  row: u32,
+  isRight: bool,
+  note: u8,
+  ms: f64,
+  isOuter: bool,
+  job: usize,
 ): bool {
   const isNumbered = isOuter && (note & Note.KEPT) != 0;
   const own = isNumbered ? load<u32>(job, JOB_OWN) : OF_BATCH | row;
@@ -422,7 +445,15 @@ function meetRest(
  * stopped.
  */
 function meetList(
-  node: usize, spec: usize, state: usize, isRight: bool, isNumbered: bool, own: u32, ms: f64, other: u32, left: u32,
+  node: usize,
+  spec: usize,
+  state: usize,
+  isRight: bool,
+  isNumbered: bool,
+  own: u32,
+  ms: f64,
+  other: u32,
+  left: u32,
 ): bool {
   const side = sideOf(state, isRight);
   const others = sideOf(state, !isRight);

@@ -1,7 +1,8 @@
-// Candidates of an interval join, in the order in which they are found: judged by the condition in batches, then sent. Where rows
-// without a partner go on, the end of a row is a candidate, too: it goes on when no pair of it has.
+// Candidates of an interval join, in the order in which they are found: judged by the condition in batches, then sent.
+// Where rows without a partner go on, the end of a row is a candidate, too: it goes on when no pair of it has.
 //
-// A row is named by its position among those that its side holds, or, when it is not kept, by its number in the batch at work.
+// A row is named by its position among those that its side holds, or, when it is not kept, by its number in the batch
+// at work.
 import * as ctx from '../flow/context';
 import { LOOK_ROWS, firstLook, isOver } from '../flow/deferred';
 import { emit } from '../flow/emit';
@@ -10,11 +11,29 @@ import { N_FLAGS, N_SPEC, N_STATE, NodeFlag, addException, exhaust } from '../fl
 import { selectionPop, selectionPush } from '../flow/selection';
 import { identity, stageAcquire, stageRelease } from '../flow/stage';
 import {
-  INTERVAL_CONDITION, INTERVAL_KEEPS_LEFT, INTERVAL_KEEPS_RIGHT, INTERVAL_LEFTS, INTERVAL_READS, INTERVAL_READS_AT, INTERVAL_RIGHTS,
+  INTERVAL_CONDITION,
+  INTERVAL_KEEPS_LEFT,
+  INTERVAL_KEEPS_RIGHT,
+  INTERVAL_LEFTS,
+  INTERVAL_READS,
+  INTERVAL_READS_AT,
+  INTERVAL_RIGHTS,
 } from '../gen/join-layouts';
 import { BIND_SIZE, BIND_TAGS, blockOfBind } from '../mem/bind';
 import {
-  BATCH_ROWS, COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf, setAt, span, tagAt, valAt,
+  BATCH_ROWS,
+  COL_HAS_RAW,
+  COL_RAW,
+  COL_TAGS,
+  COL_UNIFORM,
+  COL_VALS,
+  Tag,
+  lenOf,
+  offOf,
+  setAt,
+  span,
+  tagAt,
+  valAt,
 } from '../mem/layout';
 import { poolAlloc, poolChunk, poolFilled, poolReturn } from '../mem/pool';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
@@ -57,7 +76,7 @@ export function budgetBegin(node: usize): void {
 /** The budget of the work under way, to be put back (`budgetRestore`) after others have worked. */
 // @ts-ignore: decorator
 @inline export function budget(): u64 {
-  return (<u64>lookAt << 32) | worked;
+  return ((<u64>lookAt) << 32) | worked;
 }
 
 // @ts-ignore: decorator
@@ -85,8 +104,8 @@ function look(): bool {
 }
 
 /**
- * Begins: `columns` are the values of the batch at work, if there is one, `times` the block of the times of its rows, of which there are
- * `rows`. What is sent may bring another join to work meanwhile.
+ * Begins: `columns` are the values of the batch at work, if there is one, `times` the block of the times of its rows,
+ * of which there are `rows`. What is sent may bring another join to work meanwhile.
  */
 export function pairsBegin(node: usize, columns: usize, times: usize, rows: u32): void {
   owner = node;
@@ -100,9 +119,9 @@ export function pairsBegin(node: usize, columns: usize, times: usize, rows: u32)
 
 // @ts-ignore: decorator
 @inline export function addPair(left: u32, right: u32, ms: f64): void {
-  store<u32>(LEFTS + (<usize>count << 2), left);
-  store<u32>(RIGHTS + (<usize>count << 2), right);
-  store<f64>(TIMES + (<usize>count << 3), ms);
+  store<u32>(LEFTS + ((<usize>count) << 2), left);
+  store<u32>(RIGHTS + ((<usize>count) << 2), right);
+  store<f64>(TIMES + ((<usize>count) << 3), ms);
   if (++count == BATCH_ROWS) pairsFlush();
 }
 
@@ -148,7 +167,7 @@ let rightsOfBatch: bool = false;
 
 function areOfBatch(names: usize, n: u32): bool {
   for (let i: u32 = 0; i < n; i++) {
-    const name = load<u32>(names + (<usize>i << 2));
+    const name = load<u32>(names + ((<usize>i) << 2));
     if (!(name & OF_BATCH) || name == NO_ROW) return false;
   }
   return true;
@@ -163,16 +182,17 @@ function send(n: u32): bool {
   const stage = stageAcquire(columns + 2);
   const done = kept != 0 && stage != 0;
   if (done) {
-    const times = <usize>load<u32>(stage + (<usize>columns << 2));
-    const marks = <usize>load<u32>(stage + (<usize>(columns + 1) << 2));
+    const times = <usize>load<u32>(stage + ((<usize>columns) << 2));
+    const marks = <usize>load<u32>(stage + ((<usize>(columns + 1)) << 2));
     // Texts that the condition computes are of no use to what comes after.
     const chunk = poolChunk(ctx.scratch);
     const filled = poolFilled(ctx.scratch);
     store<u8>(marks, Tag.MIXED, COL_UNIFORM);
     const hasFailed = judge(stage, n, marks, kept);
     if (passed) {
-      for (let c: u32 = 0; c < columns; c++) fill(<usize>load<u32>(stage + (<usize>c << 2)), c, kept, passed);
-      for (let i: u32 = 0; i < n; i++) store<i64>(times + (<usize>i << 3), <i64>load<f64>(TIMES + (<usize>i << 3)), COL_VALS);
+      for (let c: u32 = 0; c < columns; c++) fill(<usize>load<u32>(stage + ((<usize>c) << 2)), c, kept, passed);
+      for (let i: u32 = 0; i < n; i++)
+        store<i64>(times + ((<usize>i) << 3), <i64>load<f64>(TIMES + ((<usize>i) << 3)), COL_VALS);
       memory.fill(times + COL_TAGS, Tag.I64, n);
       store<u8>(times, Tag.I64, COL_UNIFORM);
       ctx.setBatch(stage, n, kept, passed, hasFailed ? marks : 0);
@@ -189,8 +209,8 @@ function send(n: u32): bool {
 let isRightOwn: bool = false;
 
 /**
- * Each candidate is a row of the batch at work with one that is kept, all of the same sides, none stands there twice, and all go on: then what
- * goes on is the batch, with columns of the other side beside its own.
+ * Each candidate is a row of the batch at work with one that is kept, all of the same sides, none stands there twice,
+ * and all go on: then what goes on is the batch, with columns of the other side beside its own.
  */
 function isInPlace(n: u32): bool {
   if (!binds || isOuter() || load<u32>(spec, INTERVAL_CONDITION) != NO_CONDITION) return false;
@@ -198,9 +218,9 @@ function isInPlace(n: u32): bool {
   const own = isRightOwn ? RIGHTS : LEFTS;
   let last = load<u32>(own);
   let inOrder = last & OF_BATCH;
-  for (let i: usize = 4; i < <usize>n << 2; i += 4) {
+  for (let i: usize = 4; i < (<usize>n) << 2; i += 4) {
     const name = load<u32>(own + i);
-    inOrder &= <u32>(name > last) << 31;
+    inOrder &= (<u32>(name > last)) << 31;
     last = name;
   }
   return inOrder != 0;
@@ -219,14 +239,15 @@ function sendInPlace(n: u32): bool {
   const blocks = sel && stage ? poolAlloc(ctx.scratch, (columns + 1) << 2) : 0;
   if (blocks) {
     const own = isRightOwn ? RIGHTS : LEFTS;
-    for (let i: usize = 0; i < <usize>n << 2; i += 4) store<u32>(sel + i, load<u32>(own + i) & ~OF_BATCH);
+    for (let i: usize = 0; i < (<usize>n) << 2; i += 4) store<u32>(sel + i, load<u32>(own + i) & ~OF_BATCH);
     for (let c: u32 = 0; c < columns; c++) {
       const other = c - firstOther;
-      const block = other < others ? <usize>load<u32>(stage + (<usize>other << 2)) : blockOfBind(binds + c * BIND_SIZE);
+      const block =
+        other < others ? <usize>load<u32>(stage + ((<usize>other) << 2)) : blockOfBind(binds + c * BIND_SIZE);
       if (other < others) fillBeside(block, other, !isRightOwn, sel, n);
-      store<u32>(blocks + (<usize>c << 2), <u32>block);
+      store<u32>(blocks + ((<usize>c) << 2), <u32>block);
     }
-    store<u32>(blocks + (<usize>columns << 2), <u32>ownTimes);
+    store<u32>(blocks + ((<usize>columns) << 2), <u32>ownTimes);
     ctx.setBatch(blocks, ownRows, sel, n, 0);
     emit(owner);
     poolReturn(ctx.scratch, chunk, filled);
@@ -239,7 +260,10 @@ function sendInPlace(n: u32): bool {
 /** How many candidates go on. */
 let passed: u32 = 0;
 
-/** Writes the numbers of the candidates that go on to `kept`. True when some of them have failed, which stand in `marks` then. */
+/**
+ * Writes the numbers of the candidates that go on to `kept`. True when some of them have failed, which stand in `marks`
+ * then.
+ */
 function judge(stage: usize, n: u32, marks: usize, kept: usize): bool {
   const condition = load<u32>(spec, INTERVAL_CONDITION);
   const hasCondition = condition != NO_CONDITION;
@@ -259,8 +283,8 @@ function judge(stage: usize, n: u32, marks: usize, kept: usize): bool {
   let hasFailed = false;
   passed = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const left = load<u32>(LEFTS + (<usize>i << 2));
-    const right = load<u32>(RIGHTS + (<usize>i << 2));
+    const left = load<u32>(LEFTS + ((<usize>i) << 2));
+    const right = load<u32>(RIGHTS + ((<usize>i) << 2));
     let failure: u64 = 0;
     if (left == NO_ROW) {
       if (isMatched(rights, right)) continue;
@@ -269,7 +293,7 @@ function judge(stage: usize, n: u32, marks: usize, kept: usize): bool {
     } else {
       if (hasCondition) {
         const tag = load<u8>(tags + i * stride);
-        const payload = load<u64>(vals + (<usize>(i * stride) << 3));
+        const payload = load<u64>(vals + ((<usize>(i * stride)) << 3));
         if (tag != Tag.BOOL) failure = failureOf(tag, payload);
         else if (!payload) continue;
       }
@@ -286,7 +310,7 @@ function judge(stage: usize, n: u32, marks: usize, kept: usize): bool {
         setAt(marks, i, Tag.ERROR, failure);
       }
     }
-    store<u32>(kept + (<usize>(passed++) << 2), i);
+    store<u32>(kept + ((passed++ as usize) << 2), i);
   }
   return hasFailed;
 }
@@ -302,8 +326,8 @@ function run(program: usize, stage: usize, n: u32): void {
   const reads = load<u32>(spec, INTERVAL_READS);
   const list = spec + <usize>load<u32>(spec, INTERVAL_READS_AT);
   for (let i: u32 = 0; i < reads; i++) {
-    const column = load<u16>(list + (<usize>i << 1));
-    fill(<usize>load<u32>(stage + (<usize>column << 2)), column, identity, n);
+    const column = load<u16>(list + ((<usize>i) << 1));
+    fill(<usize>load<u32>(stage + ((<usize>column) << 2)), column, identity, n);
   }
   ctx.setBatch(stage, n, identity, n, 0);
   if (program) vmRun(program);
@@ -323,12 +347,12 @@ function fillOwn(block: usize, column: u32, names: usize, sel: usize, n: u32): v
   const hasRaw = load<u8>(own, COL_HAS_RAW) != 0;
   let seen: u32 = 0;
   for (let k: u32 = 0; k < n; k++) {
-    const i = load<u32>(sel + (<usize>k << 2));
-    const row = load<u32>(names + (<usize>i << 2)) & ~OF_BATCH;
+    const i = load<u32>(sel + ((<usize>k) << 2));
+    const row = load<u32>(names + ((<usize>i) << 2)) & ~OF_BATCH;
     const tag = tagAt(own, row);
     seen |= 1 << tag;
     setAt(block, i, tag, valAt(own, row));
-    if (hasRaw) store<u64>(block + (<usize>i << 3), load<u64>(own + (<usize>row << 3), COL_RAW), COL_RAW);
+    if (hasRaw) store<u64>(block + ((<usize>i) << 3), load<u64>(own + ((<usize>row) << 3), COL_RAW), COL_RAW);
   }
   store<u8>(block, popcnt(seen) == 1 ? <u8>ctz(seen) : Tag.MIXED, COL_UNIFORM);
   store<u8>(block, <u8>hasRaw, COL_HAS_RAW);
@@ -347,8 +371,8 @@ function fillAny(block: usize, column: u32, slot: u32, isRight: bool, sel: usize
   let tags: usize = 0;
   let seen: u32 = 0;
   for (let k: u32 = 0; k < n; k++) {
-    const i = load<u32>(sel + (<usize>k << 2));
-    const name = load<u32>(names + (<usize>i << 2));
+    const i = load<u32>(sel + ((<usize>k) << 2));
+    const name = load<u32>(names + ((<usize>i) << 2));
     let tag: u8 = Tag.MISSING;
     let payload: u64 = 0;
     if (!(name & OF_BATCH)) {
@@ -385,7 +409,7 @@ function fillBeside(block: usize, slot: u32, isRight: bool, sel: usize, n: u32):
   let vals: usize = 0;
   let tags: usize = 0;
   let seen: u32 = 0;
-  for (let i: usize = 0; i < <usize>n << 2; i += 4) {
+  for (let i: usize = 0; i < (<usize>n) << 2; i += 4) {
     const number = first + load<u32>(names + i);
     if (number - start >= capacity) {
       const page = pageOf(side, number);

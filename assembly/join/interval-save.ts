@@ -1,5 +1,5 @@
-// What an interval join keeps, saved and loaded: of both sides the rows in their order, each with its time and key, of which the
-// lists are made again.
+// What an interval join keeps, saved and loaded: of both sides the rows in their order, each with its time and key, of
+// which the lists are made again.
 import { N_SPEC, N_STATE, accountOf } from '../flow/node';
 import { INTERVAL_KEYS } from '../gen/join-layouts';
 import { LoadFault } from '../gen/state-layouts';
@@ -12,7 +12,17 @@ import { rowsFirst } from '../rows/store';
 import { Members } from '../state/members';
 import { readBytes, readFail, readFails, readLength, readTime, readUpTo, readVersion } from '../state/reader';
 import { writeBytes, writeTime, writeU32, writeVersion } from '../state/writer';
-import { INTERVAL_ENTRY, entryOf, isMatched, linkRow, linksReserve, noteMatched, sideCount, sideOf, timeOf } from './interval-state';
+import {
+  INTERVAL_ENTRY,
+  entryOf,
+  isMatched,
+  linkRow,
+  linksReserve,
+  noteMatched,
+  sideCount,
+  sideOf,
+  timeOf,
+} from './interval-state';
 
 const VERSION: u32 = 1;
 /** Marks of a row: it has met one of the other side; it is on the list of its key. */

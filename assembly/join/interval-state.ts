@@ -1,5 +1,5 @@
-// What an interval join keeps: of each side the rows that may still meet one of the other, or have met none yet, in the order of
-// their times; and for each key the lists of its rows on both sides.
+// What an interval join keeps: of each side the rows that may still meet one of the other, or have met none yet, in the
+// order of their times; and for each key the lists of its rows on both sides.
 //
 //   state   0    table 32                         keys (partitions/table.ts)
 //           32   left side 72 | right side 72
@@ -8,7 +8,8 @@
 //           48   links u32 -> ring of links | linkMask u32 | oldest u32 (number of the link of the first row)
 //           60   next u32                         number of the next link: rows behind are there, but not at work yet
 //           64   done u32                         rows in front that are worked off: they go when nobody refers to them
-//   link    0    next u32 (number of the next row of the key) | entry u32 of the key, 0 none; bit 0: the row has met one
+//   link    0    next u32 (number of the next row of the key) | entry u32 of the key, 0 none; bit 0: the row has met
+//   one
 //           8    time f64
 //   entry   48   list of the left 12 | list of the right 12
 //   list    0    first u32 | last u32 | count u32 (numbers of links)
@@ -81,7 +82,7 @@ export const INTERVAL_ENTRY: u32 = ENTRY_HEAD + 2 * LIST_SIZE;
 /** The link of the row of the number: numbers stay when rows before them go, links as long as none come. */
 // @ts-ignore: decorator
 @inline export function linkAt(side: usize, number: u32): usize {
-  return <usize>load<u32>(side, LINKS) + (<usize>(number & load<u32>(side, LINK_MASK)) << LINK_SIZE_LOG);
+  return <usize>load<u32>(side, LINKS) + ((<usize>(number & load<u32>(side, LINK_MASK))) << LINK_SIZE_LOG);
 }
 
 /** Number of the row behind that of the link on the list of its key; it must not be the last one. */
@@ -137,7 +138,7 @@ export function linksReserve(side: usize, acct: usize): bool {
   const oldest = load<u32>(side, OLDEST);
   for (let i: u32 = 0; i < before; i++) {
     const number = oldest + i;
-    memory.copy(made + (<usize>(number & (room - 1)) << LINK_SIZE_LOG), linkAt(side, number), 1 << LINK_SIZE_LOG);
+    memory.copy(made + ((<usize>(number & (room - 1))) << LINK_SIZE_LOG), linkAt(side, number), 1 << LINK_SIZE_LOG);
   }
   linksFree(side, acct);
   store<u32>(side, <u32>made, LINKS);
@@ -150,7 +151,10 @@ export function linksFree(side: usize, acct: usize): void {
   if (links) free(links, (load<u32>(side, LINK_MASK) + 1) << LINK_SIZE_LOG, acct);
 }
 
-/** Lets the next row come to work: on the list of its key (entry, 0 none). Returns its number. There must be room for the link. */
+/**
+ * Lets the next row come to work: on the list of its key (entry, 0 none). Returns its number. There must be room for
+ * the link.
+ */
 export function linkRow(side: usize, isRight: bool, entry: usize, ms: f64): u32 {
   const number = load<u32>(side, NEXT);
   store<u32>(side, number + 1, NEXT);
@@ -206,7 +210,8 @@ export function leaveEarly(state: usize, side: usize, isRight: bool, entry: usiz
 @inline export function dropEmpty(state: usize, acct: usize): bool {
   const entry = takeDirty(state);
   if (!entry) return false;
-  if (listCount(listOf(entry, false)) + listCount(listOf(entry, true)) == 0) entryDrop(state, entry, INTERVAL_ENTRY, acct);
+  if (listCount(listOf(entry, false)) + listCount(listOf(entry, true)) == 0)
+    entryDrop(state, entry, INTERVAL_ENTRY, acct);
   return true;
 }
 

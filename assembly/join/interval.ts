@@ -1,19 +1,39 @@
-// Interval joins: rows of two sides meet whose keys are equal and whose times lie no further apart than they may. Rows come by a
-// merge in the order of their times. Each meets at once those of the other side that have come before it, which stand on the list
-// of its key in the order of their times, and waits for those that come after it. When time has gone by so far that none can come,
-// it goes; where rows without a partner go on, those that have met none go on then.
+// Interval joins: rows of two sides meet whose keys are equal and whose times lie no further apart than they may. Rows
+// come by a merge in the order of their times. Each meets at once those of the other side that have come before it,
+// which stand on the list of its key in the order of their times, and waits for those that come after it. When time has
+// gone by so far that none can come, it goes; where rows without a partner go on, those that have met none go on then.
 //
-// So rows of the result come in the order of their times, which is the later one of a pair, and of a row without a partner that at
-// which it was certain to have none.
+// So rows of the result come in the order of their times, which is the later one of a pair, and of a row without a
+// partner that at which it was certain to have none.
 import * as ctx from '../flow/context';
 import { defer, finish, isDeferred } from '../flow/deferred';
 import { signalBelow } from '../flow/emit';
-import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, exhaust, isExhausted, setTimesColumn } from '../flow/node';
+import {
+  N_PROGRAM,
+  N_SPEC,
+  N_STATE,
+  N_STATE_SIZE,
+  accountOf,
+  exhaust,
+  isExhausted,
+  setTimesColumn,
+} from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
 import {
-  INTERVAL_CODE, INTERVAL_CODE_LEN, INTERVAL_KEEPS_LEFT, INTERVAL_KEEPS_RIGHT, INTERVAL_KEYS, INTERVAL_KEYS_AT, INTERVAL_LEAST,
-  INTERVAL_LEFT, INTERVAL_LEFTS, INTERVAL_LEFTS_AT, INTERVAL_MOST, INTERVAL_RIGHTS, INTERVAL_RIGHTS_AT,
+  INTERVAL_CODE,
+  INTERVAL_CODE_LEN,
+  INTERVAL_KEEPS_LEFT,
+  INTERVAL_KEEPS_RIGHT,
+  INTERVAL_KEYS,
+  INTERVAL_KEYS_AT,
+  INTERVAL_LEAST,
+  INTERVAL_LEFT,
+  INTERVAL_LEFTS,
+  INTERVAL_LEFTS_AT,
+  INTERVAL_MOST,
+  INTERVAL_RIGHTS,
+  INTERVAL_RIGHTS_AT,
 } from '../gen/join-layouts';
 import { allocZeroed, free } from '../mem/alloc';
 import { BIND_SIZE, bindBlock } from '../mem/bind';
@@ -26,10 +46,20 @@ import { tableFree, tableInit } from '../partitions/table';
 import { RowsFlag } from '../rows/layout';
 import { rowsAppend, rowsFree, rowsInit } from '../rows/store';
 import { JOB_MS, JOB_OF_TIME, JOB_PHASE, Phase, jobFree, jobNew } from './interval-job';
-import { Note, isError, isStopped, keysGo, keysOf, meetAll, meetOn, rowAt, timeIn, timesBlock, workOffBefore } from './interval-meet';
+import { Note, isError, keysOf, meetAll, meetOn, rowAt, timeIn, timesBlock } from './interval-meet';
+import { isStopped } from './interval-old';
+import { keysGo, workOffBefore } from './interval-old';
 import { budgetBegin, pairsBegin, pairsFlush } from './interval-pairs';
 import { intervalLoad, intervalSave } from './interval-save';
-import { INTERVAL_ENTRY, INTERVAL_JOB, INTERVAL_PROGRAM, INTERVAL_STATE_SIZE, linksFree, linksReserve, sideOf } from './interval-state';
+import {
+  INTERVAL_ENTRY,
+  INTERVAL_JOB,
+  INTERVAL_PROGRAM,
+  INTERVAL_STATE_SIZE,
+  linksFree,
+  linksReserve,
+  sideOf,
+} from './interval-state';
 import { KeyEntry, KeyWish, isEntry, keyEntries } from './key-entries';
 
 export function intervalOperator(operator: Operator): void {
@@ -154,7 +184,7 @@ function timeGoesOn(node: usize, job: usize): bool {
 
 // @ts-ignore: decorator
 @inline function operandAt(spec: usize, list: usize, i: u32): u32 {
-  return load<u16>(spec + load<u32>(spec + list) + (<usize>i << 1));
+  return load<u16>(spec + load<u32>(spec + list) + ((<usize>i) << 1));
 }
 
 /** Binds `count` operands of a list of the spec. */
@@ -209,7 +239,10 @@ function take(node: usize, lefts: usize, rights: usize): bool {
   return isRight ? load<f64>(spec, INTERVAL_LEAST) <= 0 : load<f64>(spec, INTERVAL_MOST) >= 0;
 }
 
-/** Notes what is known of each row, with the entry of its key, and keeps those that may meet rows which come later, or go on alone. */
+/**
+ * Notes what is known of each row, with the entry of its key, and keeps those that may meet rows which come later, or
+ * go on alone.
+ */
 function keep(node: usize, binds: usize, notes: usize, entries: usize, lefts: usize, rights: usize, n: u32): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
@@ -223,7 +256,8 @@ function keep(node: usize, binds: usize, notes: usize, entries: usize, lefts: us
   const sel = ctx.sel;
   const branches = <usize>load<u32>(ctx.cols);
   const times = timesBlock(spec);
-  // Of rows of one time those of the right come first: one of the left that is older than the last of the batch has met all.
+  // Of rows of one time those of the right come first: one of the left that is older than the last of the batch has met
+  // all.
   const leftsFrom: f64 = most > 0 ? -Infinity : timeIn(times, rowAt(sel, n - 1)) - most;
   for (let i: u32 = 0; i < n; i++) {
     const row = rowAt(sel, i);
@@ -244,7 +278,7 @@ function keep(node: usize, binds: usize, notes: usize, entries: usize, lefts: us
   let leftCount: u32 = 0;
   let rightCount: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const entry = load<u32>(entries + (<usize>i << 2));
+    const entry = load<u32>(entries + ((<usize>i) << 2));
     let note = load<u8>(notes + i);
     const isRight = (note & KeyWish.RIGHT) != 0;
     if (!isEntry(entry) && entry != KeyEntry.UNKNOWN && !(note & Note.FAILED)) {
@@ -254,12 +288,14 @@ function keep(node: usize, binds: usize, notes: usize, entries: usize, lefts: us
       store<u8>(notes + i, note);
     }
     if (!(note & Note.KEPT)) continue;
-    if (isRight) store<u32>(rights + (<usize>(rightCount++) << 2), rowAt(sel, i));
-    else store<u32>(lefts + (<usize>(leftCount++) << 2), rowAt(sel, i));
+    if (isRight) store<u32>(rights + ((rightCount++ as usize) << 2), rowAt(sel, i));
+    else store<u32>(lefts + ((leftCount++ as usize) << 2), rowAt(sel, i));
   }
   const columns = load<u32>(spec, INTERVAL_LEFTS);
-  return append(node, sideOf(state, false), binds, columns, lefts, leftCount)
-    && append(node, sideOf(state, true), binds + columns * BIND_SIZE, load<u32>(spec, INTERVAL_RIGHTS), rights, rightCount);
+  return (
+    append(node, sideOf(state, false), binds, columns, lefts, leftCount) &&
+    append(node, sideOf(state, true), binds + columns * BIND_SIZE, load<u32>(spec, INTERVAL_RIGHTS), rights, rightCount)
+  );
 }
 
 function append(node: usize, side: usize, binds: usize, columns: u32, sel: usize, n: u32): bool {

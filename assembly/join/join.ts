@@ -1,11 +1,21 @@
-// Joins the rows of each message: gathers them by branch, then does the steps one after the other. The results of the last
-// step go out in batches while the pairs are worked on; those of the steps before are kept as tuples.
+// Joins the rows of each message: gathers them by branch, then does the steps one after the other. The results of the
+// last step go out in batches while the pairs are worked on; those of the steps before are kept as tuples.
 import * as ctx from '../flow/context';
 import { defer, finishAbove } from '../flow/deferred';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { beginMessage, endMessage, signalBelow } from '../flow/emit';
 import {
-  N_FLAGS, N_KIND, N_PARENT, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, NodeKind, accountOf, addException,
+  N_FLAGS,
+  N_KIND,
+  N_PARENT,
+  N_PROGRAM,
+  N_SPEC,
+  N_STATE,
+  N_STATE_SIZE,
+  NodeFlag,
+  NodeKind,
+  accountOf,
+  addException,
 } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
@@ -23,18 +33,43 @@ import { Members } from '../state/members';
 import { readFails, readVersion } from '../state/reader';
 import { writeVersion } from '../state/writer';
 import {
-  JOIN_BRANCH_COLUMNS, JOIN_BRANCH_COLUMNS_AT, JOIN_BRANCH_COMPUTED, JOIN_BRANCH_COMPUTED_AT, JOIN_BRANCH_IS_TABLE,
-  JOIN_BRANCH_RETAIN, FOR_TABLE, JOIN_BRANCH, JOIN_BRANCHES, JOIN_COLUMNS, JOIN_OTHERS, JOIN_OTHERS_AT, JOIN_STEPS,
-  BRANCH_STATE_SIZE, OWNER_OTHER, JOIN_STATE_ASIDE, JOIN_STATE_BEGUN, JOIN_STATE_BRANCHES, JOIN_STATE_FAIL, JOIN_STATE_FAIL_LEN,
-  JOIN_STATE_OTHERS, JOIN_STATE_OWNERS, JOIN_STATE_POINTERS, JOIN_STATE_PROGRAMS, JOIN_STEP_MADE, JOIN_STEP_PROGRAM,
-  JOIN_STEP_PROGRAM_LEN, branchAt, branchRows, slotsOf, stepAt,
+  JOIN_BRANCH_COLUMNS,
+  JOIN_BRANCH_COLUMNS_AT,
+  JOIN_BRANCH_COMPUTED,
+  JOIN_BRANCH_COMPUTED_AT,
+  JOIN_BRANCH_IS_TABLE,
+  JOIN_BRANCH_RETAIN,
+  FOR_TABLE,
+  JOIN_BRANCH,
+  JOIN_BRANCHES,
+  JOIN_COLUMNS,
+  JOIN_OTHERS,
+  JOIN_OTHERS_AT,
+  JOIN_STEPS,
+  BRANCH_STATE_SIZE,
+  OWNER_OTHER,
+  JOIN_STATE_ASIDE,
+  JOIN_STATE_BEGUN,
+  JOIN_STATE_BRANCHES,
+  JOIN_STATE_FAIL,
+  JOIN_STATE_FAIL_LEN,
+  JOIN_STATE_OTHERS,
+  JOIN_STATE_OWNERS,
+  JOIN_STATE_POINTERS,
+  JOIN_STATE_PROGRAMS,
+  JOIN_STEP_MADE,
+  JOIN_STEP_PROGRAM,
+  JOIN_STEP_PROGRAM_LEN,
+  branchAt,
+  branchRows,
+  slotsOf,
+  stepAt,
 } from './spec';
 import { tableAdd, tableDropIndex, tableLoad, tableSave } from './table';
 import { failure, runBegin, runEnd, runIsUnderWay, tuplesFree } from './run';
 import { putAside, takeBack } from './aside';
 import { outputBegin } from './output';
 import { stepsBegin, stepsEnd, stepsGoOn } from './steps';
-
 
 export function joinOperator(operator: Operator): void {
   operator.open = joinOpen;
@@ -61,9 +96,9 @@ function joinOpen(node: usize): bool {
   poolInit(state, 128, acct);
   store<u32>(state, <u32>state + head, JOIN_STATE_POINTERS);
   const lasts = messageLasts(node);
-  const owners = state + head + (<usize>columns << 2);
+  const owners = state + head + ((<usize>columns) << 2);
   store<u32>(state, <u32>owners, JOIN_STATE_OWNERS);
-  memory.fill(owners, 0xff, <usize>columns << 2);
+  memory.fill(owners, 0xff, (<usize>columns) << 2);
   for (let b: u32 = 0; b < branches; b++) {
     const branch = branchAt(spec, b);
     own(owners, b, spec + load<u32>(branch, JOIN_BRANCH_COLUMNS_AT), load<u32>(branch, JOIN_BRANCH_COLUMNS));
@@ -103,7 +138,7 @@ function messageLasts(node: usize): bool {
 /** Notes that column `list[i]` is slot i of the owner. */
 function own(owners: usize, owner: u32, list: usize, count: u32): void {
   for (let i: u32 = 0; i < count; i++) {
-    const at = owners + (<usize>load<u16>(list + (<usize>i << 1)) << 2);
+    const at = owners + ((<usize>load<u16>(list + ((<usize>i) << 1))) << 2);
     store<u16>(at, <u16>owner);
     store<u16>(at, <u16>i, 2);
   }
@@ -120,7 +155,10 @@ function joinSignal(node: usize, signal: u32, value: u64): void {
 /** Begins a message: the end of the one before has cleared all that was kept of it, as debug builds check. */
 // @ts-ignore: decorator
 @inline function begin(state: usize): void {
-  assert(!load<u32>(state, JOIN_STATE_FAIL) && !load<u32>(state + JOIN_STATE_OTHERS, ROWS_COUNT), 'a join kept a message');
+  assert(
+    !load<u32>(state, JOIN_STATE_FAIL) && !load<u32>(state + JOIN_STATE_OTHERS, ROWS_COUNT),
+    'a join kept a message',
+  );
 }
 
 /** Forgets the rows of the message. */
@@ -182,10 +220,10 @@ function keepEach(spec: usize, state: usize, numbers: usize, own: usize, others:
     let count: u32 = 0;
     let left: u32 = 0;
     for (let i: u32 = 0; i < n; i++) {
-      const row = load<u32>(sel + (<usize>i << 2));
+      const row = load<u32>(sel + ((<usize>i) << 2));
       const isOwn = valAt(numbers, row) == b;
-      store<u32>(own + (<usize>count << 2), row);
-      store<u32>(others + (<usize>left << 2), row);
+      store<u32>(own + ((<usize>count) << 2), row);
+      store<u32>(others + ((<usize>left) << 2), row);
       count += <u32>isOwn;
       left += <u32>!isOwn;
     }
@@ -198,7 +236,7 @@ function keepEach(spec: usize, state: usize, numbers: usize, own: usize, others:
 
 // @ts-ignore: decorator
 @inline function columnAt(column: u32): usize {
-  return <usize>load<u32>(ctx.cols + (<usize>column << 2));
+  return <usize>load<u32>(ctx.cols + ((<usize>column) << 2));
 }
 
 /** Keeps the values of the columns of no branch: those of the first row stand for all. */
@@ -212,7 +250,8 @@ function keepOthers(spec: usize, state: usize): bool {
 }
 
 function bindColumns(binds: usize, list: usize, count: u32): void {
-  for (let i: u32 = 0; i < count; i++) bindBlock(binds + <usize>(i * BIND_SIZE), columnAt(load<u16>(list + (<usize>i << 1))));
+  for (let i: u32 = 0; i < count; i++)
+    bindBlock(binds + <usize>(i * BIND_SIZE), columnAt(load<u16>(list + ((<usize>i) << 1))));
 }
 
 /** As `keepRows` for one row of branch 0, without the preparations that pay for many rows only. */
@@ -226,10 +265,12 @@ function keepRow(spec: usize, state: usize, row: u32): bool {
   const copies = !(load<u32>(rows, ROWS_FLAGS) & RowsFlag.REFERS);
   const columns = load<u32>(branch, JOIN_BRANCH_COLUMNS);
   const list = spec + load<u32>(branch, JOIN_BRANCH_COLUMNS_AT);
-  for (let i: u32 = 0; i < columns; i++) keepValue(page, uniforms, i, columnAt(load<u16>(list + (<usize>i << 1))), row, copies);
+  for (let i: u32 = 0; i < columns; i++)
+    keepValue(page, uniforms, i, columnAt(load<u16>(list + ((<usize>i) << 1))), row, copies);
   const slots = slotsOf(branch);
   const operands = spec + load<u32>(branch, JOIN_BRANCH_COMPUTED_AT);
-  for (let i = columns; i < slots; i++) keepValue(page, uniforms, i, blockOf(load<u16>(operands + (<usize>(i - columns) << 1))), row, copies);
+  for (let i = columns; i < slots; i++)
+    keepValue(page, uniforms, i, blockOf(load<u16>(operands + ((<usize>(i - columns)) << 1))), row, copies);
   return refusals == before;
 }
 
@@ -242,7 +283,10 @@ function keepRow(spec: usize, state: usize, row: u32): bool {
   if (at == 0) store<u8>(uniform, tag);
   else if (load<u8>(uniform) != tag) store<u8>(uniform, Tag.MIXED);
   store<u8>(pageTags(page, slot) + at, tag);
-  store<u64>(pageVals(page, slot) + (at << 3), copies ? copyPayload(page + PAGE_POOL, tag, valAt(block, row)) : valAt(block, row));
+  store<u64>(
+    pageVals(page, slot) + (at << 3),
+    copies ? copyPayload(page + PAGE_POOL, tag, valAt(block, row)) : valAt(block, row),
+  );
 }
 
 /** Keeps the rows `sel[0 … n)` of a branch. */
@@ -255,7 +299,7 @@ function keepRows(spec: usize, state: usize, b: u32, sel: usize, n: u32): bool {
   bindColumns(binds, spec + load<u32>(branch, JOIN_BRANCH_COLUMNS_AT), columns);
   const operands = spec + load<u32>(branch, JOIN_BRANCH_COMPUTED_AT);
   for (let i = columns; i < slots; i++) {
-    bindBlock(binds + <usize>(i * BIND_SIZE), blockOf(load<u16>(operands + (<usize>(i - columns) << 1))));
+    bindBlock(binds + <usize>(i * BIND_SIZE), blockOf(load<u16>(operands + ((<usize>(i - columns)) << 1))));
   }
   return rowsAppend(branchRows(state, b), binds, slots, sel, n, 0);
 }
@@ -272,18 +316,18 @@ function takeTable(node: usize, b: u32): void {
   const binds = poolAlloc(ctx.scratch, columns * BIND_SIZE);
   if (binds) {
     for (let c: u32 = 0; c < columns; c++) {
-      bindBlock(binds + <usize>(c * BIND_SIZE), <usize>load<u32>(blocks + (<usize>c << 2)));
+      bindBlock(binds + <usize>(c * BIND_SIZE), <usize>load<u32>(blocks + ((<usize>c) << 2)));
     }
   }
   let from: u32 = 0;
   for (let i: u32 = 0; i < n && errors; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     if (tagAt(errors, row) != Tag.ERROR) continue;
-    if (from < i) addToTable(node, b, binds, sel + (<usize>from << 2), i - from);
+    if (from < i) addToTable(node, b, binds, sel + ((<usize>from) << 2), i - from);
     passFailure(node, valAt(errors, row));
     from = i + 1;
   }
-  if (from < n) addToTable(node, b, binds, sel + (<usize>from << 2), n - from);
+  if (from < n) addToTable(node, b, binds, sel + ((<usize>from) << 2), n - from);
 }
 
 /** Adds rows to a table. Where there is no room for all of them, those are counted that there is none for. */
@@ -294,7 +338,8 @@ function addToTable(node: usize, b: u32, binds: usize, sel: usize, n: u32): void
   const retain = load<u32>(branch, JOIN_BRANCH_RETAIN);
   if (binds && tableAdd(table, binds, columns, sel, n, retain, accountOf(node))) return;
   for (let i: u32 = 0; i < n; i++) {
-    if (binds && n > 1 && tableAdd(table, binds, columns, sel + (<usize>i << 2), 1, retain, accountOf(node))) continue;
+    if (binds && n > 1 && tableAdd(table, binds, columns, sel + ((<usize>i) << 2), 1, retain, accountOf(node)))
+      continue;
     failNoMemory();
     addException(node, failOff, failLen, 1);
   }
@@ -309,7 +354,8 @@ function passFailure(node: usize, text: u64): void {
 /** Joins the rows and sends them, or begins to. */
 function end(node: usize, failedOff: usize, failedLen: u32): void {
   const state = <usize>load<u32>(node, N_STATE);
-  if (failedOff || load<u32>(state, JOIN_STATE_FAIL) || joinAll(node, state)) complete(node, state, failedOff, failedLen);
+  if (failedOff || load<u32>(state, JOIN_STATE_FAIL) || joinAll(node, state))
+    complete(node, state, failedOff, failedLen);
   else defer(node);
 }
 

@@ -1,8 +1,8 @@
-// Keys of rows as bytes that are equal where `=` takes the values for equal: numbers of both kinds as doubles, values of
-// different kinds never. Null, lists and objects equal nothing.
+// Keys of rows as bytes that are equal where `=` takes the values for equal: numbers of both kinds as doubles, values
+// of different kinds never. Null, lists and objects equal nothing.
 //
-// A key of one text is that text; any other value is its kind and 8 bytes, a text its kind, length and bytes. What is not a
-// text by itself begins with a byte that no text has.
+// A key of one text is that text; any other value is its kind and 8 bytes, a text its kind, length and bytes. What is
+// not a text by itself begins with a byte that no text has.
 import { bindTag, bindVal, BIND_SIZE } from '../mem/bind';
 import { Tag, lenOf, offOf } from '../mem/layout';
 import { timeInstant } from '../text/time';

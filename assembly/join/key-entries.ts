@@ -1,8 +1,9 @@
-// Entries of a table (partitions/table.ts) by the keys of a batch of rows of two sides. They are looked for before rows are worked
-// on one after the other: looks that do not wait for what is done between them wait for memory together.
+// Entries of a table (partitions/table.ts) by the keys of a batch of rows of two sides. They are looked for before rows
+// are worked on one after the other: looks that do not wait for what is done between them wait for memory together.
 import { bindTag, bindVal } from '../mem/bind';
 import { Tag, lenOf, offOf } from '../mem/layout';
-import { TABLE_COUNT, findEntry, findNullEntry, lookEntry, nullEntry } from '../partitions/table';
+import { findEntry, findNullEntry, lookEntry, nullEntry } from '../partitions/table';
+import { TABLE_COUNT } from '../partitions/table-slots';
 import { KeyOutcome, keyLen, keyOff, makeKey } from './key-bytes';
 
 /** What is to be known of a row. */
@@ -31,34 +32,53 @@ export namespace KeyEntry {
 }
 
 /**
- * Writes the entry of each of the rows `sel[0 … n)` to `to`, a u32 each, or a KeyEntry; `wishes` has a byte for each. `keys` keys are
- * bound at `lefts` for rows of the left side and at `rights` for those of the right. False when memory is exhausted.
+ * Writes the entry of each of the rows `sel[0 … n)` to `to`, a u32 each, or a KeyEntry; `wishes` has a byte for each.
+ * `keys` keys are bound at `lefts` for rows of the left side and at `rights` for those of the right. False when memory
+ * is exhausted.
  */
 export function keyEntries(
-  table: usize, entrySize: u32, keys: u32, lefts: usize, rights: usize, wishes: usize, sel: usize, n: u32, to: usize, acct: usize,
+  table: usize,
+  entrySize: u32,
+  keys: u32,
+  lefts: usize,
+  rights: usize,
+  wishes: usize,
+  sel: usize,
+  n: u32,
+  to: usize,
+  acct: usize,
 ): bool {
   const before = load<u32>(table, TABLE_COUNT);
   let unknown: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const entry = entryOf(table, entrySize, keys, lefts, rights, load<u8>(wishes + i), sel + (<usize>i << 2), acct);
+    const entry = entryOf(table, entrySize, keys, lefts, rights, load<u8>(wishes + i), sel + ((<usize>i) << 2), acct);
     if (!entry) {
       if (load<u8>(wishes + i) & KeyWish.MAKES) return false;
       unknown++;
     }
-    store<u32>(to + (<usize>i << 2), entry);
+    store<u32>(to + ((<usize>i) << 2), entry);
   }
   if (!unknown || load<u32>(table, TABLE_COUNT) == before) return true;
   // A row behind may have brought the key: of rows of one time the order is another one.
   for (let i: u32 = 0; i < n; i++) {
-    const at = to + (<usize>i << 2);
+    const at = to + ((<usize>i) << 2);
     if (load<u32>(at) != KeyEntry.UNKNOWN) continue;
-    store<u32>(at, entryOf(table, entrySize, keys, lefts, rights, load<u8>(wishes + i), sel + (<usize>i << 2), acct));
+    store<u32>(at, entryOf(table, entrySize, keys, lefts, rights, load<u8>(wishes + i), sel + ((<usize>i) << 2), acct));
   }
   return true;
 }
 
 // @ts-ignore: decorator
-@inline function entryOf(table: usize, entrySize: u32, keys: u32, lefts: usize, rights: usize, wish: u8, at: usize, acct: usize): u32 {
+@inline function entryOf(
+  table: usize,
+  entrySize: u32,
+  keys: u32,
+  lefts: usize,
+  rights: usize,
+  wish: u8,
+  at: usize,
+  acct: usize,
+): u32 {
   if (wish & KeyWish.SKIPS) return KeyEntry.NONE;
   const isMade = (wish & KeyWish.MAKES) != 0;
   if (keys == 0) return <u32>(isMade ? findNullEntry(table, entrySize, acct) : nullEntry(table));

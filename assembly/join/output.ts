@@ -23,8 +23,8 @@ export function outputBegin(): void {
     addTuple(left, right);
     return;
   }
-  store<u32>(LEFTS + (<usize>count << 2), left);
-  store<u32>(RIGHTS + (<usize>count << 2), right);
+  store<u32>(LEFTS + ((<usize>count) << 2), left);
+  store<u32>(RIGHTS + ((<usize>count) << 2), right);
   if (++count == BATCH_ROWS) outputFlush();
 }
 
@@ -42,7 +42,7 @@ export function outputFlush(): void {
     return;
   }
   for (let c: u32 = 0; c < columns; c++) {
-    fillColumn(<usize>load<u32>(cols + (<usize>c << 2)), c, LEFTS, RIGHTS, n);
+    fillColumn(<usize>load<u32>(cols + ((<usize>c) << 2)), c, LEFTS, RIGHTS, n);
   }
   if (!load<u32>(state, JOIN_STATE_BEGUN)) {
     store<u32>(state, 1, JOIN_STATE_BEGUN);

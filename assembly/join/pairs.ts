@@ -1,6 +1,6 @@
-// Candidate pairs of a step: judged in batches by the condition, in the order in which they were added, which is that of
-// nested loops. The outer loop runs over the tuples, in a right join over the rows of the right side; an outer row that no
-// pair matched takes its place among the results there.
+// Candidate pairs of a step: judged in batches by the condition, in the order in which they were added, which is that
+// of nested loops. The outer loop runs over the tuples, in a right join over the rows of the right side; an outer row
+// that no pair matched takes its place among the results there.
 import * as ctx from '../flow/context';
 import { failLen, failNotBoolean, failOff } from '../flow/failure';
 import { identity, stageAcquire, stageRelease } from '../flow/stage';
@@ -9,8 +9,15 @@ import { poolBytesCopy, poolChunk, poolFilled, poolReturn } from '../mem/pool';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
 import {
-  JOIN_COLUMNS, JoinType, NO_VALUES, JOIN_STATE_POINTERS, JOIN_STEP_CONDITION, JOIN_STEP_MADE, JOIN_STEP_READS,
-  JOIN_STEP_READS_AT, JOIN_STEP_TYPE,
+  JOIN_COLUMNS,
+  JoinType,
+  NO_VALUES,
+  JOIN_STATE_POINTERS,
+  JOIN_STEP_CONDITION,
+  JOIN_STEP_MADE,
+  JOIN_STEP_READS,
+  JOIN_STEP_READS_AT,
+  JOIN_STEP_TYPE,
 } from './spec';
 import { NO_ROW, failure, leftCount, rightCount, runFail, runFailMemory, spec, state, step } from './run';
 import { addResult } from './output';
@@ -77,16 +84,21 @@ export function pairsBegin(newMatchedRights: usize): void {
   matchedRights = newMatchedRights;
 }
 
-/** Adds a candidate; pairs come in the order of the outer, then of the inner rows. False when the message has failed. */
+/**
+ * Adds a candidate; pairs come in the order of the outer, then of the inner rows. False when the message has failed.
+ */
 // @ts-ignore: decorator
 @inline export function addPair(left: u32, right: u32): bool {
-  store<u32>(LEFTS + (<usize>count << 2), left);
-  store<u32>(RIGHTS + (<usize>count << 2), right);
+  store<u32>(LEFTS + ((<usize>count) << 2), left);
+  store<u32>(RIGHTS + ((<usize>count) << 2), right);
   if (++count == BATCH_ROWS) judgePairs();
   return failure == 0;
 }
 
-/** Adds a pair that matches, in the order of `addPair`; all pairs of a step come this way or none. False when the message has failed. */
+/**
+ * Adds a pair that matches, in the order of `addPair`; all pairs of a step come this way or none. False when the
+ * message has failed.
+ */
 // @ts-ignore: decorator
 @inline export function addMatch(left: u32, right: u32): bool {
   const next = outerIsRight ? right : left;
@@ -126,8 +138,8 @@ function judgePairs(): void {
   if (condition == 0xffff) memory.fill(VERDICTS, YES, n);
   else if (!evaluate(program, condition, n)) return;
   for (let i: u32 = 0; i < n; i++) {
-    const left = load<u32>(LEFTS + (<usize>i << 2));
-    const right = load<u32>(RIGHTS + (<usize>i << 2));
+    const left = load<u32>(LEFTS + ((<usize>i) << 2));
+    const right = load<u32>(RIGHTS + ((<usize>i) << 2));
     const next = outerIsRight ? right : left;
     if (outer < next) settleBefore(next);
     const verdict = load<u8>(VERDICTS + i);
@@ -153,13 +165,13 @@ function evaluate(program: usize, condition: u32, n: u32): bool {
   }
   const pointers = <usize>load<u32>(state, JOIN_STATE_POINTERS);
   const columns = load<u32>(spec, JOIN_COLUMNS);
-  for (let c: u32 = 0; c < columns; c++) store<u32>(pointers + (<usize>c << 2), <u32>NO_VALUES);
+  for (let c: u32 = 0; c < columns; c++) store<u32>(pointers + ((<usize>c) << 2), <u32>NO_VALUES);
   const list = spec + <usize>load<u32>(step, JOIN_STEP_READS_AT);
   for (let i: u32 = 0; i < reads; i++) {
-    const column = load<u16>(list + (<usize>i << 1));
-    const block = <usize>load<u32>(stage + (<usize>i << 2));
+    const column = load<u16>(list + ((<usize>i) << 1));
+    const block = <usize>load<u32>(stage + ((<usize>i) << 2));
     fillColumn(block, column, LEFTS, RIGHTS, n);
-    store<u32>(pointers + (<usize>column << 2), <u32>block);
+    store<u32>(pointers + ((<usize>column) << 2), <u32>block);
   }
   const chunk = poolChunk(ctx.scratch);
   const filled = poolFilled(ctx.scratch);
@@ -177,7 +189,7 @@ function readVerdicts(program: usize, condition: u32, n: u32): void {
   const stride = strideOf(condition);
   for (let i: u32 = 0; i < n; i++) {
     const tag = load<u8>(tags + i * stride);
-    const payload = load<u64>(vals + (<usize>(i * stride) << 3));
+    const payload = load<u64>(vals + ((<usize>(i * stride)) << 3));
     if (tag == Tag.BOOL) {
       store<u8>(VERDICTS + i, payload ? YES : NO);
       continue;

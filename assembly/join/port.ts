@@ -1,9 +1,10 @@
-// Ports stand below a stream and give its rows to a node elsewhere: a merge, for which they are one of several streams, or a
-// join, of which they fill a table. That node is their only child; which of its inputs the rows and signals come by is told
-// by `branch` (flow/context.ts).
+// Ports stand below a stream and give its rows to a node elsewhere: a merge, for which they are one of several streams,
+// or a join, of which they fill a table. That node is their only child; which of its inputs the rows and signals come
+// by is told by `branch` (flow/context.ts).
 //
 // No value is copied: a batch for a merge is the port's columns at the branch's place, one block without values for all
-// columns of other branches, and a block with the number of the branch. A batch for a join has the table's columns alone.
+// columns of other branches, and a block with the number of the branch. A batch for a join has the table's columns
+// alone.
 import * as ctx from '../flow/context';
 import { emit, signalBelow } from '../flow/emit';
 import { N_CHILD, N_KIND, N_PROGRAM, N_SPEC, NodeKind, exhaust } from '../flow/node';
@@ -69,7 +70,7 @@ function portPush(node: usize): void {
   }
   if (isTable) place(spec, program, stage, blocks, 0);
   else {
-    for (let c: u32 = MERGE_FIRST; c < width; c++) store<u32>(blocks + (<usize>c << 2), <u32>NO_VALUES);
+    for (let c: u32 = MERGE_FIRST; c < width; c++) store<u32>(blocks + ((<usize>c) << 2), <u32>NO_VALUES);
     fill(<usize>load<u32>(stage), Tag.I64, load<u32>(spec, PORT_BRANCH));
     store<u32>(blocks, load<u32>(stage));
     const next = blockFor(program, load<u16>(spec, PORT_TIMESTAMP), stage + 4, blocks + 4);
@@ -85,7 +86,7 @@ function portPush(node: usize): void {
 
 // @ts-ignore: decorator
 @inline function operandAt(spec: usize, i: u32): u32 {
-  return load<u16>(spec + (<usize>i << 1), PORT_SIZE_OF);
+  return load<u16>(spec + ((<usize>i) << 1), PORT_SIZE_OF);
 }
 
 /** Writes the blocks of the port's columns to `blocks`, from column `first` on. `stage`: blocks for constants. */
@@ -93,7 +94,7 @@ function place(spec: usize, program: usize, stage: usize, blocks: usize, first: 
   const columns = load<u16>(spec, PORT_COLUMNS);
   let next = stage;
   for (let c: u32 = 0; c < columns; c++) {
-    next = blockFor(program, operandAt(spec, c), next, blocks + (<usize>(first + c) << 2));
+    next = blockFor(program, operandAt(spec, c), next, blocks + ((<usize>(first + c)) << 2));
   }
 }
 
@@ -116,7 +117,7 @@ function blockFor(program: usize, operand: u32, stage: usize, to: usize): usize 
 
 function fill(block: usize, tag: u8, payload: u64): void {
   const rows = ctx.rows;
-  for (let i: u32 = 0; i < rows; i++) store<u64>(block + (<usize>i << 3), payload, COL_VALS);
+  for (let i: u32 = 0; i < rows; i++) store<u64>(block + ((<usize>i) << 3), payload, COL_VALS);
   memory.fill(block + COL_TAGS, tag, rows);
   store<u8>(block, tag, COL_UNIFORM);
 }

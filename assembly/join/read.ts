@@ -15,8 +15,8 @@ export function tableCount(node: usize, branch: u32): u32 {
 }
 
 /**
- * Writes column `column` of the table's row `row` as JSON to the text buffer (value/text.ts) and returns the length of the
- * text; NO_TEXT or NO_MEMORY.
+ * Writes column `column` of the table's row `row` as JSON to the text buffer (value/text.ts) and returns the length of
+ * the text; NO_TEXT or NO_MEMORY.
  */
 export function tableJson(node: usize, branch: u32, row: u32, column: u32): i32 {
   const rows = branchRows(<usize>load<u32>(node, N_STATE), branch);

@@ -1,9 +1,9 @@
-// The join of one message under way. What it sends may bring a join below to work before it goes on; that one puts these
-// variables aside meanwhile (join/aside.ts).
+// The join of one message under way. What it sends may bring a join below to work before it goes on; that one puts
+// these variables aside meanwhile (join/aside.ts).
 //
 // Rows are named by their position among those of their branch (rows/number.ts). A tuple is what the steps so far have
-// joined: the position of a row for each branch, NO_ROW where an outer join found none. The rows of the first branch are the
-// tuples before the first step.
+// joined: the position of a row for each branch, NO_ROW where an outer join found none. The rows of the first branch
+// are the tuples before the first step.
 //
 //   tuples (32)   items u32 | count u32 | capacity u32 | …        items: u32[width] for each tuple
 import { accountOf } from '../flow/node';
@@ -105,7 +105,7 @@ export function runStep(i: u32): void {
   }
   rights = branchRows(state, load<u32>(step, JOIN_STEP_BRANCH));
   rightCount = load<u32>(rights, ROWS_COUNT);
-  results = state + JOIN_STATE_TUPLES + (<usize>(i & 1) << 5);
+  results = state + JOIN_STATE_TUPLES + ((<usize>(i & 1)) << 5);
   store<u32>(results, 0, COUNT);
 }
 
@@ -154,7 +154,7 @@ export function addTuple(left: u32, right: u32): void {
 
 function grow(need: u64): bool {
   const before = load<u32>(results, CAPACITY);
-  const wanted = max<u64>(max<u64>(1024, need), <u64>before << 1);
+  const wanted = max<u64>(max<u64>(1024, need), (<u64>before) << 1);
   if (wanted > 0x7fffffff) return false;
   const acct = accountOf(node);
   const bigger = alloc(<u32>wanted, acct);
@@ -168,13 +168,13 @@ function grow(need: u64): bool {
 }
 
 /**
- * Position of a branch's row in the pair of tuple `left` and row `right`; NO_ROW when it has none. `place`: of the branch in a
- * tuple, -1 right side.
+ * Position of a branch's row in the pair of tuple `left` and row `right`; NO_ROW when it has none. `place`: of the
+ * branch in a tuple, -1 right side.
  */
 // @ts-ignore: decorator
 @inline export function rowOf(place: i32, left: u32, right: u32): u32 {
   if (place < 0) return right;
-  return left == NO_ROW || !lefts ? left : load<u32>(lefts + (<usize>(left * width + <u32>place) << 2));
+  return left == NO_ROW || !lefts ? left : load<u32>(lefts + ((<usize>(left * width + <u32>place)) << 2));
 }
 
 /** Place of a branch for `rowOf`; -2 when a later step joins it. */

@@ -11,29 +11,59 @@
 //           128  others 48                               values of the columns of no branch: one row (rows/store.ts)
 //           176  branch 56 [branches]
 //   branch  0    rows 48             of the message, or of the table (rows/store.ts): columns, then what keys need
-//           48   index u32 | lookups u32                 of a table: its index (join/hash-index.ts), 0 none; rows looked up
+//           48   index u32 | lookups u32                 of a table: its index (join/hash-index.ts), 0 none; rows
+//           looked up
 //                                                        before there was one
 
 import { ROWS_SIZE } from '../rows/layout';
 
 export { JoinType } from '../gen/join-layouts';
 export {
-  JOIN_COLUMNS, JOIN_BRANCH, JOIN_BRANCHES, JOIN_STEPS, JOIN_OTHERS, JOIN_OTHERS_AT, JOIN_FIRST,
+  JOIN_COLUMNS,
+  JOIN_BRANCH,
+  JOIN_BRANCHES,
+  JOIN_STEPS,
+  JOIN_OTHERS,
+  JOIN_OTHERS_AT,
+  JOIN_FIRST,
 } from '../gen/join-layouts';
 export {
-  JOIN_BRANCH_COLUMNS, JOIN_BRANCH_COLUMNS_AT, JOIN_BRANCH_COMPUTED, JOIN_BRANCH_COMPUTED_AT, JOIN_BRANCH_IS_TABLE,
+  JOIN_BRANCH_COLUMNS,
+  JOIN_BRANCH_COLUMNS_AT,
+  JOIN_BRANCH_COMPUTED,
+  JOIN_BRANCH_COMPUTED_AT,
+  JOIN_BRANCH_IS_TABLE,
   JOIN_BRANCH_RETAIN,
 } from '../gen/join-layouts';
 export {
-  JOIN_STEP_TYPE, JOIN_STEP_BRANCH, JOIN_STEP_PROGRAM, JOIN_STEP_PROGRAM_LEN, JOIN_STEP_CONDITION, JOIN_STEP_KEYS,
-  JOIN_STEP_IS_KEYED, JOIN_STEP_READS, JOIN_STEP_READS_AT, JOIN_STEP_MADE,
+  JOIN_STEP_TYPE,
+  JOIN_STEP_BRANCH,
+  JOIN_STEP_PROGRAM,
+  JOIN_STEP_PROGRAM_LEN,
+  JOIN_STEP_CONDITION,
+  JOIN_STEP_KEYS,
+  JOIN_STEP_IS_KEYED,
+  JOIN_STEP_READS,
+  JOIN_STEP_READS_AT,
+  JOIN_STEP_MADE,
 } from '../gen/join-layouts';
 export {
-  JOIN_KEY_LEFT_BRANCH, JOIN_KEY_LEFT, JOIN_KEY_RIGHT, JOIN_KEY_IS_PLAIN,
+  JOIN_KEY_LEFT_BRANCH,
+  JOIN_KEY_LEFT,
+  JOIN_KEY_RIGHT,
+  JOIN_KEY_IS_PLAIN,
 } from '../gen/join-layouts';
 import {
-  JOIN_BRANCHES_AT, JOIN_STEPS_AT, JOIN_FIRST, JOIN_BRANCH_COLUMNS, JOIN_BRANCH_COMPUTED, JOIN_BRANCH_SIZE_OF as BRANCH_SIZE,
-  JOIN_STEP_BRANCH, JOIN_STEP_KEYS_AT, JOIN_STEP_SIZE_OF as STEP_SIZE, JOIN_KEY_SIZE_OF as KEY_SIZE,
+  JOIN_BRANCHES_AT,
+  JOIN_STEPS_AT,
+  JOIN_FIRST,
+  JOIN_BRANCH_COLUMNS,
+  JOIN_BRANCH_COMPUTED,
+  JOIN_BRANCH_SIZE_OF as BRANCH_SIZE,
+  JOIN_STEP_BRANCH,
+  JOIN_STEP_KEYS_AT,
+  JOIN_STEP_SIZE_OF as STEP_SIZE,
+  JOIN_KEY_SIZE_OF as KEY_SIZE,
 } from '../gen/join-layouts';
 
 export const JOIN_STATE_FAIL: usize = 32;

@@ -1,5 +1,5 @@
-// The steps of the join of a message, one after the other. One that has many pairs stops in between where it may (flow/deferred.ts), and goes on
-// from there; meanwhile it is put aside (join/aside.ts).
+// The steps of the join of a message, one after the other. One that has many pairs stops in between where it may
+// (flow/deferred.ts), and goes on from there; meanwhile it is put aside (join/aside.ts).
 import { beginLong, mayDefer } from '../flow/deferred';
 import { accountOf } from '../flow/node';
 import { allocZeroed, free } from '../mem/alloc';
@@ -110,7 +110,8 @@ function pairs(): bool {
     case Way.EQUAL:
       if (!equalSome()) return false;
       break;
-    default: break;
+    default:
+      break;
   }
   isPaired = true;
   outer = 0;

@@ -1,6 +1,5 @@
 // Tables of a join: the newest rows that came, with an index by the hash of their keys (join/hash-index.ts) once rows
-// are looked up. A large
-// one grows little by little: a larger one catches up with it before it is full.
+// are looked up. A large one grows little by little: a larger one catches up with it before it is full.
 import { forgiveRefusals, refusals } from '../mem/alloc';
 import { ROWS_COUNT } from '../rows/layout';
 import { firstNumber, pageOf } from '../rows/number';
@@ -9,21 +8,30 @@ import { rowsLoad, rowsSave } from '../rows/save';
 import { rowsAppend, rowsDrop } from '../rows/store';
 import { readU32 } from '../state/reader';
 import { writeU32 } from '../state/writer';
-import { indexAddRow, indexCatchUp, indexDrop, indexDropRow, indexFree, indexLarger, indexReplace, indexRoom } from './hash-index';
+import {
+  indexAddRow,
+  indexCatchUp,
+  indexDrop,
+  indexDropRow,
+  indexFree,
+  indexLarger,
+  indexReplace,
+  indexRoom,
+} from './hash-index';
 import { BRANCH_INDEX, BRANCH_LOOKUPS, BRANCH_NEXT, BRANCH_NEXT_ROWS } from './spec';
 
 /** An index for so many rows or more grows little by little; a smaller one is made anew in a few ms. */
 const LARGE: u32 = 1 << 16;
 
 /**
- * Appends the rows `sel[0 … n)` of the columns at `binds` (mem/bind.ts) and drops the oldest beyond `retain` (0: keeps all).
- * False when memory is exhausted; the table is as it was then.
+ * Appends the rows `sel[0 … n)` of the columns at `binds` (mem/bind.ts) and drops the oldest beyond `retain` (0: keeps
+ * all). False when memory is exhausted; the table is as it was then.
  */
 export function tableAdd(table: usize, binds: usize, columns: u32, sel: usize, n: u32, retain: u32, acct: usize): bool {
   // Rows that those behind them would drop are not taken in at all.
   const skipped = retain && n > retain ? n - retain : 0;
   n -= skipped;
-  if (!rowsAppend(table, binds, columns, sel + (<usize>skipped << 2), n, 0)) return false;
+  if (!rowsAppend(table, binds, columns, sel + ((<usize>skipped) << 2), n, 0)) return false;
   const count = load<u32>(table, ROWS_COUNT);
   const drops = retain && count > retain ? count - retain : 0;
   if (load<u32>(table, BRANCH_INDEX) && !follow(table, n, drops, retain, acct)) tableDropIndex(table, acct);

@@ -6,7 +6,15 @@
 //
 // Numbers are little-endian and not aligned.
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, isNoList, span, Tag,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  SLOT_SIZE,
+  SLOT_TAG,
+  isNoList,
+  span,
+  Tag,
 } from '../mem/layout';
 import { isUtf8 } from '../text/utf8';
 import { push, stacked, takeArray, taken, takeObject, unstack } from './tree';
@@ -75,8 +83,8 @@ export function rowsWrite(out: usize, tag: u8, payload: u64): usize {
 }
 
 /**
- * Reads the value at `p` into rowsTag and rowsPayload and returns the position after it; 0 when the bytes are not of this
- * form. Texts refer to the input; lists and objects are put into the pool, keys sorted whatever their order was.
+ * Reads the value at `p` into rowsTag and rowsPayload and returns the position after it; 0 when the bytes are not of
+ * this form. Texts refer to the input; lists and objects are put into the pool, keys sorted whatever their order was.
  */
 export function rowsRead(p: usize, end: usize, pool: usize, depth: i32): usize {
   const height = stacked;

@@ -11,10 +11,29 @@ import { i64Value, I64Text, parseI64 } from '../text/i64';
 import { messageBegin, messageBytes, messageText } from '../text/message';
 import { MAX_TIME_MS, timeAt, timeParse, timeValue } from '../text/time';
 import { fault, faultComplete } from './fault';
-import { afterKey, isPadded, scanNumber, scanString, scanValue, scanWord, skipSpace, stringEscaped, unescape } from './scan';
+import {
+  afterKey,
+  isPadded,
+  scanNumber,
+  scanString,
+  scanValue,
+  scanWord,
+  skipSpace,
+  stringEscaped,
+  unescape,
+} from './scan';
 import { push, stacked, takeArray, taken, takeObject, unstack } from './tree';
 import {
-  elementOf, fieldCount, fieldName, fieldNameLen, fieldType, findField, firstField, kindOf, nextField, TypeKind,
+  elementOf,
+  fieldCount,
+  fieldName,
+  fieldNameLen,
+  fieldType,
+  findField,
+  firstField,
+  kindOf,
+  nextField,
+  TypeKind,
 } from './type';
 
 /** The value read last. */
@@ -92,7 +111,8 @@ function parseValue(p: usize, depth: i32, type: usize, name: usize, nameLen: u32
   const q = scanWord(p, end);
   if (!q) return 0;
   if (c == 0x6e) {
-    if ((flags & ParseFlag.STRICT) && kind != TypeKind.ANY && kind < TypeKind.ARRAY) return nullMismatch(kind, name, nameLen);
+    if (flags & ParseFlag.STRICT && kind != TypeKind.ANY && kind < TypeKind.ARRAY)
+      return nullMismatch(kind, name, nameLen);
     return give(Tag.NULL, 0, q);
   }
   if (kind != TypeKind.ANY && kind != TypeKind.BOOLEAN) {
@@ -148,7 +168,7 @@ function parseObject(p0: usize, depth: i32, type: usize): usize {
   }
   if (!takeObject(pool, height)) return fault('out of memory', p);
   give(Tag.OBJECT, taken, p);
-  if (isTyped && (flags & ParseFlag.STRICT) && <u32>(taken >> 32) != fieldCount(type)) return missingField(type, taken);
+  if (isTyped && flags & ParseFlag.STRICT && <u32>(taken >> 32) != fieldCount(type)) return missingField(type, taken);
   return p;
 }
 
@@ -197,7 +217,7 @@ function typedNumber(p: usize, kind: u8, name: usize, nameLen: u32): usize {
     return give(Tag.STR, span(to, <u32>(printF64General(to, v) - to)), q);
   }
   if (kind == TypeKind.BOOLEAN) return give(Tag.BOOL, <u64>(v != 0), q);
-  if (kind == TypeKind.DATETIME && (flags & ParseFlag.STRICT)) {
+  if (kind == TypeKind.DATETIME && flags & ParseFlag.STRICT) {
     if (!(abs(v) <= <f64>MAX_TIME_MS)) {
       beginName(name, nameLen);
       messageText(' is out of range for datetime');
@@ -278,15 +298,24 @@ function wrongType(p: usize, depth: i32, found: string, kind: u8, name: usize, n
 
 function kindName(kind: u8): string {
   switch (kind) {
-    case TypeKind.BIGINT: return 'bigint';
-    case TypeKind.FLOAT: return 'float';
-    case TypeKind.STRING: return 'string';
-    case TypeKind.DATETIME: return 'datetime';
-    case TypeKind.BOOLEAN: return 'boolean';
-    case TypeKind.BYTEA: return 'bytea';
-    case TypeKind.ARRAY: return 'array';
-    case TypeKind.STRUCT: return 'struct';
-    default: return 'any';
+    case TypeKind.BIGINT:
+      return 'bigint';
+    case TypeKind.FLOAT:
+      return 'float';
+    case TypeKind.STRING:
+      return 'string';
+    case TypeKind.DATETIME:
+      return 'datetime';
+    case TypeKind.BOOLEAN:
+      return 'boolean';
+    case TypeKind.BYTEA:
+      return 'bytea';
+    case TypeKind.ARRAY:
+      return 'array';
+    case TypeKind.STRUCT:
+      return 'struct';
+    default:
+      return 'any';
   }
 }
 
@@ -305,7 +334,8 @@ function nullMismatch(kind: u8, name: usize, nameLen: u32): usize {
 function missingField(type: usize, object: u64): usize {
   let field = firstField(type);
   for (let n = fieldCount(type); n > 0; n--) {
-    if (!hasMember(object, fieldName(field), fieldNameLen(field))) return missingMessage(fieldName(field), fieldNameLen(field));
+    if (!hasMember(object, fieldName(field), fieldNameLen(field)))
+      return missingMessage(fieldName(field), fieldNameLen(field));
     field = nextField(field);
   }
   return faultComplete();
@@ -314,7 +344,8 @@ function missingField(type: usize, object: u64): usize {
 function hasMember(object: u64, name: usize, nameLen: u32): bool {
   let member = <usize>(<u32>object);
   for (let n = <u32>(object >> 32); n > 0; n--) {
-    if (load<u32>(member, 12) == nameLen && memory.compare(<usize>load<u32>(member, 16), name, nameLen) == 0) return true;
+    if (load<u32>(member, 12) == nameLen && memory.compare(<usize>load<u32>(member, 16), name, nameLen) == 0)
+      return true;
     member += 24;
   }
   return false;

@@ -19,14 +19,21 @@ export let stringEscaped: bool = false;
   return q;
 }
 
-/** Quotes, backslashes, spaces: read from memory in one instruction, where the compiler would build each of them by three. */
-const STOPS: usize = memory.data<u64>([
-  0x2222222222222222, 0x2222222222222222, 0x5c5c5c5c5c5c5c5c, 0x5c5c5c5c5c5c5c5c, 0x2020202020202020, 0x2020202020202020,
-], 16);
+/**
+ * Quotes, backslashes, spaces: read from memory in one instruction, where the compiler would build each of them by
+ * three.
+ */
+const STOPS: usize = memory.data<u64>(
+  [
+    0x2222222222222222, 0x2222222222222222, 0x5c5c5c5c5c5c5c5c, 0x5c5c5c5c5c5c5c5c, 0x2020202020202020,
+    0x2020202020202020,
+  ],
+  16,
+);
 
 /**
- * Finds the closing quote of the string whose first byte is at `p` and returns its position. Escapes, control characters
- * and UTF-8 are checked.
+ * Finds the closing quote of the string whose first byte is at `p` and returns its position. Escapes, control
+ * characters and UTF-8 are checked.
  */
 // @ts-ignore: decorator
 @inline export function scanString(p: usize, end: usize): usize {
@@ -52,11 +59,13 @@ function scanLongString(p: usize, end: usize): usize {
   while (q < end) {
     const v = v128.load(q);
     const high = <u32>i8x16.bitmask(v);
-    let stop = <u32>i8x16.bitmask(
-      v128.or(
-        v128.or(i8x16.eq(v, i8x16.splat(0x22)), i8x16.eq(v, i8x16.splat(0x5c))),
-        i8x16.le_u(v, i8x16.splat(0x1f)),
-      ),
+    let stop = <u32>(
+      i8x16.bitmask(
+        v128.or(
+          v128.or(i8x16.eq(v, i8x16.splat(0x22)), i8x16.eq(v, i8x16.splat(0x5c))),
+          i8x16.le_u(v, i8x16.splat(0x1f)),
+        ),
+      )
     );
     if (stop == 0) {
       wide |= high;
@@ -117,8 +126,9 @@ function hex4(p: usize): i32 {
 }
 
 /**
- * Writes the string [p0, end), checked by scanString, without escapes to `out` and returns the end of the output. `out` needs
- * end - p0 bytes; up to 16 behind them may be overwritten (a pool has them). Surrogates without partner become U+FFFD.
+ * Writes the string [p0, end), checked by scanString, without escapes to `out` and returns the end of the output. `out`
+ * needs end - p0 bytes; up to 16 behind them may be overwritten (a pool has them). Surrogates without partner become
+ * U+FFFD.
  */
 export function unescape(p0: usize, end: usize, out: usize): usize {
   let p = p0;
@@ -176,11 +186,13 @@ export function unescape(p0: usize, end: usize, out: usize): usize {
     if (isDigit(c)) return scanAnyNumber(p, end);
   } else {
     if (!isDigit(c)) return scanAnyNumber(p, end);
-    do c = <u32>load<u8>(++q); while (isDigit(c));
+    do c = <u32>load<u8>(++q);
+    while (isDigit(c));
   }
   if (c == 0x2e) {
     if (!isDigit(load<u8>(++q))) return scanAnyNumber(p, end);
-    do q++; while (isDigit(load<u8>(q)));
+    do q++;
+    while (isDigit(load<u8>(q)));
     c = <u32>load<u8>(q);
   }
   return (c | 32) == 0x65 || q > end ? scanAnyNumber(p, end) : q;

@@ -1,10 +1,8 @@
-// Lists under construction: values of an array or object stand on a stack until the closing bracket, then move to a pool
-// as one block. All entries have the form of object members (24 bytes, see mem/layout.ts).
+// Lists under construction: values of an array or object stand on a stack until the closing bracket, then move to a
+// pool as one block. All entries have the form of object members (24 bytes, see mem/layout.ts).
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { poolAlloc } from '../mem/pool';
-import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, span,
-} from '../mem/layout';
+import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, span } from '../mem/layout';
 
 const ORDER: usize = 20; // position in the text while sorting; 0 in finished members
 

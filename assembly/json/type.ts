@@ -1,7 +1,13 @@
 // Declared types as the decoder reads them, in prefix notation (source/layouts.json).
 export { TypeKind } from '../gen/source-layouts';
 import {
-  FIELD_NAME_LEN, FIELD_SIZE_OF as FIELD_HEAD, FIELD_TYPE_LEN, STRUCT_COUNT, STRUCT_SIZE, STRUCT_SIZE_OF as FIELDS, TypeKind,
+  FIELD_NAME_LEN,
+  FIELD_SIZE_OF as FIELD_HEAD,
+  FIELD_TYPE_LEN,
+  STRUCT_COUNT,
+  STRUCT_SIZE,
+  STRUCT_SIZE_OF as FIELDS,
+  TypeKind,
 } from '../gen/source-layouts';
 
 /** Kind of the type at `type`; address 0 is any. */

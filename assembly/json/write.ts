@@ -1,7 +1,16 @@
 // Values to JSON text. Writers need as many bytes at `p` as jsonSizeBound says and return the end of what they wrote;
 // block stores may touch bytes up to the bound.
 import {
-  lenOf, MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, NO_LIST, offOf, SLOT_SIZE, SLOT_TAG, Tag,
+  lenOf,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  NO_LIST,
+  offOf,
+  SLOT_SIZE,
+  SLOT_TAG,
+  Tag,
 } from '../mem/layout';
 import { failNotFinite } from '../flow/failure';
 import { base64Length, printBase64 } from '../text/base64';
@@ -44,18 +53,20 @@ export function jsonSizeBound(tag: u8, payload: u64): u64 {
 }
 
 // Constants of blocks: read from memory in one instruction, where the compiler would build each of them by three.
-const QUOTES: usize = memory.data<u64>([
-  0x2222222222222222, 0x2222222222222222, 0x5c5c5c5c5c5c5c5c, 0x5c5c5c5c5c5c5c5c,
-], 16);
-const ANGLES: usize = memory.data<u64>([
-  0x0202020202020202, 0x0202020202020202, 0x3e3e3e3e3e3e3e3e, 0x3e3e3e3e3e3e3e3e,
-], 16);
+const QUOTES: usize = memory.data<u64>(
+  [0x2222222222222222, 0x2222222222222222, 0x5c5c5c5c5c5c5c5c, 0x5c5c5c5c5c5c5c5c],
+  16,
+);
+const ANGLES: usize = memory.data<u64>(
+  [0x0202020202020202, 0x0202020202020202, 0x3e3e3e3e3e3e3e3e, 0x3e3e3e3e3e3e3e3e],
+  16,
+);
 const AMPERSANDS: usize = memory.data<u64>([0x2626262626262626, 0x2626262626262626], 16);
 const BLANKS: usize = memory.data<u64>([0x2020202020202020, 0x2020202020202020], 16);
 
 /**
- * Bytes of a block that cannot be copied as they are: quotes, backslashes, control characters, `<` `>` `&`, and those that are
- * no ASCII. As signed numbers these and control characters are below the blank.
+ * Bytes of a block that cannot be copied as they are: quotes, backslashes, control characters, `<` `>` `&`, and those
+ * that are no ASCII. As signed numbers these and control characters are below the blank.
  */
 // @ts-ignore: decorator
 @inline function special(v: v128): u32 {
@@ -73,11 +84,11 @@ const BLANKS: usize = memory.data<u64>([0x2020202020202020, 0x2020202020202020],
   if (len <= 32) {
     const first = v128.load(off);
     // Of a short text the first block once more.
-    const second = v128.load(off + (<usize>(len > 16) << 4));
+    const second = v128.load(off + ((<usize>(len > 16)) << 4));
     v128.store(p, first, 1);
     v128.store(p, second, 17);
     const stops = special(first) | (special(second) << 16);
-    if ((<u64>stops & ((<u64>1 << len) - 1)) == 0) {
+    if ((<u64>stops & (((<u64>1) << len) - 1)) == 0) {
       store<u8>(p + len, 0x22, 1);
       return p + len + 2;
     }
@@ -102,7 +113,7 @@ function writeLongString(p: usize, off: usize, end: usize): usize {
     v128.store(to, v);
     const left = end - from;
     let stop = special(v);
-    if (left < 16) stop &= (1 << <u32>left) - 1;
+    if (left < 16) stop &= (1 << (<u32>left)) - 1;
     if (stop == 0) {
       const n = min(left, <usize>16);
       from += n;

@@ -4,21 +4,43 @@ import { accountOf, exhaust } from '../flow/node';
 import { stageAcquire, stageRelease } from '../flow/stage';
 import { clearDeadline, setDeadline } from '../flow/timers';
 import { LOOKUP_TTL, LookupFlag } from '../gen/lookup-layouts';
-import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, Tag, lenOf, offOf, span, tagAt, valAt } from '../mem/layout';
+import {
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  Tag,
+  lenOf,
+  offOf,
+  span,
+  tagAt,
+  valAt,
+} from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { plainError } from '../value/error';
-import { EntryState, answersShapes, askedIn, entryAdd, entryDone, entryFail, entryRows, entryState, foundIn } from './answers';
-import { answersOf, drain, hasFlag, queueOf, requestsOf, specOf } from './ask';
+import {
+  EntryState,
+  answersShapes,
+  askedIn,
+  entryAdd,
+  entryDone,
+  entryFail,
+  entryRows,
+  entryState,
+  foundIn,
+} from './answers';
+import { drain } from './ask';
+import { answersOf, hasFlag, queueOf, requestsOf, specOf } from './asking';
 import { itemNumber, queueBatches, queueFirst, queueNumber, queueWaiting } from './queue';
 import { recordNew } from './record';
-import {
-  requestCount, requestDeadline, requestDrop, requestEntry, requestOf, requestsFirst,
-} from './requests';
+import { requestCount, requestDeadline, requestDrop, requestEntry, requestOf, requestsFirst } from './requests';
 
 let node: usize = 0;
 let request: usize = 0;
 
-/** Begins the answer to a request; returns how many lists of values it asked for, 0 when nobody waits for it any more. */
+/**
+ * Begins the answer to a request; returns how many lists of values it asked for, 0 when nobody waits for it any more.
+ */
 export function answerBegin(to: usize, number: u32, now: f64): u32 {
   ctx.setNow(now);
   ctx.scratchReset();
@@ -28,16 +50,16 @@ export function answerBegin(to: usize, number: u32, now: f64): u32 {
 }
 
 /**
- * Blocks for a batch of rows: u32[count + 1], the first for the number of the list that a row answers, the others for its
- * columns. 0 when memory is exhausted.
+ * Blocks for a batch of rows: u32[count + 1], the first for the number of the list that a row answers, the others for
+ * its columns. 0 when memory is exhausted.
  */
 export function answerBlocks(count: u32): usize {
   return stageAcquire(count + 1);
 }
 
 /**
- * Takes the first `n` rows of the blocks; `names` {address u32, length u32}[count], ascending by bytes. Values that are MISSING
- * are no part of their row.
+ * Takes the first `n` rows of the blocks; `names` {address u32, length u32}[count], ascending by bytes. Values that are
+ * MISSING are no part of their row.
  */
 export function answerRows(blocks: usize, names: usize, count: u32, n: u32): void {
   const acct = accountOf(node);
@@ -54,14 +76,14 @@ export function answerRows(blocks: usize, names: usize, count: u32, n: u32): voi
     }
     let held: u32 = 0;
     for (let c: u32 = 0; c < count; c++) {
-      const block = <usize>load<u32>(blocks + (<usize>(c + 1) << 2));
+      const block = <usize>load<u32>(blocks + ((<usize>(c + 1)) << 2));
       const tag = tagAt(block, row);
       if (tag == Tag.MISSING) continue;
       const member = members + <usize>(held++ * MEMBER_SIZE);
       store<u64>(member, valAt(block, row));
       store<u32>(member, <u32>tag, MEMBER_TAG);
-      store<u32>(member, load<u32>(names + (<usize>c << 3), 4), MEMBER_KEY_LEN);
-      store<u32>(member, load<u32>(names + (<usize>c << 3)), MEMBER_KEY_OFF);
+      store<u32>(member, load<u32>(names + ((<usize>c) << 3), 4), MEMBER_KEY_LEN);
+      store<u32>(member, load<u32>(names + ((<usize>c) << 3)), MEMBER_KEY_OFF);
       store<u32>(member, 0, MEMBER_KEY_OFF + 4);
     }
     const record = recordNew(answersShapes(answersOf(node)), span(members, held), acct);
@@ -91,7 +113,12 @@ export function answerClose(): void {
   const count = requestCount(request);
   for (let i: u32 = 0; i < count; i++) {
     entryDone(
-      answersOf(node), requestEntry(request, i), hasFlag(spec, LookupFlag.KEEPS), hasFlag(spec, LookupFlag.KEEPS_MISSES), expires, acct,
+      answersOf(node),
+      requestEntry(request, i),
+      hasFlag(spec, LookupFlag.KEEPS),
+      hasFlag(spec, LookupFlag.KEEPS_MISSES),
+      expires,
+      acct,
     );
   }
   const requests = requestsOf(node);

@@ -1,5 +1,6 @@
-// What a table that is asked has answered, or is to answer, by keys: one entry for each list of values asked for. Entries
-// that rows wait for stay; others stay as long as answers are remembered and there is room, those used lately before others.
+// What a table that is asked has answered, or is to answer, by keys: one entry for each list of values asked for.
+// Entries that rows wait for stay; others stay as long as answers are remembered and there is room, those used lately
+// before others.
 //
 //   answers 0   shapes u32 | buckets u32 | mask u32 | count u32
 //           16  newest u32 | oldest u32                                            entries in the order of their making
@@ -118,12 +119,12 @@ export function askedIn(answers: usize): u64 {
 
 // @ts-ignore: decorator
 @inline export function entryTag(entry: usize, keys: u32, k: u32): u8 {
-  return load<u8>(entry + (<usize>keys << 3) + k, VALS);
+  return load<u8>(entry + ((<usize>keys) << 3) + k, VALS);
 }
 
 // @ts-ignore: decorator
 @inline export function entryVal(entry: usize, k: u32): u64 {
-  return load<u64>(entry + (<usize>k << 3), VALS);
+  return load<u64>(entry + ((<usize>k) << 3), VALS);
 }
 
 function hashOf(keys: u32): u32 {
@@ -134,7 +135,7 @@ function hashOf(keys: u32): u32 {
 
 // @ts-ignore: decorator
 @inline function bucketAt(answers: usize, hash: u32): usize {
-  return <usize>load<u32>(answers, BUCKETS) + (<usize>(hash & load<u32>(answers, MASK)) << 2);
+  return <usize>load<u32>(answers, BUCKETS) + ((<usize>(hash & load<u32>(answers, MASK))) << 2);
 }
 
 /** The entry for the keys read last (lookup/find.ts), 0 none: one that is over is none any more. */
@@ -164,8 +165,8 @@ function hasKeys(entry: usize, keys: u32): bool {
 }
 
 /**
- * Makes an entry that waits for the keys read last; beyond `most` one that nobody needs goes. With `isOwn` it is that of one row:
- * nobody finds it. 0 when memory is exhausted.
+ * Makes an entry that waits for the keys read last; beyond `most` one that nobody needs goes. With `isOwn` it is that
+ * of one row: nobody finds it. 0 when memory is exhausted.
  */
 export function entryNew(answers: usize, keys: u32, most: u32, isOwn: bool, acct: usize): usize {
   let size: u64 = VALS + <u64>keys * 9 + 7 + SLACK;
@@ -176,8 +177,8 @@ export function entryNew(answers: usize, keys: u32, most: u32, isOwn: bool, acct
   store<u32>(entry, <u32>size, SIZE);
   let to = (entry + VALS + <usize>keys * 9 + 7) & ~7;
   for (let k: u32 = 0; k < keys; k++) {
-    store<u64>(entry + (<usize>k << 3), copiedTo(to, keyTag(k), keyVal(k)), VALS);
-    store<u8>(entry + (<usize>keys << 3) + k, keyTag(k), VALS);
+    store<u64>(entry + ((<usize>k) << 3), copiedTo(to, keyTag(k), keyVal(k)), VALS);
+    store<u8>(entry + ((<usize>keys) << 3) + k, keyTag(k), VALS);
     to = copiedEnd();
   }
   makeRoom(answers, most, acct);
@@ -274,7 +275,7 @@ function widen(answers: usize, acct: usize): void {
   store<u32>(answers, <u32>wider, BUCKETS);
   store<u32>(answers, (before << 2) - 1, MASK);
   for (let i: u32 = 0; i < before; i++) {
-    let entry = <usize>load<u32>(old + (<usize>i << 2));
+    let entry = <usize>load<u32>(old + ((<usize>i) << 2));
     while (entry) {
       const next = <usize>load<u32>(entry);
       const bucket = bucketAt(answers, load<u32>(entry, HASH));
@@ -311,8 +312,18 @@ export function entryAdd(entry: usize, record: usize): void {
   store<u32>(entry, load<u32>(entry, ROWS) + 1, ROWS);
 }
 
-/** The answer is complete. `keeps`: it is remembered, until `expires` (0: for ever); without rows only with `keepsMisses`. */
-export function entryDone(answers: usize, entry: usize, keeps: bool, keepsMisses: bool, expires: f64, acct: usize): void {
+/**
+ * The answer is complete. `keeps`: it is remembered, until `expires` (0: for ever); without rows only with
+ * `keepsMisses`.
+ */
+export function entryDone(
+  answers: usize,
+  entry: usize,
+  keeps: bool,
+  keepsMisses: bool,
+  expires: f64,
+  acct: usize,
+): void {
   if (entryState(entry) != EntryState.WAITING) return;
   store<u32>(entry, EntryState.HERE, STATE);
   store<f64>(entry, expires, EXPIRES);

@@ -1,65 +1,87 @@
-// Joins rows with a table outside: the host is asked for the rows of keys that nobody knows yet, and the rows of the input wait
-// until the answer is there, while the data plane goes on. A batch asks once, for each list of values once. Where all answers are
-// there already and nothing waits, rows go on at once and uncopied.
+// Joins rows with a table outside: the host is asked for the rows of keys that nobody knows yet, and the rows of the
+// input wait until the answer is there, while the data plane goes on. A batch asks once, for each list of values once.
+// Where all answers are there already and nothing waits, rows go on at once and uncopied.
 //
-// Rows and signals keep their order. A message goes on as a whole: between two inputs none is open below (decision 0022).
+// Rows and signals keep their order. A message goes on as a whole: between two inputs none is open below (decision
+// 0022).
 //
 //   state   as of a lookup (spec.ts); LOOK_INDEX -> asking
 //   asking  0   queue 32 (queue.ts) | requests 16 (requests.ts) | answers 48 (answers.ts)
 import * as ctx from '../flow/context';
 import { signalBelow } from '../flow/emit';
 import { fail } from '../flow/failure';
-import {
-  N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust,
-} from '../flow/node';
+import { N_FLAGS, N_PROGRAM, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
 import { setDeadline } from '../flow/timers';
-import { LOOKUP_FLAGS, LOOKUP_MOST_KEPT, LOOKUP_TIMEOUT, LookupFlag } from '../gen/lookup-layouts';
-import { LoadFault } from '../gen/state-layouts';
+import { LOOKUP_MOST_KEPT, LOOKUP_TIMEOUT, LookupFlag } from '../gen/lookup-layouts';
 import { allocZeroed, free } from '../mem/alloc';
 import { BIND_SIZE, bindBlock } from '../mem/bind';
-import { BATCH_ROWS, COL_TAGS, COL_VALS, OPERAND_NONE, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
-import { poolAlloc, poolChunk, poolFilled, poolFree, poolInit, poolReset, poolReturn } from '../mem/pool';
+import { COL_TAGS, COL_VALS, OPERAND_NONE, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
+import { poolAlloc, poolChunk, poolFilled, poolReturn } from '../mem/pool';
 import { runClean } from '../ops/clean';
 import { blockOf } from '../ops/operand';
 import { programFree } from '../ops/vm';
-import { ROWS_COUNT, ROWS_SIZE } from '../rows/layout';
 import { PAGE_NEXT, PAGE_TO, pageTags, pageVals } from '../rows/page';
-import { rowsLoad, rowsSave } from '../rows/save';
-import { Members } from '../state/members';
-import { rowsAppend, rowsFirst, rowsFree, rowsInit } from '../rows/store';
-import {
-  readBool, readBytes, readFail, readFails, readLength, readU64, readUpTo, readValue, readVersion, valueRead,
-} from '../state/reader';
-import { writeBool, writeBytes, writeU32, writeU64, writeValue, writeVersion } from '../state/writer';
-import { toF64 } from '../value/number';
+import { rowsAppend, rowsFirst } from '../rows/store';
 import { textBegin, textI64, textLiteral, textTake } from '../value/text';
 import {
-  ANSWERS_SIZE, EntryState, answersFree, answersInit, answersSetBack, entryDone, entryFail, entryFailure, entryFirst, entryJoin, entryLeave,
-  entryNew, entryOf, entryState, entryTag, entryVal,
+  EntryState,
+  answersFree,
+  answersInit,
+  answersSetBack,
+  entryDone,
+  entryFail,
+  entryFailure,
+  entryFirst,
+  entryJoin,
+  entryLeave,
+  entryNew,
+  entryOf,
+  entryState,
 } from './answers';
-import { KeyOutcome, keyFailure, readKeys, setKey } from './find';
+import { KeyOutcome, keyFailure, readKeys } from './find';
 import { lookupOpen } from './lookup';
 import { failMemory, failMessage, failRow, isInMessage, messageBegins, messageEnds } from './message';
 import { pairsAdd, pairsAreFull, pairsBegin, pairsFlush } from './pairs';
 import {
-  QUEUE_SIZE, itemCount, itemEntries, itemEntry, itemIsReady, itemNext, itemRows, itemSignal, itemValue, queueDrop, queueFirst,
-  queueFree, queueRows, queueSignal,
+  itemEntries,
+  itemIsReady,
+  itemNext,
+  itemRows,
+  itemSignal,
+  itemValue,
+  queueDrop,
+  queueFirst,
+  queueFree,
+  queueRows,
+  queueSignal,
 } from './queue';
-import { isKey } from './names-index';
 import { recordNext } from './record';
 import {
-  REQUESTS_SIZE, requestCount, requestDeadline, requestDrop, requestEntry, requestNew, requestSend, requestSetDeadline, requestsFirst,
-  requestsFree, requestsSetBack,
+  requestCount,
+  requestDeadline,
+  requestDrop,
+  requestEntry,
+  requestsFirst,
+  requestsFree,
+  requestsSetBack,
 } from './requests';
 import { sendSingles, setRecord } from './singles';
 import {
-  LOOKUP_COLUMNS, LOOKUP_CONDITION, LOOKUP_FIELDS, LOOKUP_IS_LEFT, LOOKUP_KEYS, LOOK_FAIL, LOOK_INDEX, LOOK_PROGRAM, columnOperand,
+  LOOKUP_COLUMNS,
+  LOOKUP_CONDITION,
+  LOOKUP_FIELDS,
+  LOOKUP_IS_LEFT,
+  LOOKUP_KEYS,
+  LOOK_FAIL,
+  LOOK_INDEX,
+  LOOK_PROGRAM,
+  columnOperand,
 } from './spec';
-
-const ASKING_SIZE: u32 = QUEUE_SIZE + REQUESTS_SIZE + ANSWERS_SIZE;
+import { ASKING_SIZE, FRESH, answersOf, ask, askingOf, hasFlag, queueOf, requestsOf, specOf } from './asking';
+import { askLoad, askSave } from './ask-save';
 
 export function askOperator(operator: Operator): void {
   operator.open = askOpen;
@@ -70,36 +92,6 @@ export function askOperator(operator: Operator): void {
   operator.load = askLoad;
   operator.free = askFree;
   operator.setBack = askSetBack;
-}
-
-// @ts-ignore: decorator
-@inline export function specOf(node: usize): usize {
-  return <usize>load<u32>(node, N_SPEC);
-}
-
-// @ts-ignore: decorator
-@inline function askingOf(node: usize): usize {
-  return <usize>load<u32>(<usize>load<u32>(node, N_STATE), LOOK_INDEX);
-}
-
-// @ts-ignore: decorator
-@inline export function queueOf(node: usize): usize {
-  return askingOf(node);
-}
-
-// @ts-ignore: decorator
-@inline export function requestsOf(node: usize): usize {
-  return askingOf(node) + QUEUE_SIZE;
-}
-
-// @ts-ignore: decorator
-@inline export function answersOf(node: usize): usize {
-  return askingOf(node) + QUEUE_SIZE + REQUESTS_SIZE;
-}
-
-// @ts-ignore: decorator
-@inline export function hasFlag(spec: usize, flag: u32): bool {
-  return (load<u32>(spec, LOOKUP_FLAGS) & flag) != 0;
 }
 
 function askOpen(node: usize): bool {
@@ -139,8 +131,6 @@ function askSignal(node: usize, signal: u32, value: u64): void {
 
 /** Entries of the batch, by their place in its selection. */
 const ENTRIES: usize = memory.data(4 * 1024, 16);
-/** Those among them that are to be asked for. */
-const FRESH: usize = memory.data(4 * 1024, 16);
 
 function askPush(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
@@ -170,7 +160,7 @@ function takeBatch(node: usize, spec: usize, state: usize, program: usize, error
   let fresh: u32 = 0;
   let waiting: u32 = 0;
   for (let i: u32 = 0; i < selLen; i++) {
-    const row = load<u32>(ctx.sel + (<usize>i << 2));
+    const row = load<u32>(ctx.sel + ((<usize>i) << 2));
     let entry: usize = 0;
     let mark: u64 = 0;
     if (before && tagAt(before, row) == Tag.ERROR) mark = valAt(before, row);
@@ -184,7 +174,7 @@ function takeBatch(node: usize, spec: usize, state: usize, program: usize, error
         if (!entry) {
           entry = entryNew(answers, keys, most, isEach, acct);
           if (!entry) return false;
-          store<u32>(FRESH + (<usize>(fresh++) << 2), <u32>entry);
+          store<u32>(FRESH + ((fresh++ as usize) << 2), <u32>entry);
         }
         // Held while others of the batch are found.
         entryJoin(entry);
@@ -192,7 +182,7 @@ function takeBatch(node: usize, spec: usize, state: usize, program: usize, error
       }
     }
     setAt(errors, row, mark ? Tag.ERROR : Tag.NULL, mark);
-    store<u32>(ENTRIES + (<usize>i << 2), <u32>entry);
+    store<u32>(ENTRIES + ((<usize>i) << 2), <u32>entry);
   }
   const queue = queueOf(node);
   if (!waiting && !isInMessage(node) && !queueFirst(queue)) {
@@ -204,30 +194,6 @@ function takeBatch(node: usize, spec: usize, state: usize, program: usize, error
   return ask(node, fresh);
 }
 
-/** Asks for the entries in FRESH. */
-function ask(node: usize, count: u32): bool {
-  const spec = specOf(node);
-  const requests = requestsOf(node);
-  const isFirst = !requestsFirst(requests);
-  const request = requestNew(requests, FRESH, count, accountOf(node));
-  if (!request) return false;
-  let deadline = ctx.nowMs + load<f64>(spec, LOOKUP_TIMEOUT);
-  if (hasFlag(spec, LookupFlag.IS_DELAY)) deadline = lastDue(count);
-  else if (!requestSend(request, node, load<u32>(spec, LOOKUP_KEYS), hasFlag(spec, LookupFlag.IS_EACH))) return false;
-  requestSetDeadline(request, deadline);
-  return !isFirst || setDeadline(node, deadline);
-}
-
-/** The latest of the times that are the keys of the entries in FRESH: rows keep their order, those behind wait for it as well. */
-function lastDue(count: u32): f64 {
-  let last: f64 = 0;
-  for (let i: u32 = 0; i < count; i++) {
-    const entry = <usize>load<u32>(FRESH + (<usize>i << 2));
-    last = max(last, toF64(entryTag(entry, 1, 0), entryVal(entry, 0)));
-  }
-  return last;
-}
-
 /** Sends a batch whose answers are all there. */
 function sendNow(node: usize, spec: usize, state: usize, errors: usize): void {
   const columns = load<u32>(spec, LOOKUP_COLUMNS);
@@ -237,14 +203,14 @@ function sendNow(node: usize, spec: usize, state: usize, errors: usize): void {
     exhaust(node);
     return;
   }
-  for (let c: u32 = 0; c < columns; c++) store<u32>(blocks + (<usize>c << 2), <u32>blockOf(columnOperand(spec, c)));
+  for (let c: u32 = 0; c < columns; c++) store<u32>(blocks + ((<usize>c) << 2), <u32>blockOf(columnOperand(spec, c)));
   const selLen = ctx.selLen;
   memory.copy(entries, ENTRIES, selLen << 2);
   sendRows(node, spec, state, blocks, errors, entries);
   const acct = accountOf(node);
   const keeps = hasFlag(spec, LookupFlag.KEEPS);
   for (let i: u32 = 0; i < selLen; i++) {
-    const entry = <usize>load<u32>(entries + (<usize>i << 2));
+    const entry = <usize>load<u32>(entries + ((<usize>i) << 2));
     if (entry) entryLeave(answersOf(node), entry, keeps, acct);
   }
 }
@@ -263,8 +229,8 @@ function queueBatch(node: usize, spec: usize, errors: usize): bool {
 }
 
 /**
- * Sends the rows of the current batch: `blocks` has the columns that go on, with room for those of the table behind them, `errors`
- * the marks of rows that failed, `entries` the entry of each selected row.
+ * Sends the rows of the current batch: `blocks` has the columns that go on, with room for those of the table behind
+ * them, `errors` the marks of rows that failed, `entries` the entry of each selected row.
  */
 function sendRows(node: usize, spec: usize, state: usize, blocks: usize, errors: usize, entries: usize): void {
   if (isInMessage(node)) sendPairs(node, spec, state, blocks, errors, entries);
@@ -283,13 +249,13 @@ function sendEach(node: usize, spec: usize, state: usize, blocks: usize, errors:
     if (kept) selectionPop();
     return;
   }
-  memory.copy(blocks + (<usize>columns << 2), own, fields << 2);
+  memory.copy(blocks + ((<usize>columns) << 2), own, fields << 2);
   const isLeft = load<u32>(spec, LOOKUP_IS_LEFT) != 0;
   let n: u32 = 0;
   let hasFailed = false;
   for (let i: u32 = 0; i < ctx.selLen; i++) {
-    const row = load<u32>(ctx.sel + (<usize>i << 2));
-    const entry = <usize>load<u32>(entries + (<usize>i << 2));
+    const row = load<u32>(ctx.sel + ((<usize>i) << 2));
+    const entry = <usize>load<u32>(entries + ((<usize>i) << 2));
     let record: usize = 0;
     if (tagAt(errors, row) == Tag.ERROR) {
       if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) continue;
@@ -304,7 +270,7 @@ function sendEach(node: usize, spec: usize, state: usize, blocks: usize, errors:
       if (!record && !isLeft) continue;
     }
     setRecord(row, record);
-    store<u32>(kept + (<usize>(n++) << 2), row);
+    store<u32>(kept + ((n++ as usize) << 2), row);
   }
   sendSingles(node, spec, state, blocks, errors, kept, n, hasFailed);
   stageRelease(max<u32>(fields, 1));
@@ -323,8 +289,8 @@ function sendPairs(node: usize, spec: usize, state: usize, blocks: usize, errors
   const sel = ctx.sel;
   const selLen = ctx.selLen;
   for (let i: u32 = 0; i < selLen && !load<u32>(state, LOOK_FAIL); i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
-    const entry = <usize>load<u32>(entries + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
+    const entry = <usize>load<u32>(entries + ((<usize>i) << 2));
     const isFailed = entry != 0 && entryState(entry) == EntryState.FAILED;
     if (isFailed || tagAt(errors, row) == Tag.ERROR) {
       const failure = isFailed ? entryFailure(entry) : valAt(errors, row);
@@ -392,18 +358,18 @@ function sendItemRows(node: usize, state: usize, item: usize): void {
   const own = stageAcquire(columns + 1);
   if (blocks && own) {
     memory.copy(blocks, own, columns << 2);
-    const errors = <usize>load<u32>(own + (<usize>columns << 2));
+    const errors = <usize>load<u32>(own + ((<usize>columns) << 2));
     let from: u32 = 0;
     for (let page = rowsFirst(itemRows(item)); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
       const n = load<u32>(page, PAGE_TO);
       for (let c: u32 = 0; c <= columns; c++) {
-        const block = <usize>load<u32>(own + (<usize>c << 2));
-        memory.copy(block + COL_VALS, pageVals(page, c), <usize>n << 3);
+        const block = <usize>load<u32>(own + ((<usize>c) << 2));
+        memory.copy(block + COL_VALS, pageVals(page, c), (<usize>n) << 3);
         memory.copy(block + COL_TAGS, pageTags(page, c), n);
         noteUniform(block, n);
       }
       ctx.setBatch(blocks, n, identity, n, 0);
-      sendRows(node, spec, state, blocks, errors, itemEntries(item) + (<usize>from << 2));
+      sendRows(node, spec, state, blocks, errors, itemEntries(item) + ((<usize>from) << 2));
       from += n;
     }
   } else exhaust(node);
@@ -449,97 +415,3 @@ function timeoutText(node: usize): u64 {
 }
 
 // ---- saved state -------------------------------------------------------------------------------------------------
-
-const VERSION: u32 = 1;
-
-/** Saves what waits, with the values that were asked for: they are asked for again. What is remembered is not saved. */
-function askSave(node: usize): void {
-  const spec = specOf(node);
-  const keys = load<u32>(spec, LOOKUP_KEYS);
-  writeVersion(VERSION);
-  let items: u32 = 0;
-  for (let item = queueFirst(queueOf(node)); item; item = itemNext(item)) items++;
-  writeU32(items);
-  for (let item = queueFirst(queueOf(node)); item; item = itemNext(item)) {
-    writeU32(itemSignal(item));
-    if (itemSignal(item)) {
-      const hasText = itemSignal(item) == Signal.END && offOf(itemValue(item)) != 0;
-      writeBool(hasText);
-      if (hasText) writeBytes(offOf(itemValue(item)), lenOf(itemValue(item)));
-      else writeU64(itemSignal(item) == Signal.END ? 0 : itemValue(item));
-      continue;
-    }
-    rowsSave(itemRows(item));
-    const count = itemCount(item);
-    for (let i: u32 = 0; i < count; i++) {
-      const entry = itemEntry(item, i);
-      writeBool(entry != 0);
-      for (let k: u32 = 0; entry && k < keys; k++) writeValue(entryTag(entry, keys, k), entryVal(entry, k));
-    }
-  }
-}
-
-const POOL: usize = memory.data(32, 16);
-const ASIDE: usize = memory.data(64, 16);
-
-function askLoad(node: usize): bool {
-  if (!readVersion(VERSION)) return false;
-  const items = readLength();
-  poolInit(POOL, 1024, accountOf(node));
-  for (let i: u32 = 0; i < items && !readFails(); i++) loadItem(node);
-  poolFree(POOL);
-  return !readFails();
-}
-
-function loadItem(node: usize): void {
-  const acct = accountOf(node);
-  const signal = readUpTo(Signal.FLUSH);
-  if (signal) {
-    const hasText = readBool();
-    const value = hasText ? readBytes(POOL) : readU64();
-    if (!readFails() && !queueSignal(queueOf(node), signal, value, hasText, acct)) readFail(LoadFault.MEMORY);
-    poolReset(POOL);
-    return;
-  }
-  const spec = specOf(node);
-  const rows = ASIDE;
-  rowsInit(rows, load<u32>(spec, LOOKUP_COLUMNS) + 1, 0, acct);
-  rowsLoad(rows, Members.ROWS);
-  const count = load<u32>(rows, ROWS_COUNT);
-  const item: usize = readFails() || count > BATCH_ROWS ? 0 : queueRows(queueOf(node), count, 0, acct);
-  if (!item) {
-    rowsFree(rows);
-    if (!readFails()) readFail(count > BATCH_ROWS ? LoadFault.DAMAGED : LoadFault.MEMORY);
-    return;
-  }
-  memory.copy(itemRows(item), rows, ROWS_SIZE);
-  const keys = load<u32>(spec, LOOKUP_KEYS);
-  const isEach = hasFlag(spec, LookupFlag.IS_EACH);
-  let fresh: u32 = 0;
-  for (let i: u32 = 0; i < count && !readFails(); i++) {
-    if (!readBool()) continue;
-    let isKeys = true;
-    for (let k: u32 = 0; k < keys; k++) {
-      const tag = readValue(POOL);
-      isKeys = isKeys && (isEach || isKey(tag)) && tag <= Tag.ERROR;
-      setKey(k, tag, valueRead);
-    }
-    if (readFails()) break;
-    if (!isKeys) {
-      readFail(LoadFault.DAMAGED);
-      break;
-    }
-    let entry: usize = isEach ? 0 : entryOf(answersOf(node), keys, ctx.nowMs, acct);
-    if (!entry) {
-      entry = entryNew(answersOf(node), keys, u32.MAX_VALUE, isEach, acct);
-      if (entry) store<u32>(FRESH + (<usize>(fresh++) << 2), <u32>entry);
-      else readFail(LoadFault.MEMORY);
-    }
-    if (entry) {
-      entryJoin(entry);
-      store<u32>(itemEntries(item) + (<usize>i << 2), <u32>entry);
-    }
-    poolReset(POOL);
-  }
-  if (fresh && !readFails() && !ask(node, fresh)) readFail(LoadFault.MEMORY);
-}

@@ -5,7 +5,12 @@ import { plainError } from '../value/error';
 import { placeIn } from './find';
 import { recordObject, recordTag, recordVal } from './record';
 import {
-  LOOKUP_FIELD_KIND, LOOKUP_FIELD_NAME_AT, LOOKUP_FIELD_NAME_LEN, LookupFieldKind, fieldAt, placeAt,
+  LOOKUP_FIELD_KIND,
+  LOOKUP_FIELD_NAME_AT,
+  LOOKUP_FIELD_NAME_LEN,
+  LookupFieldKind,
+  fieldAt,
+  placeAt,
 } from './spec';
 
 /** Writes column `i` of the table at the rows `sel[0 … n)`; the record of row r is u32 `records[r]`, 0 none. */
@@ -17,8 +22,8 @@ export function fillField(spec: usize, state: usize, i: u32, block: usize, sel: 
     const name = spec + <usize>load<u32>(field, LOOKUP_FIELD_NAME_AT);
     const len = load<u32>(field, LOOKUP_FIELD_NAME_LEN);
     for (let s: u32 = 0; s < n; s++) {
-      const row = load<u32>(sel + (<usize>s << 2));
-      const record = <usize>load<u32>(records + (<usize>row << 2));
+      const row = load<u32>(sel + ((<usize>s) << 2));
+      const record = <usize>load<u32>(records + ((<usize>row) << 2));
       const place = record ? placeIn(known, record, name, len) : -1;
       if (place < 0) setAt(block, row, Tag.MISSING, 0);
       else setAt(block, row, recordTag(record, place), recordVal(record, place));
@@ -26,8 +31,8 @@ export function fillField(spec: usize, state: usize, i: u32, block: usize, sel: 
     return;
   }
   for (let s: u32 = 0; s < n; s++) {
-    const row = load<u32>(sel + (<usize>s << 2));
-    const record = <usize>load<u32>(records + (<usize>row << 2));
+    const row = load<u32>(sel + ((<usize>s) << 2));
+    const record = <usize>load<u32>(records + ((<usize>row) << 2));
     if (!record) setAt(block, row, Tag.MISSING, 0);
     else if (kind == LookupFieldKind.ARRIVAL) setAt(block, row, Tag.I64, <u64>(<i64>ctx.nowMs));
     else if (kind == LookupFieldKind.ROW) putObject(block, row, record);

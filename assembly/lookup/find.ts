@@ -8,8 +8,18 @@ import { indexAfter, indexEquals, indexFirst, indexHasHash, indexIsBy, isKey } f
 import { recordShape, recordTag, recordVal } from './record';
 import { shapeFind, shapeSerial } from './shape';
 import {
-  LOOKUP_FIELDS, LOOKUP_KEYS, LOOKUP_KEY_NAME_AT, LOOKUP_KEY_NAME_LEN, LOOKUP_KEY_OPERAND, LOOKUP_TABLE, LOOK_INDEX,
-  LOOK_IS_BY_KEY, LOOK_KEY, LOOK_SERIAL, keyAt, placeAt,
+  LOOKUP_FIELDS,
+  LOOKUP_KEYS,
+  LOOKUP_KEY_NAME_AT,
+  LOOKUP_KEY_NAME_LEN,
+  LOOKUP_KEY_OPERAND,
+  LOOKUP_TABLE,
+  LOOK_INDEX,
+  LOOK_IS_BY_KEY,
+  LOOK_KEY,
+  LOOK_SERIAL,
+  keyAt,
+  placeAt,
 } from './spec';
 import { tableCount, tableJoin, tableKey, tableRecord, tableSerial } from './table';
 
@@ -37,7 +47,9 @@ export let keyFailure: u64 = 0;
   return <usize>load<u32>(<usize>load<u32>(spec, LOOKUP_TABLE), N_STATE);
 }
 
-/** Finds the index to look up by, which may be another one since the table was loaded; false when memory is exhausted. */
+/**
+ * Finds the index to look up by, which may be another one since the table was loaded; false when memory is exhausted.
+ */
 export function findIndex(spec: usize, state: usize): bool {
   const table = tableOf(spec);
   if (load<u32>(state, LOOK_SERIAL) == tableSerial(table)) return true;
@@ -45,14 +57,16 @@ export function findIndex(spec: usize, state: usize): bool {
   store<u32>(state, 0, LOOK_IS_BY_KEY);
   for (let k: u32 = 0; k < keys; k++) {
     const key = keyAt(spec, k);
-    store<u32>(NAMES + (<usize>k << 3), <u32>spec + load<u32>(key, LOOKUP_KEY_NAME_AT));
-    store<u32>(NAMES + (<usize>k << 3), load<u32>(key, LOOKUP_KEY_NAME_LEN), 4);
-    if (!indexIsBy(tableKey(table), NAMES + (<usize>k << 3), 1)) continue;
+    store<u32>(NAMES + ((<usize>k) << 3), <u32>spec + load<u32>(key, LOOKUP_KEY_NAME_AT));
+    store<u32>(NAMES + ((<usize>k) << 3), load<u32>(key, LOOKUP_KEY_NAME_LEN), 4);
+    if (!indexIsBy(tableKey(table), NAMES + ((<usize>k) << 3), 1)) continue;
     store<u32>(state, 1, LOOK_IS_BY_KEY);
     store<u32>(state, k, LOOK_KEY);
   }
   const isByKey = load<u32>(state, LOOK_IS_BY_KEY) != 0;
-  const index = isByKey ? tableKey(table) : tableJoin(table, NAMES, keys, accountOf(<usize>load<u32>(spec, LOOKUP_TABLE)));
+  const index = isByKey
+    ? tableKey(table)
+    : tableJoin(table, NAMES, keys, accountOf(<usize>load<u32>(spec, LOOKUP_TABLE)));
   if (!index) return false;
   store<u32>(state, <u32>index, LOOK_INDEX);
   store<u32>(state, tableSerial(table), LOOK_SERIAL);
@@ -82,7 +96,7 @@ export function readKeys(spec: usize, program: usize, row: u32, isAny: bool = fa
     }
     if (!isAny && !isKey(tag)) outcome = KeyOutcome.NONE;
     store<u8>(TAGS + k, tag);
-    store<u64>(VALS + (<usize>k << 3), val);
+    store<u64>(VALS + ((<usize>k) << 3), val);
   }
   return outcome;
 }
@@ -95,12 +109,12 @@ export function readKeys(spec: usize, program: usize, row: u32, isAny: bool = fa
 /** Sets a key as `readKeys` would. */
 export function setKey(k: u32, tag: u8, val: u64): void {
   store<u8>(TAGS + k, tag);
-  store<u64>(VALS + (<usize>k << 3), val);
+  store<u64>(VALS + ((<usize>k) << 3), val);
 }
 
 // @ts-ignore: decorator
 @inline export function keyVal(k: u32): u64 {
-  return load<u64>(VALS + (<usize>k << 3));
+  return load<u64>(VALS + ((<usize>k) << 3));
 }
 
 /** Tables of fewer rows are in the caches of the processor. */
@@ -109,8 +123,8 @@ const SLOTS: usize = memory.data(4 * 1024, 16);
 let touched: u64 = 0;
 
 /**
- * Touches what the rows of the batch will find in a large table by its key: step by step for all of them, so that they wait for
- * memory together. One row after the other would wait for each step.
+ * Touches what the rows of the batch will find in a large table by its key: step by step for all of them, so that they
+ * wait for memory together. One row after the other would wait for each step.
  */
 export function touchMatches(spec: usize, state: usize, program: usize, sel: usize, n: u32): void {
   const table = tableOf(spec);
@@ -119,20 +133,23 @@ export function touchMatches(spec: usize, state: usize, program: usize, sel: usi
   const index = <usize>load<u32>(state, LOOK_INDEX);
   const block = blockOf(operand);
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     const tag = tagAt(block, row);
-    store<u32>(SLOTS + (<usize>i << 2), isKey(tag) ? indexFirst(index, hashDone(hashAdd(0, tag, valAt(block, row)))) : 0);
+    store<u32>(
+      SLOTS + ((<usize>i) << 2),
+      isKey(tag) ? indexFirst(index, hashDone(hashAdd(0, tag, valAt(block, row)))) : 0,
+    );
   }
   let sum: u64 = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const at = SLOTS + (<usize>i << 2);
+    const at = SLOTS + ((<usize>i) << 2);
     const first = load<u32>(at);
     if (!first) continue;
     sum += indexAfter(index, first);
     store<u32>(at, <u32>tableRecord(table, first - 1));
   }
   for (let i: u32 = 0; i < n; i++) {
-    const record = <usize>load<u32>(SLOTS + (<usize>i << 2));
+    const record = <usize>load<u32>(SLOTS + ((<usize>i) << 2));
     // What stands there may be on another line of the cache; all records are longer.
     if (record) sum += recordVal(record, 0) + recordVal(record, 3);
   }
@@ -148,8 +165,9 @@ export function firstMatch(spec: usize, state: usize): usize {
   hash = 0;
   if (load<u32>(state, LOOK_IS_BY_KEY)) {
     const k = load<u32>(state, LOOK_KEY);
-    hash = hashAdd(0, load<u8>(TAGS + k), load<u64>(VALS + (<usize>k << 3)));
-  } else for (let k: u32 = 0; k < keys; k++) hash = hashAdd(hash, load<u8>(TAGS + k), load<u64>(VALS + (<usize>k << 3)));
+    hash = hashAdd(0, load<u8>(TAGS + k), load<u64>(VALS + ((<usize>k) << 3)));
+  } else
+    for (let k: u32 = 0; k < keys; k++) hash = hashAdd(hash, load<u8>(TAGS + k), load<u64>(VALS + ((<usize>k) << 3)));
   hash = hashDone(hash);
   slot = indexFirst(<usize>load<u32>(state, LOOK_INDEX), hash);
   return match(spec, state);
@@ -162,7 +180,7 @@ export function nextMatch(spec: usize, state: usize): usize {
 
 /** Where the search stands, for `matchReturn` with the same keys. */
 export function matchPlace(): u64 {
-  return <u64>hash << 32 | slot;
+  return ((<u64>hash) << 32) | slot;
 }
 
 export function matchReturn(place: u64): void {
@@ -187,11 +205,16 @@ function matches(spec: usize, state: usize, record: usize): bool {
   const fields = load<u32>(spec, LOOKUP_FIELDS);
   for (let k: u32 = 0; k < keys; k++) {
     const key = keyAt(spec, k);
-    const place = placeIn(placeAt(state, fields + k), record, spec + load<u32>(key, LOOKUP_KEY_NAME_AT), load<u32>(key, LOOKUP_KEY_NAME_LEN));
+    const place = placeIn(
+      placeAt(state, fields + k),
+      record,
+      spec + load<u32>(key, LOOKUP_KEY_NAME_AT),
+      load<u32>(key, LOOKUP_KEY_NAME_LEN),
+    );
     if (place < 0) return false;
     const tag = recordTag(record, place);
     if (!isKey(tag)) return false;
-    if (!isEqual(tag, recordVal(record, place), load<u8>(TAGS + k), load<u64>(VALS + (<usize>k << 3)))) return false;
+    if (!isEqual(tag, recordVal(record, place), load<u8>(TAGS + k), load<u64>(VALS + ((<usize>k) << 3)))) return false;
   }
   return true;
 }

@@ -1,4 +1,5 @@
-// A keyed table: takes the rows of its stream in, the newest for each value of the key, for all rules that look them up.
+// A keyed table: takes the rows of its stream in, the newest for each value of the key, for all rules that look them
+// up.
 //
 //   state   table (table.ts)
 import * as ctx from '../flow/context';
@@ -6,7 +7,14 @@ import { fail, failLen, failNoMemory, failOff } from '../flow/failure';
 import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, addException } from '../flow/node';
 import { Operator } from '../flow/operator';
 import { selectionPop, selectionPush, withoutErrors } from '../flow/selection';
-import { KEYED_KEY_LEN, KEYED_KEY_NAME, KEYED_KIND_NAME, KEYED_ROW, KEYED_SENT, KEYED_SIZE_OF } from '../gen/lookup-layouts';
+import {
+  KEYED_KEY_LEN,
+  KEYED_KEY_NAME,
+  KEYED_KIND_NAME,
+  KEYED_ROW,
+  KEYED_SENT,
+  KEYED_SIZE_OF,
+} from '../gen/lookup-layouts';
 import { LoadFault } from '../gen/state-layouts';
 import { allocZeroed, free } from '../mem/alloc';
 import { MEMBER_TAG, OPERAND_NONE, Tag, isNull, lenOf, offOf, tagAt, valAt } from '../mem/layout';
@@ -89,9 +97,9 @@ function takeRows(node: usize): void {
   const vals = valsOf(program, row);
   const hasKinds = load<u16>(spec, KEYED_KIND_NAME) != OPERAND_NONE;
   for (let i: u32 = 0; i < ctx.selLen; i++) {
-    const at = load<u32>(ctx.sel + (<usize>i << 2));
+    const at = load<u32>(ctx.sel + ((<usize>i) << 2));
     const tag = load<u8>(tags + at);
-    const val = load<u64>(vals + (<usize>at << 3));
+    const val = load<u64>(vals + ((<usize>at) << 3));
     if (tag == Tag.ERROR) addException(node, offOf(val), lenOf(val), 1);
     else if (tag == Tag.OBJECT) takeRow(node, spec, program, table, at, val, hasKinds);
   }
@@ -119,7 +127,7 @@ function takeRow(node: usize, spec: usize, program: usize, table: usize, row: u3
   if (hasKinds) {
     const kindName = load<u16>(spec, KEYED_KIND_NAME);
     if (load<u8>(tagsOf(program, kindName) + row * strideOf(kindName)) == Tag.STR) {
-      const name = load<u64>(valsOf(program, kindName) + (<usize>(row * strideOf(kindName)) << 3));
+      const name = load<u64>(valsOf(program, kindName) + ((<usize>(row * strideOf(kindName))) << 3));
       const sent = load<u16>(spec, KEYED_SENT);
       const sentTag = load<u8>(tagsOf(program, sent) + row);
       const member: usize = sentTag == Tag.OBJECT ? findMember(valOf(program, sent, row), offOf(name), lenOf(name)) : 0;
@@ -141,14 +149,16 @@ function takeRow(node: usize, spec: usize, program: usize, table: usize, row: u3
 
 // @ts-ignore: decorator
 @inline function valOf(program: usize, operand: u32, row: u32): u64 {
-  return load<u64>(valsOf(program, operand) + (<usize>row << 3));
+  return load<u64>(valsOf(program, operand) + ((<usize>row) << 3));
 }
 
 /** Deletes the row with the key that the sent object names. */
 function deleteRow(node: usize, spec: usize, program: usize, table: usize, row: u32): void {
   const keyOperand = load<u16>(spec, KEYED_KEY_NAME);
   const name: u64 = load<u8>(tagsOf(program, keyOperand) + row) == Tag.STR ? valOf(program, keyOperand, row) : 0;
-  const member: usize = name ? findMember(valOf(program, load<u16>(spec, KEYED_SENT), row), offOf(name), lenOf(name)) : 0;
+  const member: usize = name
+    ? findMember(valOf(program, load<u16>(spec, KEYED_SENT), row), offOf(name), lenOf(name))
+    : 0;
   if (!member || isNull(load<u8>(member, MEMBER_TAG))) failKey(node, offOf(name), lenOf(name));
   else tableDelete(table, load<u8>(member, MEMBER_TAG), load<u64>(member), accountOf(node));
 }

@@ -1,8 +1,8 @@
-// Joins each row of the input with the rows of a table that match: of a stream a row becomes at most one, in its place in the
-// batch; of a message it may become several, in the order in which the table has them.
+// Joins each row of the input with the rows of a table that match: of a stream a row becomes at most one, in its place
+// in the batch; of a message it may become several, in the order in which the table has them.
 //
-// Values are not copied: columns of the input go on as they are (where a row stays one row), those of the table refer to
-// its records, which nothing changes while the batch is under way.
+// Values are not copied: columns of the input go on as they are (where a row stays one row), those of the table refer
+// to its records, which nothing changes while the batch is under way.
 import * as ctx from '../flow/context';
 import { signalBelow } from '../flow/emit';
 import { fail } from '../flow/failure';
@@ -21,8 +21,19 @@ import { failMemory, failMessage, failRow, isInMessage, messageBegins, messageEn
 import { pushPairs } from './pairs';
 import { sendSingles, setRecord } from './singles';
 import {
-  LOOKUP_COLUMNS, LOOKUP_FIELDS, LOOKUP_IS_LEFT, LOOKUP_PROGRAM, LOOKUP_PROGRAM_LEN, LOOKUP_TABLE,
-  LOOK_FAIL, LOOK_INDEX, LOOK_IS_BY_KEY, LOOK_PROGRAM, LOOK_SERIAL, columnOperand, stateSize,
+  LOOKUP_COLUMNS,
+  LOOKUP_FIELDS,
+  LOOKUP_IS_LEFT,
+  LOOKUP_PROGRAM,
+  LOOKUP_PROGRAM_LEN,
+  LOOKUP_TABLE,
+  LOOK_FAIL,
+  LOOK_INDEX,
+  LOOK_IS_BY_KEY,
+  LOOK_PROGRAM,
+  LOOK_SERIAL,
+  columnOperand,
+  stateSize,
 } from './spec';
 import { tableLeave, tableSerial } from './table';
 
@@ -90,9 +101,9 @@ function pushSingles(node: usize, spec: usize, state: usize): void {
   const own = stageAcquire(fields + 1);
   const blocks = poolAlloc(ctx.scratch, (columns + fields) << 2);
   if (kept && own && blocks) {
-    for (let c: u32 = 0; c < columns; c++) store<u32>(blocks + (<usize>c << 2), <u32>blockOf(columnOperand(spec, c)));
-    memory.copy(blocks + (<usize>columns << 2), own, fields << 2);
-    joinSingles(node, spec, state, blocks, <usize>load<u32>(own + (<usize>fields << 2)), kept);
+    for (let c: u32 = 0; c < columns; c++) store<u32>(blocks + ((<usize>c) << 2), <u32>blockOf(columnOperand(spec, c)));
+    memory.copy(blocks + ((<usize>columns) << 2), own, fields << 2);
+    joinSingles(node, spec, state, blocks, <usize>load<u32>(own + ((<usize>fields) << 2)), kept);
   } else failMemory(node, state);
   if (own) stageRelease(fields + 1);
   if (kept) selectionPop();
@@ -108,7 +119,7 @@ function joinSingles(node: usize, spec: usize, state: usize, blocks: usize, erro
   let failed: u32 = 0;
   if (!before) touchMatches(spec, state, program, sel, selLen);
   for (let i: u32 = 0; i < selLen; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     let record: usize = 0;
     if (before && tagAt(before, row) == Tag.ERROR) {
       setAt(errors, row, Tag.ERROR, valAt(before, row));
@@ -130,7 +141,7 @@ function joinSingles(node: usize, spec: usize, state: usize, blocks: usize, erro
       }
     }
     setRecord(row, record);
-    store<u32>(kept + (<usize>(n++) << 2), row);
+    store<u32>(kept + ((n++ as usize) << 2), row);
   }
   sendSingles(node, spec, state, blocks, errors, kept, n, failed != 0);
 }

@@ -1,9 +1,11 @@
-// Records of a table by the hash of the values under some names: one index for the key of the table, further ones for what
-// rules look up by, made when the first of them comes and shared by all that look up by the same names. A bucket lists its
-// records in the order in which they came. A record that has none of the values, or a nested one, is not in the index.
+// Records of a table by the hash of the values under some names: one index for the key of the table, further ones for
+// what rules look up by, made when the first of them comes and shared by all that look up by the same names. A bucket
+// lists its records in the order in which they came. A record that has none of the values, or a nested one, is not in
+// the index.
 //
 //   index   0   next u32 (of the table) | users u32 | size u32 | names u32 (count)
-//           16  mask u32 (buckets - 1) | buckets u32 -> {first u32, last u32}[mask + 1]                 slots + 1, 0 none
+//           16  mask u32 (buckets - 1) | buckets u32 -> {first u32, last u32}[mask + 1]                 slots + 1, 0
+//           none
 //           24  links u32 -> {next u32, previous u32, hash u32}[capacity] by slot | capacity u32
 //           32  count u32 | 0 u32
 //           40  {off u32, len u32, serial u32 (of the shape looked at last), place i32}[names] | names
@@ -34,7 +36,7 @@ const MAX_BUCKETS: u32 = 1 << 27;
 /** An index without records by `count` names, at {address u32, length u32} each; 0 when memory is exhausted. */
 export function indexNew(names: usize, count: u32, capacity: u32, acct: usize): usize {
   let size = INDEX_NAME + count * NAME_SIZE;
-  for (let i: u32 = 0; i < count; i++) size += load<u32>(names + (<usize>i << 3), 4);
+  for (let i: u32 = 0; i < count; i++) size += load<u32>(names + ((<usize>i) << 3), 4);
   const index = allocZeroed(size, acct);
   if (!index) return 0;
   store<u32>(index, size, INDEX_SIZE);
@@ -42,9 +44,9 @@ export function indexNew(names: usize, count: u32, capacity: u32, acct: usize): 
   store<u32>(index, FIRST_BUCKETS - 1, INDEX_MASK);
   let to = index + INDEX_NAME + <usize>(count * NAME_SIZE);
   for (let i: u32 = 0; i < count; i++) {
-    const len = load<u32>(names + (<usize>i << 3), 4);
+    const len = load<u32>(names + ((<usize>i) << 3), 4);
     const name = nameAt(index, i);
-    memory.copy(to, <usize>load<u32>(names + (<usize>i << 3)), len);
+    memory.copy(to, <usize>load<u32>(names + ((<usize>i) << 3)), len);
     store<u32>(name, <u32>to);
     store<u32>(name, len, 4);
     to += len;
@@ -98,8 +100,12 @@ export function indexIsBy(index: usize, names: usize, count: u32): bool {
   if (load<u32>(index, INDEX_NAMES) != count) return false;
   for (let i: u32 = 0; i < count; i++) {
     const name = nameAt(index, i);
-    const len = load<u32>(names + (<usize>i << 3), 4);
-    if (load<u32>(name, 4) != len || !bytesEqual(<usize>load<u32>(name), <usize>load<u32>(names + (<usize>i << 3)), len)) return false;
+    const len = load<u32>(names + ((<usize>i) << 3), 4);
+    if (
+      load<u32>(name, 4) != len ||
+      !bytesEqual(<usize>load<u32>(name), <usize>load<u32>(names + ((<usize>i) << 3)), len)
+    )
+      return false;
   }
   return true;
 }
@@ -111,7 +117,7 @@ export function indexIsBy(index: usize, names: usize, count: u32): bool {
 
 // @ts-ignore: decorator
 @inline function bucketAt(index: usize, hash: u32): usize {
-  return <usize>load<u32>(index, INDEX_BUCKETS) + (<usize>(hash & load<u32>(index, INDEX_MASK)) << 3);
+  return <usize>load<u32>(index, INDEX_BUCKETS) + ((<usize>(hash & load<u32>(index, INDEX_MASK))) << 3);
 }
 
 // @ts-ignore: decorator
@@ -154,7 +160,11 @@ function indexHash(index: usize, record: usize): u32 {
 /** The record has this value under name `i`. */
 export function indexEquals(index: usize, i: u32, record: usize, tag: u8, val: u64): bool {
   const place = indexPlace(index, i, record);
-  return place >= 0 && recordTag(record, place) > Tag.NULL && equalValues(recordTag(record, place), recordVal(record, place), tag, val);
+  return (
+    place >= 0 &&
+    recordTag(record, place) > Tag.NULL &&
+    equalValues(recordTag(record, place), recordVal(record, place), tag, val)
+  );
 }
 
 /** Adds the record of a slot for which there is room. */
@@ -192,14 +202,18 @@ export function indexRemove(index: usize, slot: u32): void {
   store<u32>(index, load<u32>(index, INDEX_COUNT) - 1, INDEX_COUNT);
 }
 
-/** True when buckets have become long: `indexWiden` is to be called and all slots to be chained again, in their order. */
+/**
+ * True when buckets have become long: `indexWiden` is to be called and all slots to be chained again, in their order.
+ */
 // @ts-ignore: decorator
 @inline export function indexIsCrowded(index: usize): bool {
   const mask = load<u32>(index, INDEX_MASK);
   return load<u32>(index, INDEX_COUNT) > mask && mask + 1 < MAX_BUCKETS;
 }
 
-/** Empties the index into four times as many buckets; false, and nothing has changed, when there is no memory for them. */
+/**
+ * Empties the index into four times as many buckets; false, and nothing has changed, when there is no memory for them.
+ */
 export function indexWiden(index: usize, acct: usize): bool {
   const before = load<u32>(index, INDEX_MASK) + 1;
   const after = min(before << 2, MAX_BUCKETS);

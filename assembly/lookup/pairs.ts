@@ -4,7 +4,8 @@
 //           8192 count u32 | hasMatched u32 (the row of the input whose pairs were judged last)
 //                blocks u32 -> u32[columns] that go on
 //
-// With a condition and LEFT, each row has one more entry behind its pairs: without a record, for when none of them matched.
+// With a condition and LEFT, each row has one more entry behind its pairs: without a record, for when none of them
+// matched.
 import * as ctx from '../flow/context';
 import { fail, failNotBoolean } from '../flow/failure';
 import { N_PROGRAM } from '../flow/node';
@@ -18,7 +19,13 @@ import { fillField } from './fields';
 import { KeyOutcome, firstMatch, keyFailure, matchPlace, matchReturn, nextMatch, readKeys } from './find';
 import { failMemory, failMessage, pass } from './message';
 import {
-  LOOKUP_COLUMNS, LOOKUP_CONDITION, LOOKUP_FIELDS, LOOKUP_IS_LEFT, LOOK_FAIL, LOOK_PROGRAM, columnOperand,
+  LOOKUP_COLUMNS,
+  LOOKUP_CONDITION,
+  LOOKUP_FIELDS,
+  LOOKUP_IS_LEFT,
+  LOOK_FAIL,
+  LOOK_PROGRAM,
+  columnOperand,
 } from './spec';
 
 const FRAME_RECORDS: usize = 4 * 1024;
@@ -45,14 +52,14 @@ export function pushPairs(node: usize, spec: usize, state: usize): void {
     failMemory(node, state);
     return;
   }
-  for (let c: u32 = 0; c < columns; c++) store<u32>(blocks + (<usize>c << 2), <u32>blockOf(columnOperand(spec, c)));
+  for (let c: u32 = 0; c < columns; c++) store<u32>(blocks + ((<usize>c) << 2), <u32>blockOf(columnOperand(spec, c)));
   const program = <usize>load<u32>(node, N_PROGRAM);
   const isLeft = load<u32>(spec, LOOKUP_IS_LEFT) != 0;
   const hasCondition = load<u32>(spec, LOOKUP_CONDITION) != OPERAND_NONE;
   const sel = ctx.sel;
   const selLen = ctx.selLen;
   for (let i: u32 = 0; i < selLen && !load<u32>(state, LOOK_FAIL); i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     const outcome = readKeys(spec, program, row);
     if (outcome == KeyOutcome.FAILED) {
       fail(offOf(keyFailure), lenOf(keyFailure));
@@ -80,8 +87,8 @@ export function pushPairs(node: usize, spec: usize, state: usize): void {
 // @ts-ignore: decorator
 @inline export function pairsAdd(frame: usize, row: u32, record: usize): void {
   const count = load<u32>(frame, FRAME_COUNT);
-  store<u32>(frame + (<usize>count << 2), row);
-  store<u32>(frame + (<usize>count << 2), <u32>record, FRAME_RECORDS);
+  store<u32>(frame + ((<usize>count) << 2), row);
+  store<u32>(frame + ((<usize>count) << 2), <u32>record, FRAME_RECORDS);
   store<u32>(frame, count + 1, FRAME_COUNT);
 }
 
@@ -107,10 +114,10 @@ export function pairsFlush(node: usize, spec: usize, state: usize, frame: usize)
   const blocks = stageAcquire(columns + fields);
   if (kept && blocks) {
     for (let c: u32 = 0; c < columns; c++) {
-      gather(<usize>load<u32>(blocks + (<usize>c << 2)), <usize>load<u32>(from + (<usize>c << 2)), frame, n);
+      gather(<usize>load<u32>(blocks + ((<usize>c) << 2)), <usize>load<u32>(from + ((<usize>c) << 2)), frame, n);
     }
     for (let f: u32 = 0; f < fields; f++) {
-      const block = <usize>load<u32>(blocks + (<usize>(columns + f) << 2));
+      const block = <usize>load<u32>(blocks + ((<usize>(columns + f)) << 2));
       fillField(spec, state, f, block, identity, n, frame + FRAME_RECORDS);
       noteUniform(block, n);
     }
@@ -127,20 +134,22 @@ export function pairsFlush(node: usize, spec: usize, state: usize, frame: usize)
 /** Copies the values of the rows in the frame. */
 function gather(to: usize, from: usize, frame: usize, n: u32): void {
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(frame + (<usize>i << 2));
+    const row = load<u32>(frame + ((<usize>i) << 2));
     store<u8>(to + i, load<u8>(from + row, COL_TAGS), COL_TAGS);
-    store<u64>(to + (<usize>i << 3), load<u64>(from + (<usize>row << 3), COL_VALS), COL_VALS);
+    store<u64>(to + ((<usize>i) << 3), load<u64>(from + ((<usize>row) << 3), COL_VALS), COL_VALS);
   }
   noteUniform(to, n);
 }
 
-/** Narrows the current batch to the pairs that match, and rows for which none did; false when the message has failed. */
+/**
+ * Narrows the current batch to the pairs that match, and rows for which none did; false when the message has failed.
+ */
 function judge(node: usize, spec: usize, state: usize, frame: usize, kept: usize): bool {
   const n = ctx.rows;
   let count: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
-    store<u32>(kept + (<usize>count << 2), i);
-    count += <u32>(load<u32>(frame + (<usize>i << 2), FRAME_RECORDS) != 0);
+    store<u32>(kept + ((<usize>count) << 2), i);
+    count += <u32>(load<u32>(frame + ((<usize>i) << 2), FRAME_RECORDS) != 0);
   }
   ctx.setSelection(kept, count);
   const program = <usize>load<u32>(state, LOOK_PROGRAM);
@@ -153,9 +162,9 @@ function judge(node: usize, spec: usize, state: usize, frame: usize, kept: usize
   count = 0;
   for (let i: u32 = 0; i < n; i++) {
     let passes: bool;
-    if (load<u32>(frame + (<usize>i << 2), FRAME_RECORDS)) {
+    if (load<u32>(frame + ((<usize>i) << 2), FRAME_RECORDS)) {
       const tag = load<u8>(tags + i * stride);
-      const val = load<u64>(vals + (<usize>(i * stride) << 3));
+      const val = load<u64>(vals + ((<usize>(i * stride)) << 3));
       if (tag > Tag.NULL && tag != Tag.BOOL) {
         if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
         else failNotBoolean();
@@ -169,7 +178,7 @@ function judge(node: usize, spec: usize, state: usize, frame: usize, kept: usize
       passes = !hasMatched;
       hasMatched = false;
     }
-    store<u32>(kept + (<usize>count << 2), i);
+    store<u32>(kept + ((<usize>count) << 2), i);
     count += <u32>passes;
   }
   store<u32>(frame, <u32>hasMatched, FRAME_MATCHED);

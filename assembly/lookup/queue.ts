@@ -1,10 +1,11 @@
-// Rows and signals that wait until what is asked for the rows is there, in their order. Rows are copied: each batch is a store of
-// its own, with the columns that go on and a mark of those that failed.
+// Rows and signals that wait until what is asked for the rows is there, in their order. Rows are copied: each batch is
+// a store of its own, with the columns that go on and a mark of those that failed.
 //
 //   queue   0   first u32 | last u32 | batches u32 | number u32 (of the last item)
 //           16  rows u32 | 0 u32 | 0 u64
 //   item    0   next u32 | number u32 | signal u32 (0: rows) | count u32
-//           16  entries u32 -> u32[count] (0: nothing is asked) | ready u32 (so many at the front are) | text u32 | textLen u32
+//           16  entries u32 -> u32[count] (0: nothing is asked) | ready u32 (so many at the front are) | text u32 |
+//           textLen u32
 //           32  value u64 (of the signal) | 0 u64
 //           48  rows 48
 import { alloc, allocZeroed, free } from '../mem/alloc';
@@ -92,7 +93,7 @@ const ITEM_SIZE: u32 = ITEM_ROWS + ROWS_SIZE;
 
 // @ts-ignore: decorator
 @inline export function itemEntry(item: usize, i: u32): usize {
-  return <usize>load<u32>(itemEntries(item) + (<usize>i << 2));
+  return <usize>load<u32>(itemEntries(item) + ((<usize>i) << 2));
 }
 
 function append(queue: usize, item: usize): void {
@@ -105,7 +106,10 @@ function append(queue: usize, item: usize): void {
   store<u32>(item, number, ITEM_NUMBER);
 }
 
-/** Adds an item for `count` rows of so many columns, whose store and entries the caller fills; 0 when memory is exhausted. */
+/**
+ * Adds an item for `count` rows of so many columns, whose store and entries the caller fills; 0 when memory is
+ * exhausted.
+ */
 export function queueRows(queue: usize, count: u32, columns: u32, acct: usize): usize {
   const item = allocZeroed(ITEM_SIZE, acct);
   const entries: usize = item ? allocZeroed(max<u32>(count, 1) << 2, acct) : 0;

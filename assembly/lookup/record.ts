@@ -4,7 +4,16 @@
 //            24  vals u64[count] | tags u8[count] | texts and nested values
 import { alloc, free } from '../mem/alloc';
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf, span,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  SLOT_SIZE,
+  SLOT_TAG,
+  Tag,
+  lenOf,
+  offOf,
+  span,
 } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { shapeCount, shapeDrop, shapeJoin, shapeLeave, shapeName, shapeNameLen, shapeOf } from './shape';
@@ -54,12 +63,12 @@ const SLACK: u32 = 16;
 
 // @ts-ignore: decorator
 @inline export function recordVal(record: usize, i: u32): u64 {
-  return load<u64>(record + (<usize>i << 3), RECORD_VALS);
+  return load<u64>(record + ((<usize>i) << 3), RECORD_VALS);
 }
 
 // @ts-ignore: decorator
 @inline export function recordTag(record: usize, i: u32): u8 {
-  return load<u8>(record + (<usize>shapeCount(recordShape(record)) << 3) + i, RECORD_VALS);
+  return load<u8>(record + ((<usize>shapeCount(recordShape(record))) << 3) + i, RECORD_VALS);
 }
 
 /** Makes a record of an object; 0 when memory is exhausted. */
@@ -84,12 +93,12 @@ export function recordNew(shapes: usize, object: u64, acct: usize): usize {
   store<u64>(record, 0, RECORD_SLOT);
   store<u64>(record, 0, RECORD_PREVIOUS);
   const vals = record + RECORD_VALS;
-  const tags = vals + (<usize>count << 3);
+  const tags = vals + ((<usize>count) << 3);
   cursor = (tags + count + 7) & ~7;
   for (let i: u32 = 0; i < count; i++) {
     const member = members + <usize>(i * MEMBER_SIZE);
     const tag = load<u8>(member, MEMBER_TAG);
-    store<u64>(vals + (<usize>i << 3), copied(tag, load<u64>(member)));
+    store<u64>(vals + ((<usize>i) << 3), copied(tag, load<u64>(member)));
     store<u8>(tags + i, tag);
   }
   return record;
@@ -150,7 +159,10 @@ function take(len: u64): usize {
   return at;
 }
 
-/** Copies what a value refers to, to an address that is a multiple of 8, and returns its payload; `copiedEnd` is the place behind it. */
+/**
+ * Copies what a value refers to, to an address that is a multiple of 8, and returns its payload; `copiedEnd` is the
+ * place behind it.
+ */
 export function copiedTo(to: usize, tag: u8, payload: u64): u64 {
   cursor = to;
   return copied(tag, payload);

@@ -1,5 +1,5 @@
-// Requests to the host: the keys of one batch that nobody has asked for yet, each once. Each is answered once, or given up
-// when it has taken too long.
+// Requests to the host: the keys of one batch that nobody has asked for yet, each once. Each is answered once, or given
+// up when it has taken too long.
 //
 //   requests   0   first u32 | last u32 | number u32 (of the last one) | 0 u32
 //   request    0   next u32 | number u32 | count u32 | 0 u32
@@ -20,8 +20,9 @@ const REQUEST_DEADLINE: usize = 16;
 const REQUEST_ENTRIES: u32 = 24;
 
 /**
- * Says that the node asks for `count` lists of values: `keys` {vals u32, tags u32}, of each value of the list all of them
- * side by side. The host reads them now and answers later, in a call of its own. `isEach`: each list is that of one row.
+ * Says that the node asks for `count` lists of values: `keys` {vals u32, tags u32}, of each value of the list all of
+ * them side by side. The host reads them now and answers later, in a call of its own. `isEach`: each list is that of
+ * one row.
  */
 // @ts-ignore: decorator
 @external("host", "ask")
@@ -53,13 +54,13 @@ export function requestSend(request: usize, node: usize, keys: u32, isEach: bool
   const tags = poolAlloc(ctx.scratch, keys * count);
   if (!table || !vals || !tags) return false;
   for (let k: u32 = 0; k < keys; k++) {
-    const toVals = vals + (<usize>(k * count) << 3);
+    const toVals = vals + ((<usize>(k * count)) << 3);
     const toTags = tags + <usize>(k * count);
-    store<u32>(table + (<usize>k << 3), <u32>toVals);
-    store<u32>(table + (<usize>k << 3), <u32>toTags, 4);
+    store<u32>(table + ((<usize>k) << 3), <u32>toVals);
+    store<u32>(table + ((<usize>k) << 3), <u32>toTags, 4);
     for (let i: u32 = 0; i < count; i++) {
       const entry = requestEntry(request, i);
-      store<u64>(toVals + (<usize>i << 3), entryVal(entry, k));
+      store<u64>(toVals + ((<usize>i) << 3), entryVal(entry, k));
       store<u8>(toTags + i, entryTag(entry, keys, k));
     }
   }
@@ -89,7 +90,7 @@ export function requestSend(request: usize, node: usize, keys: u32, isEach: bool
 
 // @ts-ignore: decorator
 @inline export function requestEntry(request: usize, i: u32): usize {
-  return <usize>load<u32>(request + (<usize>i << 2), REQUEST_ENTRIES);
+  return <usize>load<u32>(request + ((<usize>i) << 2), REQUEST_ENTRIES);
 }
 
 /** The request of that number, 0 when it was answered or given up. */

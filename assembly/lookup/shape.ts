@@ -46,7 +46,7 @@ export function shapesFree(shapes: usize, acct: usize): void {
 
 // @ts-ignore: decorator
 @inline function bucketAt(shapes: usize, hash: u32): usize {
-  return <usize>load<u32>(shapes, SHAPES_BUCKETS) + (<usize>(hash & load<u32>(shapes)) << 2);
+  return <usize>load<u32>(shapes, SHAPES_BUCKETS) + ((<usize>(hash & load<u32>(shapes))) << 2);
 }
 
 /** Spreads the shapes over twice as many buckets; without memory for them they stay as they are. */
@@ -58,7 +58,7 @@ function grow(shapes: usize, acct: usize): void {
   store<u32>(shapes, (before << 1) - 1);
   store<u32>(shapes, <u32>wider, SHAPES_BUCKETS);
   for (let i: u32 = 0; i < before; i++) {
-    let shape = <usize>load<u32>(old + (<usize>i << 2));
+    let shape = <usize>load<u32>(old + ((<usize>i) << 2));
     while (shape) {
       const next = <usize>load<u32>(shape);
       const bucket = bucketAt(shapes, load<u32>(shape, SHAPE_HASH));
@@ -83,12 +83,12 @@ function grow(shapes: usize, acct: usize): void {
 
 // @ts-ignore: decorator
 @inline export function shapeName(shape: usize, i: u32): usize {
-  return <usize>load<u32>(shape + (<usize>i << 3), SHAPE_NAMES);
+  return <usize>load<u32>(shape + ((<usize>i) << 3), SHAPE_NAMES);
 }
 
 // @ts-ignore: decorator
 @inline export function shapeNameLen(shape: usize, i: u32): u32 {
-  return load<u32>(shape + (<usize>i << 3), SHAPE_NAMES + 4);
+  return load<u32>(shape + ((<usize>i) << 3), SHAPE_NAMES + 4);
 }
 
 /** Place of the name, -1 when the shape does not have it. */
@@ -125,7 +125,7 @@ export function shapeOf(shapes: usize, members: usize, count: u32, acct: usize):
 }
 
 function shapeNew(shapes: usize, hash: u32, members: usize, count: u32, acct: usize): usize {
-  let size: u64 = SHAPE_NAMES + (<u64>count << 3) + SLACK;
+  let size: u64 = SHAPE_NAMES + ((<u64>count) << 3) + SLACK;
   for (let i: u32 = 0; i < count; i++) size += load<u32>(members + <usize>(i * MEMBER_SIZE), MEMBER_KEY_LEN);
   const shape: usize = size > 0x7fffffff ? 0 : alloc(<u32>size, acct);
   if (!shape) return 0;
@@ -137,12 +137,12 @@ function shapeNew(shapes: usize, hash: u32, members: usize, count: u32, acct: us
   store<u32>(shape, 0, SHAPE_ROWS);
   store<u32>(shape, <u32>size, SHAPE_SIZE);
   store<u32>(shape, ++lastSerial, SHAPE_SERIAL);
-  let to = shape + SHAPE_NAMES + (<usize>count << 3);
+  let to = shape + SHAPE_NAMES + ((<usize>count) << 3);
   for (let i: u32 = 0; i < count; i++, members += MEMBER_SIZE) {
     const len = load<u32>(members, MEMBER_KEY_LEN);
     memory.copy(to, <usize>load<u32>(members, MEMBER_KEY_OFF), len);
-    store<u32>(shape + (<usize>i << 3), <u32>to, SHAPE_NAMES);
-    store<u32>(shape + (<usize>i << 3), len, SHAPE_NAMES + 4);
+    store<u32>(shape + ((<usize>i) << 3), <u32>to, SHAPE_NAMES);
+    store<u32>(shape + ((<usize>i) << 3), len, SHAPE_NAMES + 4);
     to += len;
   }
   store<u32>(bucket, <u32>shape);

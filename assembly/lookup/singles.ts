@@ -16,21 +16,28 @@ const RECORDS: usize = memory.data(4 * 1024, 16);
 /** Notes what the row has found. */
 // @ts-ignore: decorator
 @inline export function setRecord(row: u32, record: usize): void {
-  store<u32>(RECORDS + (<usize>row << 2), <u32>record);
+  store<u32>(RECORDS + ((<usize>row) << 2), <u32>record);
 }
 
 /**
- * Sends the rows `kept[0 … n)` with their records: `blocks` has the columns that go on, and blocks for those of the table. With
- * `hasFailed` those that failed are marked in `errors`.
+ * Sends the rows `kept[0 … n)` with their records: `blocks` has the columns that go on, and blocks for those of the
+ * table. With `hasFailed` those that failed are marked in `errors`.
  */
 export function sendSingles(
-  node: usize, spec: usize, state: usize, blocks: usize, errors: usize, kept: usize, n: u32, hasFailed: bool,
+  node: usize,
+  spec: usize,
+  state: usize,
+  blocks: usize,
+  errors: usize,
+  kept: usize,
+  n: u32,
+  hasFailed: bool,
 ): void {
   if (!n) return;
   const columns = load<u32>(spec, LOOKUP_COLUMNS);
   const fields = load<u32>(spec, LOOKUP_FIELDS);
   for (let f: u32 = 0; f < fields; f++) {
-    const block = <usize>load<u32>(blocks + (<usize>(columns + f) << 2));
+    const block = <usize>load<u32>(blocks + ((<usize>(columns + f)) << 2));
     fillField(spec, state, f, block, kept, n, RECORDS);
     if (n == ctx.rows) noteUniform(block, n);
   }
@@ -40,8 +47,8 @@ export function sendSingles(
 }
 
 /**
- * Decides by the condition which of the pairs in the current batch match: others lose the row of the table, or go. False when
- * the message has failed.
+ * Decides by the condition which of the pairs in the current batch match: others lose the row of the table, or go.
+ * False when the message has failed.
  */
 function judgeSingles(node: usize, spec: usize, state: usize, errors: usize): bool {
   const blocks = ctx.cols;
@@ -55,9 +62,9 @@ function judgeSingles(node: usize, spec: usize, state: usize, errors: usize): bo
   }
   let count: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
-    store<u32>(pairs + (<usize>count << 2), row);
-    count += <u32>(load<u32>(RECORDS + (<usize>row << 2)) != 0);
+    const row = load<u32>(sel + ((<usize>i) << 2));
+    store<u32>(pairs + ((<usize>count) << 2), row);
+    count += <u32>(load<u32>(RECORDS + ((<usize>row) << 2)) != 0);
   }
   ctx.setSelection(pairs, count);
   const program = <usize>load<u32>(state, LOOK_PROGRAM);
@@ -71,10 +78,10 @@ function judgeSingles(node: usize, spec: usize, state: usize, errors: usize): bo
   let failed: u32 = 0;
   let isLost = false;
   for (let i: u32 = 0; i < n && !isLost; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
-    if (load<u32>(RECORDS + (<usize>row << 2))) {
+    const row = load<u32>(sel + ((<usize>i) << 2));
+    if (load<u32>(RECORDS + ((<usize>row) << 2))) {
       const tag = load<u8>(tags + row * stride);
-      const val = load<u64>(vals + (<usize>(row * stride) << 3));
+      const val = load<u64>(vals + ((<usize>(row * stride)) << 3));
       if (tag > Tag.NULL && tag != Tag.BOOL) {
         if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
         else failNotBoolean();
@@ -88,7 +95,7 @@ function judgeSingles(node: usize, spec: usize, state: usize, errors: usize): bo
       }
     }
     failed += <u32>(tagAt(errors, row) == Tag.ERROR);
-    store<u32>(sel + (<usize>(left++) << 2), row);
+    store<u32>(sel + ((left++ as usize) << 2), row);
   }
   ctx.setBatch(blocks, rows, sel, left, failed ? errors : 0);
   selectionPop();
@@ -100,7 +107,7 @@ function leaveRow(spec: usize, blocks: usize, row: u32): void {
   const columns = load<u32>(spec, LOOKUP_COLUMNS);
   const fields = load<u32>(spec, LOOKUP_FIELDS);
   for (let f: u32 = 0; f < fields; f++) {
-    const block = <usize>load<u32>(blocks + (<usize>(columns + f) << 2));
+    const block = <usize>load<u32>(blocks + ((<usize>(columns + f)) << 2));
     setAt(block, row, Tag.MISSING, 0);
     store<u8>(block, Tag.MIXED, COL_UNIFORM);
   }

@@ -2,16 +2,43 @@
 //
 //   table   0   shapes u32 | slots u32 -> u32[capacity] | capacity u32 | used u32 (slots that were ever taken)
 //           16  free u32 (slot + 1) | count u32 | first u32 (record) | last u32
-//           32  key u32 -> index by the key (names-index.ts) | indexes u32 -> the first of the others | serial u32 | 0 u32
+//           32  key u32 -> index by the key (names-index.ts) | indexes u32 -> the first of the others | serial u32 | 0
+//           u32
 //   slot    record u32, or of a free one the next free slot + 1, times 2, + 1
 import { alloc, free } from '../mem/alloc';
 import { hashAdd, hashDone } from '../value/equal-hash';
 import {
-  indexAdd, indexAfter, indexChain, indexEquals, indexFirst, indexFit, indexFree, indexHasHash, indexIsBy, indexIsCrowded,
-  indexNew, indexNext, indexRemove, indexPlace, indexReserve, indexUse, indexWiden, isKey, setIndexNext,
+  indexAdd,
+  indexAfter,
+  indexChain,
+  indexEquals,
+  indexFirst,
+  indexFit,
+  indexFree,
+  indexHasHash,
+  indexIsBy,
+  indexIsCrowded,
+  indexNew,
+  indexNext,
+  indexRemove,
+  indexPlace,
+  indexReserve,
+  indexUse,
+  indexWiden,
+  isKey,
+  setIndexNext,
 } from './names-index';
 import {
-  recordFree, recordNew, recordNext, recordPrevious, recordSlot, recordTag, recordVal, setRecordNext, setRecordPrevious, setRecordSlot,
+  recordFree,
+  recordNew,
+  recordNext,
+  recordPrevious,
+  recordSlot,
+  recordTag,
+  recordVal,
+  setRecordNext,
+  setRecordPrevious,
+  setRecordSlot,
 } from './record';
 import { shapesFree, shapesNew } from './shape';
 
@@ -94,7 +121,7 @@ export function tableFree(table: usize, acct: usize): void {
 
 // @ts-ignore: decorator
 @inline export function tableRecord(table: usize, slot: u32): usize {
-  return <usize>load<u32>(<usize>load<u32>(table, TABLE_SLOTS) + (<usize>slot << 2));
+  return <usize>load<u32>(<usize>load<u32>(table, TABLE_SLOTS) + ((<usize>slot) << 2));
 }
 
 /** Makes room for that many slots, everywhere; false when memory is exhausted. */
@@ -115,7 +142,9 @@ function reserve(table: usize, capacity: u32, acct: usize): bool {
   return true;
 }
 
-/** Sets the row in the place of one with the same key; where that can't be nothing has changed. Returns a SetOutcome. */
+/**
+ * Sets the row in the place of one with the same key; where that can't be nothing has changed. Returns a SetOutcome.
+ */
 export function tableSet(table: usize, object: u64, acct: usize): u32 {
   const shapes = <usize>load<u32>(table);
   const capacity = load<u32>(table, TABLE_CAPACITY);
@@ -164,7 +193,7 @@ function add(table: usize, record: usize, acct: usize): void {
     slot = load<u32>(table, TABLE_USED);
     store<u32>(table, slot + 1, TABLE_USED);
   }
-  store<u32>(<usize>load<u32>(table, TABLE_SLOTS) + (<usize>slot << 2), <u32>record);
+  store<u32>(<usize>load<u32>(table, TABLE_SLOTS) + ((<usize>slot) << 2), <u32>record);
   setRecordSlot(record, slot);
   const last = <usize>load<u32>(table, TABLE_LAST);
   setRecordPrevious(record, last);
@@ -195,13 +224,15 @@ function remove(table: usize, record: usize, acct: usize): void {
   else store<u32>(table, <u32>next, TABLE_FIRST);
   if (next) setRecordPrevious(next, previous);
   else store<u32>(table, <u32>previous, TABLE_LAST);
-  store<u32>(<usize>load<u32>(table, TABLE_SLOTS) + (<usize>slot << 2), (load<u32>(table, TABLE_FREE) << 1) | 1);
+  store<u32>(<usize>load<u32>(table, TABLE_SLOTS) + ((<usize>slot) << 2), (load<u32>(table, TABLE_FREE) << 1) | 1);
   store<u32>(table, slot + 1, TABLE_FREE);
   store<u32>(table, tableCount(table) - 1, TABLE_COUNT);
   recordFree(<usize>load<u32>(table), record, acct);
 }
 
-/** An index by these names, made of the rows if there is none; 0 when memory is exhausted. `tableLeave` gives it back. */
+/**
+ * An index by these names, made of the rows if there is none; 0 when memory is exhausted. `tableLeave` gives it back.
+ */
 export function tableJoin(table: usize, names: usize, count: u32, acct: usize): usize {
   if (indexIsBy(tableKey(table), names, count)) return tableKey(table);
   for (let index = <usize>load<u32>(table, TABLE_INDEXES); index; index = indexNext(index)) {

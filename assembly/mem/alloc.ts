@@ -5,10 +5,11 @@
 // so that what one rule gave back serves others whatever their sizes; only then a fresh block is cut from the end of
 // the heap, which grows the Wasm memory by at least 1 MiB at a time.
 //
-// Joining: free blocks that touch each other become one again, all in one go, and a free block at the end of the heap goes
-// back to it. That happens where a request would grow the memory although a good part of it was given back meanwhile, or where
-// it would be refused; what is on the fast path pays nothing for it. The blocks go to lists by the MiB that they begin in; a
-// bit for each 16 bytes of one MiB then gives their order, so that the time is that of the blocks alone, however many.
+// Joining: free blocks that touch each other become one again, all in one go, and a free block at the end of the heap
+// goes back to it. That happens where a request would grow the memory although a good part of it was given back
+// meanwhile, or where it would be refused; what is on the fast path pays nothing for it. The blocks go to lists by the
+// MiB that they begin in; a bit for each 16 bytes of one MiB then gives their order, so that the time is that of the
+// blocks alone, however many.
 //
 // Accounting: `acct` is the address of a u64 that counts the bytes held (0: nobody's). Every alloc adds, every free
 // subtracts, so the figure of a rule is exact.
@@ -41,15 +42,19 @@ const STARTS_SIZE: usize = 1 << (AREA_LOG - 4 - 3);
 const HEAP: usize = STARTS + STARTS_SIZE;
 
 let top: usize = HEAP;
-let limit: usize = <usize>memory.size() << 16;
+let limit: usize = (<usize>memory.size()) << 16;
 /** Bytes ever handed out, and ever given back. */
 let taken: u64 = 0;
 let freed: u64 = 0;
 /** `freed` when blocks were joined last. */
 let freedAtJoin: u64 = 0;
-/** Joining for a request that would be refused waits until so much was given back; halved each time that one is refused. */
+/**
+ * Joining for a request that would be refused waits until so much was given back; halved each time that one is refused.
+ */
 let patience: u64 = 0;
-/** Requests that were refused, of all owners: who makes many requests in a row looks once whether one of them failed. */
+/**
+ * Requests that were refused, of all owners: who makes many requests in a row looks once whether one of them failed.
+ */
 export let refusals: u32 = 0;
 /** Pages that the memory may have. */
 let maxPages: i32 = MAX_PAGES;
@@ -60,8 +65,8 @@ export function setMemoryLimit(bytes: f64): void {
 }
 
 /**
- * The last part of the memory, a sixteenth and at most 16 MiB, is for the work under way: rules that are full must not keep
- * others from handling their rows.
+ * The last part of the memory, a sixteenth and at most 16 MiB, is for the work under way: rules that are full must not
+ * keep others from handling their rows.
  */
 const MAX_RESERVE: i32 = 256;
 
@@ -112,7 +117,7 @@ export function bytesOfWorkspace(): u64 {
   if (cls < SMALL_CLASSES) return (cls + 1) << 4;
   const k = cls - SMALL_CLASSES;
   const log = 10 + (k >> 2);
-  return (<u32>1 << log) + (((k & 3) + 1) << (log - 2));
+  return ((<u32>1) << log) + (((k & 3) + 1) << (log - 2));
 }
 
 /** Bytes a request of this size really takes. */
@@ -128,7 +133,7 @@ export function alloc(size: u32, acct: usize): usize {
   if (size > 0x7fffffff) return refuse();
   const cls = classOf(size);
   const real = classSize(cls);
-  const list = FREE_LISTS + (<usize>cls << 2);
+  const list = FREE_LISTS + ((<usize>cls) << 2);
   let ptr = <usize>load<u32>(list);
   if (ptr) {
     store<u32>(list, load<u32>(ptr));
@@ -142,7 +147,7 @@ export function alloc(size: u32, acct: usize): usize {
 function carve(cls: u32, acct: usize): usize {
   const real = classSize(cls);
   const inUse = taken - freed;
-  if (inUse + real > <u64>mostPages(acct) << 16) return 0;
+  if (inUse + real > (<u64>mostPages(acct)) << 16) return 0;
   let ptr = splitLarger(cls);
   if (ptr) return ptr;
   if (fits(real)) return cut(real);
@@ -169,7 +174,7 @@ function growFor(size: u32, acct: usize): bool {
   const want = (<u64>top + size - limit + PAGE - 1) >> 16;
   const pages = <i32>max(want, 16);
   if (!grow(pages, acct) && (want >= 16 || !grow(<i32>want, acct))) return false;
-  limit = <usize>memory.size() << 16;
+  limit = (<usize>memory.size()) << 16;
   return true;
 }
 
@@ -186,7 +191,7 @@ function cut(size: u32): usize {
 /** Joins what is free and takes a block of the class; 0 when there still is none. */
 function joined(cls: u32): usize {
   join();
-  const list = FREE_LISTS + (<usize>cls << 2);
+  const list = FREE_LISTS + ((<usize>cls) << 2);
   const ptr = <usize>load<u32>(list);
   if (ptr) {
     store<u32>(list, load<u32>(ptr));
@@ -203,7 +208,7 @@ function join(): void {
   let from: usize = 0;
   let to: usize = 0;
   for (let area = <i32>((top - 1) >> AREA_LOG); area >= 0; area--) {
-    const base = <usize>area << AREA_LOG;
+    const base = (<usize>area) << AREA_LOG;
     if (!markStarts(area, base)) continue;
     for (let word = <i32>STARTS_SIZE - 8; word >= 0; word -= 8) {
       let bits = load<u64>(STARTS + word);
@@ -211,8 +216,8 @@ function join(): void {
       store<u64>(STARTS + word, 0);
       while (bits) {
         const bit = 63 - clz(bits);
-        bits ^= <u64>1 << bit;
-        const block = base + (((<usize>word << 3) + <usize>bit) << 4);
+        bits ^= (<u64>1) << bit;
+        const block = base + ((((<usize>word) << 3) + <usize>bit) << 4);
         const end = block + load<u32>(block, 4);
         if (end != from) {
           if (from) give(from, to);
@@ -230,7 +235,7 @@ function join(): void {
 /** Moves all free blocks to the lists by MiB; a block holds next u32 | size u32 there. */
 function spread(): void {
   for (let cls: u32 = 0; cls < CLASSES; cls++) {
-    const list = FREE_LISTS + (<usize>cls << 2);
+    const list = FREE_LISTS + ((<usize>cls) << 2);
     const size = classSize(cls);
     let block = <usize>load<u32>(list);
     store<u32>(list, 0);
@@ -247,14 +252,14 @@ function spread(): void {
 
 /** Marks where the free blocks of one MiB begin, and empties their list; false when there are none. */
 function markStarts(area: i32, base: usize): bool {
-  const list = AREAS + (<usize>area << 2);
+  const list = AREAS + ((<usize>area) << 2);
   let block = <usize>load<u32>(list);
   if (!block) return false;
   store<u32>(list, 0);
   for (; block; block = <usize>load<u32>(block)) {
     const unit = (block - base) >> 4;
     const word = STARTS + ((unit >> 6) << 3);
-    store<u64>(word, load<u64>(word) | (<u64>1 << (unit & 63)));
+    store<u64>(word, load<u64>(word) | ((<u64>1) << (unit & 63)));
   }
   return true;
 }
@@ -271,7 +276,7 @@ function give(from: usize, to: usize): void {
     let cls = classOf(most);
     if (classSize(cls) > most) cls--;
     const size = classSize(cls);
-    const list = FREE_LISTS + (<usize>cls << 2);
+    const list = FREE_LISTS + ((<usize>cls) << 2);
     store<u32>(from, load<u32>(list));
     store<u32>(list, <u32>from);
     from += size;
@@ -282,7 +287,7 @@ function give(from: usize, to: usize): void {
 /** Cuts a block of the class from the smallest free block of a larger one; 0 when there is none. */
 function splitLarger(cls: u32): usize {
   for (let c = cls + 1; c < CLASSES; c++) {
-    const list = FREE_LISTS + (<usize>c << 2);
+    const list = FREE_LISTS + ((<usize>c) << 2);
     const ptr = <usize>load<u32>(list);
     if (!ptr) continue;
     store<u32>(list, load<u32>(ptr));
@@ -311,7 +316,7 @@ export function free(ptr: usize, size: u32, acct: usize): void {
   if (!ptr) return;
   const cls = classOf(size);
   const real = classSize(cls);
-  const list = FREE_LISTS + (<usize>cls << 2);
+  const list = FREE_LISTS + ((<usize>cls) << 2);
   store<u32>(ptr, load<u32>(list));
   store<u32>(list, <u32>ptr);
   freed += real;

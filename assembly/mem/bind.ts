@@ -16,7 +16,7 @@ const BIND_STRIDE: usize = 8;
 
 // @ts-ignore: decorator
 @inline export function bindVal(bind: usize, row: u32): u64 {
-  return load<u64>(<usize>load<u32>(bind) + (<usize>(row * load<u32>(bind, BIND_STRIDE)) << 3));
+  return load<u64>(<usize>load<u32>(bind) + ((<usize>(row * load<u32>(bind, BIND_STRIDE))) << 3));
 }
 
 // @ts-ignore: decorator

@@ -1,8 +1,8 @@
 // Copies of short texts, which most are.
 
 /**
- * As memory.copy, which costs more than all the rest where texts are short. Nothing outside of the ranges is touched; they must not
- * overlap.
+ * As memory.copy, which costs more than all the rest where texts are short. Nothing outside of the ranges is touched;
+ * they must not overlap.
  */
 export function copyBytes(to: usize, from: usize, len: usize): void {
   if (len > 64) {

@@ -31,10 +31,13 @@ import { COL_TAGS, COL_VALS, Tag } from '../gen/mem-layouts';
 // ---- helpers ------------------------------------------------------------------------------------------------
 // @ts-ignore: decorator
 @inline export function span(off: usize, len: u32): u64 {
-  return <u64>off | (<u64>len << 32);
+  return <u64>off | ((<u64>len) << 32);
 }
 
-/** Payload of an ARRAY that is no list at all: it has no elements, and is written as null, also where nulls are left out. */
+/**
+ * Payload of an ARRAY that is no list at all: it has no elements, and is written as null, also where nulls are left
+ * out.
+ */
 export const NO_LIST: u64 = 1;
 
 // @ts-ignore: decorator
@@ -69,11 +72,11 @@ export const NO_LIST: u64 = 1;
 
 // @ts-ignore: decorator
 @inline export function valAt(col: usize, row: u32): u64 {
-  return load<u64>(col + (<usize>row << 3), COL_VALS);
+  return load<u64>(col + ((<usize>row) << 3), COL_VALS);
 }
 
 // @ts-ignore: decorator
 @inline export function setAt(col: usize, row: u32, tag: u8, payload: u64): void {
   store<u8>(col + row, tag, COL_TAGS);
-  store<u64>(col + (<usize>row << 3), payload, COL_VALS);
+  store<u64>(col + ((<usize>row) << 3), payload, COL_VALS);
 }

@@ -5,7 +5,18 @@
 //   chunk  next u32 | size u32 | data …
 import { copyBytes } from './copy';
 import { accountMove, alloc, free, noteRefusal } from './alloc';
-import { Tag, SLOT_SIZE, SLOT_TAG, MEMBER_SIZE, MEMBER_TAG, MEMBER_KEY_LEN, MEMBER_KEY_OFF, span, offOf, lenOf } from './layout';
+import {
+  Tag,
+  SLOT_SIZE,
+  SLOT_TAG,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  span,
+  offOf,
+  lenOf,
+} from './layout';
 
 export const POOL_SIZE: u32 = 32;
 const FIRST: usize = 0;
@@ -103,8 +114,8 @@ export function poolReturn(pool: usize, chunk: usize, filled: usize): void {
 }
 
 /**
- * Forgets the content; keeps the newest chunk when it is the only one and of common size, so that a steady state allocates
- * nothing.
+ * Forgets the content; keeps the newest chunk when it is the only one and of common size, so that a steady state
+ * allocates nothing.
  */
 export function poolReset(pool: usize): void {
   const first = <usize>load<u32>(pool, FIRST);
@@ -134,7 +145,8 @@ export function poolFree(pool: usize): void {
 /** The pool belongs to another account from now on. */
 export function poolMove(pool: usize, to: usize): void {
   const from = <usize>load<u32>(pool, ACCT);
-  for (let chunk = <usize>load<u32>(pool, FIRST); chunk; chunk = <usize>load<u32>(chunk)) accountMove(load<u32>(chunk, 4), from, to);
+  for (let chunk = <usize>load<u32>(pool, FIRST); chunk; chunk = <usize>load<u32>(chunk))
+    accountMove(load<u32>(chunk, 4), from, to);
   store<u32>(pool, <u32>to, ACCT);
 }
 

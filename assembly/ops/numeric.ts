@@ -60,7 +60,7 @@ let isNanNull: bool = false;
   const from = valsOf(program, a);
   const n = ctx.rows;
   for (let i: u32 = 0; i < n; i++) {
-    const at = <usize>i << 3;
+    const at = (<usize>i) << 3;
     store<f64>(dst + at, f(load<f64>(from + at)), COL_VALS);
   }
   setUniform(dst, Tag.F64);

@@ -9,7 +9,11 @@ import { COL_SIZE, COL_TAGS, COL_VALS, OPERAND_COL, OPERAND_CONST, OPERAND_NONE 
 import { PROGRAM_CONSTS } from '../gen/ops-layouts';
 
 export {
-  PROGRAM_OPS, PROGRAM_CONSTS, PROGRAM_ARGS, PROGRAM_SIZE, PROGRAM_ACCT,
+  PROGRAM_OPS,
+  PROGRAM_CONSTS,
+  PROGRAM_ARGS,
+  PROGRAM_SIZE,
+  PROGRAM_ACCT,
 } from '../gen/ops-layouts';
 export { OP_DST, OP_A, OP_B, OP_C, OP_ARG_COUNT, OP_IMM, OP_ARGS, OP_SIZE_OF as OP_SIZE } from '../gen/ops-layouts';
 

@@ -2,15 +2,21 @@
 // through the tree compute for a batch. What is longer is an error of its row that names the function; so texts that
 // double from column to column end there, and not with the memory of all rules.
 //
-// The length of a text is that of its bytes; an array has 16 bytes for each item and an object 24 for each member, with the
-// texts and nested values that they refer to, as often as they do.
+// The length of a text is that of its bytes; an array has 16 bytes for each item and an object 24 for each member, with
+// the texts and nested values that they refer to, as often as they do.
 import * as ctx from '../flow/context';
-import {
-  MEMBER_KEY_LEN, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf,
-} from '../mem/layout';
+import { MEMBER_KEY_LEN, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import {
-  textBegin, textFails, textI64, textLen, textLiteral, textMax, textTake, textTakeError, textTooLong,
+  textBegin,
+  textFails,
+  textI64,
+  textLen,
+  textLiteral,
+  textMax,
+  textTake,
+  textTakeError,
+  textTooLong,
 } from '../value/text';
 import { give } from './row-loops';
 

@@ -3,8 +3,20 @@
 import * as ctx from '../flow/context';
 import { BATCH_ROWS, COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../mem/layout';
 import {
-  OP_A, OP_ARGS, OP_ARG_COUNT, OP_B, OP_C, OP_DST, PROGRAM_ARGS,
-  blockOf, constOf, isConst, program, strideOf, tagsOf, valsOf,
+  OP_A,
+  OP_ARGS,
+  OP_ARG_COUNT,
+  OP_B,
+  OP_C,
+  OP_DST,
+  PROGRAM_ARGS,
+  blockOf,
+  constOf,
+  isConst,
+  program,
+  strideOf,
+  tagsOf,
+  valsOf,
 } from './operand';
 
 /** What the function of a row gave: set by `give`. */
@@ -52,7 +64,7 @@ export let outVal: u64 = 0;
 /** Worth computing all rows of the batch at once: what stands in rows that are not selected does no harm. */
 // @ts-ignore: decorator
 @inline export function isDense(): bool {
-  return (ctx.selLen << 2) >= ctx.rows;
+  return ctx.selLen << 2 >= ctx.rows;
 }
 
 /** Every row of the result has this tag. */
@@ -73,7 +85,7 @@ export let outVal: u64 = 0;
 // @ts-ignore: decorator
 @inline function put(dst: usize, row: u32): void {
   store<u8>(dst + row, outTag, COL_TAGS);
-  store<u64>(dst + (<usize>row << 3), outVal, COL_VALS);
+  store<u64>(dst + ((<usize>row) << 3), outVal, COL_VALS);
 }
 
 /** Collects the tags of a column: start with the first tag, merge each. */
@@ -96,7 +108,7 @@ export function mapUniform(op: usize, f: (val: u64) => void): void {
   let uniform: u8 = Tag.MIXED;
   for (let k: u32 = 0; k < n; k++) {
     const row = load<u32>(sel + (k << 2));
-    f(load<u64>(vals + (<usize>row << 3)));
+    f(load<u64>(vals + ((<usize>row) << 3)));
     put(dst, row);
     uniform = k == 0 ? outTag : merge(uniform, outTag);
   }
@@ -171,7 +183,9 @@ export function map2Raw(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64) => vo
   setHeader(dst, uniform);
 }
 
-/** dst := f(a, b, c) for each selected row; an error in `a` is the result, `f` sees those of b and c. NONE is MISSING. */
+/**
+ * dst := f(a, b, c) for each selected row; an error in `a` is the result, `f` sees those of b and c. NONE is MISSING.
+ */
 export function map3(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64) => void): void {
   const a = load<u16>(op, OP_A);
   const b = load<u16>(op, OP_B);
@@ -197,7 +211,8 @@ export function map3(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8
     const tagA = load<u8>(aTags + i);
     const valA = load<u64>(aVals + (i << 3));
     if (tagA == Tag.ERROR) give(tagA, valA);
-    else f(tagA, valA, load<u8>(bTags + j), load<u64>(bVals + (j << 3)), load<u8>(cTags + l), load<u64>(cVals + (l << 3)));
+    else
+      f(tagA, valA, load<u8>(bTags + j), load<u64>(bVals + (j << 3)), load<u8>(cTags + l), load<u64>(cVals + (l << 3)));
     put(dst, row);
     uniform = k == 0 ? outTag : merge(uniform, outTag);
   }
@@ -215,18 +230,18 @@ export let argCount: u32 = 0;
 
 // @ts-ignore: decorator
 @inline export function argTag(i: u32): u8 {
-  return load<u8>(argSlots + (<usize>i << 4), 8);
+  return load<u8>(argSlots + ((<usize>i) << 4), 8);
 }
 
 // @ts-ignore: decorator
 @inline export function argVal(i: u32): u64 {
-  return load<u64>(argSlots + (<usize>i << 4));
+  return load<u64>(argSlots + ((<usize>i) << 4));
 }
 
 /** The argument is a constant of the program or NONE. */
 // @ts-ignore: decorator
 @inline export function argIsConst(i: u32): bool {
-  return load<u8>(argSlots + (<usize>i << 4), 9) != 0;
+  return load<u8>(argSlots + ((<usize>i) << 4), 9) != 0;
 }
 
 /** Index of the first argument that is an error, or argCount. */
@@ -238,13 +253,13 @@ export let argCount: u32 = 0;
 }
 
 function gather(op: usize, row: u32): void {
-  const args = <usize>load<u32>(program, PROGRAM_ARGS) + (<usize>load<u32>(op, OP_ARGS) << 1);
+  const args = <usize>load<u32>(program, PROGRAM_ARGS) + ((<usize>load<u32>(op, OP_ARGS)) << 1);
   for (let i: u32 = 0; i < argCount; i++) {
-    const operand = load<u16>(args + (<usize>i << 1));
+    const operand = load<u16>(args + ((<usize>i) << 1));
     const at = row * strideOf(operand);
-    const slot = argSlots + (<usize>i << 4);
+    const slot = argSlots + ((<usize>i) << 4);
     store<u64>(slot, load<u64>(valsOf(program, operand) + (at << 3)));
-    store<u32>(slot, <u32>load<u8>(tagsOf(program, operand) + at) | (<u32>isConst(operand) << 8), 8);
+    store<u32>(slot, <u32>load<u8>(tagsOf(program, operand) + at) | ((<u32>isConst(operand)) << 8), 8);
   }
 }
 

@@ -26,13 +26,15 @@ export function falseWhereNull(vals: usize, tags: usize, rows: u32): void {
     // Spread each byte of the mask over the 8 bytes of its row.
     const bits = <u32>i8x16.bitmask(floats);
     for (let j: u32 = 0; j < 16; j++) {
-      const at = vals + (<usize>(i + j) << 3);
+      const at = vals + ((<usize>(i + j)) << 3);
       store<u64>(at, load<u64>(at) & <u64>((bits >> j) & 1));
     }
   }
 }
 
-/** Tags of a result that is a double where both sides are and else null. Steps are 16 for a column, 0 for 16 equal tags. */
+/**
+ * Tags of a result that is a double where both sides are and else null. Steps are 16 for a column, 0 for 16 equal tags.
+ */
 export function setFloatOrNull(dst: usize, a: usize, aStep: usize, b: usize, bStep: usize): void {
   const float = i8x16.splat(Tag.F64);
   const none = i8x16.splat(Tag.NULL);

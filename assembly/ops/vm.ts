@@ -8,7 +8,16 @@ import { plainError } from '../value/error';
 import { textFound, textLost } from '../value/text';
 import { setRun } from './list/each';
 import { dstOf } from './row-loops';
-import { OP_SIZE, PROGRAM_OPS, PROGRAM_CONSTS, PROGRAM_ARGS, PROGRAM_SIZE, PROGRAM_ACCT, program, setProgram } from './operand';
+import {
+  OP_SIZE,
+  PROGRAM_OPS,
+  PROGRAM_CONSTS,
+  PROGRAM_ARGS,
+  PROGRAM_SIZE,
+  PROGRAM_ACCT,
+  program,
+  setProgram,
+} from './operand';
 
 setRun(dispatch);
 
@@ -74,7 +83,7 @@ export function vmRun(made: usize): void {
 function lose(op: usize): void {
   const dst = dstOf(op);
   const error = plainError('memory is exhausted');
-  for (let i: u32 = 0; i < ctx.selLen; i++) setAt(dst, load<u32>(ctx.sel + (<usize>i << 2)), Tag.ERROR, error);
+  for (let i: u32 = 0; i < ctx.selLen; i++) setAt(dst, load<u32>(ctx.sel + ((<usize>i) << 2)), Tag.ERROR, error);
   store<u8>(dst, Tag.ERROR, COL_UNIFORM);
   store<u8>(dst, 0, COL_HAS_RAW);
   textFound();

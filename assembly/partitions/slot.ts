@@ -1,13 +1,23 @@
-// A value that is kept from row to row. Within a batch it may refer to what belongs to the batch, or to the node above; once
-// all rows have been handed on it is made the slot's own (`slotOwn`), in a block; that of a text, or of bytes, is used again as long as it has room.
-// Until then the block keeps what it held: rows under way may refer to it.
+// A value that is kept from row to row. Within a batch it may refer to what belongs to the batch, or to the node above;
+// once all rows have been handed on it is made the slot's own (`slotOwn`), in a block; that of a text, or of bytes, is
+// used again as long as it has room. Until then the block keeps what it held: rows under way may refer to it.
 //
-//   slot   payload u64 | tag u32 (OWNED: what it refers to stands in the block) | block u32, 0 none | room u32 | place u32 (for who needs one
+//   slot   payload u64 | tag u32 (OWNED: what it refers to stands in the block) | block u32, 0 none | room u32 | place
+//   u32 (for who needs one
 //          while a call is made ready, 0 none)
 import { copyBytes } from '../mem/copy';
 import { alloc, free } from '../mem/alloc';
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf, span,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  SLOT_SIZE,
+  SLOT_TAG,
+  Tag,
+  lenOf,
+  offOf,
+  span,
 } from '../mem/layout';
 import { poolFree, poolInit } from '../mem/pool';
 import { LoadFault } from '../gen/state-layouts';
@@ -92,7 +102,8 @@ export function slotOwn(slot: usize, acct: usize): bool {
   const need = flatSize(tag, payload) + SLACK;
   const room = load<u32>(slot, ROOM);
   const block = <usize>load<u32>(slot, BLOCK);
-  // Parts of a nested value may stand in the block itself, so it gets another one. A block much larger than a text goes back.
+  // Parts of a nested value may stand in the block itself, so it gets another one. A block much larger than a text goes
+  // back.
   const isText = tag == Tag.STR || tag == Tag.BYTES;
   if (isText && need <= room && need + 64 >= room >> 3) {
     flatEnd = block;
@@ -122,7 +133,8 @@ function flatSize(tag: u8, payload: u64): u64 {
   const n = lenOf(payload);
   if (tag == Tag.ARRAY) {
     let size = <u64>n * SLOT_SIZE;
-    for (let i: u32 = 0, at = offOf(payload); i < n; i++, at += SLOT_SIZE) size += flatSize(load<u8>(at, SLOT_TAG), load<u64>(at));
+    for (let i: u32 = 0, at = offOf(payload); i < n; i++, at += SLOT_SIZE)
+      size += flatSize(load<u8>(at, SLOT_TAG), load<u64>(at));
     return size;
   }
   if (tag == Tag.OBJECT) {

@@ -2,48 +2,58 @@
 //
 //   table   slots u32 (hash u32 | entry u32) | mask u32 | count u32 | first u32 | last u32 | nullEntry u32 |
 //           24 dirty u32 (entries that changed since they were settled, END after the last) | isAging u32
-//           32 other u32 (slots; bit 0: those before) | otherMask u32 | cursor u32 | acct u32 (that those before are charged to)
+//           32 other u32 (slots; bit 0: those before) | otherMask u32 | cursor u32 | acct u32 (that those before are
+//           charged to)
 //
-//   entry   0   hash u32 | keyLen u32 | key u32 | next u32 | short key 16 | dirty u32 (the next that changed, or END) | previous u32 |
+//   entry   0   hash u32 | keyLen u32 | key u32 | next u32 | short key 16 | dirty u32 (the next that changed, or END) |
+//   previous u32 |
 //           40  seen f64 (epoch ms of the batch with its last row, only where idle ones are forgotten)
 //           48  what the owner of the table keeps
 //
-// Entries are linked in the order of their first row; where idle ones are forgotten (isAging), of their last one. Keys of up to 16
-// bytes stand in the entry itself and are compared with one vector instruction; a key is read 16 bytes wide, so text must be followed
-// by 16 readable bytes.
+// Entries are linked in the order of their first row; where idle ones are forgotten (isAging), of their last one. Keys
+// of up to 16 bytes stand in the entry itself and are compared with one vector instruction; a key is read 16 bytes
+// wide, so text must be followed by 16 readable bytes.
 //
 // Many slots become more, or fewer, little by little with the entries that come and go, so that no call has to move all
-// of them: first the
-// next slots are cleared (`other`, `cursor` bytes of them), then they take the place of those before, which move
-// (`other`, `cursor` of them)
-// while keys are looked for in both. No entry comes to those before; one that goes leaves a hole there that ends no
-// search.
-import { alloc, allocZeroed, forgiveRefusals, free, refusals } from '../mem/alloc';
+// of them: first the next slots are cleared (`other`, `cursor` bytes of them), then they take the place of those
+// before, which move (`other`, `cursor` of them) while keys are looked for in both. No entry comes to those before; one
+// that goes leaves a hole there that ends no search.
+import { alloc, allocZeroed, free } from '../mem/alloc';
 import { keyAdd, keyBegin, keyLen, keyOff, keyText } from '../agg/key';
 import { bindIsConst, bindTag, bindUniform, bindVal } from '../mem/bind';
 import { Tag, lenOf, offOf } from '../mem/layout';
 import { bytesEqual, hashLong, hashShort, textHash, textsEqual } from '../value/bytes';
+import {
+  CURSOR,
+  EDGE,
+  END,
+  HOLE,
+  MASK,
+  MOVES,
+  OTHER,
+  OTHER_MASK,
+  dropOther,
+  makeRoom,
+  moveSome,
+  place,
+  shrink,
+  slotBytes,
+  TABLE_COUNT,
+  TABLE_FIRST,
+  NULL_ENTRY,
+  ACCT,
+  ENTRY_NEXT,
+} from './table-slots';
 
 export const TABLE_SIZE: u32 = 48;
-const MASK: usize = 4;
-export const TABLE_COUNT: usize = 8;
-export const TABLE_FIRST: usize = 12;
 export const TABLE_LAST: usize = 16;
-const NULL_ENTRY: usize = 20;
 const DIRTY: usize = 24;
 const AGING: usize = 28;
-const OTHER: usize = 32;
-const OTHER_MASK: usize = 36;
-const CURSOR: usize = 40;
-const ACCT: usize = 44;
-/** Of `other`: they are those before. */
-const MOVES: u32 = 1;
 
 /** Bytes of an entry before what is kept of the partition. */
 export const ENTRY_HEAD: u32 = 48;
 const ENTRY_KEY_LEN: usize = 4;
 const ENTRY_KEY: usize = 8;
-export const ENTRY_NEXT: usize = 12;
 const ENTRY_SHORT: usize = 16;
 const ENTRY_DIRTY: usize = 32;
 const ENTRY_PREVIOUS: usize = 36;
@@ -51,32 +61,12 @@ export const ENTRY_SEEN: usize = 40;
 const SHORT: u32 = 16;
 /** Bytes behind a long key that can be read. */
 const SLACK: u32 = 16;
-const FIRST_SLOTS: u32 = 16;
-/** A table of so many slots, a power of 2, keeps them: the bytes of both halves of a larger one are a size of blocks by themselves (mem/alloc.ts). */
-const KEPT_SLOTS: u32 = 1024;
-/** So many slots or more move little by little; fewer are moved in a few ms. */
-const LARGE: u32 = 1 << 18;
-/**
- * Bytes of the next slots that are cleared, and slots that move, with each entry that comes or goes: double of what is
- * needed at least.
- */
-const CLEARED: u32 = 1024;
-const MOVED: u32 = 32;
-/** In the place of an entry of the slots before that is gone. */
-const HOLE: u32 = 1;
-const END: u32 = 1;
-const EDGE: usize = memory.data(32, 16);
 
 export function tableInit(table: usize, isAging: bool): void {
   memory.fill(table, 0, TABLE_SIZE);
   store<u32>(table, <u32>isAging, AGING);
   store<u32>(table, END, DIRTY);
   memory.fill(EDGE, 0xff, 16);
-}
-
-// @ts-ignore: decorator
-@inline function slotBytes(table: usize): u32 {
-  return (load<u32>(table, MASK) + 1) << 3;
 }
 
 /** Frees the table with its entries; what their states hold has been freed before. */
@@ -125,136 +115,6 @@ export function takeDirty(table: usize): usize {
   store<u32>(table, load<u32>(entry, ENTRY_DIRTY), DIRTY);
   store<u32>(entry, 0, ENTRY_DIRTY);
   return entry;
-}
-
-/** After a peak the upper half of the slots goes back with the entries. */
-function shrink(table: usize, acct: usize): void {
-  const half = (load<u32>(table, MASK) + 1) >> 1;
-  if (half >= LARGE) {
-    shrinkLarge(table, half, acct);
-    return;
-  }
-  if (half < KEPT_SLOTS || load<u32>(table, TABLE_COUNT) > half >> 3) return;
-  dropOther(table, acct);
-  const slots = <usize>load<u32>(table);
-  free(slots + (<usize>half << 3), half << 3, acct);
-  memory.fill(slots, 0, half << 3);
-  store<u32>(table, half - 1, MASK);
-  placeAll(table);
-}
-
-function shrinkLarge(table: usize, half: u32, acct: usize): void {
-  if (load<u32>(table, OTHER) & MOVES) moveSome(table);
-  else if (load<u32>(table, TABLE_COUNT) <= half >> 3 && clearSome(table, half, false, acct)) takeOther(table, acct);
-  // Nothing is left to move.
-  if (load<u32>(table, TABLE_COUNT)) return;
-  dropOther(table, acct);
-  free(<usize>load<u32>(table), slotBytes(table), acct);
-  store<u32>(table, 0);
-  store<u32>(table, 0, MASK);
-}
-
-/** Gives the slots back that are made ready, or that those before are moved from. */
-function dropOther(table: usize, acct: usize): void {
-  const other = load<u32>(table, OTHER);
-  if (other) free(<usize>(other & ~MOVES), (load<u32>(table, OTHER_MASK) + 1) << 3, acct);
-  store<u32>(table, 0, OTHER);
-  store<u32>(table, 0, CURSOR);
-}
-
-/** Makes room for another entry, or prepares for it; false when memory is exhausted. */
-function makeRoom(table: usize, acct: usize): bool {
-  const isFull = load<u32>(table, TABLE_COUNT) * 2 >= load<u32>(table, MASK);
-  const slots = load<u32>(table, MASK) + 1;
-  if (slots < LARGE) return !isFull || grow(table, acct);
-  while (load<u32>(table, OTHER) & MOVES) {
-    moveSome(table);
-    if (!isFull) return true;
-  }
-  if (isFull && slots >= 1 << 27) return false;
-  if (slots < 1 << 27 && clearSome(table, slots << 1, isFull, acct)) {
-    if (isFull) takeOther(table, acct);
-    return true;
-  }
-  return !isFull;
-}
-
-/** Clears some of the next slots, of which there are to be so many, or all that are left; true when all are clear. */
-function clearSome(table: usize, slots: u32, areNeeded: bool, acct: usize): bool {
-  if (load<u32>(table, OTHER) && load<u32>(table, OTHER_MASK) != slots - 1) dropOther(table, acct);
-  const bytes = slots << 3;
-  if (!load<u32>(table, OTHER)) {
-    // A large block that was refused is asked for again with each 1,024th entry only, as long as there is room without
-    // it.
-    if (!areNeeded && load<u32>(table, TABLE_COUNT) & 1023) return false;
-    const before = refusals;
-    const made = alloc(bytes, acct);
-    if (!made) {
-      if (!areNeeded) forgiveRefusals(before);
-      return false;
-    }
-    store<u32>(table, <u32>made, OTHER);
-    store<u32>(table, slots - 1, OTHER_MASK);
-  }
-  const cursor = load<u32>(table, CURSOR);
-  const end = areNeeded ? bytes : min(cursor + CLEARED, bytes);
-  memory.fill(<usize>load<u32>(table, OTHER) + cursor, 0, end - cursor);
-  store<u32>(table, end, CURSOR);
-  return end == bytes;
-}
-
-/** The next slots, which are clear, take the place of the others. */
-function takeOther(table: usize, acct: usize): void {
-  const slots = load<u32>(table);
-  const mask = load<u32>(table, MASK);
-  store<u32>(table, load<u32>(table, OTHER));
-  store<u32>(table, load<u32>(table, OTHER_MASK), MASK);
-  store<u32>(table, slots | MOVES, OTHER);
-  store<u32>(table, mask, OTHER_MASK);
-  store<u32>(table, 0, CURSOR);
-  store<u32>(table, <u32>acct, ACCT);
-}
-
-/** Moves some entries from the slots before; gives these back when none is left there. */
-function moveSome(table: usize): void {
-  const slots = <usize>(load<u32>(table, OTHER) & ~MOVES);
-  const count = load<u32>(table, OTHER_MASK) + 1;
-  const from = load<u32>(table, CURSOR);
-  const to = min(from + MOVED, count);
-  for (let slot = slots + (<usize>from << 3); slot < slots + (<usize>to << 3); slot += 8) {
-    const entry = load<u32>(slot, 4);
-    if (entry > HOLE) place(table, <usize>entry, load<u32>(slot));
-  }
-  store<u32>(table, to, CURSOR);
-  if (to == count) dropOther(table, <usize>load<u32>(table, ACCT));
-}
-
-function grow(table: usize, acct: usize): bool {
-  const old = <usize>load<u32>(table);
-  const slots = old ? (load<u32>(table, MASK) + 1) << 1 : FIRST_SLOTS;
-  const made = allocZeroed(slots << 3, acct);
-  if (!made) return false;
-  dropOther(table, acct);
-  if (old) free(old, slotBytes(table), acct);
-  store<u32>(table, <u32>made);
-  store<u32>(table, slots - 1, MASK);
-  placeAll(table);
-  return true;
-}
-
-function placeAll(table: usize): void {
-  for (let entry = <usize>load<u32>(table, TABLE_FIRST); entry; entry = <usize>load<u32>(entry, ENTRY_NEXT)) {
-    if (entry != <usize>load<u32>(table, NULL_ENTRY)) place(table, entry, load<u32>(entry));
-  }
-}
-
-function place(table: usize, entry: usize, hash: u32): void {
-  const slots = <usize>load<u32>(table);
-  const mask = load<u32>(table, MASK);
-  let i = hash & mask;
-  while (load<u32>(slots + (<usize>i << 3), 4)) i = (i + 1) & mask;
-  store<u32>(slots + (<usize>i << 3), hash);
-  store<u32>(slots + (<usize>i << 3), <u32>entry, 4);
 }
 
 /** Makes an entry behind the others that nobody finds yet; 0 when memory is exhausted. */
@@ -321,24 +181,24 @@ function displace(table: usize, entry: usize): void {
   const slots = <usize>load<u32>(table);
   const mask = load<u32>(table, MASK);
   let hole = load<u32>(entry) & mask;
-  while (<usize>load<u32>(slots + (<usize>hole << 3), 4) != entry) hole = (hole + 1) & mask;
-  for (let i = (hole + 1) & mask; load<u32>(slots + (<usize>i << 3), 4); i = (i + 1) & mask) {
-    const home = load<u32>(slots + (<usize>i << 3)) & mask;
+  while (<usize>load<u32>(slots + ((<usize>hole) << 3), 4) != entry) hole = (hole + 1) & mask;
+  for (let i = (hole + 1) & mask; load<u32>(slots + ((<usize>i) << 3), 4); i = (i + 1) & mask) {
+    const home = load<u32>(slots + ((<usize>i) << 3)) & mask;
     // An entry may stand anywhere from its home on.
     if (((i - home) & mask) < ((i - hole) & mask)) continue;
-    store<u64>(slots + (<usize>hole << 3), load<u64>(slots + (<usize>i << 3)));
+    store<u64>(slots + ((<usize>hole) << 3), load<u64>(slots + ((<usize>i) << 3)));
     hole = i;
   }
-  store<u64>(slots + (<usize>hole << 3), 0);
+  store<u64>(slots + ((<usize>hole) << 3), 0);
 }
 
 /** Takes an entry out of the slots before; true when it is in the others, too. */
 function leaveHole(table: usize, entry: usize): bool {
   const slots = <usize>(load<u32>(table, OTHER) & ~MOVES);
   const mask = load<u32>(table, OTHER_MASK);
-  for (let i = load<u32>(entry) & mask; load<u32>(slots + (<usize>i << 3), 4); i = (i + 1) & mask) {
-    if (load<u32>(slots + (<usize>i << 3), 4) != <u32>entry) continue;
-    store<u32>(slots + (<usize>i << 3), HOLE, 4);
+  for (let i = load<u32>(entry) & mask; load<u32>(slots + ((<usize>i) << 3), 4); i = (i + 1) & mask) {
+    if (load<u32>(slots + ((<usize>i) << 3), 4) != <u32>entry) continue;
+    store<u32>(slots + ((<usize>i) << 3), HOLE, 4);
     return i < load<u32>(table, CURSOR);
   }
   return true;
@@ -349,9 +209,10 @@ function lookBefore(table: usize, off: usize, len: u32, hash: u32): usize {
   const slots = <usize>(load<u32>(table, OTHER) & ~MOVES);
   const mask = load<u32>(table, OTHER_MASK);
   let found: usize = 0;
-  for (let i = hash & mask; load<u32>(slots + (<usize>i << 3), 4) && !found; i = (i + 1) & mask) {
-    const entry = <usize>load<u32>(slots + (<usize>i << 3), 4);
-    if (entry == HOLE || load<u32>(slots + (<usize>i << 3)) != hash || load<u32>(entry, ENTRY_KEY_LEN) != len) continue;
+  for (let i = hash & mask; load<u32>(slots + ((<usize>i) << 3), 4) && !found; i = (i + 1) & mask) {
+    const entry = <usize>load<u32>(slots + ((<usize>i) << 3), 4);
+    if (entry == HOLE || load<u32>(slots + ((<usize>i) << 3)) != hash || load<u32>(entry, ENTRY_KEY_LEN) != len)
+      continue;
     if (bytesEqual(<usize>load<u32>(entry, ENTRY_KEY), off, len)) found = entry;
   }
   moveSome(table);
@@ -374,15 +235,15 @@ let soughtHash: u32 = 0;
   if (!slots) return 0;
   const mask = load<u32>(table, MASK);
   let i = hash & mask;
-  let entry = <usize>load<u32>(slots + (<usize>i << 3), 4);
+  let entry = <usize>load<u32>(slots + ((<usize>i) << 3), 4);
   while (entry) {
-    if (load<u32>(slots + (<usize>i << 3)) == hash && load<u32>(entry, ENTRY_KEY_LEN) == len) {
+    if (load<u32>(slots + ((<usize>i) << 3)) == hash && load<u32>(entry, ENTRY_KEY_LEN) == len) {
       if (len <= SHORT) {
         if (!v128.any_true(v128.xor(v128.load(entry, ENTRY_SHORT), key))) break;
       } else if (bytesEqual(<usize>load<u32>(entry, ENTRY_KEY), off, len)) break;
     }
     i = (i + 1) & mask;
-    entry = <usize>load<u32>(slots + (<usize>i << 3), 4);
+    entry = <usize>load<u32>(slots + ((<usize>i) << 3), 4);
   }
   return entry || !(load<u32>(table, OTHER) & MOVES) ? entry : lookBefore(table, off, len, hash);
 }
@@ -432,25 +293,38 @@ export function entryKeyLen(entry: usize): u32 {
 const HASHES: usize = memory.data(4 * 1024, 16);
 
 /**
- * As `findEntries` where the only key is a text in all rows, with payloads at `vals`. In two passes, so that rows wait for the memory
- * of slots and entries together.
+ * As `findEntries` where the only key is a text in all rows, with payloads at `vals`. In two passes, so that rows wait
+ * for the memory of slots and entries together.
  */
-function findTexts(table: usize, entrySize: u32, vals: usize, sel: usize, n: u32, to: usize, acct: usize, now: f64): bool {
+function findTexts(
+  table: usize,
+  entrySize: u32,
+  vals: usize,
+  sel: usize,
+  n: u32,
+  to: usize,
+  acct: usize,
+  now: f64,
+): bool {
   const slots = <usize>load<u32>(table);
   const mask = load<u32>(table, MASK);
   for (let i: u32 = 0; i < n; i++) {
-    const row = <usize>load<u32>(sel + (<usize>i << 2));
+    const row = <usize>load<u32>(sel + ((<usize>i) << 2));
     const text = load<u64>(vals + (row << 3));
     const hash = textHash(offOf(text), lenOf(text));
-    store<u32>(HASHES + (<usize>i << 2), hash);
-    store<u32>(to + (row << 2), slots ? load<u32>(slots + (<usize>(hash & mask) << 3), 4) : 0);
+    store<u32>(HASHES + ((<usize>i) << 2), hash);
+    store<u32>(to + (row << 2), slots ? load<u32>(slots + ((<usize>(hash & mask)) << 3), 4) : 0);
   }
   const isAging = load<u32>(table, AGING) != 0;
   for (let i: u32 = 0; i < n; i++) {
-    const row = <usize>load<u32>(sel + (<usize>i << 2));
+    const row = <usize>load<u32>(sel + ((<usize>i) << 2));
     const text = load<u64>(vals + (row << 3));
     let entry = <usize>load<u32>(to + (row << 2));
-    if (!entry || load<u32>(entry) != load<u32>(HASHES + (<usize>i << 2)) || !hasKey(entry, offOf(text), lenOf(text))) {
+    if (
+      !entry ||
+      load<u32>(entry) != load<u32>(HASHES + ((<usize>i) << 2)) ||
+      !hasKey(entry, offOf(text), lenOf(text))
+    ) {
       // Another one has the slot.
       entry = findEntry(table, entrySize, offOf(text), lenOf(text), acct);
       if (!entry) return false;
@@ -470,25 +344,34 @@ function findTexts(table: usize, entrySize: u32, vals: usize, sel: usize, n: u32
 export let keyFailed: bool = false;
 
 /**
- * Writes the entry of each selected row to `to`, a u32 for each row of the batch; 0 for rows in which a key failed (`keyFailed`
- * then). False when memory is exhausted.
+ * Writes the entry of each selected row to `to`, a u32 for each row of the batch; 0 for rows in which a key failed
+ * (`keyFailed` then). False when memory is exhausted.
  */
 export function findEntries(
-  table: usize, entrySize: u32, binds: usize, bindSize: u32, keys: u32, sel: usize, n: u32, to: usize, acct: usize, now: f64,
+  table: usize,
+  entrySize: u32,
+  binds: usize,
+  bindSize: u32,
+  keys: u32,
+  sel: usize,
+  n: u32,
+  to: usize,
+  acct: usize,
+  now: f64,
 ): bool {
   keyFailed = false;
   if (keys == 0) {
     const entry = findNullEntry(table, entrySize, acct);
     if (!entry) return false;
     entrySee(table, entry, now);
-    for (let i: u32 = 0; i < n; i++) store<u32>(to + (<usize>load<u32>(sel + (<usize>i << 2)) << 2), <u32>entry);
+    for (let i: u32 = 0; i < n; i++) store<u32>(to + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 2), <u32>entry);
     return true;
   }
   if (keys == 1 && bindUniform(binds) == Tag.STR && !bindIsConst(binds)) {
     return findTexts(table, entrySize, <usize>load<u32>(binds), sel, n, to, acct, now);
   }
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     let entry: usize;
     if (keys == 1) {
       const tag = bindTag(binds, row);
@@ -497,7 +380,7 @@ export function findEntries(
       else if (tag <= Tag.NULL) entry = findNullEntry(table, entrySize, acct);
       else if (tag == Tag.ERROR) {
         keyFailed = true;
-        store<u32>(to + (<usize>row << 2), 0);
+        store<u32>(to + ((<usize>row) << 2), 0);
         continue;
       } else {
         keyText(tag, payload);
@@ -514,14 +397,14 @@ export function findEntries(
       }
       if (fails) {
         keyFailed = true;
-        store<u32>(to + (<usize>row << 2), 0);
+        store<u32>(to + ((<usize>row) << 2), 0);
         continue;
       }
       entry = findEntry(table, entrySize, keyOff, keyLen, acct);
     }
     if (!entry) return false;
     entrySee(table, entry, now);
-    store<u32>(to + (<usize>row << 2), <u32>entry);
+    store<u32>(to + ((<usize>row) << 2), <u32>entry);
   }
   return true;
 }

@@ -3,7 +3,10 @@ import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../m
 import { noteUniform } from '../flow/stage';
 import { pageTags, pageUniforms, pageVals } from './page';
 
-/** Writes column `c` of `n` rows to the block, payloads and tags; the rows are named by {page u32, row u32} at `refs`, `step` bytes apart. */
+/**
+ * Writes column `c` of `n` rows to the block, payloads and tags; the rows are named by {page u32, row u32} at `refs`,
+ * `step` bytes apart.
+ */
 export function copyOut(block: usize, c: u32, refs: usize, step: u32, n: u32): void {
   let page: usize = 0;
   let vals: usize = 0;
@@ -16,14 +19,14 @@ export function copyOut(block: usize, c: u32, refs: usize, step: u32, n: u32): v
       vals = pageVals(page, c);
       tags = pageTags(page, c);
     }
-    store<u64>(block + (<usize>i << 3), load<u64>(vals + (row << 3)), COL_VALS);
+    store<u64>(block + ((<usize>i) << 3), load<u64>(vals + (row << 3)), COL_VALS);
     store<u8>(block + i, load<u8>(tags + row), COL_TAGS);
   }
 }
 
-// ---- rows of two kinds ----------------------------------------------------------------------------------------
-// A batch of rows that are held and of rows of the batch at work, which have no page (0). Each column is written kind by kind: one
-// that only rows of the one kind have, as those of a stream among several, costs nothing for the others.
+// ---- rows of two kinds ---------------------------------------------------------------------------------------- A
+// batch of rows that are held and of rows of the batch at work, which have no page (0). Each column is written kind by
+// kind: one that only rows of the one kind have, as those of a stream among several, costs nothing for the others.
 
 /** Of the rows that are held: {page u32, row u32}, and their places in the batch that is made. */
 const HELD: usize = memory.data(8 * 1024, 16);
@@ -43,10 +46,10 @@ export function partBegin(refs: usize, n: u32): void {
   for (let i: u32 = 0; i < n; i++, refs += 8) {
     const name = load<u64>(refs);
     const isHeld = <u32>(<u32>name != 0);
-    store<u64>(HELD + (<usize>ofHeld << 3), name);
-    store<u32>(HELD_AT + (<usize>ofHeld << 2), i);
-    store<u32>(OWN + (<usize>ofOwn << 2), <u32>(name >> 32));
-    store<u32>(OWN_AT + (<usize>ofOwn << 2), i);
+    store<u64>(HELD + ((<usize>ofHeld) << 3), name);
+    store<u32>(HELD_AT + ((<usize>ofHeld) << 2), i);
+    store<u32>(OWN + ((<usize>ofOwn) << 2), <u32>(name >> 32));
+    store<u32>(OWN_AT + ((<usize>ofOwn) << 2), i);
     ofHeld += isHeld;
     ofOwn += 1 - isHeld;
   }
@@ -60,7 +63,7 @@ function heldUniform(c: u32, columns: u32): u8 {
   let page: usize = 0;
   let uniform: u8 = Tag.MIXED;
   for (let i: u32 = 0; i < held; i++) {
-    const at = <usize>load<u32>(HELD + (<usize>i << 3));
+    const at = <usize>load<u32>(HELD + ((<usize>i) << 3));
     if (at == page) continue;
     const tag = load<u8>(pageUniforms(at, columns) + c);
     if (page && tag != uniform) return Tag.MIXED;
@@ -70,7 +73,10 @@ function heldUniform(c: u32, columns: u32): u8 {
   return uniform;
 }
 
-/** Writes column `c` of a store of so many to the block, in which the values of the batch at work stand in the block `from`. */
+/**
+ * Writes column `c` of a store of so many to the block, in which the values of the batch at work stand in the block
+ * `from`.
+ */
 export function partColumn(block: usize, c: u32, columns: u32, from: usize): void {
   const heldTag = held ? heldUniform(c, columns) : load<u8>(from, COL_UNIFORM);
   const ownTag = own ? load<u8>(from, COL_UNIFORM) : heldTag;
@@ -103,13 +109,13 @@ function heldVals(block: usize, c: u32): void {
   let page: usize = 0;
   let vals: usize = 0;
   for (let i: u32 = 0; i < held; i++) {
-    const at = <usize>load<u32>(HELD + (<usize>i << 3));
-    const row = <usize>load<u32>(HELD + (<usize>i << 3), 4);
+    const at = <usize>load<u32>(HELD + ((<usize>i) << 3));
+    const row = <usize>load<u32>(HELD + ((<usize>i) << 3), 4);
     if (at != page) {
       page = at;
       vals = pageVals(page, c);
     }
-    store<u64>(block + (<usize>load<u32>(HELD_AT + (<usize>i << 2)) << 3), load<u64>(vals + (row << 3)), COL_VALS);
+    store<u64>(block + ((<usize>load<u32>(HELD_AT + ((<usize>i) << 2))) << 3), load<u64>(vals + (row << 3)), COL_VALS);
   }
 }
 
@@ -117,13 +123,13 @@ function heldTags(block: usize, c: u32): void {
   let page: usize = 0;
   let tags: usize = 0;
   for (let i: u32 = 0; i < held; i++) {
-    const at = <usize>load<u32>(HELD + (<usize>i << 3));
-    const row = <usize>load<u32>(HELD + (<usize>i << 3), 4);
+    const at = <usize>load<u32>(HELD + ((<usize>i) << 3));
+    const row = <usize>load<u32>(HELD + ((<usize>i) << 3), 4);
     if (at != page) {
       page = at;
       tags = pageTags(page, c);
     }
-    store<u8>(block + load<u32>(HELD_AT + (<usize>i << 2)), load<u8>(tags + row), COL_TAGS);
+    store<u8>(block + load<u32>(HELD_AT + ((<usize>i) << 2)), load<u8>(tags + row), COL_TAGS);
   }
 }
 
@@ -131,16 +137,20 @@ function heldTags(block: usize, c: u32): void {
 function ownVals(block: usize, from: usize): void {
   if (!load<u8>(from, COL_HAS_RAW)) {
     for (let i: u32 = 0; i < own; i++) {
-      const row = <usize>load<u32>(OWN + (<usize>i << 2)) << 3;
-      store<u64>(block + (<usize>load<u32>(OWN_AT + (<usize>i << 2)) << 3), load<u64>(from + row, COL_VALS), COL_VALS);
+      const row = (<usize>load<u32>(OWN + ((<usize>i) << 2))) << 3;
+      store<u64>(
+        block + ((<usize>load<u32>(OWN_AT + ((<usize>i) << 2))) << 3),
+        load<u64>(from + row, COL_VALS),
+        COL_VALS,
+      );
     }
     return;
   }
   if (held) memory.fill(block + COL_RAW, 0, rows << 3);
   store<u8>(block, 1, COL_HAS_RAW);
   for (let i: u32 = 0; i < own; i++) {
-    const row = <usize>load<u32>(OWN + (<usize>i << 2)) << 3;
-    const at = <usize>load<u32>(OWN_AT + (<usize>i << 2)) << 3;
+    const row = (<usize>load<u32>(OWN + ((<usize>i) << 2))) << 3;
+    const at = (<usize>load<u32>(OWN_AT + ((<usize>i) << 2))) << 3;
     store<u64>(block + at, load<u64>(from + row, COL_VALS), COL_VALS);
     store<u64>(block + at, load<u64>(from + row, COL_RAW), COL_RAW);
   }
@@ -148,11 +158,11 @@ function ownVals(block: usize, from: usize): void {
 
 function ownTags(block: usize, from: usize): void {
   for (let i: u32 = 0; i < own; i++) {
-    const tag = load<u8>(from + load<u32>(OWN + (<usize>i << 2)), COL_TAGS);
-    store<u8>(block + load<u32>(OWN_AT + (<usize>i << 2)), tag, COL_TAGS);
+    const tag = load<u8>(from + load<u32>(OWN + ((<usize>i) << 2)), COL_TAGS);
+    store<u8>(block + load<u32>(OWN_AT + ((<usize>i) << 2)), tag, COL_TAGS);
   }
 }
 
 function putTags(block: usize, places: usize, n: u32, tag: u8): void {
-  for (let i: u32 = 0; i < n; i++) store<u8>(block + load<u32>(places + (<usize>i << 2)), tag, COL_TAGS);
+  for (let i: u32 = 0; i < n; i++) store<u8>(block + load<u32>(places + ((<usize>i) << 2)), tag, COL_TAGS);
 }

@@ -1,5 +1,6 @@
-// Rows by number, where they leave in the order in which they came. Numbers count from the first page that there ever was and
-// come round after 2^32, so only differences count. Pages begin at multiples of 16: one entry for each 16 rows finds the page.
+// Rows by number, where they leave in the order in which they came. Numbers count from the first page that there ever
+// was and come round after 2^32, so only differences count. Pages begin at multiples of 16: one entry for each 16 rows
+// finds the page.
 //
 //   numbers (16, in the store)   entries u32 | from u32 | to u32 | capacity u32     entries: pages u32[capacity]
 import { alloc, free } from '../mem/alloc';
@@ -25,7 +26,7 @@ const STEP_LOG: u32 = ctz(MIN_NUMBERED_PAGE);
 // @ts-ignore: decorator
 @inline export function pageOf(rows: usize, number: u32): usize {
   const i = load<u32>(rows, FROM) + ((number - load<u32>(<usize>load<u32>(rows, ROWS_FIRST), PAGE_NUMBER)) >> STEP_LOG);
-  return <usize>load<u32>(<usize>load<u32>(rows, ENTRIES) + (<usize>i << 2));
+  return <usize>load<u32>(<usize>load<u32>(rows, ENTRIES) + ((<usize>i) << 2));
 }
 
 // @ts-ignore: decorator
@@ -41,8 +42,8 @@ export function numbersAdd(rows: usize, page: usize, acct: usize): bool {
     if (!makeRoom(rows, count, acct)) return false;
     to = load<u32>(rows, TO);
   }
-  const entries = <usize>load<u32>(rows, ENTRIES) + (<usize>to << 2);
-  for (let i: u32 = 0; i < count; i++) store<u32>(entries + (<usize>i << 2), <u32>page);
+  const entries = <usize>load<u32>(rows, ENTRIES) + ((<usize>to) << 2);
+  for (let i: u32 = 0; i < count; i++) store<u32>(entries + ((<usize>i) << 2), <u32>page);
   store<u32>(rows, to + count, TO);
   return true;
 }
@@ -61,7 +62,7 @@ function makeRoom(rows: usize, more: u32, acct: usize): bool {
     store<u32>(rows, <u32>to, ENTRIES);
     store<u32>(rows, wanted, CAPACITY);
   }
-  memory.copy(to, entries + (<usize>from << 2), <usize>count << 2);
+  memory.copy(to, entries + ((<usize>from) << 2), (<usize>count) << 2);
   if (to != entries) free(entries, capacity << 2, acct);
   store<u32>(rows, 0, FROM);
   store<u32>(rows, count, TO);

@@ -1,7 +1,8 @@
-// Columns of numbers as they are saved: what they have in common once, the rest of each in as few bytes as the largest needs.
-// Doubles with up to three decimals are whole numbers so many decimals apart.
+// Columns of numbers as they are saved: what they have in common once, the rest of each in as few bytes as the largest
+// needs. Doubles with up to three decimals are whole numbers so many decimals apart.
 //
-//   numbers   decimals u8 (AS_IS: not doubles) | width u8 (0, 1, 2, 4, 8) | least i64, unless the width is 8 | n of that width
+//   numbers   decimals u8 (AS_IS: not doubles) | width u8 (0, 1, 2, 4, 8) | least i64, unless the width is 8 | n of
+//   that width
 import { LoadFault } from '../gen/state-layouts';
 import { readBlock, readFail, readFails, readI64, readU8, readUpTo } from '../state/reader';
 import { writeBlock, writeI64, writeU8 } from '../state/writer';
@@ -16,7 +17,7 @@ const WHOLE: usize = memory.data(8 * 1024, 16);
 
 // @ts-ignore: decorator
 @inline function scaleOf(decimals: u32): f64 {
-  return load<f64>(SCALES + (<usize>decimals << 3));
+  return load<f64>(SCALES + ((<usize>decimals) << 3));
 }
 
 /** Writes the payloads `n` at `vals`, at most 1,024; `areDoubles`: of the tag F64. */
@@ -24,13 +25,14 @@ export function numbersSave(vals: usize, n: u32, areDoubles: bool): void {
   const decimals = areDoubles ? decimalsOf(vals, n) : AS_IS;
   if (decimals < AS_IS) {
     const scale = scaleOf(decimals);
-    for (let i: usize = 0; i < <usize>n << 3; i += 8) store<i64>(WHOLE + i, <i64>nearest(load<f64>(vals + i) * scale));
+    for (let i: usize = 0; i < (<usize>n) << 3; i += 8)
+      store<i64>(WHOLE + i, <i64>nearest(load<f64>(vals + i) * scale));
     vals = WHOLE;
   }
   writeU8(decimals);
   let least = i64.MAX_VALUE;
   let most = i64.MIN_VALUE;
-  for (let i: usize = 0; i < <usize>n << 3; i += 8) {
+  for (let i: usize = 0; i < (<usize>n) << 3; i += 8) {
     const x = load<i64>(vals + i);
     least = min(least, x);
     most = max(most, x);
@@ -43,8 +45,10 @@ export function numbersSave(vals: usize, n: u32, areDoubles: bool): void {
     writeI64(least);
     const to = writeBlock(n * width);
     if (width == 1) for (let i: usize = 0; i < n; i++) store<u8>(to + i, <u8>(load<i64>(vals + (i << 3)) - least));
-    else if (width == 2) for (let i: usize = 0; i < n; i++) store<u16>(to + (i << 1), <u16>(load<i64>(vals + (i << 3)) - least));
-    else if (width == 4) for (let i: usize = 0; i < n; i++) store<u32>(to + (i << 2), <u32>(load<i64>(vals + (i << 3)) - least));
+    else if (width == 2)
+      for (let i: usize = 0; i < n; i++) store<u16>(to + (i << 1), <u16>(load<i64>(vals + (i << 3)) - least));
+    else if (width == 4)
+      for (let i: usize = 0; i < n; i++) store<u32>(to + (i << 2), <u32>(load<i64>(vals + (i << 3)) - least));
   }
 }
 
@@ -52,7 +56,7 @@ export function numbersSave(vals: usize, n: u32, areDoubles: bool): void {
 function decimalsOf(vals: usize, n: u32): u32 {
   let decimals: u32 = 0;
   let scale: f64 = 1;
-  for (let i: usize = 0; i < <usize>n << 3; ) {
+  for (let i: usize = 0; i < (<usize>n) << 3; ) {
     const x = load<f64>(vals + i);
     const whole = nearest(x * scale);
     // Not numbers and negative zeros are none of these.
@@ -77,11 +81,13 @@ export function numbersLoad(vals: usize, n: u32): void {
   const from = readBlock(n * width);
   if (!from) return;
   if (width == 8) memory.copy(vals, from, n << 3);
-  else if (width == 4) for (let i: usize = 0; i < n; i++) store<i64>(vals + (i << 3), least + <i64>load<u32>(from + (i << 2)));
-  else if (width == 2) for (let i: usize = 0; i < n; i++) store<i64>(vals + (i << 3), least + <i64>load<u16>(from + (i << 1)));
+  else if (width == 4)
+    for (let i: usize = 0; i < n; i++) store<i64>(vals + (i << 3), least + <i64>load<u32>(from + (i << 2)));
+  else if (width == 2)
+    for (let i: usize = 0; i < n; i++) store<i64>(vals + (i << 3), least + <i64>load<u16>(from + (i << 1)));
   else if (width == 1) for (let i: usize = 0; i < n; i++) store<i64>(vals + (i << 3), least + <i64>load<u8>(from + i));
   else for (let i: usize = 0; i < n; i++) store<i64>(vals + (i << 3), least);
   if (decimals == AS_IS) return;
   const scale = scaleOf(decimals);
-  for (let i: usize = 0; i < <usize>n << 3; i += 8) store<f64>(vals + i, <f64>load<i64>(vals + i) / scale);
+  for (let i: usize = 0; i < (<usize>n) << 3; i += 8) store<f64>(vals + i, <f64>load<i64>(vals + i) / scale);
 }

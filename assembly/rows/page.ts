@@ -9,9 +9,9 @@
 //               tags u8[capacity] for each column        from `tags`
 //               uniform u8 for each column               tag of all rows that ever came in, or MIXED
 //
-// `left`: rows that are no longer held, the first ones where rows leave in order. `number` is that of row 0 (rows/number.ts).
-// What a payload refers to stands in the pool of the page and nowhere else. Rows that are there stay as they are. A page that snapshots
-// (`pins`) or views (`holds`) have is freed with the last of them.
+// `left`: rows that are no longer held, the first ones where rows leave in order. `number` is that of row 0
+// (rows/number.ts). What a payload refers to stands in the pool of the page and nowhere else. Rows that are there stay
+// as they are. A page that snapshots (`pins`) or views (`holds`) have is freed with the last of them.
 import { copyBytes } from '../mem/copy';
 import { accountMove, free } from '../mem/alloc';
 import { BIND_TAGS, bindUniform } from '../mem/bind';
@@ -38,7 +38,10 @@ export const PAGE_TIMES: u32 = 88;
 
 /** Who is charged for pages that have left their store and stay for snapshots alone. */
 const PINNED: usize = memory.data(8, 8);
-/** In place of the page before, of one that has left its store: added to the address of the account that is charged for it. */
+/**
+ * In place of the page before, of one that has left its store: added to the address of the account that is charged for
+ * it.
+ */
 const GONE: u32 = 1;
 
 /** Bytes of a page. */
@@ -49,15 +52,15 @@ export function pageSize(columns: u32, hasTimes: bool, capacity: u32): u32 {
 /** Lays out an empty page in the block; its links and its pool are the caller's. */
 export function pageLay(page: usize, columns: u32, hasTimes: bool, capacity: u32): void {
   memory.fill(page, 0, PAGE_TIMES);
-  const vals = page + PAGE_TIMES + (hasTimes ? <usize>capacity << 3 : 0);
+  const vals = page + PAGE_TIMES + (hasTimes ? (<usize>capacity) << 3 : 0);
   store<u32>(page, capacity, PAGE_CAPACITY);
   store<u32>(page, <u32>vals, PAGE_VALS);
   store<u32>(page, <u32>vals + ((columns * capacity) << 3), PAGE_TAGS);
 }
 
 /**
- * Frees a page that `pageLay` has laid out, unless snapshots or views have it. As long as views have it its owner is charged for it,
- * who is there as long as they are.
+ * Frees a page that `pageLay` has laid out, unless snapshots or views have it. As long as views have it its owner is
+ * charged for it, who is there as long as they are.
  */
 export function pageFree(page: usize, columns: u32, hasTimes: bool, acct: usize): void {
   if (load<u32>(page, PAGE_HOLDS)) {
@@ -114,13 +117,13 @@ function freeGone(page: usize, columns: u32, hasTimes: bool): void {
 
 // @ts-ignore: decorator
 @inline export function timeAt(page: usize, row: u32): f64 {
-  return load<f64>(page + (<usize>row << 3), PAGE_TIMES);
+  return load<f64>(page + ((<usize>row) << 3), PAGE_TIMES);
 }
 
 /** Address of the payloads of column `c`. */
 // @ts-ignore: decorator
 @inline export function pageVals(page: usize, c: u32): usize {
-  return <usize>load<u32>(page, PAGE_VALS) + (<usize>(c * load<u32>(page, PAGE_CAPACITY)) << 3);
+  return <usize>load<u32>(page, PAGE_VALS) + ((<usize>(c * load<u32>(page, PAGE_CAPACITY))) << 3);
 }
 
 /** Address of the tags of column `c`. */
@@ -131,7 +134,7 @@ function freeGone(page: usize, columns: u32, hasTimes: bool): void {
 
 // @ts-ignore: decorator
 @inline export function pageVal(page: usize, c: u32, row: u32): u64 {
-  return load<u64>(pageVals(page, c) + (<usize>row << 3));
+  return load<u64>(pageVals(page, c) + ((<usize>row) << 3));
 }
 
 // @ts-ignore: decorator
@@ -161,53 +164,56 @@ const LANES: usize = memory.data<u32>([0, 1, 2, 3], 16);
 /** True when the rows `sel[0 … n)` follow each other, and are enough to be copied as a block. */
 export function isBlock(sel: usize, n: u32): bool {
   const first = load<u32>(sel);
-  if (n < FEW_ROWS || load<u32>(sel + (<usize>(n - 1) << 2)) - first != n - 1) return false;
+  if (n < FEW_ROWS || load<u32>(sel + ((<usize>(n - 1)) << 2)) - first != n - 1) return false;
   // Where rows were put in another order, the first and the last may stand right by chance.
   const last = n - 4;
   let expected = i32x4.add(i32x4.splat(first), v128.load(LANES));
-  let other = v128.xor(v128.load(sel + (<usize>last << 2)), i32x4.add(expected, i32x4.splat(last)));
+  let other = v128.xor(v128.load(sel + ((<usize>last) << 2)), i32x4.add(expected, i32x4.splat(last)));
   for (let i: u32 = 0; i < last; i += 4) {
-    other = v128.or(other, v128.xor(v128.load(sel + (<usize>i << 2)), expected));
+    other = v128.or(other, v128.xor(v128.load(sel + ((<usize>i) << 2)), expected));
     expected = i32x4.add(expected, i32x4.splat(4));
   }
   return !v128.any_true(other);
 }
 
-/** Copies the rows `sel[0 … n)` of a column of one tag to the addresses of payloads and tags; `isBlock` says how they stand. */
+/**
+ * Copies the rows `sel[0 … n)` of a column of one tag to the addresses of payloads and tags; `isBlock` says how they
+ * stand.
+ */
 export function copyPlain(bind: usize, sel: usize, n: u32, isBlock: bool, vals: usize, tags: usize): void {
   const from = <usize>load<u32>(bind);
   const uniform = bindUniform(bind);
   if (isBlock) {
-    if (uniform <= Tag.NULL) memory.fill(vals, 0, <usize>n << 3);
-    else memory.copy(vals, from + (<usize>load<u32>(sel) << 3), <usize>n << 3);
+    if (uniform <= Tag.NULL) memory.fill(vals, 0, (<usize>n) << 3);
+    else memory.copy(vals, from + ((<usize>load<u32>(sel)) << 3), (<usize>n) << 3);
   } else {
     for (let i: u32 = 0; i < n; i++) {
-      const row = <usize>load<u32>(sel + (<usize>i << 2));
-      store<u64>(vals + (<usize>i << 3), load<u64>(from + (row << 3)));
+      const row = <usize>load<u32>(sel + ((<usize>i) << 2));
+      store<u64>(vals + ((<usize>i) << 3), load<u64>(from + (row << 3)));
     }
   }
   memory.fill(tags, uniform, n);
 }
 
 /**
- * As `copyPlain` of any column: what the payloads refer to stays where it is. Returns the tag that all rows have, or MIXED; whether
- * some refer to something, `refersToAny` says afterwards.
+ * As `copyPlain` of any column: what the payloads refer to stays where it is. Returns the tag that all rows have, or
+ * MIXED; whether some refer to something, `refersToAny` says afterwards.
  */
 export function copyReferring(bind: usize, sel: usize, n: u32, isBlock: bool, vals: usize, tags: usize): u8 {
   const fromVals = <usize>load<u32>(bind);
   const fromTags = <usize>load<u32>(bind, BIND_TAGS);
   if (isBlock) {
     const first = <usize>load<u32>(sel);
-    memory.copy(vals, fromVals + (first << 3), <usize>n << 3);
+    memory.copy(vals, fromVals + (first << 3), (<usize>n) << 3);
     memory.copy(tags, fromTags + first, n);
     return tagsOfBlock(tags, n);
   }
   let least: u8 = 0xff;
   let most: u8 = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const row = <usize>load<u32>(sel + (<usize>i << 2));
+    const row = <usize>load<u32>(sel + ((<usize>i) << 2));
     const tag = load<u8>(fromTags + row);
-    store<u64>(vals + (<usize>i << 3), load<u64>(fromVals + (row << 3)));
+    store<u64>(vals + ((<usize>i) << 3), load<u64>(fromVals + (row << 3)));
     store<u8>(tags + i, tag);
     most = max(most, tag);
     least = min(least, tag);
@@ -258,18 +264,18 @@ export function referringAdd(bind: usize, vals: usize, tags: usize): bool {
 }
 
 /**
- * Copies the rows `sel[0 … n)` of the columns of the list, with what they refer to into the pool, row by row: who reads a row finds its
- * texts beside each other. As `copyOne` where the pool has no room.
+ * Copies the rows `sel[0 … n)` of the columns of the list, with what they refer to into the pool, row by row: who reads
+ * a row finds its texts beside each other. As `copyOne` where the pool has no room.
  */
 export function referringCopy(pool: usize, sel: usize, n: u32): void {
   const end = referring;
   if (end == REFERRING) return;
   for (let i: u32 = 0; i < n; i++) {
-    const row = <usize>load<u32>(sel + (<usize>i << 2));
+    const row = <usize>load<u32>(sel + ((<usize>i) << 2));
     for (let at = REFERRING; at < end; at += REFERRING_SIZE) {
       const payload = load<u64>(<usize>load<u32>(at) + (row << 3));
       const tags = <usize>load<u32>(at, 4);
-      const to = <usize>load<u32>(at, 8) + (<usize>i << 3);
+      const to = <usize>load<u32>(at, 8) + ((<usize>i) << 3);
       if (!tags) store<u64>(to, copyText(pool, payload));
       else {
         const tag = load<u8>(tags + row);
@@ -284,8 +290,8 @@ export function referringCopy(pool: usize, sel: usize, n: u32): void {
 }
 
 /**
- * Copies a value of a bound column, with its text into the pool, and returns its tag. Where the pool has no room, `refusals`
- * (mem/alloc.ts) grows.
+ * Copies a value of a bound column, with its text into the pool, and returns its tag. Where the pool has no room,
+ * `refusals` (mem/alloc.ts) grows.
  */
 // @ts-ignore: decorator
 @inline export function copyOne(pool: usize, bind: usize, row: usize, val: usize, tag: usize): u8 {

@@ -1,5 +1,5 @@
-// Runs of rows of a page as they are saved, a part each (state/form.ts) whose identity is the number of the page: columns in which
-// numbers and lengths of texts take few bytes.
+// Runs of rows of a page as they are saved, a part each (state/form.ts) whose identity is the number of the page:
+// columns in which numbers and lengths of texts take few bytes.
 //
 //   run      from u32 | n u32 | capacity u32 | columns u32 | has times u8 | times (rows/numbers.ts) | columns
 //   column   tag u8 of all its rows | nothing, where the tag says all
@@ -16,7 +16,17 @@ import { partBegin, partEnd, writeBool, writeRaw, writeU32, writeU8, writeValue 
 import { numbersLoad, numbersSave } from './numbers';
 import { MIN_PAGE } from './layout';
 import {
-  PAGE_CAPACITY, PAGE_NEXT, PAGE_POOL, PAGE_TIMES, PAGE_TO, pageFree, pageLay, pageSize, pageTags, pageUniforms, pageVals,
+  PAGE_CAPACITY,
+  PAGE_NEXT,
+  PAGE_POOL,
+  PAGE_TIMES,
+  PAGE_TO,
+  pageFree,
+  pageLay,
+  pageSize,
+  pageTags,
+  pageUniforms,
+  pageVals,
 } from './page';
 
 /** Bytes of text that a run has about, so that it takes no time to speak of. */
@@ -39,10 +49,10 @@ export function runSave(page: usize, serial: u32, from: u32, n: u32, columns: u3
   writeU32(load<u32>(page, PAGE_CAPACITY));
   writeU32(columns);
   writeBool(hasTimes);
-  if (hasTimes) numbersSave(page + PAGE_TIMES + (<usize>from << 3), n, true);
+  if (hasTimes) numbersSave(page + PAGE_TIMES + ((<usize>from) << 3), n, true);
   const uniforms = pageUniforms(page, columns);
   for (let c: u32 = 0; c < columns; c++) {
-    const vals = pageVals(page, c) + (<usize>from << 3);
+    const vals = pageVals(page, c) + ((<usize>from) << 3);
     const uniform = load<u8>(uniforms + c);
     switch (uniform) {
       case Tag.MISSING:
@@ -72,9 +82,9 @@ export function runSave(page: usize, serial: u32, from: u32, n: u32, columns: u3
 }
 
 function textsSave(vals: usize, n: u32): void {
-  for (let i: usize = 0; i < <usize>n << 3; i += 8) store<u64>(LENGTHS + i, lenOf(load<u64>(vals + i)));
+  for (let i: usize = 0; i < (<usize>n) << 3; i += 8) store<u64>(LENGTHS + i, lenOf(load<u64>(vals + i)));
   numbersSave(LENGTHS, n, false);
-  for (let i: usize = 0; i < <usize>n << 3; i += 8) {
+  for (let i: usize = 0; i < (<usize>n) << 3; i += 8) {
     const text = load<u64>(vals + i);
     writeRaw(offOf(text), lenOf(text));
   }
@@ -92,8 +102,8 @@ export function pageSuits(page: usize, columns: u32, hasTimes: bool): bool {
 }
 
 /**
- * The page, which no store has, with the columns of a node in the place of those that were saved, its members `list`; those that are
- * new have no values. 0 when memory is exhausted: the page is as it was then.
+ * The page, which no store has, with the columns of a node in the place of those that were saved, its members `list`;
+ * those that are new have no values. 0 when memory is exhausted: the page is as it was then.
  */
 export function pageWithOwn(page: usize, columns: u32, list: u32, acct: usize): usize {
   const form = load<u32>(page, PAGE_NEXT);
@@ -109,7 +119,7 @@ export function pageWithOwn(page: usize, columns: u32, list: u32, acct: usize): 
   const rows = <usize>load<u32>(page, PAGE_TO);
   store<u32>(made, <u32>rows, PAGE_TO);
   if (hasTimes) memory.copy(made + PAGE_TIMES, page + PAGE_TIMES, rows << 3);
-  memory.fill(pageVals(made, 0), 0, <usize>(columns * capacity) << 3);
+  memory.fill(pageVals(made, 0), 0, (<usize>(columns * capacity)) << 3);
   memory.fill(pageTags(made, 0), Tag.MISSING, <usize>(columns * capacity));
   memory.fill(pageUniforms(made, columns), Tag.MISSING, columns);
   for (let i: u32 = 0; i < saved; i++) {
@@ -130,8 +140,8 @@ export function loosePageFree(page: usize, acct: usize): void {
 }
 
 /**
- * Reads the run of the part under way into its page, which is made when there is none (0) yet, and returns it; 0 when it can't be
- * read. A page that was given stays the caller's.
+ * Reads the run of the part under way into its page, which is made when there is none (0) yet, and returns it; 0 when
+ * it can't be read. A page that was given stays the caller's.
  */
 export function runLoad(known: usize, acct: usize): usize {
   const from = readUpTo(BATCH_ROWS);
@@ -141,7 +151,9 @@ export function runLoad(known: usize, acct: usize): usize {
   const hasTimes = readBool();
   const form = formOf(columns, hasTimes);
   const isGood = known
-    ? load<u32>(known, PAGE_TO) == from && load<u32>(known, PAGE_CAPACITY) == capacity && load<u32>(known, PAGE_NEXT) == form
+    ? load<u32>(known, PAGE_TO) == from &&
+      load<u32>(known, PAGE_CAPACITY) == capacity &&
+      load<u32>(known, PAGE_NEXT) == form
     : from == 0 && capacity >= MIN_PAGE && (capacity & (capacity - 1)) == 0;
   if (!isGood || n == 0 || from + n > capacity) readFail(LoadFault.DAMAGED);
   if (readFails()) return 0;
@@ -156,7 +168,7 @@ export function runLoad(known: usize, acct: usize): usize {
     poolInit(page + PAGE_POOL, capacity << 4, acct);
     store<u32>(page, form, PAGE_NEXT);
   }
-  if (hasTimes) numbersLoad(page + PAGE_TIMES + (<usize>from << 3), n);
+  if (hasTimes) numbersLoad(page + PAGE_TIMES + ((<usize>from) << 3), n);
   for (let c: u32 = 0; c < columns && !readFails(); c++) columnLoad(page, pageUniforms(page, columns) + c, c, from, n);
   if (!readFails()) {
     store<u32>(page, from + n, PAGE_TO);
@@ -167,13 +179,13 @@ export function runLoad(known: usize, acct: usize): usize {
 }
 
 function columnLoad(page: usize, uniformAt: usize, c: u32, from: u32, n: u32): void {
-  const vals = pageVals(page, c) + (<usize>from << 3);
+  const vals = pageVals(page, c) + ((<usize>from) << 3);
   const tags = pageTags(page, c) + from;
   let uniform = readU8();
   switch (uniform) {
     case Tag.MISSING:
     case Tag.NULL:
-      memory.fill(vals, 0, <usize>n << 3);
+      memory.fill(vals, 0, (<usize>n) << 3);
       break;
     case Tag.BOOL:
     case Tag.I64:
@@ -205,7 +217,7 @@ function columnLoad(page: usize, uniformAt: usize, c: u32, from: u32, n: u32): v
 
 function textsLoad(pool: usize, vals: usize, n: u32): void {
   numbersLoad(LENGTHS, n);
-  for (let i: usize = 0; i < <usize>n << 3 && !readFails(); i += 8) {
+  for (let i: usize = 0; i < (<usize>n) << 3 && !readFails(); i += 8) {
     const len = load<u64>(LENGTHS + i);
     if (len > 0x7fff0000) {
       readFail(LoadFault.DAMAGED);

@@ -1,13 +1,33 @@
-// Rows saved and loaded, one after the other: no address leaves the kernel, and pages are made anew. While a snapshot is taken rows
-// are left to it.
+// Rows saved and loaded, one after the other: no address leaves the kernel, and pages are made anew. While a snapshot
+// is taken rows are left to it.
 import { LoadFault } from '../gen/state-layouts';
 import { BATCH_ROWS, Tag } from '../mem/layout';
 import { ABSENT, areSame, placeOf, savedCount } from '../state/members';
-import { canFollow, readFail, readFails, readTime, readU32, readU64, readUpTo, readValue, valueRead } from '../state/reader';
+import {
+  canFollow,
+  readFail,
+  readFails,
+  readTime,
+  readU32,
+  readU64,
+  readUpTo,
+  readValue,
+  valueRead,
+} from '../state/reader';
 import { writeTime, writeU32, writeValue } from '../state/writer';
 import { ROWS_COLUMNS, ROWS_COUNT, ROWS_FLAGS, RowsFlag } from './layout';
 import {
-  PAGE_LEFT, PAGE_NEXT, PAGE_POOL, PAGE_TIMES, PAGE_TO, pageTag, pageTags, pageUniforms, pageVal, pageVals, timeAt,
+  PAGE_LEFT,
+  PAGE_NEXT,
+  PAGE_POOL,
+  PAGE_TIMES,
+  PAGE_TO,
+  pageTag,
+  pageTags,
+  pageUniforms,
+  pageVal,
+  pageVals,
+  timeAt,
 } from './page';
 import { shelfTake } from './shelf';
 import { BY_PAGES, snapshotRows } from './snapshot';
@@ -27,7 +47,9 @@ export function rowsSave(rows: usize): void {
   }
 }
 
-/** Adds saved rows, whose columns are the members `list` of their node (state/members.ts); they lack those that are new. */
+/**
+ * Adds saved rows, whose columns are the members `list` of their node (state/members.ts); they lack those that are new.
+ */
 export function rowsLoad(rows: usize, list: u32): void {
   const hasTimes = (load<u32>(rows, ROWS_FLAGS) & RowsFlag.TIMES) != 0;
   const first = readU64();
@@ -42,7 +64,7 @@ export function rowsLoad(rows: usize, list: u32): void {
   for (let done: u32 = 0; done < count && !readFails(); done++) {
     const ms = hasTimes ? readTime() : 0;
     const page = rowLoad(rows, count - done, list);
-    if (page && hasTimes) store<f64>(page + (<usize>(load<u32>(page, PAGE_TO) - 1) << 3), ms, PAGE_TIMES);
+    if (page && hasTimes) store<f64>(page + ((<usize>(load<u32>(page, PAGE_TO) - 1)) << 3), ms, PAGE_TIMES);
   }
 }
 
@@ -65,8 +87,8 @@ export function rowSave(rows: usize, page: usize, row: u32): void {
 }
 
 /**
- * Adds a saved row, one of `more`, whose columns are the members `list` of its node, and returns its page, in which it is the last one; 0
- * when it can't be read.
+ * Adds a saved row, one of `more`, whose columns are the members `list` of its node, and returns its page, in which it
+ * is the last one; 0 when it can't be read.
  */
 export function rowLoad(rows: usize, more: u32, list: u32): usize {
   const page = rowsAdd(rows, more);

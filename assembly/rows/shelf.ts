@@ -1,7 +1,9 @@
-// Pages that were read and wait for the stores that they are of: what snapshots have written (rows/snapshot.ts) is read piece by piece
-// before its operators are there, and these then take whole pages. Sets of groups wait beside them (agg/loose.ts).
+// Pages that were read and wait for the stores that they are of: what snapshots have written (rows/snapshot.ts) is read
+// piece by piece before its operators are there, and these then take whole pages. Sets of groups wait beside them
+// (agg/loose.ts).
 //
-//   shelf   pages u32 (-> page u32[count], 0 none) | count u32 | least u32 (serial of the first) | slices u32 (read of the segment)
+//   shelf   pages u32 (-> page u32[count], 0 none) | count u32 | least u32 (serial of the first) | slices u32 (read of
+//   the segment)
 //           16  sets u32 (agg/loose.ts) | fresh u32
 import { allocZeroed, free } from '../mem/alloc';
 import { LoadFault, READ_MORE } from '../gen/state-layouts';
@@ -29,8 +31,8 @@ const SHELVES: usize = memory.data(8, 8);
 let current: usize = 0;
 
 /**
- * Makes a shelf for `count` pages, of which the first has the number `least`, and for sets of groups with numbers from `fresh` on: others
- * are those of earlier snapshots. 0 when memory is exhausted or pages are too many.
+ * Makes a shelf for `count` pages, of which the first has the number `least`, and for sets of groups with numbers from
+ * `fresh` on: others are those of earlier snapshots. 0 when memory is exhausted or pages are too many.
  */
 export function shelfNew(least: u32, count: u32, fresh: u32): usize {
   if (count > MOST_PAGES) return 0;
@@ -69,12 +71,12 @@ export function shelfUse(shelf: usize): void {
 
 // @ts-ignore: decorator
 @inline function placeOf(shelf: usize, i: u32): usize {
-  return <usize>load<u32>(shelf) + (<usize>i << 2);
+  return <usize>load<u32>(shelf) + ((<usize>i) << 2);
 }
 
 /**
- * Reads the next `runs` runs of a segment, which begins at the first slice after the one before has ended. Returns READ_MORE, NONE at the
- * end of the segment, or why it can't be read.
+ * Reads the next `runs` runs of a segment, which begins at the first slice after the one before has ended. Returns
+ * READ_MORE, NONE at the end of the segment, or why it can't be read.
  */
 export function shelfFill(shelf: usize, runs: u32): u32 {
   if (!loadResume(load<u32>(shelf, SLICES))) return LoadFault.MEMORY;
@@ -104,8 +106,8 @@ export function shelfFill(shelf: usize, runs: u32): u32 {
 }
 
 /**
- * Puts the page of that number, with `to` rows of which the first `left` are not held, behind the others of a store, whose columns are the
- * members `list` of its node; a LoadFault.
+ * Puts the page of that number, with `to` rows of which the first `left` are not held, behind the others of a store,
+ * whose columns are the members `list` of its node; a LoadFault.
  */
 export function shelfTake(rows: usize, serial: u32, left: u32, to: u32, list: u32): u32 {
   const shelf = current;

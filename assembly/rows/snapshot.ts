@@ -1,16 +1,18 @@
-// Rows as they were at one moment, written while the stores go on. A snapshot has the pages that hold them (rows/page.ts), each with how many of
-// its rows were there; a page that leaves its store meanwhile stays until it is written. What operators save in place of the rows are
-// the numbers of the pages.
+// Rows as they were at one moment, written while the stores go on. A snapshot has the pages that hold them
+// (rows/page.ts), each with how many of its rows were there; a page that leaves its store meanwhile stays until it is
+// written. What operators save in place of the rows are the numbers of the pages.
 //
-// Large sets of groups belong to it as well (agg/walk.ts). They change with each row, and each snapshot writes all of them.
+// Large sets of groups belong to it as well (agg/walk.ts). They change with each row, and each snapshot writes all of
+// them.
 //
-// Snapshots of a chain follow one another: each writes only rows that none before has written. A page has a number of its own in the
-// chain, and knows how many of its rows are written, and in which of the segments that the snapshots have written; so it is known which of these
-// are needed still.
+// Snapshots of a chain follow one another: each writes only rows that none before has written. A page has a number of
+// its own in the chain, and knows how many of its rows are written, and in which of the segments that the snapshots
+// have written; so it is known which of these are needed still.
 //
 //   snapshot   0   entries u32 | count u32 | capacity u32 | next u32 (entry to be written)
 //              16  row u32 (of that entry) | slices u32 (written) | chain u32 | serial u32 (of the next new page)
-//              32  segment u32 | live u32 (-> u32[segment + 1]: pages with rows in each) | least u32 (serial) | changes u32
+//              32  segment u32 | live u32 (-> u32[segment + 1]: pages with rows in each) | least u32 (serial) | changes
+//              u32
 //              48  most u32 (values of a store that is not worth it) | lacking u32 (there was no memory for all pages)
 //              56  walks u32 (of sets that are not written yet) | sets u32 | runs u32 (of groups)
 //   entry      page u32 | serial u32 | from u16 | to u16 | form u32 (columns, has times)
@@ -23,7 +25,17 @@ import { apartBegin, apartNext, apartNumber } from '../state/apart';
 import { bytesSaved, saveEnd, savePause, saveResume, writeU32, writeU64 } from '../state/writer';
 import { ROWS_COLUMNS, ROWS_COUNT, ROWS_FLAGS, RowsFlag } from './layout';
 import {
-  PAGE_CHAIN, PAGE_FIRST_SEGMENT, PAGE_LAST_SEGMENT, PAGE_LEFT, PAGE_NEXT, PAGE_POOL, PAGE_SAVED, PAGE_SERIAL, PAGE_TO, pagePin, pageUnpin,
+  PAGE_CHAIN,
+  PAGE_FIRST_SEGMENT,
+  PAGE_LAST_SEGMENT,
+  PAGE_LEFT,
+  PAGE_NEXT,
+  PAGE_POOL,
+  PAGE_SAVED,
+  PAGE_SERIAL,
+  PAGE_TO,
+  pagePin,
+  pageUnpin,
 } from './page';
 import { runRows, runSave } from './run';
 import { changes, rowsFirst } from './store';
@@ -53,16 +65,19 @@ const ENTRY_TO: usize = 10;
 const ENTRY_FORM: usize = 12;
 const FIRST_CAPACITY: u32 = 64;
 
-/** In place of a count of rows: pages follow, each with its number and 1, the rows that have left and those that came; then 0. */
+/**
+ * In place of a count of rows: pages follow, each with its number and 1, the rows that have left and those that came;
+ * then 0.
+ */
 export const BY_PAGES: u64 = 1 << 32;
 
 /** The snapshot that is being taken, 0 none: rows are written where they are saved then. */
 let current: usize = 0;
 
 /**
- * Begins a snapshot, the number `segment` of its chain, that what is saved until `snapshotTaken` leaves its rows to; `serial`: of the next
- * page that is new to the chain. Stores of `small` values or bytes of text or fewer are saved at once, and sets that have `smallSets` in all. 0
- * when memory is exhausted.
+ * Begins a snapshot, the number `segment` of its chain, that what is saved until `snapshotTaken` leaves its rows to;
+ * `serial`: of the next page that is new to the chain. Stores of `small` values or bytes of text or fewer are saved at
+ * once, and sets that have `smallSets` in all. 0 when memory is exhausted.
  */
 export function snapshotNew(chain: u32, segment: u32, serial: u32, small: u32, smallSets: u32): usize {
   const snapshot = allocZeroed(SNAPSHOT_SIZE, WORKSPACE);
@@ -96,7 +111,7 @@ export function snapshotTaken(): void {
     sets++;
     runs += walkRuns(walk);
   }
-  const live = <usize>load<u32>(snapshot, LIVE) + (<usize>load<u32>(snapshot, SEGMENT) << 2);
+  const live = <usize>load<u32>(snapshot, LIVE) + ((<usize>load<u32>(snapshot, SEGMENT)) << 2);
   store<u32>(live, load<u32>(live) + runs);
   store<u32>(snapshot, <u32>first, WALKS);
   store<u32>(snapshot, sets, SETS);
@@ -125,7 +140,9 @@ export function snapshotLeast(snapshot: usize): u32 {
   return load<u32>(snapshot, LEAST);
 }
 
-/** Address of how many pages of the snapshot have rows in each segment, a u32 for each, that of the snapshot as well. */
+/**
+ * Address of how many pages of the snapshot have rows in each segment, a u32 for each, that of the snapshot as well.
+ */
 export function snapshotLive(snapshot: usize): usize {
   return <usize>load<u32>(snapshot, LIVE);
 }
@@ -150,7 +167,10 @@ function unpin(entry: usize): void {
   pageUnpin(<usize>load<u32>(entry), form >> 1, (form & 1) != 0);
 }
 
-/** Leaves the rows of a store to the snapshot that is being taken and saves the numbers of their pages; false when there is none. */
+/**
+ * Leaves the rows of a store to the snapshot that is being taken and saves the numbers of their pages; false when there
+ * is none.
+ */
 export function snapshotRows(rows: usize): bool {
   const snapshot = current;
   if (!snapshot || isSmall(rows, load<u32>(snapshot, MOST_SMALL))) return false;
@@ -173,11 +193,15 @@ export function snapshotRows(rows: usize): bool {
 function isSmall(rows: usize, most: u32): bool {
   if (<u64>load<u32>(rows, ROWS_COUNT) * (load<u32>(rows, ROWS_COLUMNS) + 1) > most) return false;
   let bytes: u32 = 0;
-  for (let page = rowsFirst(rows); page && bytes <= most; page = <usize>load<u32>(page, PAGE_NEXT)) bytes += poolBytes(page + PAGE_POOL);
+  for (let page = rowsFirst(rows); page && bytes <= most; page = <usize>load<u32>(page, PAGE_NEXT))
+    bytes += poolBytes(page + PAGE_POOL);
   return bytes <= most;
 }
 
-/** Notes a page and pins it if it has rows that are not written; false when memory is exhausted: the snapshot comes to nothing then. */
+/**
+ * Notes a page and pins it if it has rows that are not written; false when memory is exhausted: the snapshot comes to
+ * nothing then.
+ */
 function take(snapshot: usize, page: usize, form: u32): bool {
   const segment = load<u32>(snapshot, SEGMENT);
   const to = load<u32>(page, PAGE_TO);
@@ -208,7 +232,7 @@ function take(snapshot: usize, page: usize, form: u32): bool {
   }
   const last = <u32>load<u16>(page, PAGE_LAST_SEGMENT);
   for (let s = <u32>load<u16>(page, PAGE_FIRST_SEGMENT); s <= last; s++) {
-    const at = <usize>load<u32>(snapshot, LIVE) + (<usize>s << 2);
+    const at = <usize>load<u32>(snapshot, LIVE) + ((<usize>s) << 2);
     store<u32>(at, load<u32>(at) + 1);
   }
   return true;
@@ -232,7 +256,8 @@ function grow(snapshot: usize): bool {
 export function snapshotWrite(snapshot: usize, most: u32): u32 {
   if (load<u32>(snapshot, CHANGES) != changes) return Written.CHANGED;
   let walk = <usize>load<u32>(snapshot, WALKS);
-  if (load<u32>(snapshot, LACKING) || (walk && walkLacks(walk)) || !saveResume(load<u32>(snapshot, SLICES))) return Written.MEMORY;
+  if (load<u32>(snapshot, LACKING) || (walk && walkLacks(walk)) || !saveResume(load<u32>(snapshot, SLICES)))
+    return Written.MEMORY;
   const until = bytesSaved + most;
   // Groups first: as long as they are not written, rows have more work with them.
   while (walk && bytesSaved < until && !walkLacks(walk)) if (walkWrite(walk, most, until)) walk = walkFree(walk);

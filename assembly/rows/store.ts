@@ -1,20 +1,55 @@
-// Rows that wait: a list of pages (rows/page.ts), filled one after the other, each freed when the last of its rows has left.
-// Windows, event time, joins with their tables and sort keep their rows here.
+// Rows that wait: a list of pages (rows/page.ts), filled one after the other, each freed when the last of its rows has
+// left. Windows, event time, joins with their tables and sort keep their rows here.
 //
-// A row is named by its page and its place there, for as long as it is held. Where rows leave in the order in which they came,
-// it has a number as well. Pages grow with what the store holds, from 8 to 1024 rows, so that small stores stay small.
+// A row is named by its page and its place there, for as long as it is held. Where rows leave in the order in which
+// they came, it has a number as well. Pages grow with what the store holds, from 8 to 1024 rows, so that small stores
+// stay small.
 import { alloc, refusals } from '../mem/alloc';
 import { BIND_SIZE, bindIsConst, bindUniform } from '../mem/bind';
 import { BATCH_ROWS, Tag } from '../mem/layout';
 import { poolBytes, poolChunk, poolFilled, poolFree, poolInit, poolReset, poolReturn, poolUsed } from '../mem/pool';
 import {
-  MIN_NUMBERED_PAGE, MIN_PAGE, ROWS_ACCT, ROWS_COLUMNS, ROWS_COUNT, ROWS_FIRST, ROWS_FLAGS, ROWS_LAST, ROWS_MOST, ROWS_SIZE, RowsFlag,
+  MIN_NUMBERED_PAGE,
+  MIN_PAGE,
+  ROWS_ACCT,
+  ROWS_COLUMNS,
+  ROWS_COUNT,
+  ROWS_FIRST,
+  ROWS_FLAGS,
+  ROWS_LAST,
+  ROWS_MOST,
+  ROWS_SIZE,
+  RowsFlag,
 } from './layout';
 import { numbersAdd, numbersDropFirst, numbersDropLast, numbersFree } from './number';
 import {
-  PAGE_CAPACITY, PAGE_CHAIN, PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_POOL, PAGE_PREVIOUS, PAGE_TAGS, PAGE_TIMES, PAGE_TO, PAGE_VALS,
-  copyOne, copyPlain, copyReferring, isBlock, isPlain, pageFree, pageIsShared, pageLay, pageMove, pageSize, pageUniforms, referringAdd,
-  referringBegin, referringCopy, refersToAny, timeAt,
+  PAGE_CAPACITY,
+  PAGE_CHAIN,
+  PAGE_LEFT,
+  PAGE_NEXT,
+  PAGE_NUMBER,
+  PAGE_POOL,
+  PAGE_PREVIOUS,
+  PAGE_TAGS,
+  PAGE_TIMES,
+  PAGE_TO,
+  PAGE_VALS,
+  copyOne,
+  copyPlain,
+  copyReferring,
+  isBlock,
+  isPlain,
+  pageFree,
+  pageIsShared,
+  pageLay,
+  pageMove,
+  pageSize,
+  pageUniforms,
+  referringAdd,
+  referringBegin,
+  referringCopy,
+  refersToAny,
+  timeAt,
 } from './page';
 
 /** An empty store keeps a page and its text up to so many bytes each for the rows that come next. */
@@ -54,12 +89,15 @@ export function rowsInit(rows: usize, columns: u32, flags: u32, acct: usize): vo
   return (load<u32>(rows, ROWS_FLAGS) & RowsFlag.REFERS) != 0;
 }
 
-/** Rows of the next page: a quarter of those that are held then, so that little of what is freed as a whole is in vain. */
+/**
+ * Rows of the next page: a quarter of those that are held then, so that little of what is freed as a whole is in vain.
+ */
 function nextCapacity(rows: usize, n: u32): u32 {
-  if (load<u32>(rows, ROWS_FLAGS) & RowsFlag.AT_ONCE) return <u32>1 << (32 - clz(max(atOnce(rows, n), MIN_NUMBERED_PAGE) - 1));
+  if (load<u32>(rows, ROWS_FLAGS) & RowsFlag.AT_ONCE)
+    return (<u32>1) << (32 - clz(max(atOnce(rows, n), MIN_NUMBERED_PAGE) - 1));
   const quarter = (load<u32>(rows, ROWS_COUNT) + n) >> 2;
   const least = isNumbered(rows) ? MIN_NUMBERED_PAGE : MIN_PAGE;
-  return <u32>1 << (31 - clz(min(max(quarter, least), BATCH_ROWS)));
+  return (<u32>1) << (31 - clz(min(max(quarter, least), BATCH_ROWS)));
 }
 
 /** Rows of a page that `n` rows come to at once: the first one has room for as many as the last time. */
@@ -95,7 +133,10 @@ function linkPage(rows: usize, page: usize): bool {
   return true;
 }
 
-/** A page that was filled elsewhere may come behind the others: where rows have numbers, its size and theirs must be such. */
+/**
+ * A page that was filled elsewhere may come behind the others: where rows have numbers, its size and theirs must be
+ * such.
+ */
 export function rowsCanTake(rows: usize, page: usize): bool {
   const last = <usize>load<u32>(rows, ROWS_LAST);
   if (last && load<u32>(last, PAGE_TO) != load<u32>(last, PAGE_CAPACITY)) return false;
@@ -103,8 +144,8 @@ export function rowsCanTake(rows: usize, page: usize): bool {
 }
 
 /**
- * Takes in a page that was filled elsewhere, charged to `acct`, of which the first `left` rows are not held; behind the last one, which
- * is full. False when memory is exhausted: the page is the caller's then.
+ * Takes in a page that was filled elsewhere, charged to `acct`, of which the first `left` rows are not held; behind the
+ * last one, which is full. False when memory is exhausted: the page is the caller's then.
  */
 export function rowsTakePage(rows: usize, page: usize, left: u32, acct: usize): bool {
   if (!linkPage(rows, page)) return false;
@@ -123,8 +164,8 @@ function firstChunk(before: usize, capacity: u32): u32 {
 }
 
 /**
- * Keeps the rows `sel[0 … n)` of the columns at `binds` (mem/bind.ts), of which constants are left out, with the times at
- * `times` + 8 * row (0: the store has none). False when memory is exhausted: the store is as it was then.
+ * Keeps the rows `sel[0 … n)` of the columns at `binds` (mem/bind.ts), of which constants are left out, with the times
+ * at `times` + 8 * row (0: the store has none). False when memory is exhausted: the store is as it was then.
  */
 export function rowsAppend(rows: usize, binds: usize, count: u32, sel: usize, n: u32, times: usize): bool {
   if (load<u32>(rows, ROWS_FLAGS) & RowsFlag.AT_ONCE) dropSmall(rows, n);
@@ -142,7 +183,7 @@ export function rowsAppend(rows: usize, binds: usize, count: u32, sel: usize, n:
     }
     const part = min(n - done, load<u32>(page, PAGE_CAPACITY) - load<u32>(page, PAGE_TO));
     if (n == 1 && !refers(rows)) fillRow(rows, page, binds, count, load<u32>(sel), times);
-    else fill(rows, page, binds, count, sel + (<usize>done << 2), part, times);
+    else fill(rows, page, binds, count, sel + ((<usize>done) << 2), part, times);
     done += part;
   }
   if (refusals == before) {
@@ -160,16 +201,18 @@ export function rowsAppend(rows: usize, binds: usize, count: u32, sel: usize, n:
 /** An empty page that has no room for `n` rows goes: all that come at once stand in one page. */
 function dropSmall(rows: usize, n: u32): void {
   const page = <usize>load<u32>(rows, ROWS_LAST);
-  if (page && !load<u32>(rows, ROWS_COUNT) && load<u32>(page, PAGE_CAPACITY) < atOnce(rows, n)) removePage(rows, page, true);
+  if (page && !load<u32>(rows, ROWS_COUNT) && load<u32>(page, PAGE_CAPACITY) < atOnce(rows, n))
+    removePage(rows, page, true);
 }
 
 /**
- * Makes room for one row behind the last, the first of `more` to come, and returns its page, in which it is the last one; its
- * values are the caller's to store. 0 when memory is exhausted.
+ * Makes room for one row behind the last, the first of `more` to come, and returns its page, in which it is the last
+ * one; its values are the caller's to store. 0 when memory is exhausted.
  */
 export function rowsAdd(rows: usize, more: u32): usize {
   let page = <usize>load<u32>(rows, ROWS_LAST);
-  if (!page || load<u32>(page, PAGE_TO) == load<u32>(page, PAGE_CAPACITY)) page = addPage(rows, nextCapacity(rows, more));
+  if (!page || load<u32>(page, PAGE_TO) == load<u32>(page, PAGE_CAPACITY))
+    page = addPage(rows, nextCapacity(rows, more));
   if (!page) return 0;
   store<u32>(page, load<u32>(page, PAGE_TO) + 1, PAGE_TO);
   store<u32>(rows, load<u32>(rows, ROWS_COUNT) + 1, ROWS_COUNT);
@@ -180,7 +223,7 @@ export function rowsAdd(rows: usize, more: u32): usize {
 function fill(rows: usize, page: usize, binds: usize, count: u32, sel: usize, n: u32, times: usize): void {
   const capacity = load<u32>(page, PAGE_CAPACITY);
   const to = load<u32>(page, PAGE_TO);
-  let vals = <usize>load<u32>(page, PAGE_VALS) + (<usize>to << 3);
+  let vals = <usize>load<u32>(page, PAGE_VALS) + ((<usize>to) << 3);
   let tags = <usize>load<u32>(page, PAGE_TAGS) + to;
   let uniforms = pageUniforms(page, load<u32>(rows, ROWS_COLUMNS));
   const asBlock = isBlock(sel, n);
@@ -205,17 +248,17 @@ function fill(rows: usize, page: usize, binds: usize, count: u32, sel: usize, n:
     }
     if (to == 0) store<u8>(uniforms, uniform);
     else if (load<u8>(uniforms) != uniform) store<u8>(uniforms, Tag.MIXED);
-    vals += <usize>capacity << 3;
+    vals += (<usize>capacity) << 3;
     tags += capacity;
     uniforms++;
   }
   referringCopy(page + PAGE_POOL, sel, n);
   if (times) {
-    const at = page + PAGE_TIMES + (<usize>to << 3);
-    if (asBlock) memory.copy(at, times + (<usize>load<u32>(sel) << 3), <usize>n << 3);
+    const at = page + PAGE_TIMES + ((<usize>to) << 3);
+    if (asBlock) memory.copy(at, times + ((<usize>load<u32>(sel)) << 3), (<usize>n) << 3);
     else {
       for (let i: u32 = 0; i < n; i++) {
-        store<f64>(at + (<usize>i << 3), load<f64>(times + (<usize>load<u32>(sel + (<usize>i << 2)) << 3)));
+        store<f64>(at + ((<usize>i) << 3), load<f64>(times + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3)));
       }
     }
   }
@@ -226,7 +269,7 @@ function fill(rows: usize, page: usize, binds: usize, count: u32, sel: usize, n:
 function fillRow(rows: usize, page: usize, binds: usize, count: u32, row: usize, times: usize): void {
   const capacity = load<u32>(page, PAGE_CAPACITY);
   const to = load<u32>(page, PAGE_TO);
-  let val = <usize>load<u32>(page, PAGE_VALS) + (<usize>to << 3);
+  let val = <usize>load<u32>(page, PAGE_VALS) + ((<usize>to) << 3);
   let tag = <usize>load<u32>(page, PAGE_TAGS) + to;
   let uniforms = pageUniforms(page, load<u32>(rows, ROWS_COLUMNS));
   const end = binds + <usize>(count * BIND_SIZE);
@@ -235,11 +278,11 @@ function fillRow(rows: usize, page: usize, binds: usize, count: u32, row: usize,
     const uniform = copyOne(page + PAGE_POOL, bind, row, val, tag);
     if (to == 0) store<u8>(uniforms, uniform);
     else if (load<u8>(uniforms) != uniform) store<u8>(uniforms, Tag.MIXED);
-    val += <usize>capacity << 3;
+    val += (<usize>capacity) << 3;
     tag += capacity;
     uniforms++;
   }
-  if (times) store<f64>(page + (<usize>to << 3), load<f64>(times + (row << 3)), PAGE_TIMES);
+  if (times) store<f64>(page + ((<usize>to) << 3), load<f64>(times + (row << 3)), PAGE_TIMES);
   store<u32>(page, to + 1, PAGE_TO);
 }
 
@@ -300,7 +343,7 @@ export function rowsSetBack(rows: usize, ms: f64): void {
     store<u32>(page, 0, PAGE_CHAIN);
     const to = load<u32>(page, PAGE_TO);
     for (let row = load<u32>(page, PAGE_LEFT); row < to; row++) {
-      store<f64>(page + (<usize>row << 3), timeAt(page, row) - ms, PAGE_TIMES);
+      store<f64>(page + ((<usize>row) << 3), timeAt(page, row) - ms, PAGE_TIMES);
     }
   }
 }

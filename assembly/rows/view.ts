@@ -1,4 +1,5 @@
-// Rows that a store holds at one moment, as they were then: they stay as long as the view does, whatever leaves the store or comes to it.
+// Rows that a store holds at one moment, as they were then: they stay as long as the view does, whatever leaves the
+// store or comes to it.
 //
 //   view (16)   pages u32 -> {page u32, from u16, to u16}[count] | count u32 | form u32 (columns, has times) | acct u32
 import { alloc, free } from '../mem/alloc';
@@ -25,7 +26,11 @@ export function viewRows(view: usize, rows: usize): bool {
   if (!part) return false;
   store<u32>(view, <u32>part);
   store<u32>(view, count, COUNT);
-  store<u32>(view, (load<u32>(rows, ROWS_COLUMNS) << 1) | <u32>((load<u32>(rows, ROWS_FLAGS) & RowsFlag.TIMES) != 0), FORM);
+  store<u32>(
+    view,
+    (load<u32>(rows, ROWS_COLUMNS) << 1) | <u32>((load<u32>(rows, ROWS_FLAGS) & RowsFlag.TIMES) != 0),
+    FORM,
+  );
   store<u32>(view, <u32>acct, ACCT);
   for (let page = rowsFirst(rows); page; page = <usize>load<u32>(page, PAGE_NEXT), part += PART) {
     store<u32>(part, <u32>page);

@@ -20,7 +20,7 @@ export function aliasesMake(state: usize, account: usize): usize {
 /** Topic of an alias: off u32 | len u32, 0 without one. */
 // @ts-ignore: decorator
 @inline export function aliasEntry(table: usize, alias: u32): usize {
-  return table + (<usize>alias << 3);
+  return table + ((<usize>alias) << 3);
 }
 
 /** Remembers the topic of the message under way for the alias or, when it is empty, looks it up. */
@@ -39,7 +39,8 @@ export function resolveAlias(node: usize, state: usize, alias: u32): bool {
     message.setTopic(topic, len);
     return topic != 0;
   }
-  if (old && load<u32>(entry, 4) == message.topicLen && memory.compare(old, message.topic, message.topicLen) == 0) return true;
+  if (old && load<u32>(entry, 4) == message.topicLen && memory.compare(old, message.topic, message.topicLen) == 0)
+    return true;
   const copy = alloc(message.topicLen, account);
   if (!copy) return false;
   memory.copy(copy, message.topic, message.topicLen);
@@ -53,7 +54,8 @@ export function resolveAlias(node: usize, state: usize, alias: u32): bool {
 export function aliasesForget(state: usize, account: usize): void {
   const table = <usize>load<u32>(state, SOURCE_ALIASES);
   if (!table) return;
-  for (let i: u32 = 0; i < 65536; i++) free(<usize>load<u32>(aliasEntry(table, i)), load<u32>(aliasEntry(table, i), 4), account);
+  for (let i: u32 = 0; i < 65536; i++)
+    free(<usize>load<u32>(aliasEntry(table, i)), load<u32>(aliasEntry(table, i), 4), account);
   free(table, ALIASES_SIZE, account);
   store<u32>(state, 0, SOURCE_ALIASES);
 }

@@ -2,7 +2,16 @@
 import * as ctx from '../flow/context';
 import { alloc, WORKSPACE } from '../mem/alloc';
 import {
-  BATCH_ROWS, COL_HAS_RAW, COL_RAW, COL_SIZE, COL_TAGS, COL_UNIFORM, COL_VALS, setAt, span, Tag,
+  BATCH_ROWS,
+  COL_HAS_RAW,
+  COL_RAW,
+  COL_SIZE,
+  COL_TAGS,
+  COL_UNIFORM,
+  COL_VALS,
+  setAt,
+  span,
+  Tag,
 } from '../mem/layout';
 import { poolBytesCopy } from '../mem/pool';
 import { messageLen, messageOff } from '../text/message';
@@ -11,7 +20,10 @@ import { blockAt } from './blocks';
 import { SOURCE_DECODE_ERRORS, SOURCE_USE_COUNT, stateOf } from './state';
 import { USE_REFS, useAt } from './use';
 
-/** State of the source that is filling. A variable, because the loops over a message's values have few registers to spare. */
+/**
+ * State of the source that is filling. A variable, because the loops over a message's values have few registers to
+ * spare.
+ */
 export let filling: usize = 0;
 /** Rows of the batch. */
 export let filledRows: u32 = 0;
@@ -54,8 +66,8 @@ export function clearRow(state: usize, row: u32): void {
 // @ts-ignore: decorator
 @inline export function put(block: usize, row: u32, tag: u8, payload: u64): void {
   store<u8>(block + row, tag, COL_TAGS);
-  store<u64>(block + (<usize>row << 3), payload, COL_VALS);
-  store<u64>(block + (<usize>row << 3), 0, COL_RAW);
+  store<u64>(block + ((<usize>row) << 3), payload, COL_VALS);
+  store<u64>(block + ((<usize>row) << 3), 0, COL_RAW);
 }
 
 /** Adds an error row with the message in text/message.ts and counts it. */
@@ -96,16 +108,18 @@ export function batchEnd(state: usize): void {
         break;
       }
     }
-    if (uniform) for (; at < rows; at++) if (load<u8>(block + at, COL_TAGS) != tag) {
-      uniform = false;
-      break;
-    }
+    if (uniform)
+      for (; at < rows; at++)
+        if (load<u8>(block + at, COL_TAGS) != tag) {
+          uniform = false;
+          break;
+        }
     store<u8>(block, uniform ? tag : Tag.MIXED, COL_UNIFORM);
     if (uniform && tag != Tag.MISSING) continue;
     for (at = 0; at < rows; at++) {
       if (load<u8>(block + at, COL_TAGS) != Tag.MISSING) continue;
-      store<u64>(block + (<usize>at << 3), 0, COL_VALS);
-      store<u64>(block + (<usize>at << 3), 0, COL_RAW);
+      store<u64>(block + ((<usize>at) << 3), 0, COL_VALS);
+      store<u64>(block + ((<usize>at) << 3), 0, COL_RAW);
     }
   }
 }

@@ -1,6 +1,7 @@
-// Messages in a form of their own: a function of the host makes JSON of them, which is decoded as that of other messages is. As
-// many messages as a batch has rows are cut out of the input first and given to the function in one call; then one after the
-// other is decoded. With lists of rows among them that fills several batches, while nothing more is cut out.
+// Messages in a form of their own: a function of the host makes JSON of them, which is decoded as that of other
+// messages is. As many messages as a batch has rows are cut out of the input first and given to the function in one
+// call; then one after the other is decoded. With lists of rows among them that fills several batches, while nothing
+// more is cut out.
 //
 //   list   messages of ENTRY bytes | payloads u64 | texts u64 | tags of payloads u8 | tags of texts u8, BATCH_ROWS each
 //   entry  topic u32 | topicLen u32 | extra u32 | extraEnd u32 | packetId u32 | qos u8 | retained u8 | 0 u16
@@ -18,7 +19,13 @@ import { frameEnd, nextFrame, nextLine, skipRest } from './frames';
 import * as message from './message';
 import { acknowledge, nextPacket, Packet, packetEnd, postponeError, protocolError } from './mqtt';
 import {
-  Framing, SOURCE_BYTES, SOURCE_MESSAGES, SOURCE_SKIP, SOURCE_SPEC, SOURCE_SPEC_SIZE, STREAM_FRAMING,
+  Framing,
+  SOURCE_BYTES,
+  SOURCE_MESSAGES,
+  SOURCE_SKIP,
+  SOURCE_SPEC,
+  SOURCE_SPEC_SIZE,
+  STREAM_FRAMING,
 } from './state';
 
 const ENTRY: u32 = 24;
@@ -131,7 +138,7 @@ function add(pos: usize, end: usize): void {
   store<u8>(entry, <u8>message.qos, ENTRY_QOS);
   store<u8>(entry, <u8>message.retained, ENTRY_RETAINED);
   const length = <u32>(message.payloadEnd - message.payload);
-  store<u64>(list + PAYLOADS + (<usize>count << 3), length ? span(message.payload, length) : 0);
+  store<u64>(list + PAYLOADS + ((<usize>count) << 3), length ? span(message.payload, length) : 0);
   store<u8>(list + PAYLOAD_TAGS + count, Tag.BYTES);
   count++;
 }
@@ -158,9 +165,13 @@ function decode(node: usize, state: usize): bool {
   const entry = list + next * ENTRY;
   message.setTopic(<usize>load<u32>(entry), load<u32>(entry, ENTRY_TOPIC_LEN));
   message.setExtra(<usize>load<u32>(entry, ENTRY_EXTRA), <usize>load<u32>(entry, ENTRY_EXTRA_END));
-  message.setDelivery(load<u8>(entry, ENTRY_QOS), load<u8>(entry, ENTRY_RETAINED) != 0, load<u32>(entry, ENTRY_PACKET_ID));
+  message.setDelivery(
+    load<u8>(entry, ENTRY_QOS),
+    load<u8>(entry, ENTRY_RETAINED) != 0,
+    load<u32>(entry, ENTRY_PACKET_ID),
+  );
   const tag = load<u8>(list + TEXT_TAGS + next);
-  const text = load<u64>(list + TEXTS + (<usize>next << 3));
+  const text = load<u64>(list + TEXTS + ((<usize>next) << 3));
   if (tag == Tag.STR) {
     message.setPayload(offOf(text), offOf(text) + lenOf(text));
     messagesBeginWith(decoderOf(state) + DECODER_SIZE_OF, decoderSize(state) - DECODER_SIZE_OF);

@@ -12,9 +12,26 @@ import * as message from './message';
 import { decodeBySteps, ended, readMember, stepsBegin } from './steps';
 import { blockAt } from './blocks';
 import {
-  STREAM_FLAGS, SOURCE_KINDS, STREAM_MAX_DEPTH, SOURCE_RESUME, SOURCE_SCHEMA, SOURCE_STEPS, SOURCE_USE_COUNT, StreamFlag,
+  STREAM_FLAGS,
+  SOURCE_KINDS,
+  STREAM_MAX_DEPTH,
+  SOURCE_RESUME,
+  SOURCE_SCHEMA,
+  SOURCE_STEPS,
+  SOURCE_USE_COUNT,
+  StreamFlag,
 } from './state';
-import { hasDefault, USE_DEFAULT, USE_DEFAULT_TAG, USE_KIND, USE_NAME, USE_NAME_LEN, USE_REFS, useAt, UseKind } from './use';
+import {
+  hasDefault,
+  USE_DEFAULT,
+  USE_DEFAULT_TAG,
+  USE_KIND,
+  USE_NAME,
+  USE_NAME_LEN,
+  USE_REFS,
+  useAt,
+  UseKind,
+} from './use';
 
 /** Decodes the payload of the message under way. False: the batch is full, the same message has to be given again. */
 // @ts-ignore: decorator
@@ -65,8 +82,11 @@ export function failMessage(node: usize): void {
 function decodeFirst(node: usize, state: usize, p: usize, end: usize, row: u32): usize {
   clearRow(state, row);
   if (
-    !load<u32>(state, SOURCE_STEPS) && !(load<u32>(state, SOURCE_KINDS) & (1 << UseKind.ROW)) && load<i32>(state, STREAM_MAX_DEPTH) > 0
-  ) stepsBegin(state, accountOf(node));
+    !load<u32>(state, SOURCE_STEPS) &&
+    !(load<u32>(state, SOURCE_KINDS) & (1 << UseKind.ROW)) &&
+    load<i32>(state, STREAM_MAX_DEPTH) > 0
+  )
+    stepsBegin(state, accountOf(node));
   return decodeGeneral(state, p, end, row);
 }
 
@@ -90,14 +110,15 @@ function putRow(state: usize, row: u32): void {
   const count = load<u32>(state, SOURCE_USE_COUNT);
   for (let i: u32 = 0; i < count; i++) {
     const use = useAt(state, i);
-    if (load<u32>(use, USE_REFS) && load<u8>(use, USE_KIND) == UseKind.ROW) put(blockAt(i), row, valueTag, valuePayload);
+    if (load<u32>(use, USE_REFS) && load<u8>(use, USE_KIND) == UseKind.ROW)
+      put(blockAt(i), row, valueTag, valuePayload);
   }
 }
 
 /** Adds what does not come from the payload; with strict validation, checks for missing columns. False: an error. */
 // @ts-ignore: decorator
 @inline export function completeRow(state: usize, row: u32): bool {
-  if ((load<u8>(state, STREAM_FLAGS) & StreamFlag.STRICT) && !checkMissing(state, row)) return false;
+  if (load<u8>(state, STREAM_FLAGS) & StreamFlag.STRICT && !checkMissing(state, row)) return false;
   if (hasSpecial(state)) putSpecial(state, row);
   return true;
 }
@@ -106,7 +127,8 @@ function checkMissing(state: usize, row: u32): bool {
   const count = load<u32>(state, SOURCE_USE_COUNT);
   for (let i: u32 = 0; i < count; i++) {
     const use = useAt(state, i);
-    if (!load<u32>(use, USE_REFS) || load<u8>(use, USE_KIND) != UseKind.FIELD || tagAt(blockAt(i), row) != Tag.MISSING) continue;
+    if (!load<u32>(use, USE_REFS) || load<u8>(use, USE_KIND) != UseKind.FIELD || tagAt(blockAt(i), row) != Tag.MISSING)
+      continue;
     if (hasDefault(use)) put(blockAt(i), row, load<u8>(use, USE_DEFAULT_TAG), load<u64>(use, USE_DEFAULT));
     else {
       missingMessage(<usize>load<u32>(use, USE_NAME), load<u32>(use, USE_NAME_LEN));

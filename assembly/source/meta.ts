@@ -1,6 +1,7 @@
 // Columns that do not come from the payload: metadata, arrival time, the raw payload.
 //
-// MQTT messages have topic, qos, messageId, retained and, with MQTT 5, their user properties; frames carry a JSON object.
+// MQTT messages have topic, qos, messageId, retained and, with MQTT 5, their user properties; frames carry a JSON
+// object.
 import * as ctx from '../flow/context';
 import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, span, Tag } from '../mem/layout';
 import { ParseFlag, parseDocument, valuePayload, valueTag } from '../json/parse';
@@ -68,7 +69,8 @@ export function putSpecial(state: usize, row: u32): void {
 
 function putMeta(state: usize, block: usize, row: u32, name: usize, len: u32): void {
   if (load<u8>(state, STREAM_FRAMING) == Framing.MQTT) {
-    if (len == 5 && load<u32>(name) == load<u32>(TOPIC) && load<u8>(name, 4) == load<u8>(TOPIC, 4)) return put(block, row, Tag.STR, span(message.topic, message.topicLen));
+    if (len == 5 && load<u32>(name) == load<u32>(TOPIC) && load<u8>(name, 4) == load<u8>(TOPIC, 4))
+      return put(block, row, Tag.STR, span(message.topic, message.topicLen));
     if (isKey(name, len, QOS, 3)) return put(block, row, Tag.I64, message.qos);
     if (isKey(name, len, MESSAGE_ID, 9)) return put(block, row, Tag.I64, message.packetId);
     if (isKey(name, len, RETAINED, 8)) return put(block, row, Tag.BOOL, <u64>message.retained);

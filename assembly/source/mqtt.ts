@@ -61,7 +61,7 @@ function broken(error: u32): u32 {
 // @ts-ignore: decorator
 @inline export function acknowledge(): void {
   if (message.qos == 0) return;
-  store<u32>(ackList + (<usize>ackCount << 2), message.packetId | (message.qos == 2 ? EXACTLY_ONCE : 0));
+  store<u32>(ackList + ((<usize>ackCount) << 2), message.packetId | (message.qos == 2 ? EXACTLY_ONCE : 0));
   ackCount++;
 }
 
@@ -113,7 +113,10 @@ function broken(error: u32): u32 {
     at = readProperties(node, state, at, stop);
     if (!at) return Packet.BROKEN;
   } else if (topicLen == 0) return broken(ProtocolError.TOPIC);
-  if ((load<u32>(state, SOURCE_KINDS) & ((1 << UseKind.META) | (1 << UseKind.META_ALL))) && !isUtf8(topic, topic + topicLen)) {
+  if (
+    load<u32>(state, SOURCE_KINDS) & ((1 << UseKind.META) | (1 << UseKind.META_ALL)) &&
+    !isUtf8(topic, topic + topicLen)
+  ) {
     return broken(ProtocolError.TOPIC);
   }
   message.setPayload(at, stop);
@@ -134,7 +137,7 @@ function otherPacket(state: usize, head: u32, p: usize, body: usize, length: u32
   if (length > load<u32>(state, STREAM_MAX_MESSAGE) + MAX_HEADER) return broken(ProtocolError.TOO_LONG);
   if (packetEnd > end) return Packet.INCOMPLETE;
   if (packetCount == MAX_PACKETS) return Packet.STOP;
-  const entry = packetList + (<usize>packetCount << 3);
+  const entry = packetList + ((<usize>packetCount) << 3);
   store<u32>(entry, <u32>p);
   store<u32>(entry, <u32>(packetEnd - p), 4);
   packetCount++;

@@ -1,10 +1,11 @@
-// Numbers behind a known key. They mostly have as many digits as those before, and the same byte behind them: where that
-// shape fits, which one comparison of a block says, all digits are converted at once, and what stands behind the number is
-// looked at without waiting for them. A step knows two shapes; a number of a third is measured. A shape gives way when numbers of
-// others come in a row.
+// Numbers behind a known key. They mostly have as many digits as those before, and the same byte behind them: where
+// that shape fits, which one comparison of a block says, all digits are converted at once, and what stands behind the
+// number is looked at without waiting for them. A step knows two shapes; a number of a third is measured. A shape gives
+// way when numbers of others come in a row.
 //
 //   shape (68 bytes)
-//   0    expected 16     the smallest bytes: sign, '0' for each digit, '1' for the first of several before the point, point, the
+//   0    expected 16     the smallest bytes: sign, '0' for each digit, '1' for the first of several before the point,
+//   point, the
 //                        byte behind; then zeros
 //   16   most 16         how much larger each byte may be: up to '9' for digits, anything behind the number
 //   32   places 16       place of each digit when the last one goes to the end of a block
@@ -32,13 +33,18 @@ const PATIENCE: u8 = 31;
 const MAX_FRACTION_BELOW_ONE: u32 = 6;
 
 /** From the offset of the number of digits on: the place of each digit when the last one goes to the end of a block. */
-const PLACES: usize = memory.data<i8>([
-  -16, -15, -14, -13, -12, -11, -10, -9, -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
-], 16);
+const PLACES: usize = memory.data<i8>(
+  [
+    -16, -15, -14, -13, -12, -11, -10, -9, -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
+    14, 15,
+  ],
+  16,
+);
 /** From the offset of the number of digits behind the point on: -1 for those. */
-const BEHIND: usize = memory.data<i8>([
-  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
-], 16);
+const BEHIND: usize = memory.data<i8>(
+  [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1],
+  16,
+);
 // Constants of blocks: read from memory in one instruction, where the compiler would build each of them by three.
 const TENS: usize = memory.data<u16>([2561, 2561, 2561, 2561, 2561, 2561, 2561, 2561], 16);
 const HUNDREDS: usize = memory.data<i16>([100, 1, 100, 1, 100, 1, 100, 1], 16);
@@ -70,7 +76,7 @@ const TEN_THOUSANDS: usize = memory.data<i16>([10000, 1, 10000, 1, 10000, 1, 100
 // @ts-ignore: decorator
 @inline export function putDouble(shape: usize, use: usize, p: usize, x: v128, row: u32): void {
   const block = <usize>load<u32>(use, USE_BLOCK);
-  const at = block + (<usize>row << 3);
+  const at = block + ((<usize>row) << 3);
   store<f64>(at, <f64>numberOf(shape, x) / load<f64>(shape, SHAPE_DIVISOR), COL_VALS);
   store<u8>(block + row, Tag.F64, COL_TAGS);
   store<u64>(at, textOf(shape, p, x), COL_RAW);
@@ -81,7 +87,7 @@ const TEN_THOUSANDS: usize = memory.data<i16>([10000, 1, 10000, 1, 10000, 1, 100
 // @ts-ignore: decorator
 @inline export function putInteger(shape: usize, use: usize, p: usize, x: v128, row: u32): void {
   const block = <usize>load<u32>(use, USE_BLOCK);
-  const at = block + (<usize>row << 3);
+  const at = block + ((<usize>row) << 3);
   const m = numberOf(shape, x);
   store<i64>(at, load<i64>(shape, SHAPE_DIVISOR) < 0 ? -m : m, COL_VALS);
   store<u8>(block + row, Tag.I64, COL_TAGS);
@@ -157,7 +163,7 @@ export function putMeasured(use: usize, p: usize, row: u32): void {
   const digits = i8x16.sub(v128.load(first), i8x16.splat(48));
   const m = valueOf(digits, i8x16.sub(v128.load(PLACES + whole + fraction), v128.load(BEHIND + fraction)), 0);
   const block = <usize>load<u32>(use, USE_BLOCK);
-  const at = block + (<usize>row << 3);
+  const at = block + ((<usize>row) << 3);
   // What the encoder would print in another way: zeros behind, small fractions, -0.
   let raw = span(p, <u32>(measuredEnd - p));
   if (load<u8>(first) == 48 && fraction > MAX_FRACTION_BELOW_ONE) raw = 0;
@@ -165,7 +171,7 @@ export function putMeasured(use: usize, p: usize, row: u32): void {
   if (isDouble(load<u8>(use, USE_NUMBER))) {
     let x = <f64>m;
     if (fraction) {
-      x /= load<f64>(POW10_F64 + (<usize>fraction << 3));
+      x /= load<f64>(POW10_F64 + ((<usize>fraction) << 3));
       if (load<u8>(measuredEnd - 1) == 48) raw = 0;
     }
     store<f64>(at, sign ? -x : x, COL_VALS);
@@ -216,13 +222,17 @@ export function shapeLearn(shape: usize, p: usize): void {
   if (whole > 1) {
     store<u8>(shape + sign, 49);
     store<u8>(shape + sign, 8, SHAPE_MOST);
-    least = <i64>load<f64>(POW10_F64 + (<usize>(whole + fraction - 1) << 3));
+    least = <i64>load<f64>(POW10_F64 + ((<usize>(whole + fraction - 1)) << 3));
   }
   store<i64>(shape, least, SHAPE_LEAST);
   const places = i8x16.sub(v128.load(PLACES + whole + fraction), v128.load(BEHIND + fraction));
   // The places that no digit comes from are negative; with a sign the first digit stands one byte further on.
-  v128.store(shape, i8x16.add(places, v128.and(i8x16.splat(<i8>sign), i8x16.ge_s(places, i8x16.splat(0)))), SHAPE_PLACES);
-  const power = load<f64>(POW10_F64 + (<usize>fraction << 3));
+  v128.store(
+    shape,
+    i8x16.add(places, v128.and(i8x16.splat(<i8>sign), i8x16.ge_s(places, i8x16.splat(0)))),
+    SHAPE_PLACES,
+  );
+  const power = load<f64>(POW10_F64 + ((<usize>fraction) << 3));
   store<f64>(shape, sign ? -power : power, SHAPE_DIVISOR);
   let nonzero: u32 = 0;
   if (whole == 1 && (fraction > MAX_FRACTION_BELOW_ONE || (sign && !fraction))) nonzero = 1 << sign;

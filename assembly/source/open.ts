@@ -5,7 +5,17 @@ import { alloc, allocZeroed, free } from '../mem/alloc';
 import { poolFree, poolInit } from '../mem/pool';
 import { aliasesForget } from './aliases';
 import { codedInit } from './coded';
-import { InputFormat, SOURCE_POOL, SOURCE_SCHEMA, SOURCE_SPEC, SOURCE_SPEC_SIZE, SourceError, STATE_SIZE, STREAM_FORMAT, stateOf } from './state';
+import {
+  InputFormat,
+  SOURCE_POOL,
+  SOURCE_SCHEMA,
+  SOURCE_SPEC,
+  SOURCE_SPEC_SIZE,
+  SourceError,
+  STATE_SIZE,
+  STREAM_FORMAT,
+  stateOf,
+} from './state';
 import { stepsForget } from './steps';
 import { usesFree } from './use-columns';
 

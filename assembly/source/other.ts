@@ -1,7 +1,15 @@
 // Payloads that are not JSON: raw bytes, and rows in the engine's own binary form.
 import * as ctx from '../flow/context';
 import {
-  BATCH_ROWS, MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, span, Tag,
+  BATCH_ROWS,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  SLOT_SIZE,
+  SLOT_TAG,
+  span,
+  Tag,
 } from '../mem/layout';
 import { messageBegin, messageText } from '../text/message';
 import { rowsRead, rowsPayload, rowsTag } from '../json/binary-form';
@@ -43,7 +51,9 @@ export function decodeBinary(node: usize): bool {
   return true;
 }
 
-/** An object is a row, a list of objects as many; what does not fit in the batch follows in the next (SOURCE_RESUME). */
+/**
+ * An object is a row, a list of objects as many; what does not fit in the batch follows in the next (SOURCE_RESUME).
+ */
 export function decodeRows(node: usize): bool {
   const state = stateOf(node);
   const end = message.payloadEnd;

@@ -35,7 +35,8 @@ export function propertyEnd(p: usize, end: usize): usize {
       return textEnd(p + 1, end, true);
     case 0x09: // correlation data
       return textEnd(p + 1, end, false);
-    case 0x0b: { // subscription identifier
+    case 0x0b: {
+      // subscription identifier
       q = p + 1;
       while (q < end && q < p + 4 && load<u8>(q) & 0x80) q++;
       if (q >= end || load<u8>(q) & 0x80) return 0;

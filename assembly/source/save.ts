@@ -1,5 +1,5 @@
-// What a source knows of messages that have not ended, and the topic aliases of its connection. What it learnt to decode
-// faster it learns again; its counters are those of the run.
+// What a source knows of messages that have not ended, and the topic aliases of its connection. What it learnt to
+// decode faster it learns again; its counters are those of the run.
 import { accountOf } from '../flow/node';
 import { alloc } from '../mem/alloc';
 import { LoadFault } from '../gen/state-layouts';

@@ -15,7 +15,8 @@
 //   filledRows     rows of the batch, error rows included
 //   filledErrors   column block for ctx.rowErrors, 0 when no row failed
 //   fillMore       call again with the rest, even when no byte is added: the batch was full or packets wait
-//   packetCount, packetList   MQTT packets for the host (off u32 | len u32), to be handed on after the rows of this fill
+//   packetCount, packetList   MQTT packets for the host (off u32 | len u32), to be handed on after the rows of this
+//   fill
 //   ackCount, ackList         packet ids of QoS 1 and 2 messages in this fill
 //   protocolError  not 0: the bytes are not MQTT; drop the connection (rows filled before are good)
 //
@@ -35,8 +36,17 @@ import * as message from './message';
 import { parserFor } from './parser';
 import { aliasesForget } from './aliases';
 import {
-  Framing, InputFormat, SOURCE_BYTES, SOURCE_DECODE_ERRORS, STREAM_FORMAT, STREAM_FRAMING, SOURCE_MESSAGES, SOURCE_OVERSIZED,
-  SOURCE_RESUME, SOURCE_SKIP, stateOf,
+  Framing,
+  InputFormat,
+  SOURCE_BYTES,
+  SOURCE_DECODE_ERRORS,
+  STREAM_FORMAT,
+  STREAM_FRAMING,
+  SOURCE_MESSAGES,
+  SOURCE_OVERSIZED,
+  SOURCE_RESUME,
+  SOURCE_SKIP,
+  stateOf,
 } from './state';
 
 export { colsTable } from './blocks';

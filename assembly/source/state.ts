@@ -3,8 +3,12 @@ import { N_STATE } from '../flow/node';
 
 export { Framing, InputFormat, SourceError, StreamFlag } from '../gen/source-layouts';
 export {
-  STREAM_FRAMING, STREAM_VERSION, STREAM_FORMAT, STREAM_FLAGS,
-  STREAM_MAX_DEPTH, STREAM_MAX_MESSAGE,
+  STREAM_FRAMING,
+  STREAM_VERSION,
+  STREAM_FORMAT,
+  STREAM_FLAGS,
+  STREAM_MAX_DEPTH,
+  STREAM_MAX_MESSAGE,
 } from '../gen/source-layouts';
 /** Struct type of the declared columns, 0 without schema. */
 export const SOURCE_SCHEMA: usize = 12;

@@ -1,30 +1,51 @@
-// Steps: what stands between the values of an object is mostly the same from message to message: comma, space, key, colon.
-// A step holds such a literal and what to do with the value behind it. Each step names the steps that were seen after it;
-// decoding goes from step to step, literals being compared 16 bytes at a time instead of being read and looked up. What no
-// step matches is read the general way and, when seen again, becomes a step or a way between two steps. So other orders of
-// the keys, fields that come and go and other spacing cost little, and nothing is read twice.
+// Steps: what stands between the values of an object is mostly the same from message to message: comma, space, key,
+// colon. A step holds such a literal and what to do with the value behind it. Each step names the steps that were seen
+// after it; decoding goes from step to step, literals being compared 16 bytes at a time instead of being read and
+// looked up. What no step matches is read the general way and, when seen again, becomes a step or a way between two
+// steps. So other orders of the keys, fields that come and go and other spacing cost little, and nothing is read twice.
 //
-// A literal is valid JSON after any value of the object it was seen in, wherever it stands; values are checked as in the
-// general way (json/scan.ts). A message that breaks off or is broken merely takes the general way, which says what is wrong.
+// A literal is valid JSON after any value of the object it was seen in, wherever it stands; values are checked as in
+// the general way (json/scan.ts). A message that breaks off or is broken merely takes the general way, which says what
+// is wrong.
 //
-// The literal before a text has its opening quote, so that text and number are two steps. What a step does with its value
-// (double, integer, nothing) is known as well, once it has seen a number.
+// The literal before a text has its opening quote, so that text and number are two steps. What a step does with its
+// value (double, integer, nothing) is known as well, once it has seen a number.
 //
 //   steps      STEP bytes each: START, UNKNOWN (after a member without step), MISS (matches all), then those learnt
-//   step       literal 60 | mask u32 (bits of the bytes of its first 16) | shape of its numbers 68 (number.ts) | len u8 | kind u8 |
-//              0 u16 | use u32 (address of the first of its name) | next: addresses of up to seven steps, u32 each, MISS behind
+//   step       literal 60 | mask u32 (bits of the bytes of its first 16) | shape of its numbers 68 (number.ts) | len u8
+//   | kind u8 |
+//              0 u16 | use u32 (address of the first of its name) | next: addresses of up to seven steps, u32 each,
+//              MISS behind
 //              the last | second shape 68
 import * as ctx from '../flow/context';
 import { alloc, free } from '../mem/alloc';
 import { poolAlloc } from '../mem/pool';
 import { fault } from '../json/fault';
 import { afterKey, scanString, skipSpace, stringEscaped, unescape } from '../json/scan';
-import { SOURCE_STEP_ACCOUNT, SOURCE_STEP_CAPACITY, SOURCE_STEP_COUNT, SOURCE_STEP_MISSES, SOURCE_STEPS } from './state';
+import {
+  SOURCE_STEP_ACCOUNT,
+  SOURCE_STEP_CAPACITY,
+  SOURCE_STEP_COUNT,
+  SOURCE_STEP_MISSES,
+  SOURCE_STEPS,
+} from './state';
 import { findUse, NumberAs, USE_NEXT, USE_NUMBER, USE_TEXT, useAt } from './use';
 import { filling } from './batch';
 import {
-  fits, hasFitted, isDouble, lengthOf, mayReplace, measure, measuredEnd, offset, putDouble, putInteger, putMeasured, shapeIsDouble,
-  shapeLearn, shapesSwap,
+  fits,
+  hasFitted,
+  isDouble,
+  lengthOf,
+  mayReplace,
+  measure,
+  measuredEnd,
+  offset,
+  putDouble,
+  putInteger,
+  putMeasured,
+  shapeIsDouble,
+  shapeLearn,
+  shapesSwap,
 } from './number';
 import { putText, putValue, skipText, skipValue } from './value';
 
@@ -201,7 +222,7 @@ function useSecond(step: usize, kind: u8): void {
 /** Reads a member that none of the steps at `way` matched. */
 function readAfter(way: usize, p: usize, end: usize, row: u32): usize {
   const first = <usize>load<u32>(filling, SOURCE_STEPS);
-  const after = way - (way - first) % STEP;
+  const after = way - ((way - first) % STEP);
   return readMember(after, after == first, p, end, row);
 }
 
@@ -249,8 +270,8 @@ export let ended: bool = false;
 let reached: usize = 0;
 
 /**
- * Reads what stands at `p0`, the general way: `{` (`isFirst`) or a comma, key and value, or the end of the object. Returns
- * the position behind it, 0 on failure. What was read is learnt as what follows step `after`, unless that is 0.
+ * Reads what stands at `p0`, the general way: `{` (`isFirst`) or a comma, key and value, or the end of the object.
+ * Returns the position behind it, 0 on failure. What was read is learnt as what follows step `after`, unless that is 0.
  */
 export function readMember(after: usize, isFirst: bool, p0: usize, end: usize, row: u32): usize {
   const state = filling;
@@ -298,8 +319,8 @@ const SEEN: usize = memory.data(4 * 256, 4);
 let seenRandom: u32 = 0;
 
 /**
- * Makes the literal [from, to) the step after `after`: finds or adds the step and the way to it, once the literal has been
- * seen before. Sets `reached` to the step's offset when there is one.
+ * Makes the literal [from, to) the step after `after`: finds or adds the step and the way to it, once the literal has
+ * been seen before. Sets `reached` to the step's offset when there is one.
  */
 function learn(state: usize, after: usize, from: usize, to: usize, kind: u8, use: usize): void {
   const len = <u32>(to - from);
@@ -344,8 +365,8 @@ function findStep(state: usize, from: usize, len: u32): usize {
 }
 
 /**
- * Whether the literal has been seen before; notes it. Two places each, by chance one or the other: of two literals that share a
- * place, taken in turn, each message would displace both.
+ * Whether the literal has been seen before; notes it. Two places each, by chance one or the other: of two literals that
+ * share a place, taken in turn, each message would displace both.
  */
 function isSeen(from: usize, len: u32): bool {
   let h: u64 = len;

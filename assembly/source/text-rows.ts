@@ -1,7 +1,8 @@
-// Payloads whose values are texts: fields between delimiters, and forms (application/x-www-form-urlencoded). A value of a
-// declared column is converted to its type; an empty one is null unless the column is a text.
+// Payloads whose values are texts: fields between delimiters, and forms (application/x-www-form-urlencoded). A value of
+// a declared column is converted to its type; an empty one is null unless the column is a text.
 //
-// Fields without names are col0, col1 …; with a schema they are its columns in their order, and more fields are not read.
+// Fields without names are col0, col1 …; with a schema they are its columns in their order, and more fields are not
+// read.
 import * as ctx from '../flow/context';
 import { parseAt, parseBool, valuePayload, valueTag, wrongTypeMessage } from '../json/parse';
 import { push, stacked, takeGroups, taken, unstack } from '../json/tree';
@@ -17,7 +18,12 @@ import { blockAt } from './blocks';
 import { completeRow, failMessage } from './decode';
 import * as message from './message';
 import {
-  SOURCE_KINDS, SOURCE_SCHEMA, SOURCE_SPEC, SOURCE_SPEC_SIZE, SOURCE_USE_COUNT, STREAM_MAX_DEPTH,
+  SOURCE_KINDS,
+  SOURCE_SCHEMA,
+  SOURCE_SPEC,
+  SOURCE_SPEC_SIZE,
+  SOURCE_USE_COUNT,
+  STREAM_MAX_DEPTH,
 } from './state';
 import { findUse, USE_KIND, USE_NEXT, USE_REFS, USE_TYPE, USE_TYPE_KIND, useAt, UseKind } from './use';
 import { STREAM_DELIMITER, TypeKind } from '../gen/source-layouts';
@@ -76,7 +82,11 @@ export function decodeForm(node: usize, state: usize): bool {
       const value = sign ? unescaped(sign + 1, to) : span(to, 0);
       if (unescapeFault) {
         messageBegin();
-        messageText(unescapeFault == NO_MEMORY ? 'memory is exhausted' : 'the form has an escape that is none, or text that is not UTF-8');
+        messageText(
+          unescapeFault == NO_MEMORY
+            ? 'memory is exhausted'
+            : 'the form has an escape that is none, or text that is not UTF-8',
+        );
         unstack(height);
         addErrorRow(node);
         return true;
@@ -158,7 +168,8 @@ function putRow(state: usize, object: u64): void {
   const count = load<u32>(state, SOURCE_USE_COUNT);
   for (let i: u32 = 0; i < count; i++) {
     const use = useAt(state, i);
-    if (load<u32>(use, USE_REFS) && load<u8>(use, USE_KIND) == UseKind.ROW) put(blockAt(i), filledRows, Tag.OBJECT, object);
+    if (load<u32>(use, USE_REFS) && load<u8>(use, USE_KIND) == UseKind.ROW)
+      put(blockAt(i), filledRows, Tag.OBJECT, object);
   }
 }
 
@@ -222,7 +233,14 @@ function convert(state: usize, use: usize, tag: u8, val: u64, name: usize, nameL
       convertedTag = Tag.BYTES;
       return true;
     default: {
-      const stop = parseAt(at, at + len, load<i32>(state, STREAM_MAX_DEPTH), <usize>load<u32>(use, USE_TYPE), name, nameLen);
+      const stop = parseAt(
+        at,
+        at + len,
+        load<i32>(state, STREAM_MAX_DEPTH),
+        <usize>load<u32>(use, USE_TYPE),
+        name,
+        nameLen,
+      );
       if (!stop) return false;
       convertedTag = valueTag;
       converted = valuePayload;

@@ -1,25 +1,63 @@
 // Columns come into use and go out of use while the source runs.
 import { accountOf } from '../flow/node';
 import {
-  DEFAULT_NAME_LEN, DEFAULT_SIZE_OF, DEFAULT_VALUE_LEN, MAX_USES, STREAM_DEFAULTS, STREAM_SIZE_OF, STREAM_TYPE_SIZE,
+  DEFAULT_NAME_LEN,
+  DEFAULT_SIZE_OF,
+  DEFAULT_VALUE_LEN,
+  MAX_USES,
+  STREAM_DEFAULTS,
+  STREAM_SIZE_OF,
+  STREAM_TYPE_SIZE,
 } from '../gen/source-layouts';
 import { parseDocument, valuePayload, valueTag } from '../json/parse';
 import { fieldType, findField, kindOf, TypeKind, typeSize } from '../json/type';
 import { alloc, free } from '../mem/alloc';
 import { blockAt, ensureBlocks } from './blocks';
 import {
-  STREAM_FLAGS, SOURCE_HASH, SOURCE_HASH_SIZE, SOURCE_KINDS, SOURCE_POOL, SOURCE_SCHEMA, SOURCE_SPEC, SOURCE_SPEC_SIZE,
-  SOURCE_USE_CAPACITY, SOURCE_USE_COUNT, SOURCE_USES, SourceError, stateOf, StreamFlag,
+  STREAM_FLAGS,
+  SOURCE_HASH,
+  SOURCE_HASH_SIZE,
+  SOURCE_KINDS,
+  SOURCE_POOL,
+  SOURCE_SCHEMA,
+  SOURCE_SPEC,
+  SOURCE_SPEC_SIZE,
+  SOURCE_USE_CAPACITY,
+  SOURCE_USE_COUNT,
+  SOURCE_USES,
+  SourceError,
+  stateOf,
+  StreamFlag,
 } from './state';
 import { stepsForget } from './steps';
 import {
-  findUse, hashOf, NO_DEFAULT, NumberAs, USE_BLOCK, USE_DEFAULT, USE_DEFAULT_TAG, USE_HASH, USE_KIND, USE_NAME, USE_NAME_LEN,
-  USE_NEXT, USE_NUMBER, USE_REFS, USE_START, USE_TEXT, USE_TYPE, USE_TYPE_KIND, USE_TYPE_SIZE, USE_SIZE, useAt, UseKind,
+  findUse,
+  hashOf,
+  NO_DEFAULT,
+  NumberAs,
+  USE_BLOCK,
+  USE_DEFAULT,
+  USE_DEFAULT_TAG,
+  USE_HASH,
+  USE_KIND,
+  USE_NAME,
+  USE_NAME_LEN,
+  USE_NEXT,
+  USE_NUMBER,
+  USE_REFS,
+  USE_START,
+  USE_TEXT,
+  USE_TYPE,
+  USE_TYPE_KIND,
+  USE_TYPE_SIZE,
+  USE_SIZE,
+  useAt,
+  UseKind,
 } from './use';
 
 /**
- * Adds a use of a column and returns its index in the batch, or a SourceError. `typePtr`: type of a field (json/type.ts),
- * 0 any. Name and type are copied.
+ * Adds a use of a column and returns its index in the batch, or a SourceError. `typePtr`: type of a field
+ * (json/type.ts), 0 any. Name and type are copied.
  */
 export function sourceUse(node: usize, kind: u32, namePtr: usize, nameLen: u32, typePtr: usize): i32 {
   const state = stateOf(node);
@@ -35,7 +73,9 @@ export function sourceUse(node: usize, kind: u32, namePtr: usize, nameLen: u32, 
       continue;
     }
     if (
-      load<u8>(use, USE_KIND) == kind && load<u32>(use, USE_NAME_LEN) == nameLen && load<u32>(use, USE_TYPE_SIZE) == size &&
+      load<u8>(use, USE_KIND) == kind &&
+      load<u32>(use, USE_NAME_LEN) == nameLen &&
+      load<u32>(use, USE_TYPE_SIZE) == size &&
       memory.compare(<usize>load<u32>(use, USE_NAME), namePtr, nameLen) == 0 &&
       memory.compare(<usize>load<u32>(use, USE_TYPE), typePtr, size) == 0
     ) {
@@ -210,7 +250,7 @@ function relink(state: usize, account: usize): bool {
     store<u32>(use, 0, USE_NEXT);
     if (!load<u32>(use, USE_REFS)) continue;
     const kind = load<u8>(use, USE_KIND);
-    kinds |= <u32>1 << kind;
+    kinds |= (<u32>1) << kind;
     if (kind != UseKind.FIELD) continue;
     const name = <usize>load<u32>(use, USE_NAME);
     const len = load<u32>(use, USE_NAME_LEN);

@@ -32,7 +32,9 @@ export const USE_BLOCK: usize = 44;
 export const USE_START: usize = 48;
 export const NO_DEFAULT: u8 = 0xff;
 
-/** How a number goes into a column: as a double, an exact integer, an integer where whole, or converted (json/parse.ts). */
+/**
+ * How a number goes into a column: as a double, an exact integer, an integer where whole, or converted (json/parse.ts).
+ */
 export namespace NumberAs {
   export const F64: u8 = 0;
   export const I64: u8 = 1;
@@ -53,7 +55,7 @@ export function hasDefault(use: usize): bool {
 @inline export function hashOf(name: usize, len: u32): u32 {
   let h: u64 = len;
   if (len >= 8) h ^= load<u64>(name) ^ (load<u64>(name + len - 8) * 0x9e3779b97f4a7c15);
-  else h ^= (load<u64>(name) & (((<u64>1 << (len << 3)) - 1))) << 3;
+  else h ^= (load<u64>(name) & (((<u64>1) << (len << 3)) - 1)) << 3;
   h *= 0xbf58476d1ce4e5b9;
   return <u32>(h >> 32);
 }
@@ -74,7 +76,8 @@ export function findUse(state: usize, name: usize, len: u32): u32 {
       const equal = <u32>i8x16.bitmask(i8x16.eq(v128.load(use, USE_START), v128.load(name)));
       if (len <= 16) {
         if (len == 16 ? equal == 0xffff : (~equal & ((1 << len) - 1)) == 0) return found;
-      } else if (equal == 0xffff && memory.compare(<usize>load<u32>(use, USE_NAME) + 16, name + 16, len - 16) == 0) return found;
+      } else if (equal == 0xffff && memory.compare(<usize>load<u32>(use, USE_NAME) + 16, name + 16, len - 16) == 0)
+        return found;
     }
     slot = (slot + 1) & mask;
   }

@@ -12,21 +12,25 @@ import { STREAM_FLAGS, STREAM_MAX_DEPTH, StreamFlag } from './state';
 import { NumberAs, USE_BLOCK, USE_NAME, USE_NAME_LEN, USE_NUMBER, USE_TEXT, USE_TYPE, USE_TYPE_KIND } from './use';
 
 /**
- * Decodes the value at `p` into the column of a use. Returns the position after it, 0 on failure. A position behind `end` is
- * a number that ran out of its message.
+ * Decodes the value at `p` into the column of a use. Returns the position after it, 0 on failure. A position behind
+ * `end` is a number that ran out of its message.
  */
 export function putValue(use: usize, p: usize, end: usize, row: u32): usize {
   const c = <u32>load<u8>(p);
   if (c == 0x22) {
     if (load<u8>(use, USE_TEXT)) return putText(use, p + 1, end, row);
-  } else if (c - 0x2d <= 12) { // digits, minus and what putNumber refuses
+  } else if (c - 0x2d <= 12) {
+    // digits, minus and what putNumber refuses
     const q = putNumber(use, row, p);
     if (q) return q;
   }
   return putField(use, p, end, row);
 }
 
-/** Stores the text whose first byte, behind the quote, is at `p`; returns the position behind the other quote, 0 on failure. */
+/**
+ * Stores the text whose first byte, behind the quote, is at `p`; returns the position behind the other quote, 0 on
+ * failure.
+ */
 // @ts-ignore: decorator
 @inline export function putText(use: usize, p: usize, end: usize, row: u32): usize {
   const q = scanString(p, end);
@@ -59,8 +63,12 @@ function putField(use: usize, p: usize, end: usize, row: u32): usize {
   if ((c == 0x2d || c - 48 < 10) && (kind == TypeKind.FLOAT || kind == TypeKind.ANY)) {
     const v = parseF64(p, end);
     const q = f64End;
-    if (q != p && !isPadded(p, q) && !(f64Whole && kind == TypeKind.ANY && load<u8>(state, STREAM_FLAGS) & StreamFlag.INTS)) {
-      const at = block + (<usize>row << 3);
+    if (
+      q != p &&
+      !isPadded(p, q) &&
+      !(f64Whole && kind == TypeKind.ANY && load<u8>(state, STREAM_FLAGS) & StreamFlag.INTS)
+    ) {
+      const at = block + ((<usize>row) << 3);
       store<f64>(at, v, COL_VALS);
       store<u8>(block + row, Tag.F64, COL_TAGS);
       store<u64>(at, f64Canonical ? span(p, <u32>(q - p)) : 0, COL_RAW);
@@ -118,13 +126,13 @@ export function skipValue(p: usize, end: usize): usize {
   if ((c | 32) == 0x35) return putScaled(use, row, negative, m, fraction, p);
   const as = load<u8>(use, USE_NUMBER);
   const block = <usize>load<u32>(use, USE_BLOCK);
-  const at = block + (<usize>row << 3);
+  const at = block + ((<usize>row) << 3);
   let raw = span(p0, <u32>(p - p0));
   if (m == 0 && negative) raw = 0;
   if (as == NumberAs.F64 || (as == NumberAs.WHOLE_I64 && fraction != 0)) {
     let v = <f64>(<i64>m);
     if (fraction) {
-      v /= load<f64>(POW10_F64 + (<usize>fraction << 3));
+      v /= load<f64>(POW10_F64 + ((<usize>fraction) << 3));
       if (load<u8>(p - 1) == 48) raw = 0;
       if (first == 48 && fraction > 6) raw = 0;
     }
@@ -153,10 +161,10 @@ function putScaled(use: usize, row: u32, negative: bool, m: u64, fraction: u32, 
     exponent = exponent * 10 + c;
     c = <u32>load<u8>(++q) - 48;
   } while (c < 10);
-  const scale = (sign == 0x2d ? -<i32>exponent : <i32>exponent) - <i32>fraction;
+  const scale = (sign == 0x2d ? -(<i32>exponent) : <i32>exponent) - <i32>fraction;
   if (scale < -22 || scale > 22) return 0;
   let v = <f64>(<i64>m);
-  v = scale < 0 ? v / load<f64>(POW10_F64 + (<usize>-scale << 3)) : v * load<f64>(POW10_F64 + (<usize>scale << 3));
+  v = scale < 0 ? v / load<f64>(POW10_F64 + ((<usize>-scale) << 3)) : v * load<f64>(POW10_F64 + ((<usize>scale) << 3));
   put(<usize>load<u32>(use, USE_BLOCK), row, Tag.F64, reinterpret<u64>(negative ? -v : v));
   return q;
 }

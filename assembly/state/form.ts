@@ -4,12 +4,13 @@
 // length, texts and values; no address leaves the kernel, so that any other one can read it.
 //
 //   slice   payloadLen u32 | flags u8 (SliceFlag) | format u8 | headCheck u16 | check u64 | payload
-//   part    slices from a FIRST to a LAST one; the payload begins with the identity of the node (u64), then come its members
+//   part    slices from a FIRST to a LAST one; the payload begins with the identity of the node (u64), then come its
+//   members
 //           (state/members.ts) and what its operator writes
 //
-// `headCheck` is over the fields before it, `check` over the payload, both with the number of the slice in the sequence: a
-// slice that is missing, changed or in another place is found before anything of it is believed. The last slice is an
-// empty one with END.
+// `headCheck` is over the fields before it, `check` over the payload, both with the number of the slice in the
+// sequence: a slice that is missing, changed or in another place is found before anything of it is believed. The last
+// slice is an empty one with END.
 import { Tag } from '../mem/layout';
 
 /** Rises when slices change their form; what operators write has versions of its own (`writeVersion`). */
@@ -57,7 +58,7 @@ const SPREAD: u64 = 0x9e3779b97f4a7c15;
 
 /** Check of `len` bytes; no protection against intent. */
 export function checkOf(at: usize, len: u32, number: u32): u64 {
-  let h = mix(<u64>number << 32 | len, SPREAD);
+  let h = mix(((<u64>number) << 32) | len, SPREAD);
   const whole = at + (len & ~7);
   for (let p = at; p < whole; p += 8) h = mix(h, load<u64>(p));
   const end = at + len;

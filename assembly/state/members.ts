@@ -1,7 +1,9 @@
-// Members of what a node keeps: columns of its rows, values of its groups, aggregates, functions. The host tells each of them by a key that
-// says what it means, so that a node whose plan has others beside them finds those again that it has still.
+// Members of what a node keeps: columns of its rows, values of its groups, aggregates, functions. The host tells each
+// of them by a key that says what it means, so that a node whose plan has others beside them finds those again that it
+// has still.
 //
-//   own     lists u32 | count u32[lists] | keys u64, list by list         as the host gives them, in the order of the node's own
+//   own     lists u32 | count u32[lists] | keys u64, list by list         as the host gives them, in the order of the
+//   node's own
 //   saved   the same, numbers in few bytes, before what the operator writes
 //
 // Without keys a node has the members that it was saved with.
@@ -14,7 +16,10 @@ import { writeKey, writeU32 } from './writer';
 export namespace Members {
   /** Columns of rows that wait or are kept. */
   export const ROWS: u32 = 0;
-  /** What groups of windows keep of their first rows; fields of the newest rows of an as-of join; the other side of an interval join. */
+  /**
+   * What groups of windows keep of their first rows; fields of the newest rows of an as-of join; the other side of an
+   * interval join.
+   */
   export const KEPT: u32 = 1;
   /** Aggregates of the groups of windows. */
   export const AGGREGATES: u32 = 2;
@@ -27,7 +32,9 @@ export const ABSENT: u32 = 0xffffffff;
 
 const MOST_LISTS: u32 = 256;
 const MOST_MEMBERS: u32 = 65536;
-/** Nodes that take what one part holds, and the members of each: functions that look back may be divided otherwise now. */
+/**
+ * Nodes that take what one part holds, and the members of each: functions that look back may be divided otherwise now.
+ */
 const MOST_TARGETS: u32 = 64;
 const NODES: usize = memory.data(4 * 64, 4);
 const OWN: usize = memory.data(4 * 64, 4);
@@ -42,11 +49,14 @@ let lists: u32 = 0;
 let places: usize = 0;
 let placesSize: u32 = 0;
 
-/** The part that comes is for the node, beside those of the last calls; `own` are its members, 0 without keys. False: they are too many. */
+/**
+ * The part that comes is for the node, beside those of the last calls; `own` are its members, 0 without keys. False:
+ * they are too many.
+ */
 export function loadTarget(node: usize, own: usize): bool {
   if (targets == MOST_TARGETS) return false;
-  store<u32>(NODES + (<usize>targets << 2), <u32>node);
-  store<u32>(OWN + (<usize>targets << 2), <u32>own);
+  store<u32>(NODES + ((<usize>targets) << 2), <u32>node);
+  store<u32>(OWN + ((<usize>targets) << 2), <u32>own);
   targets++;
   return true;
 }
@@ -56,12 +66,12 @@ export function targetCount(): u32 {
 }
 
 export function targetNode(i: u32): usize {
-  return <usize>load<u32>(NODES + (<usize>i << 2));
+  return <usize>load<u32>(NODES + ((<usize>i) << 2));
 }
 
 // @ts-ignore: decorator
 @inline function ownOf(target: u32): usize {
-  return <usize>load<u32>(OWN + (<usize>target << 2));
+  return <usize>load<u32>(OWN + ((<usize>target) << 2));
 }
 
 // @ts-ignore: decorator
@@ -71,13 +81,13 @@ export function targetNode(i: u32): usize {
 
 // @ts-ignore: decorator
 @inline function countOf(own: usize, list: u32): u32 {
-  return list < listsOf(own) ? load<u32>(own + (<usize>list << 2), 4) : 0;
+  return list < listsOf(own) ? load<u32>(own + ((<usize>list) << 2), 4) : 0;
 }
 
 /** Where the keys of a list stand. */
 function keysOf(own: usize, list: u32): usize {
-  let at = own + 4 + (<usize>load<u32>(own) << 2);
-  for (let l: u32 = 0; l < list; l++) at += <usize>countOf(own, l) << 3;
+  let at = own + 4 + ((<usize>load<u32>(own)) << 2);
+  for (let l: u32 = 0; l < list; l++) at += (<usize>countOf(own, l)) << 3;
   return at;
 }
 
@@ -89,7 +99,7 @@ export function membersSave(own: usize): void {
     const count = countOf(own, l);
     writeU32(count);
     const keys = keysOf(own, l);
-    for (let i: u32 = 0; i < count; i++) writeKey(load<u64>(keys + (<usize>i << 3)));
+    for (let i: u32 = 0; i < count; i++) writeKey(load<u64>(keys + ((<usize>i) << 3)));
   }
 }
 
@@ -99,13 +109,13 @@ export function membersLoad(): void {
   let total: u32 = 0;
   for (let l: u32 = 0; l < lists && !readFails(); l++) {
     const count = readUpTo(MOST_MEMBERS);
-    store<u32>(FIRST + (<usize>l << 2), total);
-    store<u32>(COUNT + (<usize>l << 2), count);
+    store<u32>(FIRST + ((<usize>l) << 2), total);
+    store<u32>(COUNT + ((<usize>l) << 2), count);
     if (!canFollow(count) || !roomFor(total + count)) readFail(LoadFault.DAMAGED);
     if (readFails()) break;
     let isSame = targets == 1 && count == countOf(ownOf(0), l);
     for (let i: u32 = 0, next: u32 = 0; i < count; i++) {
-      next = find(l, readKey(), next, places + (<usize>(total + i) << 3));
+      next = find(l, readKey(), next, places + ((<usize>(total + i)) << 3));
       isSame = isSame && next == i + 1;
     }
     store<u8>(SAME + l, <u8>isSame);
@@ -140,7 +150,7 @@ function find(list: u32, key: u64, from: u32, to: usize): u32 {
     const keys = keysOf(own, list);
     let i = from < count ? from : 0;
     for (let n: u32 = 0; n < count; n++) {
-      if (load<u64>(keys + (<usize>i << 3)) == key) {
+      if (load<u64>(keys + ((<usize>i) << 3)) == key) {
         store<u32>(to, i);
         store<u32>(to, t, 4);
         return i + 1;
@@ -160,15 +170,17 @@ export function areSame(list: u32): bool {
 
 /** How many members of the list were saved; `own` where there are no keys. */
 export function savedCount(list: u32, own: u32): u32 {
-  return list < lists ? load<u32>(COUNT + (<usize>list << 2)) : own;
+  return list < lists ? load<u32>(COUNT + ((<usize>list) << 2)) : own;
 }
 
-/** Place of a saved member in the node that has it, which is the target `placeTarget` then; ABSENT when there is none. */
+/**
+ * Place of a saved member in the node that has it, which is the target `placeTarget` then; ABSENT when there is none.
+ */
 export function placeOf(list: u32, i: u32): u32 {
   placeTarget = 0;
   if (list >= lists) return i;
-  if (i >= load<u32>(COUNT + (<usize>list << 2))) return ABSENT;
-  const at = places + (<usize>(load<u32>(FIRST + (<usize>list << 2)) + i) << 3);
+  if (i >= load<u32>(COUNT + ((<usize>list) << 2))) return ABSENT;
+  const at = places + ((<usize>(load<u32>(FIRST + ((<usize>list) << 2)) + i)) << 3);
   placeTarget = load<u32>(at, 4);
   return load<u32>(at);
 }

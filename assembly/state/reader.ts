@@ -1,19 +1,38 @@
-// Reads state that state/writer.ts wrote, from bytes that the host gives as they come. A slice is believed only after its
-// check; lengths and counts are bounded nevertheless.
+// Reads state that state/writer.ts wrote, from bytes that the host gives as they come. A slice is believed only after
+// its check; lengths and counts are bounded nevertheless.
 //
-// The first failure sticks: from then on everything that is read is 0, empty or MISSING, and nothing is touched. Whoever
-// reads a list asks `readFails` with each item, so that a wrong count ends with the bytes, and may look only at the end
-// otherwise.
+// The first failure sticks: from then on everything that is read is 0, empty or MISSING, and nothing is touched.
+// Whoever reads a list asks `readFails` with each item, so that a wrong count ends with the bytes, and may look only at
+// the end otherwise.
 import { hostStateIn } from '../flow/host';
 import { LoadFault } from '../gen/state-layouts';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, NO_LIST, SLOT_SIZE, SLOT_TAG, Tag, span,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  NO_LIST,
+  SLOT_SIZE,
+  SLOT_TAG,
+  Tag,
+  span,
 } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import {
-  FORMAT, HEAD_CHECK, HEAD_FLAGS, HEAD_FORMAT, HEAD_OWN_CHECK, MAX_DEPTH, SLICE_HEAD, SLICE_SIZE, SLICE_SLACK, SavedTag,
-  SliceFlag, checkOf, headCheckOf,
+  FORMAT,
+  HEAD_CHECK,
+  HEAD_FLAGS,
+  HEAD_FORMAT,
+  HEAD_OWN_CHECK,
+  MAX_DEPTH,
+  SLICE_HEAD,
+  SLICE_SIZE,
+  SLICE_SLACK,
+  SavedTag,
+  SliceFlag,
+  checkOf,
+  headCheckOf,
 } from './form';
 
 /** Why the part under way can't be read, a LoadFault. */
@@ -76,8 +95,8 @@ export function readFail(fault: u32): void {
 
 /**
  * Goes to the next part, past what is left of the one under way. False when there is none; `loadFault` then says what
- * ended the sequence early, if anything did. A part whose first slice is damaged can't be told whose it is and is passed
- * over; `partsPassed` counts them.
+ * ended the sequence early, if anything did. A part whose first slice is damaged can't be told whose it is and is
+ * passed over; `partsPassed` counts them.
  */
 export function partNext(): bool {
   for (;;) {
@@ -237,7 +256,7 @@ export function readU64(): u64 {
 // @ts-ignore: decorator
 @inline export function readI64(): i64 {
   const x = readU64();
-  return <i64>(x >> 1) ^ -<i64>(x & 1);
+  return <i64>(x >> 1) ^ -(<i64>(x & 1));
 }
 
 /** Reads what `writeKey` wrote. */
@@ -251,7 +270,7 @@ function readRaw64(): u64 {
     return load<u64>(at - 8);
   }
   let x: u64 = 0;
-  for (let i: u64 = 0; i < 64; i += 8) x |= <u64>readU8() << i;
+  for (let i: u64 = 0; i < 64; i += 8) x |= (<u64>readU8()) << i;
   return loadFault ? 0 : x;
 }
 
@@ -270,7 +289,7 @@ export function readTime(): f64 {
 
 // @ts-ignore: decorator
 @inline function wholeOf(x: u64): f64 {
-  return <f64>(<i64>(x >> 2) ^ -<i64>((x >> 1) & 1));
+  return <f64>(<i64>(x >> 2) ^ -(<i64>((x >> 1) & 1)));
 }
 
 function readWide(x: u64): f64 {

@@ -1,14 +1,34 @@
-// Writes state in slices (state/form.ts), each handed to the host when it is full: whatever the size of the state, one slice
-// of memory is all that saving takes. The host can't refuse a slice; what it throws it throws when the kernel has returned.
+// Writes state in slices (state/form.ts), each handed to the host when it is full: whatever the size of the state, one
+// slice of memory is all that saving takes. The host can't refuse a slice; what it throws it throws when the kernel has
+// returned.
 import { hostStateOut } from '../flow/host';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { copyBytes } from '../mem/copy';
 import { poolAlloc } from '../mem/pool';
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, NO_LIST, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  NO_LIST,
+  SLOT_SIZE,
+  SLOT_TAG,
+  Tag,
+  lenOf,
+  offOf,
 } from '../mem/layout';
 import {
-  FORMAT, HEAD_CHECK, HEAD_FLAGS, HEAD_FORMAT, HEAD_OWN_CHECK, SLICE_HEAD, SLICE_SIZE, SLICE_SLACK, SavedTag, SliceFlag, checkOf,
+  FORMAT,
+  HEAD_CHECK,
+  HEAD_FLAGS,
+  HEAD_FORMAT,
+  HEAD_OWN_CHECK,
+  SLICE_HEAD,
+  SLICE_SIZE,
+  SLICE_SLACK,
+  SavedTag,
+  SliceFlag,
+  checkOf,
   headCheckOf,
 } from './form';
 
@@ -23,7 +43,10 @@ let lastTime: f64 = 0;
 
 /** The pool of what is held, 0 when slices go to the host. */
 let holder: usize = 0;
-/** Pieces of what is held: next u32 | length u32 | bytes; or a list that stays where it is: next u32 | LIST u32 | slots u32 | count u32. */
+/**
+ * Pieces of what is held: next u32 | length u32 | bytes; or a list that stays where it is: next u32 | LIST u32 | slots
+ * u32 | count u32.
+ */
 let heldFirst: usize = 0;
 let heldLast: usize = 0;
 let holdsAll: bool = false;
@@ -89,8 +112,8 @@ export function partResume(): void {
 }
 
 /**
- * What is written is held in the pool until `holdEnd`, to be written with `writeHeldSome` later; false when memory is exhausted. Long lists are
- * not copied: their values have to stay as they are.
+ * What is written is held in the pool until `holdEnd`, to be written with `writeHeldSome` later; false when memory is
+ * exhausted. Long lists are not copied: their values have to stay as they are.
  */
 export function holdBegin(pool: usize): bool {
   const scratch = alloc(SLICE_SIZE + SLICE_SLACK, WORKSPACE);
@@ -163,8 +186,8 @@ function holdLink(piece: usize): void {
 export let heldItem: u32 = 0;
 
 /**
- * Writes what was held, from a piece and an item of its list on, until so many bytes are saved in all; returns the piece that it is to go on
- * with (`heldItem`), 0 when all is written.
+ * Writes what was held, from a piece and an item of its list on, until so many bytes are saved in all; returns the
+ * piece that it is to go on with (`heldItem`), 0 when all is written.
  */
 export function writeHeldSome(held: usize, item: u32, until: u64): usize {
   let i = item;
@@ -284,7 +307,7 @@ export function writeTime(ms: f64): void {
 /** A whole number is written as an even one. */
 // @ts-ignore: decorator
 @inline function writeWhole(x: i64): void {
-  writeU64(<u64>((x << 1) ^ (x >> 63)) << 1);
+  writeU64((<u64>((x << 1) ^ (x >> 63))) << 1);
 }
 
 function writeWide(x: f64): void {

@@ -7,6 +7,6 @@ import { operatorOf } from '../flow/operator';
 export function operatorFunctions(kind: u32): u32 {
   const record = changetype<usize>(operatorOf(kind));
   let functions: u32 = 0;
-  for (let i: u32 = 0; i < 7; i++) if (load<u32>(record + (<usize>i << 2))) functions |= 1 << i;
+  for (let i: u32 = 0; i < 7; i++) if (load<u32>(record + ((<usize>i) << 2))) functions |= 1 << i;
   return functions;
 }

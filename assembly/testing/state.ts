@@ -3,11 +3,34 @@ import { poolFree, poolInit } from '../mem/pool';
 
 export { alloc, bytesInUse, setMemoryLimit } from '../mem/alloc';
 export {
-  partBegin, partEnd, saveBegin, saveEnd, writeBytes, writeF64, writeI64, writeU32, writeU64, writeU8, writeValue,
+  partBegin,
+  partEnd,
+  saveBegin,
+  saveEnd,
+  writeBytes,
+  writeF64,
+  writeI64,
+  writeU32,
+  writeU64,
+  writeU8,
+  writeValue,
 } from '../state/writer';
 export {
-  loadBegin, loadEnd, loadOutcome, partEnds, partNext, partOwner, partsPassed, readBytes, readF64, readI64, readU32, readU64,
-  readU8, readValue, valueRead,
+  loadBegin,
+  loadEnd,
+  loadOutcome,
+  partEnds,
+  partNext,
+  partOwner,
+  partsPassed,
+  readBytes,
+  readF64,
+  readI64,
+  readU32,
+  readU64,
+  readU8,
+  readValue,
+  valueRead,
 } from '../state/reader';
 
 /** Where values are read to. */

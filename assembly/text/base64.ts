@@ -10,14 +10,16 @@ export const BASE64_SLACK: u32 = 16;
 //   constants of a step, 16 bytes each
 //   0 order of the bytes: three of each four, the last first | 16 … 64 the six bits of each letter of four
 //   80 25 | 96 51 | 112 what is added to a value: letters, digits, '+', '/' | 128 '=' | 144 0 … 15 | 160 -6
-const STEPS: usize = memory.data<u64>([
-  0xff030405ff000102, 0xff090a0bff060708,
-  0x0000003f0000003f, 0x0000003f0000003f, 0x00003f0000003f00, 0x00003f0000003f00,
-  0x003f0000003f0000, 0x003f0000003f0000, 0x3f0000003f000000, 0x3f0000003f000000,
-  0x1919191919191919, 0x1919191919191919, 0x3333333333333333, 0x3333333333333333,
-  0xfcfcfcfcfcfcfc47, 0x000000f0edfcfcfc, 0x3d3d3d3d3d3d3d3d, 0x3d3d3d3d3d3d3d3d,
-  0x0706050403020100, 0x0f0e0d0c0b0a0908, 0xfafafafafafafafa, 0xfafafafafafafafa,
-], 16);
+const STEPS: usize = memory.data<u64>(
+  [
+    0xff030405ff000102, 0xff090a0bff060708, 0x0000003f0000003f, 0x0000003f0000003f, 0x00003f0000003f00,
+    0x00003f0000003f00, 0x003f0000003f0000, 0x003f0000003f0000, 0x3f0000003f000000, 0x3f0000003f000000,
+    0x1919191919191919, 0x1919191919191919, 0x3333333333333333, 0x3333333333333333, 0xfcfcfcfcfcfcfc47,
+    0x000000f0edfcfcfc, 0x3d3d3d3d3d3d3d3d, 0x3d3d3d3d3d3d3d3d, 0x0706050403020100, 0x0f0e0d0c0b0a0908,
+    0xfafafafafafafafa, 0xfafafafafafafafa,
+  ],
+  16,
+);
 
 /** The letters of the first 12 bytes of a block. */
 // @ts-ignore: decorator

@@ -18,7 +18,7 @@ function decimalToBits(digits: u64, exponent: i32): u64 {
   if (exponent > 308) return INFINITY_BITS;
   const zeros = <i32>clz(digits);
   const w = digits << zeros;
-  const at = POW10 + (<usize>(exponent - POW10_LOWEST) << 4);
+  const at = POW10 + ((<usize>(exponent - POW10_LOWEST)) << 4);
   const th = load<u64>(at);
   let hi = mulHigh(w, th);
   let lo = w * th;
@@ -40,7 +40,7 @@ function decimalToBits(digits: u64, exponent: i32): u64 {
     m >>= 1;
     return m; // a carry into bit 52 is the exponent of the smallest normal number
   }
-  if (lo <= 1 && exponent >= -4 && exponent <= 23 && (m & 3) == 1 && (m << shift) == hi) m &= ~1;
+  if (lo <= 1 && exponent >= -4 && exponent <= 23 && (m & 3) == 1 && m << shift == hi) m &= ~1;
   m += m & 1;
   m >>= 1;
   if (m >= 0x20000000000000) {
@@ -48,7 +48,7 @@ function decimalToBits(digits: u64, exponent: i32): u64 {
     e++;
   }
   if (e >= 0x7ff) return INFINITY_BITS;
-  return (m & 0xfffffffffffff) | (<u64>e << 52);
+  return (m & 0xfffffffffffff) | ((<u64>e) << 52);
 }
 
 /**
@@ -206,8 +206,8 @@ function settle(start: usize, end: usize, exponent: i32, low: u64): u64 {
   if (binary >= 0) bigShift(RIGHT, binary);
   else bigShift(LEFT, -binary);
   for (let i = <i32>LIMBS - 1; i >= 0; i--) {
-    const a = load<u32>(LEFT + (<usize>i << 2));
-    const b = load<u32>(RIGHT + (<usize>i << 2));
+    const a = load<u32>(LEFT + ((<usize>i) << 2));
+    const b = load<u32>(RIGHT + ((<usize>i) << 2));
     if (a != b) return a > b ? low + 1 : low;
   }
   return low + (low & 1);
@@ -234,8 +234,8 @@ function bigShift(big: usize, bits: i32): void {
   for (let i = <i32>LIMBS - 1; i >= 0; i--) {
     const from = i - limbs;
     let v: u64 = 0;
-    if (from >= 0) v = <u64>load<u32>(big + (<usize>from << 2)) << 32;
-    if (from >= 1) v |= <u64>load<u32>(big + (<usize>(from - 1) << 2));
-    store<u32>(big + (<usize>i << 2), <u32>((v << rest) >> 32));
+    if (from >= 0) v = (<u64>load<u32>(big + ((<usize>from) << 2))) << 32;
+    if (from >= 1) v |= <u64>load<u32>(big + ((<usize>(from - 1)) << 2));
+    store<u32>(big + ((<usize>i) << 2), <u32>((v << rest) >> 32));
   }
 }

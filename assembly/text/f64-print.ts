@@ -12,7 +12,9 @@ export const MAX_F64_PLAIN_TEXT: u32 = 352;
 let digits: u64 = 0;
 let power: i32 = 0;
 
-/** The middle and the high word of the three of a product, of which the lower ones only say whether anything is left. */
+/**
+ * The middle and the high word of the three of a product, of which the lower ones only say whether anything is left.
+ */
 // @ts-ignore: decorator
 @inline function roundToOdd(high: u64, middle: u64): u64 {
   return high | <u64>(middle > 1);
@@ -27,7 +29,7 @@ function schubfach(bits: u64): void {
   if (biased != 0) {
     c |= 0x10000000000000;
     q = biased - 1075;
-    if (q <= 0 && q > -53 && (c & ((<u64>1 << -q) - 1)) == 0) {
+    if (q <= 0 && q > -53 && (c & (((<u64>1) << -q) - 1)) == 0) {
       digits = c >> -q;
       power = 0;
       return;
@@ -42,26 +44,28 @@ const LOW_HALF: u64 = 1 << 53;
 const ONE: u64 = 1 << 60;
 
 /**
- * Finds the shortest decimal by the high half of the power of ten alone: half the multiplications. Returns false when the low
- * half could decide otherwise, one time in a hundred, and for ties.
+ * Finds the shortest decimal by the high half of the power of ten alone: half the multiplications. Returns false when
+ * the low half could decide otherwise, one time in a hundred, and for ties.
  */
 // @ts-ignore: decorator
 @inline function shortestOfHigh(c: u64, q: i32): bool {
   const k = (q * 1262611) >> 22;
   const h = <u64>(q + ((-k * 1741647) >> 19) + 1);
-  const g = load<u64>(POW10 + (<usize>(-k - POW10_LOWEST) << 4));
+  const g = load<u64>(POW10 + ((<usize>(-k - POW10_LOWEST)) << 4));
   const scaled = c << h;
   const whole = mulHigh(g, scaled);
   const part = g * scaled;
   const tens = whole / 10;
   const tens10 = tens * 10;
-  // Distance from the ten below and half the distance to the next double, in 2^-60; a double lies in less than ten ones.
+  // Distance from the ten below and half the distance to the next double, in 2^-60; a double lies in less than ten
+  // ones.
   const rest = ((whole - tens10) << 60) | (part >> 4);
   const half = g >> (5 - h);
   const far = 10 * ONE - half;
-  const isUnsure = <u32>(rest - (half - LOW_HALF - 2) <= LOW_HALF + 4)
-    | <u32>(rest - (far - LOW_HALF - 2) <= LOW_HALF + 4)
-    | <u32>((part >> 4) - (ONE / 2 - LOW_HALF - 2) <= LOW_HALF + 4);
+  const isUnsure =
+    <u32>(rest - (half - LOW_HALF - 2) <= LOW_HALF + 4) |
+    <u32>(rest - (far - LOW_HALF - 2) <= LOW_HALF + 4) |
+    <u32>((part >> 4) - (ONE / 2 - LOW_HALF - 2) <= LOW_HALF + 4);
   if (isUnsure) return false;
   const isUp = rest > far;
   const ones = whole + (part >> 63);
@@ -75,10 +79,11 @@ function schubfachExact(c: u64, q: i32, narrow: bool): void {
   // The gap below a power of two is half as wide.
   const k = (q * 1262611 - (narrow ? 524031 : 0)) >> 22;
   const h = <u64>(q + ((-k * 1741647) >> 19) + 1);
-  const at = POW10 + (<usize>(-k - POW10_LOWEST) << 4);
+  const at = POW10 + ((<usize>(-k - POW10_LOWEST)) << 4);
   const gh = load<u64>(at);
-  const gl = load<u64>(at, 8) + <u64>(<u32>(-k) > 55);
-  // The product g * 4c * 2^h in three words. Those of both neighbours, 2 more and 2 (1) less than 4c, differ by g shifted.
+  const gl = load<u64>(at, 8) + <u64>(<u32>-k > 55);
+  // The product g * 4c * 2^h in three words. Those of both neighbours, 2 more and 2 (1) less than 4c, differ by g
+  // shifted.
   const scaled = (4 * c) << h;
   const low0 = gl * scaled;
   const highOfLow = mulHigh(gl, scaled);
@@ -239,17 +244,20 @@ const EXACT_WHOLE: f64 = 1e15;
 const DECIMALS: usize = memory.data(4000, 4);
 for (let i: u32 = 0; i < 1000; i++) {
   const length: u32 = i == 0 ? 0 : i % 100 == 0 ? 2 : i % 10 == 0 ? 3 : 4;
-  store<u32>(DECIMALS + (<usize>i << 2), 0x303030 | (i / 100) | (((i / 10) % 10) << 8) | ((i % 10) << 16) | (length << 24));
+  store<u32>(
+    DECIMALS + ((<usize>i) << 2),
+    0x303030 | (i / 100) | (((i / 10) % 10) << 8) | ((i % 10) << 16) | (length << 24),
+  );
 }
 
 /**
- * Writes a double of at most three decimals and four digits before them, as most measured ones are, and returns the end of the
- * text. Without jumps: how long such numbers are changes from one to the next.
+ * Writes a double of at most three decimals and four digits before them, as most measured ones are, and returns the end
+ * of the text. Without jumps: how long such numbers are changes from one to the next.
  */
 // @ts-ignore: decorator
 @inline function printShort(at: usize, all: u32): usize {
   const whole = all / 1000;
-  const decimals = load<u32>(DECIMALS + (<usize>(all - whole * 1000) << 2));
+  const decimals = load<u32>(DECIMALS + ((<usize>(all - whole * 1000)) << 2));
   const hundreds = whole / 100;
   const count = 1 + <u32>(whole >= 10) + <u32>(whole >= 100) + <u32>(whole >= 1000);
   store<u32>(at, (pairOf(hundreds) | (pairOf(whole - hundreds * 100) << 16)) >> ((4 - count) << 3));
@@ -262,10 +270,14 @@ const ALL_DIGITS: u32 = 17;
 /** How 16 digits are moved to leave room for the point behind so many of them: 17 rows of 16 bytes. */
 const ROOM_FOR_POINT: usize = memory.data(17 * 16, 16);
 for (let row: usize = 0; row <= 16; row++) {
-  for (let i: usize = 0; i < 16; i++) store<u8>(ROOM_FOR_POINT + (row << 4) + i, <u8>(i < row ? i : max<isize>(i - 1, 0)));
+  for (let i: usize = 0; i < 16; i++)
+    store<u8>(ROOM_FOR_POINT + (row << 4) + i, <u8>(i < row ? i : max<isize>(i - 1, 0)));
 }
 
-/** Writes 17 digits without exponent, of which the point stands behind digit `point`, from -5 to 17. Without jumps, as above. */
+/**
+ * Writes 17 digits without exponent, of which the point stands behind digit `point`, from -5 to 17. Without jumps, as
+ * above.
+ */
 // @ts-ignore: decorator
 @inline function printPlain(out: usize, all: u64, point: i32): usize {
   const upper = <u32>(all / 100000000);
@@ -284,7 +296,7 @@ for (let row: usize = 0; row <= 16; row++) {
   }
   store<u8>(out, 0x30 + <u8>first);
   store<u8>(out, i8x16.extract_lane_u(others, 15), 17);
-  v128.store(out, i8x16.swizzle(others, v128.load(ROOM_FOR_POINT + (<usize>(point - 1) << 4))), 1);
+  v128.store(out, i8x16.swizzle(others, v128.load(ROOM_FOR_POINT + ((<usize>(point - 1)) << 4))), 1);
   store<u8>(out + point, 0x2e);
   return out + select<i32>(used + 1, point, used > point);
 }
@@ -310,17 +322,18 @@ export function printF64(out: usize, v: f64): usize {
     const bits = reinterpret<u64>(a);
     const fraction = bits & 0xfffffffffffff;
     const biased = <i32>(bits >> 52);
-    if (((fraction != 0) & (biased != 0)) && shortestOfHigh(fraction | 0x10000000000000, biased - 1075)) {
+    if ((fraction != 0) & (biased != 0) && shortestOfHigh(fraction | 0x10000000000000, biased - 1075)) {
       // 16 digits or 17
       const isLong = digits >= 10000000000000000;
       const point = 16 + <i32>isLong + power;
-      if (point <= <i32>ALL_DIGITS && point > -6) return printPlain(at, select<u64>(digits, digits * 10, isLong), point);
+      if (point <= <i32>ALL_DIGITS && point > -6)
+        return printPlain(at, select<u64>(digits, digits * 10, isLong), point);
     } else schubfach(bits);
   }
   const n = digitCount(digits);
   const point = <i32>n + power;
   if (point <= <i32>ALL_DIGITS && point > -6) {
-    return printPlain(at, digits * load<u64>(POW10_U64 + (<usize>(ALL_DIGITS - n) << 3)), point);
+    return printPlain(at, digits * load<u64>(POW10_U64 + ((<usize>(ALL_DIGITS - n)) << 3)), point);
   }
   if (power != 0) stripZeros();
   const left = digitCount(digits);

@@ -2,18 +2,23 @@
 import { POW10_U64 } from './wide';
 
 /** "00" "01" … "99". */
-const PAIRS: usize = memory.data<u8>([
-  48,48,48,49,48,50,48,51,48,52,48,53,48,54,48,55,48,56,48,57, 49,48,49,49,49,50,49,51,49,52,49,53,49,54,49,55,49,56,49,57,
-  50,48,50,49,50,50,50,51,50,52,50,53,50,54,50,55,50,56,50,57, 51,48,51,49,51,50,51,51,51,52,51,53,51,54,51,55,51,56,51,57,
-  52,48,52,49,52,50,52,51,52,52,52,53,52,54,52,55,52,56,52,57, 53,48,53,49,53,50,53,51,53,52,53,53,53,54,53,55,53,56,53,57,
-  54,48,54,49,54,50,54,51,54,52,54,53,54,54,54,55,54,56,54,57, 55,48,55,49,55,50,55,51,55,52,55,53,55,54,55,55,55,56,55,57,
-  56,48,56,49,56,50,56,51,56,52,56,53,56,54,56,55,56,56,56,57, 57,48,57,49,57,50,57,51,57,52,57,53,57,54,57,55,57,56,57,57,
-], 16);
+const PAIRS: usize = memory.data<u8>(
+  [
+    48, 48, 48, 49, 48, 50, 48, 51, 48, 52, 48, 53, 48, 54, 48, 55, 48, 56, 48, 57, 49, 48, 49, 49, 49, 50, 49, 51, 49,
+    52, 49, 53, 49, 54, 49, 55, 49, 56, 49, 57, 50, 48, 50, 49, 50, 50, 50, 51, 50, 52, 50, 53, 50, 54, 50, 55, 50, 56,
+    50, 57, 51, 48, 51, 49, 51, 50, 51, 51, 51, 52, 51, 53, 51, 54, 51, 55, 51, 56, 51, 57, 52, 48, 52, 49, 52, 50, 52,
+    51, 52, 52, 52, 53, 52, 54, 52, 55, 52, 56, 52, 57, 53, 48, 53, 49, 53, 50, 53, 51, 53, 52, 53, 53, 53, 54, 53, 55,
+    53, 56, 53, 57, 54, 48, 54, 49, 54, 50, 54, 51, 54, 52, 54, 53, 54, 54, 54, 55, 54, 56, 54, 57, 55, 48, 55, 49, 55,
+    50, 55, 51, 55, 52, 55, 53, 55, 54, 55, 55, 55, 56, 55, 57, 56, 48, 56, 49, 56, 50, 56, 51, 56, 52, 56, 53, 56, 54,
+    56, 55, 56, 56, 56, 57, 57, 48, 57, 49, 57, 50, 57, 51, 57, 52, 57, 53, 57, 54, 57, 55, 57, 56, 57, 57,
+  ],
+  16,
+);
 
 /** Both digits of a number below 100, the first one in the lower byte. */
 // @ts-ignore: decorator
 @inline export function pairOf(v: u32): u32 {
-  return load<u16>(PAIRS + (<usize>v << 1));
+  return load<u16>(PAIRS + ((<usize>v) << 1));
 }
 
 /** Longest text of an i64, bytes. */
@@ -24,7 +29,7 @@ export const MAX_I64_TEXT: u32 = 20;
 @inline export function digitCount(v: u64): u32 {
   // 1233/4096 is log10(2) from below: the estimate is right or one too small.
   const guess = ((64 - <u32>clz(v | 1)) * 1233) >> 12;
-  return guess + <u32>((v | <u64>(guess == 0)) >= load<u64>(POW10_U64 + (<usize>guess << 3)));
+  return guess + <u32>((v | <u64>(guess == 0)) >= load<u64>(POW10_U64 + ((<usize>guess) << 3)));
 }
 
 /** Writes `v` as exactly `n` digits, with zeros in front where it has fewer. */
@@ -35,14 +40,14 @@ export const MAX_I64_TEXT: u32 = 20;
   while (big > 0xffffffff) {
     const q = big / 100;
     at -= 2;
-    store<u16>(at, load<u16>(PAIRS + (<usize>(big - q * 100) << 1)));
+    store<u16>(at, load<u16>(PAIRS + ((<usize>(big - q * 100)) << 1)));
     big = q;
   }
   let small = <u32>big;
   while (at >= out + 2) {
     const q = small / 100;
     at -= 2;
-    store<u16>(at, load<u16>(PAIRS + (<usize>(small - q * 100) << 1)));
+    store<u16>(at, load<u16>(PAIRS + ((<usize>(small - q * 100)) << 1)));
     small = q;
   }
   if (at > out) store<u8>(at - 1, 48 + <u8>small);
@@ -57,9 +62,10 @@ const BY_10: usize = memory.data<u64>([0x0067006700670067, 0x0067006700670067], 
 const BY_10_BACK: usize = memory.data<u64>([0xf601f601f601f601, 0xf601f601f601f601], 16);
 export const ZEROS: usize = memory.data<u64>([0x3030303030303030, 0x3030303030303030], 16);
 /** From the offset of the number of leading zeros on: the digits behind them come first. */
-const TO_FRONT: usize = memory.data<u64>([
-  0x0706050403020100, 0x0f0e0d0c0b0a0908, 0x8080808080808080, 0x8080808080808080,
-], 16);
+const TO_FRONT: usize = memory.data<u64>(
+  [0x0706050403020100, 0x0f0e0d0c0b0a0908, 0x8080808080808080, 0x8080808080808080],
+  16,
+);
 
 /** Sixteen digits of two numbers below 10^8, as letters. */
 // @ts-ignore: decorator
@@ -77,8 +83,7 @@ const TO_FRONT: usize = memory.data<u64>([
 
 /**
  * Writes an unsigned integer and returns the end of the text; at most MAX_I64_TEXT bytes are touched. The number of
- * digits is no
- * jump: it changes from one number to the next.
+ * digits is no jump: it changes from one number to the next.
  */
 export function printU64(out: usize, v: u64): usize {
   if (v < 10000) {

@@ -2,14 +2,17 @@
 //
 // A TIME value is an instant and the offset from UTC that it was written with. The two upper bits tell its form:
 //
-//   00, 11   UTC: i64, nanoseconds since the epoch up to NEAR on both sides (years 1834 to 2106), microseconds from there on
+//   00, 11   UTC: i64, nanoseconds since the epoch up to NEAR on both sides (years 1834 to 2106), microseconds from
+//   there on
 //   01       offset in quarters of an hour i7 | microseconds since the epoch i55 (years 1399 to 2540)
 //   10       offset in minutes i12 | milliseconds since the epoch i50: other offsets and years
-//            offset with seconds, where no offset in minutes is: a number from ODD on, ODD_SCALE for each second of the offset. Of times
-//            from ODD_FROM on it counts milliseconds, behind ODD_FAR seconds of all years, FAR_SCALE for each second of the offset
+//            offset with seconds, where no offset in minutes is: a number from ODD on, ODD_SCALE for each second of the
+//            offset. Of times
+//            from ODD_FROM on it counts milliseconds, behind ODD_FAR seconds of all years, FAR_SCALE for each second of
+//            the offset
 //
-// The first is one ascending scale, so that such times compare as integers do. `timeInstant` brings the others to it, which is
-// what equality, order and hashes of times begin with.
+// The first is one ascending scale, so that such times compare as integers do. `timeInstant` brings the others to it,
+// which is what equality, order and hashes of times begin with.
 import { NEAR } from '../gen/mem-layouts';
 
 /** Longest text of timePrint and timePrintSpaced, bytes. */
@@ -39,7 +42,7 @@ const ODD: u64 = 1440 << 50;
 const ODD_SCALE: u32 = 43;
 /** 1761-06: in the 279 years behind it stand all changes of clocks that have an offset with seconds. */
 const ODD_FROM: i64 = -6597069766656;
-const ODD_FAR: u64 = ODD + (<u64>(2 * ODD_LIMIT) << ODD_SCALE);
+const ODD_FAR: u64 = ODD + ((<u64>(2 * ODD_LIMIT)) << ODD_SCALE);
 const FAR_SCALE: u32 = 40;
 const FAR_SECONDS: i64 = 1 << 39;
 /** Before the offset of -23:59. */
@@ -52,25 +55,25 @@ const ODD_END: u64 = 2657 << 50;
 
 /**
  * As `timeAt`, at an offset in seconds east of UTC, which costs the nanoseconds, that of odd minutes the microseconds,
- * and one with
- * seconds before ODD_FROM and long after it the milliseconds.
+ * and one with seconds before ODD_FROM and long after it the milliseconds.
  */
 function timeWith(micros: i64, nanos: i32, offset: i32): i64 {
   if (!offset) return timeAt(micros, nanos);
   const quarters = offset / 900;
   if (quarters * 900 == offset && quarters > -64 && quarters < 64 && (micros << 9) >> 9 == micros) {
-    return <i64>(QUARTERS << 62 | <u64>(quarters & 0x7f) << 55 | (<u64>micros << 9) >> 9);
+    return <i64>((QUARTERS << 62) | ((<u64>(quarters & 0x7f)) << 55) | (((<u64>micros) << 9) >> 9));
   }
   const ms = micros / 1000 - <i64>(micros % 1000 < 0);
   const minutes = offset / 60;
-  if (minutes * 60 != offset) return <i64>(MINUTES << 62 | oddOf(ms, offset));
-  return <i64>(MINUTES << 62 | <u64>(minutes & 0xfff) << 50 | (<u64>ms << 14) >> 14);
+  if (minutes * 60 != offset) return <i64>((MINUTES << 62) | oddOf(ms, offset));
+  return <i64>((MINUTES << 62) | ((<u64>(minutes & 0xfff)) << 50) | (((<u64>ms) << 14) >> 14));
 }
 
 /** The number of a time whose offset has seconds. */
 function oddOf(ms: i64, offset: i32): u64 {
   const place = <u64>(offset + ODD_LIMIT);
-  if (ms >= ODD_FROM && ms < ODD_FROM + (<i64>1 << ODD_SCALE)) return ODD + (place << ODD_SCALE) + <u64>(ms - ODD_FROM);
+  if (ms >= ODD_FROM && ms < ODD_FROM + ((<i64>1) << ODD_SCALE))
+    return ODD + (place << ODD_SCALE) + <u64>(ms - ODD_FROM);
   const seconds = ms / 1000 - <i64>(ms % 1000 < 0);
   return ODD_FAR + (place << FAR_SCALE) + <u64>(seconds + FAR_SECONDS);
 }
@@ -78,19 +81,19 @@ function oddOf(ms: i64, offset: i32): u64 {
 /** The time in form 10 has an offset with seconds. */
 // @ts-ignore: decorator
 @inline function isOdd(time: i64): bool {
-  const n = (<u64>time << 2) >> 2;
+  const n = ((<u64>time) << 2) >> 2;
   return n >= ODD && n < ODD_END;
 }
 
 function oddOffset(time: i64): i32 {
-  const n = (<u64>time << 2) >> 2;
+  const n = ((<u64>time) << 2) >> 2;
   return <i32>(n < ODD_FAR ? (n - ODD) >> ODD_SCALE : (n - ODD_FAR) >> FAR_SCALE) - ODD_LIMIT;
 }
 
 function oddMicros(time: i64): i64 {
-  const n = (<u64>time << 2) >> 2;
-  if (n < ODD_FAR) return (<i64>((n - ODD) & ((<u64>1 << ODD_SCALE) - 1)) + ODD_FROM) * 1000;
-  return (<i64>((n - ODD_FAR) & ((<u64>1 << FAR_SCALE) - 1)) - FAR_SECONDS) * 1000000;
+  const n = ((<u64>time) << 2) >> 2;
+  if (n < ODD_FAR) return (<i64>((n - ODD) & (((<u64>1) << ODD_SCALE) - 1)) + ODD_FROM) * 1000;
+  return (<i64>((n - ODD_FAR) & (((<u64>1) << FAR_SCALE) - 1)) - FAR_SECONDS) * 1000000;
 }
 
 /** Seconds east of UTC with which the time was written. */
@@ -173,7 +176,9 @@ function printOffset(out: usize, offset: i32, colon: bool): usize {
   return put2(at, seconds % 60);
 }
 
-/** Writes RFC 3339 with as many fraction digits as needed (`2024-02-03T04:05:06.789Z`, `…+08:00`) and returns the end. */
+/**
+ * Writes RFC 3339 with as many fraction digits as needed (`2024-02-03T04:05:06.789Z`, `…+08:00`) and returns the end.
+ */
 export function timePrint(out: usize, time: i64): usize {
   const at = printLocal(out, time);
   const offset = timeOffset(time);
@@ -228,7 +233,9 @@ function printLocal(out: usize, time: i64): usize {
   return at;
 }
 
-/** As `timePrint`, in the form in which times stand within texts: `2024-02-03 04:05:06.789 +0000 UTC`, `… +0800 +0800`. */
+/**
+ * As `timePrint`, in the form in which times stand within texts: `2024-02-03 04:05:06.789 +0000 UTC`, `… +0800 +0800`.
+ */
 export function timePrintSpaced(out: usize, time: i64): usize {
   const z = printLocal(out, time);
   let t = out;
@@ -364,7 +371,10 @@ const NO_ZONE: i32 = 0x7fffffff;
 function zone(): i32 {
   take(0x20);
   if (p == end || take(0x5a) || take(0x7a)) return 0;
-  if (p + 3 == end && (load<u16>(p) == 0x5455 && load<u8>(p, 2) == 0x43 || load<u16>(p) == 0x4d47 && load<u8>(p, 2) == 0x54)) {
+  if (
+    p + 3 == end &&
+    ((load<u16>(p) == 0x5455 && load<u8>(p, 2) == 0x43) || (load<u16>(p) == 0x4d47 && load<u8>(p, 2) == 0x54))
+  ) {
     p = end;
     return 0;
   }

@@ -43,11 +43,11 @@ export function bytesCompare(a: usize, aLen: u32, b: usize, bLen: u32): i32 {
   return aLen < bLen ? -1 : aLen > bLen ? 1 : 0;
 }
 
-// ---- hashes ---------------------------------------------------------------------------------------------------
-// Keys of groups, joins and tables come from whoever sends messages, so hashes depend on a secret that each kernel gets at
-// its start: without it, keys of one hash could be made beforehand, and a table of such keys is a list. Both halves of a
-// word are added to secret numbers and multiplied with each other: two different words have one product for one secret in
-// 2^32. Nothing that leaves the kernel may depend on a hash; tables keep the order of their rows beside it.
+// ---- hashes --------------------------------------------------------------------------------------------------- Keys
+// of groups, joins and tables come from whoever sends messages, so hashes depend on a secret that each kernel gets at
+// its start: without it, keys of one hash could be made beforehand, and a table of such keys is a list. Both halves of
+// a word are added to secret numbers and multiplied with each other: two different words have one product for one
+// secret in 2^32. Nothing that leaves the kernel may depend on a hash; tables keep the order of their rows beside it.
 
 let secret0: u32 = 0x9e3779b9;
 let secret1: u32 = 0x7f4a7c15;
@@ -62,7 +62,7 @@ export function setHashSeed(a: u32, b: u32, c: u32, d: u32, e: u32, f: u32): voi
   secret1 = b;
   secret2 = c;
   secret3 = d;
-  factor = <u64>e | (<u64>f << 32) | 1;
+  factor = <u64>e | ((<u64>f) << 32) | 1;
 }
 
 // @ts-ignore: decorator
@@ -104,13 +104,18 @@ export function hashLong(at: usize, len: u32): u32 {
 export function bytesHash(at: usize, len: u32): u32 {
   if (len >= 16) return hashLong(at, len);
   if (len >= 8) return hashShort(load<u64>(at), load<u64>(at + len - 8), len);
-  if (len >= 4) return hashShort(<u64>load<u32>(at) | (<u64>load<u32>(at + len - 4) << 32), 0, len);
+  if (len >= 4) return hashShort(<u64>load<u32>(at) | ((<u64>load<u32>(at + len - 4)) << 32), 0, len);
   if (len == 0) return hashShort(0, 0, 0);
-  return hashShort(<u64>load<u8>(at) | (<u64>load<u8>(at + (len >> 1)) << 8) | (<u64>load<u8>(at + len - 1) << 16), 0, len);
+  return hashShort(
+    <u64>load<u8>(at) | ((<u64>load<u8>(at + (len >> 1))) << 8) | ((<u64>load<u8>(at + len - 1)) << 16),
+    0,
+    len,
+  );
 }
 
-// ---- texts ------------------------------------------------------------------------------------------------------
-// As the functions of bytes, without jumps for the length of short texts: one block is read at a text, also what stands behind it.
+// ---- texts ------------------------------------------------------------------------------------------------------ As
+// the functions of bytes, without jumps for the length of short texts: one block is read at a text, also what stands
+// behind it.
 
 /** Zeros behind so many bytes as stand in front of the place that is read. */
 const EDGE: usize = memory.data<u64>([0xffffffffffffffff, 0xffffffffffffffff, 0, 0], 16);
@@ -137,7 +142,10 @@ const BLOCK: u32 = 16;
   return !v128.any_true(v128.and(v128.xor(v128.load(a), v128.load(b)), v128.load(EDGE + BLOCK - len)));
 }
 
-/** Needles of more bytes are compared four times for each byte of the hay, and so often more, before `searchBytes` takes over. */
+/**
+ * Needles of more bytes are compared four times for each byte of the hay, and so often more, before `searchBytes` takes
+ * over.
+ */
 const LONG_NEEDLE: u32 = 32;
 const COMPARED_AT_FIRST: u64 = 4096;
 
@@ -167,7 +175,7 @@ export function bytesFind(hay: usize, hayLen: u32, needle: usize, needleLen: u32
     i++;
     if (needleLen <= LONG_NEEDLE) continue;
     compared += needleLen;
-    if (compared > COMPARED_AT_FIRST + (<u64>(i - from) << 2)) return searchBytes(hay, hayLen, needle, needleLen, i);
+    if (compared > COMPARED_AT_FIRST + ((<u64>(i - from)) << 2)) return searchBytes(hay, hayLen, needle, needleLen, i);
   }
   return -1;
 }

@@ -1,4 +1,5 @@
-// Hashes of values that `=` takes for equal: numbers of both kinds are compared as doubles, so equal ones have one hash.
+// Hashes of values that `=` takes for equal: numbers of both kinds are compared as doubles, so equal ones have one
+// hash.
 import { Tag, lenOf, offOf } from '../mem/layout';
 import { timeInstant } from '../text/time';
 import { bytesHash, hashU64 } from './bytes';

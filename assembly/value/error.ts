@@ -1,5 +1,5 @@
-// Texts of errors of values. They name the operation and the kinds of the operands, with the values cut to a length that
-// keeps a flood of errors cheap.
+// Texts of errors of values. They name the operation and the kinds of the operands, with the values cut to a length
+// that keeps a flood of errors cheap.
 import { Tag } from '../mem/layout';
 import { textBegin, textByte, textBytes, textCut, textLen, textLiteral, textTakeError } from './text';
 import { printValue } from './print';
@@ -9,16 +9,26 @@ const MAX_VALUE_TEXT: u32 = 96;
 /** Name of the kind of value, as messages use it. */
 export function kindName(tag: u8): string {
   switch (tag) {
-    case Tag.BOOL: return 'bool';
-    case Tag.I64: return 'int64';
-    case Tag.F64: return 'float64';
-    case Tag.STR: return 'string';
-    case Tag.BYTES: return '[]byte';
-    case Tag.TIME: return 'time.Time';
-    case Tag.ARRAY: return '[]interface {}';
-    case Tag.OBJECT: return 'map[string]interface {}';
-    case Tag.ERROR: return 'error';
-    default: return '<nil>';
+    case Tag.BOOL:
+      return 'bool';
+    case Tag.I64:
+      return 'int64';
+    case Tag.F64:
+      return 'float64';
+    case Tag.STR:
+      return 'string';
+    case Tag.BYTES:
+      return '[]byte';
+    case Tag.TIME:
+      return 'time.Time';
+    case Tag.ARRAY:
+      return '[]interface {}';
+    case Tag.OBJECT:
+      return 'map[string]interface {}';
+    case Tag.ERROR:
+      return 'error';
+    default:
+      return '<nil>';
   }
 }
 

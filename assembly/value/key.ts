@@ -1,7 +1,7 @@
 // Values as keys: of groups and of ORDER BY.
 //
-// Group keys are equal when their printed values are: 1, 1.0 and "1" are one group, null and missing another. To stay off
-// the printer, whole numbers and texts that are canonical integers are hashed as integers, all else by its text.
+// Group keys are equal when their printed values are: 1, 1.0 and "1" are one group, null and missing another. To stay
+// off the printer, whole numbers and texts that are canonical integers are hashed as integers, all else by its text.
 import { Tag, isNull, lenOf, offOf } from '../mem/layout';
 import { timeInstant } from '../text/time';
 import { bytesEqual, bytesHash, hashU64 } from './bytes';

@@ -64,7 +64,7 @@ function isWord(at: usize, len: u32, word: string): bool {
   if (len != <u32>word.length) return false;
   const from = changetype<usize>(word);
   for (let i: u32 = 0; i < len; i++) {
-    if ((load<u8>(at + i) | 0x20) != load<u8>(from + (<usize>i << 1))) return false;
+    if ((load<u8>(at + i) | 0x20) != load<u8>(from + ((<usize>i) << 1))) return false;
   }
   return true;
 }

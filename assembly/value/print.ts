@@ -1,6 +1,14 @@
 // Text of any value as text functions, errors and casts show it: `1.5`, `1e+06`, `[1 a]`, `map[k:v]`, `<nil>`.
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  SLOT_SIZE,
+  SLOT_TAG,
+  Tag,
+  lenOf,
+  offOf,
 } from '../mem/layout';
 import { timeInstant } from '../text/time';
 import { textByte, textBytes, textI64, textLiteral } from './text';
@@ -10,12 +18,22 @@ import { putTime } from './time';
 /** Appends the value to the text under way (value/text.ts). */
 export function printValue(tag: u8, val: u64): void {
   switch (tag) {
-    case Tag.BOOL: textLiteral(val ? 'true' : 'false'); return;
-    case Tag.I64: textI64(<i64>val); return;
-    case Tag.F64: putFloat(reinterpret<f64>(val)); return;
+    case Tag.BOOL:
+      textLiteral(val ? 'true' : 'false');
+      return;
+    case Tag.I64:
+      textI64(<i64>val);
+      return;
+    case Tag.F64:
+      putFloat(reinterpret<f64>(val));
+      return;
     case Tag.STR:
-    case Tag.ERROR: textBytes(offOf(val), lenOf(val)); return;
-    case Tag.TIME: putTime(<i64>val); return;
+    case Tag.ERROR:
+      textBytes(offOf(val), lenOf(val));
+      return;
+    case Tag.TIME:
+      putTime(<i64>val);
+      return;
     case Tag.BYTES: {
       const off = offOf(val);
       const n = lenOf(val);
@@ -53,13 +71,14 @@ export function printValue(tag: u8, val: u64): void {
       textByte(0x5d);
       return;
     }
-    default: textLiteral('<nil>');
+    default:
+      textLiteral('<nil>');
   }
 }
 
 /**
- * Appends the value as key of a group, where 1000000, 1000000.0 and "1000000" are alike, and one instant at all offsets; bytes
- * are a text.
+ * Appends the value as key of a group, where 1000000, 1000000.0 and "1000000" are alike, and one instant at all
+ * offsets; bytes are a text.
  */
 export function printKey(tag: u8, val: u64): void {
   if (tag == Tag.F64) putFloatShort(reinterpret<f64>(val));

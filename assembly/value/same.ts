@@ -1,7 +1,16 @@
-// Sameness of values: of one kind and with one content, however nested. Numbers are the same as `=` has it, 1 and 1.0 are; null
-// and missing are one, and all that is no number.
+// Sameness of values: of one kind and with one content, however nested. Numbers are the same as `=` has it, 1 and 1.0
+// are; null and missing are one, and all that is no number.
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, isNumber, lenOf, offOf,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  SLOT_SIZE,
+  SLOT_TAG,
+  Tag,
+  isNumber,
+  lenOf,
+  offOf,
 } from '../mem/layout';
 import { timeInstant } from '../text/time';
 import { bytesEqual, bytesHash, hashU64 } from './bytes';
@@ -27,7 +36,8 @@ export function sameValues(tagA: u8, a: u64, tagB: u8, b: u64): bool {
   const q = offOf(b);
   if (tagA == Tag.ARRAY) {
     for (let i: u32 = 0; i < n * SLOT_SIZE; i += SLOT_SIZE) {
-      if (!sameValues(load<u8>(p + i, SLOT_TAG), load<u64>(p + i), load<u8>(q + i, SLOT_TAG), load<u64>(q + i))) return false;
+      if (!sameValues(load<u8>(p + i, SLOT_TAG), load<u64>(p + i), load<u8>(q + i, SLOT_TAG), load<u64>(q + i)))
+        return false;
     }
     return true;
   }
@@ -35,8 +45,10 @@ export function sameValues(tagA: u8, a: u64, tagB: u8, b: u64): bool {
     for (let i: u32 = 0; i < n * MEMBER_SIZE; i += MEMBER_SIZE) {
       const len = load<u32>(p + i, MEMBER_KEY_LEN);
       if (len != load<u32>(q + i, MEMBER_KEY_LEN)) return false;
-      if (!bytesEqual(<usize>load<u32>(p + i, MEMBER_KEY_OFF), <usize>load<u32>(q + i, MEMBER_KEY_OFF), len)) return false;
-      if (!sameValues(load<u8>(p + i, MEMBER_TAG), load<u64>(p + i), load<u8>(q + i, MEMBER_TAG), load<u64>(q + i))) return false;
+      if (!bytesEqual(<usize>load<u32>(p + i, MEMBER_KEY_OFF), <usize>load<u32>(q + i, MEMBER_KEY_OFF), len))
+        return false;
+      if (!sameValues(load<u8>(p + i, MEMBER_TAG), load<u64>(p + i), load<u8>(q + i, MEMBER_TAG), load<u64>(q + i)))
+        return false;
     }
     return true;
   }

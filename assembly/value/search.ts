@@ -1,5 +1,6 @@
-// Finding one range of bytes in another in linear time and no memory, whatever they hold: the two-way algorithm (M. Crochemore,
-// D. Perrin, 1991). The needle is cut in two where its local period is that of the whole; the right half is compared first.
+// Finding one range of bytes in another in linear time and no memory, whatever they hold: the two-way algorithm (M.
+// Crochemore, D. Perrin, 1991). The needle is cut in two where its local period is that of the whole; the right half is
+// compared first.
 
 /** Set by `longestSuffix`: the last byte before the suffix (-1: none), and its period. */
 let before: i32 = 0;

@@ -84,7 +84,7 @@ function grow(need: u64): bool {
     textTooLong = true;
     return false;
   }
-  const wanted = <u32>max(<u64>size << 1, (need + 1023) & ~1023);
+  const wanted = <u32>max((<u64>size) << 1, (need + 1023) & ~1023);
   let next = alloc(wanted, WORKSPACE);
   let got = wanted;
   if (!next) {
@@ -127,7 +127,7 @@ export function textLiteral(s: string): void {
   const to = textRoom(n);
   if (!to) return;
   const from = changetype<usize>(s);
-  for (let i: u32 = 0; i < n; i++) store<u8>(to + i, load<u8>(from + (<usize>i << 1)));
+  for (let i: u32 = 0; i < n; i++) store<u8>(to + i, load<u8>(from + ((<usize>i) << 1)));
   textLen += n;
 }
 
@@ -156,6 +156,6 @@ export function textTakeError(): u64 {
 function lost(): u64 {
   textLost = true;
   const text = 'memory is exhausted';
-  for (let i: u32 = 0; i < LOST_SIZE; i++) store<u8>(LOST + i, load<u8>(changetype<usize>(text) + (<usize>i << 1)));
+  for (let i: u32 = 0; i < LOST_SIZE; i++) store<u8>(LOST + i, load<u8>(changetype<usize>(text) + ((<usize>i) << 1)));
   return span(LOST, LOST_SIZE);
 }

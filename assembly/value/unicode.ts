@@ -55,7 +55,7 @@ function mapped(table: usize, count: u32, c: u32): u32 {
   let high = count;
   while (low < high) {
     const mid = (low + high) >> 1;
-    const run = table + (<usize>mid << 4);
+    const run = table + ((<usize>mid) << 4);
     if (c < load<u32>(run)) high = mid;
     else if (c > load<u32>(run, 4)) low = mid + 1;
     else return (c - load<u32>(run)) % load<u32>(run, 12) == 0 ? c + load<u32>(run, 8) : c;

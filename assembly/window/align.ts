@@ -1,6 +1,6 @@
-// Ends of aligned windows: multiples of the step within the natural unit above the unit of the window (seconds within the
-// minute, minutes within the hour, hours within the day, milliseconds within the second; days from local midnight). Where the
-// clocks of the zone are set, days and steps of several hours end by them and are longer or shorter by that.
+// Ends of aligned windows: multiples of the step within the natural unit above the unit of the window (seconds within
+// the minute, minutes within the hour, hours within the day, milliseconds within the second; days from local midnight).
+// Where the clocks of the zone are set, days and steps of several hours end by them and are longer or shorter by that.
 import { hostZoneOffset } from '../flow/host';
 
 const SECOND: f64 = 1000;
@@ -24,8 +24,8 @@ function localEnd(local: f64, unitMs: f64, stepMs: f64): f64 {
 }
 
 /**
- * First aligned end after `ms` in a zone. A step that does not divide the natural unit starts anew with each unit, but the
- * ends that follow this one (`endAfter`) just add the step.
+ * First aligned end after `ms` in a zone. A step that does not divide the natural unit starts anew with each unit, but
+ * the ends that follow this one (`endAfter`) just add the step.
  */
 export function alignedEnd(ms: f64, unitMs: f64, stepMs: f64, zone: u32): f64 {
   const offset = offsetAt(zone, ms);
@@ -42,15 +42,16 @@ export function endAfter(end: f64, steps: f64, unitMs: f64, stepMs: f64, zone: u
 }
 
 /**
- * The last end at or before `ms`, of those that follow `end`, which is one, too. What lies between may be shorter and longer than the step by as
- * much as the clocks were set.
+ * The last end at or before `ms`, of those that follow `end`, which is one, too. What lies between may be shorter and
+ * longer than the step by as much as the clocks were set.
  */
 export function lastEnd(end: f64, ms: f64, unitMs: f64, stepMs: f64, zone: u32): f64 {
   const isRegular = !zone || unitMs < HOUR;
   const steps = floor((ms - end - (isRegular ? 0 : MOST_MOVED)) / stepMs);
   let last = steps > 0 ? endAfter(end, steps, unitMs, stepMs, zone) : end;
   if (isRegular) return last;
-  for (let next = endAfter(last, 1, unitMs, stepMs, zone); next <= ms; next = endAfter(last, 1, unitMs, stepMs, zone)) last = next;
+  for (let next = endAfter(last, 1, unitMs, stepMs, zone); next <= ms; next = endAfter(last, 1, unitMs, stepMs, zone))
+    last = next;
   return last;
 }
 
@@ -80,8 +81,8 @@ function alignedLocal(local: f64, unitMs: f64, stepMs: f64): f64 {
 }
 
 /**
- * The first time after `after` at which clocks of the zone show `local`; where they skip it, as much later as they were set.
- * At `after` they are ahead of UTC by `offset`.
+ * The first time after `after` at which clocks of the zone show `local`; where they skip it, as much later as they were
+ * set. At `after` they are ahead of UTC by `offset`.
  */
 function instantOf(local: f64, offset: f64, after: f64, unitMs: f64, stepMs: f64, zone: u32): f64 {
   const guess = local - offset;

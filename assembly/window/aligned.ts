@@ -5,7 +5,14 @@ import { setDeadline } from '../flow/timers';
 import { rowsDropBefore, rowsSetBack } from '../rows/store';
 import { resume, rowTimes } from './frame';
 import {
-  WINDOW_FLAGS, WINDOW_KIND, WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, WindowFlag, WindowKind,
+  WINDOW_FLAGS,
+  WINDOW_KIND,
+  WINDOW_LENGTH,
+  WINDOW_STEP,
+  WINDOW_UNIT,
+  WINDOW_ZONE,
+  WindowFlag,
+  WindowKind,
 } from '../agg/spec';
 import { alignedEnd, endAfter, lastEnd, startBefore } from './align';
 import { isVoid, sendAll, sendRange, takeIn } from './content';
@@ -21,7 +28,9 @@ const MAX_EMPTY: u32 = 1000;
 
 // @ts-ignore: decorator
 @inline function stepOf(spec: usize): f64 {
-  return load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING ? load<f64>(spec, WINDOW_STEP) : load<f64>(spec, WINDOW_LENGTH);
+  return load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING
+    ? load<f64>(spec, WINDOW_STEP)
+    : load<f64>(spec, WINDOW_LENGTH);
 }
 
 /** Where the window begins that ends at `end`. */
@@ -40,13 +49,18 @@ export function alignedStart(spec: usize, state: usize, ms: f64): void {
 }
 
 /**
- * The clock is set back: the open windows are from here on those that are open by the new time, with what they hold. Ends stay
- * aligned, so what is kept moves by as much as the end does.
+ * The clock is set back: the open windows are from here on those that are open by the new time, with what they hold.
+ * Ends stay aligned, so what is kept moves by as much as the end does.
  */
 export function alignedSetBack(node: usize, spec: usize, state: usize, ms: f64): void {
   const before = load<f64>(state, W_END);
   if (before == 0) return;
-  const end = alignedEnd(floor(ctx.nowMs - ms), load<f64>(spec, WINDOW_UNIT), stepOf(spec), load<u32>(spec, WINDOW_ZONE));
+  const end = alignedEnd(
+    floor(ctx.nowMs - ms),
+    load<f64>(spec, WINDOW_UNIT),
+    stepOf(spec),
+    load<u32>(spec, WINDOW_ZONE),
+  );
   store<f64>(state, end, W_END);
   store<f64>(state, startOf(spec, end), W_START);
   rowsSetBack(state + W_ROWS, before - end);
@@ -61,7 +75,7 @@ export function alignedPush(node: usize, spec: usize, state: usize): void {
   const times = rowTimes();
   let i: u32 = 0;
   while (i < n) {
-    const ms = timeOfRow(load<u32>(sel + (<usize>i << 2)));
+    const ms = timeOfRow(load<u32>(sel + ((<usize>i) << 2)));
     if (load<f64>(state, W_END) == 0) alignedStart(spec, state, ms);
     if (ms >= load<f64>(state, W_END)) {
       alignedFire(node, spec, state, ms);
@@ -69,8 +83,8 @@ export function alignedPush(node: usize, spec: usize, state: usize): void {
     }
     const end = isInPanes(spec, state) ? panesEnd(node, spec, state, ms) : load<f64>(state, W_END);
     let j = i + 1;
-    while (j < n && load<f64>(times + (<usize>load<u32>(sel + (<usize>j << 2)) << 3)) < end) j++;
-    if (!takeIn(spec, state, sel + (<usize>i << 2), j - i)) {
+    while (j < n && load<f64>(times + ((<usize>load<u32>(sel + ((<usize>j) << 2))) << 3)) < end) j++;
+    if (!takeIn(spec, state, sel + ((<usize>i) << 2), j - i)) {
       exhaust(node);
       return;
     }

@@ -6,10 +6,24 @@ import { N_PROGRAM } from '../flow/node';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { Tag, lenOf, offOf, span } from '../mem/layout';
 import {
-  NO_INPUT, WINDOW_AGGS, WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_FLAGS, WINDOW_KEYS, WINDOW_KIND, WINDOW_WHERE,
-  WindowFlag, WindowKind, bindOf, bindTag, bindUniform, bindVal, keysAt,
+  NO_INPUT,
+  WINDOW_AGGS,
+  WINDOW_COUNT_LENGTH,
+  WINDOW_COUNT_STEP,
+  WINDOW_FLAGS,
+  WINDOW_KEYS,
+  WINDOW_KIND,
+  WINDOW_WHERE,
+  WindowFlag,
+  WindowKind,
+  bindOf,
+  bindTag,
+  bindUniform,
+  bindVal,
+  keysAt,
 } from '../agg/spec';
-import { SET_COUNT, SET_ERROR, SET_FIRST, setError, setReset } from '../agg/group';
+import { SET_ERROR, setError, setReset } from '../agg/group';
+import { SET_COUNT, SET_FIRST } from '../agg/group-table';
 import { accumulate } from '../agg/accumulate';
 import { addRows, beginRows, endRows, sendFailure, sendGroups, sendNoMemory } from './output';
 import { ROWS_COUNT } from '../rows/layout';
@@ -70,7 +84,7 @@ export function judgeRow(spec: usize, row: u32): i32 {
   }
   const count = load<u32>(spec, WINDOW_KEYS);
   for (let k: u32 = 0; k < count; k++) {
-    const bind = bindOf(load<u16>(keysAt(spec) + (<usize>k << 1)));
+    const bind = bindOf(load<u16>(keysAt(spec) + ((<usize>k) << 1)));
     if (bindTag(bind, row) != Tag.ERROR) continue;
     setWhereError(bindVal(bind, row));
     return -1;
@@ -79,8 +93,8 @@ export function judgeRow(spec: usize, row: u32): i32 {
 }
 
 /**
- * Takes the bound rows `sel[0 … n)` in. Rows that WHERE rejects leave no trace, except that a counting window keeps them
- * to count. Returns false when memory is exhausted.
+ * Takes the bound rows `sel[0 … n)` in. Rows that WHERE rejects leave no trace, except that a counting window keeps
+ * them to count. Returns false when memory is exhausted.
  */
 export function takeIn(spec: usize, state: usize, sel: usize, n: u32): bool {
   const where = load<u16>(spec, WINDOW_WHERE);
@@ -92,11 +106,11 @@ export function takeIn(spec: usize, state: usize, sel: usize, n: u32): bool {
   if (!kept) return false;
   let count: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     const verdict = judge(where, row);
     if (verdict < 0 && !asRows) setError(state + W_SET, whereError());
     if (verdict == 0 || (verdict < 0 && !asRows)) continue;
-    store<u32>(kept + (<usize>count << 2), row);
+    store<u32>(kept + ((<usize>count) << 2), row);
     count++;
   }
   let ok = true;
@@ -107,12 +121,16 @@ export function takeIn(spec: usize, state: usize, sel: usize, n: u32): bool {
 
 /** True when nothing that was taken in is in the window which ends at `end`, and nothing failed. */
 export function isVoid(spec: usize, state: usize, end: f64): bool {
-  if (load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING && load<u32>(state, W_STACKS)) return panesAreVoid(spec, state, end);
+  if (load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING && load<u32>(state, W_STACKS))
+    return panesAreVoid(spec, state, end);
   if (keepsRows(spec)) return load<u32>(state + W_ROWS, ROWS_COUNT) == 0;
   return (load<u32>(state + W_SET, SET_COUNT) | load<u32>(state + W_SET, SET_ERROR)) == 0;
 }
 
-/** Sends the groups taken in, or all kept rows, and forgets them. Many of them are left to later, as all while something waits. */
+/**
+ * Sends the groups taken in, or all kept rows, and forgets them. Many of them are left to later, as all while something
+ * waits.
+ */
 export function sendAll(node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64): void {
   if (keepsRows(spec)) {
     sendRange(node, spec, state, start, end, trigger, -Infinity, Infinity, true);
@@ -127,15 +145,24 @@ export function sendAll(node: usize, spec: usize, state: usize, start: f64, end:
 }
 
 /**
- * Writes those of the rows `left` to `end` of the page with times from `from` to `to` that WHERE accepts to `sel`; see `judge`. Of several
- * failures in a window the first one counts, however the rows are divided among pages.
+ * Writes those of the rows `left` to `end` of the page with times from `from` to `to` that WHERE accepts to `sel`; see
+ * `judge`. Of several failures in a window the first one counts, however the rows are divided among pages.
  */
-export function selectRows(spec: usize, page: usize, left: u32, end: u32, from: f64, to: f64, closed: bool, sel: usize): u32 {
+export function selectRows(
+  spec: usize,
+  page: usize,
+  left: u32,
+  end: u32,
+  from: f64,
+  to: f64,
+  closed: bool,
+  sel: usize,
+): u32 {
   const where = load<u16>(spec, WINDOW_WHERE);
   let failed = whereError();
   let n: u32 = 0;
   if (where == NO_INPUT && from == -Infinity && to == Infinity) {
-    for (let i = left; i < end; i++) store<u32>(sel + (<usize>(n++) << 2), i);
+    for (let i = left; i < end; i++) store<u32>(sel + ((n++ as usize) << 2), i);
     return n;
   }
   for (let i = left; i < end; i++) {
@@ -146,7 +173,7 @@ export function selectRows(spec: usize, page: usize, left: u32, end: u32, from: 
       if (verdict < 0 && !failed) failed = whereError();
       if (verdict <= 0) continue;
     }
-    store<u32>(sel + (<usize>n << 2), i);
+    store<u32>(sel + ((<usize>n) << 2), i);
     n++;
   }
   setWhereError(failed);
@@ -165,11 +192,19 @@ function selectHeld(spec: usize, page: usize, from: f64, to: f64, closed: bool, 
 }
 
 /**
- * Sends the kept rows with `from <= time < to` (`closed`: `<= to`) as one message, grouped or as they are. The rows stay. Many of
- * them are left to later, as all while something waits.
+ * Sends the kept rows with `from <= time < to` (`closed`: `<= to`) as one message, grouped or as they are. The rows
+ * stay. Many of them are left to later, as all while something waits.
  */
 export function sendRange(
-  node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64, from: f64, to: f64, closed: bool,
+  node: usize,
+  spec: usize,
+  state: usize,
+  start: f64,
+  end: f64,
+  trigger: f64,
+  from: f64,
+  to: f64,
+  closed: bool,
 ): void {
   const waits = (isLong(load<u32>(state + W_ROWS, ROWS_COUNT)) && mayDefer(node)) || mustWait(node);
   if (waits && outboxRows(node, state, start, end, trigger, from, to, closed, Phase.NEW)) return;
@@ -183,11 +218,21 @@ export function sendRange(
   else sendRangeRows(node, spec, state, start, end, trigger, from, to, closed, sel);
   selectionPop();
   // A node below that has deferred its work refers to them.
-  if (deferredCount && mayDefer(node) && isHeldBelow(node)) outboxRows(node, state, start, end, trigger, from, to, closed, Phase.SENT);
+  if (deferredCount && mayDefer(node) && isHeldBelow(node))
+    outboxRows(node, state, start, end, trigger, from, to, closed, Phase.SENT);
 }
 
 function sendRangeGrouped(
-  node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64, from: f64, to: f64, closed: bool, sel: usize,
+  node: usize,
+  spec: usize,
+  state: usize,
+  start: f64,
+  end: f64,
+  trigger: f64,
+  from: f64,
+  to: f64,
+  closed: bool,
+  sel: usize,
 ): void {
   const program = <usize>load<u32>(node, N_PROGRAM);
   const set = state + W_SET;
@@ -206,9 +251,7 @@ function sendRangeGrouped(
 }
 
 /** Takes all rows of the range into one group of the set; false when memory is exhausted. */
-function groupAll(
-  spec: usize, state: usize, program: usize, from: f64, to: f64, closed: bool, sel: usize,
-): bool {
+function groupAll(spec: usize, state: usize, program: usize, from: f64, to: f64, closed: bool, sel: usize): bool {
   const set = state + W_SET;
   for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
     bindPage(page, spec, program);
@@ -218,7 +261,10 @@ function groupAll(
   return true;
 }
 
-/** Looks whether WHERE fails in a row of the range (`whereError`): then none of its message may come to nodes that remember it. */
+/**
+ * Looks whether WHERE fails in a row of the range (`whereError`): then none of its message may come to nodes that
+ * remember it.
+ */
 function judgeAll(spec: usize, state: usize, program: usize, from: f64, to: f64, closed: bool, sel: usize): void {
   for (let page = rowsFirst(state + W_ROWS); page && !whereError(); page = <usize>load<u32>(page, PAGE_NEXT)) {
     bindPage(page, spec, program);
@@ -227,7 +273,16 @@ function judgeAll(spec: usize, state: usize, program: usize, from: f64, to: f64,
 }
 
 function sendRangeRows(
-  node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64, from: f64, to: f64, closed: bool, sel: usize,
+  node: usize,
+  spec: usize,
+  state: usize,
+  start: f64,
+  end: f64,
+  trigger: f64,
+  from: f64,
+  to: f64,
+  closed: bool,
+  sel: usize,
 ): void {
   const program = <usize>load<u32>(node, N_PROGRAM);
   const set = state + W_SET;

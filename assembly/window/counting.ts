@@ -1,8 +1,17 @@
 // Windows that end with a row, whatever the time: count windows and state windows. Their start and end are the times of
-// the message before (count) or of the first and last row (state). Where rows are partitioned (window/keyed.ts) `state` is that of a partition.
+// the message before (count) or of the first and last row (state). Where rows are partitioned (window/keyed.ts) `state`
+// is that of a partition.
 import * as ctx from '../flow/context';
 import {
-  NO_INPUT, WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_EMIT, WINDOW_TRIGGER, bindOf, bindTag, bindVal, isTrue,
+  NO_INPUT,
+  WINDOW_COUNT_LENGTH,
+  WINDOW_COUNT_STEP,
+  WINDOW_EMIT,
+  WINDOW_TRIGGER,
+  bindOf,
+  bindTag,
+  bindVal,
+  isTrue,
 } from '../agg/spec';
 import { accountOf, exhaust, isExhausted } from '../flow/node';
 import { ROWS_COUNT } from '../rows/layout';
@@ -31,7 +40,7 @@ export function countTake(node: usize, spec: usize, state: usize, sel: usize, n:
   while (i < n) {
     const counter = load<u32>(state, W_COUNTER);
     const part = min(n - i, step - counter);
-    if (!takeIn(spec, state, sel + (<usize>i << 2), part)) {
+    if (!takeIn(spec, state, sel + ((<usize>i) << 2), part)) {
       exhaust(node);
       return;
     }
@@ -48,7 +57,7 @@ export function countTake(node: usize, spec: usize, state: usize, sel: usize, n:
     }
     store<u32>(state, 0, W_COUNTER);
     if (isSliding && kept < length) continue;
-    const now = timeOfRow(load<u32>(sel + (<usize>(i - 1) << 2)));
+    const now = timeOfRow(load<u32>(sel + ((<usize>(i - 1)) << 2)));
     const start = load<f64>(state, W_START) > 0 ? load<f64>(state, W_START) : now;
     if (stacks) stacksSend(node, spec, state, start, now, now);
     else if (isSliding && keepsRows(spec)) sendRange(node, spec, state, start, now, now, -Infinity, Infinity, true);
@@ -71,7 +80,7 @@ export function countTake(node: usize, spec: usize, state: usize, sel: usize, n:
 export function statePush(node: usize, spec: usize, state: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
-  for (let i: u32 = 0; i < n && !isExhausted(node); i++) stateTake(node, spec, state, sel + (<usize>i << 2));
+  for (let i: u32 = 0; i < n && !isExhausted(node); i++) stateTake(node, spec, state, sel + ((<usize>i) << 2));
 }
 
 /** True for a row that opens a window where none is open. */

@@ -1,13 +1,15 @@
-// dedup_trigger(begin, end, now, expire): rows that ask for a range of time wait until time has come to the end of their range, and
-// are given those parts of it that no row before them was given. How far time has come rows say themselves (`now`); between them
-// it runs with the clock. What lies more than `expire` before the `now` of a row it is not given, and is forgotten.
+// dedup_trigger(begin, end, now, expire): rows that ask for a range of time wait until time has come to the end of
+// their range, and are given those parts of it that no row before them was given. How far time has come rows say
+// themselves (`now`); between them it runs with the clock. What lies more than `expire` before the `now` of a row it is
+// not given, and is forgotten.
 //
-//   state   pending 80 (window/pending.ts) | 80 due f64 (clock at which the first row that waits goes on, epoch ms, 0 none)
+//   state   pending 80 (window/pending.ts) | 80 due f64 (clock at which the first row that waits goes on, epoch ms, 0
+//   none)
 //           88  ranges u32 | count u32 | room u32 | 0 u32
 //   range   begin i64 | end i64        what rows were given, ascending, with gaps between them
 //
-// A row is kept as its columns, then begin, end and now. The output has the columns and the list of what the row is given: objects
-// with start_key and end_key as texts, or no list at all. Rows that failed go on at once.
+// A row is kept as its columns, then begin, end and now. The output has the columns and the list of what the row is
+// given: objects with start_key and end_key as texts, or no list at all. Rows that failed go on at once.
 import * as ctx from '../flow/context';
 import { emit, sendFailed } from '../flow/emit';
 import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, addException, exhaust, isExhausted } from '../flow/node';
@@ -19,8 +21,23 @@ import { LoadFault } from '../gen/state-layouts';
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { BIND_SIZE, bindTag, bindTo, bindVal } from '../mem/bind';
 import {
-  BATCH_ROWS, COL_UNIFORM, MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, NO_LIST, SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf,
-  offOf, setAt, span, tagAt, valAt,
+  BATCH_ROWS,
+  COL_UNIFORM,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  NO_LIST,
+  SLOT_SIZE,
+  SLOT_TAG,
+  Tag,
+  isNull,
+  lenOf,
+  offOf,
+  setAt,
+  span,
+  tagAt,
+  valAt,
 } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
@@ -33,7 +50,16 @@ import { plainError, putShort } from '../value/error';
 import { fitsI64 } from '../value/number';
 import { textBegin, textI64, textLiteral, textTake, textTakeError } from '../value/text';
 import {
-  ENTRY_SIZE, PENDING_ROW, PENDING_SIZE, pendingAdd, pendingCount, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingNext,
+  ENTRY_SIZE,
+  PENDING_ROW,
+  PENDING_SIZE,
+  pendingAdd,
+  pendingCount,
+  pendingDone,
+  pendingFree,
+  pendingInit,
+  pendingIsEmpty,
+  pendingNext,
   pendingTake,
 } from './pending';
 import { pendingLoad, pendingSave } from './pending-save';
@@ -50,7 +76,10 @@ const END: u32 = 1;
 const NOW: u32 = 2;
 const TIMES: u32 = 3;
 
-const START_KEY: usize = memory.data<u8>([0x73, 0x74, 0x61, 0x72, 0x74, 0x5f, 0x6b, 0x65, 0x79, 0, 0, 0, 0, 0, 0, 0], 16);
+const START_KEY: usize = memory.data<u8>(
+  [0x73, 0x74, 0x61, 0x72, 0x74, 0x5f, 0x6b, 0x65, 0x79, 0, 0, 0, 0, 0, 0, 0],
+  16,
+);
 const END_KEY: usize = memory.data<u8>([0x65, 0x6e, 0x64, 0x5f, 0x6b, 0x65, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0], 16);
 
 export function dedupOperator(operator: Operator): void {
@@ -117,13 +146,14 @@ function dedupPush(node: usize): void {
     exhaust(node);
     return;
   }
-  for (let c: u32 = 0; c < columns; c++) bindOperand(binds + c * BIND_SIZE, program, load<u16>(spec + (<usize>c << 1), DEDUP_SIZE_OF));
+  for (let c: u32 = 0; c < columns; c++)
+    bindOperand(binds + c * BIND_SIZE, program, load<u16>(spec + ((<usize>c) << 1), DEDUP_SIZE_OF));
   const times = binds + columns * BIND_SIZE;
   bindOperand(times, program, load<u16>(spec, DEDUP_BEGIN));
   bindOperand(times + BIND_SIZE, program, load<u16>(spec, DEDUP_END));
   bindOperand(times + 2 * BIND_SIZE, program, load<u16>(spec, DEDUP_NOW));
   for (let i: u32 = 0; i < n && !isExhausted(node); i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     const isFailed = errors && tagAt(errors, row) == Tag.ERROR;
     const failure = isFailed ? valAt(errors, row) : timesFail(times, row);
     if (failure) {
@@ -134,7 +164,7 @@ function dedupPush(node: usize): void {
       continue;
     }
     store<f64>(ROW_TIME, <f64>wholeOf(times + END * BIND_SIZE, row));
-    if (!pendingAdd(state, binds, width, sel + (<usize>i << 2), 1, ROW_TIME - (<usize>row << 3), 0)) exhaust(node);
+    if (!pendingAdd(state, binds, width, sel + ((<usize>i) << 2), 1, ROW_TIME - ((<usize>row) << 3), 0)) exhaust(node);
     else release(node, state, columns, <f64>wholeOf(times + NOW * BIND_SIZE, row));
   }
   flush(node, columns);
@@ -184,7 +214,7 @@ function timesFail(times: usize, row: u32): u64 {
 function release(node: usize, state: usize, columns: u32, now: f64): void {
   while (!isExhausted(node) && pendingTake(state, now, taken + count * ENTRY_SIZE, 1)) {
     const entry = taken + count * ENTRY_SIZE;
-    store<u64>(given + (<usize>count << 3), give(node, state, columns, entry));
+    store<u64>(given + ((<usize>count) << 3), give(node, state, columns, entry));
     if (++count == BATCH_ROWS) flush(node, columns);
   }
   store<f64>(state, pendingIsEmpty(state) ? 0 : ctx.nowMs + (pendingNext(state) - now), DUE);
@@ -226,12 +256,12 @@ function flush(node: usize, columns: u32): void {
     return;
   }
   for (let c: u32 = 0; c < columns; c++) {
-    const block = <usize>load<u32>(stage + (<usize>c << 2));
+    const block = <usize>load<u32>(stage + ((<usize>c) << 2));
     copyOut(block, c, taken + PENDING_ROW, ENTRY_SIZE, n);
     noteUniform(block, n);
   }
-  const lists = <usize>load<u32>(stage + (<usize>columns << 2));
-  for (let i: u32 = 0; i < n; i++) setAt(lists, i, Tag.ARRAY, load<u64>(given + (<usize>i << 3)));
+  const lists = <usize>load<u32>(stage + ((<usize>columns) << 2));
+  for (let i: u32 = 0; i < n; i++) setAt(lists, i, Tag.ARRAY, load<u64>(given + ((<usize>i) << 3)));
   store<u8>(lists, Tag.ARRAY, COL_UNIFORM);
   ctx.setBatch(stage, n, identity, n, 0);
   emit(node);
@@ -275,7 +305,10 @@ function forget(state: usize, oldest: i64): void {
   store<u32>(state, n - gone, COUNT);
 }
 
-/** Counts the parts of the range that were not given; writes them to `list`, an array of so many items, unless that is 0. */
+/**
+ * Counts the parts of the range that were not given; writes them to `list`, an array of so many items, unless that is
+ * 0.
+ */
 function gapsIn(state: usize, from: i64, end: i64, list: usize): u32 {
   const n = load<u32>(state, COUNT);
   let at = from;
@@ -312,7 +345,10 @@ function putMember(at: usize, name: usize, len: u32, time: i64): void {
   store<u64>(at, <u64>name, MEMBER_KEY_OFF);
 }
 
-/** Writes the parts that were not given to `list`, if there are any, and gives the range away; false when memory is exhausted. */
+/**
+ * Writes the parts that were not given to `list`, if there are any, and gives the range away; false when memory is
+ * exhausted.
+ */
 function take(node: usize, state: usize, from: i64, end: i64, list: usize): bool {
   if (list) {
     listGaps = gapsIn(state, from, end, 0);

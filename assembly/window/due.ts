@@ -1,7 +1,9 @@
-// Partitions that are to be looked at some time: a binary heap of window states ordered by P_DUE. What a partition waits for may come
-// later than it said; who takes it out of the heap looks again. It never comes earlier without being put in its place (`dueSet`).
+// Partitions that are to be looked at some time: a binary heap of window states ordered by P_DUE. What a partition
+// waits for may come later than it said; who takes it out of the heap looks again. It never comes earlier without being
+// put in its place (`dueSet`).
 //
-// Of those that are due at once the one that was made first comes first, so that what comes out depends neither on how the heap came to be nor on hashes.
+// Of those that are due at once the one that was made first comes first, so that what comes out depends neither on how
+// the heap came to be nor on hashes.
 //
 //   due   heap u32 -> u32[] (window states) | count u32 | capacity u32 | 0 u32
 import { alloc, free } from '../mem/alloc';
@@ -11,17 +13,20 @@ export const DUE_SIZE: u32 = 16;
 const COUNT: usize = 4;
 const CAPACITY: usize = 8;
 const FIRST_CAPACITY: u32 = 16;
-/** A heap for so many, a power of 2, is not made smaller: the bytes of both halves are a size of blocks by themselves (mem/alloc.ts). */
+/**
+ * A heap for so many, a power of 2, is not made smaller: the bytes of both halves are a size of blocks by themselves
+ * (mem/alloc.ts).
+ */
 const KEPT_CAPACITY: u32 = 1024;
 
 // @ts-ignore: decorator
 @inline function at(due: usize, i: u32): usize {
-  return <usize>load<u32>(<usize>load<u32>(due) + (<usize>i << 2));
+  return <usize>load<u32>(<usize>load<u32>(due) + ((<usize>i) << 2));
 }
 
 // @ts-ignore: decorator
 @inline function place(due: usize, i: u32, part: usize): void {
-  store<u32>(<usize>load<u32>(due) + (<usize>i << 2), <u32>part);
+  store<u32>(<usize>load<u32>(due) + ((<usize>i) << 2), <u32>part);
   store<u32>(part, i + 1, P_PLACE);
 }
 
@@ -94,7 +99,7 @@ function grow(due: usize, acct: usize): bool {
   const wanted = max(capacity << 1, FIRST_CAPACITY);
   const heap = alloc(wanted << 2, acct);
   if (!heap) return false;
-  memory.copy(heap, <usize>load<u32>(due), <usize>load<u32>(due, COUNT) << 2);
+  memory.copy(heap, <usize>load<u32>(due), (<usize>load<u32>(due, COUNT)) << 2);
   free(<usize>load<u32>(due), capacity << 2, acct);
   store<u32>(due, <u32>heap);
   store<u32>(due, wanted, CAPACITY);
@@ -117,7 +122,7 @@ export function dueLeave(due: usize, part: usize, acct: usize): void {
   // After a peak half of it goes back.
   const half = load<u32>(due, CAPACITY) >> 1;
   if (half < KEPT_CAPACITY || count > half >> 1) return;
-  free(<usize>load<u32>(due) + (<usize>half << 2), half << 2, acct);
+  free(<usize>load<u32>(due) + ((<usize>half) << 2), half << 2, acct);
   store<u32>(due, half, CAPACITY);
 }
 

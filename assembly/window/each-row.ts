@@ -1,7 +1,8 @@
 // No window: every row is a message of its own, a group of one row or the row as it is.
 import * as ctx from '../flow/context';
 import { lenOf, offOf } from '../mem/layout';
-import { SET_COUNT, SET_ERROR, setReset } from '../agg/group';
+import { SET_ERROR, setReset } from '../agg/group';
+import { SET_COUNT } from '../agg/group-table';
 import { isGrouped, judgeRow, takeIn, whereError } from './content';
 import { addRows, beginRows, endRows, sendFailure, sendGroups, sendNoMemory } from './output';
 import { resume } from './frame';
@@ -14,7 +15,7 @@ export function eachRowPush(node: usize, spec: usize, state: usize): void {
   const n = ctx.selLen;
   const set = state + W_SET;
   for (let i: u32 = 0; i < n; i++) {
-    const at = sel + (<usize>i << 2);
+    const at = sel + ((<usize>i) << 2);
     const ms = timeOfRow(load<u32>(at));
     if (!isGrouped(spec)) sendRow(node, spec, set, at, ms);
     else if (!takeIn(spec, state, at, 1)) sendNoMemory(node);

@@ -1,24 +1,39 @@
-// Event time: rows are released in the order of their timestamps once the watermark (the smallest newest timestamp of the
-// streams, less the tolerance) has reached them. Rows older than the watermark are counted, and dropped unless a node below takes
-// them (window/late.ts). Rows too far ahead of the clock are errors: one of them would make all that follow late.
+// Event time: rows are released in the order of their timestamps once the watermark (the smallest newest timestamp of
+// the streams, less the tolerance) has reached them. Rows older than the watermark are counted, and dropped unless a
+// node below takes them (window/late.ts). Rows too far ahead of the clock are errors: one of them would make all that
+// follow late.
 //
 //   state   pending 80 (window/pending.ts) | 80 watermark f64 | dropped u64 | ahead u64 | marks 16 (window/marks.ts)
 //           120 newest f64[streams] | heard f64[streams]
 //
-// `heard` is when a stream brought rows last by the clock, UNKNOWN at first, SILENT when that is too long ago: then it counts for the
-// watermark no more until it brings rows again. It is not saved: after a start all streams have their time again.
+// `heard` is when a stream brought rows last by the clock, UNKNOWN at first, SILENT when that is too long ago: then it
+// counts for the watermark no more until it brings rows again. It is not saved: after a start all streams have their
+// time again.
 //
 // The output has one column more than `columns`: the time of the row, epoch ms as I64.
 //
-// Rows of the same time come together as far as they were there when the watermark reached that time. One that comes afterwards, and is
-// not late yet, comes alone: windows that look at each row (ROUNDS) send the same however the input is cut into batches.
+// Rows of the same time come together as far as they were there when the watermark reached that time. One that comes
+// afterwards, and is not late yet, comes alone: windows that look at each row (ROUNDS) send the same however the input
+// is cut into batches.
 //
 // How rows go on: window/release.ts.
 import * as ctx from '../flow/context';
 import { give, leavesMessage, signalBelow } from '../flow/emit';
 import {
-  N_FLAGS, N_HEAP, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, isExhausted, noteLoss,
-  setCurrent, setTimesColumn,
+  N_FLAGS,
+  N_HEAP,
+  N_PROGRAM,
+  N_SPEC,
+  N_STATE,
+  N_STATE_SIZE,
+  NodeFlag,
+  accountOf,
+  addException,
+  exhaust,
+  isExhausted,
+  noteLoss,
+  setCurrent,
+  setTimesColumn,
 } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
@@ -32,14 +47,28 @@ import { vmRun } from '../ops/vm';
 import { readF64, readFails, readU64, readVersion } from '../state/reader';
 import { writeF64, writeU64, writeVersion } from '../state/writer';
 import {
-  EVENT_TIME_COLUMNS, EVENT_TIME_IDLE, EVENT_TIME_SIZE_OF, EVENT_TIME_SKEW, EVENT_TIME_STREAMS,
-  EVENT_TIME_TIMESTAMP, EVENT_TIME_TOLERANCE,
+  EVENT_TIME_COLUMNS,
+  EVENT_TIME_IDLE,
+  EVENT_TIME_SIZE_OF,
+  EVENT_TIME_SKEW,
+  EVENT_TIME_STREAMS,
+  EVENT_TIME_TIMESTAMP,
+  EVENT_TIME_TOLERANCE,
 } from '../gen/window-layouts';
 import { lateBelow } from './late';
 import { marksCount, marksFree } from './marks';
 import { PENDING_SIZE, pendingCount, pendingFree, pendingInit } from './pending';
 import { pendingLoad, pendingSave } from './pending-save';
-import { ORDER_MARKS, ORDER_WATERMARK, RELEASE_SIZE, follow, release, releaseGoOn, sendFailure, sendIdle } from './release';
+import {
+  ORDER_MARKS,
+  ORDER_WATERMARK,
+  RELEASE_SIZE,
+  follow,
+  release,
+  releaseGoOn,
+  sendFailure,
+  sendIdle,
+} from './release';
 import { TIMES, aheadError, inOrder, readTime } from './row-times';
 
 /** A clock before 2025 was not set yet, as on devices without a battery: it says nothing about time stamps. */
@@ -68,8 +97,8 @@ export function eventTimeOperator(operator: Operator): void {
 }
 
 /**
- * How far time has come the node says itself: not before the rows that it holds back are on their way. One without streams is
- * told by the watermarks of its inputs.
+ * How far time has come the node says itself: not before the rows that it holds back are on their way. One without
+ * streams is told by the watermarks of its inputs.
  */
 function eventTimeSignal(node: usize, signal: u32, value: u64): void {
   const told = isTold(<usize>load<u32>(node, N_SPEC));
@@ -96,11 +125,12 @@ export function eventTimeOpen(node: usize): bool {
   pendingInit(state, load<u16>(spec, EVENT_TIME_COLUMNS), accountOf(node));
   store<f64>(state, -Infinity, ORDER_WATERMARK);
   for (let i: u32 = 0; i < streams; i++) {
-    store<f64>(state + (<usize>i << 3), -Infinity, ORDER_NEWEST);
+    store<f64>(state + ((<usize>i) << 3), -Infinity, ORDER_NEWEST);
     store<f64>(heardAt(state, streams, i), UNKNOWN);
   }
   // Rows are held back, for late ones or for those of other streams: those of the same time then go on together.
-  if (load<f64>(spec, EVENT_TIME_TOLERANCE) > 0 || streams != 1) store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.TIES, N_FLAGS);
+  if (load<f64>(spec, EVENT_TIME_TOLERANCE) > 0 || streams != 1)
+    store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.TIES, N_FLAGS);
   setTimesColumn(node, load<u16>(spec, EVENT_TIME_COLUMNS));
   // Rows can wait here, whatever stands above.
   store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.DEFERS, N_FLAGS);
@@ -130,7 +160,7 @@ export function eventTimeAhead(node: usize): u64 {
 
 // @ts-ignore: decorator
 @inline function heardAt(state: usize, streams: u32, i: u32): usize {
-  return state + ORDER_NEWEST + (<usize>(streams + i) << 3);
+  return state + ORDER_NEWEST + ((<usize>(streams + i)) << 3);
 }
 
 /** Notes that a stream brings rows now, and asks for the time at which one may have been silent for too long. */
@@ -146,8 +176,8 @@ function hear(node: usize, spec: usize, state: usize, stream: u32): void {
 }
 
 /**
- * Leaves out streams that were silent for too long; what waited for them goes on. When all are, none waits for another, nor does
- * a merge below for any of them.
+ * Leaves out streams that were silent for too long; what waited for them goes on. When all are, none waits for another,
+ * nor does a merge below for any of them.
  */
 function eventTimeTick(node: usize): void {
   if (isExhausted(node)) return;
@@ -159,7 +189,7 @@ function eventTimeTick(node: usize): void {
   let least: f64 = Infinity;
   let newest: f64 = -Infinity;
   for (let i: u32 = 0; i < streams; i++) {
-    const stamp = load<f64>(state + (<usize>i << 3), ORDER_NEWEST);
+    const stamp = load<f64>(state + ((<usize>i) << 3), ORDER_NEWEST);
     newest = max(newest, stamp);
     const at = heardAt(state, streams, i);
     let heard = load<f64>(at);
@@ -189,13 +219,14 @@ function eventTimeSetBack(node: usize, ms: f64): void {
 
 /** Takes a timestamp of a stream into account and returns the watermark that follows from all streams. */
 function track(spec: usize, state: usize, stream: u32, ms: f64): f64 {
-  const at = state + ORDER_NEWEST + (<usize>stream << 3);
+  const at = state + ORDER_NEWEST + ((<usize>stream) << 3);
   if (ms <= load<f64>(at)) return load<f64>(state, ORDER_WATERMARK);
   store<f64>(at, ms);
   const streams = load<u32>(spec, EVENT_TIME_STREAMS);
   let least: f64 = Infinity;
   for (let i: u32 = 0; i < streams; i++) {
-    if (load<f64>(heardAt(state, streams, i)) != SILENT) least = min(least, load<f64>(state + (<usize>i << 3), ORDER_NEWEST));
+    if (load<f64>(heardAt(state, streams, i)) != SILENT)
+      least = min(least, load<f64>(state + ((<usize>i) << 3), ORDER_NEWEST));
   }
   return max(least - load<f64>(spec, EVENT_TIME_TOLERANCE), load<f64>(state, ORDER_WATERMARK));
 }
@@ -227,7 +258,7 @@ export function eventTimePush(node: usize): void {
     return;
   }
   for (let c: u32 = 0; c < columns; c++) {
-    store<u32>(blocks + (<usize>c << 2), <u32>blockOf(load<u16>(spec + (<usize>c << 1), EVENT_TIME_SIZE_OF)));
+    store<u32>(blocks + ((<usize>c) << 2), <u32>blockOf(load<u16>(spec + ((<usize>c) << 1), EVENT_TIME_SIZE_OF)));
   }
   const stamps = blockOf(load<u16>(spec, EVENT_TIME_TIMESTAMP));
   const skew = load<f64>(spec, EVENT_TIME_SKEW);
@@ -242,19 +273,19 @@ export function eventTimePush(node: usize): void {
   if (!errors && !(rounds && load<f64>(spec, EVENT_TIME_TOLERANCE) == 0)) {
     // Of rows in order none is late if the first is not, and the last says how far time has come.
     i = inOrder(stamps, sel, n, mayBeLate ? load<f64>(state, ORDER_WATERMARK) : -Infinity, latest, accepted);
-    if (rounds && i && load<f64>(TIMES + (<usize>load<u32>(sel) << 3)) == load<f64>(state, ORDER_WATERMARK)) i = 0;
+    if (rounds && i && load<f64>(TIMES + ((<usize>load<u32>(sel)) << 3)) == load<f64>(state, ORDER_WATERMARK)) i = 0;
     count = i;
     if (i && !told) {
-      const last = load<f64>(TIMES + (<usize>load<u32>(sel + (<usize>(i - 1) << 2)) << 3));
+      const last = load<f64>(TIMES + ((<usize>load<u32>(sel + ((<usize>(i - 1)) << 2))) << 3));
       store<f64>(state, track(spec, state, stream, last), ORDER_WATERMARK);
     }
   }
   for (; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     const isFailed = errors && tagAt(errors, row) == Tag.ERROR;
     let failure = isFailed ? valAt(errors, row) : readTime(stamps, row);
-    const isAhead = failure == 0 && load<f64>(TIMES + (<usize>row << 3)) > latest;
-    if (isAhead) failure = aheadError(load<f64>(TIMES + (<usize>row << 3)), skew);
+    const isAhead = failure == 0 && load<f64>(TIMES + ((<usize>row) << 3)) > latest;
+    if (isAhead) failure = aheadError(load<f64>(TIMES + ((<usize>row) << 3)), skew);
     if (failure) {
       // What came before the failure goes out before it.
       sendLate(node, taker, blocks, columns, rows, late, lateCount);
@@ -267,12 +298,12 @@ export function eventTimePush(node: usize): void {
       if (isAhead) store<u64>(state, load<u64>(state, ORDER_AHEAD) + 1, ORDER_AHEAD);
       continue;
     }
-    const ms = load<f64>(TIMES + (<usize>row << 3));
+    const ms = load<f64>(TIMES + ((<usize>row) << 3));
     if (mayBeLate && ms < load<f64>(state, ORDER_WATERMARK)) {
       store<u64>(state, load<u64>(state, ORDER_DROPPED) + 1, ORDER_DROPPED);
       if (taker) {
-        store<f64>(LATE_BY + (<usize>row << 3), load<f64>(state, ORDER_WATERMARK) - ms);
-        store<u32>(late + (<usize>lateCount << 2), row);
+        store<f64>(LATE_BY + ((<usize>row) << 3), load<f64>(state, ORDER_WATERMARK) - ms);
+        store<u32>(late + ((<usize>lateCount) << 2), row);
         lateCount++;
       } else noteLoss();
       continue;
@@ -282,10 +313,10 @@ export function eventTimePush(node: usize): void {
       lateCount = 0;
       release(node, spec, state, blocks, rows, accepted, count);
       count = 0;
-      store<f64>(TIMES + (<usize>row << 3), ms);
+      store<f64>(TIMES + ((<usize>row) << 3), ms);
     }
     if (!told) store<f64>(state, track(spec, state, stream, ms), ORDER_WATERMARK);
-    store<u32>(accepted + (<usize>count << 2), row);
+    store<u32>(accepted + ((<usize>count) << 2), row);
     count++;
   }
   sendLate(node, taker, blocks, columns, rows, late, lateCount);
@@ -294,7 +325,10 @@ export function eventTimePush(node: usize): void {
   selectionPop();
 }
 
-/** Hands rows of the arriving batch to the node that takes late ones: before rows in time go on, for TIMES may be others then. */
+/**
+ * Hands rows of the arriving batch to the node that takes late ones: before rows in time go on, for TIMES may be others
+ * then.
+ */
 function sendLate(node: usize, taker: usize, blocks: usize, columns: u32, rows: u32, sel: usize, n: u32): void {
   if (n == 0) return;
   const stage = stageAcquire(2);
@@ -303,14 +337,14 @@ function sendLate(node: usize, taker: usize, blocks: usize, columns: u32, rows: 
     return;
   }
   for (let c: u32 = 0; c < 2; c++) {
-    const block = <usize>load<u32>(stage + (<usize>c << 2));
+    const block = <usize>load<u32>(stage + ((<usize>c) << 2));
     const from = c ? LATE_BY : TIMES;
     for (let i: u32 = 0; i < n; i++) {
-      const row = load<u32>(sel + (<usize>i << 2));
-      setAt(block, row, Tag.I64, <u64>(<i64>load<f64>(from + (<usize>row << 3))));
+      const row = load<u32>(sel + ((<usize>i) << 2));
+      setAt(block, row, Tag.I64, <u64>(<i64>load<f64>(from + ((<usize>row) << 3))));
     }
     store<u8>(block, Tag.I64, COL_UNIFORM);
-    store<u32>(blocks + (<usize>(columns + c) << 2), <u32>block);
+    store<u32>(blocks + ((<usize>(columns + c)) << 2), <u32>block);
   }
   ctx.setBatch(blocks, rows, sel, n, 0);
   give(taker, n);
@@ -333,7 +367,7 @@ function eventTimeSave(node: usize): void {
   writeU64(load<u64>(state, ORDER_DROPPED));
   writeU64(load<u64>(state, ORDER_AHEAD));
   const streams = load<u32>(<usize>load<u32>(node, N_SPEC), EVENT_TIME_STREAMS);
-  for (let i: u32 = 0; i < streams; i++) writeF64(load<f64>(state + (<usize>i << 3), ORDER_NEWEST));
+  for (let i: u32 = 0; i < streams; i++) writeF64(load<f64>(state + ((<usize>i) << 3), ORDER_NEWEST));
   pendingSave(state);
 }
 
@@ -345,7 +379,7 @@ function eventTimeLoad(node: usize): bool {
   store<u64>(state, readU64(), ORDER_DROPPED);
   store<u64>(state, readU64(), ORDER_AHEAD);
   const streams = load<u32>(<usize>load<u32>(node, N_SPEC), EVENT_TIME_STREAMS);
-  for (let i: u32 = 0; i < streams; i++) store<f64>(state + (<usize>i << 3), readF64(), ORDER_NEWEST);
+  for (let i: u32 = 0; i < streams; i++) store<f64>(state + ((<usize>i) << 3), readF64(), ORDER_NEWEST);
   pendingLoad(state);
   // Streams that bring nothing any more must not hold up what waits: time runs from the next look on.
   if (streams > 0 && load<f64>(<usize>load<u32>(node, N_SPEC), EVENT_TIME_IDLE) > 0) setDeadline(node, 0);

@@ -1,6 +1,6 @@
-// What a window needs while it is at work: the batch that it takes in, the times of its rows, where the values of its inputs
-// stand, and the message that it sends. What it sends may bring a window below to work before it goes on: each has a frame of
-// its own. The frame of a depth is made when a window first works there, and kept.
+// What a window needs while it is at work: the batch that it takes in, the times of its rows, where the values of its
+// inputs stand, and the message that it sends. What it sends may bring a window below to work before it goes on: each
+// has a frame of its own. The frame of a depth is made when a window first works there, and kept.
 //
 //   frame   0    above u32 | below u32 (0 not made yet) | binds u32 (those in use while a window below is at work)
 //           12   spec u32 | program u32          of the inputs
@@ -95,10 +95,16 @@ export function hold(spec: usize, program: usize): void {
   bindBatch(spec, program);
 }
 
-/** Sending replaces the current batch and binds kept rows: makes the noted batch the current one again and binds the inputs to it. */
+/**
+ * Sending replaces the current batch and binds kept rows: makes the noted batch the current one again and binds the
+ * inputs to it.
+ */
 export function resume(): void {
   ctx.setBatch(
-    <usize>load<u32>(frame, FRAME_COLS), load<u32>(frame, FRAME_ROWS), <usize>load<u32>(frame, FRAME_SEL), load<u32>(frame, FRAME_SEL_LEN),
+    <usize>load<u32>(frame, FRAME_COLS),
+    load<u32>(frame, FRAME_ROWS),
+    <usize>load<u32>(frame, FRAME_SEL),
+    load<u32>(frame, FRAME_SEL_LEN),
     <usize>load<u32>(frame, FRAME_ERRORS),
   );
   bindBatch(<usize>load<u32>(frame, FRAME_SPEC), <usize>load<u32>(frame, FRAME_PROGRAM));

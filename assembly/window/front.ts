@@ -1,17 +1,21 @@
-// The older part of a window in two stacks: partial aggregates (entries) in the order in which they leave, each joined with
-// all younger ones of its key. What the part holds of a key is therefore the oldest of its entries alone, the head; when that
-// leaves, the next entry of the key is the head. Neither leaving nor reading a key depends on how many entries there are.
+// The older part of a window in two stacks: partial aggregates (entries) in the order in which they leave, each joined
+// with all younger ones of its key. What the part holds of a key is therefore the oldest of its entries alone, the
+// head; when that leaves, the next entry of the key is the head. Neither leaving nor reading a key depends on how many
+// entries there are.
 //
-//   front   0    keys: a group set with a group for each key (agg/group.ts); while the front is in use GROUP_NEXT of these
+//   front   0    keys: a group set with a group for each key (agg/group.ts); while the front is in use GROUP_NEXT of
+//   these
 //                groups is the place of the key's first entry
 //           120  list u32 | from u32 | count u32 | capacity u32       entries `from` to `count` are in the window
 //           136  marks u32 | marksBytes u32                           which entries are heads
-//   entry   group u32 (0: a row that counts, but is not part of the window) | next u32 (entry of the same key) | key u32
+//   entry   group u32 (0: a row that counts, but is not part of the window) | next u32 (entry of the same key) | key
+//   u32
 //
-// Marks are bits in three levels, each with a bit for every word of the level below that is not 0, so that the heads are
-// found in the order of their entries. Marks of entries that have left stay.
+// Marks are bits in three levels, each with a bit for every word of the level below that is not 0, so that the heads
+// are found in the order of their entries. Marks of entries that have left stay.
 import { alloc, free } from '../mem/alloc';
-import { GROUP_NEXT, SET_FIRST, SET_SIZE, regroup, setFree, setInit, setReset } from '../agg/group';
+import { SET_SIZE, regroup, setFree, setInit, setReset } from '../agg/group';
+import { GROUP_NEXT, SET_FIRST } from '../agg/group-table';
 import { keepOf, mergeEnd, mergeGroup } from '../agg/merge';
 
 export const FRONT_SIZE: u32 = SET_SIZE + 24;
@@ -120,7 +124,9 @@ export function frontSeal(front: usize): void {
   frontSealSome(front, <usize>load<u32>(front, SET_FIRST), u32.MAX_VALUE);
 }
 
-/** As `frontSeal` for so many keys from `first` on, at first that of the set; returns the one that comes next, 0 none. */
+/**
+ * As `frontSeal` for so many keys from `first` on, at first that of the set; returns the one that comes next, 0 none.
+ */
 export function frontSealSome(front: usize, first: usize, most: u32): usize {
   let key = first;
   for (; key && most > 0; most--) {
@@ -169,24 +175,24 @@ export function frontMarkSome(front: usize, from: u32, to: u32): void {
 
 // @ts-ignore: decorator
 @inline function setBit(level: usize, i: u32): void {
-  const at = level + (<usize>(i >> 6) << 3);
-  store<u64>(at, load<u64>(at) | (<u64>1 << (i & 63)));
+  const at = level + ((<usize>(i >> 6)) << 3);
+  store<u64>(at, load<u64>(at) | ((<u64>1) << (i & 63)));
 }
 
 function mark(front: usize, i: u32): void {
   const capacity = load<u32>(front, CAPACITY);
   let level = <usize>load<u32>(front, MARKS);
   setBit(level, i);
-  level += <usize>words(capacity) << 3;
+  level += (<usize>words(capacity)) << 3;
   setBit(level, i >> 6);
-  level += <usize>words(capacity >> 6) << 3;
+  level += (<usize>words(capacity >> 6)) << 3;
   setBit(level, i >> 12);
 }
 
 /** Bits of the level from bit `i` to the end of its word. */
 // @ts-ignore: decorator
 @inline function bitsFrom(level: usize, i: u32): u64 {
-  return load<u64>(level + (<usize>(i >> 6) << 3)) >> (i & 63);
+  return load<u64>(level + ((<usize>(i >> 6)) << 3)) >> (i & 63);
 }
 
 /** The first marked entry from `i` on; NONE when there is none. */
@@ -197,11 +203,11 @@ function marked(front: usize, i: u32): u32 {
   const level0 = <usize>load<u32>(front, MARKS);
   let bits = bitsFrom(level0, i);
   if (bits) return i + <u32>ctz(bits);
-  const level1 = level0 + (<usize>words(capacity) << 3);
+  const level1 = level0 + ((<usize>words(capacity)) << 3);
   let word = (i >> 6) + 1;
   bits = bitsFrom(level1, word);
   if (!bits) {
-    const level2 = level1 + (<usize>words(capacity >> 6) << 3);
+    const level2 = level1 + ((<usize>words(capacity >> 6)) << 3);
     const end = words(capacity >> 12) << 6;
     let block = (word >> 6) + 1;
     bits = bitsFrom(level2, block);
@@ -228,8 +234,9 @@ export function frontDrop(front: usize, n: u32): void {
 }
 
 /**
- * Adds what the front holds of each key to a set, empty at first, in the order of the oldest entries: so many keys, from entry `from` on
- * (at first 0); returns the entry that comes next, FRONT_END none, or when memory is exhausted (`refusals`).
+ * Adds what the front holds of each key to a set, empty at first, in the order of the oldest entries: so many keys,
+ * from entry `from` on (at first 0); returns the entry that comes next, FRONT_END none, or when memory is exhausted
+ * (`refusals`).
  */
 export function frontJoinSome(spec: usize, front: usize, set: usize, from: u32, most: u32): u32 {
   let i = marked(front, max(from, load<u32>(front, FROM)));

@@ -1,4 +1,5 @@
-// Rows that a window keeps (W_ROWS of its state): the values of its inputs, of which constants are left out, and their times.
+// Rows that a window keeps (W_ROWS of its state): the values of its inputs, of which constants are left out, and their
+// times.
 import { WINDOW_INPUTS, bindOf, inputOperand, setBind } from '../agg/spec';
 import { isConst, tagsOf, valsOf } from '../ops/operand';
 import { RowsFlag } from '../rows/layout';
@@ -40,7 +41,7 @@ export function bindPage(page: usize, spec: usize, program: usize): void {
       continue;
     }
     setBind(i, vals, tags, 1, load<u8>(uniforms++));
-    vals += <usize>capacity << 3;
+    vals += (<usize>capacity) << 3;
     tags += capacity;
   }
 }

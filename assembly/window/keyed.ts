@@ -1,18 +1,37 @@
-// Windows of rows that are partitioned (OVER (PARTITION BY …)): each partition has the window that its rows would have if they were alone. A
-// partition says when it is to be looked at next (window/due.ts), and the node has one deadline, that of the first of them.
+// Windows of rows that are partitioned (OVER (PARTITION BY …)): each partition has the window that its rows would have
+// if they were alone. A partition says when it is to be looked at next (window/due.ts), and the node has one deadline,
+// that of the first of them.
 //
-// In event time what is due before a row is sent before the row is taken in, in the order of its times, so that what comes out does not depend on
-// how the input is cut. By the clock a row sends what its own partition has due; the others have theirs with the tick.
+// In event time what is due before a row is sent before the row is taken in, in the order of its times, so that what
+// comes out does not depend on how the input is cut. By the clock a row sends what its own partition has due; the
+// others have theirs with the tick.
 //
-// When a watermark makes many windows end they are left to later, in pieces (window/outbox.ts), as long as no row comes.
+// When a watermark makes many windows end they are left to later, in pieces (window/outbox.ts), as long as no row
+// comes.
 import * as ctx from '../flow/context';
 import { beginLong, defer, deferredCount, goesOn, isHeldBelow, mayDefer } from '../flow/deferred';
-import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, NodeFlag, accountOf, addException, exhaust, isExhausted } from '../flow/node';
+import {
+  N_FLAGS,
+  N_PROGRAM,
+  N_SPEC,
+  N_STATE,
+  NodeFlag,
+  accountOf,
+  addException,
+  exhaust,
+  isExhausted,
+} from '../flow/node';
 import { setDeadline } from '../flow/timers';
 import { lenOf, offOf } from '../mem/layout';
 import { ROWS_COUNT } from '../rows/layout';
 import {
-  WINDOW_FLAGS, WINDOW_KIND, WINDOW_LENGTH, WINDOW_STEP, WindowFlag, WindowKind, isPartitioned,
+  WINDOW_FLAGS,
+  WINDOW_KIND,
+  WINDOW_LENGTH,
+  WINDOW_STEP,
+  WindowFlag,
+  WindowKind,
+  isPartitioned,
 } from '../agg/spec';
 import { countTake, endedSetBack, stateOpens, stateTake } from './counting';
 import { dueFirst, dueNote, dueSet } from './due';
@@ -20,8 +39,17 @@ import { resume } from './frame';
 import { bindConstants } from './kept';
 import { outboxDue, sendError } from './outbox';
 import {
-  leftUntil, partitionCount, partitionDrop, partitionFault, partitionFind, partitionFirst, partitionForget, partitionNew, partitionNext,
-  partitionsDue, setLeftUntil,
+  leftUntil,
+  partitionCount,
+  partitionDrop,
+  partitionFault,
+  partitionFind,
+  partitionFirst,
+  partitionForget,
+  partitionNew,
+  partitionNext,
+  partitionsDue,
+  setLeftUntil,
 } from './partitions';
 import { queueFirst, queueIsEmpty, queueSetBack } from './queue';
 import { rowsSetBack } from '../rows/store';
@@ -32,7 +60,10 @@ import { FEW } from './stacks-state';
 import { timeOfRow } from './times';
 import { P_DUE, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_STACKS, W_TICK } from './state';
 
-/** Windows that one tick sends; the others have to wait for the next one, so that sockets and other rules have their turns. */
+/**
+ * Windows that one tick sends; the others have to wait for the next one, so that sockets and other rules have their
+ * turns.
+ */
 const MOST_FIRED: u32 = 4096;
 
 // @ts-ignore: decorator
@@ -46,7 +77,10 @@ const MOST_FIRED: u32 = 4096;
   return isEventTime(spec) && !endsWithRow(spec);
 }
 
-/** Windows that end with a row, whatever the time; a partition of them that has none for long is forgotten if that is wished. */
+/**
+ * Windows that end with a row, whatever the time; a partition of them that has none for long is forgotten if that is
+ * wished.
+ */
 // @ts-ignore: decorator
 @inline function endsWithRow(spec: usize): bool {
   const kind = load<u32>(spec, WINDOW_KIND);
@@ -69,14 +103,14 @@ export function keyedPush(node: usize, spec: usize, state: usize): void {
     resume();
   }
   for (let i: u32 = 0; i < n && !isExhausted(node); ) {
-    const ms = timeOfRow(load<u32>(sel + (<usize>i << 2)));
+    const ms = timeOfRow(load<u32>(sel + ((<usize>i) << 2)));
     if (followsRows(spec) && isDue(partitions, ms)) {
       fire(node, spec, partitions, ms);
       resume();
     }
     let j = i + 1;
-    if (joinsEqual) while (j < n && timeOfRow(load<u32>(sel + (<usize>j << 2))) == ms) j++;
-    take(node, spec, partitions, sel + (<usize>i << 2), j - i, ms);
+    if (joinsEqual) while (j < n && timeOfRow(load<u32>(sel + ((<usize>j) << 2))) == ms) j++;
+    take(node, spec, partitions, sel + ((<usize>i) << 2), j - i, ms);
     i = j;
   }
 }
@@ -92,7 +126,7 @@ export function keyedPush(node: usize, spec: usize, state: usize): void {
 function take(node: usize, spec: usize, partitions: usize, sel: usize, n: u32, ms: f64): void {
   const isSliding = load<u32>(spec, WINDOW_KIND) == WindowKind.SLIDING;
   for (let i: u32 = 0; i < n; i++) {
-    const at = sel + (<usize>i << 2);
+    const at = sel + ((<usize>i) << 2);
     const part = takeRow(node, spec, partitions, at, ms);
     if (isExhausted(node)) return;
     // A window of rows of one time is sent when all of them are in.
@@ -101,7 +135,7 @@ function take(node: usize, spec: usize, partitions: usize, sel: usize, n: u32, m
   }
   if (!isSliding || n == 1) return;
   for (let i: u32 = 0; i < n && !isExhausted(node); i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     if (partitionFault(spec, row)) continue;
     const part = partitionFind(spec, partitions, row);
     send(node, spec, part, row, ms);
@@ -128,7 +162,9 @@ function takeRow(node: usize, spec: usize, partitions: usize, at: usize, ms: f64
     }
   }
   switch (kind) {
-    case WindowKind.SESSION: sessionTake(node, spec, part, at, ms); break;
+    case WindowKind.SESSION:
+      sessionTake(node, spec, part, at, ms);
+      break;
     case WindowKind.SLIDING: {
       store<f64>(part, ms, W_LAST);
       if (!queueIsEmpty(part) && queueFirst(part) + load<f64>(spec, WINDOW_STEP) <= ms) {
@@ -185,7 +221,8 @@ function settle(node: usize, spec: usize, partitions: usize, part: usize): bool 
 /** When something is to be done for the partition; Infinity never. */
 function dueOf(spec: usize, part: usize): f64 {
   switch (load<u32>(spec, WINDOW_KIND)) {
-    case WindowKind.SESSION: return sessionDue(spec, part);
+    case WindowKind.SESSION:
+      return sessionDue(spec, part);
     case WindowKind.SLIDING:
       // A row is in windows that are as long after it as they are long.
       if (queueIsEmpty(part)) return load<f64>(part, W_LAST) + load<f64>(spec, WINDOW_LENGTH) + 1;
@@ -200,10 +237,14 @@ function dueOf(spec: usize, part: usize): f64 {
 /** True when no row at `ms` or later needs what the partition holds. */
 function isVoid(spec: usize, part: usize, ms: f64): bool {
   switch (load<u32>(spec, WINDOW_KIND)) {
-    case WindowKind.SESSION: return sessionIsOver(spec, part, ms);
-    case WindowKind.SLIDING: return queueIsEmpty(part) && dueOf(spec, part) <= ms;
-    case WindowKind.STATE: return !load<u32>(part, W_OPEN);
-    default: return false;
+    case WindowKind.SESSION:
+      return sessionIsOver(spec, part, ms);
+    case WindowKind.SLIDING:
+      return queueIsEmpty(part) && dueOf(spec, part) <= ms;
+    case WindowKind.STATE:
+      return !load<u32>(part, W_OPEN);
+    default:
+      return false;
   }
 }
 
@@ -276,7 +317,10 @@ export function keyedWatermark(node: usize, spec: usize, state: usize, ms: f64):
   }
 }
 
-/** The clock has come to the time that the node asked for. What is more than is done in one go has its turn a moment later. */
+/**
+ * The clock has come to the time that the node asked for. What is more than is done in one go has its turn a moment
+ * later.
+ */
 export function keyedTick(node: usize, spec: usize, state: usize): void {
   const partitions = partitionsOf(state);
   for (let i: u32 = 0; fireNext(node, spec, partitions, ctx.nowMs); i++) {
@@ -301,13 +345,16 @@ export function keyedSetBack(node: usize, spec: usize, state: usize, ms: f64): v
     if (endsWithRow(spec)) store<f64>(part, load<f64>(part, W_TICK) - ms, W_TICK);
     if (isEventTime(spec)) continue;
     switch (load<u32>(spec, WINDOW_KIND)) {
-      case WindowKind.SESSION: sessionSetBack(spec, part, ms); break;
+      case WindowKind.SESSION:
+        sessionSetBack(spec, part, ms);
+        break;
       case WindowKind.SLIDING:
         rowsSetBack(part + W_ROWS, ms);
         queueSetBack(part, ms);
         store<f64>(part, load<f64>(part, W_LAST) - ms, W_LAST);
         break;
-      default: endedSetBack(part, ms);
+      default:
+        endedSetBack(part, ms);
     }
   }
   if (!followsRows(spec)) keyedArrange(node, spec, state);

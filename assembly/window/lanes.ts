@@ -1,10 +1,10 @@
-// Sliding windows without keys whose aggregates are counts, sums, averages and extremes of numbers: a batch is taken in column
-// by column, and all windows that it triggers are sent as one batch in which each row is a message of its own.
+// Sliding windows without keys whose aggregates are counts, sums, averages and extremes of numbers: a batch is taken in
+// column by column, and all windows that it triggers are sent as one batch in which each row is a message of its own.
 //
-// It is the same two stacks as in window/stacks.ts, with the same order of adding, in columns (lanes) instead of groups: the
-// front of a lane is a list of numbers, each joined with all younger ones; the back is one number. Rows of which a value is
-// none of the numbers that the lane has had so far are left to the stacks, to which the lanes hand over what they hold; and
-// what is saved are the stacks.
+// It is the same two stacks as in window/stacks.ts, with the same order of adding, in columns (lanes) instead of
+// groups: the front of a lane is a list of numbers, each joined with all younger ones; the back is one number. Rows of
+// which a value is none of the numbers that the lane has had so far are left to the stacks, to which the lanes hand
+// over what they hold; and what is saved are the stacks.
 //
 //   lanes   0   isActive u32 | lanes u32 | values u32 (f64 or i64 [capacity] for each lane) | capacity u32
 //           16  from u32 | count u32             rows `from` to `count` of the front are in the window
@@ -19,10 +19,27 @@ import { bindIsConst } from '../mem/bind';
 import { Tag } from '../mem/layout';
 import { isConst } from '../ops/operand';
 import {
-  AGG_A, AGG_FILTER, AGG_FN, AGG_SIZE_OF, AGG_STATE, NO_INPUT, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_KEYS, WINDOW_KIND, WINDOW_STEP,
-  WINDOW_TAGS_AT, WINDOW_TRIGGER, WINDOW_WHERE, WindowKind, aggsAt, bindOf, bindUniform, inputOperand,
+  AGG_A,
+  AGG_FILTER,
+  AGG_FN,
+  AGG_SIZE_OF,
+  AGG_STATE,
+  NO_INPUT,
+  WINDOW_AGGS,
+  WINDOW_KEEPS,
+  WINDOW_KEYS,
+  WINDOW_KIND,
+  WINDOW_STEP,
+  WINDOW_TAGS_AT,
+  WINDOW_TRIGGER,
+  WINDOW_WHERE,
+  WindowKind,
+  aggsAt,
+  bindOf,
+  bindUniform,
+  inputOperand,
 } from '../agg/spec';
-import { SET_FIRST } from '../agg/group';
+import { SET_FIRST } from '../agg/group-table';
 import { ROWS_COUNT } from '../rows/layout';
 import { PAGE_LEFT, PAGE_NEXT, PAGE_TO, pageUniforms, pageVals } from '../rows/page';
 import { rowsFirst } from '../rows/store';
@@ -62,13 +79,18 @@ const KEPT_ROWS: u32 = 1024;
 
 // @ts-ignore: decorator
 @inline export function valuesOf(lanes: usize, i: u32): usize {
-  return <usize>load<u32>(lanes, VALUES) + (<usize>(i * load<u32>(lanes, CAPACITY)) << 3);
+  return <usize>load<u32>(lanes, VALUES) + ((<usize>(i * load<u32>(lanes, CAPACITY))) << 3);
 }
 
 /** Makes lanes for a window that they serve, if it is one: each row sends it. False when memory is exhausted. */
 export function lanesOpen(node: usize, spec: usize, state: usize): bool {
   if (load<u32>(spec, WINDOW_KIND) != WindowKind.SLIDING || !canStack(spec)) return true;
-  if (load<u32>(spec, WINDOW_KEYS) || load<u16>(spec, WINDOW_WHERE) != NO_INPUT || load<u16>(spec, WINDOW_TRIGGER) != NO_INPUT) return true;
+  if (
+    load<u32>(spec, WINDOW_KEYS) ||
+    load<u16>(spec, WINDOW_WHERE) != NO_INPUT ||
+    load<u16>(spec, WINDOW_TRIGGER) != NO_INPUT
+  )
+    return true;
   if (load<f64>(spec, WINDOW_STEP) > 0) return true;
   const count = load<u32>(spec, WINDOW_AGGS);
   const lanes = allocZeroed(HEAD + count * LANE_SIZE, accountOf(node));
@@ -152,7 +174,7 @@ export function reserve(lanes: usize, n: u32, acct: usize): bool {
 function areSmall(vals: usize, sel: usize, n: u32): bool {
   let isSmall = true;
   for (let i: u32 = 0; i < n; i++) {
-    const value = load<u64>(vals + (<usize>load<u32>(sel + (<usize>i << 2)) << 3));
+    const value = load<u64>(vals + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3));
     isSmall = isSmall && value + SMALL < SMALL << 1;
   }
   return isSmall;
@@ -230,7 +252,7 @@ function keptFit(spec: usize, state: usize, lanes: usize): bool {
 function arePageSmall(page: usize, column: u32): bool {
   const vals = pageVals(page, column);
   for (let i = load<u32>(page, PAGE_LEFT); i < load<u32>(page, PAGE_TO); i++) {
-    if (load<u64>(vals + (<usize>i << 3)) + SMALL >= SMALL << 1) return false;
+    if (load<u64>(vals + ((<usize>i) << 3)) + SMALL >= SMALL << 1) return false;
   }
   return true;
 }
@@ -246,14 +268,14 @@ function readGroup(spec: usize, lanes: usize, group: usize, at: u32): bool {
     if (isCount(lane)) continue;
     if (load<u8>(group + tagsAt + i) != <u8>load<u32>(lane, LANE_TAG)) return false;
     const value = load<u64>(group + load<u32>(agg, AGG_STATE));
-    store<u64>(at == NONE ? lane + LANE_BACK : valuesOf(lanes, i) + (<usize>at << 3), value);
+    store<u64>(at == NONE ? lane + LANE_BACK : valuesOf(lanes, i) + ((<usize>at) << 3), value);
   }
   return true;
 }
 
 /**
- * Hands what the lanes hold to the stacks, if they are at work: the stacks make their groups of the kept rows, and get the sums
- * as they were added here. False when memory is exhausted; the stacks then begin anew with the kept rows.
+ * Hands what the lanes hold to the stacks, if they are at work: the stacks make their groups of the kept rows, and get
+ * the sums as they were added here. False when memory is exhausted; the stacks then begin anew with the kept rows.
  */
 export function lanesLeave(node: usize, spec: usize, state: usize): bool {
   const lanes = <usize>load<u32>(state, W_LANES);
@@ -281,7 +303,7 @@ function writeGroup(spec: usize, lanes: usize, group: usize, at: u32): void {
       if (!isCount(lane)) store<u64>(to, load<u64>(lane, LANE_BACK));
     } else if (isCount(lane)) store<u64>(to, inWindow);
     else {
-      store<u64>(to, load<u64>(valuesOf(lanes, i) + (<usize>at << 3)));
+      store<u64>(to, load<u64>(valuesOf(lanes, i) + ((<usize>at) << 3)));
       if (load<u32>(lane) == Agg.AVG) store<u64>(to, inWindow, 8);
     }
     if (load<u32>(lane) == Agg.AVG) {

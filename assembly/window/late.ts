@@ -1,9 +1,20 @@
-// Rows that came too late for the eventTime node above. It hands them here instead of dropping them: the columns as they came,
-// then the time of the row and how much earlier that is than the watermark was, both in ms. Nothing else comes by here: rows in
-// time go to the other nodes below it alone.
+// Rows that came too late for the eventTime node above. It hands them here instead of dropping them: the columns as
+// they came, then the time of the row and how much earlier that is than the watermark was, both in ms. Nothing else
+// comes by here: rows in time go to the other nodes below it alone.
 import * as ctx from '../flow/context';
 import { emit, give, signalBelow } from '../flow/emit';
-import { N_CHILD, N_FLAGS, N_KIND, N_OUT, N_PARENT, N_SIBLING, N_SPEC, NodeFlag, NodeKind, setCurrent } from '../flow/node';
+import {
+  N_CHILD,
+  N_FLAGS,
+  N_KIND,
+  N_OUT,
+  N_PARENT,
+  N_SIBLING,
+  N_SPEC,
+  NodeFlag,
+  NodeKind,
+  setCurrent,
+} from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { LATE_BRANCH } from '../gen/window-layouts';
 

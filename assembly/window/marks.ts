@@ -1,7 +1,6 @@
 // What is to be sent behind rows that wait (window/pending.ts) while these go on piece by piece: watermarks and
-// failures, each with its place
-// among the rows. Before it come those that are older than its watermark, and of those of the same time the ones that
-// were there.
+// failures, each with its place among the rows. Before it come those that are older than its watermark, and of those of
+// the same time the ones that were there.
 //
 //   marks   first u32 | last u32 | count u32 | unused u32
 //   mark    0    next u32 | size u32 | kind u32 | unused u32

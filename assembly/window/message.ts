@@ -3,7 +3,15 @@ import * as ctx from '../flow/context';
 import { isHeld } from '../flow/deferred';
 import { N_KIND, N_PARENT, N_PROGRAM, N_SPEC, N_STATE, NodeKind } from '../flow/node';
 import {
-  WINDOW_END, WINDOW_FLAGS, WINDOW_START, WINDOW_TRIGGER, WindowFlag, bindBatch, bindOf, bindTag, bindVal,
+  WINDOW_END,
+  WINDOW_FLAGS,
+  WINDOW_START,
+  WINDOW_TRIGGER,
+  WindowFlag,
+  bindBatch,
+  bindOf,
+  bindTag,
+  bindVal,
 } from '../agg/spec';
 import { setReset } from '../agg/group';
 import { Tag } from '../mem/layout';

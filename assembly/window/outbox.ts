@@ -1,5 +1,6 @@
-// What a window is to send once the work is done that it, or a node below it, has deferred (flow/deferred.ts): windows with all that they
-// hold, signals, failures, in their order; and, last, what is due of many partitions (window/keyed.ts).
+// What a window is to send once the work is done that it, or a node below it, has deferred (flow/deferred.ts): windows
+// with all that they hold, signals, failures, in their order; and, last, what is due of many partitions
+// (window/keyed.ts).
 //
 //   entry   0    next u32 | kind u32 | phase u32 | at u32 (page of the view, or group, that comes next)
 //           16   value u64                            signal: its value; failure: span of its text, which stands behind
@@ -8,8 +9,10 @@
 //           56   size u32 (of the entry) | signal u32
 //           64   group set 120
 //           184  view 16 (rows/view.ts)               of the rows that were there when the window came to its end
-//           200  from f64 | to f64 | closed u32       which of them are in it, by their times: `from <= time < to`, closed: `<= to`
-//           200  left u32 | rows u32                  of a window in stacks instead: rows that have left since the one before; rows in it
+//           200  from f64 | to f64 | closed u32       which of them are in it, by their times: `from <= time < to`,
+//           closed: `<= to`
+//           200  left u32 | rows u32                  of a window in stacks instead: rows that have left since the one
+//           before; rows in it
 import * as ctx from '../flow/context';
 import { endMessage, beginMessage, signalBelow } from '../flow/emit';
 import { defer, deferredCount, finish, isHeld, isHeldBelow } from '../flow/deferred';
@@ -32,7 +35,10 @@ export namespace Phase {
   export const NEW: u32 = 0;
   /** It had no rows. */
   export const EMPTY: u32 = 5;
-  /** Its rows are taken into groups, of windows without groups into the one that each row shows; or its panes are joined. */
+  /**
+   * Its rows are taken into groups, of windows without groups into the one that each row shows; or its panes are
+   * joined.
+   */
   export const TAKES: u32 = 1;
   /** Nothing was sent yet. */
   export const SENDS: u32 = 2;
@@ -86,7 +92,10 @@ export function beginSending(node: usize): usize {
   return load<u32>(<usize>load<u32>(node, N_STATE), W_OUT_COUNT);
 }
 
-/** True when what the node sends has to wait. What is due of its partitions goes at once when its turn has come, unless something waits behind it. */
+/**
+ * True when what the node sends has to wait. What is due of its partitions goes at once when its turn has come, unless
+ * something waits behind it.
+ */
 // @ts-ignore: decorator
 @inline export function mustWait(node: usize): bool {
   return deferredCount != 0 && isHeld(node) && !isAlone(node);
@@ -109,7 +118,10 @@ export function outboxDue(node: usize): bool {
   return add(node, Entry.DUE, PLAIN_SIZE) != 0;
 }
 
-/** Adds an entry behind the others; 0 when memory is exhausted: what waits has to be sent then (`finish`), so that nothing is in the way. */
+/**
+ * Adds an entry behind the others; 0 when memory is exhausted: what waits has to be sent then (`finish`), so that
+ * nothing is in the way.
+ */
 function add(node: usize, kind: u32, size: u32): usize {
   const entry = alloc(size, accountOf(node));
   if (!entry) return 0;
@@ -152,11 +164,19 @@ export function outboxGroups(node: usize, from: usize, start: f64, end: f64, tri
 const VIEW: usize = memory.data(16, 8);
 
 /**
- * Leaves a window of kept rows, those of `from` (a window state of the node) of the times `least` to `most`, to the outbox; false when it is
- * to be sent at once. The rows stay where they are.
+ * Leaves a window of kept rows, those of `from` (a window state of the node) of the times `least` to `most`, to the
+ * outbox; false when it is to be sent at once. The rows stay where they are.
  */
 export function outboxRows(
-  node: usize, from: usize, start: f64, end: f64, trigger: f64, least: f64, most: f64, closed: bool, phase: u32,
+  node: usize,
+  from: usize,
+  start: f64,
+  end: f64,
+  trigger: f64,
+  least: f64,
+  most: f64,
+  closed: bool,
+  phase: u32,
 ): bool {
   const isViewed = viewRows(VIEW, from + W_ROWS);
   const entry: usize = isViewed ? addWindow(node, start, end, trigger, phase) : 0;
@@ -174,7 +194,10 @@ export function outboxRows(
   return true;
 }
 
-/** Leaves a window whose rows are in stacks (window/stacks.ts) to the outbox; returns its entry, 0 when it is to be sent at once. */
+/**
+ * Leaves a window whose rows are in stacks (window/stacks.ts) to the outbox; returns its entry, 0 when it is to be sent
+ * at once.
+ */
 export function outboxStacks(node: usize, start: f64, end: f64, trigger: f64, phase: u32, rows: u32, left: u32): usize {
   const entry = addWindow(node, start, end, trigger, phase);
   if (!entry) {

@@ -8,11 +8,32 @@ import { emptyIsNull } from '../gen/aggregates';
 import { BIND_TAGS, bindIsConst } from '../mem/bind';
 import { BATCH_ROWS, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf, setAt, span } from '../mem/layout';
 import {
-  AGG_SIZE_OF, GROUP_HEAD, AGG_FN, WINDOW_AGGS, WINDOW_FLAGS, WINDOW_KEEPS, WINDOW_TAGS_AT, WindowFlag, aggsAt, bindOf,
-  bindTag, bindVal, keepsAt,
+  AGG_SIZE_OF,
+  GROUP_HEAD,
+  AGG_FN,
+  WINDOW_AGGS,
+  WINDOW_FLAGS,
+  WINDOW_KEEPS,
+  WINDOW_TAGS_AT,
+  WindowFlag,
+  aggsAt,
+  bindOf,
+  bindTag,
+  bindVal,
+  keepsAt,
 } from '../agg/spec';
-import { GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST } from '../agg/group';
-import { FRAME_END, FRAME_ROW_COLS, FRAME_ROW_COUNT, FRAME_ROW_GROUP, FRAME_ROW_SET, FRAME_START, FRAME_TRIGGER, frame } from './frame';
+import { SET_ERROR, SET_ERROR_LEN } from '../agg/group';
+import { GROUP_NEXT, SET_COUNT, SET_FIRST } from '../agg/group-table';
+import {
+  FRAME_END,
+  FRAME_ROW_COLS,
+  FRAME_ROW_COUNT,
+  FRAME_ROW_GROUP,
+  FRAME_ROW_SET,
+  FRAME_START,
+  FRAME_TRIGGER,
+  frame,
+} from './frame';
 import { sendError } from './outbox';
 import { finish } from '../agg/finish';
 import { giveResult, resultTag, resultVal } from '../agg/result';
@@ -30,7 +51,7 @@ const POINTERS: usize = memory.data(4 * 1024, 16);
 
 // @ts-ignore: decorator
 @inline export function columnAt(cols: usize, i: u32): usize {
-  return <usize>load<u32>(cols + (<usize>i << 2));
+  return <usize>load<u32>(cols + ((<usize>i) << 2));
 }
 
 /** Fills a column with one whole number. */
@@ -41,7 +62,7 @@ function fillTime(col: usize, n: u32, ms: f64): void {
     setAt(col, 0, Tag.I64, payload);
     return;
   }
-  for (let i: u32 = 0; i < n; i++) store<u64>(col + (<usize>i << 3), payload, COL_VALS);
+  for (let i: u32 = 0; i < n; i++) store<u64>(col + ((<usize>i) << 3), payload, COL_VALS);
   memory.fill(col + COL_TAGS, Tag.I64, n);
 }
 
@@ -71,7 +92,7 @@ function fillGroups(spec: usize, cols: usize, n: u32): void {
     const col = columnAt(cols, k);
     const at = GROUP_HEAD + (k << 3);
     for (let i: u32 = 0; i < n; i++) {
-      const group = <usize>load<u32>(POINTERS + (<usize>i << 2));
+      const group = <usize>load<u32>(POINTERS + ((<usize>i) << 2));
       setAt(col, i, load<u8>(group + tagsAt + k), load<u64>(group + at));
     }
     noteUniform(col, n);
@@ -81,7 +102,7 @@ function fillGroups(spec: usize, cols: usize, n: u32): void {
   for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF) {
     const col = columnAt(cols, keeps + a);
     for (let i: u32 = 0; i < n; i++) {
-      finish(agg, <usize>load<u32>(POINTERS + (<usize>i << 2)), tagsAt + keeps + a);
+      finish(agg, <usize>load<u32>(POINTERS + ((<usize>i) << 2)), tagsAt + keeps + a);
       setAt(col, i, resultTag, resultVal);
     }
     noteUniform(col, n);
@@ -105,8 +126,8 @@ function fillEmpty(spec: usize, cols: usize): void {
 }
 
 /**
- * Sends the groups of the set as one message; nothing when it has none, unless empty windows are sent. The current batch
- * is another one afterwards: the caller restores it.
+ * Sends the groups of the set as one message; nothing when it has none, unless empty windows are sent. The current
+ * batch is another one afterwards: the caller restores it.
  */
 export function sendGroups(node: usize, spec: usize, set: usize, start: f64, end: f64, trigger: f64): void {
   if (load<u32>(set, SET_ERROR)) {
@@ -134,12 +155,23 @@ export function sendGroups(node: usize, spec: usize, set: usize, start: f64, end
   stageRelease(columns);
 }
 
-/** Sends a batch of groups, `first` and those behind it, by way of the blocks `cols`; returns the group that comes next, 0 none. */
-export function sendSomeGroups(node: usize, spec: usize, cols: usize, first: usize, start: f64, end: f64, trigger: f64): usize {
+/**
+ * Sends a batch of groups, `first` and those behind it, by way of the blocks `cols`; returns the group that comes next,
+ * 0 none.
+ */
+export function sendSomeGroups(
+  node: usize,
+  spec: usize,
+  cols: usize,
+  first: usize,
+  start: f64,
+  end: f64,
+  trigger: f64,
+): usize {
   let group = first;
   let n: u32 = 0;
   while (group && n < BATCH_ROWS) {
-    store<u32>(POINTERS + (<usize>n << 2), <u32>group);
+    store<u32>(POINTERS + ((<usize>n) << 2), <u32>group);
     group = <usize>load<u32>(group, GROUP_NEXT);
     n++;
   }
@@ -156,7 +188,15 @@ export function sendSomeGroups(node: usize, spec: usize, cols: usize, first: usi
  * Opens a message of rows; false when memory is exhausted (the message failed).
  * @param group of all rows of the message, one of `set`, for aggregates that each row shows; 0 without
  */
-export function beginRows(node: usize, spec: usize, set: usize, start: f64, end: f64, trigger: f64, group: usize): bool {
+export function beginRows(
+  node: usize,
+  spec: usize,
+  set: usize,
+  start: f64,
+  end: f64,
+  trigger: f64,
+  group: usize,
+): bool {
   if (!openRows(spec, set, start, end, trigger, group)) {
     sendNoMemory(node);
     return false;
@@ -194,19 +234,23 @@ export function addRows(node: usize, spec: usize, sel: usize, n: u32): void {
     const count = load<u32>(frame, FRAME_ROW_COUNT);
     const part = min(n - done, BATCH_ROWS - count);
     const keeps = load<u32>(spec, WINDOW_KEEPS);
-    const first = load<u32>(sel + (<usize>done << 2));
+    const first = load<u32>(sel + ((<usize>done) << 2));
     // Rows that follow each other are copied as they stand.
-    const isPart = part >= FEW_ROWS && load<u32>(sel + (<usize>(done + part - 1) << 2)) - first == part - 1;
+    const isPart = part >= FEW_ROWS && load<u32>(sel + ((<usize>(done + part - 1)) << 2)) - first == part - 1;
     for (let k: u32 = 0; k < keeps; k++) {
-      const bind = bindOf(load<u16>(keepsAt(spec) + (<usize>k << 1)));
+      const bind = bindOf(load<u16>(keepsAt(spec) + ((<usize>k) << 1)));
       const col = columnAt(cols, k);
       if (isPart && !bindIsConst(bind)) {
-        memory.copy(col + COL_VALS + (<usize>count << 3), <usize>load<u32>(bind) + (<usize>first << 3), <usize>part << 3);
+        memory.copy(
+          col + COL_VALS + ((<usize>count) << 3),
+          <usize>load<u32>(bind) + ((<usize>first) << 3),
+          (<usize>part) << 3,
+        );
         memory.copy(col + COL_TAGS + count, <usize>load<u32>(bind, BIND_TAGS) + first, part);
         continue;
       }
       for (let i: u32 = 0; i < part; i++) {
-        const row = load<u32>(sel + (<usize>(done + i) << 2));
+        const row = load<u32>(sel + ((<usize>(done + i)) << 2));
         setAt(col, count + i, bindTag(bind, row), bindVal(bind, row));
       }
     }
@@ -224,7 +268,14 @@ function flushRows(node: usize, spec: usize): void {
   const keeps = load<u32>(spec, WINDOW_KEEPS);
   for (let k: u32 = 0; k < keeps; k++) noteUniform(columnAt(cols, k), n);
   if (group) fillShared(spec, cols, <usize>load<u32>(frame, FRAME_ROW_SET), group, n);
-  fillTimes(cols, outputColumns(spec) - 3, n, load<f64>(frame, FRAME_START), load<f64>(frame, FRAME_END), load<f64>(frame, FRAME_TRIGGER));
+  fillTimes(
+    cols,
+    outputColumns(spec) - 3,
+    n,
+    load<f64>(frame, FRAME_START),
+    load<f64>(frame, FRAME_END),
+    load<f64>(frame, FRAME_TRIGGER),
+  );
   ctx.setBatch(cols, n, identity, n, 0);
   emit(node);
   store<u32>(frame, 0, FRAME_ROW_COUNT);

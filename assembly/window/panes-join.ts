@@ -1,17 +1,40 @@
-// Joins the panes of a hopping window in one set, a step of at most PART groups after the other, so that a join of many groups can be left in
-// between: panes that end meanwhile come behind those that it is about, and none of these leaves before it is over.
+// Joins the panes of a hopping window in one set, a step of at most PART groups after the other, so that a join of many
+// groups can be left in between: panes that end meanwhile come behind those that it is about, and none of these leaves
+// before it is over.
 //
-// A window of few panes joins them all. Of many, the older ones are a front (window/front.ts), whose entries are their groups,
-// and the newer ones are joined in the back as they end: a pane is joined twice, whatever the number of windows it is in.
+// A window of few panes joins them all. Of many, the older ones are a front (window/front.ts), whose entries are their
+// groups, and the newer ones are joined in the back as they end: a pane is joined twice, whatever the number of windows
+// it is in.
 import { goesOn } from '../flow/deferred';
 import { refusals } from '../mem/alloc';
-import { GROUP_NEXT, SET_COUNT, SET_FIRST, regroup, setReserve } from '../agg/group';
+import { regroup, setReserve } from '../agg/group';
+import { GROUP_NEXT, SET_COUNT, SET_FIRST } from '../agg/group-table';
 import { mergeSome } from '../agg/merge';
 import {
-  FRONT_END, frontCount, frontJoinSome, frontLink, frontMarkBegin, frontMarkSome, frontPut, frontReserve, frontSealSome,
+  FRONT_END,
+  frontCount,
+  frontJoinSome,
+  frontLink,
+  frontMarkBegin,
+  frontMarkSome,
+  frontPut,
+  frontReserve,
+  frontSealSome,
 } from './front';
 import {
-  AT, BACK, BOUND, FIRST, GROUP, IN_BACK, IN_FRONT, LINKS, PLACE, STEP, TO, paneAt, paneSet,
+  AT,
+  BACK,
+  BOUND,
+  FIRST,
+  GROUP,
+  IN_BACK,
+  IN_FRONT,
+  LINKS,
+  PLACE,
+  STEP,
+  TO,
+  paneAt,
+  paneSet,
 } from './panes-state';
 
 /** So many panes are joined for each window with less work than it is to make a front of them. */
@@ -103,14 +126,18 @@ function step(spec: usize, panes: usize, set: usize, acct: usize): void {
       store<u32>(panes, <u32>mergeSome(spec, set, paneSet(panes, at), group, PART), GROUP);
       nextPane(panes);
       break;
-    case Step.PUTS: putSome(spec, panes, acct); break;
+    case Step.PUTS:
+      putSome(spec, panes, acct);
+      break;
     case Step.SEALS: {
       const next = frontSealSome(panes, group, PART);
       store<u32>(panes, <u32>next, GROUP);
       if (!next) beginLinks(panes);
       break;
     }
-    case Step.LINKS: linkSome(spec, panes); break;
+    case Step.LINKS:
+      linkSome(spec, panes);
+      break;
     case Step.MARKS: {
       const end = min(place + (PART << 3), frontCount(panes));
       frontMarkSome(panes, place, end);
@@ -153,8 +180,11 @@ function beginPane(panes: usize, step: u32, at: u32): void {
       store<u32>(panes, load<u32>(panes, SET_FIRST), GROUP);
       store<u32>(panes, Step.SEALS, STEP);
       break;
-    case Step.BACKS: beginHeads(panes); break;
-    default: store<u32>(panes, Step.DONE, STEP);
+    case Step.BACKS:
+      beginHeads(panes);
+      break;
+    default:
+      store<u32>(panes, Step.DONE, STEP);
   }
 }
 

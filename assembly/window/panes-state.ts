@@ -4,7 +4,8 @@
 //           264 list u32 | first u32 | to u32 | capacity u32          panes `first` to `to` may be in the next window
 //           280 inFront u32 | inBack u32 | failed u32 (panes with an error) | groups u32 (of all panes of the list)
 //           296 begun f64        begin of windows that the pane under way comes after, 0 none
-//           304 step u32 | bound u32 | at u32 | group u32 | place u32 | links u32     of the join under way (window/panes-join.ts)
+//           304 step u32 | bound u32 | at u32 | group u32 | place u32 | links u32     of the join under way
+//           (window/panes-join.ts)
 //   pane    end f64 | group set 120
 import { SET_SIZE } from '../agg/group';
 import { FRONT_SIZE } from './front';

@@ -1,17 +1,26 @@
-// Hopping windows with aggregates that can be joined: groups are kept for each part of the time (a pane) that lies in the same
-// windows, so that a row is taken in once however many windows it is in. Where the length is no multiple of the hop, windows
-// begin between two ends: then a hop has two panes.
+// Hopping windows with aggregates that can be joined: groups are kept for each part of the time (a pane) that lies in
+// the same windows, so that a row is taken in once however many windows it is in. Where the length is no multiple of
+// the hop, windows begin between two ends: then a hop has two panes.
 //
-// The pane under way is the set of the window. A window of many groups is joined and sent later, piece by piece (window/outbox.ts): its panes
-// stay until then, while others come behind them.
+// The pane under way is the set of the window. A window of many groups is joined and sent later, piece by piece
+// (window/outbox.ts): its panes stay until then, while others come behind them.
 import { isHeld, isLong, mayDefer } from '../flow/deferred';
 import { N_PROGRAM, accountOf, exhaust } from '../flow/node';
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { bindConstants } from './kept';
 import {
-  WINDOW_FLAGS, WINDOW_KIND, WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, WindowFlag, WindowKind, allMergeable,
+  WINDOW_FLAGS,
+  WINDOW_KIND,
+  WINDOW_LENGTH,
+  WINDOW_STEP,
+  WINDOW_UNIT,
+  WINDOW_ZONE,
+  WindowFlag,
+  WindowKind,
+  allMergeable,
 } from '../agg/spec';
-import { SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_SIZE, setFree, setInit, setReset, setSeal } from '../agg/group';
+import { SET_ERROR, SET_ERROR_LEN, SET_SIZE, setFree, setInit, setReset, setSeal } from '../agg/group';
+import { SET_COUNT } from '../agg/group-table';
 import { setLoad, setSave } from '../agg/save';
 import { LoadFault } from '../gen/state-layouts';
 import { readF64, readFail, readFails, readLength, readTime, readUpTo } from '../state/reader';
@@ -22,7 +31,21 @@ import { Phase, outboxGroups } from './outbox';
 import { sendFailure, sendGroups, sendNoMemory } from './output';
 import { Joined, frontLoad, joinBegin, joinSome, panesUntil } from './panes-join';
 import {
-  BACK, BEGUN, CAPACITY, FAILED, FIRST, GROUPS, IN_BACK, IN_FRONT, LIST, PANES_SIZE, PANE_SET, PANE_SIZE, TO, paneAt, paneSet,
+  BACK,
+  BEGUN,
+  CAPACITY,
+  FAILED,
+  FIRST,
+  GROUPS,
+  IN_BACK,
+  IN_FRONT,
+  LIST,
+  PANES_SIZE,
+  PANE_SET,
+  PANE_SIZE,
+  TO,
+  paneAt,
+  paneSet,
 } from './panes-state';
 import { W_END, W_SET, W_STACKS } from './state';
 
@@ -149,7 +172,9 @@ function endPane(panes: usize, pane: usize): void {
   return (load<u32>(set, SET_COUNT) | load<u32>(set, SET_ERROR)) == 0;
 }
 
-/** True when neither the pane under way nor the others that are in the window which ends at `end` have rows or errors. */
+/**
+ * True when neither the pane under way nor the others that are in the window which ends at `end` have rows or errors.
+ */
 export function panesAreVoid(spec: usize, state: usize, end: f64): bool {
   if (!isVoid(state + W_SET)) return false;
   const panes = <usize>load<u32>(state, W_STACKS);
@@ -219,10 +244,19 @@ function dropUntil(panes: usize, ms: f64, acct: usize): void {
 // @ts-ignore: decorator
 @inline function startOf(spec: usize, end: f64): f64 {
   const unit = load<f64>(spec, WINDOW_UNIT);
-  return startBefore(end, unit, load<f64>(spec, WINDOW_STEP), load<f64>(spec, WINDOW_LENGTH), load<u32>(spec, WINDOW_ZONE));
+  return startBefore(
+    end,
+    unit,
+    load<f64>(spec, WINDOW_STEP),
+    load<f64>(spec, WINDOW_LENGTH),
+    load<u32>(spec, WINDOW_ZONE),
+  );
 }
 
-/** Ends the pane under way and sends the window that ends with it; one of many groups, and each while something waits, is left to later. */
+/**
+ * Ends the pane under way and sends the window that ends with it; one of many groups, and each while something waits,
+ * is left to later.
+ */
 export function panesSend(node: usize, spec: usize, state: usize, start: f64, end: f64): void {
   const panes = <usize>load<u32>(state, W_STACKS);
   const begin = beginOf(spec, end);
@@ -237,7 +271,10 @@ export function panesSend(node: usize, spec: usize, state: usize, start: f64, en
   panesSent(node, spec, state, end);
 }
 
-/** Begins to join the panes of the window that ends at `end`; false when one of them has failed, and the window was sent as such. */
+/**
+ * Begins to join the panes of the window that ends at `end`; false when one of them has failed, and the window was sent
+ * as such.
+ */
 export function panesBegin(node: usize, spec: usize, state: usize, end: f64): bool {
   const panes = <usize>load<u32>(state, W_STACKS);
   dropUntil(panes, startOf(spec, end), accountOf(node));
@@ -252,7 +289,10 @@ export function panesBegin(node: usize, spec: usize, state: usize, end: f64): bo
   return true;
 }
 
-/** Joins the panes in the set, which is empty at first; `pauses`: as far as it comes. Where memory is exhausted the window is sent as failed. */
+/**
+ * Joins the panes in the set, which is empty at first; `pauses`: as far as it comes. Where memory is exhausted the
+ * window is sent as failed.
+ */
 export function panesJoin(node: usize, spec: usize, state: usize, set: usize, pauses: bool): u32 {
   bindConstants(spec, <usize>load<u32>(node, N_PROGRAM));
   const joined = joinSome(spec, <usize>load<u32>(state, W_STACKS), set, accountOf(node), pauses);
@@ -265,6 +305,12 @@ export function panesJoin(node: usize, spec: usize, state: usize, set: usize, pa
 
 /** The window that ends at `end` was sent: panes that are in no later one are not needed any more. */
 export function panesSent(node: usize, spec: usize, state: usize, end: f64): void {
-  const next = endAfter(end, 1, load<f64>(spec, WINDOW_UNIT), load<f64>(spec, WINDOW_STEP), load<u32>(spec, WINDOW_ZONE));
+  const next = endAfter(
+    end,
+    1,
+    load<f64>(spec, WINDOW_UNIT),
+    load<f64>(spec, WINDOW_STEP),
+    load<u32>(spec, WINDOW_ZONE),
+  );
   dropUntil(<usize>load<u32>(state, W_STACKS), startOf(spec, next), accountOf(node));
 }

@@ -1,9 +1,11 @@
-// Windows of partitions: rows of equal values have a window state of their own, found by the printed key of these values. A partition is
-// there as long as it holds something that later rows need, so that there are never more than keys at work.
+// Windows of partitions: rows of equal values have a window state of their own, found by the printed key of these
+// values. A partition is there as long as it holds something that later rows need, so that there are never more than
+// keys at work.
 //
 //   partitions   0   table 32 (partitions/table.ts) | due 16 (window/due.ts)
 //                48  order u64 (of the next partition) | forgotten u64
-//                64  left f64              until when what is due is left to later (window/keyed.ts), -Infinity nothing is
+//                64  left f64              until when what is due is left to later (window/keyed.ts), -Infinity nothing
+//                is
 //   partition    an entry of the table: its head 48 | window state (window/state.ts)
 import { accountOf } from '../flow/node';
 import { allocZeroed, free } from '../mem/alloc';
@@ -11,8 +13,17 @@ import { Tag, lenOf, offOf } from '../mem/layout';
 import { poolFree, poolInit, poolReset } from '../mem/pool';
 import { LoadFault } from '../gen/state-layouts';
 import {
-  ENTRY_HEAD, ENTRY_NEXT, TABLE_COUNT, TABLE_FIRST, TABLE_SIZE, entryDrop, entryKey, entryKeyLen, findEntry, lookEntry, tableFree, tableInit,
+  ENTRY_HEAD,
+  TABLE_SIZE,
+  entryDrop,
+  entryKey,
+  entryKeyLen,
+  findEntry,
+  lookEntry,
+  tableFree,
+  tableInit,
 } from '../partitions/table';
+import { ENTRY_NEXT, TABLE_COUNT, TABLE_FIRST } from '../partitions/table-slots';
 import { readBytes, readFail, readFails, readLength } from '../state/reader';
 import { writeBytes, writeU32 } from '../state/writer';
 import { WINDOW_FURTHER, WINDOW_PARTITION, bindOf, bindTag, bindVal, furtherInput } from '../agg/spec';
@@ -169,7 +180,12 @@ export function partitionsSave(partitions: usize, spec: usize, save: (spec: usiz
 }
 
 /** Adds saved partitions to an empty table. */
-export function partitionsLoad(node: usize, partitions: usize, spec: usize, load: (node: usize, spec: usize, part: usize) => void): void {
+export function partitionsLoad(
+  node: usize,
+  partitions: usize,
+  spec: usize,
+  load: (node: usize, spec: usize, part: usize) => void,
+): void {
   const count = readLength();
   poolInit(KEYS, 128, 0);
   for (let i: u32 = 0; i < count && !readFails(); i++) {

@@ -6,8 +6,7 @@ import { HEAP, HEAP_COUNT, MAX_RUNS, PENDING_ROW, RUN_FROM, RUN_TO, entryAt, run
 
 /**
  * Keeps the rows that `pendingName` let wait and that were not taken, before the batch at work goes; `sel` has room for
- * their numbers. False
- * when memory is exhausted.
+ * their numbers. False when memory is exhausted.
  */
 export function pendingKeep(pending: usize, binds: usize, columns: u32, sel: usize, input: u32): bool {
   const run = runOf(pending, min(input, MAX_RUNS - 1));
@@ -38,7 +37,7 @@ let placeAt: u32 = 0;
 // @ts-ignore: decorator
 @inline function numberNamed(entry: usize, sel: usize, n: u32): u32 {
   if (load<u32>(entry, PENDING_ROW)) return n;
-  store<u32>(sel + (<usize>n << 2), load<u32>(entry, PENDING_ROW + 4));
+  store<u32>(sel + ((<usize>n) << 2), load<u32>(entry, PENDING_ROW + 4));
   return n + 1;
 }
 

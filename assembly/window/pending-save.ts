@@ -6,8 +6,22 @@ import { Members } from '../state/members';
 import { readF64, readFail, readFails, readLength, readTime, readU64, readUpTo } from '../state/reader';
 import { writeF64, writeTime, writeU32, writeU64 } from '../state/writer';
 import {
-  HEAP, HEAP_COUNT, LAST_TIME, MAX_RUNS, PENDING_ROW, PENDING_SEQUENCE, RUN_COUNT, RUN_FROM, SEQUENCE, entryAt, heapRoom, heapUp, runAt, runOf,
-  runRest, runRoom,
+  HEAP,
+  HEAP_COUNT,
+  LAST_TIME,
+  MAX_RUNS,
+  PENDING_ROW,
+  PENDING_SEQUENCE,
+  RUN_COUNT,
+  RUN_FROM,
+  SEQUENCE,
+  entryAt,
+  heapRoom,
+  heapUp,
+  runAt,
+  runOf,
+  runRest,
+  runRoom,
 } from './pending';
 
 /** Saves the rows of the runs, then those of the heap, each with time, sequence and values. */

@@ -1,8 +1,8 @@
 // Rows that wait for the watermark, released in the order of their times, rows of equal time in the order of arrival.
 //
-// Rows that an input brings in order are appended to a queue (the run of that input); stragglers go to a heap. The next row is the
-// smallest of the heads, so ordered input costs O(1) a row, however far inputs are behind each other, and disorder O(log n). Both
-// refer to the rows, which stand in a store.
+// Rows that an input brings in order are appended to a queue (the run of that input); stragglers go to a heap. The next
+// row is the smallest of the heads, so ordered input costs O(1) a row, however far inputs are behind each other, and
+// disorder O(log n). Both refer to the rows, which stand in a store.
 //
 //   pending  0   rows 48 (rows/store.ts)
 //            48  runs u32 -> runs | runCount u32 | heap u32 | heapCount u32 | heapCapacity u32 | acct u32
@@ -103,10 +103,18 @@ export function pendingCount(pending: usize): u32 {
 }
 
 /**
- * Keeps the rows `sel[0 … n)` of the columns at `binds` (mem/bind.ts), which an input brought, whose times stand at `times` + 8 * row.
- * False when memory is exhausted.
+ * Keeps the rows `sel[0 … n)` of the columns at `binds` (mem/bind.ts), which an input brought, whose times stand at
+ * `times` + 8 * row. False when memory is exhausted.
  */
-export function pendingAdd(pending: usize, binds: usize, columns: u32, sel: usize, n: u32, times: usize, input: u32): bool {
+export function pendingAdd(
+  pending: usize,
+  binds: usize,
+  columns: u32,
+  sel: usize,
+  n: u32,
+  times: usize,
+  input: u32,
+): bool {
   const run = runOf(pending, min(input, MAX_RUNS - 1));
   let page = rowsLast(pending);
   let at = page ? load<u32>(page, PAGE_TO) : 0;
@@ -117,25 +125,25 @@ export function pendingAdd(pending: usize, binds: usize, columns: u32, sel: usiz
       page = <usize>load<u32>(page, PAGE_NEXT);
       at = 0;
     }
-    const ms = load<f64>(times + (<usize>load<u32>(sel + (<usize>i << 2)) << 3));
+    const ms = load<f64>(times + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3));
     if (!enter(pending, run, page, at++, ms)) return false;
   }
   return true;
 }
 
 /**
- * Lets rows wait that are not kept, those of `sel[0 … n)` whose time is `until` or earlier: they stand in the batch at work, and
- * their entries name no page (0). They must be taken while that batch is there. The others move to the front of `sel`. Returns how many
- * these are; more than `n` when memory is exhausted.
+ * Lets rows wait that are not kept, those of `sel[0 … n)` whose time is `until` or earlier: they stand in the batch at
+ * work, and their entries name no page (0). They must be taken while that batch is there. The others move to the front
+ * of `sel`. Returns how many these are; more than `n` when memory is exhausted.
  */
 export function pendingName(pending: usize, sel: usize, n: u32, times: usize, until: f64, input: u32): u32 {
   const run = runOf(pending, min(input, MAX_RUNS - 1));
   if (!run || !runReserve(pending, run, n)) return n + 1;
   let later: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
-    const ms = load<f64>(times + (<usize>row << 3));
-    if (ms > until) store<u32>(sel + (<usize>(later++) << 2), row);
+    const row = load<u32>(sel + ((<usize>i) << 2));
+    const ms = load<f64>(times + ((<usize>row) << 3));
+    if (ms > until) store<u32>(sel + ((later++ as usize) << 2), row);
     else if (!enter(pending, run, 0, row, ms)) return n + 1;
   }
   return later;
@@ -204,7 +212,8 @@ function runReserve(pending: usize, run: usize, n: u32): bool {
   if (to + n <= capacity) return true;
   const entries = <usize>load<u32>(run);
   const count = to - from;
-  if (from > 0 && count + n <= capacity && count <= capacity >> 1) memory.copy(entries, entryAt(entries, from), count * ENTRY_SIZE);
+  if (from > 0 && count + n <= capacity && count <= capacity >> 1)
+    memory.copy(entries, entryAt(entries, from), count * ENTRY_SIZE);
   else {
     let wanted = max(capacity << 1, 16);
     while (wanted < count + n) wanted <<= 1;
@@ -304,7 +313,10 @@ export function pendingNext(pending: usize): f64 {
   return next ? load<f64>(next) : Infinity;
 }
 
-/** Moves the entries of the next rows whose time is `ms` or earlier to `to`, `room` of them at most; returns how many they are. */
+/**
+ * Moves the entries of the next rows whose time is `ms` or earlier to `to`, `room` of them at most; returns how many
+ * they are.
+ */
 export function pendingTake(pending: usize, ms: f64, to: usize, room: u32): u32 {
   const runs = load<u32>(pending, RUN_COUNT);
   for (let n: u32 = 0; n < room; n++, to += ENTRY_SIZE) {
@@ -324,8 +336,8 @@ export function pendingTake(pending: usize, ms: f64, to: usize, room: u32): u32 
 }
 
 /**
- * As `pendingTake`, but gives names {page u32, row u32} and times (i64) of the rows. Rows of two inputs in order, which most are, go
- * from run to run without a look at the heap.
+ * As `pendingTake`, but gives names {page u32, row u32} and times (i64) of the rows. Rows of two inputs in order, which
+ * most are, go from run to run without a look at the heap.
  */
 export function pendingNames(pending: usize, ms: f64, names: usize, times: usize, room: u32): u32 {
   const runs = load<u32>(pending, RUN_COUNT);
@@ -372,14 +384,14 @@ export function pendingAtTime(pending: usize, ms: f64, sequence: u64, names: usi
 }
 
 /**
- * Puts the last of `n` rows that `pendingNames` has named back when further ones of the same time wait: these are to come together. Not
- * where all `n` are of that time, or memory is exhausted. Returns how many are left.
+ * Puts the last of `n` rows that `pendingNames` has named back when further ones of the same time wait: these are to
+ * come together. Not where all `n` are of that time, or memory is exhausted. Returns how many are left.
  */
 export function pendingUncut(pending: usize, names: usize, times: usize, n: u32): u32 {
-  const last = load<i64>(times + (<usize>(n - 1) << 3));
+  const last = load<i64>(times + ((<usize>(n - 1)) << 3));
   if (pendingNext(pending) != <f64>last) return n;
   let left = n - 1;
-  while (left > 0 && load<i64>(times + (<usize>(left - 1) << 3)) == last) left--;
+  while (left > 0 && load<i64>(times + ((<usize>(left - 1)) << 3)) == last) left--;
   if (left == 0) return n;
   const count = load<u32>(pending, HEAP_COUNT);
   for (let i = left; i < n; i++) {
@@ -391,7 +403,7 @@ export function pendingUncut(pending: usize, names: usize, times: usize, n: u32)
   for (let i = left; i < n; i++) {
     const entry = heapRoom(pending);
     store<f64>(entry, <f64>last);
-    store<u64>(entry, load<u64>(names + (<usize>i << 3)), PENDING_ROW);
+    store<u64>(entry, load<u64>(names + ((<usize>i) << 3)), PENDING_ROW);
     // They came before all that still wait of that time.
     store<u64>(entry, i - left, PENDING_SEQUENCE);
     heapUp(pending);
@@ -401,8 +413,8 @@ export function pendingUncut(pending: usize, names: usize, times: usize, n: u32)
 
 // @ts-ignore: decorator
 @inline function putName(names: usize, times: usize, i: u32, entry: usize): void {
-  store<u64>(names + (<usize>i << 3), load<u64>(entry, PENDING_ROW));
-  store<i64>(times + (<usize>i << 3), <i64>load<f64>(entry));
+  store<u64>(names + ((<usize>i) << 3), load<u64>(entry, PENDING_ROW));
+  store<i64>(times + ((<usize>i) << 3), <i64>load<f64>(entry));
 }
 
 function ofOne(run: usize, ms: f64, names: usize, times: usize, from: u32, room: u32): u32 {
@@ -426,7 +438,10 @@ function ofTwo(a: usize, b: usize, ms: f64, names: usize, times: usize, from: u3
   while (n < room && x < xEnd && y < yEnd) {
     const ofX = load<f64>(x);
     const ofY = load<f64>(y);
-    const isY = (<u32>(ofY < ofX) | (<u32>(ofY == ofX) & <u32>(load<u64>(y, PENDING_SEQUENCE) < load<u64>(x, PENDING_SEQUENCE)))) != 0;
+    const isY =
+      (<u32>(ofY < ofX) |
+        (<u32>(ofY == ofX) & <u32>(load<u64>(y, PENDING_SEQUENCE) < load<u64>(x, PENDING_SEQUENCE)))) !=
+      0;
     const entry = select<usize>(y, x, isY);
     if (select<f64>(ofY, ofX, isY) > ms) break;
     putName(names, times, n++, entry);
@@ -442,7 +457,7 @@ function ofTwo(a: usize, b: usize, ms: f64, names: usize, times: usize, from: u3
 export function pendingReturn(pending: usize, names: usize, n: u32): void {
   let page: usize = 0;
   let rows: u32 = 0;
-  for (const end = names + (<usize>n << 3); names < end; names += 8) {
+  for (const end = names + ((<usize>n) << 3); names < end; names += 8) {
     const at = <usize>load<u32>(names);
     if (!at) continue;
     if (at != page) {

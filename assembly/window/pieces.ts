@@ -9,18 +9,46 @@ import { setNow } from '../flow/context';
 import { lenOf, offOf } from '../mem/layout';
 import { viewFrom, viewPage, viewPages, viewTo } from '../rows/view';
 import { NO_INPUT, WINDOW_AGGS, WINDOW_FLAGS, WINDOW_WHERE, WindowFlag } from '../agg/spec';
-import { SET_COUNT, SET_ERROR, SET_FIRST, setError } from '../agg/group';
+import { SET_ERROR, setError } from '../agg/group';
+import { SET_COUNT, SET_FIRST } from '../agg/group-table';
 import { accumulate } from '../agg/accumulate';
 import { isGrouped, keepsRows, selectRows, setWhereError, whereError } from './content';
 import { frameEnter, frameLeave } from './frame';
 import { bindConstants, bindPage } from './kept';
 import { keyedGoOn } from './keyed';
 import {
-  ENTRY_AT, ENTRY_CLOSED, ENTRY_END, ENTRY_FROM, ENTRY_KIND, ENTRY_LEFT, ENTRY_NOW, ENTRY_PHASE, ENTRY_ROWS, ENTRY_SET, ENTRY_START, ENTRY_TO,
-  ENTRY_TRIGGER, ENTRY_VIEW, Entry, Phase, beginSending, outboxFirst, outboxShift, sendEntry,
+  ENTRY_AT,
+  ENTRY_CLOSED,
+  ENTRY_END,
+  ENTRY_FROM,
+  ENTRY_KIND,
+  ENTRY_LEFT,
+  ENTRY_NOW,
+  ENTRY_PHASE,
+  ENTRY_ROWS,
+  ENTRY_SET,
+  ENTRY_START,
+  ENTRY_TO,
+  ENTRY_TRIGGER,
+  ENTRY_VIEW,
+  Entry,
+  Phase,
+  beginSending,
+  outboxFirst,
+  outboxShift,
+  sendEntry,
 } from './outbox';
 import {
-  addRows, beginRows, endRows, openRows, outputColumns, pauseRows, sendFailure, sendGroups, sendNoMemory, sendSomeGroups,
+  addRows,
+  beginRows,
+  endRows,
+  openRows,
+  outputColumns,
+  pauseRows,
+  sendFailure,
+  sendGroups,
+  sendNoMemory,
+  sendSomeGroups,
 } from './output';
 import { isInPanes, panesBegin, panesJoin, panesSent } from './panes';
 import { Joined } from './panes-join';
@@ -52,7 +80,8 @@ function sendSome(node: usize, spec: usize): bool {
     }
     if (deferredCount > 1 && isHeldBelow(node)) return false;
     const state = <usize>load<u32>(node, N_STATE);
-    if (load<u32>(entry, ENTRY_KIND) == Entry.WINDOW && isInPanes(spec, state)) panesSent(node, spec, state, load<f64>(entry, ENTRY_END));
+    if (load<u32>(entry, ENTRY_KIND) == Entry.WINDOW && isInPanes(spec, state))
+      panesSent(node, spec, state, load<f64>(entry, ENTRY_END));
     else if (load<u32>(entry, ENTRY_KIND) == Entry.WINDOW && isInStacks(spec, state)) stacksSent(node, state);
     outboxShift(node);
     if (!goesOn(1)) return outboxFirst(node) == 0;
@@ -64,7 +93,8 @@ function sendSome(node: usize, spec: usize): bool {
 function sendWindow(node: usize, spec: usize, entry: usize): bool {
   if (isInPanes(spec, <usize>load<u32>(node, N_STATE))) return sendPanes(node, spec, entry);
   if (isInStacks(spec, <usize>load<u32>(node, N_STATE))) return sendStacks(node, spec, entry);
-  if (!keepsRows(spec) || load<u32>(entry, ENTRY_PHASE) == Phase.EMPTY) return sendSet(node, spec, entry, entry + ENTRY_SET);
+  if (!keepsRows(spec) || load<u32>(entry, ENTRY_PHASE) == Phase.EMPTY)
+    return sendSet(node, spec, entry, entry + ENTRY_SET);
   const sel = selectionPush();
   if (!sel) {
     sendNoMemory(node);
@@ -152,7 +182,16 @@ function selectSome(node: usize, spec: usize, entry: usize, i: u32, sel: usize):
   const page = viewPage(view, i);
   bindPage(page, spec, <usize>load<u32>(node, N_PROGRAM));
   const closed = load<u32>(entry, ENTRY_CLOSED) != 0;
-  return selectRows(spec, page, viewFrom(view, i), viewTo(view, i), load<f64>(entry, ENTRY_FROM), load<f64>(entry, ENTRY_TO), closed, sel);
+  return selectRows(
+    spec,
+    page,
+    viewFrom(view, i),
+    viewTo(view, i),
+    load<f64>(entry, ENTRY_FROM),
+    load<f64>(entry, ENTRY_TO),
+    closed,
+    sel,
+  );
 }
 
 /** Its rows are taken into groups before they, or these, are sent. */
@@ -162,8 +201,8 @@ function selectSome(node: usize, spec: usize, entry: usize, i: u32, sel: usize):
 }
 
 /**
- * Takes rows into their groups, or into the one group that each of them shows, and judges them by WHERE; true when the message has failed: then
- * none of its rows came to nodes that remember it.
+ * Takes rows into their groups, or into the one group that each of them shows, and judges them by WHERE; true when the
+ * message has failed: then none of its rows came to nodes that remember it.
  */
 function takeSome(node: usize, spec: usize, entry: usize, sel: usize): bool {
   const set = entry + ENTRY_SET;

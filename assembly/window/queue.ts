@@ -11,7 +11,7 @@ export function queueIsEmpty(state: usize): bool {
 
 /** The first time of the queue, which must not be empty. */
 export function queueFirst(state: usize): f64 {
-  return load<f64>(<usize>load<u32>(state, W_QUEUE) + (<usize>load<u32>(state, W_QUEUE_FROM) << 3));
+  return load<f64>(<usize>load<u32>(state, W_QUEUE) + ((<usize>load<u32>(state, W_QUEUE_FROM)) << 3));
 }
 
 export function queueShift(state: usize): void {
@@ -26,12 +26,12 @@ export function queuePush(state: usize, ms: f64, acct: usize): bool {
   const queue = <usize>load<u32>(state, W_QUEUE);
   if (to == capacity) {
     const count = to - from;
-    if (from > 0 && count <= capacity >> 1) memory.copy(queue, queue + (<usize>from << 3), <usize>count << 3);
+    if (from > 0 && count <= capacity >> 1) memory.copy(queue, queue + ((<usize>from) << 3), (<usize>count) << 3);
     else {
       const wanted = max(capacity << 1, 16);
       const next = alloc(wanted << 3, acct);
       if (!next) return false;
-      memory.copy(next, queue + (<usize>from << 3), <usize>count << 3);
+      memory.copy(next, queue + ((<usize>from) << 3), (<usize>count) << 3);
       free(queue, capacity << 3, acct);
       store<u32>(state, <u32>next, W_QUEUE);
       store<u32>(state, wanted, W_QUEUE_CAPACITY);
@@ -39,7 +39,7 @@ export function queuePush(state: usize, ms: f64, acct: usize): bool {
     store<u32>(state, 0, W_QUEUE_FROM);
     to = count;
   }
-  store<f64>(<usize>load<u32>(state, W_QUEUE) + (<usize>to << 3), ms);
+  store<f64>(<usize>load<u32>(state, W_QUEUE) + ((<usize>to) << 3), ms);
   store<u32>(state, to + 1, W_QUEUE_TO);
   return true;
 }
@@ -48,7 +48,7 @@ export function queuePush(state: usize, ms: f64, acct: usize): bool {
 export function queueSetBack(state: usize, ms: f64): void {
   const to = load<u32>(state, W_QUEUE_TO);
   for (let i = load<u32>(state, W_QUEUE_FROM); i < to; i++) {
-    const at = <usize>load<u32>(state, W_QUEUE) + (<usize>i << 3);
+    const at = <usize>load<u32>(state, W_QUEUE) + ((<usize>i) << 3);
     store<f64>(at, load<f64>(at) - ms);
   }
 }
@@ -57,7 +57,7 @@ export function queueSave(state: usize): void {
   const from = load<u32>(state, W_QUEUE_FROM);
   const to = load<u32>(state, W_QUEUE_TO);
   writeU32(to - from);
-  for (let i = from; i < to; i++) writeTime(load<f64>(<usize>load<u32>(state, W_QUEUE) + (<usize>i << 3)));
+  for (let i = from; i < to; i++) writeTime(load<f64>(<usize>load<u32>(state, W_QUEUE) + ((<usize>i) << 3)));
 }
 
 /** Adds saved times. */

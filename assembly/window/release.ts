@@ -1,14 +1,12 @@
 // How rows of a node of event time (window/event-time.ts) go on once the watermark has reached them.
 //
 // Rows that the watermark has reached when they arrive, with nothing waiting before them, pass without being copied;
-// those between
-// others that wait take their place among them as they stand in the batch. Only rows that are later than the watermark
-// are kept.
+// those between others that wait take their place among them as they stand in the batch. Only rows that are later than
+// the watermark are kept.
 //
 // Where a watermark reaches many rows, or a node below is in the middle of its work, they go on piece by piece
-// (flow/deferred.ts). Meanwhile
-// all rows wait, and what ends behind some of them, watermarks and failures, is noted with the place that it has among
-// them (window/marks.ts).
+// (flow/deferred.ts). Meanwhile all rows wait, and what ends behind some of them, watermarks and failures, is noted
+// with the place that it has among them (window/marks.ts).
 import * as ctx from '../flow/context';
 import { defer, deferredCount, goesOn, isDeferred, isLong, isStoppedBelow, longRows, mayDefer } from '../flow/deferred';
 import { beginFailed, endFailed, signalBelow } from '../flow/emit';
@@ -22,9 +20,29 @@ import { poolAlloc } from '../mem/pool';
 import { partBegin, partColumn } from '../rows/copy';
 import { EVENT_TIME_COLUMNS, EVENT_TIME_STREAMS } from '../gen/window-layouts';
 import { emitInTime } from './late';
-import { MARKS_SIZE, Mark, markAdd, markFirst, markKind, markMs, markNow, markSequence, markShift, markValue } from './marks';
 import {
-  PENDING_SIZE, pendingAdd, pendingAtTime, pendingCount, pendingIsEmpty, pendingName, pendingNames, pendingReached, pendingReturn, pendingSequence,
+  MARKS_SIZE,
+  Mark,
+  markAdd,
+  markFirst,
+  markKind,
+  markMs,
+  markNow,
+  markSequence,
+  markShift,
+  markValue,
+} from './marks';
+import {
+  PENDING_SIZE,
+  pendingAdd,
+  pendingAtTime,
+  pendingCount,
+  pendingIsEmpty,
+  pendingName,
+  pendingNames,
+  pendingReached,
+  pendingReturn,
+  pendingSequence,
   pendingUncut,
 } from './pending';
 import { pendingKeep } from './pending-keep';
@@ -51,7 +69,15 @@ export function sendIdle(node: usize): void {
 }
 
 /** Lets the accepted rows go on or wait, in order with those that wait, and says how far time has come. */
-export function release(node: usize, spec: usize, state: usize, blocks: usize, rows: u32, accepted: usize, count: u32): void {
+export function release(
+  node: usize,
+  spec: usize,
+  state: usize,
+  blocks: usize,
+  rows: u32,
+  accepted: usize,
+  count: u32,
+): void {
   if (count == 0 || isExhausted(node)) return;
   const watermark = load<f64>(state, ORDER_WATERMARK);
   if (isLongRelease(node, state, watermark)) {
@@ -61,7 +87,7 @@ export function release(node: usize, spec: usize, state: usize, blocks: usize, r
   }
   const passes = passable(state, watermark, accepted, count);
   // Times are of use only until the first row goes on.
-  if (passes < count && !wait(spec, state, blocks, accepted + (<usize>passes << 2), count - passes, watermark)) {
+  if (passes < count && !wait(spec, state, blocks, accepted + ((<usize>passes) << 2), count - passes, watermark)) {
     exhaust(node);
     return;
   }
@@ -92,7 +118,10 @@ export function sendFailure(node: usize, state: usize, failure: u64): void {
 /** Rows that the watermark has reached are to be left to later. */
 // @ts-ignore: decorator
 @inline function isLongRelease(node: usize, state: usize, watermark: f64): bool {
-  return isOnHold(node) || (isLong(pendingCount(state)) && mayDefer(node) && isLong(pendingReached(state, watermark, longRows + 1)));
+  return (
+    isOnHold(node) ||
+    (isLong(pendingCount(state)) && mayDefer(node) && isLong(pendingReached(state, watermark, longRows + 1)))
+  );
 }
 
 /** Notes what comes behind all rows that are there and were reached. */
@@ -139,8 +168,7 @@ function releaseSome(node: usize, spec: usize, state: usize, mark: usize, names:
 
 /**
  * Lets rows of the arriving batch wait. Those that the watermark has reached go on before the batch is over, between
- * others: they
- * are not copied. False when memory is exhausted.
+ * others: they are not copied. False when memory is exhausted.
  */
 function wait(spec: usize, state: usize, blocks: usize, sel: usize, n: u32, watermark: f64): bool {
   const later = pendingName(state, sel, n, TIMES, watermark, inputOf(spec));
@@ -163,7 +191,7 @@ function bindAll(spec: usize, blocks: usize): usize {
   const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
   const binds = poolAlloc(ctx.scratch, columns * BIND_SIZE);
   for (let c: u32 = 0; c < columns && binds; c++) {
-    bindBlock(binds + <usize>(c * BIND_SIZE), <usize>load<u32>(blocks + (<usize>c << 2)));
+    bindBlock(binds + <usize>(c * BIND_SIZE), <usize>load<u32>(blocks + ((<usize>c) << 2)));
   }
   return binds;
 }
@@ -174,7 +202,7 @@ function passable(state: usize, watermark: f64, accepted: usize, count: u32): u3
   let last: f64 = -Infinity;
   let n: u32 = 0;
   while (n < count) {
-    const ms = load<f64>(TIMES + (<usize>load<u32>(accepted + (<usize>n << 2)) << 3));
+    const ms = load<f64>(TIMES + ((<usize>load<u32>(accepted + ((<usize>n) << 2))) << 3));
     if (ms < last || ms > watermark) break;
     last = ms;
     n++;
@@ -182,8 +210,9 @@ function passable(state: usize, watermark: f64, accepted: usize, count: u32): u3
   // A later row of this batch may be older than one that would pass; it is accepted, so it must come first. Rows of the
   // same time go on together.
   let least: f64 = Infinity;
-  for (let i = n; i < count; i++) least = min(least, load<f64>(TIMES + (<usize>load<u32>(accepted + (<usize>i << 2)) << 3)));
-  while (n > 0 && load<f64>(TIMES + (<usize>load<u32>(accepted + (<usize>(n - 1) << 2)) << 3)) >= least) n--;
+  for (let i = n; i < count; i++)
+    least = min(least, load<f64>(TIMES + ((<usize>load<u32>(accepted + ((<usize>i) << 2))) << 3)));
+  while (n > 0 && load<f64>(TIMES + ((<usize>load<u32>(accepted + ((<usize>(n - 1)) << 2))) << 3)) >= least) n--;
   return n;
 }
 
@@ -196,11 +225,11 @@ function passThrough(node: usize, spec: usize, blocks: usize, rows: u32, sel: us
   }
   const times = <usize>load<u32>(stage);
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
-    setAt(times, row, Tag.I64, <u64>(<i64>load<f64>(TIMES + (<usize>row << 3))));
+    const row = load<u32>(sel + ((<usize>i) << 2));
+    setAt(times, row, Tag.I64, <u64>(<i64>load<f64>(TIMES + ((<usize>row) << 3))));
   }
   store<u8>(times, Tag.I64, COL_UNIFORM);
-  store<u32>(blocks + (<usize>load<u16>(spec, EVENT_TIME_COLUMNS) << 2), <u32>times);
+  store<u32>(blocks + ((<usize>load<u16>(spec, EVENT_TIME_COLUMNS)) << 2), <u32>times);
   ctx.setBatch(blocks, rows, sel, n, 0);
   emitInTime(node);
   stageRelease(1);
@@ -211,8 +240,7 @@ const ALL: u64 = u64.MAX_VALUE;
 
 /**
  * Sends the waiting rows that the watermark has reached, then the watermark; `blocks`: the columns of those that are
- * not kept. Where a node
- * below stops in the middle of its work the rest is left to later.
+ * not kept. Where a node below stops in the middle of its work the rest is left to later.
  */
 function releaseAll(node: usize, spec: usize, state: usize, watermark: f64, blocks: usize): void {
   const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
@@ -221,7 +249,11 @@ function releaseAll(node: usize, spec: usize, state: usize, watermark: f64, bloc
     const room = min(BATCH_ROWS, pendingCount(state));
     const names = poolAlloc(ctx.scratch, room << 3);
     if (!names) exhaust(node);
-    while (!isExhausted(node) && !isStopped && releaseBatch(node, state, columns, watermark, ALL, names, room, blocks)) {
+    while (
+      !isExhausted(node) &&
+      !isStopped &&
+      releaseBatch(node, state, columns, watermark, ALL, names, room, blocks)
+    ) {
       isStopped = deferredCount != 0 && isStoppedBelow(node);
     }
   }
@@ -246,7 +278,14 @@ function keepNamed(spec: usize, state: usize, blocks: usize): bool {
  * many.
  */
 function releaseBatch(
-  node: usize, state: usize, columns: u32, watermark: f64, sequence: u64, names: usize, room: u32, blocks: usize,
+  node: usize,
+  state: usize,
+  columns: u32,
+  watermark: f64,
+  sequence: u64,
+  names: usize,
+  room: u32,
+  blocks: usize,
 ): u32 {
   if (pendingIsEmpty(state)) return 0;
   const stage = stageAcquire(columns + 1);
@@ -254,7 +293,7 @@ function releaseBatch(
     exhaust(node);
     return 0;
   }
-  const times = <usize>load<u32>(stage + (<usize>columns << 2));
+  const times = <usize>load<u32>(stage + ((<usize>columns) << 2));
   // Times are whole.
   let n = pendingNames(state, sequence == ALL ? watermark : watermark - 0.5, names, times + COL_VALS, room);
   if (n == 0 && sequence != ALL) n = pendingAtTime(state, watermark, sequence, names, times + COL_VALS, room);
@@ -264,7 +303,12 @@ function releaseBatch(
     store<u8>(times, Tag.I64, COL_UNIFORM);
     partBegin(names, n);
     for (let c: u32 = 0; c < columns; c++) {
-      partColumn(<usize>load<u32>(stage + (<usize>c << 2)), c, columns, blocks ? <usize>load<u32>(blocks + (<usize>c << 2)) : 0);
+      partColumn(
+        <usize>load<u32>(stage + ((<usize>c) << 2)),
+        c,
+        columns,
+        blocks ? <usize>load<u32>(blocks + ((<usize>c) << 2)) : 0,
+      );
     }
     ctx.setBatch(stage, n, identity, n, 0);
     emitInTime(node);

@@ -11,8 +11,11 @@ import { outboxCount } from './outbox';
 export function deferredResults(node: usize): u32 {
   if (!load<u32>(node, N_STATE)) return 0;
   switch (load<u32>(node, N_KIND)) {
-    case NodeKind.WINDOW: return outboxCount(node) + keyedResults(node);
-    case NodeKind.EVENT_TIME: return eventTimeResults(node);
-    default: return 0;
+    case NodeKind.WINDOW:
+      return outboxCount(node) + keyedResults(node);
+    case NodeKind.EVENT_TIME:
+      return eventTimeResults(node);
+    default:
+      return 0;
   }
 }

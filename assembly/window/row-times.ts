@@ -25,8 +25,8 @@ export function aheadError(ms: f64, skew: f64): u64 {
 }
 
 /**
- * Reads the times of the first rows into TIMES, as long as they are numbers, `from` or later, no later than `to`, and in order. Writes
- * the rows to `accepted` and returns how many they are.
+ * Reads the times of the first rows into TIMES, as long as they are numbers, `from` or later, no later than `to`, and
+ * in order. Writes the rows to `accepted` and returns how many they are.
  */
 export function inOrder(stamps: usize, sel: usize, n: u32, from: f64, to: f64, accepted: usize): u32 {
   const uniform = load<u8>(stamps, COL_UNIFORM);
@@ -34,12 +34,12 @@ export function inOrder(stamps: usize, sel: usize, n: u32, from: f64, to: f64, a
   const isWhole = uniform == Tag.I64;
   let last = from;
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
+    const row = load<u32>(sel + ((<usize>i) << 2));
     const payload = valAt(stamps, row);
     const ms = isWhole ? <f64>(<i64>payload) : floor(reinterpret<f64>(payload));
     if (!(ms >= last && ms <= to && ms < MOST_MS)) return i;
-    store<f64>(TIMES + (<usize>row << 3), ms);
-    store<u32>(accepted + (<usize>i << 2), row);
+    store<f64>(TIMES + ((<usize>row) << 3), ms);
+    store<u32>(accepted + ((<usize>i) << 2), row);
     last = ms;
   }
   return n;
@@ -49,7 +49,7 @@ export function inOrder(stamps: usize, sel: usize, n: u32, from: f64, to: f64, a
 export function readTime(stamps: usize, row: u32): u64 {
   const tag = tagAt(stamps, row);
   const payload = valAt(stamps, row);
-  const at = TIMES + (<usize>row << 3);
+  const at = TIMES + ((<usize>row) << 3);
   if (tag == Tag.I64) {
     store<f64>(at, <f64>(<i64>payload));
     return 0;

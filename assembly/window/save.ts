@@ -18,7 +18,18 @@ import { partitionsLoad, partitionsSave } from './partitions';
 import { queueLoad, queueSave } from './queue';
 import { canStack, stacksLoad, stacksOpen, stacksPass, stacksSave } from './stacks';
 import {
-  W_COUNTER, W_END, W_FIRST, W_LANES, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_SET, W_STACKS, W_START, W_TICK,
+  W_COUNTER,
+  W_END,
+  W_FIRST,
+  W_LANES,
+  W_LAST,
+  W_OPEN,
+  W_PARTITIONS,
+  W_ROWS,
+  W_SET,
+  W_STACKS,
+  W_START,
+  W_TICK,
 } from './state';
 
 const VERSION: u32 = 4;
@@ -53,9 +64,15 @@ export function windowSave(node: usize): void {
   contentSave(spec, state, !load<u32>(state, W_STACKS));
   queueSave(state);
   switch (form) {
-    case Besides.PANES: panesSave(spec, state); break;
-    case Besides.PARTITIONS: partitionsSave(<usize>load<u32>(state, W_PARTITIONS), spec, partitionSave); break;
-    case Besides.STACKS: stacksSave(spec, state); break;
+    case Besides.PANES:
+      panesSave(spec, state);
+      break;
+    case Besides.PARTITIONS:
+      partitionsSave(<usize>load<u32>(state, W_PARTITIONS), spec, partitionSave);
+      break;
+    case Besides.STACKS:
+      stacksSave(spec, state);
+      break;
     default:
   }
 }
@@ -84,8 +101,11 @@ function loadAll(node: usize): bool {
   contentLoad(spec, state);
   queueLoad(state, accountOf(node));
   switch (saved) {
-    case Besides.NOTHING: break;
-    case Besides.PANES: panesLoad(node, spec, state); break;
+    case Besides.NOTHING:
+      break;
+    case Besides.PANES:
+      panesLoad(node, spec, state);
+      break;
     case Besides.PARTITIONS:
       if (own == saved) {
         partitionsLoad(node, <usize>load<u32>(state, W_PARTITIONS), spec, partitionLoad);
@@ -133,7 +153,8 @@ function partitionSave(spec: usize, part: usize): void {
 
 function partitionLoad(node: usize, spec: usize, part: usize): void {
   contentLoad(spec, part);
-  const isTimed = isFinite(load<f64>(part, W_START)) && isFinite(load<f64>(part, W_LAST)) && isFinite(load<f64>(part, W_TICK));
+  const isTimed =
+    isFinite(load<f64>(part, W_START)) && isFinite(load<f64>(part, W_LAST)) && isFinite(load<f64>(part, W_TICK));
   if (!isTimed) readFail(LoadFault.DAMAGED);
   if (!mayWait(spec)) return;
   queueLoad(part, accountOf(node));
@@ -167,7 +188,10 @@ function contentLoad(spec: usize, state: usize): void {
   store<u32>(state, readU32(), W_COUNTER);
   store<u32>(state, readU32(), W_OPEN);
   // Rows are counted up to the step.
-  if (load<u32>(spec, WINDOW_KIND) == WindowKind.COUNT && load<u32>(state, W_COUNTER) >= load<u32>(spec, WINDOW_COUNT_STEP)) {
+  if (
+    load<u32>(spec, WINDOW_KIND) == WindowKind.COUNT &&
+    load<u32>(state, W_COUNTER) >= load<u32>(spec, WINDOW_COUNT_STEP)
+  ) {
     readFail(LoadFault.DAMAGED);
   }
   setLoad(spec, state + W_SET);

@@ -1,7 +1,6 @@
-// Session windows: from a row to the last row that follows within the timeout, for the whole rule (not for each group), or for each
-// partition (window/keyed.ts), whose state `state` is then.
-// A session that lasts is cut at the second aligned end after its start (one longest duration at least), and what follows
-// the cut starts there.
+// Session windows: from a row to the last row that follows within the timeout, for the whole rule (not for each group),
+// or for each partition (window/keyed.ts), whose state `state` is then. A session that lasts is cut at the second
+// aligned end after its start (one longest duration at least), and what follows the cut starts there.
 import * as ctx from '../flow/context';
 import { exhaust } from '../flow/node';
 import { setDeadline } from '../flow/timers';
@@ -19,20 +18,20 @@ export function sessionPush(node: usize, spec: usize, state: usize): void {
   const timeout = load<f64>(spec, WINDOW_STEP);
   let i: u32 = 0;
   while (i < n) {
-    const ms = timeOfRow(load<u32>(sel + (<usize>i << 2)));
+    const ms = timeOfRow(load<u32>(sel + ((<usize>i) << 2)));
     if (load<u32>(state, W_OPEN) && closeBefore(node, spec, state, ms)) resume();
     if (!load<u32>(state, W_OPEN)) open(spec, state, ms);
     const tick = load<f64>(state, W_TICK);
     let last = ms;
     let j = i + 1;
     while (j < n) {
-      const next = timeOfRow(load<u32>(sel + (<usize>j << 2)));
+      const next = timeOfRow(load<u32>(sel + ((<usize>j) << 2)));
       if (next - last > timeout || next >= tick) break;
       last = next;
       j++;
     }
     store<f64>(state, last, W_LAST);
-    if (!takeIn(spec, state, sel + (<usize>i << 2), j - i)) {
+    if (!takeIn(spec, state, sel + ((<usize>i) << 2), j - i)) {
       exhaust(node);
       return;
     }
@@ -57,7 +56,11 @@ function open(spec: usize, state: usize, ms: f64): void {
   store<f64>(state, continues ? cut : ms, W_START);
   store<f64>(state, 0, W_END);
   store<u32>(state, 1, W_OPEN);
-  store<f64>(state, alignedEnd(ms, load<f64>(spec, WINDOW_UNIT), length, load<u32>(spec, WINDOW_ZONE)) + length, W_TICK);
+  store<f64>(
+    state,
+    alignedEnd(ms, load<f64>(spec, WINDOW_UNIT), length, load<u32>(spec, WINDOW_ZONE)) + length,
+    W_TICK,
+  );
 }
 
 /** Sends the open session if it ends before a row of the time `ms`. */
@@ -108,8 +111,8 @@ export function sessionClose(node: usize, spec: usize, state: usize): void {
 }
 
 /**
- * When `sessionClose` is to be called; of one that was cut, when the next row does not continue it any more. In event time a row at the end of the
- * timeout still belongs to it, and it is cut with a row.
+ * When `sessionClose` is to be called; of one that was cut, when the next row does not continue it any more. In event
+ * time a row at the end of the timeout still belongs to it, and it is cut with a row.
  */
 export function sessionDue(spec: usize, state: usize): f64 {
   const end = load<f64>(state, W_LAST) + load<f64>(spec, WINDOW_STEP);
@@ -130,7 +133,11 @@ export function sessionSetBack(spec: usize, state: usize, ms: f64): void {
   const start = load<f64>(state, W_START) - ms;
   const length = load<f64>(spec, WINDOW_LENGTH);
   store<f64>(state, start, W_START);
-  store<f64>(state, alignedEnd(start, load<f64>(spec, WINDOW_UNIT), length, load<u32>(spec, WINDOW_ZONE)) + length, W_TICK);
+  store<f64>(
+    state,
+    alignedEnd(start, load<f64>(spec, WINDOW_UNIT), length, load<u32>(spec, WINDOW_ZONE)) + length,
+    W_TICK,
+  );
 }
 
 /** Sets the deadline to when the session may end, unless an earlier one is set: its tick looks again. */

@@ -5,24 +5,42 @@ import { N_PROGRAM, accountOf, exhaust } from '../flow/node';
 import { identity, stageAcquire, stageRelease } from '../flow/stage';
 import { Agg } from '../gen/aggregates';
 import { COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../mem/layout';
-import {
-  WINDOW_FLAGS, WINDOW_KEEPS, WINDOW_LENGTH, WindowFlag, bindOf, bindTag, bindVal, keepsAt,
-} from '../agg/spec';
+import { WINDOW_FLAGS, WINDOW_KEEPS, WINDOW_LENGTH, WindowFlag, bindOf, bindTag, bindVal, keepsAt } from '../agg/spec';
 import { ROWS_COUNT } from '../rows/layout';
 import { PAGE_LEFT, PAGE_NEXT, PAGE_TO, pageVals, timeAt } from '../rows/page';
 import { rowsDrop, rowsFirst } from '../rows/store';
 import { resume } from './frame';
 import { bindPage, keep } from './kept';
 import {
-  ACTIVE, AGAIN, COUNT, FROM, LANES, LANE_BACK, LANE_COLUMN, LANE_INPUT, LANE_TAG, NONE, PASSED, TAKEN, enter, fits, isCount, laneAt,
-  lanesLeave, reserve, valuesOf,
+  ACTIVE,
+  AGAIN,
+  COUNT,
+  FROM,
+  LANES,
+  LANE_BACK,
+  LANE_COLUMN,
+  LANE_INPUT,
+  LANE_TAG,
+  NONE,
+  PASSED,
+  TAKEN,
+  enter,
+  fits,
+  isCount,
+  laneAt,
+  lanesLeave,
+  reserve,
+  valuesOf,
 } from './lanes';
 import { columnAt, outputColumns } from './output';
 import { FEW } from './stacks-state';
 import { timeOfRow } from './times';
 import { W_LANES, W_ROWS } from './state';
 
-/** Of each row of the batch: its place in the front that its window begins with, NONE without; and the rows of its window. */
+/**
+ * Of each row of the batch: its place in the front that its window begins with, NONE without; and the rows of its
+ * window.
+ */
 const FRONTS: usize = memory.data(4 * 1024, 16);
 const SIZES: usize = memory.data(4 * 1024, 16);
 /** The oldest row of its window: page and place. */
@@ -71,7 +89,7 @@ export function lanesPush(node: usize, spec: usize, state: usize): bool {
 /** Whether row `i` of the batch and the next one are of the same time. */
 // @ts-ignore: decorator
 @inline function isSameTime(i: u32): bool {
-  const at = ctx.sel + (<usize>i << 2);
+  const at = ctx.sel + ((<usize>i) << 2);
   return timeOfRow(load<u32>(at)) == timeOfRow(load<u32>(at, 4));
 }
 
@@ -94,7 +112,7 @@ function slide(node: usize, spec: usize, state: usize, lanes: usize, cols: usize
   let begun: u32 = 0;
   let takenThen = taken;
   for (let i: u32 = 0; i < n; i++) {
-    const least = timeOfRow(load<u32>(sel + (<usize>i << 2))) - length;
+    const least = timeOfRow(load<u32>(sel + ((<usize>i) << 2))) - length;
     const had = size;
     while (timeAt(page, place) < least) {
       size--;
@@ -104,10 +122,10 @@ function slide(node: usize, spec: usize, state: usize, lanes: usize, cols: usize
     }
     const leave = had - size;
     size++;
-    store<u32>(SIZES + (<usize>i << 2), size);
+    store<u32>(SIZES + ((<usize>i) << 2), size);
     if (hasKeeps) {
-      store<u32>(PAGES + (<usize>i << 2), <u32>page);
-      store<u32>(PLACES + (<usize>i << 2), place);
+      store<u32>(PAGES + ((<usize>i) << 2), <u32>page);
+      store<u32>(PLACES + ((<usize>i) << 2), place);
     }
     dropped += leave;
     if (leave < inFront) {
@@ -121,7 +139,7 @@ function slide(node: usize, spec: usize, state: usize, lanes: usize, cols: usize
       inFront = 0;
     }
     if (inFront | taken) {
-      store<u32>(FRONTS + (<usize>i << 2), inFront ? from : NONE);
+      store<u32>(FRONTS + ((<usize>i) << 2), inFront ? from : NONE);
       taken++;
       continue;
     }
@@ -193,21 +211,31 @@ function extend(lanes: usize, cols: usize, spec: usize, from: u32, to: u32, hasB
 
 // @ts-ignore: decorator
 @inline function extendLane<T>(
-  fn: u32, lane: usize, vals: usize, front: usize, out: usize, from: u32, to: u32, hasBack: bool,
+  fn: u32,
+  lane: usize,
+  vals: usize,
+  front: usize,
+  out: usize,
+  from: u32,
+  to: u32,
+  hasBack: bool,
 ): void {
   const sel = ctx.sel;
   let back = load<T>(lane, LANE_BACK);
   for (let i = from; i < to; i++) {
-    const value = load<T>(vals + (<usize>load<u32>(sel + (<usize>i << 2)) << 3));
+    const value = load<T>(vals + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3));
     back = hasBack ? join<T>(fn, back, value) : value;
     hasBack = true;
-    const at = load<u32>(FRONTS + (<usize>i << 2));
-    store<T>(out + (<usize>i << 3), at == NONE ? back : join<T>(fn, load<T>(front + (<usize>at << 3)), back));
+    const at = load<u32>(FRONTS + ((<usize>i) << 2));
+    store<T>(out + ((<usize>i) << 3), at == NONE ? back : join<T>(fn, load<T>(front + ((<usize>at) << 3)), back));
   }
   store<T>(lane, back, LANE_BACK);
 }
 
-/** Makes the front, or the backs, of the `n` kept rows from `place` of the page on: the window that row `i` of the batch sends. */
+/**
+ * Makes the front, or the backs, of the `n` kept rows from `place` of the page on: the window that row `i` of the batch
+ * sends.
+ */
 function begin(lanes: usize, cols: usize, spec: usize, page: usize, place: u32, n: u32, row: u32, isFront: bool): void {
   const count = load<u32>(lanes, LANES);
   for (let i: u32 = 0; i < count; i++) {
@@ -215,7 +243,7 @@ function begin(lanes: usize, cols: usize, spec: usize, page: usize, place: u32, 
     if (isCount(lane)) continue;
     const front = isFront ? valuesOf(lanes, i) : 0;
     const column = load<u32>(lane, LANE_COLUMN);
-    const out = resultColumn(spec, cols, i) + (<usize>row << 3);
+    const out = resultColumn(spec, cols, i) + ((<usize>row) << 3);
     const isInt = load<u32>(lane, LANE_TAG) == Tag.I64;
     switch (load<u32>(lane)) {
       case Agg.MIN:
@@ -235,7 +263,14 @@ function begin(lanes: usize, cols: usize, spec: usize, page: usize, place: u32, 
 
 // @ts-ignore: decorator
 @inline function beginLane<T>(
-  fn: u32, lane: usize, column: u32, front: usize, out: usize, firstPage: usize, firstPlace: u32, n: u32,
+  fn: u32,
+  lane: usize,
+  column: u32,
+  front: usize,
+  out: usize,
+  firstPage: usize,
+  firstPlace: u32,
+  n: u32,
 ): void {
   let page = firstPage;
   let place = firstPlace;
@@ -243,11 +278,11 @@ function begin(lanes: usize, cols: usize, spec: usize, page: usize, place: u32, 
   let joined: T = 0;
   for (;;) {
     const part = min(load<u32>(page, PAGE_TO) - place, n - done);
-    const from = pageVals(page, column) + (<usize>place << 3);
-    if (front) memory.copy(front + (<usize>done << 3), from, <usize>part << 3);
+    const from = pageVals(page, column) + ((<usize>place) << 3);
+    if (front) memory.copy(front + ((<usize>done) << 3), from, (<usize>part) << 3);
     else {
       for (let i: u32 = 0; i < part; i++) {
-        const value = load<T>(from + (<usize>i << 3));
+        const value = load<T>(from + ((<usize>i) << 3));
         joined = done + i ? join<T>(fn, joined, value) : value;
       }
     }
@@ -261,9 +296,9 @@ function begin(lanes: usize, cols: usize, spec: usize, page: usize, place: u32, 
     store<T>(out, joined);
     return;
   }
-  joined = load<T>(front + (<usize>(n - 1) << 3));
+  joined = load<T>(front + ((<usize>(n - 1)) << 3));
   for (let i = n - 1; i > 0; ) {
-    const at = front + (<usize>--i << 3);
+    const at = front + ((<usize>--i) << 3);
     joined = join<T>(fn, load<T>(at), joined);
     store<T>(at, joined);
   }
@@ -281,22 +316,23 @@ function fillResults(node: usize, spec: usize, lanes: usize, cols: usize): void 
     const vals = resultColumn(spec, cols, i);
     const isInt = isCount(lane) || load<u32>(lane, LANE_TAG) == Tag.I64;
     if (isCount(lane)) {
-      for (let k: u32 = 0; k < n; k++) store<u64>(vals + (<usize>k << 3), load<u32>(SIZES + (<usize>k << 2)));
+      for (let k: u32 = 0; k < n; k++) store<u64>(vals + ((<usize>k) << 3), load<u32>(SIZES + ((<usize>k) << 2)));
     } else if (load<u32>(lane) == Agg.AVG) {
       if (isInt) divide<i64>(vals, n);
       else divide<f64>(vals, n);
     }
     noteTag(columnAt(cols, keeps + i), isInt ? Tag.I64 : Tag.F64, n);
   }
-  for (let k: u32 = 0; k < keeps; k++) fillKept(node, spec, columnAt(cols, k), load<u16>(keepsAt(spec) + (<usize>k << 1)), n);
+  for (let k: u32 = 0; k < keeps; k++)
+    fillKept(node, spec, columnAt(cols, k), load<u16>(keepsAt(spec) + ((<usize>k) << 1)), n);
   const length = load<f64>(spec, WINDOW_LENGTH);
   const sel = ctx.sel;
   const starts = columnAt(cols, keeps + count);
   const ends = columnAt(cols, keeps + count + 1);
   const triggers = columnAt(cols, keeps + count + 2);
   for (let i: u32 = 0; i < n; i++) {
-    const ms = timeOfRow(load<u32>(sel + (<usize>i << 2)));
-    const at = <usize>i << 3;
+    const ms = timeOfRow(load<u32>(sel + ((<usize>i) << 2)));
+    const at = (<usize>i) << 3;
     store<i64>(starts + at, <i64>floor(ms - length), COL_VALS);
     store<i64>(ends + at, <i64>floor(ms), COL_VALS);
     store<i64>(triggers + at, <i64>floor(ms), COL_VALS);
@@ -315,8 +351,8 @@ function fillResults(node: usize, spec: usize, lanes: usize, cols: usize): void 
 // @ts-ignore: decorator
 @inline function divide<T>(vals: usize, n: u32): void {
   for (let i: u32 = 0; i < n; i++) {
-    const at = vals + (<usize>i << 3);
-    store<T>(at, load<T>(at) / <T>load<u32>(SIZES + (<usize>i << 2)));
+    const at = vals + ((<usize>i) << 3);
+    store<T>(at, load<T>(at) / <T>load<u32>(SIZES + ((<usize>i) << 2)));
   }
 }
 
@@ -325,9 +361,9 @@ function joinEqual(spec: usize, lanes: usize, cols: usize, n: u32): void {
   const count = load<u32>(lanes, LANES);
   for (let i = n - 1; i > 0; i--) {
     if (!isSameTime(i - 1)) continue;
-    store<u32>(SIZES + (<usize>(i - 1) << 2), load<u32>(SIZES + (<usize>i << 2)));
+    store<u32>(SIZES + ((<usize>(i - 1)) << 2), load<u32>(SIZES + ((<usize>i) << 2)));
     for (let k: u32 = 0; k < count; k++) {
-      const at = resultColumn(spec, cols, k) + (<usize>i << 3);
+      const at = resultColumn(spec, cols, k) + ((<usize>i) << 3);
       store<u64>(at - 8, load<u64>(at));
     }
   }
@@ -341,17 +377,17 @@ function fillKept(node: usize, spec: usize, col: usize, input: u32, n: u32): voi
   let uniform = Tag.MIXED;
   let isSame = true;
   for (let i: u32 = 0; i < n; i++) {
-    const page = <usize>load<u32>(PAGES + (<usize>i << 2));
+    const page = <usize>load<u32>(PAGES + ((<usize>i) << 2));
     if (page != bound) {
       bindPage(page, spec, program);
       bound = page;
     }
-    const place = load<u32>(PLACES + (<usize>i << 2));
+    const place = load<u32>(PLACES + ((<usize>i) << 2));
     const tag = bindTag(bind, place);
     if (i == 0) uniform = tag;
     else if (tag != uniform) isSame = false;
     store<u8>(col + i, tag, COL_TAGS);
-    store<u64>(col + (<usize>i << 3), bindVal(bind, place), COL_VALS);
+    store<u64>(col + ((<usize>i) << 3), bindVal(bind, place), COL_VALS);
   }
   store<u8>(col, isSame ? uniform : Tag.MIXED, COL_UNIFORM);
 }

@@ -1,13 +1,22 @@
-// Sliding windows: for each row (or each that OVER (WHEN …) takes) the rows of the time before it, [t - length, t]. With
-// a delay also those after it, [t - length, t + delay), sent when the time t + delay has come.
+// Sliding windows: for each row (or each that OVER (WHEN …) takes) the rows of the time before it, [t - length, t].
+// With a delay also those after it, [t - length, t + delay), sent when the time t + delay has come.
 //
-// Event time that waits for late rows or for other streams releases rows of the same time together: each is in the windows
-// of all of them. Where rows are partitioned (window/keyed.ts) `state` is that of a partition.
+// Event time that waits for late rows or for other streams releases rows of the same time together: each is in the
+// windows of all of them. Where rows are partitioned (window/keyed.ts) `state` is that of a partition.
 import * as ctx from '../flow/context';
 import { accountOf, exhaust, isExhausted } from '../flow/node';
 import { setDeadline } from '../flow/timers';
 import {
-  NO_INPUT, WINDOW_FLAGS, WINDOW_LENGTH, WINDOW_STEP, WINDOW_TRIGGER, WindowFlag, bindOf, bindTag, bindVal, isTrue,
+  NO_INPUT,
+  WINDOW_FLAGS,
+  WINDOW_LENGTH,
+  WINDOW_STEP,
+  WINDOW_TRIGGER,
+  WindowFlag,
+  bindOf,
+  bindTag,
+  bindVal,
+  isTrue,
 } from '../agg/spec';
 import { rowsDropBefore } from '../rows/store';
 import { resume } from './frame';
@@ -27,7 +36,7 @@ export function slidingPush(node: usize, spec: usize, state: usize): void {
   const joinsEqual = (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.JOINS_EQUAL) != 0;
   let triggers: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const at = sel + (<usize>i << 2);
+    const at = sel + ((<usize>i) << 2);
     const row = load<u32>(at);
     const ms = timeOfRow(row);
     const isTrigger = slidingTriggers(spec, row);
@@ -51,7 +60,10 @@ export function slidingTriggers(spec: usize, row: u32): bool {
   return trigger == NO_INPUT || isTrue(bindTag(bindOf(trigger), row), bindVal(bindOf(trigger), row));
 }
 
-/** Takes one row of the time `ms` in, and drops those that are too old for it and for windows that wait. False when memory is exhausted. */
+/**
+ * Takes one row of the time `ms` in, and drops those that are too old for it and for windows that wait. False when
+ * memory is exhausted.
+ */
 export function slidingTake(node: usize, spec: usize, state: usize, at: usize, ms: f64, isTrigger: bool): bool {
   const length = load<f64>(spec, WINDOW_LENGTH);
   const oldest = queueIsEmpty(state) ? ms : min(ms, queueFirst(state));
@@ -79,7 +91,8 @@ export function slidingSend(node: usize, spec: usize, state: usize, ms: f64): vo
 /** Sends the windows whose delay has passed at `ms`. */
 export function slidingFire(node: usize, spec: usize, state: usize, ms: f64): void {
   const delay = load<f64>(spec, WINDOW_STEP);
-  while (!queueIsEmpty(state) && queueFirst(state) + delay <= ms && !isExhausted(node)) slidingFireFirst(node, spec, state);
+  while (!queueIsEmpty(state) && queueFirst(state) + delay <= ms && !isExhausted(node))
+    slidingFireFirst(node, spec, state);
 }
 
 /** Sends the first of the windows that wait for their delay; there must be one. */

@@ -1,14 +1,17 @@
-// ORDER BY: gathers the rows of a message and sends them in order when it ends. Nulls come last in both directions, equal
-// rows keep their order, values without an order among each other fail the message.
+// ORDER BY: gathers the rows of a message and sends them in order when it ends. Nulls come last in both directions,
+// equal rows keep their order, values without an order among each other fail the message.
 //
-//   state   rows 48 (rows/store.ts): the keys that are no constants, the columns, what is carried | failOff u32 | failLen u32
+//   state   rows 48 (rows/store.ts): the keys that are no constants, the columns, what is carried | failOff u32 |
+//   failLen u32
 //           56   entries u32 | size u32 (bytes) | count u32       while the message is sorted, 0 none
 //           68   phase u32 | at u32 (page, or row, that comes next) | made u32 (entries)
-//           80   from list u32 | to list u32 | width u32 | first u32 | left u32 | right u32 | next u32     of the merge under way
+//           80   from list u32 | to list u32 | width u32 | first u32 | left u32 | right u32 | next u32     of the merge
+//           under way
 //   entry   page u32 | row u32 | {payload u64, tag u32, 0 u32}[kept keys]      of each row while the message is sorted
 //
-// Entries stand one after the other, so that comparing rows doesn't jump from page to page; behind them come two lists of
-// their addresses, between which the merge sort moves them. With many rows all that is done in pieces (flow/deferred.ts).
+// Entries stand one after the other, so that comparing rows doesn't jump from page to page; behind them come two lists
+// of their addresses, between which the merge sort moves them. With many rows all that is done in pieces
+// (flow/deferred.ts).
 //
 // A row of a stream is a message of its own, so there rows pass as they come.
 import * as ctx from '../flow/context';
@@ -33,7 +36,13 @@ import { orderCompare } from '../value/key';
 import { kindName, putKind } from '../value/error';
 import { textBegin, textLiteral, textTake } from '../value/text';
 import {
-  SORT_CARRIED, SORT_COLUMNS, SORT_KEY_DESCENDING, SORT_KEY_OPERAND, SORT_KEY_SIZE_OF, SORT_KEYS, SORT_SIZE_OF,
+  SORT_CARRIED,
+  SORT_COLUMNS,
+  SORT_KEY_DESCENDING,
+  SORT_KEY_OPERAND,
+  SORT_KEY_SIZE_OF,
+  SORT_KEYS,
+  SORT_SIZE_OF,
 } from '../gen/window-layouts';
 
 const FAIL: usize = ROWS_SIZE;
@@ -167,10 +176,11 @@ function bindAll(spec: usize, binds: usize): void {
     binds += BIND_SIZE;
   }
   for (let c: u32 = 0; c < columns; c++, binds += BIND_SIZE) {
-    bindBlock(binds, <usize>load<u32>(ctx.cols + (<usize>c << 2)));
+    bindBlock(binds, <usize>load<u32>(ctx.cols + ((<usize>c) << 2)));
   }
   const operands = spec + SORT_SIZE_OF + keys * SORT_KEY_SIZE_OF;
-  for (let c: u32 = 0; c < carried; c++, binds += BIND_SIZE) bindBlock(binds, blockOf(load<u16>(operands + (<usize>c << 1))));
+  for (let c: u32 = 0; c < carried; c++, binds += BIND_SIZE)
+    bindBlock(binds, blockOf(load<u16>(operands + ((<usize>c) << 1))));
 }
 
 /** Fails the message if a key of the rows from `to` of `page` (0: of the first one) has failed. */
@@ -192,7 +202,8 @@ function failByKeys(node: usize, state: usize, program: usize, page: usize, to: 
       const tag = pageTag(page, c, row);
       if (tag == Tag.ERROR) failMessage(state, pageVal(page, c, row));
       // Not even with themselves.
-      else if ((tag == Tag.ARRAY || tag == Tag.OBJECT) && !load<u32>(state, FAIL)) failUnordered(node, state, mismatch(tag, pageVal(page, c, row), tag));
+      else if ((tag == Tag.ARRAY || tag == Tag.OBJECT) && !load<u32>(state, FAIL))
+        failUnordered(node, state, mismatch(tag, pageVal(page, c, row), tag));
       c++;
     } else if (load<u8>(tagsOf(program, operand)) == Tag.ERROR) failMessage(state, load<u64>(valsOf(program, operand)));
   }
@@ -271,8 +282,10 @@ function merge(node: usize, state: usize): bool {
       const stop = min(end, until);
       for (; to < stop; to++) {
         const takesRight =
-          j < end && (i >= middle || isAfter(spec, program, <usize>load<u32>(a + (<usize>i << 2)), <usize>load<u32>(a + (<usize>j << 2))));
-        store<u32>(b + (<usize>to << 2), load<u32>(a + (<usize>(takesRight ? j : i) << 2)));
+          j < end &&
+          (i >= middle ||
+            isAfter(spec, program, <usize>load<u32>(a + ((<usize>i) << 2)), <usize>load<u32>(a + ((<usize>j) << 2))));
+        store<u32>(b + ((<usize>to) << 2), load<u32>(a + ((<usize>(takesRight ? j : i)) << 2)));
         if (takesRight) j++;
         else i++;
       }
@@ -401,7 +414,7 @@ function makeEntries(node: usize, state: usize): bool {
         store<u64>(slot, pageVal(page, c, row));
         store<u64>(slot, <u64>pageTag(page, c, row), SLOT_TAG);
       }
-      store<u32>(lists + (<usize>made << 2), <u32>entry);
+      store<u32>(lists + ((<usize>made) << 2), <u32>entry);
       made++;
     }
     page = <usize>load<u32>(page, PAGE_NEXT);
@@ -432,10 +445,10 @@ function sendSorted(node: usize, spec: usize, state: usize): bool {
       return true;
     }
     for (let i: u32 = 0; i < part; i++) {
-      store<u64>(refs + (<usize>i << 3), load<u64>(<usize>load<u32>(order + (<usize>(done + i) << 2))));
+      store<u64>(refs + ((<usize>i) << 3), load<u64>(<usize>load<u32>(order + ((<usize>(done + i)) << 2))));
     }
     for (let c: u32 = 0; c < columns; c++) {
-      const col = <usize>load<u32>(cols + (<usize>c << 2));
+      const col = <usize>load<u32>(cols + ((<usize>c) << 2));
       copyOut(col, keys + c, refs, REF_SIZE, part);
       noteUniform(col, part);
     }

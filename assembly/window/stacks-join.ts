@@ -1,6 +1,6 @@
-// Brings two stacks (window/stacks.ts) up to the rows of a window and joins them in one set, a step of a page or of at most PART groups
-// after the other, so that much of it can be left in between: rows that come meanwhile come behind those that it is about, and none
-// leaves before it is over.
+// Brings two stacks (window/stacks.ts) up to the rows of a window and joins them in one set, a step of a page or of at
+// most PART groups after the other, so that much of it can be left in between: rows that come meanwhile come behind
+// those that it is about, and none leaves before it is over.
 import { goesOn } from '../flow/deferred';
 import { N_PROGRAM, accountOf } from '../flow/node';
 import { selectionPop, selectionPush } from '../flow/selection';
@@ -8,16 +8,40 @@ import { refusals } from '../mem/alloc';
 import { ROWS_COUNT } from '../rows/layout';
 import { PAGE_LEFT, PAGE_NEXT, PAGE_PREVIOUS, PAGE_TO } from '../rows/page';
 import { rowsFirst, rowsLast } from '../rows/store';
-import { GROUP_NEXT, SET_FIRST, assignGroups } from '../agg/group';
+import { assignGroups } from '../agg/group';
+import { GROUP_NEXT, SET_FIRST } from '../agg/group-table';
 import { accumulate, accumulateSeparately } from '../agg/accumulate';
 import { mergeSome } from '../agg/merge';
 import { judgeRow } from './content';
 import {
-  FRONT_END, frontCount, frontJoinSome, frontLink, frontMark, frontMarkBegin, frontMarkSome, frontPut, frontReserve, frontSeal, frontSealSome,
+  FRONT_END,
+  frontCount,
+  frontJoinSome,
+  frontLink,
+  frontMark,
+  frontMarkBegin,
+  frontMarkSome,
+  frontPut,
+  frontReserve,
+  frontSeal,
+  frontSealSome,
 } from './front';
 import { bindPage } from './kept';
 import {
-  AGAIN, BEFORE, BOUND, ENTRIES, FAILED, FAILED_PAGE, FAILED_ROW, FEW, FIRST_FAILED, GROUP, PAGE, PLACE, STEP, TAKEN,
+  AGAIN,
+  BEFORE,
+  BOUND,
+  ENTRIES,
+  FAILED,
+  FAILED_PAGE,
+  FAILED_ROW,
+  FEW,
+  FIRST_FAILED,
+  GROUP,
+  PAGE,
+  PLACE,
+  STEP,
+  TAKEN,
 } from './stacks-state';
 import { W_ROWS, W_SET } from './state';
 
@@ -90,8 +114,8 @@ function beginTakes(state: usize, stacks: usize, done: u32): void {
 }
 
 /**
- * Goes on with the join in the set, which is empty at first; returns how far it came (Stacked). A window of which a row failed, or which
- * has no front, is not joined: its back is what is sent.
+ * Goes on with the join in the set, which is empty at first; returns how far it came (Stacked). A window of which a row
+ * failed, or which has no front, is not joined: its back is what is sent.
  */
 export function stackedJoin(node: usize, spec: usize, state: usize, stacks: usize, set: usize, pauses: bool): u32 {
   const before = refusals;
@@ -110,7 +134,8 @@ export function stackedJoin(node: usize, spec: usize, state: usize, stacks: usiz
 function take(node: usize, spec: usize, state: usize, stacks: usize, set: usize, step: u32): bool {
   const place = load<u32>(stacks, PLACE);
   switch (step) {
-    case Step.TAKES: return takePage(spec, state, stacks, <usize>load<u32>(node, N_PROGRAM));
+    case Step.TAKES:
+      return takePage(spec, state, stacks, <usize>load<u32>(node, N_PROGRAM));
     case Step.PUTS: {
       const bound = load<u32>(stacks, BOUND);
       if (!load<u32>(stacks, BEFORE) && !frontReserve(stacks, bound, accountOf(node))) return false;
@@ -173,14 +198,17 @@ function beginBack(state: usize, stacks: usize): void {
 
 // ---- rows ------------------------------------------------------------------------------------------------------
 
-/** Selects the rows `from` to `to` of the bound page that are part of the window; `before`: kept rows before the page's row 0. */
+/**
+ * Selects the rows `from` to `to` of the bound page that are part of the window; `before`: kept rows before the page's
+ * row 0.
+ */
 function selectPart(spec: usize, stacks: usize, page: usize, from: u32, to: u32, before: u32, sel: usize): u32 {
   let n: u32 = 0;
   for (let i = from; i < to; i++) {
     const verdict = judgeRow(spec, i);
     if (verdict < 0) noteFailed(stacks, page, i, before + i + 1);
     if (verdict <= 0) continue;
-    store<u32>(sel + (<usize>n << 2), i);
+    store<u32>(sel + ((<usize>n) << 2), i);
     n++;
   }
   return n;
@@ -218,8 +246,8 @@ function takePage(spec: usize, state: usize, stacks: usize, program: usize): boo
 }
 
 /**
- * Puts rows of the page at hand into the front, of `n` in all, and (`fills`) a group for each of them into its set; otherwise the groups
- * are there. False when memory is exhausted.
+ * Puts rows of the page at hand into the front, of `n` in all, and (`fills`) a group for each of them into its set;
+ * otherwise the groups are there. False when memory is exhausted.
  */
 function putPage(spec: usize, stacks: usize, program: usize, n: u32, fills: bool): bool {
   const sel = selectionPush();
@@ -232,15 +260,16 @@ function putPage(spec: usize, stacks: usize, program: usize, n: u32, fills: bool
   const count = selectPart(spec, stacks, page, left, to, before - left, sel);
   const isDone =
     !count ||
-    (assignGroups(spec, stacks, sel, count, KEYS) && (!fills || accumulateSeparately(spec, stacks + ENTRIES, sel, count, KEYS)));
+    (assignGroups(spec, stacks, sel, count, KEYS) &&
+      (!fills || accumulateSeparately(spec, stacks + ENTRIES, sel, count, KEYS)));
   let group = <usize>load<u32>(stacks, GROUP);
   for (let i = left, k: u32 = 0; i < to && isDone; i++) {
-    if (k == count || load<u32>(sel + (<usize>k << 2)) != i) {
+    if (k == count || load<u32>(sel + ((<usize>k) << 2)) != i) {
       frontPut(stacks, 0, 0);
       continue;
     }
     group = group ? <usize>load<u32>(group, GROUP_NEXT) : <usize>load<u32>(stacks + ENTRIES, SET_FIRST);
-    frontPut(stacks, group, <usize>load<u32>(KEYS + (<usize>k << 2)));
+    frontPut(stacks, group, <usize>load<u32>(KEYS + ((<usize>k) << 2)));
     k++;
   }
   selectionPop();
@@ -253,7 +282,15 @@ function putPage(spec: usize, stacks: usize, program: usize, n: u32, fills: bool
 // ---- what is made at once of state that comes from elsewhere -----------------------------------------------------
 
 /** Puts the first `n` kept rows into the empty front, and (`fills`) a group for each of them into its set. */
-export function makeFront(spec: usize, state: usize, stacks: usize, program: usize, n: u32, acct: usize, fills: bool): bool {
+export function makeFront(
+  spec: usize,
+  state: usize,
+  stacks: usize,
+  program: usize,
+  n: u32,
+  acct: usize,
+  fills: bool,
+): bool {
   store<u32>(stacks, 0, AGAIN);
   if (!frontReserve(stacks, n, acct)) return false;
   store<u32>(stacks, <u32>rowsFirst(state + W_ROWS), PAGE);

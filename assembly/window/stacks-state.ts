@@ -1,15 +1,17 @@
-// What a sliding or counting window keeps besides its rows and the back, which is the set of the window (window/stacks.ts).
+// What a sliding or counting window keeps besides its rows and the back, which is the set of the window
+// (window/stacks.ts).
 //
 //   stacks  front 144 | 144 set of the front 120 | 264 set to send 120
 //           384 taken u32 | again u32 | failed u32 | firstFailed u32 | failedPage u32 | failedRow u32
-//           408 step u32 | bound u32 | page u32 | before u32 | group u32 | place u32     of the join under way (window/stacks-join.ts)
+//           408 step u32 | bound u32 | page u32 | before u32 | group u32 | place u32     of the join under way
+//           (window/stacks-join.ts)
 //           432 waits u32 | left u32 | since u32 | 0 u32
 //
 // `taken`: rows in the back, behind those of the front. `again`: some of the rows in the window were in a back before.
-// `failed` and `firstFailed`: which of the kept rows, from 1, is the last and the first one known whose WHERE or key failed, 0
-// none; a window with such a row fails. `firstFailed` stands at `failedRow` of `failedPage`.
-// `waits`: windows in the outbox; as long as there are some, rows that have left stay in the store: `left` in all, `since` the
-// last of these windows came to its end.
+// `failed` and `firstFailed`: which of the kept rows, from 1, is the last and the first one known whose WHERE or key
+// failed, 0 none; a window with such a row fails. `firstFailed` stands at `failedRow` of `failedPage`. `waits`: windows
+// in the outbox; as long as there are some, rows that have left stay in the store: `left` in all, `since` the last of
+// these windows came to its end.
 import { SET_SIZE } from '../agg/group';
 import { ROWS_COUNT } from '../rows/layout';
 import { FRONT_SIZE } from './front';

@@ -1,23 +1,32 @@
-// Sliding and counting windows in O(1) a row: two stacks. The older rows of the window are the front (window/front.ts), each
-// with the aggregates of itself and all younger rows of its key in the front; the newer rows, the back, are the set of the
-// window. What is sent joins the oldest row of each key in the front with that set (window/stacks-join.ts). When the front is
-// used up and a row of the back leaves, all rows in the window become the new front.
+// Sliding and counting windows in O(1) a row: two stacks. The older rows of the window are the front (window/front.ts),
+// each with the aggregates of itself and all younger rows of its key in the front; the newer rows, the back, are the
+// set of the window. What is sent joins the oldest row of each key in the front with that set (window/stacks-join.ts).
+// When the front is used up and a row of the back leaves, all rows in the window become the new front.
 //
-// Rows are taken into the back when a window is sent, not before: those of windows that are seldom sent leave untouched. Of
-// few rows there is no front: the back is made anew from all of them. Their sums are those of row by row; those of many rows
-// are added in another order.
+// Rows are taken into the back when a window is sent, not before: those of windows that are seldom sent leave
+// untouched. Of few rows there is no front: the back is made anew from all of them. Their sums are those of row by row;
+// those of many rows are added in another order.
 //
-// A window whose work is long waits in the outbox, and those behind it: an entry has how many rows have left since the one
-// before and how many are in its window. Rows and stacks stay behind as they are, and come to that moment when its turn is there,
-// so the sums are those of work at once, and what it refers to stays until it is sent.
+// A window whose work is long waits in the outbox, and those behind it: an entry has how many rows have left since the
+// one before and how many are in its window. Rows and stacks stay behind as they are, and come to that moment when its
+// turn is there, so the sums are those of work at once, and what it refers to stays until it is sent.
 import { deferredCount, isHeldBelow, isLong, mayDefer } from '../flow/deferred';
 import { N_PROGRAM, accountOf, exhaust } from '../flow/node';
 import { allocZeroed, free } from '../mem/alloc';
 import { lenOf, offOf } from '../mem/layout';
 import {
-  WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_FLAGS, WINDOW_KIND, WindowFlag, WindowKind, allFixed, allMergeable, isPartitioned,
+  WINDOW_COUNT_LENGTH,
+  WINDOW_COUNT_STEP,
+  WINDOW_FLAGS,
+  WINDOW_KIND,
+  WindowFlag,
+  WindowKind,
+  allFixed,
+  allMergeable,
+  isPartitioned,
 } from '../agg/spec';
-import { SET_COUNT, SET_SIZE, setFree, setInit, setReset } from '../agg/group';
+import { SET_SIZE, setFree, setInit, setReset } from '../agg/group';
+import { SET_COUNT } from '../agg/group-table';
 import { accumulate } from '../agg/accumulate';
 import { groupSave } from '../agg/group-save';
 import { groupsLoad } from '../agg/save';
@@ -34,7 +43,19 @@ import { ENTRY_SET, Phase, mustWait, outboxStacks } from './outbox';
 import { sendFailure, sendGroups, sendNoMemory } from './output';
 import { Stacked, linkFront, makeFront, stackedBegin, stackedJoin, takeRows } from './stacks-join';
 import {
-  AGAIN, ENTRIES, FAILED, FAILED_PAGE, FAILED_ROW, FIRST_FAILED, LEFT, QUERY, SINCE, STACKS_SIZE, TAKEN, WAITS, rowsInside,
+  AGAIN,
+  ENTRIES,
+  FAILED,
+  FAILED_PAGE,
+  FAILED_ROW,
+  FIRST_FAILED,
+  LEFT,
+  QUERY,
+  SINCE,
+  STACKS_SIZE,
+  TAKEN,
+  WAITS,
+  rowsInside,
 } from './stacks-state';
 import { W_ROWS, W_SET, W_STACKS } from './state';
 
@@ -130,8 +151,8 @@ function resetFront(stacks: usize, acct: usize): void {
 }
 
 /**
- * Takes the bound row at `at`, which may have been kept as the last one, into the back if that has all rows before it: the
- * batch that it came with is read with less work than the page that it is kept in. False when memory is exhausted.
+ * Takes the bound row at `at`, which may have been kept as the last one, into the back if that has all rows before it:
+ * the batch that it came with is read with less work than the page that it is kept in. False when memory is exhausted.
  */
 export function stacksTake(spec: usize, state: usize, at: usize): bool {
   const stacks = <usize>load<u32>(state, W_STACKS);
@@ -174,8 +195,8 @@ export function stacksClear(state: usize, acct: usize): void {
 }
 
 /**
- * Fills empty stacks: a front of the first `inFront` kept rows, each of which stands there for itself, and a back of the
- * others, of which there are `taken`. False when memory is exhausted: they are empty then.
+ * Fills empty stacks: a front of the first `inFront` kept rows, each of which stands there for itself, and a back of
+ * the others, of which there are `taken`. False when memory is exhausted: they are empty then.
  */
 export function stacksFill(node: usize, spec: usize, state: usize, inFront: u32, taken: u32, again: bool): bool {
   const stacks = <usize>load<u32>(state, W_STACKS);
@@ -197,7 +218,11 @@ export function stacksFill(node: usize, spec: usize, state: usize, inFront: u32,
 function firstFailure(node: usize, spec: usize, state: usize, stacks: usize): u64 {
   const program = <usize>load<u32>(node, N_PROGRAM);
   let before: u32 = 0;
-  for (let page = rowsFirst(state + W_ROWS); page && !load<u32>(stacks, FIRST_FAILED); page = <usize>load<u32>(page, PAGE_NEXT)) {
+  for (
+    let page = rowsFirst(state + W_ROWS);
+    page && !load<u32>(stacks, FIRST_FAILED);
+    page = <usize>load<u32>(page, PAGE_NEXT)
+  ) {
     bindPage(page, spec, program);
     const left = load<u32>(page, PAGE_LEFT);
     const to = load<u32>(page, PAGE_TO);
@@ -222,7 +247,8 @@ export function stacksSend(node: usize, spec: usize, state: usize, start: f64, e
   if (waits && leave(node, state, stacks, start, end, trigger, Phase.NEW)) return;
   const query = stacks + QUERY;
   stackedBegin(state, stacks, load<u32>(state + W_ROWS, ROWS_COUNT));
-  if (bring(node, spec, state, query, false) == Stacked.ALL) sendGroups(node, spec, stacksSet(state, query), start, end, trigger);
+  if (bring(node, spec, state, query, false) == Stacked.ALL)
+    sendGroups(node, spec, stacksSet(state, query), start, end, trigger);
   // A node below that has deferred its work may refer to it.
   if (deferredCount && mayDefer(node) && isHeldBelow(node)) {
     const entry = leave(node, state, stacks, start, end, trigger, Phase.SENT);
@@ -251,8 +277,8 @@ function leave(node: usize, state: usize, stacks: usize, start: f64, end: f64, t
 }
 
 /**
- * Brings the stacks up to the rows of the window and joins them in the set, `pauses`: as far as it comes. Unless it comes to all, or is to go
- * on, the window is sent as failed.
+ * Brings the stacks up to the rows of the window and joins them in the set, `pauses`: as far as it comes. Unless it
+ * comes to all, or is to go on, the window is sent as failed.
  */
 function bring(node: usize, spec: usize, state: usize, set: usize, pauses: bool): u32 {
   const stacks = <usize>load<u32>(state, W_STACKS);

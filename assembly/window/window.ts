@@ -1,8 +1,22 @@
 // Window nodes: rows come in, messages go out. What the kinds have in common: opening, the clock, errors, freeing.
 import * as ctx from '../flow/context';
 import {
-  N_DEADLINE, N_FLAGS, N_HEAP, N_KIND, N_PARENT, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, NodeKind, accountOf, exhaust, isExhausted,
-  leaveEventTime, timesColumn,
+  N_DEADLINE,
+  N_FLAGS,
+  N_HEAP,
+  N_KIND,
+  N_PARENT,
+  N_PROGRAM,
+  N_SPEC,
+  N_STATE,
+  N_STATE_SIZE,
+  NodeFlag,
+  NodeKind,
+  accountOf,
+  exhaust,
+  isExhausted,
+  leaveEventTime,
+  timesColumn,
 } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush, withoutErrors } from '../flow/selection';
@@ -11,7 +25,13 @@ import { allocZeroed, free } from '../mem/alloc';
 import { OPERAND_COL, Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { vmRun } from '../ops/vm';
 import {
-  WINDOW_FLAGS, WINDOW_KIND, WINDOW_TIMESTAMP, WindowFlag, WindowKind, isPartitioned, specPrepare,
+  WINDOW_FLAGS,
+  WINDOW_KIND,
+  WINDOW_TIMESTAMP,
+  WindowFlag,
+  WindowKind,
+  isPartitioned,
+  specPrepare,
 } from '../agg/spec';
 import { setFree, setInit } from '../agg/group';
 import { rowsFree, rowsSetBack } from '../rows/store';
@@ -82,14 +102,17 @@ export function windowOpen(node: usize): bool {
   return true;
 }
 
-/** What it sends it can leave to later: groups leave it, rows, panes and stacks stay as they are. Stacks of partitions are sent at once. */
+/**
+ * What it sends it can leave to later: groups leave it, rows, panes and stacks stay as they are. Stacks of partitions
+ * are sent at once.
+ */
 function keepsOutbox(spec: usize): bool {
   return load<u32>(spec, WINDOW_KIND) != WindowKind.ROW && !(canStack(spec) && isPartitioned(spec));
 }
 
 /**
- * Below an eventTime node its column of parsed times is the timestamp, whatever the plan names: texts are parsed once. It
- * also says whether rows of the same time come together.
+ * Below an eventTime node its column of parsed times is the timestamp, whatever the plan names: texts are parsed once.
+ * It also says whether rows of the same time come together.
  */
 function followEventTime(node: usize, spec: usize): void {
   const column = timesColumn(node);
@@ -150,13 +173,13 @@ function pushBetweenFailures(node: usize, spec: usize, state: usize, program: us
   let to: u32 = 0;
   for (let i: u32 = 0; i <= selLen; i++) {
     const isEnd = i == selLen;
-    const row = isEnd ? 0 : load<u32>(sel + (<usize>i << 2));
+    const row = isEnd ? 0 : load<u32>(sel + ((<usize>i) << 2));
     if (!isEnd && tagAt(errors, row) != Tag.ERROR) {
       to++;
       continue;
     }
     if (from < to && !isExhausted(node)) {
-      ctx.setBatch(cols, rows, clean + (<usize>from << 2), to - from, 0);
+      ctx.setBatch(cols, rows, clean + ((<usize>from) << 2), to - from, 0);
       hold(spec, program);
       push(node, spec, state);
       from = to;
@@ -177,11 +200,20 @@ function push(node: usize, spec: usize, state: usize): void {
     case WindowKind.HOPPING:
       alignedPush(node, spec, state);
       break;
-    case WindowKind.SLIDING: slidingPush(node, spec, state); break;
-    case WindowKind.SESSION: sessionPush(node, spec, state); break;
-    case WindowKind.COUNT: countPush(node, spec, state); break;
-    case WindowKind.STATE: statePush(node, spec, state); break;
-    default: eachRowPush(node, spec, state);
+    case WindowKind.SLIDING:
+      slidingPush(node, spec, state);
+      break;
+    case WindowKind.SESSION:
+      sessionPush(node, spec, state);
+      break;
+    case WindowKind.COUNT:
+      countPush(node, spec, state);
+      break;
+    case WindowKind.STATE:
+      statePush(node, spec, state);
+      break;
+    default:
+      eachRowPush(node, spec, state);
   }
   askForTick(node, spec, state);
 }
@@ -194,11 +226,14 @@ function askForTick(node: usize, spec: usize, state: usize): void {
     case WindowKind.HOPPING:
       setDeadline(node, load<f64>(state, W_END));
       break;
-    case WindowKind.SLIDING: slidingDeadline(node, spec, state); break;
+    case WindowKind.SLIDING:
+      slidingDeadline(node, spec, state);
+      break;
     case WindowKind.SESSION:
       sessionDeadline(node, spec, state, load<u32>(node, N_HEAP) != 0, load<f64>(node, N_DEADLINE));
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -224,17 +259,22 @@ export function windowTick(node: usize): void {
       if (load<f64>(state, W_END) == 0) alignedStart(spec, state, floor(ctx.nowMs));
       alignedFire(node, spec, state, ctx.nowMs);
       break;
-    case WindowKind.SLIDING: slidingFire(node, spec, state, ctx.nowMs); break;
-    case WindowKind.SESSION: sessionTick(node, spec, state); break;
-    default: break;
+    case WindowKind.SLIDING:
+      slidingFire(node, spec, state, ctx.nowMs);
+      break;
+    case WindowKind.SESSION:
+      sessionTick(node, spec, state);
+      break;
+    default:
+      break;
   }
   frameLeave();
   askForTick(node, spec, state);
 }
 
 /**
- * Messages begin and end only for windows of messages, time goes on for all others. Rows of another window that such a one
- * gathers come one by one; a message that failed has no rows, its failure goes on.
+ * Messages begin and end only for windows of messages, time goes on for all others. Rows of another window that such a
+ * one gathers come one by one; a message that failed has no rows, its failure goes on.
  */
 function windowSignal(node: usize, signal: u32, value: u64): void {
   switch (signal) {
@@ -245,8 +285,10 @@ function windowSignal(node: usize, signal: u32, value: u64): void {
       if (isOfMessages(node)) windowEnd(node, value);
       else if (value) passFailure(node, value);
       break;
-    case Signal.WATERMARK: windowWatermark(node, reinterpret<f64>(value));
-    default: sendSignal(node, signal, value);
+    case Signal.WATERMARK:
+      windowWatermark(node, reinterpret<f64>(value));
+    default:
+      sendSignal(node, signal, value);
   }
 }
 
@@ -276,9 +318,14 @@ function windowWatermark(node: usize, ms: f64): void {
     case WindowKind.HOPPING:
       alignedFire(node, spec, state, ms);
       break;
-    case WindowKind.SLIDING: slidingFire(node, spec, state, ms); break;
-    case WindowKind.SESSION: sessionWatermark(node, spec, state, ms); break;
-    default: break;
+    case WindowKind.SLIDING:
+      slidingFire(node, spec, state, ms);
+      break;
+    case WindowKind.SESSION:
+      sessionWatermark(node, spec, state, ms);
+      break;
+    default:
+      break;
   }
   frameLeave();
 }
@@ -310,7 +357,8 @@ function windowSetBack(node: usize, ms: f64): void {
     case WindowKind.STATE:
       endedSetBack(state, ms);
       break;
-    default: break;
+    default:
+      break;
   }
 }
 

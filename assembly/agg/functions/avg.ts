@@ -43,8 +43,8 @@ function wideToF64(lower: u64, upper: i64): f64 {
 
 export function avgDoubles(set: usize, at: u32, tagAt: u32, vals: usize, sel: usize, groups: usize, n: u32): void {
   for (let i: u32 = 0; i < n; i++) {
-    const group = <usize>load<u32>(groups + (<usize>i << 2));
-    const from = vals + (<usize>load<u32>(sel + (<usize>i << 2)) << 3);
+    const group = <usize>load<u32>(groups + ((<usize>i) << 2));
+    const from = vals + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3);
     if (load<u8>(group + tagAt) == Tag.F64) store<f64>(group + at, load<f64>(group + at) + load<f64>(from));
     else add(set, group + at, group + tagAt, Tag.F64, load<u64>(from), 0);
     store<u64>(group + at, load<u64>(group + at, COUNT) + 1, COUNT);
@@ -80,7 +80,8 @@ function quotient(lower: u64, upper: i64, count: u64): i64 {
 }
 
 export function avgFinish(agg: usize, state: usize, tag: u8): void {
-  if (tag == Tag.I64) giveResult(Tag.I64, <u64>quotient(load<u64>(state), load<i64>(state, UPPER), load<u64>(state, COUNT)));
+  if (tag == Tag.I64)
+    giveResult(Tag.I64, <u64>quotient(load<u64>(state), load<i64>(state, UPPER), load<u64>(state, COUNT)));
   else if (tag == Tag.F64) giveResult(Tag.F64, reinterpret<u64>(load<f64>(state) / <f64>load<u64>(state, COUNT)));
   else giveResult(Tag.NULL, 0);
 }

@@ -9,7 +9,7 @@ export function countTake(set: usize, agg: usize, state: usize, tagAt: usize, ta
 /** Counts a row for each group. */
 export function countDoubles(set: usize, at: u32, tagAt: u32, vals: usize, sel: usize, groups: usize, n: u32): void {
   for (let i: u32 = 0; i < n; i++) {
-    const group = <usize>load<u32>(groups + (<usize>i << 2));
+    const group = <usize>load<u32>(groups + ((<usize>i) << 2));
     if (load<u8>(group + tagAt) != Tag.ERROR) store<u64>(group + at, load<u64>(group + at) + 1);
   }
 }
@@ -22,7 +22,15 @@ export function countFinish(agg: usize, state: usize, tag: u8): void {
   giveResult(Tag.I64, load<u64>(state));
 }
 
-export function countAllTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
+export function countAllTake(
+  set: usize,
+  agg: usize,
+  state: usize,
+  tagAt: usize,
+  tag: u8,
+  payload: u64,
+  row: u32,
+): void {
   store<u64>(state, load<u64>(state) + 1);
 }
 

@@ -12,15 +12,24 @@ import { keyLen, keyOff, keyText } from '../key';
 import { giveResult } from '../result';
 import { AGG_C, NO_INPUT, bindOf, bindTag, bindVal } from '../spec';
 
-export function deduplicateTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
-  if (!keepParameter(set, agg, state, tagAt, row) || !keepItem(set, Agg.DEDUPLICATE, state, tagAt, tag, payload)) return;
+export function deduplicateTake(
+  set: usize,
+  agg: usize,
+  state: usize,
+  tagAt: usize,
+  tag: u8,
+  payload: u64,
+  row: u32,
+): void {
+  if (!keepParameter(set, agg, state, tagAt, row) || !keepItem(set, Agg.DEDUPLICATE, state, tagAt, tag, payload))
+    return;
   const c = load<u16>(agg, AGG_C);
   if (c != NO_INPUT) keepItem(set, Agg.DEDUPLICATE, state, tagAt, bindTag(bindOf(c), row), bindVal(bindOf(c), row));
 }
 
 /**
- * deduplicate: the rows whose value was not there before. With the parameter true all of them, otherwise the last row if
- * its value is new, null if not. With operand c an item is a value and its row, otherwise the value alone.
+ * deduplicate: the rows whose value was not there before. With the parameter true all of them, otherwise the last row
+ * if its value is new, null if not. With operand c an item is a value and its row, otherwise the value alone.
  */
 export function deduplicateFinish(agg: usize, list: usize, parameterTag: u8): void {
   const width: u32 = load<u16>(agg, AGG_C) == NO_INPUT ? 1 : 2;
@@ -69,11 +78,11 @@ let isFull: bool = false;
 function isUnseen(table: usize, mask: u32, slot: usize): bool {
   keyText(load<u8>(slot, SLOT_TAG), load<u64>(slot));
   let hash = bytesHash(keyOff, keyLen);
-  let entry = table + (<usize>(hash & mask) << 3);
+  let entry = table + ((<usize>(hash & mask)) << 3);
   while (load<u32>(entry)) {
     if (load<u32>(entry, 4) == keyLen && memory.compare(<usize>load<u32>(entry), keyOff, keyLen) == 0) return false;
     hash++;
-    entry = table + (<usize>(hash & mask) << 3);
+    entry = table + ((<usize>(hash & mask)) << 3);
   }
   const copy = poolAlloc(ctx.scratch, keyLen + 1);
   if (!copy || textFails) {

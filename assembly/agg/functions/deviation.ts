@@ -1,6 +1,6 @@
-// Variance and standard deviation, of the population or of a sample: sums of the distances from the first number and of their
-// squares, each with what its rounding lost (T. J. Dekker, 1971; T. Ogita, S. M. Rump, S. Oishi, 2005). So they have twice the
-// digits of a double, and the result is the double that is nearest to the exact one.
+// Variance and standard deviation, of the population or of a sample: sums of the distances from the first number and of
+// their squares, each with what its rounding lost (T. J. Dekker, 1971; T. Ogita, S. M. Rump, S. Oishi, 2005). So they
+// have twice the digits of a double, and the result is the double that is nearest to the exact one.
 //
 //   state   first number f64 | count u64 | sum f64, its lost part f64 | sum of squares f64, its lost part f64
 import { Agg } from '../../gen/aggregates';
@@ -58,7 +58,7 @@ function take(fn: u32, set: usize, state: usize, tagAt: usize, tag: u8, payload:
   let rest: f64 = 0;
   if (tag == Tag.I64) {
     x = <f64>(<i64>payload);
-    rest = <f64>(<i64>(payload - (x == TWO_63 ? <u64>1 << 63 : <u64>(<i64>x))));
+    rest = <f64>(<i64>(payload - (x == TWO_63 ? (<u64>1) << 63 : <u64>(<i64>x))));
   }
   if (load<u8>(tagAt) == Tag.MISSING) {
     memory.fill(state, 0, STATE_SIZE);

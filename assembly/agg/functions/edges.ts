@@ -20,7 +20,15 @@ function ignoresNulls(agg: usize, row: u32): bool {
   return input != NO_INPUT && isTrue(bindTag(bindOf(input), row), bindVal(bindOf(input), row));
 }
 
-export function firstValueTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
+export function firstValueTake(
+  set: usize,
+  agg: usize,
+  state: usize,
+  tagAt: usize,
+  tag: u8,
+  payload: u64,
+  row: u32,
+): void {
   if (!load<u32>(state, IS_SET)) setValue(set, state, tagAt, tag, payload);
 }
 
@@ -32,13 +40,22 @@ export function firstValueFinish(agg: usize, state: usize, tag: u8): void {
   giveValue(tag, load<u64>(state));
 }
 
-export function lastValueTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
+export function lastValueTake(
+  set: usize,
+  agg: usize,
+  state: usize,
+  tagAt: usize,
+  tag: u8,
+  payload: u64,
+  row: u32,
+): void {
   if (tag > Tag.NULL || !ignoresNulls(agg, row)) setValue(set, state, tagAt, tag, payload);
 }
 
 /** The parameter must be a constant, which is bound for every row. */
 export function lastValueMerge(set: usize, agg: usize, to: usize, tagTo: usize, from: usize, tag: u8): void {
-  if (load<u32>(from, IS_SET) && !(tag <= Tag.NULL && ignoresNulls(agg, 0))) setValue(set, to, tagTo, tag, load<u64>(from));
+  if (load<u32>(from, IS_SET) && !(tag <= Tag.NULL && ignoresNulls(agg, 0)))
+    setValue(set, to, tagTo, tag, load<u64>(from));
 }
 
 export function lastValueFinish(agg: usize, state: usize, tag: u8): void {

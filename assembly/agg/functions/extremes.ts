@@ -10,8 +10,8 @@ export function minTake(set: usize, agg: usize, state: usize, tagAt: usize, tag:
 
 export function minDoubles(set: usize, at: u32, tagAt: u32, vals: usize, sel: usize, groups: usize, n: u32): void {
   for (let i: u32 = 0; i < n; i++) {
-    const group = <usize>load<u32>(groups + (<usize>i << 2));
-    const from = vals + (<usize>load<u32>(sel + (<usize>i << 2)) << 3);
+    const group = <usize>load<u32>(groups + ((<usize>i) << 2));
+    const from = vals + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3);
     if (load<u8>(group + tagAt) == Tag.F64) {
       const x = load<f64>(from);
       if (x < load<f64>(group + at)) store<f64>(group + at, x);
@@ -33,8 +33,8 @@ export function maxTake(set: usize, agg: usize, state: usize, tagAt: usize, tag:
 
 export function maxDoubles(set: usize, at: u32, tagAt: u32, vals: usize, sel: usize, groups: usize, n: u32): void {
   for (let i: u32 = 0; i < n; i++) {
-    const group = <usize>load<u32>(groups + (<usize>i << 2));
-    const from = vals + (<usize>load<u32>(sel + (<usize>i << 2)) << 3);
+    const group = <usize>load<u32>(groups + ((<usize>i) << 2));
+    const from = vals + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3);
     if (load<u8>(group + tagAt) == Tag.F64) {
       const x = load<f64>(from);
       if (x > load<f64>(group + at)) store<f64>(group + at, x);

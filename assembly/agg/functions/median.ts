@@ -15,7 +15,7 @@ export function medianFinish(agg: usize, list: usize, tag: u8): void {
   const at = numbers(Agg.MEDIAN, list);
   if (!at) return;
   const n = load<u32>(list, 4);
-  const middle = at + (<usize>(n >> 1) << 3);
+  const middle = at + ((<usize>(n >> 1)) << 3);
   if (takeWhole(list, at)) {
     sort<i64>(at, n);
     if (n & 1) giveResult(Tag.I64, load<u64>(middle));
@@ -32,7 +32,8 @@ function giveMean(a: i64, b: i64): void {
   const half = (a >> 1) + (b >> 1) + (a & b & 1);
   if (((a ^ b) & 1) == 0) giveWhole(half);
   else if (abs(half) < EXACT) giveDouble(<f64>half + 0.5);
-  // So large a mean is rounded as a double; its half only decides which way: among the even numbers, or those of four and more.
+  // So large a mean is rounded as a double; its half only decides which way: among the even numbers, or those of four
+  // and more.
   else giveDouble(<f64>(abs(half) < EXACT << 1 ? half + (half & 1) : half | 1));
 }
 

@@ -1,8 +1,6 @@
 // merge_agg(x): objects merged, later members win.
 import { Agg } from '../../gen/aggregates';
-import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, SLOT_SIZE, Tag, lenOf, offOf, span,
-} from '../../mem/layout';
+import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, SLOT_SIZE, Tag, lenOf, offOf, span } from '../../mem/layout';
 import { WORKSPACE, alloc, free } from '../../mem/alloc';
 import { poolAlloc } from '../../mem/pool';
 import * as ctx from '../../flow/context';
@@ -11,20 +9,31 @@ import { bytesCompare } from '../../value/bytes';
 import { keepItem, keepParameter } from '../keep';
 import { giveResult } from '../result';
 
-export function mergeAggTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
-  if (keepParameter(set, agg, state, tagAt, row) && tag == Tag.OBJECT) keepItem(set, Agg.MERGE_AGG, state, tagAt, tag, payload);
+export function mergeAggTake(
+  set: usize,
+  agg: usize,
+  state: usize,
+  tagAt: usize,
+  tag: u8,
+  payload: u64,
+  row: u32,
+): void {
+  if (keepParameter(set, agg, state, tagAt, row) && tag == Tag.OBJECT)
+    keepItem(set, Agg.MERGE_AGG, state, tagAt, tag, payload);
 }
 
 function compareKeys(a: usize, b: usize): i32 {
   return bytesCompare(
-    <usize>load<u32>(a, MEMBER_KEY_OFF), load<u32>(a, MEMBER_KEY_LEN),
-    <usize>load<u32>(b, MEMBER_KEY_OFF), load<u32>(b, MEMBER_KEY_LEN),
+    <usize>load<u32>(a, MEMBER_KEY_OFF),
+    load<u32>(a, MEMBER_KEY_LEN),
+    <usize>load<u32>(b, MEMBER_KEY_OFF),
+    load<u32>(b, MEMBER_KEY_LEN),
   );
 }
 
-// Objects are merged into a run of members as long as that is not much longer than they are; then it is put aside, and runs
-// that were put aside are merged when the newer has grown to half of the older: no member is copied more often than the
-// length has doublings, and equal names never take room twice for long. The first entry is the oldest run.
+// Objects are merged into a run of members as long as that is not much longer than they are; then it is put aside, and
+// runs that were put aside are merged when the newer has grown to half of the older: no member is copied more often
+// than the length has doublings, and equal names never take room twice for long. The first entry is the oldest run.
 //
 //   run   members u32 | count u32 | room u32 (members)
 const RUN_SIZE: usize = 12;

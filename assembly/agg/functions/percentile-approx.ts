@@ -27,7 +27,13 @@ function sketchOf(pool: usize, state: usize): usize {
 }
 
 export function percentileApproxTake(
-  set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32,
+  set: usize,
+  agg: usize,
+  state: usize,
+  tagAt: usize,
+  tag: u8,
+  payload: u64,
+  row: u32,
 ): void {
   if (!keepParameter(set, agg, state, tagAt, row) || tag <= Tag.NULL) return;
   const x = isNumber(tag) ? toF64(tag, payload) : NaN;

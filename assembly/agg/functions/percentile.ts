@@ -7,17 +7,34 @@ import { keepNumber } from '../keep';
 import { giveResult } from '../result';
 import { giveDouble, giveWhole, numbers, sort, takeWhole } from '../statistics';
 
-export function percentileContTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
+export function percentileContTake(
+  set: usize,
+  agg: usize,
+  state: usize,
+  tagAt: usize,
+  tag: u8,
+  payload: u64,
+  row: u32,
+): void {
   keepNumber(set, agg, state, tagAt, tag, payload, row);
 }
 
-export function percentileDiscTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
+export function percentileDiscTake(
+  set: usize,
+  agg: usize,
+  state: usize,
+  tagAt: usize,
+  tag: u8,
+  payload: u64,
+  row: u32,
+): void {
   keepNumber(set, agg, state, tagAt, tag, payload, row);
 }
 
 /**
- * percentile_disc takes the value at the rank ceil(n * p); percentile_cont the one at the position (n - 1) * p, from 0, between two
- * values as far on the way from one to the other. The parameter stands behind the list, its tag is that of the state.
+ * percentile_disc takes the value at the rank ceil(n * p); percentile_cont the one at the position (n - 1) * p, from 0,
+ * between two values as far on the way from one to the other. The parameter stands behind the list, its tag is that of
+ * the state.
  */
 function percentile(fn: u32, list: usize, parameterTag: u8): void {
   if (!isNumber(parameterTag)) {
@@ -35,7 +52,7 @@ function percentile(fn: u32, list: usize, parameterTag: u8): void {
     giveBetween(at, p * <f64>(n - 1), n);
   } else {
     const rank = <u32>ceil((<f64>n * (p * 100)) / 100);
-    const place = at + (<usize>(rank == 0 ? 0 : min(rank, n) - 1) << 3);
+    const place = at + ((<usize>(rank == 0 ? 0 : min(rank, n) - 1)) << 3);
     if (takeWhole(list, at)) {
       sort<i64>(at, n);
       giveWhole(load<i64>(place));
@@ -50,10 +67,10 @@ function percentile(fn: u32, list: usize, parameterTag: u8): void {
 /** Gives what stands at a position between two of the sorted numbers. */
 function giveBetween(at: usize, position: f64, n: u32): void {
   const i = min(<u32>position, n - 1);
-  const low = load<f64>(at + (<usize>i << 3));
+  const low = load<f64>(at + ((<usize>i) << 3));
   const part = position - <f64>i;
   if (part == 0 || i == n - 1) giveDouble(low);
-  else giveDouble(low + (load<f64>(at + (<usize>(i + 1) << 3)) - low) * part);
+  else giveDouble(low + (load<f64>(at + ((<usize>(i + 1)) << 3)) - low) * part);
 }
 
 export function percentileContFinish(agg: usize, state: usize, tag: u8): void {

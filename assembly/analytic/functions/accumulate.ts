@@ -1,5 +1,6 @@
-// acc_sum, acc_count, acc_min, acc_max, acc_avg of (x) or (x, begin, reset): over all rows of the partition, nulls left out; with
-// conditions from the row where `begin` is true through the one where `reset` is. Outside of that, and at first, 0.
+// acc_sum, acc_count, acc_min, acc_max, acc_avg of (x) or (x, begin, reset): over all rows of the partition, nulls left
+// out; with conditions from the row where `begin` is true through the one where `reset` is. Outside of that, and at
+// first, 0.
 import { Tag } from '../../mem/layout';
 import { toF64 } from '../../value/number';
 import { AnalyticFn, FUNCTION_ARGS, FUNCTION_FN } from '../spec';
@@ -15,13 +16,20 @@ const BEGUN: u32 = 1;
 
 function nameOf(fn: u32): string {
   switch (fn) {
-    case AnalyticFn.ACC_SUM: return 'acc_sum';
-    case AnalyticFn.ACC_COUNT: return 'acc_count';
-    case AnalyticFn.ACC_MIN: return 'acc_min';
-    case AnalyticFn.ACC_MAX: return 'acc_max';
-    case AnalyticFn.ACC_AVG: return 'acc_avg';
-    case AnalyticFn.ACC_MAX_BY: return 'acc_max_by';
-    default: return 'acc_min_by';
+    case AnalyticFn.ACC_SUM:
+      return 'acc_sum';
+    case AnalyticFn.ACC_COUNT:
+      return 'acc_count';
+    case AnalyticFn.ACC_MIN:
+      return 'acc_min';
+    case AnalyticFn.ACC_MAX:
+      return 'acc_max';
+    case AnalyticFn.ACC_AVG:
+      return 'acc_avg';
+    case AnalyticFn.ACC_MAX_BY:
+      return 'acc_max_by';
+    default:
+      return 'acc_min_by';
   }
 }
 
@@ -96,7 +104,10 @@ export function extremeRows(at: usize): void {
       }
       let order = wanted;
       if (keptTag(best) != Tag.MISSING) {
-        order = tag == Tag.TIME && keptTag(best) != Tag.TIME ? Cmp.MISMATCH : compareValues(tag, argVal(1, row), keptTag(best), keptVal(best));
+        order =
+          tag == Tag.TIME && keptTag(best) != Tag.TIME
+            ? Cmp.MISMATCH
+            : compareValues(tag, argVal(1, row), keptTag(best), keptVal(best));
         if (order == Cmp.MISMATCH) {
           failRow(row, kindFault(nameOf(fn), 1, 'of the kind of those before', row));
           continue;

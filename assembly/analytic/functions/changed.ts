@@ -1,11 +1,25 @@
-// What changed from the row before: had_changed(ignoreNull, x …), changed_col(ignoreNull, x) and the columns of changed_cols.
-// Before the first row a value is null.
+// What changed from the row before: had_changed(ignoreNull, x …), changed_col(ignoreNull, x) and the columns of
+// changed_cols. Before the first row a value is null.
 import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, Tag, lenOf, offOf, span } from '../../mem/layout';
 import * as ctx from '../../flow/context';
 import { poolAlloc } from '../../mem/pool';
 import { FUNCTION_ARGS } from '../spec';
 import {
-  argIsConst, argTag, argUniform, argVal, argVals, isTaken, keepsBatch, put, putUniform, putVal, rowAt, selLen, setOut, stateOf, takesAll,
+  argIsConst,
+  argTag,
+  argUniform,
+  argVal,
+  argVals,
+  isTaken,
+  keepsBatch,
+  put,
+  putUniform,
+  putVal,
+  rowAt,
+  selLen,
+  setOut,
+  stateOf,
+  takesAll,
   whenFails,
 } from '../run';
 import { KEPT_SIZE, keep, keptTag, keptVal } from '../../partitions/slot';
@@ -50,10 +64,11 @@ function hadChangedTexts(): void {
   putUniform(Tag.BOOL);
   for (let i: u32 = 0; i < selLen; i++) {
     const row = rowAt(i);
-    const text = load<u64>(vals + (<usize>row << 3));
+    const text = load<u64>(vals + ((<usize>row) << 3));
     const slot = stateOf(row);
     const had = keptVal(slot);
-    const isSame = keptTag(slot) == Tag.STR && lenOf(had) == lenOf(text) && textsEqual(offOf(had), offOf(text), lenOf(text));
+    const isSame =
+      keptTag(slot) == Tag.STR && lenOf(had) == lenOf(text) && textsEqual(offOf(had), offOf(text), lenOf(text));
     putVal(row, <u64>!isSame);
     if (isSame) continue;
     keep(slot, Tag.STR, text);
@@ -77,11 +92,15 @@ export function changedColRows(name: string, otherwise: u8): void {
   }
 }
 
-/** What members of an object changed: whether there are any, or an object of them. The slot has the newest value of each. */
+/**
+ * What members of an object changed: whether there are any, or an object of them. The slot has the newest value of
+ * each.
+ */
 export function changedMembersRows(isNamed: bool): void {
   for (let i: u32 = 0; i < selLen; i++) {
     const row = rowAt(i);
-    if (flagFails(isNamed ? 'changed_cols' : 'had_changed', 0, row) || argumentFails(1, row) || whenFails(row)) continue;
+    if (flagFails(isNamed ? 'changed_cols' : 'had_changed', 0, row) || argumentFails(1, row) || whenFails(row))
+      continue;
     if (argTag(1, row) == Tag.OBJECT && isTaken(row)) compareMembers(row, isNamed);
     else if (isNamed) put(row, Tag.OBJECT, 0);
     else put(row, Tag.BOOL, 0);
@@ -151,7 +170,9 @@ function nameMember(member: usize, prefix: u64): void {
 
 function compareNames(a: usize, b: usize): i32 {
   return bytesCompare(
-    <usize>load<u32>(a, MEMBER_KEY_OFF), load<u32>(a, MEMBER_KEY_LEN),
-    <usize>load<u32>(b, MEMBER_KEY_OFF), load<u32>(b, MEMBER_KEY_LEN),
+    <usize>load<u32>(a, MEMBER_KEY_OFF),
+    load<u32>(a, MEMBER_KEY_LEN),
+    <usize>load<u32>(b, MEMBER_KEY_OFF),
+    load<u32>(b, MEMBER_KEY_LEN),
   );
 }

@@ -1,8 +1,9 @@
-// acc_collect(x): all values so far, nulls too, as a list. acc_distinct_collect(x): each of them once. Items and the list itself
-// stand in a pool that goes with the partition; what a row gives is the beginning of the list that was there then, so a row costs
-// its own item and no more.
+// acc_collect(x): all values so far, nulls too, as a list. acc_distinct_collect(x): each of them once. Items and the
+// list itself stand in a pool that goes with the partition; what a row gives is the beginning of the list that was
+// there then, so a row costs its own item and no more.
 //
-//   state   pool 32 | slots u32 | count u32 | room u32 (agg/list.ts) | bytes u32 of the items | index u32, 0 none | entries u32
+//   state   pool 32 | slots u32 | count u32 | room u32 (agg/list.ts) | bytes u32 of the items | index u32, 0 none |
+//   entries u32
 //   index   of many different items: numbers of items + 1 by their hashes, u32 each, at most half of them in use
 import { listPush } from '../../agg/list';
 import { refusals } from '../../mem/alloc';
@@ -58,7 +59,7 @@ function placeOf(state: usize, tag: u8, payload: u64): usize {
   const mask = load<u32>(state, ENTRIES) - 1;
   let i = sameHash(tag, payload) & mask;
   while (true) {
-    const place = index + (<usize>i << 2);
+    const place = index + ((<usize>i) << 2);
     const known = load<u32>(place);
     if (!known) return place;
     const slot = slots + (known - 1) * SLOT_SIZE;
@@ -67,7 +68,10 @@ function placeOf(state: usize, tag: u8, payload: u64): usize {
   }
 }
 
-/** Makes the index, or a larger one, where one more item would fill more than half of it; false when memory is exhausted. */
+/**
+ * Makes the index, or a larger one, where one more item would fill more than half of it; false when memory is
+ * exhausted.
+ */
 function makeIndex(state: usize, count: u32): bool {
   if ((count + 1) << 1 <= load<u32>(state, ENTRIES)) return true;
   let entries: u32 = 64;

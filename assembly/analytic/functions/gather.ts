@@ -1,12 +1,22 @@
-// inc_collect(x): the list of all values so far. inc_merge_agg(x): all objects so far as one, of equal members the last. Both are
-// null where the row has no value. acc_map_agg(key, value): the newest value of each key so far, as an object.
+// inc_collect(x): the list of all values so far. inc_merge_agg(x): all objects so far as one, of equal members the
+// last. Both are null where the row has no value. acc_map_agg(key, value): the newest value of each key so far, as an
+// object.
 //
 //   state of inc_collect   room u32 (elements, of the list made in this batch) | … (ACC_SIZE bytes) | the list
 //
-// Within a batch the list grows in its place: what rows were given before are its beginnings. From one batch to the next it is
-// copied, as all that is kept.
+// Within a batch the list grows in its place: what rows were given before are its beginnings. From one batch to the
+// next it is copied, as all that is kept.
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, isNull, lenOf, offOf, span,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  SLOT_SIZE,
+  Tag,
+  isNull,
+  lenOf,
+  offOf,
+  span,
 } from '../../mem/layout';
 import { isAbsentAs } from '../../ops/numeric';
 import { putItem } from '../../ops/list/items';

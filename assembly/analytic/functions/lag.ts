@@ -2,7 +2,17 @@
 import { Tag } from '../../mem/layout';
 import { FUNCTION_SIZE, LAG_HEAD } from '../spec';
 import {
-  argTag, argUniform, argVal, isTaken, keepsBatch, put, rowAt, selLen, stateOf, takesAll, whenFails,
+  argTag,
+  argUniform,
+  argVal,
+  isTaken,
+  keepsBatch,
+  put,
+  rowAt,
+  selLen,
+  stateOf,
+  takesAll,
+  whenFails,
 } from '../run';
 import { KEPT_SIZE, keep, keptTag, keptVal } from '../../partitions/slot';
 import { argumentFails, flagFails } from './fail';

@@ -1,14 +1,37 @@
-// Functions of the host: their state of a partition is bytes, which one call for many rows takes and gives (ops/call/states.ts).
+// Functions of the host: their state of a partition is bytes, which one call for many rows takes and gives
+// (ops/call/states.ts).
 //
 //   state   slot of the bytes; with WHEN a slot of what was given last, which rows get that it leaves out
 import { HostPart } from '../../gen/ops-layouts';
 import { Tag } from '../../mem/layout';
 import {
-  CALL_ROWS, callArg, callBegin, callEnd, callGroup, callRow, callRun, groupTag, groupVal, rowTag, rowVal,
+  CALL_ROWS,
+  callArg,
+  callBegin,
+  callEnd,
+  callGroup,
+  callRow,
+  callRun,
+  groupTag,
+  groupVal,
+  rowTag,
+  rowVal,
 } from '../../ops/call/states';
 import { KEPT_SIZE, keep, keptTag, keptVal, setSlotPlace, slotPlace } from '../../partitions/slot';
 import {
-  argTag, argVal, failRow, givenTag, givenVal, isTaken, keepsBatch, put, rowAt, selLen, setOut, stateOf, whenFails,
+  argTag,
+  argVal,
+  failRow,
+  givenTag,
+  givenVal,
+  isTaken,
+  keepsBatch,
+  put,
+  rowAt,
+  selLen,
+  setOut,
+  stateOf,
+  whenFails,
 } from '../run';
 import { FUNCTION_ARGS, FUNCTION_SIZE, slotCount } from '../spec';
 import { argumentFails } from './fail';
@@ -32,11 +55,11 @@ function userPart(fn: usize, from: u32, to: u32): void {
   }
   const groups = addRows(fn, count);
   callRun(load<u32>(fn, FUNCTION_SIZE), HostPart.STEP);
-  for (let g: u32 = 0; g < groups; g++) takeState(load<u32>(FIRST_ROWS + (<usize>g << 2)), groupTag(g), groupVal(g));
+  for (let g: u32 = 0; g < groups; g++) takeState(load<u32>(FIRST_ROWS + ((<usize>g) << 2)), groupTag(g), groupVal(g));
   giveRows(count, slotCount(fn) > 1);
   callEnd(false);
   for (let i: u32 = 0; i < count; i++) {
-    const row = load<u32>(ROWS + (<usize>i << 2));
+    const row = load<u32>(ROWS + ((<usize>i) << 2));
     if (givenTag(row) == Tag.ERROR) failRow(row, givenVal(row));
   }
 }
@@ -50,29 +73,32 @@ function selectRows(fn: usize, from: u32, to: u32): u32 {
     let fails = false;
     for (let a: u32 = 0; a < args && !fails; a++) fails = argumentFails(a, row);
     if (fails || whenFails(row)) continue;
-    store<u32>(ROWS + (<usize>count << 2), row);
+    store<u32>(ROWS + ((<usize>count) << 2), row);
     count++;
   }
   return count;
 }
 
-/** Adds the rows that are to be taken in to the call, each partition with its first one; returns the number of partitions. */
+/**
+ * Adds the rows that are to be taken in to the call, each partition with its first one; returns the number of
+ * partitions.
+ */
 function addRows(fn: usize, count: u32): u32 {
   const args = load<u32>(fn, FUNCTION_ARGS);
   let groups: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
-    const row = load<u32>(ROWS + (<usize>i << 2));
-    store<u32>(CALLED + (<usize>i << 2), 0);
+    const row = load<u32>(ROWS + ((<usize>i) << 2));
+    store<u32>(CALLED + ((<usize>i) << 2), 0);
     if (!isTaken(row)) continue;
     const state = stateOf(row);
     if (!slotPlace(state)) {
-      store<u32>(FIRST_ROWS + (<usize>groups << 2), row);
+      store<u32>(FIRST_ROWS + ((<usize>groups) << 2), row);
       groups = callGroup(keptTag(state), keptVal(state)) + 1;
       setSlotPlace(state, groups);
     }
     const k = callRow(slotPlace(state) - 1);
     for (let a: u32 = 0; a < args; a++) callArg(a, k, argTag(a, row), argVal(a, row));
-    store<u32>(CALLED + (<usize>i << 2), k + 1);
+    store<u32>(CALLED + ((<usize>i) << 2), k + 1);
   }
   return groups;
 }
@@ -88,8 +114,8 @@ function takeState(row: u32, tag: u8, payload: u64): void {
 /** Gives the rows what the host gave them; `keepsLast`: those that WHEN leaves out what the row before them got. */
 function giveRows(count: u32, keepsLast: bool): void {
   for (let i: u32 = 0; i < count; i++) {
-    const row = load<u32>(ROWS + (<usize>i << 2));
-    const called = load<u32>(CALLED + (<usize>i << 2));
+    const row = load<u32>(ROWS + ((<usize>i) << 2));
+    const called = load<u32>(CALLED + ((<usize>i) << 2));
     const last = stateOf(row) + KEPT_SIZE;
     if (!called) {
       put(row, keptTag(last) == Tag.MISSING ? Tag.NULL : keptTag(last), keptVal(last));

@@ -15,19 +15,26 @@ export namespace Kind {
 // @ts-ignore: decorator
 @inline function f64Pair(kind: u32, x: v128, y: v128): v128 {
   switch (kind) {
-    case Kind.ADD: return f64x2.add(x, y);
-    case Kind.SUB: return f64x2.sub(x, y);
-    case Kind.MUL: return f64x2.mul(x, y);
-    default: return f64x2.div(x, y);
+    case Kind.ADD:
+      return f64x2.add(x, y);
+    case Kind.SUB:
+      return f64x2.sub(x, y);
+    case Kind.MUL:
+      return f64x2.mul(x, y);
+    default:
+      return f64x2.div(x, y);
   }
 }
 
 // @ts-ignore: decorator
 @inline function i64Pair(kind: u32, x: v128, y: v128): v128 {
   switch (kind) {
-    case Kind.ADD: return i64x2.add(x, y);
-    case Kind.SUB: return i64x2.sub(x, y);
-    default: return i64x2.mul(x, y);
+    case Kind.ADD:
+      return i64x2.add(x, y);
+    case Kind.SUB:
+      return i64x2.sub(x, y);
+    default:
+      return i64x2.mul(x, y);
   }
 }
 
@@ -81,7 +88,7 @@ const pairB: usize = memory.data(16, 16);
   if (isConstA && isConstB) return false;
   const tagA = uniformOf(a);
   const tagB = uniformOf(b);
-  const n = <usize>((ctx.rows + 1) & ~1) << 3;
+  const n = (<usize>((ctx.rows + 1) & ~1)) << 3;
   const dst = dstOf(op);
   const aStep: usize = isConstA ? 0 : 16;
   const bStep: usize = isConstB ? 0 : 16;

@@ -1,5 +1,5 @@
-// + - * / % & | ^ and the unary minus. Null on a side gives null; two integers give an integer that wraps; a double on a
-// side makes doubles of both; anything else is an error.
+// + - * / % & | ^ and the unary minus. Null on a side gives null; two integers give an integer that wraps; a double on
+// a side makes doubles of both; anything else is an error.
 import { Tag, isNull } from '../../mem/layout';
 import { operandError, plainError, valueError } from '../../value/error';
 import { give, giveBool, giveF64, giveI64, giveNull, map1, map2 } from '../row-loops';

@@ -1,5 +1,5 @@
-// Functions of the host: one call for all selected rows. The host reads the argument columns and fills the result column
-// (kernels/host-call.ts).
+// Functions of the host: one call for all selected rows. The host reads the argument columns and fills the result
+// column (kernels/host-call.ts).
 //
 //   argument   values u32 | tags u32 | stride u32 (1 a column, 0 a constant) | 0 u32
 import * as ctx from '../../flow/context';
@@ -25,8 +25,8 @@ let lent: usize = 0;
 const PADDING: u32 = 64;
 
 /**
- * Scratch memory for what the host writes; it lives as long as the batch. 0 when memory is exhausted, or when the values of
- * the batch take more than they may (ops/result.ts); messages of errors (`isCounted` 0) don't count.
+ * Scratch memory for what the host writes; it lives as long as the batch. 0 when memory is exhausted, or when the
+ * values of the batch take more than they may (ops/result.ts); messages of errors (`isCounted` 0) don't count.
  */
 export function hostScratch(size: u32, isCounted: bool): usize {
   if (isCounted && !count(size)) return 0;
@@ -34,11 +34,18 @@ export function hostScratch(size: u32, isCounted: bool): usize {
 }
 
 /**
- * Calls function `fn` over the values at `vals` of the rows at `sel`, outside of programs. What the results refer to is put into
- * a pool, followed by readable bytes as input is.
+ * Calls function `fn` over the values at `vals` of the rows at `sel`, outside of programs. What the results refer to is
+ * put into a pool, followed by readable bytes as input is.
  */
 export function callHostOver(
-  fn: u32, vals: usize, tags: usize, sel: usize, rows: u32, toVals: usize, toTags: usize, pool: usize,
+  fn: u32,
+  vals: usize,
+  tags: usize,
+  sel: usize,
+  rows: u32,
+  toVals: usize,
+  toTags: usize,
+  pool: usize,
 ): void {
   store<u32>(TABLE, <u32>vals);
   store<u32>(TABLE, <u32>tags, 4);
@@ -53,8 +60,8 @@ export function callHostOver(
 /** Function `fn` over column blocks, as `hostCall`. */
 export function callBlocks(fn: u32, blocks: usize, count: u32, sel: usize, rows: u32, vals: usize, tags: usize): void {
   for (let i: u32 = 0; i < count; i++) {
-    const block = <usize>load<u32>(blocks + (<usize>i << 2));
-    const entry = TABLE + (<usize>i << 4);
+    const block = <usize>load<u32>(blocks + ((<usize>i) << 2));
+    const entry = TABLE + ((<usize>i) << 4);
     store<u32>(entry, <u32>(block + COL_VALS));
     store<u32>(entry, <u32>(block + COL_TAGS), 4);
     store<u32>(entry, 1, 8);
@@ -65,11 +72,11 @@ export function callBlocks(fn: u32, blocks: usize, count: u32, sel: usize, rows:
 }
 
 export function callHost(op: usize): void {
-  const args = <usize>load<u32>(program, PROGRAM_ARGS) + (<usize>load<u32>(op, OP_ARGS) << 1);
+  const args = <usize>load<u32>(program, PROGRAM_ARGS) + ((<usize>load<u32>(op, OP_ARGS)) << 1);
   const argCount = min(<u32>load<u16>(op, OP_ARG_COUNT), MAX_ARGS);
   for (let i: u32 = 0; i < argCount; i++) {
-    const operand = load<u16>(args + (<usize>i << 1));
-    const entry = TABLE + (<usize>i << 4);
+    const operand = load<u16>(args + ((<usize>i) << 1));
+    const entry = TABLE + ((<usize>i) << 4);
     store<u32>(entry, <u32>valsOf(program, operand));
     store<u32>(entry, <u32>tagsOf(program, operand), 4);
     store<u32>(entry, strideOf(operand), 8);

@@ -1,9 +1,11 @@
-// Functions of the host that keep a state for each group of rows: one call for many rows of many groups. What is kept is bytes,
-// whose meaning the host knows alone. The host sees columns (kernels/host-call.ts), the rows first and the groups behind them:
+// Functions of the host that keep a state for each group of rows: one call for many rows of many groups. What is kept
+// is bytes, whose meaning the host knows alone. The host sees columns (kernels/host-call.ts), the rows first and the
+// groups behind them:
 //
 //             arguments   one column more            result
 //   a row     its values  number of its group, I64   what the row is given: of functions that look back alone
-//   a group   -           its state: BYTES, MISSING  BYTES its state from now on; NULL it has none; BOOL it stays as it was; ERROR
+//   a group   -           its state: BYTES, MISSING  BYTES its state from now on; NULL it has none; BOOL it stays as it
+//   was; ERROR
 //
 // One call is made ready at a time: what the host does meanwhile does not come back into the kernel.
 import * as ctx from '../../flow/context';
@@ -45,7 +47,7 @@ export function callBegin(args: u32): bool {
 
 // @ts-ignore: decorator
 @inline function block(i: u32): usize {
-  return <usize>load<u32>(blocks + (<usize>i << 2));
+  return <usize>load<u32>(blocks + ((<usize>i) << 2));
 }
 
 /** Adds a group with its state and returns its number; there must be room. */
@@ -68,8 +70,8 @@ export function callRow(group: u32): u32 {
 /** Asks a part (HostPart) of function `fn`. */
 export function callRun(fn: u32, part: u32): void {
   if (!rows) return;
-  for (let i: u32 = 0; i < rows; i++) store<u32>(SEL + (<usize>i << 2), i);
-  for (let i: u32 = 0; i < groups; i++) store<u32>(SEL + (<usize>(rows + i) << 2), CALL_ROWS + i);
+  for (let i: u32 = 0; i < rows; i++) store<u32>(SEL + ((<usize>i) << 2), i);
+  for (let i: u32 = 0; i < groups; i++) store<u32>(SEL + ((<usize>(rows + i)) << 2), CALL_ROWS + i);
   callBlocks(fn | part, blocks, columns, SEL, rows + groups, block(columns) + COL_VALS, block(columns) + COL_TAGS);
 }
 

@@ -62,11 +62,15 @@ function giveString(tag: u8, val: u64): void {
   giveText('cast');
 }
 
-/** Numbers that the encoder prints as a cast does, without exponent: from this on in absolute value, below the other. */
+/**
+ * Numbers that the encoder prints as a cast does, without exponent: from this on in absolute value, below the other.
+ */
 const LEAST_PLAIN: f64 = 1e-6;
 const MOST_PLAIN: f64 = 1e15;
 
-/** Takes the source texts of a column of doubles; false when it has none, or one that a cast would write in another way. */
+/**
+ * Takes the source texts of a column of doubles; false when it has none, or one that a cast would write in another way.
+ */
 function takeTexts(op: usize): bool {
   const a = load<u16>(op, OP_A);
   if (isConst(a) || uniformOf(a) != Tag.F64) return false;
@@ -76,7 +80,7 @@ function takeTexts(op: usize): bool {
   const sel = ctx.sel;
   const n = ctx.selLen;
   for (let k: u32 = 0; k < n; k++) {
-    const at = <usize>load<u32>(sel + (k << 2)) << 3;
+    const at = (<usize>load<u32>(sel + (k << 2))) << 3;
     const text = load<u64>(from + at, COL_RAW);
     const x = abs(load<f64>(from + at, COL_VALS));
     if (lenOf(text) == 0 || !(x == 0 || (x >= LEAST_PLAIN && x < MOST_PLAIN))) return false;
@@ -158,7 +162,7 @@ export function castToBytea(op: usize): void {
 function isType(type: u64, name: string): bool {
   if (lenOf(type) != <u32>name.length) return false;
   for (let i: u32 = 0; i < lenOf(type); i++) {
-    if (<u16>load<u8>(offOf(type) + i) != load<u16>(changetype<usize>(name) + (<usize>i << 1))) return false;
+    if (<u16>load<u8>(offOf(type) + i) != load<u16>(changetype<usize>(name) + ((<usize>i) << 1))) return false;
   }
   return true;
 }
@@ -173,6 +177,10 @@ export function castToType(op: usize): void {
     else if (isType(type, 'boolean')) giveBoolean(tag, val);
     else if (isType(type, 'datetime')) giveDatetime(tag, val);
     else if (isType(type, 'bytea')) giveBytea(tag, val);
-    else give(Tag.ERROR, valueError('cast to bigint, float, string, boolean, datetime and bytea only, not to ', typeTag, type));
+    else
+      give(
+        Tag.ERROR,
+        valueError('cast to bigint, float, string, boolean, datetime and bytea only, not to ', typeTag, type),
+      );
   });
 }

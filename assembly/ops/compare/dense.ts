@@ -17,35 +17,52 @@ export namespace Kind {
 
 function mirror(kind: u32): u32 {
   switch (kind) {
-    case Kind.LT: return Kind.GT;
-    case Kind.LE: return Kind.GE;
-    case Kind.GT: return Kind.LT;
-    case Kind.GE: return Kind.LE;
-    default: return kind;
+    case Kind.LT:
+      return Kind.GT;
+    case Kind.LE:
+      return Kind.GE;
+    case Kind.GT:
+      return Kind.LT;
+    case Kind.GE:
+      return Kind.LE;
+    default:
+      return kind;
   }
 }
 
 // @ts-ignore: decorator
 @inline function testF64x2(kind: u32, x: v128, y: v128): v128 {
   switch (kind) {
-    case Kind.EQ: return f64x2.eq(x, y);
-    case Kind.NE: return f64x2.ne(x, y);
-    case Kind.LT: return f64x2.lt(x, y);
-    case Kind.LE: return f64x2.le(x, y);
-    case Kind.GT: return f64x2.gt(x, y);
-    default: return f64x2.ge(x, y);
+    case Kind.EQ:
+      return f64x2.eq(x, y);
+    case Kind.NE:
+      return f64x2.ne(x, y);
+    case Kind.LT:
+      return f64x2.lt(x, y);
+    case Kind.LE:
+      return f64x2.le(x, y);
+    case Kind.GT:
+      return f64x2.gt(x, y);
+    default:
+      return f64x2.ge(x, y);
   }
 }
 
 // @ts-ignore: decorator
 @inline function testI64x2(kind: u32, x: v128, y: v128): v128 {
   switch (kind) {
-    case Kind.EQ: return i64x2.eq(x, y);
-    case Kind.NE: return i64x2.ne(x, y);
-    case Kind.LT: return i64x2.lt_s(x, y);
-    case Kind.LE: return i64x2.le_s(x, y);
-    case Kind.GT: return i64x2.gt_s(x, y);
-    default: return i64x2.ge_s(x, y);
+    case Kind.EQ:
+      return i64x2.eq(x, y);
+    case Kind.NE:
+      return i64x2.ne(x, y);
+    case Kind.LT:
+      return i64x2.lt_s(x, y);
+    case Kind.LE:
+      return i64x2.le_s(x, y);
+    case Kind.GT:
+      return i64x2.gt_s(x, y);
+    default:
+      return i64x2.ge_s(x, y);
   }
 }
 
@@ -74,44 +91,88 @@ function mirror(kind: u32): u32 {
 function runF64(kind: u32, dst: usize, a: usize, b: usize, k: f64, n: usize): void {
   if (b == 0) {
     switch (kind) {
-      case Kind.EQ: loopF64(Kind.EQ, dst, a, 0, true, k, n); break;
-      case Kind.NE: loopF64(Kind.NE, dst, a, 0, true, k, n); break;
-      case Kind.LT: loopF64(Kind.LT, dst, a, 0, true, k, n); break;
-      case Kind.LE: loopF64(Kind.LE, dst, a, 0, true, k, n); break;
-      case Kind.GT: loopF64(Kind.GT, dst, a, 0, true, k, n); break;
-      default: loopF64(Kind.GE, dst, a, 0, true, k, n);
+      case Kind.EQ:
+        loopF64(Kind.EQ, dst, a, 0, true, k, n);
+        break;
+      case Kind.NE:
+        loopF64(Kind.NE, dst, a, 0, true, k, n);
+        break;
+      case Kind.LT:
+        loopF64(Kind.LT, dst, a, 0, true, k, n);
+        break;
+      case Kind.LE:
+        loopF64(Kind.LE, dst, a, 0, true, k, n);
+        break;
+      case Kind.GT:
+        loopF64(Kind.GT, dst, a, 0, true, k, n);
+        break;
+      default:
+        loopF64(Kind.GE, dst, a, 0, true, k, n);
     }
     return;
   }
   switch (kind) {
-    case Kind.EQ: loopF64(Kind.EQ, dst, a, b, false, 0, n); break;
-    case Kind.NE: loopF64(Kind.NE, dst, a, b, false, 0, n); break;
-    case Kind.LT: loopF64(Kind.LT, dst, a, b, false, 0, n); break;
-    case Kind.LE: loopF64(Kind.LE, dst, a, b, false, 0, n); break;
-    case Kind.GT: loopF64(Kind.GT, dst, a, b, false, 0, n); break;
-    default: loopF64(Kind.GE, dst, a, b, false, 0, n);
+    case Kind.EQ:
+      loopF64(Kind.EQ, dst, a, b, false, 0, n);
+      break;
+    case Kind.NE:
+      loopF64(Kind.NE, dst, a, b, false, 0, n);
+      break;
+    case Kind.LT:
+      loopF64(Kind.LT, dst, a, b, false, 0, n);
+      break;
+    case Kind.LE:
+      loopF64(Kind.LE, dst, a, b, false, 0, n);
+      break;
+    case Kind.GT:
+      loopF64(Kind.GT, dst, a, b, false, 0, n);
+      break;
+    default:
+      loopF64(Kind.GE, dst, a, b, false, 0, n);
   }
 }
 
 function runI64(kind: u32, dst: usize, a: usize, b: usize, k: i64, n: usize): void {
   if (b == 0) {
     switch (kind) {
-      case Kind.EQ: loopI64(Kind.EQ, dst, a, 0, true, k, n); break;
-      case Kind.NE: loopI64(Kind.NE, dst, a, 0, true, k, n); break;
-      case Kind.LT: loopI64(Kind.LT, dst, a, 0, true, k, n); break;
-      case Kind.LE: loopI64(Kind.LE, dst, a, 0, true, k, n); break;
-      case Kind.GT: loopI64(Kind.GT, dst, a, 0, true, k, n); break;
-      default: loopI64(Kind.GE, dst, a, 0, true, k, n);
+      case Kind.EQ:
+        loopI64(Kind.EQ, dst, a, 0, true, k, n);
+        break;
+      case Kind.NE:
+        loopI64(Kind.NE, dst, a, 0, true, k, n);
+        break;
+      case Kind.LT:
+        loopI64(Kind.LT, dst, a, 0, true, k, n);
+        break;
+      case Kind.LE:
+        loopI64(Kind.LE, dst, a, 0, true, k, n);
+        break;
+      case Kind.GT:
+        loopI64(Kind.GT, dst, a, 0, true, k, n);
+        break;
+      default:
+        loopI64(Kind.GE, dst, a, 0, true, k, n);
     }
     return;
   }
   switch (kind) {
-    case Kind.EQ: loopI64(Kind.EQ, dst, a, b, false, 0, n); break;
-    case Kind.NE: loopI64(Kind.NE, dst, a, b, false, 0, n); break;
-    case Kind.LT: loopI64(Kind.LT, dst, a, b, false, 0, n); break;
-    case Kind.LE: loopI64(Kind.LE, dst, a, b, false, 0, n); break;
-    case Kind.GT: loopI64(Kind.GT, dst, a, b, false, 0, n); break;
-    default: loopI64(Kind.GE, dst, a, b, false, 0, n);
+    case Kind.EQ:
+      loopI64(Kind.EQ, dst, a, b, false, 0, n);
+      break;
+    case Kind.NE:
+      loopI64(Kind.NE, dst, a, b, false, 0, n);
+      break;
+    case Kind.LT:
+      loopI64(Kind.LT, dst, a, b, false, 0, n);
+      break;
+    case Kind.LE:
+      loopI64(Kind.LE, dst, a, b, false, 0, n);
+      break;
+    case Kind.GT:
+      loopI64(Kind.GT, dst, a, b, false, 0, n);
+      break;
+    default:
+      loopI64(Kind.GE, dst, a, b, false, 0, n);
   }
 }
 
@@ -152,7 +213,7 @@ export function compareDense(op: usize, kind: u32, a: u32, b: u32): bool {
   }
   const tagA = uniformOf(a);
   const tagB = uniformOf(b);
-  const n = <usize>((ctx.rows + 3) & ~3) << 3;
+  const n = (<usize>((ctx.rows + 3) & ~3)) << 3;
   const dst = dstOf(op);
   if (tagA == Tag.F64) {
     if (isConst(b)) {

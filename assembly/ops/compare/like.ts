@@ -1,4 +1,5 @@
-// LIKE: `%` any characters, `_` one character, line feeds too; all else means itself. Case-sensitive, the whole text must match.
+// LIKE: `%` any characters, `_` one character, line feeds too; all else means itself. Case-sensitive, the whole text
+// must match.
 import * as ctx from '../../flow/context';
 import { COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf } from '../../mem/layout';
 import { bytesEqual, bytesFind } from '../../value/bytes';
@@ -62,8 +63,8 @@ function classify(off: usize, len: u32): void {
   return at + n <= end ? n : 1;
 }
 
-// ---- any pattern ---------------------------------------------------------------------------------------------
-// The parts of the pattern between `%` are found one behind the other, each as early as it can be, the last one at the end.
+// ---- any pattern --------------------------------------------------------------------------------------------- The
+// parts of the pattern between `%` are found one behind the other, each as early as it can be, the last one at the end.
 
 /** Characters that parts with `_` may compare for each byte of text and pattern. */
 const COMPARED: u64 = 100;
@@ -78,7 +79,10 @@ const NOWHERE: usize = usize.MAX_VALUE;
 let hasOpen: bool = false;
 let characters: u32 = 0;
 
-/** End of the part of the pattern that begins at `p`; `hasOpen` tells whether it has `_`, `characters` how many there are. */
+/**
+ * End of the part of the pattern that begins at `p`; `hasOpen` tells whether it has `_`, `characters` how many there
+ * are.
+ */
 function partEnd(p: usize, patternEnd: usize): usize {
   hasOpen = false;
   characters = 0;
@@ -172,17 +176,15 @@ function giveLike(tagA: u8, a: u64, tagB: u8, b: u64, wanted: bool): void {
   } else {
     classify(offOf(b), lenOf(b));
     const hit =
-      shape == Shape.GENERAL
-        ? matchGeneral(offOf(a), lenOf(a), offOf(b), lenOf(b))
-        : matchShape(offOf(a), lenOf(a));
+      shape == Shape.GENERAL ? matchGeneral(offOf(a), lenOf(a), offOf(b), lenOf(b)) : matchShape(offOf(a), lenOf(a));
     if (isTooMuch) giveTooMuch();
     else giveBool(hit == wanted);
   }
 }
 
 /**
- * `text%` with up to 16 bytes of text, no branch on what the rows hold: values and constants are followed by 16 readable
- * bytes (mem/pool.ts).
+ * `text%` with up to 16 bytes of text, no branch on what the rows hold: values and constants are followed by 16
+ * readable bytes (mem/pool.ts).
  */
 function likePrefix(to: usize, vals: usize, wanted: bool): void {
   const mask = i8x16.lt_u(LANES, i8x16.splat(<u8>coreLen));
@@ -191,7 +193,7 @@ function likePrefix(to: usize, vals: usize, wanted: bool): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
   for (let k: u32 = 0; k < n; k++) {
-    const at = <usize>load<u32>(sel + (k << 2)) << 3;
+    const at = (<usize>load<u32>(sel + (k << 2))) << 3;
     const text = v128.load(<usize>load<u32>(vals + at));
     const hit = <u32>(load<u32>(vals + at, 4) >= least) & <u32>!v128.any_true(v128.xor(v128.and(text, mask), core));
     store<u64>(to + at, <u64>(hit == <u32>wanted));
@@ -230,7 +232,7 @@ function likeStrings(op: usize, wanted: bool): bool {
     }
   } else {
     for (let k: u32 = 0; k < n; k++) {
-      const at = <usize>load<u32>(sel + (k << 2)) << 3;
+      const at = (<usize>load<u32>(sel + (k << 2))) << 3;
       const val = load<u64>(vals + at);
       store<u64>(to + at, <u64>(matchShape(offOf(val), lenOf(val)) == wanted));
     }

@@ -14,23 +14,35 @@ const LANES: v128 = i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 // @ts-ignore: decorator
 @inline function truthOf(kind: u32): u32 {
   switch (kind) {
-    case Kind.EQ: return 2;
-    case Kind.NE: return 1 | 4 | 8;
-    case Kind.LT: return 1;
-    case Kind.LE: return 1 | 2;
-    case Kind.GT: return 4;
-    default: return 2 | 4;
+    case Kind.EQ:
+      return 2;
+    case Kind.NE:
+      return 1 | 4 | 8;
+    case Kind.LT:
+      return 1;
+    case Kind.LE:
+      return 1 | 2;
+    case Kind.GT:
+      return 4;
+    default:
+      return 2 | 4;
   }
 }
 
 function symbol(kind: u32): string {
   switch (kind) {
-    case Kind.EQ: return '=';
-    case Kind.NE: return '!=';
-    case Kind.LT: return '<';
-    case Kind.LE: return '<=';
-    case Kind.GT: return '>';
-    default: return '>=';
+    case Kind.EQ:
+      return '=';
+    case Kind.NE:
+      return '!=';
+    case Kind.LT:
+      return '<';
+    case Kind.LE:
+      return '<=';
+    case Kind.GT:
+      return '>';
+    default:
+      return '>=';
   }
 }
 
@@ -67,7 +79,7 @@ function equalString(op: usize, a: u32, b: u32, wanted: bool): bool {
     const mask = i8x16.lt_u(LANES, i8x16.splat(<u8>len));
     const core = v128.and(v128.load(off), mask);
     for (let k: u32 = 0; k < n; k++) {
-      const at = <usize>load<u32>(sel + (k << 2)) << 3;
+      const at = (<usize>load<u32>(sel + (k << 2))) << 3;
       const val = load<u64>(vals + at);
       const differs = v128.any_true(v128.xor(v128.and(v128.load(offOf(val)), mask), core));
       store<u64>(to + at, <u64>((<u32>(lenOf(val) == len) & <u32>!differs) == <u32>wanted));
@@ -76,7 +88,7 @@ function equalString(op: usize, a: u32, b: u32, wanted: bool): bool {
     return true;
   }
   for (let k: u32 = 0; k < n; k++) {
-    const at = <usize>load<u32>(sel + (k << 2)) << 3;
+    const at = (<usize>load<u32>(sel + (k << 2))) << 3;
     const val = load<u64>(vals + at);
     store<u64>(to + at, <u64>((lenOf(val) == len && bytesEqual(offOf(val), off, len)) == wanted));
   }
@@ -91,12 +103,24 @@ function equalString(op: usize, a: u32, b: u32, wanted: bool): bool {
     const x = reinterpret<f64>(a);
     const y = reinterpret<f64>(b);
     switch (kind) {
-      case Kind.EQ: giveBool(x == y); return;
-      case Kind.NE: giveBool(x != y); return;
-      case Kind.LT: giveBool(x < y); return;
-      case Kind.LE: giveBool(x <= y); return;
-      case Kind.GT: giveBool(x > y); return;
-      default: giveBool(x >= y); return;
+      case Kind.EQ:
+        giveBool(x == y);
+        return;
+      case Kind.NE:
+        giveBool(x != y);
+        return;
+      case Kind.LT:
+        giveBool(x < y);
+        return;
+      case Kind.LE:
+        giveBool(x <= y);
+        return;
+      case Kind.GT:
+        giveBool(x > y);
+        return;
+      default:
+        giveBool(x >= y);
+        return;
     }
   }
   giveComparison(kind, tagA, a, tagB, b);

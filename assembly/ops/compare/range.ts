@@ -57,11 +57,15 @@ function giveBetween(tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64, wante
 }
 
 export function compareBetween(op: usize): void {
-  map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void => giveBetween(tagA, a, tagB, b, tagC, c, true));
+  map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void =>
+    giveBetween(tagA, a, tagB, b, tagC, c, true),
+  );
 }
 
 export function compareNotBetween(op: usize): void {
-  map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void => giveBetween(tagA, a, tagB, b, tagC, c, false));
+  map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void =>
+    giveBetween(tagA, a, tagB, b, tagC, c, false),
+  );
 }
 
 // ---- IN ------------------------------------------------------------------------------------------------------
@@ -110,8 +114,8 @@ export function compareNotIn(op: usize): void {
   mapA(op, (tag: u8, val: u64): void => giveIn(tag, val, false));
 }
 
-// What is no array is a set without elements; a null on the left is in no set and in no set's complement, unless there is
-// no value on the right at all.
+// What is no array is a set without elements; a null on the left is in no set and in no set's complement, unless there
+// is no value on the right at all.
 function giveInArray(tagA: u8, a: u64, tagB: u8, b: u64, wanted: bool): void {
   if (tagA == Tag.ERROR || tagB == Tag.ERROR) {
     give(Tag.ERROR, tagA == Tag.ERROR ? a : b);

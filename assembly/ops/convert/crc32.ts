@@ -11,7 +11,7 @@ function prepare(): void {
   for (let i: u32 = 0; i < 256; i++) {
     let c = i;
     for (let k = 0; k < 8; k++) c = c & 1 ? (c >> 1) ^ 0xedb88320 : c >> 1;
-    store<u32>(TABLE + (<usize>i << 2), c);
+    store<u32>(TABLE + ((<usize>i) << 2), c);
   }
   isReady = true;
 }
@@ -19,7 +19,7 @@ function prepare(): void {
 /** Appends the number in hexadecimal digits without leading zeros. */
 export function putHex(v: u64): void {
   let shift = 60;
-  while (shift > 0 && (v >> shift) == 0) shift -= 4;
+  while (shift > 0 && v >> shift == 0) shift -= 4;
   for (; shift >= 0; shift -= 4) {
     const digit = <u32>(v >> shift) & 15;
     textByte(digit < 10 ? 48 + digit : 87 + digit);
@@ -31,7 +31,7 @@ export function convertCrc32(op: usize): void {
   text1(op, (text: u64): void => {
     let c: u32 = 0xffffffff;
     const end = offOf(text) + lenOf(text);
-    for (let p = offOf(text); p < end; p++) c = load<u32>(TABLE + (<usize>((c ^ load<u8>(p)) & 255) << 2)) ^ (c >> 8);
+    for (let p = offOf(text); p < end; p++) c = load<u32>(TABLE + ((<usize>((c ^ load<u8>(p)) & 255)) << 2)) ^ (c >> 8);
     resultBegin();
     putHex(~c);
     giveText('crc32');

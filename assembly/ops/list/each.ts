@@ -1,16 +1,38 @@
-// A function for each element of a list: the elements of many rows are gathered into a column and the operation runs over
-// that, as it runs over the rows of a batch.
+// A function for each element of a list: the elements of many rows are gathered into a column and the operation runs
+// over that, as it runs over the rows of a batch.
 import * as ctx from '../../flow/context';
 import { alloc, WORKSPACE } from '../../mem/alloc';
 import {
-  BATCH_ROWS, COL_HAS_RAW, COL_SIZE, COL_TAGS, COL_UNIFORM, COL_VALS, OPERAND_NONE, Tag, lenOf, offOf, span,
+  BATCH_ROWS,
+  COL_HAS_RAW,
+  COL_SIZE,
+  COL_TAGS,
+  COL_UNIFORM,
+  COL_VALS,
+  OPERAND_NONE,
+  Tag,
+  lenOf,
+  offOf,
+  span,
 } from '../../mem/layout';
 import { isAbsent, isAbsentAs } from '../numeric';
 import { valueError } from '../../value/error';
 import { findMember } from '../nested/access';
 import {
-  OP_A, OP_ARG_COUNT, OP_B, OP_C, OP_DST, OP_IMM, OP_SIZE, PROGRAM_ARGS, constOf, program, setProgram,
-  strideOf, tagsOf, valsOf,
+  OP_A,
+  OP_ARG_COUNT,
+  OP_B,
+  OP_C,
+  OP_DST,
+  OP_IMM,
+  OP_SIZE,
+  PROGRAM_ARGS,
+  constOf,
+  program,
+  setProgram,
+  strideOf,
+  tagsOf,
+  valsOf,
 } from '../operand';
 import { noMemory } from '../result';
 import { dstOf, give, giveNull, outTag, outVal, setHeader } from '../row-loops';
@@ -46,7 +68,7 @@ let uniform: u8 = 0;
 function prepare(): bool {
   if (blocks) return true;
   blocks = alloc(COL_SIZE * 2, WORKSPACE);
-  for (let i: u32 = 0; i < BATCH_ROWS; i++) store<u32>(ROWS + (<usize>i << 2), i);
+  for (let i: u32 = 0; i < BATCH_ROWS; i++) store<u32>(ROWS + ((<usize>i) << 2), i);
   store<u32>(INNER, <u32>INNER_ARGS, PROGRAM_ARGS);
   return blocks != 0;
 }
@@ -80,8 +102,8 @@ function flush(): void {
   ctx.setRegisters(registers);
   const results = blocks + COL_SIZE;
   for (let i: u32 = 0; i < gathered; i++) {
-    const slot = <usize>load<u32>(TARGETS + (<usize>i << 2));
-    putItem(slot, load<u8>(results + i, COL_TAGS), load<u64>(results + (<usize>i << 3), COL_VALS));
+    const slot = <usize>load<u32>(TARGETS + ((<usize>i) << 2));
+    putItem(slot, load<u8>(results + i, COL_TAGS), load<u64>(results + ((<usize>i) << 3), COL_VALS));
   }
   ctx.addWork(gathered);
   gathered = 0;
@@ -91,8 +113,8 @@ function gather(slot: usize, target: usize): void {
   const tag = itemTag(slot);
   uniform = gathered == 0 || uniform == tag ? tag : Tag.MIXED;
   store<u8>(blocks + gathered, tag, COL_TAGS);
-  store<u64>(blocks + (<usize>gathered << 3), load<u64>(slot), COL_VALS);
-  store<u32>(TARGETS + (<usize>gathered << 2), <u32>target);
+  store<u64>(blocks + ((<usize>gathered) << 3), load<u64>(slot), COL_VALS);
+  store<u32>(TARGETS + ((<usize>gathered) << 2), <u32>target);
   if (++gathered == BATCH_ROWS) flush();
 }
 
@@ -118,7 +140,7 @@ function begin(nameTag: u8, name: u64, tag: u8, list: u64, known: u64): void {
   const n = lenOf(list);
   const to = listRoom('array_map', n);
   if (!to) return;
-  for (let i: u32 = 0; i < n; i++) gather(itemAt(list, i), to + (<usize>i << 4));
+  for (let i: u32 = 0; i < n; i++) gather(itemAt(list, i), to + ((<usize>i) << 4));
   give(Tag.ARRAY, span(to, n));
 }
 
@@ -139,30 +161,30 @@ export function listMap(op: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
   for (let k: u32 = 0; k < n; k++) {
-    const row = load<u32>(sel + (<usize>k << 2));
+    const row = load<u32>(sel + ((<usize>k) << 2));
     const i = row * strideOf(a);
     const j = row * strideOf(b);
     if (!isReady) give(Tag.ERROR, noMemory('array_map'));
     else {
       begin(
         load<u8>(tagsOf(program, a) + i),
-        load<u64>(valsOf(program, a) + (<usize>i << 3)),
+        load<u64>(valsOf(program, a) + ((<usize>i) << 3)),
         load<u8>(tagsOf(program, b) + j),
-        load<u64>(valsOf(program, b) + (<usize>j << 3)),
+        load<u64>(valsOf(program, b) + ((<usize>j) << 3)),
         known,
       );
     }
     store<u8>(dst + row, outTag, COL_TAGS);
-    store<u64>(dst + (<usize>row << 3), outVal, COL_VALS);
+    store<u64>(dst + ((<usize>row) << 3), outVal, COL_VALS);
   }
   flush();
   for (let k: u32 = 0; k < n; k++) {
-    const row = load<u32>(sel + (<usize>k << 2));
+    const row = load<u32>(sel + ((<usize>k) << 2));
     if (load<u8>(dst + row, COL_TAGS) != Tag.ARRAY) continue;
-    const failed = failedItem(load<u64>(dst + (<usize>row << 3), COL_VALS));
+    const failed = failedItem(load<u64>(dst + ((<usize>row) << 3), COL_VALS));
     if (!failed) continue;
     store<u8>(dst + row, Tag.ERROR, COL_TAGS);
-    store<u64>(dst + (<usize>row << 3), load<u64>(failed), COL_VALS);
+    store<u64>(dst + ((<usize>row) << 3), load<u64>(failed), COL_VALS);
   }
   setHeader(dst, Tag.MIXED);
 }

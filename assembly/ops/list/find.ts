@@ -66,7 +66,7 @@ export function listPositions(op: usize): void {
     let found: u32 = 0;
     for (let i: u32 = 0; i < n; i++) {
       const slot = itemAt(a, i);
-      if (sameItem(itemTag(slot), load<u64>(slot), tagB, b)) putItem(to + (<usize>(found++) << 4), Tag.I64, i);
+      if (sameItem(itemTag(slot), load<u64>(slot), tagB, b)) putItem(to + ((found++ as usize) << 4), Tag.I64, i);
     }
     giveList('array_positions', to, found, false);
   });

@@ -48,8 +48,8 @@ export function sameItem(tagA: u8, a: u64, tagB: u8, b: u64): bool {
 }
 
 /**
- * Gives the `n` elements at `at` as a list. Elements of several lists (`isGrown`) count with what they refer to: lists that
- * double from column to column must end.
+ * Gives the `n` elements at `at` as a list. Elements of several lists (`isGrown`) count with what they refer to: lists
+ * that double from column to column must end.
  */
 export function giveList(name: string, at: usize, n: u32, isGrown: bool): void {
   const list = span(at, n);

@@ -17,7 +17,7 @@ export function listCreate(op: usize): void {
     if (!to) return;
     let n: u32 = 0;
     for (let i: u32 = 0; i < argCount; i++) {
-      if (!isNull(argTag(i))) putItem(to + (<usize>(n++) << 4), argTag(i), argVal(i));
+      if (!isNull(argTag(i))) putItem(to + ((n++ as usize) << 4), argTag(i), argVal(i));
     }
     if (n == 0) giveNull();
     else giveList('array_create', to, n, true);
@@ -50,8 +50,8 @@ export function listConcat(op: usize): void {
 
 /** Copies the elements of the list to `at` and returns the end. */
 function append(at: usize, list: u64): usize {
-  memory.copy(at, offOf(list), <usize>lenOf(list) << 4);
-  return at + (<usize>lenOf(list) << 4);
+  memory.copy(at, offOf(list), (<usize>lenOf(list)) << 4);
+  return at + ((<usize>lenOf(list)) << 4);
 }
 
 export function listRemove(op: usize): void {
@@ -65,7 +65,7 @@ export function listRemove(op: usize): void {
     let n: u32 = 0;
     for (let i: u32 = 0; i < lenOf(a); i++) {
       const slot = itemAt(a, i);
-      if (!sameItem(itemTag(slot), load<u64>(slot), tagB, b)) memory.copy(to + (<usize>(n++) << 4), slot, 16);
+      if (!sameItem(itemTag(slot), load<u64>(slot), tagB, b)) memory.copy(to + ((n++ as usize) << 4), slot, 16);
     }
     giveList('array_remove', to, n, false);
   });
@@ -107,7 +107,7 @@ export function listRepeat(op: usize): void {
     } else {
       const to = listRoom('repeat', <u64>count);
       if (!to) return;
-      for (let i: u32 = 0; i < <u32>count; i++) putItem(to + (<usize>i << 4), tagA, a);
+      for (let i: u32 = 0; i < <u32>count; i++) putItem(to + ((<usize>i) << 4), tagA, a);
       giveList('repeat', to, <u32>count, true);
     }
   });
@@ -153,14 +153,14 @@ function giveSequence(last: i64, step: i64): void {
   if (step > 0 && first <= last) n = (<u64>last - <u64>first) / <u64>step + 1;
   else if (step < 0 && first >= last) n = (<u64>first - <u64>last) / (0 - <u64>step) + 1;
   else n = 0;
-  if (n > 0x7fffffff || (n == 0 && first != last && (step > 0) == (first < last))) {
+  if (n > 0x7fffffff || (n == 0 && first != last && step > 0 == first < last)) {
     give(Tag.ERROR, tooLong('sequence', 0));
     return;
   }
   const to = listRoom('sequence', n);
   if (!to) return;
   let value = first;
-  for (let i: u32 = 0; i < <u32>n; i++, value += step) putItem(to + (<usize>i << 4), Tag.I64, <u64>value);
+  for (let i: u32 = 0; i < <u32>n; i++, value += step) putItem(to + ((<usize>i) << 4), Tag.I64, <u64>value);
   giveList('sequence', to, <u32>n, false);
 }
 

@@ -66,13 +66,19 @@ export function listMin(op: usize): void {
 function rankOf(tag: u8): u32 {
   if (isNumeric(tag)) return 0;
   switch (tag) {
-    case Tag.BOOL: return 1;
-    case Tag.STR: return 2;
-    case Tag.TIME: return 3;
-    case Tag.BYTES: return 4;
+    case Tag.BOOL:
+      return 1;
+    case Tag.STR:
+      return 2;
+    case Tag.TIME:
+      return 3;
+    case Tag.BYTES:
+      return 4;
     case Tag.ARRAY:
-    case Tag.OBJECT: return 5;
-    default: return 6;
+    case Tag.OBJECT:
+      return 5;
+    default:
+      return 6;
   }
 }
 
@@ -97,11 +103,11 @@ function isBehind(a: usize, b: usize): bool {
 
 /** Merges the runs [from, middle) and [middle, end), in slots, of `source` into `target`. */
 function mergeRuns(source: usize, target: usize, from: u32, middle: u32, end: u32): void {
-  let a = source + (<usize>from << 4);
-  const aEnd = source + (<usize>middle << 4);
+  let a = source + ((<usize>from) << 4);
+  const aEnd = source + ((<usize>middle) << 4);
   let b = aEnd;
-  const bEnd = source + (<usize>end << 4);
-  let to = target + (<usize>from << 4);
+  const bEnd = source + ((<usize>end) << 4);
+  let to = target + ((<usize>from) << 4);
   for (; a < aEnd && b < bEnd; to += 16) {
     if (isBehind(a, b)) {
       memory.copy(to, b, 16);
@@ -130,7 +136,7 @@ export function listSort(op: usize): void {
       give(Tag.ERROR, noMemory('array_sort'));
       return;
     }
-    memory.copy(from, offOf(val), <usize>n << 4);
+    memory.copy(from, offOf(val), (<usize>n) << 4);
     for (let width: u32 = 1; width < n; width <<= 1) {
       for (let at: u32 = 0; at < n; at += width << 1) {
         mergeRuns(from, to, at, min(at + width, n), min(at + (width << 1), n));
@@ -148,7 +154,9 @@ export function listSort(op: usize): void {
 
 let state: u64 = 0;
 
-/** Next of a row of numbers that differs from batch to batch (SplitMix64); good for games of chance, not for secrets. */
+/**
+ * Next of a row of numbers that differs from batch to batch (SplitMix64); good for games of chance, not for secrets.
+ */
 function randomNumber(): u64 {
   state += 0x9e3779b97f4a7c15;
   let z = state ^ reinterpret<u64>(ctx.nowMs);
@@ -166,10 +174,10 @@ export function listShuffle(op: usize): void {
     const n = lenOf(val);
     const to = isList(1, tag, val) ? listRoom('array_shuffle', n) : 0;
     if (!to) return;
-    memory.copy(to, offOf(val), <usize>n << 4);
+    memory.copy(to, offOf(val), (<usize>n) << 4);
     for (let i = n; i > 1; i--) {
-      const other = to + (<usize>(randomNumber() % i) << 4);
-      const last = to + (<usize>(i - 1) << 4);
+      const other = to + ((<usize>(randomNumber() % i)) << 4);
+      const last = to + ((<usize>(i - 1)) << 4);
       const payload = load<u64>(last);
       const kind = load<u64>(last, 8);
       memory.copy(last, other, 16);

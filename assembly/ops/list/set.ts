@@ -46,7 +46,7 @@ function placeOf(slot: usize): usize {
   const val = load<u64>(slot);
   let i = sameHash(tag, val) & mask;
   while (true) {
-    const place = table + (<usize>i << 2);
+    const place = table + ((<usize>i) << 2);
     const known = <usize>load<u32>(place);
     if (!known || sameItem(itemTag(known), load<u64>(known), tag, val)) return place;
     i = (i + 1) & mask;

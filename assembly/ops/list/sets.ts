@@ -11,7 +11,7 @@ let n: u32 = 0;
 /** Appends the element to the result. */
 // @ts-ignore: decorator
 @inline function take(slot: usize): void {
-  memory.copy(to + (<usize>(n++) << 4), slot, 16);
+  memory.copy(to + ((n++ as usize) << 4), slot, 16);
 }
 
 /** Appends the elements of the list that the set has not, and puts them there. */

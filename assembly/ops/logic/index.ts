@@ -2,9 +2,32 @@
 import * as ctx from '../../flow/context';
 import { COL_VALS, OPERAND_NONE, Tag, isNull, setAt } from '../../mem/layout';
 import { operandError, valueError, wrapError } from '../../value/error';
-import { OP_A, OP_ARGS, OP_ARG_COUNT, OP_B, PROGRAM_ARGS, isConst, program, strideOf, tagsOf, valsOf } from '../operand';
 import {
-  argCount, argTag, argVal, dstOf, give, giveBool, giveNull, isDense, map1, map2Raw, mapArgs, setHeader, setUniform,
+  OP_A,
+  OP_ARGS,
+  OP_ARG_COUNT,
+  OP_B,
+  PROGRAM_ARGS,
+  isConst,
+  program,
+  strideOf,
+  tagsOf,
+  valsOf,
+} from '../operand';
+import {
+  argCount,
+  argTag,
+  argVal,
+  dstOf,
+  give,
+  giveBool,
+  giveNull,
+  isDense,
+  map1,
+  map2Raw,
+  mapArgs,
+  setHeader,
+  setUniform,
   uniformOf,
 } from '../row-loops';
 
@@ -19,7 +42,7 @@ import {
   const to = dst + COL_VALS;
   const x = valsOf(program, a);
   const y = valsOf(program, b);
-  const n = <usize>((ctx.rows + 1) & ~1) << 3;
+  const n = (<usize>((ctx.rows + 1) & ~1)) << 3;
   for (let i: usize = 0; i < n; i += 16) {
     const p = v128.load(x + i);
     const q = v128.load(y + i);
@@ -29,8 +52,8 @@ import {
   return true;
 }
 
-// The left side decides alone where it can: what is wrong on the right then does not count. `decisive` is the value that
-// decides (false for AND, true for OR).
+// The left side decides alone where it can: what is wrong on the right then does not count. `decisive` is the value
+// that decides (false for AND, true for OR).
 function giveLogic(name: string, decisive: u64, tagA: u8, a: u64, tagB: u8, b: u64): void {
   if (tagA == Tag.ERROR) give(tagA, a);
   else if (tagA == Tag.BOOL && a == decisive) give(Tag.BOOL, a);
@@ -82,12 +105,12 @@ const CASE_ARGS: usize = memory.data(16 * 16, 16);
 function denseCase(op: usize): bool {
   const count = <u32>load<u16>(op, OP_ARG_COUNT);
   if (count > MAX_CASE) return false;
-  const args = <usize>load<u32>(program, PROGRAM_ARGS) + (<usize>load<u32>(op, OP_ARGS) << 1);
+  const args = <usize>load<u32>(program, PROGRAM_ARGS) + ((<usize>load<u32>(op, OP_ARGS)) << 1);
   for (let i: u32 = 0; i < count; i++) {
-    const operand = load<u16>(args + (<usize>i << 1));
+    const operand = load<u16>(args + ((<usize>i) << 1));
     const isCondition = (i & 1) == 0 && i + 1 < count;
     if (operand == OPERAND_NONE || (isCondition && uniformOf(operand) != Tag.BOOL)) return false;
-    const arg = CASE_ARGS + (<usize>i << 4);
+    const arg = CASE_ARGS + ((<usize>i) << 4);
     store<u32>(arg, <u32>valsOf(program, operand));
     store<u32>(arg, <u32>tagsOf(program, operand), 4);
     store<u32>(arg, strideOf(operand), 8);
@@ -120,13 +143,13 @@ function denseCase(op: usize): bool {
 
 // @ts-ignore: decorator
 @inline function caseVal(i: u32, row: u32): u64 {
-  const arg = CASE_ARGS + (<usize>i << 4);
-  return load<u64>(<usize>load<u32>(arg) + (<usize>(row * load<u32>(arg, 8)) << 3));
+  const arg = CASE_ARGS + ((<usize>i) << 4);
+  return load<u64>(<usize>load<u32>(arg) + ((<usize>(row * load<u32>(arg, 8))) << 3));
 }
 
 // @ts-ignore: decorator
 @inline function caseTag(i: u32, row: u32): u8 {
-  const arg = CASE_ARGS + (<usize>i << 4);
+  const arg = CASE_ARGS + ((<usize>i) << 4);
   return load<u8>(<usize>load<u32>(arg, 4) + <usize>(row * load<u32>(arg, 8)));
 }
 

@@ -42,7 +42,7 @@ function wholeMod(op: usize): bool {
   const sel = ctx.sel;
   const n = ctx.selLen;
   for (let k: u32 = 0; k < n; k++) {
-    const at = <usize>load<u32>(sel + (k << 2)) << 3;
+    const at = (<usize>load<u32>(sel + (k << 2))) << 3;
     const x = load<i64>(from + at);
     const r = <u64>x < 0x80000000 ? <f64>(<u32>x % divisor) : remainder(<f64>x, y);
     store<f64>(dst + at, r, COL_VALS);
@@ -82,7 +82,7 @@ function denseSqrt(op: usize): bool {
   const n = ctx.selLen;
   let isReal = true;
   for (let k: u32 = 0; k < n; k++) {
-    const at = <usize>load<u32>(sel + (k << 2)) << 3;
+    const at = (<usize>load<u32>(sel + (k << 2))) << 3;
     const y = sqrt(load<f64>(from + at));
     isReal = isReal && y == y;
     store<f64>(dst + at, y, COL_VALS);

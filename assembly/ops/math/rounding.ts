@@ -66,7 +66,7 @@ function keepTexts(op: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
   for (let k: u32 = 0; k < n; k++) {
-    const at = <usize>load<u32>(sel + (k << 2)) << 3;
+    const at = (<usize>load<u32>(sel + (k << 2))) << 3;
     const text = load<u64>(from + at, COL_RAW);
     const len = lenOf(text);
     const sign = <u32>(len != 0) & <u32>(load<u8>(offOf(text)) == 0x2d);
@@ -95,8 +95,8 @@ function denseSign(op: usize): bool {
   const from = valsOf(program, a);
   const n = ctx.rows;
   for (let i: u32 = 0; i < n; i++) {
-    const x = load<f64>(from + (<usize>i << 3));
-    store<i64>(dst + (<usize>i << 3), <i64>(x > 0) - <i64>(x < 0), COL_VALS);
+    const x = load<f64>(from + ((<usize>i) << 3));
+    store<i64>(dst + ((<usize>i) << 3), <i64>(x > 0) - <i64>(x < 0), COL_VALS);
   }
   setUniform(dst, Tag.I64);
   return true;

@@ -14,15 +14,15 @@ export function moveMove(op: usize): void {
   if (isConst(a)) {
     const slot = constOf(program, a);
     const val = load<u64>(slot);
-    for (let i: u32 = 0; i < rows; i++) store<u64>(dst + (<usize>i << 3), val, COL_VALS);
+    for (let i: u32 = 0; i < rows; i++) store<u64>(dst + ((<usize>i) << 3), val, COL_VALS);
     setUniform(dst, load<u8>(slot, 8));
     return;
   }
   const src = blockOf(a);
-  memory.copy(dst + COL_VALS, src + COL_VALS, <usize>rows << 3);
+  memory.copy(dst + COL_VALS, src + COL_VALS, (<usize>rows) << 3);
   memory.copy(dst + COL_TAGS, src + COL_TAGS, rows);
   const hasRaw = load<u8>(src, COL_HAS_RAW);
-  if (hasRaw) memory.copy(dst + COL_RAW, src + COL_RAW, <usize>rows << 3);
+  if (hasRaw) memory.copy(dst + COL_RAW, src + COL_RAW, (<usize>rows) << 3);
   store<u8>(dst, load<u8>(src, COL_UNIFORM), COL_UNIFORM);
   store<u8>(dst, hasRaw, COL_HAS_RAW);
 }

@@ -1,6 +1,16 @@
 // Reading arrays and objects: a.b, a[b], a[b:c].
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf, span,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  SLOT_SIZE,
+  SLOT_TAG,
+  Tag,
+  isNull,
+  lenOf,
+  offOf,
+  span,
 } from '../../mem/layout';
 import { bytesEqual } from '../../value/bytes';
 import { kindName, putShort, valueError } from '../../value/error';
@@ -102,7 +112,7 @@ export function nestedIndex(op: usize): void {
         giveOutOfRange('out of index: ', position, n);
         return;
       }
-      const slot = offOf(a) + (<usize>at << 4);
+      const slot = offOf(a) + ((<usize>at) << 4);
       const tag = load<u8>(slot, SLOT_TAG);
       if (isNull(tag)) giveNull();
       else give(tag, load<u64>(slot));

@@ -1,6 +1,16 @@
 // Making arrays and objects.
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf, span,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  SLOT_SIZE,
+  SLOT_TAG,
+  Tag,
+  isNull,
+  lenOf,
+  offOf,
+  span,
 } from '../../mem/layout';
 import { bytesCompare } from '../../value/bytes';
 import { valueError } from '../../value/error';

@@ -16,7 +16,9 @@ import { argCount, argTag, argVal, give, mapArgsStrict } from '../row-loops';
   );
 }
 
-/** Writes the members of both objects to `at` in order of their keys, of equal keys that of `right`; returns the object. */
+/**
+ * Writes the members of both objects to `at` in order of their keys, of equal keys that of `right`; returns the object.
+ */
 export function mergeObjects(at: usize, left: u64, right: u64): u64 {
   let a = offOf(left);
   const aEnd = a + lenOf(left) * MEMBER_SIZE;

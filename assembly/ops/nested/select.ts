@@ -1,6 +1,16 @@
 // Members of an object, or of each object of a list, by their names.
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf, span,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  SLOT_SIZE,
+  SLOT_TAG,
+  Tag,
+  isNull,
+  lenOf,
+  offOf,
+  span,
 } from '../../mem/layout';
 import { bytesEqual } from '../../value/bytes';
 import { valueError } from '../../value/error';
@@ -44,7 +54,9 @@ function giveList(list: u64): void {
   give(Tag.ARRAY, span(to, n));
 }
 
-/** Makes the object of the members that are asked for; false (and the error given) when it has no room. Names ascend. */
+/**
+ * Makes the object of the members that are asked for; false (and the error given) when it has no room. Names ascend.
+ */
 function selected(object: u64): bool {
   const n = flags & WITHOUT ? lenOf(object) : argCount;
   const to = resultRoom('object', <u64>n * MEMBER_SIZE);

@@ -1,6 +1,15 @@
 // Names and values of the members.
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, isNull, lenOf, offOf, span,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  SLOT_SIZE,
+  Tag,
+  isNull,
+  lenOf,
+  offOf,
+  span,
 } from '../../mem/layout';
 import { isAbsentAs } from '../numeric';
 import { giveList, giveWrong, listRoom, putItem } from '../list/items';
@@ -25,7 +34,8 @@ export function objectKeys(op: usize): void {
     const to = isObject(tag, val) ? listRoom('keys', lenOf(val)) : 0;
     if (!to) return;
     let member = offOf(val);
-    for (let i: u32 = 0; i < lenOf(val); i++, member += MEMBER_SIZE) putItem(to + i * SLOT_SIZE, Tag.STR, keyOf(member));
+    for (let i: u32 = 0; i < lenOf(val); i++, member += MEMBER_SIZE)
+      putItem(to + i * SLOT_SIZE, Tag.STR, keyOf(member));
     giveList('keys', to, lenOf(val), false);
   });
 }

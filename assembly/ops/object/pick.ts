@@ -2,7 +2,16 @@
 import * as ctx from '../../flow/context';
 import { push, stacked, takeGroups, takeObject, taken, unstack } from '../../json/tree';
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, isNull, lenOf, offOf, span,
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  SLOT_SIZE,
+  Tag,
+  isNull,
+  lenOf,
+  offOf,
+  span,
 } from '../../mem/layout';
 import { isAbsentAs } from '../numeric';
 import { bytesCompare, bytesEqual, bytesFind } from '../../value/bytes';
@@ -167,7 +176,10 @@ function memberOf(object: u64, key: u64): usize {
     const mid = (low + high) >> 1;
     const member = offOf(object) + mid * MEMBER_SIZE;
     const order = bytesCompare(
-      <usize>load<u32>(member, MEMBER_KEY_OFF), load<u32>(member, MEMBER_KEY_LEN), offOf(key), lenOf(key),
+      <usize>load<u32>(member, MEMBER_KEY_OFF),
+      load<u32>(member, MEMBER_KEY_LEN),
+      offOf(key),
+      lenOf(key),
     );
     if (order == 0) return member;
     if (order < 0) low = mid + 1;

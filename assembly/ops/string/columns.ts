@@ -1,6 +1,6 @@
-// Loops over whole columns of texts, most of which are short: what can be decided by one block of 16 bytes is, without jumps
-// that nobody could predict and without a call for each row. Texts that are longer, or not in ASCII, are left to the function
-// of the row. Blocks may be read behind a text, and written behind one in the pool.
+// Loops over whole columns of texts, most of which are short: what can be decided by one block of 16 bytes is, without
+// jumps that nobody could predict and without a call for each row. Texts that are longer, or not in ASCII, are left to
+// the function of the row. Blocks may be read behind a text, and written behind one in the pool.
 import * as ctx from '../../flow/context';
 import { COL_TAGS, COL_UNIFORM, COL_VALS, OPERAND_NONE, Tag, lenOf, offOf, span } from '../../mem/layout';
 import { shortRoom } from '../result';
@@ -34,8 +34,8 @@ const PLACES: usize = memory.data<u64>([0x0706050403020100, 0x0f0e0d0c0b0a0908],
 }
 
 /**
- * Texts in ASCII in the opposite order, or with letters in the other case, `first` being the first letter to change; `f` does other texts.
- * `reverses` is a constant of each caller.
+ * Texts in ASCII in the opposite order, or with letters in the other case, `first` being the first letter to change;
+ * `f` does other texts. `reverses` is a constant of each caller.
  */
 // @ts-ignore: decorator
 @inline function turnColumn(op: usize, reverses: bool, first: u8, f: (text: u64) => void): void {
@@ -103,11 +103,13 @@ const PLACES: usize = memory.data<u64>([0x0706050403020100, 0x0f0e0d0c0b0a0908],
     const end = from + len;
     let before: u32 = 0;
     let behind: u32 = 0;
-    if (atStart) before = ctz(~<u32>i8x16.bitmask(i8x16.eq(v128.load(from), blank)));
-    if (atEnd) behind = clz(~(<u32>i8x16.bitmask(i8x16.eq(v128.load(max<usize>(end, BLOCK) - BLOCK), blank)) << 16));
+    if (atStart) before = ctz(~(<u32>i8x16.bitmask(i8x16.eq(v128.load(from), blank))));
+    if (atEnd) behind = clz(~((<u32>i8x16.bitmask(i8x16.eq(v128.load(max<usize>(end, BLOCK) - BLOCK), blank))) << 16));
     // Where a visible character stands at both ends of what is left, these are the ends.
     if (
-      before + behind < len && (!atStart || isVisible(load<u8>(from + before))) && (!atEnd || isVisible(load<u8>(end - behind - 1)))
+      before + behind < len &&
+      (!atStart || isVisible(load<u8>(from + before))) &&
+      (!atEnd || isVisible(load<u8>(end - behind - 1)))
     ) {
       store<u64>(dst + (row << 3), part(text, before, len - behind), COL_VALS);
       continue;
@@ -159,7 +161,7 @@ export function partsOfColumn(op: usize): bool {
   const sel = ctx.sel;
   const n = ctx.selLen;
   for (let k: u32 = 0; k < n; k++) {
-    const at = <usize>load<u32>(sel + (k << 2)) << 3;
+    const at = (<usize>load<u32>(sel + (k << 2))) << 3;
     const text = load<u64>(vals + at);
     const len = lenOf(text);
     const from = min(start, len);
@@ -188,7 +190,10 @@ function isPlace(operand: u32): bool {
 
 /** Where one byte, the same for all rows, stands first; `f` seeks it in texts of more than 16. */
 // @ts-ignore: decorator
-@inline export function placesOfByte(op: usize, f: (hay: usize, hayLen: u32, needle: usize, needleLen: u32, from: u32) => i32): void {
+@inline export function placesOfByte(
+  op: usize,
+  f: (hay: usize, hayLen: u32, needle: usize, needleLen: u32, from: u32) => i32,
+): void {
   const needle = offOf(load<u64>(constOf(program, load<u16>(op, OP_B))));
   const sought = i8x16.splat(load<i8>(needle));
   const vals = valsOf(program, load<u16>(op, OP_A));
@@ -197,7 +202,7 @@ function isPlace(operand: u32): bool {
   const n = ctx.selLen;
   setUniform(dst, Tag.I64);
   for (let k: u32 = 0; k < n; k++) {
-    const at = <usize>load<u32>(sel + (k << 2)) << 3;
+    const at = (<usize>load<u32>(sel + (k << 2))) << 3;
     const text = load<u64>(vals + at);
     const len = lenOf(text);
     let place: i32;

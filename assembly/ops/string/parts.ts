@@ -9,11 +9,34 @@ import { textBegin, textFails, textI64, textLiteral, textTake } from '../../valu
 import { runeAt, runeCount, runeLen } from '../../value/unicode';
 import { isAbsent } from '../numeric';
 import {
-  OP_A, OP_ARGS, OP_ARG_COUNT, OP_B, OP_C, PROGRAM_ARGS, constOf, isConst, program, strideOf, valsOf,
+  OP_A,
+  OP_ARGS,
+  OP_ARG_COUNT,
+  OP_B,
+  OP_C,
+  PROGRAM_ARGS,
+  constOf,
+  isConst,
+  program,
+  strideOf,
+  valsOf,
 } from '../operand';
 import { giveText, resultBegin, shortRoom } from '../result';
 import {
-  argCount, argTag, argVal, dstOf, give, giveBool, giveI64, giveNull, map1, map2, map3, mapArgsStrict, setUniform, uniformOf,
+  argCount,
+  argTag,
+  argVal,
+  dstOf,
+  give,
+  giveBool,
+  giveI64,
+  giveNull,
+  map1,
+  map2,
+  map3,
+  mapArgsStrict,
+  setUniform,
+  uniformOf,
 } from '../row-loops';
 import { isByte, isTextColumn, lengthsOfColumn, partsOfColumn, placesOfByte } from './columns';
 import { count, isCount, part, readCount, textOf } from './text-of';
@@ -55,7 +78,10 @@ export function stringIndexOf(op: usize): void {
   });
 }
 
-/** Whether all rows have texts in the column, and the other operand is one text; the texts of the rows begin or end with it. */
+/**
+ * Whether all rows have texts in the column, and the other operand is one text; the texts of the rows begin or end with
+ * it.
+ */
 function meetsText(op: usize, atEnd: bool): bool {
   const a = load<u16>(op, OP_A);
   const b = load<u16>(op, OP_B);
@@ -70,7 +96,7 @@ function meetsText(op: usize, atEnd: bool): bool {
   const sel = ctx.sel;
   const n = ctx.selLen;
   for (let k: u32 = 0; k < n; k++) {
-    const at = <usize>load<u32>(sel + (k << 2)) << 3;
+    const at = (<usize>load<u32>(sel + (k << 2))) << 3;
     const val = load<u64>(vals + at);
     const rest = lenOf(val) - len;
     const isLong = lenOf(val) >= len;
@@ -134,7 +160,10 @@ export function stringSubstring(op: usize): void {
     if (hasEnd) {
       if (!readCount(tagC, c)) return;
       if (count < 0 || count < start) {
-        give(Tag.ERROR, plainError(count < 0 ? 'end index must be a positive number' : 'start index must be smaller than end index'));
+        give(
+          Tag.ERROR,
+          plainError(count < 0 ? 'end index must be a positive number' : 'start index must be smaller than end index'),
+        );
         return;
       }
       end = min(count, len);
@@ -151,12 +180,12 @@ const JOINED: usize = memory.data(16 * 8, 16);
 function joinTexts(op: usize): bool {
   const count = <u32>load<u16>(op, OP_ARG_COUNT);
   if (count > MAX_JOINED) return false;
-  const args = <usize>load<u32>(program, PROGRAM_ARGS) + (<usize>load<u32>(op, OP_ARGS) << 1);
+  const args = <usize>load<u32>(program, PROGRAM_ARGS) + ((<usize>load<u32>(op, OP_ARGS)) << 1);
   for (let i: u32 = 0; i < count; i++) {
-    const operand = load<u16>(args + (<usize>i << 1));
+    const operand = load<u16>(args + ((<usize>i) << 1));
     if (operand == OPERAND_NONE || uniformOf(operand) != Tag.STR) return false;
-    store<u32>(JOINED + (<usize>i << 3), <u32>valsOf(program, operand));
-    store<u32>(JOINED + (<usize>i << 3), strideOf(operand) << 3, 4);
+    store<u32>(JOINED + ((<usize>i) << 3), <u32>valsOf(program, operand));
+    store<u32>(JOINED + ((<usize>i) << 3), strideOf(operand) << 3, 4);
   }
   const dst = dstOf(op);
   const sel = ctx.sel;
@@ -173,7 +202,7 @@ function joinTexts(op: usize): bool {
       copyBytes(at, offOf(text), lenOf(text));
       at += lenOf(text);
     }
-    store<u64>(dst + (<usize>row << 3), span(to, <u32>len), COL_VALS);
+    store<u64>(dst + ((<usize>row) << 3), span(to, <u32>len), COL_VALS);
   }
   setUniform(dst, Tag.STR);
   return true;
@@ -181,7 +210,7 @@ function joinTexts(op: usize): bool {
 
 // @ts-ignore: decorator
 @inline function joinedText(i: u32, row: u32): u64 {
-  const arg = JOINED + (<usize>i << 3);
+  const arg = JOINED + ((<usize>i) << 3);
   return load<u64>(<usize>load<u32>(arg) + <usize>(row * load<u32>(arg, 4)));
 }
 

@@ -59,7 +59,7 @@ export function readCount(tag: u8, val: u64): bool {
 /** Part of a text, without a copy. */
 // @ts-ignore: decorator
 @inline export function part(text: u64, from: u32, to: u32): u64 {
-  return (<u64>(offOf(text) + from) & 0xffffffff) | (<u64>(to - from) << 32);
+  return (<u64>(offOf(text) + from) & 0xffffffff) | ((<u64>(to - from)) << 32);
 }
 
 /** Address behind the text. */

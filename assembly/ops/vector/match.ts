@@ -1,5 +1,15 @@
 // The nearest of many vectors.
-import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, lenOf, offOf, span } from '../../mem/layout';
+import {
+  MEMBER_KEY_LEN,
+  MEMBER_KEY_OFF,
+  MEMBER_SIZE,
+  MEMBER_TAG,
+  SLOT_SIZE,
+  Tag,
+  lenOf,
+  offOf,
+  span,
+} from '../../mem/layout';
 import { isAbsent, isAbsentAs } from '../numeric';
 import { bytesCompare } from '../../value/bytes';
 import { giveList, giveWrong, isList, itemAt, itemTag, putItem } from '../list/items';
@@ -10,8 +20,14 @@ import { count, isCount } from '../string/text-of';
 import { cosine, measure } from './pairs';
 
 // similarity, embedding, vector: names of members, with room to be read in blocks.
-const SIMILARITY: usize = memory.data<u8>([0x73, 0x69, 0x6d, 0x69, 0x6c, 0x61, 0x72, 0x69, 0x74, 0x79, 0, 0, 0, 0, 0, 0], 16);
-const EMBEDDING: usize = memory.data<u8>([0x65, 0x6d, 0x62, 0x65, 0x64, 0x64, 0x69, 0x6e, 0x67, 0, 0, 0, 0, 0, 0, 0], 16);
+const SIMILARITY: usize = memory.data<u8>(
+  [0x73, 0x69, 0x6d, 0x69, 0x6c, 0x61, 0x72, 0x69, 0x74, 0x79, 0, 0, 0, 0, 0, 0],
+  16,
+);
+const EMBEDDING: usize = memory.data<u8>(
+  [0x65, 0x6d, 0x62, 0x65, 0x64, 0x64, 0x69, 0x6e, 0x67, 0, 0, 0, 0, 0, 0, 0],
+  16,
+);
 const VECTOR: usize = memory.data<u8>([0x76, 0x65, 0x63, 0x74, 0x6f, 0x72, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 16);
 const SIMILARITY_LEN: u32 = 10;
 const EMBEDDING_LEN: u32 = 9;
@@ -55,7 +71,10 @@ function matchOf(slot: usize, similarity: f64): u64 {
   let member = offOf(load<u64>(slot));
   for (let i: u32 = 0; i < n; i++, member += MEMBER_SIZE) {
     const order = bytesCompare(
-      <usize>load<u32>(member, MEMBER_KEY_OFF), load<u32>(member, MEMBER_KEY_LEN), SIMILARITY, SIMILARITY_LEN,
+      <usize>load<u32>(member, MEMBER_KEY_OFF),
+      load<u32>(member, MEMBER_KEY_LEN),
+      SIMILARITY,
+      SIMILARITY_LEN,
     );
     if (!isPut && order >= 0) {
       putMember(at, SIMILARITY, SIMILARITY_LEN, Tag.F64, bits);
@@ -101,7 +120,10 @@ export function vectorMatch(op: usize): void {
 
 const HELD: usize = memory.data(16, 16);
 
-/** Puts the entry at HELD into the heap of `n` entries from the place `from` on, which is free, down to where it belongs. */
+/**
+ * Puts the entry at HELD into the heap of `n` entries from the place `from` on, which is free, down to where it
+ * belongs.
+ */
 function sink(heap: usize, from: u32, n: u32): void {
   let i = from;
   for (;;) {
