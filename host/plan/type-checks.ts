@@ -47,6 +47,7 @@ export function remarkOfMember(object: Value, name: string, expr: Expr): string 
   const members = membersOf(object);
   if (members === undefined || members.includes(name)) return undefined;
   const meant = nearest(name, members);
-  const what = `the declaration of ${expr.kind === 'column' ? expr.name : 'the object'} has no member ${name}, which is null in every row`;
+  const whose = expr.kind === 'column' ? expr.name : 'the object';
+  const what = `the declaration of ${whose} has no member ${name}, which is null in every row`;
   return meant === undefined ? what : `${what}, did you mean ${meant}?`;
 }
