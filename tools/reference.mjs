@@ -250,8 +250,8 @@ function decisions() {
 
 # Decisions
 
-Why things are as they are: the context, the choice, what was measured, and what was not chosen. A record is about 600 words
-long, and is corrected when it is no longer true.
+For who changes the engine: why things are as they are. A record has the context, the choice, what was measured, and
+what was not chosen. It is about 600 words long, and is corrected when it is no longer true.
 
 ${table(['Record', 'Decision'], rows)}`;
 }
