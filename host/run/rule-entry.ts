@@ -8,7 +8,6 @@ import type { Metrics } from '../model/figures.js';
 import type { KeptOperator } from '../model/kept.js';
 import type { TraceStrategy } from '../model/traces.js';
 import type { OwnConnection } from './connection-uses.js';
-import type { PlannedRule } from './rule-plans.js';
 import type { Schedule } from './schedule.js';
 import type { Supervisor } from './supervisor.js';
 
@@ -19,11 +18,8 @@ export interface Entry {
   definition: RuleDefinition;
   /** That of the last run, or of those that the server had before. */
   ran: RuleDefinition;
-  /** The plan made at definition, until the first start uses it; with the streams it was made for. */
-  planned: PlannedRule | undefined;
   sources: string[];
   topology: RulePlan['topology'];
-  outputFields: string[];
   /** Its own log while it runs, when its options ask for one. */
   log: LogBranch | undefined;
   /** Those of the last start. */
@@ -67,16 +63,12 @@ export interface Entry {
  * Makes the entry of a new rule. All properties are written out: copied from other objects they would cost each rule a
  * table of names of its own, 830 bytes.
  */
-export function entryOf(
-  defined: Pick<Entry, 'definition' | 'planned' | 'sources' | 'topology' | 'outputFields' | 'schedule'>,
-): Entry {
+export function entryOf(defined: Pick<Entry, 'definition' | 'sources' | 'topology' | 'schedule'>): Entry {
   return {
     definition: defined.definition,
     ran: defined.definition,
-    planned: defined.planned,
     sources: defined.sources,
     topology: defined.topology,
-    outputFields: defined.outputFields,
     state: 'stopped',
     message: '',
     run: 0,

@@ -214,11 +214,9 @@ export class RuleLives {
     entry.nextStartAt = 0;
     this.#options.logs.open(entry);
     try {
-      const kept = entry.planned;
-      entry.planned = undefined;
       const run = this.nextRun();
       const zone = this.#options.zone(definition.options);
-      const { start, redact, remarks } = this.#options.plans.startOf(definition, run, zone, kept);
+      const { start, redact, remarks } = this.#options.plans.startOf(definition, run, zone);
       for (const message of remarks) this.#options.logs.take(entry, { kind: 'log', level: 'warn', message });
       entry.redact = redact;
       entry.kept = start.checkpoint && [...start.checkpoint.kept.values()];

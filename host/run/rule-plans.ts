@@ -48,9 +48,12 @@ interface PlanOfNow {
   streams: (StreamDefinition | undefined)[];
   /** Of one that was made elsewhere for a traced rule. */
   taps?: Tap[];
+  /** It was made elsewhere, since that takes long. */
+  isLarge: boolean;
 }
 
-export interface PlannedRule extends PlanOfNow {
+interface CheckedPlan {
+  plan: RulePlan;
   /** What the user should know about the rule although it is taken, a sentence each. */
   warnings: readonly string[];
 }
@@ -71,8 +74,9 @@ export function keptOf(plan: RulePlan, { actions }: RuleDefinition): KeptByNode 
 }
 
 export class RulePlans {
-  /** Plans that were made elsewhere. */
-  readonly #ahead = new WeakMap<RuleDefinition, PlanOfNow>();
+  /** Of rules that have not started yet, so that each is planned once, and of large ones. */
+  readonly #plans = new WeakMap<RuleDefinition, PlanOfNow>();
+  readonly #started = new WeakSet<RuleDefinition>();
   readonly #topologies = new Map<string, RulePlan['topology']>();
 
   constructor(
@@ -90,7 +94,7 @@ export class RulePlans {
     const { within, isOwn, isTraced = rule.options.enableRuleTracer } = how;
     const catalog = catalogFor(rule, within === undefined ? this.catalog : catalogWithin(within, this.catalog));
     if (!isLarge(rule, catalog)) return;
-    const known = this.#aheadOf(rule, catalog);
+    const known = this.#known(rule, catalog);
     if (known !== undefined && (!isTraced || known.taps !== undefined)) return;
     // A stream may be replaced while the rule is planned: the plan is of the definitions that were asked for.
     const given = new Map<string, StreamDefinition | undefined>();
@@ -105,25 +109,32 @@ export class RulePlans {
       { ...catalog, source },
       { signal: how.signal, isOwn, isTraced },
     );
-    this.#ahead.set(rule, { plan, streams: streamsOf(plan).map((name) => given.get(name)), ...(taps && { taps }) });
+    const streams = streamsOf(plan).map((name) => given.get(name));
+    this.#plans.set(rule, { plan, streams, isLarge: true, ...(taps && { taps }) });
   }
 
   isLarge(rule: RuleDefinition): boolean {
     return isLarge(rule, catalogFor(rule, this.catalog));
   }
 
-  /** The plan that was made elsewhere if it still holds. */
-  #aheadOf(rule: RuleDefinition, catalog: Catalog): PlanOfNow | undefined {
-    const ahead = this.#ahead.get(rule);
-    return ahead !== undefined && isCurrent(ahead, catalog) ? ahead : undefined;
+  /** The plan that was made before if it still holds. */
+  #known(rule: RuleDefinition, catalog: Catalog): PlanOfNow | undefined {
+    const known = this.#plans.get(rule);
+    return known !== undefined && isCurrent(known, catalog) ? known : undefined;
   }
 
-  /** Plans a rule and checks its sources and sinks. */
-  make(rule: RuleDefinition): PlannedRule {
+  #plan(rule: RuleDefinition, catalog: Catalog): PlanOfNow {
+    const plan = this.planner.plan(rule, catalog);
+    const made = { plan, streams: streamsOf(plan).map((name) => catalog.source(name)), isLarge: false };
+    if (!this.#started.has(rule)) this.#plans.set(rule, made);
+    return made;
+  }
+
+  /** Plans a rule unless there is a plan, and checks its sources and sinks. */
+  make(rule: RuleDefinition): CheckedPlan {
     const catalog = catalogFor(rule, this.catalog);
     checkLogFile(rule.id, rule.options.logFilename, catalog.access ?? freeAccess);
-    const plan = this.#aheadOf(rule, catalog)?.plan ?? this.planner.plan(rule, catalog);
-    const streams = streamsOf(plan).map((name) => catalog.source(name));
+    const { plan, streams } = this.#known(rule, catalog) ?? this.#plan(rule, catalog);
     for (const definition of streams) {
       if (definition?.options.temp !== true || rule.temp || rule.test !== undefined) continue;
       throw new HaumeaError('plan', `stream ${definition.name} is temporary: only temporary rules can read it`);
@@ -139,7 +150,6 @@ export class RulePlans {
     }
     return {
       plan,
-      streams,
       warnings: [...(plan.warnings ?? []), ...sinkWarnings(rule), ...cacheWarnings(rule, catalog), ...missing],
     };
   }
@@ -147,7 +157,7 @@ export class RulePlans {
   /** What the data plane needs to trace a rule. */
   trace(rule: RuleDefinition, strategy: TraceStrategy): TraceOrder {
     const catalog = catalogFor(rule, this.catalog);
-    return { strategy, taps: this.#aheadOf(rule, catalog)?.taps ?? this.planner.taps(rule, catalog) };
+    return { strategy, taps: this.#known(rule, catalog)?.taps ?? this.planner.taps(rule, catalog) };
   }
 
   async explain(rule: RuleDefinition, how: Preparing): Promise<string> {
@@ -168,17 +178,19 @@ export class RulePlans {
   }
 
   /**
-   * Puts together what the data plane needs for a run of the rule, with the plan made earlier if it still holds. `redact`
-   * masks the secrets that the connectors get, `remarks` are for the log.
+   * Puts together what the data plane needs for a run of the rule, with the plan made earlier if it still holds. Of rules
+   * that run a plan is not worth its memory. `redact` masks the secrets that the connectors get, `remarks` are for the log.
    */
   startOf(
     rule: RuleDefinition,
     run: number,
     zone: string,
-    kept: PlannedRule | undefined,
   ): { start: RuleStart; redact: Redact; remarks: readonly string[] } {
     const catalog = catalogFor(rule, this.catalog);
-    const plan = kept !== undefined && isCurrent(kept, catalog) ? kept.plan : this.make(rule).plan;
+    const known = this.#known(rule, catalog);
+    const plan = known?.plan ?? this.make(rule).plan;
+    this.#started.add(rule);
+    if (known?.isLarge !== true) this.#plans.delete(rule);
     const brought = (plan.brought ?? []).flatMap(([, name]) => catalog.brought?.(name)?.run ?? []);
     const { sources, lookups, sinks, codecs, redact } = connectorSpecs(rule, plan, catalog);
     // The others are asked.

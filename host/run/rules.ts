@@ -154,23 +154,20 @@ export class Rules implements Engine, PlaneListener {
   }
 
   define(rule: RuleDefinition): readonly string[] {
-    const planned = this.#plans.make(rule);
+    const { plan, warnings } = this.#plans.make(rule);
     const schedule = Schedule.of(rule.options, this.#options.zone(rule.options));
-    const { plan } = planned;
     const entry = this.#entries.get(rule.id);
     const change = {
       definition: rule,
-      planned,
       sources: streamsOf(plan),
       topology: this.#plans.sameTopology(plan.topology),
-      outputFields: plan.outputFields,
       schedule,
     };
     if (entry !== undefined) {
       entry.hadCheckpoints ||= this.#checkpoints.orderOf(entry.definition) !== undefined;
       Object.assign(entry, change);
     } else this.#entries.set(rule.id, entryOf(change));
-    return planned.warnings;
+    return warnings;
   }
 
   keptBy(rule: RuleDefinition): KeptChanges | undefined {
