@@ -3,8 +3,7 @@ import type { Server } from 'node:http';
 import type Koa from 'koa';
 import type { Config } from '../base/config/config.js';
 import type { Logger } from '../base/log/log.js';
-import { closeHttp, createHttpServer, type HttpLimits, listen } from '../base/net/http-server.js';
-import { readTls } from '../base/net/tls-files.js';
+import { closeHttp, createHttpServer, type HttpLimits, listen, tlsOf } from '../base/net/http-server.js';
 import type { MetricsService } from '../services/metrics.js';
 import type { Door } from './door.js';
 import { createMetricsServer } from './metrics-server.js';
@@ -30,7 +29,7 @@ export async function openPorts(
   { config, limits, guard, log }: PortOptions,
 ): Promise<OpenPorts> {
   const { restIp, restPort, restTls, prometheus, prometheusPort } = config;
-  const tls = readTls(restTls, 'basic.restTls', log);
+  const tls = await tlsOf(restTls, 'basic.restTls', log);
   const http = createHttpServer(guard(app.callback()), { tls, limits });
   const url = await listen(http, restIp, restPort, 'REST');
   if (!prometheus || prometheusPort === restPort) return { url, ports: [http] };

@@ -37,7 +37,7 @@ export interface Services extends StoredServices {
   /** Read when the first import or export asks for it. */
   readonly transfer: () => Promise<TransferService>;
   readonly tasks: TaskService;
-  readonly ruleTests: RuleTestService;
+  readonly ruleTests: () => Promise<RuleTestService>;
   readonly tickets: TicketService;
   readonly traces: TraceService;
 }

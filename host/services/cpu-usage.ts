@@ -1,6 +1,6 @@
 /** CPU time of the rules in the last half minute. */
 import type { Engine, RuleCpuTime } from '../model/engine.js';
-import { isTestRun } from './rule-tests.js';
+import { isTestRun } from './test-names.js';
 
 /** Time that the figures cover. */
 const windowMs = 30_000;

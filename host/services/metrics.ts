@@ -10,7 +10,7 @@ import type { RuleCpuTime } from '../model/engine.js';
 import type { RuleLatencies, ThreadMemory } from '../model/figures.js';
 import { serverErrors } from './errors/server.js';
 import type { ConnectionState, makeNames, RuleFigures } from './metrics-text.js';
-import { isTestRun } from './rule-tests.js';
+import { isTestRun } from './test-names.js';
 
 const compress = promisify(gzip);
 

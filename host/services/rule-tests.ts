@@ -12,6 +12,7 @@ import { defineRule, type RuleDefaults, readRuleJson } from '../meta/rule-defini
 import type { Engine, Preparing, RuleDefinition, RuleStatus } from '../model/engine.js';
 import { ruleErrors } from './errors/rules.js';
 import { textOf } from './resource-files.js';
+import { engineId, testIdOf } from './test-names.js';
 
 /** A test rule ends by itself after this time. */
 const lifetimeMs = 10 * 60_000;
@@ -227,22 +228,6 @@ export class RuleTestService {
 function lateRows(metrics: RuleStatus['metrics']): number {
   const counts = Object.entries(metrics).filter(([name]) => name.endsWith('_records_late_total'));
   return counts.reduce((sum, [, count]) => sum + Number(count), 0);
-}
-
-/** Names of test rules in the engine can't meet those of rules, which have no such characters. */
-const testPrefix = '$test:';
-
-function engineId(id: string): string {
-  return testPrefix + id;
-}
-
-function testIdOf(engineId: string): string {
-  return engineId.slice(testPrefix.length);
-}
-
-/** Tells whether the engine knows a rule test by this name. */
-export function isTestRun(engineId: string): boolean {
-  return engineId.startsWith(testPrefix);
 }
 
 /** Passes results on to the listeners and gives their credit back. */

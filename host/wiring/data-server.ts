@@ -1,12 +1,12 @@
 /** The data server: pushed messages, event streams of rule tests, and who may ask. */
-import { readTls } from '../base/net/tls-files.js';
+import { tlsOf } from '../base/net/http-server.js';
 import { systemClock } from '../base/time/clock.js';
 import { DataServer } from '../rest/data-server.js';
 import { type Door, doorOf } from '../rest/door.js';
 import { PushGateway } from '../rest/push-gateway.js';
 import type { Services } from '../rest/services.js';
 import { TestEvents } from '../rest/test-events.js';
-import { RuleTestService } from '../services/rule-tests.js';
+import type { RuleTestService } from '../services/rule-tests.js';
 import type { EnginePart } from './engine.js';
 import type { Start } from './start.js';
 
@@ -20,15 +20,24 @@ export async function dataServerPart(start: Start, { engine }: EnginePart): Prom
   const { config, folders, log } = start;
   const { httpServerIp: ip, httpServerPort: port, httpServerTls, openPush } = config.source;
   const door = await doorOf(config, folders.etc, log);
-  const server = new DataServer({ ...door, ip, port, tls: readTls(httpServerTls, 'source.httpServerTls', log), log });
-  const audience = new TestEvents(server);
-  const ruleTests = new RuleTestService({ engine, defaults: config.rule, audience, clock: systemClock, log });
+  const tls = await tlsOf(httpServerTls, 'source.httpServerTls', log);
+  const server = new DataServer({ ...door, ip, port, tls, log });
+  let tests: Promise<RuleTestService> | undefined;
+  const openTests = async () => {
+    const { RuleTestService } = await import('../services/rule-tests.js');
+    const audience = new TestEvents(server);
+    return new RuleTestService({ engine, defaults: config.rule, audience, clock: systemClock, log });
+  };
+  const ruleTests = () => {
+    tests ??= openTests();
+    return tests;
+  };
   const push = new PushGateway(server, log, { isOpen: openPush });
   return {
     door,
     services: { ruleTests, tickets: door.tickets },
     close: async () => {
-      await ruleTests.close();
+      await (await tests)?.close();
       await server.close();
       push.close();
     },

@@ -16,7 +16,7 @@ import { isIPv6, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { HaumeaError, reasonOf } from '../errors.js';
 import { boundUnread, oneAtATime } from './http-answers.js';
-import type { TlsPair } from './tls-files.js';
+import type { TlsFiles, TlsLog, TlsPair } from './tls-files.js';
 
 /** Times in milliseconds. */
 export interface HttpLimits {
@@ -216,4 +216,10 @@ const json = 'application/json; charset=utf-8';
 
 function envelopeOf(message: string): string {
   return JSON.stringify({ error: 1000, message });
+}
+
+/** Certificate and key of a server; undefined when neither is set. Their code is read by servers that have them alone. */
+export async function tlsOf(files: TlsFiles, where: string, log: TlsLog): Promise<TlsPair | undefined> {
+  if (!files.certfile && !files.keyfile) return undefined;
+  return (await import('./tls-files.js')).readTls(files, where, log);
 }

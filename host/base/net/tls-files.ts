@@ -14,7 +14,7 @@ export interface Pem {
 }
 
 /** Who hears of files that were replaced. */
-interface Hears {
+export interface TlsLog {
   info(message: string): void;
   warn(message: string): void;
 }
@@ -28,7 +28,7 @@ export class TlsPair {
     private readonly certfile: string,
     private readonly keyfile: string,
     private readonly where: string,
-    private readonly log: Hears,
+    private readonly log: TlsLog,
   ) {
     this.#stamp = this.#stampNow();
     this.pem = this.#read();
@@ -75,9 +75,8 @@ export class TlsPair {
   }
 }
 
-/** Reads certificate and key; undefined when neither is set. */
-export function readTls({ certfile, keyfile }: TlsFiles, where: string, log: Hears): TlsPair | undefined {
-  if (!certfile && !keyfile) return undefined;
+/** Reads certificate and key; throws a `config` error where one of them is not set. */
+export function readTls({ certfile, keyfile }: TlsFiles, where: string, log: TlsLog): TlsPair {
   if (!certfile || !keyfile) throw new HaumeaError('config', `${where} needs both certfile and keyfile`);
   return new TlsPair(certfile, keyfile, where, log);
 }

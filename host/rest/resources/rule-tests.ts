@@ -8,7 +8,7 @@ export const ruleTests = defineRoutes(
     doc: 'Creates a test rule and opens its event stream',
     handle: async (request, { ruleTests }) => {
       try {
-        return new Reply(await ruleTests.create(request.object(), request), 200, 'text/plain; charset=utf-8');
+        return new Reply(await (await ruleTests()).create(request.object(), request), 200, 'text/plain; charset=utf-8');
       } catch (error) {
         if (error instanceof HaumeaError && !isLater(error)) return new Reply({ msg: error.message }, 400);
         throw error;
@@ -19,13 +19,13 @@ export const ruleTests = defineRoutes(
     method: 'POST',
     path: '/ruletest/:id/start',
     doc: 'Starts a test rule',
-    handle: (request, { ruleTests }) => ruleTests.start(request.id()),
+    handle: async (request, { ruleTests }) => (await ruleTests()).start(request.id()),
   },
   {
     method: 'DELETE',
     path: '/ruletest/:id',
     doc: 'Ends a test rule and its event stream',
-    handle: (request, { ruleTests }) => ruleTests.remove(request.id()),
+    handle: async (request, { ruleTests }) => (await ruleTests()).remove(request.id()),
   },
   {
     method: 'POST',
