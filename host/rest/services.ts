@@ -28,7 +28,8 @@ export interface Services extends StoredServices {
   readonly sources: SourceService;
   readonly confKeys: ConfKeyService;
   readonly rules: RuleService;
-  readonly metadata: MetadataService;
+  /** Read with the first question. */
+  readonly metadata: () => Promise<MetadataService>;
   readonly metrics: MetricsService;
   readonly configs: ConfigsService;
   readonly ruleTags: RuleTagService;

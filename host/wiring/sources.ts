@@ -4,7 +4,6 @@ import { functionDefinitions } from '../functions/registry.js';
 import type { Engine } from '../model/engine.js';
 import type { Services } from '../rest/services.js';
 import { ConfKeyService } from '../services/conf-keys.js';
-import { MetadataService } from '../services/metadata.js';
 import type { RuleKeeper } from '../services/rule-keeper.js';
 import type { SchemaService } from '../services/schemas.js';
 import { SourceService } from '../services/sources.js';
@@ -37,11 +36,14 @@ export function sourceServices(
       access,
       changed: (connector, key) => engine.renew?.(sources.usersOfKey(connector, key)),
     }),
-    metadata: new MetadataService({
-      connectors: userConnectors(),
-      functions: functionDefinitions,
-      confKeys,
-      connections,
-    }),
+    metadata: async () => {
+      const { MetadataService } = await import('../services/metadata.js');
+      return new MetadataService({
+        connectors: userConnectors(),
+        functions: functionDefinitions,
+        confKeys,
+        connections,
+      });
+    },
   };
 }
