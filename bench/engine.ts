@@ -119,7 +119,10 @@ export class EngineUnderTest {
     await (await fetch(this.url + path, { method: 'DELETE' })).arrayBuffer();
   }
 
-  /** Waits until the source of the rule has taken `count` records or nothing changes for `quietMs`; returns the records seen. */
+  /**
+   * Waits until the source of the rule has taken `count` records or nothing changes for `quietMs`; returns the records
+   * seen.
+   */
   async consumed(rule: string, stream: string, count: number, quietMs: number): Promise<number> {
     let seen = -1;
     let since = performance.now();

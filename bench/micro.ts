@@ -1,4 +1,7 @@
-/** Starts the comparison of statements with plain JavaScript programs, which drives kernels as tests do: from a checkout. */
+/**
+ * Starts the comparison of statements with plain JavaScript programs, which drives kernels as tests do: from a
+ * checkout.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, realpathSync } from 'node:fs';

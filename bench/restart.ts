@@ -1,6 +1,7 @@
 /**
- * How long many rules with state need until they are back: rules with a window each over one shared stream, checkpoints with `qos` 1, an end
- * in order or by kill -9, a start, and the rows that complete each window. A rule that does not send it has lost its state.
+ * How long many rules with state need until they are back: rules with a window each over one shared stream, checkpoints
+ * with `qos` 1, an end in order or by kill -9, a start, and the rows that complete each window. A rule that does not
+ * send it has lost its state.
  */
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

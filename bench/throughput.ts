@@ -1,4 +1,6 @@
-/** How many messages a second an engine takes, as fast as it can or at a fixed rate, and whether its results are right. */
+/**
+ * How many messages a second an engine takes, as fast as it can or at a fixed rate, and whether its results are right.
+ */
 import { join } from 'node:path';
 import { RULE, type Run } from './context.js';
 import type { Generator } from './generator.js';
@@ -73,8 +75,8 @@ async function checkResults({ workload, options, engine, result }: Run, file: st
 }
 
 /**
- * Checks the results of `total` messages, findings go to the result. `complete` makes the engine write what it still has.
- * Returns for how many messages there are right results.
+ * Checks the results of `total` messages, findings go to the result. `complete` makes the engine write what it still
+ * has. Returns for how many messages there are right results.
  */
 export async function check(
   workload: Workload,

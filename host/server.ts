@@ -24,7 +24,10 @@ import { systemServices } from './wiring/system.js';
 /** Stored rules are planned and started so long after REST is up. */
 const firstAnswersMs = 50;
 
-/** How long the process that had the data folder before may take to end, ms; one that is stopping has its own time besides. */
+/**
+ * How long the process that had the data folder before may take to end, ms; one that is stopping has its own time
+ * besides.
+ */
 const lockWaitMs = 3000;
 
 export interface Server {

@@ -118,7 +118,9 @@ export interface KernelExports {
   nodeEmpty(node: number): void;
   streamLoad(stream: number, inlet: number): number;
   resetInput(stream: number, inlet: number): void;
-  /** Rows and groups that are saved apart: see assembly/rows/snapshot.ts, assembly/agg/walk.ts, assembly/rows/shelf.ts. */
+  /**
+   * Rows and groups that are saved apart: see assembly/rows/snapshot.ts, assembly/agg/walk.ts, assembly/rows/shelf.ts.
+   */
   snapshotNew(chain: number, segment: number, serial: number, small: number, smallSets: number): number;
   snapshotTaken(): void;
   snapshotCount(snapshot: number): number;

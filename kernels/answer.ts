@@ -1,4 +1,7 @@
-/** Answers on their way into the kernel: columns of values become rows that an `ask` node joins (assembly/lookup/answer.ts). */
+/**
+ * Answers on their way into the kernel: columns of values become rows that an `ask` node joins
+ * (assembly/lookup/answer.ts).
+ */
 import type { KernelExports } from './abi.js';
 import type { LookupAnswer } from './api.js';
 import type { Arena } from './arena.js';

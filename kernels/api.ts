@@ -54,16 +54,18 @@ export interface StreamSpec {
 
 /** Output of an encode node: complete messages. */
 export interface OutputChunk {
-  /** The node that wrote it. Rules with equal plans share a node: whoever added it takes a copy for each of its sinks. */
+  /**
+   * The node that wrote it. Rules with equal plans share a node: whoever added it takes a copy for each of its sinks.
+   */
   node: NodeHandle;
   /** Host handle given by the `addNode` call that made the node; callers that share the node go by `node`. */
   host: number;
   /** The bytes; a view into Wasm memory, valid only during the callback. */
   bytes: Uint8Array;
   /**
-   * With framing `messages`: end offset of each message within `bytes`; valid only during the callback, too. With `head` in the plan each message has a
-   * head before it, which has an end of its own and counts as a message: its rows as JSON, an array but for `sendSingle`; the
-   * text of an error before one.
+   * With framing `messages`: end offset of each message within `bytes`; valid only during the callback, too. With
+   * `head` in the plan each message has a head before it, which has an end of its own and counts as a message: its rows
+   * as JSON, an array but for `sendSingle`; the text of an error before one.
    */
   ends: Uint32Array | null;
   messages: number;
@@ -86,8 +88,8 @@ export interface Timeliness {
 
 export interface HostCalls {
   /**
-   * Takes the output of a node; called while `feed` and `tick` run, must not call the kernel. `now`: wall clock, epoch ms, when
-   * it was handed out together with that of other nodes.
+   * Takes the output of a node; called while `feed` and `tick` run, must not call the kernel. `now`: wall clock, epoch
+   * ms, when it was handed out together with that of other nodes.
    */
   onOutput(chunk: OutputChunk, now: number): void;
   /** MQTT packets other than PUBLISH, in order; a view valid during the call. */
@@ -99,8 +101,8 @@ export interface HostCalls {
   /** The work of a node begins that asked for this time; `host` is that of its `LinkedNode`. 0: a long call goes on. */
   onTick?(host: number): void;
   /**
-   * The node asks for the rows of `count` lists of values: `keys[k][i]` is value k of list i. `answer` is to be called later for
-   * the request, from outside; called while the kernel runs.
+   * The node asks for the rows of `count` lists of values: `keys[k][i]` is value k of list i. `answer` is to be called
+   * later for the request, from outside; called while the kernel runs.
    */
   onAsk?(node: NodeHandle, request: number, keys: readonly (readonly Value[])[], count: number): void;
   /** As `onAsk` of a node whose rows ask each by itself: a column for each value of a list, a row for each list. */
@@ -145,15 +147,21 @@ export interface HostColumns {
   readonly count: number;
   readonly argCount: number;
   /**
-   * What is asked of a function that keeps states: to take rows into them (`step`), to join the second argument to the first
-   * (`merge`); undefined the value. How the columns stand then: assembly/ops/call/states.ts.
+   * What is asked of a function that keeps states: to take rows into them (`step`), to join the second argument to the
+   * first (`merge`); undefined the value. How the columns stand then: assembly/ops/call/states.ts.
    */
   readonly part?: 'step' | 'merge' | undefined;
-  /** Row k (0 … count-1) of argument i: null, boolean, bigint, number, string, Uint8Array, array or object; `undefined` when missing. */
+  /**
+   * Row k (0 … count-1) of argument i: null, boolean, bigint, number, string, Uint8Array, array or object; `undefined`
+   * when missing.
+   */
   get(i: number, k: number): unknown;
   set(k: number, value: unknown): void;
   fail(k: number, message: string): void;
-  /** The columns as they lie in the memory of the kernel, for code that is WebAssembly itself; left out by what stands for it. */
+  /**
+   * The columns as they lie in the memory of the kernel, for code that is WebAssembly itself; left out by what stands
+   * for it.
+   */
   readonly direct?: DirectColumns;
 }
 
@@ -217,8 +225,8 @@ export interface LinkedNode {
   /** Of a port: the node that it gives its rows to. Of a lookup: its table. */
   target?: NodeHandle;
   /**
-   * Rows that fail in or before this node travel on to be reported at the sink (rule option `sendError`; the same for all
-   * nodes of a rule). Without it: as the output of an encode node says, otherwise no.
+   * Rows that fail in or before this node travel on to be reported at the sink (rule option `sendError`; the same for
+   * all nodes of a rule). Without it: as the output of an encode node says, otherwise no.
    */
   sendError?: boolean;
   /** Wall clock, epoch ms: the start of the rule, from which the first window counts; Date.now() when left out. */
@@ -229,9 +237,8 @@ export interface LinkedNode {
   saved?: SavedAs;
   /**
    * Of a node below a stream: names the place in the stream where its rule goes on, if that may be another one than
-   * that of others. Nodes of
-   * other places are not used again for it until `shareFromNow` (kernels/twin.ts) or `moveNodes` says that all are at
-   * one place.
+   * that of others. Nodes of other places are not used again for it until `shareFromNow` (kernels/twin.ts) or
+   * `moveNodes` says that all are at one place.
    */
   place?: string | undefined;
 }
@@ -241,8 +248,9 @@ export interface SavedAs {
   /** 64 bits: equal for nodes that can take over what the other has kept, as far as its members are the same. */
   readonly identity: bigint;
   /**
-   * Keys of what it keeps, each 64 bits that say what the member means; list by list as assembly/state/members.ts names them, in the order
-   * of the node's own. What is loaded goes to the members with its keys, others begin empty. Without lists all of them are as they were.
+   * Keys of what it keeps, each 64 bits that say what the member means; list by list as assembly/state/members.ts names
+   * them, in the order of the node's own. What is loaded goes to the members with its keys, others begin empty. Without
+   * lists all of them are as they were.
    */
   readonly members: readonly (readonly bigint[])[];
   /** Functions of several nodes of this identity may be divided among them otherwise since. */
@@ -277,11 +285,17 @@ export interface LoadReport {
 export interface KernelOptions {
   /** Bound of the Wasm memory; what goes beyond fails with a KernelError. Default: 4 GiB, the most there can be. */
   maxMemoryBytes?: number;
-  /** Length of the longest value that functions and aggregates may make, bytes; a longer one is an error. Default: 16 MiB. */
+  /**
+   * Length of the longest value that functions and aggregates may make, bytes; a longer one is an error. Default: 16
+   * MiB.
+   */
   maxValueBytes?: number;
   /** Times every batch and keeps histograms; otherwise a sample is timed. */
   measuresAll?: boolean;
-  /** Rows that a window, sort or join works on at once: with more it does so piece by piece (kernels/deferred.ts). Default: all. */
+  /**
+   * Rows that a window, sort or join works on at once: with more it does so piece by piece (kernels/deferred.ts).
+   * Default: all.
+   */
   longRows?: number;
 }
 
@@ -309,7 +323,10 @@ export interface SnapshotOrder {
 export interface Snapshot {
   /** Pages of which rows are to be written, and runs of groups. */
   readonly pages: number;
-  /** Its sets of groups have numbers from this one on, those of snapshots before it have smaller ones; undefined when it has none. */
+  /**
+   * Its sets of groups have numbers from this one on, those of snapshots before it have smaller ones; undefined when it
+   * has none.
+   */
   readonly fresh: number | undefined;
   /** Number of the next new page of the chain, and of the oldest that the snapshot has. */
   readonly serial: number;
@@ -317,8 +334,8 @@ export interface Snapshot {
   /** How many pages and runs of the snapshot have rows in each segment of the chain, that of the snapshot last. */
   readonly live: Uint32Array;
   /**
-   * Writes some more bytes than `most`, and says whether there is more. `changed`: the rows are not what they were, the snapshot is
-   * worth nothing; `memory`: later there may be room.
+   * Writes some more bytes than `most`, and says whether there is more. `changed`: the rows are not what they were, the
+   * snapshot is worth nothing; `memory`: later there may be room.
    */
   write(most: number, write: (bytes: Uint8Array) => void): 'all' | 'more' | 'changed' | 'memory';
   close(): void;
@@ -338,15 +355,17 @@ export interface Kernel {
   closeStream(stream: StreamHandle): void;
   /** Adds columns to what the stream decodes (counted) and returns their index in the batch, in order. */
   useColumns(stream: StreamHandle, columns: ColumnUse[]): number[];
-  /** Takes back one use of each column; `columns`: those that the places were given for, where members of them are read. */
+  /**
+   * Takes back one use of each column; `columns`: those that the places were given for, where members of them are read.
+   */
   releaseColumns(stream: StreamHandle, indexes: number[], columns?: readonly ColumnUse[]): void;
 
   /**
    * Adds an operator below a stream or a node. An equal node that exists there already (filter, encode without
-   * batching, keyed table) is used again and its handle returned: keep the list of a node's users yourself. Every call counts;
-   * `releaseNode` undoes one and frees node and state with the last. Release children before their parent.
-   * A merge node has no parent (null); its ports are added after it with `target` and released before it.
-   * Throws RangeError when the plan does not fit the kernel's limits, KernelError when its memory is exhausted.
+   * batching, keyed table) is used again and its handle returned: keep the list of a node's users yourself. Every call
+   * counts; `releaseNode` undoes one and frees node and state with the last. Release children before their parent. A
+   * merge node has no parent (null); its ports are added after it with `target` and released before it. Throws
+   * RangeError when the plan does not fit the kernel's limits, KernelError when its memory is exhausted.
    */
   addNode(parent: { stream: StreamHandle } | { node: NodeHandle } | null, node: LinkedNode): NodeHandle;
   releaseNode(node: NodeHandle): void;
@@ -355,9 +374,9 @@ export interface Kernel {
   inputBuffer(stream: StreamHandle): Uint8Array;
   /**
    * Takes `length` bytes from the start of the input buffer (after what the last call left over), runs all rules of the
-   * stream and hands out their output. The unfinished rest of the last message is kept for the next call. Returns how many
-   * bytes were taken: all, unless there is no memory to keep that rest; give the others again when there may be some.
-   * Throws ProtocolError when the bytes are no MQTT: drop the connection, then `resetInput`.
+   * stream and hands out their output. The unfinished rest of the last message is kept for the next call. Returns how
+   * many bytes were taken: all, unless there is no memory to keep that rest; give the others again when there may be
+   * some. Throws ProtocolError when the bytes are no MQTT: drop the connection, then `resetInput`.
    * @param now wall clock, epoch ms
    * @param skips a message that is unfinished at the end of the input is skipped to its end, and counted as oversized
    */
@@ -373,15 +392,16 @@ export interface Kernel {
   nextDeadline(): number;
   tick(now: number): void;
   /**
-   * The clock is set back by `ms`, from `now` (epoch ms): what is kept stays as old as it is. Windows that are open go on as those
-   * that are open by the new time. To be called after a tick at `now`.
+   * The clock is set back by `ms`, from `now` (epoch ms): what is kept stays as old as it is. Windows that are open go
+   * on as those that are open by the new time. To be called after a tick at `now`.
    */
   setClockBack(ms: number, now: number): void;
   /** Sends what encode nodes gathered for batches (rule stopped, input ended). */
   flush(node: NodeHandle): void;
   /**
-   * Answers a request of an `ask` node and sends the rows that have waited for it. Returns false when nobody waits any more: it
-   * took too long, or the node was loaded anew. Throws RangeError for an answer of the wrong shape, which changes nothing.
+   * Answers a request of an `ask` node and sends the rows that have waited for it. Returns false when nobody waits any
+   * more: it took too long, or the node was loaded anew. Throws RangeError for an answer of the wrong shape, which
+   * changes nothing.
    */
   answer(node: NodeHandle, request: number, answer: LookupAnswer, now: number): boolean;
   /** Of an `ask` node. */
@@ -392,44 +412,51 @@ export interface Kernel {
   gathering(stream: StreamHandle): readonly NodeHandle[];
 
   /**
-   * Rows that a join keeps of a table, oldest first: the JSON text of each of the `columns` that its port gives, null where
-   * the row has no value.
+   * Rows that a join keeps of a table, oldest first: the JSON text of each of the `columns` that its port gives, null
+   * where the row has no value.
    */
   tableRows(join: NodeHandle, branch: number, columns: number): (string | null)[][];
 
   /**
-   * Writes what a node or stream keeps from one input to the next: windows, groups, waiting rows, tables, gathered batches,
-   * deadlines; of a stream the part of a message that was read. Between any two calls of the kernel that is all there is:
-   * another kernel that loads it goes on to the byte as this one would. Counters are accounts of a run and are not saved,
-   * except what event time refused. The bytes hold no addresses; they come in slices of at most 64 KiB, so that memory is no
-   * bound of what can be saved. Nodes must have been added with `saved`.
-   * Of several it is one sequence of bytes.
+   * Writes what a node or stream keeps from one input to the next: windows, groups, waiting rows, tables, gathered
+   * batches, deadlines; of a stream the part of a message that was read. Between any two calls of the kernel that is
+   * all there is: another kernel that loads it goes on to the byte as this one would. Counters are accounts of a run
+   * and are not saved, except what event time refused. The bytes hold no addresses; they come in slices of at most 64
+   * KiB, so that memory is no bound of what can be saved. Nodes must have been added with `saved`. Of several it is one
+   * sequence of bytes.
    * @param write takes the next bytes, a view that is good during the call; must not call the kernel
    */
   saveNode(of: Saved, write: (bytes: Uint8Array) => void): void;
   /**
-   * Puts what `saveNode` wrote in the place of what the node or stream keeps; it must have the identity of the one that was
-   * saved. Of its members those that were saved get what they had, others begin empty. What does not fit, is damaged or of another version leaves it as one that was just added.
-   * Returns what came of it; throws only what `read` throws and errors of the kernel.
+   * Puts what `saveNode` wrote in the place of what the node or stream keeps; it must have the identity of the one that
+   * was saved. Of its members those that were saved get what they had, others begin empty. What does not fit, is
+   * damaged or of another version leaves it as one that was just added. Returns what came of it; throws only what
+   * `read` throws and errors of the kernel.
    * @param read fills the next bytes in and returns how many, 0 when there are no more; must not call the kernel
    */
   loadNode(of: Saved, read: (into: Uint8Array) => number, shelf?: Shelf): LoadReport;
   /** For kernels/snapshot.ts, which saves large numbers of rows apart. */
   readonly saving: Saving;
   /**
-   * The clock is behind the one by which these nodes, just loaded, were saved, by `ms` before `now`: what they hold stays as old as
-   * it was. They are given in the order in which they were added.
+   * The clock is behind the one by which these nodes, just loaded, were saved, by `ms` before `now`: what they hold
+   * stays as old as it was. They are given in the order in which they were added.
    */
   setLoadedBack(nodes: readonly NodeHandle[], ms: number, now: number): void;
   /**
-   * As `saveNode` of the streams and merge nodes given and of all nodes below them, in one sequence of bytes. A rule that
-   * joins streams needs all of its streams and its merge node.
+   * As `saveNode` of the streams and merge nodes given and of all nodes below them, in one sequence of bytes. A rule
+   * that joins streams needs all of its streams and its merge node.
    */
   saveTree(roots: readonly (NodeHandle | StreamHandle)[], write: (bytes: Uint8Array) => void): void;
-  /** As `loadNode` of what `saveTree` wrote. Of equal nodes each gets what one of them kept, in the order of their making. */
+  /**
+   * As `loadNode` of what `saveTree` wrote. Of equal nodes each gets what one of them kept, in the order of their
+   * making.
+   */
   loadTree(roots: readonly (NodeHandle | StreamHandle)[], read: (into: Uint8Array) => number): LoadReport;
 
-  /** Exceptions and dropped rows of all nodes and streams so far, modulo 2^32: a cheap look at whether there are new ones. */
+  /**
+   * Exceptions and dropped rows of all nodes and streams so far, modulo 2^32: a cheap look at whether there are new
+   * ones.
+   */
   failureCount(): number;
   counters(node: NodeHandle): NodeCounters;
   /** As `counters` has it. */
@@ -440,14 +467,17 @@ export interface Kernel {
   timeInWork(of: NodeHandle | StreamHandle): TimeInWork;
   /** Of an eventTime node. */
   timeliness(node: NodeHandle): Timeliness;
-  /** Partitions that an analytic node or a window keeps, and that it has forgotten since nothing came for them; of an as-of join its keys. */
+  /**
+   * Partitions that an analytic node or a window keeps, and that it has forgotten since nothing came for them; of an
+   * as-of join its keys.
+   */
   partitions(node: NodeHandle): { kept: number; forgotten: number };
   /** Times each piece of work took in a node or stream; null while nothing was measured. */
   latencies(of: NodeHandle | StreamHandle): Histogram | null;
   streamCounters(stream: StreamHandle): StreamCounters;
   /**
-   * Bytes held by all kernel objects; the part of them that all share for the batch under way, of which what common batches
-   * need is kept; size of the Wasm memory, and its bound.
+   * Bytes held by all kernel objects; the part of them that all share for the batch under way, of which what common
+   * batches need is kept; size of the Wasm memory, and its bound.
    */
   memory(): { inUse: number; workspace: number; total: number; max: number };
 

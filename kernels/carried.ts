@@ -3,8 +3,8 @@
  *
  *   block   vals u64[columns][count] | tags u8[columns][count] | 0 … 7 | texts, and the members of lists and objects
  *
- * What a value refers to stands at its offset in the block and `carriedBase`: there the block is put in a memory, and all values in it
- * are those of a kernel.
+ * What a value refers to stands at its offset in the block and `carriedBase`: there the block is put in a memory, and
+ * all values in it are those of a kernel.
  */
 import { member, slot, Tag } from './gen/layouts.js';
 import type { ValueAccess } from './value.js';
@@ -190,7 +190,10 @@ export class CarriedColumn {
     this.length = columns.count;
   }
 
-  /** Writes `n` rows from row `from` on; returns false, and nothing is written, when there is no room for what they refer to. */
+  /**
+   * Writes `n` rows from row `from` on; returns false, and nothing is written, when there is no room for what they
+   * refer to.
+   */
   put(access: ValueAccess, vals: number, tags: number, from: number, n: number): boolean {
     const { bytes } = this.columns;
     const place = carriedPlace(this.columns, this.index);

@@ -1,6 +1,6 @@
 /**
- * Columns of a host call beside cells in another memory: 8 bytes for each row, and a state. What cells say that others have
- * written is looked at as if it were wrong.
+ * Columns of a host call beside cells in another memory: 8 bytes for each row, and a state. What cells say that others
+ * have written is looked at as if it were wrong.
  *
  *   type       cell
  *   bigint     two's complement
@@ -145,7 +145,9 @@ export class Cells {
     return sum;
   }
 
-  /** Writes argument i of the rows into cells at `at`; a row has a number, a boolean or a time, null and missing are 0. */
+  /**
+   * Writes argument i of the rows into cells at `at`; a row has a number, a boolean or a time, null and missing are 0.
+   */
   putNumbers(i: number, rows: ArrayLike<number>, count: number, type: CellType, to: CellMemory, at: number): void {
     const view = this.access.view();
     const vals = view.getUint32(this.table + i * argument.size + argument.at.vals, true);
@@ -171,7 +173,10 @@ export class Cells {
     }
   }
 
-  /** Writes the texts of argument i, and cells for them; returns the place behind them. There must be room: `length`, twice of `utf16`. */
+  /**
+   * Writes the texts of argument i, and cells for them; returns the place behind them. There must be room: `length`,
+   * twice of `utf16`.
+   */
   putTexts(
     i: number,
     rows: ArrayLike<number>,
@@ -207,7 +212,10 @@ export class Cells {
     return end;
   }
 
-  /** Takes the results of rows that are no texts; those whose state is another one stay as they are, as do times that are none. */
+  /**
+   * Takes the results of rows that are no texts; those whose state is another one stay as they are, as do times that
+   * are none.
+   */
   takeNumbers({ rows, from, to, memory, cells, states }: Results, type: CellType): number[] {
     const wrong: number[] = [];
     if (type === 'datetime') {
@@ -258,8 +266,8 @@ export class Cells {
   }
 
   /**
-   * Takes texts or, where `isText` says no, bytes of rows; those whose state is another one stay as they are. Returns where
-   * something is wrong, and what: these rows have no result.
+   * Takes texts or, where `isText` says no, bytes of rows; those whose state is another one stay as they are. Returns
+   * where something is wrong, and what: these rows have no result.
    */
   takeTexts(
     { rows, from, to, memory, cells, states }: Results,
@@ -359,7 +367,10 @@ class Runs {
   }
 }
 
-/** Copies a text; says when it is not known whether it is UTF-8 (`unknown`), or needs more than a byte for a character (`wide`). */
+/**
+ * Copies a text; says when it is not known whether it is UTF-8 (`unknown`), or needs more than a byte for a character
+ * (`wide`).
+ */
 function put(
   source: Buffer,
   off: number,

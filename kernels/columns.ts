@@ -1,6 +1,6 @@
 /**
- * Columns that rules use of a stream. Of a column that is an object, or a list of such, the members are decoded that some of
- * its rules read: what nobody reads can't fail, and costs nothing.
+ * Columns that rules use of a stream. Of a column that is an object, or a list of such, the members are decoded that
+ * some of its rules read: what nobody reads can't fail, and costs nothing.
  */
 import type { KernelExports } from './abi.js';
 import type { StreamHandle } from './api.js';

@@ -21,7 +21,10 @@ export type ColumnType =
 
 /** A column that a rule needs from a stream. */
 export type ColumnUse =
-  /** A field of the payload. `read`: of objects, and lists of such, the part of the type that is looked at; all without it. */
+  /**
+   * A field of the payload. `read`: of objects, and lists of such, the part of the type that is looked at; all without
+   * it.
+   */
   | { kind: 'field'; name: string; type: ColumnType; read?: ColumnType }
   /** The whole payload as one object (`SELECT *` on a schemaless stream). */
   | { kind: 'row' }
@@ -103,7 +106,10 @@ export interface AnalyticPlan {
 /** OVER (PARTITION BY …): rows of equal values have windows of their own; without any all rows have one. */
 type Partitioned = { partition?: Operand[] };
 
-/** Of windows that end with a row: partitions are forgotten so long after their last one, by the clock; 0 or nothing: never. */
+/**
+ * Of windows that end with a row: partitions are forgotten so long after their last one, by the clock; 0 or nothing:
+ * never.
+ */
 type Lasting = Partitioned & { ttlMs?: number };
 
 export type WindowPlan =
@@ -132,8 +138,8 @@ export interface JoinStep {
   /** Branch on the right side. */
   branch: number;
   /**
-   * Evaluated over candidate pairs, batches with the columns of the output; `condition` must be true for a pair to match.
-   * Null (and no program): every pair matches.
+   * Evaluated over candidate pairs, batches with the columns of the output; `condition` must be true for a pair to
+   * match. Null (and no program): every pair matches.
    */
   program: Program | null;
   condition: Operand | null;
@@ -151,14 +157,16 @@ export interface WaitingPlan {
   timeoutMs: number;
   /** Batches that may wait before the sources of the rule are to pause. */
   batches: number;
-  /** Answers are remembered, `rows` keys at most, for `ttlMs` (0: for ever); those without rows only with `hasMisses`. */
+  /**
+   * Answers are remembered, `rows` keys at most, for `ttlMs` (0: for ever); those without rows only with `hasMisses`.
+   */
   cache: { rows: number; ttlMs: number; hasMisses: boolean } | null;
 }
 
 export type NodePlan =
   /**
-   * Rows of several sources as one sequence, in the order of their arrival. It has no input of its own; its ports give it
-   * rows. Output columns: 0 the number of the branch (I64), 1 the port's timestamp (MISSING without one), then
+   * Rows of several sources as one sequence, in the order of their arrival. It has no input of its own; its ports give
+   * it rows. Output columns: 0 the number of the branch (I64), 1 the port's timestamp (MISSING without one), then
    * `branches[0]` columns of branch 0, `branches[1]` of branch 1 and so on; those of other branches are MISSING. An
    * eventTime node below it has a watermark that is the least of those of all branches.
    */
@@ -178,15 +186,16 @@ export type NodePlan =
       name: string;
     }
   /**
-   * Joins the rows of each message of the input (an ungrouped window over a merge node). The output has the columns of the
-   * input: a column of branch b (`branches[b]` lists their indexes) holds the value of that branch's row, MISSING where
-   * an outer join found none; columns of no branch (window start …) are those of any row of the message; the
-   * column of the branch number has no meaning any more. The branch `first` (0) and those of the steps in order make the row.
+   * Joins the rows of each message of the input (an ungrouped window over a merge node). The output has the columns of
+   * the input: a column of branch b (`branches[b]` lists their indexes) holds the value of that branch's row, MISSING
+   * where an outer join found none; columns of no branch (window start …) are those of any row of the message; the
+   * column of the branch number has no meaning any more. The branch `first` (0) and those of the steps in order make
+   * the row.
    *
-   * A join without rows sends nothing. `tables`: branches whose rows are kept over all messages; they come from a port with
-   * the join itself as `into` (the port's timestamp is not used), and each message meets what is there when it ends. Of
-   * such rows the newest `retainRows` are kept, 0: all. The columns of a table may lie behind those of the input; `branch`
-   * is NONE when all rows of the input are of branch 0.
+   * A join without rows sends nothing. `tables`: branches whose rows are kept over all messages; they come from a port
+   * with the join itself as `into` (the port's timestamp is not used), and each message meets what is there when it
+   * ends. Of such rows the newest `retainRows` are kept, 0: all. The columns of a table may lie behind those of the
+   * input; `branch` is NONE when all rows of the input are of branch 0.
    */
   | {
       kind: 'join';
@@ -204,7 +213,8 @@ export type NodePlan =
     }
   /**
    * Keeps the rows for which `condition` is true. `isWhole`: the first row of each message decides on all of its rows;
-   * with `meetsEmpty` one that has none is sent. Messages that lose all their rows are not sent; with `keepsEmpty` they are.
+   * with `meetsEmpty` one that has none is sent. Messages that lose all their rows are not sent; with `keepsEmpty` they
+   * are.
    */
   | {
       kind: 'filter';
@@ -217,11 +227,11 @@ export type NodePlan =
       name: string;
     }
   /**
-   * Orders rows by timestamp and releases them once the watermark (newest timestamp less the tolerance) has reached them;
-   * older rows are counted, and dropped unless a node `late` below takes them. `columns`: how many columns of the batch to keep (column i of the output is
-   * column i of the input). Column `columns` is added: the time of the row, epoch ms as I64, whatever the timestamp column
-   * holds. Rows with a missing or unreadable timestamp become error rows. Registers of nodes above don't reach below.
-   * `program` computes a timestamp that is no column.
+   * Orders rows by timestamp and releases them once the watermark (newest timestamp less the tolerance) has reached
+   * them; older rows are counted, and dropped unless a node `late` below takes them. `columns`: how many columns of the
+   * batch to keep (column i of the output is column i of the input). Column `columns` is added: the time of the row,
+   * epoch ms as I64, whatever the timestamp column holds. Rows with a missing or unreadable timestamp become error
+   * rows. Registers of nodes above don't reach below. `program` computes a timestamp that is no column.
    */
   | {
       kind: 'eventTime';
@@ -229,35 +239,41 @@ export type NodePlan =
       program?: Program | null;
       timestamp: Operand;
       lateToleranceMs: number;
-      /** The rows of each input come in order, with watermarks: no row is late, those of all inputs are put in one order. */
+      /**
+       * The rows of each input come in order, with watermarks: no row is late, those of all inputs are put in one
+       * order.
+       */
       isOrdered?: boolean;
       /** Rows further ahead of the clock are error rows; 0 or nothing: there is no bound. */
       maxFutureSkewMs?: number;
-      /** Of several streams one without rows for so long holds the watermark back no more; 0 or nothing: it always does. */
+      /**
+       * Of several streams one without rows for so long holds the watermark back no more; 0 or nothing: it always does.
+       */
       idleTimeoutMs?: number;
       columns: number;
       name: string;
     }
   /**
-   * Takes what comes too late for the eventTime node that is its input, of one of several branches of a merge above that.
-   * Columns as that node's, time included; one more follows: how much earlier that time is than the watermark was, ms as I64.
+   * Takes what comes too late for the eventTime node that is its input, of one of several branches of a merge above
+   * that. Columns as that node's, time included; one more follows: how much earlier that time is than the watermark
+   * was, ms as I64.
    */
   | { kind: 'late'; input: NodeInput; branch: number; name: string }
   /**
    * Collects rows. Output columns: with `grouped`, a row for each group: `keep` (values of the group's first row), then
-   * `aggs`; otherwise all rows of the window with `keep`, then `aggs` over all of them in each row (of a `message` only).
-   * In both, three more columns follow: window start, window end (epoch ms, I64; event time or clock) and the time of the
-   * triggering row or tick.
-   * `program` is evaluated on arriving rows and computes what keys, keep and aggs refer to.
+   * `aggs`; otherwise all rows of the window with `keep`, then `aggs` over all of them in each row (of a `message`
+   * only). In both, three more columns follow: window start, window end (epoch ms, I64; event time or clock) and the
+   * time of the triggering row or tick. `program` is evaluated on arriving rows and computes what keys, keep and aggs
+   * refer to.
    *
-   * A window is one message (a `row` window: each row). Rows that failed above pass at once as messages of their own; an
-   * error in `where`, keys, kept values or arguments fails the message of the window and no other. `grouped` without keys
-   * is one group. FILTER (WHERE) of the window is a filter node above it, HAVING one below.
+   * A window is one message (a `row` window: each row). Rows that failed above pass at once as messages of their own;
+   * an error in `where`, keys, kept values or arguments fails the message of the window and no other. `grouped` without
+   * keys is one group. FILTER (WHERE) of the window is a filter node above it, HAVING one below.
    *
-   * `sendEmpty`: windows of time, of counts and of messages without content send a message as well, grouped as one row in which kept
-   * values and aggregates are MISSING and `collect` is NULL, otherwise as no rows; wrong with keys or WHERE. After 1,000
-   * empty windows in a row the rest of a gap is skipped. Aggregates take operands as in `aggregates` (gen/ops.ts); one
-   * that `takesRow` a further one: the row to give in place of the value.
+   * `sendEmpty`: windows of time, of counts and of messages without content send a message as well, grouped as one row
+   * in which kept values and aggregates are MISSING and `collect` is NULL, otherwise as no rows; wrong with keys or
+   * WHERE. After 1,000 empty windows in a row the rest of a gap is skipped. Aggregates take operands as in `aggregates`
+   * (gen/ops.ts); one that `takesRow` a further one: the row to give in place of the value.
    */
   | {
       kind: 'window';
@@ -265,7 +281,9 @@ export type NodePlan =
       program: Program | null;
       window: WindowPlan;
       isEventTime: boolean;
-      /** Timestamp of a row, epoch ms; needed with event time. Below an eventTime node its added column is read instead. */
+      /**
+       * Timestamp of a row, epoch ms; needed with event time. Below an eventTime node its added column is read instead.
+       */
       timestamp?: Operand;
       /**
        * WHERE of a window that must see all rows: rows for which it is not true count, trigger and open windows but are
@@ -282,8 +300,8 @@ export type NodePlan =
     }
   /**
    * Orders the rows of a message; carries `columns` columns through unchanged, then the values `carried`, registers, as
-   * further columns. Rows that are no parts of messages pass as they are, registers too. Linked to a stream (columnMap), the batch
-   * keeps the stream's numbering: as many columns are carried as the map reaches.
+   * further columns. Rows that are no parts of messages pass as they are, registers too. Linked to a stream
+   * (columnMap), the batch keeps the stream's numbering: as many columns are carried as the map reaches.
    */
   | {
       kind: 'sort';
@@ -295,8 +313,8 @@ export type NodePlan =
       name: string;
     }
   /**
-   * Passes all rows on and leaves what functions that look back give in registers for the nodes below. Rows for which one
-   * fails are error rows from there on (within a message: the message fails), and those behind it don't see them.
+   * Passes all rows on and leaves what functions that look back give in registers for the nodes below. Rows for which
+   * one fails are error rows from there on (within a message: the message fails), and those behind it don't see them.
    */
   | {
       kind: 'analytic';
@@ -308,10 +326,11 @@ export type NodePlan =
       name: string;
     }
   /**
-   * Joins each row of branch `left` of a merge with the newest of `right` that is no later (by column `time`, which event time has
-   * added; null: as they come) and at most `toleranceMs` older, among those with equal `keys`; other rows pass. Column i of the
-   * output is `columns[i]` of the row, then come the `fields` of its partner, MISSING without one, and in event time the time. A
-   * row is kept until nothing came for its key for `ttlMs` by the clock, 0: for ever; of each key the newest.
+   * Joins each row of branch `left` of a merge with the newest of `right` that is no later (by column `time`, which
+   * event time has added; null: as they come) and at most `toleranceMs` older, among those with equal `keys`; other
+   * rows pass. Column i of the output is `columns[i]` of the row, then come the `fields` of its partner, MISSING
+   * without one, and in event time the time. A row is kept until nothing came for its key for `ttlMs` by the clock, 0:
+   * for ever; of each key the newest.
    */
   | {
       kind: 'asof';
@@ -326,9 +345,10 @@ export type NodePlan =
       name: string;
     }
   /**
-   * Joins rows of branch `left` of a merge with those of its other branch whose `keys` are equal and whose time (column `time`) less
-   * theirs is between `leastMs` and `mostMs`. Column i of the output is `lefts[i]`, then come the `rights`, MISSING where there is no
-   * such row, and the time. `condition` decides on each pair besides: an operand over the output with a program of its own.
+   * Joins rows of branch `left` of a merge with those of its other branch whose `keys` are equal and whose time (column
+   * `time`) less theirs is between `leastMs` and `mostMs`. Column i of the output is `lefts[i]`, then come the
+   * `rights`, MISSING where there is no such row, and the time. `condition` decides on each pair besides: an operand
+   * over the output with a program of its own.
    */
   | {
       kind: 'interval';
@@ -345,10 +365,10 @@ export type NodePlan =
       name: string;
     }
   /**
-   * Keeps the newest row of a stream for each value of `key`, for lookups that name the node as their `table`. Nothing stands
-   * below it. `row`: the row as an object; `kindName` and `keyName`, texts or null: where the object `sent` has the kind of
-   * change (insert, update, upsert, delete; without it the row is set) and the key of what is deleted. Equal ones of a
-   * stream are one node.
+   * Keeps the newest row of a stream for each value of `key`, for lookups that name the node as their `table`. Nothing
+   * stands below it. `row`: the row as an object; `kindName` and `keyName`, texts or null: where the object `sent` has
+   * the kind of change (insert, update, upsert, delete; without it the row is set) and the key of what is deleted.
+   * Equal ones of a stream are one node.
    */
   | {
       kind: 'keyedTable';
@@ -364,9 +384,9 @@ export type NodePlan =
   /**
    * Joins each row with the rows of the keyed table `table` (index of an earlier node) whose columns are equal to the
    * keys, operands over the input that `program` computes. Output columns: `columns`, then `fields` of the table's row,
-   * MISSING where there is none (`left`). A row that matches several makes several only where rows come in messages; above
-   * the rows of a stream the keys must have the table's own. `condition` decides on each pair beside the keys: an operand over
-   * the output with a program of its own.
+   * MISSING where there is none (`left`). A row that matches several makes several only where rows come in messages;
+   * above the rows of a stream the keys must have the table's own. `condition` decides on each pair beside the keys: an
+   * operand over the output with a program of its own.
    */
   | {
       kind: 'lookup';
@@ -381,8 +401,9 @@ export type NodePlan =
       name: string;
     }
   /**
-   * Counts the rows, below a window the messages, that get past the condition, which may depend on that count; none: all do.
-   * Registers `count` and `time`: how many did before, and the time (`when`; NONE: the clock) of the newest, epoch ms as I64.
+   * Counts the rows, below a window the messages, that get past the condition, which may depend on that count; none:
+   * all do. Registers `count` and `time`: how many did before, and the time (`when`; NONE: the clock) of the newest,
+   * epoch ms as I64.
    */
   | {
       kind: 'hits';
@@ -397,14 +418,18 @@ export type NodePlan =
       name: string;
     }
   /**
-   * As a lookup in a table outside: the host is asked (`HostCalls.onAsk`) for the rows of keys that nobody knows yet, and the
-   * rows of the input wait until `Kernel.answer` has them; rows, messages and signals stay in their order. `isSingle`: an answer
-   * has one row for a key at most, as it must above rows of a stream. `isEach`: every row asks by itself, with values of any kind.
+   * As a lookup in a table outside: the host is asked (`HostCalls.onAsk`) for the rows of keys that nobody knows yet,
+   * and the rows of the input wait until `Kernel.answer` has them; rows, messages and signals stay in their order.
+   * `isSingle`: an answer has one row for a key at most, as it must above rows of a stream. `isEach`: every row asks by
+   * itself, with values of any kind.
    */
   | {
       kind: 'ask';
       input: NodeInput;
-      /** Index among the lookups of the rule; null: nobody is asked, rows wait until the time (epoch ms) that is the only key. */
+      /**
+       * Index among the lookups of the rule; null: nobody is asked, rows wait until the time (epoch ms) that is the
+       * only key.
+       */
       lookup: number | null;
       type: 'inner' | 'left';
       program: Program | null;
@@ -418,10 +443,10 @@ export type NodePlan =
       name: string;
     }
   /**
-   * Rows wait until time has come to `end`, as rows say by `now`, and the clock between them; then their output has `columns` and
-   * the parts of `begin` to `end` that no row before was given: a list of objects with start_key and end_key as texts, or no
-   * list, which is sent as null. All times are integers; nobody is given what lies more than `expireMs` before `now`. Rows of a
-   * stream only.
+   * Rows wait until time has come to `end`, as rows say by `now`, and the clock between them; then their output has
+   * `columns` and the parts of `begin` to `end` that no row before was given: a list of objects with start_key and
+   * end_key as texts, or no list, which is sent as null. All times are integers; nobody is given what lies more than
+   * `expireMs` before `now`. Rows of a stream only.
    */
   | {
       kind: 'dedup';
@@ -437,8 +462,8 @@ export type NodePlan =
   /** Passes the first `count` rows of each message. */
   | { kind: 'limit'; input: NodeInput; count: number; name: string }
   /**
-   * Makes rows of what stands in one row. Output columns: `columns`, the same for each of these rows, then the element. A row
-   * whose list is none, or has no elements, stays one row with an error as element.
+   * Makes rows of what stands in one row. Output columns: `columns`, the same for each of these rows, then the element.
+   * A row whose list is none, or has no elements, stays one row with an error as element.
    */
   | {
       kind: 'expand';

@@ -1,6 +1,6 @@
 /**
- * What each kind of operator does with columns and rows, in one place: all that reason about a tree of nodes ask here. A
- * kind that is missing does not compile.
+ * What each kind of operator does with columns and rows, in one place: all that reason about a tree of nodes ask here.
+ * A kind that is missing does not compile.
  */
 import type { NodePlan } from './ir.js';
 
@@ -60,15 +60,18 @@ export function keepsRows<K extends Kind>(plan: Extract<NodePlan, { kind: K }>):
   return typeof keeps === 'boolean' ? keeps : keeps(plan);
 }
 
-/** Says whether the node keeps something for each of the values that rows are partitioned by, or joined by as of their time. */
+/**
+ * Says whether the node keeps something for each of the values that rows are partitioned by, or joined by as of their
+ * time.
+ */
 export function keepsPartitions(plan: NodePlan): boolean {
   if (plan.kind === 'window') return 'partition' in plan.window && (plan.window.partition?.length ?? 0) > 0;
   return plan.kind === 'analytic' || plan.kind === 'asof';
 }
 
 /**
- * The source whose columns a node's operands number, or null when an operator between them made columns of its own: nodes
- * below operators that pass columns on need the column map of the source, too.
+ * The source whose columns a node's operands number, or null when an operator between them made columns of its own:
+ * nodes below operators that pass columns on need the column map of the source, too.
  */
 export function sourceOfColumns(nodes: readonly NodePlan[], node: NodePlan): number | null {
   let { input } = node;

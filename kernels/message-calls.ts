@@ -1,6 +1,6 @@
 /**
- * Host functions over messages that are no column of a kernel: they are laid into a memory of their own, as columns lie in that
- * of a kernel, so that code of users gets them the same way.
+ * Host functions over messages that are no column of a kernel: they are laid into a memory of their own, as columns lie
+ * in that of a kernel, so that code of users gets them the same way.
  */
 import type { HostColumns } from './api.js';
 import { aligned } from './cells.js';
@@ -26,8 +26,8 @@ export class MessageCalls {
   #taken = 0;
 
   /**
-   * Runs a function of one argument over messages, which it gets as texts or bytes; a text must be UTF-8. Gives the bytes of
-   * each result, null, or an error; the bytes are good until the next call.
+   * Runs a function of one argument over messages, which it gets as texts or bytes; a text must be UTF-8. Gives the
+   * bytes of each result, null, or an error; the bytes are good until the next call.
    */
   run(messages: readonly Uint8Array[], kind: 'text' | 'bytes', call: (columns: HostColumns) => void): Made[] {
     if (messages.length <= mostRows) return this.#batch(messages, kind, call);

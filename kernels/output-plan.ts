@@ -9,8 +9,8 @@ export type Operand = number;
 /** What the rows of the rule look like on the wire. */
 export interface OutputPlan {
   shape: /**
-   * Named values, names ascending by UTF-8 bytes. `plain`: a column named by itself, whose null is sent as null.
-   * Even with `sendNil` left out are nulls of `omitNull`, an expression without a name, and with `omitMissing` a column that
+   * Named values, names ascending by UTF-8 bytes. `plain`: a column named by itself, whose null is sent as null. Even
+   * with `sendNil` left out are nulls of `omitNull`, an expression without a name, and with `omitMissing` a column that
    * the row does not have.
    */
     | {
@@ -24,15 +24,20 @@ export interface OutputPlan {
     | { kind: 'object'; operand: Operand };
   /**
    * json text, `rows` (the engine's own binary form, for memory topics), `none` (nothing is written, rows are counted),
-   * `delimited` (values with delimiters between them, rows of a message in lines), `form` (application/x-www-form-urlencoded,
-   * a message for each row only), `raw` (the one value of the object shape as it is, bytes or a text).
+   * `delimited` (values with delimiters between them, rows of a message in lines), `form`
+   * (application/x-www-form-urlencoded, a message for each row only), `raw` (the one value of the object shape as it
+   * is, bytes or a text).
    */
   format: 'json' | 'rows' | 'none' | 'delimited' | 'form' | 'raw';
   /** delimited: what stands between values. */
   delimiter?: string;
-  /** delimited: the names of the columns stand before the first row: of messages of several rows, or of each message. */
+  /**
+   * delimited: the names of the columns stand before the first row: of messages of several rows, or of each message.
+   */
   header?: 'lists' | 'each';
-  /** The row as an object: it is written as JSON before its message, see `OutputChunk`. Only with framing `messages`. */
+  /**
+   * The row as an object: it is written as JSON before its message, see `OutputChunk`. Only with framing `messages`.
+   */
   head?: Operand;
   /** One message for each row instead of an array. */
   sendSingle: boolean;
@@ -55,8 +60,8 @@ export interface OutputPlan {
 }
 
 /**
- * Messages are gathered: what is sent is the list of them, with sendSingle of rows, otherwise of lists of rows. Formats other than
- * JSON have no lists in lists, there the rows of all messages follow each other.
+ * Messages are gathered: what is sent is the list of them, with sendSingle of rows, otherwise of lists of rows. Formats
+ * other than JSON have no lists in lists, there the rows of all messages follow each other.
  */
 export function isBatch({ batchSize, lingerMs }: Pick<OutputPlan, 'batchSize' | 'lingerMs'>): boolean {
   return batchSize > 0 || lingerMs > 0;

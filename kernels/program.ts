@@ -1,6 +1,6 @@
 /**
- * Programs as bytes: what `programNew` (assembly/ops/vm.ts) takes. The block holds offsets from its own start, so it can
- * be copied anywhere, kept and compared.
+ * Programs as bytes: what `programNew` (assembly/ops/vm.ts) takes. The block holds offsets from its own start, so it
+ * can be copied anywhere, kept and compared.
  */
 import {
   operandCol as firstColumn,
@@ -55,8 +55,8 @@ export function encodeProgram(program: Program): Uint8Array {
 }
 
 /**
- * The program with column i read as column `columnMap[i]`: a rule numbers its columns itself, a stream's batch has those
- * of all its rules. With null the program itself.
+ * The program with column i read as column `columnMap[i]`: a rule numbers its columns itself, a stream's batch has
+ * those of all its rules. With null the program itself.
  */
 export function relocateColumns(program: Program, columnMap: readonly number[] | null): Program {
   if (columnMap === null) return program;

@@ -7,8 +7,8 @@ import type { RowTransfer, StateReader, StateWriter } from './state.js';
 const outcomes = Object.keys(Written) as (keyof typeof Written)[];
 
 /**
- * As `saveNode` of the kernel, but large numbers of rows and groups are left to the snapshot, which is the time that this takes. Null when memory is
- * exhausted: then all is written at once.
+ * As `saveNode` of the kernel, but large numbers of rows and groups are left to the snapshot, which is the time that
+ * this takes. Null when memory is exhausted: then all is written at once.
  */
 export function takeSnapshot(
   of: Kernel,
@@ -38,8 +38,8 @@ const all = 0xffff_ffff;
 const noSet = 0xffff_ffff;
 
 /**
- * Makes room for the pages of a snapshot that was written: `count` of them from the number `least` on. Sets of groups below the number
- * `fresh` are those of snapshots before it and are passed by; without it all are.
+ * Makes room for the pages of a snapshot that was written: `count` of them from the number `least` on. Sets of groups
+ * below the number `fresh` are those of snapshots before it and are passed by; without it all are.
  */
 export function openShelf(of: Kernel, least: number, count: number, fresh = noSet): Shelf {
   return new KernelShelf(of.saving as RowTransfer, least, count, fresh);
@@ -125,7 +125,10 @@ const sliceHead = 16;
 /** A run ends, or the segment. */
 const endFlags = 2 | 4;
 
-/** How many whole runs a segment's bytes begin with, its end counted as one, and the bytes of these; little more than `most` bytes. */
+/**
+ * How many whole runs a segment's bytes begin with, its end counted as one, and the bytes of these; little more than
+ * `most` bytes.
+ */
 export function wholeRuns(bytes: Buffer, most: number): { runs: number; length: number } {
   let runs = 0;
   let length = 0;

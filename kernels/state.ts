@@ -121,7 +121,10 @@ export class StateTransfer {
     });
   }
 
-  /** Reads parts into those that they are of, by identity; parts of equal ones come in the order in which they were saved. */
+  /**
+   * Reads parts into those that they are of, by identity; parts of equal ones come in the order in which they were
+   * saved.
+   */
   load(all: readonly (NodeHandle | StreamHandle)[], read: StateReader, shelf?: Shelf): LoadReport {
     const { kernel } = this;
     const parts = this.#parts(all).filter(({ of, inlet }) => inlet !== 0 || kernel.nodeKeeps(of));
@@ -167,7 +170,10 @@ export class StateTransfer {
     return { loaded, unclaimed: unclaimed + passed, brokenOff, failed };
   }
 
-  /** Loads the part under way into the nodes, or the stream, beside what another has brought if it `adds`; returns a LoadFault. */
+  /**
+   * Loads the part under way into the nodes, or the stream, beside what another has brought if it `adds`; returns a
+   * LoadFault.
+   */
   #loadPart(takers: readonly Saved[], at: (part: Saved) => number, adds: boolean): number {
     const { kernel } = this;
     const [{ of, inlet } = { of: 0, inlet: 0 }] = takers;

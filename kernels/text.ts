@@ -1,6 +1,7 @@
 /**
- * Texts of the kernel are bytes, which need not be UTF-8: a text cut within a character stays what it is. In JavaScript a byte
- * that is part of no character is a lone surrogate of its own, U+DC80 to U+DCFF, and becomes that byte again on the way back.
+ * Texts of the kernel are bytes, which need not be UTF-8: a text cut within a character stays what it is. In JavaScript
+ * a byte that is part of no character is a lone surrogate of its own, U+DC80 to U+DCFF, and becomes that byte again on
+ * the way back.
  */
 const utf8 = new TextEncoder();
 const first = 0xdc00;

@@ -1,6 +1,7 @@
 /**
- * Twins of streams: a stream of the same spec that has some of the columns of another one at the same places. Nodes move from one to
- * the other with all that they keep, so that their input may wait apart from that of others (assembly/flow/move.ts).
+ * Twins of streams: a stream of the same spec that has some of the columns of another one at the same places. Nodes
+ * move from one to the other with all that they keep, so that their input may wait apart from that of others
+ * (assembly/flow/move.ts).
  */
 import type { Kernel, NodeHandle, StreamHandle } from './api.js';
 import { useColumnAt } from './columns.js';
@@ -10,7 +11,10 @@ import { maxUses, node as nodeLayout, SourceError } from './gen/layouts.js';
 import { keyAt } from './sharing.js';
 import type { RowTransfer } from './state.js';
 
-/** Gives the twin, which is new, columns of the stream at the places that they have there. Throws KernelError without memory. */
+/**
+ * Gives the twin, which is new, columns of the stream at the places that they have there. Throws KernelError without
+ * memory.
+ */
 export function useSameColumns(of: Kernel, stream: StreamHandle, twin: StreamHandle, indexes: Iterable<number>): void {
   const { kernel, arena, run } = of.saving as RowTransfer;
   const from = entryOf(of, stream).columns;
@@ -27,7 +31,10 @@ export function useSameColumns(of: Kernel, stream: StreamHandle, twin: StreamHan
   });
 }
 
-/** The nodes directly below the stream that are among those given, or were added for one of the hosts alone; in their order. */
+/**
+ * The nodes directly below the stream that are among those given, or were added for one of the hosts alone; in their
+ * order.
+ */
 export function nodesBelow(
   of: Kernel,
   stream: StreamHandle,
@@ -41,8 +48,8 @@ export function nodesBelow(
 }
 
 /**
- * Moves nodes that are directly below a stream to its twin, or back. They come after those that are there. With `isShared` a
- * node may be used again from now on when an equal one is added there.
+ * Moves nodes that are directly below a stream to its twin, or back. They come after those that are there. With
+ * `isShared` a node may be used again from now on when an equal one is added there.
  */
 export function moveNodes(
   of: Kernel,
@@ -88,7 +95,10 @@ function comeShared(shared: Map<string, NodeHandle>, node: NodeHandle, entry: No
   if (entry.key !== null && !shared.has(entry.key)) shared.set(entry.key, node);
 }
 
-/** What a stream keeps from one input to the next: half a message, the topic aliases of its connection; undefined without memory. */
+/**
+ * What a stream keeps from one input to the next: half a message, the topic aliases of its connection; undefined
+ * without memory.
+ */
 export function inputOf(of: Kernel, stream: StreamHandle): Uint8Array | undefined {
   const { kernel, state, run } = of.saving as RowTransfer;
   const { inlet, identity } = entryOf(of, stream);

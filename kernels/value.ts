@@ -6,9 +6,8 @@ import { bytesOfText, textOfBytes } from './text.js';
 
 /**
  * A datetime: nanoseconds since the epoch, and the offset it was written with in seconds east of UTC. Kernels round
- * those in
- * UTC to microseconds before 1834 and after 2106, others always, and where the offset is no quarter of an hour, before 1399
- * and after 2540 to milliseconds; with seconds in the offset, before 1761 and after 2039, to seconds.
+ * those in UTC to microseconds before 1834 and after 2106, others always, and where the offset is no quarter of an
+ * hour, before 1399 and after 2540 to milliseconds; with seconds in the offset, before 1761 and after 2039, to seconds.
  */
 export class Instant {
   constructor(
@@ -223,8 +222,8 @@ export class ValueAccess {
   }
 
   /**
-   * Writes the value's payload to `at`, what it refers to into scratch memory, and returns the tag. Throws UnwritableError
-   * when there is no room for it, or it is no value.
+   * Writes the value's payload to `at`, what it refers to into scratch memory, and returns the tag. Throws
+   * UnwritableError when there is no room for it, or it is no value.
    */
   write(at: number, value: Value): number {
     this.taken = 0;

@@ -4,11 +4,12 @@
  *     npm test                    all
  *     npm test -- unit/meta sql   the files whose path contains one of the words
  *
- * Servers and threads that tests start run from the build as long as it is what the sources say: they start with a fifth
- * of the processor time. A file that is run alone (`npx tsx test/….test.ts`) takes the sources.
+ * Servers and threads that tests start run from the build as long as it is what the sources say: they start with a
+ * fifth of the processor time. A file that is run alone (`npx tsx test/….test.ts`) takes the sources.
  *
- * When all files ran and only a few failed, these run once more, with nothing beside them. What passes then is unsteady: its
- * first output stands where it failed, and it is named at the end, so that the cause is looked for; what fails again has failed.
+ * When all files ran and only a few failed, these run once more, with nothing beside them. What passes then is
+ * unsteady: its first output stands where it failed, and it is named at the end, so that the cause is looked for; what
+ * fails again has failed.
  */
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -18,7 +19,10 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { isStale }: { isStale(): boolean } = await import(new URL('../tools/stamp.mjs', import.meta.url).href);
 const parallel = 2;
-/** A file that has told its results has closed what it opened; what is left open after a failure must not hold the rest up. */
+/**
+ * A file that has told its results has closed what it opened; what is left open after a failure must not hold the rest
+ * up.
+ */
 const endTimeoutMs = 10_000;
 /** A file runs in a minute at most, on a busy machine in some; a hung one must not stop the rest. */
 const fileTimeoutMs = 300_000;

@@ -24,7 +24,10 @@ const entries = {
   'quickjs-worker': 'host/plugins/javascript/quickjs-worker.ts',
 };
 
-/** Packages loaded from node_modules when used: optional ones that may be missing, and large ones that few rules need at once. */
+/**
+ * Packages loaded from node_modules when used: optional ones that may be missing, and large ones that few rules need at
+ * once.
+ */
 const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const external = [
   ...Object.keys(optionalDependencies),
@@ -66,9 +69,9 @@ export async function buildKernel() {
 }
 
 /**
- * One table of media types for all packages that bring one, only those with a character set or a usual file extension: no
- * answer of the server is of another, and every start would read them. As text, which is parsed several times faster than
- * code.
+ * One table of media types for all packages that bring one, only those with a character set or a usual file extension:
+ * no answer of the server is of another, and every start would read them. As text, which is parsed several times faster
+ * than code.
  */
 const usualExtensions = new Set('bin css csv gz htm html js json mjs pdf png svg txt wasm xml yaml yml zip'.split(' '));
 

@@ -1,6 +1,7 @@
 /**
  * Formats the kernel: `node tools/format-assembly.mjs`, with `--check` it names the files that are not formatted.
- * AssemblyScript decorates functions, which the formatter's grammar does not know: decorators go through it as comments.
+ * AssemblyScript decorates functions, which the formatter's grammar does not know: decorators go through it as
+ * comments.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

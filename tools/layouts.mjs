@@ -1,6 +1,6 @@
 /**
- * Layouts, flags and numbers that both sides of the border share: declared in assembly/<folder>/layouts.json, written for
- * the kernel (assembly/gen/<folder>-layouts.ts) and for the host (kernels/gen/layouts.ts).
+ * Layouts, flags and numbers that both sides of the border share: declared in assembly/<folder>/layouts.json, written
+ * for the kernel (assembly/gen/<folder>-layouts.ts) and for the host (kernels/gen/layouts.ts).
  *
  * A field is `name type doc`; `type[count]` is an array, `@n` goes on at offset n. Fields stand at the next multiple of
  * their size, unless the struct is packed. `filled` names those that the kernel writes itself.

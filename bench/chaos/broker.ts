@@ -11,8 +11,8 @@ const unbounded: readonly string[] = ['max_queued_messages 0'];
 
 export const keepings = ['change', 'end', 'never'] as const;
 /**
- * When mosquitto writes what it has to disk: after each change, when it ends, or never. It does not wait for that before it
- * confirms: killed hard it loses some of what it confirmed even with the first, and no engine can help that.
+ * When mosquitto writes what it has to disk: after each change, when it ends, or never. It does not wait for that
+ * before it confirms: killed hard it loses some of what it confirmed even with the first, and no engine can help that.
  */
 export type Keeping = (typeof keepings)[number];
 
@@ -22,7 +22,10 @@ export class Broker {
     readonly port: number,
   ) {}
 
-  /** `limits` are lines of its configuration; none: those that it has by itself, 20 messages on their way and 1,000 that wait. */
+  /**
+   * `limits` are lines of its configuration; none: those that it has by itself, 20 messages on their way and 1,000 that
+   * wait.
+   */
   static async open(folder: string, limits = unbounded, keeping: Keeping = 'end'): Promise<Broker> {
     const port = await freePort();
     mkdirSync(folder, { recursive: true });

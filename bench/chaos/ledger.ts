@@ -1,10 +1,12 @@
 /**
- * What stands for databases and logs with transactions: a process that keeps rows in a file, shows those of transactions that
- * are committed, and can be killed at any time. Each line of the file is a change; rows are all those of transactions with a
- * later line `commit`, in the order of these.
+ * What stands for databases and logs with transactions: a process that keeps rows in a file, shows those of
+ * transactions that are committed, and can be killed at any time. Each line of the file is a change; rows are all those
+ * of transactions with a later line `commit`, in the order of these.
  *
- *     client    {"do":"open","sink":NAME,"session":ID,"recover":N}    commits all up to N, aborts what is open besides; of
- *                                                                     two sessions the one that sorts behind the other counts
+ *     client    {"do":"open","sink":NAME,"session":ID,"recover":N}    commits all up to N, aborts what is open besides;
+ *     of
+ *                                                                     two sessions the one that sorts behind the other
+ *                                                                     counts
  *               {"seq":…,"do":"write","transaction":N,"rows":[…]}     0: they count at once
  *               {"seq":…,"do":"prepare"|"commit","transaction":N}     "commit" of all up to N
  *     ledger    ok, or why not, for each line in order
@@ -111,8 +113,8 @@ class Ledger {
   }
 
   /**
-   * A new run of a sink: what the earlier one left is decided. An earlier one is refused: its connection may be heard late, when this
-   * process stood still while the engine was killed.
+   * A new run of a sink: what the earlier one left is decided. An earlier one is refused: its connection may be heard
+   * late, when this process stood still while the engine was killed.
    */
   open({ sink, session = '', recover }: Change): void {
     if (session < this.book.of(sink).session) throw new Error('a later run of the sink is there');

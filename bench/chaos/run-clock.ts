@@ -1,6 +1,6 @@
 /**
- * The time of a run. It stands still while a killed engine is brought back: on a busy machine that takes longer than the time
- * between two kills, and one that is killed as soon as it runs does nothing in between.
+ * The time of a run. It stands still while a killed engine is brought back: on a busy machine that takes longer than
+ * the time between two kills, and one that is killed as soon as it runs does nothing in between.
  */
 import { pause } from '../process.js';
 

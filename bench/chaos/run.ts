@@ -265,8 +265,8 @@ class Stage {
   }
 
   /**
-   * Rows that are missing because a broker has lost the message: the engine has not acknowledged it, nor does it hold it, or the
-   * broker of the results has confirmed it.
+   * Rows that are missing because a broker has lost the message: the engine has not acknowledged it, nor does it hold
+   * it, or the broker of the results has confirmed it.
    */
   #lostByBrokers(lines: Lines, received: ReadonlySet<string>, untaken: ReadonlySet<string> | undefined): number {
     const { innerTap, outerTap } = this;

@@ -1,7 +1,7 @@
 /**
- * A listener between the engine and a broker: what was acknowledged by whom. A broker that is killed may lose what it has confirmed;
- * this tells its losses from those of the engine. Understands messages of QoS 1 of
- * MQTT 3.1.1 and hands on all bytes as they come.
+ * A listener between the engine and a broker: what was acknowledged by whom. A broker that is killed may lose what it
+ * has confirmed; this tells its losses from those of the engine. Understands messages of QoS 1 of MQTT 3.1.1 and hands
+ * on all bytes as they come.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 

@@ -1,6 +1,6 @@
 /**
- * Messages that the codec of a plugin reads, beside the same rows as JSON: ns per message from input to a filter that passes
- * none, the least of all rounds, in turns.
+ * Messages that the codec of a plugin reads, beside the same rows as JSON: ns per message from input to a filter that
+ * passes none, the least of all rounds, in turns.
  *
  *     npx tsx bench/micro/codec.ts [ROUNDS]
  */

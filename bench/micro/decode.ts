@@ -1,6 +1,7 @@
 /**
- * Decoding speed of sources: MQTT packets of 90-byte JSON messages to columns, ns per message, on data that does not repeat
- * within a round. `npx tsx bench/micro/decode.ts [rounds] [each]`; "each" also measures every variation of "varied" alone
+ * Decoding speed of sources: MQTT packets of 90-byte JSON messages to columns, ns per message, on data that does not
+ * repeat within a round. `npx tsx bench/micro/decode.ts [rounds] [each]`; "each" also measures every variation of
+ * "varied" alone
  */
 import type { ColumnUse } from '../../kernels/ir.js';
 import { field, publish } from '../../test/support/kernel/streams.js';

@@ -1,7 +1,8 @@
 /**
- * How long guests that do not end hold the thread of all rules: a batch of 1,024 rows of which each call is endless, in a module that V8 has not
- * seen yet and in one that it has optimised, beside the built-in function over the same batch. Times of the clock, and of the processor (a busy
- * machine makes the former longer, threads of V8 that compile the latter): the least of all rounds.
+ * How long guests that do not end hold the thread of all rules: a batch of 1,024 rows of which each call is endless, in
+ * a module that V8 has not seen yet and in one that it has optimised, beside the built-in function over the same batch.
+ * Times of the clock, and of the processor (a busy machine makes the former longer, threads of V8 that compile the
+ * latter): the least of all rounds.
  *
  *     npx tsx bench/micro/endless-loops.ts [ROUNDS [LOOP]]
  */

@@ -1,6 +1,6 @@
 /**
- * Rows per second of a stream joined with a scan table of 10,000 rows by `ON s.id = t.id`, without a window: bytes in, joined
- * rows out as JSON; decoder and encoder have their part.
+ * Rows per second of a stream joined with a scan table of 10,000 rows by `ON s.id = t.id`, without a window: bytes in,
+ * joined rows out as JSON; decoder and encoder have their part.
  *
  *     npx tsx bench/micro/join-table.ts
  */

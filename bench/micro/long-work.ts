@@ -1,7 +1,8 @@
 /**
- * How long large results hold the kernel: the longest call of it, in time of the processor, as the data plane makes them (work that takes long
- * is done in pieces of 5 ms) and with all work done at once; and all time for the result. A rule beside waits no longer than the longest call.
- * The same of checkpoints of large groups, written in slices while rows come.
+ * How long large results hold the kernel: the longest call of it, in time of the processor, as the data plane makes
+ * them (work that takes long is done in pieces of 5 ms) and with all work done at once; and all time for the result. A
+ * rule beside waits no longer than the longest call. The same of checkpoints of large groups, written in slices while
+ * rows come.
  *
  *     npx tsx bench/micro/long-work.ts [part of a name …]
  */
@@ -19,7 +20,10 @@ interface Job {
   readonly keys: number;
   /** Rows per millisecond of event time; without it the window is one of the clock. */
   readonly perMs?: number;
-  /** A row that brings the result about, so many times, for stream `to`, with one before that does not; without it the clock does. */
+  /**
+   * A row that brings the result about, so many times, for stream `to`, with one before that does not; without it the
+   * clock does.
+   */
   readonly last?: { readonly to: string; readonly row: object; readonly before?: object; readonly times?: number };
   /** Late rows are waited for so long. */
   readonly lateMs?: number;

@@ -1,6 +1,6 @@
 /**
- * Windows of each key (OVER (PARTITION BY …)): what a row costs, a key that is new, and all keys ending at once; bytes of a key; how long it takes to
- * save and to load them. Time of the processor.
+ * Windows of each key (OVER (PARTITION BY …)): what a row costs, a key that is new, and all keys ending at once; bytes
+ * of a key; how long it takes to save and to load them. Time of the processor.
  *
  *     npx tsx bench/micro/partitions.ts [KEYS] [PART_OF_NAME]
  */

@@ -1,7 +1,8 @@
 /**
  * ns per message of the whole kernel path on one core, without sockets: frame, decode, filter, project, encode.
  *
- *     w1     MQTT QoS 0 packets of 16 rotating devices, SELECT device, temp * 1.8 + 32 WHERE temp > 20, an object a line
+ *     w1     MQTT QoS 0 packets of 16 rotating devices, SELECT device, temp * 1.8 + 32 WHERE temp > 20, an object a
+ *     line
  *     p      the same with eight columns passed through and one computed text comparison, messages of varied shape
  *     rules  filters without output on one stream: ns per rule and batch of five messages
  *

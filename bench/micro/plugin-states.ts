@@ -1,6 +1,6 @@
 /**
- * Aggregates and functions that look back of a plugin, beside the built-in ones: ns a row of lines of JSON through a rule, and the
- * bytes that the kernel holds before the window ends; the least of all rounds, in turns.
+ * Aggregates and functions that look back of a plugin, beside the built-in ones: ns a row of lines of JSON through a
+ * rule, and the bytes that the kernel holds before the window ends; the least of all rounds, in turns.
  *
  *     npx tsx bench/micro/plugin-states.ts [ROUNDS]
  */

@@ -1,6 +1,7 @@
 /**
- * A function of numbers that a user brings, beside the built-in operation for the same: ns per row over batches of 1,024
- * rows that differ and take turns, the least of all rounds, in turns. The call from the kernel to the host is not in it.
+ * A function of numbers that a user brings, beside the built-in operation for the same: ns per row over batches of
+ * 1,024 rows that differ and take turns, the least of all rounds, in turns. The call from the kernel to the host is not
+ * in it.
  *
  *     npx tsx bench/micro/scalar-plugin.ts [ROUNDS]
  */

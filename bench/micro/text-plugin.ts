@@ -1,6 +1,6 @@
 /**
- * Functions of users over texts, by all the ways that there are, beside the built-in operation: ns per row over batches of
- * 1,024 rows, the least of all rounds, in turns, with the call from the kernel to the host.
+ * Functions of users over texts, by all the ways that there are, beside the built-in operation: ns per row over batches
+ * of 1,024 rows, the least of all rounds, in turns, with the call from the kernel to the host.
  *
  *     npx tsx bench/micro/text-plugin.ts [ROUNDS]
  */

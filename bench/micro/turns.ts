@@ -1,6 +1,6 @@
 /**
- * Kernels against each other: ns per message of the workloads in builds of the kernel, without sockets and files, in strict
- * turns. The copy into the kernel's memory counts.
+ * Kernels against each other: ns per message of the workloads in builds of the kernel, without sockets and files, in
+ * strict turns. The copy into the kernel's memory counts.
  *
  *     npx tsx bench/micro/turns.ts ROUNDS WORKLOAD,… KERNEL.wasm…
  *
@@ -8,8 +8,8 @@
  * have it.
  *
  * Machines that others share swing by half from second to second, so the input is cut into pieces of 256 KiB and the
- * minimum of each piece counts: the sums differ by less than one percent from run to run. The host of this checkout must
- * fit all kernels given. Best pinned to one core: `taskset -c 1`, by a superuser with `nice -n -15` before it.
+ * minimum of each piece counts: the sums differ by less than one percent from run to run. The host of this checkout
+ * must fit all kernels given. Best pinned to one core: `taskset -c 1`, by a superuser with `nice -n -15` before it.
  */
 import { readFileSync } from 'node:fs';
 import { createKernel } from '../../kernels/index.js';

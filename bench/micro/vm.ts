@@ -1,6 +1,6 @@
 /**
- * ns per row of the program interpreter: `temp > 21 AND speed * 3.6 < 100 AND device LIKE 'dev-0%'` over batches of 1024
- * rows. The batches differ and take turns, else the branch predictor would learn them by heart.
+ * ns per row of the program interpreter: `temp > 21 AND speed * 3.6 < 100 AND device LIKE 'dev-0%'` over batches of
+ * 1024 rows. The batches differ and take turns, else the branch predictor would learn them by heart.
  */
 import { column } from '../../kernels/gen/layouts.js';
 import type { Program } from '../../kernels/ir.js';

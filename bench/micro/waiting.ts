@@ -20,7 +20,9 @@ function random(): number {
   return seed / 2 ** 32;
 }
 
-/** A device, a number, and the time of the row: a tenth of the rows is up to `disorderMs` older than their place says. */
+/**
+ * A device, a number, and the time of the row: a tenth of the rows is up to `disorderMs` older than their place says.
+ */
 function rowsFrom(first: number, stepMs: number, disorderMs: number): Value[][] {
   return Array.from({ length: batchRows }, (_, i) => {
     const late = random() < 0.1 ? Math.floor(random() * disorderMs) : 0;
@@ -40,8 +42,8 @@ function report(name: string, { ms, rows, bytesPerRow }: Spent): void {
 }
 
 /**
- * Gives batches to nodes of the plan, one after the other: of each batch the shortest time counts. `waiting`: rows that are
- * held after a batch.
+ * Gives batches to nodes of the plan, one after the other: of each batch the shortest time counts. `waiting`: rows that
+ * are held after a batch.
  */
 function feed(
   plan: NodePlan,

@@ -1,11 +1,12 @@
 /**
- * Cost of a row in a window, nanoseconds, on data that changes with every batch: taking it in, and the messages it brings
- * about, up to the node below. Windows that slide, hop or count are measured short and long with rows at a fixed rate: what a
- * row costs must not grow with the length.
+ * Cost of a row in a window, nanoseconds, on data that changes with every batch: taking it in, and the messages it
+ * brings about, up to the node below. Windows that slide, hop or count are measured short and long with rows at a fixed
+ * rate: what a row costs must not grow with the length.
  *
  *     npx tsx bench/micro/window.ts [PART_OF_NAME]
  *
- * It is the time of the processor that counts, of the least of several pieces: machines that others share do not spoil it much.
+ * It is the time of the processor that counts, of the least of several pieces: machines that others share do not spoil
+ * it much.
  */
 import { type AggregatePlan, col, type NodePlan, type WindowPlan } from '../../kernels/ir.js';
 import type { Value } from '../../kernels/value.js';

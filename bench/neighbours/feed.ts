@@ -12,7 +12,10 @@ export interface Feed {
   readonly qos: 0 | 1;
   /** Resolves when the engine has subscribed. */
   subscribed(): Promise<void>;
-  /** Sends messages from this number on, so many a second or (0) as fast as they are taken; resolves with the rate that was reached. */
+  /**
+   * Sends messages from this number on, so many a second or (0) as fast as they are taken; resolves with the rate that
+   * was reached.
+   */
   send(from: number, count: number, rate: number): Promise<number>;
   close(): Promise<void>;
 }

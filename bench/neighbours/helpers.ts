@@ -1,4 +1,6 @@
-/** The processes beside the engine, as the trials see them: what takes the results, and a plain client to compare with. */
+/**
+ * The processes beside the engine, as the trials see them: what takes the results, and a plain client to compare with.
+ */
 import type { ChildProcess } from 'node:child_process';
 import { endProcess, startNode } from '../process.js';
 import type { Counts } from './count.js';

@@ -1,6 +1,6 @@
 /**
- * What takes the results of the rule that is in trouble, as a process of its own: the least of an MQTT broker, which can be
- * away or stuck, and counts.
+ * What takes the results of the rule that is in trouble, as a process of its own: the least of an MQTT broker, which
+ * can be away or stuck, and counts.
  *
  *   → { order: 'listen' }              ← { event: 'listening', port }
  *   → { order: 'away' | 'back' }       no connection is there, or may be made; ← { event: 'done' }

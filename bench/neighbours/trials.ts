@@ -23,9 +23,15 @@ export interface TrialResult {
   /** Of the healthy rules together, and of the one in trouble. */
   readonly near: Counts;
   readonly far: Counts;
-  /** Messages that a plain client beside the engine lost at the same broker: the machine was too slow for anybody; NaN without one. */
+  /**
+   * Messages that a plain client beside the engine lost at the same broker: the machine was too slow for anybody; NaN
+   * without one.
+   */
   readonly witnessLost: number;
-  /** Messages that the broker threw away, since they were not acknowledged in time, but for those of that client; NaN without one. */
+  /**
+   * Messages that the broker threw away, since they were not acknowledged in time, but for those of that client; NaN
+   * without one.
+   */
   readonly droppedByBroker: number;
   /** Least processor time of the engine for a message, ns: all well, and with the trouble. */
   readonly healthyNs: number;
@@ -56,7 +62,9 @@ const noTimes = { healthyNs: Number.NaN, troubledNs: Number.NaN };
 const calmShare = 0.125;
 const wide = ['max_queued_messages 0', 'max_inflight_messages 0'];
 
-/** One of many sinks is stuck: it stays connected and takes nothing. Turns with and without, to compare processor times. */
+/**
+ * One of many sinks is stuck: it stays connected and takes nothing. Turns with and without, to compare processor times.
+ */
 export async function stuck(means: Means, sourceQos: number): Promise<TrialResult> {
   const { options, folder, role, program, say } = means;
   const broker = sourceQos === 0 ? undefined : means.keep(await Broker.open(join(folder, 'broker'), wide));
@@ -181,8 +189,8 @@ export async function sinkAway(means: Means): Promise<TrialResult> {
 }
 
 /**
- * The broker between two rules is away: the one before it has a cache and keeps what comes, the one behind it reads from a session.
- * A broker keeps what it has confirmed only when it ends in an orderly way.
+ * The broker between two rules is away: the one before it has a cache and keeps what comes, the one behind it reads
+ * from a session. A broker keeps what it has confirmed only when it ends in an orderly way.
  */
 export async function brokerAway(means: Means): Promise<TrialResult> {
   const { options, folder, role, program } = means;

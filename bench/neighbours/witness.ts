@@ -1,6 +1,6 @@
 /**
- * A plain client that reads the same messages from the broker as the engine, as a process of its own: what it loses nobody on
- * this machine could have kept.
+ * A plain client that reads the same messages from the broker as the engine, as a process of its own: what it loses
+ * nobody on this machine could have kept.
  *
  *   → { order: 'watch', url, topic }  ← { event: 'done' }
  *   → { order: 'count', sent }        ← { event: 'counts', … }

@@ -1,4 +1,7 @@
-/** Two streams joined by time without a window, by 1,000 keys: with the newest row of the other, and with those within an interval. */
+/**
+ * Two streams joined by time without a window, by 1,000 keys: with the newest row of the other, and with those within
+ * an interval.
+ */
 import { deviceName, eachRow, type Pair, type Piece, type Program, randomNumbers, startMs } from './pair.js';
 
 interface Trade {
@@ -18,7 +21,10 @@ const rowsOfPiece = 600;
 /** After all others, so that everything is sent. */
 const lastMs = 1_000_000_000;
 
-/** Rows of both streams in the order of their times, in pieces of the one and the other; a row of a share each `roundMs`. */
+/**
+ * Rows of both streams in the order of their times, in pieces of the one and the other; a row of a share each
+ * `roundMs`.
+ */
 function input(rows: number, roundMs: number): Piece[] {
   const random = randomNumbers();
   const pieces: Piece[] = [];

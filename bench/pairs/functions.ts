@@ -1,4 +1,6 @@
-/** Rules of many functions over many columns: texts and numbers, and numbers alone whose results have up to 17 digits. */
+/**
+ * Rules of many functions over many columns: texts and numbers, and numbers alone whose results have up to 17 digits.
+ */
 import { deviceName, type Pair, piecesOf, randomNumbers, rounded, rowByRow, startMs } from './pair.js';
 
 const rows = 50_000;

@@ -1,6 +1,6 @@
 /**
- * Statements beside plain JavaScript programs of the same job, without sockets: lines of JSON in, lines of JSON out, the same
- * bytes on both sides. The time of the processor counts, the least of all turns.
+ * Statements beside plain JavaScript programs of the same job, without sockets: lines of JSON in, lines of JSON out,
+ * the same bytes on both sides. The time of the processor counts, the least of all turns.
  *
  *     npm run bench -- micro [--rounds N] [--kernel FILE] [PART OF A NAME ...]
  */

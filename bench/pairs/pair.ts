@@ -1,7 +1,9 @@
 /** A statement beside a plain JavaScript program of the same job: what both get, and what each is. */
 import type { KernelRule, RuleWishes } from '../../test/support/engine/rule-kernel.js';
 
-/** What arrives at once: whole lines of JSON, at a time by the clock (epoch ms). Without lines the time alone has come. */
+/**
+ * What arrives at once: whole lines of JSON, at a time by the clock (epoch ms). Without lines the time alone has come.
+ */
 export interface Piece {
   readonly stream: string;
   readonly bytes: Buffer;

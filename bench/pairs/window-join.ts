@@ -17,7 +17,10 @@ const rowsOfEach = 1000;
 
 const none = Buffer.alloc(0);
 
-/** Both streams once in each window, then its end. Device numbers jump, so that neighbours of one stream are none in the other. */
+/**
+ * Both streams once in each window, then its end. Device numbers jump, so that neighbours of one stream are none in the
+ * other.
+ */
 function input(devices: number, rows: number): Piece[] {
   const random = randomNumbers();
   const lines = (line: (i: number) => string) =>

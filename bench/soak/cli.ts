@@ -7,7 +7,9 @@ import { type Judged, runSoak, type SoakResult } from './run.js';
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** Runs the command; resolves with the exit code: 1 when something is not as it should be, 2 when nothing could be run. */
+/**
+ * Runs the command; resolves with the exit code: 1 when something is not as it should be, 2 when nothing could be run.
+ */
 export async function main(argv: string[], program: readonly string[]): Promise<number> {
   let args: SoakArgs;
   try {

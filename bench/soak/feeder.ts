@@ -1,6 +1,7 @@
 /**
- * Sends the messages of a soak and takes the results, as a process of its own: a broker whose first subscriber of the stream gets
- * messages at a fixed rate. Each row of the rule that passes single messages is checked here; results that are few go to the parent.
+ * Sends the messages of a soak and takes the results, as a process of its own: a broker whose first subscriber of the
+ * stream gets messages at a fixed rate. Each row of the rule that passes single messages is checked here; results that
+ * are few go to the parent.
  *
  *   → { order: 'send', rate, durationMs }   ← `FeederFigures` every second
  *   → { order: 'stop' }                     ← { event: 'sent', … } when all is sent

@@ -1,4 +1,6 @@
-/** Checks of a sliding window that sends a row for each message: each id once, with the figures of the rows before it. */
+/**
+ * Checks of a sliding window that sends a row for each message: each id once, with the figures of the rows before it.
+ */
 import { FIRST_ID } from '../gen/frames.js';
 import { Findings } from './findings.js';
 import type { Reading } from './telemetry.js';
@@ -10,7 +12,10 @@ interface Figures {
   max: number;
 }
 
-/** @param cycle the readings in the order sent, repeated for as long as needed; @param rows of a full window, fewer than those */
+/**
+ * @param cycle the readings in the order sent, repeated for as long as needed; @param rows of a full window, fewer than
+ * those
+ */
 export function slidingChecker(cycle: Reading[], count: number, rows: number): Checker {
   return new SlidingChecker(expectedOf(cycle, rows), cycle.length, count);
 }

@@ -85,7 +85,10 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Makes what the file system refused a failure of storage that says what was to be done; other errors stay what they are. */
+/**
+ * Makes what the file system refused a failure of storage that says what was to be done; other errors stay what they
+ * are.
+ */
 export function asStorageError(error: unknown, what: string): unknown {
   const isRefused = error instanceof Error && 'syscall' in error && 'code' in error;
   return isRefused ? new HaumeaError('storage', `${what}: ${error.message}`, { cause: error }) : error;

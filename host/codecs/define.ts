@@ -1,6 +1,7 @@
 /**
- * The form of a format: what its messages are, who turns them into rows and rows into them. The kernel does it by a format of
- * its own that the manifest names; what needs a library is done on the host, over whole chunks, and is loaded when needed.
+ * The form of a format: what its messages are, who turns them into rows and rows into them. The kernel does it by a
+ * format of its own that the manifest names; what needs a library is done on the host, over whole chunks, and is loaded
+ * when needed.
  */
 import type { HostColumns, OutputChunk, StreamSpec } from '../../kernels/api.js';
 import type { OutputPlan } from '../../kernels/ir.js';

@@ -75,7 +75,9 @@ export function readsProp(props: Props, name: string): boolean {
   return name in (byName.get(formatOf(props))?.encode?.props ?? {});
 }
 
-/** Opens what makes the messages of an action on the host; undefined when the kernel does. It is to be loaded before. */
+/**
+ * Opens what makes the messages of an action on the host; undefined when the kernel does. It is to be loaded before.
+ */
 export function openEncoder(props: Props, context: EncodeContext): Encoder | undefined {
   const [first, second] = hostEncodesOf(props);
   if (first === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Formats that eKuiper has and this engine can't read or write yet: statements and actions may name them, a rule that needs
- * one is refused by its name. A format leaves this list with its folder.
+ * Formats that eKuiper has and this engine can't read or write yet: statements and actions may name them, a rule that
+ * needs one is refused by its name. A format leaves this list with its folder.
  */
 export interface PlannedFormat {
   /** Options of the statement that belong to it. */

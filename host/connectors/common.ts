@@ -1,4 +1,7 @@
-/** Properties that every source or every sink understands, with a clear refusal of what can't be done yet: forms don't offer that. */
+/**
+ * Properties that every source or every sink understands, with a clear refusal of what can't be done yet: forms don't
+ * offer that.
+ */
 import type { WaitingPlan } from '../../kernels/ir.js';
 import { field, type Parsed } from '../base/fields/field.js';
 import { sinkCacheSpec } from '../base/fields/sink-cache-spec.js';

@@ -1,6 +1,7 @@
 /**
- * The form of a connector: its manifest says everything that the engine, the catalogue and the documentation need to know of
- * it. Manifests are loaded at start, so they are small; what does the work is loaded when the first rule needs it.
+ * The form of a connector: its manifest says everything that the engine, the catalogue and the documentation need to
+ * know of it. Manifests are loaded at start, so they are small; what does the work is loaded when the first rule needs
+ * it.
  */
 import type { Framing, StreamSpec } from '../../kernels/api.js';
 import type { OutputPlan, WaitingPlan } from '../../kernels/ir.js';
@@ -32,9 +33,9 @@ export interface SourceForm {
 }
 
 /**
- * How a source brings rows again that came after a checkpoint: it reads them again from a position, the other side sends again
- * what was not acknowledged, `provided` that it does its part, or the rules that write to it make them again; otherwise
- * why it can't.
+ * How a source brings rows again that came after a checkpoint: it reads them again from a position, the other side
+ * sends again what was not acknowledged, `provided` that it does its part, or the rules that write to it make them
+ * again; otherwise why it can't.
  */
 export type Return = 'position' | { readonly provided: string } | 'writers' | { readonly no: string };
 
@@ -54,7 +55,10 @@ export interface SinkForm {
   hasHeaders?: true;
 }
 
-/** Files and folders by the property that names them: those that are read, and those that are written to, deleted or moved. */
+/**
+ * Files and folders by the property that names them: those that are read, and those that are written to, deleted or
+ * moved.
+ */
 export type NamedFiles = Readonly<Record<string, string | { readonly written: string }>>;
 
 /** What the DATASOURCE of a stream or table is. */
@@ -150,7 +154,9 @@ export interface LookupDeclaration<C extends Spec = Spec, L extends LookupProps 
 type LookupProps = Spec & Pick<typeof commonLookup, 'lookup'>;
 
 export interface SinkDeclaration<C extends Spec, K extends Spec> {
-  /** Properties of an action besides those of the connection; those that may be templates over the row are `dynamic`. */
+  /**
+   * Properties of an action besides those of the connection; those that may be templates over the row are `dynamic`.
+   */
   props: K;
   /** Why properties can't be together that each are right. */
   refusal?(conf: Parsed<C> & Parsed<K>): string | undefined;
@@ -160,7 +166,9 @@ export interface SinkDeclaration<C extends Spec, K extends Spec> {
   ownFiles?: readonly string[];
   /** Text property that `resendDestination` takes the place of, of chunks that have it among their values. */
   resendsTo?: string;
-  /** Why what was sent after a checkpoint can't be taken back; undefined when it can. Left out of sinks that never can. */
+  /**
+   * Why what was sent after a checkpoint can't be taken back; undefined when it can. Left out of sinks that never can.
+   */
   staysSent?(conf: Parsed<C> & Parsed<K>): string | undefined;
   /** What came between two checkpoints is a transaction there: see `Sink.commit`. */
   hasTransactions?: boolean;

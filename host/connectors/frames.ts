@@ -1,4 +1,6 @@
-/** Messages with metadata in the kernel's framing `frames`: u32 LE payload length, u32 LE metadata length, both texts. */
+/**
+ * Messages with metadata in the kernel's framing `frames`: u32 LE payload length, u32 LE metadata length, both texts.
+ */
 import type { OutputChunk } from './running.js';
 
 const headerBytes = 8;

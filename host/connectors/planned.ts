@@ -1,6 +1,6 @@
 /**
- * Connectors that eKuiper has and this engine hasn't yet: connections, configuration keys and lookup tables of theirs are
- * checked and kept, a rule that needs one is refused by its name. A connector leaves this list with its folder.
+ * Connectors that eKuiper has and this engine hasn't yet: connections, configuration keys and lookup tables of theirs
+ * are checked and kept, a rule that needs one is refused by its name. A connector leaves this list with its folder.
  */
 import type { LookupDeclaration } from './define.js';
 

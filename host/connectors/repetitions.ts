@@ -1,22 +1,18 @@
 /**
  * What a broker sends again in a session. It has to repeat each message that it has no acknowledgement for when a
- * connection begins,
- * with the same packet id and the flag DUP, although the message may be at work here, in a log, or its acknowledgement
- * under way.
- * Such a packet is taken out of the connection and left as the acknowledgement that it is to become, in its place.
+ * connection begins, with the same packet id and the flag DUP, although the message may be at work here, in a log, or
+ * its acknowledgement under way. Such a packet is taken out of the connection and left as the acknowledgement that it
+ * is to become, in its place.
  *
  * A message that is new is never taken for a repetition: a packet without DUP is new, except for what a broker that was
- * killed has
- * forgotten to have sent, and so is one whose topic, payload or properties are others.
+ * killed has forgotten to have sent, and so is one whose topic, payload or properties are others.
  *
  * With QoS 2 the broker says when an id is free (PUBREL): until then no other message can have it, so the same message
- * under the same id is a repetition. With QoS 1 an id whose acknowledgement has
- * arrived is forgotten: the broker has answered a ping that was sent behind it. One
- * case is left: an equal message under the same id, first sent on a connection that broke, while the acknowledgement of
- * the one before
- * was under way. It takes a broker that gives an id again at once, where others count up to 65,535; from such a broker
- * only
- * what was not acknowledged is taken for repeated.
+ * under the same id is a repetition. With QoS 1 an id whose acknowledgement has arrived is forgotten: the broker has
+ * answered a ping that was sent behind it. One case is left: an equal message under the same id, first sent on a
+ * connection that broke, while the acknowledgement of the one before was under way. It takes a broker that gives an id
+ * again at once, where others count up to 65,535; from such a broker only what was not acknowledged is taken for
+ * repeated.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { isNamed, PacketReader, publish } from './packet-reader.js';
@@ -211,9 +207,8 @@ export class Repetitions<O extends Origin> {
 
   /**
    * Whether a broker that was killed has gone back to what it had on disk, and sends once more, as if for the first
-   * time, what it sent
-   * before. An id without acknowledgement can't be given to another message meanwhile. It does so before anything that
-   * is new.
+   * time, what it sent before. An id without acknowledgement can't be given to another message meanwhile. It does so
+   * before anything that is new.
    */
   #isFallenBack(id: number, print: number): boolean {
     if (!this.#mayFallBack) return false;

@@ -1,6 +1,6 @@
 /**
- * Sources and sinks at work: what the engine gives them, what they give back. A connector moves bytes. It never sees rows,
- * and never retries: `open` fails or `disconnected` is called, and the engine decides when to try again.
+ * Sources and sinks at work: what the engine gives them, what they give back. A connector moves bytes. It never sees
+ * rows, and never retries: `open` fails or `disconnected` is called, and the engine decides when to try again.
  */
 import type { LookupAnswer, OutputChunk } from '../../kernels/api.js';
 import type { Value } from '../../kernels/value.js';
@@ -18,9 +18,14 @@ export interface SourceContext {
   readonly log: Logger;
   /** Longest pause between two reads of a fast sender with small packets, ms; 0 never pauses. */
   readonly coalesceMs: number;
-  /** True while the sinks take no more, or the kernel has no room for what was written; a source should stop to write then. */
+  /**
+   * True while the sinks take no more, or the kernel has no room for what was written; a source should stop to write
+   * then.
+   */
   readonly isFull: boolean;
-  /** Takes input in the declared framing, whole or cut anywhere; copies it. Returns false when the source should pause. */
+  /**
+   * Takes input in the declared framing, whole or cut anywhere; copies it. Returns false when the source should pause.
+   */
   write(bytes: Uint8Array): boolean;
   /** Resolves as soon as input is wanted. */
   ready(): Promise<void>;
@@ -68,16 +73,19 @@ export interface Source {
   readonly renewable?: readonly string[];
   renew?(props: Readonly<Record<string, unknown>>): void;
   /**
-   * From where it can be read again to get what comes after all that it has written, as JSON; half a message at the end is not
-   * behind it. Left out when the source can't go back.
+   * From where it can be read again to get what comes after all that it has written, as JSON; half a message at the end
+   * is not behind it. Left out when the source can't go back.
    */
   position?(): unknown;
-  /** Goes on from a position, or begins there if it is not open yet; throws the reason when it can't. Of several calls before it is open the earliest counts. */
+  /**
+   * Goes on from a position, or begins there if it is not open yet; throws the reason when it can't. Of several calls
+   * before it is open the earliest counts.
+   */
   seek?(position: unknown): void;
   /**
    * Called before `open`, in the place of `seek`: begins at the earliest of the positions, or at its begin when one is
-   * undefined. Calls `reached` with the
-   * number of each in their order, between two writes: when all from before it is written, and nothing from behind it.
+   * undefined. Calls `reached` with the number of each in their order, between two writes: when all from before it is
+   * written, and nothing from behind it.
    */
   seekAll?(positions: readonly unknown[], reached: (index: number) => void): void;
   /** What came up to the position, or all without one, is never asked for again. */
@@ -113,8 +121,8 @@ export interface LookupRequest {
 /** A lookup table outside. */
 export interface Lookup {
   /**
-   * Finds the rows for all lists of values; rejects with the reason when there is no answer to any. Several may be under way. An
-   * answer that comes after `signal` was given up is nobody's.
+   * Finds the rows for all lists of values; rejects with the reason when there is no answer to any. Several may be
+   * under way. An answer that comes after `signal` was given up is nobody's.
    */
   ask(request: LookupRequest, signal: AbortSignal): Promise<LookupAnswer>;
   close(): Promise<void>;
@@ -123,7 +131,10 @@ export interface Lookup {
 /** What a sink needs from the engine. */
 export interface SinkContext {
   readonly ruleId: string;
-  /** Properties that are templates over the row: their values come with each chunk, which has `ends` whatever the framing. */
+  /**
+   * Properties that are templates over the row: their values come with each chunk, which has `ends` whatever the
+   * framing.
+   */
   readonly dynamic: ReadonlySet<string>;
   /** Each message but errors begins with a line that names its columns, whatever the framing of others. */
   readonly hasHeaders?: boolean;
@@ -133,18 +144,20 @@ export interface SinkContext {
   /** So many messages were lost for good; gives the credit back too. */
   failed(bytes: number, messages: number, reason: string): void;
   /**
-   * The connection was lost; the engine calls `open` again after a while. What was written meanwhile is kept. A rule whose
-   * sink loses its connection again and again without getting anything out ends, unless the sink `isPatient`.
+   * The connection was lost; the engine calls `open` again after a while. What was written meanwhile is kept. A rule
+   * whose sink loses its connection again and again without getting anything out ends, unless the sink `isPatient`.
    */
   disconnected(reason: string, isPatient?: boolean): void;
   /**
-   * Its name in all its runs, when checkpoints of the rule count for it: what is behind the last position that `commit` was
-   * called with is not to be seen by others.
+   * Its name in all its runs, when checkpoints of the rule count for it: what is behind the last position that `commit`
+   * was called with is not to be seen by others.
    */
   readonly transactionName?: string | undefined;
   /** What was written has to be on disk whenever `sync` is called, whatever was closed meanwhile. */
   readonly isSynced?: boolean;
-  /** What was being sent when a connection broke is kept for the next one, even where the other side may have got it. */
+  /**
+   * What was being sent when a connection broke is kept for the next one, even where the other side may have got it.
+   */
   readonly keepsUnsent?: boolean;
   /** Opens the files that properties name, where that is allowed. */
   readonly paths: AllowedPaths;
@@ -167,18 +180,21 @@ export interface Sink {
   /** Resolves when everything written so far is with the outside; rejects when that can't be. */
   flush(): Promise<void>;
   /**
-   * Up to where the other side will be, as JSON, when it has all that was written so far; undefined when it can't be taken back to
-   * there. Where there are transactions the one under way ends here.
+   * Up to where the other side will be, as JSON, when it has all that was written so far; undefined when it can't be
+   * taken back to there. Where there are transactions the one under way ends here.
    */
   position?(): unknown;
   /**
-   * Takes back what came after the position, before anything else is written, and commits what came before; called before `open`.
-   * Without the call there is no checkpoint: of transactions that an earlier run has left none counts.
+   * Takes back what came after the position, before anything else is written, and commits what came before; called
+   * before `open`. Without the call there is no checkpoint: of transactions that an earlier run has left none counts.
    */
   cutBack?(position: unknown): void;
   /** Resolves when what the other side has survives a power loss: transactions up to the last position are prepared. */
   sync?(): Promise<void>;
-  /** The checkpoint with the position counts, and will be the one that the rule goes on from: what came before it may be seen. */
+  /**
+   * The checkpoint with the position counts, and will be the one that the rule goes on from: what came before it may be
+   * seen.
+   */
   commit?(position: unknown): void;
   close(): Promise<void>;
 }

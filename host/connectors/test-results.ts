@@ -1,4 +1,6 @@
-/** What the sink of a test rule and the event stream of the test, which is served on the main thread, tell each other. */
+/**
+ * What the sink of a test rule and the event stream of the test, which is served on the main thread, tell each other.
+ */
 
 /** The action of test rules. */
 export const testResultsSink = 'ruletest';

@@ -1,4 +1,7 @@
-/** What the demo shows: rates, the fleet's averages and the latest alerts; redrawn on a terminal, a line a second elsewhere. */
+/**
+ * What the demo shows: rates, the fleet's averages and the latest alerts; redrawn on a terminal, a line a second
+ * elsewhere.
+ */
 
 export interface DemoFigures {
   /** Messages a second into the engine, results a second out of it. */

@@ -1,6 +1,7 @@
 /**
- * The form in which SQL functions are declared. Each function is a file of its own, `host/functions/<category>/<name>.ts`,
- * with a default export made by `defineFunction`, or `defineAggregate`; `npm run gen` lists the files in `gen/index.ts`.
+ * The form in which SQL functions are declared. Each function is a file of its own,
+ * `host/functions/<category>/<name>.ts`, with a default export made by `defineFunction`, or `defineAggregate`; `npm run
+ * gen` lists the files in `gen/index.ts`.
  */
 import type { HostColumns } from '../../kernels/api.js';
 import { type AggregateName, aggregates, type OpName } from '../../kernels/gen/ops.js';
@@ -22,8 +23,7 @@ export interface ArgSpec {
   type: ArgType;
   /**
    * What it takes where that is not what its type says: values of other kinds are errors of their rows, and refused
-   * where the
-   * statement tells them. Texts are made of all kinds unless this says otherwise.
+   * where the statement tells them. Texts are made of all kinds unless this says otherwise.
    */
   takes?: readonly ArgKind[];
   /** May be left out; only the last arguments can be optional. */
@@ -131,7 +131,8 @@ export function arity(args: readonly ArgSpec[]): { min: number; max: number | nu
 
 /**
  * Makes a host function out of one that works on the values of a row. With `propagate`, rows with a null, missing or
- * empty (list or object) argument give null without a call. An argument that failed, or what it throws, is the row's error.
+ * empty (list or object) argument give null without a call. An argument that failed, or what it throws, is the row's
+ * error.
  */
 export function perRow(
   nulls: 'propagate' | 'handles',

@@ -22,8 +22,7 @@ type Step =
 
 /**
  * What a path looks for is not there. It is returned, not thrown: thousands in a document are passed over, and each
- * throw costs
- * as much as a hundred visits.
+ * throw costs as much as a hundred visits.
  */
 class Missing {
   constructor(readonly reason: () => string) {}
@@ -39,7 +38,9 @@ export function needsPath([, path]: readonly LiteralArg[]): string | undefined {
   return typeof path === 'string' ? undefined : 'argument 2 (path) must be a string literal';
 }
 
-/** Finds what the path describes in a list, an object or a text of JSON. Throws for a bad path and for missing members. */
+/**
+ * Finds what the path describes in a list, an object or a text of JSON. Throws for a bad path and for missing members.
+ */
 export function findPath(data: unknown, path: unknown): unknown {
   if (typeof path !== 'string') throw new Error(`the path must be a string, not ${printed(path)}`);
   let root = data;

@@ -36,8 +36,8 @@ const forms =
   /^ *(\d{4})(?:(\d{2})(\d{2})|([-/.])(\d{1,2})(?:\4(\d{1,2}))?)?(?:[Tt ](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:[.,](\d+))?)?)?(?: ?(?:([Zz]|UTC|GMT)|([+-])(\d{2}):?(?:(\d{2}):?(\d{2})?)?))?)? *$/;
 
 /**
- * Reads a datetime, epoch milliseconds or a text in a common form; what has no offset is in the zone, or in UTC without one.
- * Throws for everything else.
+ * Reads a datetime, epoch milliseconds or a text in a common form; what has no offset is in the zone, or in UTC without
+ * one. Throws for everything else.
  */
 export function momentFrom(value: unknown, zone?: unknown): Moment {
   if (value instanceof Instant) return inRange(value.nanos, value.offset, value);
@@ -85,7 +85,10 @@ function readCommon(text: string, zone: unknown): Moment | undefined {
   return momentOf(parts, found[12] === '-' ? -offset : offset);
 }
 
-/** As `momentOf` for the clocks of a zone, of UTC without one: of a time that they show twice the first, a skipped one moves on. */
+/**
+ * As `momentOf` for the clocks of a zone, of UTC without one: of a time that they show twice the first, a skipped one
+ * moves on.
+ */
 export function momentIn(parts: TimeParts, zone: unknown): Moment | undefined {
   const utc = momentOf(parts, 0);
   if (typeof zone !== 'string' || utc === undefined) return utc;

@@ -1,6 +1,6 @@
 /**
- * How long a search by JavaScript's engine, which goes back, may take at worst: length of the text to this power. A search
- * begins at each character; a repetition may end at each, unless what follows can't begin with what it repeats.
+ * How long a search by JavaScript's engine, which goes back, may take at worst: length of the text to this power. A
+ * search begins at each character; a repetition may end at each, unless what follows can't begin with what it repeats.
  */
 import type { CharSet, Node } from './regexp-nodes.js';
 

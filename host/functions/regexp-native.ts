@@ -1,7 +1,7 @@
 /**
- * The part of RE2's syntax in which JavaScript's own engine finds the same: literals, classes, alternatives, groups that are
- * not repeated, repetitions of single characters. It is ten times as fast there as a port of RE2. Everything else – and
- * every text for which going back could take long – is left to the port (regexp.ts, docs/decisions/0013).
+ * The part of RE2's syntax in which JavaScript's own engine finds the same: literals, classes, alternatives, groups
+ * that are not repeated, repetitions of single characters. It is ten times as fast there as a port of RE2. Everything
+ * else – and every text for which going back could take long – is left to the port (regexp.ts, docs/decisions/0013).
  */
 import { stepPower } from './regexp-cost.js';
 import type { CharSet, Node } from './regexp-nodes.js';

@@ -1,7 +1,7 @@
 /**
- * Work of regular expressions, bounded for each call over a column, all its rows together: about a second of the slowest way.
- * Estimates come first, since they cost nothing. When they are used up, a program is taken whose steps are counted as they are
- * done (docs/decisions/0013).
+ * Work of regular expressions, bounded for each call over a column, all its rows together: about a second of the
+ * slowest way. Estimates come first, since they cost nothing. When they are used up, a program is taken whose steps are
+ * counted as they are done (docs/decisions/0013).
  */
 import type { RE2JS } from 're2js';
 
@@ -123,8 +123,8 @@ interface Instruction {
 let counting: object | undefined;
 
 /**
- * Every look at an instruction of the program is a step: the port has no other place that all its ways of searching share.
- * All programs share one prototype, or V8 would forget where to find it.
+ * Every look at an instruction of the program is a step: the port has no other place that all its ways of searching
+ * share. All programs share one prototype, or V8 would forget where to find it.
  */
 function countSteps(port: RE2JS): RE2JS {
   const { inst } = (port.re2() as unknown as { prog: { inst: Instruction[] } }).prog;

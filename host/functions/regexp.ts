@@ -1,6 +1,7 @@
 /**
- * Regular expressions in the syntax and with the matches of RE2: leftmost, the first alternative wins, in time linear in the
- * text. A port of RE2 decides what a pattern is; JavaScript's engine does the searches that are the same and quick there.
+ * Regular expressions in the syntax and with the matches of RE2: leftmost, the first alternative wins, in time linear
+ * in the text. A port of RE2 decides what a pattern is; JavaScript's engine does the searches that are the same and
+ * quick there.
  */
 import type { RE2JS } from 're2js';
 import { latePackage } from '../base/program/late-package.js';

@@ -1,6 +1,6 @@
 /**
- * Patterns of times: `yyyy-MM-dd HH:mm:ss`, tokens yyyy yy M MM MMM MMMM d dd E EEE EEEE HH h hh m mm s ss S… a G z Z X XX
- * XXX; text in single quotes or behind a backslash stands for itself, as do all other characters.
+ * Patterns of times: `yyyy-MM-dd HH:mm:ss`, tokens yyyy yy M MM MMM MMMM d dd E EEE EEEE HH h hh m mm s ss S… a G z Z X
+ * XX XXX; text in single quotes or behind a backslash stands for itself, as do all other characters.
  */
 import { type Moment, momentFrom, momentIn, momentOf, partsOf, wholeOf } from './moment.js';
 import { offsetText } from './offset-text.js';
@@ -134,7 +134,10 @@ export function currentTime(source: string, digits: unknown, zone: unknown): str
   return printTime(moment, count === 0 ? source : `${source}.${'S'.repeat(count)}`);
 }
 
-/** Reads a text by a pattern; undefined when it does not fit. Without an offset it is in `zone`, or UTC. Throws for a bad pattern. */
+/**
+ * Reads a text by a pattern; undefined when it does not fit. Without an offset it is in `zone`, or UTC. Throws for a
+ * bad pattern.
+ */
 export function readTime(text: string, source: string, zone?: unknown): Moment | undefined {
   const fields = fieldsOf(text, formatOf(source));
   const hour = fields && hourOf(fields);
@@ -188,7 +191,10 @@ function fieldsOf(text: string, { tokens, reads }: Format): FieldTexts | undefin
   return fields;
 }
 
-/** Place behind the text of a format, in any letter case, where blanks stand for any number of blanks; -1 when it does not fit. */
+/**
+ * Place behind the text of a format, in any letter case, where blanks stand for any number of blanks; -1 when it does
+ * not fit.
+ */
 function behindLiteral(text: string, start: number, literal: string): number {
   let at = start;
   for (const wanted of literal) {
@@ -369,8 +375,7 @@ function named(name: string, width: number): string {
 
 /**
  * How the zone calls its time: by letters (EST), by the digits that stand for them (-03, +0530), and where no zone is
- * known by all four of
- * the offset.
+ * known by all four of the offset.
  */
 function nameOfZone({ nanos, offset, zone }: Moment, other = zone): string {
   const ms = Number(nanos / 1_000_000n);

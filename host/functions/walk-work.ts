@@ -1,7 +1,7 @@
 /**
- * Values that JSON paths visit, bounded for each row and for each call over a column, all its rows together. What a path visits
- * of a document once or a few times is free, so that long documents are read as short ones are; what it visits again and again,
- * as `..[*]..` does, is not.
+ * Values that JSON paths visit, bounded for each row and for each call over a column, all its rows together. What a
+ * path visits of a document once or a few times is free, so that long documents are read as short ones are; what it
+ * visits again and again, as `..[*]..` does, is not.
  */
 import { printed } from './printed.js';
 import { TooMuchWork } from './regexp-work.js';

@@ -27,8 +27,7 @@ const read = new Map<string, readonly Era[]>();
 
 /**
  * Letters that a zone has for an offset in seconds at a time (epoch ms); undefined where it has none but the digits of
- * the offset, and
- * before 1970.
+ * the offset, and before 1970.
  */
 export function zoneAbbreviation(zone: string, ms: number, offset: number): string | undefined {
   const second = Math.floor(ms / 1000);

@@ -1,4 +1,6 @@
-/** Configuration keys: named sets of connector properties, registered by clients over those that come with the program. */
+/**
+ * Configuration keys: named sets of connector properties, registered by clients over those that come with the program.
+ */
 
 import type { DefaultKeys } from './default-keys.js';
 import { storedErrors } from './errors.js';

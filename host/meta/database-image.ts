@@ -1,7 +1,7 @@
 /**
- * A copy of the database's content that is read in a few milliseconds, because loading SQLite takes a hundred. It belongs
- * to exactly one content of the database file, told by size and checksum: a file that somebody changed with other tools
- * is read itself.
+ * A copy of the database's content that is read in a few milliseconds, because loading SQLite takes a hundred. It
+ * belongs to exactly one content of the database file, told by size and checksum: a file that somebody changed with
+ * other tools is read itself.
  *
  *     line 1   { size, crc } of the database file, { length, check } of the rest, generation
  *     line 2   [[kind, [[key, value], …]], …]
@@ -23,7 +23,9 @@ function imagePath(path: string): string {
   return `${path}.image`;
 }
 
-/** Content of the database whose file has these bytes; undefined when the copy is absent, of another content or torn. */
+/**
+ * Content of the database whose file has these bytes; undefined when the copy is absent, of another content or torn.
+ */
 export function readImage(path: string, database: Uint8Array): DatabaseContent | undefined {
   const found = readWhole(path, ({ size, crc }) => size === database.length && crc === crc32(database));
   return found && { ...found, isAsWritten: true };

@@ -123,7 +123,9 @@ export function textOf(bytes: Uint8Array): string {
   return buffer.toString('utf8');
 }
 
-/** Unsigned number of the gob coding: one byte below 128, otherwise the negated count of big-endian bytes before them. */
+/**
+ * Unsigned number of the gob coding: one byte below 128, otherwise the negated count of big-endian bytes before them.
+ */
 function gobNumber(bytes: Buffer, at: number): { value: number; end: number } | undefined {
   const first = bytes[at];
   if (first === undefined) return undefined;

@@ -1,4 +1,7 @@
-/** Configuration keys that are there before a client registers any: of the connectors, from the etc folder, from the environment. */
+/**
+ * Configuration keys that are there before a client registers any: of the connectors, from the etc folder, from the
+ * environment.
+ */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { keysFromEnvironment, readYaml } from '../base/config/config.js';
@@ -39,7 +42,9 @@ export async function loadDefaultKeys(
   return all;
 }
 
-/** Finds the files of sources with a name for them (`mqtt_source.yaml`), `sources/<name>.yaml` and `sinks/<name>.yaml`. */
+/**
+ * Finds the files of sources with a name for them (`mqtt_source.yaml`), `sources/<name>.yaml` and `sinks/<name>.yaml`.
+ */
 function keyFiles(etc: string, sources: ReadonlyMap<string, SourceKeys>): [connector: string, path: string][] {
   const files: [string, string][] = [];
   for (const [source, { keysName }] of sources) {

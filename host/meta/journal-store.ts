@@ -46,8 +46,8 @@ export interface StoreOptions {
 const defaultSnapshotBytes = 1 << 20;
 
 /**
- * Opens the store, creating what is missing; recovers from torn writes and sets damaged files aside. What is lost with them is told in the log and
- * noted (losses.ts).
+ * Opens the store, creating what is missing; recovers from torn writes and sets damaged files aside. What is lost with
+ * them is told in the log and noted (losses.ts).
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { path, log } = options;

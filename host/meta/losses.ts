@@ -56,7 +56,10 @@ export class LossRepository {
   }
 }
 
-/** What notes losses beside those that are noted already. Of messages of a stream, and of the state of a rule, there is one. */
+/**
+ * What notes losses beside those that are noted already. Of messages of a stream, and of the state of a rule, there is
+ * one.
+ */
 export function lossChanges(losses: readonly Loss[], before: ReadonlyMap<string, string>): StoreChange[] {
   const all = new Map([...before].flatMap(([id, text]) => noted(id, text).map((one) => [id, one] as const)));
   let last = Math.max(0, ...[...before.keys()].map(Number).filter(Number.isSafeInteger));

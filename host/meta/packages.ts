@@ -67,7 +67,9 @@ export class PackageFolders {
   }
 }
 
-/** Writes a file that is there complete or not at all, also after a crash; throws a `storage` error when it can't be. */
+/**
+ * Writes a file that is there complete or not at all, also after a crash; throws a `storage` error when it can't be.
+ */
 export async function writeDurable(path: string, bytes: Uint8Array): Promise<void> {
   const folder = dirname(path);
   const fresh = join(folder, `.new-${randomBytes(6).toString('hex')}`);

@@ -1,7 +1,7 @@
 /**
- * Connections that come with the installation: `connections/connection.yaml` of the etc folder, `{ type: { id: props } }`,
- * with variables such as `CONNECTION__MQTT__LOCAL__SERVER` over it. They are created when the server starts; one that is
- * there stays as it is, so that changes made by clients hold. `xoperation: delete` removes one.
+ * Connections that come with the installation: `connections/connection.yaml` of the etc folder, `{ type: { id: props }
+ * }`, with variables such as `CONNECTION__MQTT__LOCAL__SERVER` over it. They are created when the server starts; one
+ * that is there stays as it is, so that changes made by clients hold. `xoperation: delete` removes one.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** Definitions kept as JSON objects, one for each name: what schemas, services, connections, plugins and scripts share. */
+/**
+ * Definitions kept as JSON objects, one for each name: what schemas, services, connections, plugins and scripts share.
+ */
 import { storedErrors } from './errors.js';
 import type { OnLost, Store, StoreChange } from './store.js';
 
@@ -57,7 +59,9 @@ export class RecordRepository<T extends object> {
     return this.#store.version(this.#kind);
   }
 
-  /** All records that can be read, ordered by name: one damaged record must not hide the others. Nobody changes them. */
+  /**
+   * All records that can be read, ordered by name: one damaged record must not hide the others. Nobody changes them.
+   */
   list(): readonly (readonly [name: string, record: T])[] {
     const { version } = this;
     if (this.#list?.version === version) return this.#list.items;

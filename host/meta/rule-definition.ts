@@ -138,7 +138,9 @@ const optionNames = new Set(Object.keys(ruleOptionSpec).map((name) => name.toLow
 /** The options that are taken but change nothing. */
 const idleSpec = Object.fromEntries(Object.entries(ruleOptionSpec).filter(([, { declared }]) => declared.isUnused));
 
-/** Names the options of a checked rule that do nothing: stored ones that mean nothing here, and those without effect. */
+/**
+ * Names the options of a checked rule that do nothing: stored ones that mean nothing here, and those without effect.
+ */
 export function idleOptions({ options }: RuleJson): string[] {
   const unknown = Object.keys(options ?? {}).filter((name) => !optionNames.has(name.toLowerCase()));
   return [...unknown, ...unusedIn(idleSpec, parse(idleSpec, options ?? {}))];

@@ -87,7 +87,9 @@ export class SourceRepository {
     return [...stored, ...temporary].sort();
   }
 
-  /** Names of the streams and tables of a type that name the configuration key; those that can't be read are left out. */
+  /**
+   * Names of the streams and tables of a type that name the configuration key; those that can't be read are left out.
+   */
   usersOfKey(type: string, key: string): string[] {
     return [...this.names('stream'), ...this.names('table')].filter((name) => {
       try {

@@ -3,7 +3,9 @@
 /** Sets (text) or deletes (null) the value of a key. */
 export type StoreChange = readonly [kind: string, key: string, value: string | null];
 
-/** Called when a change that was not waited for could not be written and is taken back: what was done upon it goes, too. */
+/**
+ * Called when a change that was not waited for could not be written and is taken back: what was done upon it goes, too.
+ */
 export type OnLost = () => void;
 
 /** For changes that nothing but the store holds. */
@@ -19,7 +21,9 @@ export interface Store {
   list(kind: string): [key: string, value: string][];
   /** Keys of a kind, in order. */
   keys(kind: string): string[];
-  /** Another number after each change of a kind, also one that is taken back: what was made of its values is old then. */
+  /**
+   * Another number after each change of a kind, also one that is taken back: what was made of its values is old then.
+   */
   version(kind: string): number;
   put(kind: string, key: string, value: string, onLost?: OnLost): Promise<void>;
   delete(kind: string, key: string, onLost?: OnLost): Promise<void>;

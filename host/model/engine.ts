@@ -142,7 +142,9 @@ export interface Catalog {
   sourceNames?(): readonly string[];
   /** Properties of a source configuration key; undefined when there is none. */
   confKey(source: string, key: string): Record<string, unknown> | undefined;
-  /** The layers of `confKey`, the lowest first; those of the operator came with the program, its files or environment. */
+  /**
+   * The layers of `confKey`, the lowest first; those of the operator came with the program, its files or environment.
+   */
   confKeyLayers?(
     source: string,
     key: string,
@@ -218,19 +220,23 @@ export interface Engine {
   prepareStart?(id: string, how?: Preparing): Promise<void>;
   /** Tells whether `prepare` plans the rule in another thread. */
   isLarge?(rule: RuleDefinition): boolean;
-  /** Checks the definition as creation would, without keeping anything. Throws HaumeaError (parse, plan, unknownConnector, stream). */
+  /**
+   * Checks the definition as creation would, without keeping anything. Throws HaumeaError (parse, plan,
+   * unknownConnector, stream).
+   */
   check(rule: RuleDefinition): { sources: string[]; warnings: readonly string[] };
   /**
-   * What no rule could use of a stream or table, a sentence each: an unknown type, a key that is not there, options without
-   * effect among those `given` in its statement.
+   * What no rule could use of a stream or table, a sentence each: an unknown type, a key that is not there, options
+   * without effect among those `given` in its statement.
    */
   warningsOf(source: StreamDefinition, given: ReadonlySet<OptionName>): SourceWarnings;
   explain(rule: RuleDefinition, how?: Preparing): string | Promise<string>;
   /** Output columns by index. */
   outputFields(rule: RuleDefinition): string[];
   /**
-   * Adds a rule (stopped) or replaces the definition of a known one; throws without changing anything when it is refused.
-   * Returns what the user should know about a rule that is taken: the answer to its creation has it, a line each.
+   * Adds a rule (stopped) or replaces the definition of a known one; throws without changing anything when it is
+   * refused. Returns what the user should know about a rule that is taken: the answer to its creation has it, a line
+   * each.
    */
   define(rule: RuleDefinition): readonly string[];
   /** What the user should know about the rule beside the others, a sentence each. */
@@ -248,11 +254,14 @@ export interface Engine {
   renew?(streams: readonly string[]): void;
   state(id: string): RuleState | undefined;
   /**
-   * What is wrong with the connections of a rule's sources, now that all have tried to connect: nothing means that what is
-   * sent from now on reaches the rule. Undefined while one tries for the first time.
+   * What is wrong with the connections of a rule's sources, now that all have tried to connect: nothing means that what
+   * is sent from now on reaches the rule. Undefined while one tries for the first time.
    */
   opening(id: string): readonly string[] | undefined;
-  /** All stored rules start now, one after the other; or the last of them has. Those that feed each other wait until then. */
+  /**
+   * All stored rules start now, one after the other; or the last of them has. Those that feed each other wait until
+   * then.
+   */
   startsAll?(isMoreComing: boolean): void;
   /** Removes the state of rules that are not among these, or keep none any more. */
   sweep?(stored: ReadonlySet<string>): Promise<void>;
@@ -263,8 +272,8 @@ export interface Engine {
   /** How the rule went on from a checkpoint at its last start, a sentence; empty when it did not. */
   restored?(id: string): string;
   /**
-   * What of the state of the rule with that id goes over to this definition; undefined when there is no such rule. Throws HaumeaError
-   * when the definition can't be planned.
+   * What of the state of the rule with that id goes over to this definition; undefined when there is no such rule.
+   * Throws HaumeaError when the definition can't be planned.
    */
   keptBy?(rule: RuleDefinition): KeptChanges | undefined;
   /** Lets a source of a running rule go on elsewhere; resolves with the reason when it can't. */
@@ -288,20 +297,22 @@ export interface Engine {
   /** Names of known rules that read the stream and are not stopped, or are among those given. */
   usersOf(stream: string, alsoStopped?: ReadonlySet<string>): string[];
   /**
-   * Fields of the stream's messages that the rule reads, none of an unknown rule; undefined when it takes whole messages.
-   * Throws HaumeaError when the rule could not be planned any more.
+   * Fields of the stream's messages that the rule reads, none of an unknown rule; undefined when it takes whole
+   * messages. Throws HaumeaError when the rule could not be planned any more.
    */
   fieldsRead(id: string, stream: string): string[] | undefined;
   /**
-   * A stream or table was made, replaced or dropped. Resolves when a lookup table that keeps rows takes them, or when that is
-   * not to be waited for.
+   * A stream or table was made, replaced or dropped. Resolves when a lookup table that keeps rows takes them, or when
+   * that is not to be waited for.
    */
   sourceChanged?(name: string): Promise<void>;
   /** The code of a user's functions was replaced for running rules as well, or taken away (null). */
   functionsChanged?(owner: string, functions: readonly UserFunction[] | null): void;
   /** Connections of all rules that are not stopped. */
   connectionUses(): ConnectionUse[];
-  /** Traces a running rule from now on, or no longer with null. Rejects with HaumeaError `state` when it does not run. */
+  /**
+   * Traces a running rule from now on, or no longer with null. Rejects with HaumeaError `state` when it does not run.
+   */
   setTrace(id: string, strategy: TraceStrategy | null, how?: Preparing): Promise<void>;
   isTraced(id: string): boolean;
   /** The traces kept. */

@@ -1,4 +1,7 @@
-/** What a rule keeps from one run to the next, told by what it means: an update finds it again as long as that stays the same. */
+/**
+ * What a rule keeps from one run to the next, told by what it means: an update finds it again as long as that stays the
+ * same.
+ */
 
 /** Something that an operator keeps: a column of its rows, a value of its groups, an aggregate, a function. */
 export interface KeptMember {
@@ -10,13 +13,18 @@ export interface KeptMember {
 
 /** Members of an operator in its own order. */
 export interface KeptList {
-  /** Values of rows, groups or keys; aggregates of groups; functions that look back. None: what is made anew of the others. */
+  /**
+   * Values of rows, groups or keys; aggregates of groups; functions that look back. None: what is made anew of the
+   * others.
+   */
   readonly of: 'values' | 'aggregates' | 'functions' | 'none';
   readonly members: readonly KeptMember[];
 }
 
 export interface KeptOperator {
-  /** As `key` of a member: of operators that see the same rows and do the same with them, whatever their members are. */
+  /**
+   * As `key` of a member: of operators that see the same rows and do the same with them, whatever their members are.
+   */
   readonly identity: string;
   /** As the user knows it: a window, a join, what waits. */
   readonly what: string;

@@ -156,7 +156,10 @@ class Analyser {
   }
 }
 
-/** Output columns in the order of the SELECT; columns that `*` brings without a schema, and members of objects, are not known. */
+/**
+ * Output columns in the order of the SELECT; columns that `*` brings without a schema, and members of objects, are not
+ * known.
+ */
 export function outputFieldsOf(row: OutputRow): string[] {
   const names = row.entries.map(({ name }) => name);
   const made = row.set?.name ?? null;

@@ -1,7 +1,8 @@
 /**
- * Where functions that look back are computed: by operators of their own, which pass all rows on. On rows as they come, before
- * anything is left out of them; what is made of aggregates, of a window or of rows that were looked up, when these are there; numbers of rows,
- * and what takes in the rows of the result alone, after HAVING; columns that changed last of all.
+ * Where functions that look back are computed: by operators of their own, which pass all rows on. On rows as they come,
+ * before anything is left out of them; what is made of aggregates, of a window or of rows that were looked up, when
+ * these are there; numbers of rows, and what takes in the rows of the result alone, after HAVING; columns that changed
+ * last of all.
  */
 import { refuse } from './errors.js';
 import { chainOf, type Logical, levelOf } from './logical.js';
@@ -95,8 +96,8 @@ function ownPlace(value: AnalyticValue, lookedUp: ReadonlySet<number>, early: Re
 }
 
 /**
- * Operators above the node for the functions that belong there, in their order: a row in which one fails is not seen by those
- * behind it. A function of another's result needs a further operator.
+ * Operators above the node for the functions that belong there, in their order: a row in which one fails is not seen by
+ * those behind it. A function of another's result needs a further operator.
  */
 function above(
   node: Logical,
@@ -134,8 +135,8 @@ function keyOf(order: AnalyticValue['order']): string {
 }
 
 /**
- * Functions that look back which the values are computed of, each once, those in others before these; of one value from its end
- * on, as clients know it: which of them see a row depends on that where one fails.
+ * Functions that look back which the values are computed of, each once, those in others before these; of one value from
+ * its end on, as clients know it: which of them see a row depends on that where one fails.
  */
 function analyticsIn(values: readonly Value[]): AnalyticValue[] {
   const found: AnalyticValue[] = [];

@@ -1,7 +1,7 @@
 /**
- * As-of joins: each row of a stream with the newest row of another one that is no later. Rows of both come in the order of their
- * times, so what MATCH_CONDITION says is a matter of when the right one counts: with the distance that it asks for, rows of the
- * right stream are later than they are.
+ * As-of joins: each row of a stream with the newest row of another one that is no later. Rows of both come in the order
+ * of their times, so what MATCH_CONDITION says is a matter of when the right one counts: with the distance that it asks
+ * for, rows of the right stream are later than they are.
  */
 import type { Join, Span } from '../sql/ast.js';
 import type { Binder, Clause } from './bind.js';

@@ -341,7 +341,10 @@ export class Binder {
     return this.values.aggregate(fn, args, filter, call);
   }
 
-  /** A function that a user brought. Nobody knows what it keeps from one call to the next: each call stays one of its own. */
+  /**
+   * A function that a user brought. Nobody knows what it keeps from one call to the next: each call stays one of its
+   * own.
+   */
   private bindUser(expr: Extract<Expr, { kind: 'call' }>, user: UserFunction, clause: Clause): Value {
     this.values.brought.set(user.number, user.name);
     if (user.isAggregate && user.state !== undefined) {

@@ -4,7 +4,9 @@ import { refuse } from './errors.js';
 import type { Logical } from './logical.js';
 import type { Value, Values } from './value.js';
 
-/** What holds for all such functions: how long a batch may wait, how many batches before the sources of the rule pause. */
+/**
+ * What holds for all such functions: how long a batch may wait, how many batches before the sources of the rule pause.
+ */
 export const callWaiting = { timeoutMs: 60_000, batches: 16, cache: null } as const;
 
 /** What a call is looked up by, and the member of its answer. */
@@ -15,8 +17,9 @@ export const resultName = 'value';
 const callCount = 'n';
 
 /**
- * The answer of a function that answers later. Its arguments go as one text, so that it gets lists, objects and nulls as well;
- * equal calls are one: nobody is asked twice for a row. Those of a module on a thread of its own go as they are, each by itself.
+ * The answer of a function that answers later. Its arguments go as one text, so that it gets lists, objects and nulls
+ * as well; equal calls are one: nobody is asked twice for a row. Those of a module on a thread of its own go as they
+ * are, each by itself.
  */
 export function askedCall({ number, code }: UserFunction, args: readonly Value[], values: Values): Value {
   // Nobody knows what a module keeps from one call to the next.

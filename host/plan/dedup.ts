@@ -1,4 +1,6 @@
-/** dedup_trigger: an operator below the SELECT, in which rows wait for the end of the range of time that they ask for. */
+/**
+ * dedup_trigger: an operator below the SELECT, in which rows wait for the end of the range of time that they ask for.
+ */
 import { refuse } from './errors.js';
 import type { Logical } from './logical.js';
 import { valuesOf } from './operators/index.js';

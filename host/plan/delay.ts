@@ -1,6 +1,6 @@
 /**
- * delay(), and functions that answer later: rows wait in an operator of their own, below the lowest one that reads the result:
- * WHERE has decided on them before, unless it asks for the result itself. Several follow one another.
+ * delay(), and functions that answer later: rows wait in an operator of their own, below the lowest one that reads the
+ * result: WHERE has decided on them before, unless it asks for the result itself. Several follow one another.
  */
 import { checkPlace, isAnswered } from './call.js';
 import { conjuncts } from './joined-row.js';

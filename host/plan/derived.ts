@@ -1,7 +1,7 @@
 /**
- * Derived tables: the rows of one SELECT as those that another reads. Columns of the outer statement are values of their own,
- * which an operator between the two (`derive`) makes of what the inner one gives; so nothing that one level computes (aggregates,
- * parts of windows, numbers of rows) is mistaken for that of the other.
+ * Derived tables: the rows of one SELECT as those that another reads. Columns of the outer statement are values of
+ * their own, which an operator between the two (`derive`) makes of what the inner one gives; so nothing that one level
+ * computes (aggregates, parts of windows, numbers of rows) is mistaken for that of the other.
  */
 import type { ColumnType, ColumnUse } from '../../kernels/ir.js';
 import { nearest } from '../base/text/nearest.js';

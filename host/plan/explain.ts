@@ -10,8 +10,8 @@ import { showValue } from './show-value.js';
 import type { Value } from './value.js';
 
 /**
- * Prints the logical plan from the output down to the streams. An operator has the number after that of the operator which
- * reads it, the inputs of one operator are numbered on from there.
+ * Prints the logical plan from the output down to the streams. An operator has the number after that of the operator
+ * which reads it, the inputs of one operator are numbered on from there.
  */
 export function explainLines(
   root: Extract<Logical, { kind: 'project' }>,

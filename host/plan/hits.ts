@@ -1,6 +1,6 @@
 /**
- * Where it is counted how many rows, or messages, got past a clause: the condition that asks is judged row by row by the operator
- * that counts; for what asks behind all clauses one counts without a condition.
+ * Where it is counted how many rows, or messages, got past a clause: the condition that asks is judged row by row by
+ * the operator that counts; for what asks behind all clauses one counts without a condition.
  */
 import { chainOf, type Logical, levelOf } from './logical.js';
 import { valuesOf } from './operators/index.js';

@@ -1,4 +1,7 @@
-/** Where the rows of a SELECT come from: streams and tables, and other SELECTs as derived tables, by one way to what works on them. */
+/**
+ * Where the rows of a SELECT come from: streams and tables, and other SELECTs as derived tables, by one way to what
+ * works on them.
+ */
 import { DerivedTable, type Result, UnionTable } from './derived.js';
 import { absentSources, streamsOf } from './join.js';
 import type { Logical } from './logical.js';
@@ -51,7 +54,10 @@ export function derivedTable(
   };
 }
 
-/** The same as a table whose columns are all its own, which a join needs: of the rows of several SELECTs, in the order of their times. */
+/**
+ * The same as a table whose columns are all its own, which a join needs: of the rows of several SELECTs, in the order
+ * of their times.
+ */
 export function asOneTable(derived: Derived, isEventTime: boolean, next: () => number, values: Values): Derived {
   const { relation, tables } = derived;
   if (relation instanceof DerivedTable) return derived;

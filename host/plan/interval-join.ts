@@ -1,7 +1,7 @@
 /**
- * Interval joins: two streams without a window, where ON bounds how far the times of two rows lie apart. A pair goes on when its later
- * row has come; what is kept is freed as the watermark leaves it behind. What ON says of the times, and its equalities, is the
- * operator's own work; the rest of it decides on each pair.
+ * Interval joins: two streams without a window, where ON bounds how far the times of two rows lie apart. A pair goes on
+ * when its later row has come; what is kept is freed as the watermark leaves it behind. What ON says of the times, and
+ * its equalities, is the operator's own work; the rest of it decides on each pair.
  */
 import type { Join } from '../sql/ast.js';
 import type { Binder, Clause } from './bind.js';
@@ -22,7 +22,10 @@ interface Place {
   readonly constantOf: ConstantOf;
 }
 
-/** The rows of two streams, which come by the input, joined by the time between them. Throws a `plan` error unless it is bounded. */
+/**
+ * The rows of two streams, which come by the input, joined by the time between them. Throws a `plan` error unless it is
+ * bounded.
+ */
 export function intervalRows(input: Logical, { kind, on, table }: Join, sides: Sides, place: Place): Logical {
   const { binder, clause, values, constantOf } = place;
   const [left, right] = sides;
@@ -74,8 +77,8 @@ function needsOtherBound([left, right]: Sides, isOpenLeft: boolean, span: Join['
 }
 
 /**
- * Which of the joins of a statement without a window is one of two streams by time: the only one beside those with lookup tables; -1
- * none is. `relations`: FROM first, then those of the joins.
+ * Which of the joins of a statement without a window is one of two streams by time: the only one beside those with
+ * lookup tables; -1 none is. `relations`: FROM first, then those of the joins.
  */
 export function intervalAt(joins: readonly Join[], relations: readonly Relation[]): number {
   const own = joins.flatMap((_join, i) => (relations[i + 1]?.isLookup === true ? [] : [i]));
@@ -85,8 +88,8 @@ export function intervalAt(joins: readonly Join[], relations: readonly Relation[
 }
 
 /**
- * Throws a `plan` error for a join of two streams by time beside a table that is kept row by row: without a window such a table meets
- * the rows of one stream at a time. `steps`: those of the join, on its `relations`.
+ * Throws a `plan` error for a join of two streams by time beside a table that is kept row by row: without a window such
+ * a table meets the rows of one stream at a time. `steps`: those of the join, on its `relations`.
  */
 export function checkNoInterval(
   joins: readonly Join[],

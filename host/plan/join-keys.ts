@@ -8,7 +8,10 @@ export interface JoinKey {
   right: Value;
 }
 
-/** The key that an equality demands of rows of `right` and of those `before`; undefined where the term is something else. */
+/**
+ * The key that an equality demands of rows of `right` and of those `before`; undefined where the term is something
+ * else.
+ */
 export function keyOf(term: Value, right: Relation, before: readonly Relation[]): JoinKey | undefined {
   if (term.kind !== 'op' || term.op !== 'compare.eq') return undefined;
   const [a, b] = term.operands;

@@ -1,4 +1,6 @@
-/** Several streams in FROM: their sources, the logical join of the rows of a window, equalities that a kernel can hash. */
+/**
+ * Several streams in FROM: their sources, the logical join of the rows of a window, equalities that a kernel can hash.
+ */
 import { nearest } from '../base/text/nearest.js';
 import { isKeptTable } from '../connectors/index.js';
 import type { Catalog, RuleOptions } from '../model/engine.js';
@@ -62,8 +64,8 @@ export function checkJoined(
 }
 
 /**
- * Says of a join of streams beside a table, without a window, that it finds nothing: each row is joined by itself with the rows of
- * tables, and those of two streams never meet. Null where that is not so.
+ * Says of a join of streams beside a table, without a window, that it finds nothing: each row is joined by itself with
+ * the rows of tables, and those of two streams never meet. Null where that is not so.
  * @param definitions of what FROM and the joins name, null for derived tables
  */
 export function remarkOfJoins(
@@ -131,8 +133,8 @@ export function checkEventTime({ name, timestamp }: Source): void {
 }
 
 /**
- * Sources in the order in which a joined row is searched for an unqualified name: as they are written, but the right side of
- * a RIGHT JOIN comes first.
+ * Sources in the order in which a joined row is searched for an unqualified name: as they are written, but the right
+ * side of a RIGHT JOIN comes first.
  */
 export function inRowOrder(joins: readonly Join[], sources: readonly Relation[]): Relation[] {
   const order = sources.slice(0, 1);
@@ -189,8 +191,8 @@ export function absentSources(root: Logical): Relation[] {
 }
 
 /**
- * Whether no row that the join gives is without a row of the source, and each row of it decides by itself about those: to drop
- * rows before the join is then to drop those that were joined of them.
+ * Whether no row that the join gives is without a row of the source, and each row of it decides by itself about those:
+ * to drop rows before the join is then to drop those that were joined of them.
  */
 export function isInAllRows({ sources, steps }: Extract<Logical, { kind: 'join' }>, source: number): boolean {
   const own = steps.findIndex((step) => step.source === source);

@@ -1,4 +1,7 @@
-/** Sinks that get the rows which came too late for the watermark, in place of the result: roots of their own, one for each stream. */
+/**
+ * Sinks that get the rows which came too late for the watermark, in place of the result: roots of their own, one for
+ * each stream.
+ */
 import { HaumeaError } from '../base/errors.js';
 import type { RuleDefinition } from '../model/engine.js';
 import { plain, rowOfSource, withEntry } from './graph/row.js';

@@ -1,7 +1,7 @@
 /**
- * The logical plan: what a rule does, as operators from the streams up to the output rows. A statement is one chain; a graph
- * has a root for each sink, and roots share the operators that they have in common (the same object). Rules of optimisation
- * (rules/) turn such plans into others with the same meaning.
+ * The logical plan: what a rule does, as operators from the streams up to the output rows. A statement is one chain; a
+ * graph has a root for each sink, and roots share the operators that they have in common (the same object). Rules of
+ * optimisation (rules/) turn such plans into others with the same meaning.
  */
 import type { JoinKey } from './join-keys.js';
 import type { Relation, Source } from './source.js';
@@ -24,13 +24,14 @@ export interface OutputRow {
   /** In the order of the SELECT; names are unique. */
   entries: OutputEntry[];
   /**
-   * `*` over streams without schema: all members of `row` but these and those that entries replace. `sources`: whose members
-   * the row has, in the order in which they are searched for a name; none: the names are members of the row alone.
+   * `*` over streams without schema: all members of `row` but these and those that entries replace. `sources`: whose
+   * members the row has, in the order in which they are searched for a name; none: the names are members of the row
+   * alone.
    */
   star: { sources: Relation[]; row: Value; except: string[] } | null;
   /**
-   * An object whose members are set in the row last: what a function of several rows gives. `name`: its column where that is
-   * no object, null where it always is.
+   * An object whose members are set in the row last: what a function of several rows gives. `name`: its column where
+   * that is no object, null where it always is.
    */
   set?: { value: Value; name: string | null };
 }
@@ -79,8 +80,8 @@ export type Logical = Labelled &
   (
     | { kind: 'source'; source: Source }
     /**
-     * Rows of several sources in one sequence; with the event time of each source, or none in processing time. `inputs`: what
-     * the rows of each source come through.
+     * Rows of several sources in one sequence; with the event time of each source, or none in processing time.
+     * `inputs`: what the rows of each source come through.
      */
     | { kind: 'merge'; sources: Relation[]; inputs: Logical[]; timestamps: Value[] }
     /**
@@ -95,8 +96,9 @@ export type Logical = Labelled &
     /** Joins the rows of each window of the input with each other and with what tables hold; `sources`: all of them. */
     | { kind: 'join'; input: Logical; sources: Relation[]; steps: JoinSpec[] }
     /**
-     * Joins each row of one stream with the newest of another that is no later, by the order in which they come, among those
-     * with equal keys; rows of further streams pass. `toleranceMs`: how much older it may be, null without a bound.
+     * Joins each row of one stream with the newest of another that is no later, by the order in which they come, among
+     * those with equal keys; rows of further streams pass. `toleranceMs`: how much older it may be, null without a
+     * bound.
      */
     | {
         kind: 'asof';
@@ -108,8 +110,9 @@ export type Logical = Labelled &
         toleranceMs: number | null;
       }
     /**
-     * Joins rows of `left` with those of `source` whose time is `leastMs` to `mostMs` later (negative: earlier), among those with
-     * equal keys; `condition` decides on each pair besides. What comes out has a time of its own, the end of a window.
+     * Joins rows of `left` with those of `source` whose time is `leastMs` to `mostMs` later (negative: earlier), among
+     * those with equal keys; `condition` decides on each pair besides. What comes out has a time of its own, the end of
+     * a window.
      */
     | {
         kind: 'interval';
@@ -131,7 +134,9 @@ export type Logical = Labelled &
         keys: LookupKey[];
         condition: Value | null;
       }
-    /** Rows wait until the time `until` (epoch ms), which is not known for those that don't; they stay in their order. */
+    /**
+     * Rows wait until the time `until` (epoch ms), which is not known for those that don't; they stay in their order.
+     */
     | { kind: 'delay'; input: Logical; until: Value }
     /** Rows wait for the answer of a function that answers later; `call` is known above. */
     | { kind: 'call'; input: Logical; call: OpValue }
@@ -142,8 +147,8 @@ export type Logical = Labelled &
     /** Computes functions that look back at the rows before, for all that stands above it. */
     | { kind: 'analytic'; input: Logical; values: AnalyticValue[] }
     /**
-     * Counts the rows, or messages, that get past a condition which may depend on that; null: all of them. `time`: of a row.
-     * Of OVER (WHEN …) all rows go on, with what the condition gives.
+     * Counts the rows, or messages, that get past a condition which may depend on that; null: all of them. `time`: of a
+     * row. Of OVER (WHEN …) all rows go on, with what the condition gives.
      */
     | {
         kind: 'hits';
@@ -154,8 +159,8 @@ export type Logical = Labelled &
         time: Value;
       }
     /**
-     * `case`: an output of a switch; `isWhole`: the first row of a message decides on all of it; `meetsEmpty`: one that has none meets
-     * the condition.
+     * `case`: an output of a switch; `isWhole`: the first row of a message decides on all of it; `meetsEmpty`: one that
+     * has none meets the condition.
      */
     | {
         kind: 'filter';
@@ -252,8 +257,8 @@ export function operatorsOf(roots: readonly Root[]): Logical[] {
 }
 
 /**
- * Rebuilds a plan from the streams up: `change` gets every operator once, with its new inputs and as it was before. Roots
- * stay roots.
+ * Rebuilds a plan from the streams up: `change` gets every operator once, with its new inputs and as it was before.
+ * Roots stay roots.
  */
 export function mapOperators(roots: readonly Root[], change: (node: Logical, before: Logical) => Logical): Root[] {
   const done = new Map<Logical, Logical>();

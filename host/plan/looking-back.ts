@@ -1,4 +1,7 @@
-/** Functions that look back in statements of several streams: whose rows they see, and which row of a joined one has their result. */
+/**
+ * Functions that look back in statements of several streams: whose rows they see, and which row of a joined one has
+ * their result.
+ */
 import type { Span } from '../sql/ast.js';
 import { refuse } from './errors.js';
 import { ofPresent } from './joined-row.js';
@@ -18,8 +21,9 @@ interface Context {
 }
 
 /**
- * The value of the call. It looks at rows as they come, before they are joined: at those of the stream whose columns it names, else
- * at those of all streams. A joined row has what it gave for the row of that stream, else for the first one that is there.
+ * The value of the call. It looks at rows as they come, before they are joined: at those of the stream whose columns it
+ * names, else at those of all streams. A joined row has what it gave for the row of that stream, else for the first one
+ * that is there.
  */
 export function lookingBack({ fn, args, size, partition, when, order, isOfResult }: Call, context: Context): Value {
   const { scope, values, place, name, span } = context;

@@ -1,6 +1,6 @@
 /**
- * Joins with lookup tables: what a row is looked up by, and what its matches must be like besides. The table itself is one
- * node of the kernel for all rules, under the stream of the table's rows.
+ * Joins with lookup tables: what a row is looked up by, and what its matches must be like besides. The table itself is
+ * one node of the kernel for all rules, under the stream of the table's rows.
  */
 import type { NodePlan, Operand } from '../../kernels/ir.js';
 import type { Join, TableRef } from '../sql/ast.js';
@@ -113,8 +113,8 @@ export interface TablePlan {
 }
 
 /**
- * Plans the node of a table: the same for all that read it, which makes it one node. Memory topics say with each message
- * where it has the kind of change.
+ * Plans the node of a table: the same for all that read it, which makes it one node. Memory topics say with each
+ * message where it has the kind of change.
  */
 export function planTable(source: Source): TablePlan {
   const { values } = source;

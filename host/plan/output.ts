@@ -39,9 +39,9 @@ export function outputSpec(
 }
 
 /**
- * What tells that there is nothing to send where the message does not: an empty window has a row of aggregates nevertheless, of
- * which a column may have no value to send in its place, and of rows that are sent one by one those without members are left
- * out, not those of which `fields` and its like leave nothing.
+ * What tells that there is nothing to send where the message does not: an empty window has a row of aggregates
+ * nevertheless, of which a column may have no value to send in its place, and of rows that are sent one by one those
+ * without members are left out, not those of which `fields` and its like leave nothing.
  */
 function emptyOf(row: OutputRow, wishes: SinkWishes, values: Values): Value | null {
   const isOfWindow = row.entries.some(({ value }) => aggregatesIn(value).length > 0);
@@ -123,8 +123,8 @@ export function isNullOfNothing(value: Value): boolean {
 }
 
 /**
- * The row with what its rows have for one that reads them: computed nulls are not there, as they are not sent, with `sendNil`
- * columns that are missing are null.
+ * The row with what its rows have for one that reads them: computed nulls are not there, as they are not sent, with
+ * `sendNil` columns that are missing are null.
  */
 export function sentRow(row: OutputRow, absent: readonly Relation[], sendNil: boolean, values: Values): OutputRow {
   const { entries, ...others } = sendNil ? withoutAbsent(row, absent, values) : row;

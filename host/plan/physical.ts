@@ -16,7 +16,10 @@ import type { Relation, Source } from './source.js';
 import type { ColumnValue, Value, Values } from './value.js';
 import { isNone, windowNeeds } from './window-needs.js';
 
-/** Turns a plan into nodes. Throws `plan` errors for what the kernel has no room for, `sink` errors for properties of sinks. */
+/**
+ * Turns a plan into nodes. Throws `plan` errors for what the kernel has no room for, `sink` errors for properties of
+ * sinks.
+ */
 export function lower(
   roots: readonly Root[],
   rule: RuleDefinition,

@@ -10,8 +10,8 @@ const registerCount = 512;
 const constCount = 0x7fff;
 
 /**
- * The batch that flows at one place of the plan: where values stand in it. Registers that one node filled are still there
- * for the nodes below it, until a node makes a new batch.
+ * The batch that flows at one place of the plan: where values stand in it. Registers that one node filled are still
+ * there for the nodes below it, until a node makes a new batch.
  */
 export class Path {
   private constructor(

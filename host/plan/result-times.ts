@@ -10,7 +10,9 @@ import type { Value, Values } from './value.js';
 
 type Times = Pick<Result, 'time' | 'arrival' | 'timeOffset'>;
 
-/** Time of a joined row that is one of the first stream with what was found for it; undefined for rows of other joins. */
+/**
+ * Time of a joined row that is one of the first stream with what was found for it; undefined for rows of other joins.
+ */
 export function joinedTime(select: Select, relations: readonly Relation[], isEventTime: boolean): Value | undefined {
   return isOfFirst(select, relations) ? relations[0]?.rowTime(isEventTime) : undefined;
 }

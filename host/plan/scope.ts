@@ -11,8 +11,8 @@ import type { Value, Values } from './value.js';
 const maxOpen = 100;
 
 /**
- * Where an expression is evaluated: on the rows of the streams (joined, if they are several), on what the window gives out, or
- * on single rows of several streams before they are joined.
+ * Where an expression is evaluated: on the rows of the streams (joined, if they are several), on what the window gives
+ * out, or on single rows of several streams before they are joined.
  */
 export type Place = 'row' | 'window' | 'single';
 
@@ -41,8 +41,8 @@ export class Scope {
   }
 
   /**
-   * The stream that a qualifier names, or undefined when it is no stream of the rule. Throws a `plan` error when it is the name
-   * of several, which only their aliases tell apart.
+   * The stream that a qualifier names, or undefined when it is no stream of the rule. Throws a `plan` error when it is
+   * the name of several, which only their aliases tell apart.
    */
   sourceNamed(qualifier: string): Relation | undefined {
     const own = this.sources.find(({ ownName }) => ownName === qualifier);
@@ -54,7 +54,10 @@ export class Scope {
     return named;
   }
 
-  /** The stream that a qualifier was probably meant as which names none, no alias and no declared column; undefined without one. */
+  /**
+   * The stream that a qualifier was probably meant as which names none, no alias and no declared column; undefined
+   * without one.
+   */
   meantBy(qualifier: string): string | undefined {
     const isKnown = this.aliases.has(qualifier) || this.sources.some(({ declared }) => declared?.includes(qualifier));
     return isKnown
@@ -129,7 +132,9 @@ export class Scope {
     return place === 'single' ? this.order.filter(({ isTable }) => !isTable) : this.order;
   }
 
-  /** All members of the row as one object; of equal names the one of the last stream, unlike in the wildcard of SELECT. */
+  /**
+   * All members of the row as one object; of equal names the one of the last stream, unlike in the wildcard of SELECT.
+   */
   wholeRow(place: Place): Value {
     const rows = this.orderAt(place).map((source) => source.row());
     return mergedObject(this.values, rows.reverse());

@@ -14,7 +14,9 @@ import { sourcesIn } from './value.js';
 type Star = Extract<Expr, { kind: 'star' }>;
 type ChangedColumns = Extract<Expr, { kind: 'call' }>;
 
-/** What a SELECT list makes: rows with these columns, several of one row where a function of several rows stands in it. */
+/**
+ * What a SELECT list makes: rows with these columns, several of one row where a function of several rows stands in it.
+ */
 export interface SelectList {
   row: OutputRow;
   expand: { list: Value; of: 'elements' | 'members' } | null;
@@ -109,7 +111,10 @@ function isChangedColumns(expr: Expr): expr is ChangedColumns {
   return expr.kind === 'call' && expr.name.toLowerCase() === 'changed_cols';
 }
 
-/** Adds a column for each value of changed_cols, which rows have where it changed; members of all columns without a schema. */
+/**
+ * Adds a column for each value of changed_cols, which rows have where it changed; members of all columns without a
+ * schema.
+ */
 function addChanged(
   expr: ChangedColumns,
   row: OutputRow,

@@ -72,7 +72,10 @@ function asSinkError(error: unknown): unknown {
   return error instanceof HaumeaError ? new HaumeaError('sink', error.message, { cause: error }) : error;
 }
 
-/** The action gets the rows that come too late in place of the result. Throws a `sink` error where that is not said clearly. */
+/**
+ * The action gets the rows that come too late in place of the result. Throws a `sink` error where that is not said
+ * clearly.
+ */
 export function getsLateRows({ props }: RuleDefinition['actions'][number]): boolean {
   try {
     return flag(props, 'lateRows');

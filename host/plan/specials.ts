@@ -138,7 +138,9 @@ function bindDedup(call: Call, context: SpecialContext, bind: (arg: Expr) => Val
   return values.ranges(begin, end, now, Number(expire.value));
 }
 
-/** `delay(ms, value)`: the value, null where there is no time; rows wait below the operator that reads it (delay.ts). */
+/**
+ * `delay(ms, value)`: the value, null where there is no time; rows wait below the operator that reads it (delay.ts).
+ */
 function bindDelay(call: Call, { values }: SpecialContext, bind: (arg: Expr) => Value): Value {
   const [ms, value] = call.args.map(bind);
   if (ms === undefined || value === undefined) throw refuse('delay needs a time and a value', call.span);

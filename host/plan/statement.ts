@@ -254,8 +254,8 @@ export class Statement {
   }
 
   /**
-   * True where WHERE decides on rows before the window takes them. Windows of rows (counting, sliding) need all of them, and
-   * windows of event time are what WHERE works on. Without a window each message is grouped by itself.
+   * True where WHERE decides on rows before the window takes them. Windows of rows (counting, sliding) need all of
+   * them, and windows of event time are what WHERE works on. Without a window each message is grouped by itself.
    */
   #isFilteredFirst({ kind }: WindowClause): boolean {
     return !this.isEventTime && kind !== 'count' && kind !== 'sliding';
@@ -338,7 +338,9 @@ export function isAggregateCall(expr: Expr, brought?: FindBrought): boolean {
   );
 }
 
-/** Whether rows of the result stand for groups. Without a window a single row is a group wherever an aggregate stands. */
+/**
+ * Whether rows of the result stand for groups. Without a window a single row is a group wherever an aggregate stands.
+ */
 export function makesGroups(
   { items, orderBy, having, qualify, groupBy, window }: Select,
   brought: FindBrought | undefined,

@@ -1,12 +1,14 @@
 /**
- * Bound expressions: what the planner computes with after names are resolved. Equal expressions are one object (interned),
- * so that common subexpressions of a rule are found by identity and computed once.
+ * Bound expressions: what the planner computes with after names are resolved. Equal expressions are one object
+ * (interned), so that common subexpressions of a rule are found by identity and computed once.
  */
 import type { AggregateName, OpName } from '../../kernels/gen/ops.js';
 import type { AnalyticName, ColumnUse, ConstValue } from '../../kernels/ir.js';
 import { refuse } from './errors.js';
 
-/** Highest tree of operations. Aliases can build on each other, so that it does not follow from the statement's limits. */
+/**
+ * Highest tree of operations. Aliases can build on each other, so that it does not follow from the statement's limits.
+ */
 const maxHeight = 1500;
 
 /** What a window tells about itself. */
@@ -66,8 +68,8 @@ export type AnalyticValue = Common & {
   readonly node: string;
 };
 /**
- * How many rows, or messages, got past a clause before, or when the newest did. Those of a clause and those of what comes
- * after all clauses are counted apart.
+ * How many rows, or messages, got past a clause before, or when the newest did. Those of a clause and those of what
+ * comes after all clauses are counted apart.
  */
 export type HitValue = Common & { readonly kind: 'hit'; readonly part: 'count' | 'time'; readonly clause: string };
 /** Of a row that came too late: its time, and how much earlier that is than the watermark was; milliseconds. */
@@ -309,7 +311,9 @@ export function childrenOf(value: Value): readonly Value[] {
   }
 }
 
-/** The parts of values that can be computed without the element of a list that rows are made of, as large as they are. */
+/**
+ * The parts of values that can be computed without the element of a list that rows are made of, as large as they are.
+ */
 export function withoutItem(...values: readonly Value[]): Value[] {
   const hasItem = new Map<Value, boolean>();
   const isOfItem = (value: Value): boolean => {

@@ -1,6 +1,6 @@
 /**
- * Functions that users bring, as plugins or scripts: what a rule knows of one, and the form in which a data plane runs their
- * code. The code is plain data that goes from thread to thread.
+ * Functions that users bring, as plugins or scripts: what a rule knows of one, and the form in which a data plane runs
+ * their code. The code is plain data that goes from thread to thread.
  */
 import type { HostColumns } from '../../kernels/api.js';
 import type { Value } from '../../kernels/value.js';
@@ -80,7 +80,9 @@ export interface ServiceField {
 /** How a method of a service is called over HTTP. */
 export interface ServiceMethod {
   readonly name: string;
-  /** Fields that it takes, in the order of its arguments; null: a method without schema gets verb and path as arguments. */
+  /**
+   * Fields that it takes, in the order of its arguments; null: a method without schema gets verb and path as arguments.
+   */
   readonly fields: readonly ServiceField[] | null;
   /** Other than POST with all fields in the body, to the name of the method: fields in braces stand in the path. */
   readonly http?: { readonly verb: string; readonly path: string; readonly body: string } | undefined;
@@ -135,8 +137,8 @@ export interface UserFunction {
   /** It gets a list for each argument: the values of the rows of a group. */
   readonly isAggregate: boolean;
   /**
-   * The engine keeps a state of it: of each group, of aggregates that can join two (`joined`) and others (`folded`), or of each
-   * partition, of functions that look back (`analytic`).
+   * The engine keeps a state of it: of each group, of aggregates that can join two (`joined`) and others (`folded`), or
+   * of each partition, of functions that look back (`analytic`).
    */
   readonly state?: 'folded' | 'joined' | 'analytic' | undefined;
   /** Smallest and largest number of arguments; null: any number. */
@@ -149,7 +151,9 @@ export function argumentCounts({ args }: PluginFunction): UserFunction['args'] {
   return { min: needed < 0 ? args.length : needed, max: args.at(-1)?.variadic ? null : args.length };
 }
 
-/** How the engine calls a function of a plugin. States would wait for a thread of their own: aggregates get rows there. */
+/**
+ * How the engine calls a function of a plugin. States would wait for a thread of their own: aggregates get rows there.
+ */
 export function callOf(
   fn: PluginFunction | undefined,
   isIsolated = false,
@@ -176,7 +180,8 @@ export interface Codec {
 }
 
 /**
- * Finds a codec by SCHEMAID of a stream, `schemaId` of an action. Throws a HaumeaError with the reason when there is none.
+ * Finds a codec by SCHEMAID of a stream, `schemaId` of an action. Throws a HaumeaError with the reason when there is
+ * none.
  */
 export type FindCodec = (schemaId: string) => Codec;
 

@@ -1,4 +1,6 @@
-/** Numbers under which the kernel calls functions of users: beyond those of the built-in functions, none given twice. */
+/**
+ * Numbers under which the kernel calls functions of users: beyond those of the built-in functions, none given twice.
+ */
 const first = 1 << 16;
 const names: string[] = [];
 

@@ -34,7 +34,9 @@ export async function answerOf(route: Route, request: RestRequest, services: Ser
   return { status, type: type ?? json, body: JSON.stringify(body), headers };
 }
 
-/** Turns anything thrown into an answer; what is a defect of the program is logged as well. `what` names the request. */
+/**
+ * Turns anything thrown into an answer; what is a defect of the program is logged as well. `what` names the request.
+ */
 export function answerOfFailure(error: unknown, what: string, log: Logger): Answer {
   const failure = (status: number, code: number, message: string): Answer => ({
     status,

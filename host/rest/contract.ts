@@ -37,7 +37,10 @@ export interface Contracts {
   readonly schemas: Readonly<Record<string, Schema>>;
 }
 
-/** Declares what the routes of a resource take and give; a schema that several resources refer to stands with one of them. */
+/**
+ * Declares what the routes of a resource take and give; a schema that several resources refer to stands with one of
+ * them.
+ */
 export function defineContracts(routes: Contracts['routes'], schemas: Contracts['schemas'] = {}): Contracts {
   return { routes, schemas };
 }

@@ -2,10 +2,11 @@
  * Which web pages may ask. A browser lets any page send requests to addresses that only its user can reach, such as a
  * server on 127.0.0.1; what it tells about the page is checked here, for all ports, before anything else is looked at.
  *
- * Pages of the server's own origin and of configured ones may ask and read. Without authentication all others are refused,
- * since nothing else protects the server, and so are requests that name it by a host it is not known by: a page may give
- * its own name the server's address (DNS rebinding). With authentication a request needs a token, which browsers don't add
- * by themselves: foreign pages get no more than a refusal to read. Programs that are no browsers send no origin.
+ * Pages of the server's own origin and of configured ones may ask and read. Without authentication all others are
+ * refused, since nothing else protects the server, and so are requests that name it by a host it is not known by: a
+ * page may give its own name the server's address (DNS rebinding). With authentication a request needs a token, which
+ * browsers don't add by themselves: foreign pages get no more than a refusal to read. Programs that are no browsers
+ * send no origin.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * Pushed bodies of one path on their way to its sources. They wait here, in order, while the sinks of a source are full, and
- * go to all sources at once: what is given up while it waits has reached none.
+ * Pushed bodies of one path on their way to its sources. They wait here, in order, while the sinks of a source are
+ * full, and go to all sources at once: what is given up while it waits has reached none.
  */
 import type { PushMessage } from '../connectors/push-channel.js';
 import { TooManyBodies } from './body.js';
@@ -14,9 +14,9 @@ const maxSentBytes = 256 << 10;
 const maxSent = 256;
 
 /**
- * What became of a body. `taken`: by all sources. `busy`: it waited too long. `unfit`: the engine has no memory
- * for it. `ended`: the sources ended before they took
- * it. `unknown`: it was under way when the thread of its sources died or hung.
+ * What became of a body. `taken`: by all sources. `busy`: it waited too long. `unfit`: the engine has no memory for it.
+ * `ended`: the sources ended before they took it. `unknown`: it was under way when the thread of its sources died or
+ * hung.
  */
 export type PushOutcome = 'taken' | 'busy' | 'unfit' | 'ended' | 'unknown';
 

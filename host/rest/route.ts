@@ -1,4 +1,7 @@
-/** The form of a REST resource: a table of routes with thin handlers; contract.ts is the form of what they take and give. */
+/**
+ * The form of a REST resource: a table of routes with thin handlers; contract.ts is the form of what they take and
+ * give.
+ */
 import type { ServerResponse } from 'node:http';
 import { beyondBounds } from '../base/text/json-bounds.js';
 import { textFromUtf8 } from '../base/text/utf8.js';
@@ -19,9 +22,13 @@ export interface Route {
   readonly doc: string;
   /** Status of a success, 200 when not given. */
   readonly status?: number;
-  /** `none`: goes on while an import replaces definitions. Reading always does, changes wait for the import otherwise. */
+  /**
+   * `none`: goes on while an import replaces definitions. Reading always does, changes wait for the import otherwise.
+   */
   readonly gate?: 'none';
-  /** Changes something although its method is GET: HEAD is refused, and so are requests that any web page may have made. */
+  /**
+   * Changes something although its method is GET: HEAD is refused, and so are requests that any web page may have made.
+   */
   readonly isOrder?: boolean;
   /** Returns the answer: a text goes as plain text, nothing as an empty body, everything else as JSON. */
   handle(request: RestRequest, services: Services): unknown;

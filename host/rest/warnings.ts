@@ -7,8 +7,8 @@ import { Reply } from './route.js';
 const maxHeaderLength = 4000;
 
 /**
- * The answer to a change with what its sender should know. The first line of the text stays as clients know it, each of the
- * warnings is a line of its own below it. The header `Warning` has them all, also the notes.
+ * The answer to a change with what its sender should know. The first line of the text stays as clients know it, each of
+ * the warnings is a line of its own below it. The header `Warning` has them all, also the notes.
  */
 export function replyOf({ text, warnings, notes }: Told): Reply {
   const body = [...(text === '' ? [] : [text]), ...warnings.map((warning) => `Warning: ${warning}`)].join('\n');

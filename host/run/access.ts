@@ -31,7 +31,10 @@ export const transactionFolder = 'transactions';
 export const sinkCacheFolder = 'sink-cache';
 /** Folder of secret files in the data folder. */
 const secretFolder = 'secrets';
-/** Folders in the data folder with what was stored by requests of its own: a rule that wrote there would replace it unseen. */
+/**
+ * Folders in the data folder with what was stored by requests of its own: a rule that wrote there would replace it
+ * unseen.
+ */
 const resourceFolders = ['uploads', 'schemas', 'services', 'plugins', 'scripts', 'metrics'];
 
 /** Files and folders of the folder `etc`. */
@@ -115,7 +118,10 @@ export function checkFiles(files: NamedFiles | undefined, { paths }: Access, whe
   );
 }
 
-/** Throws a `config` error that names the property when what has the path now is there and can't be written to as a file. */
+/**
+ * Throws a `config` error that names the property when what has the path now is there and can't be written to as a
+ * file.
+ */
 export function checkKinds(paths: Readonly<Record<string, string>>, where: string): void {
   for (const [name, path] of Object.entries(paths)) {
     const info = infoOf(path);

@@ -24,7 +24,10 @@ export interface Writer {
   readonly sinks: readonly SinkSpec[];
 }
 
-/** Of a rule that reads these streams; tables are read anew and don't count. `nodes` are those of its plan, `writersOf` finds who feeds a stream. */
+/**
+ * Of a rule that reads these streams; tables are read anew and don't count. `nodes` are those of its plan, `writersOf`
+ * finds who feeds a stream.
+ */
 export function guaranteeOf(
   qos: number,
   sources: readonly SourceSpec[],

@@ -1,7 +1,7 @@
 /**
- * Properties of streams that many rules read, resolved once: thousands of rules that start on a shared stream would each put the same
- * layers together and ask the disk for the same files. What lies outside the store, as files of secrets and links in paths, is
- * looked at again after a second.
+ * Properties of streams that many rules read, resolved once: thousands of rules that start on a shared stream would
+ * each put the same layers together and ask the disk for the same files. What lies outside the store, as files of
+ * secrets and links in paths, is looked at again after a second.
  */
 import type { Redact } from '../base/secrets/redact.js';
 import type { Catalog } from '../model/engine.js';
@@ -23,7 +23,10 @@ interface Known {
 const trustedMs = 1000;
 const known = new WeakMap<StreamDefinition, Known>();
 
-/** What `resolve` gives, or gave within the last second while keys and connections are what they were. What it throws is not kept. */
+/**
+ * What `resolve` gives, or gave within the last second while keys and connections are what they were. What it throws is
+ * not kept.
+ */
 export function knownProps(definition: StreamDefinition, catalog: Catalog, resolve: () => StreamProps): StreamProps {
   const version = catalog.version?.();
   if (version === undefined) return resolve();

@@ -1,7 +1,7 @@
 /**
- * Properties of connectors come in layers: the configuration of the server, keys, a named connection, what a stream or an
- * action gives itself. Higher ones win. A secret goes only where the layer that gives it sends it: whoever overrides the
- * address must give the secrets as well.
+ * Properties of connectors come in layers: the configuration of the server, keys, a named connection, what a stream or
+ * an action gives itself. Higher ones win. A secret goes only where the layer that gives it sends it: whoever overrides
+ * the address must give the secrets as well.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { HaumeaError } from '../base/errors.js';
@@ -15,8 +15,8 @@ export interface Layer {
   /** `configuration key k` */
   readonly name: string;
   /**
-   * Files and environment of the server may complete each other, whatever lies between. A connection is whole: those who
-   * use it choose none of its properties. What users give completes what lies below, which they have chosen.
+   * Files and environment of the server may complete each other, whatever lies between. A connection is whole: those
+   * who use it choose none of its properties. What users give completes what lies below, which they have chosen.
    */
   readonly by: 'operator' | 'connection' | 'user';
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps the lookup tables at work whose rows come by a source: from their creation to their end, whether or not a rule reads
- * them. To the data plane each is a run without sinks; rules on the table have the same node in the kernel.
+ * Keeps the lookup tables at work whose rows come by a source: from their creation to their end, whether or not a rule
+ * reads them. To the data plane each is a run without sinks; rules on the table have the same node in the kernel.
  */
 import type { RulePlan } from '../../kernels/ir.js';
 import { reasonOf } from '../base/errors.js';
@@ -53,8 +53,8 @@ export class LookupTables {
   constructor(private readonly options: LookupTablesOptions) {}
 
   /**
-   * Brings the table in line with its definition: it begins, goes on as it is, begins anew or ends. Resolves when it takes
-   * rows, or when that takes too long to be waited for.
+   * Brings the table in line with its definition: it begins, goes on as it is, begins anew or ends. Resolves when it
+   * takes rows, or when that takes too long to be waited for.
    */
   async follow(name: string): Promise<void> {
     const definition = this.#definitionOf(name);

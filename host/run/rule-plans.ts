@@ -178,8 +178,9 @@ export class RulePlans {
   }
 
   /**
-   * Puts together what the data plane needs for a run of the rule, with the plan made earlier if it still holds. Of rules
-   * that run a plan is not worth its memory. `redact` masks the secrets that the connectors get, `remarks` are for the log.
+   * Puts together what the data plane needs for a run of the rule, with the plan made earlier if it still holds. Of
+   * rules that run a plan is not worth its memory. `redact` masks the secrets that the connectors get, `remarks` are
+   * for the log.
    */
   startOf(
     rule: RuleDefinition,

@@ -36,8 +36,8 @@ export class Schedule {
   }
 
   /**
-   * Reads the schedule of a rule, whose cron times and dates are those of the zone; undefined when it has none and simply runs. A cron expression counts only with a
-   * duration. Throws a `general` error that names the option.
+   * Reads the schedule of a rule, whose cron times and dates are those of the zone; undefined when it has none and
+   * simply runs. A cron expression counts only with a duration. Throws a `general` error that names the option.
    */
   static of(options: RuleOptions, zone: string): Schedule | undefined {
     const periods = readPeriods(options.cronDatetimeRange, zone);

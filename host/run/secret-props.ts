@@ -33,8 +33,8 @@ export function resolveProps(
 }
 
 /**
- * Says which property has a mask in the place of its secret, as an import of a document without secrets leaves it: a sentence,
- * undefined when there is none.
+ * Says which property has a mask in the place of its secret, as an import of a document without secrets leaves it: a
+ * sentence, undefined when there is none.
  */
 export function missingSecret(props: Readonly<Props>, spec: Spec): string | undefined {
   for (const [name, value] of Object.entries(props)) {

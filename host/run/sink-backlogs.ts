@@ -1,6 +1,6 @@
 /**
- * Backlogs of rules: what a sink can't take waits on disk, in a folder of its own, so that nobody else waits. Rules need not ask for
- * it; those that have a cache before the sink have that instead.
+ * Backlogs of rules: what a sink can't take waits on disk, in a folder of its own, so that nobody else waits. Rules
+ * need not ask for it; those that have a cache before the sink have that instead.
  */
 import { existsSync } from 'node:fs';
 import { connectorOf, sinkForm } from '../connectors/index.js';
@@ -41,7 +41,9 @@ export function withBacklogs(
   });
 }
 
-/** Of a rule that reads these streams, tables aside: with too much that waits the oldest is given up, and nobody waits. */
+/**
+ * Of a rule that reads these streams, tables aside: with too much that waits the oldest is given up, and nobody waits.
+ */
 export function dropsOldest({ options }: RuleDefinition, streams: readonly SourceSpec[]): boolean {
   const { qos, bufferFullPolicy } = options;
   if (bufferFullPolicy !== 'auto') return bufferFullPolicy === 'dropOldest';

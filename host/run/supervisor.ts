@@ -1,6 +1,7 @@
 /**
- * Owns the thread of a data plane: starts it when the first rule needs it, carries messages, watches its heartbeat,
- * and ends a thread that hangs. Its death never reaches the control plane: it is reported, and a new one is made when needed.
+ * Owns the thread of a data plane: starts it when the first rule needs it, carries messages, watches its heartbeat, and
+ * ends a thread that hangs. Its death never reaches the control plane: it is reported, and a new one is made when
+ * needed.
  */
 import type { Worker } from 'node:worker_threads';
 import { reasonOf } from '../base/errors.js';

@@ -1,6 +1,7 @@
 /**
- * Transactions that nobody would end: those of sinks whose rule is deleted or has other sinks now. What the last checkpoint of the rule has is
- * committed, all else aborted. Where a sink is away that is noted on disk and tried again until it is there, over restarts of the server.
+ * Transactions that nobody would end: those of sinks whose rule is deleted or has other sinks now. What the last
+ * checkpoint of the rule has is committed, all else aborted. Where a sink is away that is noted on disk and tried again
+ * until it is there, over restarts of the server.
  */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -55,8 +56,8 @@ export class Transactions {
   }
 
   /**
-   * Ends what a rule that does not run has in sinks that it has no more, `next` being what it is now; before its checkpoints go. Returns what
-   * has to wait for a sink, a sentence each.
+   * Ends what a rule that does not run has in sinks that it has no more, `next` being what it is now; before its
+   * checkpoints go. Returns what has to wait for a sink, a sentence each.
    */
   async settle(rule: RuleDefinition, next?: RuleDefinition): Promise<readonly string[]> {
     const folder = this.#options.checkpoints.of(rule.id);
@@ -74,7 +75,9 @@ export class Transactions {
     return reasons;
   }
 
-  /** Where an earlier rule of that id ended in sinks of such a kind, by action: a run that opens one ends what was left. */
+  /**
+   * Where an earlier rule of that id ended in sinks of such a kind, by action: a run that opens one ends what was left.
+   */
   endsOf(id: string): Record<string, unknown> | undefined {
     const ends = [...this.#left.values()].filter(({ rule, position }) => rule.id === id && position !== undefined);
     return ends.length === 0 ? undefined : Object.fromEntries(ends.map((one) => [String(one.action), one.position]));

@@ -1,4 +1,7 @@
-/** What is taken but will hardly do what was meant: names nobody knows, options without effect, sources no rule can read. */
+/**
+ * What is taken but will hardly do what was meant: names nobody knows, options without effect, sources no rule can
+ * read.
+ */
 import { normalize } from 'node:path';
 import { HaumeaError } from '../base/errors.js';
 import { field, type Spec, unknownIn, unusedIn } from '../base/fields/field.js';
@@ -115,7 +118,9 @@ function unknownProps({ options }: StreamDefinition, catalog: Catalog): string[]
   ];
 }
 
-/** Where or why an option changes nothing, to be put behind `has no effect`; undefined when it does change something. */
+/**
+ * Where or why an option changes nothing, to be put behind `has no effect`; undefined when it does change something.
+ */
 function idleReason(name: OptionName, definition: StreamDefinition): string | undefined {
   const { kind, fields, options } = definition;
   switch (name) {

@@ -1,4 +1,7 @@
-/** Codecs that streams and actions name: a schema of type custom stands for those of a plugin, as does the plugin's own name. */
+/**
+ * Codecs that streams and actions name: a schema of type custom stands for those of a plugin, as does the plugin's own
+ * name.
+ */
 import { HaumeaError } from '../base/errors.js';
 import type { FindCodec } from '../plugins/define.js';
 import { schemaErrors } from './errors/schemas.js';

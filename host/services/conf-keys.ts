@@ -56,8 +56,8 @@ export class ConfKeyService {
   }
 
   /**
-   * `properties` reads the body; what is wrong with it is a failure of the configuration. Resolves with the warnings, empty
-   * as a rule.
+   * `properties` reads the body; what is wrong with it is a failure of the configuration. Resolves with the warnings,
+   * empty as a rule.
    */
   async put(
     owner: KeyOwner,

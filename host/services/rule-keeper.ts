@@ -160,7 +160,10 @@ export class RuleKeeper {
     this.#refused.delete(id);
   }
 
-  /** As `known`, with a plan where that takes long: a stream may have changed since. What is wrong with it its start says. */
+  /**
+   * As `known`, with a plan where that takes long: a stream may have changed since. What is wrong with it its start
+   * says.
+   */
   async startable(id: string, how?: Preparing): Promise<void> {
     await this.known(id, how);
     await this.engine.prepareStart?.(id, how)?.catch((error: unknown) => {
@@ -169,8 +172,8 @@ export class RuleKeeper {
   }
 
   /**
-   * Gives the definition to the engine, stores it, starts it; undoes the first when it can't be stored. Returns what the
-   * user should know of it.
+   * Gives the definition to the engine, stores it, starts it; undoes the first when it can't be stored. Returns what
+   * the user should know of it.
    */
   async install(json: RuleJson, rule: RuleDefinition, how?: Preparing): Promise<Remarks> {
     const { id } = rule;
@@ -230,7 +233,10 @@ export class RuleKeeper {
     return this.#serial.run(id, async () => void (await this.letGo(id)));
   }
 
-  /** Takes a rule out of the engine, within a change of it; returns what its sinks could not send any more. `json`: as it was. */
+  /**
+   * Takes a rule out of the engine, within a change of it; returns what its sinks could not send any more. `json`: as
+   * it was.
+   */
   async letGo(id: string, json?: RuleJson): Promise<readonly string[]> {
     this.#refused.delete(id);
     const isKnown = !this.#waiting.delete(id) && this.engine.state(id) !== undefined;
@@ -276,7 +282,10 @@ export class RuleKeeper {
   }
 }
 
-/** Whatever is wrong with the query of a rule is answered as a failure of the rule, only what its connectors refuse apart. */
+/**
+ * Whatever is wrong with the query of a rule is answered as a failure of the rule, only what its connectors refuse
+ * apart.
+ */
 export function asRuleError<T>(step: () => T): T {
   const rethrow = (error: unknown): never => {
     if (!(error instanceof HaumeaError) || isLater(error)) throw error;

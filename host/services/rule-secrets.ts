@@ -31,8 +31,8 @@ export function unmaskRule<T>(given: T, stored: RuleJson | undefined): T {
 }
 
 /**
- * An action has the secrets of the stored one at its place, or of the first of its kind; actions that changed places have
- * those of the one with the same address.
+ * An action has the secrets of the stored one at its place, or of the first of its kind; actions that changed places
+ * have those of the one with the same address.
  */
 function unmaskAction(action: unknown, place: number, stored: readonly Action[]): unknown {
   if (!isObject(action)) return action;

@@ -3,7 +3,9 @@ import type { Engine } from '../model/engine.js';
 
 /** The answer to a start waits so long for the sources to connect; the status tells what comes later. */
 const openWaitMs = 1000;
-/** And so long for the rule to run: the first one waits for the thread of the data plane, on a busy machine for seconds. */
+/**
+ * And so long for the rule to run: the first one waits for the thread of the data plane, on a busy machine for seconds.
+ */
 const runWaitMs = 5000;
 const startPollMs = 1;
 

@@ -30,7 +30,9 @@ const mockSpec = {
   loop: field.bool().default(true).doc('Start again after the last row'),
 };
 
-/** Options that are about the life of a rule: a test runs when it is started, keeps nothing and has no log of its own. */
+/**
+ * Options that are about the life of a rule: a test runs when it is started, keeps nothing and has no log of its own.
+ */
 const ofNoTest = {
   qos: 0,
   enableSaveStateBeforeStop: false,
@@ -91,7 +93,8 @@ export class RuleTestService {
   }
 
   /**
-   * Makes a test rule and opens the door for its listeners; one of the same id goes. Returns the port that they find it at.
+   * Makes a test rule and opens the door for its listeners; one of the same id goes. Returns the port that they find it
+   * at.
    */
   async create(body: Record<string, unknown>, how?: Preparing): Promise<{ id: string; port: number }> {
     const { id, rule } = this.#read(body);
@@ -100,8 +103,8 @@ export class RuleTestService {
   }
 
   /**
-   * Starts a test rule, or starts it again when it has read all rows that were given; listeners stay. One that still has
-   * rows to read goes on as it is.
+   * Starts a test rule, or starts it again when it has read all rows that were given; listeners stay. One that still
+   * has rows to read goes on as it is.
    */
   start(id: string): Promise<string> {
     return this.#serial.run(id, async () => {

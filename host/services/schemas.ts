@@ -287,7 +287,10 @@ export class SchemaService implements Exportable {
     return record;
   }
 
-  /** The stored schema, unless its record is damaged: another may take its place then, the next start removes its folder. */
+  /**
+   * The stored schema, unless its record is damaged: another may take its place then, the next start removes its
+   * folder.
+   */
   #readable(key: string): SchemaRecord | undefined {
     try {
       return this.#schemas.get(key);

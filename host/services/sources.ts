@@ -104,8 +104,8 @@ export class SourceService {
   }
 
   /**
-   * Declared columns; those of the message where a schema says what the messages hold. Of a stream that declares none the
-   * fields that running rules read, whose types nobody knows, as long as no rule takes whole messages.
+   * Declared columns; those of the message where a schema says what the messages hold. Of a stream that declares none
+   * the fields that running rules read, whose types nobody knows, as long as no rule takes whole messages.
    */
   schema(target: Target, name: string): Promise<Record<string, SchemaEntry | null> | null> {
     return inContext(`get schema of ${target} error`, async () => {
@@ -127,7 +127,10 @@ export class SourceService {
     return names.size === 0 ? null : Object.fromEntries([...names].sort().map((field) => [field, null]));
   }
 
-  /** What a rule reads; nothing of one that runs by a definition which meanwhile has no sense: it must not hide the others. */
+  /**
+   * What a rule reads; nothing of one that runs by a definition which meanwhile has no sense: it must not hide the
+   * others.
+   */
   #fieldsRead(rule: string, stream: string): readonly string[] | undefined {
     try {
       return this.#users.fieldsRead(rule, stream);

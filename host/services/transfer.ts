@@ -67,7 +67,10 @@ export class TransferService {
     this.#options = options;
   }
 
-  /** Imports a JSON document; rejects with the failures of items as JSON text, the other items are taken then unless it is strict. */
+  /**
+   * Imports a JSON document; rejects with the failures of items as JSON text, the other items are taken then unless it
+   * is strict.
+   */
   async import(body: Body, request: ImportRequest, signal?: AbortSignal): Promise<ImportResult> {
     const { isPartial, isDryRun, isStrict, isStopping } = request;
     const items = readJson(await this.#content(body));

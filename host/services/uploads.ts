@@ -1,4 +1,6 @@
-/** Uploaded files: a folder that schemas, sources and imports may read. Names may lead through folders, `certs/ca.pem`. */
+/**
+ * Uploaded files: a folder that schemas, sources and imports may read. Names may lead through folders, `certs/ca.pem`.
+ */
 import { readdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { inContext } from '../base/errors.js';

@@ -1,6 +1,6 @@
 /**
- * Modules that lie in the folder `plugins/wasm` of the data folder: each is a plugin of its name, installed at the start
- * when it is new or another one than before, taken away when it is gone.
+ * Modules that lie in the folder `plugins/wasm` of the data folder: each is a plugin of its name, installed at the
+ * start when it is new or another one than before, taken away when it is gone.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
@@ -43,7 +43,10 @@ export async function loadWasmFolder(plugins: WasmPlugins, data: string, maxByte
   }
 }
 
-/** @param known checksum of the file that the plugin of this name was made of; undefined when a request brought it, null without one */
+/**
+ * @param known checksum of the file that the plugin of this name was made of; undefined when a request brought it, null
+ * without one
+ */
 async function loadFile(
   path: string,
   name: string,

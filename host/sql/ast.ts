@@ -36,7 +36,10 @@ export type Expr =
   | { kind: 'integer'; value: bigint; span: Span }
   | { kind: 'number'; value: number; span: Span }
   | { kind: 'string'; value: string; span: Span }
-  /** `name`, or `qualifier.name` where the qualifier may be a stream, an alias of one, or a column (decided by the planner). */
+  /**
+   * `name`, or `qualifier.name` where the qualifier may be a stream, an alias of one, or a column (decided by the
+   * planner).
+   */
   | { kind: 'column'; qualifier: string | null; name: string; span: Span }
   /** `*` as a call argument (count(*)) or select item; `qualifier.*` too. */
   | { kind: 'star'; qualifier: string | null; except: string[]; replace: SelectItem[]; span: Span }

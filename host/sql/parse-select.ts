@@ -187,7 +187,9 @@ function parseSelectItem(cursor: Cursor): SelectItem {
   return { expr, alias, invisible: cursor.acceptWord('INVISIBLE') };
 }
 
-/** A column may be named DISTINCT, too: then AS, FROM, a comma or an operator follows with which no expression begins. */
+/**
+ * A column may be named DISTINCT, too: then AS, FROM, a comma or an operator follows with which no expression begins.
+ */
 function acceptDistinct(cursor: Cursor): boolean {
   if (!cursor.atWord('DISTINCT') || isDistinctColumn(cursor)) return false;
   cursor.advance();

@@ -60,7 +60,10 @@ function parseReplacement(cursor: Cursor): SelectItem {
   return { expr, alias, invisible: cursor.acceptWord('INVISIBLE') };
 }
 
-/** Reads the `AS name` of a column. A bare name is refused: more often than an alias it is a column whose comma is missing. */
+/**
+ * Reads the `AS name` of a column. A bare name is refused: more often than an alias it is a column whose comma is
+ * missing.
+ */
 export function parseColumnAlias(cursor: Cursor): string | null {
   if (cursor.acceptWord('AS')) return cursor.expectName('a name after AS');
   if (cursor.atBareAlias()) throw cursor.unexpected('",", AS or FROM');

@@ -1,6 +1,6 @@
 /**
- * The doors of the SQL front: text in, syntax tree out. Every failure is a `HaumeaError` of kind `parse` that names line,
- * column, what was found and what was expected. Time is linear in the text; nesting is bounded.
+ * The doors of the SQL front: text in, syntax tree out. Every failure is a `HaumeaError` of kind `parse` that names
+ * line, column, what was found and what was expected. Time is linear in the text; nesting is bounded.
  */
 import type { CreateSource, Expr, Query, Select, SelectItem, Statement } from './ast.js';
 import { Cursor } from './cursor.js';

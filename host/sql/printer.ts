@@ -1,6 +1,6 @@
 /**
- * Prints syntax trees as SQL text such that parsing the text gives the same tree (apart from spans). Parentheses are set
- * only where the grammar needs them.
+ * Prints syntax trees as SQL text such that parsing the text gives the same tree (apart from spans). Parentheses are
+ * set only where the grammar needs them.
  */
 import type {
   BinaryOp,

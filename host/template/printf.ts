@@ -86,7 +86,9 @@ function withSign(text: string, flags: string): string {
   return flags.includes('+') ? `+${text}` : flags.includes(' ') ? ` ${text}` : text;
 }
 
-/** Text of a number by verb; undefined when the verb is not for it. Verbs in capitals that are not here write capitals. */
+/**
+ * Text of a number by verb; undefined when the verb is not for it. Verbs in capitals that are not here write capitals.
+ */
 const printers: Readonly<Record<string, (value: number | bigint, verb: Verb) => string | undefined>> = {
   d: (value) => whole(value, 10),
   b: (value) => whole(value, 2),

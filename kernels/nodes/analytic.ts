@@ -1,4 +1,7 @@
-/** Binary description of analytic nodes as assembly/analytic/ reads it; operands are those of the batch that the node reads. */
+/**
+ * Binary description of analytic nodes as assembly/analytic/ reads it; operands are those of the batch that the node
+ * reads.
+ */
 import { AnalyticFn, analyticMaxArgs, analyticSpec, functionSpec, partitionSpec } from '../gen/layouts.js';
 import { type AnalyticPlan, NONE, type Operand } from '../ir.js';
 import { put } from '../layout.js';

@@ -11,7 +11,8 @@ export const eventTime: NodeKind<'eventTime'> = {
 
 /**
  * Describes an eventTime node. `columnMap`: where column i of the rule stands in the batch, null when there. `streams`:
- * branches of the merge node above, whose rows it keeps apart for the watermark; 0: the inputs tell how far time has come.
+ * branches of the merge node above, whose rows it keeps apart for the watermark; 0: the inputs tell how far time has
+ * come.
  */
 function encodeEventTime(
   plan: Extract<NodePlan, { kind: 'eventTime' }>,

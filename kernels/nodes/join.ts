@@ -192,7 +192,8 @@ export function columnsRead(program: Program | null, condition: Operand | null):
 
 /**
  * The keys that a hash table may use: those that are conjuncts of the condition in front of all others. Where such a
- * conjunct is false AND has decided, whatever the others give, errors included; a pair with different keys can be left out.
+ * conjunct is false AND has decided, whatever the others give, errors included; a pair with different keys can be left
+ * out.
  */
 function leadingKeys(step: JoinStep, rows: Program | null): JoinStep['keys'] {
   if (step.program === null || step.condition === null || step.keys.length === 0) return [];

@@ -1,4 +1,6 @@
-/** What is exported is used: by another file, or, of types, at least within its own, where they describe what goes out. */
+/**
+ * What is exported is used: by another file, or, of types, at least within its own, where they describe what goes out.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -13,8 +13,8 @@ import { plannedConnectors } from '../../host/connectors/planned.js';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * The layers, the lowest first: each with the layers below it that it may import. A folder within another one is a layer of
- * its own.
+ * The layers, the lowest first: each with the layers below it that it may import. A folder within another one is a
+ * layer of its own.
  */
 const layers: readonly (readonly [folder: string, below: readonly string[]])[] = [
   ['host/base', []],
@@ -107,8 +107,8 @@ const maxRoomFiles = 25;
 const ofBenches = ['test/support', 'host/run/plane/checkpoint'];
 
 /**
- * Layers of the kernel, from below: a file imports files of its own group and of the layers below. Groups of one layer know
- * nothing of each other.
+ * Layers of the kernel, from below: a file imports files of its own group and of the layers below. Groups of one layer
+ * know nothing of each other.
  */
 const kernelLayers: readonly (readonly (readonly string[])[])[] = [
   // Numbers and tables that are generated; of the folder only the dispatch of programs stands higher.
@@ -345,7 +345,8 @@ test('the kernel is built in layers', () => {
 });
 
 test('only kernels touch WebAssembly memory', () => {
-  // Modules of users and the engine of their scripts are instances of their own; what they get of the kernel's memory goes through wrappers.
+  // Modules of users and the engine of their scripts are instances of their own; what they get of the kernel's memory
+  // goes through wrappers.
   const ofUsers = 'host/plugins/';
   const wrong = filesIn('host').filter(
     (file) =>

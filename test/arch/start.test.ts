@@ -1,4 +1,7 @@
-/** What is read at start stays small: a server that restarts answers soon, and a data plane that is replaced takes over soon. */
+/**
+ * What is read at start stays small: a server that restarts answers soon, and a data plane that is replaced takes over
+ * soon.
+ */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

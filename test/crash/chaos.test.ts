@@ -1,6 +1,6 @@
 /**
- * The harness for chaos on itself, for some seconds: the engine is killed, and what takes the results too, while rows flow.
- * `HAUMEA_CHAOS_KILLS=200 npx tsx test/crash/chaos.test.ts` runs as long as a release wants.
+ * The harness for chaos on itself, for some seconds: the engine is killed, and what takes the results too, while rows
+ * flow. `HAUMEA_CHAOS_KILLS=200 npx tsx test/crash/chaos.test.ts` runs as long as a release wants.
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

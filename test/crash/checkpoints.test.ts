@@ -1,6 +1,6 @@
 /**
- * kill -9 of the server in a loop, at any moment: with qos 1 no row of a file is missing in the windows that come out, and each
- * window that is whole is right. `HAUMEA_CHECKPOINT_ROUNDS=200` runs as many rounds as a release wants.
+ * kill -9 of the server in a loop, at any moment: with qos 1 no row of a file is missing in the windows that come out,
+ * and each window that is whole is right. `HAUMEA_CHECKPOINT_ROUNDS=200` runs as many rounds as a release wants.
  */
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,8 +1,7 @@
 /**
  * A byte that a disk has flipped, anywhere in the data folder: the server starts or says which file is damaged, and
- * what is
- * lost stands in `GET /losses` or in the figures of its sink. `HAUMEA_FLIP_ROUNDS` sets how many
- * bytes are flipped, `HAUMEA_FLIP_SEED` which.
+ * what is lost stands in `GET /losses` or in the figures of its sink. `HAUMEA_FLIP_ROUNDS` sets how many bytes are
+ * flipped, `HAUMEA_FLIP_SEED` which.
  */
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Brokers send few messages without acknowledgement. With qos 1 they are acknowledged when they are in a log on disk, and taken
- * from there after kill -9: nothing waits for a checkpoint, and no checkpoint is taken for it.
+ * Brokers send few messages without acknowledgement. With qos 1 they are acknowledged when they are in a log on disk,
+ * and taken from there after kill -9: nothing waits for a checkpoint, and no checkpoint is taken for it.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

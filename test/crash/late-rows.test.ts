@@ -1,7 +1,7 @@
 /**
- * Rules of event time over brokers that send again: connections that break, an engine that is killed (kill -9), a broker
- * that is killed hard. What comes again is known or behind the watermark of the checkpoint, so no row is late and each
- * is in its window once.
+ * Rules of event time over brokers that send again: connections that break, an engine that is killed (kill -9), a
+ * broker that is killed hard. What comes again is known or behind the watermark of the checkpoint, so no row is late
+ * and each is in its window once.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

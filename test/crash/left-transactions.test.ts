@@ -1,4 +1,7 @@
-/** Transactions in sinks that a rule has no more: they are committed or aborted as its last checkpoint says, however late the sink is back. */
+/**
+ * Transactions in sinks that a rule has no more: they are committed or aborted as its last checkpoint says, however
+ * late the sink is back.
+ */
 import { once } from 'node:events';
 import { appendFileSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';

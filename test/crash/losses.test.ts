@@ -1,4 +1,7 @@
-/** A flipped byte among the definitions: whose it was is told by name, everywhere an operator looks, until that is acknowledged. */
+/**
+ * A flipped byte among the definitions: whose it was is told by name, everywhere an operator looks, until that is
+ * acknowledged.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
  * The broker goes away, or is killed hard with its messages on disk, while the engine has messages in its input log
- * whose acknowledgements
- * the broker may not have: rows of a rule of qos 2 are in the file once and in order, and what came again is counted.
+ * whose acknowledgements the broker may not have: rows of a rule of qos 2 are in the file once and in order, and what
+ * came again is counted.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

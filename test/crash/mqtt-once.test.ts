@@ -1,7 +1,7 @@
 /**
- * MQTT QoS 1 and 2 with a session into a file at qos 2 is exactly once: over kill -9 of the engine at any moment, connections
- * that another client
- * takes over, and a broker that is away. `HAUMEA_ONCE_ROUNDS=30` runs as many rounds as a release wants.
+ * MQTT QoS 1 and 2 with a session into a file at qos 2 is exactly once: over kill -9 of the engine at any moment,
+ * connections that another client takes over, and a broker that is away. `HAUMEA_ONCE_ROUNDS=30` runs as many rounds as
+ * a release wants.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** A topic that two rules read from a shared stream, and topics that one reads by a wildcard; two rules on a shared stream of a file: over kill -9. */
+/**
+ * A topic that two rules read from a shared stream, and topics that one reads by a wildcard; two rules on a shared
+ * stream of a file: over kill -9.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { chaos, kills } from '../support/crash/chaos.js';

@@ -1,6 +1,6 @@
 /**
- * Rules that feed each other by a memory topic, over kill -9: with qos 2 each row comes out once, with qos 1 none is missing.
- * `HAUMEA_CHAOS_KILLS=200 npx tsx test/crash/pipelines.test.ts` kills as often as a release wants.
+ * Rules that feed each other by a memory topic, over kill -9: with qos 2 each row comes out once, with qos 1 none is
+ * missing. `HAUMEA_CHAOS_KILLS=200 npx tsx test/crash/pipelines.test.ts` kills as often as a release wants.
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

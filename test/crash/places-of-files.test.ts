@@ -1,7 +1,6 @@
 /**
  * Rules that share a file or a memory topic, each with a `qos` and an interval of its own, come and go while the server
- * is killed: with
- * `qos` 2 each row comes once and in order, with 1 and 0 none is missing, whatever the others do.
+ * is killed: with `qos` 2 each row comes once and in order, with 1 and 0 none is missing, whatever the others do.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,6 @@
 /**
  * Rules that share a stream go on from checkpoints of different times after kill -9: each takes what lies behind its
- * own place, whatever
- * the others have, so that none gets a row twice because of another one.
+ * own place, whatever the others have, so that none gets a row twice because of another one.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

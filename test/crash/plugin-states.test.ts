@@ -1,6 +1,7 @@
 /**
- * States of functions of plugins over a kill -9 of the server: with qos 1 aggregates and functions that look back go on where they
- * were, though the numbers of the functions are other ones then. `HAUMEA_CHECKPOINT_ROUNDS` sets how many rounds are run.
+ * States of functions of plugins over a kill -9 of the server: with qos 1 aggregates and functions that look back go on
+ * where they were, though the numbers of the functions are other ones then. `HAUMEA_CHECKPOINT_ROUNDS` sets how many
+ * rounds are run.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

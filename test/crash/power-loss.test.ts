@@ -30,7 +30,10 @@ const crashes = 60;
 /** After one of so many the power goes once more while the rest is taken up. */
 const oftenTwice = 4;
 
-/** Runs `work` on a disk of its own; then `check` gets folders as a loss of power may leave them, and the moment of that. */
+/**
+ * Runs `work` on a disk of its own; then `check` gets folders as a loss of power may leave them, and the moment of
+ * that.
+ */
 async function lose(
   round: number,
   work: (folder: string, disk: ForgetfulDisk, next: () => number) => Promise<void>,

@@ -1,4 +1,7 @@
-/** Rules that feed each other, and a disk that refuses the name of one's checkpoint when it counts already: none goes back alone. */
+/**
+ * Rules that feed each other, and a disk that refuses the name of one's checkpoint when it counts already: none goes
+ * back alone.
+ */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -13,7 +16,10 @@ const rule = (id: string, stream: string, action: object) => ({
   options: { qos: 2, checkpointInterval: '100ms' },
 });
 
-/** Refuses names of rule `b` while `turn` is tried, which begins when a checkpoint that counts has none; returns the data folder. */
+/**
+ * Refuses names of rule `b` while `turn` is tried, which begins when a checkpoint that counts has none; returns the
+ * data folder.
+ */
 async function refuse(turn: (server: TestServer, heal: () => void, again: () => Promise<void>) => Promise<void>) {
   const data = temporaryFolder();
   const refused = join(data, 'refused');

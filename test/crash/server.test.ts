@@ -1,6 +1,6 @@
 /**
- * kill -9 of the whole server at random points of a mixed REST load: after each restart everything that was acknowledged
- * is there as it was sent last, imports are there as a whole or not at all, and nothing else has changed.
+ * kill -9 of the whole server at random points of a mixed REST load: after each restart everything that was
+ * acknowledged is there as it was sent last, imports are there as a whole or not at all, and nothing else has changed.
  *
  * `HAUMEA_CRASH_ROUNDS=200` runs as many rounds as a release wants.
  */

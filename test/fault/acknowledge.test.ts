@@ -1,4 +1,7 @@
-/** QoS 1: a message is acknowledged when its row is with the sink, gathered batches included; batches need no full window. */
+/**
+ * QoS 1: a message is acknowledged when its row is with the sink, gathered batches included; batches need no full
+ * window.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';

@@ -48,7 +48,8 @@ backlog('a connection that breaks under load does not let a bounded backlog grow
   await plant.figure(far, 'sinkRecordsOutTotal', (value) => value > 50);
   await outside.stop();
   await sending;
-  // Of 4 MB. What the connection had when it broke stays as well, in whole pages: how much that is depends on the machine.
+  // Of 4 MB. What the connection had when it broke stays as well, in whole pages: how much that is depends on the
+  // machine.
   assert.ok(diskBytes() < 2_000_000, `${diskBytes()} bytes on disk`);
   await outside.start();
   await plant.figure(far, 'bufferLength', (value) => value === 0);

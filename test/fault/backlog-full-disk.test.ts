@@ -1,4 +1,6 @@
-/** A backlog on a disk that is full, while nothing is kept free: the neighbours go on, and what is dropped is counted. */
+/**
+ * A backlog on a disk that is full, while nothing is kept free: the neighbours go on, and what is dropped is counted.
+ */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';

@@ -1,6 +1,6 @@
 /**
- * Sinks without a cache that are away, stuck or slow: what they can't take waits on disk by itself, the other rules of the
- * stream miss nothing, and neither does the sink when it is back.
+ * Sinks without a cache that are away, stuck or slow: what they can't take waits on disk by itself, the other rules of
+ * the stream miss nothing, and neither does the sink when it is back.
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

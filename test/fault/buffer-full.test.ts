@@ -1,4 +1,7 @@
-/** What a rule does that may keep nothing on disk when its sink takes no more: it holds its stream (see holding.test.ts), drops its oldest messages, or ends. */
+/**
+ * What a rule does that may keep nothing on disk when its sink takes no more: it holds its stream (see
+ * holding.test.ts), drops its oldest messages, or ends.
+ */
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -1,8 +1,7 @@
 /**
  * Rules on shared streams whose sinks are away while the disk is full from the first message on: where a rule says that
- * its oldest
- * messages may go, or that it ends, its neighbours have every row; where it says neither it holds its stream, and tells
- * why.
+ * its oldest messages may go, or that it ends, its neighbours have every row; where it says neither it holds its
+ * stream, and tells why.
  */
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

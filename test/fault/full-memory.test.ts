@@ -80,7 +80,9 @@ test('where memory gets scarce the log tells who holds it, and the rule with the
   await opened.close();
 });
 
-/** What statements take that no memory holds: a new partition with each row for ever, windows of years and of 10^9 rows. */
+/**
+ * What statements take that no memory holds: a new partition with each row for ever, windows of years and of 10^9 rows.
+ */
 const endless: typeof growing = [
   ['a partition of each row', 'SELECT lag(id) OVER (PARTITION BY newuuid()) AS before FROM flood'],
   [

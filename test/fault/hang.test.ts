@@ -1,4 +1,7 @@
-/** A data plane that hangs: a window of a derived table that is joined, with a billion pairs of rows to join at once, keeps the thread busy for minutes. */
+/**
+ * A data plane that hangs: a window of a derived table that is joined, with a billion pairs of rows to join at once,
+ * keeps the thread busy for minutes.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { eventually } from '../support/harness.js';

@@ -1,4 +1,6 @@
-/** Memory of rules: given back when they go, bounded for all, and its end is an error of the rule that asked for more. */
+/**
+ * Memory of rules: given back when they go, bounded for all, and its end is an error of the rule that asked for more.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -31,7 +33,9 @@ const statements = [
 
 /** What the allocator takes for one column block (17,472 bytes, assembly/mem/layout.ts). */
 const blockBytes = 20_480;
-/** Columns of the widest window below; a tumbling window of ten seconds may close late in the test for the first time. */
+/**
+ * Columns of the widest window below; a tumbling window of ten seconds may close late in the test for the first time.
+ */
 const windowColumns = 3;
 /** Half a message, which the stream keeps between two pieces of a read. */
 const halfMessageBytes = 256;

@@ -1,4 +1,7 @@
-/** MQTT sinks of all qualities of service on one broker with defaults: nobody disturbs anybody, and its restarts cost nothing. */
+/**
+ * MQTT sinks of all qualities of service on one broker with defaults: nobody disturbs anybody, and its restarts cost
+ * nothing.
+ */
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import type { MqttClient } from 'mqtt';

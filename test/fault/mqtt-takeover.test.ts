@@ -1,8 +1,7 @@
 /**
  * Another client takes over the client id again and again, is sent what the session holds, and acknowledges nothing of
- * it: each message
- * is a row once, though the broker has sent it many times, and to the other first. The broker writes to disk on each
- * change.
+ * it: each message is a row once, though the broker has sent it many times, and to the other first. The broker writes
+ * to disk on each change.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';

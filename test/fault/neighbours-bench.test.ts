@@ -1,6 +1,6 @@
 /**
- * `haumea bench neighbours` on itself, for some seconds: what it counts while a sink is stuck, while it is away, and while the
- * broker between two rules is. `HAUMEA_NEIGHBOURS=long` runs it as long as a release wants.
+ * `haumea bench neighbours` on itself, for some seconds: what it counts while a sink is stuck, while it is away, and
+ * while the broker between two rules is. `HAUMEA_NEIGHBOURS=long` runs it as long as a release wants.
  */
 import { spawn } from 'node:child_process';
 import { test } from 'uvu';

@@ -1,6 +1,6 @@
 /**
- * Many rules on a shared stream, one with a sink that takes nothing: the others have every row, and so has it in the end.
- * `haumea bench neighbours` does the same with 100 rules, for minutes and at rates.
+ * Many rules on a shared stream, one with a sink that takes nothing: the others have every row, and so has it in the
+ * end. `haumea bench neighbours` does the same with 100 rules, for minutes and at rates.
  */
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -71,7 +71,8 @@ for (const qos of [0, 1]) {
 const messages = 600;
 
 for (const qos of [0, 1]) {
-  // The broker queues what it can't deliver without a bound: a machine that is busy with other tests may be late by more.
+  // The broker queues what it can't deliver without a bound: a machine that is busy with other tests may be late by
+  // more.
   crowd(`a sink that is away while ${messages} messages come over a broker misses none with qos ${qos}`, async () => {
     const [path] = await share('s', 1, { qos });
     const perTurn = 15;

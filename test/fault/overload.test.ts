@@ -1,8 +1,7 @@
 /**
  * More work than the data plane can do: many rules on one stream, and one read of messages that keep them at work for
- * far longer than a thread may
- * be silent. The plane goes from one rule to the next, so it is slow and not hung: no rule ends, none misses a row,
- * questions are answered.
+ * far longer than a thread may be silent. The plane goes from one rule to the next, so it is slow and not hung: no rule
+ * ends, none misses a row, questions are answered.
  */
 import type { Socket } from 'node:net';
 import { test } from 'uvu';

@@ -106,7 +106,9 @@ test('ids without measure are refused, and not quoted as a whole', async () => {
   }
 });
 
-/** A graph in which each filter gives its rows to those that `next` names by number; the first begins, -1 is the sink. */
+/**
+ * A graph in which each filter gives its rows to those that `next` names by number; the first begins, -1 is the sink.
+ */
 function graphOf(count: number, next: (i: number) => number[]): object {
   const nameOf = (i: number) => (i < 0 || i >= count ? 'sink' : `f${i}`);
   const filters = Array.from({ length: count }, (_, i) => i);

@@ -1,6 +1,6 @@
 /**
- * A rule that takes more than its share of the time beside others on a shared stream: what it has yet to read waits apart, the others
- * have every row at once. It gets all rows, or those that it does not get are counted.
+ * A rule that takes more than its share of the time beside others on a shared stream: what it has yet to read waits
+ * apart, the others have every row at once. It gets all rows, or those that it does not get are counted.
  */
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -52,7 +52,8 @@ interface Scene {
 }
 
 /**
- * A shared stream with many cheap rules, and `greedy` with the options, for which each of the characters that are `work` takes time.
+ * A shared stream with many cheap rules, and `greedy` with the options, for which each of the characters that are
+ * `work` takes time.
  */
 async function scene(name: string, options: object, qos: number, work: number, padding: number): Promise<Scene> {
   socket = undefined;

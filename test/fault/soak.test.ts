@@ -1,6 +1,6 @@
 /**
- * The soak on itself, for some seconds: rules come and go under load, and those that stay lose nothing. What grows shows in an
- * hour only: `haumea bench soak`.
+ * The soak on itself, for some seconds: rules come and go under load, and those that stay lose nothing. What grows
+ * shows in an hour only: `haumea bench soak`.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';

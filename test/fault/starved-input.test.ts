@@ -1,4 +1,6 @@
-/** A rule that fills the memory of the kernel ends, and the input of its neighbours waits meanwhile: none of it is lost. */
+/**
+ * A rule that fills the memory of the kernel ends, and the input of its neighbours waits meanwhile: none of it is lost.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';

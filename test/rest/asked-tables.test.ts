@@ -1,4 +1,6 @@
-/** Lookup tables that are asked, through REST: what rules get, what the status tells, what a table in use withstands. */
+/**
+ * Lookup tables that are asked, through REST: what rules get, what the status tells, what a table in use withstands.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';

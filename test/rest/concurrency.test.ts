@@ -1,6 +1,6 @@
 /**
- * Twenty clients that change the same resource at the same time: one of them has its way each time, whole; the others get
- * an answer that is true. What is shown, what runs and what is on disk agree, also after the process was killed.
+ * Twenty clients that change the same resource at the same time: one of them has its way each time, whole; the others
+ * get an answer that is true. What is shown, what runs and what is on disk agree, also after the process was killed.
  */
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

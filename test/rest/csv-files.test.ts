@@ -1,4 +1,6 @@
-/** Files with columns: each begins with their names, and has them once, whatever becomes of files, rules and servers. */
+/**
+ * Files with columns: each begins with their names, and has them once, whatever becomes of files, rules and servers.
+ */
 import {
   appendFileSync,
   existsSync,

@@ -1,6 +1,6 @@
 /**
- * Codecs that do harm in a whole server, uploaded again and again in the place of those of running streams and sinks, with
- * messages that are none: rules beside them lose no row. `HAUMEA_SERVER_FUZZ_ROUNDS` sets how many are tried.
+ * Codecs that do harm in a whole server, uploaded again and again in the place of those of running streams and sinks,
+ * with messages that are none: rules beside them lose no row. `HAUMEA_SERVER_FUZZ_ROUNDS` sets how many are tried.
  */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Damaged modules in a whole server: they are uploaded again and again in the place of those that rules call, beside a rule that
- * must not miss a row. `HAUMEA_SERVER_FUZZ_ROUNDS` sets how many are damaged.
+ * Damaged modules in a whole server: they are uploaded again and again in the place of those that rules call, beside a
+ * rule that must not miss a row. `HAUMEA_SERVER_FUZZ_ROUNDS` sets how many are damaged.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** Rows that wait for delay(), through REST: neighbours go on, the status counts them, the end of the rule tells of them. */
+/**
+ * Rows that wait for delay(), through REST: neighbours go on, the status counts them, the end of the rule tells of
+ * them.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';

@@ -2,8 +2,8 @@
  * The recorded REST scenarios, run against a server of ours by the scenarios' own runner. Every answer passes a proxy
  * that holds it against the OpenAPI document.
  *
- * `unsupported.json` names the scenarios that need what is not there yet, with the reason. A listed scenario must really
- * fail: one that passes is an error, so that the list can't go stale.
+ * `unsupported.json` names the scenarios that need what is not there yet, with the reason. A listed scenario must
+ * really fail: one that passes is an error, so that the list can't go stale.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

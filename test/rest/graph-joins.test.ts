@@ -33,8 +33,8 @@ const table = (sourceName: string) => ({
 });
 
 /**
- * Runs a graph whose sink is `sink` and pushes rows to its sources once all are there; gives the first messages, as many as
- * asked for.
+ * Runs a graph whose sink is `sink` and pushes rows to its sources once all are there; gives the first messages, as
+ * many as asked for.
  */
 async function runGraph(
   nodes: Record<string, object>,

@@ -1,4 +1,7 @@
-/** Guests that do their worst where their instructions don't tell what it costs: another rule goes on, and so does the server. */
+/**
+ * Guests that do their worst where their instructions don't tell what it costs: another rule goes on, and so does the
+ * server.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { withManifest } from '../../host/plugins/wasm/embed.js';

@@ -1,4 +1,6 @@
-/** Archives and addresses that mean harm, for every kind of thing that takes them: refused, and nothing is left of them. */
+/**
+ * Archives and addresses that mean harm, for every kind of thing that takes them: refused, and nothing is left of them.
+ */
 import { readdirSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

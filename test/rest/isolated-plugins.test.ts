@@ -1,4 +1,6 @@
-/** Plugins on threads of their own: the same rows as without, guests that do not come back, new code while rules run. */
+/**
+ * Plugins on threads of their own: the same rows as without, guests that do not come back, new code while rules run.
+ */
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

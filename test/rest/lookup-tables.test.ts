@@ -1,4 +1,6 @@
-/** Lookup tables whose rows come by memory topics, through REST: from their creation on they hold what rules look up. */
+/**
+ * Lookup tables whose rows come by memory topics, through REST: from their creation on they hold what rules look up.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';

@@ -1,6 +1,7 @@
 /**
- * The examples of docs/sql.md that say where rows come from: configuration keys, options of streams, and what their rules send.
- * A block `requests` has a line for each: a request, a statement that creates something, or a query, `=>` and its rows.
+ * The examples of docs/sql.md that say where rows come from: configuration keys, options of streams, and what their
+ * rules send. A block `requests` has a line for each: a request, a statement that creates something, or a query, `=>`
+ * and its rows.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** Windows of each device by themselves, through REST: an alarm for one that is silent, what status and plan tell, rules drawn as graphs. */
+/**
+ * Windows of each device by themselves, through REST: an alarm for one that is silent, what status and plan tell, rules
+ * drawn as graphs.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';

@@ -1,6 +1,6 @@
 /**
- * The plugins under examples/plugins, as they are built there, give what they say. With HAUMEA_BUILD_EXAMPLES=1 all are built anew
- * before, that in Go as well: the tools of each language are needed then.
+ * The plugins under examples/plugins, as they are built there, give what they say. With HAUMEA_BUILD_EXAMPLES=1 all are
+ * built anew before, that in Go as well: the tools of each language are needed then.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';

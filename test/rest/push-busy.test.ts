@@ -1,4 +1,6 @@
-/** Pushed messages while sinks are full: what is answered with 200 is delivered once, what is answered with 503 never. */
+/**
+ * Pushed messages while sinks are full: what is answered with 200 is delivered once, what is answered with 503 never.
+ */
 import { connect, createServer } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

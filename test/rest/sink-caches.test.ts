@@ -1,4 +1,7 @@
-/** Properties of caches as clients and operators give them: defaults, refusals, warnings, and the files of rules that change or go. */
+/**
+ * Properties of caches as clients and operators give them: defaults, refusals, warnings, and the files of rules that
+ * change or go.
+ */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';

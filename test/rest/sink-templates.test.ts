@@ -1,4 +1,7 @@
-/** Properties of sinks that are templates over the row: topics and paths made of what rows bring, through a whole server. */
+/**
+ * Properties of sinks that are templates over the row: topics and paths made of what rows bring, through a whole
+ * server.
+ */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';

@@ -1,4 +1,6 @@
-/** Functions of WebAssembly plugins in rules: numbers in, a number out, and that a bad module costs its own rows only. */
+/**
+ * Functions of WebAssembly plugins in rules: numbers in, a number out, and that a bad module costs its own rows only.
+ */
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

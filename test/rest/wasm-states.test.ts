@@ -1,4 +1,7 @@
-/** Aggregates and functions that look back of WebAssembly plugins, whose states the engine keeps: what comes in and out, and what guests get wrong. */
+/**
+ * Aggregates and functions that look back of WebAssembly plugins, whose states the engine keeps: what comes in and out,
+ * and what guests get wrong.
+ */
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

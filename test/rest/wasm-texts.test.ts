@@ -1,4 +1,7 @@
-/** Functions of WebAssembly plugins over texts, times, lists and batches, aggregates: what comes in and out, and what guests get wrong. */
+/**
+ * Functions of WebAssembly plugins over texts, times, lists and batches, aggregates: what comes in and out, and what
+ * guests get wrong.
+ */
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

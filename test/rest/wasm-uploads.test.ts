@@ -1,4 +1,7 @@
-/** WebAssembly plugins as clients bring them: archives, addresses, files of the data folder, limits; what is told of them. */
+/**
+ * WebAssembly plugins as clients bring them: archives, addresses, files of the data folder, limits; what is told of
+ * them.
+ */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';

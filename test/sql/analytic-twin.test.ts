@@ -1,6 +1,6 @@
 /**
- * Functions that look back against a naive model: random calls, rows and pieces in which they come. What they keep is saved and
- * loaded into another kernel in between. `HAUMEA_ANALYTIC_RUNS` sets how many cases are tried.
+ * Functions that look back against a naive model: random calls, rows and pieces in which they come. What they keep is
+ * saved and loaded into another kernel in between. `HAUMEA_ANALYTIC_RUNS` sets how many cases are tried.
  */
 import fc from 'fast-check';
 import { test } from 'uvu';

@@ -1,4 +1,7 @@
-/** Functions on threads of their own, as the kernel asks for them: each row by itself, with values of any kind, also after its state has moved. */
+/**
+ * Functions on threads of their own, as the kernel asks for them: each row by itself, with values of any kind, also
+ * after its state has moved.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { FindBrought } from '../../host/plugins/define.js';

@@ -1,6 +1,6 @@
 /**
- * Rules that look up in tables outside, through a whole data plane: sources, kernel, questions, answers, sinks. Answers come late,
- * in any order, fail, are none. `HAUMEA_ASK_PLANE_RUNS` sets how many cases are tried.
+ * Rules that look up in tables outside, through a whole data plane: sources, kernel, questions, answers, sinks. Answers
+ * come late, in any order, fail, are none. `HAUMEA_ASK_PLANE_RUNS` sets how many cases are tried.
  */
 import fc from 'fast-check';
 import { test } from 'uvu';

@@ -1,6 +1,6 @@
 /**
- * Rows that wait for answers, beside a naive model: answers come in any order, late, not at all, for some lists only. Whatever
- * happens, each row goes on once, in its place. `HAUMEA_ASK_RUNS` sets how many cases are tried.
+ * Rows that wait for answers, beside a naive model: answers come in any order, late, not at all, for some lists only.
+ * Whatever happens, each row goes on once, in its place. `HAUMEA_ASK_RUNS` sets how many cases are tried.
  */
 import fc from 'fast-check';
 import { test } from 'uvu';
@@ -67,8 +67,8 @@ unused.close();
 const emptyBytes = bytesOf(unused);
 
 /**
- * What came out is what was wanted, in its order: null stands for an answer that failed, undefined for nothing. Any message may
- * have failed for want of an answer in time instead.
+ * What came out is what was wanted, in its order: null stands for an answer that failed, undefined for nothing. Any
+ * message may have failed for want of an answer in time instead.
  */
 function fits(wanted: readonly (Row[] | null | undefined)[], output: readonly (Row[] | string)[]): boolean {
   let places = new Set([0]);

@@ -1,4 +1,7 @@
-/** As-of joins beside a naive model: rows in any order, late ones, equal times, nulls, idle keys, and moves to another kernel. */
+/**
+ * As-of joins beside a naive model: rows in any order, late ones, equal times, nulls, idle keys, and moves to another
+ * kernel.
+ */
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -1,4 +1,7 @@
-/** A sink with small batches whose neighbours have taken all memory: rows that find no room are errors, and the rule goes on. */
+/**
+ * A sink with small batches whose neighbours have taken all memory: rows that find no room are errors, and the rule
+ * goes on.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { fillMemory } from '../support/engine/full-kernel.js';

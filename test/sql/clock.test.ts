@@ -1,6 +1,6 @@
 /**
- * The clock is set back or forth while windows are open: a rule whose clock is set back by an hour sends what it would send if
- * the hour had not been, at the same steps, beside the same rule whose clock runs on.
+ * The clock is set back or forth while windows are open: a rule whose clock is set back by an hour sends what it would
+ * send if the hour had not been, at the same steps, beside the same rule whose clock runs on.
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -67,8 +67,8 @@ function numbers(seed: number): (below: number) => number {
 }
 
 /**
- * What each of the steps sends; the clock is set back by an hour at some of them. With `moves` what the rule keeps goes to a kernel
- * whose clock is behind instead, as from a checkpoint.
+ * What each of the steps sends; the clock is set back by an hour at some of them. With `moves` what the rule keeps goes
+ * to a kernel whose clock is behind instead, as from a checkpoint.
  */
 function run(
   sql: string,

@@ -1,7 +1,7 @@
 /**
- * Long work in pieces: whatever the statement, the rows and the moments, a kernel that does all work that can wait in the smallest pieces, with
- * input in between and state that moves to another kernel, sends to the byte what one does that works at once. `HAUMEA_STATE_RUNS` sets how many
- * cases are tried.
+ * Long work in pieces: whatever the statement, the rows and the moments, a kernel that does all work that can wait in
+ * the smallest pieces, with input in between and state that moves to another kernel, sends to the byte what one does
+ * that works at once. `HAUMEA_STATE_RUNS` sets how many cases are tried.
  */
 import fc from 'fast-check';
 import { test } from 'uvu';

@@ -1,4 +1,7 @@
-/** Work that takes long is done piece by piece: others have their turns in between, and what comes out is one result as ever. */
+/**
+ * Work that takes long is done piece by piece: others have their turns in between, and what comes out is one result as
+ * ever.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { callHost } from '../../host/functions/registry.js';

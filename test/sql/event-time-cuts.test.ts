@@ -1,6 +1,7 @@
 /**
- * Windows of event time over rows whose times are often equal and often out of order: they send the same however the input is cut into
- * batches, row by row or thousands at once, as it is after an outage or when a file is read again from a checkpoint.
+ * Windows of event time over rows whose times are often equal and often out of order: they send the same however the
+ * input is cut into batches, row by row or thousands at once, as it is after an outage or when a file is read again
+ * from a checkpoint.
  */
 import fc from 'fast-check';
 import { test } from 'uvu';

@@ -1,6 +1,6 @@
 /**
- * Windows of all kinds over one to three streams, of which some come late and some fall silent, beside a naive model: what each
- * window sends and when, that nothing is sent twice, which rows are late.
+ * Windows of all kinds over one to three streams, of which some come late and some fall silent, beside a naive model:
+ * what each window sends and when, that nothing is sent twice, which rows are late.
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -12,7 +12,9 @@ interface Row {
   v: number;
 }
 
-/** What a window makes of the rows so far, which are in order, when time has come to `watermark`; empty windows aside. */
+/**
+ * What a window makes of the rows so far, which are in order, when time has come to `watermark`; empty windows aside.
+ */
 type Windows = (rows: readonly Row[], watermark: number) => Row[][];
 
 const idleMs = 5000;

@@ -121,7 +121,10 @@ test('after a start from saved state silent streams have their time again', () =
   next.close();
 });
 
-/** Queries in which each of two streams has a watermark of its own, and which send `{"id":…}` of rows of `a` in the order of their time. */
+/**
+ * Queries in which each of two streams has a watermark of its own, and which send `{"id":…}` of rows of `a` in the
+ * order of their time.
+ */
 const separate: Readonly<Record<string, string>> = {
   'a union':
     'SELECT id FROM (SELECT id FROM a UNION ALL SELECT id + 1000 AS id FROM b) AS u GROUP BY TUMBLINGWINDOW(ss, 1)',

@@ -1,4 +1,6 @@
-/** Interval joins beside a naive model: rows in any order, late ones, equal times, nulls, and moves to another kernel. */
+/**
+ * Interval joins beside a naive model: rows in any order, late ones, equal times, nulls, and moves to another kernel.
+ */
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -1,6 +1,6 @@
 /**
- * Conditions of WHERE on one stream of a window join, which go below the window, beside conditions that mean the same but also
- * name the other stream, which stay above the join: messages are equal to the byte.
+ * Conditions of WHERE on one stream of a window join, which go below the window, beside conditions that mean the same
+ * but also name the other stream, which stay above the join: messages are equal to the byte.
  */
 import fc from 'fast-check';
 import { test } from 'uvu';

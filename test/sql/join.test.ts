@@ -1,4 +1,7 @@
-/** Joins of streams through a real server: status, shared streams, refusals; `cases/joins/streams.case` has what comes out. */
+/**
+ * Joins of streams through a real server: status, shared streams, refusals; `cases/joins/streams.case` has what comes
+ * out.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';

@@ -1,6 +1,6 @@
 /**
- * Operators that move to a twin of their stream and back: whatever the statement, the rows and the moments, they send to the byte what
- * those do that stay. `HAUMEA_STATE_RUNS` sets how many cases are tried.
+ * Operators that move to a twin of their stream and back: whatever the statement, the rows and the moments, they send
+ * to the byte what those do that stay. `HAUMEA_STATE_RUNS` sets how many cases are tried.
  */
 import fc from 'fast-check';
 import { test } from 'uvu';

@@ -1,6 +1,7 @@
 /**
- * Lookups beside a naive model: random changes of tables, by insert, update, upsert and delete, rows of a stream between
- * them, joins by the key and by other columns, with conditions. `HAUMEA_LOOKUP_RUNS` sets how many cases are tried.
+ * Lookups beside a naive model: random changes of tables, by insert, update, upsert and delete, rows of a stream
+ * between them, joins by the key and by other columns, with conditions. `HAUMEA_LOOKUP_RUNS` sets how many cases are
+ * tried.
  */
 import fc from 'fast-check';
 import { test } from 'uvu';

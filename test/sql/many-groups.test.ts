@@ -1,4 +1,6 @@
-/** Groups of many keys: the table in which they are looked for grows while keys come again, and each keeps its group. */
+/**
+ * Groups of many keys: the table in which they are looked for grows while keys come again, and each keeps its group.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type KernelRule, openRule } from '../support/engine/rule-kernel.js';

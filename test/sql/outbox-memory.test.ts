@@ -1,4 +1,7 @@
-/** Windows above windows that wait for their turn while memory is exhausted: nothing is freed twice, and nothing is left behind. */
+/**
+ * Windows above windows that wait for their turn while memory is exhausted: nothing is freed twice, and nothing is left
+ * behind.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { finishWork } from '../../kernels/deferred.js';
@@ -9,7 +12,10 @@ const stream = 'CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="s")';
 const sql = 'SELECT v FROM (SELECT v FROM s GROUP BY HOPPINGWINDOW(ss, 4, 2)) AS d GROUP BY SLIDINGWINDOW(ss, 60)';
 const rows = Array.from({ length: 5 }, (_, v) => ({ v }));
 
-/** Bytes in use after the rule, and its exceptions; `waiting`: windows that wait when memory is exhausted but for a hole. */
+/**
+ * Bytes in use after the rule, and its exceptions; `waiting`: windows that wait when memory is exhausted but for a
+ * hole.
+ */
 function run(waiting: number, hole?: number): { bytes: number; exceptions: number } {
   const rule = openRule([stream], sql, { limits: { maxMemoryBytes: 14 << 20, longRows: 12 } });
   const { kernel, nodes } = rule;

@@ -1,6 +1,6 @@
 /**
- * Windows with OVER (PARTITION BY …): each value gets, message by message, what a window of its own sends that sees the rows of that value alone.
- * `HAUMEA_STATE_RUNS` sets how many cases are tried.
+ * Windows with OVER (PARTITION BY …): each value gets, message by message, what a window of its own sends that sees the
+ * rows of that value alone. `HAUMEA_STATE_RUNS` sets how many cases are tried.
  */
 import fc from 'fast-check';
 import { test } from 'uvu';

@@ -1,4 +1,6 @@
-/** percentile_approx is within the accuracy that its documentation states, whichever way its sketches were put together. */
+/**
+ * percentile_approx is within the accuracy that its documentation states, whichever way its sketches were put together.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openRule } from '../support/engine/rule-kernel.js';

@@ -1,6 +1,6 @@
 /**
- * Functions of plugins whose states the engine keeps, in random statements: what comes out is what built-in functions say, and
- * the same when the state moves to another kernel and another instance of the plugin at any moment.
+ * Functions of plugins whose states the engine keeps, in random statements: what comes out is what built-in functions
+ * say, and the same when the state moves to another kernel and another instance of the plugin at any moment.
  * `HAUMEA_STATE_RUNS` sets how many cases are tried.
  */
 import { readFileSync, writeFileSync } from 'node:fs';

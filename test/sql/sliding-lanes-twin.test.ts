@@ -1,6 +1,7 @@
 /**
- * Sliding windows whose aggregates are taken in column by column, beside the same windows with one aggregate more, which is
- * taken in row by row: over numbers alone, and over rows among which others come; saved and loaded between any two feeds.
+ * Sliding windows whose aggregates are taken in column by column, beside the same windows with one aggregate more,
+ * which is taken in row by row: over numbers alone, and over rows among which others come; saved and loaded between any
+ * two feeds.
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -50,7 +51,10 @@ interface Way {
   props?: Row;
 }
 
-/** What a statement sends, fed in pieces of random length; `saves`: after each piece another kernel goes on with what was saved. */
+/**
+ * What a statement sends, fed in pieces of random length; `saves`: after each piece another kernel goes on with what
+ * was saved.
+ */
 function sent(more: string, rows: readonly Row[], way: Way, seed: number, saves: boolean): string[] {
   const random = randomOf(seed);
   const open = () =>

@@ -1,6 +1,6 @@
 /**
- * Windows of many groups that are saved while rows change them, windows end and memory gets short: another kernel that takes up what was
- * written goes on to the byte as the one that was not disturbed.
+ * Windows of many groups that are saved while rows change them, windows end and memory gets short: another kernel that
+ * takes up what was written goes on to the byte as the one that was not disturbed.
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -1,6 +1,7 @@
 /**
- * State that is saved while rows flow: whatever the statement, the rows and the moments, a kernel that takes up what a snapshot has
- * written goes on from there to the byte, and taking it disturbs nobody. `HAUMEA_STATE_RUNS` sets how many cases are tried.
+ * State that is saved while rows flow: whatever the statement, the rows and the moments, a kernel that takes up what a
+ * snapshot has written goes on from there to the byte, and taking it disturbs nobody. `HAUMEA_STATE_RUNS` sets how many
+ * cases are tried.
  */
 import fc from 'fast-check';
 import { test } from 'uvu';

@@ -1,6 +1,6 @@
 /**
- * State moves from kernel to kernel: whatever the statement, the rows and the moments, what comes out is to the byte what
- * one kernel would have sent. `HAUMEA_STATE_RUNS` sets how many cases are tried.
+ * State moves from kernel to kernel: whatever the statement, the rows and the moments, what comes out is to the byte
+ * what one kernel would have sent. `HAUMEA_STATE_RUNS` sets how many cases are tried.
  */
 import fc from 'fast-check';
 import { test } from 'uvu';

@@ -1,4 +1,7 @@
-/** Texts of all lengths, in batches of texts alone and in mixed ones: functions that look back, and joins in windows by text keys. */
+/**
+ * Texts of all lengths, in batches of texts alone and in mixed ones: functions that look back, and joins in windows by
+ * text keys.
+ */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openRule } from '../support/engine/rule-kernel.js';

@@ -1,4 +1,6 @@
-/** Rows of joins by time: the same, whichever of the streams comes first, whose rows then wait for those of the other. */
+/**
+ * Rows of joins by time: the same, whichever of the streams comes first, whose rows then wait for those of the other.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openRule } from '../support/engine/rule-kernel.js';

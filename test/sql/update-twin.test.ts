@@ -1,6 +1,7 @@
 /**
- * Statements that are changed while rows flow: whatever columns come and go around them, functions, aggregates and rows that both
- * statements have go on as if nothing had been, to the byte. `HAUMEA_STATE_RUNS` sets how many cases are tried.
+ * Statements that are changed while rows flow: whatever columns come and go around them, functions, aggregates and rows
+ * that both statements have go on as if nothing had been, to the byte. `HAUMEA_STATE_RUNS` sets how many cases are
+ * tried.
  */
 import fc from 'fast-check';
 import { test } from 'uvu';

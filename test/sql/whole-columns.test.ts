@@ -1,6 +1,6 @@
 /**
- * Functions over batches in which every row has a text and a number, beside the same rows among others that have none: whole
- * columns are computed in other ways, which must give the same.
+ * Functions over batches in which every row has a text and a number, beside the same rows among others that have none:
+ * whole columns are computed in other ways, which must give the same.
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -1,6 +1,7 @@
 /**
- * Windows of many rows joined by keys alone, beside nested loops: keys of texts and numbers that many rows share, that are
- * null or of the other kind of number, one key and two, all types of joins, rows of streams as they stand and computed.
+ * Windows of many rows joined by keys alone, beside nested loops: keys of texts and numbers that many rows share, that
+ * are null or of the other kind of number, one key and two, all types of joins, rows of streams as they stand and
+ * computed.
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

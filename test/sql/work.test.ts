@@ -1,6 +1,7 @@
 /**
- * What functions cost at worst: each is given the input of 64 KB that costs it most, as its code has it, and is compared with a
- * rule that copies that input, and with itself on a quarter of it. Work may grow with the input, not with its square.
+ * What functions cost at worst: each is given the input of 64 KB that costs it most, as its code has it, and is
+ * compared with a rule that copies that input, and with itself on a quarter of it. Work may grow with the input, not
+ * with its square.
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -255,7 +256,8 @@ table['changed_cols("c_", true, a, b)'] = {
   input: rows,
   times: 1,
 };
-// Each row is given all that came before it: what comes out has the square of the rows, so the length of the list counts.
+// Each row is given all that came before it: what comes out has the square of the rows, so the length of the list
+// counts.
 scalar(rows, {
   'cardinality(acc_collect(b))': 1,
   'cardinality(acc_distinct_collect(b))': 1,
@@ -301,7 +303,9 @@ const large = 65_536;
 const runs = 3;
 /** Other processes take their time, too: what is too long is measured again so often. */
 const attempts = 60;
-/** So many times what is noted may be taken, and so many times as long on four times as much: the square would be 16. */
+/**
+ * So many times what is noted may be taken, and so many times as long on four times as much: the square would be 16.
+ */
 const leeway = 8;
 const growth = 12;
 

@@ -1,6 +1,6 @@
 /**
- * Windows of days and hours in zones whose clocks are set, beside a naive model that looks at the clock of the zone each
- * quarter of an hour: where windows begin and end, and which rows they have.
+ * Windows of days and hours in zones whose clocks are set, beside a naive model that looks at the clock of the zone
+ * each quarter of an hour: where windows begin and end, and which rows they have.
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

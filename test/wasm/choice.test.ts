@@ -1,6 +1,6 @@
 /**
- * Of many filters of one stream only those are called that a row passes. Each run has the same filters twice: once as they
- * are, and once with a condition that means the same and of which the kernel knows nothing.
+ * Of many filters of one stream only those are called that a row passes. Each run has the same filters twice: once as
+ * they are, and once with a condition that means the same and of which the kernel knows nothing.
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -1,4 +1,6 @@
-/** Input for which there is no room: nothing is lost, it is taken later, and what never fits is skipped to its very end. */
+/**
+ * Input for which there is no room: nothing is lost, it is taken later, and what never fits is skipped to its very end.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { StreamHandle } from '../../kernels/api.js';

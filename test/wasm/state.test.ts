@@ -304,8 +304,8 @@ function aggregateOf(
 }
 
 /**
- * Identity, three lists of members (one column, no value, one aggregate), no deadline, version, form, number of values and aggregates,
- * function of the aggregate.
+ * Identity, three lists of members (one column, no value, one aggregate), no deadline, version, form, number of values
+ * and aggregates, function of the aggregate.
  */
 const headBytes = 8 + (1 + (1 + 8) + 1 + (1 + 8)) + 6;
 

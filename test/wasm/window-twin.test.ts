@@ -249,7 +249,8 @@ function checkAgainstDefinitions(
         const contents = got.map((message) => message.rows.map((row) => row.slice(0, width)));
         const expectedContents = expected.map((one) => (groups ? grouped(one, hasKey, collects) : listed(one)));
         if (hasParts) {
-          // Of which partition a message is its first row says; partitions stand in the order of their rows, not of their messages.
+          // Of which partition a message is its first row says; partitions stand in the order of their rows, not of
+          // their messages.
           const withTimes = got.map(({ rows: [row] }, i) => [row?.slice(width, width + 2), contents[i]]);
           const isTimed = window.kind !== 'count';
           assert.equal(

@@ -35,8 +35,8 @@ export interface LoadedConfig {
 const envPrefix = 'KUIPER__';
 
 /**
- * Loads the configuration; throws a `config` error with a line for each fault, which names the file or variable, the key and
- * the reason.
+ * Loads the configuration; throws a `config` error with a line for each fault, which names the file or variable, the
+ * key and the reason.
  */
 export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> {
   const base = resolve(request.env.KuiperBaseKey || '.');

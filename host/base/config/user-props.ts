@@ -1,6 +1,6 @@
 /**
- * Properties that the owner of the machine gives to rules: `KUIPER_PROPS_VIN=x` is the property `vin` of the SQL function
- * `props` and of `{{prop "vin"}}` in data templates. Two names are built in: `et` is the time in milliseconds,
+ * Properties that the owner of the machine gives to rules: `KUIPER_PROPS_VIN=x` is the property `vin` of the SQL
+ * function `props` and of `{{prop "vin"}}` in data templates. Two names are built in: `et` is the time in milliseconds,
  * `snowflake` a number that grows and never comes twice.
  */
 

@@ -90,8 +90,8 @@ export class Field<V> {
   }
 
   /**
-   * Marks a property that may be a template over the row: checks are for what comes out then. `checkLiteral` gets the text of
-   * a template with an `x` in the place of each action: it returns the reason why no row can make it right.
+   * Marks a property that may be a template over the row: checks are for what comes out then. `checkLiteral` gets the
+   * text of a template with an `x` in the place of each action: it returns the reason why no row can make it right.
    */
   dynamic(checkLiteral?: (text: string) => string | undefined): Field<V> {
     return this.with({ isDynamic: true, checkLiteral });
@@ -141,7 +141,9 @@ export const field = {
   duration: () => new Field<number | undefined>({ kind: 'duration' }),
   /** A text that is masked wherever it is shown. */
   secret: () => new Field<string | undefined>({ kind: 'string', isSecret: true }),
-  /** A text that names the other side, or a part of that: secrets are sent to no other than the one they were given for. */
+  /**
+   * A text that names the other side, or a part of that: secrets are sent to no other than the one they were given for.
+   */
   address: () => new Field<string | undefined>({ kind: 'string', isAddress: true }),
   /** A free-form object. */
   map: () => new Field<Record<string, unknown> | undefined>({ kind: 'object' }),

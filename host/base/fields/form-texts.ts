@@ -1,4 +1,7 @@
-/** Texts of forms in a language other than English, by what they belong to: a changed sentence leaves its translation in place. */
+/**
+ * Texts of forms in a language other than English, by what they belong to: a changed sentence leaves its translation in
+ * place.
+ */
 
 /** Caption and explanation of properties, by name; what is missing is shown in English. */
 export type FieldTexts = Readonly<Record<string, readonly [label: string, hint: string]>>;

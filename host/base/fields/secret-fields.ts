@@ -65,8 +65,8 @@ function objectIn(text: string): object | undefined {
 }
 
 /**
- * Returns a copy of a free-form value with everything that looks like a secret by its name masked, at any depth, and what
- * is secret within texts.
+ * Returns a copy of a free-form value with everything that looks like a secret by its name masked, at any depth, and
+ * what is secret within texts.
  */
 export function maskByName(value: unknown): unknown {
   if (typeof value === 'string') return maskWithin(value);

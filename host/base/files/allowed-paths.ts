@@ -2,8 +2,8 @@
  * The one rule for paths that requests name: they lie in the data folder or in a folder the operator allows, after all
  * symbolic links are followed, and are none of the server's own files. Relative paths begin in the data folder.
  *
- * A path is looked at twice: before the file is opened, and again when it is open, by what the system says it opened. So
- * a link put in its place in between gains nothing. A refusal is the same whether there is such a file or not.
+ * A path is looked at twice: before the file is opened, and again when it is open, by what the system says it opened.
+ * So a link put in its place in between gains nothing. A refusal is the same whether there is such a file or not.
  */
 import {
   closeSync,
@@ -48,7 +48,9 @@ const followedMs = 1000;
 const defaultAllowed = 'the data folder and the folders of basic.allowedPaths';
 
 export class AllowedPaths {
-  /** Where folders and own files really are, since `#followedAt`: thousands of rules are looked at one after the other. */
+  /**
+   * Where folders and own files really are, since `#followedAt`: thousands of rules are looked at one after the other.
+   */
   readonly #followed = new Map<string, string | undefined>();
   #followedAt = Number.NEGATIVE_INFINITY;
 

@@ -80,8 +80,8 @@ export async function withArchive<T>(
 }
 
 /**
- * Unpacks a zip file to a folder in one step: the folder has the complete new content or, after a failure, is as it was.
- * Returns the entries.
+ * Unpacks a zip file to a folder in one step: the folder has the complete new content or, after a failure, is as it
+ * was. Returns the entries.
  */
 export async function unpackArchive(
   source: string | Buffer,

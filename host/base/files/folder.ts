@@ -6,8 +6,8 @@ import { dirname } from 'node:path';
 // `recursive` of Node never ends where an existing folder denies the existence of what is made in it, as /proc does.
 
 /**
- * Makes a folder and what is missing above it; throws the system's error where that can't be. What `isLasting` is on disk then:
- * without that the files in it may be gone after a loss of power, however well they were written.
+ * Makes a folder and what is missing above it; throws the system's error where that can't be. What `isLasting` is on
+ * disk then: without that the files in it may be gone after a loss of power, however well they were written.
  */
 export function makeFolderSync(path: string, isLasting = false): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;

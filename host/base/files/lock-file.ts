@@ -1,7 +1,7 @@
 /**
- * A lock on a folder: one process at a time, named by its pid; a lock left behind by a dead process is taken over. A process
- * that is dead but not yet collected by its parent (a zombie) holds nothing; one that is just ending is waited for, for as long
- * as it says in its lock that it may take.
+ * A lock on a folder: one process at a time, named by its pid; a lock left behind by a dead process is taken over. A
+ * process that is dead but not yet collected by its parent (a zombie) holds nothing; one that is just ending is waited
+ * for, for as long as it says in its lock that it may take.
  */
 import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { HaumeaError, reasonOf } from '../errors.js';
@@ -31,8 +31,8 @@ export interface LockOptions {
 const lookMs = 50;
 
 /**
- * Takes the lock `path`. Throws a `general` error with the pid of the process that holds it after the time to wait, or why
- * none can be taken.
+ * Takes the lock `path`. Throws a `general` error with the pid of the process that holds it after the time to wait, or
+ * why none can be taken.
  */
 export async function lockFolder(path: string, { waitMs = 0, onWait }: LockOptions = {}): Promise<FolderLock> {
   const own: Holder = { pid: process.pid, started: statOf(process.pid).started };
@@ -142,7 +142,10 @@ function isAlive(holder: Holder): boolean {
   return started === holder.started && !(deadStates.includes(state) && threadsOf(holder.pid) <= 1);
 }
 
-/** Zombies, and what is left of a process for a moment: they have no files open any more, unless a thread is still ending. */
+/**
+ * Zombies, and what is left of a process for a moment: they have no files open any more, unless a thread is still
+ * ending.
+ */
 const deadStates = ['Z', 'X', 'x'];
 
 function threadsOf(pid: number): number {

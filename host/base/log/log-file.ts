@@ -28,7 +28,10 @@ export class LogFile {
     readonly rotation: Rotation,
   ) {}
 
-  /** Appends a text, in a new file when the old one is full or old. Opens the file when it is closed; throws when it can't. */
+  /**
+   * Appends a text, in a new file when the old one is full or old. Opens the file when it is closed; throws when it
+   * can't.
+   */
   write(text: string): void {
     const { rotateSizeBytes, rotateMs } = this.rotation;
     let fd = this.#fd ?? this.#open();

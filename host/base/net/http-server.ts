@@ -218,7 +218,9 @@ function envelopeOf(message: string): string {
   return JSON.stringify({ error: 1000, message });
 }
 
-/** Certificate and key of a server; undefined when neither is set. Their code is read by servers that have them alone. */
+/**
+ * Certificate and key of a server; undefined when neither is set. Their code is read by servers that have them alone.
+ */
 export async function tlsOf(files: TlsFiles, where: string, log: TlsLog): Promise<TlsPair | undefined> {
   if (!files.certfile && !files.keyfile) return undefined;
   return (await import('./tls-files.js')).readTls(files, where, log);

@@ -19,8 +19,8 @@ export function programFile(bundled: string, source: string): URL {
 
 /**
  * Returns the address to start a worker thread at. Threads of Node 20 don't inherit the TypeScript loader, so from
- * sources they start at a few words that register it first; with HAUMEA_FROM_BUILD=1, as in the test run, at the code in
- * dist/, which needs no compiler.
+ * sources they start at a few words that register it first; with HAUMEA_FROM_BUILD=1, as in the test run, at the code
+ * in dist/, which needs no compiler.
  */
 export function threadEntry(bundled: string, source: string): URL {
   const entry = programFile(bundled, source);

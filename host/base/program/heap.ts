@@ -1,7 +1,7 @@
 /**
- * How fast the heaps of the process may grow. V8 doubles the room for new objects whenever as much has outlived it: a server that
- * was given a thousand rules kept 30 MB for nothing else. It also keeps the pages of old objects that making the rules took
- * (docs/decisions/0026).
+ * How fast the heaps of the process may grow. V8 doubles the room for new objects whenever as much has outlived it: a
+ * server that was given a thousand rules kept 30 MB for nothing else. It also keeps the pages of old objects that
+ * making the rules took (docs/decisions/0026).
  */
 import { PerformanceObserver } from 'node:perf_hooks';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
@@ -26,7 +26,10 @@ export function keepHeapsSmall(): void {
   tidyWhenQuiet();
 }
 
-/** Finds the garbage of this thread and gives its pages back each time the heap has grown and nothing goes on in it any more. */
+/**
+ * Finds the garbage of this thread and gives its pages back each time the heap has grown and nothing goes on in it any
+ * more.
+ */
 function tidyWhenQuiet(): void {
   let collect: (() => void) | undefined;
   const committed = (): number => getHeapStatistics().total_heap_size;

@@ -2,9 +2,9 @@
  * Authentication of requests by JSON web tokens, RS256 only. The issuer (`iss`) is the name of a public key file in the
  * key folder, `aud` contains `eKuiper`; `exp`, `nbf` and `iat` are optional and hold when given.
  *
- * Tokens are read and verified by jose; here are the folder of keys and what this interface adds. The work for a request
- * is bounded whatever the token says: its length is limited, one listing of the folder and the keys are cached, and no
- * other algorithm is ever tried. Claims are judged only after the signature has been verified.
+ * Tokens are read and verified by jose; here are the folder of keys and what this interface adds. The work for a
+ * request is bounded whatever the token says: its length is limited, one listing of the folder and the keys are cached,
+ * and no other algorithm is ever tried. Claims are judged only after the signature has been verified.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';

@@ -53,8 +53,8 @@ export interface Resolved<T> {
 }
 
 /**
- * Returns properties with the references in secret ones resolved, the same object when there are none. Throws a `config`
- * error that names the property and the reference, also for a reference in a property that is not secret.
+ * Returns properties with the references in secret ones resolved, the same object when there are none. Throws a
+ * `config` error that names the property and the reference, also for a reference in a property that is not secret.
  */
 export function resolveSecrets<T extends Readonly<Record<string, unknown>>>(
   spec: Spec,

@@ -1,4 +1,6 @@
-/** Stored secrets in the place of the masks that clients send back, for the other side they were given for and no other. */
+/**
+ * Stored secrets in the place of the masks that clients send back, for the other side they were given for and no other.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { HaumeaError } from '../errors.js';
 import { isAddressName, maskText, maskWithin } from '../fields/secret-fields.js';
@@ -7,8 +9,8 @@ type Props = Readonly<Record<string, unknown>>;
 
 /**
  * Puts stored secrets back where a client returns the mask it was shown, so that a masked round trip changes nothing.
- * Throws a `config` error that names the property when an address beside it has changed: the client does not know what it
- * would send there.
+ * Throws a `config` error that names the property when an address beside it has changed: the client does not know what
+ * it would send there.
  */
 export function unmask(input: Props, stored: Props | undefined): Record<string, unknown> {
   const entries = Object.entries(input).map(([name, value]) => [name, unmaskValue(value, stored?.[name])] as const);

@@ -1,7 +1,6 @@
 /**
  * How deep JSON is nested and how many values it has, told without reading it: what walks through values later is
- * recursive, and
- * eight megabytes of `[]` take a second to read and fifty times their size.
+ * recursive, and eight megabytes of `[]` take a second to read and fifty times their size.
  */
 
 /** Deeper than any definition; far from where the stack ends. */

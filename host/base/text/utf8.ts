@@ -1,7 +1,9 @@
 /** Text from outside. */
 import { HaumeaError } from '../errors.js';
 
-/** Reads bytes as UTF-8, a leading mark of the byte order left out; throws a `general` error that names `what` they are. */
+/**
+ * Reads bytes as UTF-8, a leading mark of the byte order left out; throws a `general` error that names `what` they are.
+ */
 export function textFromUtf8(bytes: Uint8Array, what: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

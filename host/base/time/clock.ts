@@ -37,16 +37,19 @@ export const systemClock: Clock = {
 const smallStepMs = 1000;
 
 /**
- * Epoch milliseconds that go back when their user is ready for that, and never else. When the system's clock is set back by
- * more than a second the time goes on from where it was until `follow` is called: what waits for a moment would otherwise
- * wait for as long as the clock was ahead.
+ * Epoch milliseconds that go back when their user is ready for that, and never else. When the system's clock is set
+ * back by more than a second the time goes on from where it was until `follow` is called: what waits for a moment would
+ * otherwise wait for as long as the clock was ahead.
  */
 export class SteadyTime {
   #last = Number.NEGATIVE_INFINITY;
   /** Where the time went on from, and what `elapsed` said then; undefined while it is the clock's. */
   #from: { readonly time: number; readonly elapsed: number } | undefined;
 
-  /** `setBack` is told that the clock was set back; it must not ask for the time. `elapsed` counts milliseconds from anywhere. */
+  /**
+   * `setBack` is told that the clock was set back; it must not ask for the time. `elapsed` counts milliseconds from
+   * anywhere.
+   */
   constructor(
     private readonly setBack: () => void,
     private readonly clock: () => number = Date.now,

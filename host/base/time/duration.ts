@@ -14,8 +14,8 @@ const unitMs: Readonly<Record<string, number>> = {
 const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
 
 /**
- * Reads a duration text or a number of milliseconds; returns milliseconds, or undefined when it is neither or no time can
- * be counted with it.
+ * Reads a duration text or a number of milliseconds; returns milliseconds, or undefined when it is neither or no time
+ * can be counted with it.
  */
 export function parseDuration(value: unknown): number | undefined {
   const ms = typeof value === 'string' ? read(value) : value;

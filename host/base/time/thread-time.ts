@@ -1,4 +1,7 @@
-/** Time that the processor has worked for one thing, which a busy machine does not make longer as it does that of the clock. */
+/**
+ * Time that the processor has worked for one thing, which a busy machine does not make longer as it does that of the
+ * clock.
+ */
 import { openSync, readSync } from 'node:fs';
 
 /** What Linux counts for a thread, in nanoseconds first. */

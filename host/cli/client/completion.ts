@@ -13,8 +13,8 @@ interface Level {
 }
 
 /**
- * Returns the script for a shell; `extra` are the commands that are not requests, such as `serve`. `program` is what runs us:
- * where the shell finds no `haumea`, as in a checkout, the name is made to stand for it.
+ * Returns the script for a shell; `extra` are the commands that are not requests, such as `serve`. `program` is what
+ * runs us: where the shell finds no `haumea`, as in a checkout, the name is made to stand for it.
  */
 export function completionScript(
   shell: Shell,

@@ -130,7 +130,9 @@ async function attempt(call: Call, text: string, limit: number): Promise<boolean
   }
 }
 
-/** Runs the statements one after the other; false when a query has failed while it ran, what follows is not run then. */
+/**
+ * Runs the statements one after the other; false when a query has failed while it ran, what follows is not run then.
+ */
 async function statements(call: Call, text: string, limit: number): Promise<boolean> {
   for (const sql of splitStatements(text)) {
     if (!(await statement(call, sql, limit))) return false;

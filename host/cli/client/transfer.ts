@@ -26,7 +26,10 @@ export async function importRuleset(call: Call): Promise<number> {
   return answer.warnings.length === 0 ? 0 : 1;
 }
 
-/** `import data -f FILE`, JSON or YAML; lists the items that failed and the secrets that are missing, and then returns exit code 1. */
+/**
+ * `import data -f FILE`, JSON or YAML; lists the items that failed and the secrets that are missing, and then returns
+ * exit code 1.
+ */
 export async function importData(call: Call): Promise<number> {
   const file = required(call);
   const content = readText(file);

@@ -1,4 +1,7 @@
-/** `haumea plugin …`: makes, builds, tries and uploads functions of users. What does the work is loaded when it is called. */
+/**
+ * `haumea plugin …`: makes, builds, tries and uploads functions of users. What does the work is loaded when it is
+ * called.
+ */
 import type { Command } from '../client/command.js';
 import { kinds, languages } from './languages.js';
 

@@ -1,4 +1,7 @@
-/** `haumea state …`: takes the state of a rule from one data folder to another. What does the work is loaded when it is called. */
+/**
+ * `haumea state …`: takes the state of a rule from one data folder to another. What does the work is loaded when it is
+ * called.
+ */
 import type { Command } from '../client/command.js';
 
 const args = [{ name: 'rule' }, { name: 'file' }];

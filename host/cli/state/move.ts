@@ -1,4 +1,7 @@
-/** The state of a rule goes to another machine: its newest checkpoint in one file. The checkpoints are on the disk of this one. */
+/**
+ * The state of a rule goes to another machine: its newest checkpoint in one file. The checkpoints are on the disk of
+ * this one.
+ */
 import { join } from 'node:path';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { makeFolder } from '../../base/files/folder.js';
@@ -65,7 +68,10 @@ async function stateOf({ client }: Call, rule: string): Promise<'running' | 'sto
   }
 }
 
-/** No server has the data folder, nor takes it meanwhile: one that nobody can ask may run the rule, and would write over its state. */
+/**
+ * No server has the data folder, nor takes it meanwhile: one that nobody can ask may run the rule, and would write over
+ * its state.
+ */
 async function lockData(call: Call): Promise<FolderLock> {
   const data = dataOf(call);
   await makeFolder(data);

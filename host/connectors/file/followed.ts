@@ -1,4 +1,6 @@
-/** Follows a file as it grows: what is appended is read, and after a file that was rolled away the next one of its name. */
+/**
+ * Follows a file as it grows: what is appended is read, and after a file that was rolled away the next one of its name.
+ */
 import type { Stats } from 'node:fs';
 import { type FileHandle, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * Appends lines to files whose paths a template makes. So many of them are open at a time; the one used longest ago is closed
- * when another is needed, and opened again when a message for it comes. A path that can't be opened costs its messages only.
+ * Appends lines to files whose paths a template makes. So many of them are open at a time; the one used longest ago is
+ * closed when another is needed, and opened again when a message for it comes. A path that can't be opened costs its
+ * messages only.
  */
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { Recent } from '../../base/structures/recent.js';
@@ -61,7 +62,10 @@ export class NamedFilesSink implements Sink {
     return `files ${this.conf.path}`;
   }
 
-  /** A file is opened by the first message for it; after a failure that may pass, those are tried again that it concerned. */
+  /**
+   * A file is opened by the first message for it; after a failure that may pass, those are tried again that it
+   * concerned.
+   */
   async open(): Promise<void> {
     await Promise.all([...this.#files.values()].map((file) => (file.hasTurn ? this.#try(file) : undefined)));
   }

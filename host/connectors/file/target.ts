@@ -1,7 +1,7 @@
 /**
- * The file that a writer appends to. It is what has the name: a file that was moved away or deleted is left for a new one.
- * A file system that goes away is waited for, nothing is written in the empty folder that it leaves. A last line that has no
- * end, as a killed process leaves it, gets one before anything is written behind it.
+ * The file that a writer appends to. It is what has the name: a file that was moved away or deleted is left for a new
+ * one. A file system that goes away is waited for, nothing is written in the empty folder that it leaves. A last line
+ * that has no end, as a killed process leaves it, gets one before anything is written behind it.
  */
 import { type Stats, write } from 'node:fs';
 import { type FileHandle, rename, stat } from 'node:fs/promises';
@@ -19,7 +19,9 @@ const longestHeader = 64 * 1024;
 /** Least time between two looks whether the file still has its name, ms. */
 const lookMs = 250;
 
-/** Failures of a first opening that may pass; all others are a wrong path. Once a file was open, every failure may pass. */
+/**
+ * Failures of a first opening that may pass; all others are a wrong path. Once a file was open, every failure may pass.
+ */
 const passing =
   'EAGAIN EBUSY EDQUOT EHOSTDOWN EINTR EIO EMFILE ENFILE ENODEV ENOMEM ENOSPC ENOTCONN ENXIO ESTALE ETIMEDOUT';
 

@@ -1,7 +1,7 @@
 /**
  * Ordered asynchronous appends to one file. Output is copied once into pooled buffers; while one write is under way the
- * next buffers fill, so that many small outputs become few large writes. A failed write is a lost connection: the half line
- * that it left is cut off, all that waits is kept, and each attempt to open the file writes the first of it.
+ * next buffers fill, so that many small outputs become few large writes. A failed write is a lost connection: the half
+ * line that it left is cut off, all that waits is kept, and each attempt to open the file writes the first of it.
  */
 
 import { HaumeaError, reasonOf } from '../../base/errors.js';
@@ -232,7 +232,9 @@ export class FileWriter {
     this.#begin();
   }
 
-  /** A write of few bytes costs as much as one of many: a little more is waited for, unless somebody waits for the end. */
+  /**
+   * A write of few bytes costs as much as one of many: a little more is waited for, unless somebody waits for the end.
+   */
   #mayWait(first: Block): boolean {
     return first.length < smallBytes && this.#queue.length === 1 && this.#waiters.length === 0;
   }

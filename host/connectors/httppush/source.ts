@@ -1,4 +1,7 @@
-/** Takes bodies that the data server received; they wait there, and their clients for an answer, while the sinks are full. */
+/**
+ * Takes bodies that the data server received; they wait there, and their clients for an answer, while the sinks are
+ * full.
+ */
 import { randomUUID } from 'node:crypto';
 import { BroadcastChannel, threadId } from 'node:worker_threads';
 import { FrameBuffer } from '../frames.js';

@@ -1,8 +1,8 @@
 /**
- * Writes messages in transactions. All that comes between two checkpoints is one: it ends when the checkpoint is taken, is
- * prepared before that counts, and committed when it does. At the start what the checkpoint holds is committed, if it is not
- * yet, and all else is aborted. Orders go out in order, are confirmed in order, and are sent again on the next connection as
- * long as they are not; the ledger knows those that it has.
+ * Writes messages in transactions. All that comes between two checkpoints is one: it ends when the checkpoint is taken,
+ * is prepared before that counts, and committed when it does. At the start what the checkpoint holds is committed, if
+ * it is not yet, and all else is aborted. Orders go out in order, are confirmed in order, and are sent again on the
+ * next connection as long as they are not; the ledger knows those that it has.
  */
 import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';

@@ -112,8 +112,7 @@ export function connectOnce(client: MqttClient): Promise<Consent> {
 
 /**
  * Ends a client: with a farewell when it is connected, at once when it is not or the broker does not answer. Returns
- * whether all
- * that was written went out before.
+ * whether all that was written went out before.
  */
 export async function endClient(client: MqttClient): Promise<boolean> {
   if (!client.connected) {

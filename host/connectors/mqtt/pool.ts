@@ -43,7 +43,9 @@ export class SharedClient {
     this.window = new Window(protocolLevel(conf.protocolVersion));
   }
 
-  /** Resolves when the client is connected; `lost` is called when it is no more: nothing unconfirmed will be confirmed. */
+  /**
+   * Resolves when the client is connected; `lost` is called when it is no more: nothing unconfirmed will be confirmed.
+   */
   async open(user: object, lost: (reason: string) => void): Promise<void> {
     if (this.#opening !== undefined || this.mqtt?.connected !== true) {
       this.#opening ??= this.#connect().finally(() => {
@@ -64,8 +66,8 @@ export class SharedClient {
   }
 
   /**
-   * Each connection has a client of its own. One that connects again would go on with the handshakes of QoS 2 where they
-   * stood, but a broker that has no session for it knows nothing of them and confirms what it never passed on.
+   * Each connection has a client of its own. One that connects again would go on with the handshakes of QoS 2 where
+   * they stood, but a broker that has no session for it knows nothing of them and confirms what it never passed on.
    */
   async #connect(): Promise<void> {
     this.#reason = 'connection closed';

@@ -1,7 +1,6 @@
 /**
  * Whether the other side lives. It was asked, and has some time for an answer, during which it is listened to: any byte
- * is one. While
- * nobody reads, since sinks are full, it can't be heard, and its time does not pass.
+ * is one. While nobody reads, since sinks are full, it can't be heard, and its time does not pass.
  */
 import { type Clock, systemClock, type Timer } from '../../base/time/clock.js';
 

@@ -30,7 +30,10 @@ interface Numbers {
 
 /** Messages of one sink that may be unconfirmed at a time, if the broker takes so many. */
 const maxUnconfirmed = 1000;
-/** Of these, messages that mqtt.js gets in one turn of the event loop: it takes its time for them, while the sources of all rules wait. */
+/**
+ * Of these, messages that mqtt.js gets in one turn of the event loop: it takes its time for them, while the sources of
+ * all rules wait.
+ */
 const perTurn = 32;
 
 /** Topics, with their user properties, whose packets are prepared. */
@@ -124,7 +127,10 @@ export class MqttSink implements Sink {
     this.#schedule();
   }
 
-  /** Counted from the begin of the rule's state on, so that what is made again from a checkpoint gets the id that it had. */
+  /**
+   * Counted from the begin of the rule's state on, so that what is made again from a checkpoint gets the id that it
+   * had.
+   */
   #nextId(): string {
     if (!this.conf.messageIdProperty) return '';
     const { series, messages } = this.#numbers;

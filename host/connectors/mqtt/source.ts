@@ -1,7 +1,7 @@
 /**
- * Subscribes to topics. The bytes of the socket go straight to the kernel, which takes the PUBLISH packets and gives all
- * others back for mqtt.js, but those that free a packet id of a session. Where `raw.ts` says so mqtt.js does everything
- * and messages come as frames.
+ * Subscribes to topics. The bytes of the socket go straight to the kernel, which takes the PUBLISH packets and gives
+ * all others back for mqtt.js, but those that free a packet id of a session. Where `raw.ts` says so mqtt.js does
+ * everything and messages come as frames.
  */
 import type { IPublishPacket, MqttClient } from 'mqtt';
 import { HaumeaError, reasonOf } from '../../base/errors.js';

@@ -3,8 +3,7 @@
  * other packets on; without a tap everything goes to mqtt.js. Writes of mqtt.js and of the engine share one order.
  *
  * mqtt.js says when the broker is to be asked whether it lives, and what an answer is is known here (silence.ts):
- * mqtt.js does not
- * see the messages, and an answer that comes behind a backlog of them would be too late for it.
+ * mqtt.js does not see the messages, and an answer that comes behind a backlog of them would be too late for it.
  */
 import { connect as connectTcp, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';

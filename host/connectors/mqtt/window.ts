@@ -4,8 +4,8 @@
  */
 
 /**
- * Nothing in MQTT 3.1.1 tells the bound of a broker. Mosquitto takes 20 by default, others more; a message of QoS 1 needs
- * a place there for the moment until it is confirmed, and finds none where QoS 2 has them all.
+ * Nothing in MQTT 3.1.1 tells the bound of a broker. Mosquitto takes 20 by default, others more; a message of QoS 1
+ * needs a place there for the moment until it is confirmed, and finds none where QoS 2 has them all.
  */
 const unannounced = 16;
 /** What MQTT 5 says when the broker says nothing. */

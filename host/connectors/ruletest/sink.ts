@@ -1,4 +1,7 @@
-/** Carries results to the thread that serves the event stream. Credit comes back from there: a slow reader slows the rule. */
+/**
+ * Carries results to the thread that serves the event stream. Credit comes back from there: a slow reader slows the
+ * rule.
+ */
 import { BroadcastChannel } from 'node:worker_threads';
 import { MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';

@@ -29,8 +29,8 @@ export interface Exportable {
   /** All resources of the kind: names with the texts that an import takes. */
   export(): Record<string, string> | Promise<Record<string, string>>;
   /**
-   * Checks an item and says what storing it takes; throws a HaumeaError that names the reason. Items of the same name are
-   * replaced. `isReset` tells that everything there is now will be gone, so that nothing of it matters.
+   * Checks an item and says what storing it takes; throws a HaumeaError that names the reason. Items of the same name
+   * are replaced. `isReset` tells that everything there is now will be gone, so that nothing of it matters.
    */
   check(name: string, value: string, isReset: boolean): Prepared | Promise<Prepared>;
   /** Says what removing everything takes that is not among the names to be kept; those are about to be replaced. */

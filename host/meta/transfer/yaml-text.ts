@@ -1,4 +1,7 @@
-/** Reads the text of a YAML document within bounds: what it has written out in full, aliases included, is no larger than JSON may be. */
+/**
+ * Reads the text of a YAML document within bounds: what it has written out in full, aliases included, is no larger than
+ * JSON may be.
+ */
 import type { Alias, LineCounter } from 'yaml';
 import { HaumeaError, isStackOverflow, yamlReason } from '../../base/errors.js';
 import { transferErrors } from './errors.js';

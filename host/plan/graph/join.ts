@@ -57,8 +57,8 @@ function branchesNamed(names: readonly string[], known: readonly Branch[]): Bran
 }
 
 /**
- * The branch with what was computed and picked since it met others: the same for its own rows, in which columns of others
- * are missing. Computed anew above the join, and only where the joined row has a row of the branch.
+ * The branch with what was computed and picked since it met others: the same for its own rows, in which columns of
+ * others are missing. Computed anew above the join, and only where the joined row has a row of the branch.
  */
 function ownPart(branch: Branch, { row, sent, branches }: Point, values: Values): Branch {
   const others = branches.filter((one) => one !== branch);

@@ -77,8 +77,8 @@ export function binderAt(
 }
 
 /**
- * The expression with qualified names as `binderAt` knows them. Names of streams say nothing before rows are joined: a column
- * is the row's own. In joined rows they tell apart what was computed for the stream's rows.
+ * The expression with qualified names as `binderAt` knows them. Names of streams say nothing before rows are joined: a
+ * column is the row's own. In joined rows they tell apart what was computed for the stream's rows.
  */
 export function localNames(expr: Expr, { isJoined, branches }: Point): Expr {
   return transform(expr, (part) => {

@@ -1,6 +1,6 @@
 /**
- * Script nodes: a function `exec` in JavaScript makes of each row (with its metadata) another, of the rows of a collection one
- * row (`isAgg`) or others.
+ * Script nodes: a function `exec` in JavaScript makes of each row (with its metadata) another, of the rows of a
+ * collection one row (`isAgg`) or others.
  */
 import type { GraphNode } from '../../model/engine.js';
 import { scriptFault } from '../../plugins/javascript/check.js';

@@ -10,8 +10,8 @@ import { binderAt, type Context, clauseAt, localNames, type Point } from './poin
 import * as props from './props.js';
 
 /**
- * A switch at its place. Rows and groups go each by themselves, the rows of a window go together: as the first of them says,
- * or aggregates over them.
+ * A switch at its place. Rows and groups go each by themselves, the rows of a window go together: as the first of them
+ * says, or aggregates over them.
  */
 export class Switch {
   private readonly input: Point;

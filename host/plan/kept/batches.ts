@@ -1,4 +1,7 @@
-/** What the operands of a plan stand for: values made again of nodes and programs, whatever registers and columns these were given. */
+/**
+ * What the operands of a plan stand for: values made again of nodes and programs, whatever registers and columns these
+ * were given.
+ */
 import {
   operandCol as firstColumn,
   operandConst as firstConst,

@@ -1,7 +1,7 @@
 /**
- * What a rule keeps from one run to the next, by what it means: a function with its arguments over the rows that it sees, a window with
- * its keys. Columns around it, registers and the order of operators are no part of that, so that an update finds again what it has left
- * as it was.
+ * What a rule keeps from one run to the next, by what it means: a function with its arguments over the rows that it
+ * sees, a window with its keys. Columns around it, registers and the order of operators are no part of that, so that an
+ * update finds again what it has left as it was.
  */
 import type { NodeInput, NodePlan } from '../../../kernels/ir.js';
 import type { KeptByNode, KeptMember, KeptOperator } from '../../model/kept.js';

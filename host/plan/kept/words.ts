@@ -51,7 +51,10 @@ function isOfSource(when: Value | null): boolean {
   return of?.kind === 'column' && of.use.kind === 'arrival';
 }
 
-/** Arguments without the usual ones at their end: `lag(temp)` is one row back, null before the first, and passes nulls by. */
+/**
+ * Arguments without the usual ones at their end: `lag(temp)` is one row back, null before the first, and passes nulls
+ * by.
+ */
 function argumentsOf({ fn, args, size }: AnalyticValue, show: (child: Value) => string): string[] {
   const shown = args.map(show);
   if (fn !== 'lag') return shown;

@@ -8,7 +8,10 @@ export const expand: OperatorKind<'expand'> = {
   isStateless: true,
   values: ({ list }) => [list],
   map: (node, map) => ({ ...node, list: map(node.list) }),
-  /** What is the same for all rows that are made of one is computed before: the columns, behind which the element stands. */
+  /**
+   * What is the same for all rows that are made of one is computed before: the columns, behind which the element
+   * stands.
+   */
   lower(node, at) {
     const { list, of, most } = node;
     const kept = withoutItem(...at.valuesAbove(node));

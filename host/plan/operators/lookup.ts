@@ -1,4 +1,6 @@
-/** Joins each row with those of a lookup table that have its keys: of one that is kept, or of one that is asked outside. */
+/**
+ * Joins each row with those of a lookup table that have its keys: of one that is kept, or of one that is asked outside.
+ */
 import type { NodePlan, WaitingPlan } from '../../../kernels/ir.js';
 import { isByKey } from '../lookup.js';
 import { ProgramBuilder } from '../program.js';

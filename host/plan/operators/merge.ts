@@ -21,7 +21,8 @@ export const merge: OperatorKind<'merge'> = {
     const branches = inputs.map((input, i) => {
       const chain = at.placeBranch(input);
       const { path } = at;
-      // The columns of a derived table may stand in registers. What nobody above reads, as most time stamps, stays below.
+      // The columns of a derived table may stand in registers. What nobody above reads, as most time stamps, stays
+      // below.
       const [bottom] = levelOf(input);
       const all = bottom?.kind === 'derive' ? [...bottom.columns.keys()] : path.columnValues;
       const columns = all.filter((value) => value?.kind !== 'column' || read.has(value));

@@ -1,6 +1,6 @@
 /**
- * What the planner knows of a kind of operator: the values that it computes, its nodes for the kernel, and what EXPLAIN says
- * of it. Each kind is a record in a file of its own; `index.ts` has the table of them.
+ * What the planner knows of a kind of operator: the values that it computes, its nodes for the kernel, and what EXPLAIN
+ * says of it. Each kind is a record in a file of its own; `index.ts` has the table of them.
  */
 import type { ColumnUse, NodePlan, Operand } from '../../../kernels/ir.js';
 import type { RuleOptions } from '../../model/engine.js';
@@ -89,7 +89,10 @@ export interface Lowering {
   ownerOf(value: Value): number | undefined;
   /** Values among `above` that were computed for the rows of this source, at whose place we are: they belong to it. */
   computedFor(source: Relation, above: readonly Value[]): Value[];
-  /** What functions gave for the rows of one stream, by the values in which it is read: it belongs to those rows from here on. */
+  /**
+   * What functions gave for the rows of one stream, by the values in which it is read: it belongs to those rows from
+   * here on.
+   */
   ownedByStreams(above: readonly Value[]): ReadonlyMap<Value, Value>;
   /** Where the value stands in the batch. Throws when it is not there. */
   operandOf(value: Value): Operand;

@@ -1,6 +1,7 @@
 /**
- * The count of nothing is 0: a window in which nothing came sends a row without what it would have shown of its rows, as the recorded engine
- * does, but conditions and expressions count 0 there, and null is what other aggregates are. HAVING decides on such a window as on any other.
+ * The count of nothing is 0: a window in which nothing came sends a row without what it would have shown of its rows,
+ * as the recorded engine does, but conditions and expressions count 0 there, and null is what other aggregates are.
+ * HAVING decides on such a window as on any other.
  */
 import { type Logical, levelOf, mapOperators, type Root, type WindowNode } from '../logical.js';
 import { mapOwnValues } from '../operators/index.js';
@@ -40,7 +41,9 @@ function isCount(value: Value): boolean {
   return value.kind === 'aggregate' && (value.fn === 'count' || value.fn === 'countAll');
 }
 
-/** True for a count that is shown as it is: where there is nothing it is left out, or null as nodes of graphs have it. */
+/**
+ * True for a count that is shown as it is: where there is nothing it is left out, or null as nodes of graphs have it.
+ */
 function isShown(value: Value): boolean {
   if (value.kind !== 'op') return isCount(value);
   const [first] = value.operands;

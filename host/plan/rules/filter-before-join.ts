@@ -1,13 +1,15 @@
 /**
  * Moves conditions that look at nothing but the stream below its join with tables: rows that are not wanted are dropped
- * before they are looked up. Only without a window, where a message is the row, and where joined rows always have it. Later
- * conditions of an AND stay above one that cannot move, which may be what keeps errors from them.
+ * before they are looked up. Only without a window, where a message is the row, and where joined rows always have it.
+ * Later conditions of an AND stay above one that cannot move, which may be what keeps errors from them.
  */
 import { isInAllRows, streamsOf } from '../join.js';
 import { mapOperators, type Root, soleInputsOf } from '../logical.js';
 import { sourcesIn } from '../value.js';
 
-/** The plan with conditions on rows of a stream below its joins with tables; each condition must be a filter of its own. */
+/**
+ * The plan with conditions on rows of a stream below its joins with tables; each condition must be a filter of its own.
+ */
 export function filterBeforeJoin(roots: readonly Root[]): Root[] {
   const sole = soleInputsOf(roots);
   return mapOperators(roots, (node, before) => {

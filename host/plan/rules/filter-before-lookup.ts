@@ -1,6 +1,6 @@
 /**
- * Moves conditions that look at no column of a lookup table below its join: rows that are not wanted are not looked up. A row
- * that goes is gone on either side, whether it makes one row, several or none.
+ * Moves conditions that look at no column of a lookup table below its join: rows that are not wanted are not looked up.
+ * A row that goes is gone on either side, whether it makes one row, several or none.
  */
 
 import { type Logical, mapOperators, type Root, soleInputsOf } from '../logical.js';
@@ -8,7 +8,9 @@ import { sourcesIn } from '../value.js';
 
 type Filter = Extract<Logical, { kind: 'filter' }>;
 
-/** The plan with conditions on rows below the lookups that they do not need; each condition must be a filter of its own. */
+/**
+ * The plan with conditions on rows below the lookups that they do not need; each condition must be a filter of its own.
+ */
 export function filterBeforeLookup(roots: readonly Root[]): Root[] {
   const sole = soleInputsOf(roots);
   return mapOperators(roots, (node, before) => {

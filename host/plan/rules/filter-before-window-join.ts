@@ -1,14 +1,18 @@
 /**
- * Moves conditions that look at one stream alone below the window whose rows are joined, so that rows that are not wanted neither
- * wait nor meet others. Only where the window follows the clock (see push-filters.ts), and where joined rows always have a row
- * of that stream. Later conditions of an AND stay above one that cannot move, which may be what keeps errors from them.
+ * Moves conditions that look at one stream alone below the window whose rows are joined, so that rows that are not
+ * wanted neither wait nor meet others. Only where the window follows the clock (see push-filters.ts), and where joined
+ * rows always have a row of that stream. Later conditions of an AND stay above one that cannot move, which may be what
+ * keeps errors from them.
  */
 import { isInAllRows } from '../join.js';
 import { type Logical, mapOperators, type Root, soleInputsOf } from '../logical.js';
 import { isVolatile, sourcesIn } from '../value.js';
 import { followsClock } from './push-filters.js';
 
-/** The plan with conditions on rows of one of several streams below their window; each condition must be a filter of its own. */
+/**
+ * The plan with conditions on rows of one of several streams below their window; each condition must be a filter of its
+ * own.
+ */
 export function filterBeforeWindowJoin(roots: readonly Root[]): Root[] {
   const sole = soleInputsOf(roots);
   /** Down to the merge; a filter that stood between has moved, after the same question. */

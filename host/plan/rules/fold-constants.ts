@@ -1,6 +1,6 @@
 /**
- * Computes what does not depend on rows, through the kernel itself, so that a folded expression has exactly the value it
- * would have had at run time. What fails stays as it is: the error belongs to the rows.
+ * Computes what does not depend on rows, through the kernel itself, so that a folded expression has exactly the value
+ * it would have had at run time. What fails stays as it is: the error belongs to the rows.
  */
 import type { ConstValue, Op, Program } from '../../../kernels/ir.js';
 import { mapOperators, type Root } from '../logical.js';

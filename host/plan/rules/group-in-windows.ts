@@ -1,6 +1,6 @@
 /**
- * Makes a window and the grouping of its rows one operator, which keeps the states of aggregates instead of rows. Only where
- * nothing else reads the window.
+ * Makes a window and the grouping of its rows one operator, which keeps the states of aggregates instead of rows. Only
+ * where nothing else reads the window.
  */
 import { mapOperators, type Root, soleInputsOf } from '../logical.js';
 

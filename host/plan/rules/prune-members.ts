@@ -109,7 +109,10 @@ function partOf<K>(needs: Map<K, Need>, key: K): Need {
   return made;
 }
 
-/** A member, an element or a part of a list: what it is taken of, the step there if it is one, and what else is computed. */
+/**
+ * A member, an element or a part of a list: what it is taken of, the step there if it is one, and what else is
+ * computed.
+ */
 function stepOf(value: Value): { of: Value; name?: Step; others: Value[] } | undefined {
   if (value.kind !== 'op') return undefined;
   const [of, by, to] = value.operands;

@@ -1,7 +1,8 @@
 /**
  * Moves conditions on the rows of a window below it, where rows are dropped before they cost anything. That keeps the
- * meaning only if the window does not depend on the dropped rows: in processing time tumbling and hopping windows follow the
- * clock. Everywhere else rows count, trigger, extend sessions or move the watermark, so that the filter stays above it.
+ * meaning only if the window does not depend on the dropped rows: in processing time tumbling and hopping windows
+ * follow the clock. Everywhere else rows count, trigger, extend sessions or move the watermark, so that the filter
+ * stays above it.
  */
 import { chainOf, mapOperators, type Root, soleInputsOf, type WindowNode } from '../logical.js';
 

@@ -1,6 +1,7 @@
 /**
- * Splits `a AND b` of a filter into a filter b above a filter a: each is a node of its own that other rules with the same
- * condition on the stream share, and b is computed only for rows that passed a. Conditions that are always true go away.
+ * Splits `a AND b` of a filter into a filter b above a filter a: each is a node of its own that other rules with the
+ * same condition on the stream share, and b is computed only for rows that passed a. Conditions that are always true go
+ * away.
  */
 import { type Logical, mapOperators, type Root } from '../logical.js';
 import type { Value } from '../value.js';

@@ -1,7 +1,7 @@
 /**
- * Turns `FROM table INNER JOIN stream` into `FROM stream INNER JOIN table`, where rows are looked up by the hash of their keys
- * instead of one after the other. Only without a window: with one row of the stream, pairs come in the order of the table
- * either way.
+ * Turns `FROM table INNER JOIN stream` into `FROM stream INNER JOIN table`, where rows are looked up by the hash of
+ * their keys instead of one after the other. Only without a window: with one row of the stream, pairs come in the order
+ * of the table either way.
  */
 import { streamsOf } from '../join.js';
 import { type Logical, mapOperators, type Root } from '../logical.js';

@@ -31,7 +31,8 @@ function isDeclared(id: string, script: string): boolean {
 function isAssigned(id: string, script: string): boolean {
   const name = id.replaceAll('$', '\\$');
   const assignments = new RegExp(`(?<![\\w$.])(?:(?:this|globalThis)\\s*\\.\\s*)?${name}\\s*=(?![=>])`, 'g');
-  // What is in front is looked at here: a pattern that begins with white space takes quadratic time for a text full of it.
+  // What is in front is looked at here: a pattern that begins with white space takes quadratic time for a text full of
+  // it.
   for (const { index } of script.matchAll(assignments)) {
     const before = script.slice(0, index);
     const code = before.trimEnd();

@@ -1,6 +1,6 @@
 /**
- * Scripts in a sandbox: an engine for JavaScript (QuickJS) that is a WebAssembly module itself, so that a script reaches
- * nothing but its arguments. A batch goes in as one text and comes back as one.
+ * Scripts in a sandbox: an engine for JavaScript (QuickJS) that is a WebAssembly module itself, so that a script
+ * reaches nothing but its arguments. A batch goes in as one text and comes back as one.
  */
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from 'quickjs-emscripten-core';
 import type { HostColumns } from '../../../kernels/api.js';
@@ -10,7 +10,10 @@ import { runnerText } from './guest.js';
 import { type Engine, newEngine, spareEngine, usualFuel } from './quickjs.js';
 import { type Answer, answerOf, argumentsOf, resultOf } from './texts.js';
 
-/** For reading a batch and writing its results, beside the usual fuel: what a character costs at most, and what all results may. */
+/**
+ * For reading a batch and writing its results, beside the usual fuel: what a character costs at most, and what all
+ * results may.
+ */
 const fuelOfCharacter = 500n;
 const fuelOfResults = 4_000_000_000n;
 /** What the engine does outside for a line of the log, and for each character of it. */
@@ -163,13 +166,15 @@ class LoadedScript implements LoadedCode {
   }
 
   /**
-   * A call was cut off: nothing is known of the rows before it, which are run once more without it, and its own is an error.
+   * A call was cut off: nothing is known of the rows before it, which are run once more without it, and its own is an
+   * error.
    */
   #stopped(columns: HostColumns, first: number, reason: string): number {
     const cut = this.#cut;
     const refusal = this.#refusal;
     const row = Math.min(first + Math.max(0, this.#rowUnderWay()), columns.count - 1);
-    // Nobody knows what a call that was cut off has left behind. The batch need not pay for what comes new, within bounds.
+    // Nobody knows what a call that was cut off has left behind. The batch need not pay for what comes new, within
+    // bounds.
     const began = performance.now();
     this.#reopen();
     const now = performance.now();

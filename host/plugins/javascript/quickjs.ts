@@ -1,6 +1,7 @@
 /**
- * The engine for JavaScript with fuel written into it, an instance for each script. Its interpreter asks now and then whether
- * to go on; its built-in functions, which may be given lengths up to 2^53, don't, so these end by fuel, and the instance with them.
+ * The engine for JavaScript with fuel written into it, an instance for each script. Its interpreter asks now and then
+ * whether to go on; its built-in functions, which may be given lengths up to 2^53, don't, so these end by fuel, and the
+ * instance with them.
  */
 import { readFile } from 'node:fs/promises';
 import {
@@ -30,7 +31,10 @@ export interface EngineMemory {
   mayHave: (bytes: number) => boolean;
 }
 
-/** What runs until the interpreter asks again takes far less, but for long texts and lists; some 50 to 200 ms of one loop. */
+/**
+ * What runs until the interpreter asks again takes far less, but for long texts and lists; some 50 to 200 ms of one
+ * loop.
+ */
 export const usualFuel = 500_000_000n;
 
 /** Beside the bundles (tools/build.mjs). */
@@ -112,7 +116,10 @@ function watchedMemory(): { memory: WebAssembly.Memory; seen: EngineMemory } {
   return { memory, seen };
 }
 
-/** The engine's module with fuel: part of the build; from sources it is made in a thread, since that takes the better part of a second. */
+/**
+ * The engine's module with fuel: part of the build; from sources it is made in a thread, since that takes the better
+ * part of a second.
+ */
 async function metered(): Promise<WebAssembly.Module> {
   const isBuilt = isBundled || process.env.HAUMEA_FROM_BUILD === '1';
   const bytes = isBuilt ? await readFile(programFile(built, `dist/${built}`)) : await meteredNow();

@@ -1,6 +1,6 @@
 /**
- * Aggregates of modules: the engine keeps the arguments of the rows of a group, as it does for `collect`, and has the guest
- * go through them when the result is wanted: `init`, `accumulate` for each row, `finish`.
+ * Aggregates of modules: the engine keeps the arguments of the rows of a group, as it does for `collect`, and has the
+ * guest go through them when the result is wanted: `init`, `accumulate` for each row, `finish`.
  */
 import type { DirectColumns, HostColumns } from '../../../kernels/api.js';
 import { aligned, Cells } from '../../../kernels/cells.js';

@@ -61,8 +61,8 @@ export class ExportCall {
   }
 
   /**
-   * Calls the export `count` times and has the results taken, in several parts where texts have no room. Returns the fuel of the
-   * batch that is left of `left`; throws CutOff.
+   * Calls the export `count` times and has the results taken, in several parts where texts have no room. Returns the
+   * fuel of the batch that is left of `left`; throws CutOff.
    * @param isNull says whether an argument of a call is null
    */
   run(
@@ -102,7 +102,9 @@ export class ExportCall {
     }
   }
 
-  /** Lays the columns down: a table of their addresses, cells of arguments and results, a state for each call, texts. */
+  /**
+   * Lays the columns down: a table of their addresses, cells of arguments and results, a state for each call, texts.
+   */
   #stage(count: number, columns: readonly GuestColumn[]) {
     const texts = columns.reduce((sum, { textBytes }) => sum + textBytes, 0);
     const table = (columns.length + 2) * 4;

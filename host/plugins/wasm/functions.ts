@@ -1,4 +1,7 @@
-/** Which functions a module brings: those of its manifest, checked against its exports, or those that its exports show by themselves. */
+/**
+ * Which functions a module brings: those of its manifest, checked against its exports, or those that its exports show
+ * by themselves.
+ */
 import type { ModuleShape } from './binary/inspect.js';
 import { type Signature, signatureText, type ValueType } from './binary/types.js';
 import { reasonAgainst } from './binary/wrapper-form.js';
@@ -158,7 +161,9 @@ const scalars: Partial<Record<PluginType, readonly ValueType[][]>> = {
   datetime: [['i64']],
 };
 
-/** The function with the exports that keep its states, which are looked for by their usual names where none are given. */
+/**
+ * The function with the exports that keep its states, which are looked for by their usual names where none are given.
+ */
 function withStates(fn: PluginFunction, exports: ReadonlyMap<string, Signature>, field: string): PluginFunction {
   const { aggregate } = fn;
   if (aggregate === undefined) return fn;

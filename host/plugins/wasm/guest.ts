@@ -179,7 +179,10 @@ export class Guest {
     return made.exports as unknown as CallerExports;
   }
 
-  /** What a call leaves behind that was cut off in the middle is nobody's state. Returns the fuel that beginning anew took. */
+  /**
+   * What a call leaves behind that was cut off in the middle is nobody's state. Returns the fuel that beginning anew
+   * took.
+   */
   restart(): bigint {
     this.#overdue = undefined;
     this.#refusal = undefined;
@@ -245,8 +248,7 @@ export class Guest {
 
   /**
    * Counts its memory among that of all code of users; returns the reason when it has grown to more than there is: it
-   * is to
-   * begin anew then.
+   * is to begin anew then.
    */
   memoryRefusal(): string | undefined {
     const { exports, kit } = this.#running;
@@ -305,9 +307,9 @@ export class Guest {
   }
 
   /**
-   * What the calls for the rest of a batch may take after one was cut off, before the guest begins anew. `left` is without what that
-   * call was given. Others wait meanwhile, and where one call does not come to an end, the next will hardly do: then it is a
-   * quarter. So it is where calls that trap take long: how much they took, fuel does not tell.
+   * What the calls for the rest of a batch may take after one was cut off, before the guest begins anew. `left` is
+   * without what that call was given. Others wait meanwhile, and where one call does not come to an end, the next will
+   * hardly do: then it is a quarter. So it is where calls that trap take long: how much they took, fuel does not tell.
    */
   leftAfter(error: unknown, left: bigint): bigint {
     this.#spentMs += performance.now() - this.#since;

@@ -1,4 +1,7 @@
-/** What modules of users may import: what their run times and development kits ask for, and a system without a machine (wasi.ts). */
+/**
+ * What modules of users may import: what their run times and development kits ask for, and a system without a machine
+ * (wasi.ts).
+ */
 import type { CodeHost, WasmCode } from '../define.js';
 import type { ModuleShape } from './binary/inspect.js';
 import { type Signature, signatureOf, signatureText } from './binary/types.js';

@@ -1,6 +1,6 @@
 /**
- * A module on a thread of its own: batches go to it one after the other, and so do results come back. A batch that takes too long is
- * ended with the thread, and the next one finds a new thread.
+ * A module on a thread of its own: batches go to it one after the other, and so do results come back. A batch that
+ * takes too long is ended with the thread, and the next one finds a new thread.
  */
 import type { Worker } from 'node:worker_threads';
 import { type CarriedColumns, checkCarried } from '../../../kernels/carried.js';
@@ -86,7 +86,9 @@ export class IsolatedModule {
     return this.code.name;
   }
 
-  /** Calls a function for each row; resolves with a column of results and errors, rejects with what all rows failed of. */
+  /**
+   * Calls a function for each row; resolves with a column of results and errors, rejects with what all rows failed of.
+   */
   ask(entry: string, args: CarriedColumns, signal: AbortSignal): Promise<CarriedColumns> {
     if (this.#broken !== undefined) return Promise.reject(new Error(this.#broken));
     return new Promise((done, fail) => {

@@ -33,13 +33,18 @@ const usualTags: Partial<Record<PluginType, number>> = {
 
 const isJson = (type: PluginType) => type === 'array' || type === 'object' || type === 'any';
 
-/** Guests of the development kits get one text for all arguments: that of the only one where it is a text or bytes, else JSON. */
+/**
+ * Guests of the development kits get one text for all arguments: that of the only one where it is a text or bytes, else
+ * JSON.
+ */
 export function hasPlainInput({ args }: PluginFunction): boolean {
   const [only] = args;
   return args.length === 1 && !only?.variadic && !only?.optional && (only?.type === 'string' || only?.type === 'bytea');
 }
 
-/** `signature` is that of the export that takes the arguments; `skip` says how many of its parameters are none of them. */
+/**
+ * `signature` is that of the export that takes the arguments; `skip` says how many of its parameters are none of them.
+ */
 export function lowered(fn: PluginFunction, convention: Convention, signature: Signature, skip = 0): LoweredFunction {
   let at = skip;
   const args = fn.args.map(({ type }): LoweredArgument => {

@@ -114,8 +114,8 @@ export function isNamed(manifest: PluginManifest | NamedFunctions): manifest is 
 }
 
 /**
- * Reads a manifest. `functions` that are texts name exports over numbers, as modules for other engines have it; other members
- * of such a text are not looked at.
+ * Reads a manifest. `functions` that are texts name exports over numbers, as modules for other engines have it; other
+ * members of such a text are not looked at.
  */
 export function parseManifest(text: string): PluginManifest | NamedFunctions {
   let json: unknown;

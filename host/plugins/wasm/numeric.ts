@@ -1,6 +1,6 @@
 /**
- * Functions over numbers, called row by row by a wrapper that is WebAssembly as well (binary/wrapper.ts): JavaScript sees a
- * batch, and the rows whose call failed.
+ * Functions over numbers, called row by row by a wrapper that is WebAssembly as well (binary/wrapper.ts): JavaScript
+ * sees a batch, and the rows whose call failed.
  */
 import type { DirectColumns, HostColumns } from '../../../kernels/api.js';
 import { eight, resultExport, rowExport, spentExport } from './binary/eights.js';
@@ -75,7 +75,10 @@ export class NumericFunction {
     return first + ((this.guest.exports[rowExport] as { readonly value: unknown }).value as number);
   }
 
-  /** The row that was cut off, and the fuel of the batch without what its call was given. Of eight rows those before it have their results. */
+  /**
+   * The row that was cut off, and the fuel of the batch without what its call was given. Of eight rows those before it
+   * have their results.
+   */
   #stopped(wrapper: WrapperExports, columns: HostColumns): { row: number; fuel: bigint } {
     const { exports, firstFuel } = this.guest;
     const first = wrapper.at.value;

@@ -20,7 +20,9 @@ export interface Unprepared {
 /** What the thread answers. */
 export type FromPreparing = { readonly prepared: Prepared } | { readonly refusal: string };
 
-/** Resolves with the module made ready; rejects with what is wrong with it, or when it takes longer than `timeoutMs`. */
+/**
+ * Resolves with the module made ready; rejects with what is wrong with it, or when it takes longer than `timeoutMs`.
+ */
 export async function prepareWithin(timeoutMs: number, given: Unprepared): Promise<Prepared> {
   if (given.bytes.length <= smallBytes) return prepare(given.bytes, given.beside, given.limits);
   const worker = startThread(threadEntry('prepare-worker.mjs', 'host/plugins/wasm/prepare-worker.ts'), {

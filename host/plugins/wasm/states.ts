@@ -1,7 +1,7 @@
 /**
- * Functions whose states the engine keeps as bytes: aggregates with `save` and `load`, functions that look back. In each batch the
- * states of its groups are brought into the guest, the rows are gone through in their order, and the states are taken out again;
- * so a guest that begins anew has lost nothing but what was under way.
+ * Functions whose states the engine keeps as bytes: aggregates with `save` and `load`, functions that look back. In
+ * each batch the states of its groups are brought into the guest, the rows are gone through in their order, and the
+ * states are taken out again; so a guest that begins anew has lost nothing but what was under way.
  */
 import type { DirectColumns, HostColumns } from '../../../kernels/api.js';
 import { CellState, Cells } from '../../../kernels/cells.js';
@@ -115,8 +115,8 @@ export class StateFunction {
   }
 
   /**
-   * Does a job. Where a call is cut off the rows before it are done by themselves, the row or group fails, and it goes on behind it:
-   * the guest has begun anew, with the states as they were before.
+   * Does a job. Where a call is cut off the rows before it are done by themselves, the row or group fails, and it goes
+   * on behind it: the guest has begun anew, with the states as they were before.
    */
   #run(job: Job): void {
     const { guest, fn } = this;

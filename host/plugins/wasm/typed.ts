@@ -1,6 +1,6 @@
 /**
- * Functions over texts, times, lists and the like, and those that take a batch: the arguments of a batch are laid into a
- * memory that the guest sees, as cells (kernels/cells.ts), the results are taken out of others.
+ * Functions over texts, times, lists and the like, and those that take a batch: the arguments of a batch are laid into
+ * a memory that the guest sees, as cells (kernels/cells.ts), the results are taken out of others.
  */
 
 import type { DirectColumns, HostColumns } from '../../../kernels/api.js';
@@ -17,7 +17,9 @@ import type { Convention, PluginFunction } from './manifest.js';
 import { ResultReader } from './results.js';
 
 const cellBytes = 8;
-/** Of a column for functions that take a batch: address of the cells, address of a byte for each row that is 1 for null. */
+/**
+ * Of a column for functions that take a batch: address of the cells, address of a byte for each row that is 1 for null.
+ */
 const columnBytes = 16;
 /** Room for texts of results, beside that for the arguments. */
 const outBytes = 64 << 10;

@@ -1,6 +1,7 @@
 /**
- * The system interface (WASI preview 1) as a module of a user sees it: a machine without files and network. Its clock stands
- * still but for the looks at it, chance is the same in each run, unless the plugin is given better ones. Nothing here waits.
+ * The system interface (WASI preview 1) as a module of a user sees it: a machine without files and network. Its clock
+ * stands still but for the looks at it, chance is the same in each run, unless the plugin is given better ones. Nothing
+ * here waits.
  */
 import { randomFillSync } from 'node:crypto';
 import type { CodeHost, WasiGrants } from '../define.js';
@@ -276,7 +277,10 @@ export class Wasi {
     return Errno.ok;
   }
 
-  /** Times that are waited for are over at once, a clock that is nobody's moves to them; there is nothing else to wait for. */
+  /**
+   * Times that are waited for are over at once, a clock that is nobody's moves to them; there is nothing else to wait
+   * for.
+   */
   #poll(from: number, to: number, count: number, told: number): number {
     if (count === 0 || count >>> 0 > maxParts) return Errno.invalid;
     for (let i = 0; i < count; i++) {

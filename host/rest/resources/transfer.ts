@@ -10,7 +10,10 @@ function attachment({ text, warnings }: ExportedDocument): Reply {
   return new Reply(text, 200, 'application/octet-stream', headers);
 }
 
-/** Whether an export is to be without secrets; anything but the known words is refused: nobody should get them by a typo. */
+/**
+ * Whether an export is to be without secrets; anything but the known words is refused: nobody should get them by a
+ * typo.
+ */
 function omitsSecrets({ query: { secrets } }: RestRequest): boolean {
   if (secrets === undefined || secrets === '' || secrets === 'include') return false;
   if (secrets === 'omit') return true;

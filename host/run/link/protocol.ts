@@ -1,6 +1,6 @@
 /**
- * What the control plane and a data plane tell each other: commands and questions (see questions.ts) one way, notices and
- * answers the other. Plain data; several messages travel in one post.
+ * What the control plane and a data plane tell each other: commands and questions (see questions.ts) one way, notices
+ * and answers the other. Plain data; several messages travel in one post.
  */
 import type { Decoder } from '../../../kernels/api.js';
 import type { ColumnType, ConstValue, RulePlan, Tap, WaitingPlan } from '../../../kernels/ir.js';
@@ -66,8 +66,8 @@ export interface BacklogSettings {
   /** See `CacheSettings`. */
   folder: string;
   /**
-   * Who waits until messages are out or on disk: a source that acknowledges them, checkpoints, or nobody. For the first two all messages
-   * go through it, and writes are forced to the disk; otherwise it begins when the sink takes no more.
+   * Who waits until messages are out or on disk: a source that acknowledges them, checkpoints, or nobody. For the first
+   * two all messages go through it, and writes are forced to the disk; otherwise it begins when the sink takes no more.
    */
   awaits: 'nobody' | 'source' | 'checkpoint';
   /** An earlier run has left some: all go through it until those are out. */
@@ -85,7 +85,9 @@ export interface BacklogSettings {
 export interface CacheSettings {
   /** It is the backlog of a rule, which nobody asked for. */
   isBacklog?: boolean;
-  /** For the files of this sink alone, absolute; without it messages wait in memory, as many as the rule's bound allows. */
+  /**
+   * For the files of this sink alone, absolute; without it messages wait in memory, as many as the rule's bound allows.
+   */
   folder?: string;
   /** Messages written together. */
   pageMessages: number;
@@ -134,7 +136,9 @@ export interface RuleStart {
   maxStateBytes?: number;
   /** It ends when a sink of it has held a source for long. */
   stopsWhenFull?: boolean;
-  /** When too much input waits for it while others read on the oldest messages are given up; otherwise its sources wait. */
+  /**
+   * When too much input waits for it while others read on the oldest messages are given up; otherwise its sources wait.
+   */
   dropsInput?: boolean;
   /** How long the sinks get at a stop, ms; that of the worker without it. */
   flushTimeoutMs?: number;
@@ -162,7 +166,10 @@ export interface CheckpointOrder {
   readonly intervalMs: number;
   /** What the operators of the rule keep. */
   readonly kept: KeptByNode;
-  /** Where an earlier rule of that id ended in sinks, by number of the action: without a checkpoint the run goes on there. */
+  /**
+   * Where an earlier rule of that id ended in sinks, by number of the action: without a checkpoint the run goes on
+   * there.
+   */
   readonly ends?: Readonly<Record<string, unknown>>;
 }
 

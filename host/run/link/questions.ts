@@ -74,7 +74,10 @@ export type Respondent = {
   [Q in Question]: (...args: ArgsOf<Q>) => AnswerTo<Q> | Promise<AnswerTo<Q>>;
 };
 
-/** Puts a question to those who answer; what fails is answered with the reason. Throws when the kernel itself has failed. */
+/**
+ * Puts a question to those who answer; what fails is answered with the reason. Throws when the kernel itself has
+ * failed.
+ */
 export async function answerTo(ask: Ask, respondent: Respondent): Promise<Answer> {
   const { number, question, args } = ask;
   try {

@@ -1,6 +1,6 @@
 /**
- * The lookup tables that are asked: one for all nodes with equal properties, and what lies between a node of the kernel and its
- * table. Rows wait in the kernel; here are the questions under way.
+ * The lookup tables that are asked: one for all nodes with equal properties, and what lies between a node of the kernel
+ * and its table. Rows wait in the kernel; here are the questions under way.
  */
 import type { LookupAnswer, NodeHandle } from '../../../kernels/api.js';
 import { CarriedColumn, type CarriedColumns } from '../../../kernels/carried.js';
@@ -81,8 +81,8 @@ export class AskedTables {
   }
 
   /**
-   * Makes ready what is loaded before it is asked: modules on threads of their own. Rejects with the reason when one does not load;
-   * what it resolves with is to be called when the tables are in use, or are not wanted any more.
+   * Makes ready what is loaded before it is asked: modules on threads of their own. Rejects with the reason when one
+   * does not load; what it resolves with is to be called when the tables are in use, or are not wanted any more.
    */
   async hold(specs: readonly LookupSpec[], partOf: (type: string) => AskedPart): Promise<() => void> {
     const held = specs.filter(({ call }) => call?.code.kind === 'wasm');

@@ -1,4 +1,7 @@
-/** Looks after the code of users in a data plane: takes its log lines, and ends rules whose code has to be ended again and again. */
+/**
+ * Looks after the code of users in a data plane: takes its log lines, and ends rules whose code has to be ended again
+ * and again.
+ */
 import type { Logger } from '../../base/log/log.js';
 import type { CodeHost } from '../../plugins/define.js';
 import { UserMemory } from './user-memory.js';

@@ -1,8 +1,8 @@
 /**
- * CPU time of rules. The kernel has measured the time in each node (a sample of it), the data plane that of all work for
- * a source (all of it); what is left of the latter (framing, decoding, handing out) is divided among the rules that read
- * the source. Work that rules share is divided among those that used it at the time. Together rules never have more time
- * than was spent.
+ * CPU time of rules. The kernel has measured the time in each node (a sample of it), the data plane that of all work
+ * for a source (all of it); what is left of the latter (framing, decoding, handing out) is divided among the rules that
+ * read the source. Work that rules share is divided among those that used it at the time. Together rules never have
+ * more time than was spent.
  */
 import { placeOf } from './parties.js';
 import type { RunningLane, RunningNode, RunningRule, RunningSource } from './running.js';
@@ -40,8 +40,8 @@ export class CpuTimes {
   readonly #ended = new Map<number, { us: number; at: number }>();
 
   /**
-   * Returns the time of each run since its start, µs; the rules come in the order of their starts. `timerUs` is what all
-   * timers took so far.
+   * Returns the time of each run since its start, µs; the rules come in the order of their starts. `timerUs` is what
+   * all timers took so far.
    */
   take(rules: Iterable<RunningRule>, timerUs: number): [run: number, us: number][] {
     const totals = this.#settle(
@@ -71,7 +71,10 @@ export class CpuTimes {
     return totals;
   }
 
-  /** Time of all work for the users of each root since the last look. What timers took outside of nodes goes with their nodes. */
+  /**
+   * Time of all work for the users of each root since the last look. What timers took outside of nodes goes with their
+   * nodes.
+   */
   #workTimes(running: readonly RunningRule[], timerUs: number): [users: ReadonlySet<RunningRule>, us: number][] {
     const owners = new Map(running.flatMap((rule) => rootsOf(rule).map((root) => [root, rule])));
     const news = [...owners].map(([root, rule]) => {

@@ -174,8 +174,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   }
 
   /**
-   * Stops a run; tells of `stopped` when its sinks are flushed. A run that is not there any more has told of its end. When the rule
-   * `comesBack` at once its input is its own until it has ended.
+   * Stops a run; tells of `stopped` when its sinks are flushed. A run that is not there any more has told of its end.
+   * When the rule `comesBack` at once its input is its own until it has ended.
    */
   async stop(run: number, comesBack = false): Promise<void> {
     const starting = this.starting.get(run);
@@ -457,8 +457,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   }
 
   /**
-   * Ends a rule and frees all it holds. With `isGraceful` the sinks get their time to send what is left, and its state is kept if it
-   * is to be.
+   * Ends a rule and frees all it holds. With `isGraceful` the sinks get their time to send what is left, and its state
+   * is kept if it is to be.
    */
   async #end(rule: RuleRun, isGraceful: boolean, comesBack = false): Promise<End & { metrics: Metrics }> {
     const { checkpoints } = rule;

@@ -1,4 +1,7 @@
-/** Work that nodes of rules have deferred goes on piece by piece, in turns with sockets, timers and the work of other rules. */
+/**
+ * Work that nodes of rules have deferred goes on piece by piece, in turns with sockets, timers and the work of other
+ * rules.
+ */
 import type { Kernel } from '../../../kernels/api.js';
 import { deferredWork, hasDeferred, workOn } from '../../../kernels/deferred.js';
 import type { RunningRule } from './running.js';

@@ -1,11 +1,12 @@
 /**
- * A broker sends no more than its window of unacknowledged messages (20 with mosquitto), and messages in a gathered batch stay
- * unacknowledged: a batch of more rows than that would never be full. So a batch is sent early when the sender has fallen
- * silent. When it goes on as soon as it has its acknowledgements, the number of messages that waited is its window, and
- * from then on batches are sent when the window is used up, without a wait.
+ * A broker sends no more than its window of unacknowledged messages (20 with mosquitto), and messages in a gathered
+ * batch stay unacknowledged: a batch of more rows than that would never be full. So a batch is sent early when the
+ * sender has fallen silent. When it goes on as soon as it has its acknowledgements, the number of messages that waited
+ * is its window, and from then on batches are sent when the window is used up, without a wait.
  *
- * The same holds for messages that wait for a checkpoint, which is taken early then; and when there are many of them, since a
- * sender without a window would have to keep them all. Where messages go to a log instead see `input-log/pace.ts`.
+ * The same holds for messages that wait for a checkpoint, which is taken early then; and when there are many of them,
+ * since a sender without a window would have to keep them all. Where messages go to a log instead see
+ * `input-log/pace.ts`.
  *
  * On a busy machine a sender goes on late. So the same number of messages in one go, twice, is a window as well.
  */

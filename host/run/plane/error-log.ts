@@ -1,6 +1,6 @@
 /**
- * Writes failures of rows and messages to the log: the first of each operator in full, more of them counted by the minute,
- * so that a rule that fails at each row costs a few lines and its neighbours nothing.
+ * Writes failures of rows and messages to the log: the first of each operator in full, more of them counted by the
+ * minute, so that a rule that fails at each row costs a few lines and its neighbours nothing.
  */
 import { isSecretName, maskByName, maskText } from '../../base/fields/secret-fields.js';
 import { rowFailuresOf } from './metrics.js';
@@ -22,7 +22,9 @@ const slice = 200;
 const maxExcerpt = 200;
 const maxLookedAt = 64 * 1024;
 
-/** Inputs of a source that are looked at between two looks at its rules: a rule that fails at each row must cost little. */
+/**
+ * Inputs of a source that are looked at between two looks at its rules: a rule that fails at each row must cost little.
+ */
 const maxInputs = 8;
 
 /** What is known of the input of a source at whose rows something failed. */
@@ -219,8 +221,8 @@ function alsoFailed(known: FailedInput | undefined, source: RunningSource, input
 const noJson = 'invalid JSON';
 
 /**
- * Looks at the input of a failure. The kernel says how many failed and why, but not which: that costs every row. So it is
- * told of one message alone, and of the messages that are no JSON, which everybody finds.
+ * Looks at the input of a failure. The kernel says how many failed and why, but not which: that costs every row. So it
+ * is told of one message alone, and of the messages that are no JSON, which everybody finds.
  */
 function failedInput(source: RunningSource, input: Uint8Array): FailedInput {
   const messages = input.length > maxLookedAt ? undefined : source.messagesIn(input);

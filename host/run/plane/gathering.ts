@@ -1,4 +1,6 @@
-/** An encode node that gathers rows for a batch: the messages they came in stay unacknowledged until the batch is sent. */
+/**
+ * An encode node that gathers rows for a batch: the messages they came in stay unacknowledged until the batch is sent.
+ */
 import type { Kernel, NodeHandle } from '../../../kernels/api.js';
 import type { NodePlan } from '../../../kernels/ir.js';
 import { keepsRows } from '../../../kernels/kinds.js';

@@ -1,4 +1,7 @@
-/** Who keeps input unacknowledged when the kernel has worked it off, besides sinks: nodes that gather or wait, checkpoints. */
+/**
+ * Who keeps input unacknowledged when the kernel has worked it off, besides sinks: nodes that gather or wait,
+ * checkpoints.
+ */
 import type { Kernel, NodeHandle, StreamHandle } from '../../../kernels/api.js';
 import type { Barrier } from './barrier.js';
 import type { Gathering } from './gathering.js';

@@ -1,6 +1,7 @@
 /**
  * A sink that takes nothing holds up the sources of its rule, and with them all rules that read them. Here stands who
- * holds what, for status and log: after a moment, since sinks that are busy hold their sources for milliseconds all the time.
+ * holds what, for status and log: after a moment, since sinks that are busy hold their sources for milliseconds all the
+ * time.
  */
 import type { RunningRule, RunningSource } from './running.js';
 
@@ -78,7 +79,10 @@ function checkpointHold({ checkpoints }: RunningRule, { acknowledgements }: Runn
   return Math.max(checkpoints.failedSince, oldest.since);
 }
 
-/** Says, at little cost, whether a source stands still for a sink: it is paused, or its sender waits for acknowledgements. */
+/**
+ * Says, at little cost, whether a source stands still for a sink: it is paused, or its sender waits for
+ * acknowledgements.
+ */
 function isHeld(source: RunningSource, now: number): boolean {
   if (source.isFull) return now - source.fullSince >= noticeMs;
   const oldest = source.acknowledgements?.oldest;

@@ -1,7 +1,6 @@
 /**
  * How much input one call of the kernel gets. With thousands of rules on a stream each of its rows goes to thousands of
- * nodes, so a
- * call is bounded in rows times nodes, and besides that by what the last calls took by the clock.
+ * nodes, so a call is bounded in rows times nodes, and besides that by what the last calls took by the clock.
  */
 import type { StreamCounters } from '../../../kernels/api.js';
 import type { RunningRule } from './running.js';

@@ -1,4 +1,7 @@
-/** Functions of modules on threads of their own: one thread for a module, shared by all rules that call one of its functions. */
+/**
+ * Functions of modules on threads of their own: one thread for a module, shared by all rules that call one of its
+ * functions.
+ */
 import type { LookupAnswer } from '../../../kernels/api.js';
 import { CarriedColumn, type CarriedColumns } from '../../../kernels/carried.js';
 import { ValueError } from '../../../kernels/value.js';

@@ -1,9 +1,7 @@
 /**
  * The rules that keep what comes from a source in checkpoints: they hold its messages, and say what they never need
- * again. Messages that
- * are held stand in one list for all rules, and of each rule it is known how far it has them safe: with a list for each
- * rule thousands of
- * rules would need more memory for that than for anything else.
+ * again. Messages that are held stand in one list for all rules, and of each rule it is known how far it has them safe:
+ * with a list for each rule thousands of rules would need more memory for that than for anything else.
  */
 import type { Barrier } from './barrier.js';
 

@@ -1,4 +1,7 @@
-/** Calls of the kernel that make rows flow, one at a time: input of a source, timers that are due; and what follows each. */
+/**
+ * Calls of the kernel that make rows flow, one at a time: input of a source, timers that are due; and what follows
+ * each.
+ */
 import type { Kernel } from '../../../kernels/api.js';
 import { KernelError } from '../../../kernels/error.js';
 import { reasonOf } from '../../base/errors.js';

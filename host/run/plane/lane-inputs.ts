@@ -1,4 +1,7 @@
-/** Lanes of a source: rules that come behind the others have its input wait apart (turns/lane.ts), and get all that it reads. */
+/**
+ * Lanes of a source: rules that come behind the others have its input wait apart (turns/lane.ts), and get all that it
+ * reads.
+ */
 import type { Barrier } from './barrier.js';
 import type { RunningRule } from './running.js';
 
@@ -26,7 +29,10 @@ export class LaneInputs {
     return readers;
   }
 
-  /** Copies the bytes, once for all. With `isReplay` they are from the log of the source, which keeps them as long as the barrier is held. */
+  /**
+   * Copies the bytes, once for all. With `isReplay` they are from the log of the source, which keeps them as long as
+   * the barrier is held.
+   */
   add(bytes: Uint8Array, barrier: Barrier | undefined, isReplay: boolean): void {
     if (this.all.size === 0 || bytes.length === 0) return;
     const copy = Uint8Array.from(bytes);

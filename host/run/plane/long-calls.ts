@@ -21,9 +21,9 @@ interface Share {
 const maxLines = 5;
 
 /**
- * Counts a call of `ms` for the rules that took most of it, and logs it; a rule that does so again and again has a line for
- * each that is twice as long as those before. Where it is not known who took the time, that is all that the call was for:
- * `whose`, and of these without `isFed`, when timers were at work, those with one that was due.
+ * Counts a call of `ms` for the rules that took most of it, and logs it; a rule that does so again and again has a line
+ * for each that is twice as long as those before. Where it is not known who took the time, that is all that the call
+ * was for: `whose`, and of these without `isFed`, when timers were at work, those with one that was due.
  */
 export function noteLongCall(ms: number, whose: ReadonlySet<RunningRule>, isFed: boolean, log: Logger): void {
   const times = new Map<number, number>();
@@ -84,8 +84,8 @@ function logLonger(ms: number, { log, longCalls }: RunningRule): void {
 }
 
 /**
- * Operator that the time of the node or stream at the handle went to. Of a node at a root it is the time of all below it,
- * most of it that of an operator that works on many rows at once; the time of functions (`isOwn`) is its own.
+ * Operator that the time of the node or stream at the handle went to. Of a node at a root it is the time of all below
+ * it, most of it that of an operator that works on many rows at once; the time of functions (`isOwn`) is its own.
  */
 function busyOperator(rule: RunningRule, handle: number, isOwn: boolean): string {
   const source = rule.sources.findIndex((one) => Number(placeOf(rule, one).stream) === handle);

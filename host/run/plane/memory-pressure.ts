@@ -1,4 +1,7 @@
-/** Memory that gets scarce: the log says who holds it, and the rule that holds the most ends before others are refused theirs. */
+/**
+ * Memory that gets scarce: the log says who holds it, and the rule that holds the most ends before others are refused
+ * theirs.
+ */
 import type { Logger } from '../../base/log/log.js';
 import { greedOf, holdersOf, inMb } from './memory.js';
 import type { RunningRule } from './running.js';
@@ -7,7 +10,10 @@ import type { RunningRule } from './running.js';
 const scarce = 3 / 4;
 /** again once so little was in use in between, */
 const relaxed = 5 / 8;
-/** and here the rule with the most ends. State is refused a sixteenth before the end: what a call keeps must fit in between. */
+/**
+ * and here the rule with the most ends. State is refused a sixteenth before the end: what a call keeps must fit in
+ * between.
+ */
 const full = 7 / 8;
 /** What an ended rule gives back must show before another one ends, ms. */
 const graceMs = 500;

@@ -1,6 +1,6 @@
 /**
- * Memory of rules: what the kernel holds for their nodes and sources, to the byte, and output that sinks have not taken.
- * What rules share is divided among them.
+ * Memory of rules: what the kernel holds for their nodes and sources, to the byte, and output that sinks have not
+ * taken. What rules share is divided among them.
  */
 import type { Kernel, NodeHandle } from '../../../kernels/api.js';
 import type { ThreadMemory, UserCodeMemory } from '../../model/figures.js';
@@ -50,8 +50,8 @@ export function holdersOf(rules: Iterable<RunningRule>): Holders {
 }
 
 /**
- * Why the rule that holds the most is ended for others; undefined where it isn't rules that memory is used up for. `need` says
- * who lacks it.
+ * Why the rule that holds the most is ended for others; undefined where it isn't rules that memory is used up for.
+ * `need` says who lacks it.
  */
 export function greedOf({ rules, bytes }: Holders, { inUse, max }: { inUse: number; max: number }, need: string) {
   const [largest] = rules;

@@ -25,7 +25,10 @@ interface Figures {
   repeated?: number;
   /** Of sources: how long sinks have kept it waiting now, ms. */
   heldMs?: number;
-  /** Of sources whose input waits for the rule while others read on, or did: bytes that wait, messages that never come to it. */
+  /**
+   * Of sources whose input waits for the rule while others read on, or did: bytes that wait, messages that never come
+   * to it.
+   */
   lane?: { bytes: number; lost: number };
   /** Of event time. */
   timeliness?: Timeliness;

@@ -1,9 +1,8 @@
 /**
  * Input of a source on its way to the kernel, in pieces of a few milliseconds (input-pieces.ts). What a read has left
- * when its time is
- * over waits, and the source is not read meanwhile: sockets, timers and questions have their turns between two pieces
- * of work, and a plane
- * that has more to do than it can is slow for its senders, whose side keeps what comes.
+ * when its time is over waits, and the source is not read meanwhile: sockets, timers and questions have their turns
+ * between two pieces of work, and a plane that has more to do than it can is slow for its senders, whose side keeps
+ * what comes.
  */
 import { InputPieces, type PiecesOf } from './input-pieces.js';
 import { SlowedInput, type SlowedSource } from './turns/slowed-input.js';

@@ -1,4 +1,6 @@
-/** When connections are tried again: one policy for all of a data plane, and news of the other side for those who wait. */
+/**
+ * When connections are tried again: one policy for all of a data plane, and news of the other side for those who wait.
+ */
 
 const firstDelayMs = 200;
 /** Attempts are spread, so that thousands don't come at the same moment: a delay is this much shorter at most. */

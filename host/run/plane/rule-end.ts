@@ -1,4 +1,7 @@
-/** The end of a rule that has left the kernel: its sources stop, its sinks get their time, neighbours don't wait for them. */
+/**
+ * The end of a rule that has left the kernel: its sources stop, its sinks get their time, neighbours don't wait for
+ * them.
+ */
 import { reasonOf } from '../../base/errors.js';
 import type { RuleRun } from './rule-run.js';
 import type { RunningRule, RunningSource } from './running.js';
@@ -55,7 +58,9 @@ export function awaitReturn(rule: RunningRule): void {
   for (const { places, users } of rule.sources) if (users.size > 1) places?.awaits(rule);
 }
 
-/** Gives up what waits before or in its nodes, as far as that is not kept: a sentence each, which the log has as well. */
+/**
+ * Gives up what waits before or in its nodes, as far as that is not kept: a sentence each, which the log has as well.
+ */
 export function lossesOf(rule: RuleRun, isKept: boolean): string[] {
   const unread = rule.behind?.leave(rule) ?? [];
   const unanswered = isKept ? [] : rule.waitings.flatMap((waiting) => waiting.loseWaiting() ?? []);

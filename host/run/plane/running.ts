@@ -1,6 +1,6 @@
 /**
- * What runs in a data plane, as its parts see each other: rules with their nodes, sources and sinks. Figures, troubles and
- * logs are made from these; rule-run.ts, source-run.ts and sink-run.ts do the work.
+ * What runs in a data plane, as its parts see each other: rules with their nodes, sources and sinks. Figures, troubles
+ * and logs are made from these; rule-run.ts, source-run.ts and sink-run.ts do the work.
  */
 import type {
   Kernel,
@@ -85,7 +85,10 @@ export interface RunningSource extends RunningPart {
   /** Time of all work for it, the rules' nodes included, µs. */
   workUs: number;
   start(): void;
-  /** Starts when no further rule has come for a while: those that go on from checkpoints are all to get what was not safe. */
+  /**
+   * Starts when no further rule has come for a while: those that go on from checkpoints are all to get what was not
+   * safe.
+   */
   startWithOthers(): void;
   readonly hasStarted: boolean;
   /** Resolves when no more input comes: it is at its end or the source is closed. */
@@ -106,7 +109,10 @@ export interface RunningSource extends RunningPart {
   readonly places: RunningPlaces | undefined;
   /** Names messages that were skipped for their length, which the kernel only counts. */
   noteOversized(count: number): void;
-  /** What people are shown of input: its messages without the frames around them; nothing of rows in the engine's own form. */
+  /**
+   * What people are shown of input: its messages without the frames around them; nothing of rows in the engine's own
+   * form.
+   */
   messagesIn(input: Uint8Array): Uint8Array[] | undefined;
 }
 
@@ -152,8 +158,8 @@ export interface RunningCheckpoints {
   /** In this run. */
   readonly count: number;
   /**
-   * Of the last one: epoch ms, 0 never; size of the state, and what of it was written then, bytes; how long rows waited for it at most, and how
-   * long it took until it counted, ms.
+   * Of the last one: epoch ms, 0 never; size of the state, and what of it was written then, bytes; how long rows waited
+   * for it at most, and how long it took until it counted, ms.
    */
   readonly lastAt: number;
   readonly lastBytes: number;
@@ -280,7 +286,10 @@ export interface JoinedTable {
 /** Long calls of the kernel for a rule. */
 export interface LongCalls {
   count: number;
-  /** The longest of them: time, operator ('' where it is not known), rows that the operator was at work on (none for a timer). */
+  /**
+   * The longest of them: time, operator ('' where it is not known), rows that the operator was at work on (none for a
+   * timer).
+   */
   ms: number;
   operator: string;
   rows: number;
@@ -324,8 +333,8 @@ export interface RunningBehind {
   /** Bytes that each of its rules has in lanes. */
   readonly memoryBytes: number;
   /**
-   * These rules are to end. Resolves when what waits for its own is worked off, or after a time. When they come back at once it `readsOn`
-   * until they have ended: what came meanwhile and they never got is told as lost.
+   * These rules are to end. Resolves when what waits for its own is worked off, or after a time. When they come back at
+   * once it `readsOn` until they have ended: what came meanwhile and they never got is told as lost.
    */
   finish(ending: ReadonlySet<RunningRule>, readsOn: boolean): Promise<void> | undefined;
   /** The rule ends, and is as before; returns what is lost with it, a sentence each. */

@@ -1,4 +1,7 @@
-/** Ends the transactions in a sink whose rule is gone, or has it no more: it is opened once, as a run that goes on from the last checkpoint would. */
+/**
+ * Ends the transactions in a sink whose rule is gone, or has it no more: it is opened once, as a run that goes on from
+ * the last checkpoint would.
+ */
 import { basename, dirname } from 'node:path';
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';

@@ -1,10 +1,9 @@
 /**
- * Who takes the time of the data plane while there is not enough of it. Rules that share operators in the kernel are one party. Once a
- * second it is seen whether the thread had any rest; only when it had none the time of each party is looked at: that of
- * its sources, divided by what the kernel has measured in the nodes; of rules that have ended meanwhile, too. A party
- * that took more than its
- * share in two looks one after the other is put behind the others: a few batches are measured, and any of them may have
- * been interrupted.
+ * Who takes the time of the data plane while there is not enough of it. Rules that share operators in the kernel are
+ * one party. Once a second it is seen whether the thread had any rest; only when it had none the time of each party is
+ * looked at: that of its sources, divided by what the kernel has measured in the nodes; of rules that have ended
+ * meanwhile, too. A party that took more than its share in two looks one after the other is put behind the others: a
+ * few batches are measured, and any of them may have been interrupted.
  */
 import { performance } from 'node:perf_hooks';
 import type { NodeHandle } from '../../../kernels/api.js';

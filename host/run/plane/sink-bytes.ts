@@ -1,4 +1,7 @@
-/** Bytes that wait for a sink in memory, and what may: less for each while all sinks of the data plane together have much. */
+/**
+ * Bytes that wait for a sink in memory, and what may: less for each while all sinks of the data plane together have
+ * much.
+ */
 import { machineBytes } from '../../base/program/machine.js';
 
 /** A part of the machine's memory, and at most so much. */

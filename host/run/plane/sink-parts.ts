@@ -1,4 +1,7 @@
-/** What only some sinks need: a cache or backlog on disk, properties made of rows. It is loaded when the first rule has such a sink. */
+/**
+ * What only some sinks need: a cache or backlog on disk, properties made of rows. It is loaded when the first rule has
+ * such a sink.
+ */
 import type { HostColumns } from '../../../kernels/api.js';
 import { dynamicProps } from '../../connectors/index.js';
 import type { Sink, SinkContext } from '../../connectors/running.js';

@@ -30,7 +30,10 @@ import type { Targets } from './targets.js';
 const maxStrikes = 5;
 /** What a sink that is away gets for a last attempt, ms. */
 const lastAttemptMs = 100;
-/** A connected sink may be full for so long before the backlog begins, ms; longer where nobody else stands still with it. */
+/**
+ * A connected sink may be full for so long before the backlog begins, ms; longer where nobody else stands still with
+ * it.
+ */
 const sharedPatienceMs = 100;
 const patienceMs = 1000;
 
@@ -238,7 +241,10 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
     return this.waitingBytes - (this.#backlog?.current?.beforeBytes ?? 0);
   }
 
-  /** A sink that is connected is full now and then. One that also empties is slow: its sources wait, unless they have other rules. */
+  /**
+   * A sink that is connected is full now and then. One that also empties is slow: its sources wait, unless they have
+   * other rules.
+   */
   #awaitBacklog(): void {
     const isShared = this.#backlog?.settings.isShared;
     if (isShared === undefined || this.#backlog?.current !== undefined) return;
@@ -342,7 +348,10 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
     return `${this.label} not connected for ${Math.round((Date.now() - downSince) / 1000)} s, ${waiting}`;
   }
 
-  /** Resolves when everything is out, or can't be any more; at once while the sink is connected, since `flush` is enough then. */
+  /**
+   * Resolves when everything is out, or can't be any more; at once while the sink is connected, since `flush` is enough
+   * then.
+   */
   async emptied(): Promise<void> {
     const room = this.#waitingRoom;
     if (room !== undefined) await room.emptied();
@@ -350,8 +359,8 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
   }
 
   /**
-   * Resolves when everything is out; rejects when the sink can't get it out in time. One whose connection was lost has the
-   * time only from then on: what has not come back until now will hardly come back just now.
+   * Resolves when everything is out; rejects when the sink can't get it out in time. One whose connection was lost has
+   * the time only from then on: what has not come back until now will hardly come back just now.
    */
   async flush(longestMs: number): Promise<void> {
     const { status, lastDisconnectedAt, downSince } = this.connection;
@@ -387,8 +396,8 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
   }
 
   /**
-   * Closes it, and waits for that at most for the time given: the other side may not answer any more. Returns what is lost
-   * with it, a sentence.
+   * Closes it, and waits for that at most for the time given: the other side may not answer any more. Returns what is
+   * lost with it, a sentence.
    */
   async close(timeoutMs: number): Promise<string | undefined> {
     if (this.#isClosed) return undefined;

@@ -123,7 +123,10 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
     this.connection = new Connection(this, this.redact);
   }
 
-  /** What people are shown of input: its messages without the frames around them; nothing of rows in the engine's own form. */
+  /**
+   * What people are shown of input: its messages without the frames around them; nothing of rows in the engine's own
+   * form.
+   */
   messagesIn(input: Uint8Array): Uint8Array[] | undefined {
     return messagesOf(this.form, input);
   }

@@ -35,8 +35,7 @@ export class Sources {
 
   /**
    * Returns the source of a shared stream that runs already, or makes one and adds it to `fresh`. A rule that goes on
-   * from a `place` where
-   * others were before, and which can be read again, gets a source of its own.
+   * from a `place` where others were before, and which can be read again, gets a source of its own.
    */
   of(spec: SourceSpec, { run, inputLogs }: RuleStart, fresh: SourceRun[], place: unknown): SourceRun {
     const source = this.#of(spec, run, fresh, place);

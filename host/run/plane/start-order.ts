@@ -1,4 +1,7 @@
-/** Rules whose start is under way. Of those that feed each other readers begin before writers, or rows would go to nobody. */
+/**
+ * Rules whose start is under way. Of those that feed each other readers begin before writers, or rows would go to
+ * nobody.
+ */
 
 import { feeds, type TopicUse, topicUse } from '../../connectors/topic-use.js';
 import type { RuleStart } from '../link/protocol.js';
@@ -47,7 +50,10 @@ export class StartOrder {
     }
   }
 
-  /** Resolves when all rules that start and read the shared stream are there, so that none of them misses what comes first. */
+  /**
+   * Resolves when all rules that start and read the shared stream are there, so that none of them misses what comes
+   * first.
+   */
   async sharersOf(stream: string): Promise<void> {
     const end = performance.now() + longestMs;
     while (this.#hasSharers(stream) && performance.now() < end) {

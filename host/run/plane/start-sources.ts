@@ -7,10 +7,9 @@ import type { StartOrder } from './start-order.js';
 const maxLoadMs = 5000;
 
 /**
- * Starts tables that are read from files before the streams, whose first rows are to find them complete. With `isRestored` the rule
- * goes on where it was, and so do others that share its streams. What comes once, or from the places of all, comes when
- * all rules
- * are there that start and share the stream: it would be gone for the others.
+ * Starts tables that are read from files before the streams, whose first rows are to find them complete. With
+ * `isRestored` the rule goes on where it was, and so do others that share its streams. What comes once, or from the
+ * places of all, comes when all rules are there that start and share the stream: it would be gone for the others.
  */
 export function startSources(
   rule: RunningRule,

@@ -1,4 +1,7 @@
-/** Rules that keep more than they may end, and those that keep the most when there is no more for all; nobody else notices. */
+/**
+ * Rules that keep more than they may end, and those that keep the most when there is no more for all; nobody else
+ * notices.
+ */
 import type { Kernel } from '../../../kernels/api.js';
 import type { Logger } from '../../base/log/log.js';
 import { inMb, stateBytesOf } from './memory.js';

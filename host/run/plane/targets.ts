@@ -1,6 +1,6 @@
 /**
- * Properties of a sink that are templates over the row. Each message gets values of its own; neighbours with equal values stay
- * together, so that a sink is called for each run of them.
+ * Properties of a sink that are templates over the row. Each message gets values of its own; neighbours with equal
+ * values stay together, so that a sink is called for each run of them.
  */
 import type { OutputChunk } from '../../../kernels/api.js';
 import type { OutputPlan } from '../../../kernels/ir.js';

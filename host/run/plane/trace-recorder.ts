@@ -149,7 +149,10 @@ interface Figures {
   input: Uint8Array | undefined;
 }
 
-/** The operators from the source down: a chain, split at the sinks, or as a graph draws them; ways end where no row went on. */
+/**
+ * The operators from the source down: a chain, split at the sinks, or as a graph draws them; ways end where no row went
+ * on.
+ */
 function stepsOf(rule: RunningRule, source: RunningSource | undefined, figures: Figures): Step | undefined {
   const { operators } = rule;
   const isOwn = (operator: OperatorPlan) =>
@@ -202,7 +205,10 @@ function stepsOf(rule: RunningRule, source: RunningSource | undefined, figures: 
 /** Operators that give on the rows they get. */
 const passesRows = /_filter$/;
 
-/** The operators of a sink: with what was written as text, the sink itself with the bytes it got, as base64, if it takes bytes. */
+/**
+ * The operators of a sink: with what was written as text, the sink itself with the bytes it got, as base64, if it takes
+ * bytes.
+ */
 function addSink(last: Step, rule: RunningRule, action: number, figures: Figures): void {
   let at = last;
   const sink = rule.sinks[action];

@@ -1,4 +1,6 @@
-/** What is wrong with a rule that runs, a sentence each: parts without their connection, who holds whom, failing rows. */
+/**
+ * What is wrong with a rule that runs, a sentence each: parts without their connection, who holds whom, failing rows.
+ */
 
 import { maskWithin } from '../../base/fields/secret-fields.js';
 import type { Redact } from '../../base/secrets/redact.js';

@@ -1,4 +1,6 @@
-/** Functions of users in a data plane: their code is loaded when the first rule needs it and closed behind the last one. */
+/**
+ * Functions of users in a data plane: their code is loaded when the first rule needs it and closed behind the last one.
+ */
 import type { HostColumns } from '../../../kernels/api.js';
 import type { CodeHost, LoadedCode, UserCode, UserFunction } from '../../plugins/define.js';
 import { loadCode } from '../../plugins/index.js';

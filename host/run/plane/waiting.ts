@@ -1,4 +1,7 @@
-/** Nodes in which rows wait: for answers of somebody outside (asking.ts), or for a time. The rows themselves are in the kernel. */
+/**
+ * Nodes in which rows wait: for answers of somebody outside (asking.ts), or for a time. The rows themselves are in the
+ * kernel.
+ */
 import type { Kernel, NodeHandle } from '../../../kernels/api.js';
 import type { CarriedColumns } from '../../../kernels/carried.js';
 import type { Value } from '../../../kernels/value.js';

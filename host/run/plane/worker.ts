@@ -115,7 +115,8 @@ async function take(message: ToPlane): Promise<void> {
   }
 }
 
-// A question that fails is answered so; a command that does would leave a run half done, so the thread ends and is replaced.
+// A question that fails is answered so; a command that does would leave a run half done, so the thread ends and is
+// replaced.
 port.on('message', (batch: ToPlane[]) => {
   for (const message of batch) void take(message);
 });

@@ -52,7 +52,9 @@ function pathOf(path: string, id = 'r'): string {
   return known.replace(/\{\w+\}/g, id);
 }
 
-/** Sends what must be refused, and looks for changes at the end: one that is found is searched for request by request. */
+/**
+ * Sends what must be refused, and looks for changes at the end: one that is found is searched for request by request.
+ */
 async function refuseAll(
   requests: readonly { operation: Operation; path: string; body?: unknown }[],
 ): Promise<string[]> {

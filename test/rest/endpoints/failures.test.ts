@@ -1,7 +1,7 @@
 /**
  * What is not the fault of a request, for each operation that declares it: a disk that takes nothing more (500), bodies
- * that are too large (413), too many of them at the same time (503). Over HTTP, by a process that the system holds to the
- * limit; nothing changes, and the same request succeeds when the cause is gone.
+ * that are too large (413), too many of them at the same time (503). Over HTTP, by a process that the system holds to
+ * the limit; nothing changes, and the same request succeeds when the cause is gone.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
@@ -65,7 +65,9 @@ async function onFullDisk(one: Case): Promise<void> {
   runner.checkAnswer(one, await runner.ask(one));
 }
 
-/** Announces a body of so many bytes and sends the beginning of it; resolves with the answer that comes all the same. */
+/**
+ * Announces a body of so many bytes and sends the beginning of it; resolves with the answer that comes all the same.
+ */
 function sendPart(op: string, announced: number, sent: Buffer): { socket: ClientRequest; answer: Promise<Answered> } {
   const [method = '', template = ''] = op.split(' ');
   const path = template.replace(/\{\w+\}/g, 'r');

@@ -1,6 +1,6 @@
 /**
- * Requests with the answers they must have, sent over HTTP to a running server. Each answer is held against its schema in
- * the OpenAPI document; a refusal, and a question, must leave everything as it was.
+ * Requests with the answers they must have, sent over HTTP to a running server. Each answer is held against its schema
+ * in the OpenAPI document; a refusal, and a question, must leave everything as it was.
  */
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
@@ -15,8 +15,8 @@ import { closeConnections, FormBody, sendRaw } from './http.js';
 export type Given = readonly [request: string, body?: unknown, pick?: (answer: Answer) => string | undefined];
 
 /**
- * A request with its answer: the path, the body, the status, and what the answer must contain. A refusal leaves everything
- * as it was, but for one that `changes`: an order that is kept although it fails now.
+ * A request with its answer: the path, the body, the status, and what the answer must contain. A refusal leaves
+ * everything as it was, but for one that `changes`: an order that is kept although it fails now.
  */
 export type Row = readonly [path: string, body: unknown, status: number, says: string, effect?: 'changes'];
 

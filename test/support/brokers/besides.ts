@@ -16,7 +16,9 @@ export let far = '';
 /** What the neighbour has written. */
 export let near = '';
 
-/** Makes what the tests of a file need before each of them; gives what declares one. Without a broker they are left out. */
+/**
+ * Makes what the tests of a file need before each of them; gives what declares one. Without a broker they are left out.
+ */
 export function besides(what: string): typeof test | typeof test.skip {
   if (!hasMosquitto) {
     announceSkip(what, 'mosquitto is not installed');

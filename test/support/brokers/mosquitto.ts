@@ -26,8 +26,8 @@ export interface Mosquitto {
 }
 
 /**
- * Starts the broker on the port, or on a free one; `folder` keeps its sessions and messages over a stop. It queues what it can't
- * deliver without a bound. `options` are lines of its configuration.
+ * Starts the broker on the port, or on a free one; `folder` keeps its sessions and messages over a stop. It queues what
+ * it can't deliver without a bound. `options` are lines of its configuration.
  */
 export async function openMosquitto(
   given?: number,

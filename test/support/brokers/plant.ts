@@ -30,7 +30,10 @@ export class Plant {
     this.server = await startServer({ data });
   }
 
-  /** Starts the server in another data folder, on whose disk nothing is kept free; logs, which may fill it, lie elsewhere. */
+  /**
+   * Starts the server in another data folder, on whose disk nothing is kept free; logs, which may fill it, lie
+   * elsewhere.
+   */
   async moveTo(data: string): Promise<void> {
     await this.server.stop();
     const env = { KUIPER__BASIC__MINFREEDISK: '0' };

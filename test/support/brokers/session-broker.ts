@@ -1,8 +1,7 @@
 /**
  * A broker in this process that keeps the session of its one client, as MQTT 3.1.1 says: what is not acknowledged comes
- * again on
- * the next connection, in its order, with DUP and the same packet id. It breaks connections and loses acknowledgements
- * as it is told.
+ * again on the next connection, in its order, with DUP and the same packet id. It breaks connections and loses
+ * acknowledgements as it is told.
  */
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';

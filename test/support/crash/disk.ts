@@ -1,7 +1,8 @@
 /**
- * A disk that forgets: notes what is written below a folder and what of it was forced to the disk, and makes folders as a loss of power
- * at any moment could leave them. What was not forced is there, or not, or in part, each for itself: writes (whole, torn or
- * left out, whatever came later), and names of files and folders. It stands in the place of the functions of `node:fs`.
+ * A disk that forgets: notes what is written below a folder and what of it was forced to the disk, and makes folders as
+ * a loss of power at any moment could leave them. What was not forced is there, or not, or in part, each for itself:
+ * writes (whole, torn or left out, whatever came later), and names of files and folders. It stands in the place of the
+ * functions of `node:fs`.
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

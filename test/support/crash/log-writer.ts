@@ -1,4 +1,6 @@
-/** Child of log.test.ts: logs as fast as it can, in small files, and prints the number of each line once it is written. */
+/**
+ * Child of log.test.ts: logs as fast as it can, in small files, and prints the number of each line once it is written.
+ */
 import { Log, mainLogFile } from '../../../host/base/log/log.js';
 
 const [folder, first] = process.argv.slice(2);

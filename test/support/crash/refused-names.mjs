@@ -1,4 +1,7 @@
-/** Loaded before a program: files get no name that contains the text in the file which REFUSED_NAMES names, as long as that is there. */
+/**
+ * Loaded before a program: files get no name that contains the text in the file which REFUSED_NAMES names, as long as
+ * that is there.
+ */
 import { promises, readFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 

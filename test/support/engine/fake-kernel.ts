@@ -1,4 +1,6 @@
-/** A kernel that passes payloads through unchanged: tests of the host side need no planner and no expressions with it. */
+/**
+ * A kernel that passes payloads through unchanged: tests of the host side need no planner and no expressions with it.
+ */
 import type {
   HostCalls,
   Kernel,

@@ -1,4 +1,6 @@
-/** A statement in a kernel, without connectors: the planner's nodes below streams that tests feed, rows in, rows out. */
+/**
+ * A statement in a kernel, without connectors: the planner's nodes below streams that tests feed, rows in, rows out.
+ */
 
 import { callHost } from '../../../host/functions/registry.js';
 import { zoneOffsetMs } from '../../../host/functions/time-zone.js';
@@ -34,7 +36,10 @@ export interface KernelRule {
   feed(name: string, rows: readonly object[] | Uint8Array, now?: number): void;
   /** Ends the input of a stream or table. */
   end(name: string): void;
-  /** The rule's nodes move to twins of its streams and tables, or back from there; the streams get the same input as before. */
+  /**
+   * The rule's nodes move to twins of its streams and tables, or back from there; the streams get the same input as
+   * before.
+   */
   move(): void;
   /** The first node of the kind. */
   /** All of them, in the order of their making. */

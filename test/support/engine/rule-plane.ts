@@ -1,4 +1,6 @@
-/** Statements in a whole data plane, with a real kernel: files in, files out, and a lookup table that the test plays. */
+/**
+ * Statements in a whole data plane, with a real kernel: files in, files out, and a lookup table that the test plays.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { silent } from '../../../host/base/log/log.js';

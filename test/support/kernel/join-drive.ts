@@ -19,7 +19,9 @@ import { field, lines } from './streams.js';
 export const idOf = (branch: number) => col(2 + 2 * branch);
 const vOf = (branch: number) => col(3 + 2 * branch);
 
-/** How the condition of a step is written: the ids are equal, in front of or behind `right.v > 2`, or after arithmetic. */
+/**
+ * How the condition of a step is written: the ids are equal, in front of or behind `right.v > 2`, or after arithmetic.
+ */
 export type Condition = 'id' | 'id and v' | 'v and id' | 'id + 1';
 
 /** A step that joins `branch` by its id; `withKey`: the equality is told as a key. */

@@ -52,8 +52,8 @@ const first = (rows: Row[]): Row => rows[0] as Row;
 const last = (rows: Row[]): Row => rows.at(-1) as Row;
 
 /**
- * With which part of the input each row is released, when parts arrive one after the other. The rows of one time that are
- * released together are in each other's sliding windows, if rows wait at all.
+ * With which part of the input each row is released, when parts arrive one after the other. The rows of one time that
+ * are released together are in each other's sliding windows, if rows wait at all.
  */
 export function releasesOf(parts: Row[][], tolerance: number): Map<Row, number> {
   const releases = new Map<Row, number>();
@@ -170,7 +170,9 @@ function sliding(
   }
 }
 
-/** A session ends when nothing comes for the timeout, or at a tick of its greatest length; the next begins at that tick. */
+/**
+ * A session ends when nothing comes for the timeout, or at a tick of its greatest length; the next begins at that tick.
+ */
 function sessions({ maxMs, timeoutMs }: Of<'session'>, rows: Row[], watermark: number, send: Send): void {
   const tickOf = (open: Row[]) => alignedAfter(first(open).ts, maxMs) + maxMs;
   let open: Row[] = [];

@@ -37,7 +37,10 @@ export function testModule(name: string): WebAssembly.Module {
   return new WebAssembly.Module(new Uint8Array(readFileSync(target)));
 }
 
-/** Test files run at the same time: the first one compiles, the others wait for it. A lock without its process is taken over. */
+/**
+ * Test files run at the same time: the first one compiles, the others wait for it. A lock without its process is taken
+ * over.
+ */
 function onceAtATime(target: string, work: () => void): void {
   mkdirSync(builds, { recursive: true });
   const lock = `${target}.lock`;

@@ -1,6 +1,6 @@
 /**
- * The stateful operators alone: compiled from assembly/testing/window.ts with a probe below them, fed with rows of plain
- * values and read back as messages.
+ * The stateful operators alone: compiled from assembly/testing/window.ts with a probe below them, fed with rows of
+ * plain values and read back as messages.
  */
 import { column, NodeFlag, node as nodeLayout, Tag } from '../../../kernels/gen/layouts.js';
 import type { NodePlan } from '../../../kernels/ir.js';
@@ -136,7 +136,10 @@ export class WindowKernel {
     return Number(this.view.getBigUint64(node + nodeAt.memory, true));
   }
 
-  /** Gives rows to the node and returns the messages that came out. A ValueError in column `errorColumn` is a failed row. */
+  /**
+   * Gives rows to the node and returns the messages that came out. A ValueError in column `errorColumn` is a failed
+   * row.
+   */
   push(node: number, rows: Value[][], options: { now?: number; kind?: string; errorColumn?: number } = {}): Message[] {
     this.call('scratchReset');
     this.load(rows);

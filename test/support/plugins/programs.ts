@@ -1,6 +1,6 @@
 /**
- * Random programs for tests of fuel: functions of an i32 with branches, bounded loops, jumps out of blocks, calls of the
- * functions before them, all of which end. Each statement adds 1 to an exported global, `steps`.
+ * Random programs for tests of fuel: functions of an i32 with branches, bounded loops, jumps out of blocks, calls of
+ * the functions before them, all of which end. Each statement adds 1 to an exported global, `steps`.
  */
 
 import { Code } from '../../../host/plugins/wasm/binary/code.js';

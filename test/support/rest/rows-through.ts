@@ -11,7 +11,10 @@ export class RowsThrough {
 
   constructor(private readonly server: TestServer) {}
 
-  /** What the statement over stream `s` makes of the rows, a message each; an error is its text. The rule ends with its input. */
+  /**
+   * What the statement over stream `s` makes of the rows, a message each; an error is its text. The rule ends with its
+   * input.
+   */
   async results(select: string, rows: readonly object[], options: object = {}): Promise<unknown[]> {
     const { server } = this;
     const name = `s${++this.#count}`;

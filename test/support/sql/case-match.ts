@@ -4,7 +4,10 @@ import type { Expected, Pair } from './case-file.js';
 /** How the engine begins the message of an error. */
 const errorMember = '{"error":';
 
-/** A message as case files write it: errors as `error TEXT`; in what else is no JSON the word of the runner stands already. */
+/**
+ * A message as case files write it: errors as `error TEXT`; in what else is no JSON the word of the runner stands
+ * already.
+ */
 function worded(message: string): string {
   return message.startsWith(errorMember) ? `error ${String(JSON.parse(message).error)}` : message;
 }

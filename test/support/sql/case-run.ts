@@ -18,8 +18,8 @@ import { eventually, temporaryFolder } from '../harness.js';
 import { CaseError, type Query } from './case-file.js';
 
 /**
- * What came out: for each place where something is expected the lines written since the one before. What is no JSON has a
- * word before it that says what it is.
+ * What came out: for each place where something is expected the lines written since the one before. What is no JSON has
+ * a word before it that says what it is.
  */
 export type Outcome = readonly (readonly string[])[];
 

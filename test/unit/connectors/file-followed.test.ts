@@ -1,4 +1,7 @@
-/** Files that are followed: what is appended comes, and what files of the name that were rolled away have, each line once and in order. */
+/**
+ * Files that are followed: what is appended comes, and what files of the name that were rolled away have, each line
+ * once and in order.
+ */
 import {
   appendFileSync,
   readdirSync,

@@ -1,4 +1,7 @@
-/** Where files have headers: what a writer says of the end of its file, full disks, headers that a killed process has begun. */
+/**
+ * Where files have headers: what a writer says of the end of its file, full disks, headers that a killed process has
+ * begun.
+ */
 import fs, { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** The check of the pages (`npm run check`) names each mistake with its page and line, and finds none in this project. */
+/**
+ * The check of the pages (`npm run check`) names each mistake with its page and line, and finds none in this project.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

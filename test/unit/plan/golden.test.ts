@@ -1,6 +1,6 @@
 /**
- * The statements of the recorded cases: what the engine must refuse at creation is refused, everything else is planned or
- * refused by the name of what cannot run yet. Output columns agree with the recorded rows.
+ * The statements of the recorded cases: what the engine must refuse at creation is refused, everything else is planned
+ * or refused by the name of what cannot run yet. Output columns agree with the recorded rows.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,7 @@
-/** Joins of streams beside a table, without a window: those that find nothing are named in the plan, as the recorded engine takes them. */
+/**
+ * Joins of streams beside a table, without a window: those that find nothing are named in the plan, as the recorded
+ * engine takes them.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { explainRule } from '../../../host/plan/explain-rule.js';

@@ -1,7 +1,7 @@
 /**
- * Codecs that nobody wrote, or that were written to do harm, over messages that are none: each message of a stream has its rows or
- * an error and is acknowledged, each message of a sink goes out or is an error, and a codec that works does what it did
- * before. `HAUMEA_GUEST_FUZZ_ROUNDS` sets how many are tried, `HAUMEA_GUEST_FUZZ_SEED` which.
+ * Codecs that nobody wrote, or that were written to do harm, over messages that are none: each message of a stream has
+ * its rows or an error and is acknowledged, each message of a sink goes out or is an error, and a codec that works does
+ * what it did before. `HAUMEA_GUEST_FUZZ_ROUNDS` sets how many are tried, `HAUMEA_GUEST_FUZZ_SEED` which.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,6 @@
-/** Functions of numbers that are called for eight rows at once: each row is what it is when rows are called one by one. */
+/**
+ * Functions of numbers that are called for eight rows at once: each row is what it is when rows are called one by one.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

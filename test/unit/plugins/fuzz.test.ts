@@ -1,6 +1,6 @@
 /**
- * Modules that nobody wrote: damaged ones are refused with a reason or metered into valid ones, random programs do with fuel
- * what they did without.
+ * Modules that nobody wrote: damaged ones are refused with a reason or metered into valid ones, random programs do with
+ * fuel what they did without.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,7 +1,7 @@
 /**
- * Guests that nobody wrote: modules that work are damaged and called over a batch, again and again. Whatever they do, each
- * row has a result or an error, and the next guest does what it did before. `HAUMEA_GUEST_FUZZ_ROUNDS`
- * sets how many are damaged, `HAUMEA_GUEST_FUZZ_SEED` which.
+ * Guests that nobody wrote: modules that work are damaged and called over a batch, again and again. Whatever they do,
+ * each row has a result or an error, and the next guest does what it did before. `HAUMEA_GUEST_FUZZ_ROUNDS` sets how
+ * many are damaged, `HAUMEA_GUEST_FUZZ_SEED` which.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

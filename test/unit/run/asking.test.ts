@@ -1,4 +1,7 @@
-/** Questions under way to a lookup table: what becomes of answers, of failures, of answers that are none, of the end of a rule. */
+/**
+ * Questions under way to a lookup table: what becomes of answers, of failures, of answers that are none, of the end of
+ * a rule.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';

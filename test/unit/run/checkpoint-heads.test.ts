@@ -1,4 +1,7 @@
-/** Heads of checkpoints that are not what they must be, with checksums that are right: files come from other machines, too. */
+/**
+ * Heads of checkpoints that are not what they must be, with checksums that are right: files come from other machines,
+ * too.
+ */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

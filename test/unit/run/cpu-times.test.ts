@@ -15,7 +15,9 @@ type Source = RuleRun['sources'][number];
 const source = (workUs: number, tickUs = 0) =>
   ({ workUs, counters: { tickUs }, users: new Set<RuleRun>() }) as unknown as Source;
 
-/** A rule with the nodes given, each with what it had measured when the rule came; those with time of timers are merges. */
+/**
+ * A rule with the nodes given, each with what it had measured when the rule came; those with time of timers are merges.
+ */
 function rule(run: number, nodes: Record<number, number>, sources: Source[] = []): RuleRun {
   const made = {
     run,

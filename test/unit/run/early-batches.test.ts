@@ -1,4 +1,7 @@
-/** When messages that wait for their acknowledgement are sent on before their time: senders with a window wait for nothing else. */
+/**
+ * When messages that wait for their acknowledgement are sent on before their time: senders with a window wait for
+ * nothing else.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

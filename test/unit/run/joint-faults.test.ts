@@ -1,6 +1,6 @@
 /**
- * Checkpoints of two rules that count together, on a disk that refuses one operation, or all from one on: whatever it is, both
- * rules go on from the same instant at the next start.
+ * Checkpoints of two rules that count together, on a disk that refuses one operation, or all from one on: whatever it
+ * is, both rules go on from the same instant at the next start.
  */
 import { promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
@@ -102,7 +102,10 @@ class Member implements Part {
   }
 }
 
-/** Takes two checkpoints of two rules together, the second one as the disk allows; returns those that each has after a start. */
+/**
+ * Takes two checkpoints of two rules together, the second one as the disk allows; returns those that each has after a
+ * start.
+ */
 async function tried(
   refuses: (nth: number) => boolean,
   deaf?: string,

@@ -1,4 +1,6 @@
-/** The queue of the thread that plans large rules: its bounds, clients that go away, and a rule that takes all memory. */
+/**
+ * The queue of the thread that plans large rules: its bounds, clients that go away, and a rule that takes all memory.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';

@@ -1,6 +1,7 @@
 /**
- * Modules that call a function of a guest for each row of a batch whose arguments stand as cells in a memory (kernels/cells.ts),
- * and put the results there: from Wasm to Wasm, no JavaScript for each row. One is generated for a signature and a convention.
+ * Modules that call a function of a guest for each row of a batch whose arguments stand as cells in a memory
+ * (kernels/cells.ts), and put the results there: from Wasm to Wasm, no JavaScript for each row. One is generated for a
+ * signature and a convention.
  *
  * As with `wrapper.ts` a trap unwinds this and the guest alone, and the global `at` says in which row that was.
  */
@@ -10,7 +11,10 @@ import { headBytes, SectionId, version } from './sections.js';
 import { type ValueType, valueTypeByte } from './types.js';
 import { ByteWriter } from './writer.js';
 
-/** How a value goes over the border: a number, a text as address and length, or as an object of AssemblyScript's run time. */
+/**
+ * How a value goes over the border: a number, a text as address and length, or as an object of AssemblyScript's run
+ * time.
+ */
 export type Lowered = 'i32' | 'i64' | 'f32' | 'f64' | 'boolean' | 'span' | 'string' | 'buffer';
 
 /** `none`: it gives no result. */
@@ -29,10 +33,10 @@ export interface CallerShape {
 /** What a caller exports; globals are `WebAssembly.Global`s. */
 export interface CallerExports {
   /**
-   * Calls the function for the rows `from` to `to` (exclusive). At `table` stand the addresses of the cells of each argument, of
-   * those of the results and of their states. Texts of results are copied to `out`, where there is room up to `outEnd`. Returns
-   * the row to go on with: behind one whose text has no room its cell says where it lies in the guest, as long as that is not
-   * called.
+   * Calls the function for the rows `from` to `to` (exclusive). At `table` stand the addresses of the cells of each
+   * argument, of those of the results and of their states. Texts of results are copied to `out`, where there is room up
+   * to `outEnd`. Returns the row to go on with: behind one whose text has no room its cell says where it lies in the
+   * guest, as long as that is not called.
    */
   run(from: number, to: number, table: number, out: number, outEnd: number): number;
   readonly at: { readonly value: number };
@@ -118,9 +122,9 @@ function isText(one: LoweredResult): one is 'span' | 'string' | 'buffer' {
 }
 
 /**
- * Makes the module. It imports from `guest` the memory with the cells, `call`, the globals `fuel` (i64) and `outcome` (i32: a
- * state that the host sets while the guest runs), and what the convention needs: `new`, `pin`, `unpin`; `free`; `begin`,
- * `output`, `error`, `isFull`.
+ * Makes the module. It imports from `guest` the memory with the cells, `call`, the globals `fuel` (i64) and `outcome`
+ * (i32: a state that the host sets while the guest runs), and what the convention needs: `new`, `pin`, `unpin`; `free`;
+ * `begin`, `output`, `error`, `isFull`.
  */
 export function callerFor(shape: CallerShape): Uint8Array<ArrayBuffer> {
   return new Caller(shape).module();
@@ -249,7 +253,10 @@ class Caller {
     code.get(left).get(given).op(Op.i64Sub).at(Op.globalSet, Global.batchFuel);
   }
 
-  /** Takes back what the guest has left of its fuel. The host may have given it more meanwhile, out of that for the batch. */
+  /**
+   * Takes back what the guest has left of its fuel. The host may have given it more meanwhile, out of that for the
+   * batch.
+   */
   #take(): void {
     this.#code.at(Op.globalGet, Global.batchFuel).at(Op.globalGet, Global.fuel).op(Op.i64Add).set(Local.left);
   }

@@ -1,6 +1,7 @@
 /**
- * What functions cost, in instructions. Code between two heads (the entry of a function, the beginning of a loop) only goes
- * forward, so the longest way through it bounds what runs until the next head is passed: that is what the head charges.
+ * What functions cost, in instructions. Code between two heads (the entry of a function, the beginning of a loop) only
+ * goes forward, so the longest way through it bounds what runs until the next head is passed: that is what the head
+ * charges.
  */
 import { Instructions } from './instructions.js';
 import type { WasmModule } from './module.js';
@@ -32,7 +33,10 @@ export interface FunctionCost {
   readonly hasLoops: boolean;
   /** What the entry charges, then each loop in the order they stand in. */
   readonly heads: readonly number[];
-  /** The entry charges there, since all that charges comes behind it and the ways around it are short: callers charge for these. */
+  /**
+   * The entry charges there, since all that charges comes behind it and the ways around it are short: callers charge
+   * for these.
+   */
   readonly late?: Late | undefined;
 }
 
@@ -99,7 +103,10 @@ class Costs {
     });
   }
 
-  /** Finds the functions that charge nothing, callees before callers; what calls itself is never reached. Says which have loops. */
+  /**
+   * Finds the functions that charge nothing, callees before callers; what calls itself is never reached. Says which
+   * have loops.
+   */
   #findFree(): boolean[] {
     const loops: boolean[] = [];
     const callers: number[][] = this.module.bodies.map(() => []);

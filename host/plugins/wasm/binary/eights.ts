@@ -1,6 +1,7 @@
 /**
- * Functions of a module that take eight rows in one call. A call from module to module costs more than most functions of numbers
- * do; so each gets a sister in its own module, which calls it eight times or has its code in itself, with memory, globals and tables at hand.
+ * Functions of a module that take eight rows in one call. A call from module to module costs more than most functions
+ * of numbers do; so each gets a sister in its own module, which calls it eight times or has its code in itself, with
+ * memory, globals and tables at hand.
  */
 import { type Added, append } from './append.js';
 import { Code } from './code.js';
@@ -23,7 +24,9 @@ const maxParams = 8;
 const maxBytes = 256;
 const maxLocals = 32;
 
-/** Globals that are exported: the result of each row, as 64 bits; the row under way; what the rows before it have taken. */
+/**
+ * Globals that are exported: the result of each row, as 64 bits; the row under way; what the rows before it have taken.
+ */
 export const resultExport = (row: number): string => `${reserved}result${row}`;
 export const rowExport = `${reserved}row`;
 export const spentExport = `${reserved}spent`;
@@ -35,7 +38,10 @@ export interface WithEights {
   readonly exports: ReadonlyMap<string, string>;
 }
 
-/** The type of a sister: the arguments row by row, where it charges fuel behind them what a call may take; it returns what all took. */
+/**
+ * The type of a sister: the arguments row by row, where it charges fuel behind them what a call may take; it returns
+ * what all took.
+ */
 export function signatureOfEight({ params }: Signature, isFree: boolean): Signature {
   const all = Array.from({ length: eight }, () => params).flat();
   return isFree ? { params: all, results: [] } : { params: [...all, 'i64'], results: ['i64'] };
@@ -131,7 +137,10 @@ class Sister {
     code.tee(this.#spent).at(Op.globalSet, results + eight + 1);
   }
 
-  /** The code of the function: its parameters are those of the row, its variables begin at zero for each, and a return leaves a block. */
+  /**
+   * The code of the function: its parameters are those of the row, its variables begin at zero for each, and a return
+   * leaves a block.
+   */
   #copy(copied: number, row: number, own: readonly ValueType[]): void {
     const code = this.#code;
     const { params, results } = this.signature;

@@ -31,8 +31,8 @@ export interface ModuleShape {
 }
 
 /**
- * Looks at the outside of a module without compiling it: malformed parts, proposals that are not supported and what is more
- * than `limits` are a `WasmError`. Whether the code is valid, `meter` says.
+ * Looks at the outside of a module without compiling it: malformed parts, proposals that are not supported and what is
+ * more than `limits` are a `WasmError`. Whether the code is valid, `meter` says.
  */
 export function inspect(bytes: Uint8Array, limits: ModuleLimits = defaultLimits): ModuleShape {
   const module = readModule(bytes, limits);

@@ -1,9 +1,9 @@
 /**
- * The memory that guests of Extism's development kits exchange texts in, with the functions over it: a module of its own, so
- * that a guest calls from Wasm to Wasm for each byte that it reads.
+ * The memory that guests of Extism's development kits exchange texts in, with the functions over it: a module of its
+ * own, so that a guest calls from Wasm to Wasm for each byte that it reads.
  *
- * At its beginning lies what the host has put there for a batch; behind it blocks are given out, and all taken back when the
- * host says so. In front of each block stands its length.
+ * At its beginning lies what the host has put there for a batch; behind it blocks are given out, and all taken back
+ * when the host says so. In front of each block stands its length.
  */
 import { Code } from './code.js';
 import { Op } from './opcodes.js';

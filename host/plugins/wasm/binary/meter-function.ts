@@ -24,7 +24,10 @@ export interface Place {
   readonly limits: ModuleLimits;
 }
 
-/** Operations whose last operand says how much they do: what one costs is the operand, shifted by so many bits to the right or left. */
+/**
+ * Operations whose last operand says how much they do: what one costs is the operand, shifted by so many bits to the
+ * right or left.
+ */
 const perLength = new Map<number, { readonly right?: number; readonly left?: number }>([
   [Op.memoryFill, { right: 2 }],
   [Op.memoryCopy, { right: 2 }],
@@ -44,9 +47,10 @@ const noResult = 0x40;
 const blocksOfLoop = 3;
 
 /**
- * Rewrites a function. One without loops charges the global when it begins. One with loops keeps the fuel in a variable, which
- * costs a loop two instructions of the machine: it takes it from the global when it begins, and puts it back when it ends and
- * around calls. So that all ways to the end put it back, the code stands in a block, and a return leaves that.
+ * Rewrites a function. One without loops charges the global when it begins. One with loops keeps the fuel in a
+ * variable, which costs a loop two instructions of the machine: it takes it from the global when it begins, and puts it
+ * back when it ends and around calls. So that all ways to the end put it back, the code stands in a block, and a return
+ * leaves that.
  */
 export function meterFunction(module: WasmModule, i: number, cost: FunctionCost, place: Place): Uint8Array {
   return new Rewriting(module, i, cost, place).write();
@@ -158,8 +162,8 @@ class Rewriting {
   }
 
   /**
-   * A loop that charges is left when there is no fuel, and begun again with more: inside of it a call would keep V8 from unrolling it and
-   * have it read where the memory is each time.
+   * A loop that charges is left when there is no fuel, and begun again with more: inside of it a call would keep V8
+   * from unrolling it and have it read where the memory is each time.
    *
    *     block, loop, block            which all loops have around them that charge
    *       loop                        as it was
@@ -266,7 +270,10 @@ class Rewriting {
     });
   }
 
-  /** Takes from the fuel what `amount` puts onto the stack; without enough of it the function asks for more, or ends here. */
+  /**
+   * Takes from the fuel what `amount` puts onto the stack; without enough of it the function asks for more, or ends
+   * here.
+   */
   #charge(amount: () => void): void {
     const code = this.#code;
     const { hasLoops } = this.cost;

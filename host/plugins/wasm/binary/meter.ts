@@ -1,6 +1,6 @@
 /**
- * Writes fuel into a module: it counts the instructions that it may still run, and ends with a trap when there are none left,
- * wherever it is. Memory and tables get a maximum.
+ * Writes fuel into a module: it counts the instructions that it may still run, and ends with a trap when there are none
+ * left, wherever it is. Memory and tables get a maximum.
  */
 import { Code } from './code.js';
 import { costsOf } from './cost.js';
@@ -17,13 +17,13 @@ import { ByteWriter } from './writer.js';
 /** Names that begin so belong to the metered module; others may not export them. */
 export const reserved = 'haumea:';
 /**
- * The global with the fuel, a mutable i64. The host sets it before it calls an export. When a call traps and it is below
- * zero, the fuel was used up.
+ * The global with the fuel, a mutable i64. The host sets it before it calls an export. When a call traps and it is
+ * below zero, the fuel was used up.
  */
 export const fuelExport = `${reserved}fuel`;
 /**
- * A table with one entry: a function that is called when there is no fuel left. It puts some into the global, at least as much as was asked
- * for, or throws. While the table is empty the call traps.
+ * A table with one entry: a function that is called when there is no fuel left. It puts some into the global, at least
+ * as much as was asked for, or throws. While the table is empty the call traps.
  */
 export const moreExport = `${reserved}more`;
 /** The start function, where there is one: the host calls it with fuel, before anything else. */
@@ -35,10 +35,10 @@ const { validate } = WebAssembly as unknown as { validate(bytes: Uint8Array): bo
 const keptCustom = 'name';
 
 /**
- * Returns the module with fuel, for the same module always the same bytes. An instruction costs 1, `nop` and the ends of blocks
- * nothing, calls, divisions and the like more (`cost.ts`), operations on memory and tables by their length besides; of several
- * ways the longest counts, each time a function is entered or a loop begins again. Short functions that can't go on for long
- * are charged for by their callers: called by the host they cost nothing.
+ * Returns the module with fuel, for the same module always the same bytes. An instruction costs 1, `nop` and the ends
+ * of blocks nothing, calls, divisions and the like more (`cost.ts`), operations on memory and tables by their length
+ * besides; of several ways the longest counts, each time a function is entered or a loop begins again. Short functions
+ * that can't go on for long are charged for by their callers: called by the host they cost nothing.
  *
  * What is invalid, not supported or more than `limits` is a `WasmError`.
  * @param firstPages of a memory that it imports, at least; as the module says without it

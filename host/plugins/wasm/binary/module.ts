@@ -234,7 +234,9 @@ class ModuleReader {
     this.#exports.push({ name, kind, index: this.#index(reader, kind, all[kind].length) });
   }
 
-  /** Eight forms, told apart by three bits: passive or declared, a table or how it is meant, expressions for entries. */
+  /**
+   * Eight forms, told apart by three bits: passive or declared, a table or how it is meant, expressions for entries.
+   */
   #element(reader: ByteReader): void {
     const from = reader.at;
     const flags = reader.u32();

@@ -1,6 +1,6 @@
 /**
- * Table of the instructions: what follows each opcode, so that a reader finds the next one. Names are there for those that
- * other files treat by name.
+ * Table of the instructions: what follows each opcode, so that a reader finds the next one. Names are there for those
+ * that other files treat by name.
  */
 
 /** What follows an opcode. */

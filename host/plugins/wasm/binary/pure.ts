@@ -6,7 +6,9 @@ import { numericBase, Op } from './opcodes.js';
 import { ByteReader } from './reader.js';
 import { numberTypes, readValueType, type ValueType } from './types.js';
 
-/** A function with numbers alone: no memory, globals, tables, calls or loops, so it ends by itself and touches nothing. */
+/**
+ * A function with numbers alone: no memory, globals, tables, calls or loops, so it ends by itself and touches nothing.
+ */
 export interface PureFunction {
   /** Variables beside its parameters. */
   readonly locals: readonly ValueType[];
@@ -49,8 +51,8 @@ export function pureFunctions(bytes: Uint8Array, limits: ModuleLimits = defaultL
 }
 
 /**
- * Names of exported functions of a module with fuel that neither charge nor call: each is over after a few instructions (cost.ts).
- * `fuel` is the name under which the fuel is exported.
+ * Names of exported functions of a module with fuel that neither charge nor call: each is over after a few instructions
+ * (cost.ts). `fuel` is the name under which the fuel is exported.
  */
 export function freeFunctions(bytes: Uint8Array, fuel: string, limits: ModuleLimits = defaultLimits): Set<string> {
   const module = readModule(bytes, limits);

@@ -62,7 +62,10 @@ export class ByteReader {
     this.at += count;
   }
 
-  /** How many entries follow, each of at least `size` bytes: a number that does not fit is found before anything is made of it. */
+  /**
+   * How many entries follow, each of at least `size` bytes: a number that does not fit is found before anything is made
+   * of it.
+   */
   count(name: string, size = 1): number {
     const from = this.at;
     const value = this.u32();

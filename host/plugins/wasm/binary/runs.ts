@@ -1,6 +1,7 @@
 /**
- * Rows of a wrapper that need no look at each of them: they follow one another in the selection, and all their arguments have the tag
- * of the parameter. Eight are looked at together; the loop over those that were found only loads, calls and stores.
+ * Rows of a wrapper that need no look at each of them: they follow one another in the selection, and all their
+ * arguments have the tag of the parameter. Eight are looked at together; the loop over those that were found only
+ * loads, calls and stores.
  */
 import { Tag } from '../../../../kernels/gen/layouts.js';
 import type { Code } from './code.js';
@@ -27,7 +28,10 @@ export interface RunLocals {
   readonly pair: number;
 }
 
-/** Variables of an argument: where its values and tags begin, the bits that count of a row, the value for the call; the last are for runs. */
+/**
+ * Variables of an argument: where its values and tags begin, the bits that count of a row, the value for the call; the
+ * last are for runs.
+ */
 export interface ArgumentLocals {
   readonly vals: number;
   readonly tags: number;
@@ -51,7 +55,10 @@ export interface RunShape {
   readonly at: number;
   /** Calls the function with the values of the arguments; `store` takes what puts the result onto the stack. */
   call(store: (result: () => void) => void): void;
-  /** Calls it for eight rows whose arguments are in `valueOfEight`, and stores the results from `cell` on; without the fuel for them it leaves for label 1. */
+  /**
+   * Calls it for eight rows whose arguments are in `valueOfEight`, and stores the results from `cell` on; without the
+   * fuel for them it leaves for label 1.
+   */
   readonly eight: (() => void) | undefined;
   /** Variable of argument i of one of eight rows. */
   valueOfEight(i: number, row: number): number;
@@ -80,7 +87,10 @@ function eightOf(code: Code): Code {
     .op(Op.i64Mul);
 }
 
-/** To be written at the begin of the loop over the rows, which label 0 leads back to; what is left is to be taken row by row. */
+/**
+ * To be written at the begin of the loop over the rows, which label 0 leads back to; what is left is to be taken row by
+ * row.
+ */
 export function writeRuns(code: Code, shape: RunShape): void {
   const { k, next, to } = shape.locals;
   code.get(k).get(next).op(Op.i32GeU);

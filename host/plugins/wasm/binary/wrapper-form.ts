@@ -5,8 +5,9 @@ import { numberTypes, type Signature } from './types.js';
 /** What a wrapper exports; globals are `WebAssembly.Global`s. */
 export interface WrapperExports {
   /**
-   * Calls the function for the rows `from` to `count` (exclusive) of the selection; the other arguments are those of the
-   * kernel's host call. Returns how many rows got a mark instead of a result, because an argument does not fit (`markOf`).
+   * Calls the function for the rows `from` to `count` (exclusive) of the selection; the other arguments are those of
+   * the kernel's host call. Returns how many rows got a mark instead of a result, because an argument does not fit
+   * (`markOf`).
    */
   run(from: number, count: number, sel: number, table: number, vals: number, tags: number): number;
   /** Place in the selection of the row under way. */

@@ -1,9 +1,9 @@
 /**
- * Modules that call a function of numbers once for each row of a batch: from Wasm to Wasm, no JavaScript for each row. One
- * is generated for a signature; it reads the arguments from the kernel's columns and writes the results into them.
+ * Modules that call a function of numbers once for each row of a batch: from Wasm to Wasm, no JavaScript for each row.
+ * One is generated for a signature; it reads the arguments from the kernel's columns and writes the results into them.
  *
- * It runs between the host and the guest, so a trap unwinds the wrapper and the guest alone. The global `at` says in which
- * row that was; the host gives that row its error and has the batch go on behind it.
+ * It runs between the host and the guest, so a trap unwinds the wrapper and the guest alone. The global `at` says in
+ * which row that was; the host gives that row its error and has the batch go on behind it.
  */
 import { argument, Tag } from '../../../../kernels/gen/layouts.js';
 import { Code } from './code.js';
@@ -20,8 +20,9 @@ import { bitsOfArgument, type CallShape, Misfit, reasonAgainst } from './wrapper
 import { ByteWriter } from './writer.js';
 
 /**
- * Makes the wrapper of a signature: numbers, one result. It imports the memory of the kernel (`kernel.memory`), the function
- * (`guest.call`) and the global that holds the fuel of its module (`guest.fuel`, a mutable i64); `WrapperExports` is what it exports.
+ * Makes the wrapper of a signature: numbers, one result. It imports the memory of the kernel (`kernel.memory`), the
+ * function (`guest.call`) and the global that holds the fuel of its module (`guest.fuel`, a mutable i64);
+ * `WrapperExports` is what it exports.
  *
  * Rows with a NULL or missing argument are NULL, rows with an error
  * as argument keep that error; the function is not called for them. Arguments are converted where nothing is lost:
@@ -223,7 +224,10 @@ class Wrapper {
     return this.#argument(params.length).vals + (this.#pure?.locals.length ?? 0) + i * eight + row;
   }
 
-  /** Calls the sister for eight rows, whose arguments are in their variables, and stores the results from `cell` on; leaves for label 1. */
+  /**
+   * Calls the sister for eight rows, whose arguments are in their variables, and stores the results from `cell` on;
+   * leaves for label 1.
+   */
   #eight(): void {
     const code = this.#code;
     const { callFuel, left, cell, k } = Local;

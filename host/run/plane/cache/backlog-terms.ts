@@ -53,7 +53,10 @@ export interface CacheCounts {
   dropped: number;
   /** Messages that could not be read any more. */
   damaged: number;
-  /** Messages cut off at the end of what an earlier run left: nobody was told that they are safe, unless the disk has damaged them since. */
+  /**
+   * Messages cut off at the end of what an earlier run left: nobody was told that they are safe, unless the disk has
+   * damaged them since.
+   */
   cutOff: number;
 }
 

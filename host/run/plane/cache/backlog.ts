@@ -1,7 +1,7 @@
 /**
- * Messages on their way to a sink, in order: those that the sink has and has not passed on, those on disk, those in memory
- * that are not on disk yet. What waits for more than a moment is written to disk, whether the sink has it or not: then it
- * is safe, and whoever sent it need not wait any more.
+ * Messages on their way to a sink, in order: those that the sink has and has not passed on, those on disk, those in
+ * memory that are not on disk yet. What waits for more than a moment is written to disk, whether the sink has it or
+ * not: then it is safe, and whoever sent it need not wait any more.
  */
 import { noteLatency } from '../../../../kernels/histogram.js';
 import { reasonOf } from '../../../base/errors.js';
@@ -15,7 +15,9 @@ import { openStore } from './open-store.js';
 import type { Store } from './store.js';
 import { Unstored } from './unstored.js';
 
-/** What waits for so long is written to disk when the sink is away or a source waits for it, ms; otherwise for so long. */
+/**
+ * What waits for so long is written to disk when the sink is away or a source waits for it, ms; otherwise for so long.
+ */
 const momentMs = 100;
 const patienceMs = 1000;
 /** A disk that takes longer for a write takes nothing, as far as others can wait for it, ms. */
@@ -374,8 +376,7 @@ export class Backlog {
 
   /**
    * Where the oldest messages may go nobody waits for a disk that takes nothing: what is in memory counts as taken, as
-   * if there
-   * were no disk, and the oldest of it go beyond its bound.
+   * if there were no disk, and the oldest of it go beyond its bound.
    */
   #doWithoutDisk(): void {
     const { dropsOldest, keptBytes } = this.options;

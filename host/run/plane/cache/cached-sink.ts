@@ -1,7 +1,7 @@
 /**
- * A sink with a cache before it. What it is given goes on to the connector as long as that takes it, and waits on disk while
- * it does not. The connector has a bounded part of it; what it has not passed on when its connection is lost it keeps by
- * itself, and publishes first on the next one.
+ * A sink with a cache before it. What it is given goes on to the connector as long as that takes it, and waits on disk
+ * while it does not. The connector has a bounded part of it; what it has not passed on when its connection is lost it
+ * keeps by itself, and publishes first on the next one.
  */
 import { rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -418,7 +418,10 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
     return !this.#isPaced || this.#allowed >= 1;
   }
 
-  /** Messages that waited go one by one with the interval between them; each new one sends one more, so that they get fewer. */
+  /**
+   * Messages that waited go one by one with the interval between them; each new one sends one more, so that they get
+   * fewer.
+   */
   #setPace(): void {
     const { resendIntervalMs } = this.settings;
     if (resendIntervalMs === 0 || this.#isClosed) return;

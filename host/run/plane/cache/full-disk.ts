@@ -7,7 +7,9 @@ export function isFullDisk(error: unknown): boolean {
   return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
-/** Drops pages until the disk has a file back; false when they were not enough. `dropNext` says whether there was one. */
+/**
+ * Drops pages until the disk has a file back; false when they were not enough. `dropNext` says whether there was one.
+ */
 export async function freeFile(store: Store, dropNext: () => Promise<boolean>): Promise<boolean> {
   const before = store.diskBytes;
   while (store.diskBytes >= before) if (!(await dropNext())) return store.diskBytes < before;

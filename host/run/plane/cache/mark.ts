@@ -1,6 +1,6 @@
 /**
- * Marks rows that are sent again: each object of a JSON message, or of the lists that it is, gets a member more. What the
- * kernel wrote is taken apart no further than that.
+ * Marks rows that are sent again: each object of a JSON message, or of the lists that it is, gets a member more. What
+ * the kernel wrote is taken apart no further than that.
  */
 import { type Item, split } from './item.js';
 

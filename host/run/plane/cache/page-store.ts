@@ -1,7 +1,7 @@
 /**
- * Pages on disk, first in, first out. They stand in files of a few MiB, each named by the number of its first message; a file
- * goes when all its messages are out. What a crash left half written at the end is cut off; a page that is damaged is passed
- * over, and its messages are counted as lost.
+ * Pages on disk, first in, first out. They stand in files of a few MiB, each named by the number of its first message;
+ * a file goes when all its messages are out. What a crash left half written at the end is cut off; a page that is
+ * damaged is passed over, and its messages are counted as lost.
  */
 import { type FileHandle, open, readdir, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -318,7 +318,9 @@ export class PageStore implements Store {
     this.#own.at = undefined;
   }
 
-  /** So many messages are out that were never written: those that follow are numbered behind them. All others are out. */
+  /**
+   * So many messages are out that were never written: those that follow are numbered behind them. All others are out.
+   */
   pass(messages: number): void {
     const last = this.#files.at(-1);
     // The number of its first message is in the name of a file.

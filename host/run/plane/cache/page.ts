@@ -6,8 +6,9 @@
  *     |        | rest of the | content      | content   | its first  | messages  | u16      | u16      |
  *     |        | head        |              |           | message u64|           |          |          |
  *
- * The place is that among the pages of one write, from 0 on: what a loss of power left of a write is told from damage by it. All numbers are little-endian. Numbers of messages count what was ever written to the cache: they have no gaps, so that
- * what is missing between two pages is known. The content is a list of items, each
+ * The place is that among the pages of one write, from 0 on: what a loss of power left of a write is told from damage
+ * by it. All numbers are little-endian. Numbers of messages count what was ever written to the cache: they have no
+ * gaps, so that what is missing between two pages is known. The content is a list of items, each
  *
  *     | messages | rows | bytes | ends, or no list | errors | values | values (JSON) | ends … | errors … | bytes … |
  */
@@ -86,7 +87,10 @@ export function nextPage(bytes: Buffer, from: number): number {
   return -1;
 }
 
-/** The content of a page; undefined when it is not what was written: its bytes are others, or do not add up to what its head says. */
+/**
+ * The content of a page; undefined when it is not what was written: its bytes are others, or do not add up to what its
+ * head says.
+ */
 export function contentOf(head: PageHead, content: Buffer, since: number): Item[] | undefined {
   if (content.length < head.length || crc32(content) !== head.crc) return undefined;
   const items: Item[] = [];

@@ -1,6 +1,7 @@
 /**
- * Remembers how many messages of a cache are out. Two places are written in turn, each with a checksum: one that a power
- * failure tore leaves the other. It is not forced to the disk: an older number only means that messages go out once more.
+ * Remembers how many messages of a cache are out. Two places are written in turn, each with a checksum: one that a
+ * power failure tore leaves the other. It is not forced to the disk: an older number only means that messages go out
+ * once more.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { crc32 } from '../../../base/files/crc32.js';

@@ -1,7 +1,7 @@
 /**
- * The backlog of a rule at one of its sinks: beside the way while the sink takes what it gets, in the way as soon as it does not,
- * until all that waited is out. Where messages wait for their acknowledgement it is in the way from the first one, since what only
- * the connector has can't be brought to disk any more.
+ * The backlog of a rule at one of its sinks: beside the way while the sink takes what it gets, in the way as soon as it
+ * does not, until all that waited is out. Where messages wait for their acknowledgement it is in the way from the first
+ * one, since what only the connector has can't be brought to disk any more.
  */
 import type { Sink, SinkChunk, SinkContext } from '../../../connectors/running.js';
 import type { BacklogSettings, CacheSettings } from '../../link/protocol.js';

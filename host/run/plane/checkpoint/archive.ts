@@ -42,7 +42,10 @@ export async function packState(folder: string, file: string): Promise<{ head: C
   throw new Error(`no checkpoint in ${folder}: ${why}`);
 }
 
-/** Puts the state of a file in the place of what the folder has; throws the reason, and leaves the folder as it is, where it is damaged. */
+/**
+ * Puts the state of a file in the place of what the folder has; throws the reason, and leaves the folder as it is,
+ * where it is damaged.
+ */
 export async function unpackState(file: string, rule: string, folder: string): Promise<CheckpointHead> {
   const fresh = `${folder}.import`;
   await rm(fresh, { recursive: true, force: true });

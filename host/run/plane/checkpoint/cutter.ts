@@ -1,4 +1,7 @@
-/** The cut of a rule: what its operators keep is copied, large numbers of rows are pinned and written later, slice by slice. */
+/**
+ * The cut of a rule: what its operators keep is copied, large numbers of rows are pinned and written later, slice by
+ * slice.
+ */
 import type { Kernel, Snapshot } from '../../../../kernels/api.js';
 import { finishWork } from '../../../../kernels/deferred.js';
 import { takeSnapshot } from '../../../../kernels/snapshot.js';
@@ -76,7 +79,8 @@ export class Cutter {
   take(rule: RunningRule): Cut | undefined {
     const began = performance.now();
     const ends = this.isExact ? endsOf(rule) : {};
-    // One that is not open yet could not be cut back to this checkpoint. What is open and can't any more is no longer waited for.
+    // One that is not open yet could not be cut back to this checkpoint. What is open and can't any more is no longer
+    // waited for.
     const isMissing = (i: string) => ends[i] === undefined && rule.sinks[Number(i)]?.connection.status !== 1;
     if (this.cutBack.some(isMissing)) return undefined;
     const lost = this.cutBack.filter((i) => ends[i] === undefined);

@@ -11,8 +11,8 @@ export function damaged(reason: string): HaumeaError {
 const { O_RDONLY, O_WRONLY, O_CREAT, O_TRUNC, O_NONBLOCK, O_NOFOLLOW } = constants;
 
 /**
- * Opens a file for reading, and none that a link leads to; a pipe in its place would be waited for in one of the few threads that all files
- * are read in.
+ * Opens a file for reading, and none that a link leads to; a pipe in its place would be waited for in one of the few
+ * threads that all files are read in.
  */
 export async function openFile(path: string): Promise<FileHandle> {
   const file = await open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW).catch((error: NodeJS.ErrnoException) => {

@@ -1,12 +1,13 @@
 /**
- * Checkpoints of a rule on disk, a file each: written under another name and made durable before it gets its own, so that
- * each file that is there is whole. The last two are kept.
+ * Checkpoints of a rule on disk, a file each: written under another name and made durable before it gets its own, so
+ * that each file that is there is whole. The last two are kept.
  *
- *     "HAUMEACP" | format u32 LE | headLen u32 LE | head, JSON | state of the operators | pending input | SHA-256 of all before (32 bytes)
+ *     "HAUMEACP" | format u32 LE | headLen u32 LE | head, JSON | state of the operators | pending input | SHA-256 of
+ *     all before (32 bytes)
  *
- * The state is the kernel's own form (assembly/state/form.ts). Large numbers of rows stand in segments beside it (segments.ts), which
- * the head names: format 2. What other rules had sent and the rule had not taken is format 3. Without both the format is 1. Where segments have
- * groups, too, it is 4.
+ * The state is the kernel's own form (assembly/state/form.ts). Large numbers of rows stand in segments beside it
+ * (segments.ts), which the head names: format 2. What other rules had sent and the rule had not taken is format 3.
+ * Without both the format is 1. Where segments have groups, too, it is 4.
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
@@ -39,7 +40,9 @@ const ending = '.checkpoint';
 const unfinished = '.part';
 /** So many of a rule stay. */
 export const kept = 2;
-/** What has the name of a file is not always one: a folder in its place must not keep newer checkpoints from counting. */
+/**
+ * What has the name of a file is not always one: a folder in its place must not keep newer checkpoints from counting.
+ */
 const removing = { recursive: true, force: true };
 
 export class CheckpointFiles {
@@ -169,8 +172,8 @@ export class CheckpointFiles {
   }
 
   /**
-   * From now on the checkpoint counts; older ones go, but for the one before, and segments that neither needs. What can't be removed
-   * now is named by `left`, and goes with a later one.
+   * From now on the checkpoint counts; older ones go, but for the one before, and segments that neither needs. What
+   * can't be removed now is named by `left`, and goes with a later one.
    */
   async publish(epoch: number, left: (reason: string) => void = () => {}): Promise<void> {
     const path = this.#path(epoch);
@@ -191,7 +194,9 @@ export class CheckpointFiles {
     await this.#removeUnneeded(names, all.slice(0, kept));
   }
 
-  /** Removes segments that no checkpoint needs, and what is older than all that stay; `staying` are the newest first. */
+  /**
+   * Removes segments that no checkpoint needs, and what is older than all that stay; `staying` are the newest first.
+   */
   async #removeUnneeded(names: readonly string[], staying: readonly { epoch: number; path: string }[]): Promise<void> {
     const oldest = staying.at(-1)!.epoch;
     for (const known of this.#needs.keys()) if (known < oldest) this.#needs.delete(known);
@@ -234,7 +239,10 @@ export class CheckpointFiles {
     return this.#path(epoch) + unfinished;
   }
 
-  /** The id with which one that is not published counts, `damaged` when it is; undefined when it is not there or counts alone. */
+  /**
+   * The id with which one that is not published counts, `damaged` when it is; undefined when it is not there or counts
+   * alone.
+   */
   async jointOfUnfinished(epoch: number): Promise<string | undefined> {
     await refuseLink(this.folder);
     try {

@@ -1,6 +1,6 @@
 /**
- * Which rules' checkpoints are taken at the same instant: those that feed each other by topics, so that what one has sent the other
- * has; and with `qos` 2 those that share a stream which is read again from one place.
+ * Which rules' checkpoints are taken at the same instant: those that feed each other by topics, so that what one has
+ * sent the other has; and with `qos` 2 those that share a stream which is read again from one place.
  */
 import { feeds, type TopicUse } from '../../../connectors/topic-use.js';
 import { Marks } from './marks.js';

@@ -1,6 +1,6 @@
 /**
- * What stands before the state in the file of a checkpoint. Checksums tell damage, not who wrote it: a file may come from another machine
- * (archive.ts), so that each member is looked at before anything is done with it.
+ * What stands before the state in the file of a checkpoint. Checksums tell damage, not who wrote it: a file may come
+ * from another machine (archive.ts), so that each member is looked at before anything is done with it.
  */
 import { basename } from 'node:path';
 import type { KeptOperator } from '../../../model/kept.js';
@@ -25,7 +25,9 @@ export interface CheckpointHead {
   readonly rows?: SegmentedRows;
   /** Bytes of the input that is pending, by stream, in this order. */
   readonly pending?: Readonly<Record<string, number>>;
-  /** Of one that counts only together with those of other rules: what tells it from any other of its name, and these. */
+  /**
+   * Of one that counts only together with those of other rules: what tells it from any other of its name, and these.
+   */
   readonly joint?: { readonly id: string; readonly others: readonly CheckpointName[] };
 }
 

@@ -1,4 +1,7 @@
-/** Checkpoints of rules, taken at one instant, on their way to disk: they count together or not at all. Mostly it is one rule's. */
+/**
+ * Checkpoints of rules, taken at one instant, on their way to disk: they count together or not at all. Mostly it is one
+ * rule's.
+ */
 import { reasonOf } from '../../../base/errors.js';
 import type { MarkedName, Marks } from './marks.js';
 

@@ -1,7 +1,7 @@
 /**
- * Checkpoints of several rules that count only together: all are on disk under other names when a mark says that they count, and it
- * goes when each has its own. A mark that is found at the start was left by a kill in between, or by a disk that refused: what it names still
- * gets its name, before its rule reads its checkpoints.
+ * Checkpoints of several rules that count only together: all are on disk under other names when a mark says that they
+ * count, and it goes when each has its own. A mark that is found at the start was left by a kill in between, or by a
+ * disk that refused: what it names still gets its name, before its rule reads its checkpoints.
  */
 import { lstat, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -76,8 +76,9 @@ export class Marks {
   }
 
   /**
-   * Does what is left to do: at the first call for all rules that an earlier run has left something of, later for the one of the folder alone.
-   * Rejects when that can't be done for this one: with an older checkpoint it would go back alone.
+   * Does what is left to do: at the first call for all rules that an earlier run has left something of, later for the
+   * one of the folder alone. Rejects when that can't be done for this one: with an older checkpoint it would go back
+   * alone.
    */
   async finish(folder: string, log: Logger): Promise<void> {
     this.#found ??= this.#find(log).catch((error) => {
@@ -157,8 +158,8 @@ export class Marks {
   async #publish({ folder, epoch, id }: MarkedName, log: Logger): Promise<void> {
     const files = this.#filesOf({ folder });
     try {
-      // Those that have their names, and rules that are gone, have none under the other. One that is damaged gets its name
-      // all the same: so the others see that they have to go back to the one before.
+      // Those that have their names, and rules that are gone, have none under the other. One that is damaged gets its
+      // name all the same: so the others see that they have to go back to the one before.
       const joint = await files.jointOfUnfinished(epoch);
       if (joint === id || joint === 'damaged') await files.publish(epoch, (reason) => log.warn(reason));
     } catch (error) {

@@ -5,8 +5,8 @@ import { isAtWork } from '../../../../kernels/deferred.js';
 import type { RunningRule, RunningSource } from '../running.js';
 
 /**
- * The nodes of the rule in the order of their making. Lookup tables are no rule's; joins with tables that are read from files are
- * left out: the table is read again at each start.
+ * The nodes of the rule in the order of their making. Lookup tables are no rule's; joins with tables that are read from
+ * files are left out: the table is read again at each start.
  */
 export function nodesOf(rule: RunningRule): NodeHandle[] {
   const readAgain = new Set(rule.tables.filter(({ source }) => source.endsSoon).map(({ join }) => join));
@@ -46,7 +46,10 @@ export function endsOf({ sinks }: RunningRule): Record<string, unknown> {
   return Object.fromEntries(ends.filter(([, end]) => end !== undefined));
 }
 
-/** Input that the kernel has no room for, or that waits for its turn, is in no state, though sources have it behind them. */
+/**
+ * Input that the kernel has no room for, or that waits for its turn, is in no state, though sources have it behind
+ * them.
+ */
 export function isStarved({ sources, behind }: RunningRule): boolean {
   return behind?.isStarved === true || sources.some((source) => source.starvedSince !== 0 || source.isReadAhead);
 }

@@ -1,4 +1,7 @@
-/** What a rule goes on from at its start: its newest checkpoint that can be used, put back into its operators, sources and sinks. */
+/**
+ * What a rule goes on from at its start: its newest checkpoint that can be used, put back into its operators, sources
+ * and sinks.
+ */
 import type { Kernel, LoadFailure, Shelf } from '../../../../kernels/api.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log/log.js';

@@ -1,7 +1,8 @@
 /**
- * Checkpoints of one rule: between two pieces of work what its operators keep is copied out of the kernel, with the positions of its
- * sources (cutter.ts), and those of the rules that it is joined with at the same instant (groups.ts). All goes to disk while rows flow on, and counts
- * when it is there and all output from before it is with the outside (joint.ts). Only then messages that it holds are acknowledged to their sources.
+ * Checkpoints of one rule: between two pieces of work what its operators keep is copied out of the kernel, with the
+ * positions of its sources (cutter.ts), and those of the rules that it is joined with at the same instant (groups.ts).
+ * All goes to disk while rows flow on, and counts when it is there and all output from before it is with the outside
+ * (joint.ts). Only then messages that it holds are acknowledged to their sources.
  */
 import { randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
@@ -42,7 +43,10 @@ const pollMs = 5;
 const mostRefusals = 10;
 /** Whose work it is to free memory. */
 const nobody: ReadonlySet<RunningRule> = new Set();
-/** State that is more than that is brought to disk in pieces before the end of a rule, bytes; and how long that may take, ms. */
+/**
+ * State that is more than that is brought to disk in pieces before the end of a rule, bytes; and how long that may
+ * take, ms.
+ */
 const muchBytes = 4 << 20;
 const lightenMs = 60_000;
 
@@ -123,7 +127,9 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     }
   }
 
-  /** Puts the state back into a rule that was just linked, and lets sources that do not run yet go on where they were. */
+  /**
+   * Puts the state back into a rule that was just linked, and lets sources that do not run yet go on where they were.
+   */
   begin(rule: RunningRule): void {
     this.rule = rule;
     const found = this.#found?.checkpoint;
@@ -212,8 +218,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   }
 
   /**
-   * Sinks that can be cut back need a place to be cut back to before the first row: resolves when there is one, or when that
-   * takes too long to be waited for.
+   * Sinks that can be cut back need a place to be cut back to before the first row: resolves when there is one, or when
+   * that takes too long to be waited for.
    */
   async first(rule: RunningRule): Promise<void> {
     const end = performance.now() + firstMs;
@@ -340,8 +346,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   }
 
   /**
-   * Takes a checkpoint before the end of a rule with much state, piece by piece while rows flow: what is copied at once at the end is
-   * what has changed since. Resolves when that is done, or can't be.
+   * Takes a checkpoint before the end of a rule with much state, piece by piece while rows flow: what is copied at once
+   * at the end is what has changed since. Resolves when that is done, or can't be.
    */
   async lighten(): Promise<void> {
     const { rule } = this;
@@ -391,7 +397,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     const isWhole = parts !== undefined && ofEnders.every((part) => part.takeRows());
     for (const one of enders) one.cutter.abandon();
     if (!isWhole) for (const part of parts ?? []) part.undo();
-    // What others had taken at their end counts with it or not at all: alone it would be of another instant than the rest.
+    // What others had taken at their end counts with it or not at all: alone it would be of another instant than the
+    // rest.
     const all = isWhole ? [...carried, ...parts] : [];
     if (all.length > 0)
       this.#bring(

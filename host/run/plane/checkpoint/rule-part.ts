@@ -142,7 +142,9 @@ export class RulePart implements Part {
   }
 }
 
-/** Whether the last checkpoint of a rule counts, in whatever it went into; it does not when others let it wait for long. */
+/**
+ * Whether the last checkpoint of a rule counts, in whatever it went into; it does not when others let it wait for long.
+ */
 export async function outcomeOf(last: RulePart): Promise<boolean> {
   const patience = setTimeout(() => {
     if (last.joint!.parts.length > 1) last.joint!.giveUp();

@@ -1,9 +1,9 @@
 /**
- * Rows of a rule in files beside its checkpoints. Each is written once and shared by all checkpoints that still have some of its rows; a
- * checkpoint names those that it needs, with their digests.
+ * Rows of a rule in files beside its checkpoints. Each is written once and shared by all checkpoints that still have
+ * some of its rows; a checkpoint names those that it needs, with their digests.
  *
- * A segment is written piece by piece while rows flow, and read so. Its digest is the SHA-256 of those of its pieces of a MiB, which other
- * threads make.
+ * A segment is written piece by piece while rows flow, and read so. Its digest is the SHA-256 of those of its pieces of
+ * a MiB, which other threads make.
  */
 import { createHash, webcrypto } from 'node:crypto';
 import type { Snapshot, SnapshotOrder } from '../../../../kernels/api.js';

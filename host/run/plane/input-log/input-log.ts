@@ -1,7 +1,7 @@
 /**
- * Messages of a source that nobody has safe yet, on disk: when the sender waits for its acknowledgements they are written here,
- * forced to the disk together, and acknowledged. They go as soon as each rule has them safe; after a kill those that are
- * left are taken again, before anything new.
+ * Messages of a source that nobody has safe yet, on disk: when the sender waits for its acknowledgements they are
+ * written here, forced to the disk together, and acknowledged. They go as soon as each rule has them safe; after a kill
+ * those that are left are taken again, before anything new.
  */
 import { reasonOf } from '../../../base/errors.js';
 import { PublishCutter } from '../../../connectors/publish-cutter.js';
@@ -101,8 +101,8 @@ export class InputLog {
   }
 
   /**
-   * What a rule has not had that goes on from the position, while the source runs; undefined when it lacks nothing. `missing` are messages that nobody keeps any
-   * more, NaN when it can't be known how many.
+   * What a rule has not had that goes on from the position, while the source runs; undefined when it lacks nothing.
+   * `missing` are messages that nobody keeps any more, NaN when it can't be known how many.
    */
   earlierFrom(
     position: unknown,
@@ -245,7 +245,10 @@ export class InputLog {
   /** Messages of the log that are at work. */
   #underWay = 0;
 
-  /** Takes the bytes of the connection; to be called before the kernel gets them, which may have a part of a packet already. */
+  /**
+   * Takes the bytes of the connection; to be called before the kernel gets them, which may have a part of a packet
+   * already.
+   */
   cut(bytes: Uint8Array, isUnread: () => boolean): void {
     if (!this.isAligned && !this.isReplaying && !isUnread()) this.align();
     if (this.isAligned) this.#cutter.add(bytes);
@@ -298,7 +301,9 @@ export class InputLog {
     if (this.#store !== undefined) known?.at(this.#store.stored + this.#pendingMessages);
   }
 
-  /** The broker has begun a new session: what is on disk says nothing of it any more, and a message of no bytes says so. */
+  /**
+   * The broker has begun a new session: what is on disk says nothing of it any more, and a message of no bytes says so.
+   */
   forgotten(): void {
     const { known } = this.host;
     if (known === undefined || !this.isReady || this.#store === undefined || this.#store.diskBytes === 0) return;
@@ -456,8 +461,8 @@ export class InputLog {
   }
 
   /**
-   * Resolves when messages up to the position of a checkpoint are in the log, or safe for all rules: otherwise its rule would get those again that the
-   * sender brings to others after a kill. Does not wait for a disk that takes nothing.
+   * Resolves when messages up to the position of a checkpoint are in the log, or safe for all rules: otherwise its rule
+   * would get those again that the sender brings to others after a kill. Does not wait for a disk that takes nothing.
    */
   async storedUpTo(position: unknown): Promise<void> {
     const store = this.#store;

@@ -1,7 +1,6 @@
 /**
  * What a log of input keeps so that a message is known when its broker sends it again in a later run: messages
- * themselves stay on
- * disk for a while when they are out, and of such that never came there a record is written.
+ * themselves stay on disk for a while when they are out, and of such that never came there a record is written.
  */
 import { idOf, printOf } from '../../../connectors/publish-print.js';
 import type { Origin, Recovered, Repetitions } from '../../../connectors/repetitions.js';

@@ -10,8 +10,7 @@ export interface LogPlacesOf {
   readonly last: number;
   /**
    * It is taken again: returns from which message on. `freed` is the number of the first one that not all rules had
-   * safe, `out` that of the
-   * first one of which not all was out.
+   * safe, `out` that of the first one of which not all was out.
    */
   begin(content: { readonly freed: number; readonly out: number; readonly end: number }): number;
   /** The next place that a rule waits for; Infinity without one. */

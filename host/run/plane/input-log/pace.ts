@@ -1,11 +1,12 @@
 /**
- * When messages that wait for their acknowledgement go to the log. A broker sends no more than its window of unacknowledged
- * messages (20 with mosquitto) and throws away what it can't queue meanwhile: whoever waits until the window is used up has it stand
- * still in each round. So they are written when half of it is used, and those that come meanwhile right after that.
+ * When messages that wait for their acknowledgement go to the log. A broker sends no more than its window of
+ * unacknowledged messages (20 with mosquitto) and throws away what it can't queue meanwhile: whoever waits until the
+ * window is used up has it stand still in each round. So they are written when half of it is used, and those that come
+ * meanwhile right after that.
  *
- * A large window needs few writes, or none where checkpoints come sooner. How large it is shows only when it is used: now and then
- * twice as many may wait, less often each time that the sender fell silent over it. The same is done to find the rate of a network
- * (probing with backoff), with the bound as the window and silence as the loss.
+ * A large window needs few writes, or none where checkpoints come sooner. How large it is shows only when it is used:
+ * now and then twice as many may wait, less often each time that the sender fell silent over it. The same is done to
+ * find the rate of a network (probing with backoff), with the bound as the window and silence as the loss.
  */
 import { type Clock, systemClock, type Timer } from '../../../base/time/clock.js';
 

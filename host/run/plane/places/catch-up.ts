@@ -1,9 +1,8 @@
 /**
  * A rule comes to a source that runs, and has not had all that this one has read: what lies between is in the log of
- * the source, or was handed
- * to the rule before its last end. Its nodes stand below a twin of the stream meanwhile, which gets that first and then
- * what the source
- * has read since. When nothing is left both have read the same, and the nodes go to the stream.
+ * the source, or was handed to the rule before its last end. Its nodes stand below a twin of the stream meanwhile,
+ * which gets that first and then what the source has read since. When nothing is left both have read the same, and the
+ * nodes go to the stream.
  */
 import type { Kernel, NodeHandle, StreamCounters, StreamHandle } from '../../../../kernels/api.js';
 import { noMemory } from '../../../../kernels/error.js';

@@ -1,6 +1,7 @@
 /**
- * Parties that are behind the others, since they took more than their share of the time of the data plane while there was not enough.
- * Where nobody else reads their sources these are slowed; otherwise what they have yet to read waits in a lane.
+ * Parties that are behind the others, since they took more than their share of the time of the data plane while there
+ * was not enough. Where nobody else reads their sources these are slowed; otherwise what they have yet to read waits in
+ * a lane.
  */
 import { KernelError } from '../../../../kernels/error.js';
 import { reasonOf } from '../../../base/errors.js';

@@ -1,9 +1,10 @@
 /**
- * A lane: input of a source that others read as well waits here for rules that come behind them. Their nodes move to a twin of the
- * stream, which reads the same bytes later, and back when nothing waits any more: then both have read the same.
+ * A lane: input of a source that others read as well waits here for rules that come behind them. Their nodes move to a
+ * twin of the stream, which reads the same bytes later, and back when nothing waits any more: then both have read the
+ * same.
  *
- * What waits is cut into segments that begin between two inputs, with what the stream kept then. So the oldest can be given up as a
- * whole, wherever messages end, and it is known how many messages it had: the source has counted them.
+ * What waits is cut into segments that begin between two inputs, with what the stream kept then. So the oldest can be
+ * given up as a whole, wherever messages end, and it is known how many messages it had: the source has counted them.
  */
 import type { Kernel, NodeHandle, StreamCounters, StreamHandle } from '../../../../kernels/api.js';
 import { noMemory } from '../../../../kernels/error.js';
@@ -112,7 +113,10 @@ export class Lane implements Turn, RunningLane, LaneInput {
   /** All of them do: what waits is no output that is missing. */
   readonly #isSafe: boolean;
 
-  /** Moves the nodes of the rules, and what they hold of the source. Throws KernelError without memory, and changes nothing then. */
+  /**
+   * Moves the nodes of the rules, and what they hold of the source. Throws KernelError without memory, and changes
+   * nothing then.
+   */
   constructor(
     readonly source: LaneSource,
     rules: Iterable<RunningRule>,
@@ -315,7 +319,10 @@ export class Lane implements Turn, RunningLane, LaneInput {
     return patient(new Promise((resolve) => this.#askers.push(resolve)), longestMs);
   }
 
-  /** The nodes go back, and what still waits is lost: its count is returned. To be called with nothing waiting, or at their end. */
+  /**
+   * The nodes go back, and what still waits is lost: its count is returned. To be called with nothing waiting, or at
+   * their end.
+   */
   close(): number {
     const waiting = this.isWaiting ? this.waitingMessages : 0;
     this.#isClosed = true;

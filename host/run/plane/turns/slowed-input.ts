@@ -1,7 +1,6 @@
 /**
  * Input of a source that waits for its turn, and the source is not read meanwhile: its rules are behind the others, or
- * a read was more than is
- * worked on in one go (paced-input.ts).
+ * a read was more than is worked on in one go (paced-input.ts).
  */
 import type { RunningRule } from '../running.js';
 import { SliceSize } from './slice-size.js';

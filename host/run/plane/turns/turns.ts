@@ -1,8 +1,9 @@
 /**
- * Turns of those that are behind the others. Each turn of the event loop works off what has come for all others first; then those
- * behind have a slice of time. While others had nothing to do they have all of it, while others are at work without a break as much as
- * one of these has on average. Among themselves they share by deficit round robin (Shreedhar and Varghese, "Efficient fair queueing
- * using deficit round robin", 1995): whoever took longer than its slice waits until the others have had as much.
+ * Turns of those that are behind the others. Each turn of the event loop works off what has come for all others first;
+ * then those behind have a slice of time. While others had nothing to do they have all of it, while others are at work
+ * without a break as much as one of these has on average. Among themselves they share by deficit round robin (Shreedhar
+ * and Varghese, "Efficient fair queueing using deficit round robin", 1995): whoever took longer than its slice waits
+ * until the others have had as much.
  */
 
 /** Work that waits for its turn. */

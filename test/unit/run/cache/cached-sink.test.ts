@@ -1,4 +1,7 @@
-/** A cache before a sink that comes and goes: all messages get there, in order; what was said to be safe survives a kill. */
+/**
+ * A cache before a sink that comes and goes: all messages get there, in order; what was said to be safe survives a
+ * kill.
+ */
 import { cpSync, existsSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';

@@ -1,4 +1,7 @@
-/** A log of input: what is in it and not safe elsewhere comes again after a kill, from where the rules go on, and nothing else. */
+/**
+ * A log of input: what is in it and not safe elsewhere comes again after a kill, from where the rules go on, and
+ * nothing else.
+ */
 import { cpSync, existsSync, mkdirSync, renameSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';

@@ -1,4 +1,7 @@
-/** When input goes to its log: a sender with a window does not stand still, and one with a large window costs few writes. */
+/**
+ * When input goes to its log: a sender with a window does not stand still, and one with a large window costs few
+ * writes.
+ */
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -1,6 +1,6 @@
 /**
- * Rules of a data plane whose input waits in lanes at moments of the test's choice: they send to the byte what they send without, or
- * what they never got is counted. `HAUMEA_STATE_RUNS` sets how many cases are tried.
+ * Rules of a data plane whose input waits in lanes at moments of the test's choice: they send to the byte what they
+ * send without, or what they never got is counted. `HAUMEA_STATE_RUNS` sets how many cases are tried.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

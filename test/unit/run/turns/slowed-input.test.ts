@@ -1,4 +1,7 @@
-/** Input of a source that is behind the others: what waits comes in order and whole, and the source is not read meanwhile. */
+/**
+ * Input of a source that is behind the others: what waits comes in order and whole, and the source is not read
+ * meanwhile.
+ */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { SlowedInput } from '../../../../host/run/plane/turns/slowed-input.js';
