@@ -39,7 +39,9 @@ export async function controlFigures(command: string[], rules: number): Promise<
   let engine = await EngineUnderTest.open(options);
   try {
     await engine.call('POST', '/streams', {
-      sql: 'CREATE STREAM s (id BIGINT, temp FLOAT) WITH (TYPE="memory", DATASOURCE="bench", FORMAT="json", SHARED="true")',
+      sql:
+        'CREATE STREAM s (id BIGINT, temp FLOAT) WITH (TYPE="memory", DATASOURCE="bench", FORMAT="json", ' +
+        'SHARED="true")',
     });
     const create = (i: number): Promise<string> =>
       engine.call('POST', '/rules', {

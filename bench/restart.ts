@@ -63,12 +63,16 @@ export async function restartFigures(
       follow: true,
     });
     await engine.call('POST', '/streams', {
-      sql: 'CREATE STREAM s (id BIGINT, temp FLOAT) WITH (TYPE="file", DATASOURCE="in", CONF_KEY="bench", SHARED="true")',
+      sql:
+        'CREATE STREAM s (id BIGINT, temp FLOAT) WITH (TYPE="file", DATASOURCE="in", CONF_KEY="bench", ' +
+        'SHARED="true")',
     });
     const create = (i: number) =>
       engine.call('POST', '/rules', {
         id: `r${i}`,
-        sql: `SELECT min(id) AS first, count(*) AS rows, avg(temp + ${i}) AS mean FROM s GROUP BY COUNTWINDOW(${windowRows})`,
+        sql:
+          `SELECT min(id) AS first, count(*) AS rows, avg(temp + ${i}) AS mean FROM s GROUP BY ` +
+          `COUNTWINDOW(${windowRows})`,
         actions: [{ nop: {} }],
         options: { qos: 1, checkpointInterval: '5s' },
       });

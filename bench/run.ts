@@ -67,7 +67,8 @@ export async function searchRate(options: RunOptions, from: number, say: (line: 
     const result = await runWorkload({ ...options, rate: Math.round(rate) });
     const isLossless = result.findings.length === 0 && result.lostPercent === 0;
     say(
-      `  ${Math.round(rate)} msg/s: ${isLossless ? 'lossless' : (result.findings[0] ?? `${result.lostPercent.toFixed(2)} % lost`)}`,
+      `  ${Math.round(rate)} msg/s: ` +
+        `${isLossless ? 'lossless' : (result.findings[0] ?? `${result.lostPercent.toFixed(2)} % lost`)}`,
     );
     if (isLossless) {
       best = result;

@@ -7,8 +7,10 @@ import type { AnalyticFn } from './gen/layouts.js';
 import { operandCol, operandConst, operandNone } from './gen/layouts.js';
 import type { AggregateName, OpName } from './gen/ops.js';
 import type { Operand, OutputPlan } from './output-plan.js';
+import type { WindowPlan } from './window-plan.js';
 
 export type { Operand, OutputPlan } from './output-plan.js';
+export type { WindowPlan } from './window-plan.js';
 
 /** Functions that look back at the rows before. */
 export type AnalyticName = keyof typeof AnalyticFn;
@@ -102,35 +104,6 @@ export interface AnalyticPlan {
   /** Register of the result. */
   dst: number;
 }
-
-/** OVER (PARTITION BY …): rows of equal values have windows of their own; without any all rows have one. */
-type Partitioned = { partition?: Operand[] };
-
-/**
- * Of windows that end with a row: partitions are forgotten so long after their last one, by the clock; 0 or nothing:
- * never.
- */
-type Lasting = Partitioned & { ttlMs?: number };
-
-export type WindowPlan =
-  | { kind: 'tumbling'; unitMs: number; lengthMs: number }
-  | { kind: 'hopping'; unitMs: number; lengthMs: number; hopMs: number }
-  | ({ kind: 'sliding'; lengthMs: number; delayMs: number /** OVER (WHEN …) */; trigger?: Operand } & Partitioned)
-  /** `unitMs`: natural unit of the alignment of the longest duration; without it the largest unit that divides it. */
-  | ({ kind: 'session'; maxMs: number; timeoutMs: number; unitMs?: number } & Partitioned)
-  | ({ kind: 'count'; length: number; step: number } & Lasting)
-  /**
-   * Opens with a row for which `begin` is true and ends with the row for which `emit` is true, both included. Without
-   * `emit`: from one row for which `begin` is true to the row before the next.
-   */
-  | ({ kind: 'state'; begin: Operand; emit?: Operand } & Lasting)
-  /** No window: every input row is a window of its own (an aggregate without a window). */
-  | { kind: 'row' }
-  /**
-   * Below a join: each message of the input is a window. The operands are the columns of the input that hold start, end
-   * and time of the trigger of the window that the message comes from.
-   */
-  | { kind: 'message'; start: Operand; end: Operand; trigger: Operand };
 
 /** One step of a join: the rows so far (of all branches before) with those of one more branch. */
 export interface JoinStep {

@@ -124,8 +124,8 @@ export class ValueAccess {
 
   /**
    * @param memory memory of the kernel
-   * @param alloc returns the address of scratch bytes (8-byte aligned, valid for the batch), 0 when memory is exhausted or
-   *   the values of the batch take more than they may; `isCounted` is false for messages of errors
+   * @param alloc returns the address of scratch bytes (8-byte aligned, valid for the batch), 0 when memory is exhausted
+   *   or the values of the batch take more than they may; `isCounted` is false for messages of errors
    * @param maxBytes length of the longest value that can be written
    */
   constructor(

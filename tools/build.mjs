@@ -120,7 +120,8 @@ export async function buildHost() {
     banner: {
       js: [
         "import{createRequire as __cr}from'node:module';import{fileURLToPath as __fu}from'node:url';",
-        'const require=__cr(import.meta.url),__filename=__fu(import.meta.url),__dirname=__fu(new URL(".",import.meta.url));',
+        'const require=__cr(import.meta.url),__filename=__fu(import.meta.url),__dirname=__fu(new ' +
+          'URL(".",import.meta.url));',
       ].join(''),
     },
   });

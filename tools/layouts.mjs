@@ -83,11 +83,13 @@ function kernelFile({ folder, about, enums, constants, structs }) {
   for (const { name, prefix, doc, fields, size } of structs) {
     const drawing = fields.map(
       (field) =>
-        `//   ${String(field.at).padEnd(5)}${field.name} ${field.type}${field.isArray ? '[]' : ''}${field.doc && `   ${field.doc}`}`,
+        `//   ${String(field.at).padEnd(5)}${field.name} ` +
+        `${field.type}${field.isArray ? '[]' : ''}${field.doc && `   ${field.doc}`}`,
     );
     const lines = fields.map((field) => `export const ${prefix}_${upper(field.name)}: usize = ${field.at};`);
     parts.push(
-      `// ${name}, ${size} bytes. ${doc}\n//\n${drawing.join('\n')}\n${lines.join('\n')}\nexport const ${prefix}_SIZE_OF: u32 = ${size};\n`,
+      `// ${name}, ${size} bytes. ${doc}\n//\n${drawing.join('\n')}\n${lines.join('\n')}\nexport const ` +
+        `${prefix}_SIZE_OF: u32 = ${size};\n`,
     );
   }
   return parts.join('\n');
@@ -108,7 +110,8 @@ function hostFile(all) {
       const byValue = Object.fromEntries(Object.entries(docs).map(([key, text]) => [values[key], text]));
       const textsName = `${name[0].toLowerCase()}${name.slice(1)}Texts`;
       parts.push(
-        `${comment(`Texts of ${name} by number.`)}export const ${textsName}: Readonly<Record<number, string>> = ${JSON.stringify(byValue)};\n`,
+        `${comment(`Texts of ${name} by number.`)}export const ${textsName}: Readonly<Record<number, string>> = ` +
+          `${JSON.stringify(byValue)};\n`,
       );
     }
     for (const { name, doc, fields, size, filled = [] } of structs) {

@@ -138,7 +138,8 @@ export const topologies: readonly Topology[] = [
   windows(
     'sliding',
     'sliding windows, one for each row',
-    'SELECT count(*) AS n, sum(v) AS total, max(id) AS high, window_end() AS until, last_value(id, true) AS last FROM s GROUP BY SLIDINGWINDOW(ss, 1)',
+    'SELECT count(*) AS n, sum(v) AS total, max(id) AS high, window_end() AS until, last_value(id, true) AS last ' +
+      'FROM s GROUP BY SLIDINGWINDOW(ss, 1)',
   ),
   windows('session', 'session windows', `SELECT ${figures} FROM s GROUP BY k, SESSIONWINDOW(ss, 10, 1)`),
   windows('join', 'two streams, joined in each window', joined, ['s', 't']),
@@ -153,7 +154,10 @@ export function streamSql(topology: Topology, stream: string): string {
   const time = topology.expects === 'undisturbed' ? ', TIMESTAMP="ts"' : '';
   const source = topology.input === 'file' ? 'file' : `chaos/${stream}`;
   const dataSource = topology.input === 'file' ? '.' : source;
-  return `CREATE STREAM ${stream} () WITH (TYPE="${topology.input}", DATASOURCE="${dataSource}", CONF_KEY="${stream}"${time}${shared})`;
+  return (
+    `CREATE STREAM ${stream} () WITH (TYPE="${topology.input}", DATASOURCE="${dataSource}", ` +
+    `CONF_KEY="${stream}"${time}${shared})`
+  );
 }
 
 /** The configuration key of a stream. */

@@ -157,7 +157,8 @@ async function takeUp(count: number, files: CheckpointFiles, { state, rows }: Wr
   shelf?.close();
   const { user, system } = process.cpuUsage(before);
   console.log(
-    `  taken up in ${(performance.now() - began).toFixed(0)} ms (${((user + system) / 1000).toFixed(0)}): longest slice ${slice}, at once ${takeLongest()}`,
+    `  taken up in ${(performance.now() - began).toFixed(0)} ms (${((user + system) / 1000).toFixed(0)}): ` +
+      `longest slice ${slice}, at once ${takeLongest()}`,
   );
   rule.close();
 }
@@ -167,7 +168,8 @@ for (const count of sizes) {
   const rule = open(count);
   fill(rule, count);
   console.log(
-    `${count.toLocaleString('en')} ${isGroups ? 'groups' : 'rows'}, ${(rule.kernel.memory().inUse / 1e6).toFixed(1)} MB of memory`,
+    `${count.toLocaleString('en')} ${isGroups ? 'groups' : 'rows'}, ` +
+      `${(rule.kernel.memory().inUse / 1e6).toFixed(1)} MB of memory`,
   );
   const chain = new SegmentChain();
   await checkpoint(rule, count, chain, files, 1);

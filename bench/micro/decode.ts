@@ -104,7 +104,8 @@ for (const { name, text, columns } of sets) {
   times.sort((a, b) => a - b);
   const median = times[times.length >> 1]!;
   console.log(
-    `${name.padEnd(38)} ${(payloadBytes / count).toFixed(0).padStart(4)} B  best ${times[0]!.toFixed(1).padStart(6)}  median ${median.toFixed(1).padStart(6)} ns/message`,
+    `${name.padEnd(38)} ${(payloadBytes / count).toFixed(0).padStart(4)} B  best ` +
+      `${times[0]!.toFixed(1).padStart(6)}  median ${median.toFixed(1).padStart(6)} ns/message`,
   );
   kernel.free(at, bytes.length + 64, 0);
   source.close();

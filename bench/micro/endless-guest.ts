@@ -73,7 +73,8 @@ for (const [kind, found] of gaps) {
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
   const perSecond = Math.round((1000 * sorted.length) / sorted.reduce((sum, gap) => sum + gap, 0));
   console.log(
-    `${kind.padEnd(20)} ${perSecond} rows/s, gaps: median ${at(0.5)} ms, 99% ${at(0.99)} ms, 99.9% ${at(0.999)} ms, longest ${at(1)} ms`,
+    `${kind.padEnd(20)} ${perSecond} rows/s, gaps: median ${at(0.5)} ms, 99% ${at(0.99)} ms, 99.9% ${at(0.999)} ` +
+      `ms, longest ${at(1)} ms`,
   );
 }
 rmSync(folder, { recursive: true });

@@ -29,7 +29,8 @@ const loops: Readonly<Record<string, string>> = {
   nothing: 'let i = 1; while (i != 0) i |= 1; return i;',
   'square roots': 'let x = <f64>n; while (x != -1) x = sqrt(x + 1e6); return <i32>x;',
   divisions: 'let x = n | 12345; while (x != 0) x = (7654321 / x) | 1; return x;',
-  'memory far and wide': `let p: u32 = n; while (p != 1) p = (load<u32>(p & 0x3fffffc) + p * 1664525 + 1013904223); return p;`,
+  'memory far and wide':
+    'let p: u32 = n; while (p != 1) p = (load<u32>(p & 0x3fffffc) + p * 1664525 + ' + '1013904223); return p;',
   'filling memory': 'while (n != -5) memory.fill(1024, 7, 32 << 20); return n;',
   recursion: 'return deep(n);',
   'growing by nothing': 'while (memory.grow(0) > 0) n++; return n;',

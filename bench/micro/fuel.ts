@@ -192,7 +192,8 @@ for (const [name, { text, n }] of Object.entries(guests)) {
   worst = Math.max(worst, more);
   const figures = `${(without * 1e3).toFixed(0)} → ${(metered * 1e3).toFixed(0)} µs`;
   console.log(
-    `${name.padEnd(12)} ${figures.padEnd(20)} ${more.toFixed(1).padStart(6)} %   ${((metered * 1e6) / used).toFixed(2)} ns for a unit of fuel`,
+    `${name.padEnd(12)} ${figures.padEnd(20)} ${more.toFixed(1).padStart(6)} %   ` +
+      `${((metered * 1e6) / used).toFixed(2)} ns for a unit of fuel`,
   );
 }
 console.log(`most: ${worst.toFixed(1)} %`);

@@ -108,7 +108,8 @@ const jobs: Record<string, Job> = {
   },
   'groups of a derived table that is joined': {
     sql:
-      'SELECT d.k AS k, d.c AS c FROM (SELECT k, count(*) AS c, avg(v) AS m FROM s GROUP BY k, TUMBLINGWINDOW(mi, 1)) AS d ' +
+      'SELECT d.k AS k, d.c AS c FROM (SELECT k, count(*) AS c, avg(v) AS m FROM s GROUP BY k, ' +
+      'TUMBLINGWINDOW(mi, 1)) AS d ' +
       'LEFT JOIN r AS q ON d.k = q.k GROUP BY TUMBLINGWINDOW(hh, 1)',
     rows: 500_000,
     keys: 500_000,
@@ -120,7 +121,9 @@ const jobs: Record<string, Job> = {
     last: { to: 's', row: { k: 'key', v: null }, times: 3 },
   },
   'groups of a partition of a sliding window': {
-    sql: 'SELECT p, k, count(*) AS c, avg(v) AS m FROM s GROUP BY p, k, SLIDINGWINDOW(mi, 3) OVER (PARTITION BY p WHEN v = -1)',
+    sql:
+      'SELECT p, k, count(*) AS c, avg(v) AS m FROM s GROUP BY p, k, SLIDINGWINDOW(mi, 3) OVER (PARTITION BY p ' +
+      'WHEN v = -1)',
     rows: 200_000,
     keys: 200_000,
     last: { to: 's', row: { k: 'key', v: -1 } },
@@ -273,7 +276,8 @@ for (const [name, job] of Object.entries(jobs)) {
     const { longest, all, calls, bytes } = run(job, inPieces);
     const how = inPieces ? 'in pieces' : 'at once';
     console.log(
-      `${name}: ${how}: longest call ${longest.toFixed(1)} ms, ${calls} calls, ${all.toFixed(0)} ms, ${(bytes / 1e6).toFixed(1)} MB`,
+      `${name}: ${how}: longest call ${longest.toFixed(1)} ms, ${calls} calls, ${all.toFixed(0)} ms, ` +
+        `${(bytes / 1e6).toFixed(1)} MB`,
     );
   }
 }

@@ -74,9 +74,11 @@ for (const [name, sql] of Object.entries(statements)) {
   }
   const sum = calls.reduce((all, one) => all + one, 0);
   console.log(
-    `${name.padEnd(20)} ${perRow(Math.min(...later))} a row, ${perRow(first)} of a new key, ${(kept / keys).toFixed(0)} bytes a key; ` +
+    `${name.padEnd(20)} ${perRow(Math.min(...later))} a row, ${perRow(first)} of a new key, ` +
+      `${(kept / keys).toFixed(0)} bytes a key; ` +
       `saved in ${saving.toFixed(0)} ms, loaded in ${loading.toFixed(0)} ms; ` +
-      `end in ${sum.toFixed(0)} ms, ${Math.max(0, ...calls).toFixed(1)} ms the longest call; ${((used() - empty) / keys).toFixed(1)} bytes a key left`,
+      `end in ${sum.toFixed(0)} ms, ${Math.max(0, ...calls).toFixed(1)} ms the longest call; ` +
+      `${((used() - empty) / keys).toFixed(1)} bytes a key left`,
   );
   rule.close();
 }

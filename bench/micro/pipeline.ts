@@ -125,7 +125,8 @@ function run({ name, columns, condition, encode: plan, message }: Workload): voi
   const ns = (best * 1e6) / packets.length;
   const kept = kernel.counters(sink).recordsOut / 4 / packets.length;
   console.log(
-    `${name.padEnd(6)} ${ns.toFixed(1)} ns/message, ${(1000 / ns).toFixed(2)} M/s, ${(input.length / best / 1000).toFixed(0)} MB/s in, ${(kept * 100).toFixed(0)} % kept`,
+    `${name.padEnd(6)} ${ns.toFixed(1)} ns/message, ${(1000 / ns).toFixed(2)} M/s, ` +
+      `${(input.length / best / 1000).toFixed(0)} MB/s in, ${(kept * 100).toFixed(0)} % kept`,
   );
 }
 
@@ -158,7 +159,8 @@ function rules(count: number): void {
   }
   const ns = (best * 1e6) / times / count;
   console.log(
-    `rules  ${count} rules: ${ns.toFixed(1)} ns per rule and batch, ${bytes.toFixed(0)} bytes each, ${((added * 1000) / count).toFixed(1)} µs to add`,
+    `rules  ${count} rules: ${ns.toFixed(1)} ns per rule and batch, ${bytes.toFixed(0)} bytes each, ` +
+      `${((added * 1000) / count).toFixed(1)} µs to add`,
   );
 }
 

@@ -32,7 +32,9 @@ const cases: Case[] = [
   {
     name: 'tumbling window, 10,000 groups of count, avg, max',
     unit: 'group',
-    sql: 'SELECT device, count(*) AS c, avg(temperature) AS t, max(humidity) AS h FROM s GROUP BY device, TUMBLINGWINDOW(hh, 1)',
+    sql:
+      'SELECT device, count(*) AS c, avg(temperature) AS t, max(humidity) AS h FROM s GROUP BY device, ' +
+      'TUMBLINGWINDOW(hh, 1)',
     count: 10_000,
     row: reading,
   },

@@ -226,7 +226,8 @@ function run(one: Case): void {
   const median = pieces[pieces.length >> 1] ?? (all * 1e6) / rows;
   const least = pieces[0] ?? median;
   console.log(
-    `${one.name.padEnd(52)} ${((all * 1e6) / rows).toFixed(0).padStart(9)} ns/row, median ${median.toFixed(0)}, least ${least.toFixed(0)}; ` +
+    `${one.name.padEnd(52)} ${((all * 1e6) / rows).toFixed(0).padStart(9)} ns/row, median ${median.toFixed(0)}, ` +
+      `least ${least.toFixed(0)}; ` +
       `${rows} rows, ${sent} messages, ${(held / 1024).toFixed(0)} KiB held${b < wanted ? ', not full' : ''}`,
   );
   kernel.remove(node);

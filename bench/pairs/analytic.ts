@@ -65,7 +65,8 @@ export const pairs: Pair[] = [
   ),
   pair(
     'rows that changed',
-    'SELECT device, state, lag(state) OVER (PARTITION BY device) AS was FROM demo WHERE had_changed(true, state) OVER (PARTITION BY device)',
+    'SELECT device, state, lag(state) OVER (PARTITION BY device) AS was FROM demo WHERE had_changed(true, state) ' +
+      'OVER (PARTITION BY device)',
     () => ({ was: undefined as string | undefined, sent: undefined as string | undefined }),
     ({ device, state }, kept) => {
       if (kept.was === state) return undefined;

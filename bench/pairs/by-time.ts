@@ -134,7 +134,9 @@ const options = { isEventTime: true, lateToleranceMs: 0 };
 const interval = (spanMs: number): Pair => ({
   name: `interval join of ${spanMs} ms, a match a row`,
   definitions,
-  sql: `${columns} INNER JOIN quotes ON trades.share = quotes.share AND quotes.at BETWEEN trades.at - ${spanMs} AND trades.at`,
+  sql:
+    `${columns} INNER JOIN quotes ON trades.share = quotes.share AND quotes.at BETWEEN trades.at - ${spanMs} AND ` +
+    'trades.at',
   options,
   rows: 200_000,
   input: (rows) => input(rows, spanMs),

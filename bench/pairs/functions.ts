@@ -33,8 +33,10 @@ interface Machine {
 }
 
 const machineColumns =
-  'device STRING, site STRING, code STRING, note STRING, state STRING, unit STRING, flags BIGINT, count BIGINT, temp FLOAT, ' +
-  'hum FLOAT, press FLOAT, speed FLOAT, lat FLOAT, lon FLOAT, alt FLOAT, volts FLOAT, amps FLOAT, rpm FLOAT, load FLOAT, ' +
+  'device STRING, site STRING, code STRING, note STRING, state STRING, unit STRING, flags BIGINT, count BIGINT, ' +
+  'temp FLOAT, ' +
+  'hum FLOAT, press FLOAT, speed FLOAT, lat FLOAT, lon FLOAT, alt FLOAT, volts FLOAT, amps FLOAT, rpm FLOAT, ' +
+  'load FLOAT, ' +
   'level FLOAT, flow FLOAT, torque FLOAT, wear FLOAT, ts BIGINT';
 
 function machines(count: number) {
@@ -79,7 +81,8 @@ const texts: Pair = {
     "SELECT upper(state) AS a1, lower(site) AS a2, length(note) AS a3, trim(note) AS a4, substring(code, 3, 7) AS a5, concat(site, '/', device) AS a6, " +
     "replace(code, '-', '_') AS a7, indexof(code, '-') AS a8, startswith(device, 'dev-00') AS a9, endswith(code, 'y') AS b1, " +
     "reverse(unit) AS b2, CASE WHEN temp > 60 THEN 'hot' WHEN temp < 0 THEN 'cold' ELSE 'fair' END AS b3, " +
-    'abs(temp) AS b4, floor(hum) AS b5, ceil(press) AS b6, round(speed) AS b7, sqrt(alt) AS b8, volts * amps / 1000 AS b9, ' +
+    'abs(temp) AS b4, floor(hum) AS b5, ceil(press) AS b6, round(speed) AS b7, sqrt(alt) AS b8, volts * amps / ' +
+    '1000 AS b9, ' +
     "bitand(flags, 15) AS c1, mod(count, 1000) AS c2, sign(wear) AS c3, cast(level, 'string') AS c4 FROM demo",
   rows,
   input: machines,

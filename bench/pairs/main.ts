@@ -53,6 +53,7 @@ const { measure } = await import('./measure.js');
 for (const pair of chosen) {
   const { name, engine, program } = measure(pair, rounds, module);
   console.log(
-    `${name.padEnd(46)} ${engine.toFixed(0).padStart(6)} ns/row, plain JavaScript ${program.toFixed(0).padStart(6)}: ${(program / engine).toFixed(1)}×`,
+    `${name.padEnd(46)} ${engine.toFixed(0).padStart(6)} ns/row, plain JavaScript ` +
+      `${program.toFixed(0).padStart(6)}: ${(program / engine).toFixed(1)}×`,
   );
 }

@@ -53,7 +53,9 @@ function pair(name: string, window: string, length: number): Pair {
   return {
     name: `sliding window: ${name}`,
     definitions: ['CREATE STREAM demo () WITH (DATASOURCE="demo", TYPE="memory", TIMESTAMP="id")'],
-    sql: `SELECT max(id) AS id, count(*) AS n, avg(temp) AS avg_temp, max(speed) AS max_speed FROM demo GROUP BY ${window}`,
+    sql:
+      'SELECT max(id) AS id, count(*) AS n, avg(temp) AS avg_temp, max(speed) AS max_speed FROM demo GROUP BY ' +
+      `${window}`,
     options: { isEventTime: true, lateToleranceMs: 0 },
     sink: {},
     rows: 200_000,

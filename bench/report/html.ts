@@ -34,10 +34,17 @@ function bars(
       const y = i * 26 + 4;
       const width = Math.max(1, (of(r) / most) * 420);
       const kind = r.engine === 'haumea' ? 'own' : 'other';
-      return `<text x="290" y="${y + 15}" text-anchor="end">${escapeHtml(labelOf(r))}</text><rect class="${kind}" x="300" y="${y}" width="${width.toFixed(1)}" height="20"/><text x="${(306 + width).toFixed(1)}" y="${y + 15}">${format(of(r))}</text>`;
+      return (
+        `<text x="290" y="${y + 15}" text-anchor="end">${escapeHtml(labelOf(r))}</text><rect class="${kind}" ` +
+        `x="300" y="${y}" width="${width.toFixed(1)}" height="20"/><text x="${(306 + width).toFixed(1)}" ` +
+        `y="${y + 15}">${format(of(r))}</text>`
+      );
     })
     .join('');
-  return `<h2>${title}</h2><svg viewBox="0 0 860 ${height}" width="860" height="${height}" role="img" aria-label="${title}">${rows}</svg>`;
+  return (
+    `<h2>${title}</h2><svg viewBox="0 0 860 ${height}" width="860" height="${height}" role="img" ` +
+    `aria-label="${title}">${rows}</svg>`
+  );
 }
 
 /** All results as a page with a table and plots; nothing is loaded from elsewhere. */

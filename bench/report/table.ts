@@ -7,7 +7,10 @@ import type { RunResult } from '../result.js';
 export function machineLine(): string {
   const all = cpus();
   const pinned = cores ? `engine on core ${cores.engine}, generator on ${cores.others}` : 'not pinned';
-  return `${all[0]?.model ?? 'unknown CPU'}, ${all.length} cores, ${platform()} ${release()} ${arch()}, Node ${process.version}, ${pinned}`;
+  return (
+    `${all[0]?.model ?? 'unknown CPU'}, ${all.length} cores, ${platform()} ${release()} ${arch()}, Node ` +
+    `${process.version}, ${pinned}`
+  );
 }
 
 const short = (value: number, unit: string, digits = 2): string =>

@@ -42,9 +42,12 @@ function textOf(result: SoakResult): string {
   const counts = Object.entries(counted).map(([name, n]) => `${name} ${n}`);
   const made = Object.entries(changes).map(([name, n]) => `${n} ${name}`);
   return [
-    `${sent} messages in ${(seconds / 60).toFixed(1)} min: ${Math.round(rate)} msg/s of ${rateAsked}, ${Math.round(cpuNsPerMessage)} ns of processor time each`,
-    `counted by the rules: ${counts.join(', ')}; rows ${rows.received} of ${rows.expected}, ${rows.lost} lost, ${rows.repeated} repeated`,
-    `changes of rules: ${made.join(', ')}; ${result.failedRequests} requests failed; the latest window came ${Math.round(maxLateMs)} ms late`,
+    `${sent} messages in ${(seconds / 60).toFixed(1)} min: ${Math.round(rate)} msg/s of ${rateAsked}, ` +
+      `${Math.round(cpuNsPerMessage)} ns of processor time each`,
+    `counted by the rules: ${counts.join(', ')}; rows ${rows.received} of ${rows.expected}, ${rows.lost} lost, ` +
+      `${rows.repeated} repeated`,
+    `changes of rules: ${made.join(', ')}; ${result.failedRequests} requests failed; the latest window came ` +
+      `${Math.round(maxLateMs)} ms late`,
     '',
     table(result.judged),
     '',

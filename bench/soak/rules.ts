@@ -28,7 +28,9 @@ export const setUp = ({ brokerUrl }: Site): readonly Request[] => [
     'POST',
     '/streams',
     {
-      sql: `CREATE STREAM ${stream} (id BIGINT, device STRING, temp FLOAT, speed FLOAT, hum FLOAT, ts BIGINT) WITH (TYPE="mqtt", DATASOURCE="${inTopic}", FORMAT="json", CONF_KEY="soak", SHARED="true")`,
+      sql:
+        `CREATE STREAM ${stream} (id BIGINT, device STRING, temp FLOAT, speed FLOAT, hum FLOAT, ts BIGINT) WITH ` +
+        `(TYPE="mqtt", DATASOURCE="${inTopic}", FORMAT="json", CONF_KEY="soak", SHARED="true")`,
     },
   ],
   ['POST', '/streams', { sql: `CREATE STREAM groups () WITH (TYPE="memory", DATASOURCE="${groupsTopic}")` }],
@@ -54,12 +56,16 @@ export function lastingRules({ brokerUrl }: Site): readonly SoakRule[] {
     },
     {
       id: 'soak_count',
-      sql: `SELECT count(*) AS n, min(id) AS low, max(id) AS high, window_end() AS until FROM ${stream} GROUP BY TUMBLINGWINDOW(ss, 1)`,
+      sql:
+        `SELECT count(*) AS n, min(id) AS low, max(id) AS high, window_end() AS until FROM ${stream} GROUP BY ` +
+        'TUMBLINGWINDOW(ss, 1)',
       actions: to('count'),
     },
     {
       id: 'soak_groups',
-      sql: `SELECT device, count(*) AS n, avg(temp) AS t, max(speed) AS s FROM ${stream} GROUP BY device, TUMBLINGWINDOW(ss, 10)`,
+      sql:
+        `SELECT device, count(*) AS n, avg(temp) AS t, max(speed) AS s FROM ${stream} GROUP BY device, ` +
+        'TUMBLINGWINDOW(ss, 10)',
       actions: [{ memory: { topic: groupsTopic } }],
     },
     {
@@ -132,7 +138,9 @@ export const kinds: readonly Kind[] = [
     name: 'join',
     rule: (id, n) => ({
       id,
-      sql: `SELECT ${stream}.id, groups.n FROM ${stream} INNER JOIN groups ON ${stream}.device = groups.device WHERE ${stream}.${some(n)} GROUP BY TUMBLINGWINDOW(ss, 1)`,
+      sql:
+        `SELECT ${stream}.id, groups.n FROM ${stream} INNER JOIN groups ON ${stream}.device = groups.device WHERE ` +
+        `${stream}.${some(n)} GROUP BY TUMBLINGWINDOW(ss, 1)`,
       actions: nop,
     }),
   },
@@ -140,7 +148,9 @@ export const kinds: readonly Kind[] = [
     name: 'lookup',
     rule: (id, n) => ({
       id,
-      sql: `SELECT ${stream}.id, latest.t FROM ${stream} INNER JOIN latest ON ${stream}.device = latest.device WHERE ${stream}.${some(n)}`,
+      sql:
+        `SELECT ${stream}.id, latest.t FROM ${stream} INNER JOIN latest ON ${stream}.device = latest.device WHERE ` +
+        `${stream}.${some(n)}`,
       actions: nop,
     }),
   },

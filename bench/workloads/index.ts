@@ -10,7 +10,10 @@ const COLUMNS = 'id BIGINT, device STRING, temp FLOAT, speed FLOAT, hum FLOAT, t
 const GROUP_ITEMS = 'device, count(*) AS n, avg(temp) AS avg_temp, max(speed) AS max_speed';
 
 function ddl(stream: string, columns: string, topic: string, extra = ''): string {
-  return `CREATE STREAM ${stream} (${columns}) WITH (TYPE="mqtt", DATASOURCE="${topic}", FORMAT="json"${extra}, CONF_KEY="bench")`;
+  return (
+    `CREATE STREAM ${stream} (${columns}) WITH (TYPE="mqtt", DATASOURCE="${topic}", FORMAT="json"${extra}, ` +
+    'CONF_KEY="bench")'
+  );
 }
 
 function grouped(
@@ -121,7 +124,9 @@ const sliding: Workload = {
   title: 'sliding window of 10,000 rows, a message each',
   ddl: ddl('telem', COLUMNS, 'bench/telem', ', TIMESTAMP="id"'),
   ddlSchemaless: ddl('telem', '', 'bench/telem', ', TIMESTAMP="id"'),
-  sql: 'SELECT max(id) AS id, count(*) AS n, avg(temp) AS avg_temp, max(speed) AS max_speed FROM telem GROUP BY SLIDINGWINDOW(ss,10)',
+  sql:
+    'SELECT max(id) AS id, count(*) AS n, avg(temp) AS avg_temp, max(speed) AS max_speed FROM telem GROUP BY ' +
+    'SLIDINGWINDOW(ss,10)',
   options: { isEventTime: true, lateTolerance: 0 },
   checker: (_dataSet, count) => slidingChecker(readings(1000).flat(), count, SLIDING_ROWS),
   twin: { kind: 'sliding', rows: SLIDING_ROWS },

@@ -54,7 +54,8 @@ export async function main(argv: string[]): Promise<number> {
     await engine.answers();
     await define(engine, brokerPort);
     process.stdout.write(
-      `haumea demo: ${VEHICLES} vehicles send ${rate} messages a second over MQTT (broker on port ${brokerPort}), engine at ${engine.base}\n`,
+      `haumea demo: ${VEHICLES} vehicles send ${rate} messages a second over MQTT (broker on port ` +
+        `${brokerPort}), engine at ${engine.base}\n`,
     );
     stopFleet = runFleet(broker, screenOf(engine.base, folder), rate);
     await (seconds > 0 ? pause(seconds * 1000, undefined, { ref: false }) : interrupted);
@@ -114,11 +115,15 @@ async function define(engine: DemoEngine, brokerPort: number): Promise<void> {
   const actions = (topic: string): object[] => [{ mqtt: { server, topic, qos: 0 } }];
   await engine.call('PUT', '/metadata/sources/mqtt/confKeys/demo', { server, qos: 0 });
   await engine.call('POST', '/streams', {
-    sql: 'CREATE STREAM fleet (vehicle STRING, speed FLOAT, temp FLOAT, odometer FLOAT, ts BIGINT) WITH (TYPE="mqtt", DATASOURCE="fleet/+/state", FORMAT="json", CONF_KEY="demo", SHARED="true")',
+    sql:
+      'CREATE STREAM fleet (vehicle STRING, speed FLOAT, temp FLOAT, odometer FLOAT, ts BIGINT) WITH (TYPE="mqtt", ' +
+      'DATASOURCE="fleet/+/state", FORMAT="json", CONF_KEY="demo", SHARED="true")',
   });
   await engine.call('POST', '/rules', {
     id: 'averages',
-    sql: 'SELECT vehicle, count(*) AS n, avg(speed) AS avg_speed, max(temp) AS max_temp FROM fleet GROUP BY vehicle, TUMBLINGWINDOW(ss, 2)',
+    sql:
+      'SELECT vehicle, count(*) AS n, avg(speed) AS avg_speed, max(temp) AS max_temp FROM fleet GROUP BY vehicle, ' +
+      'TUMBLINGWINDOW(ss, 2)',
     actions: actions('result/averages'),
   });
   await engine.call('POST', '/rules', {
@@ -134,7 +139,8 @@ function screenOf(base: string, folder: string): Screen {
     `curl ${base}/rules`,
     `curl ${base}/rules/alerts/status`,
     `curl ${base}/rules/averages/explain`,
-    `curl -X POST ${base}/rules -d '{"id":"hot","sql":"SELECT vehicle, temp FROM fleet WHERE temp > 95","actions":[{"file":{"path":"hot.txt"}}]}'`,
+    `curl -X POST ${base}/rules -d '{"id":"hot","sql":"SELECT vehicle, temp FROM fleet WHERE temp > ` +
+      `95","actions":[{"file":{"path":"hot.txt"}}]}'`,
     `tail -F ${join(folder, 'hot.txt')}`,
     'Ctrl-C ends the demo and removes everything.',
   ];

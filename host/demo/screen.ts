@@ -35,14 +35,17 @@ export class Screen {
     }
     const lines = [
       '',
-      `  messages in   ${figures.inRate.toFixed(0).padStart(8)} /s   ${figures.totalIn.toLocaleString('en').padStart(12)} in all`,
-      `  results out   ${figures.outRate.toFixed(0).padStart(8)} /s   ${figures.totalOut.toLocaleString('en').padStart(12)} in all`,
+      `  messages in   ${figures.inRate.toFixed(0).padStart(8)} /s   ` +
+        `${figures.totalIn.toLocaleString('en').padStart(12)} in all`,
+      `  results out   ${figures.outRate.toFixed(0).padStart(8)} /s   ` +
+        `${figures.totalOut.toLocaleString('en').padStart(12)} in all`,
       '',
       '  rule "averages": SELECT … GROUP BY vehicle, TUMBLINGWINDOW(ss, 2): the fastest of the fleet',
       ...Array.from({ length: TOP }, (_, i) => {
         const row = figures.averages[i];
         return row
-          ? `    ${row.vehicle}   ${String(row.n).padStart(4)} messages   ${row.avg_speed.toFixed(1).padStart(6)} km/h   ${row.max_temp.toFixed(1).padStart(6)} °C`
+          ? `    ${row.vehicle}   ${String(row.n).padStart(4)} messages   ${row.avg_speed.toFixed(1).padStart(6)} ` +
+              `km/h   ${row.max_temp.toFixed(1).padStart(6)} °C`
           : '';
       }),
       '',

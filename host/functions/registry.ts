@@ -83,7 +83,8 @@ export function resolveFunction(
     if (spec === undefined || matches(spec.type, value)) continue;
     throw new HaumeaError(
       'plan',
-      `function ${key}: argument ${i + 1} (${spec.name}) must be ${/^[aeiou]/.test(spec.type) ? 'an' : 'a'} ${spec.type}`,
+      `function ${key}: argument ${i + 1} (${spec.name}) must be ${/^[aeiou]/.test(spec.type) ? 'an' : 'a'} ` +
+        `${spec.type}`,
     );
   }
   const reason = definition.check?.(args);

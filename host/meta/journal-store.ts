@@ -168,7 +168,8 @@ function takenOver(all: Kinds, log: Logger): Kinds {
   if (left.length > 0) {
     const counts = left.map(([kind, count]) => `${kind} ${count}`).join(', ');
     log.warn(
-      `the database is of eKuiper: streams, tables and rules are taken over, other records are not (${counts}); export them there and import them here`,
+      `the database is of eKuiper: streams, tables and rules are taken over, other records are not (${counts}); ` +
+        'export them there and import them here',
     );
   }
   return new Map([...all].filter(([kind]) => sharedKinds.has(kind)));

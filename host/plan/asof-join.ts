@@ -64,7 +64,8 @@ export function checkAsof(joins: readonly Join[], sources: readonly Relation[]):
     if (!isAsof(join)) {
       if (source.isLookup) return;
       throw refuse(
-        `beside ASOF JOIN only lookup tables can be joined: ${source.ownName} belongs into a derived table, FROM (SELECT … ASOF JOIN …) AS t`,
+        `beside ASOF JOIN only lookup tables can be joined: ${source.ownName} belongs into a derived table, FROM ` +
+          '(SELECT … ASOF JOIN …) AS t',
         span,
       );
     }
@@ -86,7 +87,8 @@ function bindAsof(
   const match = asof?.match ?? null;
   if (match !== null && !isEventTime) {
     throw refuse(
-      'MATCH_CONDITION compares the times of rows, which needs option isEventTime; without it leave MATCH_CONDITION out: a row meets the newest one that has come',
+      'MATCH_CONDITION compares the times of rows, which needs option isEventTime; without it leave ' +
+        'MATCH_CONDITION out: a row meets the newest one that has come',
       match.span,
     );
   }
@@ -110,7 +112,8 @@ function bindAsof(
     const key = keyOf(term, right, before);
     if (key === undefined) {
       throw refuse(
-        `ON of an ASOF JOIN takes equalities of ${left.ownName} and ${right.ownName} alone; other conditions belong into WHERE, times into MATCH_CONDITION`,
+        `ON of an ASOF JOIN takes equalities of ${left.ownName} and ${right.ownName} alone; other conditions ` +
+          'belong into WHERE, times into MATCH_CONDITION',
         on?.span ?? table.span,
       );
     }
@@ -136,7 +139,8 @@ function distanceOf(bounds: readonly Bound[], left: Relation, right: Relation, s
 function needsTimes(left: Relation, right: Relation, span: Span): Error {
   const [a, b] = [timeName(left), timeName(right)];
   return refuse(
-    `MATCH_CONDITION takes the newest row of ${right.ownName} at or before that of ${left.ownName}: ${a} >= ${b}, ${a} > ${b}, or with the oldest that is taken ${a} BETWEEN ${b} AND ${b} + 5000`,
+    `MATCH_CONDITION takes the newest row of ${right.ownName} at or before that of ${left.ownName}: ${a} >= ` +
+      `${b}, ${a} > ${b}, or with the oldest that is taken ${a} BETWEEN ${b} AND ${b} + 5000`,
     span,
   );
 }

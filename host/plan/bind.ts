@@ -179,7 +179,8 @@ export class Binder {
       throw refuse(`unknown stream ${qualifier}, did you mean ${meant}?`, span);
     }
     this.context.remark?.(
-      `no stream is called ${qualifier}: ${qualifier}.${name} is the member ${name} of a column, did you mean ${meant}.${name}?`,
+      `no stream is called ${qualifier}: ${qualifier}.${name} is the member ${name} of a column, did you mean ` +
+        `${meant}.${name}?`,
     );
   }
 
@@ -341,10 +342,7 @@ export class Binder {
     return this.values.aggregate(fn, args, filter, call);
   }
 
-  /**
-   * A function that a user brought. Nobody knows what it keeps from one call to the next: each call stays one of its
-   * own.
-   */
+  /** A function of a user. Nobody knows what it keeps from one call to the next: each call stays by itself. */
   private bindUser(expr: Extract<Expr, { kind: 'call' }>, user: UserFunction, clause: Clause): Value {
     this.values.brought.set(user.number, user.name);
     if (user.isAggregate && user.state !== undefined) {

@@ -60,7 +60,8 @@ export function intervalRows(input: Logical, { kind, on, table }: Join, sides: S
 function needsInterval([left, right]: Sides, span: Join['table']['span']): Error {
   const [a, b] = [timeName(left), timeName(right)];
   return refuse(
-    `a join of streams needs a window in GROUP BY, or in ON bounds of the time between the rows, ${b} BETWEEN ${a} - INTERVAL '5' SECOND AND ${a} + INTERVAL '5' SECOND`,
+    `a join of streams needs a window in GROUP BY, or in ON bounds of the time between the rows, ${b} BETWEEN ` +
+      `${a} - INTERVAL '5' SECOND AND ${a} + INTERVAL '5' SECOND`,
     span,
   );
 }
@@ -71,7 +72,8 @@ function needsOtherBound([left, right]: Sides, isOpenLeft: boolean, span: Join['
   const kept = isOpenLeft ? right.ownName : left.ownName;
   const bound = isOpenLeft ? `${b} >= ${a} - INTERVAL '1' HOUR` : `${b} <= ${a} + INTERVAL '1' HOUR`;
   return refuse(
-    `ON bounds the time between the rows on one side only: rows of ${kept} had to be kept for ever; a second bound says for how long, as AND ${bound}`,
+    `ON bounds the time between the rows on one side only: rows of ${kept} had to be kept for ever; a second ` +
+      `bound says for how long, as AND ${bound}`,
     span,
   );
 }
@@ -111,7 +113,8 @@ export function checkNoInterval(
       );
     if (!isTimed) return;
     throw refuse(
-      `beside a join of streams by time only lookup tables can be joined: the streams belong into a derived table, FROM (SELECT … JOIN ${right.ownName} ON …) AS t JOIN ${table.ownName}`,
+      'beside a join of streams by time only lookup tables can be joined: the streams belong into a derived ' +
+        `table, FROM (SELECT … JOIN ${right.ownName} ON …) AS t JOIN ${table.ownName}`,
       joins[i]?.table.span,
     );
   });

@@ -79,7 +79,10 @@ export function remarkOfJoins(
   );
   if (vain < 0 || joins.slice(vain + 1).some(({ kind }) => kind === 'RIGHT' || kind === 'FULL')) return null;
   const { alias, name } = (joins[vain] as Join).table;
-  return `${joins[vain]?.kind} JOIN ${alias ?? name} finds nothing: without a window each row is joined with tables alone, and rows of two streams never meet; a window in GROUP BY brings them together`;
+  return (
+    `${joins[vain]?.kind} JOIN ${alias ?? name} finds nothing: without a window each row is joined with tables ` +
+    'alone, and rows of two streams never meet; a window in GROUP BY brings them together'
+  );
 }
 
 /** Throws a `plan` error for streams without event time. */

@@ -88,7 +88,8 @@ export class Statement {
         throw refuse(`ORDER BY cannot use ${made}: the rows are made of those that it has ordered`, expr.span);
       }
       this.remarks.push(
-        `ORDER BY ${made} orders the rows that others are made of by what they are made of, which has no order: in a window its messages fail`,
+        `ORDER BY ${made} orders the rows that others are made of by what they are made of, which has no order: ` +
+          'in a window its messages fail',
       );
       return { value: list.list, descending };
     });
@@ -301,7 +302,8 @@ export function distinctRows(
   }
   if (makesRows) {
     throw refuse(
-      'SELECT DISTINCT compares rows before unnest or extract makes others of them: these belong into a derived table, ' +
+      'SELECT DISTINCT compares rows before unnest or extract makes others of them: these belong into a derived ' +
+        'table, ' +
         'SELECT DISTINCT … FROM (SELECT unnest(…) AS …) AS t',
       span,
     );

@@ -164,7 +164,8 @@ export function formerCaches(id: string, sinks: readonly SinkSpec[], caches: Sin
     .filter((path) => !used.has(path))
     .map(
       (path) =>
-        `messages in ${path} wait for a sink that the rule does not have: they go when it has it again, or with the rule`,
+        `messages in ${path} wait for a sink that the rule does not have: they go when it has it again, or with ` +
+        'the rule',
     );
 }
 

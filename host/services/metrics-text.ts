@@ -75,7 +75,8 @@ const cacheHelp: Readonly<Record<string, string>> = {
   counter:
     'Messages added to the cache of a sink, popped, dropped, damaged, cut off; its writes (flush) and reads (load)',
   gauge:
-    'Messages in the cache of a sink that are not out (length), those of them on disk, and their bytes there (disk_bytes)',
+    'Messages in the cache of a sink that are not out (length), those of them on disk, and their bytes there ' +
+    '(disk_bytes)',
 };
 
 /** Name of a figure of a cache in the status of a rule: operator, instance, figure. */

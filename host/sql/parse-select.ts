@@ -159,7 +159,8 @@ function refuseOrder(cursor: Cursor, { orderBy, limit }: Select): void {
   const clause = orderBy.length > 0 ? 'ORDER BY' : 'LIMIT';
   throw cursor.errorAt(
     cursor.token,
-    `${clause} cannot be part of UNION ALL, whose rows come as they come: write SELECT * FROM (SELECT … ${clause} …) AS t for those of one SELECT`,
+    `${clause} cannot be part of UNION ALL, whose rows come as they come: write SELECT * FROM (SELECT … ` +
+      `${clause} …) AS t for those of one SELECT`,
   );
 }
 

@@ -305,8 +305,9 @@ export type OpName = keyof typeof ops;
 /**
  * Each aggregate of the window kernels: its number and name in SQL; `ofRows`: the aggregate that it is over `*`;
  * `takesRow`: it gets the whole row besides its arguments; `isLong`: its result is as long as its input;
- * `keepsValues`: its state is all the values; `takesBatch`: the host takes all rows of a batch into states; `isFixed`: its state has one size; `isMergeable`: two of them can be joined; `emptyIsNull`: the result over no rows is
- * null, not missing.
+ * `keepsValues`: its state is all the values; `takesBatch`: the host takes all rows of a batch into states;
+ * `isFixed`: its state has one size; `isMergeable`: two of them can be joined; `emptyIsNull`: the result over no
+ * rows is null, not missing.
  */
 export const aggregates = {
   /** Rows whose argument is not null. */

@@ -366,6 +366,25 @@ test('no file is called utils, none is longer than a reader can take in', () => 
   assert.equal(wrong, []);
 });
 
+test('no line is longer than 120 characters but for a text that stands in it', () => {
+  const most = 120;
+  const wrong: string[] = [];
+  for (const file of [...files, ...filesIn('assembly'), ...filesIn('test'), ...filesIn('bench')]) {
+    if (file.includes('/gen/')) continue;
+    let isInTemplate = false;
+    readFileSync(join(root, file), 'utf8')
+      .split('\n')
+      .forEach((line, i) => {
+        const began = isInTemplate;
+        if ((line.match(/(?<!\\)`/g) ?? []).length % 2 === 1) isInTemplate = !isInTemplate;
+        const isComment = /^\s*(\/\/|\*|\/\*)/.test(line);
+        const hasText = began || isInTemplate || (!isComment && /['"`/]/.test(line));
+        if ([...line].length > most && !hasText) wrong.push(`${file}:${i + 1}`);
+      });
+  }
+  assert.equal(wrong, []);
+});
+
 test('source files have tests that run alone', () => {
   const wrong = filesIn('test')
     .filter((file) => file.endsWith('.test.ts'))

@@ -97,68 +97,75 @@ test('kill -9 at any moment loses no row of a file in windows of rows and of eve
   }
 });
 
-test('with qos 2 a file that is written from a file has each window once, in order, however often the server is killed', async () => {
-  const data = temporaryFolder();
-  const count = 1000 * rounds;
-  writeFileSync(join(data, 'in'), Array.from({ length: count }, (_, id) => `{"id":${id}}\n`).join(''));
-  const out = join(data, 'out');
-  writeFileSync(out, '{"low":-1}\n');
-  let server = await startServer({ data });
-  await server.request('PUT', '/metadata/sources/file/confKeys/in', {
-    path: data,
-    fileType: 'lines',
-    sendInterval: '1ms',
-  });
-  await made(server, '/streams', { sql: 'CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="in")' });
-  const sql = 'SELECT min(id) AS low FROM s GROUP BY COUNTWINDOW(5)';
-  const options = { qos: 2, checkpointInterval: '100ms' };
-  await made(server, '/rules', { id: 'r', sql, actions: [{ file: { path: out, sendSingle: true } }], options });
-  const { text } = await server.request('GET', '/rules/r/explain');
-  assert.match(text, /{"op":"Note","of":"rule","guarantee":"exactly once"}/);
-  // The first kill comes before there is any row in a checkpoint.
-  for (let round = 0; round < rounds; round++) {
-    if (round > 0) await nextCheckpoint(server);
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 300));
-    await server.stop('SIGKILL');
-    server = await startServer({ data });
-  }
-  const expected = ['{"low":-1}', ...Array.from({ length: count / 5 }, (_, i) => `{"low":${i * 5}}`), ''].join('\n');
-  await eventually('the last window', () => readFileSync(out, 'utf8').length >= expected.length, 60_000 + 5 * count);
-  assert.is(readFileSync(out, 'utf8'), expected);
-  await server.stop();
-});
-
-test('with qos 2 a file with columns has their names once and each row once, however often the server is killed', async () => {
-  const data = temporaryFolder();
-  const count = 400 * rounds;
-  writeFileSync(join(data, 'in'), Array.from({ length: count }, (_, id) => `{"id":${id}}\n`).join(''));
-  const outs = ['single.csv', 'lists.csv'].map((name) => join(data, name));
-  let server = await startServer({ data });
-  await server.request('PUT', '/metadata/sources/file/confKeys/in', {
-    path: data,
-    fileType: 'lines',
-    sendInterval: '2ms',
-  });
-  await made(server, '/streams', { sql: 'CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="in")' });
-  const actions = outs.map((path, i) => ({
-    file: { path, format: 'delimited', hasHeader: true, sendSingle: i === 0 },
-  }));
-  const options = { qos: 2, checkpointInterval: '60ms' };
-  await made(server, '/rules', { id: 'r', sql: 'SELECT *, id * 2 AS twice FROM s', actions, options });
-  // The first kills come while the files may still be empty.
-  for (let round = 0; round < 2 * rounds; round++) {
-    if (round > 1) await nextCheckpoint(server);
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 150));
-    await server.stop('SIGKILL');
-    server = await startServer({ data });
-  }
-  const expected = `id,twice\n${Array.from({ length: count }, (_, id) => `${id},${id * 2}\n`).join('')}`;
-  for (const out of outs) {
-    await eventually('the last row', () => readFileSync(out, 'utf8').length >= expected.length, 60_000 + 5 * count);
+test(
+  'with qos 2 a file that is written from a file has each window once, in order, however often the server is ' +
+    'killed',
+  async () => {
+    const data = temporaryFolder();
+    const count = 1000 * rounds;
+    writeFileSync(join(data, 'in'), Array.from({ length: count }, (_, id) => `{"id":${id}}\n`).join(''));
+    const out = join(data, 'out');
+    writeFileSync(out, '{"low":-1}\n');
+    let server = await startServer({ data });
+    await server.request('PUT', '/metadata/sources/file/confKeys/in', {
+      path: data,
+      fileType: 'lines',
+      sendInterval: '1ms',
+    });
+    await made(server, '/streams', { sql: 'CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="in")' });
+    const sql = 'SELECT min(id) AS low FROM s GROUP BY COUNTWINDOW(5)';
+    const options = { qos: 2, checkpointInterval: '100ms' };
+    await made(server, '/rules', { id: 'r', sql, actions: [{ file: { path: out, sendSingle: true } }], options });
+    const { text } = await server.request('GET', '/rules/r/explain');
+    assert.match(text, /{"op":"Note","of":"rule","guarantee":"exactly once"}/);
+    // The first kill comes before there is any row in a checkpoint.
+    for (let round = 0; round < rounds; round++) {
+      if (round > 0) await nextCheckpoint(server);
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 300));
+      await server.stop('SIGKILL');
+      server = await startServer({ data });
+    }
+    const expected = ['{"low":-1}', ...Array.from({ length: count / 5 }, (_, i) => `{"low":${i * 5}}`), ''].join('\n');
+    await eventually('the last window', () => readFileSync(out, 'utf8').length >= expected.length, 60_000 + 5 * count);
     assert.is(readFileSync(out, 'utf8'), expected);
-  }
-  await server.stop();
-});
+    await server.stop();
+  },
+);
+
+test(
+  'with qos 2 a file with columns has their names once and each row once, however often the server is ' + 'killed',
+  async () => {
+    const data = temporaryFolder();
+    const count = 400 * rounds;
+    writeFileSync(join(data, 'in'), Array.from({ length: count }, (_, id) => `{"id":${id}}\n`).join(''));
+    const outs = ['single.csv', 'lists.csv'].map((name) => join(data, name));
+    let server = await startServer({ data });
+    await server.request('PUT', '/metadata/sources/file/confKeys/in', {
+      path: data,
+      fileType: 'lines',
+      sendInterval: '2ms',
+    });
+    await made(server, '/streams', { sql: 'CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="in")' });
+    const actions = outs.map((path, i) => ({
+      file: { path, format: 'delimited', hasHeader: true, sendSingle: i === 0 },
+    }));
+    const options = { qos: 2, checkpointInterval: '60ms' };
+    await made(server, '/rules', { id: 'r', sql: 'SELECT *, id * 2 AS twice FROM s', actions, options });
+    // The first kills come while the files may still be empty.
+    for (let round = 0; round < 2 * rounds; round++) {
+      if (round > 1) await nextCheckpoint(server);
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 150));
+      await server.stop('SIGKILL');
+      server = await startServer({ data });
+    }
+    const expected = `id,twice\n${Array.from({ length: count }, (_, id) => `${id},${id * 2}\n`).join('')}`;
+    for (const out of outs) {
+      await eventually('the last row', () => readFileSync(out, 'utf8').length >= expected.length, 60_000 + 5 * count);
+      assert.is(readFileSync(out, 'utf8'), expected);
+    }
+    await server.stop();
+  },
+);
 
 test('a checkpoint that is damaged is named, and the one before it is used', async () => {
   const data = temporaryFolder();
@@ -194,57 +201,65 @@ test('a checkpoint that is damaged is named, and the one before it is used', asy
   await server.stop();
 });
 
-test('a rule goes on with its state after a stop, an update that leaves its plan alone and a restart; the answer says so', async () => {
-  const data = temporaryFolder();
-  writeFileSync(join(data, 'in'), '{"id":0}\n{"id":1}\n{"id":2}\n');
-  let server = await startServer({ data });
-  await server.request('PUT', '/metadata/sources/file/confKeys/in', { path: data, fileType: 'lines', interval: '1h' });
-  await made(server, '/streams', { sql: 'CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="in")' });
-  const out = join(data, 'out');
-  const windowOf = (n: number) => `SELECT collect(id) AS ids FROM s GROUP BY COUNTWINDOW(${n})`;
-  const ruleOf = (sql: string, more: object = {}) => ({
-    id: 'r',
-    sql,
-    actions: [{ file: { path: out } }],
-    options: { qos: 1, checkpointInterval: '1h', ...more },
-  });
-  await made(server, '/rules', ruleOf(windowOf(4)));
-  const rowsRead = (count: number) =>
-    eventually(`${count} rows`, async () => {
-      const { json } = await server.request('GET', '/rules/r/status');
-      return json.source_s_0_records_in_total === count;
+test(
+  'a rule goes on with its state after a stop, an update that leaves its plan alone and a restart; the answer says ' +
+    'so',
+  async () => {
+    const data = temporaryFolder();
+    writeFileSync(join(data, 'in'), '{"id":0}\n{"id":1}\n{"id":2}\n');
+    let server = await startServer({ data });
+    await server.request('PUT', '/metadata/sources/file/confKeys/in', {
+      path: data,
+      fileType: 'lines',
+      interval: '1h',
     });
-  await rowsRead(3);
-  await server.request('POST', '/rules/r/stop');
-  appendFileSync(join(data, 'in'), '{"id":3}\n{"id":4}\n');
-  await server.request('POST', '/rules/r/start');
-  await eventually('the first window', () => linesOf(out).length === 1);
-  assert.equal(linesOf(out), [{ ids: [0, 1, 2, 3] }]);
-  const kept = await server.request('PUT', '/rules/r', ruleOf(windowOf(4), { debug: true }));
-  assert.match(kept.headers.get('warning')!, /the rule goes on with its state of/);
-  await server.stop();
-  appendFileSync(join(data, 'in'), '{"id":5}\n{"id":6}\n{"id":7}\n{"id":8}\n');
-  server = await startServer({ data });
-  await eventually('the second window', () => linesOf(out).length === 2);
-  assert.equal(linesOf(out)[1], { ids: [4, 5, 6, 7] });
-  const changed = await server.request('PUT', '/rules/r', ruleOf(windowOf(2)));
-  assert.match(
-    changed.headers.get('warning')!,
-    /goes on with a part of its state.*lost: COUNTWINDOW\(4\).*begins empty: COUNTWINDOW\(2\)/,
-  );
-  const reset = { type: 1, params: { streamName: 's', input: {} } };
-  assert.is((await server.request('PUT', '/rules/r/reset_state', reset)).status, 200);
-  await eventually('all rows, again', () => linesOf(out).length === 6);
-  assert.equal(linesOf(out).slice(2), [{ ids: [0, 1] }, { ids: [2, 3] }, { ids: [4, 5] }, { ids: [6, 7] }]);
-  await server.stop();
-  // As a kill leaves it while a rule is deleted.
-  mkdirSync(join(data, 'checkpoints', 'gone'));
-  server = await startServer({ data });
-  await eventually('a tidy folder', () => readdirSync(join(data, 'checkpoints')).join() === 'r');
-  await server.request('DELETE', '/rules/r');
-  assert.not.ok(existsSync(join(data, 'checkpoints', 'r')));
-  await server.stop();
-});
+    await made(server, '/streams', { sql: 'CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="in")' });
+    const out = join(data, 'out');
+    const windowOf = (n: number) => `SELECT collect(id) AS ids FROM s GROUP BY COUNTWINDOW(${n})`;
+    const ruleOf = (sql: string, more: object = {}) => ({
+      id: 'r',
+      sql,
+      actions: [{ file: { path: out } }],
+      options: { qos: 1, checkpointInterval: '1h', ...more },
+    });
+    await made(server, '/rules', ruleOf(windowOf(4)));
+    const rowsRead = (count: number) =>
+      eventually(`${count} rows`, async () => {
+        const { json } = await server.request('GET', '/rules/r/status');
+        return json.source_s_0_records_in_total === count;
+      });
+    await rowsRead(3);
+    await server.request('POST', '/rules/r/stop');
+    appendFileSync(join(data, 'in'), '{"id":3}\n{"id":4}\n');
+    await server.request('POST', '/rules/r/start');
+    await eventually('the first window', () => linesOf(out).length === 1);
+    assert.equal(linesOf(out), [{ ids: [0, 1, 2, 3] }]);
+    const kept = await server.request('PUT', '/rules/r', ruleOf(windowOf(4), { debug: true }));
+    assert.match(kept.headers.get('warning')!, /the rule goes on with its state of/);
+    await server.stop();
+    appendFileSync(join(data, 'in'), '{"id":5}\n{"id":6}\n{"id":7}\n{"id":8}\n');
+    server = await startServer({ data });
+    await eventually('the second window', () => linesOf(out).length === 2);
+    assert.equal(linesOf(out)[1], { ids: [4, 5, 6, 7] });
+    const changed = await server.request('PUT', '/rules/r', ruleOf(windowOf(2)));
+    assert.match(
+      changed.headers.get('warning')!,
+      /goes on with a part of its state.*lost: COUNTWINDOW\(4\).*begins empty: COUNTWINDOW\(2\)/,
+    );
+    const reset = { type: 1, params: { streamName: 's', input: {} } };
+    assert.is((await server.request('PUT', '/rules/r/reset_state', reset)).status, 200);
+    await eventually('all rows, again', () => linesOf(out).length === 6);
+    assert.equal(linesOf(out).slice(2), [{ ids: [0, 1] }, { ids: [2, 3] }, { ids: [4, 5] }, { ids: [6, 7] }]);
+    await server.stop();
+    // As a kill leaves it while a rule is deleted.
+    mkdirSync(join(data, 'checkpoints', 'gone'));
+    server = await startServer({ data });
+    await eventually('a tidy folder', () => readdirSync(join(data, 'checkpoints')).join() === 'r');
+    await server.request('DELETE', '/rules/r');
+    assert.not.ok(existsSync(join(data, 'checkpoints', 'r')));
+    await server.stop();
+  },
+);
 
 if (!hasMosquitto) announceSkip('windows over a broker', 'mosquitto is not installed');
 const withBroker = hasMosquitto ? test : test.skip;

@@ -102,7 +102,8 @@ function logFiles(): string[] {
 
 for (const isShared of [false, true]) {
   logged(
-    `windows over a ${isShared ? 'shared' : 'stream of the rule alone'}: kill -9 loses no message, without a checkpoint for it`,
+    `windows over a ${isShared ? 'shared' : 'stream of the rule alone'}: kill -9 loses no message, without a ` +
+      'checkpoint for it',
     async () => {
       await stream(isShared);
       const ids = isShared ? ['a', 'b'] : ['a'];

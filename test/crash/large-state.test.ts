@@ -50,7 +50,9 @@ interface Opened {
 
 const manyRows = `SELECT id, name, x, y FROM s GROUP BY COUNTWINDOW(${part * parts})`;
 /** Each row is a group of its own. */
-const manyGroups = `SELECT id, last_value(name, true) AS name, sum(x) AS x, max(y) AS y FROM s GROUP BY id, COUNTWINDOW(${part * parts})`;
+const manyGroups =
+  'SELECT id, last_value(name, true) AS name, sum(x) AS x, max(y) AS y FROM s GROUP BY id, ' +
+  `COUNTWINDOW(${part * parts})`;
 
 async function open(data = temporaryFolder(), sql = manyRows): Promise<Opened> {
   const input = join(data, 'in');
@@ -104,36 +106,43 @@ const segmentsIn = (folder: string): string[] =>
     .filter((name) => name.endsWith('.rows'))
     .sort();
 
-test('a window of many rows is whole after kills; each checkpoint writes only the rows that came since the last', async () => {
-  const opened = await open();
-  const first = await opened.append(0);
-  const second = await opened.append(1);
-  assert.equal(second.rows.segments.slice(0, first.rows.segments.length), first.rows.segments);
-  const rowBytes = second.rows.segments.reduce((sum, { bytes }) => sum + bytes, 0);
-  await eventually('the figures of that checkpoint', async () => {
-    const { json } = await opened.server.request('GET', '/rules/r/status');
-    const all = json.lastCheckpointBytes as number;
-    return all > rowBytes && (json.lastCheckpointWrittenBytes as number) < all;
-  });
-  await kill(opened);
-  await opened.append(2);
-  await assertWindow(opened);
-  await opened.server.stop();
-});
+test(
+  'a window of many rows is whole after kills; each checkpoint writes only the rows that came since the ' + 'last',
+  async () => {
+    const opened = await open();
+    const first = await opened.append(0);
+    const second = await opened.append(1);
+    assert.equal(second.rows.segments.slice(0, first.rows.segments.length), first.rows.segments);
+    const rowBytes = second.rows.segments.reduce((sum, { bytes }) => sum + bytes, 0);
+    await eventually('the figures of that checkpoint', async () => {
+      const { json } = await opened.server.request('GET', '/rules/r/status');
+      const all = json.lastCheckpointBytes as number;
+      return all > rowBytes && (json.lastCheckpointWrittenBytes as number) < all;
+    });
+    await kill(opened);
+    await opened.append(2);
+    await assertWindow(opened);
+    await opened.server.stop();
+  },
+);
 
-test('a window of many groups is whole after kills: they are written while rows change them, all with each checkpoint', async () => {
-  const opened = await open(temporaryFolder(), manyGroups);
-  const first = await opened.append(0);
-  assert.type(first.rows.fresh, 'number');
-  const { rows } = await opened.append(1);
-  assert.is(rows.segments.length, 1);
-  assert.ok(rows.segments[0]!.bytes > first.rows.segments[0]!.bytes * 1.5);
-  await kill(opened);
-  // Some checkpoints are cut while these come.
-  await opened.append(2);
-  await assertWindow(opened, groupOf);
-  await opened.server.stop();
-});
+test(
+  'a window of many groups is whole after kills: they are written while rows change them, all with each ' +
+    'checkpoint',
+  async () => {
+    const opened = await open(temporaryFolder(), manyGroups);
+    const first = await opened.append(0);
+    assert.type(first.rows.fresh, 'number');
+    const { rows } = await opened.append(1);
+    assert.is(rows.segments.length, 1);
+    assert.ok(rows.segments[0]!.bytes > first.rows.segments[0]!.bytes * 1.5);
+    await kill(opened);
+    // Some checkpoints are cut while these come.
+    await opened.append(2);
+    await assertWindow(opened, groupOf);
+    await opened.server.stop();
+  },
+);
 
 test('a window of many groups goes on after an orderly stop of the server', async () => {
   const opened = await open(temporaryFolder(), manyGroups);

@@ -115,7 +115,8 @@ for (const [end, ofQos] of [
   ['stop', 2],
 ] as const) {
   real(
-    `QoS ${ofQos}: a broker that is ${end === 'stop' ? 'away' : 'killed hard'} before it has any acknowledgement of what is here`,
+    `QoS ${ofQos}: a broker that is ${end === 'stop' ? 'away' : 'killed hard'} before it has any acknowledgement ` +
+      'of what is here',
     async () => {
       await listen(ofQos);
       await send(50);

@@ -86,41 +86,44 @@ const shapes = fc
     ...more,
   ]);
 
-test('rules of any qos and interval on a shared file: each has its rows, however often the server is killed', async () => {
-  const kills = fc.array(fc.integer({ min: 50, max: 400 }), { minLength: 2, maxLength: 3 });
-  await fc.assert(
-    fc.asyncProperty(shapes, kills, fc.nat(10), fc.constantFrom(1, 3), async (all, times, leaver, files) => {
-      data = temporaryFolder();
-      server = await startServer({ data });
-      const count = 900;
-      await fileStream(count, 1, files);
-      const ids = all.map((_, i) => `r${i}`);
-      await Promise.all(all.map((one, i) => made('/rules', ruleOf(ids[i]!, 's', one))));
-      const away = ids[leaver % ids.length]!;
-      for (const [i, ms] of times.entries()) {
-        await pause(ms);
-        if (i === 0) await server.request('POST', `/rules/${away}/stop`);
-        else await restart();
-        if (i === 0) await pause(50);
-        if (i === 0) await server.request('POST', `/rules/${away}/start`);
-      }
-      // Those that came while others read have nothing from before.
-      const due = (had: readonly number[]) => upTo(count).slice(had[0] ?? 0);
-      const last = (id: string) => {
-        const had = idsOf(id);
-        const all = new Set(had);
-        return due(had).every((one) => all.has(one)) && had.at(-1) === count - 1;
-      };
-      await eventually('the last rows', () => ids.every(last), 60_000);
-      for (const [i, { qos }] of all.entries()) {
-        const had = idsOf(ids[i]!);
-        if (qos === 2) assert.equal(had, due(had), `rule ${ids[i]} of ${JSON.stringify({ all, times, away })}`);
-      }
-      await server.stop('SIGKILL');
-    }),
-    { numRuns: runs, endOnFailure: true },
-  );
-});
+test(
+  'rules of any qos and interval on a shared file: each has its rows, however often the server is ' + 'killed',
+  async () => {
+    const kills = fc.array(fc.integer({ min: 50, max: 400 }), { minLength: 2, maxLength: 3 });
+    await fc.assert(
+      fc.asyncProperty(shapes, kills, fc.nat(10), fc.constantFrom(1, 3), async (all, times, leaver, files) => {
+        data = temporaryFolder();
+        server = await startServer({ data });
+        const count = 900;
+        await fileStream(count, 1, files);
+        const ids = all.map((_, i) => `r${i}`);
+        await Promise.all(all.map((one, i) => made('/rules', ruleOf(ids[i]!, 's', one))));
+        const away = ids[leaver % ids.length]!;
+        for (const [i, ms] of times.entries()) {
+          await pause(ms);
+          if (i === 0) await server.request('POST', `/rules/${away}/stop`);
+          else await restart();
+          if (i === 0) await pause(50);
+          if (i === 0) await server.request('POST', `/rules/${away}/start`);
+        }
+        // Those that came while others read have nothing from before.
+        const due = (had: readonly number[]) => upTo(count).slice(had[0] ?? 0);
+        const last = (id: string) => {
+          const had = idsOf(id);
+          const all = new Set(had);
+          return due(had).every((one) => all.has(one)) && had.at(-1) === count - 1;
+        };
+        await eventually('the last rows', () => ids.every(last), 60_000);
+        for (const [i, { qos }] of all.entries()) {
+          const had = idsOf(ids[i]!);
+          if (qos === 2) assert.equal(had, due(had), `rule ${ids[i]} of ${JSON.stringify({ all, times, away })}`);
+        }
+        await server.stop('SIGKILL');
+      }),
+      { numRuns: runs, endOnFailure: true },
+    );
+  },
+);
 
 test('rules that share a memory topic with others: who reads it with qos 2 has each row once', async () => {
   data = temporaryFolder();

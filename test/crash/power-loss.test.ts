@@ -243,70 +243,73 @@ test('messages that a cache has written are there, in order', async () => {
   }
 });
 
-test('lines that a file sink had at a checkpoint are there, also in files that were put aside, moved away or closed', async () => {
-  for (let round = 0; round < rounds; round++) {
-    const promises: { at: number; value: number }[] = [];
-    await lose(
-      round,
-      async (folder, disk, next) => {
-        const out = join(folder, 'results', 'today', 'out');
-        const kinds = [
-          { path: out, rollingSize: 0, dynamic: [] },
-          { path: `${out}-rolled`, rollingSize: 300, dynamic: [] },
-          { path: `${out}-{{.k}}`, rollingSize: 0, dynamic: ['path'] },
-        ];
-        const shared = new Map<string, unknown>();
-        const sinks = kinds.map(({ path, rollingSize, dynamic }) => {
-          const context = {
-            ruleId: 'r',
-            dynamic: new Set(dynamic),
-            log: silent,
-            isSynced: true,
-            accepted: () => {},
-            failed: (_bytes: number, _messages: number, reason: string) => assert.unreachable(reason),
-            disconnected: (reason: string) => assert.unreachable(reason),
-            paths: AllowedPaths.any(),
-            shared: <T>(key: string, make: () => T) => {
-              if (!shared.has(key)) shared.set(key, make());
-              return shared.get(key) as T;
-            },
-          };
-          const conf = { path, rollingSize, rollingNamePattern: 'suffix', maxOpenFiles: 2 };
-          return dynamic.length === 0 ? new FileSink(conf, context) : new NamedFilesSink(conf, context);
-        });
-        for (const sink of sinks) await sink.open();
-        let line = 0;
-        for (let i = 0; i < 10; i++) {
-          for (let j = 0; j < 3; j++, line++) {
-            const chunk = { node: 1, host: 1, messages: 1, rows: 1, errors: new Set<number>() };
-            for (const [kind, sink] of sinks.entries()) {
-              const text = `${kind} ${line}`;
-              // Of files with names made of rows the sink makes the lines.
-              const bytes = Buffer.from(kind === 2 ? text : `${text}\n`);
-              const values = { path: `${out}-${line % 5}` };
-              sink.write({ ...chunk, bytes, ends: kind === 2 ? Uint32Array.of(bytes.length) : null, values });
+test(
+  'lines that a file sink had at a checkpoint are there, also in files that were put aside, moved away or ' + 'closed',
+  async () => {
+    for (let round = 0; round < rounds; round++) {
+      const promises: { at: number; value: number }[] = [];
+      await lose(
+        round,
+        async (folder, disk, next) => {
+          const out = join(folder, 'results', 'today', 'out');
+          const kinds = [
+            { path: out, rollingSize: 0, dynamic: [] },
+            { path: `${out}-rolled`, rollingSize: 300, dynamic: [] },
+            { path: `${out}-{{.k}}`, rollingSize: 0, dynamic: ['path'] },
+          ];
+          const shared = new Map<string, unknown>();
+          const sinks = kinds.map(({ path, rollingSize, dynamic }) => {
+            const context = {
+              ruleId: 'r',
+              dynamic: new Set(dynamic),
+              log: silent,
+              isSynced: true,
+              accepted: () => {},
+              failed: (_bytes: number, _messages: number, reason: string) => assert.unreachable(reason),
+              disconnected: (reason: string) => assert.unreachable(reason),
+              paths: AllowedPaths.any(),
+              shared: <T>(key: string, make: () => T) => {
+                if (!shared.has(key)) shared.set(key, make());
+                return shared.get(key) as T;
+              },
+            };
+            const conf = { path, rollingSize, rollingNamePattern: 'suffix', maxOpenFiles: 2 };
+            return dynamic.length === 0 ? new FileSink(conf, context) : new NamedFilesSink(conf, context);
+          });
+          for (const sink of sinks) await sink.open();
+          let line = 0;
+          for (let i = 0; i < 10; i++) {
+            for (let j = 0; j < 3; j++, line++) {
+              const chunk = { node: 1, host: 1, messages: 1, rows: 1, errors: new Set<number>() };
+              for (const [kind, sink] of sinks.entries()) {
+                const text = `${kind} ${line}`;
+                // Of files with names made of rows the sink makes the lines.
+                const bytes = Buffer.from(kind === 2 ? text : `${text}\n`);
+                const values = { path: `${out}-${line % 5}` };
+                sink.write({ ...chunk, bytes, ends: kind === 2 ? Uint32Array.of(bytes.length) : null, values });
+              }
+              await Promise.all(sinks.map((sink) => sink.flush()));
             }
-            await Promise.all(sinks.map((sink) => sink.flush()));
+            if (next() < 0.3 && existsSync(out)) renameSync(out, `${out}.${i}`);
+            if (next() < 0.5) continue;
+            await Promise.all(sinks.map((sink) => sink.sync()));
+            promises.push({ at: disk.now, value: line });
           }
-          if (next() < 0.3 && existsSync(out)) renameSync(out, `${out}.${i}`);
-          if (next() < 0.5) continue;
-          await Promise.all(sinks.map((sink) => sink.sync()));
-          promises.push({ at: disk.now, value: line });
-        }
-        for (const sink of sinks) await sink.close();
-      },
-      async (folder, moment, what) => {
-        const results = join(folder, 'results', 'today');
-        const names = existsSync(results) ? readdirSync(results) : [];
-        const found = new Set(names.flatMap((name) => readFileSync(join(results, name), 'utf8').split('\n')));
-        const wanted = promisedAt(promises, moment) ?? 0;
-        for (let line = 0; line < wanted; line++) {
-          for (let kind = 0; kind < 3; kind++)
-            assert.ok(found.has(`${kind} ${line}`), `${what}: ${kind} ${line} of ${wanted}`);
-        }
-      },
-    );
-  }
-});
+          for (const sink of sinks) await sink.close();
+        },
+        async (folder, moment, what) => {
+          const results = join(folder, 'results', 'today');
+          const names = existsSync(results) ? readdirSync(results) : [];
+          const found = new Set(names.flatMap((name) => readFileSync(join(results, name), 'utf8').split('\n')));
+          const wanted = promisedAt(promises, moment) ?? 0;
+          for (let line = 0; line < wanted; line++) {
+            for (let kind = 0; kind < 3; kind++)
+              assert.ok(found.has(`${kind} ${line}`), `${what}: ${kind} ${line} of ${wanted}`);
+          }
+        },
+      );
+    }
+  },
+);
 
 test.run();

@@ -41,16 +41,19 @@ async function run(rules: readonly string[], options: object) {
   };
 }
 
-test('messages are acknowledged in order when the rule has them in a checkpoint, though nothing came of them', async () => {
-  const { broker, send } = await run(['r'], hour);
-  await send(3);
-  assert.equal(broker.acknowledged, []);
-  assert.is((await opened.engine.status('r')).metrics.checkpointsTotal, 0);
-  await opened.engine.stop('r');
-  await eventually('the acknowledgements', () => broker.acknowledged.length === 3);
-  assert.equal(broker.acknowledged, [1, 2, 3]);
-  broker.close();
-});
+test(
+  'messages are acknowledged in order when the rule has them in a checkpoint, though nothing came of ' + 'them',
+  async () => {
+    const { broker, send } = await run(['r'], hour);
+    await send(3);
+    assert.equal(broker.acknowledged, []);
+    assert.is((await opened.engine.status('r')).metrics.checkpointsTotal, 0);
+    await opened.engine.stop('r');
+    await eventually('the acknowledgements', () => broker.acknowledged.length === 3);
+    assert.equal(broker.acknowledged, [1, 2, 3]);
+    broker.close();
+  },
+);
 
 test('of rules that share a stream all must have a message', async () => {
   const { broker, send } = await run(['a', 'b'], hour);

@@ -82,16 +82,19 @@ test('messages in a batch by time are acknowledged when the batch is in the file
   broker.close();
 });
 
-test('at the end of a rule the rows of its batch are written, and acknowledged before the connection ends', async () => {
-  const path = join(temporaryFolder(), 'out');
-  const { broker, send } = await gather(path, { batchSize: 100, lingerInterval: 600_000 });
-  await send([0, 1, 2]);
-  assert.equal(broker.acknowledged, []);
-  await opened.engine.stop('r');
-  assert.equal(batchesIn(path), [[0, 1, 2]]);
-  await eventually('the acknowledgements', () => broker.acknowledged.length === 3);
-  broker.close();
-});
+test(
+  'at the end of a rule the rows of its batch are written, and acknowledged before the connection ' + 'ends',
+  async () => {
+    const path = join(temporaryFolder(), 'out');
+    const { broker, send } = await gather(path, { batchSize: 100, lingerInterval: 600_000 });
+    await send([0, 1, 2]);
+    assert.equal(broker.acknowledged, []);
+    await opened.engine.stop('r');
+    assert.equal(batchesIn(path), [[0, 1, 2]]);
+    await eventually('the acknowledgements', () => broker.acknowledged.length === 3);
+    broker.close();
+  },
+);
 
 test('a rule that is removed with rows in a batch of a sink that is away holds no neighbour', async () => {
   const path = join(temporaryFolder(), 'out');

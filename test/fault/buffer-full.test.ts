@@ -27,7 +27,8 @@ const sql = (topic: string) => `SELECT id, "${text}" AS text FROM ${topic}`;
 
 for (const qos of [0, 1]) {
   full(
-    `with dropOldest and nothing on disk a sink that is away holds nobody on a stream of QoS ${qos}; what it does not get is counted`,
+    `with dropOldest and nothing on disk a sink that is away holds nobody on a stream of QoS ${qos}; what it ` +
+      'does not get is counted',
     async () => {
       const topic = `drop${qos}`;
       const outside = await Outside.make();

@@ -247,51 +247,58 @@ test('an interval longer than any timer of the system takes is waited for all th
   await opened.figure('r', 'checkpointsTotal', (value) => value === 0);
 });
 
-test('a rule with much state brings it to disk in pieces before it ends: at the end it is only what has changed since', async () => {
-  const row = (id: number) => `{"id":${id},"text":"${'x'.repeat(1000)}"}\n`;
-  writeFileSync(join(data, 'in'), Array.from({ length: 20_000 }, (_, id) => row(id)).join(''));
-  opened.stream('CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="s", SHARED="true")', {
-    path: data,
-    fileType: 'lines',
-    interval: 3_600_000,
-  });
-  const sql = 'SELECT id, text FROM s GROUP BY COUNTWINDOW(1000000)';
-  opened.run('r', sql, [['nop', {}]], { qos: 1, checkpointIntervalMs: 3_600_000 });
-  await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 20_000);
-  assert.is((await opened.engine.status('r')).metrics.checkpointsTotal, 0);
-  await opened.engine.stop('r');
-  const folder = join(data, 'checkpoints', 'r');
-  const sizes = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).size] as const);
-  const states = sizes.filter(([name]) => name.endsWith('.checkpoint'));
-  assert.is(states.length, 2, JSON.stringify(sizes));
-  const segments = sizes.filter(([name]) => !name.endsWith('.checkpoint'));
-  assert.is(segments.length, 1, 'the rows are there once');
-  assert.ok(segments[0]![1] > 20_000_000 && states.every(([, size]) => size < 100_000), JSON.stringify(sizes));
-  opened.engine.start('r');
-  const { metrics } = await eventually('the state', async () => {
-    const status = await opened.engine.status('r');
-    return status.status === 'running' && Number(status.metrics.stateBytes) > 20_000_000 ? status : undefined;
-  });
-  assert.is(metrics.exceptionsTotal, 0);
-  assert.match(opened.engine.restored('r'), /^goes on with its state of /);
-});
+test(
+  'a rule with much state brings it to disk in pieces before it ends: at the end it is only what has changed ' +
+    'since',
+  async () => {
+    const row = (id: number) => `{"id":${id},"text":"${'x'.repeat(1000)}"}\n`;
+    writeFileSync(join(data, 'in'), Array.from({ length: 20_000 }, (_, id) => row(id)).join(''));
+    opened.stream('CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="s", SHARED="true")', {
+      path: data,
+      fileType: 'lines',
+      interval: 3_600_000,
+    });
+    const sql = 'SELECT id, text FROM s GROUP BY COUNTWINDOW(1000000)';
+    opened.run('r', sql, [['nop', {}]], { qos: 1, checkpointIntervalMs: 3_600_000 });
+    await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 20_000);
+    assert.is((await opened.engine.status('r')).metrics.checkpointsTotal, 0);
+    await opened.engine.stop('r');
+    const folder = join(data, 'checkpoints', 'r');
+    const sizes = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).size] as const);
+    const states = sizes.filter(([name]) => name.endsWith('.checkpoint'));
+    assert.is(states.length, 2, JSON.stringify(sizes));
+    const segments = sizes.filter(([name]) => !name.endsWith('.checkpoint'));
+    assert.is(segments.length, 1, 'the rows are there once');
+    assert.ok(segments[0]![1] > 20_000_000 && states.every(([, size]) => size < 100_000), JSON.stringify(sizes));
+    opened.engine.start('r');
+    const { metrics } = await eventually('the state', async () => {
+      const status = await opened.engine.status('r');
+      return status.status === 'running' && Number(status.metrics.stateBytes) > 20_000_000 ? status : undefined;
+    });
+    assert.is(metrics.exceptionsTotal, 0);
+    assert.match(opened.engine.restored('r'), /^goes on with its state of /);
+  },
+);
 
-test('a rule with much state whose sink is away is not held up at its end by a checkpoint that can not count', async () => {
-  const row = (id: number) => `{"id":${id},"text":"${'x'.repeat(1000)}"}\n`;
-  writeFileSync(join(data, 'in'), Array.from({ length: 6000 }, (_, id) => row(id)).join(''));
-  opened.stream('CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="s")', {
-    path: data,
-    fileType: 'lines',
-    interval: 3_600_000,
-  });
-  const sql = 'SELECT id, text FROM s GROUP BY SLIDINGWINDOW(hh, 1) OVER (WHEN id = 5)';
-  const away = { server: 'tcp://127.0.0.1:1', topic: 't' };
-  opened.run('r', sql, [['mqtt', away]], { ...options, checkpointIntervalMs: 3_600_000, forceExitTimeoutMs: 100 });
-  await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 6000);
-  assert.ok(Number((await opened.engine.status('r')).metrics.stateBytes) > 4 << 20);
-  const stopped = opened.engine.stop('r').then(() => true);
-  const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), 20_000).unref());
-  assert.ok(await Promise.race([stopped, late]), 'it has ended before the checkpoint is given up');
-});
+test(
+  'a rule with much state whose sink is away is not held up at its end by a checkpoint that can not ' + 'count',
+  async () => {
+    const row = (id: number) => `{"id":${id},"text":"${'x'.repeat(1000)}"}\n`;
+    writeFileSync(join(data, 'in'), Array.from({ length: 6000 }, (_, id) => row(id)).join(''));
+    opened.stream('CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="s")', {
+      path: data,
+      fileType: 'lines',
+      interval: 3_600_000,
+    });
+    const sql = 'SELECT id, text FROM s GROUP BY SLIDINGWINDOW(hh, 1) OVER (WHEN id = 5)';
+    const away = { server: 'tcp://127.0.0.1:1', topic: 't' };
+    opened.run('r', sql, [['mqtt', away]], { ...options, checkpointIntervalMs: 3_600_000, forceExitTimeoutMs: 100 });
+    await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 6000);
+    assert.ok(Number((await opened.engine.status('r')).metrics.stateBytes) > 4 << 20);
+    const stopped = opened.engine.stop('r').then(() => true);
+    const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), 20_000).unref());
+    assert.ok(await Promise.race([stopped, late]), 'it has ended before the checkpoint is given up');
+  },
+);
 
 test.run();

@@ -56,29 +56,33 @@ for (const [what, sql, options] of growing) {
   });
 }
 
-test('where memory gets scarce the log tells who holds it, and the rule with the most ends, not the one that asks next', async () => {
-  const folder = temporaryFolder();
-  writeFileSync(join(folder, 'hoard'), `${JSON.stringify({ v: 1, k: 'y'.repeat(mb) })}\n`.repeat(20));
-  const log = new NotedLog(silent);
-  const opened = openEngine({ maxMemoryBytes: 48 * mb, log });
-  opened.stream('CREATE STREAM hoard () WITH (TYPE="file", DATASOURCE="hoard", CONF_KEY="hoard")', {
-    fileType: 'lines',
-    path: folder,
-    interval: 3_600_000,
-  });
-  opened.stream('CREATE STREAM flood () WITH (TYPE="simulator", CONF_KEY="flood")', { interval: 0, data: texts });
-  opened.run('hoarder', 'SELECT v, k FROM hoard GROUP BY SLIDINGWINDOW(hh, 1)', [['nop', {}]]);
-  await opened.figure('hoarder', 'sourceRecordsInTotal', (value) => value >= 20, 30_000);
-  // 14,000 rows of a kilobyte: less than the hoarder has, more than is left.
-  opened.run('modest', 'SELECT id, text FROM flood GROUP BY COUNTWINDOW(14000)', [['nop', {}]]);
-  const { message } = await opened.reach('hoarder', 'stopped by error', 30_000);
-  assert.match(message, /^memory is exhausted: the rule holds 2[\d.]+ MiB, more than any other; .* 48\.0 MiB/);
-  await opened.figure('modest', 'sinkRecordsOutTotal', (value) => value > 0, 30_000);
-  assert.is((await opened.engine.status('modest')).metrics.exceptionsTotal, 0);
-  const told = log.noted.find((line) => line.includes('memory gets scarce'));
-  assert.match(told ?? '', /of 48\.0 MiB are in use \(basic\.maxDataMemory\); rule hoarder 2[\d.]+ MiB/);
-  await opened.close();
-});
+test(
+  'where memory gets scarce the log tells who holds it, and the rule with the most ends, not the one that asks ' +
+    'next',
+  async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'hoard'), `${JSON.stringify({ v: 1, k: 'y'.repeat(mb) })}\n`.repeat(20));
+    const log = new NotedLog(silent);
+    const opened = openEngine({ maxMemoryBytes: 48 * mb, log });
+    opened.stream('CREATE STREAM hoard () WITH (TYPE="file", DATASOURCE="hoard", CONF_KEY="hoard")', {
+      fileType: 'lines',
+      path: folder,
+      interval: 3_600_000,
+    });
+    opened.stream('CREATE STREAM flood () WITH (TYPE="simulator", CONF_KEY="flood")', { interval: 0, data: texts });
+    opened.run('hoarder', 'SELECT v, k FROM hoard GROUP BY SLIDINGWINDOW(hh, 1)', [['nop', {}]]);
+    await opened.figure('hoarder', 'sourceRecordsInTotal', (value) => value >= 20, 30_000);
+    // 14,000 rows of a kilobyte: less than the hoarder has, more than is left.
+    opened.run('modest', 'SELECT id, text FROM flood GROUP BY COUNTWINDOW(14000)', [['nop', {}]]);
+    const { message } = await opened.reach('hoarder', 'stopped by error', 30_000);
+    assert.match(message, /^memory is exhausted: the rule holds 2[\d.]+ MiB, more than any other; .* 48\.0 MiB/);
+    await opened.figure('modest', 'sinkRecordsOutTotal', (value) => value > 0, 30_000);
+    assert.is((await opened.engine.status('modest')).metrics.exceptionsTotal, 0);
+    const told = log.noted.find((line) => line.includes('memory gets scarce'));
+    assert.match(told ?? '', /of 48\.0 MiB are in use \(basic\.maxDataMemory\); rule hoarder 2[\d.]+ MiB/);
+    await opened.close();
+  },
+);
 
 /**
  * What statements take that no memory holds: a new partition with each row for ever, windows of years and of 10^9 rows.

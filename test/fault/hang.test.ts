@@ -31,33 +31,36 @@ async function open() {
   return { ask, stream, rule, status, progress, supervisor, close };
 }
 
-test('a rule that hangs the thread is stopped and named, all others run again, and REST answers all the time', async () => {
-  const { ask, stream, rule, status, progress, supervisor, close } = await open();
-  await stream('calm', [{ a: 1 }], 5);
-  await stream('trap', [{ a: 1 }], 0);
-  await rule('one', 'SELECT a FROM calm');
-  await rule('two', 'SELECT a * 2 AS b FROM calm WHERE a > 0');
-  await progress('one');
-  await progress('two');
-  const thread = supervisor.threadId;
-  await rule('spin', endless);
-  let slowest = 0;
-  const stopped = await eventually('the end of the thread', async () => {
-    const began = performance.now();
-    const [list, detail] = await Promise.all([ask('GET', '/rules'), ask('GET', '/rules/one')]);
-    slowest = Math.max(slowest, performance.now() - began);
-    assert.is(list.status, 200);
-    assert.is(detail.status, 200);
-    return list.json.find(({ id }: { id: string }) => id === 'spin').status.startsWith('Stopped');
-  });
-  assert.ok(stopped);
-  assert.ok(slowest < promptMs, `an answer took ${Math.round(slowest)} ms`);
-  assert.match((await status('spin')).message, /did not answer for \d+ ms while it worked for this rule/);
-  await progress('one');
-  await progress('two');
-  assert.is.not(supervisor.threadId, thread);
-  await close();
-});
+test(
+  'a rule that hangs the thread is stopped and named, all others run again, and REST answers all the ' + 'time',
+  async () => {
+    const { ask, stream, rule, status, progress, supervisor, close } = await open();
+    await stream('calm', [{ a: 1 }], 5);
+    await stream('trap', [{ a: 1 }], 0);
+    await rule('one', 'SELECT a FROM calm');
+    await rule('two', 'SELECT a * 2 AS b FROM calm WHERE a > 0');
+    await progress('one');
+    await progress('two');
+    const thread = supervisor.threadId;
+    await rule('spin', endless);
+    let slowest = 0;
+    const stopped = await eventually('the end of the thread', async () => {
+      const began = performance.now();
+      const [list, detail] = await Promise.all([ask('GET', '/rules'), ask('GET', '/rules/one')]);
+      slowest = Math.max(slowest, performance.now() - began);
+      assert.is(list.status, 200);
+      assert.is(detail.status, 200);
+      return list.json.find(({ id }: { id: string }) => id === 'spin').status.startsWith('Stopped');
+    });
+    assert.ok(stopped);
+    assert.ok(slowest < promptMs, `an answer took ${Math.round(slowest)} ms`);
+    assert.match((await status('spin')).message, /did not answer for \d+ ms while it worked for this rule/);
+    await progress('one');
+    await progress('two');
+    assert.is.not(supervisor.threadId, thread);
+    await close();
+  },
+);
 
 test('a rule that hangs the thread again and again gives up after its restarts', async () => {
   const { stream, rule, status, progress, close } = await open();

@@ -96,18 +96,22 @@ for (const qos of [1, 2] as const) {
 }
 
 for (const qos of [1, 2] as const) {
-  test(`QoS ${qos}: an equal message under another id is new, and so is another message under a known id, whatever its flag says`, async () => {
-    await listen({ qos });
-    broker.send(['{"id":1}', '{"id":1}', '{"id":1}']);
-    await eventually('rows', () => ids().length === 3);
-    await allAcknowledged();
-    broker.sendInVain(['{"id":1}', '{"id":2}']);
-    await connected(2);
-    await eventually('more rows', () => ids().length === 5);
-    await allAcknowledged();
-    assert.equal(ids(), [1, 1, 1, 1, 2]);
-    assert.is(await metric('source_s_0_messages_repeated_total'), 0);
-  });
+  test(
+    `QoS ${qos}: an equal message under another id is new, and so is another message under a known id, whatever ` +
+      'its flag says',
+    async () => {
+      await listen({ qos });
+      broker.send(['{"id":1}', '{"id":1}', '{"id":1}']);
+      await eventually('rows', () => ids().length === 3);
+      await allAcknowledged();
+      broker.sendInVain(['{"id":1}', '{"id":2}']);
+      await connected(2);
+      await eventually('more rows', () => ids().length === 5);
+      await allAcknowledged();
+      assert.equal(ids(), [1, 1, 1, 1, 2]);
+      assert.is(await metric('source_s_0_messages_repeated_total'), 0);
+    },
+  );
 }
 
 for (const qos of [1, 2] as const) {
@@ -127,24 +131,28 @@ for (const qos of [1, 2] as const) {
   });
 }
 
-test('a broker that gives ids again at once: an equal message that was lost on its first way is not taken for the one before', async () => {
-  await listen({ reusesIds: true });
-  // It shows itself: the same id, twice on one connection.
-  for (let i = 0; i < 3; i++) {
-    broker.send(['{"id":1}']);
-    await eventually('a row', () => ids().length === i + 1);
+test(
+  'a broker that gives ids again at once: an equal message that was lost on its first way is not taken for the one ' +
+    'before',
+  async () => {
+    await listen({ reusesIds: true });
+    // It shows itself: the same id, twice on one connection.
+    for (let i = 0; i < 3; i++) {
+      broker.send(['{"id":1}']);
+      await eventually('a row', () => ids().length === i + 1);
+      await allAcknowledged();
+    }
+    broker.sendInVain(['{"id":1}']);
+    await connected(2);
     await allAcknowledged();
-  }
-  broker.sendInVain(['{"id":1}']);
-  await connected(2);
-  await allAcknowledged();
-  await eventually('its row', () => ids().length === 4);
-  // What was not acknowledged is known even so.
-  broker.isDeaf = true;
-  broker.send(['{"id":5}']);
-  await eventually('another row', () => ids().length === 5);
-  assert.equal(ids(), [1, 1, 1, 1, 5]);
-});
+    await eventually('its row', () => ids().length === 4);
+    // What was not acknowledged is known even so.
+    broker.isDeaf = true;
+    broker.send(['{"id":5}']);
+    await eventually('another row', () => ids().length === 5);
+    assert.equal(ids(), [1, 1, 1, 1, 5]);
+  },
+);
 
 for (const qos of [1, 2] as const) {
   test(`QoS ${qos}: messages in pieces, with DUP on the edge of each`, async () => {

@@ -45,25 +45,28 @@ test('sinks may have properties of any name', async () => {
 
 const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
 
-test('bodies nested without measure are refused, by operations that walk through them and those that do not', async () => {
-  const requests: [method: string, path: string][] = [
-    ['PUT', '/metadata/sources/mqtt/confKeys/deep'],
-    ['POST', '/rules'],
-    ['POST', '/connections'],
-    ['POST', '/data/import'],
-    ['PATCH', '/configs'],
-  ];
-  for (const [method, path] of requests) {
-    for (const body of [deep(100_000), `${'['.repeat(100_000)}${']'.repeat(100_000)}`]) {
-      const { status, text } = await server.request(method, path, body);
-      assert.is(status, 400, `${method} ${path}: ${text.slice(0, 200)}`);
-      assert.match(text, /"invalid body: it is nested deeper than 1000 levels"|"error":\d+,"message":".*deeper/);
+test(
+  'bodies nested without measure are refused, by operations that walk through them and those that do ' + 'not',
+  async () => {
+    const requests: [method: string, path: string][] = [
+      ['PUT', '/metadata/sources/mqtt/confKeys/deep'],
+      ['POST', '/rules'],
+      ['POST', '/connections'],
+      ['POST', '/data/import'],
+      ['PATCH', '/configs'],
+    ];
+    for (const [method, path] of requests) {
+      for (const body of [deep(100_000), `${'['.repeat(100_000)}${']'.repeat(100_000)}`]) {
+        const { status, text } = await server.request(method, path, body);
+        assert.is(status, 400, `${method} ${path}: ${text.slice(0, 200)}`);
+        assert.match(text, /"invalid body: it is nested deeper than 1000 levels"|"error":\d+,"message":".*deeper/);
+      }
     }
-  }
-  const within = await server.request('PUT', '/metadata/sources/mqtt/confKeys/deep', { text: '[{'.repeat(5000) });
-  assert.is(within.status, 200, 'brackets within texts do not count');
-  assert.is((await server.request('DELETE', '/metadata/sources/mqtt/confKeys/deep')).status, 200);
-});
+    const within = await server.request('PUT', '/metadata/sources/mqtt/confKeys/deep', { text: '[{'.repeat(5000) });
+    assert.is(within.status, 200, 'brackets within texts do not count');
+    assert.is((await server.request('DELETE', '/metadata/sources/mqtt/confKeys/deep')).status, 200);
+  },
+);
 
 test('JSON nested without measure within the texts of an import is refused, and nothing changes', async () => {
   const before = (await server.request('GET', '/data/export')).text;

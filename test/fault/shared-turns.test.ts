@@ -128,59 +128,69 @@ const linesOf = (id: string, text: RegExp) =>
     .split('\n')
     .filter((line) => line.includes(id) && text.test(line));
 
-test('the others have every row while the input of a greedy rule waits apart; rows that it does not get are counted', async () => {
-  const given = await scene('drop', { bufferLength: 64 }, 0, 300, 2500);
-  const { message } = await sendUntil(given, 'dropgreedy', isBehind);
-  assert.match(
-    message,
-    /^behind the others, since it takes more than its share of the processor: [\d,]+ messages? of drop wait/,
-  );
-  await sendUntil(given, 'dropgreedy', (now) => now.source_drop_0_input_dropped_total > 0);
-  const count = given.sent();
-  await all(given.near, count);
-  assert.ok(idsIn(given.far).length < count, 'they did not wait for it');
-  const last = await caughtUp('dropgreedy');
-  const got = idsIn(given.far);
-  const dropped = last.source_drop_0_input_dropped_total;
-  assert.is(got.length + dropped, count, 'each row came, or was counted');
-  assert.is(last.exceptionsTotal, dropped);
-  assert.match(
-    last.source_drop_0_last_exception,
-    `${dropped} messages were dropped: more than 1.0 MiB waited for a rule`,
-  );
-  assert.equal(
-    got,
-    got.toSorted((a, b) => a - b),
-  );
-  assert.is(got.at(-1), count - 1);
-  assert.ok(
-    linesOf('dropgreedy', /of the time of the data plane .* comes behind them, source drop read apart from them/)
-      .length > 0,
-  );
-  const metrics = (await server.request('GET', '/metrics')).text;
-  assert.match(metrics, new RegExp(`kuiper_source_input_dropped_total\\{[^}]*rule="dropgreedy"[^}]*\\} ${dropped}\n`));
-  // With the next rows it reads with the others again.
-  await eventually('the end of it in the log', () => {
-    given.send(1);
-    return linesOf('dropgreedy', /has caught up after \d+ s and comes behind the others no longer/).length > 0;
-  });
-  given.send(5);
-  await all(given.near, given.sent());
-  await eventually('the same of the rule', () => idsIn(given.far).length + dropped === given.sent());
-  await given.close();
-});
+test(
+  'the others have every row while the input of a greedy rule waits apart; rows that it does not get are ' + 'counted',
+  async () => {
+    const given = await scene('drop', { bufferLength: 64 }, 0, 300, 2500);
+    const { message } = await sendUntil(given, 'dropgreedy', isBehind);
+    assert.match(
+      message,
+      /^behind the others, since it takes more than its share of the processor: [\d,]+ messages? of drop wait/,
+    );
+    await sendUntil(given, 'dropgreedy', (now) => now.source_drop_0_input_dropped_total > 0);
+    const count = given.sent();
+    await all(given.near, count);
+    assert.ok(idsIn(given.far).length < count, 'they did not wait for it');
+    const last = await caughtUp('dropgreedy');
+    const got = idsIn(given.far);
+    const dropped = last.source_drop_0_input_dropped_total;
+    assert.is(got.length + dropped, count, 'each row came, or was counted');
+    assert.is(last.exceptionsTotal, dropped);
+    assert.match(
+      last.source_drop_0_last_exception,
+      `${dropped} messages were dropped: more than 1.0 MiB waited for a rule`,
+    );
+    assert.equal(
+      got,
+      got.toSorted((a, b) => a - b),
+    );
+    assert.is(got.at(-1), count - 1);
+    assert.ok(
+      linesOf('dropgreedy', /of the time of the data plane .* comes behind them, source drop read apart from them/)
+        .length > 0,
+    );
+    const metrics = (await server.request('GET', '/metrics')).text;
+    assert.match(
+      metrics,
+      new RegExp(`kuiper_source_input_dropped_total\\{[^}]*rule="dropgreedy"[^}]*\\} ${dropped}\n`),
+    );
+    // With the next rows it reads with the others again.
+    await eventually('the end of it in the log', () => {
+      given.send(1);
+      return linesOf('dropgreedy', /has caught up after \d+ s and comes behind the others no longer/).length > 0;
+    });
+    given.send(5);
+    await all(given.near, given.sent());
+    await eventually('the same of the rule', () => idsIn(given.far).length + dropped === given.sent());
+    await given.close();
+  },
+);
 
-test('with bufferFullPolicy block nothing is dropped: when too much waits the stream is held, and the status says by whom', async () => {
-  const given = await scene('hold', { bufferLength: 64, bufferFullPolicy: 'block' }, 0, 1000, 0);
-  const { message } = await sendUntil(given, 'holdgreedy', (now) => /holds source hold/.test(now.message ?? ''));
-  assert.match(message, /holds source hold: it takes more than its share of the processor, and input waits for it/);
-  assert.match((await statusOf('hold0')).message, /held by rule holdgreedy: it takes more than its share/);
-  const count = given.sent();
-  await all(given.near, count);
-  await all([given.far], count);
-  assert.is((await statusOf('holdgreedy')).exceptionsTotal, 0);
-  await given.close();
-});
+test(
+  'with bufferFullPolicy block nothing is dropped: when too much waits the stream is held, and the status says by ' +
+    'whom',
+  async () => {
+    const given = await scene('hold', { bufferLength: 64, bufferFullPolicy: 'block' }, 0, 1000, 0);
+    const { message } = await sendUntil(given, 'holdgreedy', (now) => /holds source hold/.test(now.message ?? ''));
+    assert.match(message, /holds source hold: it takes more than its share of the processor, and input waits for it/);
+    assert.match((await statusOf('hold0')).message, /held by rule holdgreedy: it takes more than its share/);
+    const count = given.sent();
+    await all(given.near, count);
+    await all([given.far], count);
+    assert.is((await statusOf('holdgreedy')).exceptionsTotal, 0);
+    await given.close();
+  },
+);
 
 test('messages of QoS 1 are acknowledged when the rule that is behind has passed them on', async () => {
   const from = broker.acknowledged.length;

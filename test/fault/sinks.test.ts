@@ -221,35 +221,38 @@ function ownDisk(size: string): SmallDisk | undefined {
 
 const sinkStatus = 'sink_file_0_0_connection_status';
 
-test('a full disk is waited for with the reason in the status; with room again every row is there, once and in order', async () => {
-  const disk = ownDisk('1m');
-  if (disk === undefined) return;
-  try {
-    fileOfRows('src');
-    writeFileSync(join(disk.path, 'ballast'), Buffer.alloc(512 * 1024));
-    const path = join(disk.path, 'out');
-    opened.stream('CREATE STREAM other () WITH (TYPE="simulator", CONF_KEY="other")', { interval: 5 });
-    opened.run('other', 'SELECT temperature FROM other', [['nop', {}]]);
-    opened.run('r', 'SELECT id, device FROM src', [['file', { path, sendSingle: true }]]);
-    await opened.figure('r', sinkStatus, (value) => value === -1);
-    // More attempts than a sink has that is given up.
-    await opened.figure('r', 'sink_file_0_0_exceptions_total', (value) => value > 4, 20_000);
-    const { status, metrics } = await opened.engine.status('r');
-    assert.is(status, 'running');
-    assert.match(String(metrics.sink_file_0_0_connection_last_disconnected_message), /ENOSPC/);
-    assert.is(metrics.sinkRecordsFailedTotal, 0);
-    // Each attempt may find a little room, and leaves a half line for a moment.
-    await eventually('whole lines', () => /\}\n$/.test(readFileSync(path, 'utf8')));
-    const before = await opened.figure('other', 'sinkRecordsOutTotal', () => true);
-    await opened.figure('other', 'sinkRecordsOutTotal', (value) => value > before);
-    disk.resize('64m');
-    await opened.reach('r', 'stopped', 20_000);
-    assertAll(idsIn(path));
-  } finally {
-    await opened.engine.remove('r').catch(() => {});
-    disk.unmount();
-  }
-});
+test(
+  'a full disk is waited for with the reason in the status; with room again every row is there, once and in ' + 'order',
+  async () => {
+    const disk = ownDisk('1m');
+    if (disk === undefined) return;
+    try {
+      fileOfRows('src');
+      writeFileSync(join(disk.path, 'ballast'), Buffer.alloc(512 * 1024));
+      const path = join(disk.path, 'out');
+      opened.stream('CREATE STREAM other () WITH (TYPE="simulator", CONF_KEY="other")', { interval: 5 });
+      opened.run('other', 'SELECT temperature FROM other', [['nop', {}]]);
+      opened.run('r', 'SELECT id, device FROM src', [['file', { path, sendSingle: true }]]);
+      await opened.figure('r', sinkStatus, (value) => value === -1);
+      // More attempts than a sink has that is given up.
+      await opened.figure('r', 'sink_file_0_0_exceptions_total', (value) => value > 4, 20_000);
+      const { status, metrics } = await opened.engine.status('r');
+      assert.is(status, 'running');
+      assert.match(String(metrics.sink_file_0_0_connection_last_disconnected_message), /ENOSPC/);
+      assert.is(metrics.sinkRecordsFailedTotal, 0);
+      // Each attempt may find a little room, and leaves a half line for a moment.
+      await eventually('whole lines', () => /\}\n$/.test(readFileSync(path, 'utf8')));
+      const before = await opened.figure('other', 'sinkRecordsOutTotal', () => true);
+      await opened.figure('other', 'sinkRecordsOutTotal', (value) => value > before);
+      disk.resize('64m');
+      await opened.reach('r', 'stopped', 20_000);
+      assertAll(idsIn(path));
+    } finally {
+      await opened.engine.remove('r').catch(() => {});
+      disk.unmount();
+    }
+  },
+);
 
 test('a rule that is stopped while its disk is full leaves whole lines, and goes on behind them', async () => {
   const disk = ownDisk('256k');

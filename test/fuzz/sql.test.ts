@@ -9,8 +9,10 @@ import { defineSource } from '../../host/sql/source-def.js';
 import { withoutSpans } from '../support/sql/arbitraries.js';
 
 const pieces =
-  'SELECT FROM WHERE AND OR NOT GROUP BY HAVING ORDER LIMIT JOIN LEFT ON CASE WHEN THEN ELSE END IN BETWEEN LIKE IS NULL TRUE ' +
-  'AS OVER PARTITION FILTER EXCEPT REPLACE INVISIBLE CREATE STREAM TABLE WITH ARRAY STRUCT BIGINT DEFAULT TUMBLINGWINDOW ' +
+  'SELECT FROM WHERE AND OR NOT GROUP BY HAVING ORDER LIMIT JOIN LEFT ON CASE WHEN THEN ELSE END IN BETWEEN LIKE ' +
+  'IS NULL TRUE ' +
+  'AS OVER PARTITION FILTER EXCEPT REPLACE INVISIBLE CREATE STREAM TABLE WITH ARRAY STRUCT BIGINT DEFAULT ' +
+  'TUMBLINGWINDOW ' +
   'COUNTWINDOW ss a b demo `x` f "s" \'t\' 1 2.5 1e3 0 ( ) [ ] , . : ; -> + - * / % & | ^ = != <> < <= > >= == # -- /* */ \n " \' ` \\ é';
 const words = pieces.split(' ');
 

@@ -58,7 +58,9 @@ async function lines(
   writeFileSync(join(folder, name), Buffer.concat(input.flatMap((line) => [Buffer.from(line), Buffer.from('\n')])));
   const key = 'TYPE="file", CONF_KEY="lines", FORMAT="custom"';
   await done('POST', '/streams', {
-    sql: `CREATE STREAM ${name} (${columns}) WITH (${key}, DATASOURCE="${name}", SCHEMAID="${codec}", STRICT_VALIDATION="${columns === '' ? 'false' : 'true'}")`,
+    sql:
+      `CREATE STREAM ${name} (${columns}) WITH (${key}, DATASOURCE="${name}", SCHEMAID="${codec}", ` +
+      `STRICT_VALIDATION="${columns === '' ? 'false' : 'true'}")`,
   });
   const path = join(folder, `${name}.out`);
   const actions = [{ file: { path, sendSingle: true, ...sink } }];
@@ -81,12 +83,16 @@ test('binary frames over MQTT become rows, rows become frames: plugin, schema, s
   const { file: _file, ...schema } = (await done('GET', '/schemas/custom/logger')).json;
   assert.equal(schema, { type: 'custom', name: 'logger', content: '', plugin: 'frames' });
   await done('POST', '/streams', {
-    sql: 'CREATE STREAM loggers () WITH (TYPE="mqtt", DATASOURCE="in/+", CONF_KEY="here", FORMAT="custom", SCHEMAID="logger")',
+    sql:
+      'CREATE STREAM loggers () WITH (TYPE="mqtt", DATASOURCE="in/+", CONF_KEY="here", FORMAT="custom", ' +
+      'SCHEMAID="logger")',
   });
   const [rows, frames] = [await subscribed('rows'), await subscribed('frames')];
   await done('POST', '/rules', {
     id: 'frames',
-    sql: 'SELECT device, name, alarm, age, temp + 1 AS temp, battery, meta(topic) AS topic FROM loggers WHERE temp < 50',
+    sql:
+      'SELECT device, name, alarm, age, temp + 1 AS temp, battery, meta(topic) AS topic FROM loggers WHERE temp < ' +
+      '50',
     actions: [
       { mqtt: { server: broker.url, topic: 'rows', sendSingle: true } },
       { mqtt: { server: broker.url, topic: 'frames', sendSingle: true, format: 'custom', schemaId: 'logger.frame' } },
@@ -241,7 +247,9 @@ test('a codec in an endless loop ends its messages, and again and again its rule
 test('a running stream goes on with a new module, fails without one, and works again', async () => {
   await upload('changing', guest('codecs'), [{ name: 'c', decode: 'turn' }]);
   await done('POST', '/streams', {
-    sql: 'CREATE STREAM changing () WITH (TYPE="mqtt", DATASOURCE="changing", CONF_KEY="here", FORMAT="custom", SCHEMAID="changing", SHARED="true")',
+    sql:
+      'CREATE STREAM changing () WITH (TYPE="mqtt", DATASOURCE="changing", CONF_KEY="here", FORMAT="custom", ' +
+      'SCHEMAID="changing", SHARED="true")',
   });
   const texts = [await subscribed('changed1'), await subscribed('changed2')];
   for (const id of ['changed1', 'changed2']) {
@@ -295,7 +303,9 @@ test('tables of files and sources of graphs read messages of a codec', async () 
     Buffer.concat([turned('[{"id":1,"name":"one"},{"id":2,"name":"two"}]'), Buffer.from('\n')]),
   );
   await done('POST', '/tables', {
-    sql: 'CREATE TABLE names () WITH (TYPE="file", CONF_KEY="lines", DATASOURCE="table", FORMAT="custom", SCHEMAID="turns.turn")',
+    sql:
+      'CREATE TABLE names () WITH (TYPE="file", CONF_KEY="lines", DATASOURCE="table", FORMAT="custom", ' +
+      'SCHEMAID="turns.turn")',
   });
   const rows = await subscribed('joined');
   await done('POST', '/rules', {

@@ -32,7 +32,9 @@ interface Kind {
 }
 
 const streamOf = (kind: 'STREAM' | 'TABLE', name: string) => (n: number) => ({
-  sql: `CREATE ${kind} ${name} (v${n} BIGINT) WITH (DATASOURCE="t", TYPE="memory"${kind === 'TABLE' ? ', KIND="scan"' : ''})`,
+  sql:
+    `CREATE ${kind} ${name} (v${n} BIGINT) WITH (DATASOURCE="t", ` +
+    `TYPE="memory"${kind === 'TABLE' ? ', KIND="scan"' : ''})`,
 });
 const ruleOf = (n: number, more: object = {}) => ({
   id: 'cr',

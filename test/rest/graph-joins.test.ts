@@ -163,19 +163,22 @@ test('a function between the window and the join that gives no value gives null'
   assert.match(json.message, /node join \(join\): what gives another value each time/);
 });
 
-test('what another stream computed before the window is not there in rows of this one, whatever is made of it', async () => {
-  const before = {
-    nodes: { fn: operator('function', { expr: 'coalesce(w, 5) as q' }) },
-    edges: { east: ['fn'], fn: ['win'] },
-  };
-  const above = {
-    more: operator('function', { expr: 'coalesce(q, 100) as p' }),
-    join: joinOf('full'),
-    out: operator('pick', { fields: ['west.p as l', 'east.p as r', 'east.q as q'] }),
-  };
-  const edges = { win: ['more'], more: ['join'], join: ['out'], out: ['sink'] };
-  assert.equal(await meet(above, edges, before), [[{ l: 100, r: 10, q: 10 }, { l: 100 }, { r: 30, q: 30 }]]);
-});
+test(
+  'what another stream computed before the window is not there in rows of this one, whatever is made of ' + 'it',
+  async () => {
+    const before = {
+      nodes: { fn: operator('function', { expr: 'coalesce(w, 5) as q' }) },
+      edges: { east: ['fn'], fn: ['win'] },
+    };
+    const above = {
+      more: operator('function', { expr: 'coalesce(q, 100) as p' }),
+      join: joinOf('full'),
+      out: operator('pick', { fields: ['west.p as l', 'east.p as r', 'east.q as q'] }),
+    };
+    const edges = { win: ['more'], more: ['join'], join: ['out'], out: ['sink'] };
+    assert.equal(await meet(above, edges, before), [[{ l: 100, r: 10, q: 10 }, { l: 100 }, { r: 30, q: 30 }]]);
+  },
+);
 
 test('a constant that one stream was given is not there in rows of others', async () => {
   const before = {

@@ -168,7 +168,8 @@ test('rows that a script made go into windows, by the time of the rows that they
 
 test('what a script throws, and what is no row, is the error of the row', async () => {
   const text =
-    'function exec(m) { if (m.a === 1) throw new Error("one"); if (m.a === 3) return 5; return m.k === "x" ? null : m; }';
+    'function exec(m) { if (m.a === 1) throw new Error("one"); if (m.a === 3) return 5; return m.k === "x" ? ' +
+    'null : m; }';
   const [first, second, third, fourth, last] = (await through([script(text)])) as [string, string, string, string, Row];
   for (const line of [first, second]) assert.match(line, /Error: one/);
   for (const line of [third, fourth]) assert.match(line, /row is not an object/);

@@ -53,39 +53,42 @@ test('the request says that a plugin has a thread, its description and EXPLAIN o
   assert.not.match(await explained(), /CallPlan/);
 });
 
-test('rows are those without a thread: texts, times, lists, nulls, errors, batches, aggregates, development kits', async () => {
-  const statements: [string, object[]][] = [
-    ['SELECT long(a) AS r FROM s', [{ a: 9007199254740992 }, { a: 1.5 }, { a: null }, {}, { a: 'x' }]],
-    [
-      'SELECT shout(a) AS r, glue(a, b) AS g FROM s',
-      [{ a: 'été', b: 'x'.repeat(300) }, { a: '', b: '\u{1f600}' }, { a: 1 }],
-    ],
-    [
-      `SELECT later(cast(t, "datetime"), 1.5) AS t, same_object(o) AS o, same_array(l) AS l, same_any(o->x) AS x,
+test(
+  'rows are those without a thread: texts, times, lists, nulls, errors, batches, aggregates, development ' + 'kits',
+  async () => {
+    const statements: [string, object[]][] = [
+      ['SELECT long(a) AS r FROM s', [{ a: 9007199254740992 }, { a: 1.5 }, { a: null }, {}, { a: 'x' }]],
+      [
+        'SELECT shout(a) AS r, glue(a, b) AS g FROM s',
+        [{ a: 'été', b: 'x'.repeat(300) }, { a: '', b: '\u{1f600}' }, { a: 1 }],
+      ],
+      [
+        `SELECT later(cast(t, "datetime"), 1.5) AS t, same_object(o) AS o, same_array(l) AS l, same_any(o->x) AS x,
          encode(same_bytes(cast(s, "bytea")), "base64") AS y FROM s`,
-      [{ t: 1000, o: { x: 1, y: [true, null, 'z"'] }, l: [1, 2.5, {}], s: 'ab' }, { t: 'no time' }, {}],
-    ],
-    ['SELECT nulls_among(a, b) AS r FROM s', [{ a: 'x', b: 1 }, { a: null, b: 1 }, {}]],
-    ['SELECT upper(shout(shout(a))) AS r FROM s WHERE SIZE_OF(a) > 1', [{ a: 'a' }, { a: 'bc' }]],
-    ['SELECT sick_text(v) AS r FROM s', [0, 1, 2, 3, 4].map((v) => ({ v }))],
-    [
-      'SELECT k, longest(v) AS r FROM s GROUP BY k, COUNTWINDOW(4)',
-      [0, 1, 2, 3].map((v) => ({ k: v % 2, v: 'x'.repeat(v) })),
-    ],
-  ];
-  const known: unknown[] = [];
-  for (const isolate of [false, true]) {
-    await put('numbers', guest('numbers'), isolate);
-    await put('texts', guest('texts'), isolate);
-    for (const [i, [select, rows]] of statements.entries()) {
-      const results = await rule.results(select, rows);
-      if (!isolate) known.push(results);
-      else assert.equal(results, known[i], select);
-      assert.is(/CallPlan/.test(await explained()), isolate, select);
+        [{ t: 1000, o: { x: 1, y: [true, null, 'z"'] }, l: [1, 2.5, {}], s: 'ab' }, { t: 'no time' }, {}],
+      ],
+      ['SELECT nulls_among(a, b) AS r FROM s', [{ a: 'x', b: 1 }, { a: null, b: 1 }, {}]],
+      ['SELECT upper(shout(shout(a))) AS r FROM s WHERE SIZE_OF(a) > 1', [{ a: 'a' }, { a: 'bc' }]],
+      ['SELECT sick_text(v) AS r FROM s', [0, 1, 2, 3, 4].map((v) => ({ v }))],
+      [
+        'SELECT k, longest(v) AS r FROM s GROUP BY k, COUNTWINDOW(4)',
+        [0, 1, 2, 3].map((v) => ({ k: v % 2, v: 'x'.repeat(v) })),
+      ],
+    ];
+    const known: unknown[] = [];
+    for (const isolate of [false, true]) {
+      await put('numbers', guest('numbers'), isolate);
+      await put('texts', guest('texts'), isolate);
+      for (const [i, [select, rows]] of statements.entries()) {
+        const results = await rule.results(select, rows);
+        if (!isolate) known.push(results);
+        else assert.equal(results, known[i], select);
+        assert.is(/CallPlan/.test(await explained()), isolate, select);
+      }
     }
-  }
-  assert.ok(known.every((results) => (results as unknown[]).length > 0));
-});
+    assert.ok(known.every((results) => (results as unknown[]).length > 0));
+  },
+);
 
 test('batches wait in their order while others are under way, none is lost', async () => {
   const rows = Array.from({ length: 30_000 }, (_, v) => ({ v }));

@@ -84,11 +84,18 @@ const held = async (id: string) => {
   return status === 200 ? json.map(({ content }: { content: Row }) => content) : json.message;
 };
 
-test('a file of 3,000 rows is read before the first row of the stream is joined; the rule ends with its stream', async () => {
-  const rule = await create('SELECT who, name FROM visits LEFT JOIN places ON visits.id = places.id');
-  await eventually('the end of the rule', async () => /^stopped/i.test(await rule.state()) || undefined);
-  assert.equal(rule.messages(), [[{ who: 'a', name: 'place 2999' }], [{ who: 'b', name: 'place 0' }], [{ who: 'c' }]]);
-});
+test(
+  'a file of 3,000 rows is read before the first row of the stream is joined; the rule ends with its ' + 'stream',
+  async () => {
+    const rule = await create('SELECT who, name FROM visits LEFT JOIN places ON visits.id = places.id');
+    await eventually('the end of the rule', async () => /^stopped/i.test(await rule.state()) || undefined);
+    assert.equal(rule.messages(), [
+      [{ who: 'a', name: 'place 2999' }],
+      [{ who: 'b', name: 'place 0' }],
+      [{ who: 'c' }],
+    ]);
+  },
+);
 
 test('a rule goes on when the file of its table is at its end, and holds all of it', async () => {
   const rule = await create('SELECT asks.id, name FROM asks INNER JOIN places ON asks.id = places.id');
@@ -100,30 +107,33 @@ test('a rule goes on when the file of its table is at its end, and holds all of 
   assert.match(await rule.state(), /^running/i);
 });
 
-test('a table keeps the newest RETAIN_SIZE rows of its source, each rule its own; a restart begins with none', async () => {
-  const sql = 'SELECT asks.id, s FROM asks INNER JOIN states ON asks.id = states.id';
-  const first = await create(sql);
-  await send('states', [
-    { id: 1, s: 'a' },
-    { id: 2, s: 'b' },
-    { id: 3, s: 'c' },
-  ]);
-  assert.equal(await held(first.id), [
-    { id: 2, s: 'b' },
-    { id: 3, s: 'c' },
-  ]);
-  const second = await create(sql);
-  assert.match(await held(second.id), /hold nothing/);
-  await send('states', [{ id: 4, s: 'd' }]);
-  assert.equal(await held(second.id), [{ id: 4, s: 'd' }]);
-  assert.equal(await held(first.id), [
-    { id: 3, s: 'c' },
-    { id: 4, s: 'd' },
-  ]);
-  await accepted('POST', `/rules/${first.id}/restart`);
-  await eventually('the restart', async () => /^running/i.test(await first.state()) || undefined);
-  assert.match(await held(first.id), /hold nothing/);
-});
+test(
+  'a table keeps the newest RETAIN_SIZE rows of its source, each rule its own; a restart begins with ' + 'none',
+  async () => {
+    const sql = 'SELECT asks.id, s FROM asks INNER JOIN states ON asks.id = states.id';
+    const first = await create(sql);
+    await send('states', [
+      { id: 1, s: 'a' },
+      { id: 2, s: 'b' },
+      { id: 3, s: 'c' },
+    ]);
+    assert.equal(await held(first.id), [
+      { id: 2, s: 'b' },
+      { id: 3, s: 'c' },
+    ]);
+    const second = await create(sql);
+    assert.match(await held(second.id), /hold nothing/);
+    await send('states', [{ id: 4, s: 'd' }]);
+    assert.equal(await held(second.id), [{ id: 4, s: 'd' }]);
+    assert.equal(await held(first.id), [
+      { id: 3, s: 'c' },
+      { id: 4, s: 'd' },
+    ]);
+    await accepted('POST', `/rules/${first.id}/restart`);
+    await eventually('the restart', async () => /^running/i.test(await first.state()) || undefined);
+    assert.match(await held(first.id), /hold nothing/);
+  },
+);
 
 test('rules with a shared table each keep the last row, from the time when they came', async () => {
   const sql = 'SELECT asks.id, v FROM asks CROSS JOIN newest';

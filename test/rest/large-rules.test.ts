@@ -185,21 +185,24 @@ for (const [what, [path, body, status, expected]] of Object.entries(single)) {
   });
 }
 
-test('other requests are answered while a trace of a large rule begins, and while it starts with another stream', async () => {
-  const stream = 'CREATE STREAM changing () WITH (DATASOURCE="t", TYPE="memory")';
-  await ask('POST', '/streams', { sql: stream });
-  const rule = { ...ruleOf('traced', columns.replace('demo', 'changing')), triggered: true };
-  assert.is((await ask('POST', '/rules', rule)).status, 201);
-  const traced = await ask('POST', '/rules/traced/trace/start', { strategy: 'always' });
-  assert.is(traced.status, 200, traced.text);
-  assert.ok(traced.pings >= enough, `${traced.pings} pings were answered meanwhile`);
-  assert.is((await ask('POST', '/rules/traced/stop')).status, 200);
-  const changed = await ask('PUT', '/streams/changing', { sql: stream.replace('"t"', '"u"') });
-  assert.is(changed.status, 200, changed.text);
-  const started = await ask('POST', '/rules/traced/start');
-  assert.is(started.status, 200, started.text);
-  assert.ok(started.pings >= enough, `${started.pings} pings were answered meanwhile`);
-});
+test(
+  'other requests are answered while a trace of a large rule begins, and while it starts with another ' + 'stream',
+  async () => {
+    const stream = 'CREATE STREAM changing () WITH (DATASOURCE="t", TYPE="memory")';
+    await ask('POST', '/streams', { sql: stream });
+    const rule = { ...ruleOf('traced', columns.replace('demo', 'changing')), triggered: true };
+    assert.is((await ask('POST', '/rules', rule)).status, 201);
+    const traced = await ask('POST', '/rules/traced/trace/start', { strategy: 'always' });
+    assert.is(traced.status, 200, traced.text);
+    assert.ok(traced.pings >= enough, `${traced.pings} pings were answered meanwhile`);
+    assert.is((await ask('POST', '/rules/traced/stop')).status, 200);
+    const changed = await ask('PUT', '/streams/changing', { sql: stream.replace('"t"', '"u"') });
+    assert.is(changed.status, 200, changed.text);
+    const started = await ask('POST', '/rules/traced/start');
+    assert.is(started.status, 200, started.text);
+    assert.ok(started.pings >= enough, `${started.pings} pings were answered meanwhile`);
+  },
+);
 
 test('other requests are answered while much YAML is read', async () => {
   const uploads = many(40_000, (i) => `  u${i}: {name: u${i}, content: abc}`, '\n');

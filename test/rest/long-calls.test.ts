@@ -46,7 +46,8 @@ for (const [name, shared] of [
   ['beside', 'TRUE'],
 ] as const) {
   test(`a single row that takes long: rule, operator, time and rows are told, ${name} of another rule on its stream`, async () => {
-    const sql = `CREATE STREAM ${name} () WITH (TYPE="httppush", DATASOURCE="/${name}", FORMAT="json", SHARED="${shared}")`;
+    const sql =
+      `CREATE STREAM ${name} () WITH (TYPE="httppush", DATASOURCE="/${name}", FORMAT="json", ` + `SHARED="${shared}")`;
     assert.is((await server.request('POST', '/streams', { sql })).status, 201);
     if (shared === 'TRUE') await rule(`light_${name}`, `SELECT length(a) AS n FROM ${name}`);
     await rule(`slow_${name}`, `SELECT length(${slow}) AS m FROM ${name}`);
@@ -54,7 +55,8 @@ for (const [name, shared] of [
     assert.ok(Number(status.longestCallMs) >= 1000);
     assert.match(String(status.longestCallOperator), /^op_\d+_project$/);
     assert.is(status.longestCallRows, 1);
-    const line = `${status.longestCallOperator} kept the kernel for ${status.longestCallMs} ms with 1 row; all rules waited`;
+    const line =
+      `${status.longestCallOperator} kept the kernel for ${status.longestCallMs} ms with 1 row; all ` + 'rules waited';
     const logged = await eventually('the line', () =>
       readFileSync(join(server.data, 'log', 'stream.log'), 'utf8')
         .split('\n')

@@ -18,7 +18,9 @@ test.before(async () => {
   env = { KUIPER__SOURCE__HTTPSERVERPORT: String(port) };
   server = await startServer({ env });
   await accepted('/streams', {
-    sql: 'CREATE STREAM telem (device STRING, temp FLOAT) WITH (TYPE="httppush", DATASOURCE="/telem", FORMAT="json", SHARED="true")',
+    sql:
+      'CREATE STREAM telem (device STRING, temp FLOAT) WITH (TYPE="httppush", DATASOURCE="/telem", FORMAT="json", ' +
+      'SHARED="true")',
   });
 });
 test.after(async () => void (await server.stop()));

@@ -259,24 +259,27 @@ else {
   });
 }
 
-test('file sinks do not replace what requests of its own have stored, sources read it but do not take it away', async () => {
-  await server.request('POST', '/config/uploads', { name: 'rows', content: '{"a":6}\n' });
-  for (const folder of ['uploads', 'schemas', 'services', 'plugins/wasm', 'scripts', 'uploads/deep']) {
-    const actions = [{ file: { path: `${folder}/rows` } }];
-    const answer = await server.request('POST', '/rules', { id: 'over', sql: 'SELECT * FROM sim', actions });
-    refused(answer, folder);
-    assert.match(answer.text, 'property path: access is denied');
-    assert.match(answer.text, 'is in a folder of resources, which can only be read');
-  }
-  symlinkSync(join(data, 'uploads'), join(data, 'by-link'));
-  const actions = [{ file: { path: 'by-link/rows' } }];
-  refused(await server.request('POST', '/rules', { id: 'over', sql: 'SELECT * FROM sim', actions }), 'by-link');
-  refused(await read('taken', 'rows', { path: 'uploads', actionAfterRead: 1 }), 'delete');
-  refused(await read('into', 'rows.txt', { path: 'in', actionAfterRead: 2, moveTo: 'uploads' }), 'move');
-  assert.is((await read('uploaded', 'rows', { path: 'uploads' })).status, 201);
-  await wrote(join(data, 'uploaded.out'), '[{"a":6}]\n');
-  assert.is(readFileSync(join(data, 'uploads/rows'), 'utf8'), '{"a":6}\n');
-});
+test(
+  'file sinks do not replace what requests of its own have stored, sources read it but do not take it ' + 'away',
+  async () => {
+    await server.request('POST', '/config/uploads', { name: 'rows', content: '{"a":6}\n' });
+    for (const folder of ['uploads', 'schemas', 'services', 'plugins/wasm', 'scripts', 'uploads/deep']) {
+      const actions = [{ file: { path: `${folder}/rows` } }];
+      const answer = await server.request('POST', '/rules', { id: 'over', sql: 'SELECT * FROM sim', actions });
+      refused(answer, folder);
+      assert.match(answer.text, 'property path: access is denied');
+      assert.match(answer.text, 'is in a folder of resources, which can only be read');
+    }
+    symlinkSync(join(data, 'uploads'), join(data, 'by-link'));
+    const actions = [{ file: { path: 'by-link/rows' } }];
+    refused(await server.request('POST', '/rules', { id: 'over', sql: 'SELECT * FROM sim', actions }), 'by-link');
+    refused(await read('taken', 'rows', { path: 'uploads', actionAfterRead: 1 }), 'delete');
+    refused(await read('into', 'rows.txt', { path: 'in', actionAfterRead: 2, moveTo: 'uploads' }), 'move');
+    assert.is((await read('uploaded', 'rows', { path: 'uploads' })).status, 201);
+    await wrote(join(data, 'uploaded.out'), '[{"a":6}]\n');
+    assert.is(readFileSync(join(data, 'uploads/rows'), 'utf8'), '{"a":6}\n');
+  },
+);
 
 test('links in a folder are read where they lead to allowed places, others are named', async () => {
   const folder = join(data, 'links');

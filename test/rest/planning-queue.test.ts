@@ -16,19 +16,22 @@ const ruleOf = (id: string) => ({ id, sql: `SELECT ${columns} FROM demo`, action
 const validate = (id: string) => request(server.base, 'POST', '/rules/validate', ruleOf(id));
 const named = (count: number) => Array.from({ length: count }, (_, i) => `v${i}`);
 
-test('large rules beyond the bound of the queue are answered with 503 and the bound, the others are planned', async () => {
-  const answers = await Promise.all(named(130).map(validate));
-  const refused = answers.filter(({ status }) => status === 503);
-  assert.ok(refused.length > 0 && refused.length < 30, `${refused.length} were refused`);
-  const bound =
-    /^rule v\d+ can't be planned now: 100 large rules wait to be planned already, 100 are allowed; try again later$/;
-  for (const { json } of refused) {
-    assert.is(json.error, 1000);
-    assert.match(json.message, bound);
-  }
-  const others = answers.filter(({ status }) => status !== 503);
-  for (const { status, text } of others) assert.is(status, 200, text.slice(0, 200));
-});
+test(
+  'large rules beyond the bound of the queue are answered with 503 and the bound, the others are ' + 'planned',
+  async () => {
+    const answers = await Promise.all(named(130).map(validate));
+    const refused = answers.filter(({ status }) => status === 503);
+    assert.ok(refused.length > 0 && refused.length < 30, `${refused.length} were refused`);
+    const bound =
+      /^rule v\d+ can't be planned now: 100 large rules wait to be planned already, 100 are allowed; try again later$/;
+    for (const { json } of refused) {
+      assert.is(json.error, 1000);
+      assert.match(json.message, bound);
+    }
+    const others = answers.filter(({ status }) => status !== 503);
+    for (const { status, text } of others) assert.is(status, 200, text.slice(0, 200));
+  },
+);
 
 test('rules whose clients have gone away make room for others', async () => {
   const gone = new AbortController();

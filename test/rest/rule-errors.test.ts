@@ -140,7 +140,8 @@ test('a client that breaks off is no error', async () => {
     const socket = connect(Number(port), '127.0.0.1');
     await once(socket, 'connect');
     socket.write(
-      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n{"id`,
+      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ` +
+        '1000\r\nExpect: 100-continue\r\n\r\n{"id',
     );
     // The head of the request has arrived.
     await once(socket, 'data');

@@ -223,7 +223,8 @@ test('listeners of a stream that has ended are told', async () => {
 
 const timed = [1000, 1400, 2100, 2050, 5000, 1200, 9000].map((ts, i) => ({ ts, a: i + 1 }));
 const perSecond =
-  'SELECT count(*) AS n, collect(a) AS a, window_start() AS s FROM timed GROUP BY TUMBLINGWINDOW(ss, 1) HAVING count(*) > 0';
+  'SELECT count(*) AS n, collect(a) AS a, window_start() AS s FROM timed GROUP BY TUMBLINGWINDOW(ss, 1) HAVING ' +
+  'count(*) > 0';
 
 test('a test with the options of a rule has its windows, in event time by the times of the rows', async () => {
   await server.request('PUT', '/metadata/sources/simulator/confKeys/timed', { data: timed, interval: 1, loop: false });

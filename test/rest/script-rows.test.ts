@@ -20,7 +20,8 @@ async function script(id: string, text: string, isAgg = false): Promise<void> {
 test('a script gets the values of each row and gives one back', async () => {
   await script(
     'told',
-    'function told(...values) { return values.map((v) => v === undefined ? "missing" : v === null ? "null" : typeof v + " " + v); }',
+    'function told(...values) { return values.map((v) => v === undefined ? "missing" : v === null ? "null" : ' +
+      'typeof v + " " + v); }',
   );
   const rows = await rule.results('SELECT told(a, b, c, d) AS r FROM s', [
     { a: 1, b: 2.5, c: 'x' },
@@ -35,7 +36,8 @@ test('a script gets the values of each row and gives one back', async () => {
 test('numbers, texts, lists, objects, bytes and datetimes come back as what they are', async () => {
   await script('same', 'const same = (value) => value;');
   const rows = await rule.results(
-    `SELECT same(i) AS i, same(f) AS f, same(t) AS t, same(l) AS l, same(o) AS o, same(cast(n, "datetime")) AS d FROM s`,
+    'SELECT same(i) AS i, same(f) AS f, same(t) AS t, same(l) AS l, same(o) AS o, same(cast(n, "datetime")) AS d ' +
+      'FROM s',
     [{ i: 7, f: 1.25, t: 'é', l: [1, 2.5, null, 'x'], o: { a: { b: [true] } }, n: 1000 }],
   );
   assert.equal(rows.length, 1);
@@ -123,19 +125,22 @@ test('a script that has to be ended again and again ends its rules, and those al
   assert.equal(await rule.results('SELECT same(v) AS r FROM s', [{ v: 1 }]), [{ r: 1 }]);
 });
 
-test('a rule that runs keeps the script it was started with, a restart takes the new one; a deleted one is unknown', async () => {
-  await script('version', 'function version() { return 1; }');
-  assert.equal(await rule.results('SELECT version() AS r FROM s', [{ v: 1 }]), [{ r: 1 }]);
-  await script('version', 'function version() { return 2; }');
-  assert.equal(await rule.results('SELECT Version() AS r FROM s', [{ v: 1 }]), [{ r: 2 }]);
-  assert.is((await server.request('DELETE', '/udf/javascript/version')).status, 200);
-  const refused = await server.request('POST', '/rules/validate', {
-    id: 'gone',
-    sql: 'SELECT version() AS r FROM s1',
-    actions: [{ nop: {} }],
-  });
-  assert.match(refused.text, /unknown function version/);
-});
+test(
+  'a rule that runs keeps the script it was started with, a restart takes the new one; a deleted one is ' + 'unknown',
+  async () => {
+    await script('version', 'function version() { return 1; }');
+    assert.equal(await rule.results('SELECT version() AS r FROM s', [{ v: 1 }]), [{ r: 1 }]);
+    await script('version', 'function version() { return 2; }');
+    assert.equal(await rule.results('SELECT Version() AS r FROM s', [{ v: 1 }]), [{ r: 2 }]);
+    assert.is((await server.request('DELETE', '/udf/javascript/version')).status, 200);
+    const refused = await server.request('POST', '/rules/validate', {
+      id: 'gone',
+      sql: 'SELECT version() AS r FROM s1',
+      actions: [{ nop: {} }],
+    });
+    assert.match(refused.text, /unknown function version/);
+  },
+);
 
 test('a script that fails at once keeps its rule from starting', async () => {
   await script('broken', 'function broken() {}\nthrow new Error("not today");');
@@ -148,7 +153,8 @@ test('a script that fails at once keeps its rule from starting', async () => {
 test('scripts reach nothing outside, and their log lines are in the log', async () => {
   await script(
     'reach',
-    'function reach() { log("seen", {a: 1}); return [typeof process, typeof require, typeof fetch, typeof std, typeof os].join(); }',
+    'function reach() { log("seen", {a: 1}); return [typeof process, typeof require, typeof fetch, typeof std, ' +
+      'typeof os].join(); }',
   );
   assert.equal(await rule.results('SELECT reach() AS r FROM s', [{ v: 1 }]), [
     { r: 'undefined,undefined,undefined,undefined,undefined' },

@@ -126,29 +126,32 @@ test('a function without schema gets verb and path', async () => {
   ]);
 });
 
-test('rows stay in their order, WHERE decides before anybody is asked, and answers can be asked for in turn', async () => {
-  let pending = 0;
-  answer = ({ body }, response) => {
-    const { item, count } = JSON.parse(body);
-    // The later the row, the sooner its answer.
-    setTimeout(() => json(response, { price: Number(item), stock: count }), 40 - 10 * pending++);
-  };
-  const rows = [1, 2, 3, 4].map((v) => ({ v, keep: v !== 2 }));
-  assert.equal(
-    await rule.results(
-      "SELECT v, getPrice(cast(v, 'string'), getPrice('10', v).price).stock AS s FROM s WHERE keep AND getPrice(cast(v, 'string'), 0).price < 4",
-      rows,
-    ),
-    [
-      { v: 1, s: 10 },
-      { v: 3, s: 10 },
-    ],
-  );
-  assert.not.ok(
-    asked.some(({ body }) => JSON.parse(body).item === '2'),
-    'the row that is not wanted asks nobody',
-  );
-});
+test(
+  'rows stay in their order, WHERE decides before anybody is asked, and answers can be asked for in ' + 'turn',
+  async () => {
+    let pending = 0;
+    answer = ({ body }, response) => {
+      const { item, count } = JSON.parse(body);
+      // The later the row, the sooner its answer.
+      setTimeout(() => json(response, { price: Number(item), stock: count }), 40 - 10 * pending++);
+    };
+    const rows = [1, 2, 3, 4].map((v) => ({ v, keep: v !== 2 }));
+    assert.equal(
+      await rule.results(
+        "SELECT v, getPrice(cast(v, 'string'), getPrice('10', v).price).stock AS s FROM s WHERE keep AND getPrice(cast(v, 'string'), 0).price < 4",
+        rows,
+      ),
+      [
+        { v: 1, s: 10 },
+        { v: 3, s: 10 },
+      ],
+    );
+    assert.not.ok(
+      asked.some(({ body }) => JSON.parse(body).item === '2'),
+      'the row that is not wanted asks nobody',
+    );
+  },
+);
 
 test('answers are aggregated, and aggregates are asked for', async () => {
   answer = ({ body }, response) => json(response, { price: JSON.parse(body).count * 10 });

@@ -115,20 +115,24 @@ test('between a window and its sinks spans show rows, those of a sink that takes
   assert.is((await server.request('DELETE', '/rules/counted')).status, 200);
 });
 
-test('a trace that starts and stops while the rule runs shows the same, and leaves the results as they are', async () => {
-  const sql = 'SELECT b.a AS x, sim.a AS y FROM sim INNER JOIN sim AS b ON sim.a = b.a GROUP BY TUMBLINGWINDOW(ms, 50)';
-  await rule('joined', sql, [{ nop: {} }]);
-  for (let round = 0; round < 3; round++) {
-    assert.is((await server.request('POST', '/rules/joined/trace/start', { strategy: 'always' })).status, 200);
-    const known = await idsOf('joined');
-    await eventually('a new trace', async () => (await idsOf('joined')).some((id) => !known.includes(id)));
-    const data = dataIn(await traceWith('joined', 'nop_0'));
-    assert.match(String(data.nop_0), '[{"x":');
-    assert.is((await server.request('POST', '/rules/joined/trace/stop')).status, 200);
-  }
-  assert.is((await server.request('GET', '/rules/joined/status')).json.status, 'Running');
-  assert.is((await server.request('DELETE', '/rules/joined')).status, 200);
-});
+test(
+  'a trace that starts and stops while the rule runs shows the same, and leaves the results as they ' + 'are',
+  async () => {
+    const sql =
+      'SELECT b.a AS x, sim.a AS y FROM sim INNER JOIN sim AS b ON sim.a = b.a GROUP BY TUMBLINGWINDOW(ms, 50)';
+    await rule('joined', sql, [{ nop: {} }]);
+    for (let round = 0; round < 3; round++) {
+      assert.is((await server.request('POST', '/rules/joined/trace/start', { strategy: 'always' })).status, 200);
+      const known = await idsOf('joined');
+      await eventually('a new trace', async () => (await idsOf('joined')).some((id) => !known.includes(id)));
+      const data = dataIn(await traceWith('joined', 'nop_0'));
+      assert.match(String(data.nop_0), '[{"x":');
+      assert.is((await server.request('POST', '/rules/joined/trace/stop')).status, 200);
+    }
+    assert.is((await server.request('GET', '/rules/joined/status')).json.status, 'Running');
+    assert.is((await server.request('DELETE', '/rules/joined')).status, 200);
+  },
+);
 
 test('rows that a filter drops end the trace there', async () => {
   const root = await eventually('a trace without output', async () => {

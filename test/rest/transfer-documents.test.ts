@@ -237,7 +237,9 @@ test('YAML that grows by its own references is refused, and faults are told in o
 });
 
 test('half of a surrogate pair comes back as it was', async () => {
-  const content = `{"uploads": {"u": "{\\"name\\": \\"u\\", \\"content\\": \\"\\\\ud83d\\"}"}, "sourceConfig": {"mqtt": "{\\"k\\": {\\"a\\": \\"\\\\ud83d\\"}}"}}`;
+  const content =
+    '{"uploads": {"u": "{\\"name\\": \\"u\\", \\"content\\": \\"\\\\ud83d\\"}"}, "sourceConfig": {"mqtt": ' +
+    '"{\\"k\\": {\\"a\\": \\"\\\\ud83d\\"}}"}}';
   assert.is((await send(content)).status, 200);
   const first = await exported();
   assert.is((await send(first)).status, 200);

@@ -47,7 +47,8 @@ test('a stream that no rule could read is made, and the answer says why', async 
 test('options without effect are named, and properties that the source does not know', async () => {
   assert.equal(
     await create(
-      'CREATE STREAM w6 () WITH (TYPE="simulator", DATASOURCE="x", KIND="scan", KEY="a", RETAIN_SIZE="3", DELIMITER=",", ' +
+      'CREATE STREAM w6 () WITH (TYPE="simulator", DATASOURCE="x", KIND="scan", KEY="a", RETAIN_SIZE="3", ' +
+        'DELIMITER=",", ' +
         'SCHEMAID="a.b", STRICT_VALIDATION="TRUE", TIMESTAMP_FORMAT="YYYY", BUFFER_FULL_POLICY="block", ' +
         `EXTRA='{"intervall": 5}')`,
     ),

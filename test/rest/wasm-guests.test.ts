@@ -69,7 +69,9 @@ test('functions read and write messages of a form of their own', async () => {
   writeFileSync(source, 'a=1;b=2\nnothing\na=5;b=7\n');
   const key = await server.request('PUT', '/metadata/sources/file/confKeys/lines', { fileType: 'lines' });
   assert.is(key.status, 200, key.text);
-  const sql = `CREATE STREAM lines_of_pairs () WITH (TYPE="file", DATASOURCE="${source}", FORMAT="binary", CONF_KEY="lines")`;
+  const sql =
+    `CREATE STREAM lines_of_pairs () WITH (TYPE="file", DATASOURCE="${source}", FORMAT="binary", ` +
+    'CONF_KEY="lines")';
   assert.is((await server.request('POST', '/streams', { sql })).status, 201);
   const made = await server.request('POST', '/rules', {
     id: 'pairs',

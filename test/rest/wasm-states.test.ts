@@ -22,7 +22,8 @@ test('states of groups go from batch to batch', async () => {
   assert.is(answer.status, 201, answer.text);
   const rows = Array.from({ length: 5000 }, (_, i) => ({ k: i % 3, a: i, b: i % 7, t: 'abcdefghij'[i % 10] }));
   const results = await rule.results(
-    'SELECT k, total(a, b) AS sum, sum(a * b) AS same, total(a, b) FILTER (WHERE a < 100) AS few FROM s GROUP BY k, COUNTWINDOW(5000)',
+    'SELECT k, total(a, b) AS sum, sum(a * b) AS same, total(a, b) FILTER (WHERE a < 100) AS few FROM s GROUP BY ' +
+      'k, COUNTWINDOW(5000)',
     rows,
   );
   assert.is(results.length, 3);
@@ -36,7 +37,8 @@ test('a function that looks back has a state for each partition', async () => {
   const rows = [1, 2, 3, 4, 5, 6].map((v) => ({ v, k: v % 2, t: 'uvwxyz'[v - 1] }));
   assert.equal(
     await rule.results(
-      'SELECT running(v) AS all, running(v) OVER (PARTITION BY k) AS own, trail(t) OVER (PARTITION BY k WHEN v != 3) AS seen FROM s',
+      'SELECT running(v) AS all, running(v) OVER (PARTITION BY k) AS own, trail(t) OVER (PARTITION BY k WHEN v ' +
+        '!= 3) AS seen FROM s',
       rows,
     ),
     [
@@ -54,35 +56,39 @@ test('a function that looks back has a state for each partition', async () => {
 const inTurn = (...groups: unknown[][]) =>
   groups[0]!.flatMap((_value, i) => groups.map((values, k) => ({ k, v: values[i] })));
 
-test('a group in which a call traps, fails or goes on for ever is an error that names the function, and the others are whole', async () => {
-  const of = (values: number[], having = '') =>
-    rule.results(`SELECT k, sick(v) AS r FROM s GROUP BY k, COUNTWINDOW(8) ${having}`, inTurn(values, [1, 2, 3, 4]));
-  const ends: [number, string][] = [
-    [13, 'unreachable'],
-    [14, '14 is bad luck'],
-    [15, 'the call took more fuel than it may'],
-    [200, 'unreachable'],
-    [201, 'its state: it keeps it to itself'],
-    [202, 'its state: the result lies outside of its memory'],
-    [300, 'unreachable'],
-    [301, 'it has forgotten'],
-    [400, 'unreachable'],
-  ];
-  for (const [value, reason] of ends) {
-    assert.equal(await of([0, value, 0, 0]), [`function sick of states: ${reason}`], String(value));
-  }
-  assert.equal(await of([0, 13, 13, 14], 'HAVING k = 1'), [{ k: 1, r: 10 }]);
-  assert.equal(await of([0, 0, 0, 401]), [{ k: 0 }, { k: 1, r: 10 }]);
-  // A state that is not given, or can't be read, begins anew.
-  assert.equal(await of([0, 0, 0, 203]), [
-    { k: 0, r: 0 },
-    { k: 1, r: 10 },
-  ]);
-  assert.equal(await of([0, 0, 0, 302]), [
-    { k: 0, r: 0 },
-    { k: 1, r: 10 },
-  ]);
-});
+test(
+  'a group in which a call traps, fails or goes on for ever is an error that names the function, and the others ' +
+    'are whole',
+  async () => {
+    const of = (values: number[], having = '') =>
+      rule.results(`SELECT k, sick(v) AS r FROM s GROUP BY k, COUNTWINDOW(8) ${having}`, inTurn(values, [1, 2, 3, 4]));
+    const ends: [number, string][] = [
+      [13, 'unreachable'],
+      [14, '14 is bad luck'],
+      [15, 'the call took more fuel than it may'],
+      [200, 'unreachable'],
+      [201, 'its state: it keeps it to itself'],
+      [202, 'its state: the result lies outside of its memory'],
+      [300, 'unreachable'],
+      [301, 'it has forgotten'],
+      [400, 'unreachable'],
+    ];
+    for (const [value, reason] of ends) {
+      assert.equal(await of([0, value, 0, 0]), [`function sick of states: ${reason}`], String(value));
+    }
+    assert.equal(await of([0, 13, 13, 14], 'HAVING k = 1'), [{ k: 1, r: 10 }]);
+    assert.equal(await of([0, 0, 0, 401]), [{ k: 0 }, { k: 1, r: 10 }]);
+    // A state that is not given, or can't be read, begins anew.
+    assert.equal(await of([0, 0, 0, 203]), [
+      { k: 0, r: 0 },
+      { k: 1, r: 10 },
+    ]);
+    assert.equal(await of([0, 0, 0, 302]), [
+      { k: 0, r: 0 },
+      { k: 1, r: 10 },
+    ]);
+  },
+);
 
 test('a row whose call is cut off costs neither the rows nor the states of others', async () => {
   const select = 'SELECT k, sick_run(v) OVER (PARTITION BY k) AS r FROM s';

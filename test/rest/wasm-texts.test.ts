@@ -96,36 +96,39 @@ test('texts longer than the room for them come out whole, what the guest has no 
   assert.equal(rows, [{ r: 10 }, { r: 200_000 }, { r: 70_000 }, { r: 10 }, 'function many_x of texts: no memory']);
 });
 
-test('a function that takes a batch is called for all rows, and those that it cannot take fail by themselves', async () => {
-  assert.equal(
-    await rule.results('SELECT sums(a, 0.5) AS r FROM s', [
-      { a: 1 },
-      { a: 13 },
-      {},
-      { a: 14 },
-      { a: 'x' },
-      { a: 2.5 },
-      { a: 13 },
-    ]),
-    [
-      { r: 1.5 },
-      'function sums of texts: unreachable',
-      {},
-      {},
-      'function sums of texts: argument 1 is a string, not a float',
-      { r: 3 },
-      'function sums of texts: unreachable',
-    ],
-  );
-  assert.equal(await rule.results('SELECT trims(a) AS r FROM s', [{ a: '  é x ' }, { a: ' ' }, { a: 'y' }]), [
-    { r: 'é x' },
-    'function trims of texts: nothing is left',
-    { r: 'y' },
-  ]);
-  assert.equal(await rule.results('SELECT refuses(a) AS r FROM s', [{ a: 1 }]), [
-    'function refuses of texts: it gave code 7',
-  ]);
-});
+test(
+  'a function that takes a batch is called for all rows, and those that it cannot take fail by ' + 'themselves',
+  async () => {
+    assert.equal(
+      await rule.results('SELECT sums(a, 0.5) AS r FROM s', [
+        { a: 1 },
+        { a: 13 },
+        {},
+        { a: 14 },
+        { a: 'x' },
+        { a: 2.5 },
+        { a: 13 },
+      ]),
+      [
+        { r: 1.5 },
+        'function sums of texts: unreachable',
+        {},
+        {},
+        'function sums of texts: argument 1 is a string, not a float',
+        { r: 3 },
+        'function sums of texts: unreachable',
+      ],
+    );
+    assert.equal(await rule.results('SELECT trims(a) AS r FROM s', [{ a: '  é x ' }, { a: ' ' }, { a: 'y' }]), [
+      { r: 'é x' },
+      'function trims of texts: nothing is left',
+      { r: 'y' },
+    ]);
+    assert.equal(await rule.results('SELECT refuses(a) AS r FROM s', [{ a: 1 }]), [
+      'function refuses of texts: it gave code 7',
+    ]);
+  },
+);
 
 test('an aggregate goes through the rows of each group', async () => {
   const select = 'SELECT k, longest(v) AS r FROM s GROUP BY k, COUNTWINDOW(4)';

@@ -42,18 +42,21 @@ test("the example of Extism's development kit for Rust counts vowels", async () 
   );
 });
 
-test('an example of the kit, compiled for WASI, takes an object and gives one, and says what it cannot read', async () => {
-  assert.equal(await install('adder', 'sum-wasi.wasm'), ['add']);
-  const rows = await rule.results('SELECT add(v) AS r FROM s', [
-    { v: { a: 1, b: 2 } },
-    { v: { a: 1 } },
-    { v: 'no object' },
-    { v: { a: 4_000_000_000, b: 5 } },
-  ]);
-  assert.equal([rows[0], rows[3]], [{ r: '{"sum":3}' }, { r: '{"sum":4000000005}' }]);
-  assert.match(String(rows[1]), /^function add of adder: missing field `b`/);
-  assert.match(String(rows[2]), /^function add of adder: /);
-});
+test(
+  'an example of the kit, compiled for WASI, takes an object and gives one, and says what it cannot ' + 'read',
+  async () => {
+    assert.equal(await install('adder', 'sum-wasi.wasm'), ['add']);
+    const rows = await rule.results('SELECT add(v) AS r FROM s', [
+      { v: { a: 1, b: 2 } },
+      { v: { a: 1 } },
+      { v: 'no object' },
+      { v: { a: 4_000_000_000, b: 5 } },
+    ]);
+    assert.equal([rows[0], rows[3]], [{ r: '{"sum":3}' }, { r: '{"sum":4000000005}' }]);
+    assert.match(String(rows[1]), /^function add of adder: missing field `b`/);
+    assert.match(String(rows[2]), /^function add of adder: /);
+  },
+);
 
 test('the module within the package long multiplies and divides whole numbers', async () => {
   const names = ['mul', 'div_s', 'div_u', 'rem_s', 'rem_u', 'get_high'];

@@ -147,17 +147,20 @@ test('what waits is saved with its arguments and asked for again', () => {
   next.rule.close();
 });
 
-test('rows keep their order, whichever batch is answered first, and a function without arguments is asked as well', () => {
-  const { rule, asked, answer } = open('SELECT n, outside() AS r FROM s');
-  rule.feed('s', [{ n: 1 }, { n: 2 }]);
-  rule.feed('s', [{ n: 3 }]);
-  asked.reverse();
-  answer(['c']);
-  assert.equal(rule.taken(), []);
-  answer(['a', 'b']);
-  assert.equal(rule.taken(), [[{ n: 1, r: 'a' }], [{ n: 2, r: 'b' }], [{ n: 3, r: 'c' }]]);
-  rule.close();
-});
+test(
+  'rows keep their order, whichever batch is answered first, and a function without arguments is asked as ' + 'well',
+  () => {
+    const { rule, asked, answer } = open('SELECT n, outside() AS r FROM s');
+    rule.feed('s', [{ n: 1 }, { n: 2 }]);
+    rule.feed('s', [{ n: 3 }]);
+    asked.reverse();
+    answer(['c']);
+    assert.equal(rule.taken(), []);
+    answer(['a', 'b']);
+    assert.equal(rule.taken(), [[{ n: 1, r: 'a' }], [{ n: 2, r: 'b' }], [{ n: 3, r: 'c' }]]);
+    rule.close();
+  },
+);
 
 test('in ON of a join it is refused by its name', () => {
   const table = 'CREATE TABLE t () WITH (TYPE="memory", DATASOURCE="t", KIND="lookup", KEY="id")';

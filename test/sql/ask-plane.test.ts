@@ -215,37 +215,40 @@ test('answers that are none are errors of their rows, the next ones are taken', 
   }
 });
 
-test('rows that wait for answers at the end of their rule are counted as lost, logged, and told to who stops it', async () => {
-  let asked = 0;
-  let given: AbortSignal | undefined;
-  let answer: (found: LookupAnswer) => void = () => {};
-  const rule = await startRule('SELECT s.id, t.x FROM s INNER JOIN t ON s.id = t.id', {
-    rows: { s: [{ id: 1 }, { id: 2 }, { id: 1 }] },
-    tables: [table],
-    ask: (request, signal) => {
-      asked += request.count;
-      given = signal;
-      return new Promise((resolve) => {
-        answer = resolve;
-      });
-    },
-  });
-  await eventually('the rows wait', () => asked === 2);
-  await rule.plane.stop(rule.start.run);
-  const { metrics, losses } = await rule.notice('stopped');
-  assert.ok(given?.aborted);
-  answer({ of: [0], columns: { id: [1 as Value], x: ['late' as Value] } });
-  const loss = 'the rule ends while 3 rows wait for answers of the lookup table t: they are lost';
-  assert.equal(losses, [loss]);
-  assert.ok(rule.warnings.includes(loss), rule.warnings.join('\n'));
-  assert.is(metrics.exceptionsTotal, 3);
-  assert.is(metrics.op_t_0_exceptions_total, 3);
-  assert.match(
-    String(metrics.op_t_0_last_exception),
-    /the rule ended while rows waited for answers of the lookup table t/,
-  );
-  assert.equal(rule.written(), []);
-  await rule.close();
-});
+test(
+  'rows that wait for answers at the end of their rule are counted as lost, logged, and told to who stops ' + 'it',
+  async () => {
+    let asked = 0;
+    let given: AbortSignal | undefined;
+    let answer: (found: LookupAnswer) => void = () => {};
+    const rule = await startRule('SELECT s.id, t.x FROM s INNER JOIN t ON s.id = t.id', {
+      rows: { s: [{ id: 1 }, { id: 2 }, { id: 1 }] },
+      tables: [table],
+      ask: (request, signal) => {
+        asked += request.count;
+        given = signal;
+        return new Promise((resolve) => {
+          answer = resolve;
+        });
+      },
+    });
+    await eventually('the rows wait', () => asked === 2);
+    await rule.plane.stop(rule.start.run);
+    const { metrics, losses } = await rule.notice('stopped');
+    assert.ok(given?.aborted);
+    answer({ of: [0], columns: { id: [1 as Value], x: ['late' as Value] } });
+    const loss = 'the rule ends while 3 rows wait for answers of the lookup table t: they are lost';
+    assert.equal(losses, [loss]);
+    assert.ok(rule.warnings.includes(loss), rule.warnings.join('\n'));
+    assert.is(metrics.exceptionsTotal, 3);
+    assert.is(metrics.op_t_0_exceptions_total, 3);
+    assert.match(
+      String(metrics.op_t_0_last_exception),
+      /the rule ended while rows waited for answers of the lookup table t/,
+    );
+    assert.equal(rule.written(), []);
+    await rule.close();
+  },
+);
 
 test.run();

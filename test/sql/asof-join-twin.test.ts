@@ -97,7 +97,9 @@ test('in event time rows meet those of the model', () => {
         const newest = shift === 1 ? 'l.ts > r.ts' : `l.ts - ${shift} >= r.ts`;
         const bound = within === Infinity ? '' : ` AND r.ts >= l.ts - ${within + shift}`;
         const on = hasKeys ? ' ON l.k = r.k' : '';
-        const sql = `SELECT l.id AS l, r.id AS r FROM l ASOF ${isLeft ? 'LEFT ' : ''}JOIN r MATCH_CONDITION (${newest}${bound})${on}`;
+        const sql =
+          `SELECT l.id AS l, r.id AS r FROM l ASOF ${isLeft ? 'LEFT ' : ''}JOIN r MATCH_CONDITION ` +
+          `(${newest}${bound})${on}`;
         const open = () => openRule(streams, sql, { options: { isEventTime: true, lateToleranceMs: tolerance } });
         let rule = open();
         const messages: (object[] | string)[] = [];

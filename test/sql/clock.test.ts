@@ -47,7 +47,8 @@ const statements: Record<string, [sql: string, wishes?: RuleWishes]> = {
     { options: { stateTtlMs: 3000 } },
   ],
   'a window of a window': [
-    'SELECT max(n) AS most FROM (SELECT count(*) AS n FROM s GROUP BY TUMBLINGWINDOW(ss, 1)) AS c GROUP BY TUMBLINGWINDOW(ss, 10)',
+    'SELECT max(n) AS most FROM (SELECT count(*) AS n FROM s GROUP BY TUMBLINGWINDOW(ss, 1)) AS c GROUP BY ' +
+      'TUMBLINGWINDOW(ss, 10)',
   ],
   'a join': ['SELECT s.v, u.v AS w FROM s INNER JOIN u ON s.k = u.k GROUP BY TUMBLINGWINDOW(ss, 5)'],
   'delayed rows': ['SELECT v, delay(1500, v) AS later FROM s'],

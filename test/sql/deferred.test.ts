@@ -117,46 +117,50 @@ test('rows that leave a window while it is being sent are in what is sent, and r
   for (const rule of open) rule.close();
 });
 
-test('sliding and counting windows whose groups are joined from two stacks are sent in pieces, while rows come and leave', () => {
-  for (const window of [
-    'SLIDINGWINDOW(ss, 4)',
-    'SLIDINGWINDOW(ss, 4) OVER (WHEN v = 0)',
-    'SLIDINGWINDOW(ss, 4, 1)',
-    'COUNTWINDOW(1500, 7)',
-  ]) {
-    const sql = `SELECT k, t, sum(v) AS s, max(t) AS m, count(*) AS c FROM s WHERE v < 40 GROUP BY k, ${window}`;
-    const { kernel, open, messages } = kernelOf([{ sql, streams: ['s'] }]);
-    const whole = openRule([stream('s')], sql);
-    const atOnce: unknown[] = [];
-    let most = 0;
-    for (const rule of [open[0]!, whole]) {
-      for (let second = 0; second < 24; second++) {
-        // Texts stand in the memory of the groups: those that have left must be there until their window is sent.
-        const rows = Array.from({ length: /WHEN|COUNT/.test(window) ? 700 : 30 }, (_, i) => ({
-          k: `key ${(i * 31) % (second % 5 === 4 ? 3 : 400)}`,
-          t: `a text of more than sixteen bytes ${second}/${i}`,
-          v: i % 300 === 299 ? 0 : (i % 41) + 0.1,
-        }));
-        const at = 1000 * (second + 5 * Math.floor(second / 11));
-        for (let from = 0; from < rows.length; from += 100) rule.feed('s', rows.slice(from, from + 100), at);
-        if (rule === whole) {
+test(
+  'sliding and counting windows whose groups are joined from two stacks are sent in pieces, while rows come and ' +
+    'leave',
+  () => {
+    for (const window of [
+      'SLIDINGWINDOW(ss, 4)',
+      'SLIDINGWINDOW(ss, 4) OVER (WHEN v = 0)',
+      'SLIDINGWINDOW(ss, 4, 1)',
+      'COUNTWINDOW(1500, 7)',
+    ]) {
+      const sql = `SELECT k, t, sum(v) AS s, max(t) AS m, count(*) AS c FROM s WHERE v < 40 GROUP BY k, ${window}`;
+      const { kernel, open, messages } = kernelOf([{ sql, streams: ['s'] }]);
+      const whole = openRule([stream('s')], sql);
+      const atOnce: unknown[] = [];
+      let most = 0;
+      for (const rule of [open[0]!, whole]) {
+        for (let second = 0; second < 24; second++) {
+          // Texts stand in the memory of the groups: those that have left must be there until their window is sent.
+          const rows = Array.from({ length: /WHEN|COUNT/.test(window) ? 700 : 30 }, (_, i) => ({
+            k: `key ${(i * 31) % (second % 5 === 4 ? 3 : 400)}`,
+            t: `a text of more than sixteen bytes ${second}/${i}`,
+            v: i % 300 === 299 ? 0 : (i % 41) + 0.1,
+          }));
+          const at = 1000 * (second + 5 * Math.floor(second / 11));
+          for (let from = 0; from < rows.length; from += 100) rule.feed('s', rows.slice(from, from + 100), at);
+          if (rule === whole) {
+            rule.kernel.tick(at + 500);
+            atOnce.push(...rule.taken());
+            continue;
+          }
           rule.kernel.tick(at + 500);
-          atOnce.push(...rule.taken());
-          continue;
+          for (let i = 0; i < 4; i++) workOn(kernel, 0);
+          most = Math.max(most, deferredWork(kernel)[0]?.results ?? 0);
         }
-        rule.kernel.tick(at + 500);
-        for (let i = 0; i < 4; i++) workOn(kernel, 0);
-        most = Math.max(most, deferredWork(kernel)[0]?.results ?? 0);
       }
+      assert.ok(most > 3, `${window}: ${most} windows waited`);
+      pieces(kernel);
+      assert.equal(messages(0), atOnce, window);
+      assert.ok(atOnce.length > 10);
+      open[0]!.close();
+      whole.close();
     }
-    assert.ok(most > 3, `${window}: ${most} windows waited`);
-    pieces(kernel);
-    assert.equal(messages(0), atOnce, window);
-    assert.ok(atOnce.length > 10);
-    open[0]!.close();
-    whole.close();
-  }
-});
+  },
+);
 
 test('hopping windows whose groups are joined from parts are sent in pieces, while further parts come', () => {
   const sql = 'SELECT n, count(*) AS c, sum(n) AS s FROM s GROUP BY n, HOPPINGWINDOW(ss, 20, 1) HAVING count(*) > 1';
@@ -430,7 +434,8 @@ for (const [what, length] of [
 
     test(`of a window of ${what}, sent ${how}, in which a function fails the other rows are remembered`, () => {
       const { feed, texts, close } = open(
-        `SELECT n, changed_cols("c_", false, n), changed_cols("d_", false, k + 1) FROM s GROUP BY COUNTWINDOW(${length})`,
+        'SELECT n, changed_cols("c_", false, n), changed_cols("d_", false, k + 1) FROM s GROUP BY ' +
+          `COUNTWINDOW(${length})`,
       );
       feed(withOneBad(length, 3));
       feed([{ n: length - 1, k: 1 }, ...numbers(length - 1)]);

@@ -118,25 +118,29 @@ test('sliding windows of two streams that are joined: however their rows are cut
   assert.ok(sent > numRuns);
 });
 
-test('sliding windows: of thousands of rows that are released at once those of the same time are in the windows of all of them', () => {
-  const size = 7000;
-  const isLast = (i: number) => i === size - 1;
-  const given = Array.from({ length: size }, (_, i) => ({
-    stream: 0,
-    after: isLast(i) ? 10_000 : Number(i % 3 === 0),
-    behind: isLast(i) ? 0 : (i * 7) % 4,
-  }));
-  for (const where of ['', 'WHERE id % 5 <> 0 ']) {
-    const sql = `SELECT count(*) AS n, window_end() AS until FROM a ${where}GROUP BY SLIDINGWINDOW(ms, 500)`;
-    // All wait for the last.
-    const sent = (run(sql, 1, 300_000, given, [1500, 300]) as { n: number; until: number }[][]).flat();
-    assert.ok(sent.length > 5000);
-    const counts = new Map<number, number>();
-    for (const { n, until } of sent) {
-      assert.is(counts.get(until) ?? n, n, `at ${until}`);
-      counts.set(until, n);
+test(
+  'sliding windows: of thousands of rows that are released at once those of the same time are in the windows of ' +
+    'all of them',
+  () => {
+    const size = 7000;
+    const isLast = (i: number) => i === size - 1;
+    const given = Array.from({ length: size }, (_, i) => ({
+      stream: 0,
+      after: isLast(i) ? 10_000 : Number(i % 3 === 0),
+      behind: isLast(i) ? 0 : (i * 7) % 4,
+    }));
+    for (const where of ['', 'WHERE id % 5 <> 0 ']) {
+      const sql = `SELECT count(*) AS n, window_end() AS until FROM a ${where}GROUP BY SLIDINGWINDOW(ms, 500)`;
+      // All wait for the last.
+      const sent = (run(sql, 1, 300_000, given, [1500, 300]) as { n: number; until: number }[][]).flat();
+      assert.ok(sent.length > 5000);
+      const counts = new Map<number, number>();
+      for (const { n, until } of sent) {
+        assert.is(counts.get(until) ?? n, n, `at ${until}`);
+        counts.set(until, n);
+      }
     }
-  }
-});
+  },
+);
 
 test.run();

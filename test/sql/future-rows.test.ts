@@ -22,7 +22,8 @@ test('a row of the year 2100 is an error row; windows go on with the others', ()
   const [error, window] = rule.taken();
   assert.is(
     error,
-    `the timestamp ${year2100} lies ${(year2100 - now) / 1000} s ahead of the server's clock, more than maxFutureSkew (2592000 s)`,
+    `the timestamp ${year2100} lies ${(year2100 - now) / 1000} s ahead of the server's clock, more than ` +
+      'maxFutureSkew (2592000 s)',
   );
   assert.equal(window, [{ n: 3 }]);
   assert.equal(refusedBy(rule), { late: 0, ahead: 1 });

@@ -82,7 +82,8 @@ if (missing !== '') {
     }
     const unsupported = [...outcome.failed.keys()].filter((id) => listed.has(id)).length;
     console.log(
-      `${outcome.passed.length} cases passed, ${wrong.length} failed, ${unsupported} unsupported by name, ${outcome.skipped} not checkable`,
+      `${outcome.passed.length} cases passed, ${wrong.length} failed, ${unsupported} unsupported by name, ` +
+        `${outcome.skipped} not checkable`,
     );
     assert.equal(wrong, []);
   });

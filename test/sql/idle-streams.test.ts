@@ -137,7 +137,8 @@ const separate: Readonly<Record<string, string>> = {
     'SELECT d.id AS id FROM (SELECT id, ts FROM a) AS d LEFT JOIN b ON d.id = b.id AND b.ts BETWEEN d.ts AND d.ts + 10',
   'a union in a union':
     'WITH ab AS (SELECT id FROM a UNION ALL SELECT id + 1000 AS id FROM b) ' +
-    'SELECT id FROM (SELECT id FROM (SELECT id FROM ab) AS d UNION ALL SELECT id FROM c) AS u GROUP BY TUMBLINGWINDOW(ss, 1)',
+    'SELECT id FROM (SELECT id FROM (SELECT id FROM ab) AS d UNION ALL SELECT id FROM c) AS u GROUP BY ' +
+    'TUMBLINGWINDOW(ss, 1)',
 };
 
 for (const [name, sql] of Object.entries(separate)) {

@@ -78,7 +78,8 @@ test('what comes out is the same wherever the filter stands', () => {
       fc.constantFrom(...froms),
       (steps, first, second, where, window, items, [before, from]) => {
         const of = (condition: string) =>
-          `${before} SELECT ${items} FROM ${from} ${first} JOIN r ON l.k = r.k ${second} JOIN m ON l.k = m.k WHERE ${condition} GROUP BY ${window}`;
+          `${before} SELECT ${items} FROM ${from} ${first} JOIN r ON l.k = r.k ${second} JOIN m ON l.k = m.k ` +
+          `WHERE ${condition} GROUP BY ${window}`;
         // Names all three streams, so that it can be computed above the join alone.
         const above = `CASE WHEN l.v = 99 AND r.v = 99 AND m.v = 99 THEN FALSE ELSE ${where} END`;
         const messages = run(of(where), steps);
@@ -91,42 +92,46 @@ test('what comes out is the same wherever the filter stands', () => {
   assert.ok(found > 20, `${found} messages`);
 });
 
-test('a condition that fails is an error of its row where it stands below the join, of the window where it stands above', () => {
-  const of = (where: string) =>
-    `SELECT l.v AS a, r.v AS b FROM l INNER JOIN r ON l.k = r.k WHERE ${where} GROUP BY TUMBLINGWINDOW(ss, 1)`;
-  const messagesOf = (sql: string): unknown[] => {
-    const rule = openRule(streams, sql);
-    rule.kernel.tick(1_000_000);
-    rule.feed('r', [{ k: 1, v: 7 }], 1_000_000);
-    rule.feed(
-      'l',
-      [
-        { k: 1, v: 3 },
-        { k: 1, v: 'text' },
-        { k: 1, v: 4 },
-        { k: 2, v: 'of no partner' },
-      ],
-      1_000_100,
-    );
-    const messages: unknown[] = [...rule.taken(), 'the end of the window'];
-    rule.kernel.tick(1_001_000);
-    messages.push(...rule.taken());
-    rule.close();
-    return messages;
-  };
-  const rows = [
-    { a: 3, b: 7 },
-    { a: 4, b: 7 },
-  ];
-  const ofText = 'invalid operation string(text) > int64(2)';
-  const ofOther = 'invalid operation string(of no partner) > int64(2)';
-  assert.equal(messagesOf(of('l.v > 2')), [ofText, ofOther, 'the end of the window', rows]);
-  // What stands behind a condition that cannot move does not move either, nor does what looks at rows of both.
-  assert.equal(messagesOf(of('r.v > l.v AND l.v > 2')), [
-    'the end of the window',
-    'invalid operation float64(7) > string(text)',
-  ]);
-  assert.equal(messagesOf(of('CASE WHEN r.v = 0 THEN FALSE ELSE l.v > 2 END')), ['the end of the window', ofText]);
-});
+test(
+  'a condition that fails is an error of its row where it stands below the join, of the window where it stands ' +
+    'above',
+  () => {
+    const of = (where: string) =>
+      `SELECT l.v AS a, r.v AS b FROM l INNER JOIN r ON l.k = r.k WHERE ${where} GROUP BY TUMBLINGWINDOW(ss, 1)`;
+    const messagesOf = (sql: string): unknown[] => {
+      const rule = openRule(streams, sql);
+      rule.kernel.tick(1_000_000);
+      rule.feed('r', [{ k: 1, v: 7 }], 1_000_000);
+      rule.feed(
+        'l',
+        [
+          { k: 1, v: 3 },
+          { k: 1, v: 'text' },
+          { k: 1, v: 4 },
+          { k: 2, v: 'of no partner' },
+        ],
+        1_000_100,
+      );
+      const messages: unknown[] = [...rule.taken(), 'the end of the window'];
+      rule.kernel.tick(1_001_000);
+      messages.push(...rule.taken());
+      rule.close();
+      return messages;
+    };
+    const rows = [
+      { a: 3, b: 7 },
+      { a: 4, b: 7 },
+    ];
+    const ofText = 'invalid operation string(text) > int64(2)';
+    const ofOther = 'invalid operation string(of no partner) > int64(2)';
+    assert.equal(messagesOf(of('l.v > 2')), [ofText, ofOther, 'the end of the window', rows]);
+    // What stands behind a condition that cannot move does not move either, nor does what looks at rows of both.
+    assert.equal(messagesOf(of('r.v > l.v AND l.v > 2')), [
+      'the end of the window',
+      'invalid operation float64(7) > string(text)',
+    ]);
+    assert.equal(messagesOf(of('CASE WHEN r.v = 0 THEN FALSE ELSE l.v > 2 END')), ['the end of the window', ofText]);
+  },
+);
 
 test.run();

@@ -88,29 +88,32 @@ test('the rows of a table can be read, oldest first, exactly', () => {
   ]);
 });
 
-test('messages of one row are looked up in a table: texts of all lengths, no value, a key that cannot be compared', () => {
-  const kept = ['CREATE TABLE k () WITH (DATASOURCE="k", TYPE="memory", RETAIN_SIZE="41")', ...definitions];
-  const { feed, taken } = openRule(kept, 'SELECT s.id, s.v, k.n FROM s LEFT JOIN k ON s.id = k.id');
-  const rows = Array.from({ length: 41 }, (_, n) => ({ id: 'abcdefghijklmnopqrstuvwxyz'.repeat(2).slice(0, n), n }));
-  const expected = rows.map(({ id, n }) => [{ id, v: `${id}.`, n }]);
-  const lookUp = (): (object[] | string)[] => {
-    feed(
-      's',
-      rows.map(({ id }) => ({ id, v: `${id}.` })),
-    );
-    return taken();
-  };
-  feed('k', rows);
-  assert.equal(lookUp(), expected);
-  assert.equal(lookUp(), expected);
-  feed('s', [{ id: null, v: 1 }, { v: 2 }]);
-  assert.equal(taken(), [[{ id: null, v: 1 }], [{ v: 2 }]]);
-  feed('k', [{ id: 7, n: 'a number' }]);
-  assert.ok(lookUp().every((message) => typeof message === 'string'));
-  feed('s', [{ id: 7, v: 3 }]);
-  assert.type(taken()[0], 'string');
-  feed('k', rows);
-  assert.equal(lookUp(), expected);
-});
+test(
+  'messages of one row are looked up in a table: texts of all lengths, no value, a key that cannot be ' + 'compared',
+  () => {
+    const kept = ['CREATE TABLE k () WITH (DATASOURCE="k", TYPE="memory", RETAIN_SIZE="41")', ...definitions];
+    const { feed, taken } = openRule(kept, 'SELECT s.id, s.v, k.n FROM s LEFT JOIN k ON s.id = k.id');
+    const rows = Array.from({ length: 41 }, (_, n) => ({ id: 'abcdefghijklmnopqrstuvwxyz'.repeat(2).slice(0, n), n }));
+    const expected = rows.map(({ id, n }) => [{ id, v: `${id}.`, n }]);
+    const lookUp = (): (object[] | string)[] => {
+      feed(
+        's',
+        rows.map(({ id }) => ({ id, v: `${id}.` })),
+      );
+      return taken();
+    };
+    feed('k', rows);
+    assert.equal(lookUp(), expected);
+    assert.equal(lookUp(), expected);
+    feed('s', [{ id: null, v: 1 }, { v: 2 }]);
+    assert.equal(taken(), [[{ id: null, v: 1 }], [{ v: 2 }]]);
+    feed('k', [{ id: 7, n: 'a number' }]);
+    assert.ok(lookUp().every((message) => typeof message === 'string'));
+    feed('s', [{ id: 7, v: 3 }]);
+    assert.type(taken()[0], 'string');
+    feed('k', rows);
+    assert.equal(lookUp(), expected);
+  },
+);
 
 test.run();

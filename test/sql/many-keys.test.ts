@@ -65,41 +65,49 @@ for (const retain of [90_000, 1_000_000]) {
   });
 }
 
-test('keys that time leaves behind are gone, and those beside them are found, while the table shrinks and grows again', () => {
-  const stepMs = 100;
-  const within = 20 * stepMs;
-  const rule = openRule(
-    [stream('s'), stream('r')],
-    `SELECT s.n AS a, r.n AS b FROM s INNER JOIN r ON s.k = r.k AND r.ts BETWEEN s.ts AND s.ts + ${within}`,
-    { options: { isEventTime: true, lateToleranceMs: 0, maxFutureSkewMs: 0 } },
-  );
-  let made = 0;
-  let most = 0;
-  let least = 0;
-  const madeAt: number[] = [];
-  for (let step = 0; step < 85; step++) {
-    const ts = 1000 + step * stepMs;
-    // Many come, none, and many again.
-    const comes = step < 32 || step > 72;
-    const rows = Array.from({ length: comes ? keysOfStep : 0 }, (_, i) => ({ k: `key ${made + i}`, n: made + i, ts }));
-    for (const { n } of rows) madeAt[n] = ts;
-    made += rows.length;
-    const asked = Array.from({ length: 300 }, (_, i) => Math.floor((made * ((i * 7919) % 9973)) / 9973));
-    rule.feed('s', [...rows, { n: -1, k: 'none', ts: ts + 1 }]);
-    rule.feed('r', [
-      ...asked.map((key) => ({ k: `key ${key}`, n: key, ts: ts + 1 })),
-      { n: -1, k: 'nobody', ts: ts + 2 },
-    ]);
-    rule.feed('s', [{ n: -1, k: 'none', ts: ts + 3 }]);
-    rule.feed('r', [{ n: -1, k: 'nobody', ts: ts + 3 }]);
-    const expected = asked.filter((key) => ts + 1 - madeAt[key]! <= within).map((key) => [{ a: key, b: key }]);
-    assert.equal(rule.taken(), expected, `step ${step}`);
-    const { inUse } = rule.kernel.memory();
-    if (step === 0) least = inUse;
-    if (step === 32) most = inUse - least;
-    if (step === 72) assert.ok(inUse - least < most / 4, `${inUse - least} of ${most} bytes are held without keys`);
-  }
-  rule.close();
-});
+test(
+  'keys that time leaves behind are gone, and those beside them are found, while the table shrinks and grows ' +
+    'again',
+  () => {
+    const stepMs = 100;
+    const within = 20 * stepMs;
+    const rule = openRule(
+      [stream('s'), stream('r')],
+      `SELECT s.n AS a, r.n AS b FROM s INNER JOIN r ON s.k = r.k AND r.ts BETWEEN s.ts AND s.ts + ${within}`,
+      { options: { isEventTime: true, lateToleranceMs: 0, maxFutureSkewMs: 0 } },
+    );
+    let made = 0;
+    let most = 0;
+    let least = 0;
+    const madeAt: number[] = [];
+    for (let step = 0; step < 85; step++) {
+      const ts = 1000 + step * stepMs;
+      // Many come, none, and many again.
+      const comes = step < 32 || step > 72;
+      const rows = Array.from({ length: comes ? keysOfStep : 0 }, (_, i) => ({
+        k: `key ${made + i}`,
+        n: made + i,
+        ts,
+      }));
+      for (const { n } of rows) madeAt[n] = ts;
+      made += rows.length;
+      const asked = Array.from({ length: 300 }, (_, i) => Math.floor((made * ((i * 7919) % 9973)) / 9973));
+      rule.feed('s', [...rows, { n: -1, k: 'none', ts: ts + 1 }]);
+      rule.feed('r', [
+        ...asked.map((key) => ({ k: `key ${key}`, n: key, ts: ts + 1 })),
+        { n: -1, k: 'nobody', ts: ts + 2 },
+      ]);
+      rule.feed('s', [{ n: -1, k: 'none', ts: ts + 3 }]);
+      rule.feed('r', [{ n: -1, k: 'nobody', ts: ts + 3 }]);
+      const expected = asked.filter((key) => ts + 1 - madeAt[key]! <= within).map((key) => [{ a: key, b: key }]);
+      assert.equal(rule.taken(), expected, `step ${step}`);
+      const { inUse } = rule.kernel.memory();
+      if (step === 0) least = inUse;
+      if (step === 32) most = inUse - least;
+      if (step === 72) assert.ok(inUse - least < most / 4, `${inUse - least} of ${most} bytes are held without keys`);
+    }
+    rule.close();
+  },
+);
 
 test.run();

@@ -42,69 +42,75 @@ function assertEmpty(rule: KernelRule, empty: number, full: number): void {
 const sentBy = (rule: KernelRule) => rule.taken().flat() as { device: string; v: number }[];
 const expected = ids.map((id) => ({ device: `device ${id}`, v: id }));
 
-test('all devices that fall silent at once are told of in several goes, in their order, and leave nothing behind', () => {
-  const rule = open('SESSIONWINDOW(ss, 3600, 5)');
-  const empty = ownBytes(rule);
-  feedAll(rule, begin);
-  rule.kernel.tick(begin + 4000);
-  const kept = rule.kernel.partitions(rule.node('window'));
-  assert.equal(kept, { kept: devices, forgotten: 0 });
-  const full = ownBytes(rule);
-  const all: object[] = [];
-  let now = begin + 5000;
-  let goes = 0;
-  for (; rule.kernel.nextDeadline() <= now; goes++) {
-    rule.kernel.tick(now);
-    const sent = sentBy(rule);
-    assert.ok(sent.length < 5000, `${sent.length} at once`);
-    all.push(...sent);
-    // Others have their turns in between, and time goes on.
-    assert.ok(rule.kernel.nextDeadline() > now);
-    now = Math.ceil(Math.min(rule.kernel.nextDeadline(), now + 1));
-  }
-  assert.ok(goes > 5);
-  assert.equal(all, expected);
-  assert.equal(rule.kernel.partitions(rule.node('window')), { kept: 0, forgotten: 0 });
-  assertEmpty(rule, empty, full);
-  rule.close();
-});
-
-test('what a watermark ends of all devices is worked on in pieces; a row that comes meanwhile finds its device done', () => {
-  for (const comes of [false, true]) {
-    const rule = open('SESSIONWINDOW(ss, 3600, 5)', {
-      options: { isEventTime: true, lateToleranceMs: 1000, maxFutureSkewMs: 0 },
-      limits: { longRows: 1000 },
-    });
+test(
+  'all devices that fall silent at once are told of in several goes, in their order, and leave nothing ' + 'behind',
+  () => {
+    const rule = open('SESSIONWINDOW(ss, 3600, 5)');
+    const empty = ownBytes(rule);
     feedAll(rule, begin);
-    rule.feed('s', [rowOf(-1, begin + 1000)], begin);
-    // These rows go on in pieces themselves.
-    while (hasDeferred(rule.kernel)) workOn(rule.kernel, 1);
-    rule.feed('s', [rowOf(-1, begin + 60_000)], begin);
-    assert.ok(hasDeferred(rule.kernel));
-    assert.ok((deferredWork(rule.kernel)[0]?.results ?? 0) > devices / 2, 'sources are told that much waits');
-    const first = sentBy(rule);
-    assert.ok(first.length <= 1001, `${first.length} at once`);
-    const all = [...first];
-    if (comes) {
-      workOn(rule.kernel, 0);
-      rule.feed('s', [rowOf(7, begin + 61_000), rowOf(-1, begin + 62_000)], begin);
-      rule.feed('s', [rowOf(-1, begin + 80_000)], begin);
+    rule.kernel.tick(begin + 4000);
+    const kept = rule.kernel.partitions(rule.node('window'));
+    assert.equal(kept, { kept: devices, forgotten: 0 });
+    const full = ownBytes(rule);
+    const all: object[] = [];
+    let now = begin + 5000;
+    let goes = 0;
+    for (; rule.kernel.nextDeadline() <= now; goes++) {
+      rule.kernel.tick(now);
+      const sent = sentBy(rule);
+      assert.ok(sent.length < 5000, `${sent.length} at once`);
+      all.push(...sent);
+      // Others have their turns in between, and time goes on.
+      assert.ok(rule.kernel.nextDeadline() > now);
+      now = Math.ceil(Math.min(rule.kernel.nextDeadline(), now + 1));
     }
-    for (let i = 0; hasDeferred(rule.kernel); i++) {
-      assert.ok(i < 2 * devices, 'each piece does something');
-      workOn(rule.kernel, 1);
-      all.push(...sentBy(rule));
-    }
-    const added = comes
-      ? [
-          { device: 'device 7', v: 7 },
-          { device: 'device -1', v: -2 },
-        ]
-      : [];
-    assert.equal(all, [...expected, { device: 'device -1', v: -1 }, ...added]);
+    assert.ok(goes > 5);
+    assert.equal(all, expected);
+    assert.equal(rule.kernel.partitions(rule.node('window')), { kept: 0, forgotten: 0 });
+    assertEmpty(rule, empty, full);
     rule.close();
-  }
-});
+  },
+);
+
+test(
+  'what a watermark ends of all devices is worked on in pieces; a row that comes meanwhile finds its device ' + 'done',
+  () => {
+    for (const comes of [false, true]) {
+      const rule = open('SESSIONWINDOW(ss, 3600, 5)', {
+        options: { isEventTime: true, lateToleranceMs: 1000, maxFutureSkewMs: 0 },
+        limits: { longRows: 1000 },
+      });
+      feedAll(rule, begin);
+      rule.feed('s', [rowOf(-1, begin + 1000)], begin);
+      // These rows go on in pieces themselves.
+      while (hasDeferred(rule.kernel)) workOn(rule.kernel, 1);
+      rule.feed('s', [rowOf(-1, begin + 60_000)], begin);
+      assert.ok(hasDeferred(rule.kernel));
+      assert.ok((deferredWork(rule.kernel)[0]?.results ?? 0) > devices / 2, 'sources are told that much waits');
+      const first = sentBy(rule);
+      assert.ok(first.length <= 1001, `${first.length} at once`);
+      const all = [...first];
+      if (comes) {
+        workOn(rule.kernel, 0);
+        rule.feed('s', [rowOf(7, begin + 61_000), rowOf(-1, begin + 62_000)], begin);
+        rule.feed('s', [rowOf(-1, begin + 80_000)], begin);
+      }
+      for (let i = 0; hasDeferred(rule.kernel); i++) {
+        assert.ok(i < 2 * devices, 'each piece does something');
+        workOn(rule.kernel, 1);
+        all.push(...sentBy(rule));
+      }
+      const added = comes
+        ? [
+            { device: 'device 7', v: 7 },
+            { device: 'device -1', v: -2 },
+          ]
+        : [];
+      assert.equal(all, [...expected, { device: 'device -1', v: -1 }, ...added]);
+      rule.close();
+    }
+  },
+);
 
 for (const [window, sends] of [
   ['SLIDINGWINDOW(ss, 10)', devices],

@@ -10,7 +10,8 @@ import { openRule } from '../support/engine/rule-kernel.js';
 
 const loose = 'CREATE STREAM loose () WITH (TYPE="memory", DATASOURCE="loose")';
 const typed =
-  'CREATE STREAM typed (f FLOAT, s STRING, b BOOLEAN, l ARRAY(FLOAT), o STRUCT(a FLOAT)) WITH (TYPE="memory", DATASOURCE="typed")';
+  'CREATE STREAM typed (f FLOAT, s STRING, b BOOLEAN, l ARRAY(FLOAT), o STRUCT(a FLOAT)) WITH (TYPE="memory", ' +
+  'DATASOURCE="typed")';
 const catalog = catalogOf(loose, typed);
 
 const texts = [

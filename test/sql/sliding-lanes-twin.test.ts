@@ -42,7 +42,8 @@ function rowsOf(random: () => number, count: number, odd: number): Row[] {
 }
 
 const columns =
-  's, i, count(*) AS c, count(s) AS cs, sum(x) AS sx, avg(x) AS ax, min(x) AS lx, max(x) AS hx, sum(n) AS sn, avg(n) AS an, min(n) AS ln, max(n) AS hn, window_start() AS ws, window_end() AS we';
+  's, i, count(*) AS c, count(s) AS cs, sum(x) AS sx, avg(x) AS ax, min(x) AS lx, max(x) AS hx, sum(n) AS sn, ' +
+  'avg(n) AS an, min(n) AS ln, max(n) AS hn, window_start() AS ws, window_end() AS we';
 
 interface Way {
   window: string;

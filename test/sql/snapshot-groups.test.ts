@@ -130,7 +130,8 @@ test('a window that ends, and a rule that does, leave their groups to the snapsh
 
 test('a group with long lists and texts is written piece by piece, while it grows and other rules are saved', () => {
   const lists =
-    'collect(v) AS list, median(v) AS m, percentile_cont(v, 0.3) AS p, percentile_disc(v, 0.5) AS d, merge_agg(o) AS o, ' +
+    'collect(v) AS list, median(v) AS m, percentile_cont(v, 0.3) AS p, percentile_disc(v, 0.5) AS d, ' +
+    'merge_agg(o) AS o, ' +
     'last_value(t, true) AS l, a AS f, max(t) AS most, count(*) AS n';
   const open = (sql = `SELECT k, ${lists} FROM s GROUP BY k, TUMBLINGWINDOW(ss, 10)`, kernel?: KernelRule['kernel']) =>
     openRule([stream], sql, kernel === undefined ? {} : { kernel });
@@ -226,7 +227,8 @@ test('groups of a snapshot before, whose segment is needed for its rows alone, a
   const open = () =>
     openRule(
       [stream],
-      `SELECT * FROM (SELECT k, ${columns} FROM s GROUP BY k, TUMBLINGWINDOW(ss, 1)) AS d GROUP BY TUMBLINGWINDOW(hh, 1)`,
+      `SELECT * FROM (SELECT k, ${columns} FROM s GROUP BY k, TUMBLINGWINDOW(ss, 1)) AS d GROUP BY ` +
+        'TUMBLINGWINDOW(hh, 1)',
     );
   const rule = open();
   const chain = ++chains;

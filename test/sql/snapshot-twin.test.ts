@@ -138,37 +138,40 @@ function runFrom(given: StateCase, { step, state, snapshot, segments }: Taken): 
   return sent;
 }
 
-test('a kernel that takes up a snapshot goes on to the byte as the one in which rows flowed while it was written', () => {
-  let pages = 0;
-  let increments = 0;
-  let sets = 0;
-  fc.assert(
-    fc.property(stateCases, (given) => {
-      output = [];
-      const quiet = kernelNew();
-      const rule = open(given, quiet);
-      steps(given, rule, 0);
-      rule.close();
-      idle.push(quiet);
-      const undisturbed = output.join('');
-      output = [];
-      const kernel = kernelNew();
-      const empty = bytesOf(kernel);
-      const taken = runWithSnapshots(given, kernel);
-      assert.is(bytesOf(kernel), empty);
-      idle.push(kernel);
-      const sent = output;
-      assert.is(sent.join(''), undisturbed);
-      for (const one of taken) {
-        pages += one.snapshot.pages;
-        if (one.segments.length > 1) increments++;
-        if (one.snapshot.fresh !== undefined) sets++;
-        assert.is(runFrom(given, one), sent.slice(one.out).join(''));
-      }
-    }),
-    { numRuns },
-  );
-  assert.ok(pages > 0 && increments > 0 && sets > 0);
-});
+test(
+  'a kernel that takes up a snapshot goes on to the byte as the one in which rows flowed while it was ' + 'written',
+  () => {
+    let pages = 0;
+    let increments = 0;
+    let sets = 0;
+    fc.assert(
+      fc.property(stateCases, (given) => {
+        output = [];
+        const quiet = kernelNew();
+        const rule = open(given, quiet);
+        steps(given, rule, 0);
+        rule.close();
+        idle.push(quiet);
+        const undisturbed = output.join('');
+        output = [];
+        const kernel = kernelNew();
+        const empty = bytesOf(kernel);
+        const taken = runWithSnapshots(given, kernel);
+        assert.is(bytesOf(kernel), empty);
+        idle.push(kernel);
+        const sent = output;
+        assert.is(sent.join(''), undisturbed);
+        for (const one of taken) {
+          pages += one.snapshot.pages;
+          if (one.segments.length > 1) increments++;
+          if (one.snapshot.fresh !== undefined) sets++;
+          assert.is(runFrom(given, one), sent.slice(one.out).join(''));
+        }
+      }),
+      { numRuns },
+    );
+    assert.ok(pages > 0 && increments > 0 && sets > 0);
+  },
+);
 
 test.run();

@@ -69,7 +69,8 @@ test('conditions on one stream of a window join stand behind it alone', async ()
 
 test('EXPLAIN shows derived tables, distinct rows and conditions on numbers', async () => {
   const sql =
-    'SELECT DISTINCT a FROM (SELECT a, b FROM l GROUP BY COUNTWINDOW(9) QUALIFY row_number() OVER (ORDER BY b DESC) < 3) AS d';
+    'SELECT DISTINCT a FROM (SELECT a, b FROM l GROUP BY COUNTWINDOW(9) QUALIFY row_number() OVER (ORDER BY b ' +
+    'DESC) < 3) AS d';
   const { text } = await server.request('POST', '/rules', { id: 'shown', sql, actions: [{ nop: {} }] });
   assert.match(text, /shown/);
   const { text: shown } = await server.request('GET', '/rules/shown/explain');
@@ -80,7 +81,8 @@ test('EXPLAIN shows derived tables, distinct rows and conditions on numbers', as
 test('windows over windows go on in another kernel', () => {
   const streams = ['CREATE STREAM l () WITH (FORMAT="json", TIMESTAMP="ts")'];
   const sql =
-    'SELECT collect(n) AS n FROM (SELECT count(*) AS n FROM l GROUP BY TUMBLINGWINDOW(ss, 1) HAVING count(*) > 0) AS d ' +
+    'SELECT collect(n) AS n FROM (SELECT count(*) AS n FROM l GROUP BY TUMBLINGWINDOW(ss, 1) HAVING count(*) > ' +
+    '0) AS d ' +
     'GROUP BY TUMBLINGWINDOW(ss, 10)';
   const open = () => openRule(streams, sql, { options: { isEventTime: true, lateToleranceMs: 0 } });
   const rows = [100, 200, 1300, 2400, 9000, 9100, 11_000, 25_000].map((ts) => ({ ts }));

@@ -12,7 +12,8 @@ const options = { isEventTime: true, lateToleranceMs: 0 };
 const asof =
   'SELECT l.x AS x, l.ts AS ts, r.y AS y, l.k AS k FROM l ASOF JOIN r MATCH_CONDITION (l.ts >= r.ts) ON l.k = r.k';
 const interval =
-  'SELECT l.x AS x, l.ts AS ts, r.y AS y, l.k AS k FROM l INNER JOIN r ON l.k = r.k AND r.ts BETWEEN l.ts - 1000 AND l.ts';
+  'SELECT l.x AS x, l.ts AS ts, r.y AS y, l.k AS k FROM l INNER JOIN r ON l.k = r.k AND r.ts BETWEEN l.ts - 1000 ' +
+  'AND l.ts';
 const last = Buffer.from('{"ts":1800000000000}\n');
 
 /** What is written when the pieces come in that order. */
@@ -125,37 +126,43 @@ for (const [name, bounds, shiftOf] of [
   ['later', 'r.ts BETWEEN l.ts AND l.ts + 20', () => -7],
   ['earlier or later', 'r.ts BETWEEN l.ts - 10 AND l.ts + 10', (i: number) => (i % 2 ? 5 : -5)],
 ] as const) {
-  test(`rows of an interval join with ${name} ones are the same to whatever stands above it, one by one and as a batch`, () => {
-    const keyOf = (i: number) => `${'key of a row'.slice(0, 4 + (i % 9))}${i % 40}`;
-    const pieces: [string, string][] = [];
-    for (let from = 1000; from < 5000; from += 500) {
-      for (const [side, column, shift] of [
-        ['r', 'y', shiftOf],
-        ['l', 'x', () => 0],
-      ] as const) {
-        const rows = Array.from({ length: 500 }, (_, n) => {
-          const i = from + n;
-          return `{"k":"${keyOf(i + shift(i))}","${column}":${[i, i / 4, `"text ${i}"`, null][i % 4]},"ts":${i}}\n`;
-        });
-        pieces.push([side, rows.join('')]);
+  test(
+    `rows of an interval join with ${name} ones are the same to whatever stands above it, one by one and as a ` +
+      'batch',
+    () => {
+      const keyOf = (i: number) => `${'key of a row'.slice(0, 4 + (i % 9))}${i % 40}`;
+      const pieces: [string, string][] = [];
+      for (let from = 1000; from < 5000; from += 500) {
+        for (const [side, column, shift] of [
+          ['r', 'y', shiftOf],
+          ['l', 'x', () => 0],
+        ] as const) {
+          const rows = Array.from({ length: 500 }, (_, n) => {
+            const i = from + n;
+            return `{"k":"${keyOf(i + shift(i))}","${column}":${[i, i / 4, `"text ${i}"`, null][i % 4]},"ts":${i}}\n`;
+          });
+          pieces.push([side, rows.join('')]);
+        }
       }
-    }
-    const join = (more: string) => `FROM l INNER JOIN r ON l.k = r.k AND ${bounds}${more}`;
-    const ofPairs = ' AND (l.ts = r.ts OR l.ts != r.ts)';
-    const statements = [
-      (more: string) => `SELECT l.x AS x, l.ts AS ts, r.y AS y, l.k AS k, event_time() AS at ${join(more)}`,
-      (more: string) =>
-        `SELECT concat(upper(r.k), "-", l.k) AS k, r.ts - l.ts AS d, x, y ${join(more)} WHERE l.ts % 3 = 0`,
-      (more: string) => `SELECT lag(y) OVER (PARTITION BY k) AS was, x FROM (SELECT l.k AS k, x, y ${join(more)}) AS d`,
-      (more: string) =>
-        `SELECT k, count(*) AS n, collect(y) AS ys, max(at) AS t FROM (SELECT l.k AS k, y, event_time() AS at ${join(more)}) AS d GROUP BY k, TUMBLINGWINDOW(ss, 1)`,
-    ];
-    for (const statement of statements) {
-      const rows = written(statement(''), pieces);
-      assert.ok(rows.length > 10, `${rows.length} rows`);
-      assert.equal(rows, written(statement(ofPairs), pieces), statement(''));
-    }
-  });
+      const join = (more: string) => `FROM l INNER JOIN r ON l.k = r.k AND ${bounds}${more}`;
+      const ofPairs = ' AND (l.ts = r.ts OR l.ts != r.ts)';
+      const statements = [
+        (more: string) => `SELECT l.x AS x, l.ts AS ts, r.y AS y, l.k AS k, event_time() AS at ${join(more)}`,
+        (more: string) =>
+          `SELECT concat(upper(r.k), "-", l.k) AS k, r.ts - l.ts AS d, x, y ${join(more)} WHERE l.ts % 3 = 0`,
+        (more: string) =>
+          `SELECT lag(y) OVER (PARTITION BY k) AS was, x FROM (SELECT l.k AS k, x, y ${join(more)}) AS d`,
+        (more: string) =>
+          'SELECT k, count(*) AS n, collect(y) AS ys, max(at) AS t FROM (SELECT l.k AS k, y, event_time() AS at ' +
+          `${join(more)}) AS d GROUP BY k, TUMBLINGWINDOW(ss, 1)`,
+      ];
+      for (const statement of statements) {
+        const rows = written(statement(''), pieces);
+        assert.ok(rows.length > 10, `${rows.length} rows`);
+        assert.equal(rows, written(statement(ofPairs), pieces), statement(''));
+      }
+    },
+  );
 }
 
 test.run();

@@ -74,7 +74,8 @@ for (const [type, join] of Object.entries(types)) {
           'CREATE STREAM a (k STRING, n BIGINT, x FLOAT) WITH ()',
           'CREATE STREAM b (k STRING, n FLOAT, place STRING, y FLOAT) WITH ()',
         ],
-        `SELECT a.k AS ak, a.x AS x, b.k AS bk, b.place AS place, b.y AS y FROM a ${type} JOIN b ON ${condition} GROUP BY TUMBLINGWINDOW(ss, 10)`,
+        `SELECT a.k AS ak, a.x AS x, b.k AS bk, b.place AS place, b.y AS y FROM a ${type} JOIN b ON ${condition} ` +
+          'GROUP BY TUMBLINGWINDOW(ss, 10)',
       );
       rule.kernel.tick(0);
       for (const [w, [rows, keys]] of [

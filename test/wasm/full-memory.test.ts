@@ -72,18 +72,22 @@ for (const [framing, { spec, bytes }] of Object.entries(framings)) {
     if (framing === 'mqtt') assert.equal(driver.acknowledged, [1, 2, 3]);
   });
 
-  test(`${framing}: a message that is given up is skipped to its end, counted, and the next one is read from its start`, () => {
-    const { driver, kernel, stream, ids } = fullKernel(spec);
-    const left = give(driver, stream, bytes);
-    assert.ok(left.length > mb, 'the kernel was full');
-    const first = left.subarray(0, mb / 4);
-    assert.is(give(driver, stream, first, true).length, 0);
-    assert.is(give(driver, stream, left.subarray(first.length)).length, 0);
-    assert.equal(ids(), [1, 3]);
-    const { oversized, decodeErrors, exceptions } = kernel.streamCounters(stream);
-    assert.equal([oversized, decodeErrors, exceptions], [1, 0, 0]);
-    if (framing === 'mqtt') assert.equal(driver.acknowledged, [1, 2, 3]);
-  });
+  test(
+    `${framing}: a message that is given up is skipped to its end, counted, and the next one is read from its ` +
+      'start',
+    () => {
+      const { driver, kernel, stream, ids } = fullKernel(spec);
+      const left = give(driver, stream, bytes);
+      assert.ok(left.length > mb, 'the kernel was full');
+      const first = left.subarray(0, mb / 4);
+      assert.is(give(driver, stream, first, true).length, 0);
+      assert.is(give(driver, stream, left.subarray(first.length)).length, 0);
+      assert.equal(ids(), [1, 3]);
+      const { oversized, decodeErrors, exceptions } = kernel.streamCounters(stream);
+      assert.equal([oversized, decodeErrors, exceptions], [1, 0, 0]);
+      if (framing === 'mqtt') assert.equal(driver.acknowledged, [1, 2, 3]);
+    },
+  );
 }
 
 test.run();

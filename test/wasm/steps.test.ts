@@ -242,49 +242,52 @@ test('reads a number behind numbers of another shape as it reads it in a first m
   }
 });
 
-test('reads numbers of several shapes in turn, with other bytes behind them, as it reads each in a first message', () => {
-  const numbers = [
-    '-0',
-    '0',
-    '-7',
-    '42',
-    '4.5',
-    '-4.5',
-    '4.50',
-    '0.5',
-    '01.5',
-    '100',
-    '-100.25',
-    '12345678901.2345',
-    '1e3',
-  ];
-  const behind = ['', ' ', '\t', '\n'];
-  let seed = 1;
-  const next = (below: number) => {
-    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-    return Math.floor((seed / 2 ** 32) * below);
-  };
-  for (const type of ['any', 'float', 'bigint'] as const) {
-    const columns: ColumnUse[] = [{ kind: 'field', name: 'a', type: { type } }, field('b')];
-    const read = (source: TestSource, message: string) => {
-      const { columns: values, raw, errors } = source.feed(publish('t', message))[0]!;
-      return { values, raw, isError: errors[0] !== undefined };
+test(
+  'reads numbers of several shapes in turn, with other bytes behind them, as it reads each in a first ' + 'message',
+  () => {
+    const numbers = [
+      '-0',
+      '0',
+      '-7',
+      '42',
+      '4.5',
+      '-4.5',
+      '4.50',
+      '0.5',
+      '01.5',
+      '100',
+      '-100.25',
+      '12345678901.2345',
+      '1e3',
+    ];
+    const behind = ['', ' ', '\t', '\n'];
+    let seed = 1;
+    const next = (below: number) => {
+      seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+      return Math.floor((seed / 2 ** 32) * below);
     };
-    for (let round = 0; round < 60; round++) {
-      const source = new TestSource(kernel, { framing: 'mqtt' }, columns);
-      const some = Array.from({ length: 2 + (round % 3) }, () => numbers[next(numbers.length)]!);
-      const ends = Array.from({ length: 1 + (round % 2) }, () => behind[next(behind.length)]!);
-      for (let i = 0; i < 40; i++) {
-        const number = some[next(some.length)]! + ends[next(ends.length)]!;
-        const message = `{"a":${number},"n":${number},"b":${number}}`;
-        const first = new TestSource(kernel, { framing: 'mqtt' }, columns);
-        assert.equal(read(source, message), read(first, message), `${message} as ${type}, among ${some.join(' ')}`);
-        first.close();
+    for (const type of ['any', 'float', 'bigint'] as const) {
+      const columns: ColumnUse[] = [{ kind: 'field', name: 'a', type: { type } }, field('b')];
+      const read = (source: TestSource, message: string) => {
+        const { columns: values, raw, errors } = source.feed(publish('t', message))[0]!;
+        return { values, raw, isError: errors[0] !== undefined };
+      };
+      for (let round = 0; round < 60; round++) {
+        const source = new TestSource(kernel, { framing: 'mqtt' }, columns);
+        const some = Array.from({ length: 2 + (round % 3) }, () => numbers[next(numbers.length)]!);
+        const ends = Array.from({ length: 1 + (round % 2) }, () => behind[next(behind.length)]!);
+        for (let i = 0; i < 40; i++) {
+          const number = some[next(some.length)]! + ends[next(ends.length)]!;
+          const message = `{"a":${number},"n":${number},"b":${number}}`;
+          const first = new TestSource(kernel, { framing: 'mqtt' }, columns);
+          assert.equal(read(source, message), read(first, message), `${message} as ${type}, among ${some.join(' ')}`);
+          first.close();
+        }
+        source.close();
       }
-      source.close();
     }
-  }
-});
+  },
+);
 
 test('keeps the last of equal keys, in known and unknown order', () => {
   const messages = ['{"a":1,"a":2}', '{"a":1,"b":3,"a":"z"}', '{"a":1,"a":2,"a":3}'];

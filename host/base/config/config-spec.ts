@@ -49,7 +49,8 @@ export const ruleOptionSpec = {
     .default('')
     .check(timeZoneReason)
     .doc(
-      'Time zone of the date functions, windows and schedule of the rule: Local or an IANA name; empty is that of the server',
+      'Time zone of the date functions, windows and schedule of the rule: Local or an IANA name; empty is that ' +
+        'of the server',
     ),
   maxFutureSkew: field
     .duration()
@@ -66,7 +67,8 @@ export const ruleOptionSpec = {
     .min(0)
     .default(0)
     .doc(
-      'How long functions that look back, COUNTWINDOW and STATEWINDOW (OVER PARTITION BY) keep a partition, and ASOF JOIN a key, after its last row; 0 for ever',
+      'How long functions that look back, COUNTWINDOW and STATEWINDOW (OVER PARTITION BY) keep a partition, and ' +
+        'ASOF JOIN a key, after its last row; 0 for ever',
     ),
   concurrency: field.int().min(0).default(1).doc('Parallel instances of an operator').unused(),
   bufferLength: field
@@ -74,7 +76,8 @@ export const ruleOptionSpec = {
     .min(0)
     .default(1024)
     .doc(
-      'KiB that wait in memory for a sink, 64 to 262144; input that waits for a throttled rule on a shared stream has 16 times that, 256 MiB at most',
+      'KiB that wait in memory for a sink, 64 to 262144; input that waits for a throttled rule on a shared ' +
+        'stream has 16 times that, 256 MiB at most',
     ),
   maxBacklogBytes: field
     .int()
@@ -86,7 +89,10 @@ export const ruleOptionSpec = {
     .oneOf('auto', 'block', 'dropOldest', 'stop')
     .default('auto')
     .doc(
-      'When memory and disk are full: the sources wait (block); or the oldest messages are dropped and counted (dropOldest); or the rule ends when a sink has blocked a source for 3 s (stop). The same holds for input that waits in memory for a throttled rule on a shared stream. auto is dropOldest for a rule with qos 0 on a shared stream that something comes to from outside, else block',
+      'When memory and disk are full: the sources wait (block); or the oldest messages are dropped and counted ' +
+        '(dropOldest); or the rule ends when a sink has blocked a source for 3 s (stop). The same holds for input ' +
+        'that waits in memory for a throttled rule on a shared stream. auto is dropOldest for a rule with qos 0 on ' +
+        'a shared stream that something comes to from outside, else block',
     ),
   sendMetaToSink: field.bool().default(false).doc('Send metadata along with the results'),
   sendNilField: field.bool().default(false).doc('Send fields without a value as null'),
@@ -96,7 +102,8 @@ export const ruleOptionSpec = {
     .min(0)
     .default(0)
     .doc(
-      '1: the state is kept in checkpoints, sources that can rewind to them; 2: files of sinks are cut back to them as well; see guarantees.md',
+      '1: the state is kept in checkpoints, sources that can rewind to them; 2: files of sinks are cut back to ' +
+        'them as well; see guarantees.md',
     ),
   checkpointInterval: field
     .duration()
@@ -313,7 +320,8 @@ const plugin = {
     .min(0)
     .default(0)
     .doc(
-      'Memory that all scripts and modules may have together, in bytes; 0: a quarter of the memory of the machine, 256 MiB at least',
+      'Memory that all scripts and modules may have together, in bytes; 0: a quarter of the memory of the ' +
+        'machine, 256 MiB at least',
     ),
   wasm: field
     .object({
@@ -447,7 +455,10 @@ function absoluteReason(path: string): string | undefined {
 function logFileReason(name: string): string | undefined {
   if (name === '') return undefined;
   if (!/^[\w][\w. -]{0,199}$/.test(name) || name.endsWith('.')) {
-    return `must be a plain file name in the log folder (letters, digits, _ - . and spaces), not ${JSON.stringify(name)}`;
+    return (
+      'must be a plain file name in the log folder (letters, digits, _ - . and spaces), not ' +
+      `${JSON.stringify(name)}`
+    );
   }
   if (name === mainLogFile) return `must not be ${mainLogFile}, the log of the server`;
   return putAside.test(name)

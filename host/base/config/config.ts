@@ -138,7 +138,10 @@ function declaredPath(variable: string): string[] | string {
     if (name === undefined) {
       const meant = nearest(step, names);
       const known = [...path, ''].join('.');
-      return `environment variable ${variable} names no known key${meant === undefined ? '' : `, did you mean ${known}${meant}?`}`;
+      return (
+        `environment variable ${variable} names no known ` +
+        `key${meant === undefined ? '' : `, did you mean ${known}${meant}?`}`
+      );
     }
     path.push(name);
     spec = (spec[name] as Field<unknown>).declared.fields;

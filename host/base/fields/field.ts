@@ -141,9 +141,7 @@ export const field = {
   duration: () => new Field<number | undefined>({ kind: 'duration' }),
   /** A text that is masked wherever it is shown. */
   secret: () => new Field<string | undefined>({ kind: 'string', isSecret: true }),
-  /**
-   * A text that names the other side, or a part of that: secrets are sent to no other than the one they were given for.
-   */
+  /** A text that names the other side, or a part of that: a secret is sent to the one it was given for alone. */
   address: () => new Field<string | undefined>({ kind: 'string', isAddress: true }),
   /** A free-form object. */
   map: () => new Field<Record<string, unknown> | undefined>({ kind: 'object' }),

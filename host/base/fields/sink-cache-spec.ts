@@ -40,6 +40,7 @@ export const sinkCacheSpec = {
     .oneOf('always', 'never')
     .default('always')
     .doc(
-      'always: pages are synced to disk (fsync) before they count as safe; never: the system writes them in its own time',
+      'always: pages are synced to disk (fsync) before they count as safe; never: the system writes them in its ' +
+        'own time',
     ),
 };

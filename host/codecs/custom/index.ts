@@ -12,7 +12,8 @@ export default defineFormat({
       schemaId: field
         .string()
         .doc(
-          'Of the format `custom`: the schema or WebAssembly plugin whose codec writes messages, `name` or `name.codec`',
+          'Of the format `custom`: the schema or WebAssembly plugin whose codec writes messages, `name` or ' +
+            '`name.codec`',
         ),
     },
     usesCodec: true,

@@ -11,14 +11,16 @@ const props = {
   hasHeader: field
     .bool()
     .doc(
-      'The first line of a message of several rows has the names of the columns; a file has it once, at its begin, and again where the columns change',
+      'The first line of a message of several rows has the names of the columns; a file has it once, at its ' +
+        'begin, and again where the columns change',
     ),
   columns: field
     .string()
     .oneOf('named', 'present')
     .default('named')
     .doc(
-      'Of the format `delimited`. named: all columns that the statement names, empty where a row has none; present: those that the first row has, as eKuiper: of each message, with `sendSingle` of all',
+      'Of the format `delimited`. named: all columns that the statement names, empty where a row has none; ' +
+        'present: those that the first row has, as eKuiper: of each message, with `sendSingle` of all',
     ),
 };
 

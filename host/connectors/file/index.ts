@@ -42,7 +42,9 @@ export default defineConnector({
         .bool()
         .default(false)
         .doc(
-          'The file is read as it grows, looked at every interval (0: 250ms): what is appended to it, and after one that was renamed (NAME.1, NAME-2026-01-31 …) the next of that name, those between among them. For lines of one file',
+          'The file is read as it grows, looked at every interval (0: 250ms): what is appended to it, and after ' +
+            'one that was renamed (NAME.1, NAME-2026-01-31 …) the next of that name, those between among them. For ' +
+            'lines of one file',
         ),
       sendInterval: field.duration().min(0).default(0).doc('Pause between two messages'),
       ignoreStartLines: field.int().min(0).default(0).doc('Lines left out at the start of each file'),
@@ -94,7 +96,9 @@ export default defineConnector({
         .check((path) => (path === '' ? 'must not be empty' : undefined))
         .dynamic()
         .doc(
-          'File to write to, a relative path lies in the data folder; folders that are missing at the start of the rule are made, one that goes later is waited for, as a lost mount. A path made by a template stays in the folder that its text names before the first action',
+          'File to write to, a relative path lies in the data folder; folders that are missing at the start of ' +
+            'the rule are made, one that goes later is waited for, as a lost mount. A path made by a template ' +
+            'stays in the folder that its text names before the first action',
         ),
       maxOpenFiles: field
         .int()

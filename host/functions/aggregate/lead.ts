@@ -11,7 +11,9 @@ export default defineFunction({
   ],
   returns: 'any',
   nulls: 'handles',
-  doc: 'The value `offset` rows (1 unless given) after the first one of the window; the default where the window has no such row. Nulls are passed over unless the fourth argument is false.',
+  doc:
+    'The value `offset` rows (1 unless given) after the first one of the window; the default where the window has ' +
+    'no such row. Nulls are passed over unless the fourth argument is false.',
   example: 'lead(temperature, 2)',
   special: 'lead',
   check: ([, offset]) => {

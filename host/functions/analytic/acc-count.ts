@@ -7,7 +7,9 @@ export default defineFunction({
   args: [{ name: 'value', type: 'any' }, ...accumulatedArgs.slice(1)],
   returns: 'bigint',
   nulls: 'handles',
-  doc: 'Number of the values so far, nulls left out; 0 before the first. With conditions: from a row where `begin` is true through the next where `reset` is, outside 0.',
+  doc:
+    'Number of the values so far, nulls left out; 0 before the first. With conditions: from a row where `begin` is ' +
+    'true through the next where `reset` is, outside 0.',
   example: 'acc_count(power, power > 1, power < 0)',
   analytic: 'accCount',
   check: bothConditions,

@@ -9,7 +9,9 @@ export default defineFunction({
   ],
   returns: 'struct',
   nulls: 'handles',
-  doc: 'The newest value of each key so far, as an object; rows whose key is null are left out, other keys than texts are printed.',
+  doc:
+    'The newest value of each key so far, as an object; rows whose key is null are left out, other keys than texts ' +
+    'are printed.',
   example: 'acc_map_agg(device, temperature)',
   analytic: 'accMapAgg',
 });

@@ -10,7 +10,10 @@ export default defineFunction({
   ],
   returns: 'columns',
   nulls: 'handles',
-  doc: 'A column for each value that differs from the one sent before, named by the prefix and its own name. `*` stands for all columns; one that is named beside it, or in the list itself, is there once. Only as an item of SELECT.',
+  doc:
+    'A column for each value that differs from the one sent before, named by the prefix and its own name. `*` ' +
+    'stands for all columns; one that is named beside it, or in the list itself, is there once. Only as an item of ' +
+    'SELECT.',
   example: 'changed_cols("c_", true, a, b)',
   analytic: 'changedItem',
 });

@@ -9,7 +9,9 @@ export default defineFunction({
   ],
   returns: 'boolean',
   nulls: 'handles',
-  doc: 'True when one of the values differs from the one before. With true as first argument nulls are no change. `*` stands for all columns.',
+  doc:
+    'True when one of the values differs from the one before. With true as first argument nulls are no change. `*` ' +
+    'stands for all columns.',
   example: 'had_changed(true, status)',
   analytic: 'hadChanged',
 });

@@ -6,7 +6,9 @@ export default defineFunction({
   args: [{ name: 'value', type: 'any' }],
   returns: 'float',
   nulls: 'handles',
-  doc: 'Average of the values so far in rows of the result, those of texts that are numbers as well; null where the value is null.',
+  doc:
+    'Average of the values so far in rows of the result, those of texts that are numbers as well; null where the ' +
+    'value is null.',
   example: 'inc_avg(power)',
   analytic: 'accAvg',
   present: true,

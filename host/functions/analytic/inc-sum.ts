@@ -6,7 +6,9 @@ export default defineFunction({
   args: [{ name: 'value', type: 'any' }],
   returns: 'float',
   nulls: 'handles',
-  doc: 'Sum of the values so far in rows of the result, those of texts that are numbers as well; null where the value is null.',
+  doc:
+    'Sum of the values so far in rows of the result, those of texts that are numbers as well; null where the value ' +
+    'is null.',
   example: 'inc_sum(power)',
   analytic: 'accSum',
   present: true,

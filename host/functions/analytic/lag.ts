@@ -14,7 +14,9 @@ export default defineFunction({
   ],
   returns: 'any',
   nulls: 'handles',
-  doc: 'The value as it was `offset` rows before (1 unless given), null or the default before there was one. Nulls are passed over unless the fourth argument is false.',
+  doc:
+    'The value as it was `offset` rows before (1 unless given), null or the default before there was one. Nulls ' +
+    'are passed over unless the fourth argument is false.',
   example: 'lag(temperature) OVER (PARTITION BY device)',
   analytic: 'lag',
   check: ([, offset]) => {

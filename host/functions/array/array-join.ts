@@ -10,7 +10,9 @@ export default defineFunction({
   ],
   returns: 'string',
   nulls: 'propagate',
-  doc: 'Texts of the elements with the separator between them. Null elements are left out, or written as the third argument says.',
+  doc:
+    'Texts of the elements with the separator between them. Null elements are left out, or written as the third ' +
+    'argument says.',
   example: "array_join(list, ',', 'none')",
   op: 'list.join',
 });

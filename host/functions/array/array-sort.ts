@@ -6,7 +6,9 @@ export default defineFunction({
   args: [{ name: 'list', type: 'any', takes: ['array'] }],
   returns: 'array',
   nulls: 'propagate',
-  doc: 'The elements in ascending order: numbers, booleans, texts, datetimes, bytes, then lists and objects as they stand, then nulls.',
+  doc:
+    'The elements in ascending order: numbers, booleans, texts, datetimes, bytes, then lists and objects as they ' +
+    'stand, then nulls.',
   example: 'array_sort(list)',
   op: 'list.sort',
 });

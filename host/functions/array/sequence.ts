@@ -10,7 +10,9 @@ export default defineFunction({
   ],
   returns: 'array',
   nulls: 'propagate',
-  doc: 'The integers from the first to the last by the step, which may be negative; without it by 1 or -1. Empty when the step leads away from the last.',
+  doc:
+    'The integers from the first to the last by the step, which may be negative; without it by 1 or -1. Empty when ' +
+    'the step leads away from the last.',
   example: 'sequence(1, 5)',
   op: 'list.sequence',
 });

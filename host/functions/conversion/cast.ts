@@ -11,7 +11,9 @@ export default defineFunction({
   ],
   returns: 'any',
   nulls: 'propagate',
-  doc: 'The value as bigint, float, string, boolean, datetime or bytea; an error when it cannot be converted. The type may come with the row.',
+  doc:
+    'The value as bigint, float, string, boolean, datetime or bytea; an error when it cannot be converted. The ' +
+    'type may come with the row.',
   example: 'cast(temp, "bigint")',
   check: ([, type]) =>
     type === undefined || type === null || types.includes(String(type))

@@ -10,7 +10,10 @@ export default defineFunction({
   ],
   returns: 'string',
   nulls: 'propagate',
-  doc: 'The whole number at the start of the text, read in one base (2 to 36) and written in another; null for other bases. A negative first base reads signed numbers, a negative second writes them; else a negative number is written as the unsigned one of the same 64 bits.',
+  doc:
+    'The whole number at the start of the text, read in one base (2 to 36) and written in another; null for other ' +
+    'bases. A negative first base reads signed numbers, a negative second writes them; else a negative number is ' +
+    'written as the unsigned one of the same 64 bits.',
   example: "conv('6E', 18, 8)",
   check: ([, ...bases]) => {
     const wrong = bases.findIndex((base) => typeof base !== 'bigint');

@@ -11,7 +11,11 @@ export default defineFunction({
   ],
   returns: 'array',
   nulls: 'handles',
-  doc: 'The parts of the time from `start` to `end` that no row before was given, as objects with start_key and end_key (texts); null when there are none, or when they lie more than `expire` before `now`. All are integers of one unit, milliseconds; a row waits until the `now` of rows, and the clock between them, has come to its `end`. Only as an item of SELECT without a window.',
+  doc:
+    'The parts of the time from `start` to `end` that no row before was given, as objects with start_key and ' +
+    'end_key (texts); null when there are none, or when they lie more than `expire` before `now`. All are integers ' +
+    'of one unit, milliseconds; a row waits until the `now` of rows, and the clock between them, has come to its ' +
+    '`end`. Only as an item of SELECT without a window.',
   example: 'dedup_trigger(begin, finish, ts, 60000)',
   special: 'dedupTrigger',
 });

@@ -13,7 +13,9 @@ export default defineFunction({
   ],
   returns: 'any',
   nulls: 'handles',
-  doc: 'The value that a database of states has for the key, as the type says; the third argument where there is none. No such database can be connected yet: it is always the third argument.',
+  doc:
+    'The value that a database of states has for the key, as the type says; the third argument where there is ' +
+    'none. No such database can be connected yet: it is always the third argument.',
   example: "get_keyed_state('limit', 'float', 0.5)",
   check: ([, type]) =>
     type === undefined || types.includes(String(type)) ? undefined : `argument 2 must be one of ${types.join(', ')}`,

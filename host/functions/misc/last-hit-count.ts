@@ -6,7 +6,9 @@ export default defineFunction({
   args: [],
   returns: 'bigint',
   nulls: 'handles',
-  doc: 'How many rows got past WHERE before; where WHERE itself asks, rows are judged one after the other. Without a window only.',
+  doc:
+    'How many rows got past WHERE before; where WHERE itself asks, rows are judged one after the other. Without a ' +
+    'window only.',
   example: 'last_hit_count()',
   special: 'hitCount',
 });

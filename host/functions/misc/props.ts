@@ -9,7 +9,9 @@ export default defineFunction({
   args: [{ name: 'name', type: 'string' }],
   returns: 'string',
   nulls: 'propagate',
-  doc: 'A property set by the owner of the machine: the environment variable KUIPER_PROPS_<name>; et is the time in milliseconds, snowflake a new unique number.',
+  doc:
+    'A property set by the owner of the machine: the environment variable KUIPER_PROPS_<name>; et is the time in ' +
+    'milliseconds, snowflake a new unique number.',
   example: "props('vin')",
   call: perRow('propagate', (name) => {
     if (typeof name !== 'string')

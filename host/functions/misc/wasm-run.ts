@@ -9,7 +9,9 @@ export default defineFunction({
   ],
   returns: 'any',
   nulls: 'handles',
-  doc: 'Calls a function of a WebAssembly plugin, named in the statement itself: plugin.function, or the function alone.',
+  doc:
+    'Calls a function of a WebAssembly plugin, named in the statement itself: plugin.function, or the function ' +
+    'alone.',
   example: "wasm_run('geo.distance', a, b)",
   special: 'wasmRun',
 });

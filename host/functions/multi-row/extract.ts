@@ -6,7 +6,9 @@ export default defineFunction({
   args: [{ name: 'object', type: 'any' }],
   returns: 'columns',
   nulls: 'handles',
-  doc: 'The members of the object as columns, which win over others of the same name. An object without members, null and what is no object are an error of the row. Stands alone in the SELECT, once.',
+  doc:
+    'The members of the object as columns, which win over others of the same name. An object without members, null ' +
+    'and what is no object are an error of the row. Stands alone in the SELECT, once.',
   example: 'extract(payload)',
   rows: 'members',
 });

@@ -6,7 +6,10 @@ export default defineFunction({
   args: [{ name: 'list', type: 'any' }],
   returns: 'rows',
   nulls: 'handles',
-  doc: 'A row for each element of the list, with the other columns of the SELECT. Members of an object become columns, which win over others of the same name; any other element is the column itself. A list without elements, null and what is no list are an error of the row. Stands alone in the SELECT, once.',
+  doc:
+    'A row for each element of the list, with the other columns of the SELECT. Members of an object become ' +
+    'columns, which win over others of the same name; any other element is the column itself. A list without ' +
+    'elements, null and what is no list are an error of the row. Stands alone in the SELECT, once.',
   example: 'unnest(readings) AS reading',
   rows: 'elements',
 });

@@ -11,7 +11,9 @@ export default defineFunction({
   ],
   returns: 'string',
   nulls: 'propagate',
-  doc: 'The number with so many decimals, rounded half to even; grouped and with the signs of a locale (language and country, such as de_DE) when there is one. Decimals and locale are literals.',
+  doc:
+    'The number with so many decimals, rounded half to even; grouped and with the signs of a locale (language and ' +
+    'country, such as de_DE) when there is one. Decimals and locale are literals.',
   example: "format(temp, 2, 'en_US')",
   check: ([, decimals, ...locale]) => {
     if (typeof decimals !== 'bigint') return 'argument 2 (decimals) must be an integer literal';

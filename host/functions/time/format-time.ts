@@ -12,7 +12,9 @@ export default defineFunction({
   ],
   returns: 'string',
   nulls: 'propagate',
-  doc: 'The time as text by a pattern of yyyy, MM, dd, HH, mm, ss, SSS, a, EEEE, XXX and the like. XXX writes +00:00 for UTC, XX +0000 and X +00: none of them Z.',
+  doc:
+    'The time as text by a pattern of yyyy, MM, dd, HH, mm, ss, SSS, a, EEEE, XXX and the like. XXX writes +00:00 ' +
+    'for UTC, XX +0000 and X +00: none of them Z.',
   example: 'format_time(time, "yyyy-MM-dd HH:mm:ss")',
   isZoned: true,
   call: perRow('propagate', (time, format, zone) =>

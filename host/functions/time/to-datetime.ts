@@ -16,7 +16,9 @@ export default defineFunction({
   ],
   returns: 'datetime',
   nulls: 'propagate',
-  doc: 'As cast(time, "datetime"), in the zone: texts without an offset are read there, epoch milliseconds get the offset there.',
+  doc:
+    'As cast(time, "datetime"), in the zone: texts without an offset are read there, epoch milliseconds get the ' +
+    'offset there.',
   example: 'to_datetime(time, "Europe/Paris")',
   call: perRow('propagate', (time, zone) => {
     if (time instanceof Instant) return time;

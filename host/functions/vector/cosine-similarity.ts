@@ -9,7 +9,10 @@ export default defineFunction({
   ],
   returns: 'float',
   nulls: 'propagate',
-  doc: 'Cosine of the angle between two vectors (lists of numbers of the same length): 1 for the same direction, 0 for a right angle, -1 for the opposite direction. Null when one has only zeros, or when they are no such lists.',
+  doc:
+    'Cosine of the angle between two vectors (lists of numbers of the same length): 1 for the same direction, 0 ' +
+    'for a right angle, -1 for the opposite direction. Null when one has only zeros, or when they are no such ' +
+    'lists.',
   example: 'cosine_similarity(list, [0.1, 0.4])',
   op: 'vector.cosine',
 });

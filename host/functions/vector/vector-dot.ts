@@ -9,7 +9,9 @@ export default defineFunction({
   ],
   returns: 'float',
   nulls: 'propagate',
-  doc: 'Sum of the products of the elements of two vectors (lists of numbers of the same length); null when they are no such lists.',
+  doc:
+    'Sum of the products of the elements of two vectors (lists of numbers of the same length); null when they are ' +
+    'no such lists.',
   example: 'vector_dot(list, [1, 2])',
   op: 'vector.dot',
 });

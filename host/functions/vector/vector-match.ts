@@ -10,7 +10,10 @@ export default defineFunction({
   ],
   returns: 'array',
   nulls: 'propagate',
-  doc: 'The candidates most like the vector by cosine similarity, the most similar first, at most so many: objects with the members of the candidate, which has a member vector or embedding (or is a vector itself, and becomes the member vector), and similarity. What has no vector of the same length is left out.',
+  doc:
+    'The candidates most like the vector by cosine similarity, the most similar first, at most so many: objects ' +
+    'with the members of the candidate, which has a member vector or embedding (or is a vector itself, and becomes ' +
+    'the member vector), and similarity. What has no vector of the same length is left out.',
   example: 'vector_match(list, candidates, 3)',
   op: 'vector.match',
 });

@@ -113,7 +113,8 @@ function growthOf({ type, source, condition }: JoinSpec, sources: readonly Relat
   return [
     condition === null
       ? `the ${type} join with ${name} makes a row of each pair of rows: its output grows with the square of its input`
-      : `the ${type} join with ${name} has no equality of its columns: it compares each pair of rows, so that its work ` +
+      : `the ${type} join with ${name} has no equality of its columns: it compares each pair of rows, so that its ` +
+        'work ' +
         'grows with the square of its input',
   ];
 }

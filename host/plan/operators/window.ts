@@ -158,7 +158,8 @@ function growth(node: WindowNode, { chain, values, row }: Level): string[] {
     if (!node.isGrouped || walking.length === 0) return [];
     return [
       `the ${own.kind} window goes through all its rows ${overlap} for ${[...new Set(walking)].join(' and ')}: its ` +
-        'work grows with the square of its input; aggregates of fixed size alone, a shorter window or a condition for its ' +
+        'work grows with the square of its input; aggregates of fixed size alone, a shorter window or a ' +
+        'condition for its ' +
         'trigger bound it',
     ];
   }

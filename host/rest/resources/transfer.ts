@@ -47,7 +47,9 @@ export const transfer = defineRoutes(
   {
     method: 'POST',
     path: '/data/import',
-    doc: 'Replaces all definitions, or adds to them (partial=1); atomic=1 takes all items or none, dryRun=1 only checks, stop=1 ends the server afterwards',
+    doc:
+      'Replaces all definitions, or adds to them (partial=1); atomic=1 takes all items or none, dryRun=1 only ' +
+      'checks, stop=1 ends the server afterwards',
     gate: 'none',
     handle: async (request, { transfer }) => (await transfer()).import(request.object(), importRequest(request)),
   },

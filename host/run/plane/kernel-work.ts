@@ -183,7 +183,8 @@ export class KernelWork {
     });
     if (ms <= 0) return;
     log.warn(
-      `the clock of the system was set back by ${Math.round(ms / 1000)} s: open windows go on as those of the new time, with what they hold`,
+      `the clock of the system was set back by ${Math.round(ms / 1000)} s: open windows go on as those of the ` +
+        'new time, with what they hold',
     );
     clearTimeout(this.#timer);
     this.#timerAt = Number.POSITIVE_INFINITY;

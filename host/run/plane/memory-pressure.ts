@@ -51,7 +51,8 @@ export class MemoryPressure {
     const most = rules.slice(0, named).map(([{ id }, bytes]) => `rule ${id} ${inMb(bytes)}`);
     const others = rules.length > named ? `, ${rules.length - named} others less` : '';
     this.log.warn(
-      `memory gets scarce: ${inMb(inUse)} of ${inMb(max)} are in use (basic.maxDataMemory); ${most.join(', ')}${others}`,
+      `memory gets scarce: ${inMb(inUse)} of ${inMb(max)} are in use (basic.maxDataMemory); ` +
+        `${most.join(', ')}${others}`,
     );
   }
 }

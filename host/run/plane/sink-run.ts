@@ -30,10 +30,7 @@ import type { Targets } from './targets.js';
 const maxStrikes = 5;
 /** What a sink that is away gets for a last attempt, ms. */
 const lastAttemptMs = 100;
-/**
- * A connected sink may be full for so long before the backlog begins, ms; longer where nobody else stands still with
- * it.
- */
+/** A connected sink may be full for so long before the backlog begins, ms; longer where nobody waits with it. */
 const sharedPatienceMs = 100;
 const patienceMs = 1000;
 
@@ -241,10 +238,7 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
     return this.waitingBytes - (this.#backlog?.current?.beforeBytes ?? 0);
   }
 
-  /**
-   * A sink that is connected is full now and then. One that also empties is slow: its sources wait, unless they have
-   * other rules.
-   */
+  /** A connected sink is full now and then. One that also empties is slow: sources without other rules wait. */
   #awaitBacklog(): void {
     const isShared = this.#backlog?.settings.isShared;
     if (isShared === undefined || this.#backlog?.current !== undefined) return;
@@ -348,10 +342,7 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
     return `${this.label} not connected for ${Math.round((Date.now() - downSince) / 1000)} s, ${waiting}`;
   }
 
-  /**
-   * Resolves when everything is out, or can't be any more; at once while the sink is connected, since `flush` is enough
-   * then.
-   */
+  /** Resolves when all is out, or can't be any more; at once while the sink is connected: `flush` is enough then. */
   async emptied(): Promise<void> {
     const room = this.#waitingRoom;
     if (room !== undefined) await room.emptied();

@@ -206,52 +206,58 @@ if (!setDiskFull(false)) {
     }
   });
 
-  test('a batch tells for each of its parts that the disk is full, and takes back what later parts have seen', async () => {
-    await runner.prepare([stream, ['POST /rules', rule('old')], ['POST /rules', rule('gone')]]);
-    const before = await runner.snapshot();
-    const answers = await askFull('POST', '/batch/req', [
-      part('POST', '/streams', { sql: streamSql.replace('STREAM s', 'STREAM fresh') }),
-      part('POST', '/rules', rule('new')),
-      part('GET', '/ping'),
-      part('PUT', '/rules/old', rule('old', { sql: 'SELECT b FROM s' })),
-      part('PATCH', '/rules/old/tags', { tags: ['x'] }),
-      part('POST', '/rules/old/stop'),
-      part('DELETE', '/rules/gone'),
-      part('POST', '/connections', { id: 'c', typ: 'nng', props: {} }),
-      part('PUT', '/metadata/sources/mqtt/confKeys/k', { qos: 1 }),
-    ]);
-    assert.equal(
-      answers.map(({ code }: Json) => code),
-      [500, 500, 200, 500, 500, 500, 500, 500, 500],
-    );
-    for (const { code, response } of answers) if (code === 500) assert.match(response, failure);
-    // The engine follows the store.
-    await eventually('the rules as they were', async () => (await runner.snapshot()) === before);
-    const { json: fields } = await runner.send('GET', '/rules/old/schema');
-    assert.equal(Object.keys(fields), ['a']);
-    assert.is((await runner.send('POST', '/streams', { sql: 'DROP STREAM s' })).status, 400, 'rules hold the stream');
-    for (const id of ['old', 'gone']) await runner.send('DELETE', `/rules/${id}`);
-    assert.is((await runner.send('DELETE', '/streams/s')).status, 200, 'no rule is left that holds the stream');
-  });
+  test(
+    'a batch tells for each of its parts that the disk is full, and takes back what later parts have ' + 'seen',
+    async () => {
+      await runner.prepare([stream, ['POST /rules', rule('old')], ['POST /rules', rule('gone')]]);
+      const before = await runner.snapshot();
+      const answers = await askFull('POST', '/batch/req', [
+        part('POST', '/streams', { sql: streamSql.replace('STREAM s', 'STREAM fresh') }),
+        part('POST', '/rules', rule('new')),
+        part('GET', '/ping'),
+        part('PUT', '/rules/old', rule('old', { sql: 'SELECT b FROM s' })),
+        part('PATCH', '/rules/old/tags', { tags: ['x'] }),
+        part('POST', '/rules/old/stop'),
+        part('DELETE', '/rules/gone'),
+        part('POST', '/connections', { id: 'c', typ: 'nng', props: {} }),
+        part('PUT', '/metadata/sources/mqtt/confKeys/k', { qos: 1 }),
+      ]);
+      assert.equal(
+        answers.map(({ code }: Json) => code),
+        [500, 500, 200, 500, 500, 500, 500, 500, 500],
+      );
+      for (const { code, response } of answers) if (code === 500) assert.match(response, failure);
+      // The engine follows the store.
+      await eventually('the rules as they were', async () => (await runner.snapshot()) === before);
+      const { json: fields } = await runner.send('GET', '/rules/old/schema');
+      assert.equal(Object.keys(fields), ['a']);
+      assert.is((await runner.send('POST', '/streams', { sql: 'DROP STREAM s' })).status, 400, 'rules hold the stream');
+      for (const id of ['old', 'gone']) await runner.send('DELETE', `/rules/${id}`);
+      assert.is((await runner.send('DELETE', '/streams/s')).status, 200, 'no rule is left that holds the stream');
+    },
+  );
 
-  test('a change that the full disk cuts off leaves no trace, those before and after it stay over kill -9', async () => {
-    const first = await startServer();
-    const create = (name: string) =>
-      first.request('POST', '/streams', { sql: streamSql.replace('STREAM s', `STREAM ${name}`) });
-    assert.is((await create('before')).status, 201);
-    const journal = readdirSync(first.data).find((name) => name.includes('.changes-')) ?? '';
-    // Room for the head of the next record and a few bytes of it.
-    limitFiles(first, statSync(join(first.data, journal)).size + 20);
-    const refused = await create('cut');
-    assert.is(refused.status, 500, refused.text);
-    limitFiles(first, 'unlimited');
-    assert.is((await create('after')).status, 201);
-    await first.stop('SIGKILL');
-    const second = await startServer({ data: first.data });
-    assert.equal((await second.request('GET', '/streams')).json, ['after', 'before']);
-    assert.not.match(second.output(), /unfinished change/);
-    await second.stop();
-  });
+  test(
+    'a change that the full disk cuts off leaves no trace, those before and after it stay over kill ' + '-9',
+    async () => {
+      const first = await startServer();
+      const create = (name: string) =>
+        first.request('POST', '/streams', { sql: streamSql.replace('STREAM s', `STREAM ${name}`) });
+      assert.is((await create('before')).status, 201);
+      const journal = readdirSync(first.data).find((name) => name.includes('.changes-')) ?? '';
+      // Room for the head of the next record and a few bytes of it.
+      limitFiles(first, statSync(join(first.data, journal)).size + 20);
+      const refused = await create('cut');
+      assert.is(refused.status, 500, refused.text);
+      limitFiles(first, 'unlimited');
+      assert.is((await create('after')).status, 201);
+      await first.stop('SIGKILL');
+      const second = await startServer({ data: first.data });
+      assert.equal((await second.request('GET', '/streams')).json, ['after', 'before']);
+      assert.not.match(second.output(), /unfinished change/);
+      await second.stop();
+    },
+  );
 }
 
 test.run();

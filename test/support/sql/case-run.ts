@@ -185,7 +185,8 @@ function checkOrder({ definitions, rows, ...query }: Query, sources: string[], {
   const streams = sources.filter((name) => rows.has(name) && !/^CREATE\s+TABLE/i.test(definitions.get(name) ?? ''));
   if (streams.length > 1) {
     throw new CaseError(
-      `${query.file}:${query.line} rows of ${streams.join(' and ')} come in no order: give them with then, or event time`,
+      `${query.file}:${query.line} rows of ${streams.join(' and ')} come in no order: give them with then, or ` +
+        'event time',
     );
   }
 }

@@ -283,7 +283,8 @@ const looksBackAtGroups = fc
   .map(({ keys, window, tail: { where, having } }) => ({
     names: ['s'],
     sql:
-      'SELECT lag(count(*)) AS x, acc_sum(count(a) / count(n)) AS v, latest(collect(b)) OVER (PARTITION BY window_end() % 5) AS y, acc_sum(count(a)) AS z ' +
+      'SELECT lag(count(*)) AS x, acc_sum(count(a) / count(n)) AS v, latest(collect(b)) OVER (PARTITION BY ' +
+      'window_end() % 5) AS y, acc_sum(count(a)) AS z ' +
       `FROM s ${where} GROUP BY ${[...keys, window].join(', ')} ${having}`,
   }));
 
@@ -293,8 +294,10 @@ const joined = fc
   .map(({ type, window, isGrouped, tail: { limit } }) => ({
     names: ['s', 'r'],
     sql: isGrouped
-      ? `SELECT s.b AS b, count(*) AS c, sum(r.a) AS x FROM s ${type} JOIN r ON s.b = r.b GROUP BY s.b, ${plain(window)}`
-      : `SELECT s.a AS sa, r.a AS ra, s.b AS b FROM s ${type} JOIN r ON s.k = r.k AND s.n > r.n GROUP BY ${plain(window)} ${limit}`,
+      ? `SELECT s.b AS b, count(*) AS c, sum(r.a) AS x FROM s ${type} JOIN r ON s.b = r.b GROUP BY s.b, ` +
+        `${plain(window)}`
+      : `SELECT s.a AS sa, r.a AS ra, s.b AS b FROM s ${type} JOIN r ON s.k = r.k AND s.n > r.n GROUP BY ` +
+        `${plain(window)} ${limit}`,
   }));
 
 /** Without conditions, whose columns would need the name of a stream. */
@@ -324,7 +327,8 @@ const looked = fc
   .map(({ type, window, key, and, more }) => ({
     names: more ? ['s', 'v', 'w'] : ['s', 'v'],
     sql:
-      `SELECT s.a AS a, v.o AS o, v.b AS b${more ? ', w.a AS wa' : ''} FROM s ${type} JOIN v ON s.${key} = v.${key} ${and} ` +
+      `SELECT s.a AS a, v.o AS o, v.b AS b${more ? ', w.a AS wa' : ''} FROM s ${type} JOIN v ON s.${key} = ` +
+      `v.${key} ${and} ` +
       `${more ? `${type} JOIN w ON v.b = w.b` : ''} ${window === null ? '' : `GROUP BY ${plain(window)}`}`,
   }));
 
@@ -366,7 +370,8 @@ const within = fc
     names: ['s', 'r'],
     isTimed: true,
     sql: isDerived
-      ? 'SELECT d.n AS n, r.b AS b FROM (SELECT k, count(*) AS n, window_end() AS e FROM s GROUP BY k, TUMBLINGWINDOW(ss, 2)) AS d ' +
+      ? 'SELECT d.n AS n, r.b AS b FROM (SELECT k, count(*) AS n, window_end() AS e FROM s GROUP BY k, ' +
+        'TUMBLINGWINDOW(ss, 2)) AS d ' +
         `${type} JOIN r ON d.k = r.k AND r.ts BETWEEN d.e - ${before} AND d.e + ${after} ${and}`
       : 'SELECT s.a AS sa, s.b AS sb, r.a AS ra, r.o AS o, event_time() AS t FROM s ' +
         `${type} JOIN r ON s.k = r.k AND r.ts BETWEEN s.ts - ${before} AND s.ts + ${after} ${and}`,

@@ -95,7 +95,8 @@ test('tells of a variable that is one underscore short of a key, not of those of
 
 test('names the settings that are given and change nothing', async () => {
   const file = yaml(
-    'basic:\n  pprof: true\n  port: 20498\n  debug: true\nsink:\n  enableCache: true\nrule:\n  qos: 1\n  sendError: true\n',
+    'basic:\n  pprof: true\n  port: 20498\n  debug: true\nsink:\n  enableCache: true\nrule:\n  qos: 1\n  ' +
+      'sendError: true\n',
   );
   const env = { KUIPER__PORTABLE__PYTHONBIN: 'python3', KUIPER__STORE__REDIS__PASSWORD: 'secret' };
   const { config } = await loadConfig({ file, env });

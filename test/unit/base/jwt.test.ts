@@ -82,11 +82,13 @@ test('says what is wrong with a token', async () => {
     [`${part([])}.e30.c`, 'validate token error: token is malformed: JWS Protected Header is invalid'],
     [
       token({ aud: 'eKuiper' }),
-      'validate token error: token is unverifiable: error while executing keyfunc: issuer field not exist in jwt payload',
+      'validate token error: token is unverifiable: error while executing keyfunc: issuer field not exist in jwt ' +
+        'payload',
     ],
     [
       token({ ...good, iss: '../app.pub' }),
-      'validate token error: token is unverifiable: error while executing keyfunc: not found target key file ../app.pub in /etc/mgmt',
+      'validate token error: token is unverifiable: error while executing keyfunc: not found target key file ' +
+        '../app.pub in /etc/mgmt',
     ],
     [token(good, other.privateKey), 'validate token error: token signature is invalid: verification error'],
     [`${token(good)}=`, 'validate token error: token is malformed: could not base64 decode signature'],

@@ -26,38 +26,42 @@ test('a manual clock calls what falls due, in order', () => {
   assert.is(clock.now(), 1100);
 });
 
-test('steady time goes on when the clock is set back, and is the clock again when that has caught up or its user is ready', () => {
-  let clock = 100_000;
-  let elapsed = 0;
-  let setBack = 0;
-  const time = new SteadyTime(
-    () => setBack++,
-    () => clock,
-    () => elapsed,
-  );
-  const pass = (ms: number, clockMs = ms) => {
-    clock += clockMs;
-    elapsed += ms;
-    return time.now();
-  };
-  assert.is(pass(10), 100_010);
-  assert.is(pass(0, -1000), 100_010, 'a small step: the time stands still');
-  assert.is(pass(600), 100_010);
-  assert.is(pass(500), 100_110);
-  assert.is(pass(0, -50_000), 100_110);
-  assert.is(pass(7.5), 100_117);
-  assert.is(pass(20_000), 120_117);
-  assert.is(pass(1, 90_000), clock, 'the clock is set forth');
-  assert.is(pass(5), clock);
-  assert.is(setBack, 1);
-  pass(1, 0.5);
-  assert.is(pass(1000, -50_000), clock + 50_000);
-  assert.is(setBack, 2);
-  assert.is(time.follow(), 50_000);
-  assert.is(pass(5), clock);
-  assert.is(pass(5, -2000), clock + 2000);
-  assert.is(setBack, 3);
-});
+test(
+  'steady time goes on when the clock is set back, and is the clock again when that has caught up or its user is ' +
+    'ready',
+  () => {
+    let clock = 100_000;
+    let elapsed = 0;
+    let setBack = 0;
+    const time = new SteadyTime(
+      () => setBack++,
+      () => clock,
+      () => elapsed,
+    );
+    const pass = (ms: number, clockMs = ms) => {
+      clock += clockMs;
+      elapsed += ms;
+      return time.now();
+    };
+    assert.is(pass(10), 100_010);
+    assert.is(pass(0, -1000), 100_010, 'a small step: the time stands still');
+    assert.is(pass(600), 100_010);
+    assert.is(pass(500), 100_110);
+    assert.is(pass(0, -50_000), 100_110);
+    assert.is(pass(7.5), 100_117);
+    assert.is(pass(20_000), 120_117);
+    assert.is(pass(1, 90_000), clock, 'the clock is set forth');
+    assert.is(pass(5), clock);
+    assert.is(setBack, 1);
+    pass(1, 0.5);
+    assert.is(pass(1000, -50_000), clock + 50_000);
+    assert.is(setBack, 2);
+    assert.is(time.follow(), 50_000);
+    assert.is(pass(5), clock);
+    assert.is(pass(5, -2000), clock + 2000);
+    assert.is(setBack, 3);
+  },
+);
 
 async function refused(lock: Promise<unknown>, message: RegExp): Promise<void> {
   const error = await lock.then(

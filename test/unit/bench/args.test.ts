@@ -6,22 +6,25 @@ import { readArgs } from '../../../bench/args.js';
 const jobs = (line: string) => readArgs(line.split(' '), ['haumea']).jobs;
 const labels = (line: string) => jobs(line).map(({ label }) => label);
 
-test('runs every workload with every data set, combination of knobs and way to send; the twin once for each data set', () => {
-  assert.equal(labels('w1 latency --data plain,varied --twin'), [
-    'w1 plain batching',
-    'w1 plain plain JS',
-    'w1 varied batching',
-    'w1 varied plain JS',
-    'latency plain batching',
-    'latency varied batching',
-  ]);
-  assert.equal(labels('w2 --senders batching,per-message --sweep coalesceMs=0,5'), [
-    'w2 plain batching coalesceMs=0',
-    'w2 plain per-message coalesceMs=0',
-    'w2 plain batching coalesceMs=5',
-    'w2 plain per-message coalesceMs=5',
-  ]);
-});
+test(
+  'runs every workload with every data set, combination of knobs and way to send; the twin once for each data ' + 'set',
+  () => {
+    assert.equal(labels('w1 latency --data plain,varied --twin'), [
+      'w1 plain batching',
+      'w1 plain plain JS',
+      'w1 varied batching',
+      'w1 varied plain JS',
+      'latency plain batching',
+      'latency varied batching',
+    ]);
+    assert.equal(labels('w2 --senders batching,per-message --sweep coalesceMs=0,5'), [
+      'w2 plain batching coalesceMs=0',
+      'w2 plain per-message coalesceMs=0',
+      'w2 plain batching coalesceMs=5',
+      'w2 plain per-message coalesceMs=5',
+    ]);
+  },
+);
 
 test('restart has a number of rules and no other job', () => {
   const { restartRules, jobs: runs } = readArgs(['restart', '--rules', '50'], ['haumea']);

@@ -54,7 +54,8 @@ test('prints columns and options of a stream', async () => {
   };
   assert.is(
     await outOf('describe stream demo', { body }),
-    'FIELD  TYPE\na      bigint\nbc     string\nd      struct(x bigint, y array(float))\n\nDATASOURCE: x\nFORMAT:     json\n',
+    'FIELD  TYPE\na      bigint\nbc     string\nd      struct(x bigint, y array(float))\n\nDATASOURCE: ' +
+      'x\nFORMAT:     json\n',
   );
   assert.is(
     await outOf('describe stream demo', { body: { ...body, StreamFields: null, Options: {} } }),

@@ -43,18 +43,22 @@ test('what is appended comes, a line begun is no part of the position', async ()
   await second.source.close();
 });
 
-test('after a file that was renamed the next one of its name comes, behind what was appended to the old one meanwhile', async () => {
-  const path = join(temporaryFolder(), 'in.log');
-  writeFileSync(path, 'a\n');
-  const opened = await follow(path);
-  await reads(opened, 'a\n');
-  renameSync(path, `${path}.1`);
-  appendFileSync(`${path}.1`, 'late');
-  writeFileSync(path, 'b\n');
-  // The line without an end is a line of its own.
-  await reads(opened, 'a\nlate\nb\n');
-  await opened.source.close();
-});
+test(
+  'after a file that was renamed the next one of its name comes, behind what was appended to the old one ' +
+    'meanwhile',
+  async () => {
+    const path = join(temporaryFolder(), 'in.log');
+    writeFileSync(path, 'a\n');
+    const opened = await follow(path);
+    await reads(opened, 'a\n');
+    renameSync(path, `${path}.1`);
+    appendFileSync(`${path}.1`, 'late');
+    writeFileSync(path, 'b\n');
+    // The line without an end is a line of its own.
+    await reads(opened, 'a\nlate\nb\n');
+    await opened.source.close();
+  },
+);
 
 test('a file that is cut is read from its begin, and that is said', async () => {
   const path = join(temporaryFolder(), 'in.log');

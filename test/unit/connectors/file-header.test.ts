@@ -71,23 +71,26 @@ test('lines with other headers have theirs before them, also while others wait',
   await writer.close();
 });
 
-test('a file that is cut back to its begin gets the header again, one that is cut back behind it does not', async () => {
-  for (const [size, expected] of [
-    [0, 'first,second\n1,2\n'],
-    [header.length, 'first,second\n1,2\n'],
-    [header.length + 4, 'first,second\n7,8\n1,2\n'],
-  ] as const) {
-    const path = written('first,second\n7,8\n9,');
-    const writer = writerOf(path);
-    const { dev, ino } = statSync(path);
-    writer.cutAtOpen({ dev, ino, size }, (reason) => assert.unreachable(reason));
-    writer.write(Buffer.from('1,2\n'), 1, client, { header });
-    await writer.open();
-    await writer.flush();
-    assert.is(readFileSync(path, 'utf8'), expected);
-    await writer.close();
-  }
-});
+test(
+  'a file that is cut back to its begin gets the header again, one that is cut back behind it does ' + 'not',
+  async () => {
+    for (const [size, expected] of [
+      [0, 'first,second\n1,2\n'],
+      [header.length, 'first,second\n1,2\n'],
+      [header.length + 4, 'first,second\n7,8\n1,2\n'],
+    ] as const) {
+      const path = written('first,second\n7,8\n9,');
+      const writer = writerOf(path);
+      const { dev, ino } = statSync(path);
+      writer.cutAtOpen({ dev, ino, size }, (reason) => assert.unreachable(reason));
+      writer.write(Buffer.from('1,2\n'), 1, client, { header });
+      await writer.open();
+      await writer.flush();
+      assert.is(readFileSync(path, 'utf8'), expected);
+      await writer.close();
+    }
+  },
+);
 
 // biome-ignore lint/suspicious/noExplicitAny: one form of many
 type Write = (fd: number, bytes: Buffer, from: number, length: number, at: null, done: any) => void;

@@ -173,16 +173,22 @@ test('a file that is being deleted is not read again while it is still there', a
   }
 });
 
-test('a position is an object of whole numbers that are not negative; what is no position is refused, not taken as the begin', () => {
-  for (const given of [null, undefined, [], 'begin', 5]) assert.throws(() => readPosition(given), /must be an object/);
-  for (const bytes of [-1, '5', [], Number.NaN]) assert.throws(() => readPosition({ bytes }), /bytes must be a number/);
-  for (const value of [1.5, 1e300]) {
-    assert.throws(() => readPosition({ bytes: value }), /bytes must be a whole number/);
-    assert.throws(() => readPosition({ messages: value }), /messages must be a whole number/);
-  }
-  assert.throws(() => readPosition({ path: 5 }), /path must be a text/);
-  const known = { path: '/in', ino: 2 ** 60, changed: 1.5, bytes: 7, messages: 2, read: 0 };
-  assert.equal(readPosition(known), known);
-});
+test(
+  'a position is an object of whole numbers that are not negative; what is no position is refused, not taken as ' +
+    'the begin',
+  () => {
+    for (const given of [null, undefined, [], 'begin', 5])
+      assert.throws(() => readPosition(given), /must be an object/);
+    for (const bytes of [-1, '5', [], Number.NaN])
+      assert.throws(() => readPosition({ bytes }), /bytes must be a number/);
+    for (const value of [1.5, 1e300]) {
+      assert.throws(() => readPosition({ bytes: value }), /bytes must be a whole number/);
+      assert.throws(() => readPosition({ messages: value }), /messages must be a whole number/);
+    }
+    assert.throws(() => readPosition({ path: 5 }), /path must be a text/);
+    const known = { path: '/in', ino: 2 ** 60, changed: 1.5, bytes: 7, messages: 2, read: 0 };
+    assert.equal(readPosition(known), known);
+  },
+);
 
 test.run();

@@ -226,18 +226,22 @@ function run(session: Session, steps: readonly Step[], sizes: readonly number[],
   session.finish();
 }
 
-test('a broker that counts ids, over any reconnects, lost acknowledgements and the end of its numbers: each message once and in order', () => {
-  const window = fc.integer({ min: 1, max: 20 });
-  const lastId = fc.constantFrom(0, 65_520, 65_534, 65_535);
-  fc.assert(
-    fc.property(plan.steps, plan.sizes, window, lastId, fc.boolean(), (steps, sizes, most, last, areEqual) => {
-      const session = new Session(most, last, false);
-      run(session, steps, sizes, areEqual);
-      assert.equal(session.rows, session.published);
-    }),
-    { numRuns: 200 },
-  );
-});
+test(
+  'a broker that counts ids, over any reconnects, lost acknowledgements and the end of its numbers: each message ' +
+    'once and in order',
+  () => {
+    const window = fc.integer({ min: 1, max: 20 });
+    const lastId = fc.constantFrom(0, 65_520, 65_534, 65_535);
+    fc.assert(
+      fc.property(plan.steps, plan.sizes, window, lastId, fc.boolean(), (steps, sizes, most, last, areEqual) => {
+        const session = new Session(most, last, false);
+        run(session, steps, sizes, areEqual);
+        assert.equal(session.rows, session.published);
+      }),
+      { numRuns: 200 },
+    );
+  },
+);
 
 test('a broker that gives ids again at once loses no message', () => {
   fc.assert(
@@ -263,22 +267,26 @@ test('70,000 messages on one connection: ids come round, and only what is not se
   assert.equal(session.rows, session.published);
 });
 
-test('a broker that was killed and sends as new what it sent before is known by ids that are not acknowledged, and by nothing else', () => {
-  const sent = (id: number, text: string) => ({ id, text, isAgain: false });
-  const one = new Repetitions<typeof safe>('s', 1 << 20, 4);
-  one.reset();
-  one.sift(Buffer.concat([consent(false), ...[1, 2, 3].map((id) => publishOf(sent(id, 'a')))]));
-  one.taken(Uint32Array.of(1, 2, 3), safe);
-  one.acknowledged(Uint32Array.of(1));
-  one.reset();
-  const next = [sent(1, 'a'), sent(2, 'a'), sent(4, 'a'), sent(3, 'a')].map((message) => publishOf(message));
-  const wanted = Buffer.concat([consent(true), next[0]!, mark(2), next[2]!, next[3]!]);
-  assert.ok(sifted(one, Buffer.concat([consent(true), ...next]), [3]).equals(wanted));
-  one.reset();
-  // A new session knows nothing of it.
-  const anew = Buffer.concat([consent(false), next[1]!]);
-  assert.ok(sifted(one, anew, [1000]).equals(anew));
-});
+test(
+  'a broker that was killed and sends as new what it sent before is known by ids that are not acknowledged, and by ' +
+    'nothing else',
+  () => {
+    const sent = (id: number, text: string) => ({ id, text, isAgain: false });
+    const one = new Repetitions<typeof safe>('s', 1 << 20, 4);
+    one.reset();
+    one.sift(Buffer.concat([consent(false), ...[1, 2, 3].map((id) => publishOf(sent(id, 'a')))]));
+    one.taken(Uint32Array.of(1, 2, 3), safe);
+    one.acknowledged(Uint32Array.of(1));
+    one.reset();
+    const next = [sent(1, 'a'), sent(2, 'a'), sent(4, 'a'), sent(3, 'a')].map((message) => publishOf(message));
+    const wanted = Buffer.concat([consent(true), next[0]!, mark(2), next[2]!, next[3]!]);
+    assert.ok(sifted(one, Buffer.concat([consent(true), ...next]), [3]).equals(wanted));
+    one.reset();
+    // A new session knows nothing of it.
+    const anew = Buffer.concat([consent(false), next[1]!]);
+    assert.ok(sifted(one, anew, [1000]).equals(anew));
+  },
+);
 
 /** QoS 2: a broker that counts ids in a small round, and is told which packets get lost. */
 class ExactSession {

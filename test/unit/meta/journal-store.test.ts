@@ -419,33 +419,36 @@ test('undoes a change that could not be written', async () => {
   assert.is(lost.get('rule', 'r'), '2');
 });
 
-test('takes over streams and rules of an eKuiper database, tells what else it has, and keeps the original', async () => {
-  const path = place();
-  const sql = await initSqlJs();
-  const db = new sql.Database();
-  db.run("CREATE TABLE 'stream'('key' VARCHAR(255) PRIMARY KEY, 'val' BLOB)");
-  const text = `{"streamType":0,"statement":"${'x'.repeat(300)}"}`;
-  const size = text.length;
-  const inner = [0x0c, 0x00, 0xfe, size >> 8, size & 255];
-  const message = inner.length + size;
-  const gob = Buffer.concat([Buffer.from([0xfe, message >> 8, message & 255, ...inner]), Buffer.from(text)]);
-  db.run("INSERT INTO 'stream' VALUES ('demo', ?)", [gob]);
-  for (const table of ['script', 'confKVStorage', 'schemaStatus']) {
-    db.run(`CREATE TABLE '${table}'('key' VARCHAR(255) PRIMARY KEY, 'val' BLOB)`);
-  }
-  db.run("INSERT INTO 'script' VALUES ('f', ?)", [gob]);
-  db.run("INSERT INTO 'confKVStorage' VALUES ('sources.mqtt.a', ?), ('sources.mqtt.b', ?)", [gob, gob]);
-  db.run("INSERT INTO 'confKVStorage' VALUES ('connectionYamlProvision.hash', ?)", [gob]);
-  writeFileSync(path, db.export());
-  const { log, lines } = listener();
-  const store = await open(path, log);
-  assert.is(store.get('stream', 'demo'), text);
-  assert.equal([store.keys('script'), store.keys('confKVStorage')], [[], []]);
-  assert.is(lines.length, 1);
-  assert.match(lines[0] ?? '', /other records are not \(script 1, confKVStorage 2\); export them there/);
-  assert.ok(existsSync(`${path}.before-haumea`));
-  await store.close();
-  assert.is(textOf(Buffer.from('plain text')), 'plain text');
-});
+test(
+  'takes over streams and rules of an eKuiper database, tells what else it has, and keeps the ' + 'original',
+  async () => {
+    const path = place();
+    const sql = await initSqlJs();
+    const db = new sql.Database();
+    db.run("CREATE TABLE 'stream'('key' VARCHAR(255) PRIMARY KEY, 'val' BLOB)");
+    const text = `{"streamType":0,"statement":"${'x'.repeat(300)}"}`;
+    const size = text.length;
+    const inner = [0x0c, 0x00, 0xfe, size >> 8, size & 255];
+    const message = inner.length + size;
+    const gob = Buffer.concat([Buffer.from([0xfe, message >> 8, message & 255, ...inner]), Buffer.from(text)]);
+    db.run("INSERT INTO 'stream' VALUES ('demo', ?)", [gob]);
+    for (const table of ['script', 'confKVStorage', 'schemaStatus']) {
+      db.run(`CREATE TABLE '${table}'('key' VARCHAR(255) PRIMARY KEY, 'val' BLOB)`);
+    }
+    db.run("INSERT INTO 'script' VALUES ('f', ?)", [gob]);
+    db.run("INSERT INTO 'confKVStorage' VALUES ('sources.mqtt.a', ?), ('sources.mqtt.b', ?)", [gob, gob]);
+    db.run("INSERT INTO 'confKVStorage' VALUES ('connectionYamlProvision.hash', ?)", [gob]);
+    writeFileSync(path, db.export());
+    const { log, lines } = listener();
+    const store = await open(path, log);
+    assert.is(store.get('stream', 'demo'), text);
+    assert.equal([store.keys('script'), store.keys('confKVStorage')], [[], []]);
+    assert.is(lines.length, 1);
+    assert.match(lines[0] ?? '', /other records are not \(script 1, confKVStorage 2\); export them there/);
+    assert.ok(existsSync(`${path}.before-haumea`));
+    await store.close();
+    assert.is(textOf(Buffer.from('plain text')), 'plain text');
+  },
+);
 
 test.run();

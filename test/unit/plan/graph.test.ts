@@ -59,13 +59,16 @@ test('branches below a window read one window that keeps the columns of all of t
   );
 });
 
-test('a filter of the rows of a window that follows the clock stands before the window, of a counting one behind it', () => {
-  const f = operator('filter', { expr: 'a > 1' });
-  const edges = { src: ['w'], w: ['f'], f: ['g'], g: ['s'], s: ['sink'] };
-  const kindsWith = (w: object) => kindsOf(planOf({ src: named('demo'), w, f, g: byA, s: sum, sink }, edges));
-  assert.equal(kindsWith(tumbling), ['filter', 'window', 'filter', 'encode']);
-  assert.equal(kindsWith(count), ['window', 'filter', 'window', 'filter', 'encode']);
-});
+test(
+  'a filter of the rows of a window that follows the clock stands before the window, of a counting one behind ' + 'it',
+  () => {
+    const f = operator('filter', { expr: 'a > 1' });
+    const edges = { src: ['w'], w: ['f'], f: ['g'], g: ['s'], s: ['sink'] };
+    const kindsWith = (w: object) => kindsOf(planOf({ src: named('demo'), w, f, g: byA, s: sum, sink }, edges));
+    assert.equal(kindsWith(tumbling), ['filter', 'window', 'filter', 'encode']);
+    assert.equal(kindsWith(count), ['window', 'filter', 'window', 'filter', 'encode']);
+  },
+);
 
 test('event time: one watermark where streams meet, wherever the graph has watermark nodes', () => {
   const timed = { one: { ...named('timed'), props: { sourceName: 'timed' } } };

@@ -81,40 +81,43 @@ test('a rule ends after its duration', async () => {
   assert.is(status.message, 'duration terminated');
 });
 
-test('one question tells state and latest failure of all rules, running and stopped, as their status does', async () => {
-  const nobody = { server: 'tcp://127.0.0.1:1', topic: 't' };
-  opened.run('good', 'SELECT temperature FROM sim', [['nop', {}]]);
-  opened.run('bad', 'SELECT temperature FROM sim', [['mqtt', nobody]], { forceExitTimeoutMs: 50 });
-  await opened.reach('good', 'running');
-  await opened.figure('bad', 'sink_mqtt_0_0_exceptions_total', (count) => count > 0);
-  const summaryOf = async (id: string) => (await opened.engine.summaries()).find((summary) => summary.id === id);
-  assert.equal(await summaryOf('good'), {
-    id: 'good',
-    status: 'running',
-    lastException: '',
-    exceptionsTotal: 0,
-    troubles: [],
-  });
-  const running = await summaryOf('bad');
-  assert.is(running?.status, 'running');
-  assert.match(running?.lastException ?? '', /ECONNREFUSED/);
-  assert.ok(running !== undefined && running.exceptionsTotal > 0);
-  assert.match(
-    running.troubles.join(),
-    /sink mqtt is not connected to tcp:\/\/127\.0\.0\.1:1: .*ECONNREFUSED.*, still trying/,
-  );
-  await opened.engine.stop('bad');
-  const { metrics } = await opened.engine.status('bad');
-  assert.equal(await summaryOf('bad'), {
-    id: 'bad',
-    status: 'stopped',
-    lastException: metrics.sink_mqtt_0_0_last_exception,
-    exceptionsTotal: metrics.sink_mqtt_0_0_exceptions_total,
-    troubles: [],
-  });
-  await opened.engine.remove('good');
-  await opened.engine.remove('bad');
-});
+test(
+  'one question tells state and latest failure of all rules, running and stopped, as their status ' + 'does',
+  async () => {
+    const nobody = { server: 'tcp://127.0.0.1:1', topic: 't' };
+    opened.run('good', 'SELECT temperature FROM sim', [['nop', {}]]);
+    opened.run('bad', 'SELECT temperature FROM sim', [['mqtt', nobody]], { forceExitTimeoutMs: 50 });
+    await opened.reach('good', 'running');
+    await opened.figure('bad', 'sink_mqtt_0_0_exceptions_total', (count) => count > 0);
+    const summaryOf = async (id: string) => (await opened.engine.summaries()).find((summary) => summary.id === id);
+    assert.equal(await summaryOf('good'), {
+      id: 'good',
+      status: 'running',
+      lastException: '',
+      exceptionsTotal: 0,
+      troubles: [],
+    });
+    const running = await summaryOf('bad');
+    assert.is(running?.status, 'running');
+    assert.match(running?.lastException ?? '', /ECONNREFUSED/);
+    assert.ok(running !== undefined && running.exceptionsTotal > 0);
+    assert.match(
+      running.troubles.join(),
+      /sink mqtt is not connected to tcp:\/\/127\.0\.0\.1:1: .*ECONNREFUSED.*, still trying/,
+    );
+    await opened.engine.stop('bad');
+    const { metrics } = await opened.engine.status('bad');
+    assert.equal(await summaryOf('bad'), {
+      id: 'bad',
+      status: 'stopped',
+      lastException: metrics.sink_mqtt_0_0_last_exception,
+      exceptionsTotal: metrics.sink_mqtt_0_0_exceptions_total,
+      troubles: [],
+    });
+    await opened.engine.remove('good');
+    await opened.engine.remove('bad');
+  },
+);
 
 test('forceExitTimeout bounds how long a stop waits for a sink that cannot send', async () => {
   const slow = openEngine({ flushTimeoutMs: 60_000 });

@@ -98,26 +98,30 @@ const text = (length: number, from = 0) =>
   Array.from({ length }, (_, i) => String.fromCharCode(97 + ((i + from) % 26))).join('');
 const longest = (mostVisits / 4000) * messageBytes;
 
-test('a read of many pieces lets others have their turn, comes whole and in order, and the source is not read meanwhile', async () => {
-  const source = new Source();
-  const whole = text(40 * longest);
-  source.input.write(Buffer.from(whole.slice(0, 30 * longest)));
-  assert.ok(source.taken.length < 30 * longest, 'something waits');
-  assert.equal(source.waits, [true]);
-  source.input.write(Buffer.from(whole.slice(30 * longest)));
-  let turns = 0;
-  await eventually('all of it', async () => {
-    turns++;
-    return source.taken.length === whole.length;
-  });
-  assert.is(source.taken, whole);
-  assert.equal(source.waits, [true, false]);
-  assert.ok(turns > 1);
-  assert.ok(
-    source.pieces.every((length) => length <= longest),
-    `${source.pieces}`,
-  );
-});
+test(
+  'a read of many pieces lets others have their turn, comes whole and in order, and the source is not read ' +
+    'meanwhile',
+  async () => {
+    const source = new Source();
+    const whole = text(40 * longest);
+    source.input.write(Buffer.from(whole.slice(0, 30 * longest)));
+    assert.ok(source.taken.length < 30 * longest, 'something waits');
+    assert.equal(source.waits, [true]);
+    source.input.write(Buffer.from(whole.slice(30 * longest)));
+    let turns = 0;
+    await eventually('all of it', async () => {
+      turns++;
+      return source.taken.length === whole.length;
+    });
+    assert.is(source.taken, whole);
+    assert.equal(source.waits, [true, false]);
+    assert.ok(turns > 1);
+    assert.ok(
+      source.pieces.every((length) => length <= longest),
+      `${source.pieces}`,
+    );
+  },
+);
 
 test('however many sources have input that waits, others have their turn after each piece', async () => {
   const sources = Array.from({ length: 8 }, () => new Source());

@@ -66,7 +66,8 @@ async function outcomes(bounds: Partial<PlanningBounds>, all: readonly Asked[], 
 }
 
 const busy = (id: string, count: number, bound: string) =>
-  `overload: rule ${id} can't be planned now: ${count} large rules wait to be planned already, ${bound}; try again later`;
+  `overload: rule ${id} can't be planned now: ${count} large rules wait to be planned already, ${bound}; try ` +
+  'again later';
 
 test('more rules than the bound are refused at once, those before them are planned', async () => {
   const found = await outcomes({ maxWaiting: 2 }, [{ id: 'a' }, { id: 'b' }, { id: 'c' }, { id: 'd' }, { id: 'e' }]);

@@ -39,19 +39,22 @@ test('each question gets its own answer, in whatever order they come', async () 
   assert.equal(status?.metrics, { run: 9 });
 });
 
-test('when the data plane dies its questions have the answers of their terms, and what comes late changes nothing', async () => {
-  const open = new OpenQuestions(unexpected);
-  const sent: Ask[] = [];
-  const asked = [
-    open.ask((ask) => sent.push(ask), 'status', [1]),
-    open.ask((ask) => sent.push(ask), 'tableRows', [1]),
-    open.ask((ask) => sent.push(ask), 'troubles', []),
-    open.ask((ask) => sent.push(ask), 'cpuTimes', []),
-  ] as const;
-  open.giveUp();
-  open.take(await answerTo(sent[0]!, respondent));
-  assert.equal(await Promise.all(asked), [undefined, [], undefined, []]);
-});
+test(
+  'when the data plane dies its questions have the answers of their terms, and what comes late changes ' + 'nothing',
+  async () => {
+    const open = new OpenQuestions(unexpected);
+    const sent: Ask[] = [];
+    const asked = [
+      open.ask((ask) => sent.push(ask), 'status', [1]),
+      open.ask((ask) => sent.push(ask), 'tableRows', [1]),
+      open.ask((ask) => sent.push(ask), 'troubles', []),
+      open.ask((ask) => sent.push(ask), 'cpuTimes', []),
+    ] as const;
+    open.giveUp();
+    open.take(await answerTo(sent[0]!, respondent));
+    assert.equal(await Promise.all(asked), [undefined, [], undefined, []]);
+  },
+);
 
 test('a question that fails is answered with the reason, and the next one as ever', async () => {
   const failed: string[] = [];

@@ -17,32 +17,36 @@ test('rules share the source of a shared stream or table, but each reads the fil
   assert.is(isShared(`CREATE TABLE x () WITH (${options}, EXTRA="{\\"interval\\":1000}")`), true);
 });
 
-test('properties are resolved once for many rules, and anew after a change of keys, or where the catalog does not tell of changes', () => {
-  let asked = 0;
-  let version = 1;
-  let keys = { server: 'tcp://one:1883' };
-  const catalog = {
-    ...catalogOf('CREATE STREAM x () WITH (DATASOURCE="x", TYPE="mqtt", CONF_KEY="k", FORMAT="json")'),
-    confKey: () => {
-      asked++;
-      return keys;
-    },
-    version: (): number => version,
-  };
-  const resolved = () => {
-    const before = asked;
-    const { server } = sourceSpec(catalog.source('x')!, catalog).props;
-    return [server, asked > before];
-  };
-  assert.equal(resolved(), ['tcp://one:1883', true]);
-  assert.equal(resolved(), ['tcp://one:1883', false]);
-  keys = { server: 'tcp://two:1883' };
-  version = 2;
-  assert.equal(resolved(), ['tcp://two:1883', true]);
-  keys = { server: 'tcp://three:1883' };
-  const { version: _told, ...silent } = catalog;
-  assert.is(sourceSpec(silent.source('x')!, silent).props.server, 'tcp://three:1883');
-});
+test(
+  'properties are resolved once for many rules, and anew after a change of keys, or where the catalog does not ' +
+    'tell of changes',
+  () => {
+    let asked = 0;
+    let version = 1;
+    let keys = { server: 'tcp://one:1883' };
+    const catalog = {
+      ...catalogOf('CREATE STREAM x () WITH (DATASOURCE="x", TYPE="mqtt", CONF_KEY="k", FORMAT="json")'),
+      confKey: () => {
+        asked++;
+        return keys;
+      },
+      version: (): number => version,
+    };
+    const resolved = () => {
+      const before = asked;
+      const { server } = sourceSpec(catalog.source('x')!, catalog).props;
+      return [server, asked > before];
+    };
+    assert.equal(resolved(), ['tcp://one:1883', true]);
+    assert.equal(resolved(), ['tcp://one:1883', false]);
+    keys = { server: 'tcp://two:1883' };
+    version = 2;
+    assert.equal(resolved(), ['tcp://two:1883', true]);
+    keys = { server: 'tcp://three:1883' };
+    const { version: _told, ...silent } = catalog;
+    assert.is(sourceSpec(silent.source('x')!, silent).props.server, 'tcp://three:1883');
+  },
+);
 
 test('what a stream names outside the store is looked at again: a refusal is not kept', () => {
   let isThere = false;

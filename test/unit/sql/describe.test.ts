@@ -4,8 +4,10 @@ import { describeSchema, describeSource, describeText } from '../../../host/sql/
 import { parseCreate } from '../../../host/sql/parser.js';
 
 const nested = parseCreate(
-  'CREATE STREAM sch (id BIGINT DEFAULT 3, tags ARRAY(STRING), st STRUCT(a FLOAT, b STRUCT(c BOOLEAN)), rows ARRAY(STRUCT(x BYTEA)), at DATETIME) ' +
-    'WITH (DATASOURCE="t/x", FORMAT="JSON", TYPE="memory", KEY="k", SHARED="TRUE", STRICT_VALIDATION="FALSE", RETAIN_SIZE="3", CONF_KEY="c")',
+  'CREATE STREAM sch (id BIGINT DEFAULT 3, tags ARRAY(STRING), st STRUCT(a FLOAT, b STRUCT(c BOOLEAN)), rows ' +
+    'ARRAY(STRUCT(x BYTEA)), at DATETIME) ' +
+    'WITH (DATASOURCE="t/x", FORMAT="JSON", TYPE="memory", KEY="k", SHARED="TRUE", STRICT_VALIDATION="FALSE", ' +
+    'RETAIN_SIZE="3", CONF_KEY="c")',
 );
 
 test('the describe object has the given options and numbered types', () => {
@@ -72,8 +74,10 @@ test('the schema object goes by column name', () => {
 test('the describe text lists columns and options', () => {
   assert.is(
     describeText(nested),
-    `Fields\n${'-'.repeat(80)}\nid\tbigint\tDEFAULT\t3\ntags\tarray(string)\nst\tstruct(a float, b struct(c boolean))\n` +
-      'rows\tarray(struct(x bytea))\nat\tdatetime\n\nCONF_KEY: c\nDATASOURCE: t/x\nFORMAT: JSON\nKEY: k\nRETAIN_SIZE: 3\n' +
+    `Fields\n${'-'.repeat(80)}\nid\tbigint\tDEFAULT\t3\ntags\tarray(string)\nst\tstruct(a float, b struct(c ` +
+      'boolean))\n' +
+      'rows\tarray(struct(x bytea))\nat\tdatetime\n\nCONF_KEY: c\nDATASOURCE: t/x\nFORMAT: JSON\nKEY: ' +
+      'k\nRETAIN_SIZE: 3\n' +
       'SHARED: true\nTYPE: memory\n',
   );
 });

@@ -127,11 +127,14 @@ test('comments and line ends are blanks', () => {
 test('reads the standard spellings', () => {
   const text =
     'SELECT count(*) FILTER (WHERE a <> 1) AS n, lag(b) OVER (WHEN c PARTITION BY d) AS p INVISIBLE, t.* FROM demo t ' +
-    'JOIN u ON t.id == u.id LEFT OUTER JOIN v x ON x.id = t.id CROSS JOIN w WHERE NOT a NOT IN (1, 2) AND b NOT LIKE "x%"';
+    'JOIN u ON t.id == u.id LEFT OUTER JOIN v x ON x.id = t.id CROSS JOIN w WHERE NOT a NOT IN (1, 2) AND b NOT ' +
+    'LIKE "x%"';
   assert.is(
     print(parseSelect(text)),
-    'SELECT count(*) FILTER (WHERE a != 1) AS n, lag(b) OVER (PARTITION BY d WHEN c) AS p INVISIBLE, t.* FROM demo AS t ' +
-      'INNER JOIN u ON t.id = u.id LEFT JOIN v AS x ON x.id = t.id CROSS JOIN w WHERE NOT a NOT IN (1, 2) AND b NOT LIKE "x%"',
+    'SELECT count(*) FILTER (WHERE a != 1) AS n, lag(b) OVER (PARTITION BY d WHEN c) AS p INVISIBLE, t.* FROM ' +
+      'demo AS t ' +
+      'INNER JOIN u ON t.id = u.id LEFT JOIN v AS x ON x.id = t.id CROSS JOIN w WHERE NOT a NOT IN (1, 2) AND b ' +
+      'NOT LIKE "x%"',
   );
 });
 
@@ -167,12 +170,14 @@ test('reads stars with EXCEPT and REPLACE in any order', () => {
 
 test('reads column types with their other names', () => {
   const create = parseCreate(
-    'CREATE STREAM s (a INT, b DOUBLE PRECISION, c VARCHAR(20), d TIMESTAMP, e BOOL DEFAULT true, f ARRAY(STRUCT(x BLOB)), g DECIMAL(10, 2),) ' +
+    'CREATE STREAM s (a INT, b DOUBLE PRECISION, c VARCHAR(20), d TIMESTAMP, e BOOL DEFAULT true, f ' +
+      'ARRAY(STRUCT(x BLOB)), g DECIMAL(10, 2),) ' +
       `WITH (datasource='x' FORMAT="JSON", SHARED=TRUE, RETAIN_SIZE=3)`,
   );
   assert.is(
     print(create),
-    'CREATE STREAM s (a BIGINT, b FLOAT, c STRING, d DATETIME, e BOOLEAN DEFAULT TRUE, f ARRAY(STRUCT(x BYTEA)), g FLOAT) ' +
+    'CREATE STREAM s (a BIGINT, b FLOAT, c STRING, d DATETIME, e BOOLEAN DEFAULT TRUE, f ARRAY(STRUCT(x BYTEA)), ' +
+      'g FLOAT) ' +
       'WITH (DATASOURCE="x", FORMAT="JSON", SHARED="TRUE", RETAIN_SIZE="3")',
   );
   assert.is(parseCreate('CREATE TABLE t WITH (DATASOURCE="x")').fields, null);

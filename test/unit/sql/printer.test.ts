@@ -48,11 +48,13 @@ for (const [text, printed] of samples) {
 
 test('prints a whole SELECT on one line', () => {
   const text =
-    'select a as x, * except(b) from s t left join u on t.id = u.id where a>1 group by a, hoppingwindow(ss,10,5) filter(where b) ' +
+    'select a as x, * except(b) from s t left join u on t.id = u.id where a>1 group by a, hoppingwindow(ss,10,5) ' +
+    'filter(where b) ' +
     'over(when c) having count(*) filter(where d) > 1 order by a desc, b asc limit 3;';
   assert.is(
     print(parseStatement(text)),
-    'SELECT a AS x, * EXCEPT (b) FROM s AS t LEFT JOIN u ON t.id = u.id WHERE a > 1 GROUP BY a, HOPPINGWINDOW(SS, 10, 5) ' +
+    'SELECT a AS x, * EXCEPT (b) FROM s AS t LEFT JOIN u ON t.id = u.id WHERE a > 1 GROUP BY a, ' +
+      'HOPPINGWINDOW(SS, 10, 5) ' +
       'FILTER (WHERE b) OVER (WHEN c) HAVING count(*) FILTER (WHERE d) > 1 ORDER BY a DESC, b LIMIT 3',
   );
 });

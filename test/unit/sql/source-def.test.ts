@@ -37,8 +37,10 @@ test('fills in the defaults', () => {
 
 test('reads every option', () => {
   const { kind, options } = define(
-    'CREATE TABLE t (a BIGINT) WITH (DATASOURCE="7", TYPE="redis", FORMAT="DELIMITED", CONF_KEY="c", KEY="a", SCHEMAID="x.Y", ' +
-      'DELIMITER=";", STRICT_VALIDATION="TRUE", SHARED=true, TIMESTAMP="ts", TIMESTAMP_FORMAT="yyyy", RETAIN_SIZE="5", KIND="LOOKUP", ' +
+    'CREATE TABLE t (a BIGINT) WITH (DATASOURCE="7", TYPE="redis", FORMAT="DELIMITED", CONF_KEY="c", KEY="a", ' +
+      'SCHEMAID="x.Y", ' +
+      'DELIMITER=";", STRICT_VALIDATION="TRUE", SHARED=true, TIMESTAMP="ts", TIMESTAMP_FORMAT="yyyy", ' +
+      'RETAIN_SIZE="5", KIND="LOOKUP", ' +
       `EXTRA='{"qos": 1, "a": {"b": []}}', VERSION="V2", TEMP="true", BUFFER_FULL_POLICY="dropOldest")`,
   );
   assert.is(kind, 'table');
@@ -69,7 +71,8 @@ test('a table without KIND is a scan table', () => {
 
 test('defaults take the type of their column', () => {
   const { fields } = define(
-    `CREATE STREAM s (a BIGINT DEFAULT "7", b FLOAT DEFAULT 7, c STRING DEFAULT 7, d BOOLEAN DEFAULT "True", e FLOAT DEFAULT -1.5) WITH ()`,
+    'CREATE STREAM s (a BIGINT DEFAULT "7", b FLOAT DEFAULT 7, c STRING DEFAULT 7, d BOOLEAN DEFAULT "True", e ' +
+      'FLOAT DEFAULT -1.5) WITH ()',
   );
   const values = fields?.map(({ default: value }) => (value !== null && 'value' in value ? value.value : null));
   assert.equal(values, [7n, 7, '7', true, -1.5]);

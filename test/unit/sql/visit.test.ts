@@ -10,7 +10,8 @@ import { exprs } from '../../support/sql/arbitraries.js';
 
 const everywhere =
   'f(a, * REPLACE (b AS x)) FILTER (WHERE c) OVER (PARTITION BY d WHEN e) + CASE g WHEN h THEN i ELSE j END + ' +
-  'k[l] + m[n:o] + p->q + [r, s] + (t BETWEEN u AND v) + (w IN (x1, y)) + (z LIKE aa) + (bb IS NULL) + (NOT cc) + (dd IN ee)';
+  'k[l] + m[n:o] + p->q + [r, s] + (t BETWEEN u AND v) + (w IN (x1, y)) + (z LIKE aa) + (bb IS NULL) + (NOT cc) ' +
+  '+ (dd IN ee)';
 
 function columnsOf(expr: Expr): string[] {
   const names: string[] = [];
@@ -68,7 +69,8 @@ test('a transformation reaches every column', () => {
 
 test('visits the expressions of every clause', () => {
   const select = parseSelect(
-    'SELECT a FROM s INNER JOIN t ON b WHERE c GROUP BY d, STATEWINDOW(e) FILTER (WHERE f) OVER (PARTITION BY g WHEN h) HAVING i ORDER BY j',
+    'SELECT a FROM s INNER JOIN t ON b WHERE c GROUP BY d, STATEWINDOW(e) FILTER (WHERE f) OVER (PARTITION BY g ' +
+      'WHEN h) HAVING i ORDER BY j',
   );
   const names: string[] = [];
   forEachExpression(select, (expr) => names.push(...columnsOf(expr)));

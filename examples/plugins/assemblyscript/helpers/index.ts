@@ -1,5 +1,5 @@
-// What plugins in AssemblyScript can tell the engine besides a result: copy this file beside your own, or import it as the
-// example `reading` does. Functions over texts, objects and lists need a manifest and `asc … --exportRuntime`.
+// What plugins in AssemblyScript can tell the engine besides a result: copy this file beside your own, or import it as
+// the example `reading` does. Functions over texts, objects and lists need a manifest and `asc … --exportRuntime`.
 
 @external("haumea", "fail")
 declare function failBytes(address: usize, length: i32): void;
@@ -10,7 +10,9 @@ declare function isNothing(argument: i32): i32;
 @external("haumea", "log")
 declare function logBytes(address: usize, length: i32): void;
 
-/** The call fails with this reason, which is the error of its row. Cheaper than throwing: the module goes on as it is. */
+/**
+ * The call fails with this reason, which is the error of its row. Cheaper than throwing: the module goes on as it is.
+ */
 export function fail(reason: string): void {
   const bytes = String.UTF8.encode(reason);
   failBytes(changetype<usize>(bytes), bytes.byteLength);
@@ -55,7 +57,10 @@ export function saved<T>(handle: i32): ArrayBuffer {
   return bytes;
 }
 
-/** The state that `saved` made bytes of, for `_load`; of bytes of another length, as an older version may have left, a new one is made. */
+/**
+ * The state that `saved` made bytes of, for `_load`; of bytes of another length, as an older version may have left, a
+ * new one is made.
+ */
 export function loaded<T>(bytes: ArrayBuffer): i32 {
   if (bytes.byteLength != <i32>offsetof<T>()) return 0;
   const state = instantiate<T>();

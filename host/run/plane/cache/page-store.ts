@@ -158,7 +158,8 @@ export class PageStore implements Store {
         this.isCutOffWhole = isWhole || (isHeadless && rest.some((byte) => byte !== 0));
         this.cutOff =
           `${bytes.length - end} bytes at the end of ${last.path} were not written as a whole and are cut off; ` +
-          `of messages in them, ${messages} as far as it shows, nobody was told that they are safe, unless the disk has damaged them since`;
+          `of messages in them, ${messages} as far as it shows, nobody was told that they are safe, unless the ` +
+          'disk has damaged them since';
         await this.#cut(last, end);
       }
     }

@@ -44,6 +44,9 @@ export class Standing {
     if (this.#since === 0 || Date.now() - this.#since < noticeMs) return '';
     const since = new Date(this.#since).toISOString();
     const { onDisk, diskBytes } = this.owner;
-    return `${onDisk.toLocaleString('en')} messages wait on disk since ${since} (${sizeText(diskBytes)} in ${this.folder})`;
+    return (
+      `${onDisk.toLocaleString('en')} messages wait on disk since ${since} (${sizeText(diskBytes)} in ` +
+      `${this.folder})`
+    );
   }
 }

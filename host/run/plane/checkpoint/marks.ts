@@ -121,7 +121,8 @@ export class Marks {
       if (names !== undefined) marks.push([mark, names]);
       else {
         log.error(
-          `the mark ${this.#path(mark)} is damaged: rules whose checkpoints count together may go on from different ones`,
+          `the mark ${this.#path(mark)} is damaged: rules whose checkpoints count together may go on from ` +
+            'different ones',
         );
         await rm(this.#path(mark), { force: true });
       }
@@ -165,7 +166,8 @@ export class Marks {
     } catch (error) {
       throw new HaumeaError(
         'general',
-        `the checkpoint ${files.unfinished(epoch)} counts with those of other rules, but can't get its name: ${reasonOf(error)}`,
+        `the checkpoint ${files.unfinished(epoch)} counts with those of other rules, but can't get its name: ` +
+          `${reasonOf(error)}`,
         { cause: error },
       );
     }

@@ -326,7 +326,8 @@ export class CatchUp implements RunningLane, LaneInput {
     this.rule.tookApart(this.source, got);
     if (this.source.isEnded) this.source.host.ended(this.source);
     this.rule.log.info(
-      `has caught up with stream ${this.source.name}${got > 0 ? `: ${got.toLocaleString('en')} messages from before` : ''}`,
+      'has caught up with stream ' +
+        `${this.source.name}${got > 0 ? `: ${got.toLocaleString('en')} messages from before` : ''}`,
     );
   }
 }

@@ -1,7 +1,4 @@
-/**
- * A cache before a sink that comes and goes: all messages get there, in order; what was said to be safe survives a
- * kill.
- */
+/** A cache before a sink that comes and goes: all messages get there, in order; what is safe survives a kill. */
 import { cpSync, existsSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -135,106 +132,112 @@ test.after(() => clearInterval(alive));
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('whatever the other side does, all messages get there once and in order; after a kill no safe one is missing', async () => {
-  const step = fc.oneof(
-    {
-      weight: 4,
-      arbitrary: fc.record({ kind: fc.constant('write' as const), count: fc.integer({ min: 1, max: 60 }) }),
-    },
-    { weight: 2, arbitrary: fc.record({ kind: fc.constant('take' as const), count: fc.integer({ min: 1, max: 80 }) }) },
-    { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('open', 'lose', 'await', 'turn') }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('restart', 'kill') }) },
-  );
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.boolean(), async (steps, isLines) => {
-      let folder = join(temporaryFolder(), 'sink');
-      let running = run(folder);
-      let next = 0;
-      /** First number that may come again after a kill; those before it are with the outside. */
-      let got: number[] = [];
-      const sizes: number[] = [];
-      const collect = () => {
-        got = [...got, ...running.outside.got.splice(0)];
-      };
-      for (const one of steps) {
-        const { sink, outside } = running;
-        switch (one.kind) {
-          case 'write': {
-            const { count } = one as { count: number };
-            const chunk = chunkOf(numbered(next, count, isLines ? 'lines' : 'messages'));
-            sizes.push(chunk.bytes.length);
-            next += count;
-            sink.write(chunk);
-            break;
-          }
-          case 'take':
-            outside.take((one as { count: number }).count);
-            break;
-          case 'open':
-            if (!outside.isOpen) await sink.open();
-            break;
-          case 'lose':
-            if (outside.isOpen) outside.lose();
-            break;
-          case 'await':
-            sink.awaited();
-            break;
-          case 'turn':
-            for (let i = 0; i < 20; i++) await turn();
-            break;
-          case 'restart':
-            await sink.flush();
-            await sink.close();
-            collect();
-            assert.is(sink.unsafe, 0);
-            running = run(folder);
-            break;
-          default: {
-            // What is safe now has to be there again; what is not is sent again by its source.
-            const killed = join(temporaryFolder(), 'sink');
-            collect();
-            const credit = running.credit();
-            if (existsSync(folder)) cpSync(folder, killed, { recursive: true });
-            await sink.close();
-            let safe = 0;
-            let bytes = 0;
-            for (; safe < next; safe++) {
-              bytes += `{"id":${safe}}`.length + (isLines ? 1 : 0);
-              if (bytes > credit) break;
+test(
+  'whatever the other side does, all messages get there once and in order; after a kill no safe one is ' + 'missing',
+  async () => {
+    const step = fc.oneof(
+      {
+        weight: 4,
+        arbitrary: fc.record({ kind: fc.constant('write' as const), count: fc.integer({ min: 1, max: 60 }) }),
+      },
+      {
+        weight: 2,
+        arbitrary: fc.record({ kind: fc.constant('take' as const), count: fc.integer({ min: 1, max: 80 }) }),
+      },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('open', 'lose', 'await', 'turn') }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('restart', 'kill') }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.boolean(), async (steps, isLines) => {
+        let folder = join(temporaryFolder(), 'sink');
+        let running = run(folder);
+        let next = 0;
+        /** First number that may come again after a kill; those before it are with the outside. */
+        let got: number[] = [];
+        const sizes: number[] = [];
+        const collect = () => {
+          got = [...got, ...running.outside.got.splice(0)];
+        };
+        for (const one of steps) {
+          const { sink, outside } = running;
+          switch (one.kind) {
+            case 'write': {
+              const { count } = one as { count: number };
+              const chunk = chunkOf(numbered(next, count, isLines ? 'lines' : 'messages'));
+              sizes.push(chunk.bytes.length);
+              next += count;
+              sink.write(chunk);
+              break;
             }
-            folder = killed;
-            running = run(folder);
-            await eventually('the cache', () => (running.sink.trouble === '' ? true : undefined));
-            await running.sink.open();
-            running.outside.isEager = true;
-            running.outside.take(Number.POSITIVE_INFINITY);
-            await within(20_000, 'the emptying', running.sink.emptied());
-            const again = running.outside.got.splice(0);
-            assert.equal(again, range(again[0] ?? 0, again.length === 0 ? 0 : again.at(-1)! + 1), 'in order');
-            const all = new Set([...got, ...again]);
-            for (let id = 0; id < safe; id++) assert.ok(all.has(id), `message ${id} of ${safe} safe ones is missing`);
-            await running.sink.flush();
-            await running.sink.close();
-            return;
+            case 'take':
+              outside.take((one as { count: number }).count);
+              break;
+            case 'open':
+              if (!outside.isOpen) await sink.open();
+              break;
+            case 'lose':
+              if (outside.isOpen) outside.lose();
+              break;
+            case 'await':
+              sink.awaited();
+              break;
+            case 'turn':
+              for (let i = 0; i < 20; i++) await turn();
+              break;
+            case 'restart':
+              await sink.flush();
+              await sink.close();
+              collect();
+              assert.is(sink.unsafe, 0);
+              running = run(folder);
+              break;
+            default: {
+              // What is safe now has to be there again; what is not is sent again by its source.
+              const killed = join(temporaryFolder(), 'sink');
+              collect();
+              const credit = running.credit();
+              if (existsSync(folder)) cpSync(folder, killed, { recursive: true });
+              await sink.close();
+              let safe = 0;
+              let bytes = 0;
+              for (; safe < next; safe++) {
+                bytes += `{"id":${safe}}`.length + (isLines ? 1 : 0);
+                if (bytes > credit) break;
+              }
+              folder = killed;
+              running = run(folder);
+              await eventually('the cache', () => (running.sink.trouble === '' ? true : undefined));
+              await running.sink.open();
+              running.outside.isEager = true;
+              running.outside.take(Number.POSITIVE_INFINITY);
+              await within(20_000, 'the emptying', running.sink.emptied());
+              const again = running.outside.got.splice(0);
+              assert.equal(again, range(again[0] ?? 0, again.length === 0 ? 0 : again.at(-1)! + 1), 'in order');
+              const all = new Set([...got, ...again]);
+              for (let id = 0; id < safe; id++) assert.ok(all.has(id), `message ${id} of ${safe} safe ones is missing`);
+              await running.sink.flush();
+              await running.sink.close();
+              return;
+            }
           }
         }
-      }
-      collect();
-      const { sink, outside } = running;
-      outside.isEager = true;
-      if (!outside.isOpen) await sink.open();
-      outside.take(Number.POSITIVE_INFINITY);
-      await within(20_000, 'the emptying', sink.emptied());
-      collect();
-      assert.equal(got, range(0, next));
-      assert.is(sink.length, 0);
-      assert.equal(running.lost, []);
-      await sink.close();
-      assert.not(existsSync(folder), 'nothing is left behind');
-    }),
-    { numRuns: 150 },
-  );
-});
+        collect();
+        const { sink, outside } = running;
+        outside.isEager = true;
+        if (!outside.isOpen) await sink.open();
+        outside.take(Number.POSITIVE_INFINITY);
+        await within(20_000, 'the emptying', sink.emptied());
+        collect();
+        assert.equal(got, range(0, next));
+        assert.is(sink.length, 0);
+        assert.equal(running.lost, []);
+        await sink.close();
+        assert.not(existsSync(folder), 'nothing is left behind');
+      }),
+      { numRuns: 150 },
+    );
+  },
+);
 
 test('without a folder what waits is in memory: in order, once, and the bound drops the oldest', async () => {
   const change = { dropsOldest: true, maxMessages: Number.POSITIVE_INFINITY };
@@ -425,33 +428,37 @@ test('messages cut off at the end of what an earlier run has left are counted', 
   await sink.close();
 });
 
-test('where the oldest may go a cache that can not be opened holds nobody: what is in memory counts as taken, within its bound', async () => {
-  const folder = join(temporaryFolder(), 'sink');
-  // No folder: it is found by each attempt.
-  writeFileSync(folder, '');
-  const { sink, outside, lost, credit } = run(folder, { dropsOldest: true }, [], 4096);
-  await eventually('the trouble', () => /can't be opened: ENOTDIR/.test(sink.trouble));
-  let bytes = 0;
-  for (let i = 0; i < 100; i++) {
-    const chunk = numbered(i * 10, 10);
-    bytes += chunk.bytes.length;
-    sink.write(chunkOf(chunk));
-  }
-  assert.is(credit(), bytes, 'nobody waits');
-  const { dropped } = sink.counts;
-  assert.ok(dropped > 0 && dropped < 1000, `${dropped} dropped`);
-  assert.match(
-    lost.at(-1) ?? '',
-    /^\d+: its cache can't be opened: ENOTDIR.*: the oldest messages in memory were dropped$/,
-  );
-  unlinkSync(folder);
-  await outside.open();
-  outside.isEager = true;
-  await sink.open();
-  await eventually('the rest', () => outside.got.length === 1000 - dropped);
-  assert.equal(outside.got, range(dropped, 1000));
-  await sink.close();
-});
+test(
+  'where the oldest may go a cache that can not be opened holds nobody: what is in memory counts as taken, within ' +
+    'its bound',
+  async () => {
+    const folder = join(temporaryFolder(), 'sink');
+    // No folder: it is found by each attempt.
+    writeFileSync(folder, '');
+    const { sink, outside, lost, credit } = run(folder, { dropsOldest: true }, [], 4096);
+    await eventually('the trouble', () => /can't be opened: ENOTDIR/.test(sink.trouble));
+    let bytes = 0;
+    for (let i = 0; i < 100; i++) {
+      const chunk = numbered(i * 10, 10);
+      bytes += chunk.bytes.length;
+      sink.write(chunkOf(chunk));
+    }
+    assert.is(credit(), bytes, 'nobody waits');
+    const { dropped } = sink.counts;
+    assert.ok(dropped > 0 && dropped < 1000, `${dropped} dropped`);
+    assert.match(
+      lost.at(-1) ?? '',
+      /^\d+: its cache can't be opened: ENOTDIR.*: the oldest messages in memory were dropped$/,
+    );
+    unlinkSync(folder);
+    await outside.open();
+    outside.isEager = true;
+    await sink.open();
+    await eventually('the rest', () => outside.got.length === 1000 - dropped);
+    assert.equal(outside.got, range(dropped, 1000));
+    await sink.close();
+  },
+);
 
 test('a disk that does not answer a write is one that takes nothing', async () => {
   const { append } = PageStore.prototype;

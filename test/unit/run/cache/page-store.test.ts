@@ -41,85 +41,88 @@ async function written(messages: number): Promise<{ folder: string; files: strin
   return { folder, files: files.sort().map((name) => join(folder, name)) };
 }
 
-test('random writes, reads, frees, closings and kills lose nothing, repeat nothing that was freed before a closing', async () => {
-  const step = fc.oneof(
-    fc.record({
-      kind: fc.constant('write' as const),
-      sizes: fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 6 }),
-    }),
-    fc.record({ kind: fc.constant('read' as const) }),
-    fc.record({ kind: fc.constant('free' as const), part: fc.double({ min: 0, max: 1, noNaN: true }) }),
-    fc.record({ kind: fc.constant('close' as const) }),
-    fc.record({ kind: fc.constant('kill' as const), torn: fc.integer({ min: 0, max: 60 }) }),
-  );
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(step, { maxLength: 40 }),
-      fc.constantFrom('lines' as const, 'messages' as const),
-      async (steps, framing) => {
-        let folder = join(temporaryFolder(), 'main');
-        let store = await PageStore.open(folder, options);
-        let next = 0;
-        let freed = 0;
-        let seen: number[] = [];
-        const count = (size: number) => {
-          next += size;
-          return next - size;
-        };
-        const reopen = async () => {
-          store = await PageStore.open(folder, options);
-          // A kill may bring back what was freed just before.
-          assert.ok(store.freed <= freed, `freed ${store.freed} of ${freed}`);
-          freed = store.freed;
-          seen = range(0, freed);
-        };
-        for (const one of steps) {
-          if (one.kind === 'write') {
-            const items = one.sizes.map((size) => numbered(count(size), size, framing));
-            await store.append(groupsOf(items, 16, 1 << 20));
-          } else if (one.kind === 'read') {
-            const batch = await store.next();
-            assert.is(batch?.lost ?? 0, 0);
-            seen.push(...numbersOf(batch?.items ?? []));
-          } else if (one.kind === 'free') {
-            const count = Math.floor((seen.length - freed) * one.part);
-            store.free(count);
-            freed += count;
-          } else if (one.kind === 'close') {
-            const expected = freed;
-            await store.close();
-            if (expected === next) {
-              // Nothing is left behind; numbers begin anew.
-              assert.not(existsSync(folder));
-              [next, freed, seen] = [0, 0, []];
+test(
+  'random writes, reads, frees, closings and kills lose nothing, repeat nothing that was freed before a ' + 'closing',
+  async () => {
+    const step = fc.oneof(
+      fc.record({
+        kind: fc.constant('write' as const),
+        sizes: fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 6 }),
+      }),
+      fc.record({ kind: fc.constant('read' as const) }),
+      fc.record({ kind: fc.constant('free' as const), part: fc.double({ min: 0, max: 1, noNaN: true }) }),
+      fc.record({ kind: fc.constant('close' as const) }),
+      fc.record({ kind: fc.constant('kill' as const), torn: fc.integer({ min: 0, max: 60 }) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 40 }),
+        fc.constantFrom('lines' as const, 'messages' as const),
+        async (steps, framing) => {
+          let folder = join(temporaryFolder(), 'main');
+          let store = await PageStore.open(folder, options);
+          let next = 0;
+          let freed = 0;
+          let seen: number[] = [];
+          const count = (size: number) => {
+            next += size;
+            return next - size;
+          };
+          const reopen = async () => {
+            store = await PageStore.open(folder, options);
+            // A kill may bring back what was freed just before.
+            assert.ok(store.freed <= freed, `freed ${store.freed} of ${freed}`);
+            freed = store.freed;
+            seen = range(0, freed);
+          };
+          for (const one of steps) {
+            if (one.kind === 'write') {
+              const items = one.sizes.map((size) => numbered(count(size), size, framing));
+              await store.append(groupsOf(items, 16, 1 << 20));
+            } else if (one.kind === 'read') {
+              const batch = await store.next();
+              assert.is(batch?.lost ?? 0, 0);
+              seen.push(...numbersOf(batch?.items ?? []));
+            } else if (one.kind === 'free') {
+              const count = Math.floor((seen.length - freed) * one.part);
+              store.free(count);
+              freed += count;
+            } else if (one.kind === 'close') {
+              const expected = freed;
+              await store.close();
+              if (expected === next) {
+                // Nothing is left behind; numbers begin anew.
+                assert.not(existsSync(folder));
+                [next, freed, seen] = [0, 0, []];
+              }
+              await reopen();
+              assert.is(freed, expected === next || next === 0 ? freed : expected);
+            } else {
+              // As a kill leaves it: what was written, and half of what was to be written.
+              const killed = join(temporaryFolder(), 'main');
+              if (existsSync(folder)) cpSync(folder, killed, { recursive: true });
+              await store.close();
+              folder = killed;
+              const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.pages')) : [];
+              const last = names.sort().at(-1);
+              if (last !== undefined) appendFileSync(join(folder, last), Buffer.alloc(one.torn, 0x48));
+              // Where all was out there is nothing to go by: numbers begin anew.
+              if (last === undefined && freed === next && !existsSync(join(folder, 'read')))
+                [next, freed, seen] = [0, 0, []];
+              await reopen();
             }
-            await reopen();
-            assert.is(freed, expected === next || next === 0 ? freed : expected);
-          } else {
-            // As a kill leaves it: what was written, and half of what was to be written.
-            const killed = join(temporaryFolder(), 'main');
-            if (existsSync(folder)) cpSync(folder, killed, { recursive: true });
-            await store.close();
-            folder = killed;
-            const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.pages')) : [];
-            const last = names.sort().at(-1);
-            if (last !== undefined) appendFileSync(join(folder, last), Buffer.alloc(one.torn, 0x48));
-            // Where all was out there is nothing to go by: numbers begin anew.
-            if (last === undefined && freed === next && !existsSync(join(folder, 'read')))
-              [next, freed, seen] = [0, 0, []];
-            await reopen();
+            assert.equal(seen, range(0, seen.length));
+            assert.is(store.length, next - freed);
           }
-          assert.equal(seen, range(0, seen.length));
-          assert.is(store.length, next - freed);
-        }
-        seen.push(...(await readAll(store)).ids);
-        assert.equal(seen, range(0, next));
-        await store.close();
-      },
-    ),
-    { numRuns: 60 },
-  );
-});
+          seen.push(...(await readAll(store)).ids);
+          assert.equal(seen, range(0, next));
+          await store.close();
+        },
+      ),
+      { numRuns: 60 },
+    );
+  },
+);
 
 test('a page that was cut anywhere is as if it had never been written, those before it are whole', async () => {
   for (let cut = 1; ; cut += 7) {

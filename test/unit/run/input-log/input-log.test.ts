@@ -208,45 +208,49 @@ test('a file that the disk does not give is named and tried again, and nothing n
   await running.log.close();
 });
 
-test('numbers of a checkpoint that the log never had are taken up before anything new comes, as soon as the disk takes them', async () => {
-  const folder = join(temporaryFolder(), 'log');
-  const first = new Running(folder);
-  await first.log.replay();
-  first.receive(0, 20);
-  first.log.flush();
-  await eventually('acknowledgements', () => first.acknowledged.length === 20);
-  const after = join(temporaryFolder(), 'log');
-  cpSync(folder, after, { recursive: true });
-  await first.log.close();
-  const running = new Running(after);
-  // A rule had five more in its checkpoint, another one has none.
-  running.place = 25;
-  running.isForAll = true;
-  const { append } = PageStore.prototype;
-  let refused = 0;
-  PageStore.prototype.append = () => {
-    refused++;
-    return Promise.reject(new Error('ENOSPC: no space left on device, write'));
-  };
-  const replayed = running.log.replay();
-  try {
-    await eventually('the trouble', () =>
-      /^the input log of stream s can't be written: ENOSPC/.test(running.log.trouble),
-    );
-    await eventually('another try', () => refused > 1, 5000);
-    assert.equal([running.log.isReplaying, running.log.isReady, running.got], [true, false, range(0, 20)]);
-    assert.equal(running.log.position, { log: 20 });
-  } finally {
-    PageStore.prototype.append = append;
-  }
-  await replayed;
-  assert.equal([running.log.trouble, running.log.position], ['', { log: 25 }]);
-  running.receive(25, 30);
-  running.log.flush();
-  await eventually('new acknowledgements', () => running.acknowledged.length === 5);
-  assert.equal(running.log.position, { log: 30 });
-  await running.log.close();
-});
+test(
+  'numbers of a checkpoint that the log never had are taken up before anything new comes, as soon as the disk ' +
+    'takes them',
+  async () => {
+    const folder = join(temporaryFolder(), 'log');
+    const first = new Running(folder);
+    await first.log.replay();
+    first.receive(0, 20);
+    first.log.flush();
+    await eventually('acknowledgements', () => first.acknowledged.length === 20);
+    const after = join(temporaryFolder(), 'log');
+    cpSync(folder, after, { recursive: true });
+    await first.log.close();
+    const running = new Running(after);
+    // A rule had five more in its checkpoint, another one has none.
+    running.place = 25;
+    running.isForAll = true;
+    const { append } = PageStore.prototype;
+    let refused = 0;
+    PageStore.prototype.append = () => {
+      refused++;
+      return Promise.reject(new Error('ENOSPC: no space left on device, write'));
+    };
+    const replayed = running.log.replay();
+    try {
+      await eventually('the trouble', () =>
+        /^the input log of stream s can't be written: ENOSPC/.test(running.log.trouble),
+      );
+      await eventually('another try', () => refused > 1, 5000);
+      assert.equal([running.log.isReplaying, running.log.isReady, running.got], [true, false, range(0, 20)]);
+      assert.equal(running.log.position, { log: 20 });
+    } finally {
+      PageStore.prototype.append = append;
+    }
+    await replayed;
+    assert.equal([running.log.trouble, running.log.position], ['', { log: 25 }]);
+    running.receive(25, 30);
+    running.log.flush();
+    await eventually('new acknowledgements', () => running.acknowledged.length === 5);
+    assert.equal(running.log.position, { log: 30 });
+    await running.log.close();
+  },
+);
 
 test('a place that is no place in a log is refused', async () => {
   const running = new Running(join(temporaryFolder(), 'log'));

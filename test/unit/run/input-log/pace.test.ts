@@ -105,26 +105,29 @@ test('a window that becomes smaller is found again', () => {
   large.close();
 });
 
-test('whatever window, rate and disk: all is written soon after the last message, and nothing is queued for ever', () => {
-  const few = fc.record({
-    window: fc.integer({ min: 1, max: 200 }),
-    diskMs: fc.integer({ min: 1, max: 30 }),
-    spells: fc.array(fc.record({ rate: fc.integer({ min: 1, max: 3000 }), ms: fc.integer({ min: 1, max: 2000 }) }), {
-      minLength: 1,
-      maxLength: 5,
-    }),
-  });
-  fc.assert(
-    fc.property(few, ({ window, diskMs, spells }) => {
-      const sender = new Sender(window, diskMs);
-      for (const { rate, ms } of spells) sender.send(rate, ms);
-      sender.rest(3_600_000);
-      assert.is(sender.waiting, 0);
-      assert.is(sender.queued, 0);
-      sender.close();
-    }),
-    { numRuns: 200 },
-  );
-});
+test(
+  'whatever window, rate and disk: all is written soon after the last message, and nothing is queued for ' + 'ever',
+  () => {
+    const few = fc.record({
+      window: fc.integer({ min: 1, max: 200 }),
+      diskMs: fc.integer({ min: 1, max: 30 }),
+      spells: fc.array(fc.record({ rate: fc.integer({ min: 1, max: 3000 }), ms: fc.integer({ min: 1, max: 2000 }) }), {
+        minLength: 1,
+        maxLength: 5,
+      }),
+    });
+    fc.assert(
+      fc.property(few, ({ window, diskMs, spells }) => {
+        const sender = new Sender(window, diskMs);
+        for (const { rate, ms } of spells) sender.send(rate, ms);
+        sender.rest(3_600_000);
+        assert.is(sender.waiting, 0);
+        assert.is(sender.queued, 0);
+        sender.close();
+      }),
+      { numRuns: 200 },
+    );
+  },
+);
 
 test.run();

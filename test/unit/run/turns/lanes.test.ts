@@ -201,15 +201,19 @@ async function run(texts: readonly string[], given: readonly object[], order: re
   return plant.end();
 }
 
-test('rules whose input waits in a lane at random moments send to the byte what they send without, and so do the others', async () => {
-  await fc.assert(
-    fc.asyncProperty(statements, rows, steps, async (texts, given, order) => {
-      assert.equal(await run(texts, given, order, true), await run(texts, given, order, false));
-    }),
-    { numRuns },
-  );
-  assert.ok(moves > numRuns, 'some were in lanes');
-});
+test(
+  'rules whose input waits in a lane at random moments send to the byte what they send without, and so do the ' +
+    'others',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(statements, rows, steps, async (texts, given, order) => {
+        assert.equal(await run(texts, given, order, true), await run(texts, given, order, false));
+      }),
+      { numRuns },
+    );
+    assert.ok(moves > numRuns, 'some were in lanes');
+  },
+);
 
 test('wherever messages are cut, those that are given up are whole and counted', async () => {
   let dropped = 0;
@@ -251,21 +255,25 @@ test('wherever messages are cut, those that are given up are whole and counted',
   assert.ok(dropped > 0);
 });
 
-test('an equal rule that comes later reads for itself, and a rule that goes while its input waits leaves the rest as it was', async () => {
-  const plant = await Plant.open([filter, 'SELECT id FROM s'], {});
-  plant.put();
-  plant.source.write(framesOf([{ v: 9 }, { v: 8 }]));
-  assert.ok(plant.first.behind?.isWaiting);
-  const { inUse, workspace } = plant.kernel.memory();
-  const stop = plant.plane.stop(1);
-  while (plant.turn());
-  await stop;
-  const { losses } = plant.notices.find((one) => one.kind === 'stopped') as { losses: readonly string[] };
-  assert.equal(losses, []);
-  const now = plant.kernel.memory();
-  assert.ok(now.inUse - now.workspace < inUse - workspace);
-  await plant.plane.close();
-});
+test(
+  'an equal rule that comes later reads for itself, and a rule that goes while its input waits leaves the rest as ' +
+    'it was',
+  async () => {
+    const plant = await Plant.open([filter, 'SELECT id FROM s'], {});
+    plant.put();
+    plant.source.write(framesOf([{ v: 9 }, { v: 8 }]));
+    assert.ok(plant.first.behind?.isWaiting);
+    const { inUse, workspace } = plant.kernel.memory();
+    const stop = plant.plane.stop(1);
+    while (plant.turn());
+    await stop;
+    const { losses } = plant.notices.find((one) => one.kind === 'stopped') as { losses: readonly string[] };
+    assert.equal(losses, []);
+    const now = plant.kernel.memory();
+    assert.ok(now.inUse - now.workspace < inUse - workspace);
+    await plant.plane.close();
+  },
+);
 
 test('a rule that is traced ends while its input waits, and its neighbours go on', async () => {
   const plant = await Plant.open(['SELECT id, v FROM s', 'SELECT id FROM s'], {}, 'delimited');

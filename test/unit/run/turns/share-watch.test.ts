@@ -151,22 +151,25 @@ test('what rules took that have just come, or have gone, is not that of those th
   assert.equal(rules.put, []);
 });
 
-test('the rule that takes most is found although rules come and go in each second, and those are not taken for it', async () => {
-  const rules = new Rules();
-  const stream = rules.source();
-  for (let i = 0; i < 5; i++) rules.add(`light${i}`, stream, [i]);
-  rules.add('greedy', stream, [10]);
-  for (let i = 0; i < 8; i++) {
-    const come = 20 + (i % 2);
-    rules.busy.delete(come);
-    const guest = rules.add(`guest${i}`, stream, [come]);
-    // It ends in the middle of the second.
-    rules.took(stream, 100, { [come]: 90 });
-    rules.end(guest);
-    await rules.second([[stream, 800]], { 0: 10, 1: 10, 2: 10, 3: 10, 4: 10, 10: 700 });
-  }
-  assert.equal(rules.put, ['greedy']);
-});
+test(
+  'the rule that takes most is found although rules come and go in each second, and those are not taken for ' + 'it',
+  async () => {
+    const rules = new Rules();
+    const stream = rules.source();
+    for (let i = 0; i < 5; i++) rules.add(`light${i}`, stream, [i]);
+    rules.add('greedy', stream, [10]);
+    for (let i = 0; i < 8; i++) {
+      const come = 20 + (i % 2);
+      rules.busy.delete(come);
+      const guest = rules.add(`guest${i}`, stream, [come]);
+      // It ends in the middle of the second.
+      rules.took(stream, 100, { [come]: 90 });
+      rules.end(guest);
+      await rules.second([[stream, 800]], { 0: 10, 1: 10, 2: 10, 3: 10, 4: 10, 10: 700 });
+    }
+    assert.equal(rules.put, ['greedy']);
+  },
+);
 
 test('a rule that stays alone on its stream is not taken for one that has ended in the same second', async () => {
   const rules = new Rules();

@@ -1,6 +1,9 @@
 import { fail, held, isNull, loaded, quoted, release, saved, stateOf, withMember } from '../../helpers/index';
 
-/** The object with a member `level`: how the value lies between two limits. A reading without a value has the level `none`. */
+/**
+ * The object with a member `level`: how the value lies between two limits. A reading without a value has the level
+ * `none`.
+ */
 export function with_level(reading: string, value: f64, low: f64, high: f64): string {
   if (isNull(1)) return withMember(reading, 'level', quoted('none'));
   if (low > high) {
@@ -10,7 +13,10 @@ export function with_level(reading: string, value: f64, low: f64, high: f64): st
   return withMember(reading, 'level', quoted(value < low ? 'low' : value > high ? 'high' : 'good'));
 }
 
-/** What an aggregate keeps of a group: how many values came, their mean, the sum of the squares of what they differ from it. */
+/**
+ * What an aggregate keeps of a group: how many values came, their mean, the sum of the squares of what they differ from
+ * it.
+ */
 class Spread {
   count: i32 = 0;
   mean: f64 = 0;
