@@ -143,6 +143,8 @@ export class StateTransfer {
     const waiting = byIdentity(all);
     /** Nodes that have got a part already of those that all of them take from. */
     const filled = new Set<readonly Saved[]>();
+    /** Those of them that one of these parts has failed. */
+    const spoilt = new Set<readonly Saved[]>();
     const failed: LoadFailure[] = [];
     let loaded = 0;
     let unclaimed = 0;
@@ -154,15 +156,22 @@ export class StateTransfer {
         unclaimed++;
         continue;
       }
+      if (spoilt.has(takers)) continue;
       const reason = reasonOf(this.#loadPart(takers, at, filled.has(takers)));
       if (isPooled) filled.add(takers);
       if (reason === null) loaded++;
-      else for (const { of } of takers) failed.push(failure(of, reason));
+      else {
+        for (const { of } of takers) failed.push(failure(of, reason));
+        if (isPooled) spoilt.add(takers);
+      }
     }
     const brokenOff = reasonOf(kernel.loadOutcome());
     const passed = kernel.partsPassed();
     const reason = brokenOff ?? (passed > 0 ? 'damaged' : unclaimed > 0 ? 'other' : 'nothing');
-    for (const { of, inlet } of [...waiting.values()].filter((parts) => !filled.has(parts)).flat()) {
+    // Nobody knows how many parts there were of those that several nodes take from: one that is missing may be of them.
+    const isWhole = brokenOff === null && passed === 0;
+    const lacking = [...waiting.values()].filter((parts) => !spoilt.has(parts) && !(isWhole && filled.has(parts)));
+    for (const { of, inlet } of lacking.flat()) {
       if (inlet !== 0) kernel.resetInput(of, inlet);
       else kernel.nodeEmpty(of);
       failed.push(failure(of, reason));

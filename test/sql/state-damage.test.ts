@@ -97,6 +97,43 @@ test('bytes that end early are told, and rules go on', () => {
   );
 });
 
+test('state that nodes share is whole or told: its pieces may end between two parts', () => {
+  const given: StateCase = {
+    statements: ['CREATE STREAM s () WITH (DATASOURCE="s", TYPE="memory")'],
+    sql: 'SELECT acc_map_agg(b, o) AS x0, row_number() AS r, changed_cols("c_", true, b, o) FROM s WHERE a > 0',
+    wishes: {},
+    arrivals: [
+      { name: 's', bytes: Buffer.from('{"a":1,"b":"é","o":{"x":1},"k":1}\n'), waitMs: 0, moves: false },
+      { name: 's', bytes: Buffer.from('{"a":2,"b":"a","o":{},"k":2}\n'), waitMs: 0, moves: false },
+    ],
+    movesAtLast: false,
+    portion: 100,
+  };
+  const state = stateOf(given);
+  const slices = slicesOf(state);
+  assert.ok(slices.length > 3, 'parts of several nodes');
+  const fresh = open(given);
+  fresh.feed('s', given.arrivals[1]!.bytes, beginOfCases);
+  const fromEmpty = fresh.taken();
+  close(fresh);
+  const loadOf = (bytes: Buffer): void => {
+    const rule = open(given);
+    const { failed } = rule.load(bytes, given.portion);
+    assert.ok(failed.length > 0);
+    rule.feed('s', given.arrivals[1]!.bytes, beginOfCases);
+    assert.equal(rule.taken(), fromEmpty, 'what was read of them before is no half of their state');
+    close(rule);
+  };
+  for (let at = 0; at < state.length - 16; at++) loadOf(state.subarray(0, at));
+  // The first slice of a part is damaged: nobody can tell whose it is.
+  for (let at = 0, i = 0; i < slices.length - 1; at += slices[i]!.bytes.length, i++) {
+    if (i === 0) continue;
+    const damaged = Buffer.from(state);
+    damaged[at + 16] = damaged[at + 16]! ^ 1;
+    loadOf(damaged);
+  }
+});
+
 test('wrong content whose checks are right is read without harm', () => {
   fc.assert(
     fc.property(stateCases, damages, (given, list) => {
