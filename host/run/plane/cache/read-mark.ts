@@ -48,6 +48,10 @@ export class ReadMark {
   set(value: number): void {
     this.#value = value;
     this.#isDirty = true;
+    this.#writeSoon();
+  }
+
+  #writeSoon(): void {
     if (this.#isClosed) return;
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
@@ -74,6 +78,8 @@ export class ReadMark {
     this.#isDirty = false;
     this.#writing = this.#put(this.#value).finally(() => {
       this.#writing = undefined;
+      // What came while the disk was slow would else wait for the next number.
+      if (this.#isDirty) this.#writeSoon();
     });
     await this.#writing;
   }
