@@ -140,7 +140,8 @@ for (const [end, ofQos] of [
 
 real('a broker that is killed hard in a backlog, before or after it has on disk what it has sent', async () => {
   await listen(1);
-  for (let round = 1; round <= 3; round++) {
+  const rounds = 3;
+  for (let round = 1; round <= rounds; round++) {
     server.child.kill('SIGSTOP');
     await send(150);
     await saved();
@@ -155,8 +156,8 @@ real('a broker that is killed hard in a backlog, before or after it has on disk 
   const rows = ids();
   assert.equal([...new Set(rows)], [...Array(sent).keys()]);
   // It may have forgotten as well that it has an acknowledgement: what it sends as new then can't be told from a new
-  // message.
-  assert.ok(rows.length - sent < window, `${rows.length} rows of ${sent} messages`);
+  // message. Each time that is a window at most.
+  assert.ok(rows.length - sent <= rounds * window, `${rows.length} rows of ${sent} messages`);
 });
 
 test.run();
