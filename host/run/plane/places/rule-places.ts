@@ -112,9 +112,9 @@ export class RulePlaces implements RunningPlaces {
 
   isHere(rule: RunningRule): boolean {
     const { source } = this;
-    return (
-      !this.#places.has(rule) && !this.ahead.has(rule) && source.starvedSince === 0 && source.position() !== undefined
-    );
+    // What is read ahead lies before the position of the source, and has not come to the rule.
+    const isBetween = source.starvedSince === 0 && !source.isReadAhead;
+    return isBetween && !this.#places.has(rule) && !this.ahead.has(rule) && source.position() !== undefined;
   }
 
   awaits(rule: RunningRule): void {

@@ -245,9 +245,9 @@ export class Lane implements Turn, RunningLane, LaneInput {
     this.goOn();
   }
 
-  /** Begins a segment when the last one is long enough. */
+  /** Begins a segment when the last one is long enough, where the oldest may have to be given up. */
   #cut(): void {
-    if (this.#queue.at(-1)!.bytes < this.terms.most / segments) return;
+    if (!this.terms.dropsOldest || this.#queue.at(-1)!.bytes < this.terms.most / segments) return;
     const { stream, counters } = this.source;
     if (this.#kernel.unreadBytes(stream) > Math.max(longMessage, this.terms.most / segments)) return;
     const begin = inputOf(this.#kernel, stream);

@@ -255,6 +255,24 @@ test('wherever messages are cut, those that are given up are whole and counted',
   assert.ok(dropped > 0);
 });
 
+test('however much comes in one read, a rule that lacks nothing is at a place that a checkpoint can name', async () => {
+  const plant = await Plant.open(['SELECT id FROM s', 'SELECT id, v FROM s'], { sinkLimitBytes: 64 });
+  const { first, source } = plant;
+  Object.assign(source, { position: () => ({ messages: source.counters.messages }) });
+  plant.put();
+  for (const count of [1, 40, 2]) {
+    plant.source.write(framesOf(Array.from({ length: count }, () => ({ v: 1 }))));
+    const { behind } = first;
+    await eventually('its turns', () => {
+      while (plant.turn());
+      return behind?.isWaiting === false;
+    });
+    assert.is(behind?.isStarved, false, `after ${count} more`);
+    assert.equal(behind?.laneOf(source)?.position, { messages: source.counters.messages });
+  }
+  await plant.plane.close();
+});
+
 test(
   'an equal rule that comes later reads for itself, and a rule that goes while its input waits leaves the rest as ' +
     'it was',
