@@ -14,7 +14,7 @@ import { sizeText } from '../size-text.js';
 import { EarlierInLog, heldFrom, messagesOf } from './earlier.js';
 import { FreedIds } from './freed-ids.js';
 import { packetsIn } from './known-messages.js';
-import type { Entry, InputLogHost } from './log-host.js';
+import { type Entry, type InputLogHost, inputItem } from './log-host.js';
 import { openLog } from './open-log.js';
 import { OutMark } from './out-mark.js';
 import { LogPace } from './pace.js';
@@ -27,7 +27,6 @@ const pageBytes = 1024 * 1024;
 const largeBytes = 64 * 1024 * 1024;
 const maxBytes = 1024 * 1024 * 1024;
 const retryMs = 1000;
-const noErrors: ReadonlySet<number> = new Set();
 
 export class InputLog {
   #store: PageStore | undefined;
@@ -175,10 +174,7 @@ export class InputLog {
 
   /** Takes up numbers by messages of no bytes, before new ones could get them. */
   async #fill(store: PageStore, messages: number): Promise<void> {
-    const item: Item = {
-      ...{ bytes: Buffer.alloc(0), ends: new Uint32Array(messages), errors: noErrors, messages },
-      ...{ rows: 0, values: undefined, since: 0, ticket: undefined },
-    };
+    const item = inputItem(Buffer.alloc(0), new Uint32Array(messages));
     while (!this.#isClosed) {
       try {
         await store.append([[item]]);
@@ -208,31 +204,42 @@ export class InputLog {
     if (batch.lost > 0) {
       this.host.lost(batch.lost, batch.reason, before + batch.lost);
       this.#replayed = before + batch.lost;
-      const passed = this.#entries.at(-1)?.barrier;
-      if (passed === undefined) {
-        store.free(batch.lost);
-        this.#last += batch.lost;
-      } else this.#push(passed, batch.lost, undefined);
-      this.host.places.reached(this.#replayed);
+      this.#passOver(store, batch.lost);
     }
     for (const item of batch.items) {
       // A rule may go on from the middle of what came in one go.
       for (let rest: Item | undefined = item; rest !== undefined; ) {
         const left = this.host.places.next - this.#replayed;
         const [piece, behind]: [Item, Item?] = left < rest.messages ? split(rest, left) : [rest];
-        await this.#replayPiece(piece);
+        await this.#replayPiece(store, piece);
         if (this.#isClosed) return;
         rest = behind;
       }
     }
   }
 
-  async #replayPiece(item: Item): Promise<void> {
+  /** Nothing comes of messages that have been read: they go with those before. */
+  #passOver(store: PageStore, messages: number): void {
+    const passed = this.#entries.at(-1)?.barrier;
+    if (passed === undefined) {
+      store.free(messages);
+      this.#last += messages;
+    } else this.#push(passed, messages, undefined);
+    this.host.places.reached(this.#replayed);
+  }
+
+  async #replayPiece(store: PageStore, item: Item): Promise<void> {
     await this.host.ready();
     if (this.#isClosed) return;
+    const packets = packetsIn(item);
     this.#replayed += item.messages;
+    // Records alone are no input.
+    if (packets.length === 0) {
+      this.#passOver(store, item.messages);
+      return;
+    }
     this.#underWay = item.messages;
-    this.host.replay(packetsIn(item));
+    this.host.replay(packets);
     await this.host.whenTaken();
     if (!this.#isClosed) this.host.places.reached(this.#replayed);
   }
@@ -285,15 +292,7 @@ export class InputLog {
 
   #add(barrier: Barrier, messages: number, cut: { readonly bytes: Buffer; readonly ends: Uint32Array }): void {
     const { known } = this.host;
-    const item: Item = {
-      ...cut,
-      errors: noErrors,
-      messages,
-      rows: 0,
-      values: known?.remark,
-      since: 0,
-      ticket: undefined,
-    };
+    const item = inputItem(cut.bytes, cut.ends, known?.remark);
     barrier.needsLog = known !== undefined && barrier.goesToLog;
     this.#push(barrier, messages, item);
     this.#pendingMessages += messages;

@@ -56,3 +56,11 @@ export interface Entry {
   /** To be called when it is stored. */
   kept?: () => void;
 }
+
+const noErrors: ReadonlySet<number> = new Set();
+
+/** Messages as the log has them on disk. */
+export function inputItem(bytes: Buffer, ends: Uint32Array, values?: Item['values']): Item {
+  const rest = { errors: noErrors, rows: 0, since: 0, ticket: undefined };
+  return { bytes, ends, messages: ends.length, values, ...rest };
+}

@@ -57,6 +57,8 @@ class Running {
       ready: async () => {},
       whenTaken: async () => true,
       replay: (bytes) => {
+        // As a source: without input there is nothing to hold.
+        if (bytes.length === 0) return;
         this.#work(
           payloadsOfPackets(bytes, 4).map((text) => Number(Buffer.from(text).toString())),
           false,
@@ -259,6 +261,35 @@ test('a place that is no place in a log is refused', async () => {
   await running.log.replay();
   assert.throws(() => running.log.seek({ log: 3 }), /keeps no place/);
   await running.log.close();
+});
+
+test('what tells of freed ids has numbers, and is no message: a rule that comes later lacks none of those behind', async () => {
+  const folder = join(temporaryFolder(), 'log');
+  const running = new Running(folder);
+  await running.log.replay();
+  running.log.align();
+  running.receive(0, 3);
+  await new Promise<void>((resolve) => running.log.freed(7, resolve));
+  running.receive(3, 6);
+  running.log.flush();
+  await eventually('the acknowledgements', () => running.acknowledged.length === 6);
+  const copy = join(temporaryFolder(), 'log');
+  cpSync(folder, copy, { recursive: true });
+  const again = new Running(copy);
+  await again.log.replay();
+  again.log.align();
+  assert.equal(again.got, range(0, 6));
+  const place = again.log.position;
+  assert.equal(place, { log: 7 });
+  again.receive(6, 9);
+  const { earlier, missing } = again.log.earlierFrom(place, () => {});
+  assert.is(missing, 0);
+  assert.is(earlier?.messages, 3);
+  const ids: number[] = [];
+  for (let piece = await earlier!.next(); piece !== undefined; piece = await earlier!.next())
+    ids.push(...payloadsOfPackets(piece.bytes, 4).map((text) => Number(Buffer.from(text).toString())));
+  assert.equal(ids, range(6, 9));
+  await Promise.all([running.log.close(), again.log.close()]);
 });
 
 test.run();
