@@ -74,6 +74,8 @@ export class Repetitions<O extends Origin> {
   readonly #known = new Map<number, Known<O>>();
   /** The same of QoS 2: until the broker has freed the id. */
   readonly #received = new Map<number, Known<O>>();
+  /** Answers to the broker that has freed them, until that is safe. */
+  readonly #freeing = new Map<Known<O>, () => void>();
   /** In the order of the connection. */
   #passed: Passed[] = [];
   /** Of these the kernel has taken so many. */
@@ -282,6 +284,8 @@ export class Repetitions<O extends Origin> {
     const known = this.#known.get(id) ?? this.#received.get(id);
     if (id === 0 || (known?.connection ?? -1) >= 0) return;
     this.#keep(id, isExactlyOnce, { print, number, origin: undefined, connection: -1, isAcknowledged: true });
+    // What was forgotten already may stand in a file beside what was not.
+    forgetBefore(this.#received, this.count - longAgo);
   }
 
   /** Takes ids that the broker had freed, as a log of an earlier run has them. */
@@ -319,13 +323,24 @@ export class Repetitions<O extends Origin> {
     return packet[0]! >> 4 === pubrel && packet.length >= 4 ? (packet[2]! << 8) | packet[3]! : 0;
   }
 
-  /** The broker has freed an id: calls back when that is safe, unless the connection is another one then. */
+  /**
+   * The broker has freed an id: calls back when that is safe, unless the connection is another one then. What stands
+   * for nothing needs no log, and the same again no second entry: a broker may say either as fast as it likes.
+   */
   freed(id: number, answer: () => void): void {
     const known = this.#received.get(id);
+    if (known === undefined) {
+      answer();
+      return;
+    }
     const connection = this.#connection;
+    const isUnderWay = this.#freeing.has(known);
+    this.#freeing.set(known, () => connection === this.#connection && answer());
+    if (isUnderWay) return;
     this.keepFreed(id, () => {
-      if (known !== undefined && this.#received.get(id) === known) this.#received.delete(id);
-      if (connection === this.#connection) answer();
+      if (this.#received.get(id) === known) this.#received.delete(id);
+      this.#freeing.get(known)?.();
+      this.#freeing.delete(known);
     });
   }
 

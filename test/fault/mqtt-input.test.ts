@@ -148,6 +148,29 @@ test('a gigabyte of garbage: bounded memory, the rule runs on', async () => {
   broker.close();
 });
 
+test('a broker that frees packet ids without end and reads no answer costs the connection, not the memory', async () => {
+  const total = 1 << 28;
+  const releases = Buffer.concat(
+    Array.from({ length: 4096 }, (_, i) => Buffer.from([0x62, 2, (i + 1) >> 8, (i + 1) & 255])),
+  );
+  const broker = await openRawBroker((socket, connection) => {
+    if (connection > 1) return void socket.write(good);
+    socket.pause();
+    flood(socket, releases, total, () => {});
+  });
+  const session = { server: broker.url, qos: 2, clientid: 'c', enableClientSession: true };
+  opened.stream(`CREATE STREAM s () WITH (TYPE="mqtt", DATASOURCE="a", CONF_KEY="s")`, session);
+  opened.run('r', 'SELECT id FROM s', [['nop', {}]]);
+  await eventually('a first connection', () => broker.connections === 1);
+  const before = residentMb();
+  await opened.figure('r', 'sinkRecordsOutTotal', (value) => value === 1);
+  const reason = /does not read: \d+ bytes of acknowledgements wait/;
+  assert.match(String(await metric('source_s_0_connection_last_disconnected_message')), reason);
+  const more = residentMb() - before;
+  assert.ok(more < 200, `${Math.round(more)} MB more`);
+  broker.close();
+});
+
 test('garbage that breaks every connection is met with longer and longer pauses', async () => {
   const junk = randomBytes(1 << 20);
   junk[0] = 0;

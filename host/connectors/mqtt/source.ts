@@ -25,6 +25,8 @@ const puback = 0x40;
 const pubrec = 0x50;
 const pubcomp = 0x70;
 const pingResponseType = 0xd0;
+/** Packet ids that may be in use at a time are 65,535, with four bytes to answer each: a broker that has read them never waits for more. */
+const mostUnread = 1024 * 1024;
 /** Acknowledgements of so much time are asked for together, whether they have arrived, ms. */
 const askEveryMs = 1000;
 
@@ -194,8 +196,17 @@ export class MqttSource implements Source {
       packets.writeUInt16BE(idIn(receipt), i * 4 + 2);
     });
     transport.write(packets);
+    this.#checkRead(transport);
     // With QoS 2 the broker says by itself what has arrived.
     if (isToAsk && this.context.repetitions !== undefined) this.#ask();
+  }
+
+  /** A broker that sends without reading would have all answers kept in memory. */
+  #checkRead(transport: Transport): void {
+    const { writableLength } = transport;
+    if (writableLength <= mostUnread || transport.destroyed) return;
+    this.#reason = `the broker does not read: ${writableLength} bytes of acknowledgements wait for it`;
+    transport.destroy();
   }
 
   /**
@@ -223,6 +234,7 @@ export class MqttSource implements Source {
 
   /** A message that mqtt.js has read; it is acknowledged when `done` is called. */
   #message(packet: IPublishPacket, done: (error?: Error) => void): void {
+    if (this.#transport !== undefined) this.#checkRead(this.#transport);
     const { topic, qos, messageId } = packet;
     const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
     if (this.conf.eofMessage !== '' && payload.toString('base64') === this.conf.eofMessage) {
