@@ -8,6 +8,7 @@ export const transferErrors = errorTable('transfer', {
   notJson: ['general', (reason: string) => `the content is no JSON: ${reason}`],
   notYaml: ['general', (reason: string) => `the content is no YAML: ${reason}`],
   tooLarge: ['general', (most: number) => `the content has more than ${most} keys and values`],
+  tooLong: ['general', (most: number) => `the content has more than ${most} words, signs and line ends`],
   form: ['general', (expected: string) => `the content must be a ${expected} with the maps of an export`],
   unknownMap: ['general', (name: string, hint: string) => `the content has an unknown map ${name}, ${hint}`],
   notMap: ['general', (name: string) => `${name} must map names to definitions`],

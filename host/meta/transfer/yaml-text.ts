@@ -8,6 +8,8 @@ import { transferErrors } from './errors.js';
 
 /** As many keys and values as the largest JSON document within its bound has. */
 const maxNodes = 500_000;
+/** Words, signs, spaces and line ends: a key with its value on a line of its own has eight. */
+const maxLexemes = 3_000_000;
 /** The length of the largest body. */
 const maxBytes = 64 << 20;
 /** The library looks through all anchors and aliases for each. */
@@ -15,6 +17,11 @@ const maxAliases = 1000;
 
 /** What the lexer says before each scalar without quotes. */
 const scalarMark = '\u001f';
+
+/** Kinds that JSON has as well; a set or a map that keeps its order would lose its content on the way. */
+const plainTags = new Set(
+  ['str', 'map', 'seq', 'int', 'float', 'bool', 'null'].map((name) => `tag:yaml.org,2002:${name}`),
+);
 
 type Yaml = typeof import('yaml');
 
@@ -39,8 +46,10 @@ export async function parseYaml(text: string): Promise<unknown> {
 /** Counts before anything is made of them: each takes a hundred times its length. */
 function checkLength(text: string, yaml: Yaml): void {
   let nodes = 0;
+  let lexemes = 0;
   let isScalar = false;
   for (const lexeme of new yaml.Lexer().lex(text)) {
+    if (++lexemes > maxLexemes) throw transferErrors.tooLong(maxLexemes);
     const wasCounted = isScalar;
     isScalar = lexeme === scalarMark;
     if (wasCounted || !(isScalar || '"\'*[{'.includes(lexeme[0] ?? ' '))) continue;
@@ -76,7 +85,10 @@ class Measure {
       return;
     }
     const [nodes, bytes] = [this.#nodes, this.#bytes];
-    const { anchor } = node;
+    const { anchor, tag } = node;
+    if (tag !== undefined && tag !== '!' && !plainTags.has(tag)) {
+      throw transferErrors.contentAt(`has the tag ${tag}, which JSON has nothing for`, this.#place(node));
+    }
     if (anchor !== undefined) this.#anchors.set(anchor, undefined);
     this.#add(node, { nodes: 1, bytes: isScalar(node) ? (node.source ?? '').length : 2 });
     if (isMap(node)) {

@@ -6,8 +6,8 @@ import { Serial } from '../../base/structures/serial.js';
 import { type Items, itemsOfYaml } from './document.js';
 import { transferErrors } from './errors.js';
 
-/** Takes some milliseconds; starting a thread takes fifty. */
-const smallLength = 8 * 1024;
+/** Takes some milliseconds, thirty with a fault at each character; starting a thread takes fifty. */
+const smallLength = 2 * 1024;
 /** Several times what the largest document within the bounds takes. */
 const maxHeapMb = 1024;
 const timeoutMs = 60_000;

@@ -30,6 +30,25 @@ test('what is no YAML, or refers to itself without measure, is refused', async (
   );
 });
 
+test('kinds that JSON does not have are refused by name: their content would be lost without a word', async () => {
+  for (const value of ['!!set {a}', '!!omap [a: 1]', '!!js/undefined {a: 1}', '!mine {a: 1}']) {
+    assert.match(
+      await reasonOf(`streams: ${value}\n`),
+      /the content has the tag .*, which JSON has nothing for at line 1, column \d+$/,
+    );
+  }
+  assert.match(await reasonOf('rules:\n  r: !!binary "AAAA"\n'), /the tag tag:yaml.org,2002:binary, .* at line 2/);
+  assert.is(await reasonOf('rules: !!map\n  r:\n    id: !!str 5\n    n: !!int 5\n'), 'taken');
+});
+
+test('what has more line ends and signs than the largest document is refused before anything is made of it', async () => {
+  const before = performance.now();
+  const reason = await reasonOf(`rules: {}${'\n'.repeat(8_000_000)}`);
+  assert.is(reason, 'the content has more than 3000000 words, signs and line ends');
+  // A minute where a minute is the bound.
+  assert.ok(performance.now() - before < 20_000);
+});
+
 test('tens of thousands of names take no longer for each than a few', async () => {
   const cost = async (count: number) => {
     const text = streamsOf(Array.from({ length: count }, (_, i) => `s${i}`));
