@@ -25,7 +25,7 @@ const puback = 0x40;
 const pubrec = 0x50;
 const pubcomp = 0x70;
 const pingResponseType = 0xd0;
-/** Packet ids that may be in use at a time are 65,535, with four bytes to answer each: a broker that has read them never waits for more. */
+/** Four times what answers to all 65,535 packet ids need, bytes: a broker that reads never waits for more. */
 const mostUnread = 1024 * 1024;
 /** Acknowledgements of so much time are asked for together, whether they have arrived, ms. */
 const askEveryMs = 1000;

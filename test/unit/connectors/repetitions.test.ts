@@ -418,25 +418,6 @@ test('QoS 2: an id that the broker has not freed is that of one message, unless 
   assert.ok(sifted(one, message('b', true), [3]).equals(message('b', true)));
 });
 
-test('QoS 2: what a broker frees again and again, or never had taken, needs no more of the log', () => {
-  const one = new Repetitions<typeof safe>('s', 1 << 20, 4);
-  const toLog: (() => void)[] = [];
-  one.keepFreed = (_id, kept) => void toLog.push(kept);
-  const answers: string[] = [];
-  one.reset();
-  one.sift(Buffer.concat([consent(false), exactOf({ id: 5, text: 'a', isAgain: false })]));
-  one.taken(Uint32Array.of(5 | 0x10000), safe);
-  one.freed(6, () => answers.push('unknown'));
-  for (let i = 0; i < 1000; i++) one.freed(5, () => answers.push('first connection'));
-  one.reset();
-  one.freed(5, () => answers.push('second connection'));
-  assert.equal([toLog.length, answers], [1, ['unknown']]);
-  toLog[0]!();
-  assert.equal(answers, ['unknown', 'second connection']);
-  one.freed(5, () => answers.push('freed already'));
-  assert.equal([toLog.length, answers.at(-1), one.firstReceived], [1, 'freed already', 1]);
-});
-
 test('MQTT 5: a message whose topic is an alias is never known, one beside it is', () => {
   const publish5 = (id: number, topic: string, properties: readonly number[], isAgain: boolean) =>
     packet(
