@@ -171,6 +171,28 @@ test('a broker that frees packet ids without end and reads no answer costs the c
   broker.close();
 });
 
+test('a message that is sent again without end before it is acknowledged costs the connection', async () => {
+  const away = await openBroker();
+  await away.close();
+  const again = Buffer.from(publish('{"id":1}', 5));
+  again[0] = again[0]! | 8;
+  const repeats = Buffer.concat(Array.from({ length: 4096 }, () => again));
+  let isOver = false;
+  const broker = await openRawBroker((socket, connection) => {
+    socket.write(publish('{"id":1}', 5));
+    if (connection === 1) flood(socket, repeats, 1 << 24, () => {});
+    else isOver = true;
+  });
+  const session = { server: broker.url, qos: 1, clientid: 'c', enableClientSession: true };
+  opened.stream(`CREATE STREAM s () WITH (TYPE="mqtt", DATASOURCE="a", CONF_KEY="s")`, session);
+  opened.run('r', 'SELECT id FROM s', [['mqtt', { server: away.url, topic: 'out', qos: 1 }]]);
+  await eventually('the second connection', () => isOver, 20_000);
+  const reason = /1\d{5} messages wait for their acknowledgements/;
+  assert.match(String(await metric('source_s_0_connection_last_disconnected_message')), reason);
+  assert.equal(broker.acknowledged, []);
+  broker.close();
+});
+
 test('garbage that breaks every connection is met with longer and longer pauses', async () => {
   const junk = randomBytes(1 << 20);
   junk[0] = 0;

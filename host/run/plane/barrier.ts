@@ -95,6 +95,9 @@ export class Barrier implements Mark {
   }
 }
 
+/** Twice the packet ids that there are: no broker has so many messages on their way, whatever it sends again. */
+const mostWaiting = 2 * 65_535;
+
 /** Acknowledges the input of one source, in order of arrival as the protocol demands. */
 export class Acknowledgements implements BarrierOwner {
   /** What is lost stays unacknowledged: nobody else got it. */
@@ -107,10 +110,14 @@ export class Acknowledgements implements BarrierOwner {
   log: { advance(): void } | undefined;
   #waiting: Barrier[] = [];
 
-  /** @param repetitions is to know what is acknowledged */
+  /**
+   * @param repetitions is to know what is acknowledged
+   * @param refuse ends the connection of a sender that waits for nothing: what comes again makes no output to stop at
+   */
   constructor(
     private readonly acknowledge: (receipts: Uint32Array) => void,
     private readonly repetitions?: { acknowledged(receipts: Uint32Array): void },
+    private readonly refuse: (reason: string) => void = () => {},
   ) {}
 
   /** Opens the barrier of input that goes to work now. */
@@ -129,6 +136,7 @@ export class Acknowledgements implements BarrierOwner {
     this.#waiting.push(barrier);
     for (const { length } of barrier.receipts) this.count += length;
     this.advance();
+    if (this.count > mostWaiting) this.refuse(`${this.count} messages wait for their acknowledgements`);
   }
 
   advance(): void {

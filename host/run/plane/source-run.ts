@@ -371,7 +371,7 @@ export class SourceRun extends SourceFaults implements RunningSource, SourceCont
   }
 
   onAcknowledge(take: (receipts: Uint32Array) => void): void {
-    this.acknowledgements = new Acknowledgements(take, this.repetitions);
+    this.acknowledgements = new Acknowledgements(take, this.repetitions, (reason) => this.#whenMalformed(reason));
     this.#earlyBatches = new EarlyBatches(this.acknowledgements, () => this.#sendGathered());
   }
 
