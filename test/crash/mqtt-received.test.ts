@@ -3,47 +3,28 @@
  * steps: a message is one row however often it is sent before its id is free, and the id is free when the broker has
  * said so.
  */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { SessionBroker } from '../support/brokers/session-broker.js';
-import { eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
+import { SessionRule } from '../support/brokers/session-rule.js';
+import { eventually } from '../support/harness.js';
 
 const pubrec = 0x50;
 const pubcomp = 0x70;
 
 let broker: SessionBroker;
-let server: TestServer;
-let data: string;
+let rule: SessionRule;
 test.before.each(async () => {
-  data = temporaryFolder();
-  server = await start();
+  rule = await SessionRule.start({ KUIPER__BASIC__CONNECTION__MAXRECONNECTINTERVAL: '200ms' });
 });
 test.after.each(async () => {
-  await server.stop('SIGKILL');
+  await rule.close();
   broker.close();
 });
 
-const start = () => startServer({ data, env: { KUIPER__BASIC__CONNECTION__MAXRECONNECTINTERVAL: '200ms' } });
-
-async function made(path: string, body: object): Promise<void> {
-  const { status, text } = await server.request('POST', path, body);
-  assert.is(status, 201, text);
-}
-
-/** A rule that writes each message to a file, exactly once. */
 async function listen(checkpointInterval: string, reusesIds = false): Promise<void> {
   broker = await SessionBroker.open({ qos: 2, reusesIds });
-  const conf = { server: broker.url, qos: 2, clientid: 'c', enableClientSession: true };
-  await server.request('PUT', '/metadata/sources/mqtt/confKeys/in', conf);
-  await made('/streams', { sql: 'CREATE STREAM s () WITH (TYPE="mqtt", DATASOURCE="a", CONF_KEY="in")' });
-  await made('/rules', {
-    id: 'r',
-    sql: 'SELECT id FROM s',
-    actions: [{ file: { path: join(data, 'out'), sendSingle: true } }],
-    options: { qos: 2, checkpointInterval },
-  });
+  await rule.listen({ url: broker.url, qos: 2, clientid: 'c', checkpointInterval, topic: 'a' });
   await connected(1);
 }
 
@@ -53,8 +34,7 @@ const connected = (connections: number) =>
 /** Ends the server hard and has it back, connected. */
 async function kill(): Promise<void> {
   const { connections } = broker;
-  await server.stop('SIGKILL');
-  server = await start();
+  await rule.kill();
   await connected(connections + 1);
 }
 
@@ -62,13 +42,6 @@ async function cut(): Promise<void> {
   const { connections } = broker;
   broker.cut();
   await connected(connections + 1);
-}
-
-function ids(): number[] {
-  const path = join(data, 'out');
-  if (!existsSync(path)) return [];
-  const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
-  return lines.map((line) => (JSON.parse(line) as { id: number }).id);
 }
 
 const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
@@ -81,8 +54,8 @@ const allFree = () => eventually('all ids free', () => broker.waiting === 0, 20_
 /** What is sent now is a row, and nothing else has come before it. */
 async function checkRows(wanted: readonly number[]): Promise<void> {
   broker.send(['{"id":-1}']);
-  await eventually('the last row', () => ids().at(-1) === -1, 20_000);
-  assert.equal(ids(), [...wanted, -1]);
+  await eventually('the last row', () => rule.ids().at(-1) === -1, 20_000);
+  assert.equal(rule.ids(), [...wanted, -1]);
 }
 
 for (const interval of ['100ms', '1h']) {
@@ -143,7 +116,7 @@ for (const interval of ['100ms', '1h']) {
     for (let round = 1; round <= 3; round++) {
       // Its first delivery was lost, so it says that it is sent again.
       broker.sendInVain(['{"id":7}']);
-      await eventually('its row', () => ids().length === round, 20_000);
+      await eventually('its row', () => rule.ids().length === round, 20_000);
       await allFree();
       assert.equal(new Set(broker.receipts.map(([, id]) => id)), new Set([1]));
       await kill();
