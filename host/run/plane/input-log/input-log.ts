@@ -18,6 +18,7 @@ import { type Entry, type InputLogHost, inputItem } from './log-host.js';
 import { openLog } from './open-log.js';
 import { OutMark } from './out-mark.js';
 import { LogPace } from './pace.js';
+import { ReplayPace } from './replay-pace.js';
 
 /** So much in memory is written although nobody waits for it. */
 const maxMemoryBytes = 4 * 1024 * 1024;
@@ -43,6 +44,7 @@ export class InputLog {
   /** Number behind the message that was taken again last. */
   #replayed = 0;
   isReplaying = true;
+  readonly #replays = new ReplayPace();
   /** The cutter knows where packets begin. */
   isAligned = false;
   readonly #pace: LogPace;
@@ -207,9 +209,9 @@ export class InputLog {
       this.#passOver(store, batch.lost);
     }
     for (const item of batch.items) {
-      // A rule may go on from the middle of what came in one go.
+      // A rule may go on from the middle of what came in one go, and it may be long.
       for (let rest: Item | undefined = item; rest !== undefined; ) {
-        const left = this.host.places.next - this.#replayed;
+        const left = Math.min(this.host.places.next - this.#replayed, this.#replays.most);
         const [piece, behind]: [Item, Item?] = left < rest.messages ? split(rest, left) : [rest];
         await this.#replayPiece(store, piece);
         if (this.#isClosed) return;
@@ -229,6 +231,7 @@ export class InputLog {
   }
 
   async #replayPiece(store: PageStore, item: Item): Promise<void> {
+    await this.#replays.takeBreak();
     await this.host.ready();
     if (this.#isClosed) return;
     const packets = packetsIn(item);
@@ -239,7 +242,7 @@ export class InputLog {
       return;
     }
     this.#underWay = item.messages;
-    this.host.replay(packets);
+    this.#replays.work(item.messages, () => this.host.replay(packets));
     await this.host.whenTaken();
     if (!this.#isClosed) this.host.places.reached(this.#replayed);
   }

@@ -33,6 +33,8 @@ class Running {
   place: number | undefined;
   /** Another rule needs all that is in the log. */
   isForAll = false;
+  /** What its rules take for a message, ms. */
+  workMs = 0;
   readonly log: InputLog;
   readonly #acknowledgements = new Acknowledgements(
     (ids) => void this.acknowledged.push(...[...ids].map((id) => id - 1)),
@@ -76,6 +78,7 @@ class Running {
   #work(ids: readonly number[], isNew: boolean): void {
     const barrier = this.#acknowledgements.begin();
     this.got.push(...ids);
+    for (const end = performance.now() + this.workMs * ids.length; performance.now() < end; );
     if (isNew) barrier.receipts.push(Uint32Array.from(ids, (id) => id + 1));
     barrier.left++;
     this.#held.push(barrier);
@@ -253,6 +256,31 @@ test(
     await running.log.close();
   },
 );
+
+test('timers and sockets have their turns while slow rules take a long log again', async () => {
+  const folder = join(temporaryFolder(), 'log');
+  const first = new Running(folder);
+  await first.log.replay();
+  // Some messages came one by one, the others in one go.
+  for (let id = 0; id < 50; id++) first.receive(id, id + 1);
+  first.receive(50, 150);
+  first.log.flush();
+  await eventually('acknowledgements', () => first.acknowledged.length === 150);
+  const after = join(temporaryFolder(), 'log');
+  cpSync(folder, after, { recursive: true });
+  await first.log.close();
+  const running = new Running(after);
+  running.workMs = 3;
+  const seen = new Set<number>();
+  const looks = setInterval(() => seen.add(running.got.length), 1);
+  await running.log.replay();
+  clearInterval(looks);
+  assert.equal(running.got, range(0, 150));
+  // Some twenty breaks in either part; the bounds leave room for a slow machine.
+  const alone = [...seen].filter((count) => count < 50).length;
+  assert.ok(alone > 10 && seen.size - alone > 10, `only ${alone} and ${seen.size - alone} turns`);
+  await running.log.close();
+});
 
 test('a place that is no place in a log is refused', async () => {
   const running = new Running(join(temporaryFolder(), 'log'));

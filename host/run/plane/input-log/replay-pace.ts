@@ -1,0 +1,34 @@
+/**
+ * How a log is taken again: in pieces of a few milliseconds, with breaks between them. Sockets, timers and questions
+ * have their turns then, and a rule that takes more than its share is found out.
+ */
+
+/** Work between two breaks, ms. */
+const workMs = 5;
+/** Messages of the first piece, and the most of one. */
+const firstMessages = 256;
+const mostMessages = 65_536;
+/** A piece is so many times as long as the one before at most. */
+const growth = 4;
+
+export class ReplayPace {
+  /** Messages of the next piece. */
+  most = firstMessages;
+  #since = performance.now();
+
+  /** Works on a piece of so many messages. */
+  work(messages: number, call: () => void): void {
+    const began = performance.now();
+    call();
+    const ms = performance.now() - began;
+    if (ms > workMs) this.most = Math.max(1, Math.floor((messages * workMs) / ms));
+    else if (messages >= this.most) this.most = Math.min(mostMessages, this.most * growth);
+  }
+
+  /** Resolves at once, or when the event loop has been to what has come meanwhile. */
+  async takeBreak(): Promise<void> {
+    if (performance.now() - this.#since < workMs) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#since = performance.now();
+  }
+}
