@@ -6,7 +6,7 @@
 /** Work between two breaks, ms. */
 const workMs = 5;
 /** Messages of the first piece, and the most of one. */
-const firstMessages = 256;
+const firstMessages = 32;
 const mostMessages = 65_536;
 /** A piece is so many times as long as the one before at most. */
 const growth = 4;
