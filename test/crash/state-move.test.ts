@@ -65,6 +65,9 @@ test('a window that was begun here ends there', async () => {
     await refused('moved', 'none', /none: it is no state of a rule/);
     await refused('renamed', 'state', /state: it is of rule moved/);
     await refused('../moved', 'state', /id '\.\.\/moved' contains invalid characters/);
+    const astray = await commands.run(`state import moved state --data ${join(folder, 'astray')} --url ${base}`);
+    assert.is(astray.code, 1);
+    assert.match(astray.err, /there is no folder \S+astray: --data names the data folder of the server that answers/);
     const unasked = await commands.run(`state import moved state --data ${data} --url http://127.0.0.1:1`);
     assert.is(unasked.code, 1);
     assert.match(unasked.err, /no server answers to ask whether the rule runs \(--url\), but .* in use/);

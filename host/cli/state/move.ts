@@ -2,6 +2,7 @@
  * The state of a rule goes to another machine: its newest checkpoint in one file. The checkpoints are on the disk of
  * this one.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { makeFolder } from '../../base/files/folder.js';
@@ -29,6 +30,9 @@ export async function importState(call: Call): Promise<number> {
     const folder = folderOf(call, rule);
     const state = await stateOf(call, rule);
     if (state === 'running') throw new Error(`rule ${rule} is running: stop it before`);
+    // A folder that a typing error makes would be read by nobody.
+    if (state === 'stopped' && !existsSync(dataOf(call)))
+      throw new Error(`there is no folder ${dataOf(call)}: --data names the data folder of the server that answers`);
     const lock = state === 'no server' ? await lockData(call) : undefined;
     const head = await unpackState(file, rule, folder).finally(() => lock?.close());
     call.io.out(`rule ${rule} begins with its state as of ${new Date(head.at).toISOString()} at its next start\n`);
