@@ -10,6 +10,7 @@ import { poolAlloc } from '../mem/pool';
 import { readBool, readFail, readFails, readLength, readU32, readU64, readValue, valueRead } from '../state/reader';
 import { writeBool, writeSlots, writeU32, writeU64, writeValue } from '../state/writer';
 import { sketchLoad, sketchSave } from './sketch';
+import { averageCount, averageSetInts, averageUpper } from './functions/avg';
 
 export function countFormSave(state: usize, tag: u8): void {
   writeValue(Tag.I64, load<u64>(state));
@@ -39,11 +40,10 @@ const MORE: u64 = 1 << 63;
 
 /** The upper half of a sum of integers follows where the sum has more than 64 bits. */
 export function averageFormSave(state: usize, tag: u8): void {
-  const upper = load<u64>(state, 16);
-  const isWide = tag == Tag.I64 && upper != <u64>(load<i64>(state) >> 63);
+  const isWide = tag == Tag.I64 && averageUpper(state) != load<i64>(state) >> 63;
   writeValue(tag, load<u64>(state));
-  writeU64(load<u64>(state, 8) | (isWide ? MORE : 0));
-  if (isWide) writeU64(upper);
+  writeU64(averageCount(state, tag) | (isWide ? MORE : 0));
+  if (isWide) writeU64(<u64>averageUpper(state));
 }
 
 export function averageFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
@@ -53,9 +53,13 @@ export function averageFormLoad(fn: u32, pool: usize, state: usize, tag: u8, pay
   // It is divided by; of integers the quotient has 64 bits.
   const isQuotient = tag == Tag.I64 ? (<i64>upper < 0 ? ~upper : upper) < count : !(mark & MORE);
   if (!isSum(tag) || ((count == 0 || !isQuotient) && tag != Tag.MISSING)) readFail(LoadFault.DAMAGED);
-  store<u64>(state, payload);
-  store<u64>(state, count, 8);
-  store<u64>(state, upper, 16);
+  if (tag != Tag.I64) {
+    store<u64>(state, payload);
+    store<u64>(state, count, 8);
+    return;
+  }
+  if (count > u32.MAX_VALUE || <i64>upper != <i64>(<i32>upper)) readFail(LoadFault.DAMAGED);
+  averageSetInts(state, payload, <i64>upper, <u32>count);
 }
 
 /** State that was saved without MORE has the mean, the sum of squared distances from it and the count. */

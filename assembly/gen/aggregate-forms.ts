@@ -5,7 +5,7 @@ import {
   countFormLoad, countFormSave,
   // sum: sum u64, int or double by the tag
   sumFormLoad, sumFormSave,
-  // average: sum u64, int or double by the tag | count u64 | upper half of an int sum i64
+  // average: sum u64, int or double by the tag | count u64, of ints u32 with the upper half of their sum i32
   averageFormLoad, averageFormSave,
   // moments: first number f64 | count u64 | sum of distances from it, of their squares, each f64 and what it lacks f64
   momentsFormLoad, momentsFormSave,

@@ -63,6 +63,13 @@ export function stateSize(fn: u32): u32 {
     case Agg.SUM:
       return 8;
     case Agg.AVG:
+    case Agg.MIN:
+    case Agg.MAX:
+    case Agg.LAST_VALUE:
+    case Agg.FIRST_VALUE:
+    case Agg.FOLD:
+    case Agg.FOLD_JOINED:
+      return 16;
     case Agg.COLLECT:
     case Agg.MERGE_AGG:
     case Agg.DEDUPLICATE:
@@ -71,13 +78,6 @@ export function stateSize(fn: u32): u32 {
     case Agg.PERCENTILE_DISC:
     case Agg.PERCENTILE_APPROX:
       return 24;
-    case Agg.MIN:
-    case Agg.MAX:
-    case Agg.LAST_VALUE:
-    case Agg.FIRST_VALUE:
-    case Agg.FOLD:
-    case Agg.FOLD_JOINED:
-      return 16;
     case Agg.STDDEV:
     case Agg.STDDEVS:
     case Agg.VAR:

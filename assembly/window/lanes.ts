@@ -39,6 +39,7 @@ import {
   bindUniform,
   inputOperand,
 } from '../agg/spec';
+import { averageCount, averageSetInts } from '../agg/functions/avg';
 import { SET_FIRST } from '../agg/group-table';
 import { ROWS_COUNT } from '../rows/layout';
 import { PAGE_LEFT, PAGE_NEXT, PAGE_TO, pageUniforms, pageVals } from '../rows/page';
@@ -299,16 +300,18 @@ function writeGroup(spec: usize, lanes: usize, group: usize, at: u32): void {
   for (let i: u32 = 0; i < count; i++, agg += AGG_SIZE_OF) {
     const lane = laneAt(lanes, i);
     const to = group + load<u32>(agg, AGG_STATE);
-    if (at == NONE) {
-      if (!isCount(lane)) store<u64>(to, load<u64>(lane, LANE_BACK));
-    } else if (isCount(lane)) store<u64>(to, inWindow);
-    else {
-      store<u64>(to, load<u64>(valuesOf(lanes, i) + ((<usize>at) << 3)));
-      if (load<u32>(lane) == Agg.AVG) store<u64>(to, inWindow, 8);
+    const isInt = load<u32>(lane, LANE_TAG) == Tag.I64;
+    if (isCount(lane)) {
+      if (at != NONE) store<u64>(to, inWindow);
+      continue;
     }
-    if (load<u32>(lane) == Agg.AVG) {
-      const isNegative = load<u32>(lane, LANE_TAG) == Tag.I64 && load<i64>(to) < 0;
-      store<u64>(to, isNegative ? <u64>-1 : 0, 16);
+    const value = at == NONE ? load<u64>(lane, LANE_BACK) : load<u64>(valuesOf(lanes, i) + ((<usize>at) << 3));
+    if (load<u32>(lane) != Agg.AVG) store<u64>(to, value);
+    else if (isInt) {
+      averageSetInts(to, value, <i64>value >> 63, at == NONE ? <u32>averageCount(to, Tag.I64) : inWindow);
+    } else {
+      store<u64>(to, value);
+      if (at != NONE) store<u64>(to, inWindow, 8);
     }
   }
 }

@@ -4,35 +4,49 @@ import { Tag } from '../../mem/layout';
 import { giveResult } from '../result';
 import { addToSum } from '../take';
 
+/** Of doubles u64; of integers u32, with the upper half of the sum behind it. */
 const COUNT: usize = 8;
-const UPPER: usize = 16;
+const UPPER: usize = 12;
 
 export function avgTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
-  if (tag <= Tag.NULL) return;
-  add(set, state, tagAt, tag, payload, <u64>(<i64>payload >> 63));
-  store<u64>(state, load<u64>(state, COUNT) + 1, COUNT);
+  if (tag > Tag.NULL) add(set, state, tagAt, tag, payload, <i64>payload >> 63, 1);
 }
 
-/** Adds a number, of which an integer has an upper half. */
-function add(set: usize, state: usize, tagAt: usize, tag: u8, payload: u64, upper: u64): void {
+/** Adds the sum of so many numbers, of which an integer has an upper half. */
+function add(set: usize, state: usize, tagAt: usize, tag: u8, payload: u64, upper: i64, count: u64): void {
   const have = load<u8>(tagAt);
-  if (have == Tag.I64) {
-    if (tag == Tag.I64) {
-      const sum = load<u64>(state) + payload;
-      store<u64>(state, sum);
-      store<u64>(state, load<u64>(state, UPPER) + upper + <u64>(sum < payload), UPPER);
-      return;
-    }
-    store<u64>(state, reinterpret<u64>(wideToF64(load<u64>(state), load<i64>(state, UPPER))));
-    store<u8>(tagAt, Tag.F64);
-  } else if (tag == Tag.I64) {
-    if (have == Tag.MISSING) store<u64>(state, upper, UPPER);
-    else if (upper != <u64>(<i64>payload >> 63)) {
-      addToSum(set, Agg.AVG, state, tagAt, Tag.F64, reinterpret<u64>(wideToF64(payload, <i64>upper)));
-      return;
-    }
+  const all = averageCount(state, have) + count;
+  if (tag == Tag.I64 && (have == Tag.I64 || have == Tag.MISSING) && all <= u32.MAX_VALUE) {
+    const sum = have == Tag.I64 ? load<u64>(state) + payload : payload;
+    const before: i64 = have == Tag.I64 ? averageUpper(state) + <i64>(sum < payload) : 0;
+    averageSetInts(state, sum, before + upper, <u32>all);
+    store<u8>(tagAt, Tag.I64);
+    return;
   }
-  addToSum(set, Agg.AVG, state, tagAt, tag, payload);
+  if (have == Tag.I64) {
+    store<f64>(state, wideToF64(load<u64>(state), averageUpper(state)));
+    store<u8>(tagAt, Tag.F64);
+  }
+  if (tag == Tag.I64) addToSum(set, Agg.AVG, state, tagAt, Tag.F64, reinterpret<u64>(wideToF64(payload, upper)));
+  else addToSum(set, Agg.AVG, state, tagAt, tag, payload);
+  store<u64>(state, all, COUNT);
+}
+
+/** How many numbers are in the sum. */
+export function averageCount(state: usize, tag: u8): u64 {
+  return tag == Tag.I64 ? <u64>load<u32>(state, COUNT) : load<u64>(state, COUNT);
+}
+
+/** The upper half of a sum of integers; below half of their count, as each has 64 bits. */
+export function averageUpper(state: usize): i64 {
+  return <i64>load<i32>(state, UPPER);
+}
+
+/** Makes the state that of a sum of integers. */
+export function averageSetInts(state: usize, sum: u64, upper: i64, count: u32): void {
+  store<u64>(state, sum);
+  store<u32>(state, count, COUNT);
+  store<i32>(state, <i32>upper, UPPER);
 }
 
 /** The number of 128 bits as a double. */
@@ -45,15 +59,16 @@ export function avgDoubles(set: usize, at: u32, tagAt: u32, vals: usize, sel: us
   for (let i: u32 = 0; i < n; i++) {
     const group = <usize>load<u32>(groups + ((<usize>i) << 2));
     const from = vals + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3);
-    if (load<u8>(group + tagAt) == Tag.F64) store<f64>(group + at, load<f64>(group + at) + load<f64>(from));
-    else add(set, group + at, group + tagAt, Tag.F64, load<u64>(from), 0);
-    store<u64>(group + at, load<u64>(group + at, COUNT) + 1, COUNT);
+    if (load<u8>(group + tagAt) == Tag.F64) {
+      store<f64>(group + at, load<f64>(group + at) + load<f64>(from));
+      store<u64>(group + at, load<u64>(group + at, COUNT) + 1, COUNT);
+    } else add(set, group + at, group + tagAt, Tag.F64, load<u64>(from), 0, 1);
   }
 }
 
 export function avgMerge(set: usize, agg: usize, to: usize, tagTo: usize, from: usize, tag: u8): void {
-  if (tag != Tag.MISSING) add(set, to, tagTo, tag, load<u64>(from), load<u64>(from, UPPER));
-  store<u64>(to, load<u64>(to, COUNT) + load<u64>(from, COUNT), COUNT);
+  if (tag == Tag.MISSING) return;
+  add(set, to, tagTo, tag, load<u64>(from), averageUpper(from), averageCount(from, tag));
 }
 
 /** The sum by the count, cut towards zero. */
@@ -80,8 +95,8 @@ function quotient(lower: u64, upper: i64, count: u64): i64 {
 }
 
 export function avgFinish(agg: usize, state: usize, tag: u8): void {
-  if (tag == Tag.I64)
-    giveResult(Tag.I64, <u64>quotient(load<u64>(state), load<i64>(state, UPPER), load<u64>(state, COUNT)));
-  else if (tag == Tag.F64) giveResult(Tag.F64, reinterpret<u64>(load<f64>(state) / <f64>load<u64>(state, COUNT)));
+  const count = averageCount(state, tag);
+  if (tag == Tag.I64) giveResult(Tag.I64, <u64>quotient(load<u64>(state), averageUpper(state), count));
+  else if (tag == Tag.F64) giveResult(Tag.F64, reinterpret<u64>(load<f64>(state) / <f64>count));
   else giveResult(Tag.NULL, 0);
 }
