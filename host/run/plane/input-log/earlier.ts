@@ -39,7 +39,7 @@ export class EarlierInLog implements Earlier {
     this.#number = from;
     this.#cursor = { read: from, at: undefined };
     this.#held = held.filter(({ end }) => end > from);
-    for (const { barrier } of this.#held) barrier.left++;
+    for (const { barrier } of this.#held) barrier.keep();
     this.#unstored = this.#held.flatMap(({ item }) => item ?? []);
     const end = this.#held.at(-1)?.end ?? from;
     this.#diskEnd = end - this.#unstored.reduce((sum, { messages }) => sum + messages, 0);
@@ -76,12 +76,12 @@ export class EarlierInLog implements Earlier {
     for (let first = this.#held[0]; first !== undefined && first.end <= this.#number; first = this.#held[0]) {
       this.#held.shift();
       hold?.hold(first.barrier);
-      first.barrier.passed(false);
+      first.barrier.kept(false);
     }
   }
 
   close(): void {
-    for (const { barrier } of this.#held.splice(0)) barrier.passed(true);
+    for (const { barrier } of this.#held.splice(0)) barrier.kept(true);
   }
 
   rest(): Uint8Array[] {

@@ -14,7 +14,7 @@ import { sizeText } from '../size-text.js';
 import { EarlierInLog, heldFrom, messagesOf } from './earlier.js';
 import { FreedIds } from './freed-ids.js';
 import { packetsIn } from './known-messages.js';
-import { type Entry, type InputLogHost, inputItem } from './log-host.js';
+import { addPiece, type Entry, type InputLogHost, inputItem, isOver } from './log-host.js';
 import { openLog } from './open-log.js';
 import { OutMark } from './out-mark.js';
 import { LogPace } from './pace.js';
@@ -275,9 +275,9 @@ export class InputLog {
     if (this.isReplaying) {
       const messages = this.#underWay;
       this.#underWay = 0;
-      // What came in one go is out with the last piece of it.
+      const last = this.#entries.at(-1);
       if (messages > 0) this.#push(barrier, messages, undefined);
-      else if (this.#entries.length > 0) this.#entries.at(-1)!.barrier = barrier;
+      else if (last !== undefined) addPiece(last, barrier);
       return;
     }
     const { messages } = barrier;
@@ -429,7 +429,7 @@ export class InputLog {
   advance(): void {
     const store = this.#store;
     if (store === undefined || this.isReplaying) return;
-    for (let first = this.#entries[0]; first?.barrier.left === 0 && !first.isWriting; first = this.#entries[0]) {
+    for (let first = this.#entries[0]; first && isOver(first) && !first.isWriting; first = this.#entries[0]) {
       if (first.item !== undefined && first.barrier.needsLog) {
         this.#record();
         break;

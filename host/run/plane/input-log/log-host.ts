@@ -45,6 +45,8 @@ export interface InputLogHost {
 /** Input that is not safe. */
 export interface Entry {
   barrier: Barrier;
+  /** Of pieces before its last one. */
+  before?: readonly Barrier[];
   readonly messages: number;
   /** Number behind the last of them. */
   readonly end: number;
@@ -55,6 +57,22 @@ export interface Entry {
   isRecord?: boolean;
   /** To be called when it is stored. */
   kept?: () => void;
+}
+
+/** What came in one go is worked on in pieces: the next one. */
+export function addPiece(entry: Entry, barrier: Barrier): void {
+  entry.before = [...(entry.before ?? []).filter(({ left }) => left > 0), entry.barrier];
+  entry.barrier = barrier;
+}
+
+/** It is safe. */
+export function isOver({ barrier, before }: Entry): boolean {
+  return barrier.left === 0 && (before === undefined || before.every(({ left }) => left === 0));
+}
+
+/** All that came of it is out. */
+export function isOut({ barrier, before }: Entry): boolean {
+  return barrier.isOut && (before === undefined || before.every((one) => one.isOut));
 }
 
 const noErrors: ReadonlySet<number> = new Set();

@@ -1,7 +1,7 @@
 /** How much of a log is out, whoever keeps the input itself: rules that keep nothing need only what is not. */
 import { join } from 'node:path';
 import { ReadMark } from '../cache/read-mark.js';
-import type { Entry } from './log-host.js';
+import { type Entry, isOut } from './log-host.js';
 
 /** Beside the pages. */
 const name = 'out';
@@ -22,7 +22,7 @@ export class OutMark {
   }
 
   note(entries: readonly Entry[]): void {
-    for (let entry = entries[this.#entries]; entry?.barrier.isOut === true; entry = entries[this.#entries]) {
+    for (let entry = entries[this.#entries]; entry && isOut(entry); entry = entries[this.#entries]) {
       this.#entries++;
       this.number = Math.max(this.number, entry.end);
       this.#mark.set(this.number);

@@ -162,7 +162,9 @@ export class CatchUp implements RunningLane, LaneInput {
 
   add(bytes: Uint8Array, barrier: Barrier | undefined): void {
     if (this.#isClosed) return;
-    if (barrier !== undefined) barrier.left++;
+    // What a rule has yet to get that goes on from its checkpoint is out all the same for those that keep nothing.
+    if (this.rule.checkpoints !== undefined) barrier?.keep();
+    else if (barrier !== undefined) barrier.left++;
     this.#append({ bytes, barrier, event: undefined, position: undefined });
     if (this.#bytes <= this.rule.inputLimitBytes || this.#fullSince > 0) return;
     this.#fullSince = Date.now();
@@ -214,11 +216,16 @@ export class CatchUp implements RunningLane, LaneInput {
     lanes.all.delete(this);
     this.#move(this.stream, stream, true);
     this.#kernel.closeStream(this.stream);
-    for (const { barrier } of left) barrier?.passed(true);
+    for (const { barrier } of left) this.#leave(barrier, true);
     this.#release();
     for (let i = 0; i < this.#holds; i++) this.source.sinkIsFull(true);
     behindOf(this.rule).delete(this.source);
     this.over();
+  }
+
+  #leave(barrier: Barrier | undefined, isLost: boolean): void {
+    if (this.rule.checkpoints !== undefined) barrier?.kept(isLost);
+    else barrier?.passed(isLost);
   }
 
   #release(): void {
@@ -289,7 +296,7 @@ export class CatchUp implements RunningLane, LaneInput {
     if (barrier !== undefined) {
       this.#hold?.hold(barrier);
       this.source.host.holdWaiting(barrier, this.rules);
-      barrier.passed(false);
+      this.#leave(barrier, false);
     }
     if (this.#fullSince > 0 && this.#bytes <= this.rule.inputLimitBytes / 2) this.#release();
   }
