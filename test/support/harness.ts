@@ -126,7 +126,7 @@ export interface ServerOptions {
 export const haumea: readonly string[] =
   process.env.HAUMEA_FROM_BUILD === '1'
     ? [join(root, 'dist/main.mjs')]
-    : ['--import', 'tsx', join(root, 'host/main.ts')];
+    : ['--import', import.meta.resolve('tsx'), join(root, 'host/main.ts')];
 
 /** Starts `haumea serve` on free ports and waits until REST answers. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
