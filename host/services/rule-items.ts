@@ -52,6 +52,7 @@ export class StoredRuleItems implements RuleItems {
 
   check({ json, rule }: ReadRule): readonly StoreChange[] {
     asRuleError(() => this.#keeper.check(rule));
+    this.#keeper.tellUnknown(rule.id, json);
     return this.#rules.changes(rule.id, { ...json, id: rule.id });
   }
 

@@ -171,6 +171,15 @@ export class RuleKeeper {
     });
   }
 
+  /** Writes members of a definition that nothing reads to the log; they are stored as they came. */
+  tellUnknown(id: string, json: RuleJson): void {
+    this.#warn(id, unknownMembers(json));
+  }
+
+  #warn(id: string, warnings: readonly string[]): void {
+    for (const warning of warnings) this.#log.warn(`rule ${id}: ${warning}`);
+  }
+
   /**
    * Gives the definition to the engine, stores it, starts it; undoes the first when it can't be stored. Returns what
    * the user should know of it.
@@ -182,7 +191,7 @@ export class RuleKeeper {
     const { lost } = this.keptBy(rule);
     const warnings = [...unknownMembers(json), ...asRuleError(() => this.engine.define(rule))];
     this.#tellIdle(id, json);
-    for (const warning of warnings) this.#log.warn(`rule ${id}: ${warning}`);
+    this.#warn(id, warnings);
     if (rule.triggered) this.#installing.add(id);
     try {
       await this.rules.put(id, { ...json, id }, () => this.follow(id));

@@ -155,4 +155,12 @@ test('a client that breaks off is no error', async () => {
   for (const line of linesWith(/broke off/)) assert.match(line, /level=debug/);
 });
 
+test('members of an imported rule that nothing reads are in the log', async () => {
+  const text = JSON.stringify({ id: 'brought', sql: 'SELECT a FROM s', actions: [{ log: {} }], nosuch: 1 });
+  const content = JSON.stringify({ rules: { brought: text } });
+  const answer = await server.request('POST', '/data/import?partial=1', { content });
+  assert.is(answer.status, 200, answer.text);
+  await eventually('the line', () => linesWith(/rule brought: nosuch is not known/).length > 0 || undefined);
+});
+
 test.run();
