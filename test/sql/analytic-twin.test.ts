@@ -70,6 +70,27 @@ function call(depth: number): fc.Arbitrary<Call> {
   });
 }
 
+/** Functions that take numbers alone; of what is said to be none the rule is refused. */
+const ofNumbers: ReadonlySet<string> = new Set(['acc_sum', 'acc_min', 'acc_max', 'acc_avg', 'acc_max_by']);
+const ofOtherTypes: ReadonlySet<string> = new Set([
+  'had_changed',
+  'acc_collect',
+  'acc_distinct_collect',
+  'acc_map_agg',
+]);
+const passingOn: ReadonlySet<string> = new Set(['lag', 'latest', 'changed_col']);
+
+/** The function that a call's result comes from, by way of those that pass values on. */
+function origin({ fn, arg }: Call): string {
+  return passingOn.has(fn) && typeof arg === 'object' ? origin(arg) : fn;
+}
+
+/** No function of numbers in the call is over what is never one. */
+function mayWork({ fn, arg }: Call): boolean {
+  if (typeof arg !== 'object') return true;
+  return mayWork(arg) && !(ofNumbers.has(fn) && ofOtherTypes.has(origin(arg)));
+}
+
 interface Case {
   calls: Call[];
   rows: Row[];
@@ -78,7 +99,7 @@ interface Case {
 }
 
 const cases: fc.Arbitrary<Case> = fc.record({
-  calls: fc.array(call(2), { minLength: 1, maxLength: 5 }),
+  calls: fc.array(call(2).filter(mayWork), { minLength: 1, maxLength: 5 }),
   rows: fc.array(row, { minLength: 1, maxLength: 60, size: 'max' }),
   pieces: fc.array(fc.record({ rows: fc.integer({ min: 1, max: 20 }), moves: fc.boolean() }), { maxLength: 8 }),
 });

@@ -260,12 +260,4 @@ for (const [sql, warning] of Object.entries(withoutMember)) {
   test(`warns of ${sql}`, () => assert.equal(planRule(ruleOf(sql), catalog, noFold).warnings, [warning]));
 }
 
-test('a name that array_map finds no function by is refused', () => {
-  for (const name of ['nope', 'power', 'sum']) {
-    const plan = () => planRule(ruleOf(`SELECT array_map("${name}", l) AS r FROM typed`), catalog, noFold);
-    const reason = `function array_map: no function of one value has the name ${name} (line 1, column 18)`;
-    assert.throws(plan, (error: Error) => error.message === reason);
-  }
-});
-
 test.run();
