@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { received } from '../../host/connectors/receipts.js';
 import type { ColumnUse } from '../../kernels/ir.js';
 import { field, publish, varint } from '../support/kernel/streams.js';
 import { joined, loadTextKernel, TestSource } from '../support/kernel/text-kernel.js';
@@ -26,7 +27,7 @@ test('finds the same messages however the bytes are cut', () => {
   fc.assert(
     fc.property(
       fc.constantFrom('mqtt', 'lines', 'frames'),
-      fc.array(fc.tuple(text, fc.nat({ max: 1 })), { maxLength: 20 }),
+      fc.array(fc.tuple(text, fc.nat({ max: 2 })), { maxLength: 20 }),
       fc.array(fc.nat(), { maxLength: 10 }),
       (framing, messages, cuts) => {
         const bytes = Buffer.concat(
@@ -47,7 +48,7 @@ test('finds the same messages however the bytes are cut', () => {
         if (framing === 'mqtt')
           assert.equal(
             all.acks,
-            messages.flatMap(([, qos], i) => (qos ? [i + 1] : [])),
+            messages.flatMap(([, qos], i) => (qos ? [i + 1 + (qos === 2 ? received : 0)] : [])),
           );
         source.close();
       },
@@ -59,19 +60,29 @@ test('finds the same messages however the bytes are cut', () => {
 test('hands other packets on in their place', () => {
   const source = new TestSource(kernel, { framing: 'mqtt' }, [field('a')]);
   const pingresp = Buffer.from([0xd0, 0]);
-  const exactlyOnce = publish('t', '{"a":9}', { qos: 2, id: 5 });
+  const released = Buffer.from([0x62, 2, 0, 5]);
   const message = (a: number) => publish('t', `{"a":${a}}`);
-  const batches = source.feed(Buffer.concat([message(1), message(2), pingresp, exactlyOnce, message(3), pingresp]));
+  const batches = source.feed(Buffer.concat([message(1), message(2), pingresp, released, message(3), pingresp]));
   assert.equal(
     batches.map((batch) => [batch.columns[0], batch.packets]),
     [
       [
         [1, 2],
-        [pingresp, exactlyOnce],
+        [pingresp, released],
       ],
       [[3], [pingresp]],
     ],
   );
+  source.close();
+});
+
+test('names messages of QoS 2 apart from those of QoS 1', () => {
+  const source = new TestSource(kernel, { framing: 'mqtt' }, [field('a')]);
+  const message = (qos: number, id: number) => publish('t', `{"a":${id}}`, { qos, id });
+  const all = joined(source.feed(Buffer.concat([message(2, 5), message(1, 6), message(2, 7)])));
+  assert.equal(all.columns[0], [5, 6, 7]);
+  assert.equal(all.acks, [received + 5, 6, received + 7]);
+  assert.equal(all.packets, []);
   source.close();
 });
 

@@ -164,7 +164,7 @@ export class TestSource {
           Buffer.from(kernel.memory.buffer, view.getUint32(list + i * 8, true), view.getUint32(list + i * 8 + 4, true)),
         ),
       ),
-      acks: Array.from({ length: kernel.ackCount.value }, (_, i) => view.getUint16(kernel.ackList.value + i * 2, true)),
+      acks: Array.from({ length: kernel.ackCount.value }, (_, i) => view.getUint32(kernel.ackList.value + i * 4, true)),
       protocolError: kernel.protocolError.value,
     };
   }
