@@ -63,10 +63,10 @@ import {
   argVal,
   bindArg,
   bindWhen,
-  failRow,
   failed,
   firstError,
   isOut,
+  markFailed,
   marks,
   noteResults,
   runBegin,
@@ -237,7 +237,7 @@ function failKeys(spec: usize, index: u32, entries: usize): void {
     if (load<u32>(entries + ((<usize>row) << 2))) continue;
     for (let k: u32 = 0; k < keys; k++) {
       if (argTag(k, row) != Tag.ERROR) continue;
-      failRow(row, argVal(k, row));
+      markFailed(row, argVal(k, row));
       break;
     }
   }

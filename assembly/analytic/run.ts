@@ -152,9 +152,14 @@ export function bindArg(program: usize, i: u32, operand: u32): void {
   return load<u64>(dst + ((<usize>row) << 3), COL_VALS);
 }
 
-/** Marks the row as failed with the error text of that payload. */
+/** Marks the row as failed with the error text of that payload, which is what the function gives for it. */
 export function failRow(row: u32, payload: u64): void {
   put(row, Tag.ERROR, payload);
+  markFailed(row, payload);
+}
+
+/** Marks a row as failed that no function gives anything for. */
+export function markFailed(row: u32, payload: u64): void {
   if (!marks) {
     const made = stageAcquire(1);
     if (!made) {
