@@ -148,7 +148,7 @@ test('a gigabyte of garbage: bounded memory, the rule runs on', async () => {
   broker.close();
 });
 
-test('a broker that frees packet ids without end and reads no answer costs the connection, not the memory', async () => {
+test('a broker that frees packet ids without end and reads no answer costs the connection alone', async () => {
   const total = 1 << 28;
   const releases = Buffer.concat(
     Array.from({ length: 4096 }, (_, i) => Buffer.from([0x62, 2, (i + 1) >> 8, (i + 1) & 255])),

@@ -53,7 +53,7 @@ const metric = async (name: string) => (await opened.engine.status('r')).metrics
 const allAcknowledged = () => eventually('all acknowledgements', () => broker.waiting === 0, 20_000);
 
 for (const qos of [1, 2] as const) {
-  test(`QoS ${qos}: forty connections that break one after the other: each message is a row, once and in order`, async () => {
+  test(`QoS ${qos}: forty connections that break: each message is a row, once and in order`, async () => {
     await listen({ qos });
     let sent = 0;
     for (let round = 1; round <= 40; round++) {
@@ -76,7 +76,7 @@ for (const qos of [1, 2] as const) {
 }
 
 for (const qos of [1, 2] as const) {
-  test(`QoS ${qos}: acknowledgements that are lost: messages are acknowledged again, and no row comes of them`, async () => {
+  test(`QoS ${qos}: acknowledgements that are lost are given again, and no row comes of them`, async () => {
     await listen({ qos });
     broker.isDeaf = true;
     broker.send(messages(0, 20));

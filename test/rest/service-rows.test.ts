@@ -138,7 +138,8 @@ test(
     const rows = [1, 2, 3, 4].map((v) => ({ v, keep: v !== 2 }));
     assert.equal(
       await rule.results(
-        "SELECT v, getPrice(cast(v, 'string'), getPrice('10', v).price).stock AS s FROM s WHERE keep AND getPrice(cast(v, 'string'), 0).price < 4",
+        "SELECT v, getPrice(cast(v, 'string'), getPrice('10', v).price).stock AS s FROM s " +
+          "WHERE keep AND getPrice(cast(v, 'string'), 0).price < 4",
         rows,
       ),
       [

@@ -41,7 +41,7 @@ test('kinds that JSON does not have are refused by name: their content would be 
   assert.is(await reasonOf('rules: !!map\n  r:\n    id: !!str 5\n    n: !!int 5\n'), 'taken');
 });
 
-test('what has more line ends and signs than the largest document is refused before anything is made of it', async () => {
+test('more line ends and signs than the largest document has are refused before anything is made of them', async () => {
   const before = performance.now();
   const reason = await reasonOf(`rules: {}${'\n'.repeat(8_000_000)}`);
   assert.is(reason, 'the content has more than 3000000 words, signs and line ends');

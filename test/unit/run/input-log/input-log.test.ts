@@ -296,7 +296,7 @@ test('a place that is no place in a log is refused', async () => {
   await running.log.close();
 });
 
-test('what tells of freed ids has numbers, and is no message: a rule that comes later lacks none of those behind', async () => {
+test('entries of freed ids have numbers and are no messages: a later rule lacks none of those behind', async () => {
   const folder = join(temporaryFolder(), 'log');
   const running = new Running(folder);
   await running.log.replay();
