@@ -6,7 +6,7 @@ import { HaumeaError, reasonOf } from './base/errors.js';
 import { makeFolderSync } from './base/files/folder.js';
 import { type FolderLock, lockFolder } from './base/files/lock-file.js';
 import { NotedLog } from './base/log/log.js';
-import { openStore } from './meta/journal-store.js';
+import { openStore } from './meta/journal/journal-store.js';
 import type { Store } from './meta/store.js';
 import type { Catalog } from './model/engine.js';
 import { defaultStoreFile, lockFileName } from './run/access.js';

@@ -17,7 +17,7 @@ const entries = {
   main: 'host/main.ts',
   worker: 'host/run/plane/worker.ts',
   'planning-worker': 'host/run/planning/worker.ts',
-  'snapshot-worker': 'host/meta/snapshot-worker.ts',
+  'snapshot-worker': 'host/meta/journal/snapshot-worker.ts',
   'yaml-worker': 'host/meta/transfer/yaml-worker.ts',
   'prepare-worker': 'host/plugins/wasm/prepare-worker.ts',
   'isolate-worker': 'host/plugins/wasm/isolate-worker.ts',

@@ -1,6 +1,6 @@
 /**
  * The errors a user can meet. Anything thrown on purpose is a `HaumeaError`; every other exception is a defect of the
- * program. What REST answers with for each kind stands in rest/error-codes.ts.
+ * program. What REST answers with for each kind stands in rest/answer/error-codes.ts.
  */
 export type ErrorKind =
   | 'general'

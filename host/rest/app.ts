@@ -4,16 +4,16 @@ import Koa, { type Context, type Middleware } from 'koa';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
 import type { Store } from '../meta/store.js';
-import { type Answer, answerOf, answerOfFailure, unknownPath, wrongMethod } from './answer.js';
-import type { AuditPart } from './audit.js';
+import { type Answer, answerOf, answerOfFailure, unknownPath, wrongMethod } from './answer/answer.js';
+import { Dispatcher } from './answer/dispatch.js';
 import { BatchService } from './batch.js';
-import { BodyTooLarge, readBody, TooManyBodies } from './body.js';
-import { Dispatcher } from './dispatch.js';
 import { requestErrors } from './errors.js';
-import { openApiRoute } from './openapi-route.js';
-import { orderRefusal } from './origin-guard.js';
+import type { AuditPart } from './guard/audit.js';
+import { orderRefusal } from './guard/origin-guard.js';
+import { openApiRoute } from './openapi/openapi-route.js';
 import { resources } from './resources/index.js';
-import { queryOf, RestRequest, type Route } from './route.js';
+import { BodyTooLarge, readBody, TooManyBodies } from './route/body.js';
+import { queryOf, RestRequest, type Route } from './route/route.js';
 import type { Services } from './services.js';
 
 /** Builds the application. `together` runs changes that share a wait for the disk; `guards` come before the routes. */

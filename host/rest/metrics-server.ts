@@ -1,7 +1,7 @@
 /** A port of its own for the metrics document, where monitoring must not reach the rest of REST. */
 import type { RequestListener, Server } from 'node:http';
 import { createHttpServer } from '../base/net/http-server.js';
-import type { MetricsService } from '../services/metrics.js';
+import type { MetricsService } from '../services/observe/metrics.js';
 
 /** Makes a server that knows one path; `guard` stands before every request. */
 export function createMetricsServer(

@@ -4,8 +4,8 @@ import type Koa from 'koa';
 import type { Config } from '../base/config/config.js';
 import type { Logger } from '../base/log/log.js';
 import { closeHttp, createHttpServer, type HttpLimits, listen, tlsOf } from '../base/net/http-server.js';
-import type { MetricsService } from '../services/metrics.js';
-import type { Door } from './door.js';
+import type { MetricsService } from '../services/observe/metrics.js';
+import type { Door } from './guard/door.js';
 import { createMetricsServer } from './metrics-server.js';
 
 export interface PortOptions {

@@ -1,12 +1,12 @@
 /** The data server: pushed messages, event streams of rule tests, and who may ask. */
 import { tlsOf } from '../base/net/http-server.js';
 import { systemClock } from '../base/time/clock.js';
-import { DataServer } from '../rest/data-server.js';
-import { type Door, doorOf } from '../rest/door.js';
-import { PushGateway } from '../rest/push-gateway.js';
+import { DataServer } from '../rest/data/data-server.js';
+import { PushGateway } from '../rest/data/push-gateway.js';
+import { TestEvents } from '../rest/data/test-events.js';
+import { type Door, doorOf } from '../rest/guard/door.js';
 import type { Services } from '../rest/services.js';
-import { TestEvents } from '../rest/test-events.js';
-import type { RuleTestService } from '../services/rule-tests.js';
+import type { RuleTestService } from '../services/rules/tests.js';
 import type { EnginePart } from './engine.js';
 import type { Start } from './start.js';
 
@@ -24,7 +24,7 @@ export async function dataServerPart(start: Start, { engine }: EnginePart): Prom
   const server = new DataServer({ ...door, ip, port, tls, log });
   let tests: Promise<RuleTestService> | undefined;
   const openTests = async () => {
-    const { RuleTestService } = await import('../services/rule-tests.js');
+    const { RuleTestService } = await import('../services/rules/tests.js');
     const audience = new TestEvents(server);
     return new RuleTestService({ engine, defaults: config.rule, audience, clock: systemClock, log });
   };

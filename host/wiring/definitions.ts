@@ -2,18 +2,18 @@
 import { join } from 'node:path';
 import { sourceKeys } from '../connectors/index.js';
 import { functionNames } from '../functions/registry.js';
-import { ConfKeyRepository } from '../meta/conf-keys.js';
-import { loadDefaultKeys } from '../meta/default-keys.js';
+import { ConfKeyRepository } from '../meta/definitions/conf-keys.js';
+import { loadDefaultKeys } from '../meta/definitions/default-keys.js';
+import { provideConnections } from '../meta/definitions/provided-connections.js';
+import { RecordRepository } from '../meta/definitions/records.js';
+import { RuleRepository } from '../meta/definitions/rules.js';
+import { SourceRepository } from '../meta/definitions/sources.js';
 import { kinds } from '../meta/kinds.js';
-import { provideConnections } from '../meta/provided-connections.js';
-import { RecordRepository } from '../meta/records.js';
-import { RuleRepository } from '../meta/rules.js';
-import { SourceRepository } from '../meta/sources.js';
 import type { Access, Catalog } from '../model/engine.js';
 import { accessOf, sinkCacheFolder } from '../run/access.js';
-import { type ConnectionRecord, connectionShape } from '../services/connections.js';
-import { scriptLimitsOf } from '../services/scripts.js';
-import { UserFunctions } from '../services/user-functions.js';
+import { scriptLimitsOf } from '../services/installed/scripts.js';
+import { UserFunctions } from '../services/installed/user-functions.js';
+import { type ConnectionRecord, connectionShape } from '../services/sources/connections.js';
 import type { Start } from './start.js';
 
 export interface Definitions {

@@ -1,10 +1,10 @@
 /** The engine with what it tells of: logs of rules, losses, traces. */
 import { reasonOf } from '../base/errors.js';
 import { LogTree } from '../base/log/log-tree.js';
-import { LossRepository } from '../meta/losses.js';
+import { LossRepository } from '../meta/journal/losses.js';
 import type { Catalog, Engine } from '../model/engine.js';
 import { openExporter, type TraceExporter } from '../run/trace-export.js';
-import { LossService } from '../services/losses.js';
+import { LossService } from '../services/server/losses.js';
 import type { Definitions } from './definitions.js';
 import type { Start } from './start.js';
 

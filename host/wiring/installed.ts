@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { allConnectors } from '../connectors/index.js';
 import type { Catalog, Engine } from '../model/engine.js';
 import type { Loss } from '../model/losses.js';
-import { codecFinder } from '../services/codecs.js';
-import { type ResourceFiles, resourceFilesOf } from '../services/resource-files.js';
-import { checkStored, createStoredServices, type StoredServices, sweepStored } from '../services/stored.js';
+import { type ResourceFiles, resourceFilesOf } from '../services/files/resource-files.js';
+import { codecFinder } from '../services/wasm/codecs.js';
 import type { Definitions } from './definitions.js';
 import type { Start } from './start.js';
+import { checkStored, createStoredServices, type StoredServices, sweepStored } from './stored.js';
 
 export interface InstalledPart {
   readonly files: ResourceFiles;
@@ -47,7 +47,7 @@ export function installedPart(start: Start, definitions: Definitions, engine: En
     open: async () => {
       await sweepStored(services);
       if (!existsSync(join(folders.data, 'plugins', 'wasm'))) return;
-      const { loadWasmFolder } = await import('../services/wasm-folder.js');
+      const { loadWasmFolder } = await import('../services/wasm/folder.js');
       await loadWasmFolder(wasmPlugins, folders.data, config.plugin.wasm.maxModuleBytes, log);
     },
     check: (note) => checkStored(services, note),

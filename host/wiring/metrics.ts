@@ -1,7 +1,7 @@
 /** Figures of the server and its rules. */
 import { join } from 'node:path';
-import type { ConnectionService } from '../services/connections.js';
-import { MetricsService } from '../services/metrics.js';
+import { MetricsService } from '../services/observe/metrics.js';
+import type { ConnectionService } from '../services/sources/connections.js';
 import type { EnginePart } from './engine.js';
 import type { RulesPart } from './rules.js';
 import type { Start } from './start.js';

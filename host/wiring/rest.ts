@@ -1,8 +1,8 @@
 /** The ports of REST. */
 import { closeHttp } from '../base/net/http-server.js';
 import { createApp } from '../rest/app.js';
-import { auditParts } from '../rest/audit.js';
-import { type Door, guards } from '../rest/door.js';
+import { auditParts } from '../rest/guard/audit.js';
+import { type Door, guards } from '../rest/guard/door.js';
 import { openPorts } from '../rest/ports.js';
 import type { Services } from '../rest/services.js';
 import type { Start } from './start.js';

@@ -3,10 +3,10 @@ import { allConnectors, connectorNames, userConnectors } from '../connectors/ind
 import { functionDefinitions } from '../functions/registry.js';
 import type { Engine } from '../model/engine.js';
 import type { Services } from '../rest/services.js';
-import { ConfKeyService } from '../services/conf-keys.js';
-import type { RuleKeeper } from '../services/rule-keeper.js';
-import type { SchemaService } from '../services/schemas.js';
-import { SourceService } from '../services/sources.js';
+import type { RuleKeeper } from '../services/rules/keeper.js';
+import type { SchemaService } from '../services/schemas/schemas.js';
+import { ConfKeyService } from '../services/sources/conf-keys.js';
+import { SourceService } from '../services/sources/sources.js';
 import type { Definitions } from './definitions.js';
 import type { Start } from './start.js';
 
@@ -37,7 +37,7 @@ export function sourceServices(
       changed: (connector, key) => engine.renew?.(sources.usersOfKey(connector, key)),
     }),
     metadata: async () => {
-      const { MetadataService } = await import('../services/metadata.js');
+      const { MetadataService } = await import('../services/metadata/metadata.js');
       return new MetadataService({
         connectors: userConnectors(),
         functions: functionDefinitions,

@@ -2,12 +2,12 @@
 import { Gate } from '../base/structures/gate.js';
 import type { Catalog } from '../model/engine.js';
 import type { Services } from '../rest/services.js';
-import { ConfigsService } from '../services/configs.js';
-import type { LossService } from '../services/losses.js';
-import type { MetricsService } from '../services/metrics.js';
-import type { RuleKeeper } from '../services/rule-keeper.js';
-import { SystemService } from '../services/system.js';
-import { TaskService } from '../services/tasks.js';
+import type { MetricsService } from '../services/observe/metrics.js';
+import type { RuleKeeper } from '../services/rules/keeper.js';
+import { ConfigsService } from '../services/server/configs.js';
+import type { LossService } from '../services/server/losses.js';
+import { SystemService } from '../services/server/system.js';
+import { TaskService } from '../services/server/tasks.js';
 import type { Definitions } from './definitions.js';
 import type { InstalledPart } from './installed.js';
 import type { Start } from './start.js';
@@ -39,7 +39,7 @@ export function systemServices(
     }),
     tasks: new TaskService(),
     transfer: async () => {
-      const { createTransfer } = await import('../services/create-transfer.js');
+      const { createTransfer } = await import('./transfer.js');
       const { sources, confKeys, connections } = definitions;
       const { files, services: stored } = installed;
       const stop = () => void system.stop();

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silent } from '../../host/base/log/log.js';
-import { openStore } from '../../host/meta/journal-store.js';
+import { openStore } from '../../host/meta/journal/journal-store.js';
 import { temporaryFolder } from '../support/harness.js';
 
 const rounds = Number(process.env.HAUMEA_CRASH_ROUNDS ?? 6);

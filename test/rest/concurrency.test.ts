@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AllowedPaths } from '../../host/base/files/allowed-paths.js';
-import { UploadService } from '../../host/services/uploads.js';
+import { UploadService } from '../../host/services/files/uploads.js';
 import { type Answer, eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 import { nativePlugin, portablePlugin, service, wasmModule } from '../support/rest/archives.js';
 

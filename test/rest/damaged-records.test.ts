@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { writeDatabase } from '../../host/meta/database.js';
+import { writeDatabase } from '../../host/meta/journal/database.js';
 import { kinds } from '../../host/meta/kinds.js';
 import { temporaryFolder } from '../support/harness.js';
 import { portablePlugin, service, wasmModule } from '../support/rest/archives.js';

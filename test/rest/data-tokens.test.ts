@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ManualClock } from '../../host/base/time/clock.js';
-import { TicketService } from '../../host/rest/tickets.js';
+import { TicketService } from '../../host/rest/guard/tickets.js';
 import { eventually, freePort, startServer, type TestServer, temporaryFolder } from '../support/harness.js';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });

@@ -7,8 +7,8 @@ import { PassThrough } from 'node:stream';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { closeHttp, createHttpServer, type HttpLimits, listen } from '../../host/base/net/http-server.js';
-import { maxBodyBytes, maxHeldBytes, readBody, TooManyBodies } from '../../host/rest/body.js';
-import { EventStream } from '../../host/rest/event-stream.js';
+import { EventStream } from '../../host/rest/data/event-stream.js';
+import { maxBodyBytes, maxHeldBytes, readBody, TooManyBodies } from '../../host/rest/route/body.js';
 import { eventually, within } from '../support/harness.js';
 import { startControlPlane } from '../support/rest/control-plane.js';
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openApi } from '../../host/rest/openapi.js';
+import { openApi } from '../../host/rest/openapi/openapi.js';
 import { contracts } from '../../host/rest/resources/contracts.js';
 import { resources } from '../../host/rest/resources/index.js';
 import { announceSkip } from '../support/harness.js';

@@ -8,9 +8,9 @@ import type { Logger } from '../../host/base/log/log.js';
 import { payloadsOf } from '../../host/connectors/frames.js';
 import { PushSource } from '../../host/connectors/httppush/source.js';
 import type { SourceContext } from '../../host/connectors/running.js';
-import { DataServer } from '../../host/rest/data-server.js';
-import { PushGateway } from '../../host/rest/push-gateway.js';
-import { maxPathBytes, maxPathWaiting, PushPath } from '../../host/rest/push-path.js';
+import { DataServer } from '../../host/rest/data/data-server.js';
+import { PushGateway } from '../../host/rest/data/push-gateway.js';
+import { maxPathBytes, maxPathWaiting, PushPath } from '../../host/rest/data/push-path.js';
 import { connectClient, openBroker } from '../support/brokers/broker.js';
 import { type Answer, eventually, freePort, request, startServer } from '../support/harness.js';
 

@@ -9,7 +9,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silent } from '../../host/base/log/log.js';
 import { readTls } from '../../host/base/net/tls-files.js';
-import { DataServer } from '../../host/rest/data-server.js';
+import { DataServer } from '../../host/rest/data/data-server.js';
 import { announceSkip, eventually, temporaryFolder } from '../support/harness.js';
 import { startControlPlane } from '../support/rest/control-plane.js';
 

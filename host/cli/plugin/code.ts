@@ -8,8 +8,8 @@ import { newUserNumber } from '../../plugins/numbers.js';
 import { defaultLimits } from '../../plugins/wasm/binary/limits.js';
 import type { PluginManifest } from '../../plugins/wasm/manifest.js';
 import { prepare } from '../../plugins/wasm/prepare.js';
-import { callLimitsOf } from '../../services/wasm-limits.js';
-import { grantsOf, moduleLimitsOf, ownLimitsOf } from '../../services/wasm-options.js';
+import { callLimitsOf } from '../../services/wasm/limits.js';
+import { grantsOf, moduleLimitsOf, ownLimitsOf } from '../../services/wasm/options.js';
 import { moduleOf, type Project, readOf } from './project.js';
 
 /** A project has but one. */

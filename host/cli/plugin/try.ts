@@ -7,7 +7,7 @@ import { ruleOptionSpec } from '../../base/config/config-spec.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { parse } from '../../base/fields/field.js';
 import { type Level, LineLogger } from '../../base/log/log.js';
-import { defineRule } from '../../meta/rule-definition.js';
+import { defineRule } from '../../meta/definitions/rule-definition.js';
 import { createEngine } from '../../run/engine.js';
 import { parseCreate } from '../../sql/parser.js';
 import { defineSource } from '../../sql/source-def.js';

@@ -1,9 +1,9 @@
 /** Configuration keys as exports and imports see them: connectors with the JSON of their keys. */
 import { inContext, reasonOf } from '../../base/errors.js';
 import { unmask } from '../../base/secrets/unmask.js';
-import type { ConfKeyRepository, KeyOwner } from '../conf-keys.js';
+import type { ConfKeyRepository, KeyOwner } from '../definitions/conf-keys.js';
+import type { RecordRepository } from '../definitions/records.js';
 import { checkId } from '../ids.js';
-import type { RecordRepository } from '../records.js';
 import { transferErrors } from './errors.js';
 import type { Exportable, Prepared } from './exportable.js';
 

@@ -3,7 +3,7 @@ import type { Query } from '../../sql/ast.js';
 import { parseQuery } from '../../sql/parser.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
 import { forEachExpression, selectsIn, streamsIn, walk } from '../../sql/visit.js';
-import type { RuleJson } from '../rule-definition.js';
+import type { RuleJson } from '../definitions/rule-definition.js';
 import type { Items, SectionName } from './document.js';
 
 export interface DependencyLookup {

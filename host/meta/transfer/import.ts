@@ -5,7 +5,7 @@
 import { isLater, reasonOf } from '../../base/errors.js';
 import { beyondBounds } from '../../base/text/json-bounds.js';
 import type { RuleDefinition } from '../../model/engine.js';
-import type { RuleJson } from '../rule-definition.js';
+import type { RuleJson } from '../definitions/rule-definition.js';
 import type { Store, StoreChange } from '../store.js';
 import { type Items, type SectionName, sectionNames } from './document.js';
 import { transferErrors } from './errors.js';

@@ -1,6 +1,6 @@
 /** Streams, or tables, as exports and imports see them: names with their statements. */
 
-import { SourceRepository } from '../sources.js';
+import { SourceRepository } from '../definitions/sources.js';
 import type { StoreChange } from '../store.js';
 import { transferErrors } from './errors.js';
 import type { Exportable, Prepared } from './exportable.js';

@@ -1,5 +1,5 @@
 /** What the routes of batches take and give. */
-import { defineContracts, integer, list, object, ref, string } from '../contract.js';
+import { defineContracts, integer, list, object, ref, string } from '../route/contract.js';
 
 export const batch = defineContracts(
   {

@@ -1,6 +1,15 @@
 /** What the routes of configuration keys take and give. */
-import type { KeyOwner } from '../../meta/conf-keys.js';
-import { type Contract, defineContracts, gives, keptEmpty, map, objectOfAnything, ref, text } from '../contract.js';
+import type { KeyOwner } from '../../meta/definitions/conf-keys.js';
+import {
+  type Contract,
+  defineContracts,
+  gives,
+  keptEmpty,
+  map,
+  objectOfAnything,
+  ref,
+  text,
+} from '../route/contract.js';
 
 function contractsOf(owner: KeyOwner): Record<string, Contract> {
   return {

@@ -1,5 +1,5 @@
-import type { KeyOwner } from '../../meta/conf-keys.js';
-import { defineRoutes, type Route } from '../route.js';
+import type { KeyOwner } from '../../meta/definitions/conf-keys.js';
+import { defineRoutes, type Route } from '../route/route.js';
 
 /** The same three routes for the keys of sources, sinks and connections. */
 function routesOf(owner: KeyOwner): readonly Route[] {

@@ -15,7 +15,7 @@ import {
   orNull,
   ref,
   string,
-} from '../contract.js';
+} from '../route/contract.js';
 
 const check: Contract = { request: ref('Properties'), ...empty };
 

@@ -1,4 +1,4 @@
-import { defineRoutes } from '../route.js';
+import { defineRoutes } from '../route/route.js';
 
 export const connections = defineRoutes(
   {

@@ -1,5 +1,5 @@
 /** The contracts of all resources, read with the first question for the OpenAPI document: one line adds one. */
-import type { Contracts } from '../contract.js';
+import type { Contracts } from '../route/contract.js';
 import { batch } from './batch.contract.js';
 import { confKeys } from './conf-keys.contract.js';
 import { connections } from './connections.contract.js';

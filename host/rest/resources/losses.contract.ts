@@ -1,5 +1,5 @@
 /** What the routes of losses take and give. */
-import { defineContracts, gives, integer, keptDone, list, object, orMissing, ref, string } from '../contract.js';
+import { defineContracts, gives, integer, keptDone, list, object, orMissing, ref, string } from '../route/contract.js';
 
 export const losses = defineContracts(
   {

@@ -8,7 +8,7 @@ import {
   list,
   objectOfAnything,
   string,
-} from '../contract.js';
+} from '../route/contract.js';
 
 function forms(owner: string): Record<string, Contract> {
   return {

@@ -1,5 +1,5 @@
 /** What the routes of metrics take and give. */
-import { defineContracts, done, gives, text } from '../contract.js';
+import { defineContracts, done, gives, text } from '../route/contract.js';
 
 export const metrics = defineContracts({
   'GET /metrics': gives(text),

@@ -1,4 +1,4 @@
-import { defineRoutes, Reply } from '../route.js';
+import { defineRoutes, Reply } from '../route/route.js';
 
 /** Type of the text format of Prometheus. */
 const prometheusType = 'text/plain; version=0.0.4; charset=utf-8';

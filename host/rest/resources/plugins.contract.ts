@@ -19,7 +19,7 @@ import {
   orNull,
   ref,
   string,
-} from '../contract.js';
+} from '../route/contract.js';
 
 function packages(kind: string): Record<string, Contract> {
   return {

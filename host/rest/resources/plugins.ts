@@ -1,7 +1,7 @@
-import type { NativeKind } from '../../services/native-plugins.js';
-import { defineRoutes, Reply, type RestRequest, type Route } from '../route.js';
+import type { NativeKind } from '../../services/installed/native-plugins.js';
+import { defineRoutes, Reply, type RestRequest, type Route } from '../route/route.js';
+import { warningHeader } from '../route/warnings.js';
 import type { Services } from '../services.js';
-import { warningHeader } from '../warnings.js';
 
 /** The routes of one kind of native plugins. */
 function nativeRoutes(kind: NativeKind): readonly Route[] {

@@ -1,5 +1,5 @@
 /** What the routes of rule tags take and give. */
-import { boolean, defineContracts, keptEmpty, list, object, orMissing, ref, string } from '../contract.js';
+import { boolean, defineContracts, keptEmpty, list, object, orMissing, ref, string } from '../route/contract.js';
 
 export const ruleTags = defineContracts(
   {

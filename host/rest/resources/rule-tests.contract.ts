@@ -10,7 +10,7 @@ import {
   ref,
   string,
   text,
-} from '../contract.js';
+} from '../route/contract.js';
 
 export const ruleTests = defineContracts(
   {

@@ -1,5 +1,5 @@
 import { HaumeaError, isLater } from '../../base/errors.js';
-import { defineRoutes, Reply } from '../route.js';
+import { defineRoutes, Reply } from '../route/route.js';
 
 export const ruleTests = defineRoutes(
   {

@@ -19,7 +19,7 @@ import {
   ref,
   string,
   text,
-} from '../contract.js';
+} from '../route/contract.js';
 
 export const rules = defineContracts(
   {

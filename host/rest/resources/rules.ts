@@ -1,4 +1,4 @@
-import { defineRoutes, Reply } from '../route.js';
+import { defineRoutes, Reply } from '../route/route.js';
 
 export const rules = defineRoutes(
   {

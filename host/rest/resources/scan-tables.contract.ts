@@ -1,5 +1,5 @@
 /** What the routes of scan tables take and give. */
-import { defineContracts, gives, list, object, objectOfAnything, orMissing, ref, string } from '../contract.js';
+import { defineContracts, gives, list, object, objectOfAnything, orMissing, ref, string } from '../route/contract.js';
 
 export const scanTables = defineContracts(
   {

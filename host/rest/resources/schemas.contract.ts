@@ -1,5 +1,16 @@
 /** What the routes of schemas take and give. */
-import { changed, defineContracts, gives, keptDone, made, multipart, names, object, ref, string } from '../contract.js';
+import {
+  changed,
+  defineContracts,
+  gives,
+  keptDone,
+  made,
+  multipart,
+  names,
+  object,
+  ref,
+  string,
+} from '../route/contract.js';
 
 export const schemas = defineContracts(
   {

@@ -12,7 +12,7 @@ import {
   orMissing,
   ref,
   string,
-} from '../contract.js';
+} from '../route/contract.js';
 
 export const scripts = defineContracts(
   {

@@ -19,7 +19,7 @@ import {
   ref,
   type Schema,
   string,
-} from '../contract.js';
+} from '../route/contract.js';
 
 const fieldType: Schema = either(string, integer, objectOfAnything);
 

@@ -11,7 +11,7 @@ import {
   objectOfAnything,
   ref,
   string,
-} from '../contract.js';
+} from '../route/contract.js';
 
 export const system = defineContracts(
   {

@@ -1,4 +1,4 @@
-import { defineRoutes } from '../route.js';
+import { defineRoutes } from '../route/route.js';
 
 export const system = defineRoutes(
   { method: 'GET', path: '/', doc: 'Version and machine', handle: (_request, { system }) => system.information() },

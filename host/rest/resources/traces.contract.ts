@@ -12,7 +12,7 @@ import {
   orNull,
   ref,
   string,
-} from '../contract.js';
+} from '../route/contract.js';
 
 export const traces = defineContracts(
   {

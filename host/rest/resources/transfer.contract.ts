@@ -16,7 +16,7 @@ import {
   ref,
   type Schema,
   string,
-} from '../contract.js';
+} from '../route/contract.js';
 
 const importing = { request: ref('ImportRequest'), requestIsOptional: false };
 const importQuery = {

@@ -1,8 +1,8 @@
-import { readImport } from '../../services/import-body.js';
-import type { ExportedDocument, ImportRequest } from '../../services/transfer.js';
+import { readImport } from '../../services/transfer/import-body.js';
+import type { ExportedDocument, ImportRequest } from '../../services/transfer/transfer.js';
 import { requestErrors } from '../errors.js';
-import { defineRoutes, Reply, type RestRequest } from '../route.js';
-import { warningHeader } from '../warnings.js';
+import { defineRoutes, Reply, type RestRequest } from '../route/route.js';
+import { warningHeader } from '../route/warnings.js';
 
 /** A file for the client to keep. */
 function attachment({ text, warnings }: ExportedDocument): Reply {

@@ -1,5 +1,5 @@
 /** What the routes of uploads take and give. */
-import { defineContracts, done, gives, made, names, object, ref, string } from '../contract.js';
+import { defineContracts, done, gives, made, names, object, ref, string } from '../route/contract.js';
 
 export const uploads = defineContracts(
   {

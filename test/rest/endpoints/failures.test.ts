@@ -9,7 +9,7 @@ import { type ClientRequest, request } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { maxBodyBytes, maxHeldBytes } from '../../../host/rest/body.js';
+import { maxBodyBytes, maxHeldBytes } from '../../../host/rest/route/body.js';
 import { type Answer, announceSkip, eventually, startServer, type TestServer } from '../../support/harness.js';
 import type { Json } from '../../support/rest/schema-check.js';
 import { rule, runningRule, stream, streamSql } from './given.js';

@@ -5,8 +5,8 @@
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { silent } from '../../../host/base/log/log.js';
-import { openStore } from '../../../host/meta/journal-store.js';
-import { LossRepository } from '../../../host/meta/losses.js';
+import { openStore } from '../../../host/meta/journal/journal-store.js';
+import { LossRepository } from '../../../host/meta/journal/losses.js';
 import { type Answer, eventually, startServer, type TestServer, temporaryFolder } from '../../support/harness.js';
 import { type Json, misfit } from '../../support/rest/schema-check.js';
 import { closeConnections, FormBody, sendRaw } from './http.js';

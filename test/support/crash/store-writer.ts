@@ -1,6 +1,6 @@
 /** Child of store.test.ts: changes definitions as fast as it can and prints each change once it is acknowledged. */
 import { silent } from '../../../host/base/log/log.js';
-import { openStore } from '../../../host/meta/journal-store.js';
+import { openStore } from '../../../host/meta/journal/journal-store.js';
 
 const [path, round] = process.argv.slice(2);
 const store = await openStore({ path: path as string, log: silent, snapshotBytes: 20_000 });

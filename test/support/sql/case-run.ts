@@ -8,7 +8,7 @@ import { ruleOptionSpec } from '../../../host/base/config/config-spec.js';
 import { reasonOf } from '../../../host/base/errors.js';
 import { parse } from '../../../host/base/fields/field.js';
 import { silent } from '../../../host/base/log/log.js';
-import { defineRule } from '../../../host/meta/rule-definition.js';
+import { defineRule } from '../../../host/meta/definitions/rule-definition.js';
 import type { Catalog, RuleDefinition } from '../../../host/model/engine.js';
 import { createEngine } from '../../../host/run/engine.js';
 import { sourceSpec } from '../../../host/run/resolve.js';

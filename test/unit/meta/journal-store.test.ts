@@ -13,9 +13,9 @@ import initSqlJs from 'sql.js';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Logger, silent } from '../../../host/base/log/log.js';
-import { textOf, writeDatabase } from '../../../host/meta/database.js';
-import { openStore } from '../../../host/meta/journal-store.js';
-import { LossRepository } from '../../../host/meta/losses.js';
+import { textOf, writeDatabase } from '../../../host/meta/journal/database.js';
+import { openStore } from '../../../host/meta/journal/journal-store.js';
+import { LossRepository } from '../../../host/meta/journal/losses.js';
 import type { Store } from '../../../host/meta/store.js';
 import { temporaryFolder } from '../../support/harness.js';
 

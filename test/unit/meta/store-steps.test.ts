@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silent } from '../../../host/base/log/log.js';
-import { openStore } from '../../../host/meta/journal-store.js';
+import { openStore } from '../../../host/meta/journal/journal-store.js';
 import { temporaryFolder } from '../../support/harness.js';
 
 const open = (path = join(temporaryFolder(), 'kv.db')) => openStore({ path, log: silent });

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readGraph } from '../../../host/meta/rule-graph.js';
+import { readGraph } from '../../../host/meta/definitions/rule-graph.js';
 import type { RuleDefinition } from '../../../host/model/engine.js';
 import { explainRule } from '../../../host/plan/explain-rule.js';
 import { planRule } from '../../../host/plan/index.js';

@@ -1,0 +1,245 @@
+/**
+ * The journal of definitions: an append-only file of changes, each with its length and checksum. A change is
+ * acknowledged when fdatasync returned; changes that arrive meanwhile share the next one (group commit).
+ *
+ *     file    │ magic "HAUMEAC1" │ record │ record │ …
+ *     record  │ u32 payload length │ u32 CRC-32 of the payload │ payload: JSON [[kind, key, value or null], …] │
+ *
+ * Numbers are little-endian. The changes of one record are applied together or not at all.
+ */
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { crc32 } from '../../base/files/crc32.js';
+import { kinds } from '../kinds.js';
+
+/** Sets (text) or deletes (null) the value of a key. */
+export type Change = readonly [kind: string, key: string, value: string | null];
+
+const magic = Buffer.from('HAUMEAC1');
+const headerBytes = 8;
+/** Kinds that a damaged part is searched for. */
+const allKinds: ReadonlySet<string> = new Set(Object.values(kinds));
+/** A length beyond this is damage, not a record. */
+const maxRecordBytes = 1 << 28;
+
+/** A change that a damaged part of the journal named, and that no later one has superseded. */
+export interface LostChange {
+  /** Undefined when nothing of it can be read. */
+  readonly change: Change | undefined;
+  /** What can be read of the damaged part. */
+  readonly text: string;
+}
+
+export interface ReadResult {
+  readonly records: readonly (readonly Change[])[];
+  readonly lost: readonly LostChange[];
+  /** Length of the part before the first damage. */
+  readonly goodBytes: number;
+  /** What follows it; empty unless a write was torn or the file is damaged. */
+  readonly tail: Buffer;
+  /** The journal without what is damaged, when whole records follow the damage: then it is no torn write. */
+  readonly repaired: Buffer | undefined;
+}
+
+/** Reads the records of a journal that are whole. */
+export function readRecords(bytes: Buffer): ReadResult {
+  const records: Change[][] = [];
+  /** Damaged parts, each with the number of whole records before it. */
+  const damages: { from: number; to: number; before: number; isTorn: boolean }[] = [];
+  const parts: Buffer[] = [magic];
+  let damagedAt: number | undefined;
+  let isRepaired = false;
+  let at = bytes.subarray(0, magic.length).equals(magic) ? magic.length : undefined;
+  if (at === undefined) {
+    damagedAt = 0;
+    at = nextRecord(bytes, 0);
+    // It is on disk before the first change is acknowledged.
+    const isBegun = bytes.length > magic.length + headerBytes;
+    if (isBegun && at !== magic.length) damages.push({ from: 0, to: at ?? bytes.length, before: 0, isTorn: false });
+  }
+  while (at !== undefined) {
+    const record = recordAt(bytes, at);
+    if (record === undefined) {
+      damagedAt ??= at;
+      const next = nextRecord(bytes, at + 1);
+      // The rest of a write that was cut short was never acknowledged.
+      const isTorn = next === undefined && !isComplete(bytes.subarray(at));
+      damages.push({ from: at, to: next ?? bytes.length, before: records.length, isTorn });
+      at = next;
+      continue;
+    }
+    isRepaired ||= damagedAt !== undefined;
+    records.push(record.changes);
+    parts.push(bytes.subarray(at, record.end));
+    at = record.end;
+  }
+  const goodBytes = damagedAt ?? bytes.length;
+  const repaired = isRepaired ? Buffer.concat(parts) : undefined;
+  const lost = damages.flatMap(({ from, to, before, isTorn }) =>
+    isTorn ? [] : lostIn(bytes.subarray(from, to), records.slice(before)),
+  );
+  return { records, lost, goodBytes, tail: bytes.subarray(goodBytes), repaired };
+}
+
+/** How a change begins within a payload: what stands in texts has its quotes escaped. */
+const changeStart = /\["((?:[^"\\]|\\.)*)","((?:[^"\\]|\\.)*)",(")?/g;
+
+/** The changes that a damaged part named, as far as they can be read. */
+function lostIn(bytes: Buffer, later: readonly (readonly Change[])[]): LostChange[] {
+  const text = bytes.toString();
+  const starts = [...text.matchAll(changeStart)].filter(([, kind = '']) => allKinds.has(kind));
+  if (starts.length === 0) return [{ change: undefined, text }];
+  return starts.flatMap((start, i): LostChange[] => {
+    const [, kind = '', escaped = '', value] = start;
+    const change: Change = [kind, unescaped(escaped), value === undefined ? null : ''];
+    if (isSuperseded(change, later)) return [];
+    return [{ change, text: text.slice(start.index, starts[i + 1]?.index ?? text.length) }];
+  });
+}
+
+/** Whether one of the later changes is of the same key. */
+export function isSuperseded([kind, key]: Change, later: readonly (readonly Change[])[]): boolean {
+  return later.some((changes) => changes.some((change) => change[0] === kind && change[1] === key));
+}
+
+/** A record of its full length whose end is what ends were: no write that was cut short. */
+function isComplete(bytes: Buffer): boolean {
+  if (bytes.length < headerBytes) return false;
+  const end = headerBytes + bytes.readUInt32LE(0);
+  return end <= bytes.length && bytes.toString('latin1', end - payloadEnd.length, end) === payloadEnd;
+}
+
+function unescaped(text: string): string {
+  try {
+    return JSON.parse(`"${text}"`) as string;
+  } catch {
+    return text;
+  }
+}
+
+/** How every payload begins and ends. */
+const payloadStart = '[["';
+const payloadEnd = ']]';
+
+/** Where the next whole record begins, at `from` or behind it. */
+function nextRecord(bytes: Buffer, from: number): number | undefined {
+  for (let payload = from + headerBytes; ; payload++) {
+    payload = bytes.indexOf(payloadStart, payload);
+    if (payload < 0) return undefined;
+    if (recordAt(bytes, payload - headerBytes) !== undefined) return payload - headerBytes;
+  }
+}
+
+function recordAt(bytes: Buffer, at: number): { changes: Change[]; end: number } | undefined {
+  if (bytes.length - at < headerBytes) return undefined;
+  const length = bytes.readUInt32LE(at);
+  const end = at + headerBytes + length;
+  if (length > maxRecordBytes || end > bytes.length) return undefined;
+  const payload = bytes.subarray(at + headerBytes, end);
+  if (crc32(payload) !== bytes.readUInt32LE(at + 4)) return undefined;
+  try {
+    return { changes: JSON.parse(payload.toString()) as Change[], end };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The bytes that append changes to a journal. */
+export function encodeRecord(changes: readonly Change[]): Buffer {
+  const payload = Buffer.from(JSON.stringify(changes));
+  if (payload.length > maxRecordBytes) throw new Error(`a change of ${payload.length} bytes is too large`);
+  const record = Buffer.allocUnsafe(headerBytes + payload.length);
+  record.writeUInt32LE(payload.length, 0);
+  record.writeUInt32LE(crc32(payload), 4);
+  payload.copy(record, headerBytes);
+  return record;
+}
+
+interface Waiting {
+  readonly record: Buffer;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Appends to one journal file. */
+export class ChangeLog {
+  readonly path: string;
+  readonly #file: FileHandle;
+  #size: number;
+  #waiting: Waiting[] = [];
+  #writing: Promise<void> | undefined;
+
+  private constructor(path: string, file: FileHandle, size: number) {
+    this.path = path;
+    this.#file = file;
+    this.#size = size;
+  }
+
+  /** Opens a journal for appending behind `goodBytes`, cutting what follows; creates it when `goodBytes` is 0. */
+  static async open(path: string, goodBytes: number): Promise<ChangeLog> {
+    const file = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    try {
+      await file.truncate(goodBytes);
+      if (goodBytes === 0) await file.write(magic, 0, magic.length, 0);
+      await file.sync();
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+    return new ChangeLog(path, file, Math.max(goodBytes, magic.length));
+  }
+
+  /** Bytes that are safely on disk. */
+  get sizeBytes(): number {
+    return this.#size;
+  }
+
+  /** Resolves when the changes are on disk; rejects when they could not be written, and then none of them is. */
+  append(changes: readonly Change[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ record: encodeRecord(changes), resolve, reject });
+      this.#writing ??= this.#writeAll();
+    });
+  }
+
+  /** Resolves when nothing is waiting to be written. */
+  async settle(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
+  }
+
+  async close(): Promise<void> {
+    await this.settle();
+    await this.#file.close();
+  }
+
+  async #writeAll(): Promise<void> {
+    // One turn of the event loop, so that the changes of requests that arrive together share a write.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting;
+      this.#waiting = [];
+      try {
+        await this.#writeGroup(Buffer.concat(group.map((item) => item.record)));
+        for (const item of group) item.resolve();
+      } catch (error) {
+        // Half a record may be in the file; it must go before the next one is written behind it.
+        await this.#file.truncate(this.#size).catch(() => {});
+        // Later changes may build on those that failed; they are undone in the reverse order.
+        const failed = [...group, ...this.#waiting].reverse();
+        this.#waiting = [];
+        for (const item of failed) item.reject(error);
+      }
+    }
+    this.#writing = undefined;
+  }
+
+  async #writeGroup(bytes: Buffer): Promise<void> {
+    let done = 0;
+    while (done < bytes.length) {
+      const { bytesWritten } = await this.#file.write(bytes, done, bytes.length - done, this.#size + done);
+      done += bytesWritten;
+    }
+    await this.#file.datasync();
+    this.#size += bytes.length;
+  }
+}

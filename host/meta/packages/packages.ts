@@ -1,0 +1,104 @@
+/**
+ * Files that belong to stored definitions. Each installation has a folder of its own, whose name its record holds: a
+ * record never points to files that are half written or of another version, and a crash leaves at most a folder that
+ * nobody names, which `sweep` removes at the next start.
+ */
+import { randomBytes } from 'node:crypto';
+import { open, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { asStorageError } from '../../base/errors.js';
+import { makeFolder } from '../../base/files/folder.js';
+import { storedErrors } from '../errors.js';
+
+/** File systems take names of 255 bytes; the folder adds a suffix to this, its main file an ending. */
+const maxNameLength = 240;
+
+export class PackageFolders {
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Path of a folder by the name that `add` returned. */
+  path(folder: string): string {
+    return join(this.#root, folder);
+  }
+
+  /**
+   * Makes a folder with what `fill` writes to it (`fill` creates it) and resolves with its name when everything is on
+   * disk; nothing stays when it fails. Throws a `general` error when no folder can have the name, and a `storage` error
+   * when the disk does not take the files.
+   */
+  async add(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
+    if (Buffer.byteLength(name) > maxNameLength) {
+      throw storedErrors.longName(name.slice(0, 40), maxNameLength);
+    }
+    const folder = `${name}@${randomBytes(4).toString('hex')}`;
+    const path = this.path(folder);
+    try {
+      await makeFolder(this.#root);
+      await fill(path);
+      await (await import('./package-check.js')).sealPackage(path);
+      await syncTree(path);
+      await syncPath(this.#root);
+    } catch (error) {
+      await rm(path, { recursive: true, force: true });
+      throw asStorageError(error, `the files of ${name} could not be saved`);
+    }
+    return folder;
+  }
+
+  /** Why the files of a folder are not what was written; undefined when they are. */
+  async damageOf(folder: string): Promise<string | undefined> {
+    return (await import('./package-check.js')).damageOf(this.path(folder));
+  }
+
+  async remove(folder: string | undefined): Promise<void> {
+    if (folder) await rm(this.path(folder), { recursive: true, force: true });
+  }
+
+  /** Removes the folders that no record names. */
+  async sweep(kept: Iterable<string | undefined>): Promise<void> {
+    const names = new Set(kept);
+    // A folder that was never made holds nothing.
+    const found = await readdir(this.#root).catch(() => []);
+    for (const folder of found) if (folder.includes('@') && !names.has(folder)) await this.remove(folder);
+  }
+}
+
+/**
+ * Writes a file that is there complete or not at all, also after a crash; throws a `storage` error when it can't be.
+ */
+export async function writeDurable(path: string, bytes: Uint8Array): Promise<void> {
+  const folder = dirname(path);
+  const fresh = join(folder, `.new-${randomBytes(6).toString('hex')}`);
+  try {
+    await makeFolder(folder);
+    await writeFile(fresh, bytes);
+    await syncPath(fresh);
+    await rename(fresh, path);
+    await syncPath(folder);
+  } catch (error) {
+    await rm(fresh, { force: true });
+    throw asStorageError(error, `the file ${basename(path)} could not be saved`);
+  }
+}
+
+async function syncTree(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) await syncTree(path);
+    else await syncPath(path);
+  }
+  await syncPath(folder);
+}
+
+async function syncPath(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

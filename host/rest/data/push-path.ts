@@ -1,0 +1,183 @@
+/**
+ * Pushed bodies of one path on their way to its sources. They wait here, in order, while the sinks of a source are
+ * full, and go to all sources at once: what is given up while it waits has reached none.
+ */
+import type { PushMessage } from '../../connectors/push-channel.js';
+import { TooManyBodies } from '../route/body.js';
+
+/** Bytes of all bodies of a path, those being received included. */
+export const maxPathBytes = 64 << 20;
+/** Requests that wait for full sinks of a path: half of the connections of the data server. */
+export const maxPathWaiting = 250;
+/** What may be under way to the sources, one body at least: so much can come when they have just become full. */
+const maxSentBytes = 256 << 10;
+const maxSent = 256;
+
+/**
+ * What became of a body. `taken`: by all sources. `busy`: it waited too long. `unfit`: the engine has no memory for it.
+ * `ended`: the sources ended before they took it. `unknown`: it was under way when the thread of its sources died or
+ * hung.
+ */
+export type PushOutcome = 'taken' | 'busy' | 'unfit' | 'ended' | 'unknown';
+
+export interface Push {
+  readonly body: Buffer;
+  readonly traceparent: string | undefined;
+}
+
+interface Waiting extends Push {
+  settle(outcome: PushOutcome): void;
+  /** Starts the time limit anew. */
+  refresh(): void;
+}
+
+interface Sent extends Waiting {
+  /** Sources that have not answered yet. */
+  readonly left: Set<string>;
+  isTaken: boolean;
+}
+
+interface PathSource {
+  readonly thread: number;
+  isFull: boolean;
+}
+
+export class PushPath {
+  readonly #sources = new Map<string, PathSource>();
+  readonly #waiting = new Set<Waiting>();
+  readonly #sent = new Map<number, Sent>();
+  #heldBytes = 0;
+  #sentBytes = 0;
+  #lastSeq = 0;
+
+  constructor(
+    readonly method: string,
+    readonly path: string,
+    private readonly post: (message: PushMessage) => void,
+  ) {}
+
+  get isUsed(): boolean {
+    return this.#sources.size > 0;
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  get #isFull(): boolean {
+    for (const { isFull } of this.#sources.values()) if (isFull) return true;
+    return false;
+  }
+
+  add(id: string, thread: number, isFull: boolean): void {
+    this.#sources.set(id, { thread, isFull });
+    this.#advance();
+  }
+
+  /** A source is gone: what only it had not taken yet is settled, and what waits with the last of them. */
+  remove(id: string, isDead = false): void {
+    if (!this.#sources.delete(id)) return;
+    for (const [seq, sent] of [...this.#sent]) {
+      if (sent.left.delete(id)) this.#answered(seq, sent, isDead ? 'unknown' : 'ended');
+    }
+    if (!this.isUsed) for (const waiting of [...this.#waiting]) this.#giveUp(waiting, 'ended');
+    this.#advance();
+  }
+
+  /** Sources of threads before this one died with them. */
+  removeBefore(thread: number): void {
+    for (const [id, source] of [...this.#sources]) if (source.thread < thread) this.remove(id, true);
+  }
+
+  flow(id: string, isFull: boolean): void {
+    const source = this.#sources.get(id);
+    if (source === undefined) return;
+    source.isFull = isFull;
+    this.#advance();
+  }
+
+  /** A source has taken the body of this number, or can't. */
+  answer(id: string, seq: number, outcome: 'taken' | 'unfit'): void {
+    const sent = this.#sent.get(seq);
+    if (!this.#sources.has(id) || sent === undefined || !sent.left.delete(id)) return;
+    sent.isTaken ||= outcome === 'taken';
+    this.#answered(seq, sent, outcome);
+    this.#advance();
+  }
+
+  /** Makes room for a body or for more of it, until `release`. Throws `TooManyBodies` when there is none. */
+  hold(bytes: number): void {
+    if (this.#heldBytes + bytes > maxPathBytes) {
+      throw new TooManyBodies(`${this.#heldBytes} bytes wait for the rules of ${this.path} already, try again later`);
+    }
+    if (this.#waiting.size >= maxPathWaiting && this.#isFull) {
+      throw new TooManyBodies(
+        `${this.#waiting.size} requests wait for the rules of ${this.path} already, try again later`,
+      );
+    }
+    this.#heldBytes += bytes;
+  }
+
+  release(bytes: number): void {
+    this.#heldBytes -= bytes;
+  }
+
+  /** Has the failure counted by the sources, so that the status of their rules shows it. */
+  refuse(reason: string): void {
+    for (const id of this.#sources.keys()) this.post({ kind: 'refused', id, reason });
+  }
+
+  /**
+   * Resolves with what became of the body.
+   * @param timeoutMs how long it waits for full sinks, and then for the answers of the sources
+   * @param onLeave says what to call when nobody waits for it any more
+   */
+  hand(push: Push, timeoutMs: number, onLeave: (leave: () => void) => void): Promise<PushOutcome> {
+    if (!this.isUsed) return Promise.resolve('ended');
+    return new Promise((resolve) => {
+      const late = () => {
+        if (!this.#giveUp(waiting, 'busy')) waiting.settle('unknown');
+      };
+      const timer = setTimeout(late, timeoutMs).unref();
+      const settle = (outcome: PushOutcome) => {
+        clearTimeout(timer);
+        resolve(outcome);
+      };
+      const waiting: Waiting = { ...push, settle, refresh: () => timer.refresh() };
+      onLeave(() => this.#giveUp(waiting, 'busy'));
+      this.#waiting.add(waiting);
+      this.#advance();
+    });
+  }
+
+  /** Withdraws what still waits; false for what is under way already. */
+  #giveUp(waiting: Waiting, outcome: PushOutcome): boolean {
+    const isWithdrawn = this.#waiting.delete(waiting);
+    if (isWithdrawn) waiting.settle(outcome);
+    return isWithdrawn;
+  }
+
+  /** Sends what may go now. */
+  #advance(): void {
+    if (!this.isUsed || this.#isFull) return;
+    for (const waiting of this.#waiting) {
+      const { body, traceparent } = waiting;
+      const isMuch = this.#sent.size >= maxSent || this.#sentBytes + body.length > maxSentBytes;
+      if (isMuch && this.#sent.size > 0) return;
+      this.#waiting.delete(waiting);
+      const seq = ++this.#lastSeq;
+      this.#sent.set(seq, { ...waiting, left: new Set(this.#sources.keys()), isTaken: false });
+      this.#sentBytes += body.length;
+      waiting.refresh();
+      for (const id of this.#sources.keys()) this.post({ kind: 'data', id, seq, body, traceparent });
+    }
+  }
+
+  /** The last answer settles it: what one source has taken is delivered. */
+  #answered(seq: number, sent: Sent, outcome: PushOutcome): void {
+    if (sent.left.size > 0) return;
+    this.#sent.delete(seq);
+    this.#sentBytes -= sent.body.length;
+    sent.settle(sent.isTaken ? 'taken' : outcome);
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * The form of a REST resource: a table of routes with thin handlers; contract.ts is the form of what they take and
+ * give.
+ */
+import type { ServerResponse } from 'node:http';
+import { beyondBounds } from '../../base/text/json-bounds.js';
+import { textFromUtf8 } from '../../base/text/utf8.js';
+import { checkId } from '../../meta/ids.js';
+import type { Form } from '../../services/body/form.js';
+import { bodyErrors } from '../../services/errors/body.js';
+import { requestErrors } from '../errors.js';
+import type { Services } from '../services.js';
+import { readForm } from './form.js';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface Route {
+  readonly method: Method;
+  /** Path with `:name` parameters. */
+  readonly path: string;
+  /** One sentence for the reference. */
+  readonly doc: string;
+  /** Status of a success, 200 when not given. */
+  readonly status?: number;
+  /**
+   * `none`: goes on while an import replaces definitions. Reading always does, changes wait for the import otherwise.
+   */
+  readonly gate?: 'none';
+  /**
+   * Changes something although its method is GET: HEAD is refused, and so are requests that any web page may have made.
+   */
+  readonly isOrder?: boolean;
+  /** Returns the answer: a text goes as plain text, nothing as an empty body, everything else as JSON. */
+  handle(request: RestRequest, services: Services): unknown;
+}
+
+/** Declares a resource; only there to have its routes checked. */
+export function defineRoutes(...routes: readonly Route[]): readonly Route[] {
+  return routes;
+}
+
+/** An answer with a status or a content type of its own. */
+export class Reply {
+  constructor(
+    readonly body: unknown,
+    /** That of the route when there is none. */
+    readonly status?: number,
+    readonly type?: string,
+    readonly headers?: Readonly<Record<string, string>>,
+  ) {}
+}
+
+/** Parameters of a query by name; of several with one name the first. */
+export function queryOf(params: URLSearchParams): Record<string, string> {
+  return Object.fromEntries([...params].reverse());
+}
+
+/** What handlers see of a request. */
+export class RestRequest {
+  constructor(
+    readonly params: Readonly<Record<string, string>>,
+    readonly query: Readonly<Record<string, string | undefined>>,
+    readonly body: Buffer,
+    readonly contentType = '',
+    /** Where the answer goes; nowhere by itself for a part of a batch. */
+    private readonly response?: ServerResponse,
+  ) {}
+
+  /** Set when the client goes away before it is answered. */
+  get signal(): AbortSignal | undefined {
+    const { response } = this;
+    if (response === undefined) return undefined;
+    const gone = new AbortController();
+    if (response.destroyed || response.closed) gone.abort();
+    else response.once('close', () => gone.abort());
+    return gone.signal;
+  }
+
+  /** Tells whether a switch of the query is on; anything but the usual forms of true is off. */
+  flag(name: string): boolean {
+    return ['1', 't', 'true'].includes((this.query[name] ?? '').toLowerCase());
+  }
+
+  /**
+   * A switch whose typo would change what was not to be changed: anything but the usual forms of true and false is
+   * refused.
+   */
+  strictFlag(name: string): boolean {
+    const value = this.query[name];
+    const isKnown = value === undefined || ['0', 'f', 'false'].includes(value.toLowerCase()) || this.flag(name);
+    if (!isKnown) throw requestErrors.notBoolean(name, JSON.stringify(value));
+    return this.flag(name);
+  }
+
+  /** Tells whether the body is a multipart form. */
+  get isForm(): boolean {
+    return /^multipart\/form-data\b/i.test(this.contentType);
+  }
+
+  /** Reads the body as a multipart form. */
+  async form(): Promise<Form> {
+    if (!this.isForm) throw requestErrors.noMultipart();
+    return readForm(this.body, this.contentType);
+  }
+
+  /** Returns a path parameter that is an id; throws unless it has the form of one. */
+  id(name = 'id'): string {
+    const id = this.params[name] ?? '';
+    checkId(id);
+    return id;
+  }
+
+  /** Reads the body as JSON whatever its content type. */
+  json(): unknown {
+    if (this.body.length === 0) throw requestErrors.empty();
+    const fault = beyondBounds(this.body);
+    if (fault !== undefined) throw requestErrors.beyondBounds(fault);
+    const text = textFromUtf8(this.body, 'invalid body: it');
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : '';
+      throw requestErrors.notJson(reason, { cause: error });
+    }
+  }
+
+  /** Reads the body as a JSON object. */
+  object(): Record<string, unknown> {
+    const value = this.json();
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw requestErrors.notObject();
+    }
+    return value as Record<string, unknown>;
+  }
+
+  /** Returns a text member of the body object; empty when it is missing. */
+  text(name: string): string {
+    const value = this.object()[name];
+    if (value === undefined || value === null) return '';
+    if (typeof value !== 'string') {
+      throw bodyErrors.notText(name, JSON.stringify(value).slice(0, 60));
+    }
+    return value;
+  }
+}

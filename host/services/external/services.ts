@@ -1,0 +1,131 @@
+/** External services: archives that describe them, and the functions they bring. */
+
+import { inContext } from '../../base/errors.js';
+import { maskByName } from '../../base/fields/secret-fields.js';
+import type { RecordShape } from '../../meta/definitions/records.js';
+import type { ServiceCode, ServiceMethod, ServiceRequests, UserFunction } from '../../plugins/define.js';
+import { newUserNumber } from '../../plugins/numbers.js';
+import { textOf } from '../body/fields.js';
+import { bodyErrors } from '../errors/body.js';
+import { installErrors } from '../errors/installed.js';
+import { withArchive } from '../files/archives.js';
+import { type ResourceFiles, readResource } from '../files/resource-files.js';
+import { type InstalledOptions, InstalledService } from '../installed/installed.js';
+import type { ServiceDefinition, ServiceFunction } from './definition.js';
+
+export interface ServiceRecord {
+  readonly file: string;
+  readonly folder: string;
+  readonly definition: ServiceDefinition;
+  readonly functions: readonly ServiceFunction[];
+  /** How they are called; records of before don't have it. */
+  readonly methods?: Readonly<Record<string, ServiceMethod>>;
+  /** What holds for all calls of an interface. */
+  readonly requests?: Readonly<Record<string, ServiceRequests>>;
+}
+
+export const serviceShape: RecordShape<ServiceRecord> = {
+  file: 'text',
+  folder: 'text',
+  definition: 'object',
+  functions: 'list',
+};
+
+export class ExternalServices extends InstalledService<ServiceRecord> {
+  /** Told of the owner of functions that were taken away (null) or replaced. */
+  onChange: (owner: string, functions: readonly UserFunction[] | null) => void = () => {};
+  readonly #files: ResourceFiles;
+  /** Numbers of functions, and interfaces as they are called, by the folder of the record that they come from. */
+  readonly #numbers = new Map<string, number>();
+  readonly #codes = new Map<string, { readonly folder: string; readonly code: ServiceCode }>();
+  #versions = 0;
+
+  constructor(options: InstalledOptions<ServiceRecord>, files: ResourceFiles) {
+    super(options);
+    this.#files = files;
+  }
+
+  describe(name: string): ServiceDefinition {
+    return inContext('describe service error', () => maskByName(this.get(name).definition) as ServiceDefinition);
+  }
+
+  listFunctions(): readonly ServiceFunction[] {
+    return this.#all();
+  }
+
+  describeFunction(name: string): ServiceFunction {
+    return inContext('describe function error', () => {
+      const found = this.#all().find(({ FuncName }) => FuncName === name);
+      if (found === undefined) throw installErrors.functionMissing(name);
+      return found;
+    });
+  }
+
+  protected override async read(name: string, body: Readonly<Record<string, unknown>>): Promise<ServiceRecord> {
+    const file = textOf(body, 'file');
+    if (file === '') throw bodyErrors.missing('file');
+    const { readService } = await import('./definition.js');
+    return withArchive(await readResource(file, this.#files), async (archive) => {
+      const { definition, functions, methods, requests } = await readService(name, archive);
+      const folder = await this.folders.add(name, (path) => archive.unpack(path));
+      return { file, folder, definition, functions, methods, requests };
+    });
+  }
+
+  protected override functionsOf(_name: string, { functions }: ServiceRecord): readonly string[] {
+    return functions.map(({ FuncName }) => FuncName);
+  }
+
+  protected override requestOf(name: string, { file }: ServiceRecord): Record<string, unknown> {
+    return { name, file };
+  }
+
+  /** What rules call; undefined for protocols that can't be called. */
+  runnable(name: string, func: string): UserFunction | undefined {
+    const { functions, methods = {}, ...record } = this.get(name);
+    const found = functions.find(({ FuncName }) => FuncName === func);
+    const method = methods[func];
+    if (found === undefined || method === undefined) return undefined;
+    const owner = `${this.kind} ${name}`;
+    const key = `${owner} ${func}`;
+    const number = this.#numbers.get(key) ?? newUserNumber(func);
+    this.#numbers.set(key, number);
+    const code = this.#codeOf(name, found.InterfaceName, { ...record, functions, methods });
+    const args = method.fields === null ? { min: 2, max: null } : takes(method.fields.length);
+    return { name: func, owner, number, code, entry: func, isAggregate: false, args };
+  }
+
+  #codeOf(name: string, id: string, { folder, definition, methods = {}, requests = {} }: ServiceRecord): ServiceCode {
+    const key = `${name}.${id}`;
+    const known = this.#codes.get(key);
+    if (known?.folder === folder) return known.code;
+    const { Addr } = definition.Interfaces[id] as ServiceDefinition['Interfaces'][string];
+    const code: ServiceCode = {
+      kind: 'service',
+      name: key,
+      version: ++this.#versions,
+      address: Addr,
+      ...(requests[id] as ServiceRequests),
+      allowPrivate: this.#files.allowPrivate,
+      methods,
+    };
+    this.#codes.set(key, { folder, code });
+    return code;
+  }
+
+  /** Rules that run ask the new service from their next batch on, and fail without one. */
+  protected override changed(name: string): void {
+    const record = this.records.get(name);
+    const functions = record?.functions.flatMap(({ FuncName }) => this.runnable(name, FuncName) ?? []);
+    this.onChange(`${this.kind} ${name}`, functions ?? null);
+  }
+
+  #all(): ServiceFunction[] {
+    return this.records.list().flatMap(([, { functions }]) => functions);
+  }
+}
+
+/** A method takes its fields, or one object that has them. */
+function takes(fields: number): UserFunction['args'] {
+  return { min: Math.min(1, fields), max: Math.max(1, fields) };
+}

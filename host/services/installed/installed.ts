@@ -1,0 +1,260 @@
+/**
+ * What all installed things share: records with an optional package folder, installed under a name, replaced, deleted,
+ * exported. A kind of thing says how to read a request and what to keep of it.
+ */
+import { type HaumeaError, inContext } from '../../base/errors.js';
+import { Serial } from '../../base/structures/serial.js';
+import type { RecordRepository } from '../../meta/definitions/records.js';
+import { checkId } from '../../meta/ids.js';
+import type { PackageFolders } from '../../meta/packages/packages.js';
+import type { Store } from '../../meta/store.js';
+import { type Exportable, install, type Prepared } from '../../meta/transfer/exportable.js';
+import { checkSameName, objectOf, textOf } from '../body/fields.js';
+import { installErrors } from '../errors/installed.js';
+import type { FunctionProvider, UserFunctions } from './user-functions.js';
+
+export interface InstalledRecord {
+  /** Package folder; empty when nothing is kept beside the record. */
+  readonly folder: string;
+}
+
+export interface InstalledOptions<T extends InstalledRecord> {
+  readonly store: Store;
+  readonly records: RecordRepository<T>;
+  readonly folders: PackageFolders;
+  /** What one is called in answers: `portable plugin`. */
+  readonly noun: string;
+  /** Name of the body member that holds the name. */
+  readonly nameField?: string;
+  /** Functions of all kinds of things, among which those of this kind are unique. */
+  readonly functions: UserFunctions;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+export abstract class InstalledService<T extends InstalledRecord> implements Exportable, FunctionProvider {
+  /** What one is called, in answers and where a function says who brings it. */
+  readonly kind: string;
+  protected readonly records: RecordRepository<T>;
+  protected readonly folders: PackageFolders;
+  readonly #store: Store;
+  readonly #nameField: string;
+  readonly #userFunctions: UserFunctions;
+  /** One change of a thing at a time. */
+  readonly #serial = new Serial();
+
+  constructor({ store, records, folders, noun, nameField = 'name', functions }: InstalledOptions<T>) {
+    this.#store = store;
+    this.records = records;
+    this.folders = folders;
+    this.kind = noun;
+    this.#nameField = nameField;
+    this.#userFunctions = functions;
+    functions.add(this);
+  }
+
+  /** Checks a request and lays down files; throws the reason of a refusal. Returns what to keep. */
+  protected abstract read(name: string, body: Body): Promise<T>;
+
+  /** The request that would bring the thing about again, for exports. */
+  protected abstract requestOf(name: string, record: T): Record<string, unknown> | Promise<Record<string, unknown>>;
+
+  /** Names of the functions that the thing brings. */
+  protected abstract functionsOf(name: string, record: T): readonly string[];
+
+  get version(): number {
+    return this.records.version;
+  }
+
+  functions(): (readonly [string, string])[] {
+    return this.records
+      .list()
+      .flatMap(([name, record]) => this.functionsOf(name, record).map((func) => [func, name] as const));
+  }
+
+  /** Called when a thing is there, anew or in the place of another, or gone: also by an import. */
+  protected changed(_name: string): void {}
+
+  async create(body: Body): Promise<string> {
+    const { name } = await this.add(body);
+    return `${this.kind} ${name} is created`;
+  }
+
+  /** Makes a thing that is not there yet; resolves with what is kept of it. */
+  protected add(body: Body): Promise<{ name: string; record: T }> {
+    return inContext(`create ${this.kind} error`, async () => {
+      const name = this.#nameOf(body);
+      return this.#serial.run(name, async () => {
+        if (this.records.has(name)) throw installErrors.exists(this.kind, name);
+        await this.#install(name, body);
+        return { name, record: this.get(name) };
+      });
+    });
+  }
+
+  /** Replaces a thing that is there. */
+  replace(name: string, body: Body): Promise<string> {
+    return inContext(`update ${this.kind} error`, async () => {
+      this.#checkName(name, body);
+      await this.#serial.run(name, async () => {
+        if (!this.records.has(name)) throw this.notFound(name);
+        await this.#install(name, body);
+      });
+      return `${this.kind} ${name} is updated`;
+    });
+  }
+
+  /** Replaces a thing, or creates it. */
+  put(name: string, body: Body): Promise<string> {
+    return inContext(`update ${this.kind} error`, async () => {
+      this.#checkName(name, body);
+      const isThere = await this.#serial.run(name, async () => {
+        const isKnown = this.records.has(name);
+        await this.#install(name, body);
+        return isKnown;
+      });
+      return `${this.kind} ${name} is ${isThere ? 'updated' : 'created'}`;
+    });
+  }
+
+  names(): string[] {
+    return this.records.names();
+  }
+
+  delete(name: string): Promise<string> {
+    return inContext(`delete ${this.kind} error`, () =>
+      this.#serial.run(name, async () => {
+        if (!this.records.has(name)) throw this.notFound(name);
+        const folder = this.#folderOf(name);
+        await this.records.delete(name);
+        await this.folders.remove(folder);
+        this.changed(name);
+        return `${this.kind} ${name} is deleted`;
+      }),
+    );
+  }
+
+  /** Removes files that a crash left behind. */
+  async sweep(): Promise<void> {
+    await this.folders.sweep(this.records.list().map(([, { folder }]) => folder));
+  }
+
+  /** Those whose files a disk has damaged, with the reason. */
+  async damaged(): Promise<[name: string, reason: string][]> {
+    const found: [string, string][] = [];
+    for (const [name, { folder }] of this.records.list()) {
+      const reason = folder === '' ? undefined : await this.folders.damageOf(folder);
+      // Another one may have come meanwhile.
+      if (reason !== undefined && this.#folderOf(name) === folder) found.push([name, reason]);
+    }
+    return found;
+  }
+
+  async export(): Promise<Record<string, string>> {
+    const out: Record<string, string> = {};
+    for (const [name] of this.records.list()) {
+      // Not while the files change; what is gone meanwhile is no part of the export.
+      await this.#serial.run(name, async () => {
+        const record = this.records.get(name);
+        if (record !== undefined) out[name] = JSON.stringify(await this.requestOf(name, record));
+      });
+    }
+    return out;
+  }
+
+  check(name: string, value: string, isReset: boolean): Promise<Prepared> {
+    const body = objectOf(value, `${this.kind} ${name}`);
+    checkId(name);
+    checkSameName(textOf(body, this.#nameField), name, this.#nameField);
+    return this.#prepare(name, body, isReset);
+  }
+
+  clear(kept: ReadonlySet<string>): Prepared {
+    const gone = this.records.names().filter((name) => !kept.has(name));
+    const folders = gone.map((name) => this.#folderOf(name));
+    return {
+      changes: gone.map((name) => this.records.change(name, null)),
+      apply: async () => {
+        for (const folder of folders) await this.folders.remove(folder);
+        for (const name of gone) this.changed(name);
+      },
+    };
+  }
+
+  protected get(name: string): T {
+    const record = this.records.get(name);
+    if (record === undefined) throw this.notFound(name);
+    return record;
+  }
+
+  /** Changes a record in place; `step` returns the new one and the answer. */
+  protected change<R>(name: string, step: (record: T) => readonly [T, R]): Promise<R> {
+    return this.#serial.run(name, async () => {
+      const [record, answer] = step(this.get(name));
+      this.checkFunctions(name, record);
+      await this.records.put(name, record);
+      return answer;
+    });
+  }
+
+  protected notFound(name: string): HaumeaError {
+    return installErrors.missing(this.kind, name);
+  }
+
+  #nameOf(body: Body): string {
+    const name = textOf(body, this.#nameField);
+    checkId(name);
+    return name;
+  }
+
+  #checkName(name: string, body: Body): void {
+    checkId(name);
+    checkSameName(textOf(body, this.#nameField), name, this.#nameField);
+  }
+
+  /** Throws when a function of the thing has a name that is taken. */
+  protected checkFunctions(name: string, record: T, isReset = false): void {
+    this.#userFunctions.checkFree(this.functionsOf(name, record), `${this.kind} ${name}`, isReset);
+  }
+
+  async #install(name: string, body: Body): Promise<void> {
+    const prepared = await this.#prepare(name, body, false);
+    try {
+      // Once more in the step that makes the change: nobody takes the names in between.
+      this.#userFunctions.checkFree(prepared.functions ?? [], `${this.kind} ${name}`);
+    } catch (error) {
+      await prepared.discard?.();
+      throw error;
+    }
+    await install(this.#store, prepared);
+  }
+
+  async #prepare(name: string, body: Body, isReset: boolean): Promise<Prepared> {
+    const record = await this.read(name, body);
+    try {
+      this.checkFunctions(name, record, isReset);
+    } catch (error) {
+      await this.folders.remove(record.folder);
+      throw error;
+    }
+    const old = this.#folderOf(name);
+    return {
+      changes: [this.records.change(name, record)],
+      functions: this.functionsOf(name, record),
+      apply: async () => {
+        await this.folders.remove(old);
+        this.changed(name);
+      },
+      discard: () => this.folders.remove(record.folder),
+    };
+  }
+
+  /** A record that can't be read has no folder we know of; the next start removes it. */
+  #folderOf(name: string): string | undefined {
+    try {
+      return this.records.get(name)?.folder;
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,303 @@
+/**
+ * Figures of rules in the text format of Prometheus. The format wants all samples of one name together, so that figures
+ * of all rules are gathered first: as lines for each name, a few rules at a time, so that other requests are answered
+ * meanwhile.
+ */
+import type { RuleState } from '../../model/engine.js';
+import type { RuleLatencies, ThreadMemory } from '../../model/figures.js';
+import { type Histogram, latencyBounds } from '../../model/figures.js';
+
+export interface RuleFigures {
+  readonly id: string;
+  readonly state: RuleState;
+  readonly metrics: Readonly<Record<string, number | string>>;
+}
+
+const connectionStates = { connected: 1, connecting: 0, disconnected: -1 } as const;
+export type ConnectionState = keyof typeof connectionStates;
+
+interface Family {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  readonly lines: string[];
+}
+
+const kinds: Readonly<Record<string, string>> = { source: 'a source', op: 'an operator', sink: 'a sink' };
+const operatorFigures: Readonly<Record<string, { type: Family['type']; help: string }>> = {
+  records_in_total: { type: 'counter', help: 'Records that came to' },
+  records_out_total: { type: 'counter', help: 'Records that left' },
+  records_late_total: { type: 'counter', help: 'Records that came too late, at' },
+  records_ahead_total: { type: 'counter', help: 'Records refused because they lay too far ahead of the clock, at' },
+  records_waiting: {
+    type: 'gauge',
+    help: 'Records that wait, for event time to reach them, for answers or for a time of their own, at',
+  },
+  watermark: { type: 'gauge', help: 'How far event time has come, epoch milliseconds, at' },
+  partitions: { type: 'gauge', help: 'Partitions kept by functions that look back, keys kept by as-of joins, at' },
+  partitions_forgotten_total: {
+    type: 'counter',
+    help: 'Partitions and keys forgotten since nothing came for them, at',
+  },
+  messages_processed_total: { type: 'counter', help: 'Messages processed by' },
+  exceptions_total: { type: 'counter', help: 'Failures of' },
+  process_latency_us: { type: 'gauge', help: 'Time spent in microseconds by' },
+  buffer_length: { type: 'gauge', help: 'Messages waiting at' },
+  messages_repeated_total: {
+    type: 'counter',
+    help: 'Messages that a broker sent again and that were not handed on by',
+  },
+  held_ms: { type: 'gauge', help: 'Milliseconds for which sinks have taken nothing more from' },
+  input_waiting_bytes: {
+    type: 'gauge',
+    help: 'Bytes of input that wait for a rule which comes behind others that read',
+  },
+  input_dropped_total: {
+    type: 'counter',
+    help: 'Messages given up for a rule which came too far behind others that read',
+  },
+  connection_status: { type: 'gauge', help: '1 connected, 0 connecting, -1 disconnected: the connection of' },
+};
+
+/** Figures of the cache of a sink, by what is behind `cache_` in the status. */
+const cacheFigures: Readonly<Record<string, { type: 'counter' | 'gauge'; label: string }>> = {
+  length: { type: 'gauge', label: 'length' },
+  disk_length: { type: 'gauge', label: 'disk' },
+  disk_bytes: { type: 'gauge', label: 'disk_bytes' },
+  add_total: { type: 'counter', label: 'add' },
+  pop_total: { type: 'counter', label: 'pop' },
+  flush_total: { type: 'counter', label: 'flush' },
+  load_total: { type: 'counter', label: 'load' },
+  drop_total: { type: 'counter', label: 'drop' },
+  damaged_total: { type: 'counter', label: 'damaged' },
+  cut_off_total: { type: 'counter', label: 'cut_off' },
+};
+const cacheHelp: Readonly<Record<string, string>> = {
+  counter:
+    'Messages added to the cache of a sink, popped, dropped, damaged, cut off; its writes (flush) and reads (load)',
+  gauge:
+    'Messages in the cache of a sink that are not out (length), those of them on disk, and their bytes there ' +
+    '(disk_bytes)',
+};
+
+/** Name of a figure of a cache in the status of a rule: operator, instance, figure. */
+const cacheName = new RegExp(`^sink_(.+)_(\\d+)_cache_(${Object.keys(cacheFigures).join('|')})$`);
+
+/** Name of an operator in the status: kind, operator. */
+const operatorName = /^(source|op|sink)_(.+)$/;
+
+/** Name of a figure in the status of a rule: kind, operator, instance, metric. */
+const figureName = new RegExp(`^(source|op|sink)_(.+)_(\\d+)_(${Object.keys(operatorFigures).join('|')})$`);
+
+interface Sample {
+  readonly family: string;
+  /** Labels behind the rule. */
+  readonly labels: string;
+}
+
+/** Names of figures repeat from rule to rule; this many are remembered. */
+const maxNames = 20_000;
+
+export class MetricsText {
+  readonly #families = new Map<string, Family>();
+  readonly #states = { running: 0, stop: 0 };
+
+  constructor(private readonly names: Map<string, Sample | undefined>) {}
+
+  add({ id, state, metrics }: RuleFigures): void {
+    const rule = `{rule="${escaped(id)}"`;
+    for (const name in metrics) {
+      const value = metrics[name];
+      if (typeof value !== 'number') continue;
+      const sample = this.#sample(name);
+      if (sample === undefined) continue;
+      this.#families.get(sample.family)?.lines.push(`${sample.family}${rule}${sample.labels} ${value}\n`);
+    }
+    const long = Number(metrics.longCallsTotal ?? 0);
+    const calls = 'kuiper_rule_long_calls_total';
+    this.#family(calls, 'counter', 'Calls of the kernel of a second and more for a rule').push(
+      `${calls}${rule}} ${long}\n`,
+    );
+    const isRunning = state === 'running' || state === 'starting' || state === 'stopping';
+    this.#states[isRunning ? 'running' : 'stop']++;
+    const status = isRunning ? 1 : state === 'stopped by error' ? -1 : 0;
+    this.#family('kuiper_rule_status', 'gauge', '1 running, 0 stopped, -1 stopped by an error').push(
+      `kuiper_rule_status${rule}} ${status}\n`,
+    );
+  }
+
+  /** Adds the processor time of a rule since its start; what rules share is divided among them. */
+  addCpuTime(id: string, us: number): void {
+    const name = 'kuiper_rule_cpu_time_seconds_total';
+    this.#family(name, 'counter', 'Processor time of a rule in seconds, its part of what rules share').push(
+      `${name}{rule="${escaped(id)}"} ${us / 1e6}\n`,
+    );
+  }
+
+  /** Adds the memory that a rule holds; what rules share is divided among them. */
+  addMemory(id: string, bytes: number): void {
+    const name = 'kuiper_rule_memory_bytes';
+    this.#family(name, 'gauge', 'Memory that a rule holds, its part of what rules share').push(
+      `${name}{rule="${escaped(id)}"} ${bytes}\n`,
+    );
+  }
+
+  /** Adds what the threads hold: this one, `control`, and those that run rules. */
+  addThreads(planes: readonly ThreadMemory[]): void {
+    const add = (name: string, help: string, thread: string, bytes: number) => {
+      this.#family(name, 'gauge', help).push(`${name}{thread="${thread}"} ${bytes}\n`);
+    };
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    const addHost = (thread: string, heapBytes: number, bufferBytes: number) => {
+      add('kuiper_heap_bytes', 'Objects of JavaScript that a thread holds', thread, heapBytes);
+      add('kuiper_buffer_bytes', 'Buffers that a thread holds, without its kernel', thread, bufferBytes);
+    };
+    addHost('control', heapUsed, arrayBuffers);
+    planes.forEach(({ heapBytes, bufferBytes, kernelBytes, kernelUsedBytes, userCode }, i) => {
+      const thread = `data_${i}`;
+      addHost(thread, heapBytes, bufferBytes);
+      add('kuiper_kernel_memory_bytes', 'Memory of the kernel of a thread', thread, kernelBytes);
+      add('kuiper_kernel_used_bytes', 'Memory of the kernel that is in use', thread, kernelUsedBytes);
+      const most = 'Memory that scripts and plugins of a thread may have together';
+      add('kuiper_user_code_max_bytes', most, thread, userCode.maxBytes);
+      const name = 'kuiper_user_code_memory_bytes';
+      const lines = this.#family(name, 'gauge', 'Memory that a script or plugin has in a thread');
+      for (const [owner, bytes] of userCode.owners) {
+        lines.push(`${name}{owner="${escaped(owner)}",thread="${thread}"} ${bytes}\n`);
+      }
+    });
+  }
+
+  /** Adds what the operators of a rule took, and what its sources and sinks exchanged. */
+  addLatencies(id: string, { operators, io, caches = [] }: Pick<RuleLatencies, 'operators' | 'io' | 'caches'>): void {
+    const rule = `rule="${escaped(id)}"`;
+    for (const [name, times] of operators) {
+      const [, kind = '', op = ''] = operatorName.exec(name) ?? [];
+      const help = `Times in microseconds that single pieces of work took ${kinds[kind]}`;
+      const labels = `${rule},type="${kind}",op="${escaped(op)}",op_instance="0"`;
+      this.#histogram(`kuiper_${kind}_process_latency_us_hist`, help, labels, times);
+      const exchange = kind === 'sink' ? io.find(({ operator }) => operator === name) : undefined;
+      if (exchange === undefined) continue;
+      const ioLabels = `type="${escaped(exchange.type)}",io="sink",${rule},op="${escaped(op)}"`;
+      this.#histogram('kuiper_io_duration_hist', 'Times in microseconds until sinks have passed on', ioLabels, times);
+    }
+    for (const [name, work, times] of caches) {
+      const labels = `type="${work}",${rule},op="${escaped(operatorName.exec(name)?.[2] ?? '')}"`;
+      this.#histogram('kuiper_sync_cache_duration', 'Times in microseconds of writes and reads', labels, times);
+    }
+    const counts = this.#family('kuiper_io_counter', 'counter', 'Messages that sources read and sinks sent');
+    for (const { type, io: direction, operator, done, failed } of io) {
+      const [, , op = ''] = operatorName.exec(operator) ?? [];
+      for (const [status, count] of [['success', done] as const, ['err', failed] as const]) {
+        const labels = `type="${escaped(type)}",io="${direction}",status="${status}",${rule},op="${escaped(op)}"`;
+        counts.push(`kuiper_io_counter{${labels}} ${count}\n`);
+      }
+    }
+  }
+
+  /** Adds the state of a named connection. */
+  addConnection(id: string, status: ConnectionState): void {
+    const name = 'kuiper_conn_status_gauge';
+    this.#family(name, 'gauge', '1 connected, 0 connecting, -1 disconnected: named connections').push(
+      `${name}{name="${escaped(id)}"} ${connectionStates[status]}\n`,
+    );
+  }
+
+  addLosses(count: number): void {
+    const name = 'kuiper_losses';
+    this.#family(name, 'gauge', 'Losses that nobody has acknowledged, see GET /losses').push(`${name} ${count}\n`);
+  }
+
+  /** Ends the gathering; returns the document in pieces. */
+  *pieces(): Generator<string> {
+    const counts = this.#family('kuiper_rule_count', 'gauge', 'Number of rules by status');
+    for (const [status, count] of Object.entries(this.#states)) {
+      counts.push(`kuiper_rule_count{status="${status}"} ${count}\n`);
+    }
+    for (const [name, { type, help, lines }] of this.#families) {
+      if (lines.length === 0) continue;
+      yield `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+      for (let i = 0; i < lines.length; i += 1000) yield lines.slice(i, i + 1000).join('');
+    }
+    yield* processFigures();
+  }
+
+  #histogram(name: string, help: string, labels: string, { sumUs, counts }: Histogram): void {
+    const lines = this.#family(name, 'histogram', help);
+    let count = 0;
+    latencyBounds.forEach((bound, i) => {
+      count += counts[i] ?? 0;
+      lines.push(`${name}_bucket{${labels},le="${bound}"} ${count}\n`);
+    });
+    count += counts[latencyBounds.length] ?? 0;
+    lines.push(`${name}_bucket{${labels},le="+Inf"} ${count}\n`);
+    lines.push(`${name}_sum{${labels}} ${sumUs}\n`, `${name}_count{${labels}} ${count}\n`);
+  }
+
+  #sample(name: string): Sample | undefined {
+    const known = this.names.get(name);
+    if (known !== undefined || this.names.has(name)) {
+      if (known !== undefined && !this.#families.has(known.family)) this.#declare(known.family);
+      return known;
+    }
+    const sample = sampleOf(name);
+    if (sample !== undefined) this.#declare(sample.family);
+    if (this.names.size >= maxNames) this.names.clear();
+    this.names.set(name, sample);
+    return sample;
+  }
+
+  #declare(family: string): void {
+    const [, kind = '', metric = ''] = /^kuiper_([a-z]+)_(.+)$/.exec(family) ?? [];
+    const [, ofCache] = /^kuiper_sync_cache_(counter|gauge)$/.exec(family) ?? [];
+    if (ofCache !== undefined) this.#family(family, ofCache as 'counter' | 'gauge', cacheHelp[ofCache] ?? '');
+    const figure = operatorFigures[metric];
+    if (figure !== undefined) this.#family(family, figure.type, `${figure.help} ${kinds[kind]}`);
+  }
+
+  #family(name: string, type: Family['type'], help: string): string[] {
+    let family = this.#families.get(name);
+    if (family === undefined) {
+      family = { type, help, lines: [] };
+      this.#families.set(name, family);
+    }
+    return family.lines;
+  }
+}
+
+/** What a figure of the status is called; undefined when it is none for the document. */
+function sampleOf(name: string): Sample | undefined {
+  const [, kind, op = '', instance, metric] = figureName.exec(name) ?? [];
+  if (kind !== undefined) {
+    const labels = `,type="${kind}",op="${escaped(op)}",op_instance="${instance}"}`;
+    return { family: `kuiper_${kind}_${metric}`, labels };
+  }
+  const [, sink, , figure = ''] = cacheName.exec(name) ?? [];
+  const ofCache = cacheFigures[figure];
+  if (sink === undefined || ofCache === undefined) return undefined;
+  return {
+    family: `kuiper_sync_cache_${ofCache.type}`,
+    labels: `,type="${ofCache.label}",op="${escaped(sink)}"}`,
+  };
+}
+
+/** Makes the memory of figure names that documents made one after the other share. */
+export function makeNames(): Map<string, Sample | undefined> {
+  return new Map();
+}
+
+/** Once for all documents: a value that changes would stand for another process. */
+const startSeconds = Math.round(Date.now() / 1000 - process.uptime());
+
+function* processFigures(): Generator<string> {
+  const { user, system } = process.cpuUsage();
+  yield '# HELP process_cpu_seconds_total Processor time of the server\n# TYPE process_cpu_seconds_total counter\n';
+  yield `process_cpu_seconds_total ${(user + system) / 1e6}\n`;
+  yield '# HELP process_resident_memory_bytes Memory of the server\n# TYPE process_resident_memory_bytes gauge\n';
+  yield `process_resident_memory_bytes ${process.memoryUsage.rss()}\n`;
+  yield '# HELP process_start_time_seconds Start of the server\n# TYPE process_start_time_seconds gauge\n';
+  yield `process_start_time_seconds ${startSeconds}\n`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\"\n]/g, (c) => (c === '\n' ? '\\n' : `\\${c}`));
+}

@@ -1,0 +1,81 @@
+/** Rules as imports and exports see them, with their life in the engine. */
+import { reasonOf } from '../../base/errors.js';
+import type { RuleJson } from '../../meta/definitions/rule-definition.js';
+import type { RuleRepository } from '../../meta/definitions/rules.js';
+import type { StoreChange } from '../../meta/store.js';
+import type { ReadRule, RuleItems } from '../../meta/transfer/import.js';
+import { ruleErrors } from '../errors/rules.js';
+import { asRuleError, type RuleKeeper } from './keeper.js';
+import { unmaskRule } from './secrets.js';
+
+export class StoredRuleItems implements RuleItems {
+  readonly #rules: RuleRepository;
+  readonly #keeper: RuleKeeper;
+
+  constructor(keeper: RuleKeeper) {
+    this.#rules = keeper.rules;
+    this.#keeper = keeper;
+  }
+
+  /** Temporary ones and those that can't be read are left out. */
+  export(): Record<string, string> {
+    const entries = this.#rules.ids().flatMap((id): [string, string][] => {
+      try {
+        const rule = this.#rules.get(id);
+        return rule === undefined || rule.temp === true ? [] : [[id, JSON.stringify(rule)]];
+      } catch {
+        return [];
+      }
+    });
+    return Object.fromEntries(entries);
+  }
+
+  ids(): string[] {
+    return this.#rules.ids();
+  }
+
+  read(id: string, text: string): ReadRule {
+    let body: unknown;
+    try {
+      body = JSON.parse(text);
+    } catch (error) {
+      throw ruleErrors.notJson(id, reasonOf(error), { cause: error });
+    }
+    const { json, rule } = this.#keeper.read(unmaskRule(body, this.#stored(id)), id);
+    if (json.temp === true) throw ruleErrors.temporary(id);
+    return { json, rule, isLarge: this.#keeper.engine.isLarge?.(rule) === true };
+  }
+
+  prepare({ rule }: ReadRule, within: <T>(look: () => T) => T, signal: AbortSignal | undefined): Promise<void> {
+    return this.#keeper.prepare(rule, { within, signal });
+  }
+
+  check({ json, rule }: ReadRule): readonly StoreChange[] {
+    asRuleError(() => this.#keeper.check(rule));
+    this.#keeper.tellUnknown(rule.id, json);
+    return this.#rules.changes(rule.id, { ...json, id: rule.id });
+  }
+
+  /** The stored rule, whose secrets a masked one keeps. */
+  #stored(id: string): RuleJson | undefined {
+    try {
+      return this.#rules.get(id);
+    } catch {
+      return undefined;
+    }
+  }
+
+  removal(id: string): readonly StoreChange[] {
+    return this.#rules.changes(id, null);
+  }
+
+  release(id: string): Promise<void> {
+    this.#rules.forgetTemporary(id);
+    return this.#keeper.release(id);
+  }
+
+  adopt(id: string): Promise<void> {
+    this.#rules.forgetTemporary(id);
+    return this.#keeper.adopt(id);
+  }
+}

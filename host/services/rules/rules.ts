@@ -1,0 +1,337 @@
+/** Rules as clients know them: defining, starting, stopping, looking at them. */
+import { HaumeaError, inContext, isLater } from '../../base/errors.js';
+import { type RuleJson, unknownMembers } from '../../meta/definitions/rule-definition.js';
+import type { RuleRepository } from '../../meta/definitions/rules.js';
+import { nothingToUndo } from '../../meta/store.js';
+import type { Engine, Preparing, RuleState, RuleStatus } from '../../model/engine.js';
+import type { KeptChanges } from '../../model/kept.js';
+import { Told } from '../body/told.js';
+import { ruleErrors } from '../errors/rules.js';
+import type { LossService } from '../server/losses.js';
+import { asRuleError, type RuleKeeper } from './keeper.js';
+import { maskRule, unmaskRule } from './secrets.js';
+import { startedNotes } from './start.js';
+
+export interface RuleListItem {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly version: string;
+  readonly trace: boolean;
+  readonly tags: readonly string[] | null;
+  /** What is wrong with it now, where it was asked for: a sentence each. */
+  readonly trouble?: readonly string[];
+  /** How it has ended by itself, where that was asked for. */
+  readonly ended?: string;
+}
+
+/** States as clients read them; the interface writes them with a capital and the reason behind a colon. */
+const stateTexts: Readonly<Record<RuleState, string>> = {
+  starting: 'Starting',
+  running: 'Running',
+  stopping: 'Stopping',
+  stopped: 'Stopped',
+  'stopped by error': 'Stopped: canceled by error.',
+  'stopped: waiting for next schedule.': 'Stopped: waiting for next schedule.',
+};
+
+/** What comes of looking at a definition. */
+export type Validity =
+  | { readonly valid: true; readonly sources: readonly string[]; readonly warnings?: readonly string[] }
+  | { readonly valid: false; readonly reason: string };
+
+/** What an update would do. */
+export interface UpdatePreview {
+  /** There is no such rule yet: it would be created. */
+  readonly isNew: boolean;
+  readonly sources: readonly string[];
+  readonly warnings?: readonly string[];
+  readonly state: KeptChanges;
+}
+
+/** Kind of reset: the offset of a source. */
+const resetOffset = 1;
+
+export class RuleService {
+  readonly #keeper: RuleKeeper;
+  readonly #rules: RuleRepository;
+  readonly #engine: Engine;
+
+  constructor(
+    keeper: RuleKeeper,
+    private readonly losses: LossService,
+  ) {
+    this.#keeper = keeper;
+    this.#rules = keeper.rules;
+    this.#engine = keeper.engine;
+  }
+
+  create(body: unknown, how?: Preparing): Promise<string | Told> {
+    return inContext('create rule error', async () => {
+      const { json, rule } = this.#keeper.read(body);
+      const { warnings, notes } = await this.#keeper.change(rule.id, () => {
+        if (this.#rules.has(rule.id)) throw ruleErrors.exists(rule.id);
+        return this.#keeper.install(json, rule, how);
+      });
+      return new Told(`Rule ${rule.id} was created successfully.`, warnings, notes);
+    });
+  }
+
+  /** Replaces a rule, or creates it. When the new one is refused the old one goes on as it was. */
+  replace(id: string, body: unknown, how?: Preparing): Promise<string | Told> {
+    return inContext('update rule error', async () => {
+      return this.#keeper.change(id, async () => {
+        const { json, rule } = this.#readUpdate(id, body);
+        const { warnings, notes } = await this.#keeper.install(json, rule, how);
+        return new Told(`Rule ${id} was updated successfully.`, warnings, notes);
+      });
+    });
+  }
+
+  /** What replacing a rule would do, without doing it; refuses what that would refuse. */
+  preview(id: string, body: unknown, how?: Preparing): Promise<UpdatePreview> {
+    return inContext('update rule error', () =>
+      this.#keeper.change(id, async () => {
+        const { json, rule } = this.#readUpdate(id, body);
+        await this.#keeper.prepare(rule, how);
+        const { sources, warnings: found } = asRuleError(() => this.#keeper.check(rule));
+        const warnings = [...unknownMembers(json), ...found];
+        const state = this.#keeper.keptBy(rule);
+        return { isNew: !this.#rules.has(id), sources, ...(warnings.length === 0 ? {} : { warnings }), state };
+      }),
+    );
+  }
+
+  /** The new definition of a rule, whose secrets may be masked as they were read. */
+  #readUpdate(id: string, body: unknown): ReturnType<RuleKeeper['read']> {
+    const old = this.#rules.get(id);
+    const read = this.#keeper.read(unmaskRule(body, old), id);
+    const { version = '' } = read.json;
+    if (old?.version && !(version > old.version)) {
+      throw ruleErrors.oldVersion(version, old.version);
+    }
+    return read;
+  }
+
+  list(): RuleListItem[] {
+    return this.#rules.ids().map((id) => {
+      const json = this.#keeper.tolerantGet(id);
+      return {
+        id,
+        name: json.name || id,
+        status: this.#stateText(id),
+        version: json.version ?? '',
+        trace: this.#engine.isTraced(id),
+        tags: json.tags ?? null,
+      };
+    });
+  }
+
+  /** The list with what is wrong with each rule. */
+  async listWithTrouble(): Promise<RuleListItem[]> {
+    const found = new Map((await this.#engine.summaries()).map((summary) => [summary.id, summary]));
+    const items = this.list().map((item): RuleListItem => {
+      const refused = this.#keeper.refusalOf(item.id);
+      const { troubles = [], ended } = found.get(item.id) ?? {};
+      const trouble = refused === undefined ? troubles : [refused];
+      return {
+        ...item,
+        trouble: [...trouble, ...this.losses.textsOf('rule', item.id)],
+        ...(ended === undefined ? {} : { ended }),
+      };
+    });
+    return [...items, ...this.#lost()];
+  }
+
+  /** Rules that are lost, until that is acknowledged. */
+  #lost(): RuleListItem[] {
+    const names = new Set(this.losses.namesOf('rule'));
+    return [...names].flatMap((id): RuleListItem[] =>
+      this.#rules.has(id)
+        ? []
+        : [
+            {
+              id,
+              name: id,
+              status: 'Lost',
+              version: '',
+              trace: false,
+              tags: null,
+              trouble: this.losses.textsOf('rule', id),
+            },
+          ],
+    );
+  }
+
+  get(id: string): RuleJson {
+    return inContext('describe rule error', () => maskRule(this.#keeper.stored(id)));
+  }
+
+  ids(): string[] {
+    return this.#rules.ids();
+  }
+
+  /** All rules with their tags. */
+  tags(): [id: string, tags: readonly string[]][] {
+    return this.#rules.ids().map((id) => [id, this.#keeper.tolerantGet(id).tags ?? []]);
+  }
+
+  /** Changes the tags of a rule, which goes on as it is. */
+  retag(id: string, change: (tags: readonly string[]) => readonly string[]): Promise<void> {
+    return this.#keeper.change(id, async () => {
+      const json = this.#keeper.stored(id);
+      await this.#rules.put(id, { ...json, tags: change(json.tags ?? []) }, nothingToUndo);
+    });
+  }
+
+  drop(id: string): Promise<string | Told> {
+    return inContext('delete rule error', () =>
+      this.#keeper.change(id, async () => {
+        if (!this.#rules.has(id)) throw ruleErrors.notThere(id);
+        const json = this.#keeper.tolerantGet(id);
+        await this.#rules.delete(id, () => this.#keeper.follow(id));
+        const losses = await this.#keeper.letGo(id, json);
+        return new Told(`Rule ${id} is dropped.`, [], losses);
+      }),
+    );
+  }
+
+  start(id: string, how?: Preparing): Promise<string | Told> {
+    return inContext('start rule error', () =>
+      this.#keeper.change(id, async () => {
+        await this.#keeper.startable(id, how);
+        await this.#rules.setTriggered(id, true, () => this.#keeper.follow(id));
+        asRuleError(() => this.#engine.start(id));
+        return new Told(`Rule ${id} was started`, [], await startedNotes(this.#engine, id));
+      }),
+    );
+  }
+
+  stop(id: string): Promise<string | Told> {
+    return inContext('stop rule error', () =>
+      this.#keeper.change(id, async () => {
+        await this.#keeper.known(id);
+        await this.#rules.setTriggered(id, false, () => this.#keeper.follow(id));
+        const losses = await this.#engine.stop(id);
+        return new Told(`Rule ${id} was stopped.`, [], losses);
+      }),
+    );
+  }
+
+  restart(id: string, how?: Preparing): Promise<string | Told> {
+    return inContext('restart rule error', () =>
+      this.#keeper.change(id, async () => {
+        await this.#keeper.startable(id, how);
+        await this.#rules.setTriggered(id, true, () => this.#keeper.follow(id));
+        const losses = await asRuleError(() => this.#engine.restart(id));
+        return new Told(`Rule ${id} was restarted`, [], [...losses, ...(await startedNotes(this.#engine, id))]);
+      }),
+    );
+  }
+
+  status(id: string): Promise<Record<string, string | number>> {
+    return inContext('get rule status error', async () => {
+      if (!this.#rules.has(id)) throw this.#keeper.notFound(id);
+      const { metrics, status, troubles: _shownInList, ...head } = await this.#keeper.status(id);
+      const losses = this.losses.textsOf('rule', id);
+      return {
+        status: stateTexts[status],
+        ...head,
+        ...metrics,
+        ...(losses.length > 0 && { losses: losses.join('; ') }),
+      };
+    });
+  }
+
+  /** State and figures of a rule; undefined when it is gone. */
+  async figures(id: string): Promise<{ id: string; state: RuleState; metrics: RuleStatus['metrics'] } | undefined> {
+    if (!this.#rules.has(id)) return undefined;
+    const { status, metrics } = await this.#keeper.status(id);
+    return { id, state: status, metrics };
+  }
+
+  /** State and latest failure of every rule. */
+  statusOfAll(): Promise<Record<string, { status: string; last_exception: string; exceptions_total: number }>> {
+    return inContext('get rules status error', async () => {
+      const found = new Map((await this.#engine.summaries()).map((summary) => [summary.id, summary]));
+      return Object.fromEntries(
+        this.#rules.ids().map((id) => {
+          const { lastException = '', exceptionsTotal = 0 } = found.get(id) ?? {};
+          return [
+            id,
+            { status: this.#stateText(id), last_exception: lastException, exceptions_total: exceptionsTotal },
+          ];
+        }),
+      );
+    });
+  }
+
+  topology(id: string): Promise<{ sources: string[]; edges: Record<string, string[]> }> {
+    return inContext('get rule topo error', async () => {
+      if (!this.#rules.has(id)) throw this.#keeper.notFound(id);
+      const { lastStartTimestamp } = await this.#keeper.status(id);
+      const topology = lastStartTimestamp === 0 ? undefined : this.#engine.topology(id);
+      if (topology === undefined) throw ruleErrors.neverStarted(id);
+      return topology;
+    });
+  }
+
+  /** Moves a source of a running rule to another place of its input; only sources that keep one can. */
+  resetState(id: string, body: Record<string, unknown>): Promise<string> {
+    return inContext('reset rule state error', async () => {
+      if (!this.#rules.has(id)) throw this.#keeper.notFound(id);
+      if (body.type !== resetOffset) {
+        throw ruleErrors.resetType(JSON.stringify(body.type), resetOffset);
+      }
+      const { params } = body;
+      const given = (typeof params === 'object' && params !== null ? params : {}) as Record<string, unknown>;
+      const stream = String(given.streamName ?? '');
+      const state = this.#engine.state(id);
+      if (state !== 'running' && state !== 'starting') throw ruleErrors.notRunning(id);
+      if (!this.#engine.topology(id)?.sources.includes(`source_${stream}`)) {
+        throw ruleErrors.noStream(id, JSON.stringify(stream));
+      }
+      const reason = await this.#engine.resetSource(id, stream, given.input ?? {});
+      if (reason !== undefined) throw ruleErrors.streamRefuses(stream, reason);
+      return `Rule ${id} reads stream ${stream} from the position given.`;
+    });
+  }
+
+  explain(id: string, how?: Preparing): Promise<string> {
+    return inContext('explain rules error', async () => {
+      const rule = this.#keeper.define(this.#keeper.stored(id), id);
+      return asRuleError(() => this.#engine.explain(rule, how));
+    });
+  }
+
+  /** Output columns with their positions; only running rules have them. */
+  outputSchema(id: string, how?: Preparing): Promise<Record<string, { hasIndex: boolean; index: number }>> {
+    return inContext('get rule schema error', async () => {
+      const rule = this.#keeper.define(this.#keeper.stored(id), id);
+      const state = this.#engine.state(id);
+      if (state !== 'running' && state !== 'starting') throw ruleErrors.notRunning(id);
+      await this.#keeper.prepare(rule, how);
+      const fields = asRuleError(() => this.#engine.outputFields(rule));
+      return Object.fromEntries(fields.map((name, index) => [name, { hasIndex: true, index }]));
+    });
+  }
+
+  /** Checks a definition; of one that is refused the reason. */
+  async validate(body: unknown, how?: Preparing): Promise<Validity> {
+    try {
+      const { json, rule } = this.#keeper.read(body);
+      await this.#keeper.prepare(rule, how);
+      const { sources, warnings: found } = asRuleError(() => this.#keeper.check(rule));
+      const warnings = [...unknownMembers(json), ...found];
+      return { valid: true, sources, ...(warnings.length === 0 ? {} : { warnings }) };
+    } catch (error) {
+      if (error instanceof HaumeaError && !isLater(error)) return { valid: false, reason: error.message };
+      throw error;
+    }
+  }
+
+  #stateText(id: string): string {
+    if (this.#keeper.refusalOf(id) !== undefined) return stateTexts['stopped by error'];
+    return stateTexts[this.#engine.state(id) ?? 'starting'];
+  }
+}

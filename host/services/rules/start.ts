@@ -1,0 +1,39 @@
+/** The start of a rule as the answer to a request tells of it. */
+import type { Engine } from '../../model/engine.js';
+
+/** The answer to a start waits so long for the sources to connect; the status tells what comes later. */
+const openWaitMs = 1000;
+/**
+ * And so long for the rule to run: the first one waits for the thread of the data plane, on a busy machine for seconds.
+ */
+const runWaitMs = 5000;
+const startPollMs = 1;
+
+const stillStarting = 'the rule is starting, its sources are not connected yet: its status tells when they are';
+
+/**
+ * Resolves when the rule has left its start behind and its sources have tried to connect: what a client sends after the
+ * answer reaches the rule. When that takes too long it says so, in notes: clients expect the usual text.
+ */
+export async function startedNotes(engine: Engine, id: string): Promise<readonly string[]> {
+  let end = performance.now() + runWaitMs;
+  let isRunning = false;
+  const isOpening = () => {
+    const state = engine.state(id);
+    if (state === 'running' && !isRunning) {
+      isRunning = true;
+      end = performance.now() + openWaitMs;
+    }
+    return state === 'starting' || (state === 'running' && engine.opening(id) === undefined);
+  };
+  // The thread that runs the rule mostly answers within a turn or two of the event loop.
+  for (let turn = 0; isOpening() && performance.now() < end; turn++) {
+    await new Promise<void>((resolve) => (turn < 4 ? setImmediate(resolve) : setTimeout(resolve, startPollMs)));
+  }
+  if (isOpening()) return [stillStarting];
+  const state = engine.state(id);
+  if (state === 'stopped by error') return [`the rule has ended: ${(await engine.status(id)).message}`];
+  if (state !== 'running') return [];
+  const restored = engine.restored?.(id) ?? '';
+  return [...(restored === '' ? [] : [`the rule ${restored}`]), ...(engine.opening(id) ?? [])];
+}

@@ -1,0 +1,367 @@
+/** Schemas: texts and archives by which formats decode, with versions that only grow. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type HaumeaError, inContext } from '../../base/errors.js';
+import { Serial } from '../../base/structures/serial.js';
+import { textFromUtf8 } from '../../base/text/utf8.js';
+import type { RecordRepository, RecordShape } from '../../meta/definitions/records.js';
+import { checkId } from '../../meta/ids.js';
+import type { PackageFolders } from '../../meta/packages/packages.js';
+import type { Store } from '../../meta/store.js';
+import { type Exportable, install, type Prepared } from '../../meta/transfer/exportable.js';
+import type { SchemaEntry } from '../../sql/describe.js';
+import { checkSameName, objectOf, textOf } from '../body/fields.js';
+import type { Form, FormFile } from '../body/form.js';
+import { bodyErrors } from '../errors/body.js';
+import { installErrors } from '../errors/installed.js';
+import { schemaErrors } from '../errors/schemas.js';
+import { withArchive } from '../files/archives.js';
+import { isZip, type ResourceFiles, readResource } from '../files/resource-files.js';
+import { protobufColumns } from './protobuf-columns.js';
+
+export interface SchemaRecord {
+  readonly content: string;
+  /** URI it was made of; empty for texts in the request and for uploads. */
+  readonly file: string;
+  readonly soFile: string;
+  /** The WebAssembly plugin whose codecs it stands for; left out where it names none. */
+  readonly plugin?: string;
+  readonly version: string;
+  /** Package folder with the files. */
+  readonly folder: string;
+}
+
+export const schemaShape: RecordShape<SchemaRecord> = {
+  content: 'text',
+  file: 'text',
+  soFile: 'text',
+  version: 'text',
+  folder: 'text',
+};
+
+/** What a client gives of a schema. */
+interface SchemaRequest {
+  readonly type: string;
+  readonly name: string;
+  readonly content: string;
+  readonly file: string;
+  readonly soFile: string;
+  readonly plugin: string;
+  readonly version: string;
+}
+
+export interface DescribedSchema {
+  readonly type: string;
+  readonly name: string;
+  readonly content: string;
+  /** Path of the stored file. */
+  readonly file: string;
+  readonly soFile?: string;
+  readonly plugin?: string;
+  readonly version?: string;
+}
+
+/** Throws when there is no plugin of the name, or none with codecs. */
+type CheckPlugin = (name: string) => void;
+
+/** Types of schemas and the endings of their files. */
+const extensions: Readonly<Record<string, string>> = { protobuf: '.proto', custom: '' };
+
+export class SchemaService implements Exportable {
+  readonly #store: Store;
+  readonly #schemas: RecordRepository<SchemaRecord>;
+  readonly #folders: PackageFolders;
+  readonly #files: ResourceFiles;
+  readonly #checkPlugin: CheckPlugin;
+  /** One change of a schema at a time. */
+  readonly #serial = new Serial();
+
+  constructor(
+    store: Store,
+    schemas: RecordRepository<SchemaRecord>,
+    folders: PackageFolders,
+    files: ResourceFiles,
+    checkPlugin: CheckPlugin,
+  ) {
+    this.#store = store;
+    this.#checkPlugin = checkPlugin;
+    this.#schemas = schemas;
+    this.#folders = folders;
+    this.#files = files;
+  }
+
+  create(type: string, body: Record<string, unknown>): Promise<string> {
+    return inContext(`create ${type} schema error`, async () => {
+      const request = requestOf(type, body);
+      await this.#serial.run(keyOf(type, request.name), async () => {
+        if (this.#schemas.has(keyOf(type, request.name))) {
+          throw schemaErrors.exists(request.name);
+        }
+        this.#checkPluginOf(request);
+        await this.#install(request);
+      });
+      return `${type} schema ${request.name} is created`;
+    });
+  }
+
+  /** Replaces a schema by one of a greater version, or creates it. */
+  replace(type: string, name: string, body: Record<string, unknown>): Promise<string> {
+    return inContext(`update ${type} schema error`, async () => {
+      checkSameName(textOf(body, 'name'), name);
+      const request = requestOf(type, { ...body, name });
+      this.#checkPluginOf(request);
+      await this.#serial.run(keyOf(type, name), () => this.#update(request));
+      return `${type} schema ${name} is updated`;
+    });
+  }
+
+  /** Takes the uploaded file as the schema. */
+  upload(type: string, name: string, form: Promise<Form>): Promise<{ isNew: boolean }> {
+    return inContext(`upload ${type} schema error`, async () => {
+      // First of all: a refusal before it would leave a form that can't be read rejected with nobody to catch it.
+      const parts = await form;
+      checkType(type);
+      checkId(name);
+      const file = uploadedFile(parts);
+      if (type === 'custom') throw schemaErrors.noUpload();
+      const version = parts.text('version') ?? '';
+      const request: SchemaRequest = { type, name, content: '', file: '', soFile: '', plugin: '', version };
+      const isNew = await this.#serial.run(keyOf(type, name), () => this.#update(request, file));
+      return { isNew };
+    });
+  }
+
+  names(type: string): string[] {
+    return inContext(`list ${type} schemas error`, () => {
+      checkType(type);
+      const prefix = `${type}/`;
+      return this.#schemas
+        .names()
+        .filter((key) => key.startsWith(prefix))
+        .map((key) => key.slice(prefix.length));
+    });
+  }
+
+  describe(type: string, name: string): DescribedSchema {
+    return inContext(`describe ${type} schema error`, () => {
+      const { content, folder, soFile, plugin = '', version } = this.#get(type, name);
+      return {
+        type,
+        name,
+        content,
+        file: folder === '' ? '' : join(this.#folders.path(folder), name + extensions[type]),
+        ...(soFile === '' ? {} : { soFile }),
+        ...(plugin === '' ? {} : { plugin }),
+        ...(version === '' ? {} : { version }),
+      };
+    });
+  }
+
+  /** Columns of a message, named as in the option SCHEMAID of a stream: `schema.Message`. */
+  async columns(schemaId: string): Promise<Record<string, SchemaEntry>> {
+    const at = schemaId.indexOf('.');
+    const name = at < 0 ? schemaId : schemaId.slice(0, at);
+    if (!this.#schemas.has(keyOf('protobuf', name))) throw schemaErrors.missing(name);
+    return protobufColumns(this.describe('protobuf', name), at < 0 ? '' : schemaId.slice(at + 1));
+  }
+
+  /** The plugin that a schema of type custom names, empty when it names none; undefined without such a schema. */
+  pluginOf(name: string): string | undefined {
+    const record = this.#schemas.get(keyOf('custom', name));
+    return record && (record.plugin ?? '');
+  }
+
+  /** Of a request that names one; imports may bring it later. */
+  #checkPluginOf({ plugin }: SchemaRequest): void {
+    if (plugin !== '') this.#checkPlugin(plugin);
+  }
+
+  delete(type: string, name: string): Promise<string> {
+    return inContext(`delete ${type} schema error`, () =>
+      this.#serial.run(keyOf(type, name), async () => {
+        checkType(type);
+        if (!this.#schemas.has(keyOf(type, name))) throw notFound(name);
+        const folder = this.#readable(keyOf(type, name))?.folder;
+        await this.#schemas.delete(keyOf(type, name));
+        await this.#folders.remove(folder);
+        return `${type} schema ${name} is deleted`;
+      }),
+    );
+  }
+
+  /** Removes files that a crash left behind. */
+  async sweep(): Promise<void> {
+    await this.#folders.sweep(this.#schemas.list().map(([, { folder }]) => folder));
+  }
+
+  /** Those whose files a disk has damaged, with the reason. */
+  async damaged(): Promise<[name: string, reason: string][]> {
+    const found: [string, string][] = [];
+    for (const [key, { folder }] of this.#schemas.list()) {
+      const reason = folder ? await this.#folders.damageOf(folder) : undefined;
+      if (reason !== undefined && this.#readable(key)?.folder === folder) found.push([key, reason]);
+    }
+    return found;
+  }
+
+  export(): Record<string, string> {
+    return Object.fromEntries(
+      this.#schemas.list().map(([key, { content, file, soFile, plugin, version }]) => {
+        const [type = '', name = ''] = key.split('/');
+        // Archives and uploads are exported by the text of the schema itself.
+        const source = file === '' ? { content } : { file };
+        return [
+          `${type}_${name}`,
+          JSON.stringify({ type, name, ...source, soFile, ...(plugin && { plugin }), version }),
+        ];
+      }),
+    );
+  }
+
+  async check(name: string, value: string): Promise<Prepared> {
+    const body = objectOf(value, `schema ${name}`);
+    const at = name.indexOf('_');
+    const type = textOf(body, 'type') || name.slice(0, Math.max(0, at));
+    return this.#prepare(requestOf(type, { name: name.slice(at + 1), ...body }));
+  }
+
+  clear(kept: ReadonlySet<string>): Prepared {
+    const gone = this.#schemas.names().filter((key) => !kept.has(key.replace('/', '_')));
+    const folders = gone.map((key) => this.#readable(key)?.folder);
+    return {
+      changes: gone.map((key) => this.#schemas.change(key, null)),
+      apply: async () => {
+        for (const folder of folders) await this.#folders.remove(folder);
+      },
+    };
+  }
+
+  /** Returns true when the schema was not there before. */
+  async #update(request: SchemaRequest, given?: FormFile): Promise<boolean> {
+    const { type, name, version } = request;
+    const old = this.#readable(keyOf(type, name));
+    if (old !== undefined && old.version !== '' && !(version > old.version)) {
+      const given = version === '' ? 'without a version' : `of version ${version}`;
+      throw schemaErrors.oldVersion(name, old.version, given);
+    }
+    await this.#install(request, given);
+    return old === undefined;
+  }
+
+  async #install(request: SchemaRequest, given?: FormFile): Promise<void> {
+    await install(this.#store, await this.#prepare(request, given));
+  }
+
+  /** Lays the files down and says what to store. */
+  async #prepare(request: SchemaRequest, given?: FormFile): Promise<Prepared> {
+    const { type, name, file, soFile, plugin, version } = request;
+    const key = keyOf(type, name);
+    // Nothing loads the library, but a URI that names nothing is a mistake in the request.
+    if (soFile !== '') await readResource(soFile, this.#files);
+    const source = given?.bytes ?? (file === '' ? Buffer.from(request.content) : await readResource(file, this.#files));
+    let content = '';
+    let folder = '';
+    if (given !== undefined || file !== '' || request.content !== '') {
+      const main = name + extensions[type];
+      folder = await this.#folders.add(name, async (path) => {
+        if (isZip(source) || /\.zip$/i.test(given?.name ?? file))
+          content = await unpackSchema(source, path, name, main);
+        else {
+          content = textFromUtf8(source, file || main);
+          await mkdir(path);
+          await writeFile(join(path, main), content);
+        }
+      });
+    }
+    const old = this.#readable(key)?.folder;
+    return {
+      changes: [this.#schemas.change(key, { content, file, soFile, version, folder, ...(plugin && { plugin }) })],
+      apply: () => this.#folders.remove(old),
+      discard: () => this.#folders.remove(folder),
+    };
+  }
+
+  #get(type: string, name: string): SchemaRecord {
+    checkType(type);
+    const record = this.#schemas.get(keyOf(type, name));
+    if (record === undefined) throw notFound(name);
+    return record;
+  }
+
+  /**
+   * The stored schema, unless its record is damaged: another may take its place then, the next start removes its
+   * folder.
+   */
+  #readable(key: string): SchemaRecord | undefined {
+    try {
+      return this.#schemas.get(key);
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** The file of an upload, which may come as a text field. */
+function uploadedFile(form: Form): FormFile {
+  const count = form.count('file');
+  if (count > 1) throw schemaErrors.severalFiles(count);
+  const text = form.text('file');
+  const file = form.file('file') ?? (text === undefined ? undefined : { name: '', bytes: Buffer.from(text) });
+  if (file === undefined) throw schemaErrors.noFile();
+  return file;
+}
+
+/** Unpacks the main file and the folder of the same name beside it; returns the text of the main file. */
+async function unpackSchema(source: Buffer, path: string, name: string, main: string): Promise<string> {
+  return withArchive(source, async (archive) => {
+    if (!archive.entries.some((entry) => entry.name === main && !entry.isFolder)) {
+      throw installErrors.noFile(main);
+    }
+    const content = textFromUtf8(await archive.read(main), main);
+    await archive.unpack(path, (entry) => entry.name === main || entry.name.split('/')[0] === name);
+    return content;
+  });
+}
+
+function requestOf(type: string, body: Record<string, unknown>): SchemaRequest {
+  checkType(type);
+  const name = textOf(body, 'name');
+  if (name === '') throw bodyErrors.missing('name');
+  checkId(name);
+  const request = {
+    type,
+    name,
+    content: textOf(body, 'content'),
+    file: textOf(body, 'file'),
+    soFile: textOf(body, 'soFile'),
+    plugin: textOf(body, 'plugin'),
+    version: textOf(body, 'version'),
+  };
+  if (request.content !== '' && request.file !== '') {
+    throw bodyErrors.bothOf('content', 'file');
+  }
+  if (type === 'custom') {
+    if (request.plugin === '' && request.soFile === '') {
+      throw schemaErrors.noPlugin();
+    }
+  } else if (request.plugin !== '') {
+    throw schemaErrors.pluginOfOther(type);
+  } else if (request.content === '' && request.file === '') {
+    throw bodyErrors.missingOf('content', 'file');
+  }
+  return request;
+}
+
+function checkType(type: string): void {
+  if (Object.hasOwn(extensions, type)) return;
+  const known = Object.keys(extensions).join(' and ');
+  throw schemaErrors.unknownType(type, known);
+}
+
+function notFound(name: string): HaumeaError {
+  return schemaErrors.notThere(name);
+}
+
+function keyOf(type: string, name: string): string {
+  return `${type}/${name}`;
+}

@@ -1,0 +1,318 @@
+/** Named connections: definitions, who uses them, and whether the other side answers. */
+import { HaumeaError, inContext, reasonOf } from '../../base/errors.js';
+import { mask, parse, type Spec, unknownIn } from '../../base/fields/field.js';
+import { nothingSecret, redactedError } from '../../base/secrets/redact.js';
+import { unmask } from '../../base/secrets/unmask.js';
+import { Serial } from '../../base/structures/serial.js';
+import type { ConnectionPart, Connector } from '../../connectors/define.js';
+import { connectionTypes } from '../../connectors/index.js';
+import type { RecordRepository, RecordShape } from '../../meta/definitions/records.js';
+import { checkId } from '../../meta/ids.js';
+import { nothingToUndo } from '../../meta/store.js';
+import type { Access, ConnectionUse } from '../../model/engine.js';
+import { checkFiles, withFiles } from '../../run/access.js';
+import { joinLayers, type Layer } from '../../run/layers.js';
+import { missingSecret, type ResolvedProps, resolveProps } from '../../run/secret-props.js';
+import { allSinkProps } from '../../run/warnings.js';
+import { checkSameName, textOf } from '../body/fields.js';
+import { Told } from '../body/told.js';
+import { bodyErrors } from '../errors/body.js';
+import { sourceErrors } from '../errors/sources.js';
+
+export interface ConnectionRecord {
+  readonly typ: string;
+  readonly props: Readonly<Record<string, unknown>>;
+}
+
+export const connectionShape: RecordShape<ConnectionRecord> = { typ: 'text', props: 'object' };
+
+export interface DescribedConnection {
+  readonly id: string;
+  readonly typ: string;
+  readonly props: Record<string, unknown>;
+  readonly isNamed: boolean;
+  readonly status: 'connecting' | 'connected' | 'disconnected';
+  readonly err?: string;
+  readonly refCount?: number;
+}
+
+/** What was found when the other side was called last. */
+interface Probe {
+  /** Definition it was made with; another one makes it void. */
+  readonly record: ConnectionRecord;
+  readonly result: Promise<void>;
+  state: Pick<DescribedConnection, 'status' | 'err'>;
+  /** ms; undefined while it is under way. */
+  doneAt: number | undefined;
+}
+
+/** A state is that old at most when it is shown. */
+const freshMs = 5000;
+/** An answer waits so long for a state that is not known yet. */
+const probeWaitMs = 800;
+
+export interface ConnectionServiceOptions {
+  readonly connections: RecordRepository<ConnectionRecord>;
+  /** Declarations of all connectors. */
+  readonly connectors: readonly Connector[];
+  /** What properties may refer to. */
+  readonly access: Access;
+  /** What the running rules use. */
+  readonly uses: () => readonly ConnectionUse[];
+}
+
+export class ConnectionService {
+  readonly #connections: ConnectionServiceOptions['connections'];
+  readonly #connectors: ConnectionServiceOptions['connectors'];
+  readonly #access: Access;
+  readonly #uses: ConnectionServiceOptions['uses'];
+  readonly #probes = new Map<string, Probe>();
+  readonly #serial = new Serial();
+
+  constructor({ connections, connectors, access, uses }: ConnectionServiceOptions) {
+    this.#connections = connections;
+    this.#connectors = connectors;
+    this.#access = access;
+    this.#uses = uses;
+  }
+
+  create(body: Record<string, unknown>): Promise<string | Told> {
+    return inContext('create connection error', async () => {
+      const id = textOf(body, 'id');
+      checkId(id);
+      const record = await this.#read(body, undefined);
+      await this.#serial.run(id, async () => {
+        if (this.#connections.has(id)) throw sourceErrors.connectionExists(id);
+        await this.#connections.put(id, record, nothingToUndo);
+      });
+      void this.#probe(id, record);
+      return this.#warned(record);
+    });
+  }
+
+  replace(id: string, body: Record<string, unknown>): Promise<string | Told> {
+    return inContext('update connection error', async () => {
+      checkSameName(textOf(body, 'id'), id, 'id');
+      const record = await this.#serial.run(id, async () => {
+        const old = this.#get(id);
+        const next = await this.#read(body, old);
+        this.#checkUnused(id, 'changed');
+        await this.#connections.put(id, next, nothingToUndo);
+        void this.#probe(id, next);
+        return next;
+      });
+      return this.#warned(record);
+    });
+  }
+
+  /** Deletes a connection; an unknown one is gone already. */
+  delete(id: string): Promise<string> {
+    return inContext('delete connection error', () =>
+      this.#serial.run(id, async () => {
+        if (!this.#connections.has(id)) return 'success';
+        this.#checkUnused(id, 'dropped');
+        await this.#connections.delete(id, nothingToUndo);
+        this.#probes.delete(id);
+        return 'success';
+      }),
+    );
+  }
+
+  describe(id: string): Promise<DescribedConnection> {
+    return inContext('get connection error', () => this.#describe(id, this.#get(id), this.#uses()));
+  }
+
+  /** Named connections; with `all` also those that running rules have made for themselves. */
+  list(all: boolean): Promise<DescribedConnection[]> {
+    return inContext('list connections error', async () => {
+      const uses = this.#uses();
+      const named = this.#connections.list().map(([id, record]) => this.#describe(id, record, uses));
+      const unnamed = all ? uses.filter(({ selector }) => selector === undefined) : [];
+      const own = unnamed.map((use) => this.#describeUse(use));
+      return Promise.all([...named, ...own]);
+    });
+  }
+
+  /** Checks whether the other side of a source or sink can be reached with the properties given. */
+  check(part: 'source' | 'sink', type: string, properties: Record<string, unknown>): Promise<undefined> {
+    return inContext(`check ${part} connection error`, async () => {
+      const connector = this.#connector(type);
+      const isKnown = connector?.[part] !== undefined || connectionTypes().includes(type.toLowerCase());
+      if (!isKnown) throw sourceErrors.noPart(part, type);
+      const connection = connector?.connection;
+      if (connection?.ping === undefined || connector?.[part] === undefined) {
+        throw sourceErrors.noPing(part, type);
+      }
+      const id = textOf(properties, 'connectionSelector');
+      const where = `${part} ${type}`;
+      const given: Layer[] = [{ props: properties, name: 'the request', by: 'user' }];
+      if (id !== '') given.push({ props: this.#get(id).props, name: `connection ${id}`, by: 'connection' });
+      const { value, redact } = this.#resolve(connection, joinLayers(connection.props, given, where), where);
+      await connection.ping(value).catch((error: unknown) => {
+        throw asConnectionError(redactedError(error, redact));
+      });
+      return undefined;
+    });
+  }
+
+  /** The answer to a change: properties are those of any stream or action, those that none of them knows are named. */
+  async #warned({ typ, props }: ConnectionRecord): Promise<string | Told> {
+    const connector = this.#connector(typ);
+    if (connector === undefined) return 'success';
+    const { connection, source, sink } = connector;
+    const known = { ...connection?.props, ...source?.props, ...allSinkProps(sink?.props ?? {}) };
+    return new Told(
+      'success',
+      unknownIn(known, props).map((text) => `the property ${text}`),
+    );
+  }
+
+  async #describe(id: string, record: ConnectionRecord, uses: readonly ConnectionUse[]): Promise<DescribedConnection> {
+    const refCount = uses.filter(({ selector }) => selector === id).length;
+    const connector = this.#connector(record.typ);
+    return {
+      id,
+      typ: record.typ,
+      props: masked(connector?.connection?.props, record.props),
+      isNamed: true,
+      ...(await this.#stateOf(id, record)),
+      ...(refCount === 0 ? {} : { refCount }),
+    };
+  }
+
+  async #describeUse(use: ConnectionUse): Promise<DescribedConnection> {
+    const connector = this.#connector(use.typ);
+    const props = Object.fromEntries(
+      Object.entries(use.props).filter(([name]) => connector?.connection?.props[name] !== undefined),
+    );
+    const { status, reason } = await use.state();
+    return {
+      id: use.id,
+      typ: use.typ,
+      props: masked(connector?.connection?.props, props),
+      isNamed: false,
+      status,
+      ...(status === 'disconnected' && reason !== '' ? { err: reason } : {}),
+      refCount: 1,
+    };
+  }
+
+  /** The state now, or the last one known when the other side is slow to answer. */
+  async #stateOf(id: string, record: ConnectionRecord): Promise<Probe['state']> {
+    const last = this.#probes.get(id);
+    const isSame = last !== undefined && JSON.stringify(last.record) === JSON.stringify(record);
+    const isFresh = last?.doneAt === undefined || performance.now() - last.doneAt < freshMs;
+    const probe = isSame && isFresh ? last : this.#probe(id, record, isSame ? last?.state : undefined);
+    if (probe.doneAt === undefined) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, probeWaitMs);
+      });
+      await Promise.race([probe.result, late]);
+      clearTimeout(timer);
+    }
+    return probe.state;
+  }
+
+  #probe(id: string, record: ConnectionRecord, known?: Probe['state']): Probe {
+    const done = (state: Probe['state']) => {
+      probe.state = state;
+      probe.doneAt = performance.now();
+    };
+    const probe: Probe = {
+      record,
+      result: this.#ping(record).then(
+        () => done({ status: 'connected' }),
+        (error: unknown) => done({ status: 'disconnected', err: reasonOf(error) }),
+      ),
+      state: known ?? { status: 'connecting' },
+      doneAt: undefined,
+    };
+    this.#probes.set(id, probe);
+    return probe;
+  }
+
+  async #ping({ typ, props }: ConnectionRecord): Promise<void> {
+    const connector = this.#connector(typ);
+    if (connector?.connection === undefined) {
+      throw sourceErrors.connectionNotOpened(typ);
+    }
+    // The other side comes to us.
+    const { connection } = connector;
+    if (connection.ping === undefined) return;
+    const { value, redact } = this.#resolve(connection, props, `connection of type ${typ}`);
+    await connection.ping(value).catch((error: unknown) => {
+      throw redactedError(error, redact);
+    });
+  }
+
+  /** The properties as the connector gets them. */
+  #resolve(connection: ConnectionPart, props: Readonly<Record<string, unknown>>, where: string): ResolvedProps {
+    const missing = missingSecret(props, connection.props);
+    if (missing !== undefined) throw sourceErrors.connectionProps(where, missing);
+    const resolved = resolveProps(props, where, connection.props, this.#access.secrets);
+    const { value } = resolved;
+    return { ...resolved, value: withFiles(value, connection.files?.(value), this.#access, where) };
+  }
+
+  #connector(type: string): Connector | undefined {
+    const wanted = type.toLowerCase();
+    return this.#connectors.find(({ name }) => name === wanted);
+  }
+
+  async #read(body: Record<string, unknown>, old: ConnectionRecord | undefined): Promise<ConnectionRecord> {
+    const typ = textOf(body, 'typ');
+    if (typ === '') throw bodyErrors.missing('typ');
+    const connector = this.#connector(typ);
+    const types = connectionTypes();
+    if (!types.includes(typ.toLowerCase())) {
+      throw sourceErrors.connectionType(typ, types.join(', '));
+    }
+    const given = body.props ?? {};
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+      throw bodyErrors.notObject('props');
+    }
+    const props = unmask(given as Record<string, unknown>, old?.props);
+    if (connector !== undefined) this.#checkProps(connector, props);
+    return { typ, props };
+  }
+
+  #checkProps(connector: Connector, props: Record<string, unknown>): void {
+    const { connection } = connector;
+    if (connection === undefined) return;
+    const where = `${connector.name} connection`;
+    let redact = nothingSecret;
+    try {
+      // Of a secret that is not there yet the state of the connection tells.
+      const resolved = resolveProps(props, where, connection.props, this.#access.secrets, true);
+      redact = resolved.redact;
+      parse(connection.props, resolved.value, { where });
+      checkFiles(connection.files?.(resolved.value), this.#access, where);
+    } catch (error) {
+      throw sourceErrors.pingFails(redact(reasonOf(error)), { cause: error });
+    }
+  }
+
+  #get(id: string): ConnectionRecord {
+    const record = this.#connections.get(id);
+    if (record === undefined) throw sourceErrors.connectionMissing(id);
+    return record;
+  }
+
+  #checkUnused(id: string, change: 'changed' | 'dropped'): void {
+    const users = this.#uses().filter(({ selector }) => selector === id);
+    if (users.length === 0) return;
+    const rules = [...new Set(users.map(({ rule }) => rule))].join(', ');
+    throw sourceErrors.connectionInUse(id, change, rules);
+  }
+}
+
+function masked(spec: Spec | undefined, props: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return mask(spec ?? {}, props);
+}
+
+/** What is wrong with the properties stays a failure of the request, everything else is one of the connection. */
+function asConnectionError(error: unknown): HaumeaError {
+  if (error instanceof HaumeaError && error.kind !== 'connection') return error;
+  return sourceErrors.connectionFails(reasonOf(error), { cause: error });
+}

@@ -1,0 +1,291 @@
+/** WebAssembly plugins: modules whose exported functions become SQL functions. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { inContext } from '../../base/errors.js';
+import { maskByName } from '../../base/fields/secret-fields.js';
+import type { RecordShape } from '../../meta/definitions/records.js';
+import { argumentCounts, callOf, type UserFunction, type WasiGrants, type WasmCode } from '../../plugins/define.js';
+import { newUserNumber } from '../../plugins/numbers.js';
+import { codecFunction, type Direction, directions } from '../../plugins/wasm/codecs.js';
+import type { ModuleDescription } from '../../plugins/wasm/describe.js';
+import type { PluginFunction, PluginManifest } from '../../plugins/wasm/manifest.js';
+import { Told } from '../body/told.js';
+import { bodyErrors } from '../errors/body.js';
+import { installErrors } from '../errors/installed.js';
+import type { ResourceFiles } from '../files/resource-files.js';
+import { type InstalledOptions, type InstalledRecord, InstalledService } from '../installed/installed.js';
+import { callLimitsOf, type OwnLimits, type WasmConfig } from './limits.js';
+import type { GivenModule } from './module.js';
+
+export interface WasmRecord extends InstalledRecord {
+  /** URI it was made of; empty when the bytes came with the request. */
+  readonly file: string;
+  readonly functions: readonly string[];
+  /** What the module says of itself, or its exports do; records of before have numbers of parameters instead. */
+  readonly manifest?: PluginManifest;
+  readonly arities?: Readonly<Record<string, number>>;
+  readonly limits?: OwnLimits;
+  readonly wasi?: WasiGrants;
+  /** Whether it runs on a thread of its own; undefined: as the configuration says. */
+  readonly isolate?: boolean;
+  /** Checksum of the file of the data folder that it was made of. */
+  readonly ofFolder?: string;
+}
+
+export const wasmShape: RecordShape<WasmRecord> = { folder: 'text', functions: 'list' };
+
+export interface WasmPlugin {
+  readonly name: string;
+  readonly functions: readonly string[];
+  /** Left out when it has none. */
+  readonly codecs?: readonly string[];
+}
+
+/** What was installed. */
+export interface InstalledWasmPlugin extends WasmPlugin {
+  /** What is odd about it, a sentence each; left out where nothing is. */
+  readonly warnings?: readonly string[];
+}
+
+export interface DescribedWasmPlugin extends WasmPlugin, ModuleDescription {
+  readonly file: string;
+  /** What it may take. */
+  readonly limits: Required<OwnLimits>;
+  /** What it is given of the machine. */
+  readonly wasi: WasiGrants;
+  /** It runs on a thread of its own. */
+  readonly isolate: boolean;
+  /** What it has at work; 0 while no rule calls it. */
+  readonly memoryBytes: number;
+}
+
+/** A module of a record that data planes can load. */
+interface Ready {
+  /** The record's folder: another one means another module. */
+  readonly folder: string;
+  readonly code: WasmCode;
+}
+
+/** A module of the data folder. */
+export interface FolderModule {
+  readonly bytes: Buffer;
+  readonly checksum: string;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+export class WasmPlugins extends InstalledService<WasmRecord> {
+  /** Told of the owner of functions whose code was taken away (null) or replaced. */
+  onChange: (owner: string, functions: readonly UserFunction[] | null) => void = () => {};
+  readonly #files: ResourceFiles;
+  readonly #config: WasmConfig;
+  readonly #ready = new Map<string, Ready>();
+  readonly #numbers = new Map<string, number>();
+  /** What was odd about modules when they were read, by the requests that brought them. */
+  readonly #warnings = new WeakMap<Body, readonly string[]>();
+  /** Bodies that stand for files of the data folder. */
+  readonly #ofFolder = new WeakMap<Body, FolderModule>();
+  #versions = 0;
+
+  /** @param memoryOf bytes that the code of an owner has at work */
+  constructor(
+    options: InstalledOptions<WasmRecord>,
+    files: ResourceFiles,
+    config: WasmConfig,
+    private readonly memoryOf: (owner: string) => Promise<number>,
+  ) {
+    super(options);
+    this.#files = files;
+    this.#config = config;
+  }
+
+  list(): WasmPlugin[] {
+    return this.records.list().map(([name, record]) => ({ name, ...bringsOf(record) }));
+  }
+
+  /** What a plugin is made of and what it may take. */
+  describe(name: string): Promise<DescribedWasmPlugin> {
+    return inContext(`describe ${this.kind} error`, async () => {
+      const record = this.get(name);
+      const { folder, file, limits = {}, wasi = {}, isolate = this.#config.isolate } = record;
+      const bytes = await readFile(this.#pathOf(name, folder, 'wasm'));
+      const { describeModule } = await import('../../plugins/wasm/describe.js');
+      const { callFuel, batchFuel } = callLimitsOf(limits, this.#config);
+      const maxMemoryBytes = limits.maxMemoryBytes ?? this.#config.maxMemoryBytes;
+      return {
+        name,
+        ...bringsOf(record),
+        file,
+        ...describeModule(bytes),
+        limits: { maxMemoryBytes, callFuel: Number(callFuel), batchFuel: Number(batchFuel) },
+        wasi: maskByName(wasi) as WasiGrants,
+        isolate,
+        memoryBytes: await this.memoryOf(`${this.kind} ${name}`),
+      };
+    });
+  }
+
+  /** Installs a module and says which functions it brings. */
+  async install(body: Body): Promise<InstalledWasmPlugin> {
+    const { name, record } = await this.add(body);
+    const warnings = this.#warnings.get(body) ?? [];
+    return { name, ...bringsOf(record), ...(warnings.length > 0 && { warnings }) };
+  }
+
+  /** Replaces a module that is there. */
+  async update(name: string, body: Body): Promise<Told> {
+    const text = await this.replace(name, body);
+    return new Told(text, this.#warnings.get(body));
+  }
+
+  /** Tells whether there is a plugin of the name. */
+  has(name: string): boolean {
+    return this.records.has(name);
+  }
+
+  /** Names of its codecs. */
+  codecs(name: string): readonly string[] {
+    return this.get(name).manifest?.codecs?.map((codec) => codec.name) ?? [];
+  }
+
+  /** What a codec does its work by; undefined when it can't. */
+  codec(name: string, codec: string, direction: Direction): UserFunction | undefined {
+    const record = this.get(name);
+    const known = record.manifest?.codecs?.find((one) => one.name === codec);
+    const fn = known && codecFunction(known, direction);
+    return fn && this.#functionOf(name, record, fn.name, fn);
+  }
+
+  /** Checksums of the plugins that were made of files of the data folder; undefined for others. */
+  checksums(): Map<string, string | undefined> {
+    return new Map(this.records.list().map(([name, { ofFolder }]) => [name, ofFolder]));
+  }
+
+  /** Installs a module of the data folder in the place of what it was before. */
+  async putOfFolder(name: string, module: FolderModule): Promise<Told> {
+    const body = { name };
+    this.#ofFolder.set(body, module);
+    const text = await this.put(name, body);
+    return new Told(text, this.#warnings.get(body));
+  }
+
+  protected override async read(name: string, body: Body): Promise<WasmRecord> {
+    const [{ moduleOf }, { grantsOf, moduleLimitsOf, ownLimitsOf }] = await Promise.all([
+      import('./module.js'),
+      import('./options.js'),
+    ]);
+    const { isolate } = body;
+    if (isolate !== undefined && isolate !== null && typeof isolate !== 'boolean') {
+      throw bodyErrors.notBoolean('isolate');
+    }
+    const limits = ownLimitsOf(body, this.#config);
+    const wasi = grantsOf(body);
+    const { maxModuleBytes, prepareTimeout } = this.#config;
+    const own = this.#ofFolder.get(body);
+    const given: GivenModule =
+      own === undefined ? await moduleOf(name, body, maxModuleBytes, this.#files) : { file: '', bytes: own.bytes };
+    const { bytes, file, beside } = given;
+    const { prepareWithin } = await import('../../plugins/wasm/preparing.js');
+    const { defaultLimits } = await import('../../plugins/wasm/binary/limits.js');
+    const most = moduleLimitsOf(limits, this.#config, defaultLimits);
+    const prepared = await prepareWithin(prepareTimeout, { bytes, beside, limits: most });
+    const { ready, manifest, others } = prepared;
+    this.#warnings.set(body, prepared.warnings);
+    const functions = manifest.functions.map((one) => one.name);
+    if (functions.length === 0 && (manifest.codecs ?? []).length === 0) {
+      const why = others.map(([other, reason]) => ` (${other}: ${reason})`).join('');
+      throw installErrors.noFunctions(why);
+    }
+    const { withManifest } = await import('../../plugins/wasm/embed.js');
+    const folder = await this.folders.add(name, async (path) => {
+      await mkdir(path);
+      await writeFile(join(path, `${name}.wasm`), beside === undefined ? bytes : withManifest(bytes, beside));
+      await writeFile(join(path, `${name}.metered.wasm`), ready);
+    });
+    return {
+      file,
+      functions,
+      manifest,
+      folder,
+      ...(Object.keys(limits).length === 0 ? {} : { limits }),
+      ...(wasi === undefined ? {} : { wasi }),
+      ...(typeof isolate === 'boolean' ? { isolate } : {}),
+      ...(own === undefined ? {} : { ofFolder: own.checksum }),
+    };
+  }
+
+  /** Rules that run go on with a new module from their next batch on, and fail without one. */
+  protected override changed(name: string): void {
+    const record = this.records.get(name);
+    if (record === undefined) this.#ready.delete(name);
+    const functions = record && [
+      ...record.functions.flatMap((entry) => this.runnable(name, entry) ?? []),
+      ...this.codecs(name).flatMap((one) => directions.flatMap((direction) => this.codec(name, one, direction) ?? [])),
+    ];
+    this.onChange(`${this.kind} ${name}`, functions ?? null);
+  }
+
+  runnable(name: string, entry: string): UserFunction | undefined {
+    const record = this.get(name);
+    const known = record.manifest?.functions.find((one) => one.name === entry);
+    if (known === undefined && record.arities?.[entry] === undefined) return undefined;
+    return this.#functionOf(name, record, entry, known);
+  }
+
+  #functionOf(name: string, record: WasmRecord, entry: string, known: PluginFunction | undefined): UserFunction {
+    const count = record.arities?.[entry];
+    const args = known === undefined ? { min: count ?? 0, max: count ?? 0 } : argumentCounts(known);
+    const owner = `${this.kind} ${name}`;
+    const { code } = this.#readyOf(name, record);
+    const call = callOf(known, code.isolate !== undefined);
+    // Rules that run call it as they know it: under its former number there is none that is called otherwise.
+    const key = `${owner} ${entry} ${call.isAggregate} ${call.state}`;
+    const number = this.#numbers.get(key) ?? newUserNumber(entry);
+    this.#numbers.set(key, number);
+    return { name: entry, owner, number, code, entry, ...call, args };
+  }
+
+  #readyOf(name: string, { folder, manifest, limits = {}, wasi, isolate = this.#config.isolate }: WasmRecord): Ready {
+    const known = this.#ready.get(name);
+    if (known?.folder === folder) return known;
+    const path = this.#pathOf(name, folder, 'metered.wasm');
+    const calls = callLimitsOf(limits, this.#config);
+    const code = {
+      kind: 'wasm',
+      name,
+      version: ++this.#versions,
+      path,
+      manifest,
+      limits: calls,
+      wasi,
+      ...(isolate ? { isolate: { timeoutMs: this.#config.isolateTimeout } } : {}),
+    } as const;
+    const made: Ready = { folder, code };
+    this.#ready.set(name, made);
+    return made;
+  }
+
+  protected override functionsOf(_name: string, { functions }: WasmRecord): readonly string[] {
+    return functions;
+  }
+
+  protected override async requestOf(
+    name: string,
+    { folder, limits, wasi, isolate }: WasmRecord,
+  ): Promise<Record<string, unknown>> {
+    const bytes = await readFile(this.#pathOf(name, folder, 'wasm'));
+    const bytecode = bytes.toString('base64');
+    const isolated = isolate === undefined ? {} : { isolate };
+    return { name, bytecode, ...(limits && { limits }), ...(wasi && { wasi }), ...isolated };
+  }
+
+  #pathOf(name: string, folder: string, ending: string): string {
+    return join(this.folders.path(folder), `${name}.${ending}`);
+  }
+}
+
+/** What a plugin brings. */
+function bringsOf({ functions, manifest }: WasmRecord): Pick<WasmPlugin, 'functions' | 'codecs'> {
+  const codecs = manifest?.codecs?.map(({ name }) => name) ?? [];
+  return { functions, ...(codecs.length === 0 ? {} : { codecs }) };
+}

@@ -1,0 +1,113 @@
+/** The services of what clients install: schemas, files, connections, plugins, services, scripts. */
+import { join } from 'node:path';
+import type { Config } from '../base/config/config.js';
+import type { Connector } from '../connectors/define.js';
+import { RecordRepository, type RecordShape } from '../meta/definitions/records.js';
+import { kinds } from '../meta/kinds.js';
+import { PackageFolders } from '../meta/packages/packages.js';
+import type { Store } from '../meta/store.js';
+import type { Access, ConnectionUse } from '../model/engine.js';
+import type { Loss } from '../model/losses.js';
+import { ExternalServices, serviceShape } from '../services/external/services.js';
+import type { ResourceFiles } from '../services/files/resource-files.js';
+import { UploadService } from '../services/files/uploads.js';
+import { type NativeKind, NativePlugins, nativeShape } from '../services/installed/native-plugins.js';
+import { PortablePlugins, portableShape, type StatusOf } from '../services/installed/portable-plugins.js';
+import { ScriptService, scriptShape } from '../services/installed/scripts.js';
+import { UdfService } from '../services/installed/udfs.js';
+import type { UserFunctions } from '../services/installed/user-functions.js';
+import { SchemaService, schemaShape } from '../services/schemas/schemas.js';
+import { type ConnectionRecord, ConnectionService } from '../services/sources/connections.js';
+import { checkCodecs } from '../services/wasm/codecs.js';
+import { WasmPlugins, wasmShape } from '../services/wasm/plugins.js';
+
+export type StoredServices = ReturnType<typeof createStoredServices>;
+
+export interface StoredOptions {
+  readonly store: Store;
+  readonly files: ResourceFiles;
+  /** Functions of all plugins, services and scripts register here. */
+  readonly functions: UserFunctions;
+  readonly connections: RecordRepository<ConnectionRecord>;
+  readonly connectors: readonly Connector[];
+  readonly access: Access;
+  readonly uses: () => readonly ConnectionUse[];
+  readonly portableStatus: StatusOf;
+  /** Memory that the code of an owner has at work, bytes. */
+  readonly userCodeBytes: (owner: string) => Promise<number>;
+  /** What functions of users may take. */
+  readonly plugin: Config['plugin'];
+}
+
+/** Makes the services of what clients install; each kind keeps its files in a folder of its own. */
+export function createStoredServices(options: StoredOptions) {
+  const { store, files, functions, connections, connectors, access, uses, portableStatus } = options;
+  const { plugin, userCodeBytes } = options;
+  const folders = (...path: string[]) => new PackageFolders(join(files.data, ...path));
+  const installed = <T extends object>(kind: string, shape: RecordShape<T>, prefix: string, ...path: string[]) => ({
+    store,
+    functions,
+    records: new RecordRepository<T>(store, kind, shape, prefix),
+    folders: folders(...path),
+  });
+  const native = (part: NativeKind) =>
+    new NativePlugins(part, installed(kinds.plugin, nativeShape, `${part}/`, 'plugins', part), files);
+  const nativePlugins = { sources: native('sources'), sinks: native('sinks'), functions: native('functions') };
+  const portablePlugins = new PortablePlugins(
+    { ...installed(kinds.plugin, portableShape, 'portables/', 'plugins', 'portable'), noun: 'portable plugin' },
+    files,
+    portableStatus,
+  );
+  const wasmPlugins = new WasmPlugins(
+    { ...installed(kinds.plugin, wasmShape, 'wasm/', 'plugins', 'wasm'), noun: 'wasm plugin' },
+    files,
+    plugin.wasm,
+    userCodeBytes,
+  );
+  return {
+    schemas: new SchemaService(
+      store,
+      new RecordRepository(store, kinds.schema, schemaShape),
+      folders('schemas'),
+      files,
+      (name) => checkCodecs(wasmPlugins, name),
+    ),
+    uploads: new UploadService(files),
+    connections: new ConnectionService({ connections, connectors, access, uses }),
+    externalServices: new ExternalServices(
+      { ...installed(kinds.service, serviceShape, '', 'services'), noun: 'service' },
+      files,
+    ),
+    nativePlugins,
+    portablePlugins,
+    wasmPlugins,
+    udfs: new UdfService(nativePlugins.functions, portablePlugins, wasmPlugins),
+    scripts: new ScriptService(
+      { ...installed(kinds.script, scriptShape, '', 'scripts'), noun: 'javascript function', nameField: 'id' },
+      plugin.javascript,
+      userCodeBytes,
+    ),
+  };
+}
+
+/** Notes what a disk has damaged of the files beside the records; everything else goes on meanwhile. */
+export async function checkStored(services: StoredServices, note: (loss: Loss) => void): Promise<void> {
+  const { schemas, externalServices, portablePlugins, wasmPlugins } = services;
+  const all = [
+    ['schema', '', schemas],
+    ['service', '', externalServices],
+    ['plugin', 'portables/', portablePlugins],
+    ['plugin', 'wasm/', wasmPlugins],
+  ] as const;
+  for (const [resource, prefix, service] of all) {
+    for (const [name, reason] of await service.damaged()) {
+      note({ resource, name: `${prefix}${name}`, what: 'files', reason });
+    }
+  }
+}
+
+/** Removes files that a crash left beside the records. */
+export async function sweepStored(services: StoredServices): Promise<void> {
+  const { schemas, uploads, externalServices, portablePlugins, wasmPlugins } = services;
+  for (const service of [schemas, uploads, externalServices, portablePlugins, wasmPlugins]) await service.sweep();
+}
