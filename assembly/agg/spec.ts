@@ -145,7 +145,7 @@ export function allFixed(spec: usize): bool {
 
 // ---- where the inputs stand ---------------------------------------------------------------------------------
 export { bindTag, bindUniform, bindVal } from '../mem/bind';
-/** Where they stand: of the window at work (window/frame.ts), which has room for MAX_INPUTS of them. */
+/** Where they stand: of the window at work (window/content/frame.ts), which has room for MAX_INPUTS of them. */
 export let binds: usize = 0;
 
 export function setBinds(at: usize): void {

@@ -3,10 +3,10 @@
 // their turns in between.
 //
 // Only what stands below a window, or a node of event time, defers (NodeFlag.DEFERS): there the rows wait. As long as a
-// window, or a node below it, has deferred work, all that it would send waits in its outbox (window/outbox.ts) in its
-// order; rows it takes in as always. So nodes between them get nothing while they are in the middle of a message. A
-// node of event time keeps its rows (window/event-time.ts) as long as it has deferred work, or one below that can't
-// take rows meanwhile.
+// window, or a node below it, has deferred work, all that it would send waits in its outbox (window/content/outbox.ts)
+// in its order; rows it takes in as always. So nodes between them get nothing while they are in the middle of a
+// message. A node of event time keeps its rows (order/event-time.ts) as long as it has deferred work, or one below that
+// can't take rows meanwhile.
 import * as ctx from './context';
 import { hostClock } from './host';
 import {

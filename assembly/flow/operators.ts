@@ -15,10 +15,10 @@ import { portOperator } from '../join/port';
 import { askOperator } from '../lookup/ask';
 import { keyedOperator } from '../lookup/keyed';
 import { lookupOperator } from '../lookup/lookup';
-import { dedupOperator } from '../window/dedup';
-import { eventTimeOperator } from '../window/event-time';
-import { lateOperator } from '../window/late';
-import { sortOperator } from '../window/sort';
+import { dedupOperator } from '../order/dedup';
+import { eventTimeOperator } from '../order/event-time';
+import { lateOperator } from '../order/late';
+import { sortOperator } from '../order/sort';
 import { windowOperator } from '../window/window';
 
 export function operatorsInit(): void {

@@ -41,7 +41,7 @@ import { textTrim } from '../value/text';
 import { clearDeadline, deadlinesSetBack, setDeadline, takeDue } from './timers';
 import { answerClose } from '../lookup/answer';
 import { runIsUnderWay } from '../join/run';
-import { frameIsFree } from '../window/frame';
+import { frameIsFree } from '../window/content/frame';
 import { alloc, free } from '../mem/alloc';
 import { COL_SIZE } from '../mem/layout';
 import { programFree, programNew, vmRun } from '../ops/vm';

@@ -51,7 +51,7 @@ export namespace NodeFlag {
   export const COUNTS: u32 = 16;
   /** There are filters below it that may be chosen among (flow/choice.ts). */
   export const CHOOSES: u32 = 32;
-  /** There are nodes below it that take the rows which came too late for it (window/late.ts). */
+  /** There are nodes below it that take the rows which came too late for it (order/late.ts). */
   export const LATE: u32 = 64;
   /** A filter whose only child counts rows: what it gives on is what the child takes, which is not called. */
   export const TALLIES: u32 = 128;
@@ -59,7 +59,7 @@ export namespace NodeFlag {
   export const DEFERS: u32 = 256;
   /** Nothing is deferred nevertheless: the order of its rows among those of other branches counts. */
   export const AT_ONCE: u32 = 512;
-  /** There are windows below it that tell apart when time reached rows of the same time (window/sliding.ts). */
+  /** There are windows below it that tell apart when time reached rows of the same time (window/kinds/sliding.ts). */
   export const ROUNDS: u32 = 1024;
 }
 

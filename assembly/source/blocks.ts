@@ -19,7 +19,7 @@
 //           those
 //           who acknowledge messages.
 //
-// window/event-time.ts does all of it.
+// order/event-time.ts does all of it.
 import { alloc, allocZeroed, free, WORKSPACE } from '../mem/alloc';
 import { COL_SIZE } from '../mem/layout';
 

@@ -4,8 +4,8 @@ import { signalBelow } from '../flow/emit';
 import { NodeKind } from '../flow/node';
 import { Operator, Signal, operatorOf } from '../flow/operator';
 import { lenOf, offOf } from '../mem/layout';
-import { eventTimeOperator } from '../window/event-time';
-import { sortOperator } from '../window/sort';
+import { eventTimeOperator } from '../order/event-time';
+import { sortOperator } from '../order/sort';
 import { windowOperator } from '../window/window';
 
 export { alloc, free, bytesInUse } from '../mem/alloc';
@@ -14,8 +14,8 @@ export { stageInit } from '../flow/stage';
 export { nodeNew, nodeRelease } from '../flow/node';
 export { nextDeadline, takeDue } from '../flow/timers';
 export { windowOpen, windowPush, windowTick, windowFree } from '../window/window';
-export { eventTimeOpen, eventTimePush, eventTimeDropped, eventTimeFree } from '../window/event-time';
-export { sortOpen, sortPush, sortFree } from '../window/sort';
+export { eventTimeOpen, eventTimePush, eventTimeDropped, eventTimeFree } from '../order/event-time';
+export { sortOpen, sortPush, sortFree } from '../order/sort';
 export { emit, signalTo } from '../flow/emit';
 
 // @ts-ignore: decorator

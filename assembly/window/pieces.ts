@@ -1,4 +1,4 @@
-// Sends the outbox of a window (window/outbox.ts) piece by piece.
+// Sends the outbox of a window (window/content/outbox.ts) piece by piece.
 import { deferredCount, goesOn, isHeldBelow } from '../flow/deferred';
 import { endMessage, beginMessage } from '../flow/emit';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
@@ -12,10 +12,10 @@ import { NO_INPUT, WINDOW_AGGS, WINDOW_FLAGS, WINDOW_WHERE, WindowFlag } from '.
 import { SET_ERROR, setError } from '../agg/group';
 import { SET_COUNT, SET_FIRST } from '../agg/group-table';
 import { accumulate } from '../agg/accumulate';
-import { isGrouped, keepsRows, selectRows, setWhereError, whereError } from './content';
-import { frameEnter, frameLeave } from './frame';
-import { bindConstants, bindPage } from './kept';
-import { keyedGoOn } from './keyed';
+import { isGrouped, keepsRows, selectRows, setWhereError, whereError } from './content/content';
+import { frameEnter, frameLeave } from './content/frame';
+import { bindConstants, bindPage } from './content/kept';
+import { keyedGoOn } from './partitions/keyed';
 import {
   ENTRY_AT,
   ENTRY_CLOSED,
@@ -37,7 +37,7 @@ import {
   outboxFirst,
   outboxShift,
   sendEntry,
-} from './outbox';
+} from './content/outbox';
 import {
   addRows,
   beginRows,
@@ -49,11 +49,11 @@ import {
   sendGroups,
   sendNoMemory,
   sendSomeGroups,
-} from './output';
-import { isInPanes, panesBegin, panesJoin, panesSent } from './panes';
-import { Joined } from './panes-join';
-import { isInStacks, stacksBegin, stacksJoin, stacksSent, stacksSet } from './stacks';
-import { Stacked } from './stacks-join';
+} from './content/output';
+import { isInPanes, panesBegin, panesJoin, panesSent } from './panes/panes';
+import { Joined } from './panes/join';
+import { isInStacks, stacksBegin, stacksJoin, stacksSent, stacksSet } from './stacks/stacks';
+import { Stacked } from './stacks/join';
 
 /** Sends some of the outbox; true when nothing is left. */
 export function piecesSend(node: usize): bool {

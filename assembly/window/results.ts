@@ -1,8 +1,8 @@
 // How much waits to be sent in nodes that have deferred work (flow/deferred.ts).
 import { N_KIND, N_STATE, NodeKind } from '../flow/node';
-import { eventTimeResults } from './event-time';
-import { keyedResults } from './keyed';
-import { outboxCount } from './outbox';
+import { eventTimeResults } from '../order/event-time';
+import { keyedResults } from './partitions/keyed';
+import { outboxCount } from './content/outbox';
 
 /**
  * Results of a node that wait to be sent: windows, of many partitions at most so many; or watermarks and failures

@@ -9,14 +9,14 @@ import { rowsLoad, rowsSave } from '../rows/save';
 import { Members, areSame } from '../state/members';
 import { readBool, readF64, readFail, readFails, readU32, readVersion } from '../state/reader';
 import { writeBool, writeF64, writeU32, writeVersion } from '../state/writer';
-import { keepsRows } from './content';
-import { frameEnter, frameLeave } from './frame';
-import { keyedArrange } from './keyed';
-import { lanesLeave } from './lanes';
-import { panesLoad, panesSave } from './panes';
-import { partitionsLoad, partitionsSave } from './partitions';
-import { queueLoad, queueSave } from './queue';
-import { canStack, stacksLoad, stacksOpen, stacksPass, stacksSave } from './stacks';
+import { keepsRows } from './content/content';
+import { frameEnter, frameLeave } from './content/frame';
+import { keyedArrange } from './partitions/keyed';
+import { lanesLeave } from './stacks/vectors';
+import { panesLoad, panesSave } from './panes/panes';
+import { partitionsLoad, partitionsSave } from './partitions/partitions';
+import { queueLoad, queueSave } from './content/queue';
+import { canStack, stacksLoad, stacksOpen, stacksPass, stacksSave } from './stacks/stacks';
 import {
   W_COUNTER,
   W_END,
@@ -30,7 +30,7 @@ import {
   W_STACKS,
   W_START,
   W_TICK,
-} from './state';
+} from './content/state';
 
 const VERSION: u32 = 4;
 

@@ -188,6 +188,21 @@ export const op = layout(24, {"code":0,"dst":2,"a":4,"b":6,"c":8,"argCount":10,"
 /** A column lent to a function of the host: row i's payload stands at vals + i * stride * 8. */
 export const argument = layout(16, {"vals":0,"tags":4,"stride":8}, {"vals":"u32","tags":"u32","stride":"u32"});
 
+/** Spec of an eventTime node. Behind it: operands u16[columns]. */
+export const eventTimeSpec = layout(32, {"timestamp":0,"columns":2,"streams":4,"tolerance":8,"skew":16,"idle":24}, {"timestamp":"u16","columns":"u16","streams":"u32","tolerance":"f64","skew":"f64","idle":"f64"});
+
+/** Spec of a late node. */
+export const lateSpec = layout(4, {"branch":0}, {"branch":"u32"});
+
+/** Spec of a dedup node. Behind it: operands u16[columns]. */
+export const dedupSpec = layout(24, {"columns":0,"begin":4,"end":6,"now":8,"expire":16}, {"columns":"u32","begin":"u16","end":"u16","now":"u16","expire":"f64"});
+
+/** Spec of a sort node. Behind it: keys, operands u16[carried]. */
+export const sortSpec = layout(12, {"keys":0,"columns":4,"carried":8}, {"keys":"u32","columns":"u32","carried":"u32"});
+
+/** A key of a sort node. */
+export const sortKey = layout(4, {"operand":0,"descending":2}, {"operand":"u16","descending":"u16"});
+
 /** Most columns of one stream: what an operand can name. */
 export const maxUses = 16384;
 
@@ -256,18 +271,3 @@ export const windowSpec = layout(96, {"kind":0,"flags":4,"unit":8,"length":16,"s
 
 /** An aggregate of a window. */
 export const aggregateSpec = layout(20, {"fn":0,"a":2,"b":4,"c":6,"filter":8,"state":12,"call":16}, {"fn":"u16","a":"u16","b":"u16","c":"u16","filter":"u16","call":"u32"});
-
-/** Spec of an eventTime node. Behind it: operands u16[columns]. */
-export const eventTimeSpec = layout(32, {"timestamp":0,"columns":2,"streams":4,"tolerance":8,"skew":16,"idle":24}, {"timestamp":"u16","columns":"u16","streams":"u32","tolerance":"f64","skew":"f64","idle":"f64"});
-
-/** Spec of a late node. */
-export const lateSpec = layout(4, {"branch":0}, {"branch":"u32"});
-
-/** Spec of a dedup node. Behind it: operands u16[columns]. */
-export const dedupSpec = layout(24, {"columns":0,"begin":4,"end":6,"now":8,"expire":16}, {"columns":"u32","begin":"u16","end":"u16","now":"u16","expire":"f64"});
-
-/** Spec of a sort node. Behind it: keys, operands u16[carried]. */
-export const sortSpec = layout(12, {"keys":0,"columns":4,"carried":8}, {"keys":"u32","columns":"u32","carried":"u32"});
-
-/** A key of a sort node. */
-export const sortKey = layout(4, {"operand":0,"descending":2}, {"operand":"u16","descending":"u16"});

@@ -1,4 +1,4 @@
-/** Event time as assembly/window/ reads it. */
+/** Event time as assembly/order/ reads it. */
 import { eventTimeSpec } from '../gen/layouts.js';
 import { col, type NodePlan } from '../ir.js';
 import { put } from '../layout.js';

@@ -159,7 +159,9 @@ const kernelLayers: readonly (readonly (readonly string[])[])[] = [
     ['assembly/agg', 'assembly/gen/aggregate-functions.ts', 'assembly/gen/aggregate-forms.ts'],
   ],
   [['assembly/rows'], ['assembly/partitions']],
-  // Streams, and the kinds of operators.
+  // Rows wait until their time has come, or the others of their message.
+  [['assembly/order']],
+  // Streams, and the other kinds of operators.
   [
     ['assembly/source'],
     ['assembly/window'],

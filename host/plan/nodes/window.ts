@@ -99,7 +99,7 @@ function wordsOf({ window: spec, grouped, keys }: Of<'window'>, at: KeptPlace): 
   return grouped && keys.length > 0 ? `${shown} by ${at.texts(at.valuesOf(keys))}` : shown;
 }
 
-/** A window keeps its rows, not their groups alone (assembly/window/content.ts). */
+/** A window keeps its rows, not their groups alone (assembly/window/content/content.ts). */
 function keepsRows({ window: spec, grouped, aggs }: Of<'window'>): boolean {
   if (!grouped || spec.kind === 'sliding') return true;
   if (spec.kind === 'count') return spec.length !== spec.step;

@@ -1,0 +1,319 @@
+// How rows of a node of event time (order/event-time.ts) go on once the watermark has reached them.
+//
+// Rows that the watermark has reached when they arrive, with nothing waiting before them, pass without being copied;
+// those between others that wait take their place among them as they stand in the batch. Only rows that are later than
+// the watermark are kept.
+//
+// Where a watermark reaches many rows, or a node below is in the middle of its work, they go on piece by piece
+// (flow/deferred.ts). Meanwhile all rows wait, and what ends behind some of them, watermarks and failures, is noted
+// with the place that it has among them (order/marks.ts).
+import * as ctx from '../flow/context';
+import { defer, deferredCount, goesOn, isDeferred, isLong, isStoppedBelow, longRows, mayDefer } from '../flow/deferred';
+import { beginFailed, endFailed, signalBelow } from '../flow/emit';
+import { N_FLAGS, N_SPEC, N_STATE, NodeFlag, accountOf, exhaust, isExhausted } from '../flow/node';
+import { Signal } from '../flow/operator';
+import { selectionPop, selectionPush } from '../flow/selection';
+import { identity, stageAcquire, stageRelease } from '../flow/stage';
+import { BIND_SIZE, bindBlock } from '../mem/bind';
+import { BATCH_ROWS, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, setAt } from '../mem/layout';
+import { poolAlloc } from '../mem/pool';
+import { partBegin, partColumn } from '../rows/copy';
+import { EVENT_TIME_COLUMNS, EVENT_TIME_STREAMS } from '../gen/order-layouts';
+import { emitInTime } from './late';
+import {
+  MARKS_SIZE,
+  Mark,
+  markAdd,
+  markFirst,
+  markKind,
+  markMs,
+  markNow,
+  markSequence,
+  markShift,
+  markValue,
+} from './marks';
+import {
+  PENDING_SIZE,
+  pendingAdd,
+  pendingAtTime,
+  pendingCount,
+  pendingIsEmpty,
+  pendingName,
+  pendingNames,
+  pendingReached,
+  pendingReturn,
+  pendingSequence,
+  pendingUncut,
+} from './pending';
+import { pendingKeep } from './pending-keep';
+import { TIMES } from './row-times';
+
+/** How far time has come, in the state of the node. */
+export const ORDER_WATERMARK: usize = PENDING_SIZE;
+export const ORDER_MARKS: usize = PENDING_SIZE + 24;
+export const RELEASE_SIZE: u32 = <u32>ORDER_MARKS + MARKS_SIZE;
+
+/** Time has come as far as `ms` on all inputs that count. Afterwards the current batch is another one. */
+export function follow(node: usize, ms: f64): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  if (ms <= load<f64>(state, ORDER_WATERMARK)) return;
+  store<f64>(state, ms, ORDER_WATERMARK);
+  if (isLongRelease(node, state, ms)) note(node, state, Mark.WATERMARK, reinterpret<u64>(ms));
+  else releaseAll(node, <usize>load<u32>(node, N_SPEC), state, ms, 0);
+}
+
+/** Nothing has come for long on any input. */
+export function sendIdle(node: usize): void {
+  if (isOnHold(node)) note(node, <usize>load<u32>(node, N_STATE), Mark.IDLE, 0);
+  else signalBelow(node, Signal.IDLE, 0);
+}
+
+/** Lets the accepted rows go on or wait, in order with those that wait, and says how far time has come. */
+export function release(
+  node: usize,
+  spec: usize,
+  state: usize,
+  blocks: usize,
+  rows: u32,
+  accepted: usize,
+  count: u32,
+): void {
+  if (count == 0 || isExhausted(node)) return;
+  const watermark = load<f64>(state, ORDER_WATERMARK);
+  if (isLongRelease(node, state, watermark)) {
+    if (!hold(spec, state, blocks, accepted, count)) exhaust(node);
+    else note(node, state, Mark.WATERMARK, reinterpret<u64>(watermark));
+    return;
+  }
+  const passes = passable(state, watermark, accepted, count);
+  // Times are of use only until the first row goes on.
+  if (passes < count && !wait(spec, state, blocks, accepted + ((<usize>passes) << 2), count - passes, watermark)) {
+    exhaust(node);
+    return;
+  }
+  if (passes) passThrough(node, spec, blocks, rows, accepted, passes);
+  releaseAll(node, spec, state, watermark, blocks);
+}
+
+/** Sends a row that failed, if rules want it. */
+export function sendFailure(node: usize, state: usize, failure: u64): void {
+  if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) return;
+  if (isOnHold(node)) {
+    note(node, state, Mark.FAILURE, failure);
+    return;
+  }
+  if (!beginFailed(node, failure)) return;
+  emitInTime(node);
+  endFailed();
+}
+
+// ---- rows that wait for their turn -------------------------------------------------------------------------------
+
+/** Nothing is to be sent: something waits for its turn already, or a node below is in the middle of its work. */
+// @ts-ignore: decorator
+@inline function isOnHold(node: usize): bool {
+  return deferredCount != 0 && (isDeferred(node) || isStoppedBelow(node));
+}
+
+/** Rows that the watermark has reached are to be left to later. */
+// @ts-ignore: decorator
+@inline function isLongRelease(node: usize, state: usize, watermark: f64): bool {
+  return (
+    isOnHold(node) ||
+    (isLong(pendingCount(state)) && mayDefer(node) && isLong(pendingReached(state, watermark, longRows + 1)))
+  );
+}
+
+/** Notes what comes behind all rows that are there and were reached. */
+function note(node: usize, state: usize, kind: u32, value: u64): void {
+  const ms = kind == Mark.WATERMARK ? reinterpret<f64>(value) : load<f64>(state, ORDER_WATERMARK);
+  if (markAdd(state + ORDER_MARKS, kind, value, ms, pendingSequence(state), accountOf(node))) defer(node);
+  else exhaust(node);
+}
+
+/** Goes on with what waits for its turn; true when nothing is left. */
+export function releaseGoOn(node: usize): bool {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const state = <usize>load<u32>(node, N_STATE);
+  const marks = state + ORDER_MARKS;
+  // Once for all marks: there may be thousands of them.
+  const names = poolAlloc(ctx.scratch, BATCH_ROWS << 3);
+  if (!names) exhaust(node);
+  for (let mark = markFirst(marks); mark; mark = markFirst(marks)) {
+    ctx.setNow(markNow(mark));
+    if (!releaseSome(node, spec, state, mark, names)) return false;
+    if (isExhausted(node)) return true;
+    if (markKind(mark) == Mark.WATERMARK) signalBelow(node, Signal.WATERMARK, reinterpret<u64>(markMs(mark)));
+    else if (markKind(mark) == Mark.IDLE) signalBelow(node, Signal.IDLE, 0);
+    else if (beginFailed(node, markValue(mark))) {
+      emitInTime(node);
+      endFailed();
+    }
+    markShift(marks, accountOf(node));
+    if (isStoppedBelow(node) || !goesOn(1)) break;
+  }
+  return markFirst(marks) == 0;
+}
+
+/** Sends rows that come before the mark; true when these were all. */
+function releaseSome(node: usize, spec: usize, state: usize, mark: usize, names: usize): bool {
+  const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
+  while (!isExhausted(node)) {
+    const n = releaseBatch(node, state, columns, markMs(mark), markSequence(mark), names, BATCH_ROWS, 0);
+    if (n == 0) return true;
+    if (isStoppedBelow(node) || !goesOn(n)) return false;
+  }
+  return true;
+}
+
+/**
+ * Lets rows of the arriving batch wait. Those that the watermark has reached go on before the batch is over, between
+ * others: they are not copied. False when memory is exhausted.
+ */
+function wait(spec: usize, state: usize, blocks: usize, sel: usize, n: u32, watermark: f64): bool {
+  const later = pendingName(state, sel, n, TIMES, watermark, inputOf(spec));
+  return later == 0 || (later <= n && hold(spec, state, blocks, sel, later));
+}
+
+// @ts-ignore: decorator
+@inline function inputOf(spec: usize): u32 {
+  return load<u32>(spec, EVENT_TIME_STREAMS) == 1 ? 0 : ctx.branch;
+}
+
+/** Keeps rows of the arriving batch; false when memory is exhausted. */
+function hold(spec: usize, state: usize, blocks: usize, sel: usize, n: u32): bool {
+  const binds = bindAll(spec, blocks);
+  return binds != 0 && pendingAdd(state, binds, load<u16>(spec, EVENT_TIME_COLUMNS), sel, n, TIMES, inputOf(spec));
+}
+
+/** Binds the columns of the arriving batch; 0 when memory is exhausted. */
+function bindAll(spec: usize, blocks: usize): usize {
+  const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
+  const binds = poolAlloc(ctx.scratch, columns * BIND_SIZE);
+  for (let c: u32 = 0; c < columns && binds; c++) {
+    bindBlock(binds + <usize>(c * BIND_SIZE), <usize>load<u32>(blocks + ((<usize>c) << 2)));
+  }
+  return binds;
+}
+
+/** How many of the first accepted rows can pass without waiting: in order, reached, and not before rows that wait. */
+function passable(state: usize, watermark: f64, accepted: usize, count: u32): u32 {
+  if (!pendingIsEmpty(state)) return 0;
+  let last: f64 = -Infinity;
+  let n: u32 = 0;
+  while (n < count) {
+    const ms = load<f64>(TIMES + ((<usize>load<u32>(accepted + ((<usize>n) << 2))) << 3));
+    if (ms < last || ms > watermark) break;
+    last = ms;
+    n++;
+  }
+  // A later row of this batch may be older than one that would pass; it is accepted, so it must come first. Rows of the
+  // same time go on together.
+  let least: f64 = Infinity;
+  for (let i = n; i < count; i++)
+    least = min(least, load<f64>(TIMES + ((<usize>load<u32>(accepted + ((<usize>i) << 2))) << 3)));
+  while (n > 0 && load<f64>(TIMES + ((<usize>load<u32>(accepted + ((<usize>(n - 1)) << 2))) << 3)) >= least) n--;
+  return n;
+}
+
+/** Sends rows of the arriving batch as they stand. */
+function passThrough(node: usize, spec: usize, blocks: usize, rows: u32, sel: usize, n: u32): void {
+  const stage = stageAcquire(1);
+  if (!stage) {
+    exhaust(node);
+    return;
+  }
+  const times = <usize>load<u32>(stage);
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(sel + ((<usize>i) << 2));
+    setAt(times, row, Tag.I64, <u64>(<i64>load<f64>(TIMES + ((<usize>row) << 3))));
+  }
+  store<u8>(times, Tag.I64, COL_UNIFORM);
+  store<u32>(blocks + ((<usize>load<u16>(spec, EVENT_TIME_COLUMNS)) << 2), <u32>times);
+  ctx.setBatch(blocks, rows, sel, n, 0);
+  emitInTime(node);
+  stageRelease(1);
+}
+
+/** Of `releaseBatch`: all rows that the watermark has reached. */
+const ALL: u64 = u64.MAX_VALUE;
+
+/**
+ * Sends the waiting rows that the watermark has reached, then the watermark; `blocks`: the columns of those that are
+ * not kept. Where a node below stops in the middle of its work the rest is left to later.
+ */
+function releaseAll(node: usize, spec: usize, state: usize, watermark: f64, blocks: usize): void {
+  const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
+  let isStopped = deferredCount != 0 && isStoppedBelow(node);
+  if (!pendingIsEmpty(state) && !isStopped) {
+    const room = min(BATCH_ROWS, pendingCount(state));
+    const names = poolAlloc(ctx.scratch, room << 3);
+    if (!names) exhaust(node);
+    while (
+      !isExhausted(node) &&
+      !isStopped &&
+      releaseBatch(node, state, columns, watermark, ALL, names, room, blocks)
+    ) {
+      isStopped = deferredCount != 0 && isStoppedBelow(node);
+    }
+  }
+  if (isExhausted(node)) return;
+  if (!isStopped) signalBelow(node, Signal.WATERMARK, reinterpret<u64>(watermark));
+  else if (blocks && !keepNamed(spec, state, blocks)) exhaust(node);
+  else note(node, state, Mark.WATERMARK, reinterpret<u64>(watermark));
+}
+
+/** Rows of the arriving batch that are not kept would go with it. */
+function keepNamed(spec: usize, state: usize, blocks: usize): bool {
+  const binds = bindAll(spec, blocks);
+  const sel = binds ? selectionPush() : 0;
+  if (!sel) return false;
+  const isKept = pendingKeep(state, binds, load<u16>(spec, EVENT_TIME_COLUMNS), sel, inputOf(spec));
+  selectionPop();
+  return isKept;
+}
+
+/**
+ * Sends the next rows that the watermark has reached, of those of its time the ones before `sequence`; returns how
+ * many.
+ */
+function releaseBatch(
+  node: usize,
+  state: usize,
+  columns: u32,
+  watermark: f64,
+  sequence: u64,
+  names: usize,
+  room: u32,
+  blocks: usize,
+): u32 {
+  if (pendingIsEmpty(state)) return 0;
+  const stage = stageAcquire(columns + 1);
+  if (!stage) {
+    exhaust(node);
+    return 0;
+  }
+  const times = <usize>load<u32>(stage + ((<usize>columns) << 2));
+  // Times are whole.
+  let n = pendingNames(state, sequence == ALL ? watermark : watermark - 0.5, names, times + COL_VALS, room);
+  if (n == 0 && sequence != ALL) n = pendingAtTime(state, watermark, sequence, names, times + COL_VALS, room);
+  if (n == room && load<u32>(node, N_FLAGS) & NodeFlag.ROUNDS) n = pendingUncut(state, names, times + COL_VALS, n);
+  if (n) {
+    memory.fill(times + COL_TAGS, Tag.I64, n);
+    store<u8>(times, Tag.I64, COL_UNIFORM);
+    partBegin(names, n);
+    for (let c: u32 = 0; c < columns; c++) {
+      partColumn(
+        <usize>load<u32>(stage + ((<usize>c) << 2)),
+        c,
+        columns,
+        blocks ? <usize>load<u32>(blocks + ((<usize>c) << 2)) : 0,
+      );
+    }
+    ctx.setBatch(stage, n, identity, n, 0);
+    emitInTime(node);
+  }
+  stageRelease(columns + 1);
+  if (n) pendingReturn(state, names, n);
+  return n;
+}

@@ -1,0 +1,39 @@
+// Times of the rows of the current batch, epoch milliseconds.
+import * as ctx from '../../flow/context';
+import { Tag } from '../../mem/layout';
+import { strideOf, tagsOf, valsOf } from '../../ops/operand';
+import { microsOf } from '../../value/time';
+import { WINDOW_FLAGS, WINDOW_TIMESTAMP, WindowFlag } from '../../agg/spec';
+import { rowTimes } from './frame';
+
+// @ts-ignore: decorator
+@inline export function timeOfRow(row: u32): f64 {
+  return load<f64>(rowTimes() + ((<usize>row) << 3));
+}
+
+/** Reads the times of the rows: event time from the timestamp column, otherwise the clock. */
+export function readTimes(spec: usize, program: usize, sel: usize, n: u32): void {
+  const times = rowTimes();
+  if (!(load<u32>(spec, WINDOW_FLAGS) & WindowFlag.EVENT_TIME)) {
+    const now = floor(ctx.nowMs);
+    for (let i: u32 = 0; i < n; i++) store<f64>(times + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3), now);
+    return;
+  }
+  const operand = load<u16>(spec, WINDOW_TIMESTAMP);
+  const vals = valsOf(program, operand);
+  const tags = tagsOf(program, operand);
+  const stride = strideOf(operand);
+  let last: f64 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(sel + ((<usize>i) << 2));
+    const tag = load<u8>(tags + row * stride);
+    const payload = load<u64>(vals + ((row * stride) << 3));
+    if (tag == Tag.I64) last = <f64>(<i64>payload);
+    else {
+      // Rows come from an eventTime node, whose time column is always a whole number; anything else takes its place.
+      const micros = microsOf(tag, payload);
+      if (micros != i64.MIN_VALUE) last = floor(<f64>micros / 1000);
+    }
+    store<f64>(times + ((<usize>row) << 3), last);
+  }
+}

@@ -1,0 +1,124 @@
+// Tumbling and hopping windows: [end - length, end), ends aligned to natural time (window/content/align.ts).
+import * as ctx from '../../flow/context';
+import { exhaust, isExhausted } from '../../flow/node';
+import { setDeadline } from '../../flow/timers';
+import { rowsDropBefore, rowsSetBack } from '../../rows/store';
+import { resume, rowTimes } from '../content/frame';
+import {
+  WINDOW_FLAGS,
+  WINDOW_KIND,
+  WINDOW_LENGTH,
+  WINDOW_STEP,
+  WINDOW_UNIT,
+  WINDOW_ZONE,
+  WindowFlag,
+  WindowKind,
+} from '../../agg/spec';
+import { alignedEnd, endAfter, lastEnd, startBefore } from '../content/align';
+import { isVoid, sendAll, sendRange, takeIn } from '../content/content';
+import { isInPanes, panesEnd, panesSend, panesSetBack } from '../panes/panes';
+import { timeOfRow } from '../content/times';
+import { W_END, W_ROWS, W_START } from '../content/state';
+
+/**
+ * Empty windows sent in a row before the rest of a gap is skipped: one wrong timestamp years ahead must not keep the
+ * engine busy with empty messages.
+ */
+const MAX_EMPTY: u32 = 1000;
+
+// @ts-ignore: decorator
+@inline function stepOf(spec: usize): f64 {
+  return load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING
+    ? load<f64>(spec, WINDOW_STEP)
+    : load<f64>(spec, WINDOW_LENGTH);
+}
+
+/** Where the window begins that ends at `end`. */
+// @ts-ignore: decorator
+@inline function startOf(spec: usize, end: f64): f64 {
+  const unit = load<f64>(spec, WINDOW_UNIT);
+  return startBefore(end, unit, stepOf(spec), load<f64>(spec, WINDOW_LENGTH), load<u32>(spec, WINDOW_ZONE));
+}
+
+/** Sets the first window so that `ms` lies in it. */
+export function alignedStart(spec: usize, state: usize, ms: f64): void {
+  store<f64>(state, alignedEnd(ms, load<f64>(spec, WINDOW_UNIT), stepOf(spec), load<u32>(spec, WINDOW_ZONE)), W_END);
+  // window_start() of the first window is when it began to listen, a hop's overlap before that for hopping windows.
+  const start = ms - (load<f64>(spec, WINDOW_LENGTH) - stepOf(spec));
+  store<f64>(state, start > 0 ? start : startOf(spec, load<f64>(state, W_END)), W_START);
+}
+
+/**
+ * The clock is set back: the open windows are from here on those that are open by the new time, with what they hold.
+ * Ends stay aligned, so what is kept moves by as much as the end does.
+ */
+export function alignedSetBack(node: usize, spec: usize, state: usize, ms: f64): void {
+  const before = load<f64>(state, W_END);
+  if (before == 0) return;
+  const end = alignedEnd(
+    floor(ctx.nowMs - ms),
+    load<f64>(spec, WINDOW_UNIT),
+    stepOf(spec),
+    load<u32>(spec, WINDOW_ZONE),
+  );
+  store<f64>(state, end, W_END);
+  store<f64>(state, startOf(spec, end), W_START);
+  rowsSetBack(state + W_ROWS, before - end);
+  if (isInPanes(spec, state)) panesSetBack(state, before - end);
+  setDeadline(node, end);
+}
+
+/** Takes the selected rows in, sending the windows that end before them. */
+export function alignedPush(node: usize, spec: usize, state: usize): void {
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  const times = rowTimes();
+  let i: u32 = 0;
+  while (i < n) {
+    const ms = timeOfRow(load<u32>(sel + ((<usize>i) << 2)));
+    if (load<f64>(state, W_END) == 0) alignedStart(spec, state, ms);
+    if (ms >= load<f64>(state, W_END)) {
+      alignedFire(node, spec, state, ms);
+      resume();
+    }
+    const end = isInPanes(spec, state) ? panesEnd(node, spec, state, ms) : load<f64>(state, W_END);
+    let j = i + 1;
+    while (j < n && load<f64>(times + ((<usize>load<u32>(sel + ((<usize>j) << 2))) << 3)) < end) j++;
+    if (!takeIn(spec, state, sel + ((<usize>i) << 2), j - i)) {
+      exhaust(node);
+      return;
+    }
+    i = j;
+  }
+}
+
+/** Sends the windows that end at or before `ms`. */
+export function alignedFire(node: usize, spec: usize, state: usize, ms: f64): void {
+  const step = stepOf(spec);
+  const unit = load<f64>(spec, WINDOW_UNIT);
+  const zone = load<u32>(spec, WINDOW_ZONE);
+  const isHopping = load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING;
+  const sendsEmpty = (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.SEND_EMPTY) != 0;
+  let empty: u32 = 0;
+  let end = load<f64>(state, W_END);
+  if (end == 0) return;
+  while (end <= ms) {
+    if (isExhausted(node)) return;
+    if (isVoid(spec, state, end) && (!sendsEmpty || ++empty > MAX_EMPTY)) {
+      const last = lastEnd(end, ms, unit, step, zone);
+      end = endAfter(last, 1, unit, step, zone);
+      store<f64>(state, isHopping ? startOf(spec, end) : last, W_START);
+      break;
+    }
+    const start = load<f64>(state, W_START);
+    if (isInPanes(spec, state)) panesSend(node, spec, state, start, end);
+    else if (isHopping) {
+      sendRange(node, spec, state, start, end, end, startOf(spec, end), end, false);
+      rowsDropBefore(state + W_ROWS, startOf(spec, endAfter(end, 1, unit, step, zone)));
+    } else sendAll(node, spec, state, start, end, end);
+    const before = end;
+    end = endAfter(end, 1, unit, step, zone);
+    store<f64>(state, isHopping ? startOf(spec, end) : before, W_START);
+  }
+  store<f64>(state, end, W_END);
+}

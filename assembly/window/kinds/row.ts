@@ -1,0 +1,36 @@
+// No window: every row is a message of its own, a group of one row or the row as it is.
+import * as ctx from '../../flow/context';
+import { lenOf, offOf } from '../../mem/layout';
+import { SET_ERROR, setReset } from '../../agg/group';
+import { SET_COUNT } from '../../agg/group-table';
+import { isGrouped, judgeRow, takeIn, whereError } from '../content/content';
+import { addRows, beginRows, endRows, sendFailure, sendGroups, sendNoMemory } from '../content/output';
+import { resume } from '../content/frame';
+import { timeOfRow } from '../content/times';
+import { W_SET } from '../content/state';
+
+/** Sends a message for each selected row that WHERE accepts. */
+export function eachRowPush(node: usize, spec: usize, state: usize): void {
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  const set = state + W_SET;
+  for (let i: u32 = 0; i < n; i++) {
+    const at = sel + ((<usize>i) << 2);
+    const ms = timeOfRow(load<u32>(at));
+    if (!isGrouped(spec)) sendRow(node, spec, set, at, ms);
+    else if (!takeIn(spec, state, at, 1)) sendNoMemory(node);
+    else if (load<u32>(set, SET_COUNT) | load<u32>(set, SET_ERROR)) sendGroups(node, spec, set, ms, ms, ms);
+    setReset(set);
+    resume();
+  }
+}
+
+/** Sends the kept values of the row at `sel`, or the error of its WHERE. */
+function sendRow(node: usize, spec: usize, set: usize, sel: usize, ms: f64): void {
+  const verdict = judgeRow(spec, load<u32>(sel));
+  if (verdict < 0) sendFailure(node, offOf(whereError()), lenOf(whereError()));
+  else if (verdict > 0 && beginRows(node, spec, set, ms, ms, ms, 0)) {
+    addRows(node, spec, sel, 1);
+    endRows(node, spec, 0);
+  }
+}

@@ -1,0 +1,115 @@
+// Sliding windows: for each row (or each that OVER (WHEN …) takes) the rows of the time before it, [t - length, t].
+// With a delay also those after it, [t - length, t + delay), sent when the time t + delay has come.
+//
+// Event time that waits for late rows or for other streams releases rows of the same time together: each is in the
+// windows of all of them. Where rows are partitioned (window/partitions/keyed.ts) `state` is that of a partition.
+import * as ctx from '../../flow/context';
+import { accountOf, exhaust, isExhausted } from '../../flow/node';
+import { setDeadline } from '../../flow/timers';
+import {
+  NO_INPUT,
+  WINDOW_FLAGS,
+  WINDOW_LENGTH,
+  WINDOW_STEP,
+  WINDOW_TRIGGER,
+  WindowFlag,
+  bindOf,
+  bindTag,
+  bindVal,
+  isTrue,
+} from '../../agg/spec';
+import { rowsDropBefore } from '../../rows/store';
+import { resume } from '../content/frame';
+import { sendRange, takeIn } from '../content/content';
+import { queueFirst, queueIsEmpty, queuePush, queueShift } from '../content/queue';
+import { lanesPush } from '../stacks/slide';
+import { stacksDropBefore, stacksSend, stacksTake } from '../stacks/stacks';
+import { timeOfRow } from '../content/times';
+import { W_ROWS, W_STACKS } from '../content/state';
+
+/** Takes the selected rows in one after the other and sends the windows that they trigger. */
+export function slidingPush(node: usize, spec: usize, state: usize): void {
+  if (lanesPush(node, spec, state)) return;
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  const delay = load<f64>(spec, WINDOW_STEP);
+  const joinsEqual = (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.JOINS_EQUAL) != 0;
+  let triggers: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const at = sel + ((<usize>i) << 2);
+    const row = load<u32>(at);
+    const ms = timeOfRow(row);
+    const isTrigger = slidingTriggers(spec, row);
+    if (delay > 0 && !queueIsEmpty(state) && queueFirst(state) + delay <= ms) {
+      slidingFire(node, spec, state, ms);
+      resume();
+    }
+    if (!slidingTake(node, spec, state, at, ms, isTrigger)) return;
+    if (isTrigger) triggers++;
+    if (joinsEqual && i + 1 < n && timeOfRow(load<u32>(at, 4)) == ms) continue;
+    for (; triggers > 0; triggers--) {
+      slidingSend(node, spec, state, ms);
+      if (isExhausted(node)) return;
+    }
+  }
+}
+
+/** True for a row that sends a window. */
+export function slidingTriggers(spec: usize, row: u32): bool {
+  const trigger = load<u16>(spec, WINDOW_TRIGGER);
+  return trigger == NO_INPUT || isTrue(bindTag(bindOf(trigger), row), bindVal(bindOf(trigger), row));
+}
+
+/**
+ * Takes one row of the time `ms` in, and drops those that are too old for it and for windows that wait. False when
+ * memory is exhausted.
+ */
+export function slidingTake(node: usize, spec: usize, state: usize, at: usize, ms: f64, isTrigger: bool): bool {
+  const length = load<f64>(spec, WINDOW_LENGTH);
+  const oldest = queueIsEmpty(state) ? ms : min(ms, queueFirst(state));
+  if (load<u32>(state, W_STACKS)) stacksDropBefore(state, oldest - length, accountOf(node));
+  else rowsDropBefore(state + W_ROWS, oldest - length);
+  if (isExhausted(node)) return false;
+  const isSent = isTrigger && load<f64>(spec, WINDOW_STEP) == 0 && load<u32>(state, W_STACKS) != 0;
+  if (takeIn(spec, state, at, 1) && (!isSent || stacksTake(spec, state, at))) return true;
+  exhaust(node);
+  return false;
+}
+
+/** Sends the window of a trigger at `ms`, or notes it when there is a delay. */
+export function slidingSend(node: usize, spec: usize, state: usize, ms: f64): void {
+  const length = load<f64>(spec, WINDOW_LENGTH);
+  if (load<f64>(spec, WINDOW_STEP) > 0) {
+    if (!queuePush(state, ms, accountOf(node))) exhaust(node);
+    return;
+  }
+  if (load<u32>(state, W_STACKS)) stacksSend(node, spec, state, ms - length, ms, ms);
+  else sendRange(node, spec, state, ms - length, ms, ms, ms - length, ms, true);
+  resume();
+}
+
+/** Sends the windows whose delay has passed at `ms`. */
+export function slidingFire(node: usize, spec: usize, state: usize, ms: f64): void {
+  const delay = load<f64>(spec, WINDOW_STEP);
+  while (!queueIsEmpty(state) && queueFirst(state) + delay <= ms && !isExhausted(node))
+    slidingFireFirst(node, spec, state);
+}
+
+/** Sends the first of the windows that wait for their delay; there must be one. */
+export function slidingFireFirst(node: usize, spec: usize, state: usize): void {
+  const length = load<f64>(spec, WINDOW_LENGTH);
+  const trigger = queueFirst(state);
+  const end = trigger + load<f64>(spec, WINDOW_STEP);
+  if (load<u32>(state, W_STACKS)) {
+    // A row at the end or later is taken in after this was sent.
+    stacksDropBefore(state, trigger - length, accountOf(node));
+    stacksSend(node, spec, state, trigger - length, end, trigger);
+  } else sendRange(node, spec, state, trigger - length, end, trigger, trigger - length, end, false);
+  queueShift(state);
+}
+
+/** Asks for a tick when the next delay ends, by the clock. */
+export function slidingDeadline(node: usize, spec: usize, state: usize): void {
+  if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.EVENT_TIME || queueIsEmpty(state)) return;
+  setDeadline(node, queueFirst(state) + load<f64>(spec, WINDOW_STEP));
+}

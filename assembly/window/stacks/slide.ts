@@ -1,0 +1,403 @@
+// The work of lanes (window/stacks/vectors.ts): takes a batch in and sends a window for each of its rows, all in one
+// batch.
+import * as ctx from '../../flow/context';
+import { emitEach } from '../../flow/emit';
+import { N_PROGRAM, accountOf, exhaust } from '../../flow/node';
+import { identity, stageAcquire, stageRelease } from '../../flow/stage';
+import { Agg } from '../../gen/aggregates';
+import { COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../../mem/layout';
+import {
+  WINDOW_FLAGS,
+  WINDOW_KEEPS,
+  WINDOW_LENGTH,
+  WindowFlag,
+  bindOf,
+  bindTag,
+  bindVal,
+  keepsAt,
+} from '../../agg/spec';
+import { ROWS_COUNT } from '../../rows/layout';
+import { PAGE_LEFT, PAGE_NEXT, PAGE_TO, pageVals, timeAt } from '../../rows/page';
+import { rowsDrop, rowsFirst } from '../../rows/store';
+import { resume } from '../content/frame';
+import { bindPage, keep } from '../content/kept';
+import {
+  ACTIVE,
+  AGAIN,
+  COUNT,
+  FROM,
+  LANES,
+  LANE_BACK,
+  LANE_COLUMN,
+  LANE_INPUT,
+  LANE_TAG,
+  NONE,
+  PASSED,
+  TAKEN,
+  enter,
+  fits,
+  isCount,
+  laneAt,
+  lanesLeave,
+  reserve,
+  valuesOf,
+} from './vectors';
+import { columnAt, outputColumns } from '../content/output';
+import { FEW } from './state';
+import { timeOfRow } from '../content/times';
+import { W_LANES, W_ROWS } from '../content/state';
+
+/**
+ * Of each row of the batch: its place in the front that its window begins with, NONE without; and the rows of its
+ * window.
+ */
+const FRONTS: usize = memory.data(4 * 1024, 16);
+const SIZES: usize = memory.data(4 * 1024, 16);
+/** The oldest row of its window: page and place. */
+const PAGES: usize = memory.data(4 * 1024, 16);
+const PLACES: usize = memory.data(4 * 1024, 16);
+
+/** Takes the selected rows in and sends a window for each; false when the stacks have to. */
+export function lanesPush(node: usize, spec: usize, state: usize): bool {
+  const lanes = <usize>load<u32>(state, W_LANES);
+  if (!lanes) return false;
+  if (!load<u32>(lanes, ACTIVE)) {
+    // So that what takes the time of all kept rows is not done for each few.
+    const passed = load<u32>(lanes, PASSED) + ctx.selLen;
+    store<u32>(lanes, passed, PASSED);
+    if (passed < load<u32>(state + W_ROWS, ROWS_COUNT)) return false;
+    store<u32>(lanes, 0, PASSED);
+    if (!enter(node, spec, state, lanes)) return false;
+  } else if (!fits(lanes, true)) {
+    lanesLeave(node, spec, state);
+    resume();
+    return false;
+  }
+  const columns = outputColumns(spec);
+  const cols = stageAcquire(columns);
+  if (!cols || !keep(spec, state, ctx.sel, ctx.selLen)) {
+    exhaust(node);
+    if (cols) stageRelease(columns);
+    return true;
+  }
+  ctx.addWork(ctx.selLen);
+  const dropped = slide(node, spec, state, lanes, cols);
+  if (dropped == NONE) {
+    store<u32>(lanes, 0, ACTIVE);
+    exhaust(node);
+  } else {
+    fillResults(node, spec, lanes, cols);
+    ctx.setBatch(cols, ctx.selLen, identity, ctx.selLen, 0);
+    emitEach(node);
+    rowsDrop(state + W_ROWS, dropped);
+    resume();
+  }
+  stageRelease(columns);
+  return true;
+}
+
+/** Whether row `i` of the batch and the next one are of the same time. */
+// @ts-ignore: decorator
+@inline function isSameTime(i: u32): bool {
+  const at = ctx.sel + ((<usize>i) << 2);
+  return timeOfRow(load<u32>(at)) == timeOfRow(load<u32>(at, 4));
+}
+
+/** Computes the lanes of all windows; returns how many rows have left, NONE when memory is exhausted. */
+function slide(node: usize, spec: usize, state: usize, lanes: usize, cols: usize): u32 {
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  const length = load<f64>(spec, WINDOW_LENGTH);
+  const hasKeeps = load<u32>(spec, WINDOW_KEEPS) != 0;
+  const joinsEqual = (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.JOINS_EQUAL) != 0;
+  let page = rowsFirst(state + W_ROWS);
+  let place = load<u32>(page, PAGE_LEFT);
+  let size = load<u32>(state + W_ROWS, ROWS_COUNT) - n;
+  let from = load<u32>(lanes, FROM);
+  let inFront = load<u32>(lanes, COUNT) - from;
+  let taken = load<u32>(lanes, TAKEN);
+  let again = load<u32>(lanes, AGAIN);
+  let dropped: u32 = 0;
+  // Rows since then go into the back.
+  let begun: u32 = 0;
+  let takenThen = taken;
+  for (let i: u32 = 0; i < n; i++) {
+    const least = timeOfRow(load<u32>(sel + ((<usize>i) << 2))) - length;
+    const had = size;
+    while (timeAt(page, place) < least) {
+      size--;
+      if (++place < load<u32>(page, PAGE_TO)) continue;
+      page = <usize>load<u32>(page, PAGE_NEXT);
+      place = load<u32>(page, PAGE_LEFT);
+    }
+    const leave = had - size;
+    size++;
+    store<u32>(SIZES + ((<usize>i) << 2), size);
+    if (hasKeeps) {
+      store<u32>(PAGES + ((<usize>i) << 2), <u32>page);
+      store<u32>(PLACES + ((<usize>i) << 2), place);
+    }
+    dropped += leave;
+    if (leave < inFront) {
+      from += leave;
+      inFront -= leave;
+    } else if (leave) {
+      if (leave > inFront) {
+        if (taken) again = <u32>(taken > 1);
+        taken = 0;
+      }
+      inFront = 0;
+    }
+    if (inFront | taken) {
+      store<u32>(FRONTS + ((<usize>i) << 2), inFront ? from : NONE);
+      taken++;
+      continue;
+    }
+    extend(lanes, cols, spec, begun, i, takenThen != 0);
+    from = 0;
+    begun = i + 1;
+    takenThen = 0;
+    // What is begun anew is begun with all rows of a time.
+    if (joinsEqual && begun < n && isSameTime(i)) continue;
+    const isFront = size > FEW && again != 0;
+    if (isFront && !reserve(lanes, size, accountOf(node))) return NONE;
+    begin(lanes, cols, spec, page, place, size, i, isFront);
+    if (isFront) inFront = size;
+    else taken = size;
+    store<u32>(lanes, inFront, COUNT);
+    again = 0;
+    takenThen = taken;
+  }
+  extend(lanes, cols, spec, begun, n, takenThen != 0);
+  if (!inFront) {
+    from = 0;
+    store<u32>(lanes, 0, COUNT);
+  }
+  store<u32>(lanes, from, FROM);
+  store<u32>(lanes, taken, TAKEN);
+  store<u32>(lanes, again, AGAIN);
+  return dropped;
+}
+
+/** Joins two values of a lane. */
+// @ts-ignore: decorator
+@inline function join<T>(fn: u32, earlier: T, later: T): T {
+  if (fn == Agg.MIN) return later < earlier ? later : earlier;
+  if (fn == Agg.MAX) return later > earlier ? later : earlier;
+  return earlier + later;
+}
+
+// @ts-ignore: decorator
+@inline function resultColumn(spec: usize, cols: usize, i: u32): usize {
+  return columnAt(cols, load<u32>(spec, WINDOW_KEEPS) + i) + COL_VALS;
+}
+
+/** Takes the rows `from` to `to` of the batch into the backs, and computes what is in the window with each. */
+function extend(lanes: usize, cols: usize, spec: usize, from: u32, to: u32, hasBack: bool): void {
+  if (from == to) return;
+  const count = load<u32>(lanes, LANES);
+  for (let i: u32 = 0; i < count; i++) {
+    const lane = laneAt(lanes, i);
+    if (isCount(lane)) continue;
+    const vals = <usize>load<u32>(bindOf(load<u32>(lane, LANE_INPUT)));
+    const front = valuesOf(lanes, i);
+    const out = resultColumn(spec, cols, i);
+    const isInt = load<u32>(lane, LANE_TAG) == Tag.I64;
+    switch (load<u32>(lane)) {
+      case Agg.MIN:
+        if (isInt) extendLane<i64>(Agg.MIN, lane, vals, front, out, from, to, hasBack);
+        else extendLane<f64>(Agg.MIN, lane, vals, front, out, from, to, hasBack);
+        break;
+      case Agg.MAX:
+        if (isInt) extendLane<i64>(Agg.MAX, lane, vals, front, out, from, to, hasBack);
+        else extendLane<f64>(Agg.MAX, lane, vals, front, out, from, to, hasBack);
+        break;
+      default:
+        if (isInt) extendLane<i64>(Agg.SUM, lane, vals, front, out, from, to, hasBack);
+        else extendLane<f64>(Agg.SUM, lane, vals, front, out, from, to, hasBack);
+    }
+  }
+}
+
+// @ts-ignore: decorator
+@inline function extendLane<T>(
+  fn: u32,
+  lane: usize,
+  vals: usize,
+  front: usize,
+  out: usize,
+  from: u32,
+  to: u32,
+  hasBack: bool,
+): void {
+  const sel = ctx.sel;
+  let back = load<T>(lane, LANE_BACK);
+  for (let i = from; i < to; i++) {
+    const value = load<T>(vals + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3));
+    back = hasBack ? join<T>(fn, back, value) : value;
+    hasBack = true;
+    const at = load<u32>(FRONTS + ((<usize>i) << 2));
+    store<T>(out + ((<usize>i) << 3), at == NONE ? back : join<T>(fn, load<T>(front + ((<usize>at) << 3)), back));
+  }
+  store<T>(lane, back, LANE_BACK);
+}
+
+/**
+ * Makes the front, or the backs, of the `n` kept rows from `place` of the page on: the window that row `i` of the batch
+ * sends.
+ */
+function begin(lanes: usize, cols: usize, spec: usize, page: usize, place: u32, n: u32, row: u32, isFront: bool): void {
+  const count = load<u32>(lanes, LANES);
+  for (let i: u32 = 0; i < count; i++) {
+    const lane = laneAt(lanes, i);
+    if (isCount(lane)) continue;
+    const front = isFront ? valuesOf(lanes, i) : 0;
+    const column = load<u32>(lane, LANE_COLUMN);
+    const out = resultColumn(spec, cols, i) + ((<usize>row) << 3);
+    const isInt = load<u32>(lane, LANE_TAG) == Tag.I64;
+    switch (load<u32>(lane)) {
+      case Agg.MIN:
+        if (isInt) beginLane<i64>(Agg.MIN, lane, column, front, out, page, place, n);
+        else beginLane<f64>(Agg.MIN, lane, column, front, out, page, place, n);
+        break;
+      case Agg.MAX:
+        if (isInt) beginLane<i64>(Agg.MAX, lane, column, front, out, page, place, n);
+        else beginLane<f64>(Agg.MAX, lane, column, front, out, page, place, n);
+        break;
+      default:
+        if (isInt) beginLane<i64>(Agg.SUM, lane, column, front, out, page, place, n);
+        else beginLane<f64>(Agg.SUM, lane, column, front, out, page, place, n);
+    }
+  }
+}
+
+// @ts-ignore: decorator
+@inline function beginLane<T>(
+  fn: u32,
+  lane: usize,
+  column: u32,
+  front: usize,
+  out: usize,
+  firstPage: usize,
+  firstPlace: u32,
+  n: u32,
+): void {
+  let page = firstPage;
+  let place = firstPlace;
+  let done: u32 = 0;
+  let joined: T = 0;
+  for (;;) {
+    const part = min(load<u32>(page, PAGE_TO) - place, n - done);
+    const from = pageVals(page, column) + ((<usize>place) << 3);
+    if (front) memory.copy(front + ((<usize>done) << 3), from, (<usize>part) << 3);
+    else {
+      for (let i: u32 = 0; i < part; i++) {
+        const value = load<T>(from + ((<usize>i) << 3));
+        joined = done + i ? join<T>(fn, joined, value) : value;
+      }
+    }
+    done += part;
+    if (done == n) break;
+    page = <usize>load<u32>(page, PAGE_NEXT);
+    place = load<u32>(page, PAGE_LEFT);
+  }
+  if (!front) {
+    store<T>(lane, joined, LANE_BACK);
+    store<T>(out, joined);
+    return;
+  }
+  joined = load<T>(front + ((<usize>(n - 1)) << 3));
+  for (let i = n - 1; i > 0; ) {
+    const at = front + ((<usize>--i) << 3);
+    joined = join<T>(fn, load<T>(at), joined);
+    store<T>(at, joined);
+  }
+  store<T>(out, joined);
+}
+
+/** Completes the columns of all windows of the batch. */
+function fillResults(node: usize, spec: usize, lanes: usize, cols: usize): void {
+  const n = ctx.selLen;
+  const keeps = load<u32>(spec, WINDOW_KEEPS);
+  const count = load<u32>(lanes, LANES);
+  if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.JOINS_EQUAL) joinEqual(spec, lanes, cols, n);
+  for (let i: u32 = 0; i < count; i++) {
+    const lane = laneAt(lanes, i);
+    const vals = resultColumn(spec, cols, i);
+    const isInt = isCount(lane) || load<u32>(lane, LANE_TAG) == Tag.I64;
+    if (isCount(lane)) {
+      for (let k: u32 = 0; k < n; k++) store<u64>(vals + ((<usize>k) << 3), load<u32>(SIZES + ((<usize>k) << 2)));
+    } else if (load<u32>(lane) == Agg.AVG) {
+      if (isInt) divide<i64>(vals, n);
+      else divide<f64>(vals, n);
+    }
+    noteTag(columnAt(cols, keeps + i), isInt ? Tag.I64 : Tag.F64, n);
+  }
+  for (let k: u32 = 0; k < keeps; k++)
+    fillKept(node, spec, columnAt(cols, k), load<u16>(keepsAt(spec) + ((<usize>k) << 1)), n);
+  const length = load<f64>(spec, WINDOW_LENGTH);
+  const sel = ctx.sel;
+  const starts = columnAt(cols, keeps + count);
+  const ends = columnAt(cols, keeps + count + 1);
+  const triggers = columnAt(cols, keeps + count + 2);
+  for (let i: u32 = 0; i < n; i++) {
+    const ms = timeOfRow(load<u32>(sel + ((<usize>i) << 2)));
+    const at = (<usize>i) << 3;
+    store<i64>(starts + at, <i64>floor(ms - length), COL_VALS);
+    store<i64>(ends + at, <i64>floor(ms), COL_VALS);
+    store<i64>(triggers + at, <i64>floor(ms), COL_VALS);
+  }
+  noteTag(starts, Tag.I64, n);
+  noteTag(ends, Tag.I64, n);
+  noteTag(triggers, Tag.I64, n);
+}
+
+// @ts-ignore: decorator
+@inline function noteTag(col: usize, tag: u8, n: u32): void {
+  memory.fill(col + COL_TAGS, tag, n);
+  store<u8>(col, tag, COL_UNIFORM);
+}
+
+// @ts-ignore: decorator
+@inline function divide<T>(vals: usize, n: u32): void {
+  for (let i: u32 = 0; i < n; i++) {
+    const at = vals + ((<usize>i) << 3);
+    store<T>(at, load<T>(at) / <T>load<u32>(SIZES + ((<usize>i) << 2)));
+  }
+}
+
+/** Rows of the same time are in the windows of all of them. */
+function joinEqual(spec: usize, lanes: usize, cols: usize, n: u32): void {
+  const count = load<u32>(lanes, LANES);
+  for (let i = n - 1; i > 0; i--) {
+    if (!isSameTime(i - 1)) continue;
+    store<u32>(SIZES + ((<usize>(i - 1)) << 2), load<u32>(SIZES + ((<usize>i) << 2)));
+    for (let k: u32 = 0; k < count; k++) {
+      const at = resultColumn(spec, cols, k) + ((<usize>i) << 3);
+      store<u64>(at - 8, load<u64>(at));
+    }
+  }
+}
+
+/** Fills a column with the value that the oldest row of each window has. */
+function fillKept(node: usize, spec: usize, col: usize, input: u32, n: u32): void {
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  const bind = bindOf(input);
+  let bound: usize = 0;
+  let uniform = Tag.MIXED;
+  let isSame = true;
+  for (let i: u32 = 0; i < n; i++) {
+    const page = <usize>load<u32>(PAGES + ((<usize>i) << 2));
+    if (page != bound) {
+      bindPage(page, spec, program);
+      bound = page;
+    }
+    const place = load<u32>(PLACES + ((<usize>i) << 2));
+    const tag = bindTag(bind, place);
+    if (i == 0) uniform = tag;
+    else if (tag != uniform) isSame = false;
+    store<u8>(col + i, tag, COL_TAGS);
+    store<u64>(col + ((<usize>i) << 3), bindVal(bind, place), COL_VALS);
+  }
+  store<u8>(col, isSame ? uniform : Tag.MIXED, COL_UNIFORM);
+}
