@@ -9,7 +9,7 @@ import { NotedLog } from './base/log/log.js';
 import { openStore } from './meta/journal/journal-store.js';
 import type { Store } from './meta/store.js';
 import type { Catalog } from './model/engine.js';
-import { defaultStoreFile, lockFileName } from './run/access.js';
+import { defaultStoreFile, lockFileName } from './run/props/access.js';
 import { dataServerPart } from './wiring/data-server.js';
 import { catalogOf, openDefinitions } from './wiring/definitions.js';
 import { type EnginePart, startEngine } from './wiring/engine.js';

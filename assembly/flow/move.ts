@@ -1,6 +1,6 @@
 // A node below a stream moves to another stream that gives the same columns at the same places, with all that it keeps
 // and all nodes below it: what a rule has yet to read waits apart then from what others read
-// (host/run/plane/turns/lane.ts).
+// (host/run/plane/schedule/lane.ts).
 import { mayBeChosen } from './choice';
 import { gatheringMoved } from './gathering';
 import { N_PARENT, leaveChoice, linkBelow, unlink } from './node';

@@ -9,10 +9,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CheckpointFiles } from '../../host/run/plane/checkpoint/files.js';
-import { SegmentChain, type SegmentedRows } from '../../host/run/plane/checkpoint/segments.js';
-import { readRows } from '../../host/run/plane/checkpoint/shelves.js';
-import { StateCopy, stateReader } from '../../host/run/plane/checkpoint/state-copy.js';
+import { CheckpointFiles } from '../../host/run/plane/state/checkpoint/files.js';
+import { SegmentChain, type SegmentedRows } from '../../host/run/plane/state/checkpoint/segments.js';
+import { readRows } from '../../host/run/plane/state/checkpoint/shelves.js';
+import { StateCopy, stateReader } from '../../host/run/plane/state/checkpoint/state-copy.js';
 import type { Kernel, Snapshot } from '../../kernels/api.js';
 import { takeSnapshot } from '../../kernels/snapshot.js';
 import { type KernelRule, openRule, textOf } from '../../test/support/engine/rule-kernel.js';

@@ -9,10 +9,10 @@ import { callHost } from '../functions/registry.js';
 import { ownZone } from '../functions/time-zone.js';
 import type { Catalog, Preparing, RuleDefinition, RuleOptions } from '../model/engine.js';
 import { type Fold, planKeptTable, planRule, ruleTaps } from '../plan/index.js';
-import { checkpointFolder, freeAccess, transactionFolder } from './access.js';
+import { Supervisor } from './planes/supervisor.js';
 import type { PlanningThread } from './planning/thread.js';
+import { checkpointFolder, freeAccess, transactionFolder } from './props/access.js';
 import { Rules } from './rules.js';
-import { Supervisor } from './supervisor.js';
 
 export interface EngineOptions {
   catalog: Catalog;

@@ -23,24 +23,24 @@ import type { KeptChanges } from '../model/kept.js';
 import type { TraceStrategy } from '../model/traces.js';
 import type { UserFunction } from '../plugins/define.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
-import { CheckpointFolders } from './checkpoint-folders.js';
-import { usesOf } from './connection-uses.js';
 import type { AtWork } from './link/heartbeat.js';
 import type { Notice } from './link/protocol.js';
-import { LookupTables } from './lookup-tables.js';
-import { Planes } from './planes.js';
-import { sinkSpecs } from './resolve.js';
-import { type Entry, entryOf } from './rule-entry.js';
-import { done, endText, RuleLives } from './rule-lives.js';
-import { RuleLogs } from './rule-logs.js';
-import { keptOf, type Planner, RulePlans, streamsOf } from './rule-plans.js';
-import { Schedule } from './schedule.js';
-import { removeCaches } from './sink-caches.js';
-import type { PlaneListener, Supervisor } from './supervisor.js';
-import { TraceStore } from './trace-store.js';
-import type { Transactions } from './transactions.js';
-import { updateOf } from './update.js';
-import { sharedFileWarnings, sourceWarnings } from './warnings.js';
+import { type Entry, entryOf } from './lives/rule-entry.js';
+import { done, endText, RuleLives } from './lives/rule-lives.js';
+import { RuleLogs } from './lives/rule-logs.js';
+import { Schedule } from './lives/schedule.js';
+import { updateOf } from './lives/update.js';
+import { LookupTables } from './planes/lookup-tables.js';
+import { Planes } from './planes/planes.js';
+import type { PlaneListener, Supervisor } from './planes/supervisor.js';
+import type { Transactions } from './planes/transactions.js';
+import { keptOf, type Planner, RulePlans, streamsOf } from './planning/rule-plans.js';
+import { sharedFileWarnings, sourceWarnings } from './planning/warnings.js';
+import { CheckpointFolders } from './props/checkpoint-folders.js';
+import { usesOf } from './props/connection-uses.js';
+import { sinkSpecs } from './props/resolve.js';
+import { removeCaches } from './props/sink-caches.js';
+import { TraceStore } from './traces/trace-store.js';
 
 export interface RulesOptions {
   catalog: Catalog;
@@ -255,7 +255,7 @@ export class Rules implements Engine, PlaneListener {
 
   async #settler(): Promise<Transactions> {
     const { catalog, log, transactions = '' } = this.#options;
-    const { Transactions } = await import('./transactions.js');
+    const { Transactions } = await import('./planes/transactions.js');
     this.#transactions ??= new Transactions({
       folder: transactions,
       checkpoints: this.#checkpoints,

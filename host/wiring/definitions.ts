@@ -10,7 +10,7 @@ import { RuleRepository } from '../meta/definitions/rules.js';
 import { SourceRepository } from '../meta/definitions/sources.js';
 import { kinds } from '../meta/kinds.js';
 import type { Access, Catalog } from '../model/engine.js';
-import { accessOf, sinkCacheFolder } from '../run/access.js';
+import { accessOf, sinkCacheFolder } from '../run/props/access.js';
 import { scriptLimitsOf } from '../services/installed/scripts.js';
 import { UserFunctions } from '../services/installed/user-functions.js';
 import { type ConnectionRecord, connectionShape } from '../services/sources/connections.js';

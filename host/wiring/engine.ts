@@ -3,7 +3,7 @@ import { reasonOf } from '../base/errors.js';
 import { LogTree } from '../base/log/log-tree.js';
 import { LossRepository } from '../meta/journal/losses.js';
 import type { Catalog, Engine } from '../model/engine.js';
-import { openExporter, type TraceExporter } from '../run/trace-export.js';
+import { openExporter, type TraceExporter } from '../run/traces/trace-export.js';
 import { LossService } from '../services/server/losses.js';
 import type { Definitions } from './definitions.js';
 import type { Start } from './start.js';

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import type { Catalog } from '../model/engine.js';
 import type { Services } from '../rest/services.js';
-import { sinkCacheFolder } from '../run/access.js';
-import { sweepCaches } from '../run/sink-caches.js';
+import { sinkCacheFolder } from '../run/props/access.js';
+import { sweepCaches } from '../run/props/sink-caches.js';
 import { CpuUsageService } from '../services/observe/cpu-usage.js';
 import { TraceService } from '../services/observe/traces.js';
 import { RuleKeeper } from '../services/rules/keeper.js';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { MqttClient } from 'mqtt';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ReadMark } from '../../host/run/plane/cache/read-mark.js';
+import { ReadMark } from '../../host/run/plane/queue/read-mark.js';
 import { connectClient } from '../support/brokers/broker.js';
 import { hasMosquitto, type Mosquitto, openMosquitto } from '../support/brokers/mosquitto.js';
 import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../support/harness.js';

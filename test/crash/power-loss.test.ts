@@ -17,10 +17,10 @@ import { FileSink } from '../../host/connectors/file/sink.js';
 import { writeDatabase } from '../../host/meta/journal/database.js';
 import type { Kinds } from '../../host/meta/journal/database-content.js';
 import { openStore } from '../../host/meta/journal/journal-store.js';
-import type { Item } from '../../host/run/plane/cache/item.js';
-import { PageStore } from '../../host/run/plane/cache/page-store.js';
-import { CheckpointFiles } from '../../host/run/plane/checkpoint/files.js';
-import type { CheckpointHead } from '../../host/run/plane/checkpoint/head.js';
+import type { Item } from '../../host/run/plane/queue/item.js';
+import { PageStore } from '../../host/run/plane/queue/page-store.js';
+import { CheckpointFiles } from '../../host/run/plane/state/checkpoint/files.js';
+import type { CheckpointHead } from '../../host/run/plane/state/checkpoint/head.js';
 import { ForgetfulDisk } from '../support/crash/disk.js';
 import { temporaryFolder } from '../support/harness.js';
 

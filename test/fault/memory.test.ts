@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert';
 import { callHost } from '../../host/functions/registry.js';
 import type { Catalog } from '../../host/model/engine.js';
 import { planRule } from '../../host/plan/index.js';
-import { sinkSpecs, sourceSpec } from '../../host/run/resolve.js';
+import { sinkSpecs, sourceSpec } from '../../host/run/props/resolve.js';
 import { parseStatement } from '../../host/sql/parser.js';
 import { defineSource } from '../../host/sql/source-def.js';
 import { createKernel } from '../../kernels/index.js';

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { field } from '../../host/base/fields/field.js';
 import { isAddressName } from '../../host/base/fields/secret-fields.js';
 import { allConnectors } from '../../host/connectors/index.js';
-import { resolveProps } from '../../host/run/secret-props.js';
+import { resolveProps } from '../../host/run/props/secret-props.js';
 import { temporaryFolder } from '../support/harness.js';
 import { type ControlPlane, startControlPlane } from '../support/rest/control-plane.js';
 

@@ -4,7 +4,7 @@
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { stateReader } from '../../host/run/plane/checkpoint/state-copy.js';
+import { stateReader } from '../../host/run/plane/state/checkpoint/state-copy.js';
 import { type KernelRule, openRule, type RuleWishes } from '../support/engine/rule-kernel.js';
 
 const minuteMs = 60_000;

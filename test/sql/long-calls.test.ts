@@ -2,8 +2,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Logger } from '../../host/base/log/log.js';
-import { noteLongCall } from '../../host/run/plane/long-calls.js';
-import type { RuleRun } from '../../host/run/plane/rule-run.js';
+import { noteLongCall } from '../../host/run/plane/observe/long-calls.js';
+import type { RuleRun } from '../../host/run/plane/rule/rule-run.js';
 import { type KernelRule, openRule } from '../support/engine/rule-kernel.js';
 
 const stream = 'CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="s", FORMAT="json")';

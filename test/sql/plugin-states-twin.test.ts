@@ -12,7 +12,7 @@ import { callHost } from '../../host/functions/registry.js';
 import { argumentCounts, callOf, type UserFunction } from '../../host/plugins/define.js';
 import { isUserNumber, newUserNumber } from '../../host/plugins/numbers.js';
 import { prepare } from '../../host/plugins/wasm/prepare.js';
-import { UserCalls } from '../../host/run/plane/user-calls.js';
+import { UserCalls } from '../../host/run/plane/calls/user-calls.js';
 import type { Kernel } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
 import { type KernelRule, openRule } from '../support/engine/rule-kernel.js';

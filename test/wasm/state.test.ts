@@ -2,7 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { keptBy } from '../../host/plan/kept/index.js';
-import { savedAs } from '../../host/run/plane/checkpoint/saved-as.js';
+import { savedAs } from '../../host/run/plane/state/checkpoint/saved-as.js';
 import type { LinkedNode, LoadReport, NodeHandle, StreamHandle, StreamSpec } from '../../kernels/api.js';
 import { NodeKind, Tag } from '../../kernels/gen/layouts.js';
 import type { AggregateName } from '../../kernels/gen/ops.js';

@@ -8,9 +8,9 @@ import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { makeFolder } from '../../base/files/folder.js';
 import { type FolderLock, lockFolder } from '../../base/files/lock-file.js';
 import { checkId } from '../../meta/ids.js';
-import { checkpointFolder, lockFileName } from '../../run/access.js';
-import { CheckpointFolders } from '../../run/checkpoint-folders.js';
-import { packState, unpackState } from '../../run/plane/checkpoint/archive.js';
+import { packState, unpackState } from '../../run/plane/state/checkpoint/archive.js';
+import { checkpointFolder, lockFileName } from '../../run/props/access.js';
+import { CheckpointFolders } from '../../run/props/checkpoint-folders.js';
 import type { Call } from '../client/command.js';
 import { RequestError } from '../client/rest-client.js';
 

@@ -16,39 +16,39 @@ import type { UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
 import type { CheckpointOrder, RuleStart, SettleOrder, SourceSpec, TraceOrder } from '../link/protocol.js';
 import type { ByRun, Respondent } from '../link/questions.js';
-import { AskedTables } from './asking.js';
-import type { Barrier } from './barrier.js';
-import type { RuleCheckpoints } from './checkpoint/rule-checkpoints.js';
-import { CodeWatch } from './code-watch.js';
-import { CpuTimes } from './cpu-times.js';
-import { ErrorLog } from './error-log.js';
-import type { Gathering } from './gathering.js';
-import { HoldWatch, holdMessage } from './holds.js';
+import type { Barrier } from './acknowledge/barrier.js';
+import type { Gathering } from './acknowledge/gathering.js';
+import { AskedTables } from './calls/asking.js';
+import { CodeWatch } from './calls/code-watch.js';
+import { UserCalls } from './calls/user-calls.js';
+import type { Waiting } from './calls/waiting.js';
+import { Reconnects } from './connect/reconnects.js';
+import type { SourceHost } from './input/source-host.js';
+import { shareWatch } from './input/source-parts.js';
+import type { SourceRun } from './input/source-run.js';
+import { loadSourceParts, Sources } from './input/sources.js';
+import { StartOrder } from './input/start-order.js';
+import { startSources } from './input/start-sources.js';
 import { KernelWork } from './kernel-work.js';
-import { latenciesOf } from './latencies.js';
-import { memoryOf, threadMemoryOf } from './memory.js';
-import { metricsOf, refreshSinks } from './metrics.js';
-import { endExhausted } from './notices.js';
-import { OperatorLists } from './operator-lists.js';
-import { Outputs } from './outputs.js';
+import { memoryOf, threadMemoryOf } from './memory/memory.js';
+import { OperatorLists } from './memory/operator-lists.js';
+import { type Starvation, StarvationWatch, type Starved } from './memory/starvation.js';
+import { StateBounds } from './memory/state-bounds.js';
+import { ErrorLog } from './observe/error-log.js';
+import { HoldWatch, holdMessage } from './observe/holds.js';
+import { latenciesOf } from './observe/latencies.js';
+import { metricsOf, refreshSinks } from './observe/metrics.js';
+import { endExhausted } from './observe/notices.js';
+import { TraceRecorder } from './observe/trace-recorder.js';
+import { troubleOfAll, troublesOf } from './observe/trouble.js';
+import { Outputs } from './output/outputs.js';
+import { loadSinkParts } from './output/sink-parts.js';
 import type { PlaneOptions } from './plane-options.js';
-import { Reconnects } from './reconnects.js';
-import { awaitReturn, type End, endParts, lossesOf, takeLastTogether, whenRead } from './rule-end.js';
-import { type RuleHost, RuleRun } from './rule-run.js';
-import type { RunningRule, RunningSink, RunningSource } from './running.js';
-import { loadSinkParts } from './sink-parts.js';
-import type { SourceHost } from './source-host.js';
-import { shareWatch } from './source-parts.js';
-import type { SourceRun } from './source-run.js';
-import { loadSourceParts, Sources } from './sources.js';
-import { StartOrder } from './start-order.js';
-import { startSources } from './start-sources.js';
-import { type Starvation, StarvationWatch, type Starved } from './starvation.js';
-import { StateBounds } from './state-bounds.js';
-import { TraceRecorder } from './trace-recorder.js';
-import { troubleOfAll, troublesOf } from './trouble.js';
-import { UserCalls } from './user-calls.js';
-import type { Waiting } from './waiting.js';
+import { awaitReturn, type End, endParts, lossesOf, takeLastTogether, whenRead } from './rule/rule-end.js';
+import { type RuleHost, RuleRun } from './rule/rule-run.js';
+import type { RunningRule, RunningSink, RunningSource } from './running/running.js';
+import { CpuTimes } from './schedule/cpu-times.js';
+import type { RuleCheckpoints } from './state/checkpoint/rule-checkpoints.js';
 
 export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   declare kernel: Kernel;
@@ -169,7 +169,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   }
 
   async #checkpoints({ run }: RuleStart, order: CheckpointOrder): Promise<RuleCheckpoints> {
-    const { RuleCheckpoints } = await import('./checkpoint/rule-checkpoints.js');
+    const { RuleCheckpoints } = await import('./state/checkpoint/rule-checkpoints.js');
     return RuleCheckpoints.open(order, this, () => this.options.heartbeat.beat(), this.logOf(run));
   }
 
@@ -211,7 +211,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   /** Ends what a rule has left in a sink that it has no more; tells of `settled`. */
   async settle(number: number, order: SettleOrder): Promise<void> {
-    const { settle } = await import('./settle.js');
+    const { settle } = await import('./rule/settle.js');
     this.options.tell({ kind: 'settled', number, ...(await settle(order, this)) });
   }
 

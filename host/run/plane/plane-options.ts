@@ -5,8 +5,8 @@ import type { Logger } from '../../base/log/log.js';
 import type { AskedPart } from '../../connectors/define.js';
 import type { Heartbeat } from '../link/heartbeat.js';
 import type { Notice } from '../link/protocol.js';
-import type { RunningRule } from './running.js';
-import type { Shares } from './share-watch.js';
+import type { RunningRule } from './running/running.js';
+import type { Shares } from './schedule/share-watch.js';
 
 export interface PlaneOptions {
   /** Makes the kernel, which hands its output to `calls`. */

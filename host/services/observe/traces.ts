@@ -3,7 +3,7 @@ import { inContext } from '../../base/errors.js';
 import type { RuleRepository } from '../../meta/definitions/rules.js';
 import type { Engine, Preparing } from '../../model/engine.js';
 import type { Span, TraceStrategy } from '../../model/traces.js';
-import type { TraceExporter } from '../../run/trace-export.js';
+import type { TraceExporter } from '../../run/traces/trace-export.js';
 import { ruleErrors } from '../errors/rules.js';
 
 export class TraceService {

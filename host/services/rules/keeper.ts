@@ -15,7 +15,7 @@ import type { RuleRepository } from '../../meta/definitions/rules.js';
 import { checkId } from '../../meta/ids.js';
 import type { Engine, Preparing, RuleDefinition, RuleStatus } from '../../model/engine.js';
 import type { KeptChanges } from '../../model/kept.js';
-import { Schedule } from '../../run/schedule.js';
+import { Schedule } from '../../run/lives/schedule.js';
 import { ruleErrors } from '../errors/rules.js';
 import { startedNotes } from './start.js';
 

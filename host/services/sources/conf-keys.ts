@@ -9,9 +9,9 @@ import { formatDuration } from '../../base/time/duration.js';
 import type { Connector, NamedFiles } from '../../connectors/define.js';
 import type { ConfKeyRepository, KeyOwner } from '../../meta/definitions/conf-keys.js';
 import type { Access } from '../../model/engine.js';
-import { checkFiles } from '../../run/access.js';
-import { resolveProps } from '../../run/secret-props.js';
-import { allSinkProps } from '../../run/warnings.js';
+import { allSinkProps } from '../../run/planning/warnings.js';
+import { checkFiles } from '../../run/props/access.js';
+import { resolveProps } from '../../run/props/secret-props.js';
 import { Told } from '../body/told.js';
 import { sourceErrors } from '../errors/sources.js';
 

@@ -10,10 +10,10 @@ import type { RecordRepository, RecordShape } from '../../meta/definitions/recor
 import { checkId } from '../../meta/ids.js';
 import { nothingToUndo } from '../../meta/store.js';
 import type { Access, ConnectionUse } from '../../model/engine.js';
-import { checkFiles, withFiles } from '../../run/access.js';
-import { joinLayers, type Layer } from '../../run/layers.js';
-import { missingSecret, type ResolvedProps, resolveProps } from '../../run/secret-props.js';
-import { allSinkProps } from '../../run/warnings.js';
+import { allSinkProps } from '../../run/planning/warnings.js';
+import { checkFiles, withFiles } from '../../run/props/access.js';
+import { joinLayers, type Layer } from '../../run/props/layers.js';
+import { missingSecret, type ResolvedProps, resolveProps } from '../../run/props/secret-props.js';
 import { checkSameName, textOf } from '../body/fields.js';
 import { Told } from '../body/told.js';
 import { bodyErrors } from '../errors/body.js';

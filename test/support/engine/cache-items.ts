@@ -1,5 +1,5 @@
 /** Numbered messages for tests of caches. */
-import { type Item, itemOf } from '../../../host/run/plane/cache/item.js';
+import { type Item, itemOf } from '../../../host/run/plane/queue/item.js';
 
 /** Messages with the numbers from `first` on, as the kernel would hand them out. */
 export function numbered(first: number, count: number, framing: 'lines' | 'messages' = 'messages'): Item {

@@ -9,7 +9,7 @@ import type { KeptByNode } from '../../../host/model/kept.js';
 import { planRule } from '../../../host/plan/index.js';
 import { keptBy } from '../../../host/plan/kept/index.js';
 import type { FindBrought } from '../../../host/plugins/define.js';
-import { savedAs } from '../../../host/run/plane/checkpoint/saved-as.js';
+import { savedAs } from '../../../host/run/plane/state/checkpoint/saved-as.js';
 import type {
   HostCalls,
   Kernel,

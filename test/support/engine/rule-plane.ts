@@ -13,7 +13,7 @@ import { planRule } from '../../../host/plan/index.js';
 import { Heartbeat } from '../../../host/run/link/heartbeat.js';
 import type { Notice, RuleStart } from '../../../host/run/link/protocol.js';
 import { DataPlane } from '../../../host/run/plane/data-plane.js';
-import { connectorSpecs } from '../../../host/run/resolve.js';
+import { connectorSpecs } from '../../../host/run/props/resolve.js';
 import { createKernel, type KernelOptions } from '../../../kernels/index.js';
 import type { WaitingPlan } from '../../../kernels/ir.js';
 import { eventually, temporaryFolder } from '../harness.js';

@@ -12,7 +12,7 @@ import type {
   SourceWarnings,
 } from '../../../host/model/engine.js';
 import type { TraceStrategy } from '../../../host/model/traces.js';
-import { TraceStore } from '../../../host/run/trace-store.js';
+import { TraceStore } from '../../../host/run/traces/trace-store.js';
 import { parseSelect } from '../../../host/sql/parser.js';
 
 interface Entry {

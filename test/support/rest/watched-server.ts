@@ -1,8 +1,8 @@
 /** A server in the test's own process with a whole engine, whose data plane is ended when it is silent for too long. */
 import * as assert from 'uvu/assert';
 import { createEngine } from '../../../host/run/engine.js';
+import type { Supervisor } from '../../../host/run/planes/supervisor.js';
 import type { Rules } from '../../../host/run/rules.js';
-import type { Supervisor } from '../../../host/run/supervisor.js';
 import type { Answer } from '../harness.js';
 import { startControlPlane } from './control-plane.js';
 

@@ -11,7 +11,7 @@ import { silent } from '../../../host/base/log/log.js';
 import { defineRule } from '../../../host/meta/definitions/rule-definition.js';
 import type { Catalog, RuleDefinition } from '../../../host/model/engine.js';
 import { createEngine } from '../../../host/run/engine.js';
-import { sourceSpec } from '../../../host/run/resolve.js';
+import { sourceSpec } from '../../../host/run/props/resolve.js';
 import { parseCreate } from '../../../host/sql/parser.js';
 import { defineSource, type StreamDefinition } from '../../../host/sql/source-def.js';
 import { eventually, temporaryFolder } from '../harness.js';

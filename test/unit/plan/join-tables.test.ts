@@ -5,7 +5,7 @@ import type { RuleOptions } from '../../../host/model/engine.js';
 import { explainRule } from '../../../host/plan/explain-rule.js';
 import { planRule } from '../../../host/plan/index.js';
 import { showPlan } from '../../../host/plan/show.js';
-import { catalogFor } from '../../../host/run/resolve.js';
+import { catalogFor } from '../../../host/run/props/resolve.js';
 import type { NodePlan } from '../../../kernels/ir.js';
 import { catalogOf, noFold, ruleOf } from '../../support/engine/planned-rules.js';
 

@@ -1,0 +1,343 @@
+/** The lives of rules: starting, running by a schedule, stopping, failing and coming back. */
+
+import { reasonOf } from '../../base/errors.js';
+import { redactedTexts } from '../../base/secrets/redact.js';
+import { systemClock } from '../../base/time/clock.js';
+import type { RuleOptions, RuleState } from '../../model/engine.js';
+import type { Metrics } from '../../model/figures.js';
+import type { AtWork } from '../link/heartbeat.js';
+import type { RunNotice, TraceOrder } from '../link/protocol.js';
+import type { Planes } from '../planes/planes.js';
+import type { Supervisor } from '../planes/supervisor.js';
+import type { RulePlans } from '../planning/rule-plans.js';
+import { connectionsOf } from '../props/connection-uses.js';
+import { MissingPart } from '../props/resolve.js';
+import type { Entry } from './rule-entry.js';
+import type { RuleLogs } from './rule-logs.js';
+import { Schedule } from './schedule.js';
+
+export interface LifeOptions {
+  readonly plans: RulePlans;
+  readonly planes: Planes;
+  readonly logs: RuleLogs;
+  /** Time zone of schedules and of windows of days, as configured now. */
+  readonly zone: (options: RuleOptions) => string;
+  /** Longest time between two looks at a schedule, ms: changes of the clock are noticed within it. */
+  readonly patrolMs: number;
+}
+
+/** A rule that ran so long has recovered: the next failure is its first again. */
+const steadyMs = 60_000;
+/** Deaths of a data plane within `steadyMs` after which a suspect, or every rule, stops. */
+const maxLosses = 3;
+/** Rules start again for so long until others have their turn, ms. */
+const againMs = 10;
+
+/** Messages of the status. */
+const canceled = 'canceled manually';
+export const done = 'done';
+const expired = 'duration terminated';
+const outOfSchedule = 'schedule terminated';
+const none: readonly string[] = [];
+const waiting: RuleState = 'stopped: waiting for next schedule.';
+
+/** What has ended a rule whose message is `done`. */
+export function endText(sources: readonly string[]): string {
+  return `all of its input was read: ${sources.join(', ')}`;
+}
+
+export class RuleLives {
+  readonly #options: LifeOptions;
+  /** Those that run, by the number of the run. */
+  readonly #byRun = new Map<number, Entry>();
+  #lastRun = 0;
+  /** When a data plane died of late, epoch ms. */
+  readonly #losses = new WeakMap<Supervisor, readonly number[]>();
+  /** Rules whose data plane died, until they start again. */
+  readonly #again = new Set<Entry>();
+
+  constructor(options: LifeOptions) {
+    this.#options = options;
+  }
+
+  /** A number that no run has had. */
+  nextRun(): number {
+    return ++this.#lastRun;
+  }
+
+  /** The rule of a run that has not ended. */
+  ofRun(run: number | undefined): Entry | undefined {
+    return run === undefined ? undefined : this.#byRun.get(run);
+  }
+
+  start(entry: Entry): void {
+    if (entry.state === 'starting' || entry.state === 'running') return;
+    entry.attempt = 0;
+    if (entry.state === 'stopping') {
+      entry.onEnd.push(() => this.start(entry));
+      return;
+    }
+    entry.skipUntil = 0;
+    // The time zone may have changed since the rule was defined.
+    entry.schedule = Schedule.of(entry.definition.options, this.#options.zone(entry.definition.options));
+    if (entry.schedule !== undefined) this.#follow(entry, entry.schedule);
+    else this.#start(entry);
+  }
+
+  /** Resolves with what the sinks could not send any more, a sentence each. */
+  async stop(entry: Entry, comesBack = false): Promise<readonly string[]> {
+    this.rest(entry);
+    entry.nextStartAt = 0;
+    return this.#stop(entry, canceled, comesBack);
+  }
+
+  /** Stops a rule that nobody knows any more. */
+  async remove(entry: Entry): Promise<readonly string[]> {
+    this.rest(entry);
+    return this.#stop(entry, canceled);
+  }
+
+  /** Follows the input of a rule that runs as it says now. */
+  trace(entry: Entry): void {
+    entry.plane?.command({ kind: 'trace', run: entry.run, order: this.#traceOrder(entry) ?? null });
+  }
+
+  /**
+   * Sources of a rule that runs have the properties of their configuration keys from the next attempt to connect on.
+   */
+  renew(entry: Entry, streams: ReadonlySet<string>): void {
+    if (entry.state !== 'running' && entry.state !== 'starting') return;
+    try {
+      const sources = this.#options.plans.specsOf(
+        entry.definition,
+        entry.sources.filter((name) => streams.has(name)),
+      );
+      if (sources.length > 0) entry.plane?.command({ kind: 'renew', run: entry.run, sources });
+    } catch {
+      // What is wrong with a key the next start tells.
+    }
+  }
+
+  /** Ends all that would bring a rule back by itself. */
+  rest(entry: Entry): void {
+    entry.timer?.close();
+    entry.patrol?.close();
+    entry.patrol = undefined;
+  }
+
+  /** When a rule starts next by itself, epoch ms; 0 when it does not. */
+  nextStartOf({ nextStartAt, schedule, patrol }: Entry): number {
+    if (nextStartAt !== 0) return nextStartAt;
+    return schedule === undefined || patrol === undefined ? 0 : schedule.nextStart(Date.now());
+  }
+
+  /** Takes news of a run; late ones of an earlier run find nothing. */
+  noticed(notice: RunNotice): void {
+    const entry = this.#byRun.get(notice.run);
+    if (entry === undefined) return;
+    switch (notice.kind) {
+      case 'started':
+        if (entry.state === 'starting') entry.state = 'running';
+        entry.restored = notice.restored ?? '';
+        return;
+      case 'opened':
+        entry.opening = notice.troubles.map(entry.redact);
+        return;
+      case 'ended':
+        this.#options.logs.take(entry, { kind: 'log', level: 'info', message: `ended: ${endText(entry.sources)}` });
+        this.#ended(entry, 'stopped', done, notice.metrics);
+        return;
+      case 'stopped':
+        entry.losses = notice.losses;
+        this.#ended(entry, 'stopped', entry.message, notice.metrics);
+        return;
+      case 'failed':
+        if (entry.state === 'stopping') this.#ended(entry, 'stopped', entry.message, notice.metrics);
+        else this.#failed(entry, entry.redact(notice.reason), notice.metrics);
+        return;
+      default:
+        notice satisfies never;
+    }
+  }
+
+  /** The thread died with all its runs. The rule at fault meets its restart strategy, all others start again. */
+  lost(plane: Supervisor, reason: string, atWork: AtWork | undefined): void {
+    const now = Date.now();
+    const isKnown = atWork?.sharers === 1 && this.#byRun.has(atWork.run);
+    // A rule found guilty does not come back by itself, so only deaths without one count as a series.
+    const before = this.#losses.get(plane) ?? [];
+    const losses = isKnown ? before : [...before.filter((at) => now - at < steadyMs), now];
+    this.#losses.set(plane, losses);
+    const isSeries = losses.length >= maxLosses;
+    for (const entry of [...this.#byRun.values()]) {
+      if (entry.plane !== plane) continue;
+      this.#again.delete(entry);
+      const isAtWork = entry.run === atWork?.run;
+      if (entry.state === 'stopping') {
+        this.#ended(entry, 'stopped', entry.message, entry.metrics);
+      } else if (isAtWork && (isKnown || isSeries)) {
+        this.#failed(entry, `${reason} while it worked for this rule`, entry.metrics);
+      } else if (isKnown || isAtWork || !isSeries) {
+        if (isAtWork)
+          this.#options.logs.log.warn(`${reason} while it worked for rule ${entry.definition.id} and others`);
+        entry.state = 'starting';
+        entry.message = reason;
+        this.#again.add(entry);
+      } else {
+        this.#failed(entry, reason, entry.metrics);
+      }
+    }
+    if (this.#again.size === 0) return;
+    // Nobody reads a stream that they share before all are there.
+    this.#options.planes.startsAll(true);
+    this.#goOnAgain();
+  }
+
+  /** Plans of thousands of rules take seconds: requests have their turns in between. */
+  #goOnAgain(): void {
+    const end = performance.now() + againMs;
+    for (const entry of this.#again) {
+      if (performance.now() >= end) {
+        setImmediate(() => this.#goOnAgain());
+        return;
+      }
+      this.#again.delete(entry);
+      this.#byRun.delete(entry.run);
+      this.#startAgain(entry);
+    }
+    this.#options.planes.startsAll(false);
+  }
+
+  #start(entry: Entry): void {
+    const { definition } = entry;
+    entry.timer?.close();
+    entry.nextStartAt = 0;
+    this.#options.logs.open(entry);
+    try {
+      const run = this.nextRun();
+      const zone = this.#options.zone(definition.options);
+      const { start, redact, remarks } = this.#options.plans.startOf(definition, run, zone);
+      for (const message of remarks) this.#options.logs.take(entry, { kind: 'log', level: 'warn', message });
+      entry.redact = redact;
+      entry.kept = start.checkpoint && [...start.checkpoint.kept.values()];
+      entry.topology = this.#options.plans.sameTopology(start.plan.topology);
+      entry.connections = connectionsOf(start.sources, start.sinks, start.plan.operators);
+      const isDebug = definition.options.debug || this.#options.logs.isDebug;
+      entry.plane = this.#options.planes.next;
+      entry.plane.command({ kind: 'start', rule: { ...start, isDebug, trace: this.#traceOrder(entry) } });
+      entry.run = run;
+      entry.ran = definition;
+      this.#byRun.set(run, entry);
+    } catch (error) {
+      entry.state = 'stopped by error';
+      entry.message = reasonOf(error);
+      entry.stoppedAt = Date.now();
+      this.#options.logs.failure(entry, `can't be started: ${entry.message}`);
+      this.#options.logs.close(entry);
+      if (!(error instanceof MissingPart)) throw error;
+      entry.startedAt = entry.stoppedAt;
+      this.#comeBack(entry);
+      return;
+    }
+    entry.state = 'starting';
+    entry.losses = none;
+    entry.opening = undefined;
+    entry.restored = '';
+    entry.message = '';
+    entry.startedAt = Date.now();
+    const { durationMs } = definition.options;
+    const isTimed = durationMs > 0 && (definition.options.cron === '' || entry.schedule === undefined);
+    if (isTimed) entry.timer = systemClock.after(durationMs, () => void this.#stop(entry, expired));
+  }
+
+  #traceOrder({ trace, definition }: Entry): TraceOrder | undefined {
+    return trace === undefined ? undefined : this.#options.plans.trace(definition, trace);
+  }
+
+  /** Starts a rule of which nobody waits to hear; a failure shows in its status and in the log. */
+  #startAgain(entry: Entry): void {
+    try {
+      this.#start(entry);
+    } catch {
+      // Both have it already.
+      this.#comeBack(entry);
+    }
+  }
+
+  /** Brings a rule in line with its schedule, now and at each later change. */
+  #follow(entry: Entry, schedule: Schedule): void {
+    entry.patrol?.close();
+    const now = Date.now();
+    const change = schedule.nextChange(now);
+    // A timer goes off a little early now and then.
+    const delay = Math.min(this.#options.patrolMs, (change ?? Number.POSITIVE_INFINITY) - now + 1);
+    entry.patrol = systemClock.after(delay, () => this.#follow(entry, schedule));
+    const isStopped = entry.state.startsWith('stopped');
+    // The clock was set back since: what a run has had of its time is to come once more.
+    if (now < entry.stoppedAt) entry.skipUntil = 0;
+    if (schedule.isActive(now)) {
+      const isRestarting = entry.nextStartAt > 0;
+      if (isStopped && !isRestarting && now >= entry.skipUntil) this.#startAgain(entry);
+    } else if (isStopped) {
+      entry.timer?.close();
+      entry.nextStartAt = 0;
+      entry.state = waiting;
+    } else {
+      void this.#stop(entry, outOfSchedule);
+    }
+  }
+
+  async #stop(entry: Entry, message: string, comesBack = false): Promise<readonly string[]> {
+    if (entry.state === 'stopped by error' || entry.state === waiting) {
+      entry.state = 'stopped';
+      entry.message = message;
+    }
+    if (entry.state.startsWith('stopped')) return none;
+    if (this.#again.delete(entry)) {
+      this.#ended(entry, 'stopped', message, entry.metrics);
+      return none;
+    }
+    const ended = new Promise<void>((resolve) => entry.onEnd.push(resolve));
+    if (entry.state !== 'stopping') {
+      entry.state = 'stopping';
+      entry.message = message;
+      entry.plane?.command({ kind: 'stop', run: entry.run, comesBack });
+    }
+    await ended;
+    return entry.losses;
+  }
+
+  #ended(entry: Entry, state: RuleState, message: string, metrics: Metrics): void {
+    this.#byRun.delete(entry.run);
+    this.#options.logs.close(entry);
+    entry.timer?.close();
+    const isWaiting = entry.patrol !== undefined && state === 'stopped' && message === outOfSchedule;
+    entry.state = isWaiting ? waiting : state;
+    entry.message = message;
+    entry.stoppedAt = Date.now();
+    entry.metrics = redactedTexts(metrics, entry.redact);
+    // A run that ended or failed within its time is over until the next.
+    if (!isWaiting && entry.schedule !== undefined) {
+      entry.skipUntil = entry.schedule.nextChange(entry.stoppedAt) ?? Number.POSITIVE_INFINITY;
+    }
+    for (const call of entry.onEnd.splice(0)) call();
+  }
+
+  #failed(entry: Entry, reason: string, metrics: Metrics): void {
+    if (Date.now() - entry.startedAt > steadyMs) entry.attempt = 0;
+    this.#options.logs.failure(entry, `stopped by error: ${reason}`);
+    this.#ended(entry, 'stopped by error', reason, metrics);
+    this.#comeBack(entry);
+  }
+
+  /** Starts a rule that failed once more after a while, as often as its options say. */
+  #comeBack(entry: Entry): void {
+    const { attempts, delayMs, multiplier, maxDelayMs, jitterFactor } = entry.definition.options.restartStrategy;
+    if (entry.attempt >= attempts) return;
+    const delay = Math.min(maxDelayMs, delayMs * multiplier ** entry.attempt);
+    const wait = Math.max(0, delay * (1 + jitterFactor * (Math.random() * 2 - 1)));
+    entry.attempt++;
+    entry.nextStartAt = Date.now() + Math.round(wait);
+    entry.timer = systemClock.after(wait, () => this.#startAgain(entry));
+  }
+}

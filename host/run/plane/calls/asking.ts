@@ -1,0 +1,239 @@
+/**
+ * The lookup tables that are asked: one for all nodes with equal properties, and what lies between a node of the kernel
+ * and its table. Rows wait in the kernel; here are the questions under way.
+ */
+import type { LookupAnswer, NodeHandle } from '../../../../kernels/api.js';
+import { CarriedColumn, type CarriedColumns } from '../../../../kernels/carried.js';
+import type { NodePlan } from '../../../../kernels/ir.js';
+import type { Value } from '../../../../kernels/value.js';
+import { reasonOf } from '../../../base/errors.js';
+import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
+import type { Logger } from '../../../base/log/log.js';
+import { type Redact, redactedLog, redactOf } from '../../../base/secrets/redact.js';
+import type { AskedPart } from '../../../connectors/define.js';
+import type { Lookup } from '../../../connectors/running.js';
+import type { UserFunction } from '../../../plugins/define.js';
+import type { LookupSpec } from '../../link/protocol.js';
+import type { AskedFunction } from './asked-function.js';
+import type { CodeWatch } from './code-watch.js';
+import type { IsolatedFunction, IsolatedModules } from './isolated-function.js';
+import { Waiting, type WaitingHost } from './waiting.js';
+
+export interface AskedTablesHost {
+  readonly log: Logger;
+  readonly paths: AllowedPaths;
+  shared<T>(key: string, make: () => T): T;
+  /** Takes what code of an owner tells. */
+  readonly codeWatch: Pick<CodeWatch, 'hostOf'>;
+}
+
+/** What a node asks: a table or a function of a service by its keys, a function on a thread of its own row by row. */
+export interface Asked extends Lookup {
+  askEach?(args: CarriedColumns, field: string, signal: AbortSignal): Promise<LookupAnswer>;
+}
+
+interface Entry {
+  readonly lookup: Asked;
+  /** What it is when it is a function. */
+  readonly called?: Promise<AskedFunction | IsolatedFunction> | undefined;
+  users: number;
+}
+
+/** Tables that are asked, as long as rules use them. */
+export class AskedTables {
+  readonly #entries = new Map<string, Entry>();
+  #isolated: IsolatedModules | undefined;
+
+  constructor(private readonly host: AskedTablesHost) {}
+
+  use(spec: LookupSpec, partOf: (type: string) => AskedPart): Asked {
+    const key = keyOf(spec);
+    let entry = this.#entries.get(key);
+    if (entry === undefined) {
+      entry = { ...this.#open(spec, partOf), users: 0 };
+      this.#entries.set(key, entry);
+    }
+    entry.users++;
+    return entry.lookup;
+  }
+
+  #open(spec: LookupSpec, partOf: (type: string) => AskedPart): Pick<Entry, 'lookup' | 'called'> {
+    const { call } = spec;
+    // Most data planes ask no functions.
+    if (call?.code.kind === 'wasm') {
+      const called = import('./isolated-function.js').then((module) => {
+        this.#isolated ??= new module.IsolatedModules((owner) => this.host.codeWatch.hostOf(owner));
+        return new module.IsolatedFunction(call, this.#isolated);
+      });
+      const ask = () => Promise.reject(new Error(`function ${call.name} is asked row by row`));
+      const askEach: Asked['askEach'] = async (...asked) => (await called).ask(...asked);
+      return { lookup: { ask, askEach, close: async () => (await called).close() }, called };
+    }
+    if (call !== undefined) {
+      const called = import('./asked-function.js').then((module) => new module.AskedFunction(call));
+      const ask: Lookup['ask'] = async (request, signal) => (await called).ask(request, signal);
+      return { lookup: { ask, close: async () => (await called).close() }, called };
+    }
+    const log = redactedLog(this.host.log, redactOf(spec.secrets));
+    const context = { dataSource: spec.dataSource, log, paths: this.host.paths };
+    const shared: AskedTablesHost['shared'] = (name, make) => this.host.shared(name, make);
+    return { lookup: partOf(spec.type).create(spec.props, { ...context, shared }) };
+  }
+
+  /**
+   * Makes ready what is loaded before it is asked: modules on threads of their own. Rejects with the reason when one
+   * does not load; what it resolves with is to be called when the tables are in use, or are not wanted any more.
+   */
+  async hold(specs: readonly LookupSpec[], partOf: (type: string) => AskedPart): Promise<() => void> {
+    const held = specs.filter(({ call }) => call?.code.kind === 'wasm');
+    for (const spec of held) this.use(spec, partOf);
+    const leave = () => {
+      for (const spec of held) this.leave(spec);
+    };
+    try {
+      for (const spec of held) await (await this.#entries.get(keyOf(spec))?.called)?.ready();
+    } catch (error) {
+      leave();
+      throw error;
+    }
+    return leave;
+  }
+
+  /** Gives functions that answer later the new code of their owner, or none (null). */
+  replace(owner: string, functions: readonly UserFunction[] | null): void {
+    for (const { called } of this.#entries.values()) {
+      void called?.then((fn) => {
+        if (fn.owner === owner) fn.replace(functions);
+      });
+    }
+  }
+
+  leave(spec: LookupSpec): void {
+    const key = keyOf(spec);
+    const entry = this.#entries.get(key);
+    if (entry === undefined || --entry.users > 0) return;
+    this.#entries.delete(key);
+    entry.lookup.close().catch((error: unknown) => {
+      this.host.log.warn(`closing the lookup table ${spec.name} failed: ${reasonOf(error)}`);
+    });
+  }
+}
+
+function keyOf(spec: LookupSpec): string {
+  return spec.call === undefined ? JSON.stringify(spec) : `function ${spec.call.number}`;
+}
+
+type AskPlan = Extract<NodePlan, { kind: 'ask' }>;
+
+/** A node that asks, and its table. */
+export class Asking extends Waiting {
+  readonly #names: readonly string[];
+  readonly #fields: readonly string[] | null;
+  /** Columns whose numbers are whole, by their declared type. */
+  readonly #whole: ReadonlySet<string>;
+  readonly #ending = new AbortController();
+
+  constructor(
+    node: NodeHandle,
+    plan: AskPlan,
+    readonly spec: LookupSpec,
+    private readonly lookup: Asked,
+    host: WaitingHost,
+  ) {
+    super(node, spec.waiting.batches, `answers of ${nameOf(spec)}`, host);
+    this.#names = plan.keys.map(({ name }) => name);
+    const isWhole = plan.fields.some(({ kind }) => kind === 'row');
+    const fields = plan.fields.flatMap((use) => (use.kind === 'field' ? [use] : []));
+    const keys = plan.condition === null && !isWhole ? [] : this.#names;
+    this.#fields = isWhole ? null : [...new Set([...fields.map(({ name }) => name), ...keys])];
+    this.#whole = new Set(fields.filter(({ type }) => type.type === 'bigint').map(({ name }) => name));
+  }
+
+  get redact(): Redact {
+    return redactOf(this.spec.secrets);
+  }
+
+  /** Called by the kernel, which must not be called then. */
+  override ask(request: number, keys: readonly (readonly Value[])[], count: number): void {
+    const asked = { names: this.#names, keys, count, fields: this.#fields };
+    this.#await(request, count, () => this.lookup.ask(asked, this.#ending.signal));
+  }
+
+  override askEach(request: number, keys: CarriedColumns): void {
+    const [field = ''] = this.#fields ?? [];
+    const { lookup } = this;
+    this.#await(request, keys.count, () => {
+      if (lookup.askEach === undefined) throw new Error(`${nameOf(this.spec)} is asked by keys`);
+      return lookup.askEach(keys, field, this.#ending.signal);
+    });
+  }
+
+  #await(request: number, count: number, ask: () => Promise<LookupAnswer>): void {
+    const fail = (error: unknown) => this.#deliver(request, failed(count, this.redact(reasonOf(error))), count);
+    let answer: Promise<LookupAnswer>;
+    try {
+      answer = Promise.resolve(ask());
+    } catch (error) {
+      answer = Promise.reject(error);
+    }
+    answer.then((rows) => this.#deliver(request, rows, count), fail);
+  }
+
+  #deliver(request: number, answer: LookupAnswer, count: number): void {
+    // The kernel may be in the middle of a call.
+    setImmediate(() => {
+      if (this.#ending.signal.aborted) return;
+      const { host } = this;
+      const given = this.#checked(answer, count);
+      host.work(() => void host.kernel.answer(this.node, request, given, host.now()));
+    });
+  }
+
+  /** The answer with numbers as they are declared; one that is none is a failure of all lists. */
+  #checked(answer: LookupAnswer, count: number): LookupAnswer {
+    const reason = faultOf(answer, count);
+    if (reason !== undefined) return failed(count, `${nameOf(this.spec)} gave no answer: ${reason}`);
+    if (this.#whole.size === 0) return answer;
+    const columns = Object.entries(answer.columns).map(([name, values]) => [
+      name,
+      this.#whole.has(name) && !(values instanceof CarriedColumn) ? Array.from(values, wholeNumber) : values,
+    ]);
+    return { ...answer, columns: Object.fromEntries(columns) };
+  }
+
+  override close(): void {
+    this.#ending.abort();
+    super.close();
+  }
+}
+
+function nameOf({ name, call }: LookupSpec): string {
+  return call === undefined ? `the lookup table ${name}` : `function ${name}`;
+}
+
+function failed(count: number, reason: string): LookupAnswer {
+  return { of: [], columns: {}, failed: new Map(Array.from({ length: count }, (_, i) => [i, reason])) };
+}
+
+/** What is wrong with an answer; undefined when it is one. */
+function faultOf(answer: LookupAnswer, count: number): string | undefined {
+  const { of, columns, failed } = (answer ?? {}) as Partial<LookupAnswer>;
+  if (typeof of?.length !== 'number' || typeof columns !== 'object' || columns === null) return 'it has no columns';
+  for (const [name, values] of Object.entries(columns)) {
+    if (typeof values === 'string') return `what it has of ${name} is a text, not a list`;
+    if (values?.length !== of.length)
+      return `it has ${of.length} rows, but ${values?.length ?? 'no'} values of ${name}`;
+  }
+  if (failed !== undefined && !(failed instanceof Map)) return 'what failed is no map';
+  for (const [, reason] of failed ?? []) if (typeof reason !== 'string') return 'the reason of a failure is no text';
+  for (let i = 0; i < of.length; i++) {
+    const list = of[i];
+    if (!Number.isInteger(list) || (list as number) < 0 || (list as number) >= count)
+      return `row ${i} answers nothing that was asked`;
+  }
+  return undefined;
+}
+
+function wholeNumber(value: Value): Value {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
+}

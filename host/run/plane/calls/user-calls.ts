@@ -1,0 +1,142 @@
+/**
+ * Functions of users in a data plane: their code is loaded when the first rule needs it and closed behind the last one.
+ */
+import type { HostColumns } from '../../../../kernels/api.js';
+import type { CodeHost, LoadedCode, UserCode, UserFunction } from '../../../plugins/define.js';
+import { loadCode } from '../../../plugins/index.js';
+import type { SourceSpec } from '../../link/protocol.js';
+
+/** Code in use. */
+interface Loaded {
+  readonly key: string;
+  readonly code: LoadedCode;
+  readonly host: CodeHost;
+  uses: number;
+}
+
+interface Known {
+  readonly name: string;
+  readonly owner: string;
+  /** Of its code, the one that was taken away as well. */
+  version: number;
+  /** What runs it now; null when its code was taken away. */
+  run: { readonly entry: string; readonly loaded: Loaded } | null;
+  uses: number;
+}
+
+export class UserCalls {
+  readonly #loaded = new Map<string, Loaded>();
+  readonly #known = new Map<number, Known>();
+  /** What is loaded or replaced, one thing after the other. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** @param hostOf takes what the code of an owner tells */
+  constructor(private readonly hostOf: (owner: string) => CodeHost) {}
+
+  /** Makes the functions ready; rejects with the reason when code does not load. `release` is its counterpart. */
+  use(functions: readonly UserFunction[]): Promise<void> {
+    return this.#inTurn(async () => {
+      const taken: UserFunction[] = [];
+      try {
+        for (const one of functions) {
+          await this.#use(one);
+          taken.push(one);
+        }
+      } catch (error) {
+        this.release(taken);
+        throw error;
+      }
+    });
+  }
+
+  /** The rule that used the functions is gone. */
+  release(functions: readonly UserFunction[]): void {
+    for (const { number } of functions) {
+      const known = this.#known.get(number);
+      if (known === undefined || --known.uses > 0) continue;
+      this.#known.delete(number);
+      this.#leave(known.run);
+    }
+  }
+
+  /** Gives all rules the new code of an owner; what it does not have any more, or with null all, fails from now on. */
+  replace(owner: string, functions: readonly UserFunction[] | null): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const [number, known] of [...this.#known]) {
+        if (known.owner !== owner) continue;
+        const better = functions?.find((one) => one.number === number);
+        if (better !== undefined) await this.#change(known, better);
+        else {
+          this.#leave(known.run);
+          known.run = null;
+        }
+      }
+    });
+  }
+
+  /** Runs a function over a batch, for `HostCalls.call` of the kernel; `source` is that whose input is at work. */
+  call(number: number, columns: HostColumns, source?: SourceSpec): void {
+    if (source?.decoder?.fn === number) columns.errorsBeginWith = `stream ${source.name}: `;
+    const known = this.#known.get(number);
+    if (known === undefined) throw new Error(`no function has number ${number}`);
+    columns.name = known.name;
+    if (known.run === null) throw new Error(`function ${known.name}: ${known.owner} is not there any more`);
+    known.run.loaded.code.call(known.run.entry, columns);
+  }
+
+  async #use(one: UserFunction): Promise<void> {
+    const { name, owner, number, code } = one;
+    const known = this.#known.get(number);
+    if (known === undefined) {
+      const run = await this.#open(one);
+      this.#known.set(number, { name, owner, version: code.version, run, uses: 1 });
+      return;
+    }
+    if (known.version < code.version) await this.#change(known, one);
+    known.uses++;
+  }
+
+  async #change(known: Known, better: UserFunction): Promise<void> {
+    const run = await this.#open(better);
+    this.#leave(known.run);
+    known.run = run;
+    known.version = better.code.version;
+    // Its last rule may have gone meanwhile.
+    if (this.#known.get(better.number) !== known) this.#leave(run);
+  }
+
+  async #open({ code, entry, owner }: UserFunction): Promise<NonNullable<Known['run']>> {
+    const key = keyOf(code);
+    if (code.kind === 'service') throw new Error(`${owner} answers later`);
+    let loaded = this.#loaded.get(key);
+    if (loaded === undefined) {
+      const host = this.hostOf(owner);
+      try {
+        loaded = { key, code: await loadCode(code, host), host, uses: 0 };
+      } catch (error) {
+        host.memory?.holds(0);
+        throw error;
+      }
+      this.#loaded.set(key, loaded);
+    }
+    loaded.uses++;
+    return { entry, loaded };
+  }
+
+  #leave(run: Known['run']): void {
+    if (run === null || --run.loaded.uses > 0) return;
+    this.#loaded.delete(run.loaded.key);
+    run.loaded.code.close();
+    run.loaded.host.memory?.holds(0);
+  }
+
+  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(step, step);
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+}
+
+function keyOf({ kind, name, version }: UserCode): string {
+  return `${kind} ${name} ${version}`;
+}

@@ -1,0 +1,56 @@
+/**
+ * Lanes of a source: rules that come behind the others have its input wait apart (schedule/lane.ts), and get all that
+ * it reads.
+ */
+import type { Barrier } from '../acknowledge/barrier.js';
+import type { RunningRule } from '../running/running.js';
+
+/** One of them. */
+export interface LaneInput {
+  readonly rules: ReadonlySet<RunningRule>;
+  /** The source has given the bytes to the kernel; they stay as they are. Whoever takes them holds the barrier. */
+  add(bytes: Uint8Array, barrier: Barrier | undefined): void;
+  /** The position of the source is behind all that it has given so far, and before all that comes. */
+  numbered(): void;
+  /** The connection was lost, with half a message maybe. */
+  reset(): void;
+  /** No more input comes. */
+  end(): void;
+}
+
+export class LaneInputs {
+  readonly all = new Set<LaneInput>();
+
+  /** Those of its users that have no lane. */
+  readersOf(users: ReadonlySet<RunningRule>): ReadonlySet<RunningRule> {
+    if (this.all.size === 0) return users;
+    const readers = new Set(users);
+    for (const { rules } of this.all) for (const rule of rules) readers.delete(rule);
+    return readers;
+  }
+
+  /**
+   * Copies the bytes, once for all. With `isReplay` they are from the log of the source, which keeps them as long as
+   * the barrier is held.
+   */
+  add(bytes: Uint8Array, barrier: Barrier | undefined, isReplay: boolean): void {
+    if (this.all.size === 0 || bytes.length === 0) return;
+    const copy = Uint8Array.from(bytes);
+    // Another barrier without messages is nobody's.
+    const isHeld = isReplay || (barrier !== undefined && barrier.receipts.length > 0);
+    const held = isHeld ? barrier : undefined;
+    for (const lane of this.all) lane.add(copy, held);
+  }
+
+  numbered(): void {
+    for (const lane of this.all) lane.numbered();
+  }
+
+  reset(): void {
+    for (const lane of this.all) lane.reset();
+  }
+
+  end(): void {
+    for (const lane of this.all) lane.end();
+  }
+}

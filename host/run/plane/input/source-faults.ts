@@ -1,0 +1,86 @@
+/** What went wrong with a source, as its status has it. */
+import { reasonOf } from '../../../base/errors.js';
+import type { Logger } from '../../../base/log/log.js';
+import { nothingSecret, type Redact, redactOf } from '../../../base/secrets/redact.js';
+import type { Source } from '../../../connectors/running.js';
+import { defaultMaxMessageBytes } from '../feed/feed-stream.js';
+import type { RunningRule } from '../running/running.js';
+
+export abstract class SourceFaults {
+  exceptions = 0;
+  /** The connection is lost and counted: attempts to get it back are not counted again. */
+  protected isLost = false;
+  lastException = '';
+  lastExceptionAt = 0;
+  /** Messages skipped for their length, as far as they were named. */
+  #oversized = 0;
+  #secrets: readonly string[] = [];
+  #masked = nothingSecret;
+  /** Masks the secrets of its properties as they are now. */
+  readonly redact: Redact = (text) => this.#masked(text);
+
+  abstract readonly users: ReadonlySet<RunningRule>;
+  abstract readonly name: string;
+  abstract readonly label: string;
+  abstract readonly log: Logger;
+
+  /** These are its secrets from now on. */
+  protected masks(secrets: readonly string[] = []): void {
+    if (`${secrets}` === `${this.#secrets}`) return;
+    // What is said of an attempt that is under way may have the former ones.
+    this.#masked = redactOf([...this.#secrets, ...secrets]);
+    this.#secrets = secrets;
+  }
+
+  exception(reason: string): void {
+    this.exceptions++;
+    this.noteException(reason);
+  }
+
+  /** An attempt to connect failed. */
+  protected attemptLost(reason: string): void {
+    if (this.isLost) this.noteException(reason);
+    else this.exception(reason);
+    this.isLost = true;
+  }
+
+  /** Returns why what is read can't go on from the position. */
+  protected seekIn(read: Pick<Source, 'seek'>, position: unknown): string | undefined {
+    if (read.seek === undefined) return 'it keeps no place that could be reset';
+    try {
+      read.seek(position);
+      return undefined;
+    } catch (error) {
+      return reasonOf(error);
+    }
+  }
+
+  /** It is not counted. */
+  protected noteException(reason: string): void {
+    this.#note(this.redact(reason));
+    for (const rule of this.users) rule.debug(() => `${this.label}: ${this.lastException}`);
+  }
+
+  #note(reason: string): void {
+    this.lastException = reason;
+    this.lastExceptionAt = Date.now();
+  }
+
+  /** Messages that there was no memory for; the kernel counts them. False without any. */
+  protected noteSkipped(count: number): boolean {
+    if (count === 0) return false;
+    this.#oversized += count;
+    const reason = `memory is exhausted: ${count} messages that it has no room for were skipped (basic.maxDataMemory)`;
+    this.#note(reason);
+    this.log.warn(`stream ${this.name}: ${reason}`);
+    return true;
+  }
+
+  /** Names messages that were skipped for their length, which the kernel only counts. */
+  noteOversized(count: number): void {
+    if (count === this.#oversized) return;
+    const news = count - this.#oversized;
+    this.#oversized = count;
+    this.#note(`${news} messages longer than ${defaultMaxMessageBytes} bytes were skipped`);
+  }
+}

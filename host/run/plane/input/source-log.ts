@@ -1,0 +1,55 @@
+/** The log of a source's input, where it has one: what it holds is taken again before anything new may come. */
+import { KernelError } from '../../../../kernels/error.js';
+import { reasonOf } from '../../../base/errors.js';
+import type { InputLog } from '../state/input-log/input-log.js';
+
+export class SourceLog {
+  /** Where messages wait that no rule has safe yet. */
+  log: InputLog | undefined;
+  /** What is at work comes from it. */
+  isReplay = false;
+  /** New input may come. */
+  isLive = false;
+
+  /** @param failed the source can't go on */
+  constructor(private readonly failed: (reason: string) => unknown) {}
+
+  /** Calls back when new input may come. */
+  begin(live: () => void): void {
+    const goLive = () => {
+      this.isLive = true;
+      live();
+    };
+    if (this.log === undefined) goLive();
+    else this.#takeAgain(this.log, goLive);
+  }
+
+  /** The source has a log from now on, whether it has begun or not. */
+  use(log: InputLog, hasBegun: boolean): void {
+    this.log = log;
+    if (hasBegun) this.#takeAgain(log, () => {});
+  }
+
+  #takeAgain(log: InputLog, taken: () => void): void {
+    void log.replay().then(taken, (error: unknown) => {
+      // Nobody knows what state the kernel is in: the data plane is replaced.
+      if (error instanceof KernelError && error.isFatal) throw error;
+      this.failed(`its input log can't be taken again: ${reasonOf(error)}`);
+    });
+  }
+
+  /** Works on what comes from the log. */
+  replay(work: () => void): void {
+    this.isReplay = true;
+    try {
+      work();
+    } finally {
+      this.isReplay = false;
+    }
+  }
+
+  /** What is wrong with it; empty when nothing is. */
+  get trouble(): string {
+    return this.log?.trouble ?? '';
+  }
+}

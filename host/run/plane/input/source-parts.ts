@@ -1,0 +1,129 @@
+/** What only some sources need: a log of their input, turns. It is loaded when the first rule needs it. */
+import type { Kernel } from '../../../../kernels/api.js';
+import { sampleOften } from '../../../../kernels/twin.js';
+import type { SourceForm } from '../../../connectors/define.js';
+import type { Repetitions } from '../../../connectors/repetitions.js';
+import type { SourceSpec } from '../../link/protocol.js';
+import type { Acknowledgements, Barrier } from '../acknowledge/barrier.js';
+import type { Keepers } from '../acknowledge/keepers.js';
+import type { RunningRule, RunningSource } from '../running/running.js';
+import type { PutsBehind, Shares } from '../schedule/share-watch.js';
+import type { InputLog } from '../state/input-log/input-log.js';
+import type { KnownMessages } from '../state/input-log/known-messages.js';
+import type { InputLogHost } from '../state/input-log/log-host.js';
+import type { RulePlaces } from '../state/rule-places.js';
+import type { SourceHost } from './source-host.js';
+
+let Log: typeof InputLog | undefined;
+let Known: typeof KnownMessages | undefined;
+let Again: typeof Repetitions | undefined;
+let Apart: typeof RulePlaces | undefined;
+
+export async function loadInputLog(): Promise<void> {
+  Log ??= (await import('../state/input-log/input-log.js')).InputLog;
+  Known ??= (await import('../state/input-log/known-messages.js')).KnownMessages;
+}
+
+/** What knows the messages that come again, where the other side keeps a session. */
+export async function loadRepetitions(form: SourceForm | undefined): Promise<void> {
+  if (form?.session !== undefined) Again ??= (await import('../../../connectors/repetitions.js')).Repetitions;
+}
+
+/** It is to be loaded before. */
+export function repetitionsOf(form: SourceForm, maxMessageBytes: number): Repetitions<Barrier> | undefined {
+  if (form.session === undefined) return undefined;
+  if (Again === undefined) throw new Error('repetitions are not loaded');
+  return new Again(form.session, maxMessageBytes, form.mqttVersion ?? 4);
+}
+
+/** Loads what rules need whose state is kept. */
+export async function loadPlaces(): Promise<void> {
+  Apart ??= (await import('../state/rule-places.js')).RulePlaces;
+}
+
+/** Where rules go on in a source, which is to be loaded before. */
+export function rulePlaces(...args: ConstructorParameters<typeof RulePlaces>): RulePlaces {
+  if (Apart === undefined) throw new Error('places are not loaded');
+  return new Apart(...args);
+}
+
+/** The source of a log, as far as that is concerned. */
+interface LoggedSource extends RunningSource, Pick<InputLogHost, 'name' | 'log' | 'ready' | 'whenTaken' | 'replay'> {
+  readonly acknowledgements: Acknowledgements | undefined;
+  readonly keepers: Keepers;
+  readonly spec: SourceSpec;
+  readonly repetitions: Repetitions<Barrier> | undefined;
+  readonly users: ReadonlySet<RunningRule>;
+  readonly host: Pick<SourceHost, 'lost'>;
+}
+
+/** A log of input, which is to be loaded before. */
+export function inputLog(folder: string, maxMessageBytes: number, source: LoggedSource, places: RulePlaces): InputLog {
+  const { repetitions } = source;
+  const LogOf = Log;
+  const KnownIn = Known;
+  if (LogOf === undefined || KnownIn === undefined) throw new Error('input logs are not loaded');
+  const log = places.useLog(
+    (inLog) =>
+      new LogOf(folder, maxMessageBytes, {
+        name: source.name,
+        known: repetitions && new KnownIn(repetitions),
+        log: source.log,
+        places: inLog,
+        isShared: source.spec.isShared,
+        ready: () => source.ready(),
+        whenTaken: () => source.whenTaken(),
+        replay: (bytes) => source.replay(bytes),
+        waiting: () => source.acknowledgements?.count ?? 0,
+        logged: () => source.acknowledgements?.advance(),
+        requestCheckpoint: () => source.keepers.request(),
+        lost: (messages, reason, end) => {
+          loseLogged(source, messages, reason);
+          for (const rule of inLog.rulesBefore(end)) rule.inputLost(source, messages ?? 0, reason);
+        },
+      }),
+  );
+  if (repetitions !== undefined) {
+    repetitions.onForgotten = () => log.forgotten();
+    repetitions.onSettled = () => log.advance();
+    repetitions.keepFreed = (id, kept) => log.freed(id, kept);
+  }
+  return log;
+}
+
+/** Tells of messages that were safe in a log. */
+function loseLogged(source: LoggedSource, messages: number | undefined, reason: string): void {
+  const count = messages === undefined ? {} : { messages };
+  source.host.lost({ resource: 'stream', name: source.name, what: 'messages', reason, ...count });
+}
+
+/** Looks who takes the time of the rules; `moving` is called when work of some is about to count at another place. */
+export function shareWatch(rules: ReadonlySet<RunningRule>, kernel: () => Kernel, moving: () => void): Shares {
+  let watch: Shares | undefined;
+  let isLoading = false;
+  const load = async () => {
+    const { ShareWatch, usedTime } = await import('../schedule/share-watch.js');
+    watch = new ShareWatch({
+      rules,
+      usedTime: usedTime(),
+      sampleOften: (isOn) => sampleOften(kernel(), isOn),
+      load: () => loadBehind(rules, moving),
+    });
+  };
+  return {
+    worked: (ms, now) => {
+      if (watch !== undefined) watch.worked(ms, now);
+      else if (!isLoading) {
+        isLoading = true;
+        void load();
+      }
+    },
+    ended: (rule) => watch?.ended(rule),
+  };
+}
+
+/** Puts rules behind the others. */
+async function loadBehind(rules: ReadonlySet<RunningRule>, moving: () => void): Promise<PutsBehind> {
+  const { Behind } = await import('../schedule/behind.js');
+  return new Behind({ rules, now: () => performance.now(), later: (call) => setImmediate(call), moving });
+}

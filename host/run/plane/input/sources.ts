@@ -1,0 +1,90 @@
+/** The sources of a data plane: one for each run of a rule, or one for all rules on an equal shared stream. */
+import type { StreamHandle } from '../../../../kernels/api.js';
+import { reasonOf } from '../../../base/errors.js';
+import { connectorFor, loadConnector } from '../../../connectors/index.js';
+import type { RuleStart, SourceSpec } from '../../link/protocol.js';
+import type { RunningSource } from '../running/running.js';
+import type { SourceHost } from './source-host.js';
+import { loadInputLog, loadPlaces, loadRepetitions } from './source-parts.js';
+import { SourceRun } from './source-run.js';
+
+/** Loads what the sources of a rule need. */
+export async function loadSourceParts({ sources, inputLogs, checkpoint }: RuleStart): Promise<void> {
+  const logs = [
+    ...(inputLogs === undefined ? [] : [loadInputLog()]),
+    ...(inputLogs === undefined && checkpoint === undefined ? [] : [loadPlaces()]),
+  ];
+  const again = sources.map(({ type, props }) => loadRepetitions(connectorFor('source', type).source?.form(props)));
+  await Promise.all([...logs, ...again, ...sources.map(({ type }) => loadConnector('source', type))]);
+}
+
+export class Sources {
+  /** Those that further rules may use. */
+  readonly #byKey = new Map<string, SourceRun>();
+  readonly #byStream = new Map<StreamHandle, SourceRun>();
+
+  constructor(private readonly host: SourceHost) {}
+
+  all(): Iterable<SourceRun> {
+    return this.#byKey.values();
+  }
+
+  at(stream: StreamHandle): SourceRun | undefined {
+    return this.#byStream.get(stream);
+  }
+
+  /**
+   * Returns the source of a shared stream that runs already, or makes one and adds it to `fresh`. A rule that goes on
+   * from a `place` where others were before, and which can be read again, gets a source of its own.
+   */
+  of(spec: SourceSpec, { run, inputLogs }: RuleStart, fresh: SourceRun[], place: unknown): SourceRun {
+    const source = this.#of(spec, run, fresh, place);
+    const folder = inputLogs?.[spec.name];
+    if (folder !== undefined) source.useLog(folder);
+    return source;
+  }
+
+  /** The source has other properties, if it takes them. */
+  renew({ name, stream }: RunningSource, specs: readonly SourceSpec[]): void {
+    const source = this.#byStream.get(stream);
+    const spec = specs.find((one) => one.name === name);
+    if (source === undefined || spec === undefined || !source.renew(spec) || !spec.isShared) return;
+    // Rules that come use it as it is now.
+    this.forget(source);
+    source.key = keyOf(spec, 0);
+    this.#byKey.set(source.key, source);
+  }
+
+  #of(spec: SourceSpec, run: number, fresh: SourceRun[], place: unknown): SourceRun {
+    const usual = keyOf(spec, run);
+    const running = this.#byKey.get(usual);
+    if (place !== undefined) running?.keepPlaces();
+    const isApart = running?.isEnded === false && running.places?.isPassedBy(place) === true;
+    if (running !== undefined && !running.isEnded && !isApart) return running;
+    const key = isApart ? keyOf({ ...spec, isShared: false }, run) : usual;
+    const source = new SourceRun(spec, connectorFor('source', spec.type), this.host, key);
+    this.#byKey.set(key, source);
+    this.#byStream.set(source.stream, source);
+    fresh.push(source);
+    return source;
+  }
+
+  /** New rules on its stream get a source of their own. */
+  forget(source: SourceRun): void {
+    if (this.#byKey.get(source.key) === source) this.#byKey.delete(source.key);
+  }
+
+  async drop(source: SourceRun): Promise<void> {
+    this.forget(source);
+    this.#byStream.delete(source.stream);
+    try {
+      await source.close();
+    } catch (error) {
+      source.log.warn(`closing the source of stream ${source.name} failed: ${reasonOf(error)}`);
+    }
+  }
+}
+
+function keyOf(spec: SourceSpec, run: number): string {
+  return spec.isShared ? `${spec.name} ${JSON.stringify(spec)}` : `${spec.name} ${run}`;
+}

@@ -1,0 +1,110 @@
+/**
+ * Rules whose start is under way. Of those that feed each other readers begin before writers, or rows would go to
+ * nobody.
+ */
+
+import { feeds, type TopicUse, topicUse } from '../../../connectors/topic-use.js';
+import type { RuleStart } from '../../link/protocol.js';
+import type { RunningRule } from '../running/running.js';
+
+export interface StartingRule {
+  readonly start: RuleStart;
+  /** It was stopped meanwhile. */
+  isStopped: boolean;
+}
+
+const pollMs = 5;
+/** Nobody waits longer for rules that share its stream, ms: one may be stuck in its start. */
+const longestMs = 30_000;
+
+export class StartOrder {
+  readonly #starting = new Map<number, StartingRule>();
+  readonly #uses = new WeakMap<RuleStart, TopicUse>();
+  /** All rules of the server start, and some of them were not sent yet. */
+  isMoreComing = false;
+
+  constructor(private readonly running: ReadonlySet<RunningRule>) {}
+
+  begin(start: RuleStart): StartingRule {
+    const entry = { start, isStopped: false };
+    this.#starting.set(start.run, entry);
+    return entry;
+  }
+
+  end(run: number): void {
+    this.#starting.delete(run);
+  }
+
+  get(run: number): StartingRule | undefined {
+    return this.#starting.get(run);
+  }
+
+  /** Resolves when all that start and read what the rule writes are there, but for those that it reads from itself. */
+  async readersOf(entry: StartingRule): Promise<void> {
+    if (this.#useOf(entry.start).writes.length === 0) return;
+    for (;;) {
+      const isAwaited = this.#awaited(entry);
+      if (isAwaited === undefined) return;
+      while (isAwaited() && !entry.isStopped) await new Promise((resolve) => setTimeout(resolve, pollMs));
+      if (entry.isStopped) return;
+    }
+  }
+
+  /**
+   * Resolves when all rules that start and read the shared stream are there, so that none of them misses what comes
+   * first.
+   */
+  async sharersOf(stream: string): Promise<void> {
+    const end = performance.now() + longestMs;
+    while (this.#hasSharers(stream) && performance.now() < end) {
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
+    }
+  }
+
+  #hasSharers(stream: string): boolean {
+    if (this.isMoreComing) return true;
+    for (const { start, isStopped } of this.#starting.values()) {
+      if (!isStopped && start.sources.some(({ name, isShared }) => isShared && name === stream)) return true;
+    }
+    return false;
+  }
+
+  /** Something that is to be waited for, with the question whether it still is. */
+  #awaited({ start }: StartingRule): (() => boolean) | undefined {
+    if (this.isMoreComing) return () => this.isMoreComing;
+    const use = this.#useOf(start);
+    for (const other of this.#starting.values()) {
+      const isReader = other.start !== start && feeds(use, this.#useOf(other.start));
+      if (!isReader || this.#leadsTo(other, start)) continue;
+      return () => this.#starting.has(other.start.run);
+    }
+    for (const rule of this.running) {
+      for (const source of rule.sources) {
+        const isOpening = () => !source.isTried && !source.isEnded && !rule.isEnding;
+        if (isOpening() && feeds(use, topicUse({ sources: [source.spec], sinks: [] }))) return isOpening;
+      }
+    }
+    return undefined;
+  }
+
+  /** What the rule writes goes to the other one in the end. */
+  #leadsTo(from: StartingRule, to: RuleStart): boolean {
+    const seen = new Set([from]);
+    for (const { start } of seen) {
+      const use = this.#useOf(start);
+      if (feeds(use, this.#useOf(to))) return true;
+      if (use.writes.length === 0) continue;
+      for (const other of this.#starting.values()) if (feeds(use, this.#useOf(other.start))) seen.add(other);
+    }
+    return false;
+  }
+
+  #useOf(start: RuleStart): TopicUse {
+    let use = this.#uses.get(start);
+    if (use === undefined) {
+      use = topicUse(start);
+      this.#uses.set(start, use);
+    }
+    return use;
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * A sink that takes nothing holds up the sources of its rule, and with them all rules that read them. Here stands who
+ * holds what, for status and log: after a moment, since sinks that are busy hold their sources for milliseconds all the
+ * time.
+ */
+import type { RunningRule, RunningSource } from '../running/running.js';
+
+/** Holds of less are not worth a word, ms. */
+const noticeMs = 1000;
+/** A source that flows for so long is free again, ms. */
+const calmMs = 3000;
+const lookMs = 1000;
+/** A rule that is not to hold others ends when it has for so long, ms. */
+const longestMs = 3000;
+const maxNames = 5;
+/** With fewer rules on a source it costs nothing to look. */
+const manyRules = 100;
+
+/** A rule that holds a source. */
+interface Hold {
+  readonly rule: RunningRule;
+  /** Epoch ms. */
+  readonly since: number;
+  /** What is wrong with its sink, or with its checkpoints. */
+  readonly reason: string;
+}
+
+/** Who held a source, as it was found last: each of thousands of rules on it may be asked the same. */
+const found = new WeakMap<RunningSource, { readonly at: number; readonly holds: Hold[] }>();
+/** So long that is not looked for again, ms. */
+const foundMs = 100;
+
+/** Lists the rules that hold a source, the first of them first. */
+function holdsOf(source: RunningSource, now: number): Hold[] {
+  if (!isHeld(source, now)) return [];
+  const known = found.get(source);
+  if (known !== undefined && source.users.size >= manyRules && Math.abs(now - known.at) < foundMs) return known.holds;
+  const holds = findHolds(source, now);
+  found.set(source, { at: now, holds });
+  return holds;
+}
+
+function findHolds(source: RunningSource, now: number): Hold[] {
+  const holds: Hold[] = [];
+  for (const rule of source.users) {
+    let hold: Hold | undefined;
+    const lane = rule.behind?.laneOf(source);
+    for (const sink of rule.sinks) {
+      // With a lane its input waits there.
+      const fullSince = sink.isFull && lane === undefined ? sink.fullSince : Number.POSITIVE_INFINITY;
+      const { acknowledgements } = source;
+      const markSince = acknowledgements === undefined ? fullSince : sink.holdsSince(acknowledgements);
+      // While the kernel is at work for others nobody asks a sink that could take more.
+      const freeSince = sink.connection.status === 1 ? rule.host.busyUntil : 0;
+      const since = Math.max(Math.min(fullSince, markSince), freeSince);
+      if (now - since >= noticeMs && since < (hold?.since ?? now)) hold = { rule, since, reason: sink.trouble };
+    }
+    const ofCheckpoints = checkpointHold(rule, source);
+    if (now - ofCheckpoints >= noticeMs && ofCheckpoints < (hold?.since ?? now)) {
+      hold = { rule, since: ofCheckpoints, reason: rule.checkpoints?.failure ?? '' };
+    }
+    const laneSince = lane?.holdsSince ?? Number.POSITIVE_INFINITY;
+    if (now - laneSince >= noticeMs && laneSince < (hold?.since ?? now)) {
+      hold = {
+        rule,
+        since: laneSince,
+        reason: 'it takes more than its share of the processor, and input waits for it',
+      };
+    }
+    if (hold !== undefined) holds.push(hold);
+  }
+  return holds.sort((a, b) => a.since - b.since);
+}
+
+/** Since when messages of the source wait for a checkpoint that can't be written, epoch ms; Infinity when none do. */
+function checkpointHold({ checkpoints }: RunningRule, { acknowledgements }: RunningSource): number {
+  const oldest = acknowledgements?.oldest;
+  if (checkpoints === undefined || oldest === undefined) return Number.POSITIVE_INFINITY;
+  return Math.max(checkpoints.failedSince, oldest.since);
+}
+
+/**
+ * Says, at little cost, whether a source stands still for a sink: it is paused, or its sender waits for
+ * acknowledgements.
+ */
+function isHeld(source: RunningSource, now: number): boolean {
+  if (source.isFull) return now - source.fullSince >= noticeMs;
+  const oldest = source.acknowledgements?.oldest;
+  return oldest !== undefined && now - oldest.since >= noticeMs && now - source.lastInputAt >= noticeMs;
+}
+
+/** Says which sources the rule holds and which rules hold its own; empty when all flow. */
+export function holdMessage(rule: RunningRule): string {
+  const now = Date.now();
+  const held = new Map<string, string[]>();
+  const texts: string[] = rule.behind !== undefined && rule.behind.text !== '' ? [rule.behind.text] : [];
+  for (const source of new Set(rule.sources)) {
+    if (source.starvedBy !== '') texts.push(`held: the kernel's memory is used up by ${source.starvedBy}`);
+    const holds = holdsOf(source, now);
+    const own = holds.find((hold) => hold.rule === rule);
+    if (own !== undefined) held.set(own.reason, [...(held.get(own.reason) ?? []), source.name]);
+    else if (holds[0] !== undefined) texts.push(`held by ${holderText(holds)}`);
+  }
+  for (const [reason, names] of held) {
+    texts.unshift(`holds source${names.length > 1 ? 's' : ''} ${names.join(', ')}: ${reason}`);
+  }
+  return texts.join('; ');
+}
+
+/** How long a source has been held, ms; 0 when it flows. */
+export function heldMs(source: RunningSource): number {
+  const now = Date.now();
+  const [first] = holdsOf(source, now);
+  return first === undefined ? 0 : now - first.since;
+}
+
+function holderText(holds: readonly Hold[]): string {
+  const [first, ...others] = holds;
+  const more = others.length > 0 ? ` (and by ${namesOf(others.map(({ rule }) => rule.id))})` : '';
+  return `rule ${first?.rule.id}: ${first?.reason}${more}`;
+}
+
+function namesOf(ids: readonly string[]): string {
+  const shown = ids.slice(0, maxNames).join(', ');
+  const rest = ids.length - maxNames;
+  return rest > 0 ? `${shown} and ${rest} more` : shown;
+}
+
+/** Logs when a source begins to be held and when it flows again. Looks only while something waits. */
+export class HoldWatch {
+  #timer: NodeJS.Timeout | undefined;
+  readonly #held = new Map<RunningSource, { rules: string; since: number; seenAt: number }>();
+
+  constructor(private readonly sources: () => Iterable<RunningSource>) {}
+
+  /** To be called when something begins to wait. */
+  arm(): void {
+    this.#timer ??= setTimeout(() => this.#look(), lookMs).unref();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    const now = Date.now();
+    let isWaiting = false;
+    for (const source of this.sources()) {
+      if (!source.isFull && source.acknowledgements?.oldest === undefined) continue;
+      isWaiting = true;
+      const holds = holdsOf(source, now);
+      if (holds[0] !== undefined) this.#note(source, holds, now);
+      for (const { rule, since, reason } of holds) {
+        if (!rule.stopsWhenFull || now - since < longestMs) continue;
+        rule.host.failed(rule, `${reason}: it holds source ${source.name}, and bufferFullPolicy is stop`);
+      }
+    }
+    for (const [source, { rules, since, seenAt }] of this.#held) {
+      if (source.users.size > 0 && now - seenAt < calmMs) continue;
+      this.#held.delete(source);
+      if (source.users.size === 0) continue;
+      const seconds = Math.round((seenAt - since) / 1000);
+      source.log.info(`stream ${source.name} is no longer held by ${rules}, after ${seconds} s`);
+    }
+    if (isWaiting || this.#held.size > 0) this.arm();
+  }
+
+  #note(source: RunningSource, holds: readonly Hold[], now: number): void {
+    const known = this.#held.get(source);
+    const ids = holds.map(({ rule }) => rule.id);
+    const rules = `rule${ids.length > 1 ? 's' : ''} ${namesOf(ids)}`;
+    if (known === undefined) {
+      const others = [...source.users].filter((rule) => holds.every((hold) => hold.rule !== rule)).map(({ id }) => id);
+      const rest = others.length > 0 ? `; with it ${namesOf(others)}` : '';
+      source.log.warn(`stream ${source.name} is held by ${holderText(holds)}${rest}`);
+    }
+    this.#held.set(source, { rules, since: known?.since ?? holds[0]?.since ?? now, seenAt: now });
+  }
+}

@@ -1,0 +1,458 @@
+/**
+ * Messages on their way to a sink, in order: those that the sink has and has not passed on, those on disk, those in
+ * memory that are not on disk yet. What waits for more than a moment is written to disk, whether the sink has it or
+ * not: then it is safe, and whoever sent it need not wait any more.
+ */
+import { noteLatency } from '../../../../../kernels/histogram.js';
+import { reasonOf } from '../../../../base/errors.js';
+import { DiskTrouble } from '../../queue/disk-trouble.js';
+import { FreeSpace } from '../../queue/free-space.js';
+import { freeFile, isFullDisk } from '../../queue/full-disk.js';
+import { groupsOf, type Item, messagesOf, split } from '../../queue/item.js';
+import type { Store } from '../../queue/store.js';
+import type { BacklogOptions, BacklogOwner, CacheCounts, CacheTimes } from './backlog-terms.js';
+import type { Flight } from './flight.js';
+import { openStore } from './open-store.js';
+import { Unstored } from './unstored.js';
+
+/**
+ * What waits for so long is written to disk when the sink is away or a source waits for it, ms; otherwise for so long.
+ */
+const momentMs = 100;
+const patienceMs = 1000;
+/** A disk that takes longer for a write takes nothing, as far as others can wait for it, ms. */
+const stuckMs = 3000;
+const maxPageBytes = 1024 * 1024;
+/** Bytes that are written at once, roughly. */
+const maxWriteBytes = 4 * 1024 * 1024;
+export class Backlog {
+  #store: Store | undefined;
+  /** Not on disk. */
+  readonly #memory = new Unstored();
+  /** Read from disk. */
+  readonly #ready: Item[] = [];
+  #readyMessages = 0;
+  /** What the sink has, in order. */
+  readonly #flight: Flight[] = [];
+  #flightMessages = 0;
+  /** Those of them that the sink alone has. */
+  #releasedMessages = 0;
+  readonly #space: FreeSpace | undefined;
+  #loading: Promise<void> | undefined;
+  #flushing: Promise<void> | undefined;
+  /** A further flush is to follow that under way. */
+  #isWanted = false;
+  #timer: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Immediate | undefined;
+  readonly #disk: DiskTrouble;
+  #isAwaited = false;
+  /** It could not be opened. */
+  #isShut = false;
+  /** Since when something is being written. */
+  #writingSince = Number.POSITIVE_INFINITY;
+  #isClosed = false;
+
+  constructor(
+    readonly options: BacklogOptions,
+    readonly owner: BacklogOwner,
+    readonly counts: CacheCounts,
+    readonly times: CacheTimes | undefined,
+  ) {
+    const { folder, minFreeBytes } = options;
+    this.#disk = new DiskTrouble(owner, () => {
+      this.hurry();
+      owner.ready();
+    });
+    if (folder !== undefined && minFreeBytes > 0) this.#space = new FreeSpace(folder, minFreeBytes);
+  }
+
+  /** Takes up what an earlier run left; returns how many messages that are. Rejects when the disk can't be read. */
+  async open(): Promise<number> {
+    let store: Store;
+    try {
+      store = await openStore(this.options);
+    } catch (error) {
+      this.#isShut = true;
+      this.#doWithoutDisk();
+      throw error;
+    }
+    this.#isShut = false;
+    if (store.cutOff !== '') this.owner.warn(store.cutOff);
+    this.counts.cutOff += store.cutOffMessages;
+    if (store.isCutOffWhole) this.owner.damaged(store.cutOffMessages || undefined, store.cutOff);
+    this.#store = store;
+    return store.length;
+  }
+
+  /** Messages that are not out. */
+  get length(): number {
+    const { unread = 0 } = this.#store ?? {};
+    return unread + this.#readyMessages + this.#memory.waitingMessages + this.#flightMessages;
+  }
+
+  /** There are messages that the sink has not got. */
+  get hasWaiting(): boolean {
+    return this.waitingAside > 0 || this.#memory.waitingMessages > 0;
+  }
+
+  /** Messages that were put aside and that the sink has not got. */
+  get waitingAside(): number {
+    return (this.#store?.unread ?? 0) + this.#readyMessages;
+  }
+
+  /** Messages on disk that are not out. */
+  get onDisk(): number {
+    return this.#isVolatile ? 0 : (this.#store?.length ?? 0);
+  }
+
+  get #isVolatile(): boolean {
+    return this.options.folder === undefined;
+  }
+
+  /** Messages that would be lost with the process. */
+  get unsafe(): number {
+    return this.#isVolatile ? this.length : this.#memory.messages + this.#releasedMessages;
+  }
+
+  get diskBytes(): number {
+    return this.#store?.diskBytes ?? 0;
+  }
+
+  /** What is in the way of taking more; empty when nothing is. */
+  get trouble(): string {
+    if (this.#disk.text !== '') return this.#disk.text;
+    if (!this.#disk.isFull) return '';
+    const space = this.#space?.isShort === true ? `, less than ${this.options.minFreeBytes} bytes are free there` : '';
+    return `is full, ${this.onDisk.toLocaleString('en')} messages on disk${space}`;
+  }
+
+  /** Somebody waits until all this is safe: it is written at once when it will hardly be out soon. */
+  awaited(): void {
+    if (this.#memory.messages === 0) return;
+    if (this.owner.isAway || this.isBehind) this.hurry();
+    else this.#isAwaited = true;
+  }
+
+  /** There is more than what just came. */
+  get isBehind(): boolean {
+    if (this.#store === undefined || this.#store.length > 0) return true;
+    const { first } = this.#memory;
+    return first !== undefined && performance.now() - first.since >= momentMs;
+  }
+
+  add(item: Item): void {
+    this.#memory.add(item);
+    this.#timer ??= setTimeout(() => this.#look(), momentMs).unref();
+  }
+
+  /** Begins to write when more waits in memory than may. */
+  settleMemory(): void {
+    const { memoryMessages, memoryBytes } = this.options;
+    if (this.#memory.waitingMessages > memoryMessages || this.#memory.waitingBytes > memoryBytes) this.hurry();
+    if (this.#takesNothing) this.#doWithoutDisk();
+  }
+
+  /** Writes what is in memory as soon as this turn of the event loop ends. */
+  hurry(): void {
+    if (this.#isClosed) return;
+    if (this.#flushing !== undefined) this.#isWanted = true;
+    else this.#soon ??= setImmediate(() => void this.#flush());
+  }
+
+  /** Writes what has waited for a moment. */
+  #look(): void {
+    this.#timer = undefined;
+    const { first } = this.#memory;
+    if (first === undefined) this.#isAwaited = false;
+    if (first === undefined || this.#isClosed) return;
+    if (performance.now() - this.#writingSince >= stuckMs) this.#noteStuck();
+    const longest = this.owner.isAway || this.#isAwaited ? momentMs : patienceMs;
+    if (performance.now() - first.since >= longest - 1) this.hurry();
+    this.#timer = setTimeout(() => this.#look(), momentMs).unref();
+  }
+
+  /** What is to be handed over next; undefined when there is nothing, or it has to be read or written first. */
+  peek(): Item | undefined {
+    if (this.#store === undefined) return undefined;
+    if (this.#ready.length > 0) return this.#ready[0];
+    if (this.#store.unread > 0) {
+      this.#load();
+      return undefined;
+    }
+    return this.#memory.next;
+  }
+
+  /** Takes what `peek` showed, or its first messages: the sink gets it now. */
+  take(most = Number.POSITIVE_INFINITY): Item {
+    const next = this.#ready[0] ?? this.#memory.next;
+    if (next === undefined) throw new Error('there is nothing to take');
+    if (next.messages > most) this.#part(next, most);
+    const item = this.#takeReady();
+    if (item !== undefined) {
+      this.#fly({ left: item.messages, item: undefined, isStored: true, isDropped: false });
+      return item;
+    }
+    const flight = this.#memory.hand();
+    const taken = flight.item!;
+    this.#fly(flight);
+    return taken;
+  }
+
+  #takeReady(): Item | undefined {
+    const item = this.#ready.shift();
+    if (item === undefined) return undefined;
+    this.#readyMessages -= item.messages;
+    // The next ones are there when these are out.
+    if (this.#ready.length === 0 && this.#store!.unread > 0) this.#load();
+    return item;
+  }
+
+  /** What is first becomes two. */
+  #part(item: Item, messages: number): void {
+    if (this.#ready.length > 0) this.#ready.splice(0, 1, ...split(item, messages));
+    else this.#memory.part(this.#memory.handed, item, messages);
+  }
+
+  #fly(flight: Flight): void {
+    this.#flight.push(flight);
+    this.#flightMessages += flight.left;
+    this.#settle();
+  }
+
+  /** So many messages are out, the first ones of those that the sink has. */
+  out(messages: number): void {
+    for (let left = messages; left > 0 && this.#flight.length > 0; ) {
+      const first = this.#flight[0]!;
+      const part = Math.min(left, first.left);
+      left -= part;
+      this.#leave(first, part);
+      this.#settle();
+    }
+    if (this.#disk.isFull) this.hurry();
+  }
+
+  #leave(flight: Flight, messages: number): void {
+    flight.left -= messages;
+    this.#flightMessages -= messages;
+    if (flight.isStored) {
+      if (!flight.isDropped) this.counts.popped += messages;
+      if (flight.isReleased === true) this.#releasedMessages -= messages;
+      else this.#store?.free(messages);
+    } else this.#memory.leave(messages);
+  }
+
+  /** Forgets what is out. */
+  #settle(): void {
+    for (let first = this.#flight[0]; first !== undefined; first = this.#flight[0]) {
+      if (first.isDropped) this.#leave(first, first.left);
+      if (first.left > 0) return;
+      this.#flight.shift();
+      if (first.isStored || first.item === undefined) continue;
+      this.#memory.shift(first.item);
+      this.#tellSafe(first.item);
+    }
+  }
+
+  #tellSafe({ ticket }: Item): void {
+    if (ticket !== undefined && --ticket.parts === 0) this.owner.safe();
+  }
+
+  // Disk
+
+  async #flush(): Promise<void> {
+    this.#soon = undefined;
+    if (this.#flushing !== undefined) {
+      this.#isWanted = true;
+      return this.#flushing;
+    }
+    const isEmpty = this.#memory.flights.length === 0;
+    if (isEmpty) this.#disk.noteFull(false, this);
+    if (this.#store === undefined || isEmpty || this.#disk.isResting) return undefined;
+    this.#isWanted = false;
+    this.#flushing = this.#write(this.#store).finally(() => {
+      this.#flushing = undefined;
+      if (this.#isWanted) this.hurry();
+      this.owner.ready();
+    });
+    return this.#flushing;
+  }
+
+  async #write(store: Store): Promise<void> {
+    try {
+      await this.#space?.look();
+      if (this.options.dropsOldest) await this.#makeRoom();
+      const memory = this.#memory;
+      const room = this.options.maxMessages - store.unread - this.#readyMessages;
+      const flights = memory.fitting(room, Math.min(maxWriteBytes, this.#room));
+      this.#disk.noteFull(flights.length === 0 && memory.flights.length > 0, this);
+      if (flights.length === 0) return this.#doWithoutDisk();
+      // Between here and the call of append nothing else runs.
+      const items = flights.map(({ item }) => item!);
+      const handed = flights.slice(0, memory.handed);
+      const given = messagesOf(handed.map(({ item }) => item!));
+      const out = given - handed.reduce((total, { left }) => total + left, 0);
+      memory.frozen = flights.length;
+      memory.outWhileFrozen = 0;
+      const began = performance.now();
+      this.#writingSince = began;
+      await store.append(groupsOf(items, this.options.pageMessages, maxPageBytes));
+      if (this.times !== undefined) noteLatency(this.times.flush, (performance.now() - began) * 1000);
+      this.counts.flushes++;
+      this.counts.added += messagesOf(items);
+      store.skip(given);
+      store.free(out + memory.outWhileFrozen);
+      memory.stored((item) => this.#tellSafe(item));
+      this.#disk.noteWriting('');
+      this.owner.putAside();
+      if (memory.flights.length > 0 && this.isBehind) this.#isWanted = true;
+    } catch (error) {
+      this.#memory.frozen = 0;
+      const mayDrop = this.options.dropsOldest && isFullDisk(error);
+      if (mayDrop && (await freeFile(store, () => this.#dropNext()))) {
+        this.#isWanted = true;
+        return;
+      }
+      this.#disk.noteWriting(reasonOf(error));
+      this.#doWithoutDisk();
+    } finally {
+      this.#memory.frozen = 0;
+      this.#writingSince = Number.POSITIVE_INFINITY;
+    }
+  }
+
+  /** Drops the oldest pages until there is room for what is in memory. */
+  async #makeRoom(): Promise<void> {
+    const { maxMessages, pageMessages } = this.options;
+    const wanted = Math.min(maxMessages, Math.max(pageMessages, this.#memory.messages));
+    while (this.waitingAside > 0 && (maxMessages - this.waitingAside < wanted || this.#isTooLarge)) {
+      if (!(await this.#dropNext())) throw new Error(this.#disk.reading);
+    }
+  }
+
+  /** Drops the oldest page on disk; false when there is none. */
+  async #dropNext(): Promise<boolean> {
+    const before = this.waitingAside;
+    if (this.#ready.length === 0) this.#load();
+    await this.#loading;
+    this.#dropPage();
+    return this.waitingAside < before;
+  }
+
+  get #isTooLarge(): boolean {
+    if (this.#room < Math.min(this.#memory.bytes, maxWriteBytes, this.options.maxDiskBytes / 4)) return true;
+    const ready = this.#ready.reduce((total, { bytes }) => total + bytes.length, 0);
+    return (this.#store?.unreadBytes ?? 0) + ready + this.#memory.bytes > this.options.maxBytes;
+  }
+
+  /** Bytes that may be written. */
+  get #room(): number {
+    return Math.min(this.options.maxDiskBytes - this.diskBytes, this.#space?.bytes ?? Number.POSITIVE_INFINITY);
+  }
+
+  #dropPage(): void {
+    let dropped = 0;
+    while (dropped < this.options.pageMessages) {
+      const item = this.#takeReady();
+      if (item === undefined) break;
+      dropped += item.messages;
+    }
+    if (dropped === 0) return;
+    this.#release();
+    this.#store?.free(dropped);
+    this.counts.dropped += dropped;
+    const what = this.#isVolatile ? 'bufferLength is reached: the' : 'the cache is full: its';
+    this.owner.lost(dropped, `${what} oldest messages were dropped`);
+  }
+
+  #noteStuck(): void {
+    this.#disk.noteWriting(`the disk has not answered for ${stuckMs / 1000} s`);
+    this.#doWithoutDisk();
+  }
+
+  /** The disk has refused what came last. */
+  get #takesNothing(): boolean {
+    return this.#isShut || this.#disk.writing !== '' || this.#disk.isFull;
+  }
+
+  /**
+   * Where the oldest messages may go nobody waits for a disk that takes nothing: what is in memory counts as taken, as
+   * if there were no disk, and the oldest of it go beyond its bound.
+   */
+  #doWithoutDisk(): void {
+    const { dropsOldest, keptBytes } = this.options;
+    if (!dropsOldest || this.#isVolatile) return;
+    this.#memory.release((item) => this.#tellSafe(item));
+    const dropped = this.#memory.drop(keptBytes);
+    if (dropped === 0) return;
+    this.counts.dropped += dropped;
+    this.owner.lost(dropped, `${this.owner.trouble}: the oldest messages in memory were dropped`);
+  }
+
+  /** What the sink has may be stuck there: files that others behind it need no more are not kept for its sake. */
+  #release(): void {
+    for (const flight of this.#flight) {
+      if (!flight.isStored || flight.isReleased === true || flight.isDropped) continue;
+      flight.isReleased = true;
+      this.#releasedMessages += flight.left;
+      this.#store?.free(flight.left);
+    }
+  }
+
+  #load(): void {
+    const store = this.#store;
+    if (store === undefined || this.#isClosed || this.#disk.isResting) return;
+    this.#loading ??= this.#read(store).finally(() => {
+      this.#loading = undefined;
+      this.owner.ready();
+    });
+  }
+
+  async #read(store: Store): Promise<void> {
+    try {
+      const began = performance.now();
+      const batch = await store.next();
+      if (this.times !== undefined) noteLatency(this.times.load, (performance.now() - began) * 1000);
+      this.counts.loads++;
+      this.#disk.noteReading('');
+      if (batch === undefined) return;
+      if (batch.lost > 0) {
+        this.counts.damaged += batch.lost;
+        this.owner.warn(`${batch.reason}: ${batch.lost.toLocaleString('en')} messages in it are lost`);
+        this.owner.lost(batch.lost, batch.reason);
+        this.owner.damaged(batch.lost, batch.reason);
+        this.#fly({ left: batch.lost, item: undefined, isStored: true, isDropped: true });
+      }
+      this.#ready.push(...batch.items);
+      this.#readyMessages += messagesOf(batch.items);
+    } catch (error) {
+      this.#disk.noteReading(reasonOf(error));
+    }
+  }
+
+  /** Writes all that is in memory; rejects with the reason when that can't be. */
+  async keep(): Promise<void> {
+    while (this.#memory.flights.length > 0) {
+      if (this.#store === undefined) throw new Error('the cache could not be opened');
+      this.#disk.hurry();
+      await this.#flush();
+      if (this.#disk.writing !== '' || this.#disk.isFull) throw new Error(`the cache ${this.trouble}`);
+    }
+  }
+
+  /** Closes the files; what is in memory is gone. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#disk.close();
+    clearImmediate(this.#soon);
+    await this.#flushing;
+    await this.#loading;
+    await this.#store?.close();
+  }
+
+  /** As `close`; what is on disk goes as well. */
+  async remove(): Promise<void> {
+    await this.close();
+    await this.#store?.remove();
+  }
+}

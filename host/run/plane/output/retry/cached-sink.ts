@@ -1,0 +1,498 @@
+/**
+ * A sink with a cache before it. What it is given goes on to the connector as long as that takes it, and waits on disk
+ * while it does not. The connector has a bounded part of it; what it has not passed on when its connection is lost it
+ * keeps by itself, and publishes first on the next one.
+ */
+import { rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { emptyHistogram } from '../../../../../kernels/histogram.js';
+import { reasonOf } from '../../../../base/errors.js';
+import { systemClock, type Timer } from '../../../../base/time/clock.js';
+import type { Sink, SinkChunk, SinkContext } from '../../../../connectors/running.js';
+import type { CacheSettings } from '../../../link/protocol.js';
+import { chunkOf, type Item, itemOf, type Ticket } from '../../queue/item.js';
+import { marked, memberOf } from '../../queue/mark.js';
+import { Backlog } from './backlog.js';
+import type { BacklogOwner, CacheCounts, CacheTimes } from './backlog-terms.js';
+import { Handed } from './handed.js';
+import { InBetween } from './in-between.js';
+import { Standing } from './standing.js';
+
+/** The rule, as far as its caches know it. */
+export interface RuleOfCache {
+  /** Messages that were safe on disk are damaged; undefined: nobody knows how many. */
+  damaged?(messages: number | undefined, reason: string): void;
+}
+
+/** What the sink of a rule gives its cache. */
+export interface CacheHost extends SinkContext {
+  /** `sink mqtt` */
+  readonly label: string;
+  /** Bytes that may wait in memory before the sources are stopped. */
+  readonly limitBytes: number;
+  readonly measuresAll: boolean;
+  readonly host: RuleOfCache;
+  /** An earlier run left so many messages. */
+  taken(messages: number): void;
+  /** Nothing waits any more. */
+  drained?(): void;
+}
+
+/** What the connector had got before there was a cache. */
+export interface Before {
+  readonly messages: number;
+  /** Not given back yet. */
+  readonly bytes: number;
+}
+
+/** What the connector may pass on at a stop, ms; the rest stays in the cache. */
+const lastMs = 1000;
+const retryMs = 1000;
+/** A cache whose files are still being closed by an earlier run. */
+const closing = new Map<string, Promise<void>>();
+
+export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwner, SinkContext {
+  readonly counts: CacheCounts = { added: 0, popped: 0, flushes: 0, loads: 0, dropped: 0, damaged: 0, cutOff: 0 };
+  readonly times: CacheTimes | undefined;
+  readonly keepsUnsent = true;
+  /** The connector has no connection. */
+  isAway = true;
+  /** The first attempt to connect is over. */
+  #isTried = false;
+  readonly #inner: Sink;
+  /** New messages; the only lane unless those that waited have one of their own. */
+  readonly #live: Backlog;
+  /** Messages that wait, or waited, for a connection. */
+  readonly #kept: Backlog;
+  readonly #lanes: readonly Backlog[];
+  readonly #opened: Promise<void>;
+  #isOpen = false;
+  #openTrouble = '';
+  /** What is not safe, in the order in which it came. */
+  readonly #tickets: Ticket[] = [];
+  /** What the connector has. */
+  readonly #handed: Handed;
+  /** With an interval: messages that may be sent now of those that waited. */
+  #allowed = Number.POSITIVE_INFINITY;
+  #pace: Timer | undefined;
+  #isPumping = false;
+  /** Where the last messages came from. */
+  #last: Backlog | undefined;
+  /** Messages that the connector had before, and that are not out. */
+  #before = 0;
+  #beforeTicket: Ticket | undefined;
+  readonly #standing: Standing;
+  #isStopping = false;
+  #isClosed = false;
+  readonly #member: Buffer | undefined;
+  readonly #onIdle: (() => void)[] = [];
+
+  constructor(
+    readonly settings: CacheSettings,
+    host: CacheHost,
+    make: (context: SinkContext) => Sink,
+  ) {
+    super(host);
+    this.times = host.measuresAll ? { flush: emptyHistogram(), load: emptyHistogram() } : undefined;
+    const { folder } = settings;
+    const lane = (name: string) =>
+      new Backlog(
+        { ...this.#options, folder: folder === undefined ? undefined : join(folder, name) },
+        this,
+        this.counts,
+        this.times,
+      );
+    this.#live = lane('main');
+    this.#kept = settings.alterQueue === undefined ? this.#live : lane('resend');
+    this.#lanes = this.#kept === this.#live ? [this.#live] : [this.#live, this.#kept];
+    const field = settings.alterQueue?.indicatorField ?? '';
+    this.#member = field === '' ? undefined : memberOf(field);
+    // With more than one target.
+    this.#handed = new Handed(host.dynamic.size > 0);
+    this.#standing = new Standing(this, folder);
+    this.#inner = make(this);
+    this.#opened = this.#openLanes();
+  }
+
+  get #options() {
+    const { isSynced, pageMessages, memoryMessages, maxMessages, dropsOldest } = this.settings;
+    const { maxDiskBytes = Number.POSITIVE_INFINITY, minFreeBytes = 0 } = this.settings;
+    const { limitBytes } = this.host;
+    const bytes = {
+      memoryBytes: limitBytes / 4,
+      keptBytes: limitBytes,
+      maxBytes: this.isDurable ? Number.POSITIVE_INFINITY : limitBytes,
+    };
+    return { isSynced, pageMessages, memoryMessages, maxMessages, dropsOldest, maxDiskBytes, minFreeBytes, ...bytes };
+  }
+
+  /** Until the disk can be read nothing goes on: what waits there is older. */
+  async #openLanes(): Promise<void> {
+    const { folder } = this.settings;
+    if (folder !== undefined) await closing.get(folder);
+    for (;;) {
+      if (this.#isClosed) return;
+      try {
+        let messages = 0;
+        for (const lane of this.#lanes) messages += await lane.open();
+        this.#isOpen = true;
+        this.#openTrouble = '';
+        if (messages > 0) {
+          this.#standing.begin();
+          this.host.taken(messages);
+          this.info(`has ${messages.toLocaleString('en')} messages that an earlier run left`);
+        }
+        break;
+      } catch (error) {
+        const reason = reasonOf(error);
+        if (reason !== this.#openTrouble) this.warn(`can't be opened: ${reason}`);
+        this.#openTrouble = reason;
+        await new Promise((resolve) => setTimeout(resolve, retryMs));
+      }
+    }
+    for (const lane of this.#lanes) lane.hurry();
+    this.#setPace();
+    this.ready();
+  }
+
+  // What the rule's sink calls
+
+  /** Takes its place before a connector that is at work already; with `isAway` that has no connection. */
+  begin(before: Before, isAway: boolean): void {
+    this.isAway = isAway;
+    this.#isTried = true;
+    if (before.messages <= 0) {
+      this.#pump();
+      return;
+    }
+    this.#before = before.messages;
+    this.#handed.add(undefined, before.messages, before.bytes);
+    if (before.bytes <= 0) return;
+    this.#beforeTicket = { bytes: before.bytes, parts: 1 };
+    this.#tickets.push(this.#beforeTicket);
+  }
+
+  /** Nothing waits, neither here nor with the connector. */
+  get isIdle(): boolean {
+    return this.#isOpen && this.#handed.isEmpty && this.length === 0;
+  }
+
+  /** What waits survives the process. */
+  get isDurable(): boolean {
+    return this.settings.folder !== undefined;
+  }
+
+  get peer(): string | undefined {
+    return this.#inner.peer;
+  }
+
+  async open(): Promise<void> {
+    try {
+      await this.#inner.open();
+    } finally {
+      this.#isTried = true;
+    }
+    this.isUp();
+  }
+
+  /** The connector is connected. */
+  isUp(): void {
+    this.#setPace();
+    this.isAway = false;
+    this.#pump();
+    this.#checkIdle();
+  }
+
+  /** What the other side has survives a power loss. */
+  sync(): Promise<void> {
+    return this.#inner.sync?.() ?? Promise.resolve();
+  }
+
+  write(chunk: SinkChunk): void {
+    const item = itemOf(chunk, performance.now());
+    if (item.ticket !== undefined) this.#tickets.push(item.ticket);
+    if (this.#isPaced && !this.isAway) this.#allowed += item.messages;
+    const lane = this.#laneOfNew;
+    lane.add(item);
+    this.#pump();
+    lane.settleMemory();
+  }
+
+  get #laneOfNew(): Backlog {
+    if (this.#kept === this.#live) return this.#live;
+    const waits = this.settings.alterQueue?.priority === 1 && this.#kept.hasWaiting;
+    return waits || (this.isAway && this.#isTried) ? this.#kept : this.#live;
+  }
+
+  /** A source waits until what was written is safe. */
+  awaited(): void {
+    for (const lane of this.#lanes) lane.awaited();
+  }
+
+  /** Resolves when what was written is with the outside or on disk; rejects when that can't be. */
+  async flush(): Promise<void> {
+    if (!this.isDurable) {
+      void this.#inner.flush().catch(() => {});
+      return this.emptied();
+    }
+    this.#isStopping = true;
+    this.#pace?.close();
+    if (!this.isAway && this.#before > 0) await this.#inner.flush().catch(() => {});
+    else if (!this.isAway) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, lastMs);
+      });
+      await Promise.race([this.#inner.flush().catch(() => {}), late]);
+      clearTimeout(timer);
+    }
+    await this.#opened;
+    for (const lane of this.#lanes) await lane.keep();
+    return undefined;
+  }
+
+  /** Resolves when all messages are out. */
+  emptied(): Promise<void> {
+    if (this.isIdle) return Promise.resolve();
+    return new Promise((resolve) => this.#onIdle.push(resolve));
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isStopping = true;
+    this.#isClosed = true;
+    this.#pace?.close();
+    const { folder } = this.settings;
+    if (folder === undefined) return this.#close();
+    const done = this.#close().finally(() => {
+      if (closing.get(folder) === done) closing.delete(folder);
+    });
+    closing.set(folder, done);
+    return done;
+  }
+
+  async #close(): Promise<void> {
+    await this.#opened;
+    if (this.isDurable) {
+      for (const lane of this.#lanes) await lane.keep().catch((error: unknown) => this.warn(reasonOf(error)));
+    }
+    await this.#inner.close();
+    for (const lane of this.#lanes) {
+      if (this.settings.isCleanedAtStop) await lane.remove();
+      else await lane.close();
+    }
+    await this.#leaveFolder();
+    for (const call of this.#onIdle.splice(0)) call();
+  }
+
+  /** A cache that has nothing leaves nothing behind. */
+  async #leaveFolder(): Promise<void> {
+    const { folder } = this.settings;
+    if (folder === undefined) return;
+    try {
+      await rmdir(folder);
+      await rmdir(dirname(folder));
+    } catch {
+      // It is not empty, or was never made.
+    }
+  }
+
+  /** Messages that are not out. */
+  get length(): number {
+    return this.#lanes.reduce((total, lane) => total + lane.length, 0);
+  }
+
+  get onDisk(): number {
+    return this.#lanes.reduce((total, lane) => total + lane.onDisk, 0);
+  }
+
+  /** Messages that would be lost with the process. */
+  get unsafe(): number {
+    return this.#lanes.reduce((total, lane) => total + lane.unsafe, this.#before);
+  }
+
+  /** Bytes of its files. */
+  get diskBytes(): number {
+    return this.#lanes.reduce((total, lane) => total + lane.diskBytes, 0);
+  }
+
+  /** Bytes that only the connector has, and that came before all others. */
+  get beforeBytes(): number {
+    return this.#beforeTicket?.bytes ?? 0;
+  }
+
+  /** What waits on disk, where and since when; empty when nothing does, or only for a moment. */
+  get holding(): string {
+    return this.#standing.text;
+  }
+
+  /** What is wrong with it; empty when nothing is. */
+  get trouble(): string {
+    if (this.#openTrouble !== '') return `its ${this.#name} can't be opened: ${this.#openTrouble}`;
+    const reason = this.#lanes.map(({ trouble }) => trouble).find((text) => text !== '');
+    return reason === undefined ? '' : `its ${this.#name} ${reason}`;
+  }
+
+  get #name(): string {
+    return this.settings.isBacklog === true ? 'backlog' : 'cache';
+  }
+
+  // Handing over
+
+  /** Gives the connector as much as it may have. */
+  #pump(): void {
+    // A connector may pass on what it gets at once, in the middle of this.
+    if (this.#isPumping || this.isAway || this.#isStopping || !this.#isOpen) return;
+    this.#isPumping = true;
+    try {
+      for (let lane = this.#next(); lane !== undefined; lane = this.#next()) this.#hand(lane);
+    } finally {
+      this.#isPumping = false;
+    }
+    this.#setPace();
+  }
+
+  /** The lane whose messages go next; undefined when none may. */
+  #next(): Backlog | undefined {
+    if (!this.#handed.hasRoom(this.host.limitBytes / 2)) return undefined;
+    const live = this.#live.peek();
+    if (this.#kept === this.#live) return live !== undefined && this.#maySend ? this.#live : undefined;
+    const kept = this.#maySend ? this.#kept.peek() : undefined;
+    if (kept === undefined) return live && this.#live;
+    switch (this.settings.alterQueue?.priority) {
+      case 1:
+        return this.#kept;
+      case -1: {
+        // Those that waited go only when nothing else does.
+        const isIdle = !this.#live.hasWaiting && this.#handed.isAllOf(this.#kept);
+        return live !== undefined ? this.#live : isIdle ? this.#kept : undefined;
+      }
+      default:
+        return live === undefined || this.#last === this.#live ? this.#kept : this.#live;
+    }
+  }
+
+  #hand(lane: Backlog): void {
+    this.#last = lane;
+    const item = lane.take(this.#isPaced && lane === this.#kept ? this.#allowed : undefined);
+    if (this.#isPaced && lane === this.#kept) this.#allowed -= item.messages;
+    this.#handed.add(lane, item.messages, item.bytes.length);
+    this.#inner.write(chunkOf(lane === this.#kept && this.#kept !== this.#live ? this.#asResent(item) : item));
+  }
+
+  #asResent(item: Item): Item {
+    const { destination } = this.settings.alterQueue ?? {};
+    const again = this.#member === undefined ? item : marked(item, this.#member);
+    return destination === undefined ? again : { ...again, values: { ...again.values, ...destination } };
+  }
+
+  /** So many messages of those handed over are out or lost. */
+  #leave(messages: number): void {
+    this.#handed.leave(messages, (lane, part) => (lane === undefined ? this.#leaveBefore(part) : lane.out(part)));
+    this.#pump();
+    this.#checkIdle();
+  }
+
+  #leaveBefore(messages: number): void {
+    this.#before -= messages;
+    if (this.#before > 0 || this.#beforeTicket === undefined) return;
+    this.#beforeTicket.parts = 0;
+    this.#beforeTicket = undefined;
+    this.safe();
+  }
+
+  #checkIdle(): void {
+    this.#standing.look();
+    if (!this.isIdle) return;
+    for (const call of this.#onIdle.splice(0)) call();
+    this.host.drained?.();
+  }
+
+  // Pace
+
+  get #isPaced(): boolean {
+    return this.#allowed !== Number.POSITIVE_INFINITY;
+  }
+
+  get #maySend(): boolean {
+    return !this.#isPaced || this.#allowed >= 1;
+  }
+
+  /**
+   * Messages that waited go one by one with the interval between them; each new one sends one more, so that they get
+   * fewer.
+   */
+  #setPace(): void {
+    const { resendIntervalMs } = this.settings;
+    if (resendIntervalMs === 0 || this.#isClosed) return;
+    const isWaiting = this.#kept.hasWaiting && (this.isAway || this.#isPaced || this.#kept.waitingAside > 0);
+    if (isWaiting && !this.#isPaced) this.#allowed = 0;
+    if (!this.#kept.hasWaiting && !this.isAway) this.#allowed = Number.POSITIVE_INFINITY;
+    if (this.#isPaced && !this.isAway) {
+      this.#pace ??= systemClock.every(resendIntervalMs, () => {
+        this.#allowed = Math.max(this.#allowed, 1);
+        this.#pump();
+      });
+    } else {
+      this.#pace?.close();
+      this.#pace = undefined;
+    }
+  }
+
+  // What the lanes call
+
+  safe(): void {
+    for (let first = this.#tickets[0]; first?.parts === 0; first = this.#tickets[0]) {
+      this.#tickets.shift();
+      this.host.accepted(first.bytes, 0);
+    }
+  }
+
+  ready(): void {
+    this.#pump();
+    this.#checkIdle();
+  }
+
+  putAside(): void {
+    this.#standing.begin();
+  }
+
+  lost(messages: number, reason: string): void {
+    this.host.failed(0, messages, reason);
+  }
+
+  damaged(messages: number | undefined, reason: string): void {
+    this.host.host.damaged?.(messages, `${this.#name} of ${this.host.label}: ${reason}`);
+  }
+
+  warn(line: string): void {
+    this.host.log.warn(`${this.#name} of ${this.host.label}: ${line}`);
+  }
+
+  info(line: string): void {
+    this.host.log.info(`${this.#name} of ${this.host.label}: ${line}`);
+  }
+
+  // What the connector calls
+
+  get isSynced(): boolean {
+    return this.host.isSynced === true;
+  }
+
+  accepted(_bytes: number, messages: number): void {
+    this.host.accepted(0, messages);
+    this.#leave(messages);
+  }
+
+  failed(_bytes: number, messages: number, reason: string): void {
+    this.host.failed(0, messages, reason);
+    this.#leave(messages);
+  }
+
+  disconnected(reason: string): void {
+    this.isAway = true;
+    this.#setPace();
+    // What comes from now on waits for the next connection.
+    this.host.disconnected(reason, true);
+  }
+}

@@ -1,0 +1,15 @@
+/** Messages on their way through a backlog. */
+import type { Item } from '../../queue/item.js';
+
+/** Messages that the sink has got, or would be next if they were not to be left out. */
+export interface Flight {
+  /** Messages that are not out. */
+  left: number;
+  /** Where they are in memory. */
+  item: Item | undefined;
+  isStored: boolean;
+  /** They are left out. */
+  isDropped: boolean;
+  /** On disk there was no more room for them: the sink alone has them. */
+  isReleased?: boolean;
+}

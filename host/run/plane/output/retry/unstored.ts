@@ -1,0 +1,145 @@
+/**
+ * Messages of a backlog that are in memory alone, in order; the sink may have the first of them, and the first may be
+ * on their way to disk.
+ */
+
+import { type Item, split } from '../../queue/item.js';
+import type { Flight } from './flight.js';
+
+export class Unstored {
+  readonly flights: Flight[] = [];
+  messages = 0;
+  bytes = 0;
+  /** How many flights the sink has. */
+  handed = 0;
+  /** What the others hold. */
+  waitingMessages = 0;
+  waitingBytes = 0;
+  /** How many flights are being written now; they are not handed over meanwhile. */
+  frozen = 0;
+  /** Messages of these that went out meanwhile. */
+  outWhileFrozen = 0;
+
+  get first(): Item | undefined {
+    return this.flights[0]?.item;
+  }
+
+  /** What the sink gets next; undefined when there is nothing, or it is being written. */
+  get next(): Item | undefined {
+    return this.frozen > 0 ? undefined : this.flights[this.handed]?.item;
+  }
+
+  add(item: Item): void {
+    this.flights.push({ left: item.messages, item, isStored: false, isDropped: false });
+    this.messages += item.messages;
+    this.bytes += item.bytes.length;
+    this.waitingMessages += item.messages;
+    this.waitingBytes += item.bytes.length;
+  }
+
+  /** What is next is with the sink from now on. */
+  hand(): Flight {
+    const flight = this.flights[this.handed++]!;
+    this.#leaveWaiting(flight.item!);
+    return flight;
+  }
+
+  /** Its first messages are an item of their own from now on. */
+  part(place: number, item: Item, messages: number): Item {
+    const parts = split(item, messages);
+    if (item.ticket !== undefined) item.ticket.parts++;
+    const flights = parts.map((part) => ({ left: part.messages, item: part, isStored: false, isDropped: false }));
+    this.flights.splice(place, 1, ...flights);
+    return parts[0];
+  }
+
+  /** Messages of a flight are out. */
+  leave(messages: number): void {
+    this.messages -= messages;
+    if (this.frozen > 0) this.outWhileFrozen += messages;
+  }
+
+  /** The first flight is out. */
+  shift(item: Item): void {
+    this.flights.shift();
+    this.bytes -= item.bytes.length;
+    this.handed--;
+    if (this.frozen > 0) this.frozen--;
+  }
+
+  /** The first flights that fit into so many messages and bytes. */
+  fitting(mostMessages: number, mostBytes: number): Flight[] {
+    let [room, bytes, count] = [mostMessages, mostBytes, 0];
+    for (; count < this.flights.length && bytes > 0; count++) {
+      let item = this.flights[count]!.item!;
+      // What the sink has makes room soon.
+      const isHanded = count < this.handed;
+      if (!isHanded && item.messages > room) {
+        if (room <= 0) break;
+        item = this.part(count, item, room);
+      }
+      if (!isHanded && item.bytes.length > bytes && item.messages > 1) {
+        const part = Math.floor((item.messages * bytes) / item.bytes.length);
+        item = this.part(count, item, Math.max(1, part));
+      }
+      room -= item.messages;
+      bytes -= item.bytes.length;
+    }
+    return this.flights.slice(0, count);
+  }
+
+  /** What was frozen is on disk now; `stored` is told of each item. */
+  stored(stored: (item: Item) => void): void {
+    const done = this.flights.splice(0, this.frozen);
+    for (const { item } of done.slice(this.handed)) this.#leaveWaiting(item!);
+    this.handed -= Math.min(this.handed, done.length);
+    this.frozen = 0;
+    for (const flight of done) {
+      const item = flight.item!;
+      flight.isStored = true;
+      flight.item = undefined;
+      this.messages -= flight.left;
+      this.bytes -= item.bytes.length;
+      stored(item);
+    }
+  }
+
+  /** All of it counts as safe where it is: the callback gets each item that somebody waits for. */
+  release(safe: (item: Item) => void): void {
+    // Those before have been released already.
+    for (let i = this.flights.length - 1; i >= 0; i--) {
+      const flight = this.flights[i]!;
+      const item = flight.item!;
+      if (item.ticket === undefined) return;
+      flight.item = { ...item, ticket: undefined };
+      safe(item);
+    }
+  }
+
+  /** Drops the oldest that neither the sink has nor the disk gets, down to so many bytes; returns how many messages. */
+  drop(mostBytes: number): number {
+    const from = Math.max(this.handed, this.frozen);
+    let bytes = this.waitingBytes;
+    for (const { item } of this.flights.slice(this.handed, from)) bytes -= item!.bytes.length;
+    let to = from;
+    for (; bytes > mostBytes && to < this.flights.length; to++) {
+      let item = this.flights[to]!.item!;
+      const part = Math.ceil((item.messages * (bytes - mostBytes)) / item.bytes.length);
+      if (part < item.messages) item = this.part(to, item, part);
+      bytes -= item.bytes.length;
+    }
+    let dropped = 0;
+    for (const { item, left } of this.flights.splice(from, to - from)) {
+      dropped += left;
+      this.messages -= left;
+      this.bytes -= item!.bytes.length;
+      this.#leaveWaiting(item!);
+    }
+    return dropped;
+  }
+
+  #leaveWaiting({ messages, bytes }: Item): void {
+    this.waitingMessages -= messages;
+    this.waitingBytes -= bytes.length;
+  }
+}

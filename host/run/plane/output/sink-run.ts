@@ -1,0 +1,499 @@
+/** A running sink of one rule: counts what waits, stops the sources when it is too much, reopens lost connections. */
+
+import type { HostColumns, OutputChunk } from '../../../../kernels/api.js';
+import { emptyHistogram, type Histogram, noteLatency } from '../../../../kernels/histogram.js';
+import type { OutputPlan } from '../../../../kernels/ir.js';
+import { isBatch } from '../../../../kernels/output-plan.js';
+import { reasonOf } from '../../../base/errors.js';
+import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
+import type { Logger } from '../../../base/log/log.js';
+import { type Redact, redactedLog, redactOf } from '../../../base/secrets/redact.js';
+import { systemClock, type Timer } from '../../../base/time/clock.js';
+import type { Encoder } from '../../../codecs/define.js';
+import { openEncoder } from '../../../codecs/index.js';
+import type { Connector } from '../../../connectors/define.js';
+import { dynamicProps } from '../../../connectors/index.js';
+import type { Sink, SinkContext } from '../../../connectors/running.js';
+import type { SinkSpec } from '../../link/protocol.js';
+import { type Acknowledgements, Barrier, type Mark } from '../acknowledge/barrier.js';
+import { Connection, type ConnectionOwner } from '../connect/connection.js';
+import type { Reconnects } from '../connect/reconnects.js';
+import { sizeText } from '../observe/size-text.js';
+import type { RunningCache, RunningSink } from '../running/running.js';
+import type { CachedSink, RuleOfCache } from './retry/cached-sink.js';
+import type { BacklogHost, SinkBacklog } from './retry/sink-backlog.js';
+import { SinkBytes, SinkMemory } from './sink-bytes.js';
+import { backlogOf, cachedSink, codecOf, targetsOf } from './sink-parts.js';
+import type { Targets } from './targets.js';
+
+/** A sink that fails so often in a row without getting anything out ends its rule. */
+const maxStrikes = 5;
+/** What a sink that is away gets for a last attempt, ms. */
+const lastAttemptMs = 100;
+/** A connected sink may be full for so long before the backlog begins, ms; longer where nobody waits with it. */
+const sharedPatienceMs = 100;
+const patienceMs = 1000;
+
+export interface SinkHost extends RuleOfCache {
+  readonly id: string;
+  readonly log: Logger;
+  debug(line: () => string): void;
+  /** Times are measured for histograms. */
+  readonly measuresAll?: boolean;
+  readonly reconnects?: Reconnects;
+  readonly paths: AllowedPaths;
+  shared<T>(key: string, make: () => T): T;
+  /** Runs a function of users over messages. */
+  callUser(number: number, columns: HostColumns): void;
+  /** The sink takes no more, or does again. */
+  sinkIsFull(isFull: boolean): void;
+  /** The first attempt to connect is over, whatever came of it. */
+  tried?(): void;
+  /** Checkpoints of the rule count on what its sinks have. */
+  readonly isSynced?: boolean;
+  /** Messages were lost for good. */
+  messagesLost?(): void;
+  /** The sink can't work. */
+  sinkFailed(reason: string): void;
+  /** A source of the rule has had messages that are acknowledged. */
+  readonly isAcknowledged?: boolean;
+}
+
+export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
+  readonly connection: Connection;
+  /** Masks the secrets of its properties. */
+  readonly redact: Redact;
+  messagesIn = 0;
+  rowsIn = 0;
+  messagesOut = 0;
+  messagesFailed = 0;
+  /** Most messages that ever waited. */
+  highWater = 0;
+  exceptions = 0;
+  lastException = '';
+  lastExceptionAt = 0;
+  lastInvocation = 0;
+  isFull = false;
+  /** Since when it is full, epoch ms. */
+  fullSince = 0;
+  /** Times from taking output to having passed it on; null unless they are measured. */
+  readonly latencies: Histogram | null;
+  readonly #bytes: SinkBytes;
+  #strikes = 0;
+  #bytesOutAtLoss = -1;
+  /** The first attempt to connect is over. */
+  isTried = false;
+  #isClosed = false;
+  /** In order; each waits until so many bytes have left. */
+  #marks: { at: number; readonly mark: Mark; readonly since: number }[] = [];
+  #hasGivenBack = false;
+  /** Messages of an earlier run that its cache had. */
+  #messagesBefore = 0;
+  readonly #sink: Sink;
+  /** The same, where messages wait on disk. */
+  readonly #cached: CachedSink | undefined;
+  /** The same, where they do when it takes no more. */
+  readonly #backlog: SinkBacklog | undefined;
+  #patience: NodeJS.Timeout | undefined;
+  /** Makes the messages where the kernel does not. */
+  readonly #encoder: Encoder | undefined;
+  readonly dynamic: ReadonlySet<string>;
+  readonly hasHeaders: boolean;
+  /** Makes the values of properties that are templates. */
+  readonly #targets: Targets | undefined;
+
+  constructor(
+    readonly spec: SinkSpec,
+    connector: Connector,
+    readonly host: SinkHost,
+    readonly limitBytes: number,
+    readonly sendError = false,
+    /** What the kernel writes for it. */
+    output?: OutputPlan,
+    /** See `SinkContext`. */
+    readonly transactionName?: string,
+  ) {
+    const { sink } = connector;
+    if (sink === undefined) throw new Error(`${connector.name} is no sink`);
+    this.redact = redactOf(spec.secrets);
+    this.#bytes = new SinkBytes(
+      host.shared('sinks.memory', () => new SinkMemory()),
+      limitBytes,
+    );
+    this.latencies = this.measuresAll ? emptyHistogram() : null;
+    const templates = dynamicProps(spec.type, spec.props);
+    const names = Object.keys(templates);
+    this.dynamic = names.length === 0 ? none : new Set(names);
+    if (names.length > 0 && output !== undefined) {
+      const isSingle = String(spec.props.sendSingle) === 'true';
+      this.#targets = targetsOf({ label: this.label, spec: sink.props, templates, output, isSingle });
+    }
+    const { framing: usual, hasHeaders = false } = sink.form(spec.props);
+    this.hasHeaders = hasHeaders;
+    this.#encoder = openEncoder(spec.props, {
+      sink: this.label,
+      framing: names.length > 0 ? 'messages' : usual,
+      sendError,
+      isBatch: output !== undefined && isBatch(output),
+      codec: codecOf(spec, (encoder, columns) => host.callUser(encoder, columns)),
+    });
+    this.connection = new Connection(this, this.redact);
+    const make = (context: SinkContext) => sink.create(spec.props, context);
+    this.#cached = spec.cache && cachedSink(spec.cache, this, make);
+    this.#backlog = spec.backlog && backlogOf(spec.backlog, this, make);
+    this.#sink = this.#cached ?? this.#backlog ?? make(this);
+  }
+
+  /** What messages go through now that may wait on disk. */
+  get #waitingRoom(): CachedSink | undefined {
+    return this.#cached ?? this.#backlog?.current;
+  }
+
+  get cache(): RunningCache | undefined {
+    return this.#cached ?? this.#backlog?.used;
+  }
+
+  async connect(): Promise<void> {
+    await this.#sink.open();
+    this.#noteAttempt();
+    this.host.debug(() => `${this.label} is open`);
+  }
+
+  refused(reason: string): void {
+    this.exception(reason);
+    this.host.sinkFailed(reason);
+  }
+
+  attemptFailed(reason: string): void {
+    this.#noteAttempt();
+    this.exception(reason);
+  }
+
+  #noteAttempt(): void {
+    if (this.isTried) return;
+    this.isTried = true;
+    // The state of the connection follows at once.
+    setImmediate(() => this.host.tried?.());
+  }
+
+  exception(reason: string): void {
+    this.exceptions++;
+    this.#note(reason);
+  }
+
+  #note(reason: string): void {
+    this.lastException = this.redact(reason);
+    this.host.debug(() => `${this.label}: ${this.lastException}`);
+    this.lastExceptionAt = Date.now();
+  }
+
+  start(): void {
+    this.connection.start();
+  }
+
+  get waitingBytes(): number {
+    return this.#bytes.waiting;
+  }
+
+  get waitingMessages(): number {
+    return this.#messagesBefore + this.messagesIn - this.messagesOut - this.messagesFailed;
+  }
+
+  get unsafeMessages(): number {
+    return this.#waitingRoom?.unsafe ?? this.waitingMessages;
+  }
+
+  get measuresAll(): boolean {
+    return this.host.measuresAll === true;
+  }
+
+  /** Takes output of the kernel; called while it runs. */
+  write(chunk: OutputChunk, now: number): void {
+    if (this.#backlog !== undefined && this.connection.status !== 1 && this.isTried) this.#beginBacklog();
+    this.rowsIn += chunk.rows;
+    this.lastInvocation = now;
+    if (this.#targets === undefined) {
+      this.messagesIn += chunk.messages;
+      this.#send(chunk);
+    } else {
+      this.messagesIn += this.#targets.count(chunk);
+      for (const part of this.#targets.of(chunk)) {
+        if ('chunk' in part) this.#send(part.chunk, part.values);
+        else this.#lose(part.messages, part.reason);
+      }
+    }
+    const waiting = this.waitingMessages;
+    if (waiting > this.highWater) this.highWater = waiting;
+    if (this.isFull || this.#pressure <= this.#bytes.limit) return;
+    if (this.connection.status !== 1) this.#beginBacklog();
+    if (this.#pressure <= this.#bytes.limit) return;
+    this.isFull = true;
+    this.fullSince = now;
+    this.host.sinkIsFull(true);
+    this.#awaitBacklog();
+  }
+
+  /** Bytes that count against the bound. */
+  get #pressure(): number {
+    return this.waitingBytes - (this.#backlog?.current?.beforeBytes ?? 0);
+  }
+
+  /** A connected sink is full now and then. One that also empties is slow: sources without other rules wait. */
+  #awaitBacklog(): void {
+    const isShared = this.#backlog?.settings.isShared;
+    if (isShared === undefined || this.#backlog?.current !== undefined) return;
+    const look = () => {
+      this.#patience = undefined;
+      if (!this.isFull || this.#isClosed) return;
+      if (isShared || Date.now() - this.fullSince >= patienceMs) this.#beginBacklog();
+      else this.#awaitBacklog();
+    };
+    this.#patience ??= setTimeout(look, isShared ? sharedPatienceMs : patienceMs).unref();
+  }
+
+  /** From now on what it can't take waits on disk. */
+  #beginBacklog(): void {
+    if (this.#backlog === undefined || this.#backlog.current !== undefined || this.#isClosed) return;
+    this.#backlog.begin({ messages: this.waitingMessages, bytes: this.waitingBytes }, this.connection.status !== 1);
+    this.#relieve();
+  }
+
+  /** A source of its rule has messages that are acknowledged. */
+  acknowledged(): void {
+    if (this.#backlog?.settings.awaits === 'source') this.#beginBacklog();
+  }
+
+  get isAcknowledged(): boolean {
+    return this.host.isAcknowledged === true;
+  }
+
+  #send(chunk: OutputChunk, values?: Readonly<Record<string, unknown>>): void {
+    const sent = this.#encoder?.encode(chunk, (reason) => this.#unrendered(reason)) ?? chunk;
+    // What could not be rendered goes no further; of a batch each message that could not may be sent as an error.
+    if (sent.messages > chunk.messages) this.messagesIn += sent.messages - chunk.messages;
+    else this.messagesFailed += chunk.messages - sent.messages;
+    if (sent.messages === 0 && this.#encoder !== undefined) return;
+    this.#bytes.add(sent.bytes.length);
+    this.#measure();
+    this.#sink.write(values === undefined ? sent : { ...sent, values });
+  }
+
+  /** Messages without the values of their properties go nowhere. */
+  #lose(messages: number, reason: string): void {
+    this.messagesFailed += messages;
+    this.#note(reason);
+    this.host.messagesLost?.();
+  }
+
+  #measure(): void {
+    const { latencies } = this;
+    if (latencies === null) return;
+    const began = performance.now();
+    const passed = (isLost: boolean) => {
+      if (!isLost) noteLatency(latencies, (performance.now() - began) * 1000);
+    };
+    this.#marks.push({ at: this.#bytes.came, mark: { passed }, since: 0 });
+  }
+
+  /** A message that is lost counts as an exception by itself. */
+  #unrendered(reason: string): void {
+    if (this.sendError) this.exception(reason);
+    else this.#note(reason);
+    this.host.messagesLost?.();
+  }
+
+  /** Sets the figures of a sink for which rows are only counted. */
+  settle(messages: number, lastInvocation: number): void {
+    this.messagesIn = messages;
+    this.messagesOut = messages;
+    this.lastInvocation = lastInvocation;
+  }
+
+  /** Holds the barrier until all that waits now has left. */
+  hold(barrier: Barrier): void {
+    if (this.#hasGivenBack || this.waitingBytes === 0) return;
+    const last = this.#marks.at(-1);
+    if (last?.mark === barrier) last.at = this.#bytes.came;
+    else {
+      barrier.left++;
+      this.#marks.push({ at: this.#bytes.came, mark: barrier, since: Date.now() });
+    }
+    if (!barrier.goesToLog) this.#waitingRoom?.awaited();
+  }
+
+  /** Since when it keeps messages of a source unacknowledged, epoch ms; Infinity when it does not. */
+  holdsSince(source: Acknowledgements): number {
+    for (const { mark, since } of this.#marks) if (mark instanceof Barrier && mark.owner === source) return since;
+    return Number.POSITIVE_INFINITY;
+  }
+
+  /** Leaves all barriers: what still waits may not hold up others any more. */
+  giveBack(): void {
+    this.#hasGivenBack = true;
+    for (const { mark } of this.#marks.splice(0)) mark.passed(true);
+  }
+
+  /** What a person is told of it when its rule holds up others. */
+  get trouble(): string {
+    const { downSince, status } = this.connection;
+    const ofCache = this.#waitingRoom?.trouble ?? '';
+    const waiting = `${ofCache === '' ? '' : `${ofCache}, `}${sizeText(this.waitingBytes)} waiting`;
+    if (status === 1) return `${this.label} does not keep up, ${waiting}`;
+    return `${this.label} not connected for ${Math.round((Date.now() - downSince) / 1000)} s, ${waiting}`;
+  }
+
+  /** Resolves when all is out, or can't be any more; at once while the sink is connected: `flush` is enough then. */
+  async emptied(): Promise<void> {
+    const room = this.#waitingRoom;
+    if (room !== undefined) await room.emptied();
+    else if (this.connection.status !== 1) await this.#sink.flush().catch(() => {});
+  }
+
+  /**
+   * Resolves when everything is out; rejects when the sink can't get it out in time. One whose connection was lost has
+   * the time only from then on: what has not come back until now will hardly come back just now.
+   */
+  async flush(longestMs: number): Promise<void> {
+    const { status, lastDisconnectedAt, downSince } = this.connection;
+    // To be written to disk what waits needs no connection.
+    const isAway = status !== 1 && lastDisconnectedAt > 0 && this.#waitingRoom?.isDurable !== true;
+    const timeoutMs = isAway ? Math.max(lastAttemptMs, longestMs - (Date.now() - downSince)) : longestMs;
+    let timer: Timer | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      const reason = `${this.label} did not finish in ${timeoutMs} ms`;
+      timer = systemClock.after(timeoutMs, () => reject(new Error(reason)));
+    });
+    try {
+      await Promise.race([this.#sink.flush(), late]);
+    } finally {
+      timer?.close();
+    }
+  }
+
+  position(): unknown {
+    return this.#sink.position?.();
+  }
+
+  cutBack(position: unknown): void {
+    this.#sink.cutBack?.(position);
+  }
+
+  sync(): Promise<void> | undefined {
+    return this.#sink.sync?.();
+  }
+
+  commit(position: unknown): void {
+    this.#sink.commit?.(position);
+  }
+
+  /**
+   * Closes it, and waits for that at most for the time given: the other side may not answer any more. Returns what is
+   * lost with it, a sentence.
+   */
+  async close(timeoutMs: number): Promise<string | undefined> {
+    if (this.#isClosed) return undefined;
+    this.#isClosed = true;
+    clearTimeout(this.#patience);
+    this.connection.stop();
+    const closing = this.#sink.close().catch((error: unknown) => this.log.warn(`closing failed: ${reasonOf(error)}`));
+    let timer: Timer | undefined;
+    await Promise.race([
+      closing,
+      new Promise<void>((resolve) => {
+        timer = systemClock.after(timeoutMs, resolve);
+      }),
+    ]);
+    timer?.close();
+    // Whatever is left is lost with the sink, but for what its cache has.
+    const isCleaned = this.spec.cache?.isCleanedAtStop === true;
+    const lost = isCleaned ? this.waitingMessages : this.unsafeMessages;
+    const loss = this.#lossOf(lost, isCleaned ? 'they are forgotten (cleanCacheAtStop)' : 'they are lost');
+    if (loss !== undefined) this.log.warn(loss);
+    this.messagesFailed += lost;
+    this.#bytes.close();
+    return loss;
+  }
+
+  #lossOf(count: number, fate: string): string | undefined {
+    if (count <= 0) return undefined;
+    const size = this.#waitingRoom === undefined ? ` (${sizeText(this.waitingBytes)})` : '';
+    const messages = `${count.toLocaleString('en')} message${count === 1 ? '' : 's'}${size}`;
+    return `${this.label} is closed before ${messages} could be sent: ${fate}`;
+  }
+
+  // What the connector calls
+
+  get ruleId(): string {
+    return this.host.id;
+  }
+
+  get peer(): string | undefined {
+    return this.#sink.peer;
+  }
+
+  get reconnects(): Reconnects | undefined {
+    return this.host.reconnects;
+  }
+
+  get label(): string {
+    return `sink ${this.spec.type}`;
+  }
+
+  get log(): Logger {
+    return redactedLog(this.host.log, this.redact);
+  }
+
+  get paths(): AllowedPaths {
+    return this.host.paths;
+  }
+
+  get isSynced(): boolean {
+    return this.host.isSynced === true;
+  }
+
+  shared<T>(key: string, make: () => T): T {
+    return this.host.shared(key, make);
+  }
+
+  taken(messages: number): void {
+    this.#messagesBefore += messages;
+  }
+
+  accepted(bytes: number, messages: number): void {
+    this.messagesOut += messages;
+    this.#credit(bytes);
+  }
+
+  failed(bytes: number, messages: number, reason: string): void {
+    this.messagesFailed += messages;
+    // A message that is lost counts as an exception by itself.
+    if (messages > 0) this.#note(reason);
+    else this.exception(reason);
+    if (messages > 0) this.host.messagesLost?.();
+    this.#credit(bytes);
+  }
+
+  disconnected(given: string, isPatient = false): void {
+    if (this.#isClosed) return;
+    const reason = this.redact(given);
+    this.exception(reason);
+    this.#strikes = this.#bytes.left === this.#bytesOutAtLoss ? this.#strikes + 1 : 1;
+    this.#bytesOutAtLoss = this.#bytes.left;
+    if (this.#strikes > maxStrikes && !isPatient) this.host.sinkFailed(reason);
+    else this.connection.lost(reason);
+  }
+
+  #credit(bytes: number): void {
+    this.#bytes.credit(bytes);
+    while (this.#marks.length > 0 && this.#marks[0]!.at <= this.#bytes.left) this.#marks.shift()!.mark.passed(false);
+    this.#relieve();
+  }
+
+  #relieve(): void {
+    if (!this.isFull || this.#isClosed || this.#pressure > this.#bytes.limit / 2) return;
+    this.isFull = false;
+    this.host.sinkIsFull(false);
+  }
+}
+
+const none: ReadonlySet<string> = new Set();

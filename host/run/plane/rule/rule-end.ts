@@ -1,0 +1,101 @@
+/**
+ * The end of a rule that has left the kernel: its sources stop, its sinks get their time, neighbours don't wait for
+ * them.
+ */
+import { reasonOf } from '../../../base/errors.js';
+import type { RunningRule, RunningSource } from '../running/running.js';
+import type { RuleRun } from './rule-run.js';
+
+/** How long the end of a rule may hold up the rules it shares a stream with, ms. */
+const neighboursWaitMs = 1000;
+/** How long the sources of a rule that has ended stand still for a next run of it, ms. */
+const handOverMs = 100;
+/** How long the end of a rule waits for what its sources have read to have its turn, ms. */
+const readMs = 1000;
+
+export interface EndOptions<S extends RunningSource> {
+  /** The sinks may send what is left. */
+  readonly isGraceful: boolean;
+  /** Longest time for that, ms. */
+  readonly timeoutMs: number;
+  /** Sources that only this rule had. */
+  readonly unused: readonly S[];
+  /** Sources of others, too, that its sinks held up: `sinkIsFull` was told, and is taken back here. */
+  readonly held: readonly S[];
+  /** Lets no further rule use the source. */
+  forget(source: S): void;
+  drop(source: S): Promise<void>;
+  /** The sinks had their time; with `isOut` all is out, or on disk. Messages of sources can still be acknowledged. */
+  settled(isOut: boolean): Promise<void> | undefined;
+}
+
+/** What became of the sinks. */
+export interface End {
+  /** Why one could not send what was left. */
+  readonly reason: string | undefined;
+  /** What was lost with them, a sentence each. */
+  readonly losses: readonly string[];
+}
+
+/** Resolves when nothing waits for its turn that the sources of the rule have read, or that takes too long. */
+export async function whenRead({ sources }: RunningRule): Promise<void> {
+  const late = sources.filter(({ isSlowed }) => isSlowed);
+  if (late.length === 0) return;
+  const patience = new Promise<void>((resolve) => void setTimeout(resolve, readMs).unref());
+  await Promise.race([Promise.all(late.map((source) => source.whenTaken())), patience]);
+}
+
+/** Takes the last state of rules that feed each other at one instant, since all rules end now. */
+export function takeLastTogether(rules: ReadonlySet<RuleRun>, work: (rule: RuleRun, call: () => void) => void): void {
+  const joined = [...rules].filter((rule) => !rule.isEnding && rule.checkpoints?.isJoined);
+  for (const { sources } of joined) for (const source of sources) source.settle();
+  for (const rule of joined) work(rule, () => rule.flushNodes());
+  for (const { checkpoints } of joined) checkpoints?.takeLastOfAll();
+}
+
+/** What the rule has not had of sources that others go on to read is kept until it goes on, if it can be. */
+export function awaitReturn(rule: RunningRule): void {
+  for (const { places, users } of rule.sources) if (users.size > 1) places?.awaits(rule);
+}
+
+/**
+ * Gives up what waits before or in its nodes, as far as that is not kept: a sentence each, which the log has as well.
+ */
+export function lossesOf(rule: RuleRun, isKept: boolean): string[] {
+  const unread = rule.behind?.leave(rule) ?? [];
+  const unanswered = isKept ? [] : rule.waitings.flatMap((waiting) => waiting.loseWaiting() ?? []);
+  const losses = [...unread, ...unanswered];
+  for (const loss of losses) rule.log.warn(loss);
+  return losses;
+}
+
+/** Closes sources and sinks. */
+export async function endParts<S extends RunningSource>(rule: RunningRule, options: EndOptions<S>): Promise<End> {
+  const { isGraceful, timeoutMs, unused, forget, drop } = options;
+  const held = [...options.held];
+  const giveBack = () => {
+    for (const sink of rule.sinks) sink.giveBack();
+    for (const source of held.splice(0)) source.sinkIsFull(false);
+  };
+  // Neighbours don't wait long for a sink that is slow or away.
+  const patience = setTimeout(giveBack, neighboursWaitMs).unref();
+  // What its sinks still get out is acknowledged before the connection ends.
+  const drained = isGraceful ? unused.filter(({ acknowledgements }) => acknowledgements !== undefined) : [];
+  for (const source of drained) {
+    forget(source);
+    source.drain();
+  }
+  await Promise.all(unused.map((source) => (drained.includes(source) ? undefined : drop(source))));
+  let reason: string | undefined;
+  if (isGraceful) {
+    const results = await Promise.allSettled(rule.sinks.map((sink) => sink.flush(timeoutMs)));
+    for (const result of results) if (result.status === 'rejected') reason = reasonOf(result.reason);
+  }
+  await options.settled(isGraceful && reason === undefined && rule.sinks.every((sink) => sink.unsafeMessages <= 0));
+  await Promise.all(drained.map(drop));
+  const losses = await Promise.all(rule.sinks.map((sink) => sink.close(timeoutMs)));
+  clearTimeout(patience);
+  // A rule that is updated reads on where its former run stood: that one's messages come after it has started again.
+  setTimeout(giveBack, handOverMs).unref();
+  return { reason, losses: losses.filter((loss) => loss !== undefined) };
+}

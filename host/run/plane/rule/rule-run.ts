@@ -1,0 +1,440 @@
+/** A rule at work: its nodes in the kernel, its sinks, its part in the sources. */
+import type { HostColumns, LinkedNode, NodeHandle, StreamCounters } from '../../../../kernels/api.js';
+import { hasMembers } from '../../../../kernels/columns.js';
+import { isAtWork } from '../../../../kernels/deferred.js';
+import type { Histogram } from '../../../../kernels/histogram.js';
+import type { ColumnUse, NodePlan, OutputPlan } from '../../../../kernels/ir.js';
+import { keepsPartitions, sourceOfColumns } from '../../../../kernels/kinds.js';
+import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
+import type { Logger } from '../../../base/log/log.js';
+import { allOf, type Redact } from '../../../base/secrets/redact.js';
+import type { AskedPart } from '../../../connectors/define.js';
+import { connectorFor } from '../../../connectors/index.js';
+import type { TableRow } from '../../../model/figures.js';
+import type { Loss } from '../../../model/losses.js';
+import type { UserFunction } from '../../../plugins/define.js';
+import type { LookupSpec, RuleStart, RunNotice } from '../../link/protocol.js';
+import { Gathering, gathersMessages } from '../acknowledge/gathering.js';
+import { type AskedTables, Asking } from '../calls/asking.js';
+import type { CodeWatch } from '../calls/code-watch.js';
+import type { UserCalls } from '../calls/user-calls.js';
+import { Waiting, WaitingApart, type WaitingHost } from '../calls/waiting.js';
+import type { Reconnects } from '../connect/reconnects.js';
+import type { SourceRun } from '../input/source-run.js';
+import { sinkTroubles, sourceTroubles } from '../observe/trouble.js';
+import { type SinkHost, SinkRun } from '../output/sink-run.js';
+import { placeOf } from '../running/parties.js';
+import type {
+  JoinedTable,
+  LongCalls,
+  LostInput,
+  RunningBehind,
+  RunningHost,
+  RunningNode,
+  RunningRule,
+  RunningSink,
+  RunningSource,
+} from '../running/running.js';
+import type { RuleCheckpoints } from '../state/checkpoint/rule-checkpoints.js';
+import { savedAs } from '../state/checkpoint/saved-as.js';
+import { joinedTables, keptSources, noSources, rowsOf } from './tables.js';
+
+/** What a rule needs from the data plane. */
+export interface RuleHost extends RunningHost {
+  /** Time of rows and windows, epoch ms. */
+  now(): number;
+  /** Times are measured for histograms. */
+  readonly measuresAll: boolean;
+  readonly reconnects: Reconnects;
+  /** Takes the lines about a run. */
+  logOf(run: number): Logger;
+  readonly paths: AllowedPaths;
+  readonly askedTables: AskedTables;
+  askedPart(type: string): AskedPart;
+  addWaiting(waiting: Waiting): void;
+  removeWaiting(waiting: Waiting): void;
+  /** Runs work of the kernel that is for the rule alone. */
+  workFor(rule: RuleRun, call: () => void): void;
+  readonly userCalls: UserCalls;
+  readonly codeWatch: CodeWatch;
+  /** Nothing of the rule waits for answers any more. */
+  idle(rule: RuleRun): void;
+  shared<T>(key: string, make: () => T): T;
+  /** Adds one to those who get the output of a node, which rules with equal plans share. */
+  addOutput(node: NodeHandle, sinks: readonly RunningSink[]): void;
+  removeOutput(node: NodeHandle, sinks: readonly RunningSink[]): void;
+  /** Something failed outside of the kernel that the log is to tell of. */
+  noteLoss(): void;
+  /** Something that was safe is lost. */
+  lost(loss: Loss): void;
+  /** A sink of the rule has tried to connect. */
+  triedSink(rule: RuleRun): void;
+  /** Returns an equal list that other rules hold already, if there is one. */
+  sameOperators(operators: RuleStart['plan']['operators']): RuleStart['plan']['operators'];
+}
+
+/** Input may wait as many times as what a sink has not taken, bytes at most. */
+const sinkLimits = 16;
+const maxInputBytes = 256 * 1024 * 1024;
+const noFunctions: readonly UserFunction[] = [];
+
+export class RuleRun implements SinkHost, RunningRule {
+  readonly id: string;
+  readonly run: number;
+  readonly operators: RuleStart['plan']['operators'];
+  /** See `RuleStart`. */
+  readonly flushTimeoutMs: number | undefined;
+  readonly isDebug: boolean;
+  readonly maxStateBytes: number;
+  /** See `RuleStart`. */
+  readonly stopsWhenFull: boolean;
+  /** See `RuleStart`. */
+  readonly functions: readonly UserFunction[];
+  sources: readonly SourceRun[] = [];
+  tables: readonly JoinedTable[] = [];
+  sinks: readonly SinkRun[] = [];
+  nodes: readonly RunningNode[] = [];
+  gatherings: readonly Gathering[] = [];
+  waitings: readonly Waiting[] = [];
+  /** Counters of each source when the rule came. */
+  sourceBases: readonly StreamCounters[] = [];
+  /** Times measured in each source when the rule came. */
+  sourceLatencies: readonly (Histogram | null)[] = [];
+  /** Set when its end has begun, so that a second cause changes nothing. */
+  isEnding = false;
+  /** Set once a call of the kernel took long for it. */
+  longCalls: LongCalls | undefined;
+  /** See `RunningRule`. */
+  behind: RunningBehind | undefined;
+  lostInput: Map<RunningSource, LostInput> | undefined;
+  readonly dropsInput: boolean;
+  readonly inputLimitBytes: number;
+  holds = 0;
+  waitingResults = 0;
+  /** Sources of lookup tables, which others have as well. */
+  #kept: ReadonlySet<RunningSource> = noSources;
+  /** See `RuleStart`. */
+  readonly #isTable: boolean;
+  #isReleased = false;
+  #isOpen = false;
+  #columns: readonly { source: SourceRun; indexes: number[]; uses?: readonly ColumnUse[] }[] = [];
+
+  constructor(
+    start: RuleStart,
+    readonly host: RuleHost,
+    /** Left out when its state is not kept. */
+    readonly checkpoints?: RuleCheckpoints,
+  ) {
+    this.id = start.id;
+    this.run = start.run;
+    this.flushTimeoutMs = start.flushTimeoutMs;
+    this.isDebug = start.isDebug === true;
+    this.#isTable = start.isTable === true;
+    this.stopsWhenFull = start.stopsWhenFull === true;
+    this.dropsInput = start.dropsInput === true;
+    this.inputLimitBytes = Math.min(start.sinkLimitBytes * sinkLimits, maxInputBytes);
+    this.maxStateBytes = start.maxStateBytes ?? Number.POSITIVE_INFINITY;
+    this.functions = start.functions ?? noFunctions;
+    this.operators = host.sameOperators(start.plan.operators);
+  }
+
+  /**
+   * Builds sinks and nodes; on failure `release` undoes what was done. The lists are joined, not pushed to: a list that
+   * grew by pushes has room for 17, and there are thousands of rules with one sink.
+   */
+  link(start: RuleStart, sources: readonly SourceRun[]): void {
+    const { plan } = start;
+    const { kernel } = this.host;
+    start.sinks.forEach((spec, i) => {
+      const { sinkLimitBytes, sendError } = start;
+      const output = outputOf(plan, i);
+      const connector = connectorFor('sink', spec.type);
+      const name = (this.checkpoints?.order.qos ?? 0) > 1 ? `${this.id}/${i}` : undefined;
+      const sink = new SinkRun(spec, connector, this, sinkLimitBytes, sendError, output, name);
+      this.sinks = this.sinks.concat(sink);
+    });
+    sources.forEach((source, i) => {
+      this.sources = this.sources.concat(source);
+      source.users.add(this);
+      if (this.checkpoints !== undefined) source.keepPlaces();
+      this.sourceBases = this.sourceBases.concat(source.counters);
+      if (this.measuresAll) this.sourceLatencies = this.sourceLatencies.concat(kernel.latencies(source.stream));
+      const uses = plan.sources[i]?.columns ?? [];
+      const indexes = kernel.useColumns(source.stream, uses).slice();
+      this.#columns = this.#columns.concat({ source, indexes, ...(uses.some(hasMembers) && { uses }) });
+    });
+    for (const node of plan.nodes) this.nodes = this.nodes.concat(this.#addNode(node, start));
+    this.tables = joinedTables(plan, sources, (node) => this.nodes[node]!.handle);
+    this.#kept = keptSources(plan, sources);
+  }
+
+  /** Masks the secrets of its sources and sinks. */
+  get redact(): Redact {
+    return allOf([...this.sources, ...this.sinks].map((part) => part.redact));
+  }
+
+  get isAcknowledged(): boolean {
+    return this.sources.some(({ hasAcknowledged }) => hasAcknowledged);
+  }
+
+  /** True when no more rows can come out: the sources are at their end, tables aside. */
+  get isFinished(): boolean {
+    if (isAtWork(this.host.kernel, this.run)) return false;
+    if (this.waitings.some(({ node }) => this.host.kernel.waiting(node).first !== 0)) return false;
+    if (this.behind?.isWaiting === true) return false;
+    return !this.#isTable && this.sources.every((source) => source.isEnded || this.isTable(source));
+  }
+
+  /** Tells that its sources and sinks have tried to connect, once all have. */
+  noteOpening(tell: (notice: RunNotice) => void): void {
+    if (this.#isOpen || this.isEnding || !this.sources.every(({ isTried, isEnded }) => isTried || isEnded)) return;
+    if (!this.sinks.every(({ isTried }) => isTried)) return;
+    this.#isOpen = true;
+    tell({ kind: 'opened', run: this.run, troubles: [...sourceTroubles(this), ...sinkTroubles(this)] });
+  }
+
+  isTable(source: RunningSource): boolean {
+    return this.#kept.has(source) || this.tables.some((table) => table.source === source);
+  }
+
+  /** Where the columns that the rule reads of a source stand in its batches. */
+  columnsOf(source: number): readonly number[] {
+    return this.#columns[source]?.indexes ?? [];
+  }
+
+  /** What its tables hold now. */
+  tableRows(): TableRow[] {
+    return this.tables.flatMap((table) => rowsOf(table, this.host.kernel));
+  }
+
+  /** Sends what encode nodes gathered. */
+  flushNodes(): void {
+    for (const node of this.nodes) if (node.kind === 'encode') this.host.kernel.flush(node.handle);
+  }
+
+  /** It calls functions that the owner brought. */
+  usesCodeOf(owner: string): boolean {
+    return this.#owners().includes(owner);
+  }
+
+  get userCodeBytes(): number | undefined {
+    const owners = this.#owners();
+    return owners.length === 0 ? undefined : this.host.codeWatch.memory.bytesOf(owners);
+  }
+
+  /** Whose code it calls; services, too. */
+  #owners(): string[] {
+    const asked = this.waitings.flatMap((one) => (one instanceof Asking ? (one.spec.call ?? []) : []));
+    return [...this.functions, ...asked].map(({ owner }) => owner);
+  }
+
+  /** Rows wait in the node: for answers of the table, without one until their time has come. */
+  #waits(node: NodeHandle, plan: Extract<NodePlan, { kind: 'ask' | 'dedup' }>, spec: LookupSpec | undefined): void {
+    const { host } = this;
+    const own: WaitingHost = {
+      rule: this,
+      kernel: host.kernel,
+      sinks: this.sinks,
+      now: () => host.now(),
+      work: (call) => host.workFor(this, call),
+      hold: (isFull) => this.sinkIsFull(isFull),
+      idle: () => host.idle(this),
+    };
+    const waiting =
+      plan.kind === 'dedup'
+        ? new WaitingApart(node, Number.POSITIVE_INFINITY, 'the end of the range that dedup_trigger() asks for', own)
+        : spec === undefined
+          ? new Waiting(node, plan.waiting.batches, 'the time of delay()', own)
+          : new Asking(node, plan, spec, host.askedTables.use(spec, host.askedPart), own);
+    this.waitings = [...this.waitings, waiting];
+    host.addWaiting(waiting);
+  }
+
+  /** Gives back all that the rule holds in the kernel and leaves its sources. */
+  release(): void {
+    this.checkpoints?.leave();
+    this.holdForResults(0);
+    for (const waiting of this.waitings) {
+      waiting.close();
+      this.host.removeWaiting(waiting);
+      if (waiting instanceof Asking) this.host.askedTables.leave(waiting.spec);
+    }
+    const { kernel } = this.host;
+    this.#isReleased = true;
+    const { nodes } = this;
+    const columns = this.#columns;
+    this.nodes = [];
+    this.#columns = [];
+    for (const { handle, sinks, isSilent } of nodes.toReversed()) {
+      if (sinks.length > 0 && !isSilent) this.host.removeOutput(handle, sinks);
+      kernel.releaseNode(handle);
+    }
+    for (const gathering of this.gatherings) {
+      for (const source of this.sources) source.gatherings.delete(gathering.node);
+      gathering.giveBack();
+    }
+    for (const { source, indexes, uses } of columns) kernel.releaseColumns(source.stream, indexes, uses);
+    const full = this.sinks.filter((sink) => sink.isFull).length;
+    for (const source of this.sources) {
+      source.users.delete(this);
+      source.places?.leave(this);
+      if (this.#kept.has(source)) continue;
+      // A rule that goes must not hold up the others.
+      for (let i = 0; i < full; i++) source.sinkIsFull(false);
+    }
+  }
+
+  #addNode(plan: NodePlan, { plan: { nodes }, lookups = [], sendError, zone }: RuleStart): RunningNode {
+    const { kernel } = this.host;
+    const { input } = plan;
+    const sinks = plan.kind === 'encode' ? plan.actions.map((i) => this.sinks[i]!) : [];
+    const numbered = sourceOfColumns(nodes, plan);
+    const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
+    const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zone, now: this.host.now() };
+    if (input !== null && 'source' in input) linked.place = this.#placeIn(this.#columns[input.source]!.source);
+    // What is gathered is in the checkpoint, which holds the messages then.
+    const kept = this.checkpoints?.order.kept.get(this.nodes.length);
+    if (kept !== undefined) linked.saved = savedAs(kept);
+    if (plan.kind === 'port') linked.target = this.nodes[plan.into]!.handle;
+    const table = plan.kind === 'ask' && plan.lookup !== null ? lookups[plan.lookup] : undefined;
+    if (plan.kind === 'ask' && table !== undefined) linked.plan = { ...plan, waiting: table.waiting };
+    if (plan.kind === 'lookup') linked.target = this.nodes[plan.table]!.handle;
+    const parent =
+      input === null
+        ? null
+        : 'source' in input
+          ? { stream: this.#columns[input.source]!.source.stream }
+          : { node: this.nodes[input.node]!.handle };
+    const handle = kernel.addNode(parent, linked);
+    if (plan.kind === 'ask' || plan.kind === 'dedup') this.#waits(handle, plan, table);
+    const counters = kernel.counters(handle);
+    const isSilent = plan.kind === 'encode' && plan.output.format === 'none';
+    if (sinks.length > 0 && !isSilent) this.host.addOutput(handle, sinks);
+    if (sinks.length > 0 && gathersMessages(plan, nodes) && this.checkpoints === undefined) {
+      const gathering = new Gathering(handle, sinks, kernel);
+      this.gatherings = this.gatherings.concat(gathering);
+      for (const source of this.sources) if (!this.#kept.has(source)) source.gatherings.set(handle, gathering);
+    }
+    const base = counters.recordsIn > 0 ? counters : null;
+    const latencyBase = base === null ? null : kernel.latencies(handle);
+    const isPartitioned = keepsPartitions(plan);
+    return {
+      kind: plan.kind,
+      sinks,
+      isSilent,
+      handle,
+      base,
+      latencyBase,
+      asksTable: table !== undefined,
+      isPartitioned,
+    };
+  }
+
+  /** Rules that go on elsewhere must not use its nodes. */
+  #placeIn(source: SourceRun): string | undefined {
+    if (!source.spec.isShared || this.checkpoints === undefined) return undefined;
+    const place = this.checkpoints.placeIn(source.name);
+    if (source.hasStarted) return place === undefined ? undefined : `of ${this.run}`;
+    return JSON.stringify(place ?? null);
+  }
+
+  // What sinks call
+
+  get measuresAll(): boolean {
+    return this.host.measuresAll;
+  }
+
+  get isSynced(): boolean {
+    return this.checkpoints !== undefined;
+  }
+
+  get reconnects(): Reconnects {
+    return this.host.reconnects;
+  }
+
+  get log(): Logger {
+    return this.host.logOf(this.run);
+  }
+
+  /** Logs a line when the rule is to say more. */
+  debug(line: () => string): void {
+    if (this.isDebug) this.log.debug(line());
+  }
+
+  get paths(): AllowedPaths {
+    return this.host.paths;
+  }
+
+  shared<T>(key: string, make: () => T): T {
+    return this.host.shared(key, make);
+  }
+
+  callUser(number: number, columns: HostColumns): void {
+    this.host.userCalls.call(number, columns);
+  }
+
+  sinkIsFull(isFull: boolean): void {
+    if (this.#isReleased) return;
+    this.holds += isFull ? 1 : -1;
+    // Tables go on: other rules look up in them, too.
+    for (const source of this.sources) if (!this.#kept.has(source)) placeOf(this, source).sinkIsFull(isFull);
+  }
+
+  damaged(messages: number | undefined, reason: string): void {
+    const count = messages === undefined ? {} : { messages };
+    this.host.lost({ resource: 'rule', name: this.id, what: 'messages', reason, ...count });
+  }
+
+  cameTo(source: RunningSource): void {
+    const isIt = (i: number) => this.sources[i] === source;
+    this.sourceBases = this.sourceBases.map((base, i) => (isIt(i) ? source.counters : base));
+    if (!this.measuresAll) return;
+    const { kernel } = this.host;
+    this.sourceLatencies = this.sourceLatencies.map((base, i) => (isIt(i) ? kernel.latencies(source.stream) : base));
+  }
+
+  tookApart(source: RunningSource, messages: number): void {
+    this.sourceBases = this.sourceBases.map((base, i) =>
+      this.sources[i] === source ? { ...base, messages: base.messages - messages } : base,
+    );
+  }
+
+  inputLost(source: RunningSource, messages: number, reason: string): void {
+    const before = this.lostInput?.get(source)?.messages ?? 0;
+    this.lostInput ??= new Map();
+    this.lostInput.set(source, { messages: before + messages, reason, at: Date.now() });
+    this.host.noteLoss();
+  }
+
+  get gathersInput(): boolean {
+    return this.gatherings.length > 0;
+  }
+
+  workedOff(): void {
+    this.host.idle(this);
+  }
+
+  holdForResults(results: number): void {
+    const isFull = results > 0;
+    if (isFull !== this.waitingResults > 0) this.sinkIsFull(isFull);
+    this.waitingResults = results;
+  }
+
+  tried(): void {
+    this.host.triedSink(this);
+  }
+
+  messagesLost(): void {
+    this.host.noteLoss();
+  }
+
+  sinkFailed(reason: string): void {
+    this.host.failed(this, reason);
+  }
+}
+
+/** What is written for an action; undefined when none of its rows goes anywhere. */
+function outputOf({ nodes }: RuleStart['plan'], action: number): OutputPlan | undefined {
+  for (const node of nodes) if (node.kind === 'encode' && node.actions.includes(action)) return node.output;
+  return undefined;
+}

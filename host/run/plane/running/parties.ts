@@ -1,0 +1,63 @@
+/** Rules that work together in the kernel: they share operators, or have one of a rule that does. */
+import type { NodeHandle } from '../../../../kernels/api.js';
+import type { RunningLane, RunningRule, RunningSource } from './running.js';
+
+export interface Party {
+  readonly rules: readonly RunningRule[];
+  /** Those that bring it rows: tables aside. */
+  readonly sources: ReadonlySet<RunningSource>;
+  /** Where these do their work for it. */
+  readonly places: ReadonlySet<RunningSource | RunningLane>;
+  readonly nodes: ReadonlySet<NodeHandle>;
+}
+
+/** Where rows of a source begin their way through a rule. */
+export function placeOf(rule: RunningRule, source: RunningSource): RunningSource | RunningLane {
+  return rule.behind?.laneOf(source) ?? source;
+}
+
+interface Members {
+  readonly rules: RunningRule[];
+  readonly nodes: Set<NodeHandle>;
+}
+
+/** Lists the parties of rules with sources, in the order in which these have come. */
+export function partiesOf(rules: Iterable<RunningRule>): Party[] {
+  const ofNode = new Map<NodeHandle, Members>();
+  const found = new Set<Members>();
+  for (const rule of rules) {
+    if (rule.isEnding) continue;
+    let own: Members = { rules: [rule], nodes: new Set() };
+    for (const { kind, handle } of rule.nodes) {
+      // Rows of a table are kept for all that look up in it.
+      if (kind === 'keyedTable') continue;
+      const others = ofNode.get(handle);
+      if (others !== undefined && others !== own) own = joined(others, own, ofNode, found);
+      own.nodes.add(handle);
+      ofNode.set(handle, own);
+    }
+    found.add(own);
+  }
+  return [...found].flatMap((members) => {
+    const sources = new Set<RunningSource>();
+    const places = new Set<RunningSource | RunningLane>();
+    for (const rule of members.rules) {
+      for (const source of rule.sources) {
+        if (rule.isTable(source)) continue;
+        sources.add(source);
+        places.add(placeOf(rule, source));
+      }
+    }
+    return sources.size === 0 ? [] : [{ rules: members.rules, sources, places, nodes: members.nodes }];
+  });
+}
+
+function joined(to: Members, from: Members, ofNode: Map<NodeHandle, Members>, found: Set<Members>): Members {
+  for (const rule of from.rules) to.rules.push(rule);
+  for (const node of from.nodes) {
+    to.nodes.add(node);
+    ofNode.set(node, to);
+  }
+  found.delete(from);
+  return to;
+}

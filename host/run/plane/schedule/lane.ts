@@ -1,0 +1,497 @@
+/**
+ * A lane: input of a source that others read as well waits here for rules that come behind them. Their nodes move to a
+ * twin of the stream, which reads the same bytes later, and back when nothing waits any more: then both have read the
+ * same.
+ *
+ * What waits is cut into segments that begin between two inputs, with what the stream kept then. So the oldest can be
+ * given up as a whole, wherever messages end, and it is known how many messages it had: the source has counted them.
+ */
+import type { Kernel, NodeHandle, StreamCounters, StreamHandle } from '../../../../kernels/api.js';
+import { noMemory } from '../../../../kernels/error.js';
+import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../../kernels/twin.js';
+import type { SourceForm } from '../../../connectors/define.js';
+import type { Barrier } from '../acknowledge/barrier.js';
+import { feedInput, openSourceStream } from '../feed/feed-stream.js';
+import type { LaneInput, LaneInputs } from '../feed/lane-inputs.js';
+import { inMb } from '../memory/memory.js';
+import type { Starvation, Starved } from '../memory/starvation.js';
+import type { RunningLane, RunningRule, RunningSource } from '../running/running.js';
+import { LanePlace } from './lane-place.js';
+import { SliceSize } from './slice-size.js';
+import type { Turn, Turns } from './turns.js';
+
+/** A source that others read as well. */
+export interface LaneSource extends RunningSource {
+  readonly form: SourceForm;
+  readonly lanes: LaneInputs;
+  readonly host: {
+    readonly kernel: Kernel;
+    now(): number;
+    work(
+      whose: ReadonlySet<RunningRule>,
+      call: () => void,
+      source: RunningSource,
+      input: Uint8Array | undefined,
+      lane: RunningLane,
+    ): void;
+    holdWaiting(barrier: Barrier, rules: ReadonlySet<RunningRule>): void;
+    waits(): void;
+    starves(of: Starved): Starvation;
+    ended(source: RunningSource): void;
+  };
+}
+
+export interface LaneTerms {
+  /** Bytes that may wait. */
+  readonly most: number;
+  /** With more the oldest are given up; otherwise the source waits. */
+  readonly dropsOldest: boolean;
+}
+
+/** Input that waits, or what came between. */
+interface Part {
+  bytes: Uint8Array;
+  readonly barrier: Barrier | undefined;
+  readonly event: 'reset' | 'end' | undefined;
+  /** Where the source was behind it; undefined within what was read in one go. */
+  position?: unknown;
+}
+
+interface Segment {
+  /** What the stream kept when it began; undefined of the first one, which goes on from what the twin keeps. */
+  readonly begin: Uint8Array | undefined;
+  /** Messages that the source had read when it began. */
+  readonly messages: number;
+  readonly parts: Part[];
+  bytes: number;
+}
+
+/** What waits is given up in so many steps. */
+const segments = 16;
+/** While half a message is longer than that no segment begins, bytes. */
+const longMessage = 64 * 1024;
+/** Time until input is tried again that the kernel had no room for, ms. */
+const retryMs = 100;
+/** Bytes of a call while it works on to a place. */
+const settledBytes = 16 * 1024;
+const noBytes = new Uint8Array(0);
+
+export class Lane implements Turn, RunningLane, LaneInput {
+  readonly stream: StreamHandle;
+  readonly rules = new Set<RunningRule>();
+  workUs = 0;
+  barrier: Barrier | undefined;
+  readonly #kernel: Kernel;
+  readonly #nodes: ReadonlySet<NodeHandle>;
+  /** Runs of the rules that came: what shows the rows of a trace goes with them. */
+  readonly #hosts: ReadonlySet<number>;
+  readonly #size: SliceSize;
+  #queue: Segment[];
+  #bytes = 0;
+  /** Messages of the source before the first one that came here. */
+  readonly #base: number;
+  /** Messages that were given up. */
+  #dropped = 0;
+  /** What the twin is to keep before it reads on. */
+  #begin: Uint8Array | undefined;
+  /** Full sinks of the rules. */
+  #holds = 0;
+  /** Since when so much waits that the source does as well, epoch ms; 0: it does not. */
+  #fullSince = 0;
+  /** Since when the kernel has had no room, epoch ms; 0 when it has. */
+  #starvedSince = 0;
+  #retry: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  /** Messages of the source when the last one had come; undefined as long as more come. */
+  #end: number | undefined;
+  #askers: (() => void)[] = [];
+  readonly #place: LanePlace;
+  /** Its rules are about to end at their place. */
+  #isHalted = false;
+  /** Some of its rules have checkpoints. */
+  readonly #isKept: boolean;
+  /** All of them do: what waits is no output that is missing. */
+  readonly #isSafe: boolean;
+
+  /**
+   * Moves the nodes of the rules, and what they hold of the source. Throws KernelError without memory, and changes
+   * nothing then.
+   */
+  constructor(
+    readonly source: LaneSource,
+    rules: Iterable<RunningRule>,
+    private readonly terms: LaneTerms,
+    private readonly turns: Turns,
+    now: () => number,
+    /** Nothing waits any more. */
+    private readonly emptied: () => void,
+  ) {
+    const { kernel } = source.host;
+    this.#kernel = kernel;
+    this.#size = new SliceSize(now);
+    for (const rule of rules) this.rules.add(rule);
+    this.#nodes = new Set([...this.rules].flatMap(({ nodes }) => nodes.map(({ handle }) => handle)));
+    this.#hosts = new Set([...this.rules].map(({ run }) => run));
+    const { stream } = source;
+    this.stream = openSourceStream(kernel, source.form, source.spec);
+    try {
+      for (const rule of this.rules) {
+        for (const [i, own] of rule.sources.entries()) {
+          if (own === source) useSameColumns(kernel, stream, this.stream, rule.columnsOf(i));
+        }
+      }
+      const input = inputOf(kernel, stream);
+      if (input === undefined || !setInput(kernel, this.stream, input)) throw noMemory();
+    } catch (error) {
+      kernel.closeStream(this.stream);
+      throw error;
+    }
+    const kept = [...this.rules].filter(({ checkpoints }) => checkpoints !== undefined).length;
+    this.#isKept = kept > 0;
+    this.#isSafe = kept === this.rules.size;
+    this.#place = new LanePlace(source.position(), () => this.goOn());
+    this.#base = source.counters.messages;
+    this.#queue = [{ begin: undefined, messages: this.#base, parts: [], bytes: 0 }];
+    moveNodes(kernel, this.#nodesBelow(stream), stream, this.stream, false);
+    source.lanes.all.add(this);
+  }
+
+  #nodesBelow(stream: StreamHandle): NodeHandle[] {
+    return nodesBelow(this.#kernel, stream, this.#nodes, this.#hosts);
+  }
+
+  get users(): ReadonlySet<RunningRule> {
+    return this.rules;
+  }
+
+  get counters(): StreamCounters {
+    return this.#kernel.streamCounters(this.stream);
+  }
+
+  get isWaiting(): boolean {
+    return this.#queue.some(({ parts }) => parts.length > 0);
+  }
+
+  get isReady(): boolean {
+    return (
+      this.isWaiting && this.#holds === 0 && this.#retry === undefined && !this.#place.isResting && !this.#isHalted
+    );
+  }
+
+  get waitingBytes(): number {
+    return this.#bytes;
+  }
+
+  get memoryBytes(): number {
+    return this.#bytes + this.counters.memoryBytes;
+  }
+
+  get waitingMessages(): number {
+    return Math.max(0, (this.#end ?? this.source.counters.messages) - this.#read);
+  }
+
+  /** Messages of the source that were worked off, or given up. */
+  get #read(): number {
+    return this.#base + this.counters.messages + this.#dropped;
+  }
+
+  get holdsSince(): number {
+    if (this.#fullSince > 0) return this.#fullSince;
+    for (const { parts } of this.#queue) {
+      for (const { barrier } of parts) if (barrier?.isLogged === false) return barrier.since;
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  get text(): string {
+    if (!this.isWaiting) return '';
+    const messages = this.waitingMessages.toLocaleString('en');
+    return `${messages} messages of ${this.source.name} wait apart (${inMb(this.#bytes)})`;
+  }
+
+  // What the source calls
+
+  add(bytes: Uint8Array, barrier: Barrier | undefined): void {
+    if (this.#isClosed) return;
+    if (this.#isSafe) barrier?.keep();
+    else if (barrier !== undefined) barrier.left++;
+    this.#append({ bytes, barrier, event: undefined });
+    this.#cut();
+    if (this.#bytes > this.terms.most) this.#full();
+  }
+
+  numbered(): void {
+    const last = this.#queue.at(-1)!.parts.at(-1);
+    if (last !== undefined) last.position = this.source.position();
+  }
+
+  reset(): void {
+    this.#appendEvent('reset');
+  }
+
+  end(): void {
+    this.#appendEvent('end');
+  }
+
+  #appendEvent(event: Part['event']): void {
+    if (!this.#isClosed) this.#append({ bytes: noBytes, barrier: undefined, event, position: this.source.position() });
+  }
+
+  #append(part: Part): void {
+    const last = this.#queue.at(-1)!;
+    last.parts.push(part);
+    last.bytes += part.bytes.length;
+    this.#bytes += part.bytes.length;
+    this.goOn();
+  }
+
+  /** Begins a segment when the last one is long enough, where the oldest may have to be given up. */
+  #cut(): void {
+    if (!this.terms.dropsOldest || this.#queue.at(-1)!.bytes < this.terms.most / segments) return;
+    const { stream, counters } = this.source;
+    if (this.#kernel.unreadBytes(stream) > Math.max(longMessage, this.terms.most / segments)) return;
+    const begin = inputOf(this.#kernel, stream);
+    // Without memory for it the segment becomes longer.
+    if (begin !== undefined) this.#queue.push({ begin, messages: counters.messages, parts: [], bytes: 0 });
+  }
+
+  #full(): void {
+    if (this.terms.dropsOldest) {
+      while (this.#bytes > this.terms.most && this.#queue.length > 1) this.#dropFirst();
+    } else if (this.#fullSince === 0) {
+      this.#fullSince = Date.now();
+      this.source.sinkIsFull(true);
+    }
+  }
+
+  #dropFirst(): void {
+    const [first, next] = this.#queue as [Segment, Segment];
+    this.#queue.shift();
+    this.#bytes -= first.bytes;
+    const count = Math.max(0, next.messages - this.#read);
+    this.#dropped += count;
+    this.#begin = next.begin;
+    this.#size.forget();
+    const cause = this.#holds > 0 ? 'whose sink takes no more' : 'that takes more than its share of the processor';
+    this.#lost(count, `more than ${inMb(this.terms.most)} waited for a rule ${cause}`);
+    for (const { barrier } of first.parts) this.#leave(barrier, false);
+  }
+
+  #leave(barrier: Barrier | undefined, isLost: boolean): void {
+    if (this.#isSafe) barrier?.kept(isLost);
+    else barrier?.passed(isLost);
+  }
+
+  #lost(count: number, reason: string): void {
+    if (count > 0) for (const rule of this.rules) rule.inputLost(this.source, count, reason);
+  }
+
+  // What its rules call
+
+  /** A sink of a rule became full, or took up work again. */
+  sinkIsFull(isFull: boolean): void {
+    this.#holds += isFull ? 1 : -1;
+    if (!isFull) this.goOn();
+  }
+
+  /**
+   * Takes nothing more, unless it `readsOn`; resolves when all is worked off, or after a time. Rules with checkpoints
+   * that come back go on with what waits: of them it resolves at a place that these can name, and works no more.
+   */
+  finish(longestMs: number, readsOn: boolean): Promise<void> {
+    if (this.#isKept) {
+      const comesBack = readsOn || this.source.acknowledgements?.keepsLost === true;
+      const end = comesBack ? (this.whenAtPlace() ?? Promise.resolve()) : this.#whenEmpty(longestMs);
+      return patient(end, longestMs).then(() => {
+        this.#isHalted = true;
+      });
+    }
+    if (!readsOn) {
+      this.#isClosed = true;
+      this.#end ??= this.source.counters.messages;
+      this.#release();
+    }
+    return this.#whenEmpty(longestMs);
+  }
+
+  #whenEmpty(longestMs: number): Promise<void> {
+    if (!this.isWaiting) return Promise.resolve();
+    return patient(new Promise((resolve) => this.#askers.push(resolve)), longestMs);
+  }
+
+  /**
+   * The nodes go back, and what still waits is lost: its count is returned. To be called with nothing waiting, or at
+   * their end.
+   */
+  close(): number {
+    const waiting = this.isWaiting ? this.waitingMessages : 0;
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    this.turns.remove(this);
+    const barriers = this.#queue.flatMap(({ parts }) => parts.map(({ barrier }) => barrier));
+    this.#queue = [];
+    this.#bytes = 0;
+    const { stream, lanes } = this.source;
+    lanes.all.delete(this);
+    moveNodes(this.#kernel, this.#nodesBelow(this.stream), this.stream, stream, true);
+    this.#kernel.closeStream(this.stream);
+    for (const barrier of barriers) this.#leave(barrier, true);
+    this.#release();
+    for (const call of this.#askers.splice(0)) call();
+    this.#place.tell();
+    return waiting;
+  }
+
+  // What checkpoints ask
+
+  get position(): unknown {
+    return this.#place.position;
+  }
+
+  get isAtPlace(): boolean {
+    return this.#place.isExact;
+  }
+
+  /** Resolves when it is at a place that a checkpoint can name; it works on when those who asked had their turn. */
+  whenAtPlace(): Promise<void> | undefined {
+    return this.#place.whenExact();
+  }
+
+  /** Works on to such a place, if there is room for that. */
+  settle(): void {
+    while (!this.isAtPlace && this.isWaiting && this.#retry === undefined) this.#take(settledBytes);
+  }
+
+  /** The source waits for it no longer. */
+  #release(): void {
+    if (this.#fullSince === 0) return;
+    this.#fullSince = 0;
+    this.source.sinkIsFull(false);
+  }
+
+  // Turns
+
+  goOn(): void {
+    if (this.isReady) this.turns.add(this);
+  }
+
+  work(ms: number): void {
+    this.#size.spend(
+      ms,
+      (most) => this.#take(most),
+      () => this.isReady,
+    );
+  }
+
+  /** Works on so many bytes at most. */
+  #take(most: number): number {
+    if (this.#begin !== undefined) {
+      if (!setInput(this.#kernel, this.stream, this.#begin)) {
+        this.#waitForRoom();
+        // Who uses up the memory may have to end for it.
+        this.source.host.starves({ name: this.source.name, starvedSince: this.#starvedSince });
+        return 0;
+      }
+      this.#begin = undefined;
+    }
+    const part = this.#next(most);
+    if (part.event === 'reset') this.#kernel.resetInput(this.stream);
+    else if (part.event === 'end') this.#work(() => this.#kernel.endInput(this.stream, this.source.host.now()));
+    else this.#feed(part, most);
+    if (part.event !== undefined) this.#place.reached(part.position);
+    if (this.#fullSince > 0 && this.#bytes <= this.terms.most / 2) this.#release();
+    if (part.event === 'end') this.source.host.ended(this.source);
+    if (!this.isWaiting) {
+      for (const call of this.#askers.splice(0)) call();
+      this.emptied();
+    }
+    return Math.min(most, part.bytes.length);
+  }
+
+  /** Takes out the next part; small ones that nobody waits for come as one. */
+  #next(most: number): Part {
+    while (this.#queue[0]!.parts.length === 0) this.#queue.shift();
+    const segment = this.#queue[0]!;
+    const { parts } = segment;
+    let count = 0;
+    let length = 0;
+    for (const { bytes, barrier, event } of parts) {
+      if (barrier !== undefined || event !== undefined || length + bytes.length > most) break;
+      length += bytes.length;
+      count++;
+    }
+    const taken = parts.splice(0, Math.max(1, count));
+    const first = taken[0]!;
+    const bytes = taken.length === 1 ? first.bytes : Buffer.concat(taken.map((one) => one.bytes));
+    const part = { ...first, bytes, position: taken.at(-1)!.position };
+    segment.bytes -= part.bytes.length;
+    this.#bytes -= part.bytes.length;
+    return part;
+  }
+
+  #feed(part: Part, most: number): void {
+    const { host, name } = this.source;
+    const { bytes, barrier } = part;
+    const piece = bytes.subarray(0, most);
+    const before = this.#starvedSince === 0 ? 0 : this.counters.oversized;
+    const isHopeless = this.#starvedSince > 0 && host.starves({ name, starvedSince: this.#starvedSince }).isHopeless;
+    let taken = piece.length;
+    this.#place.isExact = false;
+    this.barrier = barrier;
+    this.#work(() => {
+      const fed = feedInput(this.#kernel, { stream: this.stream, name }, piece, host.now(), isHopeless);
+      // What is left of malformed input is dropped, as the source does.
+      taken = fed.malformed === undefined ? fed.taken : bytes.length;
+    }, piece);
+    this.barrier = undefined;
+    if (isHopeless) {
+      const skipped = this.counters.oversized - before;
+      this.#dropped += skipped;
+      this.#lost(skipped, 'memory is exhausted: they have no room (basic.maxDataMemory)');
+    }
+    if (taken >= piece.length) this.#starvedSince = 0;
+    if (taken < bytes.length) this.#putBack({ ...part, bytes: bytes.subarray(taken) });
+    else this.#done(part);
+    if (taken < piece.length) this.#waitForRoom();
+  }
+
+  /** The rules have had all of it. */
+  #done({ barrier, position }: Part): void {
+    if (barrier !== undefined) {
+      for (const { checkpoints } of this.rules) checkpoints?.apart.hold(barrier);
+      this.source.host.holdWaiting(barrier, this.rules);
+      this.#leave(barrier, false);
+    }
+    this.#place.reached(position);
+  }
+
+  #work(call: () => void, input?: Uint8Array): void {
+    this.source.host.work(this.rules, call, this.source, input, this);
+  }
+
+  #putBack(part: Part): void {
+    const segment = this.#queue[0]!;
+    segment.parts.unshift(part);
+    segment.bytes += part.bytes.length;
+    this.#bytes += part.bytes.length;
+  }
+
+  #waitForRoom(): void {
+    if (this.#starvedSince === 0) this.#starvedSince = Date.now();
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      this.goOn();
+    }, retryMs);
+  }
+}
+
+/** Resolves when the promise does, or after a time. */
+function patient(promise: Promise<void>, longestMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const patience = setTimeout(resolve, longestMs);
+    void promise.then(() => {
+      clearTimeout(patience);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,303 @@
+/**
+ * Checkpoints of a rule on disk, a file each: written under another name and made durable before it gets its own, so
+ * that each file that is there is whole. The last two are kept.
+ *
+ *     "HAUMEACP" | format u32 LE | headLen u32 LE | head, JSON | state of the operators | pending input | SHA-256 of
+ *     all before (32 bytes)
+ *
+ * The state is the kernel's own form (assembly/state/form.ts). Large numbers of rows stand in segments beside it
+ * (segments.ts), which the head names: format 2. What other rules had sent and the rule had not taken is format 3.
+ * Without both the format is 1. Where segments have groups, too, it is 4.
+ */
+import { createHash } from 'node:crypto';
+import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { reasonOf } from '../../../../base/errors.js';
+import { makeFolder, refuseLink } from '../../../../base/files/folder.js';
+import { createFile, damaged, openFile, readExactly, writeAll } from './file-bytes.js';
+import { type CheckpointHead, headOf } from './head.js';
+import { type Pieces, readSegment, type Segment, type SegmentedRows, segmentEnding, writeSegment } from './segments.js';
+
+/** A checkpoint that was read. */
+export interface ReadCheckpoint {
+  readonly path: string;
+  readonly head: CheckpointHead;
+  readonly state: readonly Buffer[];
+  /** By stream. */
+  readonly pending: ReadonlyMap<string, Buffer>;
+}
+
+const magic = 'HAUMEACP';
+const format = 1;
+const formatWithRows = 2;
+const formatWithPending = 3;
+const formatWithGroups = 4;
+const preludeBytes = magic.length + 8;
+const digestBytes = 32;
+const maxHeadBytes = 16 << 20;
+const pieceBytes = 1 << 20;
+const ending = '.checkpoint';
+const unfinished = '.part';
+/** So many of a rule stay. */
+export const kept = 2;
+/**
+ * What has the name of a file is not always one: a folder in its place must not keep newer checkpoints from counting.
+ */
+const removing = { recursive: true, force: true };
+
+export class CheckpointFiles {
+  /** Segments of the checkpoints that were written or read, by epoch. */
+  readonly #needs = new Map<number, readonly Segment[]>();
+
+  constructor(readonly folder: string) {}
+
+  /** Those that are there, the newest first. */
+  async list(): Promise<{ epoch: number; path: string }[]> {
+    await refuseLink(this.folder);
+    return this.#checkpointsOf(await this.#names());
+  }
+
+  async #names(): Promise<string[]> {
+    return readdir(this.folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+  }
+
+  #checkpointsOf(names: readonly string[]): { epoch: number; path: string }[] {
+    return names
+      .flatMap((name) => {
+        const epoch = name.endsWith(ending) ? epochOf(name) : Number.NaN;
+        return Number.isSafeInteger(epoch) ? [{ epoch, path: join(this.folder, name) }] : [];
+      })
+      .sort((a, b) => b.epoch - a.epoch);
+  }
+
+  /** Reads one; rejects with what is wrong with it. */
+  async read(path: string): Promise<ReadCheckpoint> {
+    const file = await openFile(path);
+    try {
+      const { size } = await file.stat();
+      // A small one at once: at the start of a server there are thousands.
+      const whole = size <= pieceBytes ? await readExactly(file, 0, size) : undefined;
+      const readAt = async (at: number, length: number): Promise<Buffer> => {
+        if (whole === undefined) return readExactly(file, at, length);
+        if (at + length > size) throw damaged('it ends too early');
+        return whole.subarray(at, at + length);
+      };
+      const prelude = await readAt(0, preludeBytes);
+      if (prelude.toString('latin1', 0, magic.length) !== magic) throw damaged('it is no checkpoint');
+      const found = prelude.readUInt32LE(magic.length);
+      if (found < format || found > formatWithGroups) {
+        throw damaged(
+          found > formatWithGroups
+            ? `a newer release has written it, in format ${found}, and this one knows those up to ${formatWithGroups}`
+            : `it has format ${found}, known are ${format} to ${formatWithGroups}`,
+        );
+      }
+      const headLen = prelude.readUInt32LE(magic.length + 4);
+      const begin = preludeBytes + headLen;
+      const end = size - digestBytes;
+      if (headLen > maxHeadBytes || begin > end) throw damaged('it ends too early');
+      const head = await readAt(preludeBytes, headLen);
+      const digest = createHash('sha256').update(prelude).update(head);
+      const rest: Buffer[] = [];
+      for (let at = begin; at < end; at += pieceBytes) {
+        const piece = await readAt(at, Math.min(pieceBytes, end - at));
+        digest.update(piece);
+        rest.push(piece);
+      }
+      if (!digest.digest().equals(await readAt(end, digestBytes))) throw damaged('its bytes are damaged');
+      const known = headOf(head);
+      if (known.epoch !== epochOf(basename(path))) throw damaged(`it is number ${known.epoch}`);
+      this.#needs.set(known.epoch, known.rows?.segments ?? []);
+      return { path, head: known, ...partsOf(rest, known.pending) };
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Writes one so that it is on disk, but counts only when it is published; `state` is followed by what is pending. */
+  async write(head: CheckpointHead, state: readonly Uint8Array[]): Promise<void> {
+    await refuseLink(this.folder);
+    this.#needs.set(head.epoch, head.rows?.segments ?? []);
+    const text = Buffer.from(JSON.stringify(head));
+    const prelude = Buffer.alloc(preludeBytes);
+    prelude.write(magic, 'latin1');
+    prelude.writeUInt32LE(formatOf(head), magic.length);
+    prelude.writeUInt32LE(text.length, magic.length + 4);
+    const digest = createHash('sha256');
+    const file = await this.#made(this.unfinished(head.epoch));
+    try {
+      // A piece at a time: the thread has rows to work on.
+      for (const bytes of [Buffer.concat([prelude, text]), ...state]) {
+        digest.update(bytes);
+        await writeAll(file, bytes);
+      }
+      await writeAll(file, digest.digest());
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Opens a new file; the folder is there but for the first time. */
+  async #made(path: string): Promise<FileHandle> {
+    try {
+      return await createFile(path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      await makeFolder(this.folder, true);
+      return createFile(path);
+    }
+  }
+
+  /** Writes a segment of that epoch so that it is on disk. */
+  async writeSegment(epoch: number, next: (pieces: Pieces) => boolean): Promise<Segment> {
+    await refuseLink(this.folder);
+    await makeFolder(this.folder, true);
+    const file = nameOf(epoch, segmentEnding);
+    return { file, ...(await writeSegment(join(this.folder, file), next)) };
+  }
+
+  /** Reads the segments of a checkpoint, some whole runs at a time; rejects with what is wrong with them. */
+  async readSegments({ segments }: SegmentedRows, take: (bytes: Buffer, runs: number) => void): Promise<void> {
+    for (const segment of segments) {
+      try {
+        await readSegment(join(this.folder, basename(segment.file)), segment, take);
+      } catch (error) {
+        throw damaged(`its rows in ${join(this.folder, segment.file)} are damaged: ${reasonOf(error)}`);
+      }
+    }
+  }
+
+  /**
+   * From now on the checkpoint counts; older ones go, but for the one before, and segments that neither needs. What
+   * can't be removed now is named by `left`, and goes with a later one.
+   */
+  async publish(epoch: number, left: (reason: string) => void = () => {}): Promise<void> {
+    const path = this.#path(epoch);
+    await rename(this.unfinished(epoch), path);
+    const folder = await open(this.folder);
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+    await this.#tidy().catch((error: unknown) => left(`older checkpoints can't be removed: ${reasonOf(error)}`));
+  }
+
+  async #tidy(): Promise<void> {
+    const names = await this.#names();
+    const all = this.#checkpointsOf(names);
+    for (const { path: old } of all.slice(kept)) await rm(old, removing);
+    await this.#removeUnneeded(names, all.slice(0, kept));
+  }
+
+  /**
+   * Removes segments that no checkpoint needs, and what is older than all that stay; `staying` are the newest first.
+   */
+  async #removeUnneeded(names: readonly string[], staying: readonly { epoch: number; path: string }[]): Promise<void> {
+    const oldest = staying.at(-1)!.epoch;
+    for (const known of this.#needs.keys()) if (known < oldest) this.#needs.delete(known);
+    let isKnown = true;
+    for (const { epoch, path } of staying) {
+      // Of an earlier run; of one that can't be read nobody knows.
+      if (!this.#needs.has(epoch))
+        isKnown &&= await this.read(path).then(
+          () => true,
+          () => false,
+        );
+    }
+    const needed = new Set([...this.#needs.values()].flat().map(({ file }) => file));
+    for (const name of names) {
+      const isOld = name.endsWith(unfinished) && epochOf(name) < oldest;
+      // Newer ones belong to a checkpoint that does not count yet.
+      const isUnneeded = name.endsWith(segmentEnding) && epochOf(name) <= staying[0]!.epoch && !needed.has(name);
+      if (isOld || (isKnown && isUnneeded)) await rm(join(this.folder, name), removing);
+    }
+  }
+
+  /** Removes what was written and not published. */
+  async abandon(epoch: number): Promise<void> {
+    this.#needs.delete(epoch);
+    await rm(this.unfinished(epoch), { force: true });
+  }
+
+  /** Removes a segment that was not written to its end. */
+  async abandonSegment(epoch: number): Promise<void> {
+    await rm(join(this.folder, nameOf(epoch, segmentEnding)), { force: true });
+  }
+
+  /** Removes all. */
+  async clear(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
+  }
+
+  /** Where one is until it is published. */
+  unfinished(epoch: number): string {
+    return this.#path(epoch) + unfinished;
+  }
+
+  /**
+   * The id with which one that is not published counts, `damaged` when it is; undefined when it is not there or counts
+   * alone.
+   */
+  async jointOfUnfinished(epoch: number): Promise<string | undefined> {
+    await refuseLink(this.folder);
+    try {
+      return (await this.read(this.unfinished(epoch))).head.joint?.id;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT') return undefined;
+      if (code === undefined) return 'damaged';
+      throw error;
+    }
+  }
+
+  /** Whether one is there and damaged; reading it tells how. */
+  async isDamaged(epoch: number): Promise<boolean> {
+    try {
+      await this.read(this.#path(epoch));
+      return false;
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code !== 'ENOENT';
+    }
+  }
+
+  #path(epoch: number): string {
+    return join(this.folder, nameOf(epoch, ending));
+  }
+}
+
+function formatOf({ rows, pending }: CheckpointHead): number {
+  if (rows?.fresh !== undefined) return formatWithGroups;
+  if (pending !== undefined) return formatWithPending;
+  return rows === undefined ? format : formatWithRows;
+}
+
+/** Takes the pending input off the end of what follows the head. */
+function partsOf(
+  rest: readonly Buffer[],
+  lengths: CheckpointHead['pending'],
+): Pick<ReadCheckpoint, 'state' | 'pending'> {
+  const pending = new Map<string, Buffer>();
+  if (lengths === undefined) return { state: rest, pending };
+  const whole = Buffer.concat(rest);
+  let at = whole.length - Object.values(lengths).reduce((sum, length) => sum + length, 0);
+  if (at < 0) throw damaged('it ends too early');
+  const state = [whole.subarray(0, at)];
+  for (const [stream, length] of Object.entries(lengths)) {
+    pending.set(stream, whole.subarray(at, at + length));
+    at += length;
+  }
+  return { state, pending };
+}
+
+function epochOf(name: string): number {
+  return Number(name.slice(0, name.indexOf('.')));
+}
+
+function nameOf(epoch: number, ending: string): string {
+  return `${String(epoch).padStart(12, '0')}${ending}`;
+}

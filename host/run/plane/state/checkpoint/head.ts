@@ -1,0 +1,143 @@
+/**
+ * What stands before the state in the file of a checkpoint. Checksums tell damage, not who wrote it: a file may come
+ * from another machine (archive.ts), so that each member is looked at before anything is done with it.
+ */
+import { basename } from 'node:path';
+import type { KeptOperator } from '../../../../model/kept.js';
+import { damaged } from './file-bytes.js';
+import type { SegmentedRows } from './segments.js';
+
+/** What is known of a checkpoint besides the state. */
+export interface CheckpointHead {
+  readonly rule: string;
+  /** Rises from one to the next. */
+  readonly epoch: number;
+  /** Time of rows and windows when it was taken, epoch ms. */
+  readonly at: number;
+  readonly stateBytes: number;
+  /** Where the sources go on, by stream; only those that can go back. */
+  readonly sources: Readonly<Record<string, unknown>>;
+  /** How far the sinks were, by number of the action; only those that can be cut back. */
+  readonly sinks: Readonly<Record<string, unknown>>;
+  /** What the operators of the rule kept that users know, as it was called then. */
+  readonly kept?: readonly KeptOperator[];
+  /** Rows that stand in segments. */
+  readonly rows?: SegmentedRows;
+  /** Bytes of the input that is pending, by stream, in this order. */
+  readonly pending?: Readonly<Record<string, number>>;
+  /**
+   * Of one that counts only together with those of other rules: what tells it from any other of its name, and these.
+   */
+  readonly joint?: { readonly id: string; readonly others: readonly CheckpointName[] };
+}
+
+/** Where a checkpoint is. */
+export interface CheckpointName {
+  /** Of the rule, in that of all checkpoints. */
+  readonly folder: string;
+  readonly epoch: number;
+}
+
+/** Checkpoints of more rules do not name each other. */
+export const mostNamed = 100;
+/** Operators of a rule, and members of one. */
+const mostKept = 65_536;
+/** Segments of one checkpoint: far more than any has (segments.ts). */
+const mostSegments = 4096;
+/** Furthest from 1970 that a time can be, ms. */
+const maxTime = 8.64e15;
+const maxU32 = 0xff_ff_ff_ff;
+
+type Test = (value: unknown) => boolean;
+
+const members: Readonly<Record<keyof CheckpointHead, Test>> = {
+  rule: isText,
+  epoch: isCount,
+  at: (value) => typeof value === 'number' && Math.abs(value) <= maxTime,
+  stateBytes: isCount,
+  sources: isMap,
+  sinks: isMap,
+  kept: orNone((value) => isListOf(value, isKept, mostKept)),
+  rows: orNone((value) => isMap(value) && isRows(value)),
+  pending: orNone((value) => isMap(value) && Object.values(value).every(isCount)),
+  joint: orNone((value) => isMap(value) && isText(value.id) && isListOf(value.others, isCheckpointName, mostNamed)),
+};
+
+/** Reads a head; throws what is wrong with it. */
+export function headOf(bytes: Buffer): CheckpointHead {
+  let head: unknown;
+  try {
+    head = JSON.parse(bytes.toString());
+  } catch {
+    throw damaged('its head is no JSON');
+  }
+  if (!isMap(head)) throw damaged('its head is no object');
+  for (const [name, isRight] of Object.entries(members)) {
+    if (!isRight(head[name])) throw damaged(`${name} in its head is not what it must be`);
+  }
+  return head as unknown as CheckpointHead;
+}
+
+/** Whether this names a checkpoint, in a folder that is none but one beside those of other rules. */
+export function isCheckpointName(value: unknown): value is CheckpointName {
+  return isMap(value) && isFileName(value.folder) && isCount(value.epoch);
+}
+
+function isRows({ least, count, fresh, segments }: Readonly<Record<string, unknown>>): boolean {
+  if (!isU32(least) || !isU32(count) || !(fresh === undefined || isU32(fresh))) return false;
+  const isSegment = (one: Readonly<Record<string, unknown>>) =>
+    isFileName(one.file) && isCount(one.bytes) && isText(one.digest);
+  if (!isListOf(segments, isSegment, mostSegments)) return false;
+  return new Set(segments.map(({ file }) => file)).size === segments.length;
+}
+
+function isKept({
+  identity,
+  what,
+  holder,
+  rows,
+  lists,
+  isSilent,
+  isOutput,
+}: Readonly<Record<string, unknown>>): boolean {
+  const isMember = (one: Readonly<Record<string, unknown>>) => isText(one.key) && isText(one.text);
+  const isList = (one: Readonly<Record<string, unknown>>) =>
+    isText(one.of) && isListOf(one.members, isMember, mostKept);
+  const areTexts = Array.isArray(rows) && rows.every(isText);
+  const areMarks = [isSilent, isOutput].every((mark) => mark === undefined || mark === true);
+  return (
+    isText(identity) && isText(what) && isText(holder) && areTexts && areMarks && isListOf(lists, isList, mostKept)
+  );
+}
+
+function isListOf(
+  value: unknown,
+  isOne: (map: Readonly<Record<string, unknown>>) => boolean,
+  most: number,
+): value is Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) && value.length <= most && value.every((one) => isMap(one) && isOne(one));
+}
+
+function isFileName(value: unknown): boolean {
+  return isText(value) && value === basename(value) && !['', '.', '..'].includes(value) && !value.includes('\0');
+}
+
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isU32(value: unknown): boolean {
+  return isCount(value) && (value as number) <= maxU32;
+}
+
+function orNone(test: Test): Test {
+  return (value) => value === undefined || test(value);
+}

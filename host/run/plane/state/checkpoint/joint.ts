@@ -1,0 +1,116 @@
+/**
+ * Checkpoints of rules, taken at one instant, on their way to disk: they count together or not at all. Mostly it is one
+ * rule's.
+ */
+import { reasonOf } from '../../../../base/errors.js';
+import type { MarkedName, Marks } from './marks.js';
+
+/** What one rule has in it. */
+export interface Part {
+  /** Where it counts or fails now. */
+  joint?: Joint<Part>;
+  readonly name: MarkedName;
+  /** It was taken at the end of its rule, and can't be taken again. */
+  readonly isLast: boolean;
+  /** Brings it to disk, with all output from before; false when that can't be. Its work is done once. */
+  prepare(signal: AbortSignal): Promise<boolean>;
+  /** Gives it the name under which it is found; rejects when that can't be done. */
+  publish(): Promise<void>;
+  /** It counts; with a reason why it has not got its name, which it gets at the next start. */
+  count(unnamed: string | undefined): void;
+  /** It counts, but those who wait for that could not all be told. */
+  untold(reason: string): void;
+  /** It comes to nothing; without a reason since it was given up. */
+  fail(reason: string | undefined): Promise<void>;
+}
+
+export class Joint<P extends Part> {
+  /** Whether it counts. */
+  readonly outcome: Promise<boolean>;
+  readonly #abort = new AbortController();
+  #isCounting = false;
+
+  /** @param after what has to be over before */
+  constructor(
+    readonly parts: readonly P[],
+    private readonly marks: Marks,
+    after: readonly Promise<unknown>[],
+  ) {
+    for (const part of parts) part.joint = this as unknown as Joint<Part>;
+    this.outcome = this.#run(after);
+  }
+
+  get isGivenUp(): boolean {
+    return this.#abort.signal.aborted;
+  }
+
+  /** Returns the parts that can't be taken again: they may go into another one. None when it is too late. */
+  giveUp(): readonly P[] {
+    if (this.#isCounting) return [];
+    this.#abort.abort();
+    return this.parts.filter((part) => part.isLast && part.joint === (this as unknown));
+  }
+
+  async #run(after: readonly Promise<unknown>[]): Promise<boolean> {
+    await Promise.allSettled(after);
+    let reason = await this.#prepare();
+    if (reason === null) {
+      this.#isCounting = true;
+      reason = await this.#decide().then(() => null, reasonOf);
+    }
+    if (reason !== null) {
+      await this.#fail(reason);
+      return false;
+    }
+    await this.#carryOut();
+    return true;
+  }
+
+  /** Returns why it can't count, undefined when it was given up, null when it can. */
+  async #prepare(): Promise<string | undefined | null> {
+    const { signal } = this.#abort;
+    const givenUp = new Promise<false>((resolve) => {
+      if (signal.aborted) resolve(false);
+      else signal.addEventListener('abort', () => resolve(false), { once: true });
+    });
+    const results = await Promise.allSettled(
+      this.parts.map((part) => (part.isLast ? Promise.race([part.prepare(signal), givenUp]) : part.prepare(signal))),
+    );
+    if (signal.aborted) return undefined;
+    for (const result of results) if (result.status === 'rejected') return reasonOf(result.reason);
+    return results.every((result) => result.status === 'fulfilled' && result.value) ? null : undefined;
+  }
+
+  /** From then on it counts, for all members or for none; rejects when it does not. */
+  async #decide(): Promise<void> {
+    const { parts, marks } = this;
+    const [first] = parts;
+    const names = parts.map(({ name }) => name);
+    await (parts.length === 1 ? first!.publish() : marks.set(first!.name.id, names));
+  }
+
+  /** It counts, whatever fails now: what can't get its name stays where it is, or its rule would go back alone. */
+  async #carryOut(): Promise<void> {
+    const { parts, marks } = this;
+    const unnamed = new Map<P, string>();
+    if (parts.length > 1) {
+      for (const part of parts) await part.publish().catch((error) => unnamed.set(part, reasonOf(error)));
+      await marks.leave(
+        parts[0]!.name.id,
+        [...unnamed.keys()].map(({ name }) => name),
+      );
+    }
+    for (const part of parts) {
+      try {
+        part.count(unnamed.get(part));
+      } catch (error) {
+        part.untold(reasonOf(error));
+      }
+    }
+  }
+
+  /** Those that went into another one have their fate there. */
+  async #fail(reason: string | undefined): Promise<void> {
+    for (const part of this.parts) if (part.joint === (this as unknown)) await part.fail(reason);
+  }
+}

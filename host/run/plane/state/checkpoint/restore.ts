@@ -1,0 +1,114 @@
+/**
+ * What a rule goes on from at its start: its newest checkpoint that can be used, put back into its operators, sources
+ * and sinks.
+ */
+import type { Kernel, LoadFailure, Shelf } from '../../../../../kernels/api.js';
+import { reasonOf } from '../../../../base/errors.js';
+import type { Logger } from '../../../../base/log/log.js';
+import type { KeptByNode } from '../../../../model/kept.js';
+import type { RunningRule } from '../../running/running.js';
+import type { CutHost } from './cutter.js';
+import type { CheckpointFiles, ReadCheckpoint } from './files.js';
+import type { CheckpointHead } from './head.js';
+import { nodesOf } from './of-rule.js';
+import { type Restored, restoredBy } from './restored.js';
+import { readRows } from './shelves.js';
+import { stateReader } from './state-copy.js';
+
+export interface FoundState {
+  /** Undefined when there is none that can be used. */
+  readonly checkpoint: ReadCheckpoint | undefined;
+  /** Its pages, in the kernel. */
+  readonly shelf: Shelf | undefined;
+  /** Of the newest one. */
+  readonly epoch: number;
+  /** Why those that are newer can't be used, a sentence each. */
+  readonly refusals: readonly string[];
+}
+
+export interface Search {
+  /** Rejects when one can't be used for reasons outside of it. */
+  check?(head: CheckpointHead): Promise<void>;
+  /** Without it rows stay where they are. */
+  work?(call: (kernel: Kernel) => void): void;
+  readonly log: Logger;
+}
+
+/** A clock that is behind by so much was set back, ms. */
+const smallStepMs = 1000;
+
+/** Reads the newest checkpoint that is whole; those that are not are named in the log. */
+export async function findState(files: CheckpointFiles, { check, work, log }: Search): Promise<FoundState> {
+  const refusals: string[] = [];
+  const all = await files.list();
+  const epoch = all[0]?.epoch ?? 0;
+  for (const { path } of all) {
+    try {
+      const checkpoint = await files.read(path);
+      await check?.(checkpoint.head);
+      const { rows } = checkpoint.head;
+      const shelf = rows && work && (await readRows(files, rows, work));
+      return { checkpoint, shelf, epoch, refusals };
+    } catch (error) {
+      const what = `the checkpoint ${path} can't be used: ${reasonOf(error)}`;
+      log.error(`${what}; the one before is taken if there is one`);
+      refusals.push(what);
+    }
+  }
+  return { checkpoint: undefined, shelf: undefined, epoch, refusals };
+}
+
+export interface Restoring {
+  readonly host: CutHost;
+  readonly log: Logger;
+  /** Sinks are cut back. */
+  readonly isExact: boolean;
+  /** What the operators of the rule keep. */
+  readonly kept: KeptByNode;
+  /** The thread lives, however long a call of the kernel takes. */
+  beat(): void;
+}
+
+/** Puts the state back into a rule that was just linked; returns how it goes on, and whether with all of it. */
+export function restoreState(
+  rule: RunningRule,
+  { shelf, checkpoint }: FoundState,
+  { host, log, isExact, kept, beat }: Restoring,
+): Restored {
+  const { head, state, pending } = checkpoint!;
+  const { kernel } = rule.host;
+  const nodes = nodesOf(rule);
+  let failed: readonly LoadFailure[] = [];
+  host.work(new Set([rule]), () => {
+    const read = stateReader(state);
+    const next = (into: Uint8Array) => {
+      beat();
+      return read(into);
+    };
+    ({ failed } = kernel.loadNode(nodes, next, shelf));
+    const behind = head.at - host.now();
+    if (behind > smallStepMs) kernel.setLoadedBack(nodes, behind, head.at);
+  });
+  goBack(rule, head, pending, log);
+  if (isExact)
+    rule.sinks.forEach((sink, i) => {
+      if (head.sinks[i] !== undefined) sink.cutBack(head.sinks[i]);
+    });
+  const restored = restoredBy(head, kept, failed, rule.nodes);
+  if (restored.isLost) log.warn(restored.text);
+  else log.info(restored.text);
+  return restored;
+}
+
+/** Lets sources that do not run yet go on where they were. */
+function goBack(rule: RunningRule, head: CheckpointHead, pending: ReadCheckpoint['pending'], log: Logger): void {
+  for (const source of new Set(rule.sources)) {
+    const position = rule.isTable(source) ? undefined : head.sources[source.name];
+    const reason = position === undefined ? undefined : source.places?.goOnFrom(rule, position);
+    if (reason !== undefined) log.warn(`${source.label} can't go on where it was: ${reason}`);
+    const bytes = pending.get(source.name);
+    if (bytes === undefined) continue;
+    const lost = source.places?.handedBefore(rule, bytes);
+    if (lost !== undefined) log.warn(`${source.label}: what had not been taken is lost: ${lost}`);
+  }
+}

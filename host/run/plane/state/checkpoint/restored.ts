@@ -1,0 +1,44 @@
+/** How a rule went on from a checkpoint, in the words of its statement. */
+import type { LoadFailure, NodeHandle } from '../../../../../kernels/api.js';
+import type { KeptByNode, KeptOperator } from '../../../../model/kept.js';
+import { keptChanges } from '../../../link/kept-changes.js';
+import type { CheckpointHead } from './head.js';
+
+/** What users know of all that a rule keeps. */
+export function toldIn(kept: KeptByNode): KeptOperator[] {
+  return [...kept.values()].filter(({ isSilent }) => isSilent !== true);
+}
+
+export interface Restored {
+  /** A sentence without its subject. */
+  readonly text: string;
+  /** All goes on, and nothing else is there. */
+  readonly isWhole: boolean;
+  readonly isLost: boolean;
+  /** What could not be loaded although the rule has it still. */
+  readonly damaged: readonly string[];
+}
+
+/** @param nodes of the rule, as its plan numbers them */
+export function restoredBy(
+  { at, kept: before }: CheckpointHead,
+  kept: KeptByNode,
+  failed: readonly LoadFailure[],
+  nodes: readonly { readonly handle: NodeHandle }[],
+): Restored {
+  const after = toldIn(kept);
+  // One of an earlier release does not say what it has.
+  const { lost, empty } = keptChanges(before ?? after, after);
+  const damaged = failed.flatMap(({ of, reason, text }) => {
+    const operator = kept.get(nodes.findIndex(({ handle }) => handle === of));
+    const isToldElsewhere = reason === 'other' || reason === 'nothing';
+    return operator === undefined || operator.isSilent || isToldElsewhere ? [] : [`${operator.what}: ${text}`];
+  });
+  const gone = [...lost, ...damaged];
+  const parts = [
+    `goes on with ${gone.length > 0 ? 'a part of its state' : 'its state'} of ${new Date(at).toISOString()}`,
+    ...(gone.length > 0 ? [`lost: ${gone.join('; ')}`] : []),
+    ...(empty.length > 0 ? [`begins empty: ${empty.join('; ')}`] : []),
+  ];
+  return { text: parts.join('; '), isWhole: gone.length + empty.length === 0, isLost: gone.length > 0, damaged };
+}

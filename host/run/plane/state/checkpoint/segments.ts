@@ -1,0 +1,193 @@
+/**
+ * Rows of a rule in files beside its checkpoints. Each is written once and shared by all checkpoints that still have
+ * some of its rows; a checkpoint names those that it needs, with their digests.
+ *
+ * A segment is written piece by piece while rows flow, and read so. Its digest is the SHA-256 of those of its pieces of
+ * a MiB, which other threads make.
+ */
+import { createHash, webcrypto } from 'node:crypto';
+import type { Snapshot, SnapshotOrder } from '../../../../../kernels/api.js';
+import { wholeRuns } from '../../../../../kernels/snapshot.js';
+import { createFile, damaged, openFile, readExactly, writeAll } from './file-bytes.js';
+
+/** A segment as checkpoints name it. */
+export interface Segment {
+  /** Name in the folder of the rule. */
+  readonly file: string;
+  readonly bytes: number;
+  readonly digest: string;
+}
+
+/** The rows of a checkpoint. */
+export interface SegmentedRows {
+  /** Number of the oldest page, and how many numbers there are from it on. */
+  readonly least: number;
+  readonly count: number;
+  /** Where it has sets of groups: theirs are numbers from this one on, and smaller ones are of checkpoints before. */
+  readonly fresh?: number;
+  readonly segments: readonly Segment[];
+}
+
+export const segmentEnding = '.rows';
+
+const pieceBytes = 1 << 20;
+/** Bytes that the kernel reads at once, about. */
+const portionBytes = 64 << 10;
+/** Rows of so many values or bytes of text are written with everything else: a file of their own would cost more. */
+const small = 16_384;
+/** Segments of a chain, and those that a checkpoint needs, at most: then all rows are written anew. */
+const mostSegments = 60_000;
+const mostNeeded = 256;
+/** So many numbers of pages are looked up when a checkpoint is read. */
+const mostNumbers = 1 << 22;
+/** What rows that are gone may take on disk, besides as much as those that are there. */
+const wasteBytes = 32 << 20;
+
+let chains = 0;
+
+/** Follows which rows of a rule are on disk, and where. */
+export class SegmentChain {
+  #chain = 0;
+  #serial = 0;
+  #segments: (Segment & { readonly pages: number })[] = [];
+
+  /** What the next snapshot is to be. */
+  next(): SnapshotOrder {
+    if (this.#chain === 0) {
+      this.#chain = ++chains;
+      this.#serial = 0;
+      this.#segments = [];
+    }
+    return { chain: this.#chain, segment: this.#segments.length, serial: this.#serial, small };
+  }
+
+  /** A snapshot was taken as `next` said. If it comes to nothing, the chain must be forgotten. */
+  taken({ serial }: Snapshot): void {
+    this.#serial = serial;
+  }
+
+  /** The rows of the snapshot are on disk: `own` has those that were not before, if there are any. */
+  written({ live, least, pages, fresh }: Snapshot, own: Segment | undefined): SegmentedRows | undefined {
+    if (own !== undefined) this.#segments.push({ ...own, pages });
+    const segments = this.#segments.filter((_segment, i) => (live[i] ?? 0) > 0);
+    if (segments.length === 0) return undefined;
+    const all = segments.reduce((sum, { bytes }) => sum + bytes, 0);
+    const needed = this.#segments.reduce((sum, { bytes, pages }, i) => sum + (bytes * (live[i] ?? 0)) / pages, 0);
+    const count = this.#serial - least;
+    const rows = {
+      least,
+      count,
+      ...(fresh !== undefined && { fresh }),
+      segments: segments.map(({ file, bytes, digest }) => ({ file, bytes, digest })),
+    };
+    const isWasteful = all > 2 * needed + wasteBytes || count > mostNumbers;
+    if (isWasteful || segments.length > mostNeeded || this.#segments.length > mostSegments) this.forget();
+    return rows;
+  }
+
+  /** What is on disk is not what was expected: the next snapshot has all rows. */
+  forget(): void {
+    this.#chain = 0;
+  }
+}
+
+/** Gathers bytes in pieces of a size, whose memory is used again. */
+export class Pieces {
+  bytes = 0;
+  readonly #full: Buffer[] = [];
+  readonly #free: Buffer[] = [];
+  #piece: Buffer | undefined;
+  #length = 0;
+
+  /** Copies the bytes. */
+  add(bytes: Uint8Array): void {
+    this.bytes += bytes.length;
+    for (let from = 0; from < bytes.length; ) {
+      this.#piece ??= this.#free.pop() ?? Buffer.allocUnsafeSlow(pieceBytes);
+      const count = Math.min(bytes.length - from, pieceBytes - this.#length);
+      this.#piece.set(bytes.subarray(from, from + count), this.#length);
+      this.#length += count;
+      from += count;
+      if (this.#length === pieceBytes) this.#end();
+    }
+  }
+
+  /** The next full piece; with `isLast` what is left. */
+  take(isLast: boolean): Buffer | undefined {
+    if (isLast && this.#length > 0) this.#end();
+    return this.#full.shift();
+  }
+
+  /** Takes over what others have gathered. */
+  takeAll(others: Pieces): void {
+    for (let piece = others.take(true); piece !== undefined; piece = others.take(true)) this.add(piece);
+  }
+
+  /** The piece is not needed any more. */
+  release(piece: Buffer): void {
+    if (piece.length === pieceBytes) this.#free.push(piece);
+  }
+
+  #end(): void {
+    this.#full.push(this.#piece!.subarray(0, this.#length));
+    this.#piece = undefined;
+    this.#length = 0;
+  }
+}
+
+/** Writes a segment so that it is on disk; `next` gives more bytes to the pieces and says whether there are more. */
+export async function writeSegment(path: string, next: (pieces: Pieces) => boolean): Promise<Omit<Segment, 'file'>> {
+  const pieces = new Pieces();
+  const digest = createHash('sha256');
+  const file = await createFile(path);
+  try {
+    for (let isMore = true; isMore; ) {
+      isMore = next(pieces);
+      for (let piece = pieces.take(!isMore); piece !== undefined; piece = pieces.take(!isMore)) {
+        const [own] = await Promise.all([digestOf(piece), writeAll(file, piece)]);
+        digest.update(own);
+        pieces.release(piece);
+      }
+      // Others have work to do.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+  return { bytes: pieces.bytes, digest: digest.digest('hex') };
+}
+
+/** Reads a segment, some whole runs at a time; rejects when it is not the one that was written. */
+export async function readSegment(
+  path: string,
+  { bytes, digest }: Segment,
+  take: (bytes: Buffer, runs: number) => void,
+): Promise<void> {
+  const found = createHash('sha256');
+  const file = await openFile(path);
+  try {
+    if ((await file.stat()).size !== bytes) throw damaged('it has another size');
+    let rest: Buffer = Buffer.alloc(0);
+    for (let at = 0; at < bytes; at += pieceBytes) {
+      const piece = await readExactly(file, at, Math.min(pieceBytes, bytes - at));
+      found.update(await digestOf(piece));
+      rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+      for (;;) {
+        const { runs, length } = wholeRuns(rest, portionBytes);
+        if (runs === 0) break;
+        take(rest.subarray(0, length), runs);
+        rest = rest.subarray(length);
+        // Others have work to do.
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
+  } finally {
+    await file.close();
+  }
+  if (found.digest('hex') !== digest) throw damaged('its bytes are damaged');
+}
+
+async function digestOf(piece: Buffer): Promise<Uint8Array> {
+  return new Uint8Array(await webcrypto.subtle.digest('SHA-256', piece as Uint8Array<ArrayBuffer>));
+}

@@ -1,0 +1,133 @@
+/**
+ * What a log of input keeps so that a message is known when its broker sends it again in a later run: messages
+ * themselves stay on disk for a while when they are out, and of such that never came there a record is written.
+ */
+import { idOf, printOf } from '../../../../connectors/publish-print.js';
+import type { Origin, Recovered, Repetitions } from '../../../../connectors/repetitions.js';
+import type { Item } from '../../queue/item.js';
+
+/**
+ * No packet begins with it. Behind it stand packet id, print, and 2 where the message is of QoS 2; earlier releases
+ * left that out. One of no message has ids behind it that the broker has freed.
+ */
+const record = 0;
+const recordBytes = 12;
+/** So much on disk is too much for what is out, and for such whose ids are not free. */
+const mostBytes = 64 * 1024 * 1024;
+const mostReceivedBytes = 512 * 1024 * 1024;
+
+/** Where messages are kept. */
+interface Store {
+  readonly diskBytes: number;
+  keepFrom(message: number): void;
+}
+
+/** What is said of each item. */
+type Remark = Readonly<Record<string, unknown>>;
+
+export class KnownMessages {
+  /** Number of a message in the log before which there are as many in the connection. */
+  #offset = 0;
+
+  constructor(private readonly repetitions: Repetitions<Origin>) {}
+
+  /** Stands with each item. */
+  get remark(): Remark {
+    const { session, reusesIds } = this.repetitions;
+    return reusesIds ? { session, reusesIds } : { session };
+  }
+
+  /** Takes what an earlier run left. */
+  recover({ items, lost }: { readonly items: readonly Item[]; readonly lost: number }): void {
+    this.repetitions.count += lost;
+    for (const { bytes, ends, messages, values } of items) {
+      const session = String(values?.session ?? '');
+      if (values?.reusesIds === true) this.repetitions.reusesIds = true;
+      let from = 0;
+      for (let i = 0; i < messages; i++) {
+        const end = ends?.[i] ?? from;
+        this.repetitions.recover(messageIn(bytes, from, end, this.repetitions.version), session);
+        this.repetitions.recoverFreed(freedIn(bytes, from, end), session);
+        from = end;
+      }
+    }
+  }
+
+  /** Messages up to this number in the log have come. */
+  at(number: number): void {
+    this.#offset = this.repetitions.count - number;
+  }
+
+  /** What can't come again goes from the disk. */
+  settle(store: Store): void {
+    const { settled, firstReceived } = this.repetitions;
+    const { diskBytes } = store;
+    const first = Math.min(
+      diskBytes > mostBytes ? Number.POSITIVE_INFINITY : settled,
+      diskBytes > mostReceivedBytes ? Number.POSITIVE_INFINITY : firstReceived,
+    );
+    store.keepFrom(first - this.#offset);
+  }
+
+  /** Something has a number in the log that is no message of the connection. */
+  numbered(): void {
+    this.repetitions.count++;
+  }
+
+  /** Records in the place of messages. */
+  recordsOf(item: Item): Item {
+    const ends = item.ends ?? new Uint32Array(item.messages);
+    const bytes = Buffer.alloc(item.messages * recordBytes);
+    let from = 0;
+    ends.forEach((end, i) => {
+      const { id, print, isExactlyOnce } = messageIn(item.bytes, from, end, this.repetitions.version);
+      bytes[i * recordBytes] = record;
+      bytes.writeUInt16BE(id, i * recordBytes + 1);
+      bytes.writeDoubleBE(print, i * recordBytes + 3);
+      bytes[i * recordBytes + 11] = isExactlyOnce ? 2 : 0;
+      from = end;
+    });
+    return { ...item, bytes, ends: ends.map((_end, i) => (i + 1) * recordBytes), values: this.remark };
+  }
+}
+
+/** The messages of an item, without records. */
+export function packetsIn({ bytes, ends }: Item): Buffer {
+  if (ends === null) return bytes;
+  const parts: Buffer[] = [];
+  let from = 0;
+  for (const end of ends) {
+    if (end > from && bytes[from] !== record) parts.push(bytes.subarray(from, end));
+    from = end;
+  }
+  return parts.length === ends.length ? bytes : Buffer.concat(parts);
+}
+
+/** What says that the broker has freed the ids. */
+export function freedMark(ids: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(recordBytes + ids.length * 2);
+  bytes[0] = record;
+  ids.forEach((id, i) => void bytes.writeUInt16BE(id, recordBytes + i * 2));
+  return bytes;
+}
+
+function freedIn(bytes: Buffer, from: number, end: number): number[] {
+  const ids: number[] = [];
+  if (bytes[from] !== record) return ids;
+  for (let at = from + recordBytes; at + 2 <= end; at += 2) ids.push(bytes.readUInt16BE(at));
+  return ids;
+}
+
+/** A message that was too long has no bytes, and no id. */
+function messageIn(bytes: Buffer, from: number, end: number, version: 4 | 5): Recovered {
+  if (end <= from) return { id: 0, print: 0, isExactlyOnce: false };
+  const head = bytes[from]!;
+  if (head === record) {
+    const isExactlyOnce = end - from >= recordBytes && bytes[from + 11] === 2;
+    return { id: bytes.readUInt16BE(from + 1), print: bytes.readDoubleBE(from + 3), isExactlyOnce };
+  }
+  let body = from + 1;
+  while (body < end && (bytes[body]! & 0x80) !== 0) body++;
+  body++;
+  return { id: idOf(bytes, body), print: printOf(bytes, body, end, version), isExactlyOnce: (head & 4) !== 0 };
+}

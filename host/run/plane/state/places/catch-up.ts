@@ -1,0 +1,414 @@
+/**
+ * A rule comes to a source that runs, and has not had all that this one has read: what lies between is in the log of
+ * the source, or was handed to the rule before its last end. Its nodes stand below a twin of the stream meanwhile,
+ * which gets that first and then what the source has read since. When nothing is left both have read the same, and the
+ * nodes go to the stream.
+ */
+import type { Kernel, NodeHandle, StreamCounters, StreamHandle } from '../../../../../kernels/api.js';
+import { noMemory } from '../../../../../kernels/error.js';
+import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../../../kernels/twin.js';
+import { reasonOf } from '../../../../base/errors.js';
+import type { ApartHold } from '../../acknowledge/apart-hold.js';
+import type { Barrier } from '../../acknowledge/barrier.js';
+import { feedInput, openSourceStream } from '../../feed/feed-stream.js';
+import type { LaneInput } from '../../feed/lane-inputs.js';
+import { inMb } from '../../memory/memory.js';
+import type { RunningBehind, RunningLane, RunningRule, RunningSource } from '../../running/running.js';
+import type { LaneSource } from '../../schedule/lane.js';
+
+/** What the rule gets before what the source reads. */
+export interface Earlier {
+  /** Messages in it, as far as that is known. */
+  readonly messages: number;
+  /** The next piece of it; undefined at its end. Rejects when it can't be read now. */
+  next(): Promise<{ readonly bytes: Uint8Array; readonly messages: number } | undefined>;
+  /** The rule has had the piece; undefined where nobody keeps its state. */
+  taken(hold: ApartHold | undefined): void;
+  /** The rule gets no more of it. */
+  close(): void;
+  /** Where the rule is after the last piece, as its checkpoints name it. */
+  readonly position: unknown;
+  /** What a checkpoint has to hold of it, since nobody else does. */
+  rest(): Uint8Array[];
+}
+
+export type CatchUpSource = LaneSource;
+
+/** Input that the source has read since. */
+interface Part {
+  bytes: Uint8Array;
+  readonly barrier: Barrier | undefined;
+  readonly event: 'reset' | 'end' | undefined;
+  /** Where the source was behind it. */
+  position: unknown;
+}
+
+/** The longest work in one go, ms. */
+const sliceMs = 4;
+/** Time until what had no room, or could not be read, is tried again, ms. */
+const retryMs = 100;
+const pieceBytes = 64 * 1024;
+const noBytes = new Uint8Array(0);
+
+export class CatchUp implements RunningLane, LaneInput {
+  readonly stream: StreamHandle;
+  readonly rules: ReadonlySet<RunningRule>;
+  workUs = 0;
+  barrier: Barrier | undefined;
+  isStarved = false;
+  readonly #kernel: Kernel;
+  readonly #nodes: ReadonlySet<NodeHandle>;
+  readonly #hosts: ReadonlySet<number>;
+  /** What the stream kept when the rule came. */
+  #begin: Uint8Array | undefined;
+  #queue: Part[] = [];
+  #bytes = 0;
+  #holds = 0;
+  #wake: (() => void) | undefined;
+  #fullSince = 0;
+  #hasBegun = false;
+  #isClosed = false;
+  #position: unknown;
+  /** Messages that it got of what was earlier. */
+  #got = 0;
+  #earlier: Earlier | undefined;
+  /**
+   * Moves the nodes of the rule, which was just linked. Throws KernelError without memory, and changes nothing then.
+   */
+  constructor(
+    readonly source: CatchUpSource,
+    /** Where the source is; undefined where it has no positions. */
+    private readonly here: () => unknown,
+    readonly rule: RunningRule,
+    earlier: Earlier,
+    /** The rule is where the source is, or has gone. */
+    private readonly over: () => void,
+  ) {
+    const { kernel } = source.host;
+    this.#kernel = kernel;
+    this.rules = new Set([rule]);
+    this.#nodes = new Set(rule.nodes.map(({ handle }) => handle));
+    this.#hosts = new Set([rule.run]);
+    this.#earlier = earlier;
+    this.#position = earlier.position;
+    this.stream = openSourceStream(kernel, source.form, source.spec);
+    try {
+      for (const [i, own] of rule.sources.entries())
+        if (own === source) useSameColumns(kernel, source.stream, this.stream, rule.columnsOf(i));
+      this.#begin = inputOf(kernel, source.stream);
+      if (this.#begin === undefined) throw noMemory();
+    } catch (error) {
+      kernel.closeStream(this.stream);
+      throw error;
+    }
+    this.#move(source.stream, this.stream, false);
+    source.lanes.all.add(this);
+    behindOf(rule).add(source, this);
+  }
+
+  /** What it has had, and is in no checkpoint. */
+  get #hold(): ApartHold | undefined {
+    return this.rule.checkpoints?.apart;
+  }
+
+  #move(from: StreamHandle, to: StreamHandle, isShared: boolean): void {
+    const nodes = nodesBelow(this.#kernel, from, this.#nodes, this.#hosts);
+    moveNodes(this.#kernel, nodes, from, to, isShared);
+  }
+
+  get users(): ReadonlySet<RunningRule> {
+    return this.rules;
+  }
+
+  get counters(): StreamCounters {
+    return this.#kernel.streamCounters(this.stream);
+  }
+
+  get waitingMessages(): number {
+    return Math.max(0, (this.#earlier?.messages ?? 0) - this.#got);
+  }
+
+  get waitingBytes(): number {
+    return this.#bytes;
+  }
+
+  get memoryBytes(): number {
+    return this.#bytes + this.counters.memoryBytes;
+  }
+
+  get holdsSince(): number {
+    if (this.#fullSince > 0) return this.#fullSince;
+    return this.#queue.find(({ barrier }) => barrier !== undefined)?.barrier?.since ?? Number.POSITIVE_INFINITY;
+  }
+
+  get text(): string {
+    const { name } = this.source;
+    const waiting = this.waitingMessages;
+    const earlier = waiting === 0 ? '' : `${waiting.toLocaleString('en')} messages from before and `;
+    return `catches up with stream ${name}: ${earlier}${inMb(this.#bytes)} from since wait for it`;
+  }
+
+  /** Where the rule goes on after all that it has had. */
+  get position(): unknown {
+    return this.#position;
+  }
+
+  /** What a checkpoint of the rule has to hold. */
+  rest(): Uint8Array[] {
+    return [...(this.#earlier?.rest() ?? []), ...this.#queue.map(({ bytes }) => bytes)];
+  }
+
+  // What the source calls
+
+  add(bytes: Uint8Array, barrier: Barrier | undefined): void {
+    if (this.#isClosed) return;
+    // What a rule has yet to get that goes on from its checkpoint is out all the same for those that keep nothing.
+    if (this.rule.checkpoints !== undefined) barrier?.keep();
+    else if (barrier !== undefined) barrier.left++;
+    this.#append({ bytes, barrier, event: undefined, position: undefined });
+    if (this.#bytes <= this.rule.inputLimitBytes || this.#fullSince > 0) return;
+    this.#fullSince = Date.now();
+    this.source.sinkIsFull(true);
+  }
+
+  numbered(): void {
+    const last = this.#queue.at(-1);
+    if (last !== undefined) last.position = this.here();
+  }
+
+  reset(): void {
+    this.#append({ bytes: noBytes, barrier: undefined, event: 'reset', position: this.here() });
+  }
+
+  end(): void {
+    this.#append({ bytes: noBytes, barrier: undefined, event: 'end', position: this.here() });
+  }
+
+  #append(part: Part): void {
+    if (this.#isClosed) return;
+    this.#queue.push(part);
+    this.#bytes += part.bytes.length;
+  }
+
+  // What the rule calls
+
+  sinkIsFull(isFull: boolean): void {
+    this.#holds += isFull ? 1 : -1;
+    if (this.#holds === 0) this.#wake?.();
+  }
+
+  /** Its tables were read: rows may come. */
+  begin(): void {
+    if (this.#hasBegun || this.#isClosed) return;
+    this.#hasBegun = true;
+    void this.#run();
+  }
+
+  /** Gives the nodes back; what waits is not the rule's any more. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#wake?.();
+    this.#earlier?.close();
+    const left = this.#queue.splice(0);
+    this.#bytes = 0;
+    const { stream, lanes } = this.source;
+    lanes.all.delete(this);
+    this.#move(this.stream, stream, true);
+    this.#kernel.closeStream(this.stream);
+    for (const { barrier } of left) this.#leave(barrier, true);
+    this.#release();
+    for (let i = 0; i < this.#holds; i++) this.source.sinkIsFull(true);
+    behindOf(this.rule).delete(this.source);
+    this.over();
+  }
+
+  #leave(barrier: Barrier | undefined, isLost: boolean): void {
+    if (this.rule.checkpoints !== undefined) barrier?.kept(isLost);
+    else barrier?.passed(isLost);
+  }
+
+  #release(): void {
+    if (this.#fullSince === 0) return;
+    this.#fullSince = 0;
+    this.source.sinkIsFull(false);
+  }
+
+  async #run(): Promise<void> {
+    let end = performance.now() + sliceMs;
+    while (!this.#isClosed) {
+      while (this.#holds > 0 && !this.#isClosed) {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+      if (this.#isClosed) return;
+      if (this.#earlier !== undefined) await this.#takeEarlier(this.#earlier);
+      else if (this.#queue.length > 0) await this.#takePart();
+      else {
+        this.#arrived();
+        return;
+      }
+      if (performance.now() < end) continue;
+      await new Promise((resolve) => setImmediate(resolve));
+      end = performance.now() + sliceMs;
+    }
+  }
+
+  async #takeEarlier(earlier: Earlier): Promise<void> {
+    let piece: Awaited<ReturnType<Earlier['next']>>;
+    try {
+      piece = await earlier.next();
+    } catch (error) {
+      this.source.log.warn(`rule ${this.rule.id} can't go on: ${reasonOf(error)}; it is tried again`);
+      await pause();
+      return;
+    }
+    if (this.#isClosed) return;
+    if (piece === undefined) {
+      // What the source had of a message goes before what it has read since.
+      if (!setInput(this.#kernel, this.stream, this.#begin!)) {
+        await pause();
+        return;
+      }
+      this.#earlier = undefined;
+      this.#begin = undefined;
+      earlier.close();
+      return;
+    }
+    const position = earlier.position;
+    if (!(await this.#feed(piece.bytes))) return;
+    this.#position = position;
+    this.#got += piece.messages;
+    earlier.taken(this.#hold);
+  }
+
+  async #takePart(): Promise<void> {
+    const part = this.#queue[0]!;
+    const { bytes, barrier, event, position } = part;
+    if (event === 'reset') this.#kernel.resetInput(this.stream);
+    else if (event === 'end') this.#work(() => this.#kernel.endInput(this.stream, this.source.host.now()));
+    else if (!(await this.#feed(bytes, barrier))) return;
+    this.#queue.shift();
+    this.#bytes -= bytes.length;
+    this.isStarved = position === undefined && bytes.length > 0;
+    if (!this.isStarved) this.#position = position;
+    if (barrier !== undefined) {
+      this.#hold?.hold(barrier);
+      this.source.host.holdWaiting(barrier, this.rules);
+      this.#leave(barrier, false);
+    }
+    if (this.#fullSince > 0 && this.#bytes <= this.rule.inputLimitBytes / 2) this.#release();
+  }
+
+  /**
+   * Resolves when the kernel has taken it all; false when the rule ended meanwhile. No checkpoint is taken in between.
+   */
+  async #feed(bytes: Uint8Array, barrier?: Barrier): Promise<boolean> {
+    const { host, name } = this.source;
+    for (let at = 0; at < bytes.length; ) {
+      const piece = bytes.subarray(at, at + pieceBytes);
+      let taken = piece.length;
+      this.barrier = barrier;
+      this.#work(() => {
+        const fed = feedInput(this.#kernel, { stream: this.stream, name }, piece, host.now(), false);
+        taken = fed.malformed === undefined ? fed.taken : piece.length;
+      }, piece);
+      this.barrier = undefined;
+      at += taken;
+      this.isStarved = at < bytes.length;
+      if (taken < piece.length) await pause();
+      if (this.#isClosed) return false;
+    }
+    return true;
+  }
+
+  #work(call: () => void, input?: Uint8Array): void {
+    this.source.host.work(this.rules, call, this.source, input, this);
+  }
+
+  #arrived(): void {
+    const got = this.#got;
+    this.close();
+    this.rule.tookApart(this.source, got);
+    if (this.source.isEnded) this.source.host.ended(this.source);
+    this.rule.log.info(
+      'has caught up with stream ' +
+        `${this.source.name}${got > 0 ? `: ${got.toLocaleString('en')} messages from before` : ''}`,
+    );
+  }
+}
+
+/** The catching up of a rule, over all its sources. */
+class CatchingUp implements RunningBehind {
+  readonly #lanes = new Map<RunningSource, CatchUp>();
+  readonly isWaiting = true;
+
+  constructor(private readonly rule: RunningRule) {
+    rule.behind = this;
+  }
+
+  add(source: RunningSource, lane: CatchUp): void {
+    this.#lanes.set(source, lane);
+  }
+
+  delete(source: RunningSource): void {
+    this.#lanes.delete(source);
+    if (this.#lanes.size === 0 && this.rule.behind === this) this.rule.behind = undefined;
+  }
+
+  get text(): string {
+    return [...this.#lanes.values()].map(({ text }) => text).join(', ');
+  }
+
+  get isStarved(): boolean {
+    return [...this.#lanes.values()].some(({ isStarved }) => isStarved);
+  }
+
+  get memoryBytes(): number {
+    return [...this.#lanes.values()].reduce((bytes, lane) => bytes + lane.memoryBytes, 0);
+  }
+
+  laneOf(source: RunningSource): CatchUp | undefined {
+    return this.#lanes.get(source);
+  }
+
+  finish(): undefined {
+    return undefined;
+  }
+
+  whenAtPlace(): undefined {
+    return undefined;
+  }
+
+  settle(): void {}
+
+  /** Its place is in its checkpoint. */
+  leave(): string[] {
+    for (const lane of [...this.#lanes.values()]) lane.close();
+    return [];
+  }
+}
+
+function behindOf(rule: RunningRule): CatchingUp {
+  return rule.behind instanceof CatchingUp ? rule.behind : new CatchingUp(rule);
+}
+
+/** What was handed to a rule within the engine, and it had not taken at its last end. */
+export function handedEarlier(bytes: Uint8Array): Earlier {
+  let left: Uint8Array | undefined = bytes;
+  return {
+    messages: 0,
+    position: undefined,
+    next: async () => left && { bytes: left, messages: 0 },
+    taken: () => {
+      left = undefined;
+    },
+    close: () => {},
+    rest: () => (left === undefined ? [] : [left]),
+  };
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, retryMs));
+}

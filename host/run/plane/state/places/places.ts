@@ -1,0 +1,139 @@
+/**
+ * Rules that share a source go on from checkpoints of different times. The source is read again from the earliest of
+ * their places; the nodes of a rule whose place lies ahead stand below a twin of the stream, which reads nothing, and
+ * come back when the source is there. So each rule takes what lies behind its own place, and nothing twice; until then
+ * its checkpoints name the place that it had.
+ */
+import type { Kernel, StreamHandle } from '../../../../../kernels/api.js';
+import { KernelError } from '../../../../../kernels/error.js';
+import { moveNodes, nodesBelow, shareFromNow } from '../../../../../kernels/twin.js';
+import { reasonOf } from '../../../../base/errors.js';
+import type { SourceForm } from '../../../../connectors/define.js';
+import { openSourceStream } from '../../feed/feed-stream.js';
+import type { RunningRule, RunningSource } from '../../running/running.js';
+
+/** The source, as far as that is concerned. */
+export interface PlacedSource extends Pick<RunningSource, 'name' | 'spec' | 'stream' | 'log'> {
+  readonly form: SourceForm;
+  readonly host: { readonly kernel: Kernel };
+}
+
+export class Places {
+  /** Rules for which the source is not there yet, with where they go on. */
+  readonly #of = new Map<RunningRule, unknown>();
+  /** Those of them that take nothing until it is. */
+  readonly #ahead = new Set<RunningRule>();
+  /** Places as checkpoints have them: they are of an earlier run. */
+  readonly #given = new WeakSet<object>();
+  /** What the nodes of those ahead stand below. */
+  #twin: StreamHandle | undefined;
+
+  constructor(private readonly source: PlacedSource) {}
+
+  get ahead(): ReadonlySet<RunningRule> {
+    return this.#ahead;
+  }
+
+  /** All rules for which the source is not there yet. */
+  get rules(): Iterable<RunningRule> {
+    return this.#of.keys();
+  }
+
+  set(rule: RunningRule, place: unknown): void {
+    this.#of.set(rule, place);
+    if (typeof place === 'object' && place !== null) this.#given.add(place);
+  }
+
+  has(rule: RunningRule): boolean {
+    return this.#of.has(rule);
+  }
+
+  /** Where the rule goes on; undefined when the source is there, or nobody knows. */
+  of(rule: RunningRule): unknown {
+    return this.#of.get(rule);
+  }
+
+  /** What the place says of the source was so in an earlier run. */
+  isGiven(place: unknown): boolean {
+    return typeof place === 'object' && place !== null && this.#given.has(place);
+  }
+
+  /** Those of the rules that take what the source reads now. */
+  amongHere(rules: ReadonlySet<RunningRule>): ReadonlySet<RunningRule> {
+    if (this.#ahead.size === 0) return rules;
+    return new Set([...rules].filter((rule) => !this.#ahead.has(rule)));
+  }
+
+  /** The rules take nothing until the source has come to their places; false without memory for that. */
+  wait(rules: readonly RunningRule[]): boolean {
+    if (rules.length === 0) return true;
+    const { source } = this;
+    const { kernel } = source.host;
+    try {
+      this.#twin ??= openSourceStream(kernel, source.form, source.spec);
+    } catch (error) {
+      if (!(error instanceof KernelError) || error.isFatal) throw error;
+      source.log.warn(
+        `stream ${source.name} has rules at several places, and can't keep them apart: ${reasonOf(error)}`,
+      );
+      return false;
+    }
+    this.#move(rules, source.stream, this.#twin, false);
+    for (const rule of rules) this.#ahead.add(rule);
+    return true;
+  }
+
+  /** What the source reads waits for the rule elsewhere. */
+  setApart(rule: RunningRule): void {
+    this.#of.delete(rule);
+    this.#ahead.add(rule);
+  }
+
+  /** The source has come to the places of the rules. */
+  reached(rules: readonly RunningRule[]): void {
+    const ahead = rules.filter((rule) => this.#ahead.delete(rule));
+    for (const rule of rules) this.#of.delete(rule);
+    if (ahead.length === 0 || this.#twin === undefined) return;
+    const { source } = this;
+    this.#move(ahead, this.#twin, source.stream, true);
+    for (const rule of ahead) rule.cameTo(source as unknown as RunningSource);
+    this.#tidy();
+  }
+
+  /** Rules that come from now on may use the nodes of those that are here. */
+  share(rules: Iterable<RunningRule>): void {
+    for (const rule of rules) {
+      if (!this.#ahead.has(rule))
+        shareFromNow(
+          this.source.host.kernel,
+          rule.nodes.map(({ handle }) => handle),
+        );
+    }
+  }
+
+  /** The rule has gone, its nodes with it. */
+  leave(rule: RunningRule): void {
+    this.#of.delete(rule);
+    this.#ahead.delete(rule);
+    this.#tidy();
+  }
+
+  close(): void {
+    this.#of.clear();
+    this.#ahead.clear();
+    this.#tidy();
+  }
+
+  #move(rules: readonly RunningRule[], from: StreamHandle, to: StreamHandle, isShared: boolean): void {
+    const { kernel } = this.source.host;
+    const nodes = new Set(rules.flatMap((rule) => rule.nodes.map(({ handle }) => handle)));
+    const hosts = new Set(rules.map(({ run }) => run));
+    moveNodes(kernel, nodesBelow(kernel, from, nodes, hosts), from, to, isShared);
+  }
+
+  #tidy(): void {
+    if (this.#ahead.size > 0 || this.#twin === undefined) return;
+    this.source.host.kernel.closeStream(this.#twin);
+    this.#twin = undefined;
+  }
+}

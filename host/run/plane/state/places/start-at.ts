@@ -1,0 +1,56 @@
+/**
+ * Where a source begins whose rules go on from several places: at the first of these, or at its own begin when one has
+ * none.
+ */
+
+import { reasonOf } from '../../../../base/errors.js';
+import type { Logger } from '../../../../base/log/log.js';
+import type { Source } from '../../../../connectors/running.js';
+import type { RunningRule, RunningSource } from '../../running/running.js';
+import type { Places } from './places.js';
+
+/** The source, before it is open. */
+export type StartingSource = Pick<RunningSource, 'label' | 'users'> & { readonly log: Logger };
+
+/** To be called when all rules are there that start together. */
+export function startAt(source: StartingSource, places: Places, connector: Source): void {
+  const readers = [...source.users].filter((rule) => !rule.isTable(source as RunningSource));
+  const groups = new Map<string, RunningRule[]>();
+  for (const rule of readers) {
+    const key = JSON.stringify(places.of(rule) ?? null);
+    groups.set(key, [...(groups.get(key) ?? []), rule]);
+  }
+  const placed = readers.filter((rule) => places.has(rule));
+  if (placed.length === 0) {
+    places.share(readers);
+    return;
+  }
+  const all = [...groups.values()];
+  const reached = (group: readonly RunningRule[]) => {
+    // Some may have ended meanwhile.
+    places.reached(group.filter((rule) => source.users.has(rule)));
+    places.share(group);
+  };
+  const isApart = all.length > 1 && connector.seekAll !== undefined && places.wait(placed);
+  if (!isApart) {
+    if (connector.seekAll !== undefined && all.length === 1)
+      tryTo(source, () => connector.seekAll?.([places.of(placed[0]!)], () => {}));
+    for (const group of all) reached(group);
+    return;
+  }
+  tryTo(source, () =>
+    connector.seekAll?.(
+      all.map(([rule]) => places.of(rule!)),
+      (index) => reached(all[index]!),
+    ),
+  );
+}
+
+/** Each place was looked at when its rule came. */
+function tryTo({ label, log }: StartingSource, seek: () => void): void {
+  try {
+    seek();
+  } catch (error) {
+    log.warn(`${label} can't go on where it was: ${reasonOf(error)}`);
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * Where the rules of a source go on, whose state is kept: at their places as it starts, apart from it when they come
+ * later.
+ */
+import { KernelError } from '../../../../kernels/error.js';
+import { reasonOf } from '../../../base/errors.js';
+import type { Source } from '../../../connectors/running.js';
+import type { RunningPlaces, RunningRule } from '../running/running.js';
+import type { InputLog } from './input-log/input-log.js';
+import { AwayInput } from './places/away-input.js';
+import { CatchUp, type CatchUpSource, type Earlier, handedEarlier } from './places/catch-up.js';
+import { type LogPlacedSource, LogPlaces, noteMissing } from './places/log-places.js';
+import { Places } from './places/places.js';
+import { startAt } from './places/start-at.js';
+
+export type PlacesSource = CatchUpSource & LogPlacedSource;
+
+export class RulePlaces implements RunningPlaces {
+  readonly #places: Places;
+  /** Rules that came while it ran, as long as they have not had all that it has read. */
+  readonly #catchUps = new Map<RunningRule, CatchUp>();
+  /** By rule: what is kept for rules that come back. */
+  readonly #away = new Map<string, AwayInput>();
+  /** Of a source that has one. */
+  #log: InputLog | undefined;
+
+  constructor(
+    private readonly source: PlacesSource,
+    private readonly connector: Source,
+  ) {
+    this.#places = new Places(source);
+  }
+
+  /** The places in a log, which the source is about to have. */
+  useLog(open: (places: LogPlaces) => InputLog): InputLog {
+    this.#log = open(new LogPlaces(this.source, this.#places));
+    return this.#log;
+  }
+
+  get goesBack(): boolean {
+    return this.connector.position !== undefined;
+  }
+
+  get ahead(): ReadonlySet<RunningRule> {
+    return this.#places.ahead;
+  }
+
+  amongHere(rules: ReadonlySet<RunningRule>): ReadonlySet<RunningRule> {
+    return this.#places.amongHere(rules);
+  }
+
+  /** What a position says of the source was so in an earlier run. */
+  isGiven(position: unknown): boolean {
+    return this.#places.isGiven(position);
+  }
+
+  /** All rules are there that start together; a log asks for their places by itself. */
+  start(): void {
+    if (this.#log === undefined) startAt(this.source, this.#places, this.connector);
+    for (const one of this.#catchUps.values()) one.begin();
+  }
+
+  goOnFrom(rule: RunningRule, position: unknown): string | undefined {
+    // A log that is not open yet asks for all places when it is.
+    if (this.source.hasStarted && this.#log?.isOpen !== false) return this.#catchUpFrom(rule, position);
+    const reason = this.source.seek(position);
+    if (reason === undefined) this.#places.set(rule, position);
+    return reason;
+  }
+
+  /** A rule comes while others read: it gets what it has not had apart from them. */
+  #catchUpFrom(rule: RunningRule, position: unknown): string | undefined {
+    if (this.connector.isAt?.(position) === true) return undefined;
+    if (this.#log === undefined) {
+      noteMissing(this.source, rule, undefined);
+      return 'others read the stream already, and what they have read is gone';
+    }
+    const { source } = this;
+    const { earlier, missing } = this.#log.earlierFrom(position, (messages, reason) => {
+      source.host.lost({ resource: 'stream', name: source.name, what: 'messages', reason, messages });
+      rule.inputLost(source, messages, reason);
+    });
+    if (missing !== 0) noteMissing(this.source, rule, Number.isNaN(missing) ? undefined : missing);
+    return earlier && this.#apartWith(rule, earlier);
+  }
+
+  #apartWith(rule: RunningRule, earlier: Earlier): string | undefined {
+    try {
+      const { source } = this;
+      const over = () => {
+        this.#catchUps.delete(rule);
+        this.#places.leave(rule);
+      };
+      this.#catchUps.set(rule, new CatchUp(source, () => this.source.position(), rule, earlier, over));
+      this.#places.setApart(rule);
+      return undefined;
+    } catch (error) {
+      earlier.close();
+      if (!(error instanceof KernelError) || error.isFatal) throw error;
+      return reasonOf(error);
+    }
+  }
+
+  handedBefore(rule: RunningRule, bytes: Uint8Array): string | undefined {
+    return this.#apartWith(rule, handedEarlier(bytes));
+  }
+
+  get readsAgain(): boolean {
+    const { seekAll, takesAway } = this.connector;
+    return this.#log !== undefined || (seekAll !== undefined && takesAway !== true);
+  }
+
+  isHere(rule: RunningRule): boolean {
+    const { source } = this;
+    // What is read ahead lies before the position of the source, and has not come to the rule.
+    const isBetween = source.starvedSince === 0 && !source.isReadAhead;
+    return isBetween && !this.#places.has(rule) && !this.ahead.has(rule) && source.position() !== undefined;
+  }
+
+  awaits(rule: RunningRule): void {
+    const log = this.#log;
+    if (log === undefined || this.#away.has(rule.id)) return;
+    const { lanes } = this.source;
+    const away = new AwayInput(log.heldFrom(this.positionOf(rule)), () => {
+      lanes.all.delete(away);
+      this.#away.delete(rule.id);
+    });
+    lanes.all.add(away);
+    this.#away.set(rule.id, away);
+  }
+
+  joined(rule: RunningRule): void {
+    this.#away.get(rule.id)?.close();
+    this.#catchUps.get(rule)?.begin();
+  }
+
+  positionOf(rule: RunningRule): unknown {
+    const apart = rule.behind?.laneOf(this.source);
+    if (apart !== undefined) return apart.position;
+    return this.#places.has(rule) ? this.#places.of(rule) : this.source.position();
+  }
+
+  pendingOf(rule: RunningRule): Uint8Array | undefined {
+    const { connector } = this;
+    if (connector.pending === undefined) return undefined;
+    const parts = [...(this.#catchUps.get(rule)?.rest() ?? []), ...connector.pending()];
+    return parts.length === 0 ? undefined : Buffer.concat(parts);
+  }
+
+  async logged(position: unknown): Promise<void> {
+    if (this.source.users.size > 1 || this.#away.size > 0) await this.#log?.storedUpTo(position);
+  }
+
+  /** A rule that goes on from the position is to read it by itself: it runs, is elsewhere, and can be read twice. */
+  isPassedBy(position: unknown): boolean {
+    if (!this.source.hasStarted || this.#log !== undefined || !this.goesBack || position === undefined) return false;
+    return this.connector.takesAway !== true && this.connector.isAt?.(position) !== true;
+  }
+
+  /** No more comes. */
+  reachedAll(): void {
+    this.#places.reached([...this.#places.rules]);
+  }
+
+  leave(rule: RunningRule): void {
+    this.#places.leave(rule);
+  }
+
+  close(): void {
+    this.#places.close();
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * Owns the thread of a data plane: starts it when the first rule needs it, carries messages, watches its heartbeat, and
+ * ends a thread that hangs. Its death never reaches the control plane: it is reported, and a new one is made when
+ * needed.
+ */
+import type { Worker } from 'node:worker_threads';
+import { reasonOf } from '../../base/errors.js';
+import type { Logger } from '../../base/log/log.js';
+import { threadEntry } from '../../base/program/bundle.js';
+import { startThread } from '../../base/program/heap.js';
+import { type AtWork, Heartbeat } from '../link/heartbeat.js';
+import type { Command, FromPlane, Notice, ToPlane, WorkerSettings } from '../link/protocol.js';
+import { type AnswerTo, type ArgsOf, OpenQuestions, type Question, unasked } from '../link/questions.js';
+
+export interface SupervisorOptions extends Omit<WorkerSettings, 'heartbeat'> {
+  log: Logger;
+  /** A thread without a heartbeat for so long counts as hung, ms. */
+  hangMs: number;
+}
+
+/** Hears of what goes on in data planes. */
+export interface PlaneListener {
+  noticed(notice: Notice): void;
+  /** All runs of the thread are gone. `atWork` is the rule at whose work it happened, if it was one. */
+  lost(plane: Supervisor, reason: string, atWork: AtWork | undefined): void;
+}
+
+interface Thread {
+  worker: Worker;
+  heartbeat: Heartbeat;
+  watch: NodeJS.Timeout;
+  exited: Promise<void>;
+  /** It is ended by hand. */
+  isKilled: boolean;
+}
+
+/** Chunks and reports die young; more room for them costs memory and gains no time. */
+const resourceLimits = { maxYoungGenerationSizeMb: 12 };
+/** A thread that starts may be silent so long, ms: on a busy machine loading its code takes seconds. */
+const startMs = 30_000;
+
+export class Supervisor {
+  #thread: Thread | undefined;
+  #waiting: ToPlane[] = [];
+  readonly #questions = new OpenQuestions((question, reason) => {
+    this.options.log.error(`the data plane can't answer ${question}: ${reason}`);
+  });
+  #isClosing = false;
+
+  constructor(
+    private readonly listener: PlaneListener,
+    readonly options: SupervisorOptions,
+  ) {}
+
+  /** Gives a command; what is sent in one turn of the event loop goes together. */
+  command(command: Command): void {
+    this.#send(command);
+  }
+
+  /** Asks the data plane; without a thread the answer is that of the question's terms. */
+  ask<Q extends Question>(question: Q, ...args: ArgsOf<Q>): Promise<AnswerTo<Q>> {
+    if (this.#thread === undefined) return Promise.resolve(unasked(question));
+    return this.#questions.ask((ask) => this.#send(ask), question, args);
+  }
+
+  #send(message: ToPlane): void {
+    if (this.#waiting.length === 0) {
+      setImmediate(() => {
+        const batch = this.#waiting;
+        this.#waiting = [];
+        if (!this.#isClosing) this.#running().worker.postMessage(batch);
+      });
+    }
+    this.#waiting.push(message);
+  }
+
+  /** Ends the thread; its rules get the time given to send what they have. */
+  async close(timeoutMs: number): Promise<void> {
+    this.#isClosing = true;
+    const thread = this.#thread;
+    if (thread === undefined) return;
+    clearInterval(thread.watch);
+    thread.worker.postMessage([...this.#waiting.splice(0), { kind: 'close' } satisfies ToPlane]);
+    const timer = setTimeout(() => void thread.worker.terminate(), timeoutMs);
+    await thread.exited;
+    clearTimeout(timer);
+  }
+
+  /** Thread id of the data plane, for tests and tools; undefined when it does not run. */
+  get threadId(): number | undefined {
+    return this.#thread?.worker.threadId;
+  }
+
+  /** Ends the thread at once, as a crash would, but a crash that is no rule's doing: whatever was at work just then. */
+  async kill(): Promise<void> {
+    const thread = this.#thread;
+    if (thread === undefined) return;
+    thread.isKilled = true;
+    await thread.worker.terminate();
+  }
+
+  #running(): Thread {
+    this.#thread ??= this.#start();
+    return this.#thread;
+  }
+
+  #start(): Thread {
+    const memory = Heartbeat.allocate();
+    const { coalesceMs, flushTimeoutMs, maxReconnectMs, measuresAll, paths, log } = this.options;
+    const { maxMemoryBytes, maxUserMemoryBytes, maxValueBytes } = this.options;
+    const settings: WorkerSettings = {
+      heartbeat: memory,
+      coalesceMs,
+      flushTimeoutMs,
+      maxReconnectMs,
+      maxMemoryBytes,
+      maxUserMemoryBytes,
+      maxValueBytes,
+      measuresAll,
+      paths,
+    };
+    const worker = startThread(threadEntry('worker.mjs', 'host/run/plane/worker.ts'), {
+      workerData: settings,
+      resourceLimits,
+    });
+    const heartbeat = new Heartbeat(memory);
+    let reason = 'the data plane ended unexpectedly';
+    let exited = () => {};
+    const thread: Thread = {
+      worker,
+      heartbeat,
+      watch: this.#watch(worker, heartbeat, (ms) => {
+        reason = `the data plane did not answer for ${ms} ms`;
+      }),
+      exited: new Promise((resolve) => {
+        exited = resolve;
+      }),
+      isKilled: false,
+    };
+    worker.on('message', (batch: FromPlane[]) => {
+      for (const message of batch) {
+        if (message.kind === 'answer') this.#questions.take(message);
+        else this.listener.noticed(message);
+      }
+    });
+    worker.on('error', (error) => {
+      reason = `the data plane failed: ${reasonOf(error)}`;
+    });
+    worker.on('exit', () => {
+      clearInterval(thread.watch);
+      this.#thread = undefined;
+      this.#questions.giveUp();
+      exited();
+      if (this.#isClosing) return;
+      log.error(reason);
+      // What was sent to the dead thread is known to the rules, which start anew.
+      this.#waiting = [];
+      this.listener.lost(this, reason, thread.isKilled ? undefined : heartbeat.atWork);
+    });
+    return thread;
+  }
+
+  #watch(worker: Worker, heartbeat: Heartbeat, hung: (ms: number) => void): NodeJS.Timeout {
+    const { hangMs } = this.options;
+    let beats = -1;
+    let since = performance.now();
+    return setInterval(
+      () => {
+        const now = performance.now();
+        if (heartbeat.beats !== beats) {
+          beats = heartbeat.beats;
+          since = now;
+        } else if (now - since >= (beats === 0 ? Math.max(hangMs, startMs) : hangMs)) {
+          hung(Math.round(now - since));
+          void worker.terminate();
+        }
+      },
+      Math.max(50, hangMs / 10),
+    ).unref();
+  }
+}

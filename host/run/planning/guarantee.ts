@@ -1,0 +1,130 @@
+/** What holds for each row of a rule when the engine is killed at any moment, by its sources, sinks and `qos`. */
+import type { NodePlan, WindowPlan } from '../../../kernels/ir.js';
+import { isBatch } from '../../../kernels/output-plan.js';
+import type { Return } from '../../connectors/define.js';
+import { connectorFor } from '../../connectors/index.js';
+import type { SinkSpec, SourceSpec } from '../link/protocol.js';
+
+/** `nothing`: rows may be missing, and others may come twice. */
+export type Guarantee = 'nothing' | 'at most once' | 'at least once' | 'exactly once';
+
+export interface Guaranteed {
+  readonly guarantee: Guarantee;
+  /** Why it is no more, a sentence each. */
+  readonly because: readonly string[];
+  /** What others have to do for it, a sentence each. */
+  readonly provided: readonly string[];
+}
+
+/** A rule that writes to topics within the engine. */
+export interface Writer {
+  readonly rule: string;
+  readonly qos: number;
+  readonly sources: readonly SourceSpec[];
+  readonly sinks: readonly SinkSpec[];
+}
+
+/**
+ * Of a rule that reads these streams; tables are read anew and don't count. `nodes` are those of its plan, `writersOf`
+ * finds who feeds a stream.
+ */
+export function guaranteeOf(
+  qos: number,
+  sources: readonly SourceSpec[],
+  sinks: readonly SinkSpec[],
+  nodes: readonly NodePlan[] = [],
+  writersOf: (source: SourceSpec) => readonly Writer[] = () => [],
+): Guaranteed {
+  if (qos === 0) return { guarantee: 'nothing', because: ['the option qos is 0'], provided: [] };
+  let isInOrder = sources.length === 1 && nodes.length > 0 && areRepeatable(nodes);
+  const lost: string[] = [];
+  const repeated: string[] = [];
+  const provided: string[] = [];
+  for (const source of sources) {
+    if (backOf(source) !== 'position') isInOrder = false;
+    const ofSource = shortfallOf(source, writersOf, []);
+    lost.push(...ofSource.lost);
+    provided.push(...ofSource.provided);
+  }
+  for (const { type, props, cache } of sinks) {
+    const ofCache = cache && 'what went through a cache is not taken back';
+    const { sink } = connectorFor('sink', type);
+    const reason = ofCache ?? sink?.staysSent(props);
+    const numbers = qos > 1 && ofCache === undefined ? sink?.numbersIn(props) : undefined;
+    const known = numbers && `; receivers know it by the ${numbers}`;
+    const unknown = numbers && `; the ${numbers} does not tell, since the rows may come in another order then`;
+    if (reason !== undefined) repeated.push(`sink ${type}: ${reason}${(isInOrder ? known : unknown) ?? ''}`);
+  }
+  // What was sent since the last checkpoint stays sent, while the state goes back.
+  const again = qos === 1 ? ['the option qos is 1'] : repeated;
+  const isSafe = lost.length === 0;
+  if (again.length > 0)
+    return { guarantee: isSafe ? 'at least once' : 'nothing', because: [...lost, ...again], provided };
+  return { guarantee: isSafe ? 'exactly once' : 'at most once', because: lost, provided };
+}
+
+function backOf({ type, props }: SourceSpec): Return {
+  return connectorFor('source', type).source?.goesBack(props) ?? { no: 'it is unknown' };
+}
+
+/**
+ * Why rows of a stream may be lost, and what others do so that they are not, and come once. Rules that feed it are
+ * followed to what they read.
+ */
+function shortfallOf(
+  source: SourceSpec,
+  writersOf: (source: SourceSpec) => readonly Writer[],
+  /** The rules on the way here. */
+  path: readonly string[],
+): { lost: string[]; provided: string[] } {
+  const back = backOf(source);
+  const of = `stream ${source.name}`;
+  if (typeof back === 'object' && 'no' in back) return { lost: [`${of}: ${back.no}`], provided: [] };
+  if (typeof back === 'object') return { lost: [], provided: [`${of}: ${back.provided}`] };
+  const lost: string[] = [];
+  const provided: string[] = [];
+  if (back === 'position') return { lost, provided };
+  const writers = writersOf(source);
+  if (writers.length === 0) lost.push(`${of}: no rule writes to its topic`);
+  for (const { rule, qos, sources, sinks } of writers) {
+    const why = `${of}: rule ${rule}, which writes to it,`;
+    const isCached = sinks.some(({ type, cache }) => type === source.type && cache !== undefined);
+    if (path.includes(rule)) lost.push(`${why} reads in the end what it writes`);
+    else if (qos === 0) lost.push(`${why} has the option qos 0`);
+    else if (isCached) lost.push(`${why} does so through a cache`);
+    else {
+      const further = sources.map((one) => shortfallOf(one, writersOf, [...path, rule]));
+      const told = (reason: string) => `${of}: rule ${rule}, ${reason}`;
+      lost.push(...further.flatMap((one) => one.lost.map(told)));
+      provided.push(...further.flatMap((one) => one.provided.map(told)));
+    }
+  }
+  return { lost, provided };
+}
+
+/** Nodes that make the same of the same rows in the same order, whenever that is. */
+const repeatable: ReadonlySet<NodePlan['kind']> = new Set([
+  'filter',
+  'eventTime',
+  'late',
+  'window',
+  'sort',
+  'analytic',
+  'limit',
+  'expand',
+  'encode',
+]);
+
+/** The clock says when what is in a window is forgotten. */
+function forgets(window: WindowPlan): boolean {
+  return 'ttlMs' in window && (window.ttlMs ?? 0) > 0;
+}
+
+/** All messages of the rule come again as they were when its rows do, as far as its functions give the same again. */
+function areRepeatable(nodes: readonly NodePlan[]): boolean {
+  return nodes.every((node) => {
+    if (node.kind === 'window') return (node.isEventTime || node.window.kind === 'count') && !forgets(node.window);
+    if (node.kind === 'encode') return !isBatch(node.output);
+    return repeatable.has(node.kind);
+  });
+}

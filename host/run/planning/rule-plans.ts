@@ -1,0 +1,264 @@
+/** Plans of rules: made and checked at definition, used at the next start while the streams stay as they were. */
+import type { RulePlan, Tap } from '../../../kernels/ir.js';
+import { HaumeaError } from '../../base/errors.js';
+import type { Redact } from '../../base/secrets/redact.js';
+import type { Catalog, Preparing, RuleDefinition } from '../../model/engine.js';
+import type { KeptByNode } from '../../model/kept.js';
+import type { TraceStrategy } from '../../model/traces.js';
+import { keptBy } from '../../plan/kept/index.js';
+import { isWaiting } from '../../plugins/define.js';
+import type { StreamDefinition } from '../../sql/source-def.js';
+import type { CheckpointOrder, RuleStart, SourceSpec, TraceOrder } from '../link/protocol.js';
+import { checkLogFile, freeAccess } from '../props/access.js';
+import type { CheckpointFolders } from '../props/checkpoint-folders.js';
+import {
+  catalogFor,
+  catalogWithin,
+  checkSource,
+  connectorSpecs,
+  MissingPart,
+  MissingSecret,
+  sinkSpecs,
+  sourceSpec,
+} from '../props/resolve.js';
+import { dropsOldest } from '../props/sink-backlogs.js';
+import { cacheWarnings, formerCaches } from '../props/sink-caches.js';
+import type { RuleParts } from './guarantee-note.js';
+import { isLarge } from './large.js';
+import { sinkWarnings } from './warnings.js';
+
+export interface Planner {
+  plan(rule: RuleDefinition, catalog: Catalog): RulePlan;
+  explain(rule: RuleDefinition, catalog: Catalog): Promise<string>;
+  /** What keeps the rows of a lookup table. */
+  table(definition: StreamDefinition): RulePlan;
+  /** What shows the rows between its operators. */
+  taps(rule: RuleDefinition, catalog: Catalog): Tap[];
+  /** Plans and explains away from this thread. */
+  readonly elsewhere: {
+    plan(rule: RuleDefinition, catalog: Catalog, how: Preparing): Promise<{ plan: RulePlan; taps?: Tap[] }>;
+    explain(rule: RuleDefinition, catalog: Catalog, how: Preparing): Promise<string>;
+    close(): void;
+  };
+}
+
+/** A plan with the streams it was made for. */
+interface PlanOfNow {
+  plan: RulePlan;
+  streams: (StreamDefinition | undefined)[];
+  /** Of one that was made elsewhere for a traced rule. */
+  taps?: Tap[];
+  /** It was made elsewhere, since that takes long. */
+  isLarge: boolean;
+}
+
+interface CheckedPlan {
+  plan: RulePlan;
+  /** What the user should know about the rule although it is taken, a sentence each. */
+  warnings: readonly string[];
+}
+
+/** Topologies of rules that are kept to be shared; more are not worth the memory. */
+const maxTopologies = 100;
+const bytesPerMessage = 1024;
+const minSinkLimitBytes = 64 * 1024;
+/** One rule is not to have the memory of all. */
+const maxSinkLimitBytes = 256 * 1024 * 1024;
+
+/** What a rule with this plan keeps from one run to the next. */
+export function keptOf(plan: RulePlan, { actions }: RuleDefinition): KeptByNode {
+  return keptBy(
+    plan,
+    actions.map(({ type }) => type),
+  );
+}
+
+export class RulePlans {
+  /** Of rules that have not started yet, so that each is planned once, and of large ones. */
+  readonly #plans = new WeakMap<RuleDefinition, PlanOfNow>();
+  readonly #started = new WeakSet<RuleDefinition>();
+  readonly #topologies = new Map<string, RulePlan['topology']>();
+
+  constructor(
+    private readonly catalog: Catalog,
+    private readonly planner: Planner,
+    private readonly checkpoints: CheckpointFolders,
+    /** The rules that there are. */
+    private readonly all: () => Iterable<RuleDefinition> = () => [],
+    /** See `CheckpointOrder.ends`. */
+    private readonly endsOf: (id: string) => CheckpointOrder['ends'] = () => undefined,
+  ) {}
+
+  /** Plans a large rule away from this thread: `make` finds its plan then. Throws as that does. */
+  async prepare(rule: RuleDefinition, how: Preparing): Promise<void> {
+    const { within, isOwn, isTraced = rule.options.enableRuleTracer } = how;
+    const catalog = catalogFor(rule, within === undefined ? this.catalog : catalogWithin(within, this.catalog));
+    if (!isLarge(rule, catalog)) return;
+    const known = this.#known(rule, catalog);
+    if (known !== undefined && (!isTraced || known.taps !== undefined)) return;
+    // A stream may be replaced while the rule is planned: the plan is of the definitions that were asked for.
+    const given = new Map<string, StreamDefinition | undefined>();
+    const source = (name: string) => {
+      const definition = catalog.source(name);
+      given.set(name, definition);
+      return definition;
+    };
+    // Asking for the signal begins to listen to the client.
+    const { plan, taps } = await this.planner.elsewhere.plan(
+      rule,
+      { ...catalog, source },
+      { signal: how.signal, isOwn, isTraced },
+    );
+    const streams = streamsOf(plan).map((name) => given.get(name));
+    this.#plans.set(rule, { plan, streams, isLarge: true, ...(taps && { taps }) });
+  }
+
+  isLarge(rule: RuleDefinition): boolean {
+    return isLarge(rule, catalogFor(rule, this.catalog));
+  }
+
+  /** The plan that was made before if it still holds. */
+  #known(rule: RuleDefinition, catalog: Catalog): PlanOfNow | undefined {
+    const known = this.#plans.get(rule);
+    return known !== undefined && isCurrent(known, catalog) ? known : undefined;
+  }
+
+  #plan(rule: RuleDefinition, catalog: Catalog): PlanOfNow {
+    const plan = this.planner.plan(rule, catalog);
+    const made = { plan, streams: streamsOf(plan).map((name) => catalog.source(name)), isLarge: false };
+    if (!this.#started.has(rule)) this.#plans.set(rule, made);
+    return made;
+  }
+
+  /** Plans a rule unless there is a plan, and checks its sources and sinks. */
+  make(rule: RuleDefinition): CheckedPlan {
+    const catalog = catalogFor(rule, this.catalog);
+    checkLogFile(rule.id, rule.options.logFilename, catalog.access ?? freeAccess);
+    const { plan, streams } = this.#known(rule, catalog) ?? this.#plan(rule, catalog);
+    for (const definition of streams) {
+      if (definition?.options.temp !== true || rule.temp || rule.test !== undefined) continue;
+      throw new HaumeaError('plan', `stream ${definition.name} is temporary: only temporary rules can read it`);
+    }
+    const missing: string[] = [];
+    try {
+      for (const definition of streams) if (definition !== undefined) checkSource(definition, catalog);
+      sinkSpecs(rule, catalog);
+    } catch (error) {
+      // The rule is made all the same; its start fails.
+      if (!(error instanceof MissingPart)) throw error;
+      if (error instanceof MissingSecret) missing.push(error.message);
+    }
+    return {
+      plan,
+      warnings: [...(plan.warnings ?? []), ...sinkWarnings(rule), ...cacheWarnings(rule, catalog), ...missing],
+    };
+  }
+
+  /** What the data plane needs to trace a rule. */
+  trace(rule: RuleDefinition, strategy: TraceStrategy): TraceOrder {
+    const catalog = catalogFor(rule, this.catalog);
+    return { strategy, taps: this.#known(rule, catalog)?.taps ?? this.planner.taps(rule, catalog) };
+  }
+
+  async explain(rule: RuleDefinition, how: Preparing): Promise<string> {
+    const catalog = catalogFor(rule, this.catalog);
+    const planner = isLarge(rule, catalog) ? this.planner.elsewhere : this.planner;
+    const lines = await planner.explain(rule, catalog, how);
+    if (rule.options.qos === 0) return lines;
+    const { guaranteeNote } = await import('./guarantee-note.js');
+    return [lines, ...guaranteeNote(rule, this.all(), (one) => this.#partsOf(one))].join('\n');
+  }
+
+  /** Streams and sinks of a rule; tables are read anew and don't count. */
+  #partsOf(rule: RuleDefinition): RuleParts {
+    const catalog = catalogFor(rule, this.catalog);
+    const { plan } = this.make(rule);
+    const { sources, sinks } = connectorSpecs(rule, plan, catalog);
+    return { sources: sources.filter(({ name }) => catalog.source(name)?.kind !== 'table'), sinks, nodes: plan.nodes };
+  }
+
+  /**
+   * Puts together what the data plane needs for a run of the rule, with the plan made earlier if it still holds. Of
+   * rules that run a plan is not worth its memory. `redact` masks the secrets that the connectors get, `remarks` are
+   * for the log.
+   */
+  startOf(
+    rule: RuleDefinition,
+    run: number,
+    zone: string,
+  ): { start: RuleStart; redact: Redact; remarks: readonly string[] } {
+    const catalog = catalogFor(rule, this.catalog);
+    const known = this.#known(rule, catalog);
+    const plan = known?.plan ?? this.make(rule).plan;
+    this.#started.add(rule);
+    if (known?.isLarge !== true) this.#plans.delete(rule);
+    const brought = (plan.brought ?? []).flatMap(([, name]) => catalog.brought?.(name)?.run ?? []);
+    const { sources, lookups, sinks, codecs, redact } = connectorSpecs(rule, plan, catalog);
+    // The others are asked.
+    const functions = [...brought.filter(({ code }) => !isWaiting(code)), ...codecs];
+    const { bufferLength, bufferFullPolicy, sendError, forceExitTimeoutMs, maxStateBytes } = rule.options;
+    const wantedBytes = Math.max(minSinkLimitBytes, bufferLength * bytesPerMessage);
+    const sinkLimitBytes = Math.min(maxSinkLimitBytes, wantedBytes);
+    const limits = {
+      sinkLimitBytes,
+      ...(maxStateBytes > 0 ? { maxStateBytes } : {}),
+      ...(bufferFullPolicy === 'stop' ? { stopsWhenFull: true } : {}),
+      ...(forceExitTimeoutMs > 0 ? { flushTimeoutMs: forceExitTimeoutMs } : {}),
+    };
+    const ends = this.endsOf(rule.id);
+    const order = this.checkpoints.orderOf(rule);
+    const checkpoint = order && { ...order, kept: keptOf(plan, rule), ...(ends && { ends }) };
+    const streams = sources.filter(({ name }) => catalog.source(name)?.kind !== 'table');
+    const inputLogs = this.checkpoints.inputLogsOf(rule, streams);
+    const more = {
+      ...limits,
+      ...(functions.length === 0 ? {} : { functions }),
+      ...(checkpoint === undefined ? {} : { checkpoint }),
+      ...(inputLogs === undefined ? {} : { inputLogs }),
+      ...(dropsOldest(rule, streams) ? { dropsInput: true } : {}),
+    };
+    const start = { id: rule.id, run, plan, sources, lookups, sinks, sendError, ...more, zone };
+    return { start, redact, remarks: formerCaches(rule.id, sinks, catalog.sinkCaches) };
+  }
+
+  /** Sources as they would be now; throws when one could not be. */
+  specsOf(rule: RuleDefinition, streams: readonly string[]): SourceSpec[] {
+    const catalog = catalogFor(rule, this.catalog);
+    return streams.flatMap((name) => {
+      const definition = catalog.source(name);
+      return definition === undefined ? [] : [sourceSpec(definition, catalog)];
+    });
+  }
+
+  /** Returns an equal topology that another rule has already, if there is one. */
+  sameTopology(topology: RulePlan['topology']): RulePlan['topology'] {
+    const key = JSON.stringify(topology);
+    const known = this.#topologies.get(key);
+    if (known !== undefined) return known;
+    if (this.#topologies.size >= maxTopologies) this.#topologies.clear();
+    this.#topologies.set(key, topology);
+    return topology;
+  }
+}
+
+/** Tells whether streams and functions are those that the plan was made for. */
+function isCurrent({ plan, streams }: PlanOfNow, catalog: Catalog): boolean {
+  return (
+    streamsOf(plan).every((name, i) => catalog.source(name) === streams[i]) &&
+    (plan.brought ?? []).every(([number, name]) => {
+      const run = catalog.brought?.(name)?.run;
+      const isAsked = (plan.lookups ?? []).some(({ call }) => call === number);
+      return run?.number === number && isWaiting(run.code) === isAsked;
+    })
+  );
+}
+
+/** Names of the streams and tables a plan reads, each once. */
+export function streamsOf({ sources, lookups = [] }: RulePlan): string[] {
+  return [
+    ...new Set([
+      ...sources.map(({ stream }) => stream),
+      ...lookups.flatMap(({ table, call }) => (call === undefined ? [table] : [])),
+    ]),
+  ];
+}

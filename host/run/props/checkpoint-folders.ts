@@ -1,0 +1,84 @@
+/** Where the state of rules is kept, a folder for each. */
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { connectorOf } from '../../connectors/index.js';
+import type { RuleDefinition } from '../../model/engine.js';
+import type { CheckpointOrder, SourceSpec } from '../link/protocol.js';
+import { inputLogFolder } from './access.js';
+
+/** Names of files are no longer than 255 bytes. */
+const maxNameLength = 200;
+
+/** A run that ends may write a last file meanwhile. */
+const removing = { recursive: true, force: true, maxRetries: 10, retryDelay: 20 };
+const fileName = (name: string) => encodeURIComponent(name).replaceAll('.', '%2E');
+/** Beside the checkpoints. */
+const logFolder = (folder: string) => join(dirname(folder), inputLogFolder);
+
+export class CheckpointFolders {
+  /** @param folder without it no state is kept */
+  constructor(private readonly folder: string | undefined) {}
+
+  /** How the state of a rule is to be kept; undefined when it is not. */
+  orderOf({ id, options, temp, test }: RuleDefinition): Omit<CheckpointOrder, 'kept'> | undefined {
+    const { qos, checkpointIntervalMs, enableSaveStateBeforeStop } = options;
+    // Rules in memory alone do not come back.
+    if (this.folder === undefined || temp === true || test !== undefined) return undefined;
+    if (qos === 0 && !enableSaveStateBeforeStop) return undefined;
+    return { folder: this.#of(this.folder, id), qos, intervalMs: qos > 0 ? checkpointIntervalMs : 0 };
+  }
+
+  /** By stream: where messages are kept that brokers have their acknowledgements for; undefined when there are none. */
+  inputLogsOf(rule: RuleDefinition, streams: readonly SourceSpec[]): Record<string, string> | undefined {
+    const { folder } = this;
+    if (folder === undefined) return undefined;
+    const isKept = rule.options.qos > 0 && this.orderOf(rule) !== undefined;
+    const logs: Record<string, string> = {};
+    for (const { name, type, props, isShared } of streams) {
+      if (connectorOf(type)?.source?.form(props).acknowledges !== true) continue;
+      const log = isShared
+        ? join(logFolder(folder), 'streams', fileName(name))
+        : join(this.#logsOf(folder, rule.id), fileName(name));
+      // What is left there has to go through any rule that reads the stream.
+      if (isKept || existsSync(log)) logs[name] = log;
+    }
+    return Object.keys(logs).length === 0 ? undefined : logs;
+  }
+
+  /** Removes the state of a rule. */
+  async clear(id: string): Promise<void> {
+    if (this.folder === undefined) return;
+    await rm(this.#of(this.folder, id), removing);
+    await rm(this.#logsOf(this.folder, id), removing);
+  }
+
+  #logsOf(folder: string, id: string): string {
+    return join(logFolder(folder), 'rules', this.nameOf(id));
+  }
+
+  /** Removes what rules have left that are gone or keep nothing any more. */
+  async sweep(keeps: (folder: string) => boolean): Promise<void> {
+    const { folder } = this;
+    if (folder === undefined) return;
+    for (const parent of [folder, join(logFolder(folder), 'rules')]) {
+      const names = await readdir(parent).catch(() => []);
+      for (const name of names) if (!keeps(name)) await rm(join(parent, name), removing);
+    }
+  }
+
+  /** The folder of a rule; undefined where no state is kept. */
+  of(id: string): string | undefined {
+    return this.folder === undefined ? undefined : this.#of(this.folder, id);
+  }
+
+  /** Name of the folder of a rule; that of a long id has a dot, which no id has. */
+  nameOf(id: string): string {
+    return id.length <= maxNameLength ? id : `long.${createHash('sha256').update(id).digest('hex')}`;
+  }
+
+  #of(folder: string, id: string): string {
+    return join(folder, this.nameOf(id));
+  }
+}

@@ -1,0 +1,422 @@
+/** Puts together what a source or sink gets: properties by their layers, format, declared columns. */
+import type { ColumnType, ConstValue, RulePlan } from '../../../kernels/ir.js';
+import { HaumeaError, reasonOf } from '../../base/errors.js';
+import type { Spec } from '../../base/fields/field.js';
+import { allOf, type Redact, redactedError } from '../../base/secrets/redact.js';
+import { nearest } from '../../base/text/nearest.js';
+import { decodeOf, defaultFormat, usesCodec } from '../../codecs/index.js';
+import type { AskedPart, Connector, SourcePart } from '../../connectors/define.js';
+import { connectorOf, givenRowsType, isKeptTable, unknownConnector } from '../../connectors/index.js';
+import type { Access, Catalog, RuleDefinition, RuleGraph } from '../../model/engine.js';
+import { callWaiting } from '../../plan/call.js';
+import { streamsOf } from '../../plan/graph/streams.js';
+import { isWaiting, type UserFunction } from '../../plugins/define.js';
+import type { Expr, FieldDef, FieldType } from '../../sql/ast.js';
+import { formattedColumns, type StreamDefinition } from '../../sql/source-def.js';
+import type { LookupSpec, SinkSpec, SourceSpec } from '../link/protocol.js';
+import { checkFiles, checkKinds, freeAccess, withFiles } from './access.js';
+import { withScripts } from './graph-scripts.js';
+import { knownProps, type StreamProps } from './known-props.js';
+import { joinLayers, type Layer } from './layers.js';
+import { missingSecret, type ResolvedProps, resolveProps } from './secret-props.js';
+import { withBacklogs } from './sink-backlogs.js';
+import { cacheSettings } from './sink-caches.js';
+
+type Props = Record<string, unknown>;
+
+/** Key of the properties that hold for every stream of a connector. */
+const defaultKey = 'default';
+
+/** Something that the rule names is not there now: the rule is good but can't run, and may once it is there. */
+export class MissingPart extends HaumeaError {
+  constructor(message: string) {
+    super('config', message);
+  }
+}
+
+/** The named connection. */
+class MissingConnection extends MissingPart {
+  constructor(whose: string, id: string) {
+    super(`${whose}: connection ${id} not found`);
+  }
+}
+
+/** A secret that a document left out from which the definition was imported. */
+export class MissingSecret extends MissingPart {}
+
+/**
+ * Resolves a stream; throws HaumeaError `unknownConnector`, `config` or `stream` with the reason. `redacts` gets what
+ * masks the secrets of its properties.
+ */
+export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redacts: Redact[] = []): SourceSpec {
+  const { name, options, fields } = definition;
+  const { type, format } = options;
+  const connector = connectorOf(type);
+  if (connector?.source === undefined) throw unknownConnector('source', type);
+  const decode = decodeOf(format);
+  if (decode === undefined) {
+    throw new HaumeaError('stream', `stream ${name}: the format ${format} is not supported yet`);
+  }
+  const codec = decode.usesCodec === true ? decoderOf(definition, catalog) : undefined;
+  const formatted = new Set(formattedColumns(definition));
+  const { props, secrets } = propsOf(definition, connector, connector.source, catalog, redacts);
+  return {
+    name,
+    type,
+    dataSource: options.datasource,
+    props,
+    // Lookup tables are kept once for all. Who comes while others read a file would have the rest of it only.
+    isShared:
+      options.tableKind === 'lookup' ||
+      (options.shared && !(definition.kind === 'table' && connector.source.form(props).endsSoon === true)),
+    format: decode.kernel,
+    ...decode.stream?.(options),
+    ...(codec && { decoder: { fn: codec.number, errorsBeginWith: `stream ${name}: ${errorTitle(codec)}: ` } }),
+    schema:
+      fields === null || decode.isWhole === true
+        ? null
+        : fields.map((field) => columnOf(field, formatted.has(field.name))),
+    strict: options.strictValidation,
+    ...(secrets.length === 0 ? {} : { secrets }),
+  };
+}
+
+/** What makes JSON of the messages of a stream; throws a `stream` error with the reason when nothing does. */
+function decoderOf({ name, kind, options }: StreamDefinition, { codec }: Catalog): UserFunction | undefined {
+  const { format, schemaId } = options;
+  if (decodeOf(format)?.usesCodec !== true) return undefined;
+  const whose = `${kind} ${name}`;
+  return codecFunction('decode', whose, schemaId, codec, (text) => new HaumeaError('stream', text));
+}
+
+/** What makes the messages of an action of JSON. */
+function encoderOf(props: Props, whose: string, { codec }: Catalog): UserFunction | undefined {
+  if (!usesCodec(props)) return undefined;
+  const { schemaId } = props;
+  if (typeof schemaId !== 'string' || schemaId === '') {
+    throw new HaumeaError(
+      'sink',
+      `${whose}: the format ${String(props.format)} needs schemaId: the schema or plugin with the codec`,
+    );
+  }
+  return codecFunction('encode', whose, schemaId, codec, (text) => new HaumeaError('sink', text));
+}
+
+function codecFunction(
+  direction: 'decode' | 'encode',
+  whose: string,
+  schemaId: string | null,
+  find: Catalog['codec'],
+  errorOf: (text: string) => HaumeaError,
+): UserFunction {
+  if (find === undefined) throw errorOf(`${whose}: there are no codecs`);
+  let title: string;
+  try {
+    const codec = find(schemaId ?? '');
+    const found = codec[direction];
+    title = codec.title;
+    if (found !== undefined && !isWaiting(found.code)) return found;
+    if (found !== undefined) throw new Error(`${title} has a thread of its own (isolate), messages can't wait for it`);
+  } catch (error) {
+    throw errorOf(`${whose}: ${reasonOf(error)}`);
+  }
+  throw errorOf(`${whose}: ${title} does not ${direction}`);
+}
+
+/** How errors name the function of a codec. */
+function errorTitle({ name, code }: UserFunction): string {
+  return `function ${name} of ${code.name}`;
+}
+
+/** Resolves a lookup table that is asked for rows; throws as `sourceSpec`. */
+function lookupSpec(definition: StreamDefinition, catalog: Catalog, redacts: Redact[] = []): LookupSpec {
+  const { name, options } = definition;
+  const { type } = options;
+  const connector = connectorOf(type);
+  const part = connector?.lookup?.asked;
+  if (connector === undefined || part === undefined) {
+    throw new HaumeaError('plan', `table ${name}: lookup tables of type ${type} are not supported yet`);
+  }
+  const { props, secrets } = propsOf(definition, connector, part, catalog, redacts);
+  return {
+    name,
+    type,
+    dataSource: options.datasource,
+    props,
+    waiting: part.waiting(props),
+    ...(secrets.length === 0 ? {} : { secrets }),
+  };
+}
+
+/** What asks a function that answers later. */
+function callSpec(name: string, catalog: Catalog): LookupSpec {
+  const call = catalog.brought?.(name)?.run;
+  if (call === undefined) throw new HaumeaError('plan', `function ${name} is not there any more`);
+  return { name, type: 'function', dataSource: '', props: {}, waiting: callWaiting, call };
+}
+
+/** Checks a stream or table as the start of a rule would. */
+export function checkSource(definition: StreamDefinition, catalog: Catalog): void {
+  const { tableKind, type } = definition.options;
+  if (tableKind === 'lookup' && !isKeptTable(type)) lookupSpec(definition, catalog);
+  else sourceSpec(definition, catalog);
+}
+
+/** Properties of a source or of a table that is asked, by their layers; `redacts` gets what masks their secrets. */
+function propsOf(
+  definition: StreamDefinition,
+  connector: Connector,
+  part: SourcePart | AskedPart,
+  catalog: Catalog,
+  redacts: Redact[],
+): Pick<StreamProps, 'props' | 'secrets'> {
+  const found = knownProps(definition, catalog, () => resolvedProps(definition, connector, part, catalog));
+  redacts.push(found.redact);
+  return found;
+}
+
+function resolvedProps(
+  { name, options }: StreamDefinition,
+  { connection: shared }: Connector,
+  part: SourcePart | AskedPart,
+  catalog: Catalog,
+): StreamProps {
+  const { type } = options;
+  const key = options.confKey === null ? undefined : catalog.confKey(type, options.confKey);
+  if (options.confKey !== null && key === undefined) {
+    const meant = nearest(options.confKey, catalog.confKeyNames?.(type) ?? []);
+    const hint = meant === undefined ? '' : `, did you mean ${meant}?`;
+    const what = `configuration key ${options.confKey} of source ${type}`;
+    throw new HaumeaError('config', `stream ${name}: ${what} not found${hint}`);
+  }
+  const extra: Layer[] = options.extra ? [{ props: options.extra, name: 'EXTRA', by: 'user' }] : [];
+  const keys = keyLayers(type, options.confKey ?? defaultKey, catalog);
+  const connection = connectionLayer([...keys, ...extra], type, `stream ${name}`, catalog);
+  const given = joinLayers(part.props, [...keys, ...connection, ...extra], `stream ${name}`);
+  const access = catalog.access ?? freeAccess;
+  const { value, secrets, redact } = resolved(given, `stream ${name}`, part.props, access);
+  checkResolved(part, value, redact);
+  const props = withFiles(value, shared?.files?.(value), access, `stream ${name}`);
+  checkFiles(part.files?.(props, options.datasource), access, `stream ${name}`);
+  return { props, secrets, redact };
+}
+
+/** Resolves the sinks of a rule; throws HaumeaError `unknownConnector`, `sink` or `config` with the reason. */
+export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redact[] = []): SinkSpec[] {
+  return rule.actions.map(({ type, props }, i) => {
+    const connector = connectorOf(type);
+    if (connector?.sink === undefined || (connector.isInternal && rule.test === undefined))
+      throw unknownConnector('sink', type);
+    const whose = `rule ${rule.id}`;
+    const access = catalog.access ?? freeAccess;
+    const where = `${whose}, sink ${type}`;
+    const own: Layer = { props, name: 'the action', by: 'user' };
+    const connection = connectionLayer([own], type, whose, catalog);
+    // Thousands of rules have no connection: they share what was given.
+    const given = connection.length === 0 ? props : joinLayers(connector.sink.props, [own, ...connection], where);
+    const { value, secrets, redact } = resolved(given, where, connector.sink.props, access);
+    redacts.push(redact);
+    checkSink(connector.sink, value, redact);
+    checkKinds(checkFiles(connector.sink.files?.(value), access, where), where);
+    const cache = cacheSettings(rule, i, value, catalog);
+    const encoder = encoderOf(props, where, catalog)?.number;
+    return {
+      type,
+      ...(cache === undefined ? {} : { cache }),
+      ...(encoder === undefined ? {} : { encoder }),
+      props: withFiles(value, connector.connection?.files?.(value), access, where),
+      ...(secrets.length === 0 ? {} : { secrets }),
+    };
+  });
+}
+
+/** All that the connectors of a rule get, and what masks the secrets in it; throws as `sourceSpec` and `sinkSpecs`. */
+export function connectorSpecs(
+  rule: RuleDefinition,
+  { sources, lookups = [] }: RulePlan,
+  catalog: Catalog,
+): { sources: SourceSpec[]; lookups: LookupSpec[]; sinks: SinkSpec[]; codecs: UserFunction[]; redact: Redact } {
+  const redacts: Redact[] = [];
+  const definitionOf = (name: string): StreamDefinition => {
+    const found = catalog.source(name);
+    if (found === undefined) throw new HaumeaError('stream', `stream ${name} not found`);
+    return found;
+  };
+  const resolved = sources.map(({ stream }) => sourceSpec(definitionOf(stream), catalog, redacts));
+  const asked = lookups.map(({ table, call }) =>
+    call === undefined ? lookupSpec(definitionOf(table), catalog, redacts) : callSpec(table, catalog),
+  );
+  const streams = resolved.filter(({ name }) => catalog.source(name)?.kind !== 'table');
+  const sinks = withBacklogs(rule, streams, sinkSpecs(rule, catalog, redacts), catalog);
+  const codecs = [
+    ...sources.map(({ stream }) => decoderOf(definitionOf(stream), catalog)),
+    ...rule.actions.map(({ type, props }) => encoderOf(props, `rule ${rule.id}, sink ${type}`, catalog)),
+  ].filter((one) => one !== undefined);
+  return { sources: resolved, lookups: asked, sinks, codecs, redact: allOf(redacts) };
+}
+
+/** Resolves references; what only stands for a secret is never sent to anybody. */
+function resolved(given: Props, where: string, spec: Spec, { secrets }: Access): ResolvedProps {
+  const missing = missingSecret(given, spec);
+  if (missing !== undefined) throw new MissingSecret(`${where}: ${missing}`);
+  return resolveProps(given, where, spec, secrets);
+}
+
+/** Checks properties; the error names none of the values behind references. */
+function checkResolved(part: { check(props: Props): void }, props: Props, redact: Redact): void {
+  try {
+    part.check(props);
+  } catch (error) {
+    throw redactedError(error, redact);
+  }
+}
+
+/** As `checkResolved`; what is wrong with the properties is a failure of the sink. */
+function checkSink(part: { check(props: Props): void }, props: Props, redact: Redact): void {
+  try {
+    checkResolved(part, props, redact);
+  } catch (error) {
+    throw error instanceof HaumeaError ? new HaumeaError('sink', error.message, { cause: error }) : error;
+  }
+}
+
+/**
+ * The catalog as a rule sees it: with the streams that its graph defines itself; streams of a test rule with rows given
+ * for them have the simulator as their source.
+ */
+export function catalogFor(rule: RuleDefinition, catalog: Catalog): Catalog {
+  const { graph, test } = rule;
+  const own = graph === undefined ? undefined : ownStreams(graph);
+  const scripted = graph === undefined ? catalog : withScripts(graph, catalog);
+  const seen = own === undefined || own.size === 0 ? scripted : withStreams(own, scripted);
+  return test === undefined || Object.keys(test.mocks).length === 0 ? seen : withMocks(test.mocks, seen);
+}
+
+/** The catalog with each look of a planner at it within another. */
+export function catalogWithin(within: <T>(look: () => T) => T, catalog: Catalog): Catalog {
+  const { source, sourceNames, brought } = catalog;
+  return {
+    ...catalog,
+    source: (name) => within(() => source(name)),
+    ...(sourceNames && { sourceNames: () => within(sourceNames) }),
+    ...(brought && {
+      brought: Object.assign((name: string) => within(() => brought(name)), {
+        names: () => within(() => brought.names?.() ?? []),
+      }),
+    }),
+  };
+}
+
+/** Plans hold for the definitions that they were made for: each graph keeps its own. */
+const streamsOfGraphs = new WeakMap<RuleGraph, ReadonlyMap<string, StreamDefinition>>();
+
+function ownStreams(graph: RuleGraph): ReadonlyMap<string, StreamDefinition> {
+  let known = streamsOfGraphs.get(graph);
+  if (known === undefined) {
+    known = streamsOf(graph);
+    streamsOfGraphs.set(graph, known);
+  }
+  return known;
+}
+
+function withStreams(own: ReadonlyMap<string, StreamDefinition>, catalog: Catalog): Catalog {
+  return { ...catalog, source: (name) => own.get(name) ?? catalog.source(name) };
+}
+
+type Mocks = NonNullable<RuleDefinition['test']>['mocks'];
+
+/** As `streamsOfGraphs`, by the definitions that the rows stand in for. */
+const mockedStreams = new WeakMap<Mocks, Map<StreamDefinition, StreamDefinition>>();
+
+function withMocks(mocks: Mocks, catalog: Catalog): Catalog {
+  const made = mockedStreams.get(mocks) ?? new Map<StreamDefinition, StreamDefinition>();
+  mockedStreams.set(mocks, made);
+  const type = givenRowsType();
+  return {
+    ...catalog,
+    source: (name) => {
+      const definition = catalog.source(name);
+      const mock = Object.hasOwn(mocks, name) ? mocks[name] : undefined;
+      if (definition === undefined || mock === undefined) return definition;
+      let mocked = made.get(definition);
+      if (mocked === undefined) {
+        const { options } = definition;
+        const changed = { type, format: defaultFormat, confKey: null, shared: false, extra: { ...mock } };
+        mocked = { ...definition, options: { ...options, ...changed } };
+        made.set(definition, mocked);
+      }
+      return mocked;
+    },
+    confKey: (source, key) => (source === type ? undefined : catalog.confKey(source, key)),
+    confKeyLayers: (source, key) => (source === type ? [] : keyLayersOf(source, key, catalog)),
+  };
+}
+
+/** The properties of a configuration key of a source and of those that hold for all its streams. */
+function keyLayers(type: string, key: string, catalog: Catalog): Layer[] {
+  return keyLayersOf(type, key, catalog).map(({ key: name, props, isGiven }) => ({
+    props,
+    name: isGiven ? 'the configuration of the server' : `configuration key ${name}`,
+    by: isGiven ? 'operator' : 'user',
+  }));
+}
+
+function keyLayersOf(type: string, key: string, catalog: Catalog): ReturnType<NonNullable<Catalog['confKeyLayers']>> {
+  return (
+    catalog.confKeyLayers?.(type, key) ?? [
+      { key: defaultKey, props: catalog.confKey(type, defaultKey) ?? {}, isGiven: true },
+      { key, props: catalog.confKey(type, key) ?? {}, isGiven: false },
+    ]
+  );
+}
+
+/** The properties of the named connection that the layers select, if they do. */
+function connectionLayer(layers: readonly Layer[], type: string, whose: string, catalog: Catalog): Layer[] {
+  const id = layers.map(({ props }) => props.connectionSelector).findLast((selector) => selector !== undefined);
+  if (typeof id !== 'string' || id === '') return [];
+  const connection = catalog.connection(id);
+  if (connection === undefined) throw new MissingConnection(whose, id);
+  if (connection.typ.toLowerCase() !== type) {
+    throw new HaumeaError('config', `${whose}: connection ${id} is of type ${connection.typ}, expected ${type}`);
+  }
+  return [{ props: connection.props, name: `connection ${id}`, by: 'connection' }];
+}
+
+/** @param isFormatted a text that expressions read by TIMESTAMP_FORMAT: it is decoded as it stands */
+function columnOf(field: FieldDef, isFormatted: boolean): { name: string; type: ColumnType; default?: ConstValue } {
+  const value = field.default === null ? undefined : constantOf(field.default);
+  return {
+    name: field.name,
+    type: isFormatted ? { type: 'any' } : typeOf(field.fieldType),
+    ...(value === undefined ? {} : { default: value }),
+  };
+}
+
+function typeOf(fieldType: FieldType): ColumnType {
+  switch (fieldType.type) {
+    case 'array':
+      return { type: 'array', element: typeOf(fieldType.element) };
+    case 'struct':
+      return {
+        type: 'struct',
+        fields: fieldType.fields.map((field) => ({ name: field.name, type: typeOf(field.fieldType) })),
+      };
+    default:
+      return { type: fieldType.type };
+  }
+}
+
+function constantOf(literal: Expr): ConstValue | undefined {
+  switch (literal.kind) {
+    case 'boolean':
+      return { tag: 'bool', value: literal.value };
+    case 'integer':
+      return { tag: 'i64', value: literal.value };
+    case 'number':
+      return { tag: 'f64', value: literal.value };
+    case 'string':
+      return { tag: 'str', value: literal.value };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * Backlogs of rules: what a sink can't take waits on disk, in a folder of its own, so that nobody else waits. Rules
+ * need not ask for it; those that have a cache before the sink have that instead.
+ */
+import { existsSync } from 'node:fs';
+import { connectorOf, sinkForm } from '../../connectors/index.js';
+import type { Catalog, RuleDefinition } from '../../model/engine.js';
+import type { BacklogSettings, SinkSpec, SourceSpec } from '../link/protocol.js';
+import { sinkFolder } from './sink-caches.js';
+
+/** The sinks of a rule that reads these streams, tables aside, each with the backlog that it may have. */
+export function withBacklogs(
+  rule: RuleDefinition,
+  streams: readonly SourceSpec[],
+  sinks: readonly SinkSpec[],
+  { sinkCaches }: Catalog,
+): SinkSpec[] {
+  const { qos, bufferFullPolicy, maxBacklogBytes } = rule.options;
+  if (sinkCaches === undefined || maxBacklogBytes === 0 || rule.test !== undefined || streams.length === 0) {
+    return [...sinks];
+  }
+  const forms = formsOf(streams);
+  const isShared = streams.some((stream) => stream.isShared);
+  const canWait = forms.every((form) => form?.waits === true);
+  // Nobody suffers when it stands still: its sources are read when there is room.
+  if (canWait && !isShared && bufferFullPolicy !== 'dropOldest') return [...sinks];
+  const isAcknowledged = forms.some((form) => form?.acknowledges === true);
+  const common: Omit<BacklogSettings, 'folder' | 'hasRest'> = {
+    awaits: qos > 0 ? 'checkpoint' : isAcknowledged ? 'source' : 'nobody',
+    isShared,
+    dropsOldest: dropsOldest(rule, streams),
+    maxDiskBytes: Math.ceil(maxBacklogBytes / sinks.length),
+    minFreeBytes: sinkCaches.minFreeBytes,
+  };
+  return sinks.map((sink, i) => {
+    const { type, props } = sink;
+    if (sink.cache?.folder !== undefined || !mayWait(rule, sink)) return sink;
+    const folder = sinkFolder(rule.id, i, type, props, sinkCaches.folder);
+    const { cache: _inMemory, ...rest } = sink;
+    return { ...rest, backlog: { ...common, folder, hasRest: existsSync(folder) } };
+  });
+}
+
+/**
+ * Of a rule that reads these streams, tables aside: with too much that waits the oldest is given up, and nobody waits.
+ */
+export function dropsOldest({ options }: RuleDefinition, streams: readonly SourceSpec[]): boolean {
+  const { qos, bufferFullPolicy } = options;
+  if (bufferFullPolicy !== 'auto') return bufferFullPolicy === 'dropOldest';
+  const canWait = formsOf(streams).every((form) => form?.waits === true);
+  return qos === 0 && !canWait && streams.some((stream) => stream.isShared);
+}
+
+function formsOf(streams: readonly SourceSpec[]) {
+  return streams.map(({ type, props }) => connectorOf(type)?.source?.form(props));
+}
+
+/** What is taken back to a checkpoint has to be where it can be taken back; what rules send each other is in theirs. */
+function mayWait({ options }: RuleDefinition, { type, props }: SinkSpec): boolean {
+  const connector = connectorOf(type);
+  if (connector?.sink === undefined || connector.isInternal || sinkForm(type, props).takes === 'nothing') return false;
+  if (options.qos > 0 && connector.topics !== undefined) return false;
+  return options.qos < 2 || connector.sink.staysSent(props) !== undefined;
+}
