@@ -3,8 +3,8 @@ export { alloc, bytesInUse, bytesOfWorkspace, free, setMemoryLimit } from './mem
 export { programFree, programNew } from './ops/vm';
 export { hostScratch } from './ops/call/index';
 export { setValueLimit } from './ops/result';
-export { inletAt, inletFree, inletNew, inletRoom } from './flow/inlet';
-export { endInput, feed, resetInput, streamClose, streamOpen } from './flow/feed';
+export { inletAt, inletFree, inletNew, inletRoom } from './tree/inlet';
+export { endInput, feed, resetInput, streamClose, streamOpen } from './tree/feed';
 export {
   sourceBytes,
   sourceDecodeErrors,
@@ -27,7 +27,7 @@ export {
   waitingLast,
   waitingRows,
 } from './lookup/answer';
-export { gatheredBatch, gatheringFirst, gatheringNext } from './flow/gathering';
+export { gatheredBatch, gatheringFirst, gatheringNext } from './encode/gathering';
 export {
   answerEnd,
   clockSetBack,
@@ -43,24 +43,24 @@ export {
   registerAt,
   tick,
   workOn,
-} from './flow/tree';
-export { tableCount, tableJson } from './join/read';
+} from './tree/tree';
+export { tableCount, tableJson } from './join/message/read';
 export { setHashSeed } from './value/bytes';
 export { analyticForgotten, analyticPartitions } from './analytic/analytic';
-export { asofForgotten, asofKept } from './join/asof-state';
+export { asofForgotten, asofKept } from './join/asof/state';
 export { dedupWaiting } from './order/dedup';
 export { windowForgotten, windowPartitions } from './window/window';
 export { eventTimeAhead, eventTimeDropped, eventTimeWaiting, eventTimeWatermark } from './order/event-time';
 export { textAt } from './value/text';
-export { measureAll } from './flow/latency';
-export { nextDeferred, setLongRows } from './flow/deferred';
-export { beginWork, timeInWork } from './flow/longest';
+export { measureAll } from './node/latency';
+export { nextDeferred, setLongRows } from './node/deferred';
+export { beginWork, timeInWork } from './node/longest';
 export { deferredResults } from './window/results';
-export { nextDeadline } from './flow/timers';
-export { nodeMove } from './flow/move';
-export { sampleOften } from './flow/timing';
-export { failureCount, lastInvocation, recordsIn, recordsOut } from './flow/node';
-export { nodeEmpty, nodeKeeps, nodeLoad, nodeSave, nodeTakes, streamLoad, streamSave } from './flow/saving';
+export { nextDeadline } from './node/timers';
+export { nodeMove } from './tree/move';
+export { sampleOften } from './node/timing';
+export { failureCount, lastInvocation, recordsIn, recordsOut } from './node/node';
+export { nodeEmpty, nodeKeeps, nodeLoad, nodeSave, nodeTakes, streamLoad, streamSave } from './tree/saving';
 export { loadBegin, loadEnd, loadOutcome, partNext, partOwner, partsPassed } from './state/reader';
 export { saveBegin, saveEnd } from './state/writer';
 export {

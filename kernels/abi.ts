@@ -35,7 +35,7 @@ export interface KernelExports {
     now: number,
   ): number;
   nodeRemove(node: number): void;
-  /** See assembly/flow/move.ts. */
+  /** See assembly/tree/move.ts. */
   nodeMove(node: number, to: number): void;
   sampleOften(isOn: number): void;
   measureAll(isOn: number): void;
@@ -50,7 +50,7 @@ export interface KernelExports {
   nodeSetBack(node: number, ms: number): void;
   loadedSetBack(node: number, ms: number): void;
   flush(node: number, now: number): void;
-  /** Deferred work: see assembly/flow/deferred.ts. */
+  /** Deferred work: see assembly/node/deferred.ts. */
   setLongRows(rows: number): void;
   workOn(us: number): number;
   finishWork(node: number): void;
@@ -91,16 +91,16 @@ export interface KernelExports {
   sourceRetype(stream: number, index: number, type: number): number;
   sourceMessages(stream: number): bigint;
   tableCount(join: number, branch: number): number;
-  /** Length of the text at `textAt`, or below 0: see assembly/join/read.ts. */
+  /** Length of the text at `textAt`, or below 0: see assembly/join/message/read.ts. */
   tableJson(join: number, branch: number, row: number, column: number): number;
   textAt(): number;
   sourceBytes(stream: number): bigint;
   sourceDecodeErrors(stream: number): bigint;
   sourceOversized(stream: number): bigint;
-  /** 0, or why the input is not good: see assembly/flow/feed.ts. */
+  /** 0, or why the input is not good: see assembly/tree/feed.ts. */
   feed(stream: number, inlet: number, length: number, now: number, skips: boolean | number): number;
   endInput(stream: number, inlet: number, now: number): void;
-  /** Saved state: see assembly/flow/saving.ts, assembly/state/. Identities are u64, outcomes a LoadFault. */
+  /** Saved state: see assembly/tree/saving.ts, assembly/state/. Identities are u64, outcomes a LoadFault. */
   saveBegin(): number;
   saveEnd(): void;
   nodeKeeps(node: number): number;

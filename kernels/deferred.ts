@@ -1,6 +1,6 @@
 /**
  * Work that nodes have deferred: a kernel made with `longRows` does it piece by piece, when the host asks for it
- * (assembly/flow/deferred.ts).
+ * (assembly/node/deferred.ts).
  */
 import type { Kernel, NodeHandle } from './api.js';
 import { node as nodeLayout } from './gen/layouts.js';

@@ -277,7 +277,7 @@ class WasmKernel implements Kernel {
   }
 
   unreadBytes(stream: StreamHandle): number {
-    return this.arena.u32(this.stream(stream).inlet + 4); // restLen of assembly/flow/inlet.ts
+    return this.arena.u32(this.stream(stream).inlet + 4); // restLen of assembly/tree/inlet.ts
   }
 
   endInput(stream: StreamHandle, now: number): void {

@@ -1,7 +1,7 @@
 /**
  * Twins of streams: a stream of the same spec that has some of the columns of another one at the same places. Nodes
  * move from one to the other with all that they keep, so that their input may wait apart from that of others
- * (assembly/flow/move.ts).
+ * (assembly/tree/move.ts).
  */
 import type { Kernel, NodeHandle, StreamHandle } from './api.js';
 import { useColumnAt } from './columns.js';

@@ -41,10 +41,10 @@ emit(
     .join('\n')}\n}\n`,
 );
 emit(
-  'assembly/gen/dispatch.ts',
+  'assembly/ops/gen/dispatch.ts',
   `${head('assembly/ops/*/ops.json')}${families
     .filter(implemented)
-    .map((f) => `import { ${f.ops.map((o) => fnName(o.name)).join(', ')} } from '../ops/${f.family}/index';`)
+    .map((f) => `import { ${f.ops.map((o) => fnName(o.name)).join(', ')} } from '../${f.family}/index';`)
     .join('\n')}\n
 /** Runs the operation at \`op\` (its 16 bytes in the program) over the selected rows. */
 export function dispatch(op: usize): void {
@@ -170,10 +170,10 @@ const aggregateNames = (file) =>
       ...(mergeable.includes(a) ? [`${a.name}Merge`] : []),
     ]);
 emit(
-  'assembly/gen/aggregate-functions.ts',
-  `${head('assembly/agg/aggregates.json')}import { Agg } from './aggregates';
+  'assembly/agg/gen/functions.ts',
+  `${head('assembly/agg/aggregates.json')}import { Agg } from '../../gen/aggregates';
 ${[...new Set(aggregates.map(aggregateFile))]
-  .map((file) => `import { ${aggregateNames(file).join(', ')} } from '../agg/functions/${file}';`)
+  .map((file) => `import { ${aggregateNames(file).join(', ')} } from '../functions/${file}';`)
   .join('\n')}
 
 /** Takes a value of a row, which is no error, into a state that has not failed. */
@@ -231,12 +231,12 @@ const formCases = (part, args) =>
     )
     .join('');
 emit(
-  'assembly/gen/aggregate-forms.ts',
-  `${head('assembly/agg/aggregates.json')}import { Agg } from './aggregates';
+  'assembly/agg/gen/forms.ts',
+  `${head('assembly/agg/aggregates.json')}import { Agg } from '../../gen/aggregates';
 import {
 ${Object.entries(forms)
   .map(([form, { doc }]) => `  // ${form}: ${doc}\n  ${form}FormLoad, ${form}FormSave,\n`)
-  .join('')}} from '../agg/forms';
+  .join('')}} from '../forms';
 
 /** Writes a state that has not failed. */
 export function stateSave(fn: u32, state: usize, tag: u8): void {

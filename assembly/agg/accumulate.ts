@@ -3,8 +3,8 @@
 // The forms of the states stand in aggregates.json. The tag byte of an aggregate is MISSING until a value was seen, so
 // a group starts as zeros. A value that it cannot take makes it ERROR for good, with the reason in the place of its
 // state: other aggregates and groups go on.
-import * as ctx from '../flow/context';
-import { takeDoubles, takeValue } from '../gen/aggregate-functions';
+import * as ctx from '../batch/context';
+import { takeDoubles, takeValue } from './gen/functions';
 import { takesBatch } from '../gen/aggregates';
 import { refusals } from '../mem/alloc';
 import { BATCH_ROWS, Tag } from '../mem/layout';

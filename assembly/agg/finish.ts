@@ -1,5 +1,5 @@
 // Results of aggregate states.
-import { finishState } from '../gen/aggregate-functions';
+import { finishState } from './gen/functions';
 import { Tag } from '../mem/layout';
 import { AGG_FN, AGG_STATE } from './spec';
 import { giveResult } from './result';

@@ -2,7 +2,7 @@
 //
 // A state is a value first, which is the reason of an aggregate that failed; what else there is follows from its form
 // (agg/forms.ts).
-import { stateLoad, stateSave } from '../gen/aggregate-forms';
+import { stateLoad, stateSave } from './gen/forms';
 import { LoadFault } from '../gen/state-layouts';
 import { Tag, lenOf, offOf, span } from '../mem/layout';
 import { poolFree, poolInit, poolReset } from '../mem/pool';

@@ -15,7 +15,7 @@
 // (`other`, `cursor` of them) while keys are looked for in both.
 import { accountMove, free } from '../mem/alloc';
 import { copyBytes } from '../mem/copy';
-import { failLen, failNoMemory, failOff } from '../flow/failure';
+import { failLen, failNoMemory, failOff } from '../batch/failure';
 import { poolInit, poolAlloc, poolBytesCopy, poolFree, poolReset, poolTake, copyValue } from '../mem/pool';
 import { Tag, lenOf, offOf, span } from '../mem/layout';
 import {

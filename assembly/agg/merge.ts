@@ -1,6 +1,6 @@
 // Joins the states of a later part of a window to those of an earlier part; only for aggregates whose state has a fixed
 // size (`isMergeable`).
-import { mergeState } from '../gen/aggregate-functions';
+import { mergeState } from './gen/functions';
 import { Tag } from '../mem/layout';
 import { joinStates } from './fold';
 import { isNew, regroup } from './group';

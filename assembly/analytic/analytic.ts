@@ -8,9 +8,9 @@
 // Functions work in the order of the spec: a row that fails in one is not seen by those behind it and is an error row
 // from then on. Below a window its message fails with the error of the first such row; its other rows are remembered
 // all the same, wherever the message was cut in batches.
-import * as ctx from '../flow/context';
-import { emit, endMessage, signalBelow } from '../flow/emit';
-import { fail, failLen, failOff } from '../flow/failure';
+import * as ctx from '../batch/context';
+import { emit, endMessage, signalBelow } from '../emit/emit';
+import { fail, failLen, failOff } from '../batch/failure';
 import {
   N_FLAGS,
   N_HEAP,
@@ -23,11 +23,11 @@ import {
   addException,
   exhaust,
   keepFailure,
-} from '../flow/node';
-import { Operator, Signal } from '../flow/operator';
-import { selectionPop, selectionPush, withoutErrors } from '../flow/selection';
-import { stageRelease } from '../flow/stage';
-import { setDeadline } from '../flow/timers';
+} from '../node/node';
+import { Operator, Signal } from '../node/operator';
+import { selectionPop, selectionPush, withoutErrors } from '../batch/selection';
+import { stageRelease } from '../batch/stage';
+import { setDeadline } from '../node/timers';
 import { allocZeroed, free } from '../mem/alloc';
 import { BIND_SIZE } from '../mem/bind';
 import { Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';

@@ -10,9 +10,9 @@
 //
 //   state   count u64 | time i64 (epoch ms, 0 none) | begun u32 | failOff u32 | failLen u32 | 0 u32 | time of the
 //   message i64
-import * as ctx from '../flow/context';
-import { beginMessage, emit, endMessage, signalBelow } from '../flow/emit';
-import { fail, failLen, failNotBoolean, failOff } from '../flow/failure';
+import * as ctx from '../batch/context';
+import { beginMessage, emit, endMessage, signalBelow } from '../emit/emit';
+import { fail, failLen, failNotBoolean, failOff } from '../batch/failure';
 import {
   N_FLAGS,
   N_PROGRAM,
@@ -24,10 +24,10 @@ import {
   addException,
   exhaust,
   keepFailure,
-} from '../flow/node';
-import { Operator, Signal } from '../flow/operator';
-import { selectionPop, selectionPush } from '../flow/selection';
-import { stageAcquire, stageRelease } from '../flow/stage';
+} from '../node/node';
+import { Operator, Signal } from '../node/operator';
+import { selectionPop, selectionPush } from '../batch/selection';
+import { stageAcquire, stageRelease } from '../batch/stage';
 import { HITS_CONDITION, HITS_COUNT, HITS_JUDGED, HITS_TIME, HITS_WHEN } from '../gen/analytic-layouts';
 import { allocZeroed, free } from '../mem/alloc';
 import { COL_HAS_RAW, COL_UNIFORM, OPERAND_NONE, Tag, lenOf, offOf, setAt, span, tagAt, valAt } from '../mem/layout';

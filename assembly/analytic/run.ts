@@ -1,7 +1,7 @@
 // The batch at work in an analytic node: where its functions find their arguments and the partitions of the rows, and
 // what they tell of rows that fail. One node is at work at a time until it hands its batch on.
-import * as ctx from '../flow/context';
-import { stageAcquire } from '../flow/stage';
+import * as ctx from '../batch/context';
+import { stageAcquire } from '../batch/stage';
 import { ANALYTIC_MAX_ARGS } from '../gen/analytic-layouts';
 import { BIND_SIZE, bindIsConst, bindTag, bindTo, bindUniform, bindVal } from '../mem/bind';
 import { COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, OPERAND_NONE, Tag, setAt } from '../mem/layout';

@@ -7,7 +7,7 @@
 //
 // The functions of a part find their place among those of all nodes that see the same rows (state/members.ts): a plan
 // may have divided them otherwise. Those that are gone are passed over, new ones begin empty.
-import { N_SPEC, N_STATE, accountOf } from '../flow/node';
+import { N_SPEC, N_STATE, accountOf } from '../node/node';
 import { LoadFault } from '../gen/state-layouts';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { poolFree, poolInit } from '../mem/pool';

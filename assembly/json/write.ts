@@ -12,7 +12,7 @@ import {
   SLOT_TAG,
   Tag,
 } from '../mem/layout';
-import { failNotFinite } from '../flow/failure';
+import { failNotFinite } from '../batch/failure';
 import { base64Length, printBase64 } from '../text/base64';
 import { MAX_F64_TEXT, printF64 } from '../text/f64-print';
 import { printI64 } from '../text/i64';
@@ -190,8 +190,8 @@ function writeEscape(to: usize, c: u32): usize {
 }
 
 /**
- * Writes any value; 0 when it holds a number that JSON does not have (the reason then stands in flow/failure.ts). BYTES
- * become base64, TIME RFC 3339 text; MISSING is null.
+ * * Writes any value; 0 when it holds a number that JSON does not have (the reason then stands in batch/failure.ts).
+ * BYTES * become base64, TIME RFC 3339 text; MISSING is null.
  */
 export function jsonWriteValue(p: usize, tag: u8, payload: u64): usize {
   switch (<i32>tag) {

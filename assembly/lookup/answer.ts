@@ -1,8 +1,8 @@
 // What the host does with requests: it gives the rows of an answer in columns, batch by batch, and closes it.
-import * as ctx from '../flow/context';
-import { accountOf, exhaust } from '../flow/node';
-import { stageAcquire, stageRelease } from '../flow/stage';
-import { clearDeadline, setDeadline } from '../flow/timers';
+import * as ctx from '../batch/context';
+import { accountOf, exhaust } from '../node/node';
+import { stageAcquire, stageRelease } from '../batch/stage';
+import { clearDeadline, setDeadline } from '../node/timers';
 import { LOOKUP_TTL, LookupFlag } from '../gen/lookup-layouts';
 import {
   MEMBER_KEY_LEN,

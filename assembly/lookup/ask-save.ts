@@ -1,7 +1,7 @@
 // Rows that wait for answers, as saved state: they are asked for again.
-import * as ctx from '../flow/context';
-import { accountOf } from '../flow/node';
-import { Signal } from '../flow/operator';
+import * as ctx from '../batch/context';
+import { accountOf } from '../node/node';
+import { Signal } from '../node/operator';
 import { LookupFlag } from '../gen/lookup-layouts';
 import { LoadFault } from '../gen/state-layouts';
 import { BATCH_ROWS, Tag, lenOf, offOf } from '../mem/layout';

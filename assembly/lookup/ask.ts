@@ -7,14 +7,14 @@
 //
 //   state   as of a lookup (spec.ts); LOOK_INDEX -> asking
 //   asking  0   queue 32 (queue.ts) | requests 16 (requests.ts) | answers 48 (answers.ts)
-import * as ctx from '../flow/context';
-import { signalBelow } from '../flow/emit';
-import { fail } from '../flow/failure';
-import { N_FLAGS, N_PROGRAM, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust } from '../flow/node';
-import { Operator, Signal } from '../flow/operator';
-import { selectionPop, selectionPush } from '../flow/selection';
-import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
-import { setDeadline } from '../flow/timers';
+import * as ctx from '../batch/context';
+import { signalBelow } from '../emit/emit';
+import { fail } from '../batch/failure';
+import { N_FLAGS, N_PROGRAM, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust } from '../node/node';
+import { Operator, Signal } from '../node/operator';
+import { selectionPop, selectionPush } from '../batch/selection';
+import { identity, noteUniform, stageAcquire, stageRelease } from '../batch/stage';
+import { setDeadline } from '../node/timers';
 import { LOOKUP_MOST_KEPT, LOOKUP_TIMEOUT, LookupFlag } from '../gen/lookup-layouts';
 import { allocZeroed, free } from '../mem/alloc';
 import { BIND_SIZE, bindBlock } from '../mem/bind';

@@ -1,7 +1,7 @@
 // What a lookup that asks has at hand: its state, and the request for the keys that nobody knows yet.
-import * as ctx from '../flow/context';
-import { N_SPEC, N_STATE, accountOf } from '../flow/node';
-import { setDeadline } from '../flow/timers';
+import * as ctx from '../batch/context';
+import { N_SPEC, N_STATE, accountOf } from '../node/node';
+import { setDeadline } from '../node/timers';
 import { LOOKUP_FLAGS, LOOKUP_TIMEOUT, LookupFlag } from '../gen/lookup-layouts';
 import { toF64 } from '../value/number';
 import { ANSWERS_SIZE, entryTag, entryVal } from './answers';

@@ -1,5 +1,5 @@
 // Columns of a batch from rows of a table.
-import * as ctx from '../flow/context';
+import * as ctx from '../batch/context';
 import { Tag, setAt } from '../mem/layout';
 import { plainError } from '../value/error';
 import { placeIn } from './find';

@@ -1,5 +1,5 @@
 // Finds the rows of a table that match a row of the input.
-import { N_STATE, accountOf } from '../flow/node';
+import { N_STATE, accountOf } from '../node/node';
 import { Tag, tagAt, valAt } from '../mem/layout';
 import { blockOf, constOf, isConst } from '../ops/operand';
 import { equalValues } from '../value/compare';

@@ -2,11 +2,11 @@
 // up.
 //
 //   state   table (table.ts)
-import * as ctx from '../flow/context';
-import { fail, failLen, failNoMemory, failOff } from '../flow/failure';
-import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, addException } from '../flow/node';
-import { Operator } from '../flow/operator';
-import { selectionPop, selectionPush, withoutErrors } from '../flow/selection';
+import * as ctx from '../batch/context';
+import { fail, failLen, failNoMemory, failOff } from '../batch/failure';
+import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, addException } from '../node/node';
+import { Operator } from '../node/operator';
+import { selectionPop, selectionPush, withoutErrors } from '../batch/selection';
 import {
   KEYED_KEY_LEN,
   KEYED_KEY_NAME,

@@ -3,13 +3,13 @@
 //
 // Values are not copied: columns of the input go on as they are (where a row stays one row), those of the table refer
 // to its records, which nothing changes while the batch is under way.
-import * as ctx from '../flow/context';
-import { signalBelow } from '../flow/emit';
-import { fail } from '../flow/failure';
-import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, leaveEventTime } from '../flow/node';
-import { Operator, Signal } from '../flow/operator';
-import { selectionPop, selectionPush } from '../flow/selection';
-import { stageAcquire, stageRelease } from '../flow/stage';
+import * as ctx from '../batch/context';
+import { signalBelow } from '../emit/emit';
+import { fail } from '../batch/failure';
+import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, leaveEventTime } from '../node/node';
+import { Operator, Signal } from '../node/operator';
+import { selectionPop, selectionPush } from '../batch/selection';
+import { stageAcquire, stageRelease } from '../batch/stage';
 import { allocZeroed, free } from '../mem/alloc';
 import { Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';

@@ -1,7 +1,7 @@
 // What becomes of rows and messages of a lookup: they go on, or fail.
-import { beginMessage, emit, endMessage } from '../flow/emit';
-import { failLen, failNoMemory, failOff } from '../flow/failure';
-import { N_FLAGS, NodeFlag, addException, exhaust, keepFailure } from '../flow/node';
+import { beginMessage, emit, endMessage } from '../emit/emit';
+import { failLen, failNoMemory, failOff } from '../batch/failure';
+import { N_FLAGS, NodeFlag, addException, exhaust, keepFailure } from '../node/node';
 import { Tag, setAt, span } from '../mem/layout';
 import { LOOK_BEGUN, LOOK_FAIL, LOOK_FAIL_LEN } from './spec';
 
@@ -38,7 +38,7 @@ export function pass(node: usize, state: usize): void {
   emit(node);
 }
 
-/** The message under way fails for the reason in flow/failure.ts. */
+/** The message under way fails for the reason in batch/failure.ts. */
 export function failMessage(node: usize, state: usize): void {
   addException(node, failOff, failLen, 1);
   keepFailure(node);

@@ -6,11 +6,11 @@
 //
 // With a condition and LEFT, each row has one more entry behind its pairs: without a record, for when none of them
 // matched.
-import * as ctx from '../flow/context';
-import { fail, failNotBoolean } from '../flow/failure';
-import { N_PROGRAM } from '../flow/node';
-import { selectionPop, selectionPush } from '../flow/selection';
-import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
+import * as ctx from '../batch/context';
+import { fail, failNotBoolean } from '../batch/failure';
+import { N_PROGRAM } from '../node/node';
+import { selectionPop, selectionPush } from '../batch/selection';
+import { identity, noteUniform, stageAcquire, stageRelease } from '../batch/stage';
 import { BATCH_ROWS, COL_TAGS, COL_VALS, OPERAND_NONE, Tag, lenOf, offOf } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { blockOf, strideOf, tagsOf, valsOf } from '../ops/operand';

@@ -5,7 +5,7 @@
 //   request    0   next u32 | number u32 | count u32 | 0 u32
 //              16  deadline f64 (epoch ms)
 //              24  entries u32[count]
-import * as ctx from '../flow/context';
+import * as ctx from '../batch/context';
 import { alloc, free } from '../mem/alloc';
 import { poolAlloc } from '../mem/pool';
 import { entryTag, entryVal } from './answers';

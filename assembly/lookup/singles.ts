@@ -1,8 +1,8 @@
 // Rows that become one row at most, each in its place in the batch.
-import * as ctx from '../flow/context';
-import { fail, failNotBoolean } from '../flow/failure';
-import { selectionPop, selectionPush } from '../flow/selection';
-import { noteUniform } from '../flow/stage';
+import * as ctx from '../batch/context';
+import { fail, failNotBoolean } from '../batch/failure';
+import { selectionPop, selectionPush } from '../batch/selection';
+import { noteUniform } from '../batch/stage';
 import { COL_UNIFORM, OPERAND_NONE, Tag, lenOf, offOf, setAt, tagAt } from '../mem/layout';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';

@@ -1,6 +1,6 @@
 // Programs over batches in which rows failed already.
-import * as ctx from '../flow/context';
-import { selectionPop, selectionPush, withoutErrors } from '../flow/selection';
+import * as ctx from '../batch/context';
+import { selectionPop, selectionPush, withoutErrors } from '../batch/selection';
 import { vmRun } from './vm';
 
 /** Runs the program over the selected rows that did not fail; false when memory is exhausted. */

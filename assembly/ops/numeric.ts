@@ -1,5 +1,5 @@
 // Drivers of functions of numbers. Null and empty collections give null, what is no number an error.
-import * as ctx from '../flow/context';
+import * as ctx from '../batch/context';
 import { COL_VALS, Tag, isNull, lenOf } from '../mem/layout';
 import { putKind } from '../value/error';
 import { toF64 } from '../value/number';

@@ -4,7 +4,7 @@
 //
 // A register or column has one value per row, a constant one for all rows: readers multiply the row number by
 // `strideOf(operand)` (1 or 0), so that one loop serves both.
-import * as ctx from '../flow/context';
+import * as ctx from '../batch/context';
 import { COL_SIZE, COL_TAGS, COL_VALS, OPERAND_COL, OPERAND_CONST, OPERAND_NONE } from '../mem/layout';
 import { PROGRAM_CONSTS } from '../gen/ops-layouts';
 

@@ -4,7 +4,7 @@
 //
 // The length of a text is that of its bytes; an array has 16 bytes for each item and an object 24 for each member, with
 // the texts and nested values that they refer to, as often as they do.
-import * as ctx from '../flow/context';
+import * as ctx from '../batch/context';
 import { MEMBER_KEY_LEN, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import {

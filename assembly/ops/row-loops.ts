@@ -1,6 +1,6 @@
 // Drivers of the ops: they own the loop over the selected rows, constants and the tags of the result; an op supplies
 // what happens to one value. Fast paths over whole columns stand beside the ops that have them.
-import * as ctx from '../flow/context';
+import * as ctx from '../batch/context';
 import { BATCH_ROWS, COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../mem/layout';
 import {
   OP_A,

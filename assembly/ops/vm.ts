@@ -1,8 +1,8 @@
 // Programs in memory and the loop that runs them. An op works on all selected rows before the next one starts.
 import { alloc, free } from '../mem/alloc';
 import { Tag, SLOT_SIZE, SLOT_TAG, MEMBER_SIZE, MEMBER_KEY_OFF, offOf, lenOf } from '../mem/layout';
-import { dispatch } from '../gen/dispatch';
-import * as ctx from '../flow/context';
+import { dispatch } from './gen/dispatch';
+import * as ctx from '../batch/context';
 import { setAt, COL_HAS_RAW, COL_UNIFORM } from '../mem/layout';
 import { plainError } from '../value/error';
 import { textFound, textLost } from '../value/text';
@@ -63,7 +63,7 @@ export function programFree(made: usize): void {
   if (made) free(made, load<u32>(made, PROGRAM_SIZE), <usize>load<u32>(made, PROGRAM_ACCT));
 }
 
-/** Runs all ops of the program over the selected rows of the current batch (flow/context.ts). */
+/** Runs all ops of the program over the selected rows of the current batch (batch/context.ts). */
 export function vmRun(made: usize): void {
   const outer = program;
   setProgram(made);

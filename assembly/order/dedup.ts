@@ -10,12 +10,12 @@
 //
 // A row is kept as its columns, then begin, end and now. The output has the columns and the list of what the row is
 // given: objects with start_key and end_key as texts, or no list at all. Rows that failed go on at once.
-import * as ctx from '../flow/context';
-import { emit, sendFailed } from '../flow/emit';
-import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, addException, exhaust, isExhausted } from '../flow/node';
-import { Operator } from '../flow/operator';
-import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
-import { clearDeadline, setDeadline } from '../flow/timers';
+import * as ctx from '../batch/context';
+import { emit, sendFailed } from '../emit/emit';
+import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, addException, exhaust, isExhausted } from '../node/node';
+import { Operator } from '../node/operator';
+import { identity, noteUniform, stageAcquire, stageRelease } from '../batch/stage';
+import { clearDeadline, setDeadline } from '../node/timers';
 import { DEDUP_BEGIN, DEDUP_COLUMNS, DEDUP_END, DEDUP_EXPIRE, DEDUP_NOW, DEDUP_SIZE_OF } from '../gen/order-layouts';
 import { LoadFault } from '../gen/state-layouts';
 import { alloc, allocZeroed, free } from '../mem/alloc';

@@ -17,8 +17,8 @@
 // is cut into batches.
 //
 // How rows go on: order/release.ts.
-import * as ctx from '../flow/context';
-import { give, leavesMessage, signalBelow } from '../flow/emit';
+import * as ctx from '../batch/context';
+import { give, leavesMessage, signalBelow } from '../emit/emit';
 import {
   N_FLAGS,
   N_HEAP,
@@ -34,11 +34,11 @@ import {
   noteLoss,
   setCurrent,
   setTimesColumn,
-} from '../flow/node';
-import { Operator, Signal } from '../flow/operator';
-import { selectionPop, selectionPush } from '../flow/selection';
-import { stageAcquire, stageRelease } from '../flow/stage';
-import { clearDeadline, setDeadline } from '../flow/timers';
+} from '../node/node';
+import { Operator, Signal } from '../node/operator';
+import { selectionPop, selectionPush } from '../batch/selection';
+import { stageAcquire, stageRelease } from '../batch/stage';
+import { clearDeadline, setDeadline } from '../node/timers';
 import { allocZeroed, free } from '../mem/alloc';
 import { COL_UNIFORM, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';

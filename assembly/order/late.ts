@@ -1,8 +1,8 @@
 // Rows that came too late for the eventTime node above. It hands them here instead of dropping them: the columns as
 // they came, then the time of the row and how much earlier that is than the watermark was, both in ms. Nothing else
 // comes by here: rows in time go to the other nodes below it alone.
-import * as ctx from '../flow/context';
-import { emit, give, signalBelow } from '../flow/emit';
+import * as ctx from '../batch/context';
+import { emit, give, signalBelow } from '../emit/emit';
 import {
   N_CHILD,
   N_FLAGS,
@@ -14,8 +14,8 @@ import {
   NodeFlag,
   NodeKind,
   setCurrent,
-} from '../flow/node';
-import { Operator, Signal } from '../flow/operator';
+} from '../node/node';
+import { Operator, Signal } from '../node/operator';
 import { LATE_BRANCH } from '../gen/order-layouts';
 
 export function lateOperator(operator: Operator): void {

@@ -7,7 +7,7 @@
 //           16   value u64                     failure: span of its text, which stands behind
 //           24   ms f64 (the watermark) | sequence u64 (of the next row then)
 //           40   now f64                       time of the batch or tick that it is of, epoch ms
-import * as ctx from '../flow/context';
+import * as ctx from '../batch/context';
 import { alloc, free } from '../mem/alloc';
 import { lenOf, offOf, span } from '../mem/layout';
 

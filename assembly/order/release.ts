@@ -5,15 +5,15 @@
 // the watermark are kept.
 //
 // Where a watermark reaches many rows, or a node below is in the middle of its work, they go on piece by piece
-// (flow/deferred.ts). Meanwhile all rows wait, and what ends behind some of them, watermarks and failures, is noted
+// (node/deferred.ts). Meanwhile all rows wait, and what ends behind some of them, watermarks and failures, is noted
 // with the place that it has among them (order/marks.ts).
-import * as ctx from '../flow/context';
-import { defer, deferredCount, goesOn, isDeferred, isLong, isStoppedBelow, longRows, mayDefer } from '../flow/deferred';
-import { beginFailed, endFailed, signalBelow } from '../flow/emit';
-import { N_FLAGS, N_SPEC, N_STATE, NodeFlag, accountOf, exhaust, isExhausted } from '../flow/node';
-import { Signal } from '../flow/operator';
-import { selectionPop, selectionPush } from '../flow/selection';
-import { identity, stageAcquire, stageRelease } from '../flow/stage';
+import * as ctx from '../batch/context';
+import { defer, deferredCount, goesOn, isDeferred, isLong, isStoppedBelow, longRows, mayDefer } from '../node/deferred';
+import { beginFailed, endFailed, signalBelow } from '../emit/emit';
+import { N_FLAGS, N_SPEC, N_STATE, NodeFlag, accountOf, exhaust, isExhausted } from '../node/node';
+import { Signal } from '../node/operator';
+import { selectionPop, selectionPush } from '../batch/selection';
+import { identity, stageAcquire, stageRelease } from '../batch/stage';
 import { BIND_SIZE, bindBlock } from '../mem/bind';
 import { BATCH_ROWS, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, setAt } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';

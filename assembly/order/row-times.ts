@@ -1,5 +1,5 @@
 // The times of the rows of a batch, epoch ms, as their timestamp column says them.
-import * as ctx from '../flow/context';
+import * as ctx from '../batch/context';
 import { COL_UNIFORM, Tag, tagAt, valAt } from '../mem/layout';
 import { plainError, valueError } from '../value/error';
 import { textBegin, textI64, textLiteral, textTakeError } from '../value/text';

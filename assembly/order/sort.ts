@@ -11,16 +11,16 @@
 //
 // Entries stand one after the other, so that comparing rows doesn't jump from page to page; behind them come two lists
 // of their addresses, between which the merge sort moves them. With many rows all that is done in pieces
-// (flow/deferred.ts).
+// (node/deferred.ts).
 //
 // A row of a stream is a message of its own, so there rows pass as they come.
-import * as ctx from '../flow/context';
-import { beginLong, defer, goesOn, mayDefer } from '../flow/deferred';
-import { beginMessage, emit, endMessage, signalBelow } from '../flow/emit';
-import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, NodeFlag, accountOf, addException, keepFailure } from '../flow/node';
-import { Operator, Signal } from '../flow/operator';
-import { fail, failLen, failNoMemory, failOff } from '../flow/failure';
-import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
+import * as ctx from '../batch/context';
+import { beginLong, defer, goesOn, mayDefer } from '../node/deferred';
+import { beginMessage, emit, endMessage, signalBelow } from '../emit/emit';
+import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, NodeFlag, accountOf, addException, keepFailure } from '../node/node';
+import { Operator, Signal } from '../node/operator';
+import { fail, failLen, failNoMemory, failOff } from '../batch/failure';
+import { identity, noteUniform, stageAcquire, stageRelease } from '../batch/stage';
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { BIND_SIZE, bindBlock } from '../mem/bind';
 import { BATCH_ROWS, SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf, span } from '../mem/layout';

@@ -1,6 +1,6 @@
 // Rows of a store written into column blocks. Text stays where it is: the blocks are good as long as the rows are held.
 import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../mem/layout';
-import { noteUniform } from '../flow/stage';
+import { noteUniform } from '../batch/stage';
 import { pageTags, pageUniforms, pageVals } from './page';
 
 /**

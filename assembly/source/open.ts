@@ -1,10 +1,10 @@
 // Making and freeing the state of a source.
-import { accountOf, N_STATE, N_STATE_SIZE } from '../flow/node';
+import { accountOf, N_STATE, N_STATE_SIZE } from '../node/node';
 import { STREAM_SIZE_OF, STREAM_TYPE_SIZE } from '../gen/source-layouts';
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { poolFree, poolInit } from '../mem/pool';
-import { aliasesForget } from './aliases';
-import { codedInit } from './coded';
+import { aliasesForget } from './framing/aliases';
+import { codedInit } from './decode/coded';
 import {
   InputFormat,
   SOURCE_POOL,
@@ -15,9 +15,9 @@ import {
   STATE_SIZE,
   STREAM_FORMAT,
   stateOf,
-} from './state';
-import { stepsForget } from './steps';
-import { usesFree } from './use-columns';
+} from './columns/state';
+import { stepsForget } from './decode/steps';
+import { usesFree } from './decode/use-columns';
 
 /** Builds the state from the spec (copied). Returns 0 or a SourceError. */
 export function sourceInit(node: usize, specPtr: usize, specLen: u32): i32 {

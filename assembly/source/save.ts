@@ -1,12 +1,12 @@
 // What a source knows of messages that have not ended, and the topic aliases of its connection. What it learnt to
 // decode faster it learns again; its counters are those of the run.
-import { accountOf } from '../flow/node';
+import { accountOf } from '../node/node';
 import { alloc } from '../mem/alloc';
 import { LoadFault } from '../gen/state-layouts';
 import { readFail, readFails, readLength, readRaw, readU32, readU64, readUpTo, readVersion } from '../state/reader';
 import { writeBytes, writeU32, writeU64, writeVersion } from '../state/writer';
-import { aliasEntry, aliasesMake } from './aliases';
-import { SOURCE_ALIASES, SOURCE_RESUME, SOURCE_SKIP, stateOf } from './state';
+import { aliasEntry, aliasesMake } from './framing/aliases';
+import { SOURCE_ALIASES, SOURCE_RESUME, SOURCE_SKIP, stateOf } from './columns/state';
 
 const VERSION: u32 = 1;
 const LAST_ALIAS: u32 = 0xffff;

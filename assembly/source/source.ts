@@ -22,19 +22,19 @@
 //
 // Needs: 64 writable bytes behind `end` (a sentinel is written there, block reads go beyond the end); the bytes
 // [pos, end) stay in place until the batch is done, columns refer to them. sourceFill resets ctx.scratch.
-import * as ctx from '../flow/context';
-import { accountOf } from '../flow/node';
+import * as ctx from '../batch/context';
+import { accountOf } from '../node/node';
 import { BATCH_ROWS } from '../mem/layout';
-import { batchBegin, batchEnd, filledRows } from './batch';
-import { decodeBinary, decodeRows } from './other';
-import { decodeDelimited, decodeForm } from './text-rows';
-import { decodeJson } from './decode';
-import { codedForget, codedMore, fillCoded } from './coded';
-import { frameEnd, nextFrame, nextLine, skipRest } from './frames';
-import { acknowledge, mqttBegin, nextPacket, Packet, packetEnd } from './mqtt';
-import * as message from './message';
-import { parserFor } from './parser';
-import { aliasesForget } from './aliases';
+import { batchBegin, batchEnd, filledRows } from './columns/batch';
+import { decodeBinary, decodeRows } from './decode/other';
+import { decodeDelimited, decodeForm } from './decode/text-rows';
+import { decodeJson } from './decode/decode';
+import { codedForget, codedMore, fillCoded } from './decode/coded';
+import { frameEnd, nextFrame, nextLine, skipRest } from './framing/frames';
+import { acknowledge, mqttBegin, nextPacket, Packet, packetEnd } from './framing/mqtt';
+import * as message from './framing/message';
+import { parserFor } from './decode/parser';
+import { aliasesForget } from './framing/aliases';
 import {
   Framing,
   InputFormat,
@@ -47,13 +47,13 @@ import {
   SOURCE_RESUME,
   SOURCE_SKIP,
   stateOf,
-} from './state';
+} from './columns/state';
 
-export { colsTable } from './blocks';
+export { colsTable } from './columns/blocks';
 export { sourceFree, sourceInit } from './open';
-export { sourceRelease, sourceRetype, sourceUse, sourceUseAt } from './use-columns';
-export { filledErrors, filledRows } from './batch';
-export { ackCount, ackList, packetCount, packetList, protocolError } from './mqtt';
+export { sourceRelease, sourceRetype, sourceUse, sourceUseAt } from './decode/use-columns';
+export { filledErrors, filledRows } from './columns/batch';
+export { ackCount, ackList, packetCount, packetList, protocolError } from './framing/mqtt';
 
 /** The batch is full or packets wait: more may be in the rest. */
 export let fillMore: bool = false;

@@ -4,7 +4,7 @@
 // The first failure sticks: from then on everything that is read is 0, empty or MISSING, and nothing is touched.
 // Whoever reads a list asks `readFails` with each item, so that a wrong count ends with the bytes, and may look only at
 // the end otherwise.
-import { hostStateIn } from '../flow/host';
+import { hostStateIn } from '../batch/host';
 import { LoadFault } from '../gen/state-layouts';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import {

@@ -1,7 +1,7 @@
 // Writes state in slices (state/form.ts), each handed to the host when it is full: whatever the size of the state, one
 // slice of memory is all that saving takes. The host can't refuse a slice; what it throws it throws when the kernel has
 // returned.
-import { hostStateOut } from '../flow/host';
+import { hostStateOut } from '../batch/host';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { copyBytes } from '../mem/copy';
 import { poolAlloc } from '../mem/pool';

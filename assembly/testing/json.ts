@@ -1,9 +1,9 @@
 // What tests and micro-benchmarks of the text, JSON and source kernels call.
-import { SOURCE_STEP_COUNT, stateOf } from '../source/state';
+import { SOURCE_STEP_COUNT, stateOf } from '../source/columns/state';
 
-export { contextInit, scratch, scratchReset, setNow } from '../flow/context';
+export { contextInit, scratch, scratchReset, setNow } from '../batch/context';
 export { alloc, allocZeroed, free, bytesInUse } from '../mem/alloc';
-export { nodeNew, nodeRelease } from '../flow/node';
+export { nodeNew, nodeRelease } from '../node/node';
 export * from '../source/source';
 export { parseF64, f64End, f64Whole, f64Canonical } from '../text/f64-parse';
 export { printF64, printF64General, printF64Plain } from '../text/f64-print';

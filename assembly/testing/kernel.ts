@@ -1,7 +1,7 @@
 // The kernel as it ships, built for the tests when its sources have changed.
 export * from '../index';
 
-import { operatorOf } from '../flow/operator';
+import { operatorOf } from '../node/operator';
 
 /** Functions that a kind of operator has: a bit for each in the order of its record. */
 export function operatorFunctions(kind: u32): u32 {

@@ -1,9 +1,9 @@
 // Exports of the test build of the program interpreter: nothing here is part of the kernel.
 import { alloc } from '../mem/alloc';
 import { BATCH_ROWS, COL_SIZE } from '../mem/layout';
-import * as ctx from '../flow/context';
+import * as ctx from '../batch/context';
 export { alloc, bytesInUse } from '../mem/alloc';
-export { contextInit, scratchReset } from '../flow/context';
+export { contextInit, scratchReset } from '../batch/context';
 export { programNew, programFree, vmRun } from '../ops/vm';
 export { hostScratch } from '../ops/call/index';
 export { setValueLimit } from '../ops/result';

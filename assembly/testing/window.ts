@@ -1,22 +1,22 @@
 // Exports of the test kernel of the stateful operators (test/support/kernel/window-kernel.ts). Below them is a probe, a
 // kind of operator that hands everything to the test.
-import { signalBelow } from '../flow/emit';
-import { NodeKind } from '../flow/node';
-import { Operator, Signal, operatorOf } from '../flow/operator';
+import { signalBelow } from '../emit/emit';
+import { NodeKind } from '../node/node';
+import { Operator, Signal, operatorOf } from '../node/operator';
 import { lenOf, offOf } from '../mem/layout';
 import { eventTimeOperator } from '../order/event-time';
 import { sortOperator } from '../order/sort';
 import { windowOperator } from '../window/window';
 
 export { alloc, free, bytesInUse } from '../mem/alloc';
-export { contextInit, setBatch, setNow, scratchReset, cols, rows, sel, selLen, rowErrors } from '../flow/context';
-export { stageInit } from '../flow/stage';
-export { nodeNew, nodeRelease } from '../flow/node';
-export { nextDeadline, takeDue } from '../flow/timers';
+export { contextInit, setBatch, setNow, scratchReset, cols, rows, sel, selLen, rowErrors } from '../batch/context';
+export { stageInit } from '../batch/stage';
+export { nodeNew, nodeRelease } from '../node/node';
+export { nextDeadline, takeDue } from '../node/timers';
 export { windowOpen, windowPush, windowTick, windowFree } from '../window/window';
 export { eventTimeOpen, eventTimePush, eventTimeDropped, eventTimeFree } from '../order/event-time';
 export { sortOpen, sortPush, sortFree } from '../order/sort';
-export { emit, signalTo } from '../flow/emit';
+export { emit, signalTo } from '../emit/emit';
 
 // @ts-ignore: decorator
 @external('probe', 'rows') declare function probeRows(node: u32): void;

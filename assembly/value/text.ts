@@ -4,7 +4,7 @@ import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { copyBytes } from '../mem/copy';
 import { poolAlloc } from '../mem/pool';
 import { span } from '../mem/layout';
-import * as ctx from '../flow/context';
+import * as ctx from '../batch/context';
 import { MAX_I64_TEXT, printI64 } from '../text/i64';
 
 /** Texts beyond could not be doubled in 32 bits. */

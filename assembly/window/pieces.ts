@@ -1,11 +1,11 @@
 // Sends the outbox of a window (window/content/outbox.ts) piece by piece.
-import { deferredCount, goesOn, isHeldBelow } from '../flow/deferred';
-import { endMessage, beginMessage } from '../flow/emit';
-import { failLen, failNoMemory, failOff } from '../flow/failure';
-import { N_PROGRAM, N_SPEC, N_STATE, addException, exhaust } from '../flow/node';
-import { selectionPop, selectionPush } from '../flow/selection';
-import { stageAcquire, stageRelease } from '../flow/stage';
-import { setNow } from '../flow/context';
+import { deferredCount, goesOn, isHeldBelow } from '../node/deferred';
+import { endMessage, beginMessage } from '../emit/emit';
+import { failLen, failNoMemory, failOff } from '../batch/failure';
+import { N_PROGRAM, N_SPEC, N_STATE, addException, exhaust } from '../node/node';
+import { selectionPop, selectionPush } from '../batch/selection';
+import { stageAcquire, stageRelease } from '../batch/stage';
+import { setNow } from '../batch/context';
 import { lenOf, offOf } from '../mem/layout';
 import { viewFrom, viewPage, viewPages, viewTo } from '../rows/view';
 import { NO_INPUT, WINDOW_AGGS, WINDOW_FLAGS, WINDOW_WHERE, WindowFlag } from '../agg/spec';

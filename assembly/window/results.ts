@@ -1,5 +1,5 @@
-// How much waits to be sent in nodes that have deferred work (flow/deferred.ts).
-import { N_KIND, N_STATE, NodeKind } from '../flow/node';
+// How much waits to be sent in nodes that have deferred work (node/deferred.ts).
+import { N_KIND, N_STATE, NodeKind } from '../node/node';
 import { eventTimeResults } from '../order/event-time';
 import { keyedResults } from './partitions/keyed';
 import { outboxCount } from './content/outbox';

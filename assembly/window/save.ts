@@ -1,5 +1,5 @@
 // What a window keeps, saved and loaded: the same for all kinds, then what only some have.
-import { N_SPEC, N_STATE, accountOf } from '../flow/node';
+import { N_SPEC, N_STATE, accountOf } from '../node/node';
 import { WINDOW_COUNT_STEP, WINDOW_KIND, WindowKind, isPartitioned } from '../agg/spec';
 import { setReset } from '../agg/group';
 import { setLeave, setLoad, setSave } from '../agg/save';

@@ -1,5 +1,5 @@
 // Window nodes: rows come in, messages go out. What the kinds have in common: opening, the clock, errors, freeing.
-import * as ctx from '../flow/context';
+import * as ctx from '../batch/context';
 import {
   N_DEADLINE,
   N_FLAGS,
@@ -17,10 +17,10 @@ import {
   isExhausted,
   leaveEventTime,
   timesColumn,
-} from '../flow/node';
-import { Operator, Signal } from '../flow/operator';
-import { selectionPop, selectionPush, withoutErrors } from '../flow/selection';
-import { clearDeadline, setDeadline } from '../flow/timers';
+} from '../node/node';
+import { Operator, Signal } from '../node/operator';
+import { selectionPop, selectionPush, withoutErrors } from '../batch/selection';
+import { clearDeadline, setDeadline } from '../node/timers';
 import { allocZeroed, free } from '../mem/alloc';
 import { OPERAND_COL, Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { vmRun } from '../ops/vm';

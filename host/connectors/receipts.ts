@@ -1,6 +1,6 @@
 /** What a receiver owes an MQTT broker, as one number: a packet id, with one of these added for QoS 2. */
 
-/** The message has come (PUBREC); as in assembly/source/mqtt.ts. Without it the message is of QoS 1 (PUBACK). */
+/** The message has come (PUBREC), as in assembly/source/framing/mqtt.ts. Without it: a message of QoS 1 (PUBACK). */
 export const received = 0x10000;
 /** The id is free (PUBCOMP). */
 export const completed = 0x20000;

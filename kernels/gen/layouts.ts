@@ -20,26 +20,14 @@ export const functionSpec = layout(24, {"fn":0,"dst":2,"partition":4,"when":6,"a
 /** Spec of a hits node. */
 export const hitsSpec = layout(10, {"condition":0,"count":2,"time":4,"when":6,"judged":8}, {"condition":"u16","count":"u16","time":"u16","when":"u16","judged":"u16"});
 
+/** What a node knows of the conditions of the filters below it. The lists are one block. */
+export const choice = layout(64, {"in":0,"last":8,"filters":16,"quiet":20,"children":24,"tables":28,"block":32,"blockSize":36,"order":40,"always":44,"marks":48,"keys":52,"positions":56,"table":60}, {"in":"u64","last":"f64","filters":"u32","quiet":"u32","children":"u32","tables":"u32","block":"u32","blockSize":"u32","order":"u32","always":"u32","marks":"u32","keys":"u32","positions":"u32","table":"u32"});
+
+/** Filters that compare the same column in the same manner with different constants. */
+export const choiceTable = layout(16, {"condition":0,"compared":2,"begin":4,"end":8}, {"condition":"u16","compared":"u16","begin":"u32","end":"u32"});
+
 /** Bit in the end of a message that is the text of an error in the place of a result. */
 export const errorBit = 2147483648;
-
-/** Outcome of `feed`: so much more is the number of bytes that were not taken, since there is no memory to keep them. */
-export const feedLeft = 256;
-
-/** Times that histograms tell apart; longer ones are counted behind them. */
-export const histogramBounds = 20;
-
-/** The first of these times, microseconds; each is twice the one before. */
-export const histogramFirstUs = 10;
-
-/** Kinds of nodes. */
-export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10,"expand":11,"analytic":12,"keyedTable":13,"lookup":14,"hits":15,"ask":16,"late":17,"asof":18,"dedup":19,"interval":20} as const;
-
-/** Flags of nodes; the host gives the first. */
-export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8,"counts":16,"chooses":32,"late":64,"tallies":128,"defers":256,"atOnce":512,"rounds":1024} as const;
-
-/** Flags of a filter. */
-export const FilterFlag = {"whole":1,"keepsEmpty":2,"meetsEmpty":4} as const;
 
 /** What rows are written as. */
 export const OutputFormat = {"json":0,"rows":1,"none":2,"delimited":3,"form":4,"raw":5} as const;
@@ -56,29 +44,8 @@ export const EncodeFlag = {"single":1,"omitEmpty":2,"sendError":4,"header":8,"ba
 /** What becomes of a field without a value. */
 export const NullRule = {"keepNull":0,"omit":1,"send":2} as const;
 
-/** A node of the operator tree. The first 64 bytes are what each batch looks at. */
-export const node = layout(208, {"kind":0,"child":4,"sibling":8,"flags":12,"times":14,"condition":16,"compared":18,"parent":20,"in":24,"out":32,"last":40,"constant":48,"sent":56,"spec":64,"program":68,"state":72,"heap":76,"memory":80,"exceptions":88,"excOff":96,"excLen":100,"excAt":104,"deadline":112,"host":120,"specSize":124,"stateSize":128,"gathering":132,"busy":136,"tick":144,"hist":152,"work":156,"workUs":160,"workRows":168,"workHost":172,"lastChild":176,"previous":180,"choice":184,"isDeferred":188,"nextDeferred":192,"deferredAt":200}, {"kind":"u32","child":"u32","sibling":"u32","flags":"u16","times":"u16","condition":"u16","compared":"u16","parent":"u32","in":"u64","out":"u64","last":"f64","constant":"u64","sent":"f64","spec":"u32","program":"u32","state":"u32","heap":"u32","memory":"u64","exceptions":"u64","excOff":"u32","excLen":"u32","excAt":"f64","deadline":"f64","host":"u32","specSize":"u32","stateSize":"u32","gathering":"u32","busy":"f64","tick":"f64","hist":"u32","work":"u32","workUs":"f64","workRows":"u32","workHost":"u32","lastChild":"u32","previous":"u32","choice":"u32","isDeferred":"u32","nextDeferred":"u32","deferredAt":"f64"});
-
-/** What a node knows of the conditions of the filters below it. The lists are one block. */
-export const choice = layout(64, {"in":0,"last":8,"filters":16,"quiet":20,"children":24,"tables":28,"block":32,"blockSize":36,"order":40,"always":44,"marks":48,"keys":52,"positions":56,"table":60}, {"in":"u64","last":"f64","filters":"u32","quiet":"u32","children":"u32","tables":"u32","block":"u32","blockSize":"u32","order":"u32","always":"u32","marks":"u32","keys":"u32","positions":"u32","table":"u32"});
-
-/** Filters that compare the same column in the same manner with different constants. */
-export const choiceTable = layout(16, {"condition":0,"compared":2,"begin":4,"end":8}, {"condition":"u16","compared":"u16","begin":"u32","end":"u32"});
-
 /** Complete messages that a node has written, on their way to the host. */
 export const segment = layout(32, {"node":0,"host":4,"off":8,"len":12,"ends":16,"messages":20,"rows":24,"errors":28}, {"node":"u32","host":"u32","off":"u32","len":"u32","ends":"u32","messages":"u32","rows":"u32","errors":"u32"});
-
-/** Times that work took. */
-export const histogram = layout(176, {"sum":0,"counts":8}, {"sum":"f64"});
-
-/** Spec of a filter. */
-export const filterSpec = layout(8, {"condition":0,"flags":4}, {"condition":"u32","flags":"u32"});
-
-/** Spec of a limit. */
-export const limitSpec = layout(4, {"count":0}, {"count":"u32"});
-
-/** Spec of an expand node. Behind it: operands u16[columns]. */
-export const expandSpec = layout(16, {"list":0,"members":4,"most":8,"columns":12}, {"list":"u32","members":"u32","most":"u32","columns":"u32"});
 
 /** Spec of an encode node. Fields follow, then their names: json `,"name":` with escapes, rows the bare name, 16 readable bytes behind each. */
 export const encodeSpec = layout(40, {"shape":0,"format":1,"flags":2,"framing":3,"fields":4,"batchSize":8,"literals":12,"linger":16,"operand":24,"delimiter":28,"head":32,"empty":36}, {"shape":"u8","format":"u8","flags":"u8","framing":"u8","fields":"u32","batchSize":"u32","literals":"u32","linger":"f64","operand":"u32","delimiter":"u32","head":"u32","empty":"u32"});
@@ -176,6 +143,36 @@ export const member = layout(24, {"payload":0,"tag":8,"keyLen":12,"keyOff":16}, 
 /** A column block: one value for each row of a batch. */
 export const column = layout(17472, {"uniform":0,"hasRaw":1,"vals":64,"tags":8256,"raw":9280}, {"uniform":"u8","hasRaw":"u8"});
 
+/** Times that histograms tell apart; longer ones are counted behind them. */
+export const histogramBounds = 20;
+
+/** The first of these times, microseconds; each is twice the one before. */
+export const histogramFirstUs = 10;
+
+/** Kinds of nodes. */
+export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10,"expand":11,"analytic":12,"keyedTable":13,"lookup":14,"hits":15,"ask":16,"late":17,"asof":18,"dedup":19,"interval":20} as const;
+
+/** Flags of nodes; the host gives the first. */
+export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8,"counts":16,"chooses":32,"late":64,"tallies":128,"defers":256,"atOnce":512,"rounds":1024} as const;
+
+/** A node of the operator tree. The first 64 bytes are what each batch looks at. */
+export const node = layout(208, {"kind":0,"child":4,"sibling":8,"flags":12,"times":14,"condition":16,"compared":18,"parent":20,"in":24,"out":32,"last":40,"constant":48,"sent":56,"spec":64,"program":68,"state":72,"heap":76,"memory":80,"exceptions":88,"excOff":96,"excLen":100,"excAt":104,"deadline":112,"host":120,"specSize":124,"stateSize":128,"gathering":132,"busy":136,"tick":144,"hist":152,"work":156,"workUs":160,"workRows":168,"workHost":172,"lastChild":176,"previous":180,"choice":184,"isDeferred":188,"nextDeferred":192,"deferredAt":200}, {"kind":"u32","child":"u32","sibling":"u32","flags":"u16","times":"u16","condition":"u16","compared":"u16","parent":"u32","in":"u64","out":"u64","last":"f64","constant":"u64","sent":"f64","spec":"u32","program":"u32","state":"u32","heap":"u32","memory":"u64","exceptions":"u64","excOff":"u32","excLen":"u32","excAt":"f64","deadline":"f64","host":"u32","specSize":"u32","stateSize":"u32","gathering":"u32","busy":"f64","tick":"f64","hist":"u32","work":"u32","workUs":"f64","workRows":"u32","workHost":"u32","lastChild":"u32","previous":"u32","choice":"u32","isDeferred":"u32","nextDeferred":"u32","deferredAt":"f64"});
+
+/** Times that work took. */
+export const histogram = layout(176, {"sum":0,"counts":8}, {"sum":"f64"});
+
+/** Flags of a filter. */
+export const FilterFlag = {"whole":1,"keepsEmpty":2,"meetsEmpty":4} as const;
+
+/** Spec of a filter. */
+export const filterSpec = layout(8, {"condition":0,"flags":4}, {"condition":"u32","flags":"u32"});
+
+/** Spec of a limit. */
+export const limitSpec = layout(4, {"count":0}, {"count":"u32"});
+
+/** Spec of an expand node. Behind it: operands u16[columns]. */
+export const expandSpec = layout(16, {"list":0,"members":4,"most":8,"columns":12}, {"list":"u32","members":"u32","most":"u32","columns":"u32"});
+
 /** What is asked of a function of the host that keeps states, beside its number. */
 export const HostPart = {"value":0,"step":268435456,"merge":536870912} as const;
 
@@ -256,6 +253,9 @@ export const loadFaultTexts: Readonly<Record<number, string>> = {"1":"what was s
 
 /** What came of writing some rows of a snapshot. */
 export const Written = {"all":0,"more":1,"changed":2,"memory":3} as const;
+
+/** Outcome of `feed`: so much more is the number of bytes that were not taken, since there is no memory to keep them. */
+export const feedLeft = 256;
 
 /** Different values that a window reads at most. */
 export const maxInputs = 1024;

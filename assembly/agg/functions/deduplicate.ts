@@ -2,7 +2,7 @@
 import { Agg } from '../../gen/aggregates';
 import { SLOT_SIZE, SLOT_TAG, Tag, span } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { noMemory } from '../../ops/result';
 import { bytesHash } from '../../value/bytes';
 import { textFails } from '../../value/text';

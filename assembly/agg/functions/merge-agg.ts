@@ -3,7 +3,7 @@ import { Agg } from '../../gen/aggregates';
 import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, SLOT_SIZE, Tag, lenOf, offOf, span } from '../../mem/layout';
 import { WORKSPACE, alloc, free } from '../../mem/alloc';
 import { poolAlloc } from '../../mem/pool';
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { noMemory } from '../../ops/result';
 import { bytesCompare } from '../../value/bytes';
 import { keepItem, keepParameter } from '../keep';

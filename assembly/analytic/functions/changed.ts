@@ -1,7 +1,7 @@
 // What changed from the row before: had_changed(ignoreNull, x …), changed_col(ignoreNull, x) and the columns of
 // changed_cols. Before the first row a value is null.
 import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, Tag, lenOf, offOf, span } from '../../mem/layout';
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { poolAlloc } from '../../mem/pool';
 import { FUNCTION_ARGS } from '../spec';
 import {

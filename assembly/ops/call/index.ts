@@ -2,9 +2,9 @@
 // column (kernels/host-call.ts).
 //
 //   argument   values u32 | tags u32 | stride u32 (1 a column, 0 a constant) | 0 u32
-import * as ctx from '../../flow/context';
-import { hostClock } from '../../flow/host';
-import { longestHost } from '../../flow/longest';
+import * as ctx from '../../batch/context';
+import { hostClock } from '../../batch/host';
+import { longestHost } from '../../node/longest';
 import { COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';
 import { OP_ARGS, OP_ARG_COUNT, OP_IMM, PROGRAM_ARGS, program, strideOf, tagsOf, valsOf } from '../operand';

@@ -8,8 +8,8 @@
 //   was; ERROR
 //
 // One call is made ready at a time: what the host does meanwhile does not come back into the kernel.
-import * as ctx from '../../flow/context';
-import { stageAcquire, stageRelease } from '../../flow/stage';
+import * as ctx from '../../batch/context';
+import { stageAcquire, stageRelease } from '../../batch/stage';
 import { noteRefusal } from '../../mem/alloc';
 import { BATCH_ROWS, COL_TAGS, COL_VALS, Tag, setAt, tagAt, valAt } from '../../mem/layout';
 import { poolChunk, poolFilled, poolReturn } from '../../mem/pool';

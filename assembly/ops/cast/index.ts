@@ -1,5 +1,5 @@
 // cast(a, type). Null gives null, and so do empty arrays and objects.
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { COL_HAS_RAW, COL_RAW, COL_VALS, Tag, isNull, lenOf, offOf } from '../../mem/layout';
 import { bytesOf } from '../../text/base64';
 import { timeMicros, timeNanos, timeOffset } from '../../text/time';

@@ -1,5 +1,5 @@
 // Comparison of whole columns of doubles or of integers: two rows at a time, no tags, no branches.
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { COL_VALS, Tag } from '../../mem/layout';
 import { constOf, isConst, program, tagsOf, valsOf } from '../operand';
 import { dstOf, isDense, setUniform, uniformOf } from '../row-loops';

@@ -1,6 +1,6 @@
 // LIKE: `%` any characters, `_` one character, line feeds too; all else means itself. Case-sensitive, the whole text
 // must match.
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf } from '../../mem/layout';
 import { bytesEqual, bytesFind } from '../../value/bytes';
 import { operandError, plainError, valueError } from '../../value/error';

@@ -1,5 +1,5 @@
 // = != < <= > >=
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { COL_VALS, Tag, isNull, lenOf, offOf } from '../../mem/layout';
 import { bytesEqual } from '../../value/bytes';
 import { Cmp, compareValues } from '../../value/compare';

@@ -1,6 +1,6 @@
 // Characters by their codes, base64, JSON.
-import * as ctx from '../../flow/context';
-import { failLen, failOff } from '../../flow/failure';
+import * as ctx from '../../batch/context';
+import { failLen, failOff } from '../../batch/failure';
 import { faultMessage } from '../../json/fault';
 import { parseDocument, valuePayload, valueTag } from '../../json/parse';
 import { jsonSizeBound, jsonWriteValue } from '../../json/write';

@@ -1,6 +1,6 @@
 // A function for each element of a list: the elements of many rows are gathered into a column and the operation runs
 // over that, as it runs over the rows of a batch.
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { alloc, WORKSPACE } from '../../mem/alloc';
 import {
   BATCH_ROWS,

@@ -1,5 +1,5 @@
 // Elements in order, the first and the last of them, and in none.
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { Tag, isNull, lenOf, offOf } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';
 import { Cmp, compareValues } from '../../value/compare';

@@ -1,5 +1,5 @@
 // Truth: AND, OR, NOT, IS NULL, CASE, coalesce, the first value that is there.
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { COL_VALS, OPERAND_NONE, Tag, isNull, setAt } from '../../mem/layout';
 import { operandError, valueError, wrapError } from '../../value/error';
 import {

@@ -1,5 +1,5 @@
 // Powers, roots, logarithms, remainders.
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { COL_VALS, OPERAND_NONE, Tag } from '../../mem/layout';
 import { plainError, valueError } from '../../value/error';
 import { toF64 } from '../../value/number';

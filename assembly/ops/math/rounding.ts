@@ -1,5 +1,5 @@
 // Whole numbers and places.
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { COL_HAS_RAW, COL_RAW, COL_VALS, OPERAND_NONE, Tag, lenOf, offOf, span } from '../../mem/layout';
 import { toF64, truncateF64 } from '../../value/number';
 import { OP_A, OP_B, blockOf, isConst, program, valsOf } from '../operand';

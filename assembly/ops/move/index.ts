@@ -1,5 +1,5 @@
 // Copies.
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS } from '../../mem/layout';
 import { OP_A, OP_DST, blockOf, constOf, isConst, program } from '../operand';
 import { toF64 } from '../../value/number';

@@ -1,5 +1,5 @@
 // Objects of names and values. Of equal names the last counts.
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { push, stacked, takeObject, taken, unstack } from '../../json/tree';
 import { MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, isNull, lenOf, offOf } from '../../mem/layout';
 import { isAbsentAs } from '../numeric';

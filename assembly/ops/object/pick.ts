@@ -1,5 +1,5 @@
 // Objects with some of their members.
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { push, stacked, takeGroups, takeObject, taken, unstack } from '../../json/tree';
 import {
   MEMBER_KEY_LEN,

@@ -1,7 +1,7 @@
 // Loops over whole columns of texts, most of which are short: what can be decided by one block of 16 bytes is, without
 // jumps that nobody could predict and without a call for each row. Texts that are longer, or not in ASCII, are left to
 // the function of the row. Blocks may be read behind a text, and written behind one in the pool.
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { COL_TAGS, COL_UNIFORM, COL_VALS, OPERAND_NONE, Tag, lenOf, offOf, span } from '../../mem/layout';
 import { shortRoom } from '../result';
 import { OP_A, OP_B, OP_C, constOf, isConst, program, valsOf } from '../operand';

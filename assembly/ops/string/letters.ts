@@ -1,5 +1,5 @@
 // Case, order of characters, white space and padding.
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { Tag, lenOf, offOf, span } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';
 import { charge, noMemory, resultRoom } from '../result';

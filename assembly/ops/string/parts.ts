@@ -1,5 +1,5 @@
 // Lengths, positions and parts of texts.
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { copyBytes } from '../../mem/copy';
 import { COL_VALS, OPERAND_NONE, Tag, isNull, lenOf, offOf, span } from '../../mem/layout';
 import { bytesEqual, bytesFind } from '../../value/bytes';

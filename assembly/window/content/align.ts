@@ -1,7 +1,7 @@
 // Ends of aligned windows: multiples of the step within the natural unit above the unit of the window (seconds within
 // the minute, minutes within the hour, hours within the day, milliseconds within the second; days from local midnight).
 // Where the clocks of the zone are set, days and steps of several hours end by them and are longer or shorter by that.
-import { hostZoneOffset } from '../../flow/host';
+import { hostZoneOffset } from '../../batch/host';
 
 const SECOND: f64 = 1000;
 const MINUTE: f64 = 60000;

@@ -1,9 +1,9 @@
 // What a window takes in and what it sends: incrementally in the groups of its set, or as kept rows that are worked on
 // when the window is sent.
-import { deferredCount, isHeldBelow, isLong, mayDefer } from '../../flow/deferred';
-import { failLen, failNotBoolean, failOff } from '../../flow/failure';
-import { N_PROGRAM } from '../../flow/node';
-import { selectionPop, selectionPush } from '../../flow/selection';
+import { deferredCount, isHeldBelow, isLong, mayDefer } from '../../node/deferred';
+import { failLen, failNotBoolean, failOff } from '../../batch/failure';
+import { N_PROGRAM } from '../../node/node';
+import { selectionPop, selectionPush } from '../../batch/selection';
 import { Tag, lenOf, offOf, span } from '../../mem/layout';
 import {
   NO_INPUT,

@@ -10,7 +10,7 @@
 //           80   whereError u64          payload of the error that WHERE gave last, 0 none (window/content/content.ts)
 //           96   times f64[1024]         of the rows, by their number in the batch
 //           8288 binds 16 [1024]         agg/spec.ts
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { bindBatch, binds, setBinds } from '../../agg/spec';
 import { alloc, WORKSPACE } from '../../mem/alloc';
 

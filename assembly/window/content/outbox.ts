@@ -1,4 +1,4 @@
-// What a window is to send once the work is done that it, or a node below it, has deferred (flow/deferred.ts): windows
+// What a window is to send once the work is done that it, or a node below it, has deferred (node/deferred.ts): windows
 // with all that they hold, signals, failures, in their order; and, last, what is due of many partitions
 // (window/partitions/keyed.ts).
 //
@@ -13,10 +13,10 @@
 //           closed: `<= to`
 //           200  left u32 | rows u32                  of a window in stacks instead: rows that have left since the one
 //           before; rows in it
-import * as ctx from '../../flow/context';
-import { endMessage, beginMessage, signalBelow } from '../../flow/emit';
-import { defer, deferredCount, finish, isHeld, isHeldBelow } from '../../flow/deferred';
-import { N_STATE, accountOf } from '../../flow/node';
+import * as ctx from '../../batch/context';
+import { endMessage, beginMessage, signalBelow } from '../../emit/emit';
+import { defer, deferredCount, finish, isHeld, isHeldBelow } from '../../node/deferred';
+import { N_STATE, accountOf } from '../../node/node';
 import { alloc, free } from '../../mem/alloc';
 import { lenOf, offOf, span } from '../../mem/layout';
 import { VIEW_SIZE, viewFree, viewRows } from '../../rows/view';

@@ -1,9 +1,9 @@
 // Sends what a window holds: one row for each group, or its rows.
-import * as ctx from '../../flow/context';
-import { beginMessage, emit, endMessage } from '../../flow/emit';
-import { addException } from '../../flow/node';
-import { identity, noteUniform, stageAcquire, stageRelease } from '../../flow/stage';
-import { failLen, failNoMemory, failOff } from '../../flow/failure';
+import * as ctx from '../../batch/context';
+import { beginMessage, emit, endMessage } from '../../emit/emit';
+import { addException } from '../../node/node';
+import { identity, noteUniform, stageAcquire, stageRelease } from '../../batch/stage';
+import { failLen, failNoMemory, failOff } from '../../batch/failure';
 import { emptyIsNull } from '../../gen/aggregates';
 import { BIND_TAGS, bindIsConst } from '../../mem/bind';
 import { BATCH_ROWS, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf, setAt, span } from '../../mem/layout';

@@ -1,5 +1,5 @@
 // Times of the rows of the current batch, epoch milliseconds.
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { Tag } from '../../mem/layout';
 import { strideOf, tagsOf, valsOf } from '../../ops/operand';
 import { microsOf } from '../../value/time';

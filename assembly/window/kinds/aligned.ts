@@ -1,7 +1,7 @@
 // Tumbling and hopping windows: [end - length, end), ends aligned to natural time (window/content/align.ts).
-import * as ctx from '../../flow/context';
-import { exhaust, isExhausted } from '../../flow/node';
-import { setDeadline } from '../../flow/timers';
+import * as ctx from '../../batch/context';
+import { exhaust, isExhausted } from '../../node/node';
+import { setDeadline } from '../../node/timers';
 import { rowsDropBefore, rowsSetBack } from '../../rows/store';
 import { resume, rowTimes } from '../content/frame';
 import {

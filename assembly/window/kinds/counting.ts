@@ -1,7 +1,7 @@
 // Windows that end with a row, whatever the time: count windows and state windows. Their start and end are the times of
 // the message before (count) or of the first and last row (state). Where rows are partitioned
 // (window/partitions/keyed.ts) `state` is that of a partition.
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import {
   NO_INPUT,
   WINDOW_COUNT_LENGTH,
@@ -13,7 +13,7 @@ import {
   bindVal,
   isTrue,
 } from '../../agg/spec';
-import { accountOf, exhaust, isExhausted } from '../../flow/node';
+import { accountOf, exhaust, isExhausted } from '../../node/node';
 import { ROWS_COUNT } from '../../rows/layout';
 import { rowsDrop } from '../../rows/store';
 import { resume } from '../content/frame';

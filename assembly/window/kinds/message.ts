@@ -1,7 +1,7 @@
 // Windows that are the messages of a join: a message begins, its rows come in, it ends and is sent.
-import * as ctx from '../../flow/context';
-import { isHeld } from '../../flow/deferred';
-import { N_KIND, N_PARENT, N_PROGRAM, N_SPEC, N_STATE, NodeKind } from '../../flow/node';
+import * as ctx from '../../batch/context';
+import { isHeld } from '../../node/deferred';
+import { N_KIND, N_PARENT, N_PROGRAM, N_SPEC, N_STATE, NodeKind } from '../../node/node';
 import {
   WINDOW_END,
   WINDOW_FLAGS,

@@ -1,5 +1,5 @@
 // No window: every row is a message of its own, a group of one row or the row as it is.
-import * as ctx from '../../flow/context';
+import * as ctx from '../../batch/context';
 import { lenOf, offOf } from '../../mem/layout';
 import { SET_ERROR, setReset } from '../../agg/group';
 import { SET_COUNT } from '../../agg/group-table';

@@ -1,9 +1,9 @@
 // Session windows: from a row to the last row that follows within the timeout, for the whole rule (not for each group),
 // or for each partition (window/partitions/keyed.ts), whose state `state` is then. A session that lasts is cut at the
 // second aligned end after its start (one longest duration at least), and what follows the cut starts there.
-import * as ctx from '../../flow/context';
-import { exhaust } from '../../flow/node';
-import { setDeadline } from '../../flow/timers';
+import * as ctx from '../../batch/context';
+import { exhaust } from '../../node/node';
+import { setDeadline } from '../../node/timers';
 import { WINDOW_FLAGS, WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, WindowFlag } from '../../agg/spec';
 import { alignedEnd } from '../content/align';
 import { resume } from '../content/frame';

@@ -3,9 +3,9 @@
 //
 // Event time that waits for late rows or for other streams releases rows of the same time together: each is in the
 // windows of all of them. Where rows are partitioned (window/partitions/keyed.ts) `state` is that of a partition.
-import * as ctx from '../../flow/context';
-import { accountOf, exhaust, isExhausted } from '../../flow/node';
-import { setDeadline } from '../../flow/timers';
+import * as ctx from '../../batch/context';
+import { accountOf, exhaust, isExhausted } from '../../node/node';
+import { setDeadline } from '../../node/timers';
 import {
   NO_INPUT,
   WINDOW_FLAGS,

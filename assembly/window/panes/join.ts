@@ -5,7 +5,7 @@
 // A window of few panes joins them all. Of many, the older ones are a front (window/stacks/front.ts), whose entries are
 // their groups, and the newer ones are joined in the back as they end: a pane is joined twice, whatever the number of
 // windows it is in.
-import { goesOn } from '../../flow/deferred';
+import { goesOn } from '../../node/deferred';
 import { refusals } from '../../mem/alloc';
 import { regroup, setReserve } from '../../agg/group';
 import { GROUP_NEXT, SET_COUNT, SET_FIRST } from '../../agg/group-table';

@@ -4,8 +4,8 @@
 //
 // The pane under way is the set of the window. A window of many groups is joined and sent later, piece by piece
 // (window/content/outbox.ts): its panes stay until then, while others come behind them.
-import { isHeld, isLong, mayDefer } from '../../flow/deferred';
-import { N_PROGRAM, accountOf, exhaust } from '../../flow/node';
+import { isHeld, isLong, mayDefer } from '../../node/deferred';
+import { N_PROGRAM, accountOf, exhaust } from '../../node/node';
 import { alloc, allocZeroed, free } from '../../mem/alloc';
 import { bindConstants } from '../content/kept';
 import {

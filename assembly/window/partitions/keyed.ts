@@ -8,8 +8,8 @@
 //
 // When a watermark makes many windows end they are left to later, in pieces (window/content/outbox.ts), as long as no
 // row comes.
-import * as ctx from '../../flow/context';
-import { beginLong, defer, deferredCount, goesOn, isHeldBelow, mayDefer } from '../../flow/deferred';
+import * as ctx from '../../batch/context';
+import { beginLong, defer, deferredCount, goesOn, isHeldBelow, mayDefer } from '../../node/deferred';
 import {
   N_FLAGS,
   N_PROGRAM,
@@ -20,8 +20,8 @@ import {
   addException,
   exhaust,
   isExhausted,
-} from '../../flow/node';
-import { setDeadline } from '../../flow/timers';
+} from '../../node/node';
+import { setDeadline } from '../../node/timers';
 import { lenOf, offOf } from '../../mem/layout';
 import { ROWS_COUNT } from '../../rows/layout';
 import {

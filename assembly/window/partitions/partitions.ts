@@ -6,7 +6,7 @@
 //                48  order u64 (of the next partition) | forgotten u64
 //                64  left f64              until when what is due is left to later, -Infinity nothing is
 //   partition    an entry of the table: its head 48 | window state (window/content/state.ts)
-import { accountOf } from '../../flow/node';
+import { accountOf } from '../../node/node';
 import { allocZeroed, free } from '../../mem/alloc';
 import { Tag, lenOf, offOf } from '../../mem/layout';
 import { poolFree, poolInit, poolReset } from '../../mem/pool';

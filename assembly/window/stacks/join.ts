@@ -1,9 +1,9 @@
 // Brings two stacks (window/stacks/stacks.ts) up to the rows of a window and joins them in one set, a step of a page or
 // of at most PART groups after the other, so that much of it can be left in between: rows that come meanwhile come
 // behind those that it is about, and none leaves before it is over.
-import { goesOn } from '../../flow/deferred';
-import { N_PROGRAM, accountOf } from '../../flow/node';
-import { selectionPop, selectionPush } from '../../flow/selection';
+import { goesOn } from '../../node/deferred';
+import { N_PROGRAM, accountOf } from '../../node/node';
+import { selectionPop, selectionPush } from '../../batch/selection';
 import { refusals } from '../../mem/alloc';
 import { ROWS_COUNT } from '../../rows/layout';
 import { PAGE_LEFT, PAGE_NEXT, PAGE_PREVIOUS, PAGE_TO } from '../../rows/page';

@@ -1,9 +1,9 @@
 // The work of lanes (window/stacks/vectors.ts): takes a batch in and sends a window for each of its rows, all in one
 // batch.
-import * as ctx from '../../flow/context';
-import { emitEach } from '../../flow/emit';
-import { N_PROGRAM, accountOf, exhaust } from '../../flow/node';
-import { identity, stageAcquire, stageRelease } from '../../flow/stage';
+import * as ctx from '../../batch/context';
+import { emitEach } from '../../emit/emit';
+import { N_PROGRAM, accountOf, exhaust } from '../../node/node';
+import { identity, stageAcquire, stageRelease } from '../../batch/stage';
 import { Agg } from '../../gen/aggregates';
 import { COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../../mem/layout';
 import {

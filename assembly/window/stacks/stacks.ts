@@ -11,8 +11,8 @@
 // A window whose work is long waits in the outbox, and those behind it: an entry has how many rows have left since the
 // one before and how many are in its window. Rows and stacks stay behind as they are, and come to that moment when its
 // turn is there, so the sums are those of work at once, and what it refers to stays until it is sent.
-import { deferredCount, isHeldBelow, isLong, mayDefer } from '../../flow/deferred';
-import { N_PROGRAM, accountOf, exhaust } from '../../flow/node';
+import { deferredCount, isHeldBelow, isLong, mayDefer } from '../../node/deferred';
+import { N_PROGRAM, accountOf, exhaust } from '../../node/node';
 import { allocZeroed, free } from '../../mem/alloc';
 import { lenOf, offOf } from '../../mem/layout';
 import {

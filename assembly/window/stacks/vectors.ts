@@ -11,8 +11,8 @@
 //           24  taken u32 | again u32            as in window/stacks/stacks.ts
 //           32  passed u32 | 0 u32               rows since the stacks took over
 //   lane    op u32 | tag u32 | input u32 (NO_INPUT: rows are counted) | column u32 of the kept rows | back u64
-import * as ctx from '../../flow/context';
-import { accountOf } from '../../flow/node';
+import * as ctx from '../../batch/context';
+import { accountOf } from '../../node/node';
 import { Agg } from '../../gen/aggregates';
 import { alloc, allocZeroed, free } from '../../mem/alloc';
 import { bindIsConst } from '../../mem/bind';

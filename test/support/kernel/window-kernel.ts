@@ -20,7 +20,7 @@ export interface Message {
 /** Number of the probe's kind in the test kernel. */
 const { at: nodeAt } = nodeLayout;
 const probeKind = 31;
-/** Signal.WATERMARK of assembly/flow/operator.ts. */
+/** Signal.WATERMARK of assembly/node/operator.ts. */
 const watermarkSignal = 3;
 
 type Call = (...args: number[]) => number;
@@ -168,7 +168,7 @@ export class WindowKernel {
     return this.taken();
   }
 
-  /** Hands a signal of assembly/flow/operator.ts to the node. */
+  /** Hands a signal of assembly/node/operator.ts to the node. */
   signal(node: number, signal: number, value = 0n): void {
     (this.exports.signalTo as (...args: unknown[]) => void)(node, signal, value);
   }

@@ -1,0 +1,172 @@
+// Conditions decided without their program. What a filter costs for a message that comes alone is the way to its
+// program and back; of thousands of rules it is the lines of the cache that they stand in. A comparison of a column
+// with a number, or whether it is a text, is noted in the node itself, and decided from there as long as rows are few.
+// Of several comparisons joined by AND the first is noted: where that is false all is.
+//
+//   condition   bits of the orders for which it is true | WHOLE | TEXT | register of the result << 5 | PARTIAL
+import * as ctx from '../batch/context';
+import { N_COMPARED, N_CONDITION, N_CONSTANT, N_PROGRAM } from '../gen/node-layouts';
+import { Op } from '../gen/opcodes';
+import {
+  COL_HAS_RAW,
+  COL_TAGS,
+  COL_UNIFORM,
+  COL_VALS,
+  OPERAND_COL,
+  Tag,
+  isNull,
+  lenOf,
+  offOf,
+  setAt,
+} from '../mem/layout';
+import { OP_A, OP_B, OP_DST, OP_SIZE, PROGRAM_OPS, blockOf, constOf, isConst } from '../ops/operand';
+import { bytesEqual } from '../value/bytes';
+
+/** More rows are faster in a program. */
+export const FEW_ROWS: u32 = 8;
+/** Result of `passing`: the program has to decide. */
+export const UNDECIDED: u32 = u32.MAX_VALUE;
+
+/** How a value stands to the constant. */
+export const BELOW: u32 = 1;
+export const EQUAL: u32 = 2;
+export const ABOVE: u32 = 4;
+/** The constant is an integer. */
+export const WHOLE: u32 = 8;
+/** The constant is a text; the orders are EQUAL or all others. */
+export const TEXT: u32 = 16;
+/** All that stands for the way of comparing. */
+export const MANNER: u32 = 31;
+const REGISTER_SHIFT: u32 = 5;
+const REGISTER: u32 = 511;
+/** It is the first of several: of rows that it passes the program decides. */
+const PARTIAL: u32 = 1 << 14;
+
+/** Notes the condition of a filter in its node if it is such a comparison; otherwise returns false. */
+export function noteCondition(node: usize, operand: u32): bool {
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  if (!program) return false;
+  const op = firstComparison(program, operand);
+  if (!op) return false;
+  let column = <u32>load<u16>(op, OP_A);
+  let constant = <u32>load<u16>(op, OP_B);
+  let orders = ordersOf(load<u16>(op));
+  if (isConst(column)) {
+    const other = column;
+    column = constant;
+    constant = other;
+    orders = (orders & EQUAL) | (orders & BELOW ? ABOVE : 0) | (orders & ABOVE ? BELOW : 0);
+  }
+  if (!orders || column < OPERAND_COL || isConst(column) || !isConst(constant)) return false;
+  const slot = constOf(program, constant);
+  const tag = load<u8>(slot, 8);
+  if (tag == Tag.I64) orders |= WHOLE;
+  else if (tag == Tag.STR && (orders == EQUAL || orders == (BELOW | ABOVE))) orders |= TEXT;
+  else if (tag != Tag.F64) return false;
+  store<u64>(node, load<u64>(slot), N_CONSTANT);
+  store<u16>(node, <u16>(column - OPERAND_COL), N_COMPARED);
+  store<u16>(node, <u16>(orders | (operand << REGISTER_SHIFT) | (load<u32>(program) > 1 ? PARTIAL : 0)), N_CONDITION);
+  return true;
+}
+
+/**
+ * The comparison that the operand is, or the first of those that it joins by AND; 0 when the program does anything
+ * else.
+ */
+function firstComparison(program: usize, operand: u32): usize {
+  const ops = <usize>load<u32>(program, PROGRAM_OPS);
+  let left = load<u32>(program);
+  for (let i: u32 = 0; i < left; i++) {
+    const code = <u32>load<u16>(ops + i * OP_SIZE);
+    if (code != Op.LOGIC_AND && !ordersOf(code)) return 0;
+  }
+  let wanted = operand;
+  while (left) {
+    const op = ops + --left * OP_SIZE;
+    if (load<u16>(op, OP_DST) != wanted) continue;
+    if (<u32>load<u16>(op) != Op.LOGIC_AND) return op;
+    wanted = load<u16>(op, OP_A);
+  }
+  return 0;
+}
+
+/** The orders for which a comparison is true; 0 for other operations. */
+function ordersOf(code: u32): u32 {
+  switch (code) {
+    case Op.COMPARE_EQ:
+      return EQUAL;
+    case Op.COMPARE_NE:
+      return BELOW | ABOVE;
+    case Op.COMPARE_LT:
+      return BELOW;
+    case Op.COMPARE_LE:
+      return BELOW | EQUAL;
+    case Op.COMPARE_GT:
+      return ABOVE;
+    case Op.COMPARE_GE:
+      return ABOVE | EQUAL;
+    default:
+      return 0;
+  }
+}
+
+/**
+ * Which of the selected rows of the current batch, at most FEW_ROWS, the noted condition lets pass: a bit for each
+ * place in the selection; UNDECIDED when it is not for all of their values.
+ */
+// @ts-ignore: decorator
+@inline export function passing(node: usize): u32 {
+  const condition = <u32>load<u16>(node, N_CONDITION);
+  const block = <usize>load<u32>(ctx.cols + ((<usize>load<u16>(node, N_COMPARED)) << 2));
+  const n = ctx.selLen;
+  let passed: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const row = <usize>load<u32>(ctx.sel + ((<usize>i) << 2));
+    const tag = load<u8>(block + row, COL_TAGS);
+    const at = block + (row << 3);
+    let order: u32;
+    if (tag == Tag.F64 && !(condition & TEXT)) {
+      const x = load<f64>(at, COL_VALS);
+      const y = condition & WHOLE ? <f64>load<i64>(node, N_CONSTANT) : load<f64>(node, N_CONSTANT);
+      order = <u32>(x < y) | ((<u32>(x == y)) << 1) | ((<u32>(x > y)) << 2);
+    } else if (tag == Tag.I64 && condition & WHOLE) {
+      const x = load<i64>(at, COL_VALS);
+      const y = load<i64>(node, N_CONSTANT);
+      order = <u32>(x < y) | ((<u32>(x == y)) << 1) | ((<u32>(x > y)) << 2);
+    } else if (tag == Tag.I64 && !(condition & TEXT)) {
+      const x = <f64>load<i64>(at, COL_VALS);
+      const y = load<f64>(node, N_CONSTANT);
+      order = <u32>(x < y) | ((<u32>(x == y)) << 1) | ((<u32>(x > y)) << 2);
+    } else if (tag == Tag.STR && condition & TEXT) {
+      order = isText(load<u64>(at, COL_VALS), load<u64>(node, N_CONSTANT)) ? EQUAL : BELOW;
+    } else if (isNull(tag)) {
+      // Comparing with null is false, whatever is asked.
+      continue;
+    } else return UNDECIDED;
+    if (!order) return UNDECIDED;
+    passed |= (<u32>((order & condition) != 0)) << i;
+  }
+  return passed && condition & PARTIAL ? UNDECIDED : passed;
+}
+
+/** A condition is noted, and it is all that the filter decides by. */
+// @ts-ignore: decorator
+@inline export function isWhole(node: usize): bool {
+  const condition = <u32>load<u16>(node, N_CONDITION);
+  return condition != 0 && !(condition & PARTIAL);
+}
+
+/** Writes what the program of the filter would have written where all selected rows pass: nodes below may read it. */
+// @ts-ignore: decorator
+@inline export function writePassed(node: usize): void {
+  const block = blockOf((<u32>load<u16>(node, N_CONDITION) >> REGISTER_SHIFT) & REGISTER);
+  const n = ctx.selLen;
+  for (let i: u32 = 0; i < n; i++) setAt(block, load<u32>(ctx.sel + ((<usize>i) << 2)), Tag.BOOL, 1);
+  store<u8>(block, Tag.BOOL, COL_UNIFORM);
+  store<u8>(block, 0, COL_HAS_RAW);
+}
+
+// @ts-ignore: decorator
+@inline function isText(x: u64, y: u64): bool {
+  return lenOf(x) == lenOf(y) && bytesEqual(offOf(x), offOf(y), lenOf(x));
+}

@@ -1,0 +1,302 @@
+// How batches and signals travel: from a node to those below it, depth first, each through the record of its kind.
+import { CHOICE_ROWS, choose, isCertain } from './choice';
+import { FEW_ROWS, UNDECIDED, isWhole, passing, writePassed } from './condition';
+import * as ctx from '../batch/context';
+import { hostClock } from '../batch/host';
+import { isMeasured, note } from '../node/latency';
+import { longestNote } from '../node/longest';
+import {
+  N_CHILD,
+  N_FLAGS,
+  N_IN,
+  N_LAST,
+  N_OUT,
+  N_PARENT,
+  N_SENT,
+  N_SIBLING,
+  NodeFlag,
+  isExhausted,
+  setCurrent,
+} from '../node/node';
+import { Signal, pushEachOf, pushOf, signalOf } from '../node/operator';
+import { selectionPop, selectionPush } from '../batch/selection';
+import { identity, stageAcquire, stageRelease } from '../batch/stage';
+import { beginTimed, endTimed, isSampled } from '../node/timing';
+import { CHOICE_ALWAYS, CHOICE_CHILDREN, CHOICE_MARKS, CHOICE_ORDER } from '../gen/emit-layouts';
+import { N_CONDITION } from '../gen/node-layouts';
+import { Tag, offOf, setAt, span } from '../mem/layout';
+import { poolChunk, poolFilled, poolReturn } from '../mem/pool';
+
+// @ts-ignore: decorator
+@inline function push(node: usize, index: u32): void {
+  if (index) call_indirect<void>(index, node);
+  else emit(node);
+}
+
+function pushTimed(node: usize, index: u32): void {
+  const outer = beginTimed();
+  const start = hostClock();
+  push(node, index);
+  endTimed(node, start, outer);
+}
+
+/** Hands the current batch to one node. */
+// @ts-ignore: decorator
+@inline export function give(node: usize, count: u32): void {
+  giveTo(node, count, pushOf(node));
+}
+
+// @ts-ignore: decorator
+@inline function giveTo(node: usize, count: u32, index: u32): void {
+  if (isExhausted(node)) return;
+  store<u64>(node, load<u64>(node, N_IN) + count, N_IN);
+  store<f64>(node, ctx.nowMs, N_LAST);
+  setCurrent(node);
+  // What is computed below is of no use to others.
+  const chunk = poolChunk(ctx.scratch);
+  const filled = poolFilled(ctx.scratch);
+  const computed = ctx.computed;
+  if (isSampled) pushTimed(node, index);
+  else push(node, index);
+  if (poolChunk(ctx.scratch) != chunk || poolFilled(ctx.scratch) != filled) poolReturn(ctx.scratch, chunk, filled);
+  ctx.setComputed(computed);
+}
+
+/**
+ * Hands the current batch, a few rows of which none failed, to a node if that can be done without calling it: rows that
+ * are only counted, and filters whose condition is noted. `isCounted`: the parent has counted the batch for such
+ * filters already.
+ */
+// @ts-ignore: decorator
+@inline function giveFew(node: usize, count: u32, isCounted: bool): bool {
+  const flags = load<u32>(node, N_FLAGS);
+  if (flags & NodeFlag.COUNTS) {
+    store<u64>(node, load<u64>(node, N_IN) + count, N_IN);
+    store<u64>(node, load<u64>(node, N_OUT) + count, N_OUT);
+    store<f64>(node, ctx.nowMs, N_LAST);
+    return true;
+  }
+  if (!load<u16>(node, N_CONDITION) || count > FEW_ROWS) return false;
+  const passed = passing(node);
+  if (passed == UNDECIDED) return false;
+  if (passed == (1 << count) - 1) {
+    take(node, count, isCounted);
+    writePassed(node);
+    emit(node);
+  } else if (!passed) {
+    take(node, count, isCounted);
+  } else {
+    const kept = selectionPush();
+    if (!kept) return false;
+    take(node, count, isCounted);
+    const sel = ctx.sel;
+    let n: u32 = 0;
+    for (let rest = passed; rest; rest &= rest - 1)
+      store<u32>(kept + ((n++ as usize) << 2), load<u32>(sel + ((<usize>ctz(rest)) << 2)));
+    ctx.setSelection(kept, n);
+    writePassed(node);
+    emit(node);
+    ctx.setSelection(sel, count);
+    selectionPop();
+  }
+  return true;
+}
+
+// @ts-ignore: decorator
+@inline function take(node: usize, count: u32, isCounted: bool): void {
+  ctx.addWork(count);
+  if (isCounted) return;
+  store<u64>(node, load<u64>(node, N_IN) + count, N_IN);
+  store<f64>(node, ctx.nowMs, N_LAST);
+}
+
+/** Hands the current batch (batch/context.ts) to every child, each with the same selection. */
+export function emit(node: usize): void {
+  const n = ctx.selLen;
+  if (n == 0) return;
+  store<u64>(node, load<u64>(node, N_OUT) + n, N_OUT);
+  const flags = load<u32>(node, N_FLAGS);
+  if (flags & NodeFlag.TALLIES) {
+    store<f64>(node, ctx.nowMs, N_SENT);
+    if (isMeasured) note(<usize>load<u32>(node, N_CHILD), 0);
+    return;
+  }
+  const cols = ctx.cols;
+  const rows = ctx.rows;
+  const sel = ctx.sel;
+  const errors = ctx.rowErrors;
+  const isRoot = load<u32>(node, N_PARENT) == 0;
+  const mayDecide = !errors && !isSampled;
+  if (flags & NodeFlag.CHOOSES && n <= CHOICE_ROWS && !errors && !isMeasured) {
+    const choice = choose(node);
+    if (choice) {
+      emitChosen(choice, isRoot, mayDecide);
+      setCurrent(node);
+      return;
+    }
+  }
+  let child = <usize>load<u32>(node, N_CHILD);
+  while (child) {
+    if (!mayDecide || !giveFew(child, n, false)) {
+      give(child, n);
+      ctx.setBatch(cols, rows, sel, n, errors);
+    }
+    if (isRoot) longestNote(child, n);
+    child = <usize>load<u32>(child, N_SIBLING);
+  }
+  setCurrent(node);
+}
+
+/** Hands the current batch to the chosen nodes, in their order. */
+function emitChosen(choice: usize, isRoot: bool, mayDecide: bool): void {
+  const n = ctx.selLen;
+  const order = <usize>load<u32>(choice, CHOICE_ORDER);
+  const marks = <usize>load<u32>(choice, CHOICE_MARKS);
+  const always = <usize>load<u32>(choice, CHOICE_ALWAYS);
+  const count = load<u32>(choice, CHOICE_CHILDREN);
+  const isDecided = isCertain;
+  for (let first: u32 = 0; first < count; first += 64) {
+    const called = load<u64>(marks + (first >> 3));
+    const asked = isDecided ? load<u64>(always + (first >> 3)) : called;
+    for (let bits = called; bits; bits &= bits - 1) {
+      const child = <usize>load<u32>(order + ((first + <u32>ctz(bits)) << 2));
+      const passes = !(asked & bits & -bits) && isWhole(child);
+      // Less time than two looks at the clock: it has no part in batches that are timed.
+      if (passes && tally(child, n)) continue;
+      if (passes && mayDecide) pass(child);
+      else giveChosen(child, n, mayDecide);
+      if (isRoot) longestNote(child, n);
+    }
+    ctx.addWork(<u32>popcnt(called & ~asked));
+  }
+}
+
+/** Counts rows that a filter gives on where that is all there is to do; otherwise returns false. */
+// @ts-ignore: decorator
+@inline function tally(node: usize, count: u32): bool {
+  if (!(load<u32>(node, N_FLAGS) & NodeFlag.TALLIES)) return false;
+  store<u64>(node, load<u64>(node, N_OUT) + count, N_OUT);
+  store<f64>(node, ctx.nowMs, N_SENT);
+  return true;
+}
+
+/** Gives the batch on that a filter took, all rows of which pass. */
+function pass(node: usize): void {
+  writePassed(node);
+  emit(node);
+}
+
+function giveChosen(node: usize, count: u32, mayDecide: bool): void {
+  const cols = ctx.cols;
+  const rows = ctx.rows;
+  const sel = ctx.sel;
+  if (mayDecide && giveFew(node, count, true)) return;
+  if (load<u16>(node, N_CONDITION)) store<u64>(node, load<u64>(node, N_IN) - count, N_IN);
+  give(node, count);
+  ctx.setBatch(cols, rows, sel, count, 0);
+}
+
+/** Hands a signal to one node. One that is exhausted takes none but what asks for what was complete before. */
+export function signalTo(node: usize, signal: u32, value: u64): void {
+  if (isExhausted(node) && signal != Signal.FLUSH) return;
+  setCurrent(node);
+  // The work that is to be timed comes with the end of a message; other signals belong to the node that sends them.
+  if (!isSampled || signal != Signal.END) {
+    handle(node, signal, value);
+    return;
+  }
+  const outer = beginTimed();
+  const start = hostClock();
+  handle(node, signal, value);
+  endTimed(node, start, outer);
+}
+
+// @ts-ignore: decorator
+@inline function handle(node: usize, signal: u32, value: u64): void {
+  const index = signalOf(node);
+  if (index) call_indirect<void>(index, node, signal, value);
+  else signalBelow(node, signal, value);
+}
+
+/** Hands a signal to every child. The current batch is another one afterwards. */
+export function signalBelow(node: usize, signal: u32, value: u64): void {
+  let child = <usize>load<u32>(node, N_CHILD);
+  while (child) {
+    signalTo(child, signal, value);
+    child = <usize>load<u32>(child, N_SIBLING);
+  }
+  setCurrent(node);
+}
+
+/** Opens a message: all batches until `endMessage` are rows of it. */
+// @ts-ignore: decorator
+@inline export function beginMessage(node: usize): void {
+  signalBelow(node, Signal.BEGIN, 0);
+}
+
+/** Closes the message. With `failedOff` != 0 the message is replaced by that error text. */
+// @ts-ignore: decorator
+@inline export function endMessage(node: usize, failedOff: usize, failedLen: u32): void {
+  signalBelow(node, Signal.END, span(failedOff, failedLen));
+}
+
+/** Hands the current batch to every child: each of its rows, none of which failed, is a message of its own. */
+export function emitEach(node: usize): void {
+  const n = ctx.selLen;
+  if (n == 0) return;
+  store<u64>(node, load<u64>(node, N_OUT) + n, N_OUT);
+  const cols = ctx.cols;
+  const rows = ctx.rows;
+  const sel = ctx.sel;
+  const isRoot = load<u32>(node, N_PARENT) == 0;
+  for (let child = <usize>load<u32>(node, N_CHILD); child; child = <usize>load<u32>(child, N_SIBLING)) {
+    const index = pushEachOf(child);
+    if (index) {
+      giveTo(child, n, index);
+    } else {
+      for (let i: u32 = 0; i < n; i++) {
+        signalTo(child, Signal.BEGIN, 0);
+        ctx.setBatch(cols, rows, sel + ((<usize>i) << 2), 1, 0);
+        give(child, 1);
+        signalTo(child, Signal.END, 0);
+      }
+    }
+    ctx.setBatch(cols, rows, sel, n, 0);
+    if (isRoot) longestNote(child, n);
+  }
+  setCurrent(node);
+}
+
+/**
+ * Makes a row that failed, alone, the current batch, if the node's rules send errors; false when there is nothing to
+ * send. After it was handed on `endFailed` gives its block back.
+ */
+export function beginFailed(node: usize, failure: u64): bool {
+  if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) return false;
+  const stage = stageAcquire(1);
+  if (!stage) return false;
+  const errors = <usize>load<u32>(stage);
+  setAt(errors, 0, Tag.ERROR, failure);
+  ctx.setBatch(stage, 1, identity, 1, errors);
+  return true;
+}
+
+export function endFailed(): void {
+  stageRelease(1);
+}
+
+/** Sends a row that failed on its own, if the node's rules send errors. The current batch is another one afterwards. */
+export function sendFailed(node: usize, failure: u64): void {
+  if (!beginFailed(node, failure)) return;
+  emit(node);
+  endFailed();
+}
+
+/**
+ * Takes begin and end of a message for a node whose rows leave the messages that they came in; true for these. A
+ * message that failed goes on as a row that did.
+ */
+export function leavesMessage(node: usize, signal: u32, value: u64): bool {
+  if (signal == Signal.END && offOf(value)) sendFailed(node, value);
+  return signal == Signal.BEGIN || signal == Signal.END;
+}

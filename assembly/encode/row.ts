@@ -1,0 +1,483 @@
+// Writes one row of the current batch as JSON or in the engine's own binary form.
+//
+// `rowsPrepare` looks once per batch at what the columns hold and keeps the result in a table; `rowBound` and
+// `rowWrite` then work from the table alone.
+import * as ctx from '../batch/context';
+import { alloc, free, WORKSPACE } from '../mem/alloc';
+import { COL_HAS_RAW, COL_RAW, COL_UNIFORM, OPERAND_NONE, Tag, lenOf, offOf } from '../mem/layout';
+import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
+import {
+  jsonSizeBound,
+  jsonWriteBytes,
+  jsonWriteF64,
+  jsonWriteI64,
+  jsonWriteString,
+  jsonWriteValue,
+} from '../json/write';
+import { fail, failNotFinite, failNotObject } from '../batch/failure';
+import { rowsSize, rowsWrite } from '../json/binary-form';
+import { isTextFormat, textBound, textIsEmpty, textPrepare, textWrite } from './text';
+import {
+  ENCODE_EMPTY,
+  ENCODE_FIELDS,
+  ENCODE_FIELD_NAME_LEN,
+  ENCODE_FIELD_NAME_OFF,
+  ENCODE_FIELD_OPERAND,
+  ENCODE_FIELD_RULE,
+  ENCODE_FIELD_SIZE_OF,
+  ENCODE_FORMAT,
+  ENCODE_LITERALS,
+  ENCODE_OPERAND,
+  ENCODE_SHAPE,
+  ENCODE_SIZE_OF,
+  NullRule,
+  OutputFormat,
+  OutputShape,
+} from '../gen/encode-layouts';
+
+export { EncodeFlag, OutputFormat } from '../gen/encode-layouts';
+export { ENCODE_FORMAT, ENCODE_FLAGS, ENCODE_FRAMING, ENCODE_BATCH_SIZE, ENCODE_LINGER } from '../gen/encode-layouts';
+
+/** Bytes before the members of an object or the items of an array in the binary form: tag u8, count u32. */
+export const ROWS_HEAD: usize = 5;
+
+/** How a field is written in this batch. */
+namespace Mode {
+  /** Anything: the tag of each row decides. */
+  export const ANY: u32 = 0;
+  /** Numbers, most of them with their source text. */
+  export const RAW: u32 = 1;
+  export const F64: u32 = 2;
+  export const I64: u32 = 3;
+  export const STR: u32 = 4;
+  /** As F64; rows beside each other mostly have one number, as those that a join makes of one row. */
+  export const RUNS: u32 = 5;
+  export const BOOL: u32 = 6;
+  /** Bytes of at most SHORT_TEXT, as JSON. */
+  export const BYTES: u32 = 7;
+}
+
+//   table entry (88 bytes)
+//   0 mode u32 | 4 nameOff u32 | 8 nameLen u32 | 12 rule u32 | 16 vals u32 | 20 tags u32 | 24 raw u32 | 28 stride u32
+//   32 tag u32 (of all rows, when the mode is not ANY) | 36 next u32 (entry whose room is computed for each row, 0
+//   none)
+//   40 number f64 | 48 its text 32 | 80 length u32 (0: none yet) | 84 0 u32         of the last row, in the mode RUNS
+const ENTRY_MODE: usize = 0;
+const ENTRY_NAME: usize = 4;
+const ENTRY_NAME_LEN: usize = 8;
+const ENTRY_RULE: usize = 12;
+const ENTRY_VALS: usize = 16;
+const ENTRY_TAGS: usize = 20;
+const ENTRY_RAW: usize = 24;
+const ENTRY_STRIDE: usize = 28;
+const ENTRY_TAG: usize = 32;
+const ENTRY_NEXT: usize = 36;
+const ENTRY_NUMBER: usize = 40;
+const ENTRY_TEXT: usize = 48;
+const ENTRY_TEXT_LEN: usize = 80;
+const ENTRY: u32 = 88;
+/** Rows that are looked at to tell whether neighbours have one number. */
+const SAMPLE: u32 = 16;
+/** Longest text of a number, with room for a wide store behind it. */
+const NUMBER_BOUND: u32 = 32;
+/** Bytes that one byte of a text becomes at most: \u00xx. */
+const ESCAPED: u32 = 6;
+/** Texts up to this length get room for the longest of the batch; the room for longer ones is computed for each row. */
+const SHORT_TEXT: u32 = 256;
+
+let table: usize = 0;
+let tableSize: u32 = 0;
+let tableEnd: usize = 0;
+let isObject: bool = false;
+let isJson: bool = true;
+/** A format of encode/text.ts, which puts rows together by itself. */
+export let isText: bool = false;
+let fixedBound: u32 = 0;
+/** Says which rows are left out. */
+let emptyOperand: u32 = OPERAND_NONE;
+let emptyProgram: usize = 0;
+/** First entry whose room is computed for each row, 0 none. */
+let variable: usize = 0;
+
+/** Reads the columns of the current batch; false when memory is exhausted. */
+export function rowsPrepare(spec: usize, program: usize): bool {
+  const n = load<u32>(spec, ENCODE_FIELDS);
+  isObject = load<u8>(spec, ENCODE_SHAPE) == OutputShape.OBJECT;
+  isJson = load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
+  isText = isTextFormat(load<u8>(spec, ENCODE_FORMAT));
+  emptyOperand = load<u32>(spec, ENCODE_EMPTY);
+  emptyProgram = program;
+  if (isText) {
+    textPrepare(spec, program);
+    isObject = true;
+    variable = 1;
+    return true;
+  }
+  const count: u32 = isObject ? 1 : n;
+  if (count * ENTRY > tableSize) {
+    const bigger = alloc(count * ENTRY, WORKSPACE);
+    if (!bigger) return false;
+    free(table, tableSize, WORKSPACE);
+    table = bigger;
+    tableSize = count * ENTRY;
+  }
+  tableEnd = table + count * ENTRY;
+  variable = 0;
+  // Braces, and 16 bytes that wide stores write behind the end.
+  fixedBound = load<u32>(spec, ENCODE_LITERALS) + 32 + (isJson ? 0 : 9 * count);
+  if (isObject) {
+    entry(table, program, load<u32>(spec, ENCODE_OPERAND));
+    store<u32>(table, Mode.ANY);
+    return true;
+  }
+  let field = spec + ENCODE_SIZE_OF;
+  for (let at = table; at < tableEnd; at += ENTRY) {
+    entry(at, program, load<u16>(field, ENCODE_FIELD_OPERAND));
+    store<u32>(at, <u32>spec + load<u32>(field, ENCODE_FIELD_NAME_OFF), ENTRY_NAME);
+    store<u32>(at, load<u32>(field, ENCODE_FIELD_NAME_LEN), ENTRY_NAME_LEN);
+    store<u32>(at, load<u8>(field, ENCODE_FIELD_RULE), ENTRY_RULE);
+    field += ENCODE_FIELD_SIZE_OF;
+  }
+  return true;
+}
+
+function entry(at: usize, program: usize, operand: u32): void {
+  let mode = Mode.ANY;
+  let raw: usize = 0;
+  let uniform: u8 = Tag.MIXED;
+  if (!isConst(operand)) {
+    const block = blockOf(operand);
+    uniform = load<u8>(block, COL_UNIFORM);
+    const hasRaw = load<u8>(block, COL_HAS_RAW) != 0;
+    if (hasRaw) raw = block + COL_RAW;
+    // Of rows of several streams those of one are left: what the others are without says nothing.
+    if (uniform == Tag.MIXED) uniform = tagOfAll(tagsOf(program, operand));
+    if (uniform == Tag.F64) mode = hasRaw ? Mode.RAW : hasRuns(valsOf(program, operand)) ? Mode.RUNS : Mode.F64;
+    else if (uniform == Tag.I64) mode = hasRaw ? Mode.RAW : Mode.I64;
+    else if (uniform == Tag.BOOL) mode = Mode.BOOL;
+    else if (uniform == Tag.STR) mode = Mode.STR;
+    else if (uniform == Tag.BYTES && isJson) mode = Mode.BYTES;
+  }
+  const hasText = mode == Mode.STR || mode == Mode.BYTES;
+  const longest = hasText ? longestText(valsOf(program, operand)) : 0;
+  if (mode == Mode.BYTES && longest > SHORT_TEXT) mode = Mode.ANY;
+  store<u32>(at, mode, ENTRY_MODE);
+  if (mode == Mode.RUNS) store<u32>(at, 0, ENTRY_TEXT_LEN);
+  store<u32>(at, <u32>valsOf(program, operand), ENTRY_VALS);
+  store<u32>(at, <u32>tagsOf(program, operand), ENTRY_TAGS);
+  store<u32>(at, <u32>raw, ENTRY_RAW);
+  store<u32>(at, strideOf(operand), ENTRY_STRIDE);
+  store<u32>(at, uniform, ENTRY_TAG);
+  fixedBound += NUMBER_BOUND;
+  if (mode != Mode.ANY && longest <= SHORT_TEXT) {
+    fixedBound += longest * ESCAPED;
+    return;
+  }
+  store<u32>(at, <u32>variable, ENTRY_NEXT);
+  variable = at;
+}
+
+/** The tag that all rows of the batch have in a column, MIXED when they differ. */
+function tagOfAll(tags: usize): u8 {
+  const sel = ctx.sel;
+  const end = sel + ((<usize>ctx.selLen) << 2);
+  const tag = load<u8>(tags + load<u32>(sel));
+  for (let at = sel + 4; at < end; at += 4) if (load<u8>(tags + load<u32>(at)) != tag) return Tag.MIXED;
+  return tag;
+}
+
+/** Whether most of the first rows have the number of the row before. */
+function hasRuns(vals: usize): bool {
+  const sel = ctx.sel;
+  if (ctx.selLen < SAMPLE) return false;
+  let same: u32 = 0;
+  let last = load<u64>(vals + ((<usize>load<u32>(sel)) << 3));
+  for (let i: u32 = 1; i < SAMPLE; i++) {
+    const number = load<u64>(vals + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3));
+    same += <u32>(number == last);
+    last = number;
+  }
+  return same > SAMPLE >> 1;
+}
+
+/** Length of the longest text of the batch. */
+function longestText(vals: usize): u32 {
+  const sel = ctx.sel;
+  const end = sel + ((<usize>ctx.selLen) << 2);
+  let longest: u32 = 0;
+  for (let at = sel; at < end; at += 4) longest = max(longest, load<u32>(vals + ((<usize>load<u32>(at)) << 3), 4));
+  return longest;
+}
+
+/** Says whether a value of the row failed; the reason then stands in batch/failure.ts. For rows that nobody writes. */
+export function rowFails(row: u32): bool {
+  for (let at = table; at < tableEnd; at += ENTRY) {
+    if (load<u32>(at, ENTRY_MODE) != Mode.ANY) continue;
+    const i = row * load<u32>(at, ENTRY_STRIDE);
+    if (load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i) != Tag.ERROR) continue;
+    const text = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + ((<usize>i) << 3));
+    fail(offOf(text), lenOf(text));
+    return true;
+  }
+  return false;
+}
+
+/** Bytes that `rowWrite` writes at most, wide stores included. */
+// @ts-ignore: decorator
+@inline export function rowBound(row: u32): u64 {
+  return variable ? variableBound(row) : fixedBound;
+}
+
+function variableBound(row: u32): u64 {
+  if (isText) return textBound(row);
+  let bound: u64 = fixedBound;
+  for (let at = variable; at; at = <usize>load<u32>(at, ENTRY_NEXT)) {
+    if (load<u32>(at, ENTRY_MODE) == Mode.STR) {
+      bound += <u64>lenOf(load<u64>(<usize>load<u32>(at, ENTRY_VALS) + ((<usize>row) << 3))) * ESCAPED;
+    } else {
+      const i = row * load<u32>(at, ENTRY_STRIDE);
+      const tag = load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i);
+      if (tag >= Tag.STR) {
+        const val = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + ((<usize>i) << 3));
+        bound += isJson ? jsonSizeBound(tag, val) : rowsSize(tag, val);
+      }
+    }
+  }
+  return bound;
+}
+
+/** The same of every row of the batch; 0 when rows differ. */
+// @ts-ignore: decorator
+@inline export function boundOfAll(): u32 {
+  return variable ? 0 : fixedBound;
+}
+
+/** Writes the row at `to` and returns its end; 0 when it fails, the reason then stands in batch/failure.ts. */
+// @ts-ignore: decorator
+@inline export function rowWrite(to: usize, row: u32): usize {
+  if (isObject) return writeObject(to, row);
+  return isJson ? writeFields(to, row) : writeFieldsBinary(to, row);
+}
+
+function writeFields(to: usize, row: u32): usize {
+  let p = to;
+  const end = tableEnd;
+  for (let at = table; at < end; at += ENTRY) {
+    const mode = load<u32>(at, ENTRY_MODE);
+    const val = <usize>load<u32>(at, ENTRY_VALS) + ((<usize>row) << 3);
+    if (mode == Mode.RAW) {
+      p = copyName(p, at);
+      const text = load<u64>(<usize>load<u32>(at, ENTRY_RAW) + ((<usize>row) << 3));
+      p = lenOf(text) ? copyNumber(p, text) : writeValue(p, <u8>load<u32>(at, ENTRY_TAG), load<u64>(val));
+    } else if (mode == Mode.STR) {
+      p = copyName(p, at);
+      const text = load<u64>(val);
+      p = jsonWriteString(p, offOf(text), lenOf(text));
+      continue;
+    } else if (mode == Mode.F64) {
+      p = copyName(p, at);
+      const number = load<u64>(val);
+      p = isFinite64(number) ? jsonWriteF64(p, reinterpret<f64>(number)) : writeValue(p, Tag.F64, number);
+    } else if (mode == Mode.I64) {
+      p = jsonWriteI64(copyName(p, at), load<i64>(val));
+      continue;
+    } else if (mode == Mode.BOOL) {
+      p = writeBool(copyName(p, at), load<u64>(val) != 0);
+      continue;
+    } else if (mode == Mode.BYTES) {
+      const bytes = load<u64>(val);
+      p = jsonWriteBytes(copyName(p, at), offOf(bytes), lenOf(bytes));
+      continue;
+    } else if (mode == Mode.RUNS) {
+      p = writeRun(copyName(p, at), at, load<u64>(val));
+    } else {
+      p = writeAny(p, at, row);
+    }
+    if (!p) return 0;
+  }
+  return close(to, p);
+}
+
+/** Writes a number, or copies the text of the one before. */
+// @ts-ignore: decorator
+@inline function writeRun(to: usize, at: usize, number: u64): usize {
+  const text = at + ENTRY_TEXT;
+  const len = load<u32>(at, ENTRY_TEXT_LEN);
+  if (len && load<u64>(at, ENTRY_NUMBER) == number) {
+    v128.store(to, v128.load(text));
+    if (len > 16) v128.store(to, v128.load(text, 16), 16);
+    return to + len;
+  }
+  const end = writeValue(to, Tag.F64, number);
+  if (end) {
+    v128.store(text, v128.load(to));
+    v128.store(text, v128.load(to, 16), 16);
+    store<u64>(at, number, ENTRY_NUMBER);
+    store<u32>(at, <u32>(end - to), ENTRY_TEXT_LEN);
+  }
+  return end;
+}
+
+/** Writes a field of which each row says what it is, or nothing; returns 0 when the row fails. */
+function writeAny(to: usize, at: usize, row: u32): usize {
+  const i = row * load<u32>(at, ENTRY_STRIDE);
+  const tag = load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i);
+  const val = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + ((<usize>i) << 3));
+  if (tag <= Tag.NULL) {
+    const rule = <u8>load<u32>(at, ENTRY_RULE);
+    if (rule == NullRule.OMIT || (rule == NullRule.KEEP_NULL && tag == Tag.MISSING)) return to;
+  } else if (tag == Tag.ERROR) {
+    fail(offOf(val), lenOf(val));
+    return 0;
+  }
+  const p = copyName(to, at);
+  const raw = <usize>load<u32>(at, ENTRY_RAW);
+  if (raw && (tag == Tag.F64 || tag == Tag.I64)) {
+    const text = load<u64>(raw + ((<usize>i) << 3));
+    if (lenOf(text)) return copyNumber(p, text);
+  }
+  return writeValue(p, tag, val);
+}
+
+/** Copies the source text of a number. */
+// @ts-ignore: decorator
+@inline function copyNumber(to: usize, text: u64): usize {
+  const len = lenOf(text);
+  v128.store(to, v128.load(offOf(text)));
+  if (len > 16) v128.store(to, v128.load(offOf(text), 16), 16);
+  return to + len;
+}
+
+// @ts-ignore: decorator
+@inline function copyName(to: usize, at: usize): usize {
+  const from = <usize>load<u32>(at, ENTRY_NAME);
+  const len = load<u32>(at, ENTRY_NAME_LEN);
+  v128.store(to, v128.load(from));
+  for (let i: u32 = 16; i < len; i += 16) v128.store(to + i, v128.load(from + i));
+  return to + len;
+}
+
+/** Turns the comma before the first member into the opening brace and closes the object. */
+// @ts-ignore: decorator
+@inline function close(to: usize, p: usize): usize {
+  if (p == to) p++;
+  store<u8>(to, 0x7b);
+  store<u8>(p, 0x7d);
+  return p + 1;
+}
+
+/** Whether the bits of a double are those of a number. */
+// @ts-ignore: decorator
+@inline function isFinite64(bits: u64): bool {
+  return (bits & 0x7ff0000000000000) != 0x7ff0000000000000;
+}
+
+// @ts-ignore: decorator
+@inline function writeBool(p: usize, isTrue: bool): usize {
+  store<u64>(p, isTrue ? 0x65757274 : 0x65736c6166); // true, false
+  return p + 5 - <usize>isTrue;
+}
+
+function writeValue(p: usize, tag: u8, val: u64): usize {
+  switch (tag) {
+    case Tag.F64: {
+      if (!isFinite64(val)) {
+        failNotFinite(reinterpret<f64>(val));
+        return 0;
+      }
+      return jsonWriteF64(p, reinterpret<f64>(val));
+    }
+    case Tag.I64:
+      return jsonWriteI64(p, <i64>val);
+    case Tag.STR:
+      return jsonWriteString(p, offOf(val), lenOf(val));
+    case Tag.BOOL:
+      return writeBool(p, val != 0);
+    case Tag.MISSING:
+    case Tag.NULL: {
+      store<u32>(p, 0x6c6c756e); // null
+      return p + 4;
+    }
+    default:
+      return jsonWriteValue(p, tag, val);
+  }
+}
+
+/** The row is one value: an object, or (dataField) an array of objects. */
+function writeObject(to: usize, row: u32): usize {
+  if (isText) return textWrite(to);
+  const i = row * load<u32>(table, ENTRY_STRIDE);
+  const tag = load<u8>(<usize>load<u32>(table, ENTRY_TAGS) + i);
+  const val = load<u64>(<usize>load<u32>(table, ENTRY_VALS) + ((<usize>i) << 3));
+  if (tag == Tag.ERROR) {
+    fail(offOf(val), lenOf(val));
+    return 0;
+  }
+  if (tag != Tag.OBJECT && tag != Tag.ARRAY) {
+    failNotObject();
+    return 0;
+  }
+  return isJson ? jsonWriteValue(to, tag, val) : rowsWrite(to, tag, val);
+}
+
+function writeFieldsBinary(to: usize, row: u32): usize {
+  let p = to + ROWS_HEAD;
+  let count: u32 = 0;
+  for (let at = table; at < tableEnd; at += ENTRY) {
+    const i = row * load<u32>(at, ENTRY_STRIDE);
+    let tag = load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i);
+    const val = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + ((<usize>i) << 3));
+    if (tag <= Tag.NULL) {
+      const rule = <u8>load<u32>(at, ENTRY_RULE);
+      if (rule == NullRule.OMIT || (rule == NullRule.KEEP_NULL && tag == Tag.MISSING)) continue;
+      tag = Tag.NULL;
+    } else if (tag == Tag.ERROR) {
+      fail(offOf(val), lenOf(val));
+      return 0;
+    }
+    const nameLen = load<u32>(at, ENTRY_NAME_LEN);
+    store<u32>(p, nameLen);
+    memory.copy(p + 4, <usize>load<u32>(at, ENTRY_NAME), nameLen);
+    p = rowsWrite(p + 4 + nameLen, tag, val);
+    count++;
+  }
+  rowWriteHead(to, Tag.OBJECT, count);
+  return p;
+}
+
+/** Writes tag and count of an array or object in the binary form (json/binary-form.ts). */
+// @ts-ignore: decorator
+@inline export function rowWriteHead(to: usize, tag: u8, count: u32): void {
+  store<u8>(to, tag);
+  store<u32>(to, count, 1);
+}
+
+/** True when the row is left out whatever would be written of it: by what the spec names for that. */
+// @ts-ignore: decorator
+@inline export function rowIsEmpty(row: u32): bool {
+  return emptyOperand != OPERAND_NONE && isEmptyOf(row);
+}
+
+function isEmptyOf(row: u32): bool {
+  const i = row * strideOf(emptyOperand);
+  const tag = load<u8>(tagsOf(emptyProgram, emptyOperand) + i);
+  if (tag <= Tag.NULL) return true;
+  return tag == Tag.OBJECT && lenOf(load<u64>(valsOf(emptyProgram, emptyOperand) + ((<usize>i) << 3))) == 0;
+}
+
+/**
+ * True when `omitIfEmpty` leaves out a row that is sent by itself and that `rowIsEmpty` says nothing of: it has no
+ * members as it stands at `from` … `end`.
+ */
+export function rowIsOmitted(row: u32, from: usize, end: usize): bool {
+  if (emptyOperand != OPERAND_NONE) {
+    if (load<u8>(tagsOf(emptyProgram, emptyOperand) + row * strideOf(emptyOperand)) == Tag.OBJECT) return false;
+  }
+  if (isText) return textIsEmpty();
+  return isJson ? end - from == 2 : end - from == ROWS_HEAD && load<u32>(from, 1) == 0;
+}
+
+/** True when the row is a list (dataField). */
+export function rowIsList(row: u32): bool {
+  return isObject && load<u8>(<usize>load<u32>(table, ENTRY_TAGS) + row * load<u32>(table, ENTRY_STRIDE)) == Tag.ARRAY;
+}

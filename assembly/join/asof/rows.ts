@@ -1,0 +1,199 @@
+// The batch of an as-of join at work: rows of the right side are kept, those of the left one get their partners.
+// Between two steps of it others may be at work, which is why each begins by `begin`.
+import * as ctx from '../../batch/context';
+import { N_FLAGS, N_SPEC, N_STATE, NodeFlag, accountOf, addException } from '../../node/node';
+import { ASOF_FIELDS, ASOF_IS_LEFT, ASOF_KEYS, ASOF_LEFT, ASOF_RIGHT, ASOF_TOLERANCE } from '../../gen/join-layouts';
+import { BIND_SIZE, bindTag, bindVal } from '../../mem/bind';
+import { BATCH_ROWS, COL_TAGS, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../../mem/layout';
+import { poolAlloc } from '../../mem/pool';
+import { KEPT_SIZE, keep, keptTag, keptVal } from '../../partitions/slot';
+import { TABLE_LAST, entrySee, noteDirty } from '../../partitions/table';
+import { ENTRY_NEXT, TABLE_FIRST } from '../../partitions/table-slots';
+import { ENTRY_TIME, entrySize, slotsOf } from './state';
+import { keyError, makeKey } from '../key/bytes';
+import { KeyEntry, KeyWish, isEntry, keyEntries } from '../key/entries';
+
+let spec: usize = 0;
+let state: usize = 0;
+let owner: usize = 0;
+/** What keys of the left are made of, and those of the right; fields of rows of the right (mem/bind.ts). */
+let leftKeys: usize = 0;
+let rightKeys: usize = 0;
+let fieldBinds: usize = 0;
+let keyCount: u32 = 0;
+let fieldCount: u32 = 0;
+/** Blocks of the fields of the output. */
+let fieldBlocks: usize = 0;
+/** What is known of each row of the batch (join/key/entries.ts). */
+let entries: usize = 0;
+let wishes: usize = 0;
+/** Block with the rows that failed, 0 as long as none did; and the block that is there for it. */
+export let marks: usize = 0;
+let marksBlock: usize = 0;
+/** Rows that go on. */
+let kept: usize = 0;
+export let keptCount: u32 = 0;
+
+export function begin(node: usize, binds: usize, fields: usize, forMarks: usize, rows: usize): void {
+  owner = node;
+  spec = <usize>load<u32>(node, N_SPEC);
+  state = <usize>load<u32>(node, N_STATE);
+  keyCount = load<u32>(spec, ASOF_KEYS);
+  fieldCount = load<u32>(spec, ASOF_FIELDS);
+  leftKeys = binds;
+  rightKeys = binds + keyCount * BIND_SIZE;
+  fieldBinds = rightKeys + keyCount * BIND_SIZE;
+  fieldBlocks = fields;
+  marks = 0;
+  marksBlock = forMarks;
+  kept = rows;
+  keptCount = 0;
+}
+
+/** Goes on after others were at work, with what was there before. */
+export function proceed(sent: u32, failed: usize, known: usize, n: u32): void {
+  keptCount = sent;
+  marks = failed;
+  entries = known;
+  wishes = known + ((<usize>n) << 2);
+}
+
+/** Room for what is known of `n` rows; 0 when memory is exhausted. */
+export function roomFor(n: u32): usize {
+  return poolAlloc(ctx.scratch, n * 5);
+}
+
+/** Looks for the entries of the rows of the current batch, into that room. False when memory is exhausted. */
+export function lookUp(room: usize): bool {
+  const branches = <usize>load<u32>(ctx.cols);
+  const errors = ctx.rowErrors;
+  const left = <u64>load<u32>(spec, ASOF_LEFT);
+  const right = <u64>load<u32>(spec, ASOF_RIGHT);
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  entries = room;
+  wishes = room + ((<usize>n) << 2);
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(sel + ((<usize>i) << 2));
+    let wish: u8 = KeyWish.SKIPS;
+    if (!errors || tagAt(errors, row) != Tag.ERROR) {
+      const branch = valAt(branches, row);
+      wish = select<u8>(KeyWish.RIGHT | KeyWish.MAKES, select<u8>(0, KeyWish.SKIPS, branch == left), branch == right);
+    }
+    store<u8>(wishes + i, wish);
+  }
+  const before = <usize>load<u32>(state, TABLE_LAST);
+  if (!find(n, sel)) return false;
+  // Whose first row is still to be taken has no partner for rows before it.
+  let made = <usize>load<u32>(before ? before + ENTRY_NEXT : state + TABLE_FIRST);
+  for (; made; made = <usize>load<u32>(made, ENTRY_NEXT)) store<f64>(made, NaN, ENTRY_TIME);
+  return true;
+}
+
+/** The same of `n` rows of the left, 0 … n-1. */
+export function lookUpLefts(room: usize, rows: usize, n: u32): bool {
+  entries = room;
+  wishes = room + ((<usize>n) << 2);
+  memory.fill(wishes, 0, n);
+  return find(n, rows);
+}
+
+// @ts-ignore: decorator
+@inline function find(n: u32, sel: usize): bool {
+  return keyEntries(state, entrySize(spec), keyCount, leftKeys, rightKeys, wishes, sel, n, entries, accountOf(owner));
+}
+
+// @ts-ignore: decorator
+@inline export function isRight(i: u32): bool {
+  return (load<u8>(wishes + i) & KeyWish.RIGHT) != 0;
+}
+
+// @ts-ignore: decorator
+@inline export function isLeft(i: u32): bool {
+  return load<u8>(wishes + i) == 0;
+}
+
+// @ts-ignore: decorator
+@inline function entryOf(i: u32): u32 {
+  return load<u32>(entries + ((<usize>i) << 2));
+}
+
+// @ts-ignore: decorator
+@inline function keepRow(row: u32): void {
+  store<u32>(kept + ((keptCount++ as usize) << 2), row);
+}
+
+/** Keeps a row of the right side, the i-th, in the place of that before it. */
+// @ts-ignore: decorator
+@inline export function takeRight(i: u32, row: u32, ms: f64): void {
+  const found = entryOf(i);
+  if (!isEntry(found)) {
+    if (found == KeyEntry.FAILED) failKey(rightKeys, row);
+    return;
+  }
+  const entry = <usize>found;
+  entrySee(state, entry, ctx.nowMs);
+  store<f64>(entry, ms, ENTRY_TIME);
+  let slot = slotsOf(entry);
+  let bind = fieldBinds;
+  let isBorrowed = false;
+  for (let f: u32 = 0; f < fieldCount; f++, slot += KEPT_SIZE, bind += BIND_SIZE) {
+    if (keep(slot, bindTag(bind, row), bindVal(bind, row))) isBorrowed = true;
+  }
+  if (isBorrowed) noteDirty(state, entry);
+}
+
+/** Lets a row of the left side, the i-th, go on with its partner. */
+// @ts-ignore: decorator
+@inline export function joinLeft(i: u32, row: u32, ms: f64): void {
+  const found = entryOf(i);
+  if (isEntry(found) && ms - load<f64>(found, ENTRY_TIME) <= load<f64>(spec, ASOF_TOLERANCE)) {
+    let slot = slotsOf(<usize>found);
+    for (let f: u32 = 0; f < fieldCount; f++, slot += KEPT_SIZE) {
+      setAt(<usize>load<u32>(fieldBlocks + ((<usize>f) << 2)), row, keptTag(slot), keptVal(slot));
+    }
+    keepRow(row);
+  } else joinNone(found, row);
+}
+
+function joinNone(found: u32, row: u32): void {
+  if (found == KeyEntry.FAILED) failKey(leftKeys, row);
+  else if (load<u32>(spec, ASOF_IS_LEFT)) passOther(row);
+}
+
+/** Whether the key of a row of the left, the i-th, can be compared; otherwise the row fails. */
+export function isJoinable(i: u32, row: u32): bool {
+  if (entryOf(i) != KeyEntry.FAILED) return true;
+  failKey(leftKeys, row);
+  return false;
+}
+
+/** Says that the row has no partner. */
+function leaveFields(row: u32): void {
+  for (let f: u32 = 0; f < fieldCount; f++)
+    setAt(<usize>load<u32>(fieldBlocks + ((<usize>f) << 2)), row, Tag.MISSING, 0);
+}
+
+/** A row goes on without a partner. */
+// @ts-ignore: decorator
+@inline export function passOther(row: u32): void {
+  leaveFields(row);
+  keepRow(row);
+}
+
+function failKey(binds: usize, row: u32): void {
+  makeKey(binds, keyCount, row);
+  addException(owner, offOf(keyError), lenOf(keyError), 1);
+  if (load<u32>(owner, N_FLAGS) & NodeFlag.SEND_ERROR) passFailure(row, keyError);
+}
+
+/** Lets a row go on as one that failed. */
+export function passFailure(row: u32, payload: u64): void {
+  if (!marks) {
+    marks = marksBlock;
+    memory.fill(marks + COL_TAGS, Tag.NULL, BATCH_ROWS);
+  }
+  setAt(marks, row, Tag.ERROR, payload);
+  leaveFields(row);
+  keepRow(row);
+}

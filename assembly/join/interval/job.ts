@@ -1,0 +1,178 @@
+// What an interval join has left to later in the middle of its work (node/deferred.ts): the rows of the batch that have
+// not met all they may, or how far time has come. It gets no others meanwhile.
+//
+//   job    0    rows 48                 values of rows that did not fail, with their times in a last column
+//   (rows/store.ts)
+//          48   texts 32                those of failures (mem/pool.ts)
+//          80   items u32 -> item[count] | count u32 | acct u32 | ends u32 (items from there on are failures that come
+//          last)
+//          96   phase u32 | at u32 | member u32 | round u32
+//          112  other u32 | left u32 | own u32 | ofTime u32
+//          128  due f64 | last f64
+//          144  ms f64                  how far time has come, of a job without a batch
+//   item   value u64 (number of the row in the batch, or text of its failure) | entry u32 | note u32
+import * as ctx from '../../batch/context';
+import { identity, stageAcquire } from '../../batch/stage';
+import { alloc, free } from '../../mem/alloc';
+import { BIND_SIZE, bindBlock } from '../../mem/bind';
+import { BATCH_ROWS, Tag } from '../../mem/layout';
+import { copyValue, poolAlloc, poolFree, poolInit } from '../../mem/pool';
+import { partBegin, partColumn } from '../../rows/copy';
+import { ROWS_COUNT, ROWS_SIZE } from '../../rows/layout';
+import { PAGE_NEXT, PAGE_TO } from '../../rows/page';
+import { rowsAppend, rowsFirst, rowsFree, rowsInit } from '../../rows/store';
+
+/** What is to be done next. */
+export namespace Phase {
+  /** Rows go that can meet none of the time at which the next ones stand. */
+  export const TIME: u32 = 0;
+  /** The next rows, of one time, meet theirs. */
+  export const ROWS: u32 = 1;
+  /** One of them is in the middle of the list of its key. */
+  export const LIST: u32 = 2;
+  /** Rows go that are too old. */
+  export const OLD: u32 = 3;
+  /** Keys go that have no rows. */
+  export const KEYS: u32 = 4;
+  export const DONE: u32 = 5;
+}
+
+const TEXTS: usize = ROWS_SIZE;
+const ITEMS: usize = 80;
+const COUNT: usize = 84;
+const ACCT: usize = 88;
+export const JOB_ENDS: usize = 92;
+export const JOB_PHASE: usize = 96;
+/** The first of the rows of one time, which of them is at work, and whether it is the turn of those of the left (1). */
+export const JOB_AT: usize = 100;
+export const JOB_MEMBER: usize = 104;
+export const JOB_ROUND: usize = 108;
+/** Of a list: its next row, how many are left, and the name of the row that meets them. */
+export const JOB_OTHER: usize = 112;
+export const JOB_LEFT: usize = 116;
+export const JOB_OWN: usize = 120;
+/** 1: time has come further, there is no batch. */
+export const JOB_OF_TIME: usize = 124;
+export const JOB_DUE: usize = 128;
+export const JOB_LAST: usize = 136;
+export const JOB_MS: usize = 144;
+const JOB_SIZE: u32 = 152;
+
+const ITEM_LOG: u32 = 4;
+const ITEM_ENTRY: usize = 8;
+const ITEM_NOTE: usize = 12;
+
+/** Makes a job of so many rows, with values of so many columns; 0 when memory is exhausted. */
+export function jobNew(columns: u32, count: u32, acct: usize): usize {
+  const job = alloc(JOB_SIZE, acct);
+  if (!job) return 0;
+  memory.fill(job, 0, JOB_SIZE);
+  rowsInit(job, columns + 1, 0, acct);
+  poolInit(job + TEXTS, 256, acct);
+  store<u32>(job, <u32>acct, ACCT);
+  const items: usize = count ? alloc(count << ITEM_LOG, acct) : 0;
+  if (count && !items) {
+    jobFree(job);
+    return 0;
+  }
+  store<u32>(job, <u32>items, ITEMS);
+  store<u32>(job, count, COUNT);
+  return job;
+}
+
+export function jobFree(job: usize): void {
+  const acct = <usize>load<u32>(job, ACCT);
+  rowsFree(job);
+  poolFree(job + TEXTS);
+  free(<usize>load<u32>(job, ITEMS), load<u32>(job, COUNT) << ITEM_LOG, acct);
+  free(job, JOB_SIZE, acct);
+}
+
+// @ts-ignore: decorator
+@inline function itemAt(job: usize, i: u32): usize {
+  return <usize>load<u32>(job, ITEMS) + ((<usize>i) << ITEM_LOG);
+}
+
+// @ts-ignore: decorator
+@inline export function jobCount(job: usize): u32 {
+  return load<u32>(job, COUNT);
+}
+
+/** Notes what is known of row `i`: the entry of its key, and its note. */
+export function jobItem(job: usize, i: u32, value: u64, entry: u32, note: u8): void {
+  const item = itemAt(job, i);
+  store<u64>(item, value);
+  store<u32>(item, entry, ITEM_ENTRY);
+  store<u32>(item, note, ITEM_NOTE);
+}
+
+/** As `jobItem` of a row that failed; false when memory is exhausted. */
+export function jobFailure(job: usize, i: u32, failure: u64, note: u8): bool {
+  const copy = copyValue(job + TEXTS, Tag.ERROR, failure);
+  jobItem(job, i, copy, 0, note);
+  return copy != 0;
+}
+
+/** Keeps the rows `sel[0 … n)` of the columns that are bound, the times among them; false when memory is exhausted. */
+export function jobKeep(job: usize, binds: usize, columns: u32, times: usize, sel: usize, n: u32): bool {
+  if (n == 0) return true;
+  const all = poolAlloc(ctx.scratch, (columns + 1) * BIND_SIZE);
+  if (!all) return false;
+  memory.copy(all, binds, columns * BIND_SIZE);
+  bindBlock(all + columns * BIND_SIZE, times);
+  return rowsAppend(job, all, columns + 1, sel, n, 0);
+}
+
+/**
+ * Writes the batch of the job into blocks of the stage, of which `columns` + 1 are acquired, binds them at `binds`, and
+ * gives back its entries, notes, failures and row numbers; the addresses of the lists are in `jobEntries` … `jobSel`. 0
+ * when memory is exhausted.
+ */
+export function jobBatch(job: usize, columns: u32, binds: usize): usize {
+  const count = jobCount(job);
+  const names = poolAlloc(ctx.scratch, BATCH_ROWS << 3);
+  jobEntries = poolAlloc(ctx.scratch, (count << 2) + 4);
+  jobNotes = poolAlloc(ctx.scratch, count + 1);
+  jobFailures = poolAlloc(ctx.scratch, (count << 3) + 8);
+  jobSel = poolAlloc(ctx.scratch, (count << 2) + 4);
+  if (!names || !jobEntries || !jobNotes || !jobFailures || !jobSel) return 0;
+  const stage = stageAcquire(columns + 1);
+  if (!stage) return 0;
+  for (let i: u32 = 0; i < count; i++) {
+    const item = itemAt(job, i);
+    store<u32>(jobEntries + ((<usize>i) << 2), load<u32>(item, ITEM_ENTRY));
+    store<u8>(jobNotes + i, <u8>load<u32>(item, ITEM_NOTE));
+    store<u64>(jobFailures + ((<usize>i) << 3), load<u64>(item));
+    store<u32>(jobSel + ((<usize>i) << 2), load<u32>(item));
+  }
+  let n: u32 = 0;
+  for (let page = rowsFirst(job); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+    const to = load<u32>(page, PAGE_TO);
+    for (let row: u32 = 0; row < to; row++, n++) {
+      store<u32>(names + ((<usize>n) << 3), <u32>page);
+      store<u32>(names + ((<usize>n) << 3), row, 4);
+    }
+  }
+  if (n) {
+    partBegin(names, n);
+    for (let c: u32 = 0; c <= columns; c++) {
+      const block = <usize>load<u32>(stage + ((<usize>c) << 2));
+      partColumn(block, c, columns + 1, 0);
+      if (c < columns) bindBlock(binds + c * BIND_SIZE, block);
+    }
+  }
+  ctx.setBatch(stage, n, identity, n, 0);
+  return stage;
+}
+
+/** Of `jobBatch`. */
+export let jobEntries: usize = 0;
+export let jobNotes: usize = 0;
+export let jobFailures: usize = 0;
+export let jobSel: usize = 0;
+
+/** Rows of the batch of the job. */
+// @ts-ignore: decorator
+@inline export function jobRows(job: usize): u32 {
+  return load<u32>(job, ROWS_COUNT);
+}

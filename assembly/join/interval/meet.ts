@@ -1,0 +1,476 @@
+// How the rows of a batch of an interval join meet those that came before them, and how rows and keys go that time
+// leaves behind. All of it may be stopped where it takes long (node/deferred.ts): the rest of the batch becomes a job
+// (join/interval/job.ts), and goes on later.
+import * as ctx from '../../batch/context';
+import { defer } from '../../node/deferred';
+import { sendFailed } from '../../emit/emit';
+import { N_SPEC, N_STATE, accountOf, addException, exhaust, isExhausted } from '../../node/node';
+import { selectionPop, selectionPush } from '../../batch/selection';
+import { stageRelease } from '../../batch/stage';
+import {
+  INTERVAL_KEEPS_LEFT,
+  INTERVAL_KEEPS_RIGHT,
+  INTERVAL_KEYS,
+  INTERVAL_LEAST,
+  INTERVAL_LEFTS,
+  INTERVAL_MOST,
+  INTERVAL_RIGHTS,
+  INTERVAL_TIME,
+} from '../../gen/join-layouts';
+import { BIND_SIZE } from '../../mem/bind';
+import { Tag, lenOf, offOf, tagAt, valAt } from '../../mem/layout';
+import { poolAlloc } from '../../mem/pool';
+import {
+  JOB_AT,
+  JOB_DUE,
+  JOB_ENDS,
+  JOB_LAST,
+  JOB_LEFT,
+  JOB_MEMBER,
+  JOB_OTHER,
+  JOB_OWN,
+  JOB_PHASE,
+  JOB_ROUND,
+  Phase,
+  jobBatch,
+  jobCount,
+  jobEntries,
+  jobFailure,
+  jobFailures,
+  jobItem,
+  jobKeep,
+  jobNew,
+  jobNotes,
+  jobRows,
+  jobSel,
+} from './job';
+import { OF_BATCH, addPair, budget, budgetRestore, isTired, pairsBegin, pairsFlush } from './pairs';
+import {
+  INTERVAL_JOB,
+  leaveEarly,
+  linkAt,
+  linkRow,
+  linkTime,
+  listCount,
+  listFirst,
+  listOf,
+  nextOf,
+  positionOf,
+  sideOf,
+} from './state';
+import { keyError, makeKey } from '../key/bytes';
+import { KeyWish, isEntry } from '../key/entries';
+import { keysGo, oldGo, workOffBefore, isStopped } from './old';
+
+/** What is known of each row of the batch before rows meet, beside the wishes of its key (join/key/entries.ts). */
+export namespace Note {
+  /** It stays. */
+  export const KEPT: u8 = 8;
+  /** It failed, or its key did. */
+  export const FAILED: u8 = 16;
+  /** Its key failed, which is counted when its turn comes. */
+  export const COUNTS: u8 = 32;
+}
+
+// @ts-ignore: decorator
+@inline export function rowAt(sel: usize, i: u32): u32 {
+  return load<u32>(sel + ((<usize>i) << 2));
+}
+
+// @ts-ignore: decorator
+@inline export function isError(errors: usize, row: u32): bool {
+  return errors != 0 && tagAt(errors, row) == Tag.ERROR;
+}
+
+// @ts-ignore: decorator
+@inline export function timesBlock(spec: usize): usize {
+  return <usize>load<u32>(ctx.cols + ((<usize>load<u32>(spec, INTERVAL_TIME)) << 2));
+}
+
+// @ts-ignore: decorator
+@inline export function timeIn(times: usize, row: u32): f64 {
+  return <f64>(<i64>valAt(times, row));
+}
+
+/** Where the keys of a side are bound. */
+// @ts-ignore: decorator
+@inline export function keysOf(spec: usize, binds: usize, isRight: bool): usize {
+  const keys = load<u32>(spec, INTERVAL_KEYS);
+  return binds + (columnsOf(spec) + (isRight ? keys : 0)) * BIND_SIZE;
+}
+
+// @ts-ignore: decorator
+@inline function columnsOf(spec: usize): u32 {
+  return load<u32>(spec, INTERVAL_LEFTS) + load<u32>(spec, INTERVAL_RIGHTS);
+}
+
+// @ts-ignore: decorator
+@inline function isOuterJoin(spec: usize): bool {
+  return (load<u32>(spec, INTERVAL_KEEPS_LEFT) | load<u32>(spec, INTERVAL_KEEPS_RIGHT)) != 0;
+}
+
+// ---- what time leaves behind ------------------------------------------------------------------------------------
+
+// ---- rows that meet ---------------------------------------------------------------------------------------------
+
+/** Where a batch was stopped, for `leave`: as in the job. */
+let stoppedPhase: u32 = 0;
+let stoppedAt: u32 = 0;
+let stoppedMember: u32 = 0;
+let stoppedRound: u32 = 0;
+let stoppedOther: u32 = 0;
+let stoppedLeft: u32 = 0;
+let stoppedOwn: u32 = 0;
+let stoppedDue: f64 = 0;
+let stoppedLast: f64 = 0;
+
+function stopAt(phase: u32, at: u32, member: u32, round: u32, due: f64, last: f64): void {
+  stoppedPhase = phase;
+  stoppedAt = at;
+  stoppedMember = member;
+  stoppedRound = round;
+  stoppedDue = due;
+  stoppedLast = last;
+}
+
+/**
+ * Lets the rows `sel[0 … last)` of the batch meet those that came before them; those behind, up to `n`, have all
+ * failed. What takes too long is left to later. False when memory is exhausted.
+ */
+export function meetAll(
+  node: usize,
+  binds: usize,
+  notes: usize,
+  entries: usize,
+  errors: usize,
+  sel: usize,
+  last: u32,
+  n: u32,
+): bool {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const times: usize = last ? timesBlock(spec) : 0;
+  const rows = ctx.rows;
+  if (!meet(node, binds, times, rows, notes, entries, errors, 0, sel, last, 0)) {
+    return leave(node, binds, times, notes, entries, errors, sel, last, n);
+  }
+  for (let i = last; i < n && !isExhausted(node); i++) sendFailed(node, valAt(errors, rowAt(sel, i)));
+  return true;
+}
+
+/** Leaves the rest of the batch to later; false when memory is exhausted. */
+function leave(
+  node: usize,
+  binds: usize,
+  times: usize,
+  notes: usize,
+  entries: usize,
+  errors: usize,
+  sel: usize,
+  last: u32,
+  n: u32,
+): bool {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const from = stoppedPhase <= Phase.LIST ? stoppedAt : last;
+  const columns = columnsOf(spec);
+  const clean = selectionPush();
+  const job: usize = clean ? jobNew(columns, n - from, accountOf(node)) : 0;
+  let isKept = job != 0;
+  let count: u32 = 0;
+  for (let i = from; i < n && isKept; i++) {
+    const row = rowAt(sel, i);
+    let note: u8 = i < last ? load<u8>(notes + i) : Note.FAILED;
+    if (note & Note.FAILED) {
+      let failure: u64 = isError(errors, row) ? valAt(errors, row) : 0;
+      if (!failure) {
+        makeKey(keysOf(spec, binds, (note & KeyWish.RIGHT) != 0), load<u32>(spec, INTERVAL_KEYS), row);
+        failure = keyError;
+        note |= Note.COUNTS;
+      }
+      isKept = jobFailure(job, i - from, failure, note);
+      continue;
+    }
+    store<u32>(clean + ((<usize>count) << 2), row);
+    jobItem(job, i - from, count++, load<u32>(entries + ((<usize>i) << 2)), note);
+  }
+  isKept = isKept && jobKeep(job, binds, columns, times, clean, count);
+  if (clean) selectionPop();
+  if (job) {
+    store<u32>(<usize>load<u32>(node, N_STATE), <u32>job, INTERVAL_JOB);
+    store<u32>(job, last - from, JOB_ENDS);
+    noteStop(job, from);
+  }
+  if (!isKept) return false;
+  defer(node);
+  // The pairs that are there are of this batch.
+  pairsFlush();
+  return true;
+}
+
+/** Writes where the work was stopped to the job, whose first row is number `from` of the batch. */
+function noteStop(job: usize, from: u32): void {
+  store<u32>(job, stoppedPhase, JOB_PHASE);
+  store<u32>(job, stoppedAt - from, JOB_AT);
+  store<u32>(job, stoppedMember - from, JOB_MEMBER);
+  store<u32>(job, stoppedRound, JOB_ROUND);
+  store<u32>(job, stoppedOther, JOB_OTHER);
+  store<u32>(job, stoppedLeft, JOB_LEFT);
+  store<u32>(job, stoppedOwn, JOB_OWN);
+  store<f64>(job, stoppedDue, JOB_DUE);
+  store<f64>(job, stoppedLast, JOB_LAST);
+}
+
+/** Goes on with the batch of a job; true when it is done, or memory is exhausted. */
+export function meetOn(node: usize, job: usize): bool {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const columns = columnsOf(spec);
+  const binds = poolAlloc(ctx.scratch, (columns + 1) * BIND_SIZE);
+  const stage: usize = binds ? jobBatch(job, columns, binds) : 0;
+  if (!stage) {
+    exhaust(node);
+    return true;
+  }
+  const times = <usize>load<u32>(stage + ((<usize>columns) << 2));
+  const rows = jobRows(job);
+  const failures = jobFailures;
+  const last = load<u32>(job, JOB_ENDS);
+  pairsBegin(node, binds, times, rows);
+  const isDone = meet(node, binds, times, rows, jobNotes, jobEntries, 0, failures, jobSel, last, job);
+  if (isDone)
+    for (let i = last; i < jobCount(job) && !isExhausted(node); i++)
+      sendFailed(node, load<u64>(failures + ((<usize>i) << 3)));
+  else {
+    noteStop(job, 0);
+    pairsFlush();
+  }
+  stageRelease(columns + 1);
+  return isDone;
+}
+
+/**
+ * Lets the first `n` rows meet those that came before them, time by time, of a job from where it was stopped; then rows
+ * and keys go that they leave behind. False when it was stopped (`stopped…` say where).
+ */
+function meet(
+  node: usize,
+  binds: usize,
+  times: usize,
+  rows: u32,
+  notes: usize,
+  entries: usize,
+  errors: usize,
+  failures: usize,
+  sel: usize,
+  n: u32,
+  job: usize,
+): bool {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const state = <usize>load<u32>(node, N_STATE);
+  const isOuter = isOuterJoin(spec);
+  let phase: u32 = job ? load<u32>(job, JOB_PHASE) : Phase.TIME;
+  // Before this no row is to be worked off. Where rows do not go on alone that is done once for the batch: of what is
+  // too old a row looks only at what stands before it on the list of its key.
+  let due: f64 = job ? load<f64>(job, JOB_DUE) : isOuter ? -Infinity : Infinity;
+  let last: f64 = job ? load<f64>(job, JOB_LAST) : -Infinity;
+  if (phase <= Phase.LIST) {
+    const leftWaits = max<f64>(load<f64>(spec, INTERVAL_MOST), 0);
+    const rightWaits = max<f64>(-load<f64>(spec, INTERVAL_LEAST), 0);
+    for (let i: u32 = job ? load<u32>(job, JOB_AT) : 0; i < n; ) {
+      const note = load<u8>(notes + i);
+      if (note & Note.FAILED) {
+        failRow(node, binds, errors, failures, note, i, rowAt(sel, i));
+        pairsBegin(node, binds, times, rows);
+        i++;
+        continue;
+      }
+      const ms = timeIn(times, rowAt(sel, i));
+      let end = i + 1;
+      while (end < n && !(load<u8>(notes + end) & Note.FAILED) && timeIn(times, rowAt(sel, end)) == ms) end++;
+      if (phase == Phase.TIME) {
+        if (due < ms) {
+          due = workOffBefore(node, spec, state, ms);
+          if (isStopped) {
+            stopAt(Phase.TIME, i, i, 0, due, last);
+            return false;
+          }
+        }
+        if (end == i + 1) {
+          if (
+            !meetRow(
+              node,
+              spec,
+              state,
+              load<u32>(entries + ((<usize>i) << 2)),
+              rowAt(sel, i),
+              note,
+              ms,
+              leftWaits,
+              rightWaits,
+              isOuter,
+            )
+          ) {
+            stopAt(Phase.LIST, i, i, note & KeyWish.RIGHT ? 0 : 1, due, last);
+            return false;
+          }
+        }
+      }
+      if (phase != Phase.TIME || end > i + 1) {
+        const isJob = phase != Phase.TIME;
+        for (
+          let round: u32 = isJob ? load<u32>(job, JOB_ROUND) : 0, at: u32 = isJob ? load<u32>(job, JOB_MEMBER) : i;
+          round < 2;
+          round++, at = i
+        ) {
+          for (; at < end; at++) {
+            const its = load<u8>(notes + at);
+            if (((its & KeyWish.RIGHT) != 0) != (round == 0)) continue;
+            const entry = load<u32>(entries + ((<usize>at) << 2));
+            const isMet =
+              phase == Phase.LIST
+                ? meetRest(node, spec, state, rowAt(sel, at), (its & KeyWish.RIGHT) != 0, its, ms, isOuter, job)
+                : meetRow(node, spec, state, entry, rowAt(sel, at), its, ms, leftWaits, rightWaits, isOuter);
+            phase = Phase.TIME;
+            if (!isMet) {
+              stopAt(Phase.LIST, i, at, round, due, last);
+              return false;
+            }
+            if (isExhausted(node)) return true;
+            if (isTired()) {
+              stopAt(Phase.ROWS, i, at + 1, round, due, last);
+              return false;
+            }
+          }
+        }
+        phase = Phase.TIME;
+      }
+      if (isOuter) due = min(due, ms + min(leftWaits, rightWaits));
+      if (isExhausted(node)) return true;
+      last = ms;
+      i = end;
+      if (i < n && isTired()) {
+        stopAt(Phase.TIME, i, i, 0, due, last);
+        return false;
+      }
+    }
+    phase = Phase.OLD;
+  }
+  if (phase == Phase.OLD) {
+    if (!isOuter && !oldGo(spec, state, last)) {
+      stopAt(Phase.OLD, n, n, 0, due, last);
+      return false;
+    }
+    pairsFlush();
+  }
+  if (!keysGo(state, accountOf(node))) {
+    stopAt(Phase.KEYS, n, n, 0, due, last);
+    return false;
+  }
+  return true;
+}
+
+/** A row that failed above goes on as it is; where its key failed that is counted here. */
+function failRow(node: usize, binds: usize, errors: usize, failures: usize, note: u8, i: u32, row: u32): void {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  let failure: u64 = failures ? load<u64>(failures + ((<usize>i) << 3)) : isError(errors, row) ? valAt(errors, row) : 0;
+  let counts = (note & Note.COUNTS) != 0;
+  if (!failure) {
+    makeKey(keysOf(spec, binds, (note & KeyWish.RIGHT) != 0), load<u32>(spec, INTERVAL_KEYS), row);
+    failure = keyError;
+    counts = true;
+  }
+  if (counts) addException(node, offOf(failure), lenOf(failure), 1);
+  // What came before it goes out before it.
+  pairsFlush();
+  const before = budget();
+  sendFailed(node, failure);
+  budgetRestore(before);
+}
+
+/**
+ * Lets a row meet those of the other side, which stay so long after their time. Where rows go on alone one that stays
+ * is named by its number, to be marked when it has met one; else all are rows of the batch, in which numbers have the
+ * texts that they came with. False when it was stopped in the middle.
+ */
+// @ts-ignore: decorator
+@inline function meetRow(
+  node: usize,
+  spec: usize,
+  state: usize,
+  found: u32,
+  row: u32,
+  note: u8,
+  ms: f64,
+  leftWaits: f64,
+  rightWaits: f64,
+  isOuter: bool,
+): bool {
+  const isRight = (note & KeyWish.RIGHT) != 0;
+  const entry: usize = isEntry(found) ? <usize>found : 0;
+  let own = OF_BATCH | row;
+  let isNumbered = false;
+  if (note & Note.KEPT) {
+    const number = linkRow(sideOf(state, isRight), isRight, note & KeyWish.MAKES ? entry : 0, ms);
+    isNumbered = isOuter;
+    if (isOuter) own = number;
+  }
+  if (!entry || !listCount(listOf(entry, !isRight))) return true;
+  const others = sideOf(state, !isRight);
+  const list = listOf(entry, !isRight);
+  const waits = isRight ? leftWaits : rightWaits;
+  while (linkTime(linkAt(others, listFirst(list))) + waits < ms) {
+    leaveEarly(state, others, !isRight, entry);
+    if (listCount(list) == 0) return true;
+  }
+  return meetList(node, spec, state, isRight, isNumbered, own, ms, listFirst(list), listCount(list));
+}
+
+/** Goes on with the row of a job that was stopped in the middle of its list. */
+function meetRest(
+  node: usize,
+  spec: usize,
+  state: usize,
+  row: u32,
+  isRight: bool,
+  note: u8,
+  ms: f64,
+  isOuter: bool,
+  job: usize,
+): bool {
+  const isNumbered = isOuter && (note & Note.KEPT) != 0;
+  const own = isNumbered ? load<u32>(job, JOB_OWN) : OF_BATCH | row;
+  return meetList(node, spec, state, isRight, isNumbered, own, ms, load<u32>(job, JOB_OTHER), load<u32>(job, JOB_LEFT));
+}
+
+/**
+ * Lets a row, the number `own` of its side or of the batch, meet `left` rows from `other` on; false when it was
+ * stopped.
+ */
+function meetList(
+  node: usize,
+  spec: usize,
+  state: usize,
+  isRight: bool,
+  isNumbered: bool,
+  own: u32,
+  ms: f64,
+  other: u32,
+  left: u32,
+): bool {
+  const side = sideOf(state, isRight);
+  const others = sideOf(state, !isRight);
+  const until = ms + (isRight ? -load<f64>(spec, INTERVAL_LEAST) : load<f64>(spec, INTERVAL_MOST));
+  while (true) {
+    const link = linkAt(others, other);
+    if (linkTime(link) > until) return true;
+    // Pairs that are sent in between let rows go, which gives others their positions.
+    const position = positionOf(others, other);
+    const name = isNumbered ? positionOf(side, own) : own;
+    addPair(isRight ? position : name, isRight ? name : position, ms);
+    if (--left == 0 || isExhausted(node)) return true;
+    other = nextOf(link);
+    if (!isTired()) continue;
+    stoppedOther = other;
+    stoppedLeft = left;
+    stoppedOwn = own;
+    return false;
+  }
+}

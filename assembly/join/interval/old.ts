@@ -1,0 +1,74 @@
+// Keys and rows of an interval join that time has left behind.
+import { isExhausted } from '../../node/node';
+import { INTERVAL_KEEPS_LEFT, INTERVAL_KEEPS_RIGHT, INTERVAL_LEAST, INTERVAL_MOST } from '../../gen/join-layouts';
+import { NO_ROW, addPair, isTired, noteWorked, pairsTidy } from './pairs';
+import { dropEmpty, sideCount, sideDone, sideOf, timeOf, workOff, workOffOld } from './state';
+
+/** Of the last call: the work was stopped, and is to go on later. */
+export let isStopped: bool = false;
+
+/**
+ * Works off the rows that can meet none which is at `ms` or later, in the order in which that is certain. Returns the
+ * time from which on that is so of the next one, Infinity when there is none. It may be stopped (`isStopped`).
+ */
+export function workOffBefore(node: usize, spec: usize, state: usize, ms: f64): f64 {
+  const lefts = sideOf(state, false);
+  const rights = sideOf(state, true);
+  const leftWaits = max<f64>(load<f64>(spec, INTERVAL_MOST), 0);
+  const rightWaits = max<f64>(-load<f64>(spec, INTERVAL_LEAST), 0);
+  const keepsLeft = load<u32>(spec, INTERVAL_KEEPS_LEFT) != 0;
+  const keepsRight = load<u32>(spec, INTERVAL_KEEPS_RIGHT) != 0;
+  while (true) {
+    const left = sideDone(lefts);
+    const right = sideDone(rights);
+    const leftMs: f64 = left < sideCount(lefts) ? timeOf(lefts, left) + leftWaits : Infinity;
+    const rightMs: f64 = right < sideCount(rights) ? timeOf(rights, right) + rightWaits : Infinity;
+    const isRight = rightMs < leftMs;
+    const end = isRight ? rightMs : leftMs;
+    // Both ends are Infinity when no row is left.
+    if (!(end < ms) || end == Infinity) {
+      isStopped = false;
+      return end;
+    }
+    noteWorked();
+    workOff(state, isRight ? rights : lefts, isRight);
+    if (isRight ? keepsRight : keepsLeft) {
+      addPair(isRight ? NO_ROW : left, isRight ? right : NO_ROW, end);
+      if (isExhausted(node)) {
+        isStopped = false;
+        return end;
+      }
+    }
+    pairsTidy();
+    // What was sent may have brought other joins to work.
+    isStopped = isTired();
+    if (isStopped) return -Infinity;
+  }
+}
+
+/** Lets keys go that have no rows any more; false when it was stopped. */
+export function keysGo(state: usize, acct: usize): bool {
+  while (dropEmpty(state, acct)) {
+    noteWorked();
+    if (isTired()) return false;
+  }
+  return true;
+}
+
+/**
+ * Lets rows go of which the last row of the batch was too far away, where rows do not go on alone; false when it was
+ * stopped.
+ */
+export function oldGo(spec: usize, state: usize, last: f64): bool {
+  const leftWaits = max<f64>(load<f64>(spec, INTERVAL_MOST), 0);
+  const rightWaits = max<f64>(-load<f64>(spec, INTERVAL_LEAST), 0);
+  while (workOffOld(state, sideOf(state, false), false, leftWaits, last)) {
+    noteWorked();
+    if (isTired()) return false;
+  }
+  while (workOffOld(state, sideOf(state, true), true, rightWaits, last)) {
+    noteWorked();
+    if (isTired()) return false;
+  }
+  return true;
+}

@@ -1,0 +1,123 @@
+// Columns of pairs: the values of rows, written into column blocks.
+import { COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, setAt } from '../../mem/layout';
+import { noteUniform } from '../../batch/stage';
+import { ROWS_COLUMNS, ROWS_COUNT } from '../../rows/layout';
+import { firstNumber, pageOf } from '../../rows/number';
+import {
+  PAGE_CAPACITY,
+  PAGE_LEFT,
+  PAGE_NUMBER,
+  pageTag,
+  pageTags,
+  pageUniforms,
+  pageVal,
+  pageVals,
+} from '../../rows/page';
+import { rowsFirst, rowsLast } from '../../rows/store';
+import { OWNER_NONE, OWNER_OTHER, JOIN_STATE_OTHERS, JOIN_STATE_OWNERS, branchRows } from './spec';
+import { NO_ROW, lefts, placeOf, rowOf, state } from './run';
+
+/**
+ * Writes column `column` of `n` pairs, whose tuples and right rows stand as numbers in two u32[n].
+ */
+export function fillColumn(block: usize, column: u32, leftNumbers: usize, rightNumbers: usize, n: u32): void {
+  const owner = <usize>load<u32>(state, JOIN_STATE_OWNERS) + ((<usize>column) << 2);
+  const branch = <u32>load<u16>(owner);
+  const slot = <u32>load<u16>(owner, 2);
+  if (branch >= OWNER_OTHER) {
+    fillOther(block, branch, slot, n);
+    return;
+  }
+  const place = placeOf(branch);
+  if (place < -1) {
+    fillOther(block, OWNER_NONE, 0, n);
+    return;
+  }
+  const rows = branchRows(state, branch);
+  if (n == 1) {
+    fillOne(block, rows, slot, rowOf(place, load<u32>(leftNumbers), load<u32>(rightNumbers)));
+    return;
+  }
+  const first: u32 = load<u32>(rows, ROWS_COUNT) ? firstNumber(rows) : 0;
+  const positions = place < 0 ? rightNumbers : lefts ? 0 : leftNumbers;
+  if (positions && load<u32>(rows, ROWS_COUNT) && fillFromPage(block, rows, slot, positions, n)) return;
+  // Rows that follow each other mostly stand in one page.
+  let start: u32 = 0;
+  let capacity: u32 = 0;
+  let vals: usize = 0;
+  let tags: usize = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const at = (<usize>i) << 2;
+    const position = positions ? load<u32>(positions + at) : rowOf(place, load<u32>(leftNumbers + at), 0);
+    if (position == NO_ROW) {
+      setAt(block, i, Tag.MISSING, 0);
+      continue;
+    }
+    const number = first + position;
+    if (number - start >= capacity) {
+      const page = pageOf(rows, number);
+      start = load<u32>(page, PAGE_NUMBER);
+      capacity = load<u32>(page, PAGE_CAPACITY);
+      vals = pageVals(page, slot);
+      tags = pageTags(page, slot);
+    }
+    const row = <usize>(number - start);
+    setAt(block, i, load<u8>(tags + row), load<u64>(vals + (row << 3)));
+  }
+  noteUniform(block, n);
+}
+
+/**
+ * As `fillColumn` where all rows of the branch stand in one page with values of one tag; false where they don't, or a
+ * pair has no row.
+ */
+function fillFromPage(block: usize, rows: usize, slot: u32, positions: usize, n: u32): bool {
+  const page = rowsFirst(rows);
+  const uniform = load<u8>(pageUniforms(page, load<u32>(rows, ROWS_COLUMNS)) + slot);
+  if (page != rowsLast(rows) || uniform == Tag.MIXED) return false;
+  const vals = pageVals(page, slot) + ((<usize>load<u32>(page, PAGE_LEFT)) << 3);
+  let lacks: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const position = load<u32>(positions + ((<usize>i) << 2));
+    const isNone = <u32>(position == NO_ROW);
+    lacks |= isNone;
+    store<u64>(block + ((<usize>i) << 3), load<u64>(vals + ((<usize>(position + isNone)) << 3)), COL_VALS);
+  }
+  if (lacks) return false;
+  memory.fill(block + COL_TAGS, uniform, n);
+  store<u8>(block, uniform, COL_UNIFORM);
+  store<u8>(block, 0, COL_HAS_RAW);
+  return true;
+}
+
+/** As `fillColumn` for one pair, with the row at `position`. */
+// @ts-ignore: decorator
+@inline function fillOne(block: usize, rows: usize, slot: u32, position: u32): void {
+  if (position == NO_ROW) {
+    setAt(block, 0, Tag.MISSING, 0);
+    store<u8>(block, Tag.MISSING, COL_UNIFORM);
+    return;
+  }
+  let page = rowsFirst(rows);
+  let row = load<u32>(page, PAGE_LEFT) + position;
+  if (row >= load<u32>(page, PAGE_CAPACITY)) {
+    const number = load<u32>(page, PAGE_NUMBER) + row;
+    page = pageOf(rows, number);
+    row = number - load<u32>(page, PAGE_NUMBER);
+  }
+  const tag = pageTag(page, slot, row);
+  setAt(block, 0, tag, pageVal(page, slot, row));
+  store<u8>(block, tag, COL_UNIFORM);
+}
+
+/** A column of no branch has the same value in all rows of the message. */
+function fillOther(block: usize, owner: u32, slot: u32, n: u32): void {
+  const others = state + JOIN_STATE_OTHERS;
+  const isKnown = owner == OWNER_OTHER && load<u32>(others, ROWS_COUNT) != 0;
+  const page = rowsFirst(others);
+  const tag: u8 = isKnown ? pageTag(page, slot, load<u32>(page, PAGE_LEFT)) : Tag.MISSING;
+  const payload: u64 = isKnown ? pageVal(page, slot, load<u32>(page, PAGE_LEFT)) : 0;
+  for (let i: u32 = 0; i < n; i++) store<u64>(block + ((<usize>i) << 3), payload, COL_VALS);
+  memory.fill(block + COL_TAGS, tag, n);
+  store<u8>(block, tag, COL_UNIFORM);
+}

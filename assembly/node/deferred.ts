@@ -1,0 +1,221 @@
+// Work that is deferred. A node that has much to do at once, a window that sends a million rows or a join of many
+// pairs, does a piece of it when the host asks for that (`workOn`), so that input, timers and rules beside it have
+// their turns in between.
+//
+// Only what stands below a window, or a node of event time, defers (NodeFlag.DEFERS): there the rows wait. As long as a
+// window, or a node below it, has deferred work, all that it would send waits in its outbox (window/content/outbox.ts)
+// in its order; rows it takes in as always. So nodes between them get nothing while they are in the middle of a
+// message. A node of event time keeps its rows (order/event-time.ts) as long as it has deferred work, or one below that
+// can't take rows meanwhile.
+import * as ctx from '../batch/context';
+import { hostClock } from '../batch/host';
+import {
+  N_DEFERRED_AT,
+  N_FLAGS,
+  N_IS_DEFERRED,
+  N_KIND,
+  N_NEXT_DEFERRED,
+  N_PARENT,
+  NodeFlag,
+  NodeKind,
+  current,
+  isExhausted,
+  setCurrent,
+} from './node';
+import { deferredOf } from './operator';
+
+/** Rows, or pairs, that a node works on at once; with more it defers. */
+export let longRows: u32 = u32.MAX_VALUE;
+
+/** How many nodes have deferred work. */
+export let deferredCount: u32 = 0;
+let first: usize = 0;
+let last: usize = 0;
+/** Until when the piece of work under way may last, µs of the host's clock; infinite where it is not such a piece. */
+let until: f64 = Infinity;
+/** Rows, or pairs, between two looks at the clock. */
+export const LOOK_ROWS: u32 = 1024;
+/** Rows that work which is not deferred yet may still take. */
+let rowsLeft: u32 = 0;
+
+/** Sets how many rows are worked on at once; without it all are, and nothing is deferred. */
+export function setLongRows(rows: u32): void {
+  longRows = rows;
+}
+
+/** True when so many rows are too much to be worked on at once. */
+// @ts-ignore: decorator
+@inline export function isLong(rows: u32): bool {
+  return rows > longRows;
+}
+
+// @ts-ignore: decorator
+@inline export function mayDefer(node: usize): bool {
+  return (load<u32>(node, N_FLAGS) & (NodeFlag.DEFERS | NodeFlag.AT_ONCE)) == NodeFlag.DEFERS;
+}
+
+// @ts-ignore: decorator
+@inline export function isDeferred(node: usize): bool {
+  return load<u32>(node, N_IS_DEFERRED) != 0;
+}
+
+/** A node begins work that may become too long: see `goesOn`. */
+export function beginLong(): void {
+  rowsLeft = longRows;
+}
+
+/**
+ * False when the work under way, which took so many rows since the last call, is to be deferred, or to be left for the
+ * next piece.
+ */
+export function goesOn(rows: u32): bool {
+  if (until != Infinity) return hostClock() < until;
+  if (rowsLeft <= rows) return false;
+  rowsLeft -= rows;
+  return true;
+}
+
+/** How many rows, or pairs, a node may work on before it is to ask whether that is all for now (`isOver`). */
+export function firstLook(node: usize): u32 {
+  if (!mayDefer(node)) return u32.MAX_VALUE;
+  return until != Infinity ? min(longRows, LOOK_ROWS) : longRows;
+}
+
+/** True when the node is to leave the rest of its work to later, after it did so much. */
+export function isOver(): bool {
+  return until == Infinity || hostClock() >= until;
+}
+
+/** Notes that the node has deferred work. */
+export function defer(node: usize): void {
+  if (isDeferred(node)) return;
+  store<u32>(node, 1, N_IS_DEFERRED);
+  store<f64>(node, ctx.nowMs, N_DEFERRED_AT);
+  append(node);
+  deferredCount++;
+}
+
+function append(node: usize): void {
+  store<u32>(node, 0, N_NEXT_DEFERRED);
+  if (last) store<u32>(last, <u32>node, N_NEXT_DEFERRED);
+  else first = node;
+  last = node;
+}
+
+/** The node has no deferred work any more. */
+export function leaveDeferred(node: usize): void {
+  if (!isDeferred(node)) return;
+  unlink(node);
+  store<u32>(node, 0, N_IS_DEFERRED);
+  deferredCount--;
+}
+
+function unlink(node: usize): void {
+  let before: usize = 0;
+  let at = first;
+  for (; at != node; at = <usize>load<u32>(at, N_NEXT_DEFERRED)) before = at;
+  const next = <usize>load<u32>(node, N_NEXT_DEFERRED);
+  if (before) store<u32>(before, <u32>next, N_NEXT_DEFERRED);
+  else first = next;
+  if (last == node) last = before;
+}
+
+/** The node after one that has deferred work, of 0 the first; 0 none. */
+export function nextDeferred(node: usize): usize {
+  return node ? <usize>load<u32>(node, N_NEXT_DEFERRED) : first;
+}
+
+/** True when what the node sends has to wait: it may defer, and has deferred work, or a node below it has. */
+// @ts-ignore: decorator
+@inline export function isHeld(node: usize): bool {
+  return deferredCount != 0 && mayDefer(node) && (isDeferred(node) || isHeldBelow(node));
+}
+
+/** True when a node below it has deferred work. */
+export function isHeldBelow(node: usize): bool {
+  for (let at = first; at; at = <usize>load<u32>(at, N_NEXT_DEFERRED)) if (at != node && isBelow(at, node)) return true;
+  return false;
+}
+
+/** True when a node above it has deferred work, so that a message may be under way. */
+export function isBelowDeferred(node: usize): bool {
+  if (!deferredCount) return false;
+  for (let at = <usize>load<u32>(node, N_PARENT); at; at = <usize>load<u32>(at, N_PARENT))
+    if (isDeferred(at)) return true;
+  return false;
+}
+
+/**
+ * True when a node below it, in the middle of its work, gets its rows: it can't take others. Where they come through a
+ * window, or a node that waits for time, they wait there.
+ */
+export function isStoppedBelow(node: usize): bool {
+  for (let at = first; at; at = <usize>load<u32>(at, N_NEXT_DEFERRED)) if (at != node && reaches(node, at)) return true;
+  return false;
+}
+
+function reaches(above: usize, node: usize): bool {
+  for (let at = node; at && !takesAlways(at); at = <usize>load<u32>(at, N_PARENT))
+    if (<usize>load<u32>(at, N_PARENT) == above) return true;
+  return false;
+}
+
+function takesAlways(node: usize): bool {
+  const kind = load<u32>(node, N_KIND);
+  return kind == NodeKind.WINDOW || kind == NodeKind.EVENT_TIME;
+}
+
+function isBelow(node: usize, above: usize): bool {
+  for (let at = node; at; at = <usize>load<u32>(at, N_PARENT)) if (at == above) return true;
+  return false;
+}
+
+/** The node that can go on and waits for that longest, of those at or below `above` (0: all); 0 none. */
+function nextAtWork(above: usize): usize {
+  for (let at = first; at; at = <usize>load<u32>(at, N_NEXT_DEFERRED)) {
+    if ((!above || isBelow(at, above)) && !isHeldBelow(at)) return at;
+  }
+  return 0;
+}
+
+/** The node that is to go on next; 0 none. */
+export function takeDeferred(): usize {
+  return nextAtWork(0);
+}
+
+/** Does a piece of the node's work, until so many µs of the host's clock. Other nodes come before its next one. */
+export function pieceOf(node: usize, limit: f64): void {
+  const outer = until;
+  until = limit;
+  rowsLeft = longRows;
+  unlink(node);
+  append(node);
+  ctx.setNow(load<f64>(node, N_DEFERRED_AT));
+  setCurrent(node);
+  if (isExhausted(node) || deferredOf(node)) leaveDeferred(node);
+  until = outer;
+}
+
+/** Does all deferred work that the node would get rows of, and its own. */
+export function finishAbove(node: usize): void {
+  for (let at = node; at && deferredCount; at = <usize>load<u32>(at, N_PARENT)) if (isDeferred(at)) finish(at);
+}
+
+/** Does all deferred work of the node and of those below it (0: all nodes), in the middle of other work maybe. */
+export function finish(above: usize): void {
+  if (!deferredCount) return;
+  const cols = ctx.cols;
+  const rows = ctx.rows;
+  const sel = ctx.sel;
+  const selLen = ctx.selLen;
+  const errors = ctx.rowErrors;
+  const branch = ctx.branch;
+  const now = ctx.nowMs;
+  const at = current;
+  ctx.setBranch(0);
+  for (let node = nextAtWork(above); node; node = nextAtWork(above)) pieceOf(node, Infinity);
+  ctx.setBatch(cols, rows, sel, selLen, errors);
+  ctx.setBranch(branch);
+  ctx.setNow(now);
+  setCurrent(at);
+}

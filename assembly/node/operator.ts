@@ -1,0 +1,179 @@
+// What a kind of operator does, in one record: batches, signals and timers come to its nodes through the functions
+// there, called by their number in the function table. A function that a kind leaves out has the meaning that stands
+// with it. The records are filled in by tree/kinds.ts when the kernel starts.
+//
+//   record (40 bytes)   open u32 | push u32 | signal u32 | tick u32 | save u32 | load u32 | free u32 | setBack u32 |
+//   pushEach u32
+//                       deferred u32
+import { N_KIND } from './node';
+
+/** What travels to a node besides rows, with a value of 64 bits. */
+export namespace Signal {
+  /** A message begins: all batches until END are rows of it. */
+  export const BEGIN: u32 = 1;
+  /** The message ends. If there is an address in the value, it is the span of an error text that takes its place. */
+  export const END: u32 = 2;
+  /** No row older than the value (epoch ms, the bits of an f64) will come any more. */
+  export const WATERMARK: u32 = 3;
+  /** What is held back only to save messages is to be sent. */
+  export const FLUSH: u32 = 4;
+  /**
+   * Nothing has come for long: what comes from elsewhere need not wait for rows from here, until there is a watermark
+   * again.
+   */
+  export const IDLE: u32 = 5;
+}
+
+const RECORD: u32 = 40;
+const OPEN: usize = 0;
+const PUSH: usize = 4;
+const SIGNAL: usize = 8;
+const TICK: usize = 12;
+const SAVE: usize = 16;
+const LOAD: usize = 20;
+const FREE: usize = 24;
+const SET_BACK: usize = 28;
+const PUSH_EACH: usize = 32;
+const DEFERRED: usize = 36;
+
+/** Records of the kinds 0 … 31. */
+const RECORDS: usize = memory.data(40 * 32, 16);
+
+/** The record of a kind, as its file fills it in. */
+// @ts-ignore: decorator
+@unmanaged
+export class Operator {
+  /** Makes the state of a new node from its spec; false when memory is exhausted. Left out: a node without state. */
+  set open(f: (node: usize) => bool) {
+    store<u32>(changetype<usize>(this), f.index, OPEN);
+  }
+
+  /** Takes the current batch (batch/context.ts). Left out: passes it on. */
+  set push(f: (node: usize) => void) {
+    store<u32>(changetype<usize>(this), f.index, PUSH);
+  }
+
+  /**
+   * Takes the current batch, each row of which is a message of its own and did not fail. Left out: the rows come to
+   * `push`, each between the signals of its message.
+   */
+  set pushEach(f: (node: usize) => void) {
+    store<u32>(changetype<usize>(this), f.index, PUSH_EACH);
+  }
+
+  /** Takes a signal; what it does not know it passes on by `signalBelow`. Left out: passes all on. */
+  set signal(f: (node: usize, signal: u32, value: u64) => void) {
+    store<u32>(changetype<usize>(this), f.index, SIGNAL);
+  }
+
+  /** The deadline of the node (node/timers.ts) has come. Left out: the kind sets none. */
+  set tick(f: (node: usize) => void) {
+    store<u32>(changetype<usize>(this), f.index, TICK);
+  }
+
+  /** Writes what the node keeps, which can't fail: the host takes every slice. Left out: it keeps nothing. */
+  set save(f: (node: usize) => void) {
+    store<u32>(changetype<usize>(this), f.index, SAVE);
+  }
+
+  /** Reads what `save` wrote into a node just made; false when it does not fit. Left out: it keeps nothing. */
+  set load(f: (node: usize) => bool) {
+    store<u32>(changetype<usize>(this), f.index, LOAD);
+  }
+
+  /** Frees the state of the node. Left out: a node without state. */
+  set free(f: (node: usize) => void) {
+    store<u32>(changetype<usize>(this), f.index, FREE);
+  }
+
+  /**
+   * The clock is set back by so many ms, from ctx.nowMs: times by the clock that the node keeps go along, as its
+   * deadline has done. Nothing is sent. Left out: it keeps none.
+   */
+  set setBack(f: (node: usize, ms: f64) => void) {
+    store<u32>(changetype<usize>(this), f.index, SET_BACK);
+  }
+
+  /**
+   * Does a piece of the work that the node has deferred (node/deferred.ts); true when none is left. Left out: the kind
+   * defers none.
+   */
+  set deferred(f: (node: usize) => bool) {
+    store<u32>(changetype<usize>(this), f.index, DEFERRED);
+  }
+}
+
+/** The record of the kind with that number. */
+export function operatorOf(kind: u32): Operator {
+  return changetype<Operator>(RECORDS + kind * RECORD);
+}
+
+// @ts-ignore: decorator
+@inline function entry(node: usize, field: usize): u32 {
+  return load<u32>(RECORDS + load<u32>(node, N_KIND) * RECORD + field);
+}
+
+/** Number of the function that takes the node's batches, 0 none. */
+// @ts-ignore: decorator
+@inline export function pushOf(node: usize): u32 {
+  return entry(node, PUSH);
+}
+
+/** Number of the function that takes batches of messages of one row each, 0 none. */
+// @ts-ignore: decorator
+@inline export function pushEachOf(node: usize): u32 {
+  return entry(node, PUSH_EACH);
+}
+
+/** Number of the function that takes the node's signals, 0 none. */
+// @ts-ignore: decorator
+@inline export function signalOf(node: usize): u32 {
+  return entry(node, SIGNAL);
+}
+
+/** Makes the state of a new node; false when memory is exhausted. */
+export function openOf(node: usize): bool {
+  const open = entry(node, OPEN);
+  return !open || call_indirect<bool>(open, node);
+}
+
+/** Tells the node that its deadline has come. */
+export function tickOf(node: usize): void {
+  const tick = entry(node, TICK);
+  if (tick) call_indirect<void>(tick, node);
+}
+
+/** Frees the state of a node. */
+export function freeOf(node: usize): void {
+  const free = entry(node, FREE);
+  if (free) call_indirect<void>(free, node);
+}
+
+/** Tells the node that the clock is set back by so many ms. */
+export function setBackOf(node: usize, ms: f64): void {
+  const setBack = entry(node, SET_BACK);
+  if (setBack) call_indirect<void>(setBack, node, ms);
+}
+
+/** Does a piece of the node's deferred work; true when none is left. */
+export function deferredOf(node: usize): bool {
+  return call_indirect<bool>(entry(node, DEFERRED), node);
+}
+
+/** True for kinds that keep something from one input to the next. */
+// @ts-ignore: decorator
+@inline export function saves(node: usize): bool {
+  return entry(node, SAVE) != 0;
+}
+
+/** Writes what the node keeps. */
+export function saveOf(node: usize): void {
+  const save = entry(node, SAVE);
+  if (save) call_indirect<void>(save, node);
+}
+
+/** Reads what a node of the same kind and spec wrote; false when it does not fit. */
+export function loadOf(node: usize): bool {
+  const load = entry(node, LOAD);
+  return !load || call_indirect<bool>(load, node);
+}

@@ -1,0 +1,99 @@
+// Times of nodes: each batch in a sample, or every batch while monitoring asks for that, and every tick.
+import { hostClock } from '../batch/host';
+import { isMeasured, note } from './latency';
+import { longestFrom, longestUntil } from './longest';
+import { N_BUSY, N_PARENT, N_TICK } from './node';
+
+/** One batch in this many is timed; not the very first ones, which run before the code is optimised. */
+const SAMPLE_EVERY: u32 = 64;
+/**
+ * Where batches are large and few, one is timed after so many microseconds as well, while it is looked at who takes the
+ * time.
+ */
+const SAMPLE_AFTER_US: f64 = 4000;
+let isOften: bool = false;
+let sampledAt: f64 = 0;
+/** Batches since the last one that was timed. */
+let sampleCount: u32 = 31;
+/** The batch, or tick, under way is timed. */
+export let isSampled: bool = false;
+/** How many batches the timed one stands for. */
+let sampleWeight: f64 = 1;
+/** Time spent in the children of the node at work, microseconds; only in a timed batch. */
+let childrenUs: f64 = 0;
+
+/** Decides whether the batch that begins is timed. */
+export function nextSample(): void {
+  sampleCount++;
+  isSampled = isMeasured || sampleCount >= SAMPLE_EVERY || (isOften && isSampleDue());
+  childrenUs = 0;
+  if (!isSampled) return;
+  sampleWeight = isMeasured ? 1 : sampleCount;
+  sampleCount = 0;
+}
+
+function isSampleDue(): bool {
+  // A look at the clock takes about as long as a row of a small batch.
+  if (sampleCount & 3) return false;
+  const now = hostClock();
+  if (now - sampledAt < SAMPLE_AFTER_US) return false;
+  sampledAt = now;
+  return true;
+}
+
+/** Whether batches are timed after a while, too, however few there were. */
+export function sampleOften(isOn: bool): void {
+  isOften = isOn;
+}
+
+/**
+ * Begins the tick of a node; returns the time. Ticks are rare and differ in size: each is timed, and stands for itself.
+ */
+export function beginTick(): f64 {
+  isSampled = true;
+  sampleWeight = 1;
+  childrenUs = 0;
+  const now = hostClock();
+  longestFrom(now);
+  return now;
+}
+
+/** Ends the tick of a node that began at `start`. */
+export function endTick(node: usize, start: f64): void {
+  const now = hostClock();
+  const took = now - start;
+  charge(node, took);
+  longestUntil(node, now, 0);
+  isSampled = false;
+  let root = node;
+  while (load<u32>(root, N_PARENT)) root = <usize>load<u32>(root, N_PARENT);
+  store<f64>(root, load<f64>(root, N_TICK) + took, N_TICK);
+}
+
+/** Begins timing a node; returns what `endTimed` wants back: the time spent in the children of the one above so far. */
+export function beginTimed(): f64 {
+  const outer = childrenUs;
+  childrenUs = 0;
+  return outer;
+}
+
+/** Ends timing a node that began at `start`. */
+export function endTimed(node: usize, start: f64, outer: f64): void {
+  const took = hostClock() - start;
+  charge(node, took);
+  childrenUs = outer + took;
+}
+
+/** Books what a node took in a timed batch, without what its children took of it. */
+function charge(node: usize, took: f64): void {
+  const own = took - childrenUs;
+  store<f64>(node, load<f64>(node, N_BUSY) + own * sampleWeight, N_BUSY);
+  if (isMeasured) note(node, own);
+}
+
+/** Books the time since `start` that a root took to read its input; only where every batch is timed. */
+export function chargeRoot(root: usize, start: f64): void {
+  const took = hostClock() - start;
+  store<f64>(root, load<f64>(root, N_BUSY) + took, N_BUSY);
+  note(root, took);
+}

@@ -1,0 +1,84 @@
+// Uses of columns: what some rule reads of the messages of a source, and how a field finds its use by name.
+//
+//   use (64 bytes), one for each column index
+//   0    nameOff u32 | nameLen u32
+//   8    kind u8 | typeKind u8 | defaultTag u8 (0xff none) | numberAs u8
+//   12   type u32 | typeSize u32
+//   20   refs u32
+//   24   next u32      index + 1 of the next field of the same name and another type
+//   28   hash u32
+//   32   defaultPayload u64
+//   40   takesText u8 (strings are stored as they are) | 0 … | 44 block u32
+//   48   first 16 bytes of the name, zeros behind it
+import { SOURCE_HASH, SOURCE_HASH_SIZE, SOURCE_USES } from './state';
+
+export { UseKind } from '../../gen/source-layouts';
+
+export const USE_SIZE: u32 = 64;
+export const USE_NAME: usize = 0;
+export const USE_NAME_LEN: usize = 4;
+export const USE_KIND: usize = 8;
+export const USE_TYPE_KIND: usize = 9;
+export const USE_DEFAULT_TAG: usize = 10;
+export const USE_NUMBER: usize = 11;
+export const USE_TYPE: usize = 12;
+export const USE_TYPE_SIZE: usize = 16;
+export const USE_REFS: usize = 20;
+export const USE_NEXT: usize = 24;
+export const USE_HASH: usize = 28;
+export const USE_DEFAULT: usize = 32;
+export const USE_TEXT: usize = 40;
+export const USE_BLOCK: usize = 44;
+export const USE_START: usize = 48;
+export const NO_DEFAULT: u8 = 0xff;
+
+/**
+ * How a number goes into a column: as a double, an exact integer, an integer where whole, or converted (json/parse.ts).
+ */
+export namespace NumberAs {
+  export const F64: u8 = 0;
+  export const I64: u8 = 1;
+  export const WHOLE_I64: u8 = 2;
+  export const OTHER: u8 = 3;
+}
+
+// @ts-ignore: decorator
+@inline export function useAt(state: usize, index: u32): usize {
+  return <usize>load<u32>(state, SOURCE_USES) + <usize>index * USE_SIZE;
+}
+
+export function hasDefault(use: usize): bool {
+  return load<u8>(use, USE_DEFAULT_TAG) != NO_DEFAULT;
+}
+
+// @ts-ignore: decorator
+@inline export function hashOf(name: usize, len: u32): u32 {
+  let h: u64 = len;
+  if (len >= 8) h ^= load<u64>(name) ^ (load<u64>(name + len - 8) * 0x9e3779b97f4a7c15);
+  else h ^= (load<u64>(name) & (((<u64>1) << (len << 3)) - 1)) << 3;
+  h *= 0xbf58476d1ce4e5b9;
+  return <u32>(h >> 32);
+}
+
+/** Index + 1 of the first field use of that name, 0 when nobody needs it. Reads 16 bytes at `name`. */
+export function findUse(state: usize, name: usize, len: u32): u32 {
+  const hash = <usize>load<u32>(state, SOURCE_HASH);
+  // No rule of the stream reads a column: `SELECT 1 FROM s`.
+  if (!hash) return 0;
+  const mask = load<u32>(state, SOURCE_HASH_SIZE) - 1;
+  const h = hashOf(name, len);
+  let slot = h & mask;
+  while (true) {
+    const found = <u32>load<u16>(hash + (slot << 1));
+    if (!found) return 0;
+    const use = useAt(state, found - 1);
+    if (load<u32>(use, USE_HASH) == h && load<u32>(use, USE_NAME_LEN) == len) {
+      const equal = <u32>i8x16.bitmask(i8x16.eq(v128.load(use, USE_START), v128.load(name)));
+      if (len <= 16) {
+        if (len == 16 ? equal == 0xffff : (~equal & ((1 << len) - 1)) == 0) return found;
+      } else if (equal == 0xffff && memory.compare(<usize>load<u32>(use, USE_NAME) + 16, name + 16, len - 16) == 0)
+        return found;
+    }
+    slot = (slot + 1) & mask;
+  }
+}

@@ -1,0 +1,188 @@
+// Messages in a form of their own: a function of the host makes JSON of them, which is decoded as that of other
+// messages is. As many messages as a batch has rows are cut out of the input first and given to the function in one
+// call; then one after the other is decoded. With lists of rows among them that fills several batches, while nothing
+// more is cut out.
+//
+//   list   messages of ENTRY bytes | payloads u64 | texts u64 | tags of payloads u8 | tags of texts u8, BATCH_ROWS each
+//   entry  topic u32 | topicLen u32 | extra u32 | extraEnd u32 | packetId u32 | qos u8 | retained u8 | 0 u16
+import { identity } from '../../batch/stage';
+import * as ctx from '../../batch/context';
+import { alloc, WORKSPACE } from '../../mem/alloc';
+import { BATCH_ROWS, lenOf, offOf, span, Tag } from '../../mem/layout';
+import { poolBytesCopy, poolInit, poolReset } from '../../mem/pool';
+import { DECODER_FN, DECODER_SIZE_OF, STREAM_DELIMITER } from '../../gen/source-layouts';
+import { callHostOver } from '../../ops/call/index';
+import { messageBegin, messageBytes, messagesBeginWith } from '../../text/message';
+import { addErrorRow, batchEnd, filledRows } from '../columns/batch';
+import { decodeJson } from './decode';
+import { frameEnd, nextFrame, nextLine, skipRest } from '../framing/frames';
+import * as message from '../framing/message';
+import { acknowledge, nextPacket, Packet, packetEnd, postponeError, protocolError } from '../framing/mqtt';
+import {
+  Framing,
+  SOURCE_BYTES,
+  SOURCE_MESSAGES,
+  SOURCE_SKIP,
+  SOURCE_SPEC,
+  SOURCE_SPEC_SIZE,
+  STREAM_FRAMING,
+} from '../columns/state';
+
+const ENTRY: u32 = 24;
+const ENTRY_TOPIC_LEN: usize = 4;
+const ENTRY_EXTRA: usize = 8;
+const ENTRY_EXTRA_END: usize = 12;
+const ENTRY_PACKET_ID: usize = 16;
+const ENTRY_QOS: usize = 20;
+const ENTRY_RETAINED: usize = 21;
+const PAYLOADS: u32 = ENTRY * BATCH_ROWS;
+const TEXTS: u32 = PAYLOADS + 8 * BATCH_ROWS;
+const PAYLOAD_TAGS: u32 = TEXTS + 8 * BATCH_ROWS;
+const TEXT_TAGS: u32 = PAYLOAD_TAGS + BATCH_ROWS;
+const LIST_SIZE: u32 = TEXT_TAGS + BATCH_ROWS;
+
+let list: usize = 0;
+let count: u32 = 0;
+/** The next one to be decoded. */
+let next: u32 = 0;
+/** What the function made of them. */
+const pool: usize = memory.data(32, 16);
+
+/** As `fillMore`. */
+export let codedMore: bool = false;
+
+/** Makes the list; false when memory is exhausted. */
+export function codedInit(): bool {
+  if (list) return true;
+  list = alloc(LIST_SIZE, WORKSPACE);
+  poolInit(pool, 65536, WORKSPACE);
+  return list != 0;
+}
+
+/** Forgets all messages and what was made of them. */
+export function codedForget(): void {
+  if (!count) return;
+  count = 0;
+  next = 0;
+  poolReset(pool);
+}
+
+/** As `sourceFill`, where a batch was begun. */
+export function fillCoded(node: usize, state: usize, pos: usize, end: usize): usize {
+  let p = pos;
+  // While messages wait nothing more is cut out.
+  codedMore = next != count && pos < end;
+  if (next == count) {
+    codedForget();
+    p = cut(node, state, pos, end);
+    if (count) read(state);
+  }
+  const before = next;
+  for (; next < count; next++) {
+    if (filledRows == BATCH_ROWS || !decode(node, state)) {
+      codedMore = true;
+      break;
+    }
+    acknowledge();
+  }
+  batchEnd(state);
+  store<u64>(state, load<u64>(state, SOURCE_MESSAGES) + (next - before), SOURCE_MESSAGES);
+  store<u64>(state, load<u64>(state, SOURCE_BYTES) + (p - pos), SOURCE_BYTES);
+  return p;
+}
+
+/** Puts the messages of [pos, end) on the list, as far as it has room; returns where that stopped. */
+function cut(node: usize, state: usize, pos: usize, end: usize): usize {
+  const framing = load<u8>(state, STREAM_FRAMING);
+  let p = pos;
+  if (load<u64>(state, SOURCE_SKIP)) p = skipRest(state, p, end);
+  while (p < end) {
+    if (count == BATCH_ROWS) {
+      codedMore = true;
+      break;
+    }
+    let found: u32;
+    let stop: usize;
+    if (framing == Framing.MQTT) {
+      found = nextPacket(node, state, p, end);
+      stop = packetEnd;
+    } else {
+      found = framing == Framing.LINES ? nextLine(state, p, end) : nextFrame(state, p, end);
+      stop = frameEnd;
+    }
+    if (found == Packet.MESSAGE) add(pos, end);
+    else if (found != Packet.OTHER) {
+      codedMore = found == Packet.STOP;
+      if (protocolError && count) {
+        postponeError();
+        codedMore = true;
+      }
+      break;
+    }
+    p = stop;
+  }
+  return p;
+}
+
+/** Puts the message under way on the list. */
+function add(pos: usize, end: usize): void {
+  const entry = list + count * ENTRY;
+  let topic = message.topic;
+  // That of an alias stands in memory that goes with the batch.
+  if (topic && (topic < pos || topic >= end)) topic = poolBytesCopy(pool, topic, message.topicLen);
+  store<u32>(entry, <u32>topic);
+  store<u32>(entry, topic ? message.topicLen : 0, ENTRY_TOPIC_LEN);
+  store<u32>(entry, <u32>message.extra, ENTRY_EXTRA);
+  store<u32>(entry, <u32>message.extraEnd, ENTRY_EXTRA_END);
+  store<u32>(entry, message.packetId, ENTRY_PACKET_ID);
+  store<u8>(entry, <u8>message.qos, ENTRY_QOS);
+  store<u8>(entry, <u8>message.retained, ENTRY_RETAINED);
+  const length = <u32>(message.payloadEnd - message.payload);
+  store<u64>(list + PAYLOADS + ((<usize>count) << 3), length ? span(message.payload, length) : 0);
+  store<u8>(list + PAYLOAD_TAGS + count, Tag.BYTES);
+  count++;
+}
+
+/** The decoder, which its spec ends with. */
+function decoderOf(state: usize): usize {
+  return <usize>load<u32>(state, SOURCE_SPEC) + load<u32>(state, SOURCE_SPEC_SIZE) - decoderSize(state);
+}
+
+function decoderSize(state: usize): u32 {
+  return load<u32>(<usize>load<u32>(state, SOURCE_SPEC), STREAM_DELIMITER);
+}
+
+/** Has the function make JSON of all messages of the list. */
+function read(state: usize): void {
+  const fn = load<u32>(decoderOf(state), DECODER_FN);
+  callHostOver(fn, list + PAYLOADS, list + PAYLOAD_TAGS, identity, count, list + TEXTS, list + TEXT_TAGS, pool);
+  // That is no work of programs.
+  ctx.setComputed(0);
+}
+
+/** Decodes the next message of the list. False: the batch is full, the same message is to be decoded again. */
+function decode(node: usize, state: usize): bool {
+  const entry = list + next * ENTRY;
+  message.setTopic(<usize>load<u32>(entry), load<u32>(entry, ENTRY_TOPIC_LEN));
+  message.setExtra(<usize>load<u32>(entry, ENTRY_EXTRA), <usize>load<u32>(entry, ENTRY_EXTRA_END));
+  message.setDelivery(
+    load<u8>(entry, ENTRY_QOS),
+    load<u8>(entry, ENTRY_RETAINED) != 0,
+    load<u32>(entry, ENTRY_PACKET_ID),
+  );
+  const tag = load<u8>(list + TEXT_TAGS + next);
+  const text = load<u64>(list + TEXTS + ((<usize>next) << 3));
+  if (tag == Tag.STR) {
+    message.setPayload(offOf(text), offOf(text) + lenOf(text));
+    messagesBeginWith(decoderOf(state) + DECODER_SIZE_OF, decoderSize(state) - DECODER_SIZE_OF);
+    const isDone = decodeJson(node, state);
+    messagesBeginWith(0, 0);
+    return isDone;
+  }
+  // Null: there are no rows in it.
+  if (tag != Tag.ERROR) return true;
+  messageBegin();
+  messageBytes(offOf(text), lenOf(text));
+  addErrorRow(node);
+  return true;
+}

@@ -1,0 +1,233 @@
+// Payload to rows: by known steps (steps.ts) or the general way. Only the columns in use are decoded; all others are
+// checked as text and skipped.
+import { accountOf } from '../../node/node';
+import { BATCH_ROWS, Tag, tagAt } from '../../mem/layout';
+import { messageBegin, messageText } from '../../text/message';
+import { fault, faultMessage } from '../../json/fault';
+import { missingMessage, parseAt, valuePayload, valueTag } from '../../json/parse';
+import { scanValue, skipSpace } from '../../json/scan';
+import { addErrorRow, batchRewind, clearRow, filledRows, nextRow, put } from '../columns/batch';
+import { hasSpecial, putSpecial } from './meta';
+import * as message from '../framing/message';
+import { decodeBySteps, ended, readMember, stepsBegin } from './steps';
+import { blockAt } from '../columns/blocks';
+import {
+  STREAM_FLAGS,
+  SOURCE_KINDS,
+  STREAM_MAX_DEPTH,
+  SOURCE_RESUME,
+  SOURCE_SCHEMA,
+  SOURCE_STEPS,
+  SOURCE_USE_COUNT,
+  StreamFlag,
+} from '../columns/state';
+import {
+  hasDefault,
+  USE_DEFAULT,
+  USE_DEFAULT_TAG,
+  USE_KIND,
+  USE_NAME,
+  USE_NAME_LEN,
+  USE_REFS,
+  useAt,
+  UseKind,
+} from '../columns/use';
+
+/** Decodes the payload of the message under way. False: the batch is full, the same message has to be given again. */
+// @ts-ignore: decorator
+@inline export function decodeJson(node: usize, state: usize): bool {
+  const row = filledRows;
+  const end = message.payloadEnd;
+  const q = decodeBySteps(load<u32>(state, SOURCE_STEPS), message.payload, end, row);
+  if (q != end) return decodeOther(node, state, q, row);
+  if (completeRow(state, row)) nextRow();
+  else failMessage(node);
+  return true;
+}
+
+/** A message that the steps did not decode to the end, but to `q`; 0: not at all. */
+function decodeOther(node: usize, state: usize, q: usize, row: u32): bool {
+  const end = message.payloadEnd;
+  const p = skipSpace(message.payload, end);
+  const c = p < end ? <u32>load<u8>(p) : 0;
+  if (c == 0x5b) return decodeList(node, state, p, end);
+  if (c == 0x7b) {
+    const stop = q || decodeFirst(node, state, p, end, row);
+    if (stop && isEnd(stop, end, 'text after the object') && completeRow(state, row)) nextRow();
+    else failMessage(node);
+    return true;
+  }
+  const stop = scanValue(p, end, 1);
+  if (stop && isEnd(stop, end, 'text after the value')) {
+    messageBegin();
+    messageText('the payload is neither an object nor a list of objects');
+    addErrorRow(node);
+  } else failMessage(node);
+  return true;
+}
+
+function isEnd(p: usize, end: usize, otherwise: string): bool {
+  const stop = skipSpace(p, end);
+  if (stop != end) fault(otherwise, stop);
+  return stop == end;
+}
+
+/** The message under way is an error row, with the reason in json/fault.ts. */
+export function failMessage(node: usize): void {
+  faultMessage(message.payload);
+  addErrorRow(node);
+}
+
+/** Decodes the object at `p`, which the steps did not; returns the position after it, 0 on failure. */
+function decodeFirst(node: usize, state: usize, p: usize, end: usize, row: u32): usize {
+  clearRow(state, row);
+  if (
+    !load<u32>(state, SOURCE_STEPS) &&
+    !(load<u32>(state, SOURCE_KINDS) & (1 << UseKind.ROW)) &&
+    load<i32>(state, STREAM_MAX_DEPTH) > 0
+  )
+    stepsBegin(state, accountOf(node));
+  return decodeGeneral(state, p, end, row);
+}
+
+/** Decodes the object at `p` by looking up each key; returns the position after it, 0 on failure. */
+function decodeGeneral(state: usize, p0: usize, end: usize, row: u32): usize {
+  const depth = load<i32>(state, STREAM_MAX_DEPTH);
+  if (depth <= 0) return fault('nested too deeply', p0);
+  if (load<u32>(state, SOURCE_KINDS) & (1 << UseKind.ROW)) {
+    const q = parseAt(p0, end, depth, <usize>load<u32>(state, SOURCE_SCHEMA), 0, 0);
+    if (!q) return 0;
+    putRow(state, row);
+    if (!(load<u32>(state, SOURCE_KINDS) & (1 << UseKind.FIELD))) return q;
+  }
+  let p = readMember(0, true, p0, end, row);
+  while (p && !ended) p = readMember(0, false, p, end, row);
+  return p;
+}
+
+/** Stores the object just parsed in the columns that take the whole row. */
+function putRow(state: usize, row: u32): void {
+  const count = load<u32>(state, SOURCE_USE_COUNT);
+  for (let i: u32 = 0; i < count; i++) {
+    const use = useAt(state, i);
+    if (load<u32>(use, USE_REFS) && load<u8>(use, USE_KIND) == UseKind.ROW)
+      put(blockAt(i), row, valueTag, valuePayload);
+  }
+}
+
+/** Adds what does not come from the payload; with strict validation, checks for missing columns. False: an error. */
+// @ts-ignore: decorator
+@inline export function completeRow(state: usize, row: u32): bool {
+  if (load<u8>(state, STREAM_FLAGS) & StreamFlag.STRICT && !checkMissing(state, row)) return false;
+  if (hasSpecial(state)) putSpecial(state, row);
+  return true;
+}
+
+function checkMissing(state: usize, row: u32): bool {
+  const count = load<u32>(state, SOURCE_USE_COUNT);
+  for (let i: u32 = 0; i < count; i++) {
+    const use = useAt(state, i);
+    if (!load<u32>(use, USE_REFS) || load<u8>(use, USE_KIND) != UseKind.FIELD || tagAt(blockAt(i), row) != Tag.MISSING)
+      continue;
+    if (hasDefault(use)) put(blockAt(i), row, load<u8>(use, USE_DEFAULT_TAG), load<u64>(use, USE_DEFAULT));
+    else {
+      missingMessage(<usize>load<u32>(use, USE_NAME), load<u32>(use, USE_NAME_LEN));
+      return false;
+    }
+  }
+  return true;
+}
+
+// ---- lists of rows --------------------------------------------------------------------------------------------
+
+/**
+ * A list of objects is as many rows; one bad element makes the whole payload an error. Lists longer than a batch are
+ * checked to the end first, then given out over several batches (SOURCE_RESUME).
+ */
+function decodeList(node: usize, state: usize, p0: usize, end: usize): bool {
+  const resume = load<u32>(state, SOURCE_RESUME);
+  let p = resume ? message.payload + resume : skipSpace(p0 + 1, end);
+  const start = filledRows;
+  let last = p;
+  if (!resume && p < end && load<u8>(p) == 0x5d) {
+    p = skipSpace(p + 1, end);
+    if (p == end) return true;
+    fault('text after the list', p);
+    failMessage(node);
+    return true;
+  }
+  while (true) {
+    if (filledRows == BATCH_ROWS) {
+      if (resume) {
+        store<u32>(state, <u32>(p - message.payload), SOURCE_RESUME);
+        return false;
+      }
+      if (start == 0) {
+        if (!checkList(node, state, p, end, last)) {
+          batchRewind(state, 0);
+          failMessage(node);
+          return true;
+        }
+        store<u32>(state, <u32>(p - message.payload), SOURCE_RESUME);
+        return false;
+      }
+      batchRewind(state, start);
+      return false;
+    }
+    last = p;
+    p = decodeElement(node, state, p, end, filledRows);
+    if (!p) {
+      batchRewind(state, start);
+      failMessage(node);
+      return true;
+    }
+    nextRow();
+    p = afterElement(p, end);
+    if (p == end) {
+      store<u32>(state, 0, SOURCE_RESUME);
+      return true;
+    }
+    if (!p) {
+      batchRewind(state, start);
+      failMessage(node);
+      return true;
+    }
+  }
+}
+
+function decodeElement(node: usize, state: usize, p: usize, end: usize, row: u32): usize {
+  if (p < end && load<u8>(p) == 0x7b) {
+    clearRow(state, row);
+    let q = decodeBySteps(load<u32>(state, SOURCE_STEPS), p, end, row);
+    if (!q) q = decodeFirst(node, state, p, end, row);
+    return q && completeRow(state, row) ? q : 0;
+  }
+  if (!scanValue(p, end, 64)) return 0;
+  return fault('an element of the list is not an object', p);
+}
+
+/** From behind an element to the next one, or to `end` after the last; 0 on failure. */
+function afterElement(p0: usize, end: usize): usize {
+  let p = skipSpace(p0, end);
+  const c: u32 = p < end ? load<u8>(p) : 0;
+  if (c == 0x2c) {
+    p = skipSpace(p + 1, end);
+    return p < end ? p : fault('the text ends where a value was expected', p);
+  }
+  if (c != 0x5d) return fault("',' or ']' was expected", p);
+  p = skipSpace(p + 1, end);
+  return p == end ? p : fault('text after the list', p);
+}
+
+/** Checks all further elements, decoding them in place of the batch's last row, which is decoded again from `last`. */
+function checkList(node: usize, state: usize, p0: usize, end: usize, last: usize): bool {
+  let p = p0;
+  while (true) {
+    p = decodeElement(node, state, p, end, BATCH_ROWS - 1);
+    if (!p) return false;
+    p = afterElement(p, end);
+    if (p == end) break;
+    if (!p) return false;
+  }
+  return decodeElement(node, state, last, end, BATCH_ROWS - 1) != 0;
+}

@@ -1,0 +1,128 @@
+// Columns that do not come from the payload: metadata, arrival time, the raw payload.
+//
+// MQTT messages have topic, qos, messageId, retained and, with MQTT 5, their user properties; frames carry a JSON
+// object.
+import * as ctx from '../../batch/context';
+import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, span, Tag } from '../../mem/layout';
+import { ParseFlag, parseDocument, valuePayload, valueTag } from '../../json/parse';
+import { push, stacked, takeObject, taken } from '../../json/tree';
+import { put } from '../columns/batch';
+import { parserFor } from './parser';
+import { propertyBytes, propertyEnd } from '../framing/properties';
+import { blockAt } from '../columns/blocks';
+import { Framing, STREAM_FRAMING, SOURCE_KINDS, STREAM_MAX_DEPTH, SOURCE_USE_COUNT } from '../columns/state';
+import { USE_KIND, USE_NAME, USE_NAME_LEN, USE_REFS, useAt, UseKind } from '../columns/use';
+import * as message from '../framing/message';
+
+const TOPIC: usize = memory.data<u8>([0x74, 0x6f, 0x70, 0x69, 0x63]);
+const QOS: usize = memory.data<u8>([0x71, 0x6f, 0x73]);
+const MESSAGE_ID: usize = memory.data<u8>([0x6d, 0x65, 0x73, 0x73, 0x61, 0x67, 0x65, 0x49, 0x64]);
+const RETAINED: usize = memory.data<u8>([0x72, 0x65, 0x74, 0x61, 0x69, 0x6e, 0x65, 0x64]);
+const USER_PROPERTY: u32 = 0x26;
+
+/** Kinds filled here. */
+// @ts-ignore: decorator
+@lazy const SPECIAL: u32 =
+  (1 << UseKind.SELF) | (1 << UseKind.META) | (1 << UseKind.META_ALL) | (1 << UseKind.ARRIVAL);
+
+/** Metadata of the message as an object, built when first asked for. */
+let object: u64 = 0;
+let objectTag: u8 = Tag.MISSING;
+
+// @ts-ignore: decorator
+@inline export function hasSpecial(state: usize): bool {
+  return (load<u32>(state, SOURCE_KINDS) & SPECIAL) != 0;
+}
+
+/** Fills the row's columns that do not come from the payload. */
+export function putSpecial(state: usize, row: u32): void {
+  objectTag = Tag.MISSING;
+  const count = load<u32>(state, SOURCE_USE_COUNT);
+  for (let i: u32 = 0; i < count; i++) {
+    const use = useAt(state, i);
+    if (!load<u32>(use, USE_REFS)) continue;
+    const block = blockAt(i);
+    switch (<i32>load<u8>(use, USE_KIND)) {
+      case UseKind.SELF:
+        put(block, row, Tag.BYTES, span(message.payload, <u32>(message.payloadEnd - message.payload)));
+        break;
+      case UseKind.ARRIVAL:
+        put(block, row, Tag.I64, <u64>(<i64>ctx.nowMs));
+        break;
+      case UseKind.META:
+        putMeta(state, block, row, <usize>load<u32>(use, USE_NAME), load<u32>(use, USE_NAME_LEN));
+        break;
+      case UseKind.META_ALL:
+        buildObject(state);
+        put(block, row, objectTag, object);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+// @ts-ignore: decorator
+@inline function isKey(name: usize, len: u32, key: usize, keyLen: u32): bool {
+  return len == keyLen && memory.compare(name, key, keyLen) == 0;
+}
+
+function putMeta(state: usize, block: usize, row: u32, name: usize, len: u32): void {
+  if (load<u8>(state, STREAM_FRAMING) == Framing.MQTT) {
+    if (len == 5 && load<u32>(name) == load<u32>(TOPIC) && load<u8>(name, 4) == load<u8>(TOPIC, 4))
+      return put(block, row, Tag.STR, span(message.topic, message.topicLen));
+    if (isKey(name, len, QOS, 3)) return put(block, row, Tag.I64, message.qos);
+    if (isKey(name, len, MESSAGE_ID, 9)) return put(block, row, Tag.I64, message.packetId);
+    if (isKey(name, len, RETAINED, 8)) return put(block, row, Tag.BOOL, <u64>message.retained);
+  }
+  buildObject(state);
+  if (objectTag == Tag.OBJECT) {
+    let member = <usize>(<u32>object);
+    for (let n = <u32>(object >> 32); n > 0; n--, member += MEMBER_SIZE) {
+      if (isKey(name, len, <usize>load<u32>(member, MEMBER_KEY_OFF), load<u32>(member, MEMBER_KEY_LEN))) {
+        return put(block, row, load<u8>(member, MEMBER_TAG), load<u64>(member));
+      }
+    }
+  }
+  put(block, row, Tag.NULL, 0);
+}
+
+function buildObject(state: usize): void {
+  if (objectTag != Tag.MISSING) return;
+  objectTag = Tag.NULL;
+  object = 0;
+  if (load<u8>(state, STREAM_FRAMING) != Framing.MQTT) {
+    const len = <u32>(message.extraEnd - message.extra);
+    if (len == 0) return;
+    if (parseDocument(message.extra, len, ctx.scratch, ParseFlag.INTS, load<i32>(state, STREAM_MAX_DEPTH), 0)) {
+      objectTag = valueTag;
+      object = valuePayload;
+    }
+    parserFor(state);
+    return;
+  }
+  const height = stacked;
+  let p = message.extra;
+  while (p < message.extraEnd) {
+    const next = propertyEnd(p, message.extraEnd);
+    if (!next) break;
+    if (load<u8>(p) == USER_PROPERTY) {
+      const key = propertyBytes(p + 1);
+      const keyEnd = key + bigEndian(p + 1);
+      push(Tag.STR, span(keyEnd + 2, bigEndian(keyEnd)), key, bigEndian(p + 1));
+    }
+    p = next;
+  }
+  push(Tag.STR, span(message.topic, message.topicLen), TOPIC, 5);
+  push(Tag.I64, message.qos, QOS, 3);
+  push(Tag.I64, message.packetId, MESSAGE_ID, 9);
+  push(Tag.BOOL, <u64>message.retained, RETAINED, 8);
+  if (!takeObject(ctx.scratch, height)) return;
+  objectTag = Tag.OBJECT;
+  object = taken;
+}
+
+// @ts-ignore: decorator
+@inline function bigEndian(p: usize): u32 {
+  return <u32>bswap<u16>(load<u16>(p));
+}

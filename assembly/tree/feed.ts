@@ -1,0 +1,143 @@
+// Streams: input bytes become batches, batches go through the rules, output goes to the host.
+import { FEED_LEFT } from '../gen/tree-layouts';
+import { hostAcknowledge, hostClock, hostPacket } from '../batch/host';
+import { inletAt, inletBegin, inletKeep, inletReset } from './inlet';
+import { signalBelow } from '../emit/emit';
+import { isMeasured, noteFree } from '../node/latency';
+import { longestBegin, longestNote } from '../node/longest';
+import { N_IN, NodeKind, nodeNew, nodeRelease, setCurrent } from '../node/node';
+import { Signal } from '../node/operator';
+import { outFlush } from '../encode/output';
+import { identity } from '../batch/stage';
+import { chargeRoot } from '../node/timing';
+import { emitRoot, trim } from './tree';
+import { addWork, setBatch, setNow } from '../batch/context';
+import {
+  ackCount,
+  ackList,
+  colsTable,
+  filledErrors,
+  filledRows,
+  fillMore,
+  packetCount,
+  packetList,
+  protocolError,
+  sourceBegin,
+  sourceFill,
+  sourceFree,
+  sourceInit,
+  sourceReset,
+} from '../source/source';
+import * as message from '../source/framing/message';
+import { Framing, STREAM_FRAMING, stateOf } from '../source/columns/state';
+
+/**
+ * * Makes a stream from its spec (source/columns/state.ts), which is copied; 0 when memory is exhausted or the spec is
+ * cut short.
+ */
+export function streamOpen(spec: usize, specLen: u32): usize {
+  const root = nodeNew(NodeKind.SOURCE, 0);
+  if (!root) return 0;
+  if (sourceInit(root, spec, specLen) == 0) return root;
+  nodeRelease(root);
+  return 0;
+}
+
+/** Frees a stream without nodes. */
+export function streamClose(root: usize): void {
+  sourceFree(root);
+  noteFree(root);
+  nodeRelease(root);
+}
+
+/** So many bytes of input are as much work as a row. */
+const BYTES_PER_ROW: u32 = 64;
+
+/**
+ * Takes `length` bytes that were written to `inletAt(inlet)`, runs all rules of the stream over the complete messages
+ * and keeps the rest. With `skips` there is no rest: the message that has begun is skipped.
+ *
+ * Returns 0, or what is wrong with the bytes (ProtocolError), or FEED_LEFT and with it the number of bytes at the end
+ * that were not taken, since there is no memory to keep them: they are to be given again.
+ */
+export function feed(root: usize, inlet: usize, length: u32, now: f64, skips: bool): u32 {
+  const from = inletBegin(inlet);
+  const at = inletAt(inlet);
+  const end = at + length;
+  message.setSkipsUnfinished(skips);
+  setNow(now);
+  longestBegin();
+  const stopped = run(root, from, end);
+  const error = protocolError;
+  message.setSkipsUnfinished(false);
+  let left: u32 = 0;
+  if (!inletKeep(inlet, error ? end : stopped, end)) {
+    // What was kept before is still there, unless its message was taken.
+    if (stopped > from) inletReset(inlet);
+    left = <u32>(end - max(stopped, at));
+  }
+  outFlush();
+  trim();
+  return error ? error : left ? FEED_LEFT + left : 0;
+}
+
+function run(root: usize, from: usize, end: usize): usize {
+  let p = from;
+  sourceBegin();
+  do {
+    setCurrent(root);
+    const start = isMeasured ? hostClock() : 0;
+    const first = p;
+    p = sourceFill(root, p, end);
+    addWork(<u32>(p - first) / BYTES_PER_ROW);
+    longestNote(root, filledRows);
+    if (isMeasured) chargeRoot(root, start);
+    const rows = filledRows;
+    const isFull = fillMore;
+    if (rows) {
+      store<u64>(root, load<u64>(root, N_IN) + rows, N_IN);
+      setBatch(colsTable, rows, identity, rows, filledErrors);
+      emitRoot(root);
+    }
+    handOver(root);
+    if (!isFull) break;
+  } while (protocolError == 0);
+  sourceBegin();
+  setCurrent(0);
+  return p;
+}
+
+/** Packets and ids of the last fill. An id is named only after the output of its message was handed out. */
+function handOver(root: usize): void {
+  for (let i: u32 = 0; i < packetCount; i++) {
+    const at = packetList + ((<usize>i) << 3);
+    hostPacket(root, <usize>load<u32>(at), load<u32>(at, 4));
+  }
+  if (ackCount) {
+    outFlush();
+    hostAcknowledge(root, ackList, ackCount);
+  }
+}
+
+/** The input is over: an unfinished last line is a message, any other rest is dropped; gathered output is sent. */
+export function endInput(root: usize, inlet: usize, now: f64): void {
+  setNow(now);
+  longestBegin();
+  const from = inletBegin(inlet);
+  const end = inletAt(inlet);
+  if (end > from && load<u8>(stateOf(root), STREAM_FRAMING) == Framing.LINES) {
+    store<u8>(end, 0x0a);
+    run(root, from, end + 1);
+  }
+  inletReset(inlet);
+  sourceReset(root);
+  signalBelow(root, Signal.FLUSH, 0);
+  setCurrent(0);
+  outFlush();
+}
+
+/** The connection is lost: its half message is dropped. */
+export function resetInput(root: usize, inlet: usize): void {
+  inletReset(inlet);
+  sourceReset(root);
+}
