@@ -19,8 +19,8 @@ const entries = {
   'planning-worker': 'host/run/planning/worker.ts',
   'snapshot-worker': 'host/meta/journal/snapshot-worker.ts',
   'yaml-worker': 'host/meta/transfer/yaml-worker.ts',
-  'prepare-worker': 'host/plugins/wasm/prepare-worker.ts',
-  'isolate-worker': 'host/plugins/wasm/isolate-worker.ts',
+  'prepare-worker': 'host/plugins/wasm/prepare/worker.ts',
+  'isolate-worker': 'host/plugins/wasm/isolate/worker.ts',
   'quickjs-worker': 'host/plugins/javascript/quickjs-worker.ts',
 };
 

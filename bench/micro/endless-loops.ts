@@ -15,7 +15,7 @@ import type { CodeHost, LoadedCode } from '../../host/plugins/define.js';
 import { loadCode } from '../../host/plugins/index.js';
 import { SectionId } from '../../host/plugins/wasm/binary/sections.js';
 import { ByteWriter } from '../../host/plugins/wasm/binary/writer.js';
-import { prepare } from '../../host/plugins/wasm/prepare.js';
+import { prepare } from '../../host/plugins/wasm/prepare/prepare.js';
 import { col, type Program } from '../../kernels/ir.js';
 import { VmKernel } from '../../test/support/kernel/vm-kernel.js';
 

@@ -4,7 +4,7 @@
  *     npx tsx bench/micro/fuel.ts [ROUNDS]
  */
 import asc from 'assemblyscript/asc';
-import { fuelExport, meter } from '../../host/plugins/wasm/binary/meter.js';
+import { fuelExport, meter } from '../../host/plugins/wasm/passes/meter.js';
 
 /** Each exports `run(n)`, which returns something that depends on all it did. */
 const guests: Readonly<Record<string, { readonly text: string; readonly n: number }>> = {

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { argumentCounts, callOf, type UserFunction } from '../../host/plugins/define.js';
 import { loadCode } from '../../host/plugins/index.js';
 import { newUserNumber, userFunctionName } from '../../host/plugins/numbers.js';
-import { prepare } from '../../host/plugins/wasm/prepare.js';
+import { prepare } from '../../host/plugins/wasm/prepare/prepare.js';
 import { createKernel } from '../../kernels/index.js';
 import { openRule, textOf } from '../../test/support/engine/rule-kernel.js';
 

@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import asc from 'assemblyscript/asc';
 import type { CodeHost, DirectCode, LoadedCode } from '../../host/plugins/define.js';
 import { loadCode } from '../../host/plugins/index.js';
-import { withManifest } from '../../host/plugins/wasm/embed.js';
-import { prepare } from '../../host/plugins/wasm/prepare.js';
+import { withManifest } from '../../host/plugins/wasm/exports/embed.js';
+import { prepare } from '../../host/plugins/wasm/prepare/prepare.js';
 import { col, type Program } from '../../kernels/ir.js';
 import { VmKernel } from '../../test/support/kernel/vm-kernel.js';
 

@@ -4,7 +4,7 @@
  */
 import type { HostColumns } from '../../kernels/api.js';
 import type { Value } from '../../kernels/value.js';
-import type { PluginFunction, PluginManifest } from './wasm/manifest.js';
+import type { PluginFunction, PluginManifest } from './manifest.js';
 
 /** What the calls of a script may take. */
 export interface ScriptLimits {

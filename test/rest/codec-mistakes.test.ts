@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { withManifest } from '../../host/plugins/wasm/embed.js';
+import { withManifest } from '../../host/plugins/wasm/exports/embed.js';
 import { eventually, startServer } from '../support/harness.js';
 
 const server = await startServer();

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { withManifest } from '../../host/plugins/wasm/embed.js';
+import { withManifest } from '../../host/plugins/wasm/exports/embed.js';
 import { connectClient, openBroker } from '../support/brokers/broker.js';
 import { eventually, startServer } from '../support/harness.js';
 import { garbage, wildCodec } from '../support/plugins/codec-guests.js';

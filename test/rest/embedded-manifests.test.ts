@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { prepare } from '../../host/plugins/wasm/prepare.js';
+import { prepare } from '../../host/plugins/wasm/prepare/prepare.js';
 import { announceSkip, temporaryFolder } from '../support/harness.js';
 import { lacks } from '../support/rest/toolchains.js';
 

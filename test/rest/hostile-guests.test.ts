@@ -4,7 +4,7 @@
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { withManifest } from '../../host/plugins/wasm/embed.js';
+import { withManifest } from '../../host/plugins/wasm/exports/embed.js';
 import { startServer } from '../support/harness.js';
 import { compileText } from '../support/plugins/modules.js';
 import { Neighbour } from '../support/rest/neighbour.js';

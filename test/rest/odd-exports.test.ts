@@ -72,7 +72,7 @@ test('two programs that export main, an allocator and starts bring their own fun
 
 test('a manifest names no export that is reserved', async () => {
   for (const name of ['_start', 'haumea_alloc']) {
-    const { withManifest } = await import('../../host/plugins/wasm/embed.js');
+    const { withManifest } = await import('../../host/plugins/wasm/exports/embed.js');
     const text = JSON.stringify({
       abi: 1,
       functions: [{ name: 'f', export: name, args: ['bigint'], result: 'bigint' }],

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { withManifest } from '../../host/plugins/wasm/embed.js';
+import { withManifest } from '../../host/plugins/wasm/exports/embed.js';
 import { startServer } from '../support/harness.js';
 import { RowsThrough } from '../support/rest/rows-through.js';
 

@@ -11,7 +11,7 @@ import * as assert from 'uvu/assert';
 import { callHost } from '../../host/functions/registry.js';
 import { argumentCounts, callOf, type UserFunction } from '../../host/plugins/define.js';
 import { isUserNumber, newUserNumber } from '../../host/plugins/numbers.js';
-import { prepare } from '../../host/plugins/wasm/prepare.js';
+import { prepare } from '../../host/plugins/wasm/prepare/prepare.js';
 import { UserCalls } from '../../host/run/plane/calls/user-calls.js';
 import type { Kernel } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';

@@ -5,10 +5,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HaumeaError } from '../../base/errors.js';
+import { abiVersion, manifestSection, type PluginType } from '../../plugins/manifest.js';
 import { inspect } from '../../plugins/wasm/binary/inspect.js';
 import { noLimits } from '../../plugins/wasm/binary/limits.js';
-import { withManifest } from '../../plugins/wasm/embed.js';
-import { abiVersion, manifestSection, type PluginType } from '../../plugins/wasm/manifest.js';
+import { withManifest } from '../../plugins/wasm/exports/embed.js';
 import type { Project } from './project.js';
 
 interface SourceFunction {

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { reasonOf } from '../../base/errors.js';
 import { field, type Parsed, parse } from '../../base/fields/field.js';
 import { checkId } from '../../meta/ids.js';
-import { withManifest } from '../../plugins/wasm/embed.js';
+import { withManifest } from '../../plugins/wasm/exports/embed.js';
 import { type Call, UsageError } from '../client/command.js';
 
 const projectFile = 'plugin.json';

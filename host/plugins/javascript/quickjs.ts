@@ -12,7 +12,7 @@ import {
 } from 'quickjs-emscripten-core';
 import { isBundled, programFile, threadEntry } from '../../base/program/bundle.js';
 import { startThread } from '../../base/program/heap.js';
-import { fuelExport } from '../wasm/binary/meter.js';
+import { fuelExport } from '../wasm/passes/meter.js';
 import { firstPages, mostPages, pageBytes } from './memory-size.js';
 
 /** An instance of the engine. */

@@ -2,65 +2,42 @@
 import { readFile } from 'node:fs/promises';
 import type { DirectColumns, HostColumns } from '../../../kernels/api.js';
 import { argumentCounts, type CodeHost, type LoadedCode, type WasmCode } from '../define.js';
-import { AggregateFunction } from './aggregate.js';
-import { exportMemory } from './binary/append.js';
-import { addEights } from './binary/eights.js';
-import { inspect, type ModuleShape } from './binary/inspect.js';
-import { noLimits } from './binary/limits.js';
-import { fuelExport } from './binary/meter.js';
-import { freeFunctions, type PureFunction, pureFunctions } from './binary/pure.js';
-import type { Signature } from './binary/types.js';
-import { codecFunctions } from './codecs.js';
-import { extismModule, isNumeric, pluginOf } from './functions.js';
-import { Guest } from './guest.js';
 import {
   type Convention,
   type PluginFunction,
   type PluginManifest,
   type StateExports,
   stateExportsOf,
-} from './manifest.js';
-import { NumericFunction } from './numeric.js';
-import { StateFunction } from './states.js';
-import { TypedFunction } from './typed.js';
+} from '../manifest.js';
+import { inspect, type ModuleShape } from './binary/inspect.js';
+import { noLimits } from './binary/limits.js';
+import type { Signature } from './binary/types.js';
+import { AggregateFunction } from './calls/aggregate.js';
+import { NumericFunction } from './calls/numeric.js';
+import { StateFunction } from './calls/states.js';
+import { TypedFunction } from './calls/typed.js';
+import { codecFunctions } from './exports/codecs.js';
+import { extismModule, isNumeric, pluginOf } from './exports/functions.js';
+import { Guest } from './guest/guest.js';
+import { passes, runPasses, unpassed } from './passes/list.js';
+import type { Pass, PassModule } from './passes/pass.js';
 
-/** Resolves with a module that is ready to be called. `path` is what `meter` made of it. */
-export async function loadModule(code: WasmCode, host: CodeHost): Promise<LoadedCode> {
-  const { bytes, memory } = exportMemory(new Uint8Array(await readFile(code.path)));
+/** Resolves with a module that is ready to be called; `path` of the code is one that was prepared. */
+export async function loadModule(code: WasmCode, host: CodeHost, list: readonly Pass[] = passes): Promise<LoadedCode> {
+  const bytes = new Uint8Array(await readFile(code.path));
   const shape = inspect(bytes, noLimits);
-  // Records of before have no manifest.
+  // Records of earlier versions have no manifest.
   const manifest = code.manifest ?? pluginOf(shape).manifest;
-  const pure = pureFunctions(bytes, noLimits);
-  const free = freeFunctions(bytes, fuelExport, noLimits);
   const numeric = isOverNumbers(manifest, shape) ? manifest.functions.filter(isNumeric) : [];
-  const called = numeric.map((fn) => fn.export).filter((name) => !pure.has(name));
-  const eights = addEights(bytes, [...new Set(called)].slice(0, mostEights), (name) => free.has(name));
-  const module = await WebAssembly.compile(eights.bytes);
-  return new LoadedModule(
-    { ...code, manifest },
-    module,
-    { length: bytes.length, memory },
-    shape,
-    { pure, free, eights: eights.exports },
-    host,
-  );
+  const made = runPasses('load', unpassed(bytes, { rowFunctions: numeric.map((fn) => fn.export) }), list);
+  const module = await WebAssembly.compile(made.bytes);
+  return new LoadedModule({ ...code, manifest }, module, bytes.length, shape, made, host);
 }
 
-/** Of further functions rows are called one by one. */
-const mostEights = 64;
-
-/** Its functions of numbers are called from the kernel's columns: it says nothing beside their results. */
+/** Tells that functions of numbers are called from the kernel's columns: a module says nothing beside their results. */
 function isOverNumbers({ convention }: PluginManifest, { imports }: ModuleShape): boolean {
   const speaks = imports.some((one) => one.module === 'haumea' && one.name !== 'log');
   return convention !== 'extism' && !speaks;
-}
-
-/** Functions that need less than others to be called for each row, by their exports. */
-interface ShortFunctions {
-  readonly pure: ReadonlyMap<string, PureFunction>;
-  readonly free: ReadonlySet<string>;
-  /** Names of the exports that take eight rows. */
-  readonly eights: ReadonlyMap<string, string>;
 }
 
 interface Callable {
@@ -79,9 +56,9 @@ class LoadedModule implements LoadedCode {
   constructor(
     private readonly code: WasmCode & { readonly manifest: PluginManifest },
     module: WebAssembly.Module,
-    { length, memory }: { readonly length: number; readonly memory: string | undefined },
+    length: number,
     shape: ModuleShape,
-    private readonly short: ShortFunctions,
+    private readonly made: PassModule,
     host: CodeHost,
   ) {
     const { manifest } = code;
@@ -93,7 +70,15 @@ class LoadedModule implements LoadedCode {
     );
     const usesKit = shape.imports.some((one) => one.module === extismModule);
     this.#isOverNumbers = isOverNumbers(manifest, shape);
-    this.#guest = new Guest(code, module, length, memory, usesKit || this.#convention === 'extism', host, code.limits);
+    this.#guest = new Guest(
+      code,
+      module,
+      length,
+      made.memory,
+      usesKit || this.#convention === 'extism',
+      host,
+      code.limits,
+    );
     this.#guest.onRestart = () => {
       for (const one of this.#callables.values()) one.reset();
     };
@@ -156,9 +141,14 @@ class LoadedModule implements LoadedCode {
     }
     const signature = this.#signatureOf(fn.export);
     if (this.#isOverNumbers && isNumeric(fn)) {
-      const { pure, free, eights } = this.short;
+      const { inlined, uncharged, hasDenseLoop, unrolled } = this.made;
       const name = fn.export;
-      const how = { pure: pure.get(name), isFree: free.has(name), eight: eights.get(name) };
+      const how = {
+        inlined: inlined.get(name),
+        isUncharged: uncharged.has(name),
+        hasDenseLoop,
+        unrolled: unrolled.get(name),
+      };
       return new NumericFunction(this.#guest, fn.name, name, signature, how, title);
     }
     return new TypedFunction(this.#guest, fn, convention, signature, title);

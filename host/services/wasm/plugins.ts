@@ -5,10 +5,10 @@ import { inContext } from '../../base/errors.js';
 import { maskByName } from '../../base/fields/secret-fields.js';
 import type { RecordShape } from '../../meta/definitions/records.js';
 import { argumentCounts, callOf, type UserFunction, type WasiGrants, type WasmCode } from '../../plugins/define.js';
+import type { PluginFunction, PluginManifest } from '../../plugins/manifest.js';
 import { newUserNumber } from '../../plugins/numbers.js';
-import { codecFunction, type Direction, directions } from '../../plugins/wasm/codecs.js';
-import type { ModuleDescription } from '../../plugins/wasm/describe.js';
-import type { PluginFunction, PluginManifest } from '../../plugins/wasm/manifest.js';
+import { codecFunction, type Direction, directions } from '../../plugins/wasm/exports/codecs.js';
+import type { ModuleDescription } from '../../plugins/wasm/exports/describe.js';
 import { Told } from '../body/told.js';
 import { bodyErrors } from '../errors/body.js';
 import { installErrors } from '../errors/installed.js';
@@ -109,7 +109,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
       const record = this.get(name);
       const { folder, file, limits = {}, wasi = {}, isolate = this.#config.isolate } = record;
       const bytes = await readFile(this.#pathOf(name, folder, 'wasm'));
-      const { describeModule } = await import('../../plugins/wasm/describe.js');
+      const { describeModule } = await import('../../plugins/wasm/exports/describe.js');
       const { callFuel, batchFuel } = callLimitsOf(limits, this.#config);
       const maxMemoryBytes = limits.maxMemoryBytes ?? this.#config.maxMemoryBytes;
       return {
@@ -185,7 +185,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     const given: GivenModule =
       own === undefined ? await moduleOf(name, body, maxModuleBytes, this.#files) : { file: '', bytes: own.bytes };
     const { bytes, file, beside } = given;
-    const { prepareWithin } = await import('../../plugins/wasm/preparing.js');
+    const { prepareWithin } = await import('../../plugins/wasm/prepare/within.js');
     const { defaultLimits } = await import('../../plugins/wasm/binary/limits.js');
     const most = moduleLimitsOf(limits, this.#config, defaultLimits);
     const prepared = await prepareWithin(prepareTimeout, { bytes, beside, limits: most });
@@ -196,7 +196,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
       const why = others.map(([other, reason]) => ` (${other}: ${reason})`).join('');
       throw installErrors.noFunctions(why);
     }
-    const { withManifest } = await import('../../plugins/wasm/embed.js');
+    const { withManifest } = await import('../../plugins/wasm/exports/embed.js');
     const folder = await this.folders.add(name, async (path) => {
       await mkdir(path);
       await writeFile(join(path, `${name}.wasm`), beside === undefined ? bytes : withManifest(bytes, beside));

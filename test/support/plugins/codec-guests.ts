@@ -1,7 +1,7 @@
 /** Codecs that do what no codec should, put together instruction by instruction: each seed gives another. */
 import { Code } from '../../../host/plugins/wasm/binary/code.js';
 import { ByteWriter } from '../../../host/plugins/wasm/binary/writer.js';
-import { withManifest } from '../../../host/plugins/wasm/embed.js';
+import { withManifest } from '../../../host/plugins/wasm/exports/embed.js';
 import { moduleOf } from './modules.js';
 import type { Random } from './programs.js';
 

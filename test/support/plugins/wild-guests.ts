@@ -1,12 +1,13 @@
 /** Modules whose functions answer what no function should, for each convention: each seed gives another. */
+
+import type { Convention, PluginType } from '../../../host/plugins/manifest.js';
 import { Code } from '../../../host/plugins/wasm/binary/code.js';
 import { Op } from '../../../host/plugins/wasm/binary/opcodes.js';
 import { type Signature, signatureOf, type ValueType } from '../../../host/plugins/wasm/binary/types.js';
 import { ByteWriter } from '../../../host/plugins/wasm/binary/writer.js';
-import { withManifest } from '../../../host/plugins/wasm/embed.js';
-import { kitSignatures } from '../../../host/plugins/wasm/kit.js';
-import type { Convention, PluginType } from '../../../host/plugins/wasm/manifest.js';
-import { wasiSignatures } from '../../../host/plugins/wasm/wasi.js';
+import { withManifest } from '../../../host/plugins/wasm/exports/embed.js';
+import { kitSignatures } from '../../../host/plugins/wasm/guest/kit.js';
+import { wasiSignatures } from '../../../host/plugins/wasm/guest/wasi.js';
 import { place, textsAt, wildTexts } from './codec-guests.js';
 import { moduleOf } from './modules.js';
 import type { Random } from './programs.js';

@@ -6,11 +6,11 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { rowCallerFor } from '../../../host/plugins/wasm/adapters/row-caller.js';
 import { WasmError } from '../../../host/plugins/wasm/binary/error.js';
 import { inspect } from '../../../host/plugins/wasm/binary/inspect.js';
 import { defaultLimits } from '../../../host/plugins/wasm/binary/limits.js';
-import { fuelExport, meter, startExport } from '../../../host/plugins/wasm/binary/meter.js';
-import { wrapperFor } from '../../../host/plugins/wasm/binary/wrapper.js';
+import { fuelExport, meter, startExport } from '../../../host/plugins/wasm/passes/meter.js';
 import { compileText, instanceOf, isValid } from '../../support/plugins/modules.js';
 import { programOf, type Random, randomFrom, stepCost } from '../../support/plugins/programs.js';
 
@@ -102,7 +102,7 @@ test('damaged modules are refused with a reason, or are valid with fuel and end'
   const bases = [
     programOf(random, 6),
     programOf(random, 3),
-    wrapperFor({ params: ['i32', 'f32'], results: ['i64'] }),
+    rowCallerFor({ params: ['i32', 'f32'], results: ['i64'] }),
     await compileText(
       `let table: ((x: f64) => f64)[] = [(x: f64): f64 => x + 1, (x: f64): f64 => x * 2];
        export function each(n: i32): f64 { let x: f64 = 0; for (let i = 0; i < n; i++) x = table[i & 1](x); return x; }

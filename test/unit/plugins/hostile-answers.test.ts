@@ -12,10 +12,10 @@ import * as assert from 'uvu/assert';
 import type { CodeHost, LoadedCode, ScriptLimits } from '../../../host/plugins/define.js';
 import { loadScript } from '../../../host/plugins/javascript/load.js';
 import { newEngine } from '../../../host/plugins/javascript/quickjs.js';
-import { CarriedBatches } from '../../../host/plugins/wasm/carried-batch.js';
+import type { PluginFunction, PluginManifest } from '../../../host/plugins/manifest.js';
+import { BatchMemory } from '../../../host/plugins/wasm/isolate/batch-memory.js';
 import { loadModule } from '../../../host/plugins/wasm/load.js';
-import type { PluginFunction, PluginManifest } from '../../../host/plugins/wasm/manifest.js';
-import { prepare } from '../../../host/plugins/wasm/prepare.js';
+import { prepare } from '../../../host/plugins/wasm/prepare/prepare.js';
 import { CarriedColumn, type CarriedColumns, carry, checkCarried } from '../../../kernels/carried.js';
 import { column, HostPart, Tag } from '../../../kernels/gen/layouts.js';
 import { col } from '../../../kernels/ir.js';
@@ -285,7 +285,7 @@ function taken(results: CarriedColumns): void {
 }
 
 test('columns that come back from a thread hold what they say, whatever the module on it does', async () => {
-  const batches = new CarriedBatches();
+  const batches = new BatchMemory();
   await eachRound(30, async (random) => {
     const [code, manifest] = await loadedModule(wildGuest(random));
     for (const fn of manifest.functions) {

@@ -1,9 +1,9 @@
 /** What plugins say of themselves: read from a section of the module or a text beside it, held against its exports. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { parseManifest } from '../../../host/plugins/manifest.js';
 import { ByteWriter } from '../../../host/plugins/wasm/binary/writer.js';
-import { parseManifest } from '../../../host/plugins/wasm/manifest.js';
-import { prepare } from '../../../host/plugins/wasm/prepare.js';
+import { prepare } from '../../../host/plugins/wasm/prepare/prepare.js';
 import { compileText } from '../../support/plugins/modules.js';
 
 const concat = { name: 'concat2', args: ['string', 'string'], result: 'string' };

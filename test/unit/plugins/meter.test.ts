@@ -6,8 +6,8 @@ import * as assert from 'uvu/assert';
 import { WasmError } from '../../../host/plugins/wasm/binary/error.js';
 import { inspect } from '../../../host/plugins/wasm/binary/inspect.js';
 import { defaultLimits } from '../../../host/plugins/wasm/binary/limits.js';
-import { fuelExport, meter, startExport } from '../../../host/plugins/wasm/binary/meter.js';
 import type { Signature } from '../../../host/plugins/wasm/binary/types.js';
+import { fuelExport, meter, startExport } from '../../../host/plugins/wasm/passes/meter.js';
 import { compileText, type HandMade, instanceOf, isValid, moduleOf } from '../../support/plugins/modules.js';
 
 const nothing: Signature = { params: [], results: [] };

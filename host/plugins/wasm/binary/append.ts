@@ -1,11 +1,9 @@
-/** Writes a module with entries more than it has, behind those that it has. */
-import { noLimits } from './limits.js';
-import { reserved } from './meter.js';
-import { readModule, type WasmModule } from './module.js';
+/** Adds entries to sections of a module, behind those that it has. */
+import type { WasmModule } from './module.js';
 import { headBytes, SectionId, sectionOrder, sectionReader } from './sections.js';
 import { ByteWriter } from './writer.js';
 
-/** By the section that they go to: how many, and what writes them. */
+/** New entries by section: how many, and what writes them. */
 export type Added = ReadonlyMap<number, readonly [count: number, write: (body: ByteWriter) => void]>;
 
 export function append({ bytes, sections }: WasmModule, added: Added): Uint8Array<ArrayBuffer> {
@@ -27,22 +25,4 @@ export function append({ bytes, sections }: WasmModule, added: Added): Uint8Arra
     });
   }
   return out.take();
-}
-
-export interface WithMemory {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The export that is its memory; undefined: it has none. */
-  readonly memory: string | undefined;
-}
-
-/** A memory that a module keeps to itself is exported, so that the host sees how large it is. */
-export function exportMemory(bytes: Uint8Array<ArrayBuffer>): WithMemory {
-  const module = readModule(bytes, noLimits);
-  const found = module.exports.find(({ kind }) => kind === 'memory');
-  if (found !== undefined || module.memories.length === 0) return { bytes, memory: found?.name };
-  const memory = `${reserved}memory`;
-  return {
-    bytes: append(module, new Map([[SectionId.export, [1, (out) => out.name(memory).byte(2).u32(0)]]])),
-    memory,
-  };
 }

@@ -7,7 +7,7 @@ import { CarriedColumn, type CarriedColumns } from '../../../../kernels/carried.
 import { ValueError } from '../../../../kernels/value.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { CodeHost, UserFunction, WasmCode } from '../../../plugins/define.js';
-import { IsolatedModule } from '../../../plugins/wasm/isolated.js';
+import { IsolatedModule } from '../../../plugins/wasm/isolate/thread.js';
 
 interface Shared {
   readonly key: string;

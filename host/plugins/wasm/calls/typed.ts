@@ -1,0 +1,335 @@
+/**
+ * Functions over texts, times, lists and the like, and those that take a batch: the arguments of a batch are laid into
+ * a memory that the guest sees, as cells (kernels/cells.ts), the results are taken out of others.
+ */
+
+import type { DirectColumns, HostColumns } from '../../../../kernels/api.js';
+import { aligned, Cells } from '../../../../kernels/cells.js';
+import { Tag } from '../../../../kernels/gen/layouts.js';
+import type { Convention, PluginFunction } from '../../manifest.js';
+import { type CellCallerExports, type CellCallerShape, cellCallerFor } from '../adapters/cell-caller.js';
+import type { Signature } from '../binary/types.js';
+import { freeName } from '../exports/functions.js';
+import { GuestArea, isText, putMade } from '../guest/area.js';
+import type { Guest } from '../guest/guest.js';
+import { jsonOf } from './json-values.js';
+import { hasPlainInput, type LoweredFunction, lowered, misfit } from './lowering.js';
+import { ResultReader } from './results.js';
+
+const cellBytes = 8;
+/**
+ * Of a column for functions that take a batch: address of the cells, address of a byte for each row that is 1 for null.
+ */
+const columnBytes = 16;
+/** Room for texts of results, beside that for the arguments. */
+const outBytes = 64 << 10;
+
+/** Rows of a batch that are called, and what the host has made for them. */
+interface Selected {
+  readonly rows: Int32Array;
+  /** Texts that are made on the host, by argument; of guests of a development kit the only input. */
+  readonly made: readonly (readonly Buffer[] | undefined)[];
+  /** Tags of the arguments in all rows of the batch. */
+  readonly tags: readonly Uint8Array[];
+}
+
+/** The batch as it was laid down from a row on. */
+interface Staged {
+  readonly table: number;
+  readonly cells: number;
+  readonly states: number;
+  readonly out: number;
+  readonly outEnd: number;
+}
+
+export class TypedFunction {
+  readonly #how: LoweredFunction;
+  readonly #isKit: boolean;
+  #caller: CellCallerExports | undefined;
+  /** Fuel of the batch. */
+  #left = 0n;
+  readonly #area: GuestArea;
+  readonly #results: ResultReader;
+
+  constructor(
+    private readonly guest: Guest,
+    private readonly fn: PluginFunction,
+    private readonly convention: Convention,
+    signature: Signature,
+    /** How errors name it: `function slug of texts`. */
+    private readonly title: string,
+  ) {
+    this.#how = lowered(fn, convention, signature);
+    this.#isKit = convention === 'extism';
+    this.#area = new GuestArea(guest, convention);
+    this.#results = new ResultReader(guest, this.#how.result, title);
+  }
+
+  /** The guest begins anew. */
+  reset(): void {
+    this.#caller = undefined;
+    this.#area.reset();
+  }
+
+  call(columns: HostColumns, direct: DirectColumns): void {
+    const cells = new Cells(direct);
+    const selected = this.#select(columns, cells);
+    const count = selected.rows.length;
+    this.#left = this.guest.startBatch();
+    this.#results.begin();
+    if (this.fn.batch) {
+      this.#batch(columns, cells, selected);
+      return;
+    }
+    for (let from = 0; from < count; ) {
+      const part = partOf(selected, from, count);
+      let staged: Staged;
+      try {
+        staged = this.#stage(cells, part);
+      } catch (error) {
+        this.#failAll(columns, part.rows, this.#ended(error, this.#left));
+        return;
+      }
+      from += this.#rows(columns, cells, part, staged);
+    }
+  }
+
+  /** Calls the guest row by row, up to one that is cut off; returns how many are done with that. */
+  #rows(columns: HostColumns, cells: Cells, part: Selected, staged: Staged): number {
+    const { guest } = this;
+    const { outcome } = guest;
+    const count = part.rows.length;
+    const messages = new Map<number, string>();
+    const caller = this.#callerOf();
+    caller.callFuel.value = guest.firstFuel;
+    caller.batchFuel.value = this.#left;
+    outcome.isNull = (i) => {
+      const tag = part.tags[i]?.[part.rows[caller.at.value] as number];
+      return tag !== undefined && tag <= Tag.null;
+    };
+    outcome.failed = (message) => messages.set(caller.at.value, message);
+    for (let done = 0; done < count; ) {
+      let next: number;
+      guest.enter();
+      guest.begin({ call: () => caller.at.value, batch: caller.batchFuel });
+      try {
+        guest.pause(caller);
+        next = caller.run(done, count, staged.table, staged.out, staged.outEnd);
+      } catch (error) {
+        const row = Math.max(done, caller.at.value);
+        this.#take(columns, cells, part, staged, done, row, messages);
+        this.#left = guest.leftAfter(error, caller.batchFuel.value);
+        const reason = this.#ended(error, this.#left);
+        // Without fuel each further row would only be a further fault.
+        const failed = this.#left <= 0n ? count : row + 1;
+        this.#failAll(columns, part.rows.subarray(row, failed), reason);
+        return failed;
+      }
+      this.#take(columns, cells, part, staged, done, next, messages);
+      done = next;
+      if (this.#isKit) guest.kit.io.reset(staged.outEnd);
+    }
+    return count;
+  }
+
+  /** Calls the guest for all rows at once. What ends that is found by calling it for fewer. */
+  #batch(columns: HostColumns, cells: Cells, part: Selected): void {
+    const { guest, fn } = this;
+    const count = part.rows.length;
+    if (count === 0) return;
+    const { callFuel } = guest.limits;
+    // The half that has to be found must have something left.
+    const most = count === 1 ? callFuel : this.#left >> 2n;
+    const given = most < this.#left ? most : this.#left;
+    try {
+      const staged = this.#stage(cells, part);
+      const { outcome } = guest;
+      let message = '';
+      outcome.failed = (text) => {
+        message = text;
+      };
+      outcome.isNull = () => false;
+      guest.give(given);
+      guest.enter();
+      const answer = guest.exported(fn.export)(count, staged.table, staged.table + fn.args.length * columnBytes);
+      this.#left -= guest.used;
+      if (outcome.state.value === 0 && answer === 0) {
+        this.#take(columns, cells, part, staged, 0, count, new Map());
+        return;
+      }
+      outcome.state.value = 0;
+      this.#failAll(columns, part.rows, message === '' ? `it gave code ${answer}` : message);
+    } catch (error) {
+      this.#left = guest.leftAfter(error, this.#left - given);
+      if (count === 1 || this.#left <= 0n) {
+        this.#failAll(columns, part.rows, this.#ended(error, this.#left));
+        return;
+      }
+      this.#left -= guest.restart();
+      const half = count >> 1;
+      this.#batch(columns, cells, partOf(part, 0, half));
+      this.#batch(columns, cells, partOf(part, half, count));
+    }
+  }
+
+  /** Fills the rows that are not called, and says which are. */
+  #select(columns: HostColumns, cells: Cells): Selected {
+    const { fn } = this;
+    const args = this.#argumentsOf(columns.argCount);
+    const passesNulls = fn.nulls === 'pass';
+    const rows = new Int32Array(columns.count);
+    const isOneText = this.#isKit && !hasPlainInput(fn);
+    const made = isOneText ? [[] as Buffer[]] : args.map(({ isMade }) => (isMade ? ([] as Buffer[]) : undefined));
+    const tags = args.map((_arg, i) => cells.tagsOf(i, columns.count));
+    let count = 0;
+    next: for (let k = 0; k < columns.count; k++) {
+      let hasNull = false;
+      for (let i = 0; i < args.length; i++) {
+        const arg = args[i] as (typeof args)[number];
+        const tag = (tags[i] as Uint8Array)[k] as number;
+        if (tag === arg.usual) continue;
+        if (tag === Tag.error) {
+          columns.set(k, columns.get(i, k));
+          continue next;
+        }
+        if (tag <= Tag.null) {
+          hasNull = true;
+          continue;
+        }
+        const why = misfit(arg, tag, () => (tag === Tag.f64 ? cells.double(i, k) : Number(columns.get(i, k))));
+        if (why !== undefined) {
+          columns.fail(k, `${this.title}: argument ${i + 1} ${why}`);
+          continue next;
+        }
+      }
+      if (hasNull && !passesNulls) {
+        cells.takeNull(k);
+        continue;
+      }
+      if (isOneText) {
+        const values = args.map((_arg, i) => columns.get(i, k));
+        const [only] = values;
+        made[0]?.push(inputOf(args.length === 1 ? only : values));
+      } else {
+        args.forEach(({ isMade }, i) => {
+          if (isMade) made[i]?.push(Buffer.from(jsonOf(columns.get(i, k))));
+        });
+      }
+      rows[count++] = k;
+    }
+    return { rows: rows.subarray(0, count), made, tags };
+  }
+
+  /** Those of guests of a development kit may be many. */
+  #argumentsOf(count: number): LoweredFunction['args'] {
+    const { args } = this.#how;
+    const last = args.at(-1);
+    if (count <= args.length || last === undefined) return args.slice(0, count);
+    return [...args, ...new Array<typeof last>(count - args.length).fill(last)];
+  }
+
+  /** Lays a batch down in the memory of the guest. */
+  #stage(cells: Cells, { rows, made, tags }: Selected): Staged {
+    const args = this.#isKit ? this.#how.args.slice(0, 1) : this.#how.args;
+    const count = rows.length;
+    const { batch } = this.fn;
+    const wide = (i: number) => (args[i]?.cell === 'utf16' ? 2 : 1);
+    const inputs = Math.max(args.length, this.#isKit ? 1 : 0);
+    let texts = 0;
+    for (let i = 0; i < inputs; i++) {
+      const list = made[i];
+      if (list !== undefined) for (const bytes of list) texts += bytes.length * wide(i);
+      else if (isText(args[i]?.cell)) texts += cells.textBytes(i, rows, count) * wide(i);
+    }
+    const tables = (inputs + 1) * columnBytes + cellBytes;
+    const nulls = batch ? count * inputs : 0;
+    const fixed = tables + (inputs + 1) * count * cellBytes + count + nulls;
+    const room = this.#isKit || batch ? 0 : outBytes + 2 * texts;
+    const base = this.#area.reserve(fixed + texts + room + 4 * cellBytes);
+    const to = this.#area.memory();
+    let at = aligned(base + tables);
+    const columnsAt: number[] = [];
+    for (let i = 0; i <= inputs; i++) {
+      columnsAt.push(at);
+      at += count * cellBytes;
+    }
+    const states = at;
+    to.bytes.fill(0, states, states + count + nulls);
+    const nullsAt = states + count;
+    let end = aligned(nullsAt + nulls);
+    for (let i = 0; i < inputs; i++) {
+      const cell = args[i]?.cell ?? 'bytes';
+      const list = made[i];
+      if (list !== undefined) end = putMade(list, cell, to, columnsAt[i] as number, end);
+      else if (isText(cell)) end = cells.putTexts(i, rows, count, cell, to, columnsAt[i] as number, end);
+      else cells.putNumbers(i, rows, count, cell, to, columnsAt[i] as number);
+      if (!batch) continue;
+      for (let n = 0; n < count; n++) {
+        if ((tags[i]?.[rows[n] as number] as number) <= Tag.null) to.bytes[nullsAt + i * count + n] = 1;
+      }
+    }
+    if (batch) {
+      columnsAt.forEach((column, i) => {
+        to.view.setUint32(base + i * columnBytes, column, true);
+        to.view.setUint32(base + i * columnBytes + 4, i < inputs ? nullsAt + i * count : states, true);
+        to.view.setBigUint64(base + i * columnBytes + 8, 0n, true);
+      });
+    } else {
+      [...columnsAt, states].forEach((address, i) => {
+        to.view.setUint32(base + i * 4, address, true);
+      });
+    }
+    if (this.#isKit) this.guest.kit.io.reset(aligned(end));
+    const outEnd = this.#isKit ? aligned(end) : end + room;
+    return { table: base, cells: columnsAt.at(-1) as number, states, out: end, outEnd };
+  }
+
+  /** Takes the results of rows `from` to `to` (exclusive). */
+  #take(
+    columns: HostColumns,
+    cells: Cells,
+    { rows }: Selected,
+    staged: Staged,
+    from: number,
+    to: number,
+    messages: ReadonlyMap<number, string>,
+  ): void {
+    const { cells: first, states } = staged;
+    const memory = this.#area.memory();
+    this.#results.take(columns, cells, { rows, from, to, memory, cells: first, states }, messages);
+  }
+
+  /** What a call was ended by, for the error of its row; the guest begins anew. */
+  #ended(error: unknown, left: bigint): string {
+    const { guest } = this;
+    const reason = guest.reasonOf(error, left);
+    if (guest.isExhausted(error)) guest.host.fault(`function ${this.fn.name}: ${reason}`);
+    this.#left -= guest.restart();
+    return reason;
+  }
+
+  #failAll(columns: HostColumns, rows: Int32Array, reason: string): void {
+    for (const k of rows) columns.fail(k, `${this.title}: ${reason}`);
+  }
+
+  #callerOf(): CellCallerExports {
+    if (this.#caller !== undefined) return this.#caller;
+    const { guest, fn, convention } = this;
+    const frees = convention === 'pointers' && freeName in guest.exports;
+    const params = convention === 'extism' ? ['span' as const] : this.#how.args.map((one) => one.lowered);
+    const shape: CellCallerShape = { kind: convention, params, result: this.#how.result.lowered, frees };
+    this.#caller = guest.caller(cellCallerFor(shape), fn.export, shape);
+    return this.#caller;
+  }
+}
+
+function partOf({ rows, made, tags }: Selected, from: number, to: number): Selected {
+  return { rows: rows.subarray(from, to), made: made.map((list) => list?.slice(from, to)), tags };
+}
+
+/** Input of a guest of a development kit: a text as it is, bytes likewise, all else as JSON. */
+function inputOf(value: unknown): Buffer {
+  if (typeof value === 'string') return Buffer.from(value);
+  if (value instanceof Uint8Array) return Buffer.from(value);
+  return Buffer.from(jsonOf(value));
+}

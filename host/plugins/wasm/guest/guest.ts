@@ -1,0 +1,365 @@
+/** A module of a user that is instantiated, with its fuel; it begins anew when a call was cut off. */
+import { reasonOf } from '../../../base/errors.js';
+import { Stopwatch } from '../../../base/time/thread-time.js';
+import type { CallLimits, CodeHost, WasmCode } from '../../define.js';
+import type { CellCallerExports, CellCallerShape } from '../adapters/cell-caller.js';
+import { refuelFunction } from '../adapters/refuel.js';
+import { freeName } from '../exports/functions.js';
+import { fuelExport, refuelExport } from '../passes/meter.js';
+import type { Fuel } from './fuel.js';
+import { importsOf, type Outcome } from './imports.js';
+import { Kit } from './kit.js';
+import { startsOf, Wasi, WasiExit } from './wasi.js';
+
+/** Fuel is given in parts of so much: behind each the host looks at the time. */
+const partFuel = 131_072n;
+/** Parts are smaller where they take longer than that, ms: code that misses the caches at each step. */
+const longPartMs = 2;
+const leastPart = 8192n;
+/** Start functions may take so long, ms of the processor. */
+const startMs = 500;
+
+/** Calls that are under way. */
+export interface Account {
+  /** Tells one from the next. */
+  call(): number;
+  /** Fuel that is left for all of them, without what the one under way was given. */
+  readonly batch: { value: bigint };
+}
+
+/** A loop over rows that comes back when it has used a part of the fuel. */
+interface Pausing {
+  readonly batchFuel: { value: bigint };
+  readonly pauseAt: { value: bigint };
+}
+
+const noFuel = 'the call took more fuel than it may';
+
+/** So long calls of a batch in which some trap may run with full fuel, ms. */
+const slowMs = 500;
+
+/** The types of Node leave it out. */
+const { Global } = WebAssembly as unknown as { Global: new (type: object, value: number) => { value: number } };
+
+type Exports = Readonly<Record<string, unknown>>;
+export type GuestFunction = (...args: unknown[]) => unknown;
+
+interface Running {
+  readonly exports: Exports;
+  /** What it may run until it asks for more; below zero when a call was ended by it. */
+  readonly fuel: { value: bigint };
+  /** It asks for more. */
+  readonly asks: boolean;
+  readonly kit: Kit | undefined;
+}
+
+export class Guest {
+  readonly outcome: Outcome = {
+    state: new Global({ value: 'i32', mutable: true }, 0),
+    failed: () => {},
+    isNull: () => false,
+  };
+  /** Told when it begins anew: what belonged to the former instance is worthless. */
+  onRestart: () => void = () => {};
+  #running: Running;
+  #since = 0;
+  #spentMs = 0;
+  /** What start functions took the last time. */
+  #startFuel = 0n;
+  /** What the call under way may take, and was given. */
+  #limit = 0n;
+  #given = 0n;
+  #part = partFuel;
+  #partSince = 0;
+  #account: Account = { call: () => 0, batch: { value: 0n } };
+  #call = 0;
+  readonly #batchTime = new Stopwatch();
+  readonly #callTime = new Stopwatch();
+  /** Longest times of a call and of those of a batch, ms; on a thread of its own others see to that. */
+  readonly #most: { readonly callMs: number; readonly batchMs: number };
+  #isStarting = false;
+  /** Why it may not have the memory that it has grown to. */
+  #refusal: string | undefined;
+  /** Bytes that count among those of all code. */
+  #held = 0;
+  /** What has taken too long. */
+  #overdue: 'call' | 'batch' | undefined;
+
+  /**
+   * @param bytes length of the module
+   * @param memoryName the export that is its memory
+   * @param usesKit it is a guest of Extism's development kits
+   */
+  constructor(
+    private readonly code: WasmCode,
+    private readonly module: WebAssembly.Module,
+    private readonly bytes: number,
+    private readonly memoryName: string | undefined,
+    private readonly usesKit: boolean,
+    readonly host: CodeHost,
+    readonly limits: CallLimits,
+  ) {
+    const { callMs = Number.POSITIVE_INFINITY, batchMs = Number.POSITIVE_INFINITY } =
+      code.isolate === undefined ? limits : {};
+    this.#most = { callMs, batchMs };
+    this.#running = this.#open();
+  }
+
+  get exports(): Exports {
+    return this.#running.exports;
+  }
+
+  get fuel(): { value: bigint } {
+    return this.#running.fuel;
+  }
+
+  /** What a call is given before it has to ask for more. */
+  get firstFuel(): bigint {
+    const { callFuel } = this.limits;
+    return this.#running.asks && partFuel < callFuel ? partFuel : callFuel;
+  }
+
+  get kit(): Kit {
+    const { kit } = this.#running;
+    if (kit === undefined) throw new Error(`wasm plugin ${this.code.name} does not use the development kit`);
+    return kit;
+  }
+
+  /** Where its texts lie. */
+  get memory(): WebAssembly.Memory {
+    return this.#running.kit?.memory ?? (this.exports.memory as WebAssembly.Memory);
+  }
+
+  /** A function that the module exports. */
+  exported(name: string): GuestFunction {
+    const found = this.exports[name];
+    if (typeof found !== 'function') throw new Error(`wasm plugin ${this.code.name} has no function ${name}`);
+    return found as GuestFunction;
+  }
+
+  /** Calls a function with the fuel of one call. */
+  call(name: string, ...args: unknown[]): unknown {
+    this.give(this.limits.callFuel);
+    return this.exported(name)(...args);
+  }
+
+  /** A call begins that may take so much, other than those that a generated module makes. */
+  give(limit: bigint): void {
+    const first = this.#running.asks && partFuel < limit ? partFuel : limit;
+    this.#account = { call: () => 0, batch: { value: limit - first } };
+    this.#call = 0;
+    this.#limit = limit;
+    this.#given = first;
+    this.#callTime.start();
+    this.fuel.value = first;
+  }
+
+  /** What the call has taken that `give` was for. */
+  get used(): bigint {
+    return this.#given - this.fuel.value;
+  }
+
+  /** A module that calls one of the functions for each row (adapters/cell-caller.ts). */
+  caller(bytes: Uint8Array<ArrayBuffer>, name: string, { kind, frees = false }: CellCallerShape): CellCallerExports {
+    const { memory, fuel } = this;
+    const runTime =
+      kind === 'assemblyscript'
+        ? { new: this.exported('__new'), pin: this.exported('__pin'), unpin: this.exported('__unpin') }
+        : {};
+    const guest = {
+      ...(kind === 'extism' ? this.kit.io : {}),
+      ...runTime,
+      ...(frees ? { free: this.exported(freeName) } : {}),
+      memory,
+      fuel,
+      outcome: this.outcome.state,
+      call: this.exported(name),
+    };
+    const made = new WebAssembly.Instance(new WebAssembly.Module(bytes), { guest });
+    return made.exports as unknown as CellCallerExports;
+  }
+
+  /**
+   * What a call leaves behind that was cut off in the middle is nobody's state. Returns the fuel that beginning anew
+   * took.
+   */
+  restart(): bigint {
+    this.#overdue = undefined;
+    this.#refusal = undefined;
+    this.outcome.state.value = 0;
+    this.#startFuel = 0n;
+    try {
+      this.#running = this.#open();
+    } catch (error) {
+      this.host.fault(reasonOf(error));
+      throw error;
+    }
+    this.onRestart();
+    return this.#startFuel + BigInt(this.bytes >> 2);
+  }
+
+  /** Why a call ended; `left` is the fuel of the batch. */
+  reasonOf(error: unknown, left: bigint): string {
+    if (this.#refusal !== undefined) return this.#refusal;
+    if (this.#overdue === 'batch') return 'the calls for a batch took longer than they may';
+    if (this.#overdue === 'call') return 'the call took longer than it may';
+    if (this.fuel.value < 0n) {
+      return left <= 0n ? 'the calls for a batch took more fuel than they may' : 'the call took more fuel than it may';
+    }
+    if (error instanceof RangeError) return 'the stack is exhausted';
+    return reasonOf(error);
+  }
+
+  /** It took more than it may: to go on with such calls would cost others their share. */
+  isExhausted(error: unknown): boolean {
+    return (
+      this.#overdue !== undefined || this.#refusal !== undefined || this.fuel.value < 0n || error instanceof RangeError
+    );
+  }
+
+  /** The calls for a batch begin. */
+  startBatch(): bigint {
+    this.#spentMs = 0;
+    this.#batchTime.start();
+    return this.limits.batchFuel;
+  }
+
+  /** Calls begin that may be cut off. */
+  enter(): void {
+    this.#since = performance.now();
+  }
+
+  /** Calls begin that a generated module makes: it gives each its first fuel. */
+  begin(account: Account): void {
+    this.#account = account;
+    this.#call = -1;
+    this.#limit = this.limits.callFuel;
+  }
+
+  /**
+   * Has a loop come back when it has used a part of its fuel; throws when the time of the batch is over, or there is no
+   * more memory.
+   */
+  pause({ batchFuel, pauseAt }: Pausing): void {
+    this.#checkMemory();
+    if (this.#batchTime.isOver(this.#most.batchMs)) this.#end('batch');
+    pauseAt.value = batchFuel.value - partFuel;
+  }
+
+  /**
+   * Counts its memory among that of all code of users; returns the reason when it has grown to more than there is: it
+   * is to begin anew then.
+   */
+  memoryRefusal(): string | undefined {
+    const { exports, kit } = this.#running;
+    const own = this.memoryName === undefined ? undefined : (exports[this.memoryName] as WebAssembly.Memory);
+    const bytes = (own?.buffer.byteLength ?? 0) + (kit?.memory.buffer.byteLength ?? 0);
+    if (bytes !== this.#held) {
+      this.#refusal = this.host.memory?.holds(bytes);
+      if (this.#refusal === undefined) this.#held = bytes;
+    }
+    return this.#refusal;
+  }
+
+  #checkMemory(): void {
+    const refusal = this.memoryRefusal();
+    if (refusal !== undefined) throw new Error(refusal);
+  }
+
+  /** The guest has no fuel left: gives it the next part, or throws. */
+  #refuel(): void {
+    // Growing costs so much fuel that what is large comes by here before the memory is touched.
+    this.#checkMemory();
+    const { fuel } = this;
+    const account = this.#account;
+    const call = account.call();
+    if (call !== this.#call) {
+      this.#call = call;
+      this.#given = this.firstFuel;
+      this.#callTime.start();
+    } else this.#fit();
+    const missing = -fuel.value;
+    const allowed = this.#limit - this.#given;
+    const most = allowed < account.batch.value ? allowed : account.batch.value;
+    if (missing > most) throw new Error(noFuel);
+    if (this.#isStarting) {
+      if (this.#callTime.isOver(startMs)) this.#end('call');
+    } else if (this.#callTime.isOver(this.#most.callMs)) this.#end('call');
+    else if (this.#batchTime.isOver(this.#most.batchMs)) this.#end('batch');
+    const wanted = missing > this.#part ? missing : this.#part;
+    const next = wanted < most ? wanted : most;
+    this.#given += next;
+    account.batch.value -= next;
+    fuel.value += next;
+    this.#partSince = performance.now();
+  }
+
+  /** Makes the next part as large as the last one was quick. */
+  #fit(): void {
+    const tookMs = performance.now() - this.#partSince;
+    if (tookMs > longPartMs) this.#part = this.#part >> 3n > leastPart ? this.#part >> 3n : leastPart;
+    else if (this.#part < partFuel) this.#part <<= 1n;
+  }
+
+  #end(what: 'call' | 'batch'): never {
+    this.#overdue = what;
+    throw new Error(`the ${what} took too long`);
+  }
+
+  /**
+   * What the calls for the rest of a batch may take after one was cut off, before the guest begins anew. `left` is
+   * without what that call was given. Others wait meanwhile, and where one call does not come to an end, the next will
+   * hardly do: then it is a quarter. So it is where calls that trap take long: how much they took, fuel does not tell.
+   */
+  leftAfter(error: unknown, left: bigint): bigint {
+    this.#spentMs += performance.now() - this.#since;
+    if (this.#overdue === 'batch') return 0n;
+    if (this.isExhausted(error)) return left / 4n;
+    const all = left + this.fuel.value;
+    return this.#spentMs > slowMs ? all / 4n : all;
+  }
+
+  #open(): Running {
+    const { code, host } = this;
+    const spent: Fuel = {
+      take: (units) => {
+        this.fuel.value -= units;
+        if (this.fuel.value < 0n) this.#refuel();
+      },
+    };
+    const fuel = () => spent;
+    const kit = this.usesKit ? new Kit(code, host, fuel) : undefined;
+    const memory = () => this.exports.memory as WebAssembly.Memory;
+    const wasi = new Wasi({ name: code.name, memory, fuel }, code.wasi ?? {}, host);
+    const imports = importsOf(code, host, { memory, fuel, outcome: this.outcome, kit, wasi });
+    const { exports } = new WebAssembly.Instance(this.module, imports);
+    const table = exports[refuelExport] as { set(at: number, refuel: () => void): void } | undefined;
+    table?.set(
+      0,
+      refuelFunction(() => this.#refuel()),
+    );
+    const running = { exports, fuel: exports[fuelExport] as { value: bigint }, asks: table !== undefined, kit };
+    this.#running = running;
+    const refusal = this.memoryRefusal();
+    if (refusal !== undefined) throw new Error(`wasm plugin ${code.name}: ${refusal}`);
+    for (const name of startsOf(exports)) {
+      this.give(this.limits.batchFuel);
+      this.#isStarting = true;
+      try {
+        (exports[name] as () => void)();
+        this.#startFuel += this.used;
+      } catch (error) {
+        this.#startFuel += this.used;
+        // A program that ends by itself has made its functions ready.
+        if (error instanceof WasiExit && error.code === 0) continue;
+        const isOut = running.fuel.value < 0n && this.#overdue === undefined && this.#refusal === undefined;
+        const reason = isOut ? 'it took more fuel than it may' : reasonOf(error);
+        throw new Error(`wasm plugin ${code.name}: the start function failed: ${reason}`);
+      } finally {
+        this.#isStarting = false;
+        this.#overdue = undefined;
+      }
+    }
+    return running;
+  }
+}

@@ -1,0 +1,310 @@
+/**
+ * The system interface (WASI preview 1) as a module of a user sees it: a machine without files and network. Its clock
+ * stands still but for the looks at it, chance is the same in each run, unless the plugin is given better ones. Nothing
+ * here waits.
+ */
+import { randomFillSync } from 'node:crypto';
+import type { CodeHost, WasiGrants } from '../../define.js';
+import { type Signature, signatureOf } from '../binary/types.js';
+import { startExport } from '../passes/meter.js';
+import { type Fuel, fuelOfCall, spend } from './fuel.js';
+
+/** Module of the imports. */
+export const wasiModule = 'wasi_snapshot_preview1';
+
+/** The guest that a system is made for. */
+export interface WasiGuest {
+  readonly name: string;
+  memory(): WebAssembly.Memory;
+  /** What the call under way may still run. */
+  fuel(): Fuel;
+}
+
+/** Names of what makes an instance ready, in order: of a library `_initialize`, of a program `_start`. */
+export function startsOf(exports: Readonly<Record<string, unknown>>): string[] {
+  const has = (name: string) => typeof exports[name] === 'function';
+  return [startExport, has('_initialize') ? '_initialize' : '_start'].filter(has);
+}
+
+/** The guest has ended itself. */
+export class WasiExit extends Error {
+  constructor(readonly code: number) {
+    super(`it has ended itself with exit code ${code}`);
+  }
+}
+
+const Errno = { ok: 0, badFile: 8, fault: 21, invalid: 28, noEntry: 44, notSupported: 58, seekPipe: 70 } as const;
+
+const fuelOfByte = 1;
+/** Longest line for the log. */
+const maxLine = 4096;
+/** Parts of one write, events of one wait. */
+const maxParts = 1024;
+const maxRandomBytes = 1 << 20;
+const characterDevice = 2;
+/** By which a clock that is nobody's advances at each look, ns. */
+const tick = 1000n;
+
+type Call = (...args: never[]) => number;
+
+/** Numbers of arguments don't matter: these fail whatever they are asked for. */
+const withoutFiles = [
+  ...[
+    'fd_advise',
+    'fd_allocate',
+    'fd_datasync',
+    'fd_fdstat_set_rights',
+    'fd_filestat_set_size',
+    'fd_filestat_set_times',
+  ],
+  ...[
+    'fd_pread',
+    'fd_prestat_get',
+    'fd_prestat_dir_name',
+    'fd_pwrite',
+    'fd_readdir',
+    'fd_renumber',
+    'fd_sync',
+    'fd_tell',
+  ],
+  ...[
+    'path_create_directory',
+    'path_filestat_get',
+    'path_filestat_set_times',
+    'path_link',
+    'path_open',
+    'path_readlink',
+  ],
+  ...['path_remove_directory', 'path_rename', 'path_symlink', 'path_unlink_file'],
+  ...['sock_accept', 'sock_recv', 'sock_send', 'sock_shutdown'],
+];
+
+/** What looks at its arguments. */
+const calls: readonly (readonly [name: string, params: string])[] = [
+  ['args_get', 'ii'],
+  ['args_sizes_get', 'ii'],
+  ['environ_get', 'ii'],
+  ['environ_sizes_get', 'ii'],
+  ['clock_res_get', 'ii'],
+  ['clock_time_get', 'ili'],
+  ['random_get', 'ii'],
+  ['fd_write', 'iiii'],
+  ['fd_read', 'iiii'],
+  ['fd_close', 'i'],
+  ['fd_seek', 'ilii'],
+  ['fd_fdstat_get', 'ii'],
+  ['fd_fdstat_set_flags', 'ii'],
+  ['fd_filestat_get', 'ii'],
+  ['poll_oneoff', 'iiii'],
+  ['sched_yield', ''],
+];
+
+/** What guests may import; null: it fails whatever it is asked for. */
+export const wasiSignatures: ReadonlyMap<string, Signature | null> = new Map<string, Signature | null>([
+  ...calls.map(([name, params]) => [name, signatureOf(params, 'i')] as const),
+  ['proc_exit', signatureOf('i')],
+  ['proc_raise', signatureOf('i', 'i')],
+  ...withoutFiles.map((name) => [name, null] as const),
+]);
+
+const utf8 = new TextEncoder();
+
+export class Wasi {
+  readonly imports: Readonly<Record<string, (...args: never[]) => number>>;
+  readonly #args: readonly Uint8Array[];
+  readonly #env: readonly Uint8Array[];
+  /** What was written without an end of line, by number of the output. */
+  readonly #lines = ['', '', ''];
+  readonly #decoders = [new TextDecoder(), new TextDecoder(), new TextDecoder()];
+  #now = 0n;
+  #seed = 0x9e3779b9;
+
+  constructor(
+    private readonly guest: WasiGuest,
+    private readonly grants: WasiGrants,
+    private readonly host: Pick<CodeHost, 'log'>,
+  ) {
+    const texts = (list: readonly string[]) => list.map((text) => utf8.encode(`${text}\0`));
+    this.#args = texts([guest.name, ...(grants.args ?? [])]);
+    this.#env = texts(Object.entries(grants.env ?? {}).map(([name, value]) => `${name}=${value}`));
+    const own: Record<string, Call> = {
+      args_sizes_get: (count: number, size: number) => this.#sizes(this.#args, count, size),
+      args_get: (list: number, at: number) => this.#texts(this.#args, list, at),
+      environ_sizes_get: (count: number, size: number) => this.#sizes(this.#env, count, size),
+      environ_get: (list: number, at: number) => this.#texts(this.#env, list, at),
+      clock_res_get: (_id: number, at: number) => this.#put64(at, tick),
+      clock_time_get: (id: number, _precision: bigint, at: number) => this.#put64(at, this.#time(id)),
+      random_get: (at: number, length: number) => this.#random(at, length),
+      fd_write: (fd: number, parts: number, count: number, written: number) => this.#write(fd, parts, count, written),
+      fd_read: (fd: number, _parts: number, _count: number, read: number) =>
+        fd === 0 ? this.#put32(read, 0) : Errno.badFile,
+      fd_close: (fd: number) => known(fd),
+      fd_seek: (fd: number) => (isKnown(fd) ? Errno.seekPipe : Errno.badFile),
+      fd_fdstat_get: (fd: number, at: number) => this.#status(fd, at, 24, 0),
+      fd_fdstat_set_flags: (fd: number) => known(fd),
+      fd_filestat_get: (fd: number, at: number) => this.#status(fd, at, 64, 16),
+      poll_oneoff: (from: number, to: number, count: number, told: number) => this.#poll(from, to, count, told),
+      proc_exit: (code: number) => {
+        throw new WasiExit(code);
+      },
+      proc_raise: (signal: number) => {
+        throw new WasiExit(128 + signal);
+      },
+      sched_yield: () => Errno.ok,
+    };
+    // There is no folder that a path could begin in, so nothing is found: programs know what to make of that.
+    for (const name of withoutFiles) own[name] = () => (name.startsWith('path_') ? Errno.noEntry : Errno.badFile);
+    this.imports = Object.fromEntries(Object.entries(own).map(([name, call]) => [name, this.#guarded(call)]));
+  }
+
+  /** Each call costs fuel; a place outside of the memory is an error of the call, as the interface has it. */
+  #guarded(call: Call): (...args: never[]) => number {
+    return (...args) => {
+      this.#charge(fuelOfCall);
+      try {
+        return call(...args);
+      } catch (error) {
+        if (error instanceof RangeError) return Errno.fault;
+        throw error;
+      }
+    };
+  }
+
+  /** Takes so much of the fuel of the call under way; the run time of the guest looks at it after the call. */
+  #charge(units: number): void {
+    spend(this.guest.fuel(), units);
+  }
+
+  get #view(): DataView {
+    return new DataView(this.guest.memory().buffer);
+  }
+
+  #bytes(at: number, length: number): Uint8Array {
+    return new Uint8Array(this.guest.memory().buffer, at >>> 0, length >>> 0);
+  }
+
+  #put32(at: number, value: number): number {
+    this.#view.setUint32(at >>> 0, value, true);
+    return Errno.ok;
+  }
+
+  #put64(at: number, value: bigint): number {
+    this.#view.setBigUint64(at >>> 0, value, true);
+    return Errno.ok;
+  }
+
+  #sizes(texts: readonly Uint8Array[], count: number, size: number): number {
+    this.#put32(count, texts.length);
+    return this.#put32(
+      size,
+      texts.reduce((sum, { length }) => sum + length, 0),
+    );
+  }
+
+  #texts(texts: readonly Uint8Array[], list: number, from: number): number {
+    let at = from >>> 0;
+    texts.forEach((text, i) => {
+      this.#put32((list >>> 0) + 4 * i, at);
+      this.#bytes(at, text.length).set(text);
+      at += text.length;
+    });
+    return Errno.ok;
+  }
+
+  /** 0 is the time of day, the others count from some time on. */
+  #time(id: number): bigint {
+    if (this.grants.clock === true) return id === 0 ? BigInt(Date.now()) * 1_000_000n : process.hrtime.bigint();
+    this.#now += tick;
+    return this.#now;
+  }
+
+  #random(at: number, length: number): number {
+    if (length >>> 0 > maxRandomBytes) return Errno.invalid;
+    this.#charge(length * fuelOfByte);
+    const bytes = this.#bytes(at, length);
+    if (this.grants.random === true) {
+      randomFillSync(bytes);
+      return Errno.ok;
+    }
+    for (let i = 0; i < bytes.length; i++) {
+      this.#seed ^= this.#seed << 13;
+      this.#seed ^= this.#seed >>> 17;
+      this.#seed ^= this.#seed << 5;
+      bytes[i] = this.#seed;
+    }
+    return Errno.ok;
+  }
+
+  /** What is written goes to the log, line by line. */
+  #write(fd: number, parts: number, count: number, written: number): number {
+    if (fd !== 1 && fd !== 2) return Errno.badFile;
+    if (count >>> 0 > maxParts) return Errno.invalid;
+    let total = 0;
+    for (let i = 0; i < count; i++) {
+      const part = (parts >>> 0) + 8 * i;
+      const bytes = this.#bytes(this.#view.getUint32(part, true), this.#view.getUint32(part + 4, true));
+      this.#charge(bytes.length * fuelOfByte);
+      total += bytes.length;
+      this.#take(fd, bytes);
+    }
+    return this.#put32(written, total);
+  }
+
+  #take(fd: number, bytes: Uint8Array): void {
+    const text = (this.#lines[fd] ?? '') + this.#decoders[fd]?.decode(bytes, { stream: true });
+    let from = 0;
+    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', from)) {
+      this.#charge(fuelOfCall);
+      this.host.log(text.slice(from, Math.min(at, from + maxLine)));
+      from = at + 1;
+    }
+    let rest = text.slice(from);
+    if (rest.length >= maxLine) {
+      this.host.log(rest.slice(0, maxLine));
+      rest = '';
+    }
+    this.#lines[fd] = rest;
+  }
+
+  /** Inputs and outputs are devices that no place can be sought in; all other bytes are zero. */
+  #status(fd: number, at: number, length: number, typeAt: number): number {
+    if (!isKnown(fd)) return Errno.badFile;
+    const bytes = this.#bytes(at, length);
+    bytes.fill(0);
+    bytes[typeAt] = characterDevice;
+    // Rights to read and to write, which some libraries look at.
+    if (typeAt === 0) this.#put64(at + 8, fd === 0 ? 2n : 64n);
+    return Errno.ok;
+  }
+
+  /**
+   * Times that are waited for are over at once, a clock that is nobody's moves to them; there is nothing else to wait
+   * for.
+   */
+  #poll(from: number, to: number, count: number, told: number): number {
+    if (count === 0 || count >>> 0 > maxParts) return Errno.invalid;
+    for (let i = 0; i < count; i++) {
+      const [wanted, event] = [(from >>> 0) + 48 * i, (to >>> 0) + 32 * i];
+      const view = this.#view;
+      const [user, kind] = [view.getBigUint64(wanted, true), view.getUint8(wanted + 8)];
+      if (kind === 0) {
+        const [timeout, isAbsolute] = [view.getBigUint64(wanted + 24, true), view.getUint16(wanted + 40, true) & 1];
+        const until = isAbsolute === 1 ? timeout : this.#now + timeout;
+        if (until > this.#now) this.#now = BigInt.asUintN(63, until);
+      }
+      this.#bytes(event, 32).fill(0);
+      view.setBigUint64(event, user, true);
+      view.setUint16(event + 8, kind === 0 ? Errno.ok : Errno.notSupported, true);
+      view.setUint8(event + 10, kind);
+    }
+    return this.#put32(told, count);
+  }
+}
+
+function isKnown(fd: number): boolean {
+  return fd >= 0 && fd <= 2;
+}
+
+function known(fd: number): number {
+  return isKnown(fd) ? Errno.ok : Errno.badFile;
+}

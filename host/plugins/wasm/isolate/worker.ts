@@ -1,0 +1,66 @@
+/** Thread entry: a module that runs by itself. */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { CarriedColumns } from '../../../../kernels/carried.js';
+import { reasonOf } from '../../../base/errors.js';
+import type { CodeHost, CodeMemory, LoadedCode } from '../../define.js';
+import { loadModule } from '../load.js';
+import { BatchMemory } from './batch-memory.js';
+import type { FromIsolated, IsolatedStart, ToIsolated } from './thread.js';
+
+/** Lines that go out with a batch; others are counted. */
+const maxLines = 100;
+
+const { code, ...start } = workerData as IsolatedStart;
+const batches = new BatchMemory();
+
+let lines: string[] = [];
+let linesLost = 0;
+let faults: string[] = [];
+/** Bytes that the module has, and what it had when the room was measured. */
+let [held, heldThen] = [0, 0];
+let { room } = start;
+const memory: CodeMemory = {
+  holds: (bytes) => {
+    if (room !== undefined && bytes > held && bytes - heldThen > room.free) return room.reason;
+    held = bytes;
+    return undefined;
+  },
+  room: () => room ?? { free: Number.POSITIVE_INFINITY, reason: '' },
+};
+const host: CodeHost = {
+  memory,
+  log: (line) => {
+    if (lines.length < maxLines) lines.push(line);
+    else linesLost++;
+  },
+  fault: (reason) => faults.push(reason),
+};
+
+function tell(what: Pick<FromIsolated, 'batch' | 'results' | 'failure'>): void {
+  const message: FromIsolated = { ...what, lines, linesLost, faults, memoryBytes: held };
+  [lines, linesLost, faults] = [[], 0, []];
+  parentPort?.postMessage(message, what.results === undefined ? [] : [what.results.bytes.buffer]);
+}
+
+function run(loaded: LoadedCode, { entry, args }: ToIsolated): CarriedColumns {
+  return batches.run(args, (columns) => {
+    columns.name = entry;
+    loaded.call(entry, columns);
+  });
+}
+
+try {
+  const loaded = await loadModule(code, host);
+  parentPort?.on('message', (asked: ToIsolated) => {
+    const { batch } = asked;
+    if (asked.room !== undefined) [room, heldThen] = [asked.room, held];
+    try {
+      tell({ batch, results: run(loaded, asked) });
+    } catch (error) {
+      tell({ batch, failure: reasonOf(error) });
+    }
+  });
+  tell({});
+} catch (error) {
+  tell({ failure: reasonOf(error) });
+}

@@ -1,0 +1,304 @@
+/**
+ * What functions cost, in instructions. Code between two heads (the entry of a function, the beginning of a loop) only
+ * goes forward, so the longest way through it bounds what runs until the next head is passed: that is what the head
+ * charges.
+ */
+import { instructionsOf } from '../binary/bodies.js';
+import type { Instructions } from '../binary/instructions.js';
+import type { WasmModule } from '../binary/module.js';
+import { Op } from '../binary/opcodes.js';
+
+/** What a function that charges nothing may cost: its callers charge for it. */
+const maxFree = 64;
+
+/** Costs of what takes longer than other instructions; those below come on top. */
+const weights = new Map<number, number>([
+  ...[0x6d, 0x6e, 0x6f, 0x70, 0x7f, 0x80, 0x81, 0x82].map((division): [number, number] => [division, 16]),
+  ...[0x91, 0x95, 0x9f, 0xa3].map((rootOrQuotient): [number, number] => [rootOrQuotient, 16]),
+  [Op.tableSet, 256],
+  ...[Op.call, Op.callIndirect, Op.returnCall, Op.returnCallIndirect].map((call): [number, number] => [call, 4]),
+  ...[Op.memoryFill, Op.memoryCopy, Op.memoryInit].map((bulk): [number, number] => [bulk, 64]),
+  ...[Op.tableFill, Op.tableCopy, Op.tableInit].map((bulk): [number, number] => [bulk, 64]),
+]);
+/** What a head costs besides: without, a loop of nothing would be cheaper than what it does. */
+const entryCost = 4;
+const loopCost = 4;
+
+/** A call that the callee charges for, or whose callee is not known. */
+const unknown = -1;
+
+export interface FunctionCost {
+  /** What callers charge: it has no loop, calls nothing that charges and is short. Undefined when it charges itself. */
+  readonly free: number | undefined;
+  readonly hasLoops: boolean;
+  /** What the entry charges, then each loop in the order they stand in. */
+  readonly heads: readonly number[];
+  /**
+   * The entry charges there, since all that charges comes behind it and the ways around it are short: callers charge
+   * for these.
+   */
+  readonly late?: Late | undefined;
+}
+
+interface Late {
+  /** Place of an instruction in the module. */
+  readonly at: number;
+  /** Cost of the longest way around it. */
+  readonly around: number;
+}
+
+/** Costs of the functions that a module defines; its code must be valid. */
+export function costsOf(module: WasmModule): FunctionCost[] {
+  return new Costs(module).all();
+}
+
+/** Those that charge for more than what they are: by their length, or because what they call does. */
+const charging: ReadonlySet<number> = new Set([
+  Op.loop,
+  Op.callIndirect,
+  Op.returnCallIndirect,
+  Op.memoryGrow,
+  Op.memoryInit,
+  Op.memoryCopy,
+  Op.memoryFill,
+  Op.tableInit,
+  Op.tableCopy,
+  Op.tableGrow,
+  Op.tableFill,
+]);
+
+/** What stands in the code for the reader alone, and does nothing. */
+const marks: ReadonlySet<number> = new Set([Op.nop, Op.block, Op.loop, Op.else, Op.end]);
+
+class Costs {
+  readonly #imported: number;
+  /** Of each function: what a call of it adds for the callee. */
+  readonly #free: number[];
+  readonly #late = new Map<number, Late>();
+  #mostFree = 0;
+
+  constructor(private readonly module: WasmModule) {
+    this.#imported = module.functions.length - module.bodies.length;
+    this.#free = new Array(module.bodies.length).fill(unknown);
+  }
+
+  all(): FunctionCost[] {
+    const loops = this.#findFree();
+    this.module.bodies.forEach((_body, i) => {
+      const late = this.#free[i] === unknown && !loops[i] ? this.#findLate(i) : undefined;
+      if (late !== undefined) this.#late.set(i, late);
+    });
+    this.#mostFree = Math.max(0, ...[...this.#late.values()].map(({ around }) => around));
+    for (const cost of this.#free) this.#mostFree = Math.max(this.#mostFree, cost);
+    return this.module.bodies.map((_body, i) => {
+      const free = this.#free[i] as number;
+      if (free !== unknown) return { free, hasLoops: false, heads: [] };
+      return { free: undefined, hasLoops: loops[i] === true, heads: this.#heads(i), late: this.#late.get(i) };
+    });
+  }
+
+  /**
+   * Finds the functions that charge nothing, callees before callers; what calls itself is never reached. Says which
+   * have loops.
+   */
+  #findFree(): boolean[] {
+    const loops: boolean[] = [];
+    const callers: number[][] = this.module.bodies.map(() => []);
+    /** Calls of each function whose cost is not known yet. */
+    const open: number[] = [];
+    const ready: number[] = [];
+    this.module.bodies.forEach((_body, i) => {
+      const { hasLoops, isCharging, callees } = this.#look(i);
+      loops.push(hasLoops);
+      open.push(isCharging ? Number.POSITIVE_INFINITY : callees.size);
+      for (const callee of callees) callers[callee]?.push(i);
+      if (open[i] === 0) ready.push(i);
+    });
+    for (let i = ready.pop(); i !== undefined; i = ready.pop()) {
+      const cost = (this.#heads(i)[0] as number) - entryCost;
+      if (cost > maxFree) continue;
+      this.#free[i] = cost;
+      for (const caller of callers[i] as number[]) {
+        open[caller] = (open[caller] as number) - 1;
+        if (open[caller] === 0) ready.push(caller);
+      }
+    }
+    return loops;
+  }
+
+  #look(i: number): { hasLoops: boolean; isCharging: boolean; callees: ReadonlySet<number> } {
+    const instructions = instructionsOf(this.module, i);
+    const callees = new Set<number>();
+    let hasLoops = false;
+    let isCharging = false;
+    while (instructions.next()) {
+      const { op, index } = instructions;
+      if (op === Op.loop) hasLoops = true;
+      if (charging.has(op)) isCharging = true;
+      if (op !== Op.call && op !== Op.returnCall) continue;
+      // The host charges for its own.
+      if (index < this.#imported) isCharging = true;
+      else callees.add(index - this.#imported);
+    }
+    return { hasLoops, isCharging, callees };
+  }
+
+  /** Tells whether an instruction charges by itself, or calls what does. */
+  #charges({ op, index }: Instructions): boolean {
+    if (op !== Op.call && op !== Op.returnCall) return charging.has(op);
+    return index < this.#imported || this.#free[index - this.#imported] === unknown;
+  }
+
+  /** Finds the last place before all that charges; undefined when the entry is as good. */
+  #findLate(i: number): Late | undefined {
+    const instructions = instructionsOf(this.module, i);
+    /** Arms of blocks and conditions around the instruction: each has a number, and begins with its block. */
+    const arms: { readonly arm: number; readonly start: number }[] = [];
+    let count = 0;
+    let around: (typeof arms)[number][] | undefined;
+    let at = 0;
+    while (instructions.next()) {
+      const { op, start } = instructions;
+      if (this.#charges(instructions)) {
+        if (around === undefined) {
+          around = [...arms];
+          at = start;
+        }
+        // What stands in another arm is not behind it: the place goes in front of what has both.
+        while (around.length > 0 && !arms.some(({ arm }) => arm === around?.at(-1)?.arm))
+          at = around.pop()?.start ?? at;
+      }
+      if (op === Op.block || op === Op.if) arms.push({ arm: count++, start });
+      else if (op === Op.else) arms.push({ arm: count++, start: arms.pop()?.start ?? start });
+      else if (op === Op.end) arms.pop();
+    }
+    if (around === undefined) return undefined;
+    const [cost = 0] = this.#heads(i, at);
+    const short = cost - entryCost;
+    return short > 0 && short <= maxFree ? { at, around: short } : undefined;
+  }
+
+  /** With `until` of the ways alone that end before that place. */
+  #heads(i: number, until = Number.POSITIVE_INFINITY): number[] {
+    const instructions = instructionsOf(this.module, i);
+    const ways = new Ways();
+    while (instructions.next()) {
+      const { op } = instructions;
+      if (instructions.start === until) ways.cut();
+      if (!marks.has(op)) ways.add(this.#costOf(op, instructions.index));
+      ways.control(instructions);
+    }
+    // No loop that is run costs nothing: it has a jump.
+    return ways.heads.map((cost, head) => (head === 0 ? cost + entryCost : cost > 0 ? cost + loopCost : 0));
+  }
+
+  #costOf(op: number, index: number): number {
+    const own = weights.get(op) ?? 1;
+    if (op === Op.call || op === Op.returnCall) {
+      const callee = index - this.#imported;
+      return own + Math.max(0, this.#free[callee] ?? 0, this.#late.get(callee)?.around ?? 0);
+    }
+    if (op === Op.callIndirect || op === Op.returnCallIndirect) return own + this.#mostFree;
+    return own;
+  }
+}
+
+/** No way leads here. */
+const nowhere = -1;
+
+interface Frame {
+  readonly op: number;
+  /** Of `heads`: what the code around it is charged by. */
+  readonly head: number;
+  /** Cost of the way up to it. */
+  readonly before: number;
+  /** Cost of the longest way that jumps behind it. */
+  after: number;
+}
+
+/** Follows the ways through a function, each counted from its last head. */
+class Ways {
+  readonly heads: number[] = [0];
+  #head = 0;
+  #cost = 0;
+  readonly #frames: Frame[] = [{ op: Op.block, head: 0, before: 0, after: nowhere }];
+  /** For the heads around: cost of the way to the loop that is inside. */
+  readonly #outer: number[] = [];
+
+  add(cost: number): void {
+    if (this.#cost === nowhere) return;
+    this.#cost += cost;
+    if (this.#cost > (this.heads[this.#head] as number)) this.heads[this.#head] = this.#cost;
+  }
+
+  /** No way goes on from here. */
+  cut(): void {
+    this.#cost = nowhere;
+  }
+
+  control(instruction: Instructions): void {
+    switch (instruction.op) {
+      case Op.block:
+      case Op.if:
+        this.#enter(instruction.op);
+        return;
+      case Op.loop:
+        this.#enter(Op.loop);
+        this.#outer[this.#head] = this.#cost;
+        this.#head = this.heads.push(0) - 1;
+        if (this.#cost !== nowhere) this.#cost = 0;
+        return;
+      case Op.else:
+        this.#else();
+        return;
+      case Op.end:
+        this.#leave();
+        return;
+      case Op.brIf:
+        this.#jump(instruction.index);
+        return;
+      case Op.br:
+        this.#jump(instruction.index);
+        this.#cost = nowhere;
+        return;
+      case Op.brTable:
+        for (const label of instruction.labels) this.#jump(label);
+        this.#cost = nowhere;
+        return;
+      case Op.return:
+      case Op.returnCall:
+      case Op.returnCallIndirect:
+      case Op.unreachable:
+        this.#cost = nowhere;
+    }
+  }
+
+  #enter(op: number): void {
+    this.#frames.push({ op, head: this.#head, before: this.#cost, after: nowhere });
+  }
+
+  /** A jump back to a loop is no way forward. */
+  #jump(label: number): void {
+    const frame = this.#frames[this.#frames.length - 1 - label];
+    if (frame === undefined || frame.op === Op.loop || this.#cost === nowhere) return;
+    const cost = frame.head === this.#head ? this.#cost : (this.#outer[frame.head] as number);
+    frame.after = Math.max(frame.after, cost);
+  }
+
+  #else(): void {
+    const frame = this.#frames.pop() as Frame;
+    this.#frames.push({ ...frame, op: Op.else, after: Math.max(frame.after, this.#cost) });
+    this.#cost = frame.before;
+  }
+
+  #leave(): void {
+    const frame = this.#frames.pop() as Frame;
+    if (frame.op === Op.loop) {
+      this.#head = frame.head;
+      if (this.#cost !== nowhere) this.#cost = frame.before;
+      return;
+    }
+    this.#cost = Math.max(this.#cost, frame.after);
+    if (frame.op === Op.if) this.#cost = Math.max(this.#cost, frame.before);
+  }
+}
