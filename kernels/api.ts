@@ -2,15 +2,15 @@
  * The kernel as its users see it: streams that turn bytes into batches, operator nodes below them, outputs handed to a
  * callback. `kernels/index.ts` implements it; nothing else touches Wasm memory.
  */
-import type { CarriedColumn, CarriedColumns } from './carried.js';
-import type { LoadFault } from './gen/layouts.js';
-import type { Histogram } from './histogram.js';
-import type { ColumnType, ColumnUse, ConstValue, NodePlan, Program } from './ir.js';
-import type { Value, ValueAccess } from './value.js';
 
-/** Numbers that stand for kernel objects; 0 is never valid. */
-export type StreamHandle = number;
-export type NodeHandle = number;
+import type { LoadFault } from './gen/layouts.js';
+import type { NodeHandle, StreamHandle } from './memory/handles.js';
+import type { ColumnType, ColumnUse, ConstValue, NodePlan, Program } from './plan/ir.js';
+import type { CarriedColumn, CarriedColumns } from './values/carried.js';
+import type { Histogram } from './values/histogram.js';
+import type { Value, ValueAccess } from './values/value.js';
+
+export type { NodeHandle, StreamHandle } from './memory/handles.js';
 
 /** How the bytes given to `feed` are cut into messages. */
 export type Framing =
@@ -109,7 +109,7 @@ export interface HostCalls {
   onAskEach?(node: NodeHandle, request: number, keys: CarriedColumns): void;
   /** Offset of local time from UTC at a time, both ms; without it all zones are UTC. */
   zoneOffset?(zone: string, at: number): number;
-  /** Calls host function `fn` over a batch; see kernels/host-call.ts. */
+  /** Calls host function `fn` over a batch; see kernels/calls/host-call.ts. */
   call(fn: number, args: HostColumns): void;
 }
 
@@ -237,7 +237,7 @@ export interface LinkedNode {
   saved?: SavedAs;
   /**
    * Of a node below a stream: names the place in the stream where its rule goes on, if that may be another one than
-   * that of others. Nodes of other places are not used again for it until `shareFromNow` (kernels/twin.ts) or
+   * that of others. Nodes of other places are not used again for it until `shareFromNow` (kernels/streams/twin.ts) or
    * `moveNodes` says that all are at one place.
    */
   place?: string | undefined;
@@ -293,7 +293,7 @@ export interface KernelOptions {
   /** Times every batch and keeps histograms; otherwise a sample is timed. */
   measuresAll?: boolean;
   /**
-   * Rows that a window, sort or join works on at once: with more it does so piece by piece (kernels/deferred.ts).
+   * Rows that a window, sort or join works on at once: with more it does so piece by piece (kernels/state/deferred.ts).
    * Default: all.
    */
   longRows?: number;
@@ -435,7 +435,7 @@ export interface Kernel {
    * @param read fills the next bytes in and returns how many, 0 when there are no more; must not call the kernel
    */
   loadNode(of: Saved, read: (into: Uint8Array) => number, shelf?: Shelf): LoadReport;
-  /** For kernels/snapshot.ts, which saves large numbers of rows apart. */
+  /** For kernels/state/snapshot.ts, which saves large numbers of rows apart. */
   readonly saving: Saving;
   /**
    * The clock is behind the one by which these nodes, just loaded, were saved, by `ms` before `now`: what they hold

@@ -1,6 +1,6 @@
 /** What the host notes of the kernel's streams and nodes. */
 import type { NodeHandle, SavedAs, StreamHandle } from './api.js';
-import type { ColumnType, ColumnUse } from './ir.js';
+import type { ColumnType, ColumnUse } from './plan/ir.js';
 
 /** A node in use and how often. */
 export interface NodeEntry {

@@ -1,7 +1,5 @@
 /** The kernel instance: implements interface Kernel (kernels/api.ts) over the Wasm module. */
 
-import type { KernelExports } from './abi.js';
-import { carriedKeys, checkAnswer, giveAnswer, keysAt } from './answer.js';
 import type {
   HostCalls,
   Kernel,
@@ -20,29 +18,38 @@ import type {
   Timeliness,
   Waiting,
 } from './api.js';
-import { Arena } from './arena.js';
-import { type ColumnKernel, releaseColumns, useColumns } from './columns.js';
-import { countersAt, latenciesAt, partitionsAt, streamCountersAt, timelinessOf, waitingIn } from './counters.js';
+import { carriedKeys, checkAnswer, giveAnswer, keysAt } from './calls/answer.js';
+import { hostCallImport } from './calls/host-call.js';
 import type { NodeEntry, StreamEntry } from './entries.js';
-import { isStackOverflow, KernelError, noMemory, ProtocolError } from './error.js';
-import { evaluateProgram } from './evaluate.js';
 import { feedLeft, NodeFlag, node as nodeLayout, protocolErrorTexts } from './gen/layouts.js';
-import type { Histogram } from './histogram.js';
-import { hostCallImport } from './host-call.js';
-import { Identity } from './identity.js';
-import type { ColumnUse, ConstValue, Program } from './ir.js';
+import type { KernelExports } from './memory/abi.js';
+import { Arena } from './memory/arena.js';
+import { isStackOverflow, KernelError, noMemory, ProtocolError } from './memory/error.js';
 import { kernelModule } from './module.js';
-import { nodeImage } from './nodes/index.js';
-import { chunksOf } from './output.js';
+import { nodeImage } from './node-image.js';
+import { evaluateProgram } from './plan/evaluate.js';
+import type { ColumnUse, ConstValue, Program } from './plan/ir.js';
+import { zoneOf } from './plan/zones.js';
+import {
+  countersAt,
+  latenciesAt,
+  partitionsAt,
+  streamCountersAt,
+  timelinessOf,
+  waitingIn,
+} from './reading/counters.js';
+import { chunksOf } from './reading/output.js';
+import { readTable } from './reading/table.js';
 import { keyAt, sharingKey } from './sharing.js';
-import { type RowTransfer, type StateReader, StateTransfer, type StateWriter } from './state.js';
-import { encodeStreamSpec } from './stream-spec.js';
-import { readTable } from './table.js';
-import { ValueAccess } from './value.js';
-import { zoneOf } from './zones.js';
+import { Identity } from './state/identity.js';
+import { type RowTransfer, type StateReader, StateTransfer, type StateWriter } from './state/state.js';
+import { type ColumnKernel, releaseColumns, useColumns } from './streams/columns.js';
+import { encodeStreamSpec } from './streams/stream-spec.js';
+import type { Histogram } from './values/histogram.js';
+import { ValueAccess } from './values/value.js';
 
 export type { KernelOptions } from './api.js';
-export { KernelError, ProtocolError } from './error.js';
+export { KernelError, ProtocolError } from './memory/error.js';
 
 const nodeAt = nodeLayout.at;
 const defaultMaxValueBytes = 2 ** 24;

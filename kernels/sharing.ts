@@ -1,6 +1,6 @@
 /** Which nodes do the same work, so that one of them is enough. */
 import { createHash } from 'node:crypto';
-import type { NodeImage } from './nodes/index.js';
+import type { NodeImage } from './node-image.js';
 
 /** Equal keys: the same work on the same input. A digest, since programs are long and rules are many. */
 export function sharingKey(parent: number, { kind, sendsErrors, program, spec }: NodeImage): string {

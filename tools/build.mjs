@@ -134,7 +134,7 @@ export async function buildHost() {
 function copyAside() {
   place(join(dist, 'sql-wasm.wasm'), readFileSync(join(root, 'node_modules/sql.js/dist/sql-wasm.wasm')));
   if (existsSync(kernel)) place(join(dist, 'haumea.wasm'), readFileSync(kernel));
-  place(join(dist, 'zone-names.txt'), readFileSync(join(root, 'host/functions/zone-names.txt')));
+  place(join(dist, 'zone-names.txt'), readFileSync(join(root, 'host/functions/calendar/zone-names.txt')));
 }
 
 /** The engine for JavaScript with fuel, made by the bundle that would make it otherwise when it is first used. */

@@ -14,6 +14,7 @@ const checks = [
   ['pages', [join(root, 'tools/docs.mjs')]],
   ['import directions', ['--import', 'tsx', join(root, 'test/arch/imports.test.ts')]],
   ['exports', ['--import', 'tsx', join(root, 'test/arch/exports.test.ts')]],
+  ['rooms', ['--import', 'tsx', join(root, 'test/arch/rooms.test.ts')]],
   ['circles', ['--import', 'tsx', join(root, 'test/arch/circles.test.ts')]],
 ];
 

@@ -293,18 +293,18 @@ export type AggregateName = keyof typeof aggregates;
 `,
 );
 
-// Function files, sorted by path: the order gives host functions their numbers.
+// Function files, in the order of categories and names: it gives host functions their numbers.
 const functionsDir = join(root, 'host/functions');
-const functionFiles = readdirSync(functionsDir, { withFileTypes: true })
-  .filter((d) => d.isDirectory() && d.name !== 'gen')
-  .flatMap((d) => readdirSync(join(functionsDir, d.name)).map((file) => `${d.name}/${file}`))
-  .filter((file) => file.endsWith('.ts'))
+const functionKey = (file) => `${file.slice(0, file.indexOf('/'))}/${file.slice(file.lastIndexOf('/') + 1)}`;
+const functionFiles = readdirSync(functionsDir, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.includes('/') && file.endsWith('.ts'))
+  .filter((file) => readFileSync(join(functionsDir, file), 'utf8').includes('\nexport default '))
   .map((file) => file.slice(0, -3))
-  .sort();
+  .sort((one, other) => (functionKey(one) < functionKey(other) ? -1 : 1));
 const functionConst = (file) => file.replace(/[^a-zA-Z0-9]+(.)/g, (_all, next) => next.toUpperCase());
 emit(
   'host/functions/gen/index.ts',
-  `${head('host/functions/<category>/<name>.ts')}import type { FunctionDefinition } from '../define.js';
+  `${head('host/functions/<category>/**/<name>.ts')}import type { FunctionDefinition } from '../define.js';
 ${functionFiles.map((file) => `import ${functionConst(file)} from '../${file}.js';`).join('\n')}
 
 export const definitions: readonly FunctionDefinition[] = [
@@ -335,7 +335,7 @@ ${names.map((name) => `  ${idOf(name)},`).join('\n')}
   );
 }
 
-// Tables of kinds: the records that the files of a folder export.
+// Tables of kinds: the records that the files below a folder export.
 for (const [dir, type, from, key] of [
   ['kernels/nodes', 'NodeKind', 'node', 'Kind'],
   ['host/plan/nodes', 'NodeKind', 'node', 'Kind'],
@@ -343,8 +343,8 @@ for (const [dir, type, from, key] of [
   ['host/plan/windows', 'WindowKind', 'kind', 'Kind'],
 ]) {
   const record = new RegExp(`^export const (\\w+): ${type}<'\\1'>`, 'gm');
-  const found = readdirSync(join(root, dir))
-    .filter((file) => file.endsWith('.ts'))
+  const found = readdirSync(join(root, dir), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.startsWith('gen/'))
     .sort()
     .map((file) => [file, [...readFileSync(join(root, dir, file), 'utf8').matchAll(record)].map(([, name]) => name)])
     .filter(([, names]) => names.length > 0);

@@ -1,4 +1,4 @@
-// The description of a window node as the host writes it (kernels/window-spec.ts), and where the values of its inputs
+// The description of a window node as the host writes it (kernels/nodes/window.ts), and where the values of its inputs
 // stand while rows are taken in.
 // The spec is drawn in gen/window-layouts.ts.
 import { isFixed, isMergeable, stateSize } from '../gen/aggregates';

@@ -1,4 +1,4 @@
-// The description of an analytic node as the host writes it (kernels/analytic-spec.ts), and what the state of each
+// The description of an analytic node as the host writes it (kernels/nodes/analytic.ts), and what the state of each
 // function is. The spec is drawn in gen/analytic-layouts.ts.
 import {
   ANALYTIC_FUNCTIONS,

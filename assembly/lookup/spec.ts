@@ -1,4 +1,4 @@
-// The description of a lookup as the host writes it (kernels/lookup-spec.ts), and the state of its node.
+// The description of a lookup as the host writes it (kernels/nodes/lookup.ts), and the state of its node.
 //
 //   state   0    program u32 (of the condition) | index u32 | serial u32 (of the table that the index is of) | begun
 //   u32

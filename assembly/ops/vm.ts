@@ -22,8 +22,8 @@ import {
 setRun(dispatch);
 
 /**
- * Copies an encoded program (kernels/program.ts) of `len` bytes and makes its offsets absolute. The bytes are charged
- * to the counter at `acct`, which must live as long as the program. Returns 0 when memory is exhausted.
+ * Copies an encoded program (kernels/plan/program.ts) of `len` bytes and makes its offsets absolute. The bytes are
+ * charged to the counter at `acct`, which must live as long as the program. Returns 0 when memory is exhausted.
  */
 export function programNew(ptr: usize, len: u32, acct: usize): usize {
   const made = alloc(len, acct);

@@ -14,7 +14,7 @@ import { SegmentChain, type SegmentedRows } from '../../host/run/plane/state/che
 import { readRows } from '../../host/run/plane/state/checkpoint/shelves.js';
 import { StateCopy, stateReader } from '../../host/run/plane/state/checkpoint/state-copy.js';
 import type { Kernel, Snapshot } from '../../kernels/api.js';
-import { takeSnapshot } from '../../kernels/snapshot.js';
+import { takeSnapshot } from '../../kernels/state/snapshot.js';
 import { type KernelRule, openRule, textOf } from '../../test/support/engine/rule-kernel.js';
 
 const stream = 'CREATE STREAM s () WITH (DATASOURCE="s", TYPE="memory")';

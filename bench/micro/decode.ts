@@ -3,7 +3,7 @@
  * repeat within a round. `npx tsx bench/micro/decode.ts [rounds] [each]`; "each" also measures every variation of
  * "varied" alone
  */
-import type { ColumnUse } from '../../kernels/ir.js';
+import type { ColumnUse } from '../../kernels/plan/ir.js';
 import { field, publish } from '../../test/support/kernel/streams.js';
 import { loadTextKernel, TestSource } from '../../test/support/kernel/text-kernel.js';
 import { ID_MARK } from '../gen/frames.js';

@@ -16,7 +16,7 @@ import { loadCode } from '../../host/plugins/index.js';
 import { SectionId } from '../../host/plugins/wasm/binary/sections.js';
 import { ByteWriter } from '../../host/plugins/wasm/binary/writer.js';
 import { prepare } from '../../host/plugins/wasm/prepare/prepare.js';
-import { col, type Program } from '../../kernels/ir.js';
+import { col, type Program } from '../../kernels/plan/ir.js';
 import { VmKernel } from '../../test/support/kernel/vm-kernel.js';
 
 const rows = 1024;

@@ -7,9 +7,9 @@
  *     npx tsx bench/micro/long-work.ts [part of a name …]
  */
 import type { Kernel, Snapshot } from '../../kernels/api.js';
-import { hasDeferred, workOn } from '../../kernels/deferred.js';
 import { createKernel } from '../../kernels/index.js';
-import { openShelf } from '../../kernels/snapshot.js';
+import { hasDeferred, workOn } from '../../kernels/state/deferred.js';
+import { openShelf } from '../../kernels/state/snapshot.js';
 import { openRule, readerOf, textOf } from '../../test/support/engine/rule-kernel.js';
 import { kernelUnderTest } from '../../test/support/kernel/drive.js';
 

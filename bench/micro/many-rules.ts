@@ -9,7 +9,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { createKernel } from '../../kernels/index.js';
-import type { OutputPlan } from '../../kernels/ir.js';
+import type { OutputPlan } from '../../kernels/plan/ir.js';
 import { encode, f64, filter, linked } from '../../test/support/kernel/drive.js';
 import { field, mqtt, publish } from '../../test/support/kernel/streams.js';
 

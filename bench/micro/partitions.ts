@@ -4,8 +4,9 @@
  *
  *     npx tsx bench/micro/partitions.ts [KEYS] [PART_OF_NAME]
  */
-import { hasDeferred, workOn } from '../../kernels/deferred.js';
+
 import { createKernel } from '../../kernels/index.js';
+import { hasDeferred, workOn } from '../../kernels/state/deferred.js';
 import { openRule } from '../../test/support/engine/rule-kernel.js';
 import { kernelUnderTest } from '../../test/support/kernel/drive.js';
 

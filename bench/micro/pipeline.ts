@@ -10,7 +10,15 @@
  */
 import type { Kernel, NodeHandle } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
-import { type ColumnUse, col, constant, type NodePlan, type OutputPlan, type Program, reg } from '../../kernels/ir.js';
+import {
+  type ColumnUse,
+  col,
+  constant,
+  type NodePlan,
+  type OutputPlan,
+  type Program,
+  reg,
+} from '../../kernels/plan/ir.js';
 import { encode, f64, filter, kernelUnderTest, linked } from '../../test/support/kernel/drive.js';
 import { field, mqtt, output, publish } from '../../test/support/kernel/streams.js';
 

@@ -15,7 +15,7 @@ import { passes } from '../../host/plugins/wasm/passes/list.js';
 import { prepare } from '../../host/plugins/wasm/prepare/prepare.js';
 import type { HostColumns } from '../../kernels/api.js';
 import { column } from '../../kernels/gen/layouts.js';
-import { col, constant, type Program, reg } from '../../kernels/ir.js';
+import { col, constant, type Program, reg } from '../../kernels/plan/ir.js';
 import { VmKernel } from '../../test/support/kernel/vm-kernel.js';
 
 const rows = 1024;

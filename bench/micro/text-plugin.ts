@@ -12,7 +12,7 @@ import type { CodeHost, DirectCode, LoadedCode } from '../../host/plugins/define
 import { loadCode } from '../../host/plugins/index.js';
 import { withManifest } from '../../host/plugins/wasm/exports/embed.js';
 import { prepare } from '../../host/plugins/wasm/prepare/prepare.js';
-import { col, type Program } from '../../kernels/ir.js';
+import { col, type Program } from '../../kernels/plan/ir.js';
 import { VmKernel } from '../../test/support/kernel/vm-kernel.js';
 
 const rows = 1024;

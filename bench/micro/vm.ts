@@ -3,8 +3,8 @@
  * 1024 rows. The batches differ and take turns, else the branch predictor would learn them by heart.
  */
 import { column } from '../../kernels/gen/layouts.js';
-import type { Program } from '../../kernels/ir.js';
-import { col, constant, reg } from '../../kernels/ir.js';
+import type { Program } from '../../kernels/plan/ir.js';
+import { col, constant, reg } from '../../kernels/plan/ir.js';
 import { VmKernel } from '../../test/support/kernel/vm-kernel.js';
 
 const rows = 1024;

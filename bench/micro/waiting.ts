@@ -3,8 +3,8 @@
  *
  *     npx tsx bench/micro/waiting.ts
  */
-import { col, type NodePlan, type WindowPlan } from '../../kernels/ir.js';
-import type { Value } from '../../kernels/value.js';
+import { col, type NodePlan, type WindowPlan } from '../../kernels/plan/ir.js';
+import type { Value } from '../../kernels/values/value.js';
 import { openRule } from '../../test/support/engine/rule-kernel.js';
 import { WindowKernel } from '../../test/support/kernel/window-kernel.js';
 

@@ -4,7 +4,7 @@
  * when needed.
  */
 import type { HostColumns, OutputChunk, StreamSpec } from '../../kernels/api.js';
-import type { OutputPlan } from '../../kernels/ir.js';
+import type { OutputPlan } from '../../kernels/plan/ir.js';
 import type { Spec } from '../base/fields/field.js';
 
 type Props = Readonly<Record<string, unknown>>;

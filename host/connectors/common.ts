@@ -2,7 +2,7 @@
  * Properties that every source or every sink understands, with a clear refusal of what can't be done yet: forms don't
  * offer that.
  */
-import type { WaitingPlan } from '../../kernels/ir.js';
+import type { WaitingPlan } from '../../kernels/plan/ir.js';
 import { field, type Parsed } from '../base/fields/field.js';
 import { sinkCacheSpec } from '../base/fields/sink-cache-spec.js';
 import { parseDuration } from '../base/time/duration.js';

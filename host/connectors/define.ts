@@ -4,7 +4,7 @@
  * it.
  */
 import type { Framing, StreamSpec } from '../../kernels/api.js';
-import type { OutputPlan, WaitingPlan } from '../../kernels/ir.js';
+import type { OutputPlan, WaitingPlan } from '../../kernels/plan/ir.js';
 import { HaumeaError } from '../base/errors.js';
 import { type Parsed, parse, type Spec } from '../base/fields/field.js';
 import type { FieldTexts, FormTexts } from '../base/fields/form-texts.js';

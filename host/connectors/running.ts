@@ -3,7 +3,7 @@
  * rows, and never retries: `open` fails or `disconnected` is called, and the engine decides when to try again.
  */
 import type { LookupAnswer, OutputChunk } from '../../kernels/api.js';
-import type { Value } from '../../kernels/value.js';
+import type { Value } from '../../kernels/values/value.js';
 import type { AllowedPaths } from '../base/files/allowed-paths.js';
 import type { Logger } from '../base/log/log.js';
 

@@ -1,6 +1,6 @@
 /** Compression methods of SQL functions, by the names that streams use as well. */
 import * as zlib from 'node:zlib';
-import { printed } from './printed.js';
+import { printed } from './printing/printed.js';
 
 /** What a message may unfold to: a value of more is an error of its row anyway (maxValueBytes is 16 MB by default). */
 const maxOutputLength = 1 << 30;

@@ -5,8 +5,8 @@
  */
 import type { HostColumns } from '../../kernels/api.js';
 import { type AggregateName, aggregates, type OpName } from '../../kernels/gen/ops.js';
-import type { AnalyticName } from '../../kernels/ir.js';
-import { Instant, ValueError } from '../../kernels/value.js';
+import type { AnalyticName } from '../../kernels/plan/ir.js';
+import { Instant, ValueError } from '../../kernels/values/value.js';
 import type { UserFunction } from '../plugins/define.js';
 
 /** What a literal argument must be; arguments that are not literals are checked when rows arrive. */
@@ -35,7 +35,7 @@ export interface ArgSpec {
 /** Value of a literal argument; undefined when the argument is any other expression. */
 export type LiteralArg = null | boolean | bigint | number | string | undefined;
 
-/** What the planner itself does about a function: host/plan/specials.ts has an entry for each. */
+/** What the planner itself does about a function: host/plan/bind/specials.ts has an entry for each. */
 export type Special =
   | 'cast'
   | 'meta'

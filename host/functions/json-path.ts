@@ -3,9 +3,9 @@
  * A path with a step that may match several values gives the list of its matches, any other path one value.
  */
 import type { LiteralArg } from './define.js';
-import { printed } from './printed.js';
-import { occursIn } from './regexp.js';
-import { TooMuchWork } from './regexp-work.js';
+import { printed } from './printing/printed.js';
+import { occursIn } from './regexp/regexp.js';
+import { TooMuchWork } from './regexp/work.js';
 import { Walk } from './walk-work.js';
 
 interface Scope {

@@ -7,7 +7,7 @@ import type { FindBrought, UserFunction } from '../plugins/define.js';
 import { userFunctionName } from '../plugins/numbers.js';
 import { arity, type FunctionDefinition, type LiteralArg } from './define.js';
 import { definitions } from './gen/index.js';
-import { beginWork } from './regexp-work.js';
+import { beginWork } from './regexp/work.js';
 import { beginWalks } from './walk-work.js';
 
 /** What somebody brought under a name; without `run` nothing runs it yet. */

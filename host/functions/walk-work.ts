@@ -3,8 +3,8 @@
  * path visits of a document once or a few times is free, so that long documents are read as short ones are; what it
  * visits again and again, as `..[*]..` does, is not.
  */
-import { printed } from './printed.js';
-import { TooMuchWork } from './regexp-work.js';
+import { printed } from './printing/printed.js';
+import { TooMuchWork } from './regexp/work.js';
 
 /** Visits that nobody counts against the document. */
 const smallWalk = 1000;

@@ -1,7 +1,7 @@
 /** What is known of a run: the figures that a data plane collects and the control plane shows. */
-import type { Histogram } from '../../kernels/histogram.js';
+import type { Histogram } from '../../kernels/values/histogram.js';
 
-export { type Histogram, latencyBounds } from '../../kernels/histogram.js';
+export { type Histogram, latencyBounds } from '../../kernels/values/histogram.js';
 
 /** Totals, and figures of each operator, by the names that the status shows. */
 export type Metrics = Record<string, number | string>;

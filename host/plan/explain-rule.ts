@@ -1,6 +1,6 @@
 /** EXPLAIN; loaded when somebody asks. */
 import type { Catalog, RuleDefinition } from '../model/engine.js';
-import { explainLines } from './explain.js';
+import { explainLines } from './explain/explain.js';
 import { type Fold, plan, warningsOf } from './index.js';
 
 /** The plan as text, a line for each operator from the sinks down to the streams, then one for each warning. */

@@ -1,19 +1,19 @@
 /** The planner: from a rule to what the data plane runs. */
-import type { RulePlan, Tap } from '../../kernels/ir.js';
+import type { RulePlan, Tap } from '../../kernels/plan/ir.js';
 import type { Catalog, RuleDefinition } from '../model/engine.js';
 import { parseQuery } from '../sql/parser.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import { streamsIn } from '../sql/visit.js';
-import { analyse, outputFieldsOf } from './analyse.js';
-import { withDelays } from './delay.js';
+import { growthWarnings } from './explain/growth.js';
 import { planGraph } from './graph/plan.js';
 import { graphTopology } from './graph/topology.js';
-import { growthWarnings } from './growth.js';
+import { planTable } from './joins/lookup.js';
 import { withLateRows } from './late-rows.js';
-import type { Root } from './logical.js';
-import { planTable } from './lookup.js';
-import { lower } from './physical.js';
-import type { Physical } from './physical-plan.js';
+import type { Root } from './logical/logical.js';
+import { lower } from './lower/physical.js';
+import { tapsOf } from './lower/taps.js';
+import { topologyOf } from './lower/topology.js';
+import type { Physical } from './program/physical-plan.js';
 import { countOfNothing } from './rules/count-of-nothing.js';
 import { filterBeforeJoin } from './rules/filter-before-join.js';
 import { filterBeforeLookup } from './rules/filter-before-lookup.js';
@@ -23,10 +23,10 @@ import { groupInWindows } from './rules/group-in-windows.js';
 import { pushFilters } from './rules/push-filters.js';
 import { splitFilters } from './rules/split-filters.js';
 import { streamFirst } from './rules/stream-first.js';
-import { Source } from './source.js';
-import { tapsOf } from './taps.js';
-import { topologyOf } from './topology.js';
-import { Values } from './value.js';
+import { analyse, outputFieldsOf } from './statement/analyse.js';
+import { withDelays } from './statement/delay.js';
+import { Source } from './values/source.js';
+import { Values } from './values/value.js';
 
 export type { Fold } from './rules/fold-constants.js';
 

@@ -5,10 +5,10 @@
 import { HaumeaError } from '../base/errors.js';
 import type { RuleDefinition } from '../model/engine.js';
 import { plain, rowOfSource, withEntry } from './graph/row.js';
-import { chainOf, type Logical, operatorsOf, type Root } from './logical.js';
-import { getsLateRows } from './sinks.js';
-import { Source } from './source.js';
-import type { Values } from './value.js';
+import { chainOf, type Logical, operatorsOf, type Root } from './logical/logical.js';
+import { getsLateRows } from './sinks/sinks.js';
+import { Source } from './values/source.js';
+import type { Values } from './values/value.js';
 
 /** The column that tells of a row what it came too late for. */
 const lateName = '__late';

@@ -3,7 +3,7 @@
  * their code. The code is plain data that goes from thread to thread.
  */
 import type { HostColumns } from '../../kernels/api.js';
-import type { Value } from '../../kernels/value.js';
+import type { Value } from '../../kernels/values/value.js';
 import type { PluginFunction, PluginManifest } from './manifest.js';
 
 /** What the calls of a script may take. */

@@ -4,7 +4,7 @@
 export const ops = {
   /** The value of a. */
   'move.move': { code: 1, operands: ["a"], implemented: true },
-  /** Start of the rule, epoch milliseconds: the constant a, set when the node is linked (kernels/nodes/index.ts). */
+  /** Start of the rule, epoch milliseconds: the constant a, set when the node is linked (kernels/node-image.ts). */
   'move.ruleStart': { code: 2, operands: ["a"], implemented: true },
   /** Until when a row waits that is delayed by a ms, epoch milliseconds; null where it does not wait: a is not above 0, or a or the value b is null. */
   'move.due': { code: 3, operands: ["a","b"], implemented: true },

@@ -3,8 +3,8 @@
  * reads.
  */
 import { AnalyticFn, analyticMaxArgs, analyticSpec, functionSpec, partitionSpec } from '../gen/layouts.js';
-import { type AnalyticPlan, NONE, type Operand } from '../ir.js';
-import { put } from '../layout.js';
+import { put } from '../memory/layout.js';
+import { type AnalyticPlan, NONE, type Operand } from '../plan/ir.js';
 import type { NodeKind } from './node.js';
 
 export const analytic: NodeKind<'analytic'> = {

@@ -3,8 +3,8 @@
  * node * reads.
  */
 import { asofSpec } from '../gen/layouts.js';
-import { NONE, type NodePlan } from '../ir.js';
-import { put } from '../layout.js';
+import { put } from '../memory/layout.js';
+import { NONE, type NodePlan } from '../plan/ir.js';
 import type { NodeKind } from './node.js';
 
 const maxColumns = 1200;

@@ -9,9 +9,9 @@ import {
   OutputShape,
   operandNone,
 } from '../gen/layouts.js';
-import type { OutputPlan } from '../ir.js';
-import { put } from '../layout.js';
-import { isBatch } from '../output-plan.js';
+import { put } from '../memory/layout.js';
+import type { OutputPlan } from '../plan/ir.js';
+import { isBatch } from '../plan/output-plan.js';
 import type { Linking, NodeKind } from './node.js';
 
 /** Bytes that may be read behind a name. */

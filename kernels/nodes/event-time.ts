@@ -1,7 +1,7 @@
 /** Event time as assembly/order/ reads it. */
 import { eventTimeSpec } from '../gen/layouts.js';
-import { col, type NodePlan } from '../ir.js';
-import { put } from '../layout.js';
+import { put } from '../memory/layout.js';
+import { col, type NodePlan } from '../plan/ir.js';
 import type { NodeKind } from './node.js';
 
 export const eventTime: NodeKind<'eventTime'> = {

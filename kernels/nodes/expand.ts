@@ -1,5 +1,5 @@
 import { expandSpec } from '../gen/layouts.js';
-import { blockWithOperands } from '../layout.js';
+import { blockWithOperands } from '../memory/layout.js';
 import type { NodeKind } from './node.js';
 
 export const expand: NodeKind<'expand'> = {

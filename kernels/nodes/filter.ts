@@ -1,5 +1,5 @@
 import { FilterFlag, filterSpec } from '../gen/layouts.js';
-import { block } from '../layout.js';
+import { block } from '../memory/layout.js';
 import type { NodeKind } from './node.js';
 
 export const filter: NodeKind<'filter'> = {

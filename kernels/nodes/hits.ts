@@ -1,6 +1,6 @@
 import { hitsSpec } from '../gen/layouts.js';
-import { NONE } from '../ir.js';
-import { block } from '../layout.js';
+import { block } from '../memory/layout.js';
+import { NONE } from '../plan/ir.js';
 import type { NodeKind } from './node.js';
 
 export const hits: NodeKind<'hits'> = {

@@ -3,9 +3,9 @@
  * batch that the * node reads.
  */
 import { intervalSpec } from '../gen/layouts.js';
-import { NONE, type NodePlan } from '../ir.js';
-import { put } from '../layout.js';
-import { encodeProgram } from '../program.js';
+import { put } from '../memory/layout.js';
+import { NONE, type NodePlan } from '../plan/ir.js';
+import { encodeProgram } from '../plan/program.js';
 import { columnsRead } from './join.js';
 import type { NodeKind } from './node.js';
 

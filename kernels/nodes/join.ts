@@ -8,9 +8,9 @@ import {
   joinSpec,
   joinStep,
 } from '../gen/layouts.js';
-import { type JoinStep, NONE, type NodePlan, type Op, type Operand, type Program } from '../ir.js';
-import { put } from '../layout.js';
-import { encodeProgram } from '../program.js';
+import { put } from '../memory/layout.js';
+import { type JoinStep, NONE, type NodePlan, type Op, type Operand, type Program } from '../plan/ir.js';
+import { encodeProgram } from '../plan/program.js';
 import { checkColumns } from './columns.js';
 import type { NodeKind } from './node.js';
 

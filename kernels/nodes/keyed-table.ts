@@ -1,5 +1,5 @@
 import { keyedSpec } from '../gen/layouts.js';
-import { put } from '../layout.js';
+import { put } from '../memory/layout.js';
 import type { NodeKind } from './node.js';
 
 export const keyedTable: NodeKind<'keyedTable'> = {

@@ -1,8 +1,8 @@
 /** Lookups, in tables that are kept and in those that are asked, as assembly/lookup/ reads them. */
 import { LookupFieldKind, LookupFlag, lookupField, lookupKey, lookupSpec } from '../gen/layouts.js';
-import { type ColumnUse, NONE, type NodePlan, type Operand } from '../ir.js';
-import { put } from '../layout.js';
-import { encodeProgram } from '../program.js';
+import { put } from '../memory/layout.js';
+import { type ColumnUse, NONE, type NodePlan, type Operand } from '../plan/ir.js';
+import { encodeProgram } from '../plan/program.js';
 import type { Linking, NodeKind } from './node.js';
 
 const maxColumns = 1200;

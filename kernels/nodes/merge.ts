@@ -1,5 +1,5 @@
 import { mergeBranch, mergeFirst, mergeSpec } from '../gen/layouts.js';
-import { put } from '../layout.js';
+import { put } from '../memory/layout.js';
 import { checkColumns } from './columns.js';
 import type { NodeKind } from './node.js';
 

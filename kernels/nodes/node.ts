@@ -1,5 +1,5 @@
 /** What the kernel is told of a kind of node: its spec as bytes, with operands linked to the batch that it reads. */
-import type { NodePlan, Operand, Program } from '../ir.js';
+import type { NodePlan, Operand, Program } from '../plan/ir.js';
 
 export type Kind = NodePlan['kind'];
 

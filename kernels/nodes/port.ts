@@ -1,6 +1,6 @@
 import { portSpec } from '../gen/layouts.js';
-import { NONE } from '../ir.js';
-import { blockWithOperands } from '../layout.js';
+import { blockWithOperands } from '../memory/layout.js';
+import { NONE } from '../plan/ir.js';
 import { checkColumns } from './columns.js';
 import type { NodeKind } from './node.js';
 

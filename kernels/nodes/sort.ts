@@ -1,6 +1,6 @@
 import { sortKey, sortSpec } from '../gen/layouts.js';
-import type { NodePlan } from '../ir.js';
-import { put } from '../layout.js';
+import { put } from '../memory/layout.js';
+import type { NodePlan } from '../plan/ir.js';
 import type { NodeKind } from './node.js';
 
 export const sort: NodeKind<'sort'> = {

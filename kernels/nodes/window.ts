@@ -8,8 +8,8 @@ import {
   windowSpec,
 } from '../gen/layouts.js';
 import { aggregates } from '../gen/ops.js';
-import { NONE, type NodePlan, type Operand, type WindowPlan } from '../ir.js';
-import { put } from '../layout.js';
+import { put } from '../memory/layout.js';
+import { NONE, type NodePlan, type Operand, type WindowPlan } from '../plan/ir.js';
 import type { NodeKind } from './node.js';
 
 type WindowNode = Extract<NodePlan, { kind: 'window' }>;

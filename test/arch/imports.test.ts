@@ -3,14 +3,12 @@
  * a size a reader can take in.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { plannedFormats } from '../../host/codecs/planned.js';
 import { plannedConnectors } from '../../host/connectors/planned.js';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
+import { filesIn, importsOf, root } from '../support/arch/sources.js';
 
 /**
  * The layers, the lowest first: each with the layers below it that it may import. A folder within another one is a
@@ -85,78 +83,6 @@ const layers: readonly (readonly [folder: string, below: readonly string[]])[] =
   ['bench', ['host/plugins', 'host/base', 'kernels']],
 ];
 
-/**
- * Rooms of large folders, from below: a file imports files of its own room and of rooms before it. Rooms of one list
- * know nothing of each other.
- */
-const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> = {
-  'host/base': [
-    'errors.ts',
-    'time',
-    'text',
-    'program',
-    'structures',
-    'net',
-    'files',
-    'fields',
-    'log',
-    'config',
-    'secrets',
-  ],
-  'host/meta': ['errors.ts', 'ids.ts', 'kinds.ts', 'store.ts', 'journal', 'definitions', 'packages', 'transfer'],
-  'host/services': [
-    'errors',
-    'body',
-    'files',
-    'server',
-    'sources',
-    'metadata',
-    'installed',
-    'schemas',
-    'wasm',
-    'external',
-    'rules',
-    'observe',
-    'transfer',
-  ],
-  'host/rest': [
-    'errors.ts',
-    'guard',
-    'batch.ts',
-    'services.ts',
-    'route',
-    'resources',
-    'openapi',
-    'answer',
-    'data',
-    'app.ts',
-    'metrics-server.ts',
-    'ports.ts',
-  ],
-  'host/plugins': ['manifest.ts', 'numbers.ts', 'define.ts', ['wasm', 'service'], 'javascript', 'index.ts'],
-  'host/plugins/wasm': ['binary', 'passes', 'adapters', 'exports', 'guest', ['calls', 'prepare'], 'load.ts', 'isolate'],
-  'host/run': [['link', 'traces'], 'props', ['plane', 'planning'], 'planes', 'lives', 'rules.ts', 'engine.ts'],
-  'host/run/plane': [
-    ['connect', 'queue'],
-    'acknowledge',
-    'running',
-    'memory',
-    ['observe', 'feed'],
-    'calls',
-    'schedule',
-    'state',
-    ['input', 'output'],
-    'rule',
-    ['plane-options.ts', 'kernel-work.ts'],
-    'data-plane.ts',
-    'worker.ts',
-  ],
-  'host/run/plane/state': [['places', 'checkpoint'], 'input-log', 'rule-places.ts'],
-};
-
-/** So many files a reader takes in at once. */
-const maxRoomFiles = 25;
-
 /** What benches share with tests, and what they measure by itself. */
 const ofBenches = ['test/support', 'host/run/plane/state/checkpoint'];
 
@@ -200,24 +126,6 @@ const composition = ['host/main.ts', 'host/server.ts', 'host/wiring/', 'host/cli
 
 const maxLines = 500;
 
-/** Lists TypeScript files below a folder of the project. */
-function filesIn(folder: string): string[] {
-  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
-    .map((name) => join(folder, name));
-}
-
-function importsOf(file: string): string[] {
-  const text = readFileSync(join(root, file), 'utf8');
-  const found = text.matchAll(
-    /(?:^|\n)\s*(?:import|export)[^'"`;]*?from\s*['"](\.[^'"]+)['"]|import\(\s*['"](\.[^'"]+)['"]\s*\)/g,
-  );
-  return [...found].map((match) => {
-    const path = relative(root, resolve(root, dirname(file), (match[1] ?? match[2]) as string));
-    return path.replace(/\.js$/, '.ts');
-  });
-}
-
 /** The innermost layer that a file lies in. */
 function layerOf(file: string): string | undefined {
   const [innermost] = layers
@@ -258,40 +166,6 @@ test('imports go down only', () => {
       if (other !== layer && !allowed.get(layer)?.includes(other ?? '')) wrong.push(`${file} imports ${target}`);
     }
   }
-  assert.equal(wrong, []);
-});
-
-test('large folders are made of rooms, each built on those before it', () => {
-  const wrong = Object.entries(rooms).flatMap(([folder, levels]) => {
-    const heights = levels.map((level) => [level].flat());
-    const own = files.filter((file) => file.startsWith(`${folder}/`));
-    const nameOf = (file: string) => file.slice(folder.length + 1).split('/')[0] ?? '';
-    const heightOf = (file: string) => heights.findIndex((names) => names.includes(nameOf(file)));
-    const isAbove = (target: string, file: string) =>
-      target.startsWith(`${folder}/`) && nameOf(target) !== nameOf(file) && heightOf(target) >= heightOf(file);
-    return [
-      ...own.filter((file) => heightOf(file) < 0).map((file) => `${file} is in no room of this test`),
-      ...own.flatMap((file) =>
-        importsOf(file)
-          .filter((target) => isAbove(target, file))
-          .map((target) => `${file} imports ${target}`),
-      ),
-      ...heights
-        .flat()
-        .filter((name) => !own.some((file) => nameOf(file) === name))
-        .map((name) => `${folder}/${name} has no files`),
-    ];
-  });
-  assert.equal(wrong, []);
-});
-
-test('a folder of a room holds no more files than a reader takes in', () => {
-  const counts = new Map<string, number>();
-  for (const file of files) {
-    if (Object.keys(rooms).some((folder) => file.startsWith(`${folder}/`)) && !file.startsWith('host/rest/resources/'))
-      counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
-  }
-  const wrong = [...counts].filter(([, count]) => count > maxRoomFiles).map(([name, count]) => `${name}: ${count}`);
   assert.equal(wrong, []);
 });
 
@@ -346,7 +220,7 @@ test('no connector is named outside of its folder', () => {
   const listed = `[\\[(,] *${name}, *${name}`;
   const named = new RegExp(`${compared}|${listed}|'(?:mqtt|httppush|simulator|nop|ruletest)'`);
   // The SQL function mqtt, and the demonstration, which is a user.
-  const users = /^host\/(connectors|functions|demo)\/|^host\/plan\/specials\.ts$/;
+  const users = /^host\/(connectors|functions|demo)\/|^host\/plan\/bind\/specials\.ts$/;
   const wrong = filesIn('host').filter(
     (file) => !users.test(file) && named.test(readFileSync(join(root, file), 'utf8')),
   );

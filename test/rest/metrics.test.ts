@@ -6,7 +6,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silent } from '../../host/base/log/log.js';
 import { MetricsService } from '../../host/services/observe/metrics.js';
-import type { Histogram } from '../../kernels/histogram.js';
+import type { Histogram } from '../../kernels/values/histogram.js';
 import { eventually, freePort, request, startServer, temporaryFolder } from '../support/harness.js';
 import { startControlPlane } from '../support/rest/control-plane.js';
 import { readDocument } from '../support/rest/prometheus-text.js';

@@ -5,8 +5,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { FindBrought } from '../../host/plugins/define.js';
-import { CarriedColumn, type CarriedColumns, carriedBase, carriedPlace, carry } from '../../kernels/carried.js';
-import { Instant, type Value, ValueAccess, ValueError } from '../../kernels/value.js';
+import { CarriedColumn, type CarriedColumns, carriedBase, carriedPlace, carry } from '../../kernels/values/carried.js';
+import { Instant, type Value, ValueAccess, ValueError } from '../../kernels/values/value.js';
 import { type KernelRule, openRule } from '../support/engine/rule-kernel.js';
 
 const statements = ['CREATE STREAM s () WITH (TYPE="mqtt", DATASOURCE="s", FORMAT="json")'];

@@ -7,8 +7,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LookupRequest } from '../../host/connectors/running.js';
 import type { LookupAnswer } from '../../kernels/api.js';
-import type { WaitingPlan } from '../../kernels/ir.js';
-import type { Value } from '../../kernels/value.js';
+import type { WaitingPlan } from '../../kernels/plan/ir.js';
+import type { Value } from '../../kernels/values/value.js';
 import { type PlaneWishes, type Row, startRule } from '../support/engine/rule-plane.js';
 import { eventually } from '../support/harness.js';
 

@@ -5,8 +5,8 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { WaitingPlan } from '../../kernels/ir.js';
-import type { Value } from '../../kernels/value.js';
+import type { WaitingPlan } from '../../kernels/plan/ir.js';
+import type { Value } from '../../kernels/values/value.js';
 import { type KernelRule, openRule } from '../support/engine/rule-kernel.js';
 
 const numRuns = Number(process.env.HAUMEA_ASK_RUNS ?? 200);

@@ -1,7 +1,7 @@
 /** Windows of very many partitions: none of them is in the way of others, and what is idle gives its memory back. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { deferredWork, hasDeferred, workOn } from '../../kernels/deferred.js';
+import { deferredWork, hasDeferred, workOn } from '../../kernels/state/deferred.js';
 import { type KernelRule, openRule, type RuleWishes } from '../support/engine/rule-kernel.js';
 
 const begin = 1_700_000_000_000;

@@ -4,7 +4,7 @@
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { finishWork } from '../../kernels/deferred.js';
+import { finishWork } from '../../kernels/state/deferred.js';
 import { fillMemory } from '../support/engine/full-kernel.js';
 import { openRule } from '../support/engine/rule-kernel.js';
 

@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { hasDeferred, workOn } from '../../kernels/deferred.js';
+import { hasDeferred, workOn } from '../../kernels/state/deferred.js';
 import { openRule } from '../support/engine/rule-kernel.js';
 
 const numRuns = Number(process.env.HAUMEA_STATE_RUNS ?? 150);

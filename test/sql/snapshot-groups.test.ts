@@ -5,8 +5,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Snapshot } from '../../kernels/api.js';
-import { finishWork } from '../../kernels/deferred.js';
-import { openShelf } from '../../kernels/snapshot.js';
+import { finishWork } from '../../kernels/state/deferred.js';
+import { openShelf } from '../../kernels/state/snapshot.js';
 import { fillMemory } from '../support/engine/full-kernel.js';
 import { type KernelRule, openRule, readerOf, textOf } from '../support/engine/rule-kernel.js';
 

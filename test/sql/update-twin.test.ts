@@ -9,7 +9,7 @@ import * as assert from 'uvu/assert';
 import { callHost } from '../../host/functions/registry.js';
 import type { Kernel } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
-import { openShelf } from '../../kernels/snapshot.js';
+import { openShelf } from '../../kernels/state/snapshot.js';
 import { type KernelRule, openRule, readerOf } from '../support/engine/rule-kernel.js';
 import { kernelUnderTest } from '../support/kernel/drive.js';
 import { checkOf, headCheckOf, slicesOf } from '../support/kernel/slices.js';

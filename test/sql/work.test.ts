@@ -5,8 +5,8 @@
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { zoneOffsetMs } from '../../host/functions/calendar/time-zone.js';
 import { callHost, functionDefinitions } from '../../host/functions/registry.js';
-import { zoneOffsetMs } from '../../host/functions/time-zone.js';
 import { createKernel } from '../../kernels/index.js';
 import { openRule, textOf } from '../support/engine/rule-kernel.js';
 import { kernelUnderTest } from '../support/kernel/drive.js';

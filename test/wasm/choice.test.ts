@@ -5,7 +5,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { NodeHandle, StreamHandle } from '../../kernels/api.js';
-import { type ConstValue, col, constant, type NodePlan, type Op, reg } from '../../kernels/ir.js';
+import { type ConstValue, col, constant, type NodePlan, type Op, reg } from '../../kernels/plan/ir.js';
 import { type Driver, drive, encode, f64, filter, i64, linked } from '../support/kernel/drive.js';
 import { field, lines } from '../support/kernel/streams.js';
 

@@ -2,7 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { HostColumns, StreamSpec } from '../../kernels/api.js';
-import type { ColumnUse } from '../../kernels/ir.js';
+import type { ColumnUse } from '../../kernels/plan/ir.js';
 import { drive, encode, linked } from '../support/kernel/drive.js';
 import { field, lines, mqtt, publish } from '../support/kernel/streams.js';
 

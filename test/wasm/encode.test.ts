@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { col, type NodePlan, type OutputPlan, type Program, reg } from '../../kernels/ir.js';
+import { col, type NodePlan, type OutputPlan, type Program, reg } from '../../kernels/plan/ir.js';
 import { drive, encode, linked } from '../support/kernel/drive.js';
 import { field, lines, mqtt, output, publish } from '../support/kernel/streams.js';
 

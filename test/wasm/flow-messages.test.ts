@@ -1,7 +1,7 @@
 /** Messages of several rows: what windows, the filters below them and encode nodes make of them. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { col, type NodePlan, type OutputPlan, type Program, reg } from '../../kernels/ir.js';
+import { col, type NodePlan, type OutputPlan, type Program, reg } from '../../kernels/plan/ir.js';
 import { drive, encode, f64, filter, linked, windowOfRows } from '../support/kernel/drive.js';
 import { field, lines, output } from '../support/kernel/streams.js';
 

@@ -1,7 +1,7 @@
 /** Filters, limits, timers and error rows, seen from the kernel's public door. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { constant, type NodePlan, reg } from '../../kernels/ir.js';
+import { constant, type NodePlan, reg } from '../../kernels/plan/ir.js';
 import { drive, encode, f64, filter, linked } from '../support/kernel/drive.js';
 import { field, lines } from '../support/kernel/streams.js';
 

@@ -1,7 +1,7 @@
 /** Heads: the rows of a message as JSON before it, for sinks whose properties are templates over them. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { col, type OutputPlan } from '../../kernels/ir.js';
+import { col, type OutputPlan } from '../../kernels/plan/ir.js';
 import { type Driver, drive, encode, linked } from '../support/kernel/drive.js';
 import { field, lines } from '../support/kernel/streams.js';
 

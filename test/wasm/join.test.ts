@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { col, type NodePlan } from '../../kernels/ir.js';
+import { col, type NodePlan } from '../../kernels/plan/ir.js';
 import { drive, encode, linked, windowOfRows } from '../support/kernel/drive.js';
 import { idOf, joinPlan, onId, openJoin, text } from '../support/kernel/join-drive.js';
 import { field, lines } from '../support/kernel/streams.js';

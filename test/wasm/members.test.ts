@@ -1,8 +1,8 @@
 /** Members of columns that are objects: those are decoded that some rule of the stream reads. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type ColumnType, type ColumnUse, col, type OutputPlan } from '../../kernels/ir.js';
-import { useSameColumns } from '../../kernels/twin.js';
+import { type ColumnType, type ColumnUse, col, type OutputPlan } from '../../kernels/plan/ir.js';
+import { useSameColumns } from '../../kernels/streams/twin.js';
 import { type Driver, drive, encode, linked } from '../support/kernel/drive.js';
 import { lines } from '../support/kernel/streams.js';
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { constantOf } from '../../kernels/evaluate.js';
 import { ops } from '../../kernels/gen/ops.js';
-import { type ConstValue, col, constant, NONE, type Op, type Operand } from '../../kernels/ir.js';
-import { Instant, type Value, ValueError } from '../../kernels/value.js';
+import { constantOf } from '../../kernels/plan/evaluate.js';
+import { type ConstValue, col, constant, NONE, type Op, type Operand } from '../../kernels/plan/ir.js';
+import { Instant, type Value, ValueError } from '../../kernels/values/value.js';
 import { naiveLists } from '../support/kernel/naive-lists.js';
 import { naive as naiveOperators } from '../support/kernel/naive-ops.js';
 import { VmKernel } from '../support/kernel/vm-kernel.js';

@@ -2,7 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { NodeHandle, StreamHandle } from '../../kernels/api.js';
-import { col, type NodePlan } from '../../kernels/ir.js';
+import { col, type NodePlan } from '../../kernels/plan/ir.js';
 import { type Driver, drive, encode, f64, filter, linked } from '../support/kernel/drive.js';
 import { field, lines } from '../support/kernel/streams.js';
 

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { col, type NodePlan } from '../../kernels/ir.js';
-import type { Value } from '../../kernels/value.js';
+import { col, type NodePlan } from '../../kernels/plan/ir.js';
+import type { Value } from '../../kernels/values/value.js';
 import { WindowKernel } from '../support/kernel/window-kernel.js';
 
 const kernel = new WindowKernel();

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { StreamSpec } from '../../kernels/api.js';
-import type { ColumnType, ColumnUse } from '../../kernels/ir.js';
-import { Instant } from '../../kernels/value.js';
+import type { ColumnType, ColumnUse } from '../../kernels/plan/ir.js';
+import { Instant } from '../../kernels/values/value.js';
 import { field, publish } from '../support/kernel/streams.js';
 import { joined, leftBehind, loadTextKernel, TestSource } from '../support/kernel/text-kernel.js';
 

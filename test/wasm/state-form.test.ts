@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Instant, type Value, ValueAccess, ValueError } from '../../kernels/value.js';
+import { Instant, type Value, ValueAccess, ValueError } from '../../kernels/values/value.js';
 import { testModule } from '../support/kernel/test-module.js';
 
 /** Writer and reader over bytes that tests can change on the way. */

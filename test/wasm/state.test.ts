@@ -7,7 +7,7 @@ import type { LinkedNode, LoadReport, NodeHandle, StreamHandle, StreamSpec } fro
 import { NodeKind, Tag } from '../../kernels/gen/layouts.js';
 import type { AggregateName } from '../../kernels/gen/ops.js';
 import type { KernelOptions } from '../../kernels/index.js';
-import { type ColumnUse, col, type NodePlan } from '../../kernels/ir.js';
+import { type ColumnUse, col, type NodePlan } from '../../kernels/plan/ir.js';
 import { type Driver, drive, encode, f64, filter, kernelUnderTest, linked } from '../support/kernel/drive.js';
 import { checkOf, headCheckOf, slicesOf } from '../support/kernel/slices.js';
 import { field, lines, mqtt, publish } from '../support/kernel/streams.js';

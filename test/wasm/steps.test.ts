@@ -1,7 +1,7 @@
 /** Steps of the decoder: messages that share keys, order and space are read by literals learnt from earlier ones. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { ColumnUse } from '../../kernels/ir.js';
+import type { ColumnUse } from '../../kernels/plan/ir.js';
 import { field, publish } from '../support/kernel/streams.js';
 import { leftBehind, loadTextKernel, TestSource } from '../support/kernel/text-kernel.js';
 

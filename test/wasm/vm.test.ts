@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type ConstValue, col, constant, type Op, type Program, reg } from '../../kernels/ir.js';
-import { encodeProgram, relocateColumns } from '../../kernels/program.js';
-import { Instant, type Value, ValueError } from '../../kernels/value.js';
+import { type ConstValue, col, constant, type Op, type Program, reg } from '../../kernels/plan/ir.js';
+import { encodeProgram, relocateColumns } from '../../kernels/plan/program.js';
+import { Instant, type Value, ValueError } from '../../kernels/values/value.js';
 import { VmKernel } from '../support/kernel/vm-kernel.js';
 
 /** Runs one op over one column and returns the results of all rows. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type AggregatePlan, col, type NodePlan, type WindowPlan } from '../../kernels/ir.js';
-import { type Value, ValueError } from '../../kernels/value.js';
+import { type AggregatePlan, col, type NodePlan, type WindowPlan } from '../../kernels/plan/ir.js';
+import { type Value, ValueError } from '../../kernels/values/value.js';
 import {
   naiveEventTime,
   naiveWindows,

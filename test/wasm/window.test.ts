@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type AggregatePlan, col, type NodePlan, type WindowPlan } from '../../kernels/ir.js';
-import { type Value, ValueError } from '../../kernels/value.js';
+import { type AggregatePlan, col, type NodePlan, type WindowPlan } from '../../kernels/plan/ir.js';
+import { type Value, ValueError } from '../../kernels/values/value.js';
 import { type Message, WindowKernel } from '../support/kernel/window-kernel.js';
 
 type WindowNode = Extract<NodePlan, { kind: 'window' }>;

@@ -1,4 +1,4 @@
-// The description of a join as the host writes it (kernels/join-spec.ts), and the state of its node.
+// The description of a join as the host writes it (kernels/nodes/join.ts), and the state of its node.
 //
 // The spec is drawn in gen/join-layouts.ts.
 //

@@ -1,5 +1,5 @@
 // Functions of the host: one call for all selected rows. The host reads the argument columns and fills the result
-// column (kernels/host-call.ts).
+// column (kernels/calls/host-call.ts).
 //
 //   argument   values u32 | tags u32 | stride u32 (1 a column, 0 a constant) | 0 u32
 import * as ctx from '../../batch/context';

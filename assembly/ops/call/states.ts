@@ -1,6 +1,6 @@
 // Functions of the host that keep a state for each group of rows: one call for many rows of many groups. What is kept
-// is bytes, whose meaning the host knows alone. The host sees columns (kernels/host-call.ts), the rows first and the
-// groups behind them:
+// is bytes, whose meaning the host knows alone. The host sees columns (kernels/calls/host-call.ts), the rows first and
+// the groups behind them:
 //
 //             arguments   one column more            result
 //   a row     its values  number of its group, I64   what the row is given: of functions that look back alone

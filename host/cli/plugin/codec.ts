@@ -1,7 +1,7 @@
 /** The codec of a project over messages of a file: hexadecimal digits, a line for each message. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Made, MessageCalls } from '../../../kernels/message-calls.js';
+import { type Made, MessageCalls } from '../../../kernels/calls/message-calls.js';
 import { HaumeaError } from '../../base/errors.js';
 import type { LoadedCode } from '../../plugins/define.js';
 import { loadCode } from '../../plugins/index.js';

@@ -1,6 +1,6 @@
 /** Has the codec of a plugin make the messages of a chunk, all in one call. */
 import type { OutputChunk } from '../../../kernels/api.js';
-import { MessageCalls } from '../../../kernels/message-calls.js';
+import { MessageCalls } from '../../../kernels/calls/message-calls.js';
 import { ChunkWriter } from '../chunk-writer.js';
 import type { EncodeContext, Encoder } from '../define.js';
 

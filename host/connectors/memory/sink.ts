@@ -32,7 +32,7 @@ export class MemorySink implements Sink {
     this.#bus = context.shared('memory.bus', () => new MemoryBus());
     const { topic, rowkindField, keyField } = conf;
     this.topic = topic;
-    // What keeps rows by key looks there for the kind of change (host/plan/lookup.ts).
+    // What keeps rows by key looks there for the kind of change (host/plan/joins/lookup.ts).
     const changes = rowkindField === '' ? {} : { rowkindField, keyField };
     this.#metas = new Recent(mostTopics, (name): Buffer => Buffer.from(JSON.stringify({ topic: name, ...changes })));
   }

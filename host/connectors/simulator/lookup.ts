@@ -1,6 +1,6 @@
 /** Looks in rows of its configuration. */
 import type { LookupAnswer } from '../../../kernels/api.js';
-import type { Value } from '../../../kernels/value.js';
+import type { Value } from '../../../kernels/values/value.js';
 import type { Lookup, LookupRequest } from '../running.js';
 
 type Row = Readonly<Record<string, Value>>;

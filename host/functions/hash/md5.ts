@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { defineFunction, perRow } from '../define.js';
-import { printed } from '../printed.js';
+import { printed } from '../printing/printed.js';
 
 export default defineFunction({
   name: 'md5',

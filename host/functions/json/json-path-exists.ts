@@ -1,6 +1,6 @@
 import { defineFunction, perRow } from '../define.js';
 import { findPath, needsPath } from '../json-path.js';
-import { TooMuchWork } from '../regexp-work.js';
+import { TooMuchWork } from '../regexp/work.js';
 
 export default defineFunction({
   name: 'json_path_exists',

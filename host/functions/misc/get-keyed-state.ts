@@ -1,5 +1,5 @@
 import { defineFunction, perRow } from '../define.js';
-import { printed } from '../printed.js';
+import { printed } from '../printing/printed.js';
 
 const types = ['bigint', 'float', 'string', 'boolean', 'datetime'];
 

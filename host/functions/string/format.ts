@@ -1,5 +1,5 @@
 import { defineFunction, perRow } from '../define.js';
-import { formatted } from '../number-format.js';
+import { formatted } from '../printing/number-format.js';
 
 export default defineFunction({
   name: 'format',

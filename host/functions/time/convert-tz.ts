@@ -1,8 +1,8 @@
+import { momentAt, momentFrom, partsOf } from '../calendar/moment.js';
+import { printTime } from '../calendar/time-format.js';
 import { defineFunction, perRow } from '../define.js';
-import { momentAt, momentFrom, partsOf } from '../moment.js';
-import { offsetText } from '../offset-text.js';
-import { printed } from '../printed.js';
-import { printTime } from '../time-format.js';
+import { offsetText } from '../printing/offset-text.js';
+import { printed } from '../printing/printed.js';
 
 export default defineFunction({
   name: 'convert_tz',

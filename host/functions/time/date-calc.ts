@@ -1,9 +1,9 @@
-import { Instant } from '../../../kernels/value.js';
+import { Instant } from '../../../kernels/values/value.js';
+import { nanosOf } from '../calendar/duration.js';
+import { momentAt, momentFrom } from '../calendar/moment.js';
+import { printTime } from '../calendar/time-format.js';
 import { defineFunction, perRow } from '../define.js';
-import { nanosOf } from '../duration.js';
-import { momentAt, momentFrom } from '../moment.js';
-import { printed } from '../printed.js';
-import { printTime } from '../time-format.js';
+import { printed } from '../printing/printed.js';
 
 export default defineFunction({
   name: 'date_calc',

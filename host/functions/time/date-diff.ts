@@ -1,5 +1,5 @@
+import { momentFrom } from '../calendar/moment.js';
 import { defineFunction, perRow } from '../define.js';
-import { momentFrom } from '../moment.js';
 
 /** Largest duration that a BIGINT holds. */
 const longest = 2n ** 63n - 1n;

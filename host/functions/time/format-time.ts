@@ -1,7 +1,7 @@
+import { momentFrom } from '../calendar/moment.js';
+import { printTime } from '../calendar/time-format.js';
 import { defineFunction, perRow } from '../define.js';
-import { momentFrom } from '../moment.js';
-import { printed } from '../printed.js';
-import { printTime } from '../time-format.js';
+import { printed } from '../printing/printed.js';
 
 export default defineFunction({
   name: 'format_time',

@@ -1,6 +1,6 @@
+import { momentFrom, wholeOf } from '../calendar/moment.js';
+import { printTime } from '../calendar/time-format.js';
 import { defineFunction, perRow } from '../define.js';
-import { momentFrom, wholeOf } from '../moment.js';
-import { printTime } from '../time-format.js';
 
 export default defineFunction({
   name: 'from_unix_time',

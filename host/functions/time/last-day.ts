@@ -1,6 +1,6 @@
+import { momentFrom, partsOf } from '../calendar/moment.js';
+import { printTime } from '../calendar/time-format.js';
 import { defineFunction, perRow } from '../define.js';
-import { momentFrom, partsOf } from '../moment.js';
-import { printTime } from '../time-format.js';
 
 export default defineFunction({
   name: 'last_day',

@@ -1,5 +1,5 @@
+import { currentTime } from '../calendar/time-format.js';
 import { defineFunction, perRow } from '../define.js';
-import { currentTime } from '../time-format.js';
 
 export default defineFunction({
   name: 'now',

@@ -1,8 +1,8 @@
-import { Instant } from '../../../kernels/value.js';
+import { Instant } from '../../../kernels/values/value.js';
+import { momentFrom } from '../calendar/moment.js';
+import { readTime } from '../calendar/time-format.js';
 import { defineFunction, perRow } from '../define.js';
-import { momentFrom } from '../moment.js';
-import { printed } from '../printed.js';
-import { readTime } from '../time-format.js';
+import { printed } from '../printing/printed.js';
 
 export default defineFunction({
   name: 'parse_time',

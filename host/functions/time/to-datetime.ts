@@ -1,7 +1,7 @@
-import { Instant } from '../../../kernels/value.js';
+import { Instant } from '../../../kernels/values/value.js';
+import { momentFrom } from '../calendar/moment.js';
 import { defineFunction, perRow } from '../define.js';
-import { momentFrom } from '../moment.js';
-import { printed } from '../printed.js';
+import { printed } from '../printing/printed.js';
 
 /** Years 0000 to 9999, which is all that RFC 3339 can write, in nanoseconds. */
 const first = -62_167_219_200_000_000_000n;

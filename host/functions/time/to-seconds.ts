@@ -1,5 +1,5 @@
+import { momentFrom } from '../calendar/moment.js';
 import { defineFunction, perRow } from '../define.js';
-import { momentFrom } from '../moment.js';
 
 export default defineFunction({
   name: 'to_seconds',

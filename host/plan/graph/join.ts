@@ -1,11 +1,11 @@
 /** Join nodes: streams of a window, or single messages, with each other and with what tables hold. */
 import type { GraphNode } from '../../model/engine.js';
 import { refuse } from '../errors.js';
-import { bindJoins, inRowOrder, streamsOf } from '../join.js';
-import { missing, ofPresent } from '../joined-row.js';
-import type { Logical, OutputEntry, OutputRow } from '../logical.js';
-import { bindLookup, checkLookups } from '../lookup.js';
-import type { Value, Values } from '../value.js';
+import { bindJoins, inRowOrder, streamsOf } from '../joins/join.js';
+import { bindLookup, checkLookups } from '../joins/lookup.js';
+import type { Logical, OutputEntry, OutputRow } from '../logical/logical.js';
+import { missing, ofPresent } from '../values/joined-row.js';
+import type { Value, Values } from '../values/value.js';
 import { type Branch, binderAt, type Context, localNames, type Point } from './point.js';
 import * as props from './props.js';
 import { mergedRows } from './row.js';

@@ -2,10 +2,10 @@
 import { HaumeaError } from '../../base/errors.js';
 import type { Catalog, GraphEdge, GraphNode, RuleDefinition, RuleGraph } from '../../model/engine.js';
 import { refuse } from '../errors.js';
-import { checkEventTime, definitionOf, isAsked } from '../join.js';
-import type { Logical, Root } from '../logical.js';
-import { Source } from '../source.js';
-import { Values } from '../value.js';
+import { checkEventTime, definitionOf, isAsked } from '../joins/join.js';
+import type { Logical, Root } from '../logical/logical.js';
+import { Source } from '../values/source.js';
+import { Values } from '../values/value.js';
 import { checkWindow } from '../windows/clause.js';
 import { checkGraph, isTable, takesMany } from './check.js';
 import { Edges } from './edges.js';

@@ -2,10 +2,10 @@
 import type { Catalog, RuleDefinition } from '../../model/engine.js';
 import type { Expr, SelectItem, WindowKind } from '../../sql/ast.js';
 import { transform } from '../../sql/visit.js';
-import { Binder, type Clause } from '../bind.js';
-import type { Logical, OutputEntry, OutputRow } from '../logical.js';
-import type { Source } from '../source.js';
-import type { Values } from '../value.js';
+import { Binder, type Clause } from '../bind/bind.js';
+import type { Logical, OutputEntry, OutputRow } from '../logical/logical.js';
+import type { Source } from '../values/source.js';
+import type { Values } from '../values/value.js';
 import type { Flow } from './check.js';
 import { RowScope } from './row.js';
 

@@ -1,12 +1,12 @@
 /** The row that flows at a place of a graph: its columns by name, and what names mean there. */
 import type { SelectItem, Span } from '../../sql/ast.js';
+import { type Place, Scope } from '../bind/scope.js';
 import { refuse } from '../errors.js';
-import { firstPresent, mergedObject, missing, ofPresent } from '../joined-row.js';
-import type { OutputEntry, OutputRow } from '../logical.js';
-import { type Place, Scope } from '../scope.js';
-import type { Source } from '../source.js';
-import type { Value, Values } from '../value.js';
-import { sourcesIn } from '../value.js';
+import type { OutputEntry, OutputRow } from '../logical/logical.js';
+import { firstPresent, mergedObject, missing, ofPresent } from '../values/joined-row.js';
+import type { Source } from '../values/source.js';
+import type { Value, Values } from '../values/value.js';
+import { sourcesIn } from '../values/value.js';
 
 /** All columns of rows, and those that the streams sent. */
 interface Rows {

@@ -5,9 +5,9 @@
 import type { GraphNode } from '../../model/engine.js';
 import { scriptFault } from '../../plugins/javascript/check.js';
 import { refuse } from '../errors.js';
-import type { Logical, OutputRow } from '../logical.js';
-import { wholeObject } from '../output.js';
-import type { Value } from '../value.js';
+import type { Logical, OutputRow } from '../logical/logical.js';
+import { wholeObject } from '../sinks/output.js';
+import type { Value } from '../values/value.js';
 import { messageGroups } from '../windows/clause.js';
 import type { Context, Point } from './point.js';
 

@@ -1,9 +1,9 @@
 /** Switch nodes: each output takes the rows of one case. */
 import type { GraphNode } from '../../model/engine.js';
-import { withAnalyticsAt } from '../analytic.js';
 import { refuse } from '../errors.js';
-import type { Logical } from '../logical.js';
-import { aggregatesIn, type Value } from '../value.js';
+import type { Logical } from '../logical/logical.js';
+import { withAnalyticsAt } from '../statement/analytic.js';
+import { aggregatesIn, type Value } from '../values/value.js';
 import { messageGroups } from '../windows/clause.js';
 import { passed } from './operators.js';
 import { binderAt, type Context, clauseAt, localNames, type Point } from './point.js';

@@ -1,10 +1,10 @@
 /** The topology of a graph is the graph itself: operators have the names of their nodes. */
-import type { OperatorPlan, RulePlan } from '../../../kernels/ir.js';
+import type { OperatorPlan, RulePlan } from '../../../kernels/plan/ir.js';
 import type { RuleGraph } from '../../model/engine.js';
+import { hasDecoder, sinkOperators } from '../lower/topology.js';
 import { caseName } from '../operators/filter.js';
-import type { Physical } from '../physical-plan.js';
-import type { Source } from '../source.js';
-import { hasDecoder, sinkOperators } from '../topology.js';
+import type { Physical } from '../program/physical-plan.js';
+import type { Source } from '../values/source.js';
 
 /** Names operators and draws the edges between them. */
 export function graphTopology(

@@ -11,11 +11,11 @@ import {
   type Operand,
   type Program,
   type RulePlan,
-} from '../../../kernels/ir.js';
+} from '../../../kernels/plan/ir.js';
+import { Batch } from '../nodes/batch.js';
 import { kindOf } from '../nodes/index.js';
 import type { Of, Place, Port } from '../nodes/node.js';
-import { type Value, Values } from '../value.js';
-import { Batch } from './batch.js';
+import { type Value, Values } from '../values/value.js';
 
 /** What values are made of; a plan is one. */
 export type PlanParts = Pick<RulePlan, 'sources' | 'nodes' | 'lookups' | 'brought'>;

@@ -3,7 +3,7 @@
  * sees, a window with its keys. Columns around it, registers and the order of operators are no part of that, so that an
  * update finds again what it has left as it was.
  */
-import type { NodeInput, NodePlan } from '../../../kernels/ir.js';
+import type { NodeInput, NodePlan } from '../../../kernels/plan/ir.js';
 import type { KeptByNode, KeptMember, KeptOperator } from '../../model/kept.js';
 import { kindOf } from '../nodes/index.js';
 import type { Found, KeptPlace, Rows } from '../nodes/node.js';

@@ -1,7 +1,7 @@
 /** What values mean, as 64 bits: the same in each plan that has them, whatever numbers they have there. */
-import { Identity } from '../../../kernels/identity.js';
+import { Identity } from '../../../kernels/state/identity.js';
 import { hostFunctionName } from '../../functions/registry.js';
-import { constKey, type Value } from '../value.js';
+import { constKey, type Value } from '../values/value.js';
 import type { PlanParts } from './batches.js';
 
 export class Meaning {

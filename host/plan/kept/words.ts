@@ -1,7 +1,7 @@
 /** What rules keep, in the words of their statements. */
 import { aggregates } from '../../../kernels/gen/ops.js';
-import { type Prefix, showCall, showValue } from '../show-value.js';
-import type { AggregateValue, AnalyticValue, Value } from '../value.js';
+import { type Prefix, showCall, showValue } from '../values/show.js';
+import type { AggregateValue, AnalyticValue, Value } from '../values/value.js';
 
 /** Longest text of a part of a statement. */
 const maxLength = 120;

@@ -1,5 +1,5 @@
-import type { OutputPlan } from '../../../kernels/ir.js';
-import { isBatch } from '../../../kernels/output-plan.js';
+import type { OutputPlan } from '../../../kernels/plan/ir.js';
+import { isBatch } from '../../../kernels/plan/output-plan.js';
 import type { NodeKind } from './node.js';
 import { type Show, shower, showOps } from './text.js';
 

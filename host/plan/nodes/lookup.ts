@@ -1,5 +1,5 @@
-import type { Batch } from '../kept/batch.js';
-import { showUse } from '../show-value.js';
+import { showUse } from '../values/show.js';
+import type { Batch } from './batch.js';
 import type { KeptPlace, NodeKind, Of, Place, Rows } from './node.js';
 import { numbered, showCondition, shower, showOps } from './text.js';
 

@@ -2,10 +2,10 @@
  * What the planner knows of a kind of node of the kernel: how plans print it, what it gives on, what it keeps from one
  * run to the next. Each kind is a record in a file of its own; `index.ts` has the table of them.
  */
-import type { NodeInput, NodePlan, Operand, Program } from '../../../kernels/ir.js';
+import type { NodeInput, NodePlan, Operand, Program } from '../../../kernels/plan/ir.js';
 import type { KeptList, KeptOperator } from '../../model/kept.js';
-import type { Batch } from '../kept/batch.js';
-import type { Value, Values } from '../value.js';
+import type { Value, Values } from '../values/value.js';
+import type { Batch } from './batch.js';
 
 export type Kind = NodePlan['kind'];
 

@@ -6,8 +6,8 @@ import {
   type Op,
   type Operand,
   type Program,
-} from '../../../kernels/ir.js';
-import { showConst } from '../show-value.js';
+} from '../../../kernels/plan/ir.js';
+import { showConst } from '../values/show.js';
 
 /** Prints operands of nodes that have the program. */
 export type Show = (operand: Operand) => string;

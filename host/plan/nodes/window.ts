@@ -1,7 +1,7 @@
 import { aggregates } from '../../../kernels/gen/ops.js';
-import type { Operand, WindowPlan } from '../../../kernels/ir.js';
 import { keptColumns, partitionOf } from '../../../kernels/nodes/window.js';
-import type { Value } from '../value.js';
+import type { Operand, WindowPlan } from '../../../kernels/plan/ir.js';
+import type { Value } from '../values/value.js';
 import { writtenWindow } from '../windows/index.js';
 import type { KeptPlace, NodeKind, Of } from './node.js';
 import { numbered, type Show, shower, showOps } from './text.js';

@@ -1,8 +1,8 @@
 /** Rows wait for the answer of a function that answers later; the call is known above. */
-import type { NodePlan } from '../../../kernels/ir.js';
-import { callKey, callWaiting, resultName } from '../call.js';
-import { ProgramBuilder } from '../program.js';
-import { carriedBy } from '../window-needs.js';
+import type { NodePlan } from '../../../kernels/plan/ir.js';
+import { callKey, callWaiting, resultName } from '../logical/call.js';
+import { ProgramBuilder } from '../program/program.js';
+import { carriedBy } from '../program/window-needs.js';
 import type { OperatorKind } from './operator.js';
 
 export const call: OperatorKind<'call'> = {

@@ -1,5 +1,5 @@
 /** Computes values once for all that stands above: it passes all rows, the values stand in registers. */
-import { ProgramBuilder } from '../program.js';
+import { ProgramBuilder } from '../program/program.js';
 import type { OperatorKind } from './operator.js';
 
 export const compute: OperatorKind<'compute'> = {

@@ -1,6 +1,6 @@
 /** dedup_trigger: rows wait until the end of the range that they ask for, and get what is left of it. */
-import { ProgramBuilder } from '../program.js';
-import { isNone, windowNeeds } from '../window-needs.js';
+import { ProgramBuilder } from '../program/program.js';
+import { isNone, windowNeeds } from '../program/window-needs.js';
 import type { OperatorKind } from './operator.js';
 
 export const dedup: OperatorKind<'dedup'> = {

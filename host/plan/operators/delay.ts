@@ -1,7 +1,7 @@
 /** delay(): rows wait until a time, which is not known for those that don't; they stay in their order. */
-import type { NodePlan } from '../../../kernels/ir.js';
-import { ProgramBuilder } from '../program.js';
-import { carriedBy } from '../window-needs.js';
+import type { NodePlan } from '../../../kernels/plan/ir.js';
+import { ProgramBuilder } from '../program/program.js';
+import { carriedBy } from '../program/window-needs.js';
 import type { OperatorKind } from './operator.js';
 
 /** Batches that wait before the sources of the rule pause. */

@@ -1,8 +1,8 @@
 /** Makes the columns of a derived table of what the SELECT below gives. */
-import type { NodePlan, Operand } from '../../../kernels/ir.js';
-import { ProgramBuilder } from '../program.js';
-import { showValue } from '../show-value.js';
-import type { ColumnValue } from '../value.js';
+import type { NodePlan, Operand } from '../../../kernels/plan/ir.js';
+import { ProgramBuilder } from '../program/program.js';
+import { showValue } from '../values/show.js';
+import type { ColumnValue } from '../values/value.js';
 import type { OperatorKind } from './operator.js';
 
 export const derive: OperatorKind<'derive'> = {

@@ -1,7 +1,7 @@
 /** Makes rows of one row, an element of a list for each. */
-import type { NodePlan } from '../../../kernels/ir.js';
-import { ProgramBuilder } from '../program.js';
-import { withoutItem } from '../value.js';
+import type { NodePlan } from '../../../kernels/plan/ir.js';
+import { ProgramBuilder } from '../program/program.js';
+import { withoutItem } from '../values/value.js';
 import type { OperatorKind } from './operator.js';
 
 export const expand: OperatorKind<'expand'> = {

@@ -1,6 +1,6 @@
 /** Keeps the rows, or messages, for which a condition is true; named after the clause that it does the work of. */
-import type { NodePlan } from '../../../kernels/ir.js';
-import { ProgramBuilder } from '../program.js';
+import type { NodePlan } from '../../../kernels/plan/ir.js';
+import { ProgramBuilder } from '../program/program.js';
 import type { OperatorKind } from './operator.js';
 
 /** Name of the filters behind the outputs of a switch. */

@@ -1,6 +1,6 @@
 /** Counts the rows that get past a condition, which may depend on that count; count and time stand in registers. */
-import { NONE, reg } from '../../../kernels/ir.js';
-import { ProgramBuilder } from '../program.js';
+import { NONE, reg } from '../../../kernels/plan/ir.js';
+import { ProgramBuilder } from '../program/program.js';
 import type { OperatorKind } from './operator.js';
 
 /** What the operator is called for each clause; the one before a window is no step of its own. */

@@ -1,7 +1,7 @@
 /** The table of the kinds of operators, and what is asked of any of them. */
-import type { Logical } from '../logical.js';
-import type { Relation } from '../source.js';
-import type { Value } from '../value.js';
+import type { Logical } from '../logical/logical.js';
+import type { Relation } from '../values/source.js';
+import type { Value } from '../values/value.js';
 import { kinds } from './gen/kinds.js';
 import type { Kind, Level, OperatorKind } from './operator.js';
 

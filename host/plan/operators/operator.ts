@@ -2,13 +2,13 @@
  * What the planner knows of a kind of operator: the values that it computes, its nodes for the kernel, and what EXPLAIN
  * says of it. Each kind is a record in a file of its own; `index.ts` has the table of them.
  */
-import type { ColumnUse, NodePlan, Operand } from '../../../kernels/ir.js';
+import type { ColumnUse, NodePlan, Operand } from '../../../kernels/plan/ir.js';
 import type { RuleOptions } from '../../model/engine.js';
-import type { Logical, OutputRow } from '../logical.js';
-import type { AskedFunction, Chain, Step } from '../physical-plan.js';
-import type { Path } from '../program.js';
-import type { Relation, Source } from '../source.js';
-import type { ColumnValue, Value, Values } from '../value.js';
+import type { Logical, OutputRow } from '../logical/logical.js';
+import type { AskedFunction, Chain, Step } from '../program/physical-plan.js';
+import type { Path } from '../program/program.js';
+import type { Relation, Source } from '../values/source.js';
+import type { ColumnValue, Value, Values } from '../values/value.js';
 
 export type Kind = Logical['kind'];
 

@@ -1,5 +1,5 @@
 /** The output row. What it computes is part of the encode nodes, one for each form that sinks ask for. */
-import { showValue } from '../show-value.js';
+import { showValue } from '../values/show.js';
 import type { OperatorKind } from './operator.js';
 
 export const project: OperatorKind<'project'> = {

@@ -1,9 +1,9 @@
 /** Orders the rows of a message. */
-import type { NodePlan } from '../../../kernels/ir.js';
-import { isOfMessages } from '../logical.js';
-import { type Path, ProgramBuilder } from '../program.js';
-import type { Value } from '../value.js';
-import { isNone, windowNeeds } from '../window-needs.js';
+import type { NodePlan } from '../../../kernels/plan/ir.js';
+import { isOfMessages } from '../logical/logical.js';
+import { type Path, ProgramBuilder } from '../program/program.js';
+import { isNone, windowNeeds } from '../program/window-needs.js';
+import type { Value } from '../values/value.js';
 import type { Of, OperatorKind } from './operator.js';
 
 export const sort: OperatorKind<'sort'> = {

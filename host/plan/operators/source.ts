@@ -1,7 +1,7 @@
 /** The rows of a stream as they come. */
-import type { ColumnType, ColumnUse } from '../../../kernels/ir.js';
-import { Path } from '../program.js';
-import { showValue } from '../show-value.js';
+import type { ColumnType, ColumnUse } from '../../../kernels/plan/ir.js';
+import { Path } from '../program/program.js';
+import { showValue } from '../values/show.js';
 import type { OperatorKind } from './operator.js';
 
 export const source: OperatorKind<'source'> = {

@@ -1,7 +1,7 @@
 /** Event time: orders rows by their time, and lets them go once the watermark has reached them. */
-import { col, type NodePlan } from '../../../kernels/ir.js';
-import { ProgramBuilder } from '../program.js';
-import { mergeTime } from './merge.js';
+import { col, type NodePlan } from '../../../kernels/plan/ir.js';
+import { ProgramBuilder } from '../program/program.js';
+import { mergeTime } from './joins/merge.js';
 import type { OperatorKind } from './operator.js';
 
 export const watermark: OperatorKind<'watermark'> = {

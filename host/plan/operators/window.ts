@@ -1,12 +1,12 @@
 /** Gathers rows into windows, and groups them; above a join the rows of each message. */
 import { aggregates } from '../../../kernels/gen/ops.js';
-import { type AggregatePlan, col, type NodePlan, type Operand } from '../../../kernels/ir.js';
-import { hasWatermark, inputsOf, isOfMerge, levelOf, partitionOf, type WindowNode } from '../logical.js';
-import { ProgramBuilder } from '../program.js';
-import { type AggregateValue, aggregatesIn, type Value } from '../value.js';
-import { windowNeeds } from '../window-needs.js';
+import { type AggregatePlan, col, type NodePlan, type Operand } from '../../../kernels/plan/ir.js';
+import { hasWatermark, inputsOf, isOfMerge, levelOf, partitionOf, type WindowNode } from '../logical/logical.js';
+import { ProgramBuilder } from '../program/program.js';
+import { windowNeeds } from '../program/window-needs.js';
+import { type AggregateValue, aggregatesIn, type Value } from '../values/value.js';
 import { explainWindow, kindOf, mapWindow, valuesOfWindow, windowPlan } from '../windows/index.js';
-import { mergeBranch, mergeTime } from './merge.js';
+import { mergeBranch, mergeTime } from './joins/merge.js';
 import type { ExplainLine, Level, Lowering, OperatorKind } from './operator.js';
 
 export const window: OperatorKind<'window'> = {

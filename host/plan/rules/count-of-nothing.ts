@@ -3,9 +3,9 @@
  * as the recorded engine does, but conditions and expressions count 0 there, and null is what other aggregates are.
  * HAVING decides on such a window as on any other.
  */
-import { type Logical, levelOf, mapOperators, type Root, type WindowNode } from '../logical.js';
+import { type Logical, levelOf, mapOperators, type Root, type WindowNode } from '../logical/logical.js';
 import { mapOwnValues } from '../operators/index.js';
-import type { Value, Values } from '../value.js';
+import type { Value, Values } from '../values/value.js';
 import { constantOf, type Fold } from './fold-constants.js';
 
 /** The plan with 0 in the place of counts that have nothing to count. */

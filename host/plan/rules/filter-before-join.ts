@@ -3,9 +3,9 @@
  * before they are looked up. Only without a window, where a message is the row, and where joined rows always have it.
  * Later conditions of an AND stay above one that cannot move, which may be what keeps errors from them.
  */
-import { isInAllRows, streamsOf } from '../join.js';
-import { mapOperators, type Root, soleInputsOf } from '../logical.js';
-import { sourcesIn } from '../value.js';
+import { isInAllRows, streamsOf } from '../joins/join.js';
+import { mapOperators, type Root, soleInputsOf } from '../logical/logical.js';
+import { sourcesIn } from '../values/value.js';
 
 /**
  * The plan with conditions on rows of a stream below its joins with tables; each condition must be a filter of its own.

@@ -3,8 +3,8 @@
  * A row that goes is gone on either side, whether it makes one row, several or none.
  */
 
-import { type Logical, mapOperators, type Root, soleInputsOf } from '../logical.js';
-import { sourcesIn } from '../value.js';
+import { type Logical, mapOperators, type Root, soleInputsOf } from '../logical/logical.js';
+import { sourcesIn } from '../values/value.js';
 
 type Filter = Extract<Logical, { kind: 'filter' }>;
 

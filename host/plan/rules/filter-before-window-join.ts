@@ -4,9 +4,9 @@
  * rows always have a row of that stream. Later conditions of an AND stay above one that cannot move, which may be what
  * keeps errors from them.
  */
-import { isInAllRows } from '../join.js';
-import { type Logical, mapOperators, type Root, soleInputsOf } from '../logical.js';
-import { isVolatile, sourcesIn } from '../value.js';
+import { isInAllRows } from '../joins/join.js';
+import { type Logical, mapOperators, type Root, soleInputsOf } from '../logical/logical.js';
+import { isVolatile, sourcesIn } from '../values/value.js';
 import { followsClock } from './push-filters.js';
 
 /**

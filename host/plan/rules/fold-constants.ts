@@ -2,11 +2,11 @@
  * Computes what does not depend on rows, through the kernel itself, so that a folded expression has exactly the value
  * it would have had at run time. What fails stays as it is: the error belongs to the rows.
  */
-import type { ConstValue, Op, Program } from '../../../kernels/ir.js';
-import { mapOperators, type Root } from '../logical.js';
+import type { ConstValue, Op, Program } from '../../../kernels/plan/ir.js';
+import { mapOperators, type Root } from '../logical/logical.js';
 import { mapOwnValues } from '../operators/index.js';
-import { Path, ProgramBuilder } from '../program.js';
-import type { OpValue, Value, Values } from '../value.js';
+import { Path, ProgramBuilder } from '../program/program.js';
+import type { OpValue, Value, Values } from '../values/value.js';
 
 /** Evaluates a program without columns on one row; see Kernel.evaluate. */
 export type Fold = (program: Program, result: number) => { value: ConstValue } | { error: string };

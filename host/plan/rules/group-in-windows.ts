@@ -2,7 +2,7 @@
  * Makes a window and the grouping of its rows one operator, which keeps the states of aggregates instead of rows. Only
  * where nothing else reads the window.
  */
-import { mapOperators, type Root, soleInputsOf } from '../logical.js';
+import { mapOperators, type Root, soleInputsOf } from '../logical/logical.js';
 
 /** The plan with groups made by windows where they can be. */
 export function groupInWindows(roots: readonly Root[]): Root[] {

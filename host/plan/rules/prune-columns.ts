@@ -1,9 +1,9 @@
 /** Finds the columns that a rule needs of each stream: nothing else is decoded for it. */
-import type { ColumnUse } from '../../../kernels/ir.js';
+import type { ColumnUse } from '../../../kernels/plan/ir.js';
 import { refuse } from '../errors.js';
-import type { Logical } from '../logical.js';
+import type { Logical } from '../logical/logical.js';
 import { valuesOf } from '../operators/index.js';
-import { type ColumnValue, childrenOf, type Value } from '../value.js';
+import { type ColumnValue, childrenOf, type Value } from '../values/value.js';
 import { narrowedUses } from './prune-members.js';
 
 /** Columns of one rule; a stream has room for 16,384 of all its rules. */

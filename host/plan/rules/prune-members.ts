@@ -1,9 +1,10 @@
 /** Finds the members that a rule reads of columns that are objects: nothing else of them is decoded for it. */
-import { hasMembers } from '../../../kernels/columns.js';
-import type { ColumnType, ColumnUse } from '../../../kernels/ir.js';
-import type { Logical } from '../logical.js';
+
+import type { ColumnType, ColumnUse } from '../../../kernels/plan/ir.js';
+import { hasMembers } from '../../../kernels/streams/columns.js';
+import type { Logical } from '../logical/logical.js';
 import { valuesOf } from '../operators/index.js';
-import { type ColumnValue, childrenOf, type OpValue, type Value } from '../value.js';
+import { type ColumnValue, childrenOf, type OpValue, type Value } from '../values/value.js';
 
 /** A step into a value: the name of a member, or null for an element of a list, whichever it is. */
 type Step = string | null;

@@ -4,7 +4,7 @@
  * follow the clock. Everywhere else rows count, trigger, extend sessions or move the watermark, so that the filter
  * stays above it.
  */
-import { chainOf, mapOperators, type Root, soleInputsOf, type WindowNode } from '../logical.js';
+import { chainOf, mapOperators, type Root, soleInputsOf, type WindowNode } from '../logical/logical.js';
 
 /** The plan with each condition on rows as low as it may be. */
 export function pushFilters(roots: readonly Root[]): Root[] {

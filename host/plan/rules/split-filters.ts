@@ -3,8 +3,8 @@
  * same condition on the stream share, and b is computed only for rows that passed a. Conditions that are always true go
  * away.
  */
-import { type Logical, mapOperators, type Root } from '../logical.js';
-import type { Value } from '../value.js';
+import { type Logical, mapOperators, type Root } from '../logical/logical.js';
+import type { Value } from '../values/value.js';
 
 /** The plan with one condition a filter, and no condition that is always true. */
 export function splitFilters(roots: readonly Root[]): Root[] {

@@ -3,8 +3,8 @@
  * their keys instead of one after the other. Only without a window: with one row of the stream, pairs come in the order
  * of the table either way.
  */
-import { streamsOf } from '../join.js';
-import { type Logical, mapOperators, type Root } from '../logical.js';
+import { streamsOf } from '../joins/join.js';
+import { type Logical, mapOperators, type Root } from '../logical/logical.js';
 
 /** The plan with the stream on the left of its inner joins with tables. */
 export function streamFirst(roots: readonly Root[]): Root[] {

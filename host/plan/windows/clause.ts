@@ -5,8 +5,8 @@ import type { RuleDefinition } from '../../model/engine.js';
 import type { Expr, Select, Span } from '../../sql/ast.js';
 import { windowKinds } from '../../sql/keywords.js';
 import { notSupported, refuse } from '../errors.js';
-import type { Logical, WindowNode, WindowSpec } from '../logical.js';
-import type { Value, Values } from '../value.js';
+import type { Logical, WindowNode, WindowSpec } from '../logical/logical.js';
+import type { Value, Values } from '../values/value.js';
 
 /** Groups the rows of each message by themselves: behind a window, whose messages they are. */
 export function messageGroups(

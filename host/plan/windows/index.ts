@@ -1,10 +1,10 @@
 /** The table of the kinds of windows, and what is asked of any of them. */
-import type { Operand, WindowPlan } from '../../../kernels/ir.js';
+import type { Operand, WindowPlan } from '../../../kernels/plan/ir.js';
 import type { Expr, WindowClause } from '../../sql/ast.js';
 import { timeUnitMs } from '../../sql/keywords.js';
-import { partitionOf, type WindowSpec } from '../logical.js';
-import { checkCondition } from '../type-checks.js';
-import type { Value } from '../value.js';
+import { checkCondition } from '../bind/type-checks.js';
+import { partitionOf, type WindowSpec } from '../logical/logical.js';
+import type { Value } from '../values/value.js';
 import { kinds } from './gen/kinds.js';
 import type { Kind, WindowKind } from './kind.js';
 

@@ -2,10 +2,10 @@
  * What the planner knows of a kind of window: its clause, the values that it looks at, its form for the kernel, and
  * what EXPLAIN and warnings say of it. Each kind is a record in a file of its own; `index.ts` has the table of them.
  */
-import type { Operand, WindowPlan } from '../../../kernels/ir.js';
+import type { Operand, WindowPlan } from '../../../kernels/plan/ir.js';
 import type { Expr, WindowClause } from '../../sql/ast.js';
-import type { WindowSpec } from '../logical.js';
-import type { Value } from '../value.js';
+import type { WindowSpec } from '../logical/logical.js';
+import type { Value } from '../values/value.js';
 
 export type Kind = WindowSpec['kind'];
 

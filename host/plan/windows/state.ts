@@ -1,6 +1,7 @@
 /** STATEWINDOW: from a row that meets one condition to a row that meets another. */
+
+import { checkCondition } from '../bind/type-checks.js';
 import { refuse } from '../errors.js';
-import { checkCondition } from '../type-checks.js';
 import type { WindowKind } from './kind.js';
 
 export const state: WindowKind<'state'> = {

@@ -13,7 +13,7 @@
  * them.
  */
 import type { HostColumns } from '../../../kernels/api.js';
-import { Instant, type Value, ValueError } from '../../../kernels/value.js';
+import { Instant, type Value, ValueError } from '../../../kernels/values/value.js';
 
 /** Arguments of a part of a batch. */
 export interface Arguments {

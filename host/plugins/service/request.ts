@@ -1,5 +1,5 @@
 /** From the arguments of a call to an HTTP request, and from the answer to a value. */
-import type { Value } from '../../../kernels/value.js';
+import type { Value } from '../../../kernels/values/value.js';
 import { HaumeaError } from '../../base/errors.js';
 import type { ServiceField, ServiceMethod } from '../define.js';
 

@@ -1,7 +1,7 @@
 /** Functions of external services over HTTP: one request for each list of arguments, some of them at once. */
 import { Agent, type IncomingMessage, request as requestHttp } from 'node:http';
 import type { LookupFunction } from 'node:net';
-import type { Value } from '../../../kernels/value.js';
+import type { Value } from '../../../kernels/values/value.js';
 import { reasonOf } from '../../base/errors.js';
 import { checkTarget } from '../../base/net/private-net.js';
 import type { Answers, AskedCode, ServiceCode, ServiceMethod } from '../define.js';

@@ -3,7 +3,7 @@
  * and answers the other. Plain data; several messages travel in one post.
  */
 import type { Decoder } from '../../../kernels/api.js';
-import type { ColumnType, ConstValue, RulePlan, Tap, WaitingPlan } from '../../../kernels/ir.js';
+import type { ColumnType, ConstValue, RulePlan, Tap, WaitingPlan } from '../../../kernels/plan/ir.js';
 import type { PathRules } from '../../base/files/allowed-paths.js';
 import type { Details, Level } from '../../base/log/log.js';
 import type { Decode } from '../../codecs/define.js';

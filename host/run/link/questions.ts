@@ -2,7 +2,7 @@
  * What the control plane may ask a data plane. A question more is a method here, a line in the table below it, and the
  * answer in the data plane (data-plane.ts); how it gets there and back is the same for all.
  */
-import { KernelError } from '../../../kernels/error.js';
+import { KernelError } from '../../../kernels/memory/error.js';
 import { reasonOf } from '../../base/errors.js';
 import type { RuleLatencies, RunStatus, RunTrouble, TableRow, ThreadMemory } from '../../model/figures.js';
 

@@ -1,5 +1,5 @@
 /** What the control plane knows of a rule and its runs. */
-import type { RulePlan } from '../../../kernels/ir.js';
+import type { RulePlan } from '../../../kernels/plan/ir.js';
 import type { LogBranch } from '../../base/log/log-tree.js';
 import { nothingSecret, type Redact } from '../../base/secrets/redact.js';
 import type { Timer } from '../../base/time/clock.js';

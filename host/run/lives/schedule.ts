@@ -3,7 +3,7 @@
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { latePackage } from '../../base/program/late-package.js';
 import { parseDuration } from '../../base/time/duration.js';
-import { zoneOffsetMs } from '../../functions/time-zone.js';
+import { zoneOffsetMs } from '../../functions/calendar/time-zone.js';
 import type { RuleOptions } from '../../model/engine.js';
 
 /** The library for cron expressions. */

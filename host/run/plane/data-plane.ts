@@ -1,8 +1,8 @@
 /** The data plane of one thread: a kernel, the sources that feed it, the rules that run in it. */
 import type { HostCalls, HostColumns, Kernel, NodeHandle, OutputChunk, StreamHandle } from '../../../kernels/api.js';
-import type { CarriedColumns } from '../../../kernels/carried.js';
-import type { OperatorPlan } from '../../../kernels/ir.js';
-import type { Value } from '../../../kernels/value.js';
+import type { OperatorPlan } from '../../../kernels/plan/ir.js';
+import type { CarriedColumns } from '../../../kernels/values/carried.js';
+import type { Value } from '../../../kernels/values/value.js';
 import { reasonOf } from '../../base/errors.js';
 import { AllowedPaths } from '../../base/files/allowed-paths.js';
 import type { Logger } from '../../base/log/log.js';

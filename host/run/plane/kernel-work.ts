@@ -3,7 +3,7 @@
  * each.
  */
 import type { Kernel } from '../../../kernels/api.js';
-import { KernelError } from '../../../kernels/error.js';
+import { KernelError } from '../../../kernels/memory/error.js';
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';
 import type { SteadyTime } from '../../base/time/clock.js';

@@ -2,7 +2,7 @@
  * Keeps the lookup tables at work whose rows come by a source: from their creation to their end, whether or not a rule
  * reads them. To the data plane each is a run without sinks; rules on the table have the same node in the kernel.
  */
-import type { RulePlan } from '../../../kernels/ir.js';
+import type { RulePlan } from '../../../kernels/plan/ir.js';
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';
 import { type Clock, systemClock, type Timer } from '../../base/time/clock.js';

@@ -1,5 +1,5 @@
 /** What holds for the rows of a rule among the others, as EXPLAIN tells it. */
-import type { NodePlan } from '../../../kernels/ir.js';
+import type { NodePlan } from '../../../kernels/plan/ir.js';
 import { connectorOf } from '../../connectors/index.js';
 import { feeds, topicUse } from '../../connectors/topic-use.js';
 import type { RuleDefinition } from '../../model/engine.js';

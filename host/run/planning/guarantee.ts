@@ -1,6 +1,6 @@
 /** What holds for each row of a rule when the engine is killed at any moment, by its sources, sinks and `qos`. */
-import type { NodePlan, WindowPlan } from '../../../kernels/ir.js';
-import { isBatch } from '../../../kernels/output-plan.js';
+import type { NodePlan, WindowPlan } from '../../../kernels/plan/ir.js';
+import { isBatch } from '../../../kernels/plan/output-plan.js';
 import type { Return } from '../../connectors/define.js';
 import { connectorFor } from '../../connectors/index.js';
 import type { SinkSpec, SourceSpec } from '../link/protocol.js';

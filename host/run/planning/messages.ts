@@ -1,5 +1,5 @@
 /** What the control plane and the thread that plans large rules tell each other; plain data. */
-import type { RulePlan, Tap } from '../../../kernels/ir.js';
+import type { RulePlan, Tap } from '../../../kernels/plan/ir.js';
 import type { ErrorKind } from '../../base/errors.js';
 import type { Brought } from '../../functions/registry.js';
 import type { RuleDefinition } from '../../model/engine.js';

@@ -1,5 +1,5 @@
 /** Plans of rules: made and checked at definition, used at the next start while the streams stay as they were. */
-import type { RulePlan, Tap } from '../../../kernels/ir.js';
+import type { RulePlan, Tap } from '../../../kernels/plan/ir.js';
 import { HaumeaError } from '../../base/errors.js';
 import type { Redact } from '../../base/secrets/redact.js';
 import type { Catalog, Preparing, RuleDefinition } from '../../model/engine.js';

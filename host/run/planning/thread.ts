@@ -1,6 +1,6 @@
 /** Plans large rules in a thread of their own, one after the other, so that REST answers meanwhile. */
 import type { Worker } from 'node:worker_threads';
-import type { RulePlan, Tap } from '../../../kernels/ir.js';
+import type { RulePlan, Tap } from '../../../kernels/plan/ir.js';
 import { HaumeaError } from '../../base/errors.js';
 import { threadEntry } from '../../base/program/bundle.js';
 import { startThread } from '../../base/program/heap.js';

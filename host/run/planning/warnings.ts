@@ -8,7 +8,7 @@ import { field, type Spec, unknownIn, unusedIn } from '../../base/fields/field.j
 import { readsOption, readsProp } from '../../codecs/index.js';
 import { connectorOf } from '../../connectors/index.js';
 import type { Catalog, RuleDefinition, SourceWarnings } from '../../model/engine.js';
-import { idleSinkProps, sinkWishNames } from '../../plan/sinks.js';
+import { idleSinkProps, sinkWishNames } from '../../plan/sinks/sinks.js';
 import { formattedColumns, type OptionName, type StreamDefinition } from '../../sql/source-def.js';
 import { checkSource } from '../props/resolve.js';
 

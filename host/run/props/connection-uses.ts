@@ -1,5 +1,5 @@
 /** Which connections a rule has: named ones it selects, and those it makes for itself. */
-import type { OperatorPlan } from '../../../kernels/ir.js';
+import type { OperatorPlan } from '../../../kernels/plan/ir.js';
 import { type Redact, redactedTexts } from '../../base/secrets/redact.js';
 import { connectorOf } from '../../connectors/index.js';
 import type { ConnectionUse, RuleState, RuleStatus } from '../../model/engine.js';

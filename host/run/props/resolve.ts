@@ -1,5 +1,5 @@
 /** Puts together what a source or sink gets: properties by their layers, format, declared columns. */
-import type { ColumnType, ConstValue, RulePlan } from '../../../kernels/ir.js';
+import type { ColumnType, ConstValue, RulePlan } from '../../../kernels/plan/ir.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import type { Spec } from '../../base/fields/field.js';
 import { allOf, type Redact, redactedError } from '../../base/secrets/redact.js';
@@ -8,8 +8,8 @@ import { decodeOf, defaultFormat, usesCodec } from '../../codecs/index.js';
 import type { AskedPart, Connector, SourcePart } from '../../connectors/define.js';
 import { connectorOf, givenRowsType, isKeptTable, unknownConnector } from '../../connectors/index.js';
 import type { Access, Catalog, RuleDefinition, RuleGraph } from '../../model/engine.js';
-import { callWaiting } from '../../plan/call.js';
 import { streamsOf } from '../../plan/graph/streams.js';
+import { callWaiting } from '../../plan/logical/call.js';
 import { isWaiting, type UserFunction } from '../../plugins/define.js';
 import type { Expr, FieldDef, FieldType } from '../../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../../sql/source-def.js';

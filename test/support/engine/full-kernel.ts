@@ -1,6 +1,6 @@
 /** A kernel whose memory somebody else has taken, but for what is kept for the work under way. */
 import type { Kernel } from '../../../kernels/api.js';
-import type { RowTransfer } from '../../../kernels/state.js';
+import type { RowTransfer } from '../../../kernels/state/state.js';
 
 /** Takes what memory is left, but for a hole of so many bytes; returns what gives it back. */
 export function fillMemory({ saving }: Kernel, hole = 0): () => void {

@@ -2,12 +2,12 @@
 
 import { silent } from '../../../host/base/log/log.js';
 import { encodeOf } from '../../../host/codecs/index.js';
-import { outputForm } from '../../../host/plan/sinks.js';
+import { outputForm } from '../../../host/plan/sinks/sinks.js';
 import { Heartbeat } from '../../../host/run/link/heartbeat.js';
 import type { Notice, RuleStart, SinkSpec, SourceSpec } from '../../../host/run/link/protocol.js';
 import { DataPlane } from '../../../host/run/plane/data-plane.js';
 import type { HostCalls, Kernel } from '../../../kernels/api.js';
-import { col, type RulePlan } from '../../../kernels/ir.js';
+import { col, type RulePlan } from '../../../kernels/plan/ir.js';
 import { eventually } from '../harness.js';
 import { output } from '../kernel/streams.js';
 import { FakeKernel } from './fake-kernel.js';

@@ -2,8 +2,8 @@
  * A statement in a kernel, without connectors: the planner's nodes below streams that tests feed, rows in, rows out.
  */
 
+import { zoneOffsetMs } from '../../../host/functions/calendar/time-zone.js';
 import { callHost } from '../../../host/functions/registry.js';
-import { zoneOffsetMs } from '../../../host/functions/time-zone.js';
 import type { RuleOptions } from '../../../host/model/engine.js';
 import type { KeptByNode } from '../../../host/model/kept.js';
 import { planRule } from '../../../host/plan/index.js';
@@ -22,10 +22,10 @@ import type {
   StreamSpec,
 } from '../../../kernels/api.js';
 import { createKernel, type KernelOptions } from '../../../kernels/index.js';
-import type { NodePlan, RulePlan, WaitingPlan } from '../../../kernels/ir.js';
-import { sourceOfColumns } from '../../../kernels/kinds.js';
-import { takeSnapshot } from '../../../kernels/snapshot.js';
-import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../kernels/twin.js';
+import type { NodePlan, RulePlan, WaitingPlan } from '../../../kernels/plan/ir.js';
+import { sourceOfColumns } from '../../../kernels/plan/kinds.js';
+import { takeSnapshot } from '../../../kernels/state/snapshot.js';
+import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../kernels/streams/twin.js';
 import { kernelUnderTest } from '../kernel/drive.js';
 import { lines } from '../kernel/streams.js';
 import { catalogOf, ruleOf } from './planned-rules.js';

@@ -11,7 +11,7 @@ import {
   type OutputPlan,
   reg,
   type WindowPlan,
-} from '../../../kernels/ir.js';
+} from '../../../kernels/plan/ir.js';
 import { output } from './streams.js';
 import { testModule } from './test-module.js';
 

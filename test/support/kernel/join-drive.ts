@@ -11,7 +11,7 @@ import {
   type Program,
   reg,
   type WindowPlan,
-} from '../../../kernels/ir.js';
+} from '../../../kernels/plan/ir.js';
 import { type Driver, drive, encode, f64, linked } from './drive.js';
 import { field, lines } from './streams.js';
 

@@ -1,5 +1,5 @@
 /** What the operations of lists and objects mean, in plain TypeScript; see naive-ops.ts. */
-import { Instant, type Value, ValueError } from '../../../kernels/value.js';
+import { Instant, type Value, ValueError } from '../../../kernels/values/value.js';
 
 export const failed = new ValueError('error');
 

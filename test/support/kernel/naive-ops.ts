@@ -1,5 +1,5 @@
 /** What each operator means, one row at a time in plain TypeScript: the oracle of the vector programs. */
-import { Instant, type Value, ValueError } from '../../../kernels/value.js';
+import { Instant, type Value, ValueError } from '../../../kernels/values/value.js';
 
 /** An error without a text to compare: which error it is, is not the twin's business. */
 export const failed = new ValueError('error');

@@ -1,5 +1,5 @@
 /** Windows as their definition reads, over whole lists of rows: the oracle of the window kernels. */
-import type { WindowPlan } from '../../../kernels/ir.js';
+import type { WindowPlan } from '../../../kernels/plan/ir.js';
 
 export interface Row {
   ts: number;

@@ -1,6 +1,6 @@
 /** Short forms of streams, of what arrives on them and of what leaves. */
 import type { StreamSpec } from '../../../kernels/api.js';
-import type { ColumnUse, OutputPlan } from '../../../kernels/ir.js';
+import type { ColumnUse, OutputPlan } from '../../../kernels/plan/ir.js';
 
 export const lines: StreamSpec = {
   framing: 'lines',

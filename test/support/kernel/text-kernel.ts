@@ -1,9 +1,9 @@
 /** The text, JSON and source kernels as tests call them: bytes in, plain values out. */
 import type { StreamSpec } from '../../../kernels/api.js';
 import { column, Tag } from '../../../kernels/gen/layouts.js';
-import type { ColumnUse } from '../../../kernels/ir.js';
-import { encodeColumnUse, encodeStreamSpec } from '../../../kernels/stream-spec.js';
-import { type Value, ValueAccess } from '../../../kernels/value.js';
+import type { ColumnUse } from '../../../kernels/plan/ir.js';
+import { encodeColumnUse, encodeStreamSpec } from '../../../kernels/streams/stream-spec.js';
+import { type Value, ValueAccess } from '../../../kernels/values/value.js';
 import { lines } from './streams.js';
 import { testModule, unreached } from './test-module.js';
 

@@ -1,10 +1,10 @@
 /** The test build of the program interpreter, with a batch to put values into. */
 import type { HostColumns } from '../../../kernels/api.js';
+import { hostCallImport } from '../../../kernels/calls/host-call.js';
 import { column, Tag } from '../../../kernels/gen/layouts.js';
-import { hostCallImport } from '../../../kernels/host-call.js';
-import type { Operand, Program } from '../../../kernels/ir.js';
-import { encodeProgram } from '../../../kernels/program.js';
-import { type Value, ValueAccess } from '../../../kernels/value.js';
+import type { Operand, Program } from '../../../kernels/plan/ir.js';
+import { encodeProgram } from '../../../kernels/plan/program.js';
+import { type Value, ValueAccess } from '../../../kernels/values/value.js';
 import { testModule } from './test-module.js';
 
 interface Exports {

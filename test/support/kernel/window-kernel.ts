@@ -3,12 +3,12 @@
  * plain values and read back as messages.
  */
 import { column, NodeFlag, node as nodeLayout, Tag } from '../../../kernels/gen/layouts.js';
-import type { NodePlan } from '../../../kernels/ir.js';
 import { eventTime } from '../../../kernels/nodes/event-time.js';
 import type { Linking } from '../../../kernels/nodes/node.js';
 import { sort } from '../../../kernels/nodes/sort.js';
 import { window } from '../../../kernels/nodes/window.js';
-import { type Value, ValueAccess, type ValueError } from '../../../kernels/value.js';
+import type { NodePlan } from '../../../kernels/plan/ir.js';
+import { type Value, ValueAccess, type ValueError } from '../../../kernels/values/value.js';
 import { testModule } from './test-module.js';
 
 /** A message that arrived below the operators. */

@@ -4,7 +4,7 @@
  */
 import type { HostColumns } from '../../../kernels/api.js';
 import { argument, member, slot, Tag } from '../../../kernels/gen/layouts.js';
-import type { ValueAccess } from '../../../kernels/value.js';
+import type { ValueAccess } from '../../../kernels/values/value.js';
 
 /** Room for texts and nested values of results; a call that wants more gets none. */
 const roomBytes = 1 << 18;

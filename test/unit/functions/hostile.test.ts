@@ -1,11 +1,11 @@
 /** Paths, patterns and time formats that come with rows: bad ones are named, work on hostile ones is bounded. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { nanosOf } from '../../../host/functions/duration.js';
+import { nanosOf } from '../../../host/functions/calendar/duration.js';
+import { momentFrom } from '../../../host/functions/calendar/moment.js';
+import { formatFault, printTime, readTime } from '../../../host/functions/calendar/time-format.js';
 import { findPath } from '../../../host/functions/json-path.js';
-import { momentFrom } from '../../../host/functions/moment.js';
-import { occursIn } from '../../../host/functions/regexp.js';
-import { formatFault, printTime, readTime } from '../../../host/functions/time-format.js';
+import { occursIn } from '../../../host/functions/regexp/regexp.js';
 import { beginWalks } from '../../../host/functions/walk-work.js';
 
 const list = { items: [{ n: 1 }, { n: 5 }, { n: 9, name: 'xx' }] };

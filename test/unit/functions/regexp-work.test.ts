@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Found, pattern } from '../../../host/functions/regexp.js';
-import { beginWork, countedSteps, stepsCounted } from '../../../host/functions/regexp-work.js';
+import { type Found, pattern } from '../../../host/functions/regexp/regexp.js';
+import { beginWork, countedSteps, stepsCounted } from '../../../host/functions/regexp/work.js';
 import { evaluate } from '../../support/sql/function-cases.js';
 
 const refused = /regexp_replace: too much work for a regular expression, /;

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { pattern, patternFault } from '../../../host/functions/regexp.js';
-import { withOwnNames } from '../../../host/functions/regexp-names.js';
-import { nativePattern } from '../../../host/functions/regexp-native.js';
+import { withOwnNames } from '../../../host/functions/regexp/names.js';
+import { nativePattern } from '../../../host/functions/regexp/native.js';
+import { pattern, patternFault } from '../../../host/functions/regexp/regexp.js';
 
 const one = fc.constantFrom(
   ...[

@@ -2,9 +2,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { plan } from '../../../host/plan/index.js';
-import { operatorsOf } from '../../../host/plan/logical.js';
+import { operatorsOf } from '../../../host/plan/logical/logical.js';
 import { mapOwnValues, valuesOf } from '../../../host/plan/operators/index.js';
-import type { Value } from '../../../host/plan/value.js';
+import type { Value } from '../../../host/plan/values/value.js';
 import { catalogOf, noFold, ruleOf } from '../../support/engine/planned-rules.js';
 
 const catalog = catalogOf(

@@ -7,8 +7,8 @@ import * as assert from 'uvu/assert';
 import type { CallLimits, CodeHost, LoadedCode, WasmCode } from '../../../host/plugins/define.js';
 import { loadModule } from '../../../host/plugins/wasm/load.js';
 import { prepare } from '../../../host/plugins/wasm/prepare/prepare.js';
-import { col } from '../../../kernels/ir.js';
-import { type Value, ValueError } from '../../../kernels/value.js';
+import { col } from '../../../kernels/plan/ir.js';
+import { type Value, ValueError } from '../../../kernels/values/value.js';
 import { VmKernel } from '../../support/kernel/vm-kernel.js';
 import { compileText } from '../../support/plugins/modules.js';
 

@@ -16,11 +16,11 @@ import type { PluginFunction, PluginManifest } from '../../../host/plugins/manif
 import { BatchMemory } from '../../../host/plugins/wasm/isolate/batch-memory.js';
 import { loadModule } from '../../../host/plugins/wasm/load.js';
 import { prepare } from '../../../host/plugins/wasm/prepare/prepare.js';
-import { CarriedColumn, type CarriedColumns, carry, checkCarried } from '../../../kernels/carried.js';
+import { MessageCalls } from '../../../kernels/calls/message-calls.js';
 import { column, HostPart, Tag } from '../../../kernels/gen/layouts.js';
-import { col } from '../../../kernels/ir.js';
-import { MessageCalls } from '../../../kernels/message-calls.js';
-import { Instant, type Value, ValueError } from '../../../kernels/value.js';
+import { col } from '../../../kernels/plan/ir.js';
+import { CarriedColumn, type CarriedColumns, carry, checkCarried } from '../../../kernels/values/carried.js';
+import { Instant, type Value, ValueError } from '../../../kernels/values/value.js';
 import { VmKernel } from '../../support/kernel/vm-kernel.js';
 import { hostileAnswer, hostileScript } from '../../support/plugins/hostile-scripts.js';
 import { type Random, randomFrom } from '../../support/plugins/programs.js';

@@ -16,7 +16,7 @@ import { meter } from '../../../host/plugins/wasm/passes/meter.js';
 import type { InlineFunction } from '../../../host/plugins/wasm/passes/pass.js';
 import { unchargedFunctions } from '../../../host/plugins/wasm/passes/uncharged.js';
 import { argument, Tag } from '../../../kernels/gen/layouts.js';
-import { Instant, type Value, ValueAccess, ValueError } from '../../../kernels/value.js';
+import { Instant, type Value, ValueAccess, ValueError } from '../../../kernels/values/value.js';
 import { compileText, instanceOf, int64Global, isValid, moduleOf } from '../../support/plugins/modules.js';
 import { randomFrom } from '../../support/plugins/programs.js';
 

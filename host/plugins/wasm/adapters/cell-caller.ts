@@ -1,7 +1,7 @@
 /**
  * Modules that call a function of a guest for each row of a batch whose arguments stand as cells in a memory
- * (kernels/cells.ts), and put the results there: from Wasm to Wasm, no JavaScript for each row. One is generated for a
- * signature and a convention.
+ * (kernels/calls/cells.ts), and put the results there: from Wasm to Wasm, no JavaScript for each row. One is generated
+ * for a signature and a convention.
  *
  * As with `row-caller.ts` a trap unwinds this and the guest alone, and the global `at` says in which row that was.
  */

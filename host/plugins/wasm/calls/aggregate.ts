@@ -3,9 +3,9 @@
  * guest go through them when the result is wanted: `init`, `accumulate` for each row, `finish`.
  */
 import type { DirectColumns, HostColumns } from '../../../../kernels/api.js';
-import { aligned, Cells } from '../../../../kernels/cells.js';
+import { aligned, Cells } from '../../../../kernels/calls/cells.js';
 import { Tag } from '../../../../kernels/gen/layouts.js';
-import { Instant, ValueError } from '../../../../kernels/value.js';
+import { Instant, ValueError } from '../../../../kernels/values/value.js';
 import type { AggregateExports, Convention, PluginFunction } from '../../manifest.js';
 import { type CellCallerExports, type CellCallerShape, cellCallerFor } from '../adapters/cell-caller.js';
 import type { Signature } from '../binary/types.js';

@@ -1,5 +1,5 @@
 /** An export of a guest that is called for rows whose arguments are made ready as columns of cells in its memory. */
-import { aligned, type CellMemory } from '../../../../kernels/cells.js';
+import { aligned, type CellMemory } from '../../../../kernels/calls/cells.js';
 import type { Convention } from '../../manifest.js';
 import {
   type CellCallerExports,

@@ -1,5 +1,5 @@
 /** Values of the kernel as JSON texts for guests, and back. */
-import { Instant, type Value, ValueError } from '../../../../kernels/value.js';
+import { Instant, type Value, ValueError } from '../../../../kernels/values/value.js';
 
 /** The JSON text of a value, as sinks write it; bytes are base64. */
 export function jsonOf(value: unknown): string {

@@ -1,6 +1,6 @@
 /** How the values of a function go over the border of its module: which values fit, what cells they stand in. */
 
-import type { CellType } from '../../../../kernels/cells.js';
+import type { CellType } from '../../../../kernels/calls/cells.js';
 import { Tag } from '../../../../kernels/gen/layouts.js';
 import type { Convention, PluginFunction, PluginType } from '../../manifest.js';
 import type { CallerKind, Lowered } from '../adapters/cell-caller.js';

@@ -1,6 +1,6 @@
 /** Results of guests: taken out of cells into the column of a batch, whatever stands there. */
 import type { HostColumns } from '../../../../kernels/api.js';
-import { type CellMemory, CellState, type Cells, type Results } from '../../../../kernels/cells.js';
+import { type CellMemory, CellState, type Cells, type Results } from '../../../../kernels/calls/cells.js';
 import { reasonOf } from '../../../base/errors.js';
 import { CallState } from '../adapters/cell-caller.js';
 import { isText } from '../guest/area.js';

@@ -4,7 +4,7 @@
  * states are taken out again; so a guest that begins anew has lost nothing but what was under way.
  */
 import type { DirectColumns, HostColumns } from '../../../../kernels/api.js';
-import { CellState, Cells } from '../../../../kernels/cells.js';
+import { CellState, Cells } from '../../../../kernels/calls/cells.js';
 import { Tag } from '../../../../kernels/gen/layouts.js';
 import type { Convention, PluginFunction, StateExports } from '../../manifest.js';
 import type { Lowered, LoweredResult } from '../adapters/cell-caller.js';

@@ -1,10 +1,10 @@
 /**
  * Functions over texts, times, lists and the like, and those that take a batch: the arguments of a batch are laid into
- * a memory that the guest sees, as cells (kernels/cells.ts), the results are taken out of others.
+ * a memory that the guest sees, as cells (kernels/calls/cells.ts), the results are taken out of others.
  */
 
 import type { DirectColumns, HostColumns } from '../../../../kernels/api.js';
-import { aligned, Cells } from '../../../../kernels/cells.js';
+import { aligned, Cells } from '../../../../kernels/calls/cells.js';
 import { Tag } from '../../../../kernels/gen/layouts.js';
 import type { Convention, PluginFunction } from '../../manifest.js';
 import { type CellCallerExports, type CellCallerShape, cellCallerFor } from '../adapters/cell-caller.js';

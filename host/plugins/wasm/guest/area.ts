@@ -2,7 +2,7 @@
  * Memory of a guest that the engine uses for the cells and texts of a batch. The guest's own allocator gives it, which
  * may do what it likes.
  */
-import type { CellMemory } from '../../../../kernels/cells.js';
+import type { CellMemory } from '../../../../kernels/calls/cells.js';
 import type { Convention } from '../../manifest.js';
 import { allocName, freeName } from '../exports/functions.js';
 import type { Guest } from './guest.js';

@@ -53,7 +53,7 @@ export function checkImports({ imports }: ModuleShape): void {
 
 /** What the guest has said of the call under way, beside its result. */
 export interface Outcome {
-  /** State of the result (kernels/cells.ts), 0: as it comes. A global of 32 bits, so that callers see it. */
+  /** State of the result (kernels/calls/cells.ts), 0: as it comes. A global of 32 bits, so that callers see it. */
   readonly state: { value: number };
   /** Takes the text of its error. */
   failed: (message: string) => void;

@@ -1,10 +1,10 @@
 /** Batches that came from another thread: their columns are laid into a memory as they lie in that of a kernel. */
 import type { HostColumns } from '../../../../kernels/api.js';
-import { type CarriedColumns, carriedBase, carriedPlace, carry } from '../../../../kernels/carried.js';
-import { aligned } from '../../../../kernels/cells.js';
+import { aligned } from '../../../../kernels/calls/cells.js';
+import { hostCallImport } from '../../../../kernels/calls/host-call.js';
 import { argument } from '../../../../kernels/gen/layouts.js';
-import { hostCallImport } from '../../../../kernels/host-call.js';
-import { ValueAccess } from '../../../../kernels/value.js';
+import { type CarriedColumns, carriedBase, carriedPlace, carry } from '../../../../kernels/values/carried.js';
+import { ValueAccess } from '../../../../kernels/values/value.js';
 
 const pageBytes = 65_536;
 /** What the values of a batch may take, in longest values. */

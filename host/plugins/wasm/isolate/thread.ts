@@ -3,7 +3,7 @@
  * takes too long is ended with the thread, and the next one finds a new thread.
  */
 import type { Worker } from 'node:worker_threads';
-import { type CarriedColumns, checkCarried } from '../../../../kernels/carried.js';
+import { type CarriedColumns, checkCarried } from '../../../../kernels/values/carried.js';
 import { reasonOf } from '../../../base/errors.js';
 import { threadEntry } from '../../../base/program/bundle.js';
 import { startThread } from '../../../base/program/heap.js';

@@ -1,6 +1,6 @@
 /** Thread entry: a module that runs by itself. */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { CarriedColumns } from '../../../../kernels/carried.js';
+import type { CarriedColumns } from '../../../../kernels/values/carried.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { CodeHost, CodeMemory, LoadedCode } from '../../define.js';
 import { loadModule } from '../load.js';

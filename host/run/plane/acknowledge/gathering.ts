@@ -2,9 +2,9 @@
  * An encode node that gathers rows for a batch: the messages they came in stay unacknowledged until the batch is sent.
  */
 import type { Kernel, NodeHandle } from '../../../../kernels/api.js';
-import type { NodePlan } from '../../../../kernels/ir.js';
-import { keepsRows } from '../../../../kernels/kinds.js';
-import { isBatch } from '../../../../kernels/output-plan.js';
+import type { NodePlan } from '../../../../kernels/plan/ir.js';
+import { keepsRows } from '../../../../kernels/plan/kinds.js';
+import { isBatch } from '../../../../kernels/plan/output-plan.js';
 import type { Barrier } from './barrier.js';
 
 /** A sink that gets what the node writes. */

@@ -57,7 +57,7 @@ function opened({ name, entry, code }: UserFunction): Current {
   return { version: code.version, entry, code: loadService(code) };
 }
 
-/** The arguments of a call, as the plan packs them (host/plan/call.ts): `{"n":2,"0":"tea","1":null}`. */
+/** The arguments of a call, as the plan packs them (host/plan/logical/call.ts): `{"n":2,"0":"tea","1":null}`. */
 function argumentsOf(text: unknown): unknown[] {
   const { n, ...args } = JSON.parse(String(text)) as Record<string, unknown> & { n: number };
   return Array.from({ length: n }, (_, i) => args[i] ?? null);

@@ -3,9 +3,9 @@
  * and its table. Rows wait in the kernel; here are the questions under way.
  */
 import type { LookupAnswer, NodeHandle } from '../../../../kernels/api.js';
-import { CarriedColumn, type CarriedColumns } from '../../../../kernels/carried.js';
-import type { NodePlan } from '../../../../kernels/ir.js';
-import type { Value } from '../../../../kernels/value.js';
+import type { NodePlan } from '../../../../kernels/plan/ir.js';
+import { CarriedColumn, type CarriedColumns } from '../../../../kernels/values/carried.js';
+import type { Value } from '../../../../kernels/values/value.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { Logger } from '../../../base/log/log.js';

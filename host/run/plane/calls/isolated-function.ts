@@ -3,8 +3,8 @@
  * functions.
  */
 import type { LookupAnswer } from '../../../../kernels/api.js';
-import { CarriedColumn, type CarriedColumns } from '../../../../kernels/carried.js';
-import { ValueError } from '../../../../kernels/value.js';
+import { CarriedColumn, type CarriedColumns } from '../../../../kernels/values/carried.js';
+import { ValueError } from '../../../../kernels/values/value.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { CodeHost, UserFunction, WasmCode } from '../../../plugins/define.js';
 import { IsolatedModule } from '../../../plugins/wasm/isolate/thread.js';

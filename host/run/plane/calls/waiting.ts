@@ -3,8 +3,8 @@
  * kernel.
  */
 import type { Kernel, NodeHandle } from '../../../../kernels/api.js';
-import type { CarriedColumns } from '../../../../kernels/carried.js';
-import type { Value } from '../../../../kernels/value.js';
+import type { CarriedColumns } from '../../../../kernels/values/carried.js';
+import type { Value } from '../../../../kernels/values/value.js';
 import type { Barrier } from '../acknowledge/barrier.js';
 import type { RunningRule, RunningWaiting } from '../running/running.js';
 

@@ -1,6 +1,6 @@
 /** The stream of a source in the kernel: how it is opened, and given input a slice at a time. */
 import type { Kernel, StreamHandle } from '../../../../kernels/api.js';
-import { ProtocolError } from '../../../../kernels/error.js';
+import { ProtocolError } from '../../../../kernels/memory/error.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { SourceForm } from '../../../connectors/define.js';
 import type { SourceSpec } from '../../link/protocol.js';

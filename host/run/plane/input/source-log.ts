@@ -1,5 +1,5 @@
 /** The log of a source's input, where it has one: what it holds is taken again before anything new may come. */
-import { KernelError } from '../../../../kernels/error.js';
+import { KernelError } from '../../../../kernels/memory/error.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { InputLog } from '../state/input-log/input-log.js';
 

@@ -1,6 +1,6 @@
 /** What only some sources need: a log of their input, turns. It is loaded when the first rule needs it. */
 import type { Kernel } from '../../../../kernels/api.js';
-import { sampleOften } from '../../../../kernels/twin.js';
+import { sampleOften } from '../../../../kernels/streams/twin.js';
 import type { SourceForm } from '../../../connectors/define.js';
 import type { Repetitions } from '../../../connectors/repetitions.js';
 import type { SourceSpec } from '../../link/protocol.js';

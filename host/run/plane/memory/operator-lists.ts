@@ -2,7 +2,7 @@
  * Lists of operators that rules of one shape share: with thousands of rules each list of its own would be most of a
  * rule.
  */
-import type { OperatorPlan } from '../../../../kernels/ir.js';
+import type { OperatorPlan } from '../../../../kernels/plan/ir.js';
 
 const maxLists = 100;
 

@@ -1,5 +1,5 @@
 /** Times that the operators of a rule took, and what its sources and sinks exchanged with the world outside. */
-import { addLatencies, emptyHistogram, type Histogram } from '../../../../kernels/histogram.js';
+import { addLatencies, emptyHistogram, type Histogram } from '../../../../kernels/values/histogram.js';
 import type { IoFigures, RuleLatencies } from '../../../model/figures.js';
 import type { RunningRule } from '../running/running.js';
 

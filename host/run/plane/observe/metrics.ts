@@ -1,6 +1,6 @@
 /** Turns the counters of a running rule into the figures of its status: totals first, then operator by operator. */
 import type { NodeCounters, Timeliness } from '../../../../kernels/api.js';
-import type { OperatorPlan } from '../../../../kernels/ir.js';
+import type { OperatorPlan } from '../../../../kernels/plan/ir.js';
 import type { Failure, Metrics } from '../../../model/figures.js';
 import type { Connection } from '../connect/connection.js';
 import { stateBytesOf } from '../memory/memory.js';

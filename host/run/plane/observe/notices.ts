@@ -1,6 +1,6 @@
 /** What the kernel says about a node, told to the rules that have it. */
 import type { NodeHandle } from '../../../../kernels/api.js';
-import { KernelError } from '../../../../kernels/error.js';
+import { KernelError } from '../../../../kernels/memory/error.js';
 import type { Heartbeat } from '../../link/heartbeat.js';
 import { exhaustionOf } from '../memory/memory.js';
 import type { RunningRule } from '../running/running.js';

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Kernel, NodeCounters, NodeHandle, OutputChunk } from '../../../../kernels/api.js';
-import type { OperatorPlan } from '../../../../kernels/ir.js';
+import type { OperatorPlan } from '../../../../kernels/plan/ir.js';
 import { nothingSecret, type Redact, redactedTexts } from '../../../base/secrets/redact.js';
 import { sinkForm } from '../../../connectors/index.js';
 import { noParent, type SpanRecord, type TraceRecord, type TraceStrategy } from '../../../model/traces.js';

@@ -1,6 +1,6 @@
 /** Nodes of the kernel that show what the nodes of a traced rule give on; they are there only while it is traced. */
 import type { Kernel, NodeHandle } from '../../../../kernels/api.js';
-import type { Tap } from '../../../../kernels/ir.js';
+import type { Tap } from '../../../../kernels/plan/ir.js';
 import { reasonOf } from '../../../base/errors.js';
 import { placeOf } from '../running/parties.js';
 import type { RunningRule } from '../running/running.js';

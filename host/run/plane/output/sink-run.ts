@@ -1,9 +1,9 @@
 /** A running sink of one rule: counts what waits, stops the sources when it is too much, reopens lost connections. */
 
 import type { HostColumns, OutputChunk } from '../../../../kernels/api.js';
-import { emptyHistogram, type Histogram, noteLatency } from '../../../../kernels/histogram.js';
-import type { OutputPlan } from '../../../../kernels/ir.js';
-import { isBatch } from '../../../../kernels/output-plan.js';
+import type { OutputPlan } from '../../../../kernels/plan/ir.js';
+import { isBatch } from '../../../../kernels/plan/output-plan.js';
+import { emptyHistogram, type Histogram, noteLatency } from '../../../../kernels/values/histogram.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { Logger } from '../../../base/log/log.js';

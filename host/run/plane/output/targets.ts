@@ -3,7 +3,7 @@
  * values stay together, so that a sink is called for each run of them.
  */
 import type { OutputChunk } from '../../../../kernels/api.js';
-import type { OutputPlan } from '../../../../kernels/ir.js';
+import type { OutputPlan } from '../../../../kernels/plan/ir.js';
 import { reasonOf } from '../../../base/errors.js';
 import { parse, type Spec } from '../../../base/fields/field.js';
 import { PropertyTemplates } from '../../../template/properties.js';

@@ -1,6 +1,6 @@
 /** Scan tables of running rules: where their rows are kept, and what they are. */
 import type { Kernel, NodeHandle } from '../../../../kernels/api.js';
-import type { RulePlan } from '../../../../kernels/ir.js';
+import type { RulePlan } from '../../../../kernels/plan/ir.js';
 import type { TableRow } from '../../../model/figures.js';
 import type { JoinedTable, RunningSource } from '../running/running.js';
 

@@ -10,8 +10,8 @@ import type {
   StreamCounters,
   StreamHandle,
 } from '../../../../kernels/api.js';
-import type { Histogram } from '../../../../kernels/histogram.js';
-import type { ColumnUse, NodePlan, OperatorPlan } from '../../../../kernels/ir.js';
+import type { ColumnUse, NodePlan, OperatorPlan } from '../../../../kernels/plan/ir.js';
+import type { Histogram } from '../../../../kernels/values/histogram.js';
 import type { Logger } from '../../../base/log/log.js';
 import type { Redact } from '../../../base/secrets/redact.js';
 import type { SinkSpec, SourceSpec } from '../../link/protocol.js';

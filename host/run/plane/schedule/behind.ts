@@ -3,7 +3,7 @@
  * was not enough. Where nobody else reads their sources these are slowed; otherwise what they have yet to read waits in
  * a lane.
  */
-import { KernelError } from '../../../../kernels/error.js';
+import { KernelError } from '../../../../kernels/memory/error.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log/log.js';
 import type { Party } from '../running/parties.js';

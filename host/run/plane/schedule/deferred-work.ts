@@ -3,7 +3,7 @@
  * rules.
  */
 import type { Kernel } from '../../../../kernels/api.js';
-import { deferredWork, hasDeferred, workOn } from '../../../../kernels/deferred.js';
+import { deferredWork, hasDeferred, workOn } from '../../../../kernels/state/deferred.js';
 import type { RunningRule } from '../running/running.js';
 
 /** Length of a piece, ms. */

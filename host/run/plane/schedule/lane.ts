@@ -7,8 +7,8 @@
  * given up as a whole, wherever messages end, and it is known how many messages it had: the source has counted them.
  */
 import type { Kernel, NodeHandle, StreamCounters, StreamHandle } from '../../../../kernels/api.js';
-import { noMemory } from '../../../../kernels/error.js';
-import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../../kernels/twin.js';
+import { noMemory } from '../../../../kernels/memory/error.js';
+import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../../kernels/streams/twin.js';
 import type { SourceForm } from '../../../connectors/define.js';
 import type { Barrier } from '../acknowledge/barrier.js';
 import { feedInput, openSourceStream } from '../feed/feed-stream.js';

@@ -2,7 +2,7 @@
  * Where the rules of a source go on, whose state is kept: at their places as it starts, apart from it when they come
  * later.
  */
-import { KernelError } from '../../../../kernels/error.js';
+import { KernelError } from '../../../../kernels/memory/error.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { Source } from '../../../connectors/running.js';
 import type { RunningPlaces, RunningRule } from '../running/running.js';

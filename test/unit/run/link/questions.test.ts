@@ -2,7 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Ask, answerTo, OpenQuestions, type Respondent } from '../../../../host/run/link/questions.js';
-import { KernelError } from '../../../../kernels/error.js';
+import { KernelError } from '../../../../kernels/memory/error.js';
 
 const respondent: Respondent = {
   status: (run) => ({ metrics: { run }, message: '', troubles: [] }),

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { zoneOffsetMs } from '../../../../host/functions/time-zone.js';
+import { zoneOffsetMs } from '../../../../host/functions/calendar/time-zone.js';
 import type { RuleOptions } from '../../../../host/model/engine.js';
 import { Schedule } from '../../../../host/run/lives/schedule.js';
 

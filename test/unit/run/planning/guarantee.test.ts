@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { SinkSpec, SourceSpec } from '../../../../host/run/link/protocol.js';
 import { guaranteeOf, type Writer } from '../../../../host/run/planning/guarantee.js';
-import type { NodePlan } from '../../../../kernels/ir.js';
+import type { NodePlan } from '../../../../kernels/plan/ir.js';
 
 const source = (type: string, props: object = {}) => ({ name: 's', type, props }) as SourceSpec;
 const sink = (type: string, props: object = {}) => ({ type, props }) as SinkSpec;

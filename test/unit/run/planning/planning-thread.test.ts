@@ -8,7 +8,7 @@ import type { Catalog } from '../../../../host/model/engine.js';
 import { type PlanningBounds, PlanningThread } from '../../../../host/run/planning/thread.js';
 import { parseStatement } from '../../../../host/sql/parser.js';
 import { defineSource } from '../../../../host/sql/source-def.js';
-import type { RulePlan } from '../../../../kernels/ir.js';
+import type { RulePlan } from '../../../../kernels/plan/ir.js';
 import { ruleOf } from '../../../support/engine/engine-harness.js';
 
 function definition() {

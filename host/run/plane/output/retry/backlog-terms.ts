@@ -1,5 +1,5 @@
 /** What a backlog goes by, whom it tells what becomes of its messages, and what it counts. */
-import type { Histogram } from '../../../../../kernels/histogram.js';
+import type { Histogram } from '../../../../../kernels/values/histogram.js';
 
 export interface BacklogOptions {
   /** For what is put aside; without one that stays in memory. */

@@ -3,7 +3,7 @@
  * memory that are not on disk yet. What waits for more than a moment is written to disk, whether the sink has it or
  * not: then it is safe, and whoever sent it need not wait any more.
  */
-import { noteLatency } from '../../../../../kernels/histogram.js';
+import { noteLatency } from '../../../../../kernels/values/histogram.js';
 import { reasonOf } from '../../../../base/errors.js';
 import { DiskTrouble } from '../../queue/disk-trouble.js';
 import { FreeSpace } from '../../queue/free-space.js';

@@ -5,7 +5,7 @@
  */
 import { rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { emptyHistogram } from '../../../../../kernels/histogram.js';
+import { emptyHistogram } from '../../../../../kernels/values/histogram.js';
 import { reasonOf } from '../../../../base/errors.js';
 import { systemClock, type Timer } from '../../../../base/time/clock.js';
 import type { Sink, SinkChunk, SinkContext } from '../../../../connectors/running.js';

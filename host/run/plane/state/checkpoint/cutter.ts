@@ -3,8 +3,8 @@
  * slice.
  */
 import type { Kernel, Snapshot } from '../../../../../kernels/api.js';
-import { finishWork } from '../../../../../kernels/deferred.js';
-import { takeSnapshot } from '../../../../../kernels/snapshot.js';
+import { finishWork } from '../../../../../kernels/state/deferred.js';
+import { takeSnapshot } from '../../../../../kernels/state/snapshot.js';
 import type { Logger } from '../../../../base/log/log.js';
 import type { KeptOperator } from '../../../../model/kept.js';
 import { Barrier } from '../../acknowledge/barrier.js';

@@ -1,7 +1,7 @@
 /** What of a rule is saved, and what a checkpoint asks of it. */
 
 import type { NodeHandle } from '../../../../../kernels/api.js';
-import { isAtWork } from '../../../../../kernels/deferred.js';
+import { isAtWork } from '../../../../../kernels/state/deferred.js';
 import type { RunningRule, RunningSource } from '../../running/running.js';
 
 /**

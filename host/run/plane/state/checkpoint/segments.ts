@@ -7,7 +7,7 @@
  */
 import { createHash, webcrypto } from 'node:crypto';
 import type { Snapshot, SnapshotOrder } from '../../../../../kernels/api.js';
-import { wholeRuns } from '../../../../../kernels/snapshot.js';
+import { wholeRuns } from '../../../../../kernels/state/snapshot.js';
 import { createFile, damaged, openFile, readExactly, writeAll } from './file-bytes.js';
 
 /** A segment as checkpoints name it. */

@@ -1,6 +1,6 @@
 /** Rows of checkpoints on their way back into the kernel, before their operators are there. */
 import type { Kernel, Shelf } from '../../../../../kernels/api.js';
-import { openShelf } from '../../../../../kernels/snapshot.js';
+import { openShelf } from '../../../../../kernels/state/snapshot.js';
 import type { CheckpointFiles } from './files.js';
 import type { SegmentedRows } from './segments.js';
 import { stateReader } from './state-copy.js';

@@ -5,8 +5,8 @@
  * nodes go to the stream.
  */
 import type { Kernel, NodeHandle, StreamCounters, StreamHandle } from '../../../../../kernels/api.js';
-import { noMemory } from '../../../../../kernels/error.js';
-import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../../../kernels/twin.js';
+import { noMemory } from '../../../../../kernels/memory/error.js';
+import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../../../kernels/streams/twin.js';
 import { reasonOf } from '../../../../base/errors.js';
 import type { ApartHold } from '../../acknowledge/apart-hold.js';
 import type { Barrier } from '../../acknowledge/barrier.js';

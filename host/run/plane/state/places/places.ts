@@ -5,8 +5,8 @@
  * its checkpoints name the place that it had.
  */
 import type { Kernel, StreamHandle } from '../../../../../kernels/api.js';
-import { KernelError } from '../../../../../kernels/error.js';
-import { moveNodes, nodesBelow, shareFromNow } from '../../../../../kernels/twin.js';
+import { KernelError } from '../../../../../kernels/memory/error.js';
+import { moveNodes, nodesBelow, shareFromNow } from '../../../../../kernels/streams/twin.js';
 import { reasonOf } from '../../../../base/errors.js';
 import type { SourceForm } from '../../../../connectors/define.js';
 import { openSourceStream } from '../../feed/feed-stream.js';

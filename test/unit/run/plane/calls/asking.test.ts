@@ -11,7 +11,7 @@ import type { Lookup, LookupRequest } from '../../../../../host/connectors/runni
 import { Barrier } from '../../../../../host/run/plane/acknowledge/barrier.js';
 import { AskedTables, Asking } from '../../../../../host/run/plane/calls/asking.js';
 import type { LookupAnswer, Waiting } from '../../../../../kernels/api.js';
-import type { NodePlan } from '../../../../../kernels/ir.js';
+import type { NodePlan } from '../../../../../kernels/plan/ir.js';
 import { FakeKernel } from '../../../../support/engine/fake-kernel.js';
 
 /** Says what waits, and keeps the answers that it gets. */

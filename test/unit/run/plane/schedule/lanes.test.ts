@@ -21,7 +21,7 @@ import { Behind } from '../../../../../host/run/plane/schedule/behind.js';
 import { connectorSpecs } from '../../../../../host/run/props/resolve.js';
 import type { Kernel } from '../../../../../kernels/api.js';
 import { createKernel } from '../../../../../kernels/index.js';
-import type { Tap } from '../../../../../kernels/ir.js';
+import type { Tap } from '../../../../../kernels/plan/ir.js';
 import { catalogOf, noFold, ruleOf } from '../../../../support/engine/planned-rules.js';
 import { eventually, temporaryFolder } from '../../../../support/harness.js';
 import { kernelUnderTest } from '../../../../support/kernel/drive.js';

@@ -1,0 +1,12 @@
+import { defineFunction } from '../../define.js';
+
+export default defineFunction({
+  name: 'acc_collect',
+  category: 'analytic',
+  args: [{ name: 'value', type: 'any' }],
+  returns: 'array',
+  nulls: 'handles',
+  doc: 'All values so far, nulls too, as a list; an error once it is longer than a value may be (maxValueBytes).',
+  example: 'acc_collect(state) OVER (PARTITION BY device)',
+  analytic: 'accCollect',
+});

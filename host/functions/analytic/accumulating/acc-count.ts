@@ -1,0 +1,16 @@
+import { accumulatedArgs, bothConditions } from '../../accumulation.js';
+import { defineFunction } from '../../define.js';
+
+export default defineFunction({
+  name: 'acc_count',
+  category: 'analytic',
+  args: [{ name: 'value', type: 'any' }, ...accumulatedArgs.slice(1)],
+  returns: 'bigint',
+  nulls: 'handles',
+  doc:
+    'Number of the values so far, nulls left out; 0 before the first. With conditions: from a row where `begin` is ' +
+    'true through the next where `reset` is, outside 0.',
+  example: 'acc_count(power, power > 1, power < 0)',
+  analytic: 'accCount',
+  check: bothConditions,
+});

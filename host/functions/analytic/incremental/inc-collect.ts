@@ -1,0 +1,12 @@
+import { defineFunction } from '../../define.js';
+
+export default defineFunction({
+  name: 'inc_collect',
+  category: 'analytic',
+  args: [{ name: 'value', type: 'any' }],
+  returns: 'array',
+  nulls: 'handles',
+  doc: 'List of the values so far in rows of the result; null where the value is null. It grows with the rows.',
+  example: 'inc_collect(power)',
+  analytic: 'incCollect',
+});

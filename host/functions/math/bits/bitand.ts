@@ -1,0 +1,15 @@
+import { defineFunction } from '../../define.js';
+
+export default defineFunction({
+  name: 'bitand',
+  category: 'math',
+  args: [
+    { name: 'x', type: 'int' },
+    { name: 'y', type: 'int' },
+  ],
+  returns: 'bigint',
+  nulls: 'propagate',
+  doc: 'Bitwise and of two whole numbers.',
+  example: 'bitand(x, y)',
+  op: 'math.bitAnd',
+});

@@ -1,0 +1,12 @@
+import { defineFunction } from '../../define.js';
+
+export default defineFunction({
+  name: 'bitnot',
+  category: 'math',
+  args: [{ name: 'x', type: 'int' }],
+  returns: 'bigint',
+  nulls: 'propagate',
+  doc: 'Bitwise complement of a whole number.',
+  example: 'bitnot(x)',
+  op: 'math.bitNot',
+});

@@ -1,0 +1,13 @@
+import { defineFunction } from '../../define.js';
+
+export default defineFunction({
+  name: 'ceil',
+  aliases: ['ceiling'],
+  category: 'math',
+  args: [{ name: 'x', type: 'number' }],
+  returns: 'float',
+  nulls: 'propagate',
+  doc: 'Smallest whole number that is not below the argument.',
+  example: 'ceil(x)',
+  op: 'math.ceil',
+});

@@ -1,0 +1,12 @@
+import { defineFunction } from '../../define.js';
+
+export default defineFunction({
+  name: 'floor',
+  category: 'math',
+  args: [{ name: 'x', type: 'number' }],
+  returns: 'float',
+  nulls: 'propagate',
+  doc: 'Largest whole number that is not above the argument.',
+  example: 'floor(x)',
+  op: 'math.floor',
+});

@@ -1,0 +1,15 @@
+import { defineFunction } from '../../define.js';
+
+export default defineFunction({
+  name: 'round',
+  category: 'math',
+  args: [
+    { name: 'x', type: 'number' },
+    { name: 'places', type: 'number', optional: true },
+  ],
+  returns: 'float',
+  nulls: 'propagate',
+  doc: 'Rounds half away from zero, to whole numbers or to the places given.',
+  example: 'round(x, 2)',
+  op: 'math.round',
+});

@@ -1,0 +1,15 @@
+import { defineFunction } from '../../define.js';
+
+export default defineFunction({
+  name: 'trunc',
+  category: 'math',
+  args: [
+    { name: 'x', type: 'number' },
+    { name: 'places', type: 'int' },
+  ],
+  returns: 'float',
+  nulls: 'propagate',
+  doc: 'Cuts off after the places given.',
+  example: 'trunc(x, 2)',
+  op: 'math.trunc',
+});

@@ -1,0 +1,12 @@
+import { defineFunction } from '../../define.js';
+
+export default defineFunction({
+  name: 'radians',
+  category: 'math',
+  args: [{ name: 'x', type: 'number' }],
+  returns: 'float',
+  nulls: 'propagate',
+  doc: 'Degrees as radians.',
+  example: 'radians(x)',
+  op: 'math.radians',
+});

@@ -1,0 +1,12 @@
+import { defineFunction } from '../../define.js';
+
+export default defineFunction({
+  name: 'sinh',
+  category: 'math',
+  args: [{ name: 'x', type: 'number' }],
+  returns: 'float',
+  nulls: 'propagate',
+  doc: 'Hyperbolic sine.',
+  example: 'sinh(x)',
+  op: 'math.sinh',
+});

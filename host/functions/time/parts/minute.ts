@@ -1,0 +1,14 @@
+import { momentFrom, partsOf } from '../../calendar/moment.js';
+import { defineFunction, perRow } from '../../define.js';
+
+export default defineFunction({
+  name: 'minute',
+  category: 'datetime',
+  args: [{ name: 'time', type: 'datetime' }],
+  returns: 'bigint',
+  nulls: 'handles',
+  doc: 'Minute of the hour, 0 to 59.',
+  example: 'minute(time)',
+  isZoned: true,
+  call: perRow('handles', (time, zone) => BigInt(partsOf(momentFrom(time, zone)).minute)),
+});

@@ -1,0 +1,35 @@
+/** `lead(value, offset, default, ignoreNull)`: a value of the window, counted from its first row. */
+import type { Expr } from '../../sql/ast.js';
+import { refuse } from '../errors.js';
+
+type Call = Extract<Expr, { kind: 'call' }>;
+
+/** The call as what it means: an element of the list of the window's values, where there is one. */
+export function leadOf({ args, filter, over, span }: Call): Expr {
+  const [value, offset, otherwise, ignoreNull] = args;
+  if (value === undefined || value.kind === 'star') throw refuse('lead needs a value', span);
+  if (over !== null) throw refuse('OVER cannot follow lead, which is no analytic function but an aggregate', span);
+  if (offset !== undefined && offset.kind !== 'integer') {
+    throw refuse('the offset of lead must be a number in the statement itself', offset.span);
+  }
+  if (ignoreNull !== undefined && ignoreNull.kind !== 'boolean') {
+    throw refuse('the fourth argument of lead must be true or false in the statement itself', ignoreNull.span);
+  }
+  const at: Expr = offset ?? { kind: 'integer', value: 1n, span };
+  const isThere: Expr = { kind: 'isNull', operand: value, negated: true, span };
+  const passesNulls = ignoreNull?.kind !== 'boolean' || ignoreNull.value;
+  const both: Expr = filter === null ? isThere : { kind: 'binary', op: 'AND', left: filter, right: isThere, span };
+  const call = (name: string, arg: Expr, only: Expr | null): Expr => ({
+    kind: 'call',
+    name,
+    args: [arg],
+    filter: only,
+    over: null,
+    span,
+  });
+  const list = call('collect', value, passesNulls ? both : filter);
+  const hasRow: Expr = { kind: 'binary', op: '>', left: call('cardinality', list, null), right: at, span };
+  const then: Expr = { kind: 'index', object: list, index: at, span };
+  const whens = [{ when: hasRow, then }];
+  return { kind: 'case', operand: null, whens, otherwise: otherwise ?? { kind: 'null', span }, span };
+}

@@ -1,0 +1,45 @@
+/** Calls of functions that answer later: what is asked, and where rows can wait for the answer. */
+import type { UserFunction } from '../../plugins/define.js';
+import { refuse } from '../errors.js';
+import type { Value, Values } from '../values/value.js';
+import type { Logical } from './logical.js';
+
+/**
+ * What holds for all such functions: how long a batch may wait, how many batches before the sources of the rule pause.
+ */
+export const callWaiting = { timeoutMs: 60_000, batches: 16, cache: null } as const;
+
+/** What a call is looked up by, and the member of its answer. */
+export const callKey = 'call';
+export const resultName = 'value';
+
+/** Member with the number of arguments; their places are the names of the others. */
+const callCount = 'n';
+
+/**
+ * The answer of a function that answers later. Its arguments go as one text, so that it gets lists, objects and nulls
+ * as well; equal calls are one: nobody is asked twice for a row. Those of a module on a thread of its own go as they
+ * are, each by itself.
+ */
+export function askedCall({ number, code }: UserFunction, args: readonly Value[], values: Values): Value {
+  // Nobody knows what a module keeps from one call to the next.
+  if (code.kind === 'wasm') return values.op('call.host', [], args, number, true);
+  const count = values.constant({ tag: 'i64', value: BigInt(args.length) });
+  const members = args.flatMap((arg, i) => [values.text(String(i)), arg]);
+  const object = values.op('nested.objectOf', [], [values.text(callCount), count, ...members]);
+  return values.op('call.host', [], [values.op('convert.toJson', [object])], number);
+}
+
+/** True for the answer of a function that answers later. */
+export function isAnswered(value: Value, waiting: ReadonlySet<number>): boolean {
+  return value.kind === 'op' && value.op === 'call.host' && waiting.has(value.imm);
+}
+
+/** Refuses answers where rows can't wait for them: pairs of a join are made and dropped at once. */
+export function checkPlace({ kind }: Logical, read: Iterable<Value>, { brought, waiting }: Values): void {
+  if (kind !== 'join' && kind !== 'asof' && kind !== 'interval' && kind !== 'lookup') return;
+  for (const value of read) {
+    if (value.kind !== 'op' || !isAnswered(value, waiting)) continue;
+    throw refuse(`function ${brought.get(value.imm)} answers later: it can't be called in ON`);
+  }
+}

@@ -1,0 +1,305 @@
+/**
+ * The logical plan: what a rule does, as operators from the streams up to the output rows. A statement is one chain; a
+ * graph has a root for each sink, and roots share the operators that they have in common (the same object). Rules of
+ * optimisation (rules/) turn such plans into others with the same meaning.
+ */
+
+import type { Relation, Source } from '../values/source.js';
+import type {
+  AggregateValue,
+  AnalyticValue,
+  ColumnValue,
+  HitValue,
+  OpValue,
+  RangesValue,
+  Value,
+} from '../values/value.js';
+import type { JoinKey } from './join-keys.js';
+
+/** A named value of the output row. */
+export interface OutputEntry {
+  name: string;
+  value: Value;
+  /** A column named by itself: its null is sent as null. */
+  isPlain: boolean;
+  /** A column as `*` brings it: rows that have none go out without it, even where nulls are sent for absent columns. */
+  isBrought: boolean;
+  /** An expression without an alias: its null is never sent. */
+  isUnnamed: boolean;
+}
+
+/** The output row before sinks pick from it. */
+export interface OutputRow {
+  /** In the order of the SELECT; names are unique. */
+  entries: OutputEntry[];
+  /**
+   * `*` over streams without schema: all members of `row` but these and those that entries replace. `sources`: whose
+   * members the row has, in the order in which they are searched for a name; none: the names are members of the row
+   * alone.
+   */
+  star: { sources: Relation[]; row: Value; except: string[] } | null;
+  /**
+   * An object whose members are set in the row last: what a function of several rows gives. `name`: its column where
+   * that is no object, null where it always is.
+   */
+  set?: { value: Value; name: string | null };
+}
+
+/** Of a window: rows of equal values have one of their own; without any all rows have one. */
+interface Partitioned {
+  partition: readonly Value[];
+}
+
+export type WindowSpec =
+  | { kind: 'tumbling'; unitMs: number; lengthMs: number }
+  | { kind: 'hopping'; unitMs: number; lengthMs: number; hopMs: number }
+  | ({ kind: 'sliding'; lengthMs: number; delayMs: number; trigger: Value | null } & Partitioned)
+  | ({ kind: 'session'; unitMs: number; maxMs: number; timeoutMs: number } & Partitioned)
+  | ({ kind: 'count'; length: number; step: number } & Partitioned)
+  | ({ kind: 'state'; begin: Value; emit: Value | null } & Partitioned)
+  | { kind: 'row' }
+  /** Above a join: what a window gave is a window again. */
+  | { kind: 'message'; start: Value; end: Value; trigger: Value };
+
+/** A column of a lookup table and the value that it must be equal to. */
+export interface LookupKey {
+  name: string;
+  value: Value;
+}
+
+/** One step of a join: the rows so far with those of one more source. */
+export interface JoinSpec {
+  type: 'inner' | 'left' | 'right' | 'full' | 'cross';
+  source: number;
+  /** Null: every pair matches. */
+  condition: Value | null;
+}
+
+/** Values that rows are partitioned by. */
+export function partitionOf(window: WindowSpec): readonly Value[] {
+  return 'partition' in window ? window.partition : [];
+}
+
+/** Nodes of a rule's graph that the operator does the work of. */
+interface Labelled {
+  labels?: readonly string[];
+}
+
+export type Logical = Labelled &
+  (
+    | { kind: 'source'; source: Source }
+    /**
+     * Rows of several sources in one sequence; with the event time of each source, or none in processing time.
+     * `inputs`: what the rows of each source come through.
+     */
+    | { kind: 'merge'; sources: Relation[]; inputs: Logical[]; timestamps: Value[] }
+    /**
+     * Event time: orders rows by their timestamp column; null: by that which the merge below has for each source.
+     * `isOrdered`: the rows of each source come in their order, none has to be waited for.
+     */
+    | { kind: 'watermark'; input: Logical; timestamp: Value | null; isOrdered?: boolean }
+    /** The rows of a stream that come too late for the watermark below; `branch`: its place among those of a merge. */
+    | { kind: 'late'; input: Logical; source: Relation; branch: number }
+    /** Makes the columns of a derived table of what the SELECT below gives. */
+    | { kind: 'derive'; input: Logical; table: Relation; columns: ReadonlyMap<ColumnValue, Value> }
+    /** Joins the rows of each window of the input with each other and with what tables hold; `sources`: all of them. */
+    | { kind: 'join'; input: Logical; sources: Relation[]; steps: JoinSpec[] }
+    /**
+     * Joins each row of one stream with the newest of another that is no later, by the order in which they come, among
+     * those with equal keys; rows of further streams pass. `toleranceMs`: how much older it may be, null without a
+     * bound.
+     */
+    | {
+        kind: 'asof';
+        input: Logical;
+        left: Relation;
+        source: Relation;
+        type: 'inner' | 'left';
+        keys: JoinKey[];
+        toleranceMs: number | null;
+      }
+    /**
+     * Joins rows of `left` with those of `source` whose time is `leastMs` to `mostMs` later (negative: earlier), among
+     * those with equal keys; `condition` decides on each pair besides. What comes out has a time of its own, the end of
+     * a window.
+     */
+    | {
+        kind: 'interval';
+        input: Logical;
+        left: Relation;
+        source: Relation;
+        type: 'inner' | 'left' | 'right' | 'full';
+        keys: JoinKey[];
+        leastMs: number;
+        mostMs: number;
+        condition: Value | null;
+      }
+    /** Joins each row with those of a lookup table that have the keys; `condition` decides on each pair besides. */
+    | {
+        kind: 'lookup';
+        input: Logical;
+        source: Source;
+        type: 'inner' | 'left';
+        keys: LookupKey[];
+        condition: Value | null;
+      }
+    /**
+     * Rows wait until the time `until` (epoch ms), which is not known for those that don't; they stay in their order.
+     */
+    | { kind: 'delay'; input: Logical; until: Value }
+    /** Rows wait for the answer of a function that answers later; `call` is known above. */
+    | { kind: 'call'; input: Logical; call: OpValue }
+    /** Rows wait until the end of the range that they ask for, and get what is left of it. */
+    | { kind: 'dedup'; input: Logical; ranges: RangesValue }
+    /** Computes values once for all that stands above it. */
+    | { kind: 'compute'; input: Logical; values: Value[] }
+    /** Computes functions that look back at the rows before, for all that stands above it. */
+    | { kind: 'analytic'; input: Logical; values: AnalyticValue[] }
+    /**
+     * Counts the rows, or messages, that get past a condition which may depend on that; null: all of them. `time`: of a
+     * row. Of OVER (WHEN …) all rows go on, with what the condition gives.
+     */
+    | {
+        kind: 'hits';
+        input: Logical;
+        condition: Value | null;
+        clause: 'where' | 'filter' | 'having' | 'over' | null;
+        hits: HitValue[];
+        time: Value;
+      }
+    /**
+     * `case`: an output of a switch; `isWhole`: the first row of a message decides on all of it; `meetsEmpty`: one that
+     * has none meets the condition.
+     */
+    | {
+        kind: 'filter';
+        input: Logical;
+        condition: Value;
+        clause: 'where' | 'filter' | 'having' | 'qualify' | 'case';
+        isWhole?: boolean;
+        meetsEmpty?: boolean;
+      }
+    | WindowNode
+    | { kind: 'sort'; input: Logical; keys: { value: Value; descending: boolean }[] }
+    | { kind: 'limit'; input: Logical; count: number }
+    /** Makes rows of one row, an element of the list for each; `most`: of each row, null without a bound. */
+    | { kind: 'expand'; input: Logical; list: Value; of: 'elements' | 'members'; most: number | null }
+    | { kind: 'project'; input: Logical; row: OutputRow }
+  );
+
+export interface WindowNode {
+  kind: 'window';
+  input: Logical;
+  window: WindowSpec;
+  /** Event time of a row; null in processing time, and where the watermark below a merge has it. */
+  timestamp: Value | null;
+  /** See WindowPlan.where of the plan IR. */
+  where: Value | null;
+  keys: Value[];
+  isGrouped: boolean;
+  /** Aggregates over all rows of a message that each of its rows shows; only without groups. */
+  shown?: readonly AggregateValue[];
+  sendEmpty: boolean;
+  /** SELECT DISTINCT: the groups are the rows of the result. */
+  isDistinct?: boolean;
+}
+
+/** What gives the rule's output rows to some of its sinks. */
+export interface Root {
+  node: Extract<Logical, { kind: 'project' }>;
+  /** By their position in the rule. */
+  actions: readonly number[];
+}
+
+/** Operators below. */
+export function inputsOf(node: Logical): readonly Logical[] {
+  if (node.kind === 'source') return [];
+  return node.kind === 'merge' ? node.inputs : [node.input];
+}
+
+/** Operators from the one that has no single input, a source or a merge, up to the root. */
+export function chainOf(root: Logical): Logical[] {
+  const chain: Logical[] = [];
+  for (let node: Logical | undefined = root; node !== undefined; ) {
+    chain.push(node);
+    node = node.kind === 'source' || node.kind === 'merge' ? undefined : node.input;
+  }
+  return chain.reverse();
+}
+
+/** The operators of one SELECT: those of `chainOf` above the last derived table. */
+export function levelOf(root: Logical): Logical[] {
+  const chain = chainOf(root);
+  return chain.slice(
+    Math.max(
+      0,
+      chain.findLastIndex(({ kind }) => kind === 'derive'),
+    ),
+  );
+}
+
+/** True where rows come in the order of their times. */
+export function hasWatermark(node: Logical): boolean {
+  return chainOf(node).some(({ kind }) => kind === 'watermark');
+}
+
+/** True where rows are parts of messages. */
+export function isOfMessages(node: Logical): boolean {
+  return node.kind === 'window' || node.kind === 'join' || inputsOf(node).some(isOfMessages);
+}
+
+/** True above rows of several streams. */
+export function isOfMerge(node: Logical): boolean {
+  return levelOf(node)[0]?.kind === 'merge';
+}
+
+/** All operators of a plan, each once, those below before those above. */
+export function operatorsOf(roots: readonly Root[]): Logical[] {
+  const found = new Set<Logical>();
+  const visit = (node: Logical): void => {
+    if (found.has(node)) return;
+    for (const input of inputsOf(node)) visit(input);
+    found.add(node);
+  };
+  for (const { node } of roots) visit(node);
+  return [...found];
+}
+
+/**
+ * Rebuilds a plan from the streams up: `change` gets every operator once, with its new inputs and as it was before.
+ * Roots stay roots.
+ */
+export function mapOperators(roots: readonly Root[], change: (node: Logical, before: Logical) => Logical): Root[] {
+  const done = new Map<Logical, Logical>();
+  const visit = (node: Logical): Logical => {
+    const before = done.get(node);
+    if (before !== undefined) return before;
+    const result = change(withInputs(node, inputsOf(node).map(visit)), node);
+    done.set(node, result);
+    return result;
+  };
+  return roots.map(({ node, actions }) => {
+    const root = visit(node);
+    if (root.kind !== 'project') throw new Error('the root of a plan is not its output');
+    return { node: root, actions };
+  });
+}
+
+/** Operators whose rows one other reads only. */
+export function soleInputsOf(roots: readonly Root[]): ReadonlySet<Logical> {
+  const sole = new Set<Logical>();
+  const seen = new Set<Logical>();
+  for (const input of operatorsOf(roots).flatMap(inputsOf)) {
+    if (seen.has(input)) sole.delete(input);
+    else sole.add(input);
+    seen.add(input);
+  }
+  return sole;
+}
+
+function withInputs(node: Logical, inputs: Logical[]): Logical {
+  if (node.kind === 'source') return node;
+  if (node.kind === 'merge') return { ...node, inputs };
+  const [input] = inputs;
+  return input === undefined ? node : { ...node, input };
+}

@@ -1,0 +1,30 @@
+/** Rows of a plan as what their columns and registers stand for. */
+import type { Value } from '../values/value.js';
+
+/** The rows at one place of a plan: values by register, and by column. */
+export class Batch {
+  readonly #registers = new Map<number, Value>();
+
+  constructor(
+    private readonly column: (index: number) => Value,
+    /** Its registers are still there. */
+    private readonly above: Batch | null,
+  ) {}
+
+  /** The same rows for a node that reads them. */
+  below(): Batch {
+    return new Batch(this.column, this);
+  }
+
+  set(register: number, value: Value): void {
+    this.#registers.set(register, value);
+  }
+
+  columnAt(index: number): Value {
+    return this.column(index);
+  }
+
+  register(index: number): Value | undefined {
+    return this.#registers.get(index) ?? this.above?.register(index);
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Joins each row with those of a lookup table that have its keys: of one that is kept, or of one that is asked outside.
+ */
+import type { NodePlan, WaitingPlan } from '../../../../kernels/plan/ir.js';
+import { isByKey } from '../../joins/lookup.js';
+import { ProgramBuilder } from '../../program/program.js';
+import { isNone, windowNeeds } from '../../program/window-needs.js';
+import type { OperatorKind } from '../operator.js';
+
+/** What holds until the table's own properties are known, at the start of the rule. */
+const usualWaiting: WaitingPlan = { timeoutMs: 10_000, batches: 16, cache: null };
+
+export const lookup: OperatorKind<'lookup'> = {
+  values: ({ keys, condition }) => [...keys.map(({ value }) => value), ...(condition === null ? [] : [condition])],
+  map: (node, map) => ({
+    ...node,
+    keys: node.keys.map((key) => ({ ...key, value: map(key.value) })),
+    condition: node.condition === null ? null : map(node.condition),
+  }),
+  /** Columns are what those above need of the rows so far, then what they need of the table. */
+  lower(node, at) {
+    const { source, type, keys, condition } = node;
+    const table = at.tableOf(source);
+    const { path, next: index } = at;
+    const own = at.columns[source.index] ?? [];
+    const above = at.valuesAbove(node);
+    const values = condition === null ? above : [...above, condition];
+    const { keep, start, end, trigger } = windowNeeds(values, isNone, (value) => at.isHeld(value));
+    const needed = [...keep, start, end, trigger].filter((value) => value !== null);
+    const carried = needed.filter((value) => path.find(value) !== undefined);
+    const builder = new ProgramBuilder(path);
+    const plan: Extract<NodePlan, { kind: 'lookup' | 'ask' }> = {
+      ...(source.isAsked
+        ? { kind: 'ask', lookup: table, isSingle: isByKey({ source, keys }), waiting: usualWaiting }
+        : { kind: 'lookup', table }),
+      input: path.input,
+      type,
+      keys: keys.map(({ name, value }) => ({ name, operand: builder.operand(value) })),
+      columns: carried.map((value) => builder.operand(value)),
+      fields: own.map(({ use }) => use),
+      program: builder.finishOrNull(),
+      condition: null,
+      name: 'lookup',
+    };
+    let after = path.afterNew(index, [...carried, ...own]);
+    if (condition !== null) {
+      // What the condition computes nobody below sees: it belongs to pairs, not all of which go on.
+      const pair = new ProgramBuilder(after);
+      const operand = pair.operand(condition);
+      plan.condition = { program: pair.finish(), operand };
+      after = after.afterNew(index, [...carried, ...own]);
+    }
+    at.record(plan, null);
+    at.addStep({ kind: 'lookup', nodes: [index], table: source.ownName });
+    at.path = after;
+  },
+  explain({ source, type, keys, condition }, { show }) {
+    const by = keys.map(({ name, value }) => `${source.ownName}.${name} = ${show(value)}`).join(', ');
+    const on = condition === null ? '' : `, condition:${show(condition)}`;
+    const kept = source.isKept
+      ? `, kept by key ${source.definition.options.key}`
+      : ', asked: rows wait for its answers';
+    const info = `Join:{ joinType:${type.toUpperCase()}_JOIN, table:${source.name}${kept}, keys:[ ${by} ]${on} }`;
+    return [['LookupPlan', info]];
+  },
+  relations: ({ source }) => [source],
+};

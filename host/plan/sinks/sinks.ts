@@ -1,0 +1,231 @@
+/** What an action wants of its rows and messages: the sink properties that all connectors share. */
+import type { OutputPlan } from '../../../kernels/plan/ir.js';
+import { isBatch } from '../../../kernels/plan/output-plan.js';
+import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { meantOr } from '../../base/text/nearest.js';
+import { parseDuration } from '../../base/time/duration.js';
+import type { Encode, EncodeDetails } from '../../codecs/define.js';
+import { defaultFormat, encodedFormats, encodeOf, encodeProps, formatNames, readsProp } from '../../codecs/index.js';
+import { connectorOf, dynamicProps, sinkForm } from '../../connectors/index.js';
+import type { RuleDefinition, RuleOptions } from '../../model/engine.js';
+import { compileTemplate } from '../../template/compile.js';
+import { PropertyTemplates } from '../../template/properties.js';
+import { notSupported, refuse } from '../errors.js';
+
+/** How a sink's messages look; actions with equal wishes share one encode node. */
+export interface SinkWishes extends Omit<OutputPlan, 'shape'>, EncodeDetails {
+  /** Only these columns, missing ones as null; null: all. */
+  fields: string[] | null;
+  excludeFields: string[];
+  /** Column that is sent in the place of the row. */
+  dataField: string | null;
+  /** The order of `fields` is that of the message. */
+  keepsOrder: boolean;
+  /** A message is the value of one column. */
+  isWhole: boolean;
+  /** Templates need the rows beside the messages, which are not all of their JSON. */
+  hasHead: boolean;
+}
+
+/** Properties that change what is sent and cannot run yet. */
+const unsupported = ['compression', 'encryption', 'schemaId', 'rowkindField', 'keyField'] as const;
+
+/** All that is read here. */
+export const sinkWishNames: readonly string[] = [
+  ...unsupported,
+  ...encodeProps,
+  'sendSingle',
+  'omitIfEmpty',
+  'batchSize',
+  'lingerInterval',
+  'fields',
+  'excludeFields',
+  'dataField',
+  'tableDataField',
+  'lateRows',
+];
+
+/** Properties of all sinks of eKuiper that change nothing here. */
+export const idleSinkProps: readonly string[] = [
+  'concurrency',
+  'runAsync',
+  'delimiter',
+  'hasHeader',
+  'compressionProps',
+  'encProps',
+  'retryInterval',
+  'retryCount',
+  'cacheLength',
+  'cacheSaveInterval',
+];
+
+/** Reads the common properties of an action. Throws a `sink` error that names the property and the reason. */
+export function sinkWishes(action: RuleDefinition['actions'][number], options: RuleOptions): SinkWishes {
+  try {
+    return readWishes(action, options);
+  } catch (error) {
+    throw asSinkError(error);
+  }
+}
+
+function asSinkError(error: unknown): unknown {
+  return error instanceof HaumeaError ? new HaumeaError('sink', error.message, { cause: error }) : error;
+}
+
+/**
+ * The action gets the rows that come too late in place of the result. Throws a `sink` error where that is not said
+ * clearly.
+ */
+export function getsLateRows({ props }: RuleDefinition['actions'][number]): boolean {
+  try {
+    return flag(props, 'lateRows');
+  } catch (error) {
+    throw asSinkError(error);
+  }
+}
+
+function readWishes({ type, props }: RuleDefinition['actions'][number], options: RuleOptions): SinkWishes {
+  const own = connectorOf(type)?.sink?.props ?? {};
+  for (const name of unsupported) {
+    const isTaken = (own[name] !== undefined && own[name].declared.notYet === undefined) || readsProp(props, name);
+    if (isSet(props[name]) && !isTaken) throw notSupported(`sink property ${name}`);
+  }
+  const encode = encodeFor(type, props);
+  const takesMessages = sinkForm(type, props).takes === 'messages';
+  const isWhole = 'isWhole' in encode && takesMessages;
+  const form = outputForm(type, props, encode);
+  const batch = batchOf(props, isWhole || form.format === 'form');
+  const gathers = isBatch(batch);
+  if (isWhole && gathers)
+    throw refuse('sink format binary sends each row by itself, which batchSize and lingerInterval exclude');
+  const selected = selection(props, 'selects' in encode);
+  const isSelected = selected.fields !== null || selected.excludeFields.length > 0 || selected.dataField !== null;
+  return {
+    ...form,
+    sendSingle: isWhole || flag(props, 'sendSingle'),
+    keepsOrder: 'keepsOrder' in encode && takesMessages,
+    isWhole,
+    sendNil: options.sendNilField,
+    omitIfEmpty: flag(props, 'omitIfEmpty'),
+    sendError: options.sendError,
+    ...batch,
+    ...selected,
+    hasHead: hasTemplates(type, props) && (form.format !== 'json' || isSelected || gathers),
+  };
+}
+
+/** How messages are gathered; a format whose messages are single rows has batches of one row as they are. */
+function batchOf(props: Record<string, unknown>, isOfSingles: boolean): Pick<SinkWishes, 'batchSize' | 'lingerMs'> {
+  const batchSize = count(props, 'batchSize');
+  const lingerMs = duration(props, 'lingerInterval');
+  return isOfSingles && batchSize === 1 ? { batchSize: 0, lingerMs: 0 } : { batchSize, lingerMs };
+}
+
+/** What makes the messages; throws when that is nothing that can be used. */
+function encodeFor(type: string, props: Record<string, unknown>): Encode {
+  const format = text(props, 'format') ?? defaultFormat;
+  if (!formatNames.includes(format.toLowerCase())) {
+    const hint = meantOr(format, encodedFormats(), 'expected one of');
+    throw refuse(`sink property format: ${format} is not known${hint}`);
+  }
+  for (const name of encodeProps) text(props, name);
+  const encode = encodeOf(props);
+  if (encode === undefined) throw notSupported(`sink format ${format}`);
+  if ('load' in encode) {
+    if (sinkForm(type).takes === 'rows')
+      throw notSupported(`sink property ${encode.chosenBy ?? 'format'} of sink ${type}`);
+    for (const name of encode.templates ?? []) compileTemplate(String(props[name]));
+  }
+  return encode;
+}
+
+/** What the kernel writes for an action. */
+export function outputForm(
+  type: string,
+  props: Record<string, unknown>,
+  encode: Encode,
+): Pick<OutputPlan, 'format' | 'framing'> & EncodeDetails {
+  const { takes, framing: usual, hasHeaders } = sinkForm(type, props);
+  const framing = Object.keys(dynamicProps(type, props)).length > 0 ? 'messages' : usual;
+  if (takes !== 'messages') return { format: takes === 'rows' ? 'rows' : 'none', framing };
+  // The host puts the line feeds behind what it has made.
+  if ('load' in encode) return { format: encode.reads, framing: 'messages' };
+  const details = encode.output?.(props);
+  return { format: encode.kernel, framing, ...details, ...(hasHeaders ? { header: 'each' } : {}) };
+}
+
+/** What is sent of each row. A format that selects by itself gets all columns. */
+function selection(
+  props: Record<string, unknown>,
+  selectsItself: boolean,
+): Pick<SinkWishes, 'fields' | 'excludeFields' | 'dataField'> {
+  const fields = list(props, 'fields');
+  const excludeFields = list(props, 'excludeFields') ?? [];
+  if (fields !== null && excludeFields.length > 0) {
+    throw refuse('sink properties fields and excludeFields cannot both be set');
+  }
+  const dataField = text(props, 'dataField') ?? text(props, 'tableDataField');
+  if (selectsItself) return { fields: null, excludeFields: [], dataField: null };
+  return { fields, excludeFields, dataField };
+}
+
+/** Says whether properties are templates over the row; throws for one that is not right. */
+function hasTemplates(type: string, props: Record<string, unknown>): boolean {
+  const templates = Object.entries(dynamicProps(type, props));
+  for (const [name, template] of templates) {
+    try {
+      new PropertyTemplates({ [name]: template });
+    } catch (error) {
+      throw refuse(`sink property ${name}: ${reasonOf(error)}`);
+    }
+  }
+  return templates.length > 0;
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '' && value !== false && value !== 0;
+}
+
+function text(props: Record<string, unknown>, name: string): string | null {
+  const value = props[name];
+  if (value === undefined || value === null || value === '') return null;
+  if (typeof value !== 'string') throw refuse(`sink property ${name} must be a text`);
+  return value;
+}
+
+function flag(props: Record<string, unknown>, name: string): boolean {
+  const value = props[name];
+  if (value === undefined || value === null) return false;
+  if (value === 'true' || value === 'false') return value === 'true';
+  if (typeof value !== 'boolean') throw refuse(`sink property ${name} must be true or false`);
+  return value;
+}
+
+function list(props: Record<string, unknown>, name: string): string[] | null {
+  const value = props[name];
+  if (value === undefined || value === null) return null;
+  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
+    throw refuse(`sink property ${name} must be a list of column names`);
+  }
+  return value.length === 0 ? null : [...new Set<string>(value)];
+}
+
+function count(props: Record<string, unknown>, name: string): number {
+  const value = props[name];
+  if (value === undefined || value === null) return 0;
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0) {
+    throw refuse(`sink property ${name} must be a whole number from 0, not ${JSON.stringify(value)}`);
+  }
+  return number;
+}
+
+function duration(props: Record<string, unknown>, name: string): number {
+  const value = props[name];
+  if (value === undefined || value === null || value === '') return 0;
+  const ms = parseDuration(value);
+  if (ms === undefined || ms < 0) {
+    throw refuse(`sink property ${name} must be a duration such as 10s or 500 (milliseconds)`);
+  }
+  return ms;
+}

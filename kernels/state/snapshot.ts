@@ -1,0 +1,145 @@
+/** Rows and groups that are saved apart from what refers to them: written by a snapshot, read to a shelf. */
+import type { Kernel, NodeHandle, Shelf, Snapshot, SnapshotOrder, StreamHandle } from '../api.js';
+import { LoadFault, loadFaultTexts, readMore, Written } from '../gen/layouts.js';
+import { KernelError, noMemory } from '../memory/error.js';
+import type { RowTransfer, StateReader, StateWriter } from './state.js';
+
+const outcomes = Object.keys(Written) as (keyof typeof Written)[];
+
+/**
+ * As `saveNode` of the kernel, but large numbers of rows and groups are left to the snapshot, which is the time that
+ * this takes. Null when memory is exhausted: then all is written at once.
+ */
+export function takeSnapshot(
+  of: Kernel,
+  nodes: readonly (NodeHandle | StreamHandle)[],
+  { chain, segment, serial, small, atOnce }: SnapshotOrder,
+  write: StateWriter,
+): Snapshot | null {
+  const transfer = of.saving as RowTransfer;
+  const { kernel, state } = transfer;
+  let at = 0;
+  try {
+    transfer.run('save state', () => {
+      at = kernel.snapshotNew(chain, segment, serial, small, atOnce === true ? all : small) >>> 0;
+      state.save(nodes, write);
+      kernel.snapshotTaken();
+    });
+  } catch (error) {
+    if (at !== 0) kernel.snapshotFree(at);
+    throw error;
+  }
+  return at === 0 ? null : new KernelSnapshot(transfer, at, segment, serial);
+}
+
+/** More values than there can be. */
+const all = 0xffff_ffff;
+/** A number that no set of groups has. */
+const noSet = 0xffff_ffff;
+
+/**
+ * Makes room for the pages of a snapshot that was written: `count` of them from the number `least` on. Sets of groups
+ * below the number `fresh` are those of snapshots before it and are passed by; without it all are.
+ */
+export function openShelf(of: Kernel, least: number, count: number, fresh = noSet): Shelf {
+  return new KernelShelf(of.saving as RowTransfer, least, count, fresh);
+}
+
+class KernelSnapshot implements Snapshot {
+  readonly pages: number;
+  readonly fresh: number | undefined;
+  readonly serial: number;
+  readonly least: number;
+  readonly live: Uint32Array;
+  #at: number;
+
+  constructor(
+    private readonly transfer: RowTransfer,
+    at: number,
+    segment: number,
+    first: number,
+  ) {
+    const { kernel, arena } = transfer;
+    this.#at = at;
+    this.pages = kernel.snapshotCount(at) >>> 0;
+    this.fresh = kernel.snapshotSets(at) === 0 ? undefined : first;
+    this.serial = kernel.snapshotSerial(at) >>> 0;
+    this.least = kernel.snapshotLeast(at) >>> 0;
+    this.live = arena.u32s(kernel.snapshotLive(at) >>> 0, segment + 1).slice();
+  }
+
+  write(most: number, write: StateWriter): keyof typeof Written {
+    if (this.#at === 0) throw new Error('the snapshot is closed');
+    const { kernel, state, run } = this.transfer;
+    const outcome = run('write rows', () => {
+      state.begin(1, write, () => 0);
+      return kernel.snapshotWrite(this.#at, most);
+    });
+    return outcomes[outcome] ?? 'changed';
+  }
+
+  close(): void {
+    const at = this.#at;
+    this.#at = 0;
+    if (at !== 0) this.transfer.run('close a snapshot', () => this.transfer.kernel.snapshotFree(at));
+  }
+}
+
+class KernelShelf implements Shelf {
+  #at: number;
+
+  constructor(
+    private readonly transfer: RowTransfer,
+    least: number,
+    count: number,
+    fresh: number,
+  ) {
+    this.#at = transfer.run('make a shelf', () => transfer.kernel.shelfNew(least, count, fresh)) >>> 0;
+    if (this.#at === 0) throw noMemory();
+  }
+
+  get at(): number {
+    return this.#at;
+  }
+
+  fill(runs: number, read: StateReader): boolean {
+    const { kernel, state, run } = this.transfer;
+    const outcome = run('read rows', () => {
+      state.begin(1, () => {}, read);
+      return kernel.shelfFill(this.#at, runs);
+    });
+    if (outcome === readMore) return true;
+    if (outcome !== LoadFault.none) throw new KernelError(loadFaultTexts[outcome] as string, false);
+    return false;
+  }
+
+  close(): void {
+    const at = this.#at;
+    this.#at = 0;
+    if (at !== 0) this.transfer.run('close a shelf', () => this.transfer.kernel.shelfFree(at));
+  }
+}
+
+/** Head of a slice: length, flags, format, checks (assembly/state/form.ts). */
+const sliceHead = 16;
+/** A run ends, or the segment. */
+const endFlags = 2 | 4;
+
+/**
+ * How many whole runs a segment's bytes begin with, its end counted as one, and the bytes of these; little more than
+ * `most` bytes.
+ */
+export function wholeRuns(bytes: Buffer, most: number): { runs: number; length: number } {
+  let runs = 0;
+  let length = 0;
+  for (let at = 0; length < most && at + sliceHead <= bytes.length; ) {
+    const end = at + sliceHead + bytes.readUInt32LE(at);
+    if (end > bytes.length) break;
+    if ((bytes[at + 4]! & endFlags) !== 0) {
+      runs++;
+      length = end;
+    }
+    at = end;
+  }
+  return { runs, length };
+}

@@ -1,0 +1,25 @@
+/** Source files as tests of the architecture read them. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** Lists TypeScript files below a folder of the project. */
+export function filesIn(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+    .map((name) => join(folder, name));
+}
+
+/** Files of the project that the file imports. */
+export function importsOf(file: string): string[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  const found = text.matchAll(
+    /(?:^|\n)\s*(?:import|export)[^'"`;]*?from\s*['"](\.[^'"]+)['"]|import\(\s*['"](\.[^'"]+)['"]\s*\)/g,
+  );
+  return [...found].map((match) => {
+    const path = relative(root, resolve(root, dirname(file), (match[1] ?? match[2]) as string));
+    return path.replace(/\.js$/, '.ts');
+  });
+}
