@@ -335,6 +335,29 @@ ${names.map((name) => `  ${idOf(name)},`).join('\n')}
   );
 }
 
+// Resources of REST: each file exports one.
+const resourcesDir = 'host/rest/resources';
+const resourceFiles = readdirSync(join(root, resourcesDir))
+  .filter((file) => file.endsWith('.ts'))
+  .sort();
+const resourceNames = resourceFiles.map((file) => {
+  const [, name] =
+    /^export const (\w+) = defineResource\b/m.exec(readFileSync(join(root, resourcesDir, file), 'utf8')) ?? [];
+  if (name === undefined) throw new Error(`${resourcesDir}/${file} exports no resource`);
+  return name;
+});
+emit(
+  `${resourcesDir}/gen/index.ts`,
+  `${head(`${resourcesDir}/<name>.ts`)}${resourceNames
+    .map((name, i) => `import { ${name} } from '../${resourceFiles[i].slice(0, -3)}.js';`)
+    .join('\n')}
+
+export const resources = [
+${resourceNames.map((name) => `  ${name},`).join('\n')}
+] as const;
+`,
+);
+
 // Tables of kinds: the records that the files below a folder export.
 for (const [dir, type, from, key] of [
   ['kernels/nodes', 'NodeKind', 'node', 'Kind'],

@@ -11,9 +11,9 @@ import { requestErrors } from './errors.js';
 import type { AuditPart } from './guard/audit.js';
 import { orderRefusal } from './guard/origin-guard.js';
 import { openApiRoute } from './openapi/openapi-route.js';
-import { resources } from './resources/index.js';
+import { resources } from './resources/gen/index.js';
 import { BodyTooLarge, readBody, TooManyBodies } from './route/body.js';
-import { queryOf, RestRequest, type Route } from './route/route.js';
+import { inOrder, queryOf, RestRequest, type Route } from './route/route.js';
 import type { Services } from './services.js';
 
 /** Builds the application. `together` runs changes that share a wait for the disk; `guards` come before the routes. */
@@ -26,13 +26,10 @@ export function createApp(
 ): Koa {
   const app = new Koa();
   const router = new Router({ strict: true, sensitive: true });
-  const routes: Route[] = resources.flat();
-  routes.push(
-    openApiRoute(
-      () => routes,
-      () => parts.system.version,
-    ),
-  );
+  const routes = inOrder<Services>([
+    ...resources.flatMap<Route<Services>>((resource) => resource.routes),
+    openApiRoute(resources, () => parts.system.version),
+  ]);
   const services: Services = {
     ...parts,
     batch: new BatchService(async (method, target, body) => {
@@ -57,7 +54,7 @@ export function createApp(
   return app;
 }
 
-async function run(route: Route, ctx: Context, services: Services): Promise<void> {
+async function run(route: Route<Services>, ctx: Context, services: Services): Promise<void> {
   if (route.isOrder) {
     // The router takes HEAD for GET.
     if (ctx.method !== route.method) return send(ctx, wrongMethod);

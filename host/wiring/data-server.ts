@@ -3,7 +3,6 @@ import { tlsOf } from '../base/net/http-server.js';
 import { systemClock } from '../base/time/clock.js';
 import { DataServer } from '../rest/data/data-server.js';
 import { PushGateway } from '../rest/data/push-gateway.js';
-import { TestEvents } from '../rest/data/test-events.js';
 import { type Door, doorOf } from '../rest/guard/door.js';
 import type { Services } from '../rest/services.js';
 import type { RuleTestService } from '../services/rules/tests.js';
@@ -24,7 +23,10 @@ export async function dataServerPart(start: Start, { engine }: EnginePart): Prom
   const server = new DataServer({ ...door, ip, port, tls, log });
   let tests: Promise<RuleTestService> | undefined;
   const openTests = async () => {
-    const { RuleTestService } = await import('../services/rules/tests.js');
+    const [{ RuleTestService }, { TestEvents }] = await Promise.all([
+      import('../services/rules/tests.js'),
+      import('../rest/data/test-events.js'),
+    ]);
     const audience = new TestEvents(server);
     return new RuleTestService({ engine, defaults: config.rule, audience, clock: systemClock, log });
   };

@@ -3,7 +3,7 @@ import { reasonOf } from '../base/errors.js';
 import { LogTree } from '../base/log/log-tree.js';
 import { LossRepository } from '../meta/journal/losses.js';
 import type { Catalog, Engine } from '../model/engine.js';
-import { openExporter, type TraceExporter } from '../run/traces/trace-export.js';
+import type { TraceExporter } from '../run/traces/trace-export.js';
 import { LossService } from '../services/server/losses.js';
 import type { Definitions } from './definitions.js';
 import type { Start } from './start.js';
@@ -13,7 +13,8 @@ const ruleShareOfStop = 0.7;
 
 export interface EnginePart {
   readonly engine: Engine;
-  readonly exporter: TraceExporter;
+  /** Sends traces to a collector; its code is read when one is named. */
+  readonly exporter: () => Promise<TraceExporter>;
   readonly logs: LogTree;
   readonly services: { readonly losses: LossService };
   close(): Promise<void>;
@@ -26,15 +27,25 @@ export async function startEngine(start: Start, definitions: Definitions, catalo
   definitions.sources.onChange = (name) => engine.sourceChanged?.(name);
   const losses = new LossService(new LossRepository(store), log);
   engine.onLoss = (loss) => losses.note(loss);
-  const exporter = await openExporter(config, log);
-  engine.traces.listener = (trace) => exporter.add(trace);
+  let opened: Promise<TraceExporter> | undefined;
+  const openExporter = async () => {
+    const { openExporter } = await import('../run/traces/trace-export.js');
+    const exporter = await openExporter(config, log);
+    engine.traces.listener = (trace) => exporter.add(trace);
+    return exporter;
+  };
+  const exporter = () => {
+    opened ??= openExporter();
+    return opened;
+  };
+  if (config.openTelemetry.enableRemoteCollector) await exporter();
   return {
     engine,
     exporter,
     logs,
     services: { losses },
     close: async () => {
-      exporter.stop();
+      (await opened)?.stop();
       await engine.close(ruleShareOfStop * config.basic.gracefulShutdownTimeout).catch((error: unknown) => {
         log.error(`stopping the rules failed: ${reasonOf(error)}`);
       });

@@ -45,7 +45,7 @@ export function installedPart(start: Start, definitions: Definitions, engine: En
     codec: codecFinder(services.schemas, wasmPlugins),
     services,
     open: async () => {
-      await sweepStored(services);
+      await sweepStored(services, files);
       if (!existsSync(join(folders.data, 'plugins', 'wasm'))) return;
       const { loadWasmFolder } = await import('../services/wasm/folder.js');
       await loadWasmFolder(wasmPlugins, folders.data, config.plugin.wasm.maxModuleBytes, log);

@@ -5,7 +5,6 @@ import type { Services } from '../rest/services.js';
 import { sinkCacheFolder } from '../run/props/access.js';
 import { sweepCaches } from '../run/props/sink-caches.js';
 import { CpuUsageService } from '../services/observe/cpu-usage.js';
-import { TraceService } from '../services/observe/traces.js';
 import { RuleKeeper } from '../services/rules/keeper.js';
 import { RuleService } from '../services/rules/rules.js';
 import { ScanTableService } from '../services/rules/scan-tables.js';
@@ -25,7 +24,7 @@ export interface RulesPart {
 export function rulesPart(start: Start, definitions: Definitions, catalog: Catalog, running: EnginePart): RulesPart {
   const { config, folders, log } = start;
   const { sources, rules: stored } = definitions;
-  const { engine, exporter } = running;
+  const { engine } = running;
   const { losses } = running.services;
   const keeper = new RuleKeeper(stored, engine, config.rule, log, (id) => losses.textsOf('rule', id));
   const rules = new RuleService(keeper, losses);
@@ -39,7 +38,10 @@ export function rulesPart(start: Start, definitions: Definitions, catalog: Catal
       ruleTags: new RuleTagService(rules),
       scanTables: new ScanTableService({ engine, catalog, rule: (id) => stored.get(id) }),
       cpuUsage,
-      traces: new TraceService(stored, engine, exporter),
+      traces: async () => {
+        const { TraceService } = await import('../services/observe/traces.js');
+        return new TraceService(stored, engine, await running.exporter());
+      },
     },
     startStored: async () => {
       // Tables that keep rows are there before the rules that send them some.

@@ -1,4 +1,5 @@
 /** The services of what clients install: schemas, files, connections, plugins, services, scripts. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../base/config/config.js';
 import type { Connector } from '../connectors/define.js';
@@ -10,7 +11,7 @@ import type { Access, ConnectionUse } from '../model/engine.js';
 import type { Loss } from '../model/losses.js';
 import { ExternalServices, serviceShape } from '../services/external/services.js';
 import type { ResourceFiles } from '../services/files/resource-files.js';
-import { UploadService } from '../services/files/uploads.js';
+import type { UploadService } from '../services/files/uploads.js';
 import { type NativeKind, NativePlugins, nativeShape } from '../services/installed/native-plugins.js';
 import { PortablePlugins, portableShape, type StatusOf } from '../services/installed/portable-plugins.js';
 import { ScriptService, scriptShape } from '../services/installed/scripts.js';
@@ -64,6 +65,7 @@ export function createStoredServices(options: StoredOptions) {
     plugin.wasm,
     userCodeBytes,
   );
+  let uploads: Promise<UploadService> | undefined;
   return {
     schemas: new SchemaService(
       store,
@@ -72,7 +74,10 @@ export function createStoredServices(options: StoredOptions) {
       files,
       (name) => checkCodecs(wasmPlugins, name),
     ),
-    uploads: new UploadService(files),
+    uploads: () => {
+      uploads ??= import('../services/files/uploads.js').then(({ UploadService }) => new UploadService(files));
+      return uploads;
+    },
     connections: new ConnectionService({ connections, connectors, access, uses }),
     externalServices: new ExternalServices(
       { ...installed(kinds.service, serviceShape, '', 'services'), noun: 'service' },
@@ -107,7 +112,8 @@ export async function checkStored(services: StoredServices, note: (loss: Loss) =
 }
 
 /** Removes files that a crash left beside the records. */
-export async function sweepStored(services: StoredServices): Promise<void> {
+export async function sweepStored(services: StoredServices, files: ResourceFiles): Promise<void> {
   const { schemas, uploads, externalServices, portablePlugins, wasmPlugins } = services;
-  for (const service of [schemas, uploads, externalServices, portablePlugins, wasmPlugins]) await service.sweep();
+  for (const service of [schemas, externalServices, portablePlugins, wasmPlugins]) await service.sweep();
+  if (existsSync(files.uploads)) await (await uploads()).sweep();
 }

@@ -33,7 +33,7 @@ export interface TransferParts {
 }
 
 /** Makes the service of imports, exports and rulesets over the repositories and services given. */
-export function createTransfer(parts: TransferParts): TransferService {
+export async function createTransfer(parts: TransferParts): Promise<TransferService> {
   const { store, stored, confKeys, sources, keeper } = parts;
   return new TransferService({
     target: {
@@ -48,7 +48,7 @@ export function createTransfer(parts: TransferParts): TransferService {
         connectionConfig: new ConnectionItems(parts.connections, confKeys),
         Service: stored.externalServices,
         Schema: stored.schemas,
-        uploads: stored.uploads,
+        uploads: await stored.uploads(),
         scripts: stored.scripts,
       },
       rules: new StoredRuleItems(keeper),

@@ -4,7 +4,8 @@ import { parseQuery } from '../../sql/parser.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
 import { forEachExpression, selectsIn, streamsIn, walk } from '../../sql/visit.js';
 import type { RuleJson } from '../definitions/rule-definition.js';
-import type { Items, SectionName } from './document.js';
+import type { Items } from './document.js';
+import type { SectionName } from './sections.js';
 
 export interface DependencyLookup {
   source(name: string): StreamDefinition | undefined;

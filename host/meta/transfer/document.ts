@@ -3,25 +3,8 @@ import { reasonOf } from '../../base/errors.js';
 import { beyondBounds } from '../../base/text/json-bounds.js';
 import { nearest } from '../../base/text/nearest.js';
 import { transferErrors } from './errors.js';
+import { type SectionName, sectionNames } from './sections.js';
 import { parseYaml } from './yaml-text.js';
-
-/** The maps in the order in which they are written. */
-export const sectionNames = [
-  'streams',
-  'tables',
-  'rules',
-  'nativePlugins',
-  'portablePlugins',
-  'sourceConfig',
-  'sinkConfig',
-  'connectionConfig',
-  'Service',
-  'Schema',
-  'uploads',
-  'scripts',
-] as const;
-
-export type SectionName = (typeof sectionNames)[number];
 
 /** Items by section and name. Values of an import that was read are still of any kind. */
 export type Items<V> = ReadonlyMap<SectionName, ReadonlyMap<string, V>>;

@@ -7,9 +7,10 @@ import { beyondBounds } from '../../base/text/json-bounds.js';
 import type { RuleDefinition } from '../../model/engine.js';
 import type { RuleJson } from '../definitions/rule-definition.js';
 import type { Store, StoreChange } from '../store.js';
-import { type Items, type SectionName, sectionNames } from './document.js';
+import type { Items } from './document.js';
 import { transferErrors } from './errors.js';
 import type { Exportable, Prepared } from './exportable.js';
+import { type SectionName, sectionNames } from './sections.js';
 
 /** A rule of an import that can be read. */
 export interface ReadRule {

@@ -1,7 +1,8 @@
 /** Secrets in export documents: which items hold some, leaving them out, and what an import then misses. */
 import { maskByName, maskText, secretTextsOf } from '../../base/fields/secret-fields.js';
 import { parseStatement } from '../../sql/parser.js';
-import type { Items, SectionName } from './document.js';
+import type { Items } from './document.js';
+import type { SectionName } from './sections.js';
 
 /** Returns the items with their secrets masked; files with private keys are left out. */
 export function withoutSecrets(items: Items<string>): Items<string> {

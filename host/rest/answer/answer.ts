@@ -22,7 +22,7 @@ export const unknownPath: Answer = { status: 404, type: plainText, body: '404 pa
 export const wrongMethod: Answer = { status: 405, type: plainText, body: '' };
 
 /** Runs a handler. Changes wait while an import holds the definitions; reading never waits. */
-export async function answerOf(route: Route, request: RestRequest, services: Services): Promise<Answer> {
+export async function answerOf(route: Route<Services>, request: RestRequest, services: Services): Promise<Answer> {
   const handle = async () => route.handle(request, services);
   const isShared = route.method !== 'GET' && route.gate !== 'none';
   const result = await (isShared ? services.gate.shared(handle) : handle());

@@ -5,7 +5,7 @@ import type { Services } from '../services.js';
 import { type Answer, answerOf, answerOfFailure, unknownPath, wrongMethod } from './answer.js';
 
 interface Candidate {
-  readonly route: Route;
+  readonly route: Route<Services>;
   /** Parts between slashes; those with a colon take anything that is not empty. */
   readonly parts: readonly string[];
 }
@@ -16,7 +16,7 @@ export class Dispatcher {
   readonly #services: Services;
   readonly #log: Logger;
 
-  constructor(routes: readonly Route[], services: Services, log: Logger) {
+  constructor(routes: readonly Route<Services>[], services: Services, log: Logger) {
     this.#services = services;
     this.#log = log;
     for (const route of routes) {

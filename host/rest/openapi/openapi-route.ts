@@ -1,22 +1,21 @@
-/** The route of the OpenAPI document: its code and the contracts of the resources are read at the first question. */
-
-import type { Route } from '../route/route.js';
+/** The route of the OpenAPI document, whose code is read at the first question. */
+import { gives, objectOfAnything } from '../route/contract.js';
+import type { Resource, Route } from '../route/route.js';
 import type { OpenApi } from './openapi.js';
 
-/** A route that serves the document of all routes; `routes` is read at the first question. */
-export function openApiRoute(routes: () => readonly Route[], version: () => string): Route {
+/** A route that serves the document of all routes, itself included. */
+export function openApiRoute(resources: readonly Resource<never>[], version: () => string): Route<unknown> {
   let document: OpenApi | undefined;
-  return {
+  const own: Route<unknown> = {
     method: 'GET',
     path: '/openapi.json',
     doc: 'This description of all routes',
+    contract: gives(objectOfAnything),
     handle: async () => {
-      const [{ openApi }, { contracts }] = await Promise.all([
-        import('./openapi.js'),
-        import('../resources/contracts.js'),
-      ]);
-      document ??= openApi(routes(), contracts, version());
+      const { openApi } = await import('./openapi.js');
+      document ??= openApi([...resources, { routes: [own] }], version());
       return document;
     },
   };
+  return own;
 }

@@ -1,16 +1,6 @@
 /** The OpenAPI 3.1 document of REST, made from the route tables. */
-import {
-  type Contract,
-  type Contracts,
-  Media,
-  type OneShape,
-  object,
-  ref,
-  type Schema,
-  type Shape,
-  string,
-} from '../route/contract.js';
-import type { Route } from '../route/route.js';
+import { Media, type OneShape, object, ref, type Schema, type Shape, string } from '../route/contract.js';
+import type { Resource, Route } from '../route/route.js';
 
 /** What refusals mean, by status. */
 const refusals: Readonly<Record<number, string>> = {
@@ -32,14 +22,13 @@ const envelope: Readonly<Record<string, Schema>> = {
   Error: object({ error: { type: 'integer', description: 'Code of the kind of failure' }, message: string }),
 };
 
-/** Builds the document of the routes by the contracts of their resources. */
-export function openApi(routes: readonly Route[], contracts: readonly Contracts[], version: string): OpenApi {
-  const byRoute: Record<string, Contract> = Object.assign({}, ...contracts.map(({ routes }) => routes));
+/** Builds the document of the routes. */
+export function openApi(resources: readonly Resource<never>[], version: string): OpenApi {
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const route of routes) {
+  for (const route of resources.flatMap(({ routes }) => routes)) {
     const path = templateOf(route.path);
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operationOf(route, byRoute[`${route.method} ${route.path}`] ?? {});
+    paths[path][route.method.toLowerCase()] = operationOf(route);
   }
   return {
     openapi: '3.1.0',
@@ -54,7 +43,7 @@ export function openApi(routes: readonly Route[], contracts: readonly Contracts[
     security: [{}, { token: [] }],
     paths,
     components: {
-      schemas: Object.assign({}, envelope, ...contracts.map(({ schemas }) => schemas)),
+      schemas: Object.assign({}, envelope, ...resources.map(({ schemas }) => schemas)),
       securitySchemes: {
         token: {
           type: 'apiKey',
@@ -67,8 +56,8 @@ export function openApi(routes: readonly Route[], contracts: readonly Contracts[
   };
 }
 
-function operationOf(route: Route, contract: Contract): Record<string, unknown> {
-  const { query = {}, request, requestIsOptional = false, answers = {} } = contract;
+function operationOf(route: Route<never>): Record<string, unknown> {
+  const { query = {}, request, requestIsOptional = false, answers = {} } = route.contract;
   const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
   const parameters = [
     ...names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
@@ -85,7 +74,7 @@ function operationOf(route: Route, contract: Contract): Record<string, unknown> 
   for (const [status, shape] of Object.entries(own)) {
     responses[status] = { description: Number(status) < 300 ? 'Done' : 'Refused', ...contentOf(shape) };
   }
-  for (const status of errorsOf(route, contract)) {
+  for (const status of errorsOf(route)) {
     responses[status] ??= { description: refusals[status], ...contentOf(ref('Error')) };
   }
   responses.default = { description: otherFailures, ...contentOf(ref('Error')) };
@@ -105,10 +94,10 @@ function operationOf(route: Route, contract: Contract): Record<string, unknown> 
 }
 
 /** Without parameters in the path and a body there is nothing to refuse. */
-function errorsOf(route: Route, { request, errors, isKept }: Contract): readonly number[] {
+function errorsOf({ path, contract: { request, errors, isKept } }: Route<never>): readonly number[] {
   const hasBody = request !== undefined;
   return [
-    ...(errors ?? (hasBody || route.path.includes(':') ? [400] : [])),
+    ...(errors ?? (hasBody || path.includes(':') ? [400] : [])),
     ...(hasBody ? [413, 503] : []),
     ...(isKept ? [500] : []),
   ];
@@ -134,7 +123,7 @@ function templateOf(path: string): string {
   return path.replace(/:(\w+)/g, '{$1}');
 }
 
-function operationId({ method, path }: Route): string {
+function operationId({ method, path }: Route<never>): string {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
   return [method.toLowerCase(), ...words.map((word) => word[0]?.toUpperCase() + word.slice(1))].join('');
 }

@@ -1,10 +1,22 @@
-import { defineRoutes } from '../route/route.js';
+/** Routes of batches. */
+import type { BatchService } from '../batch.js';
+import { integer, list, object, ref, string } from '../route/contract.js';
+import { defineResource } from '../route/route.js';
 
-export const batch = defineRoutes({
-  method: 'POST',
-  path: '/batch/req',
-  doc: 'Several requests in one',
-  // The parts pass the gate themselves.
-  gate: 'none',
-  handle: (request, { batch }) => batch.run(request.json()),
+export const batch = defineResource<{ readonly batch: BatchService }>({
+  routes: [
+    {
+      method: 'POST',
+      path: '/batch/req',
+      doc: 'Several requests in one',
+      // The parts pass the gate themselves.
+      gate: 'none',
+      contract: { request: ref('BatchRequests'), answers: { 200: ref('BatchAnswers') } },
+      handle: (request, { batch }) => batch.run(request.json()),
+    },
+  ],
+  schemas: {
+    BatchRequests: list(object({ method: string, path: string, 'body?': string }, true)),
+    BatchAnswers: list(object({ code: integer, 'response?': string, 'error?': string })),
+  },
 });

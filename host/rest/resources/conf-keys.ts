@@ -1,19 +1,25 @@
+/** Routes of configuration keys. */
+
 import type { KeyOwner } from '../../meta/definitions/conf-keys.js';
-import { defineRoutes, type Route } from '../route/route.js';
+import type { ConfKeyService } from '../../services/sources/conf-keys.js';
+import { changed, gives, keptEmpty, map, objectOfAnything, ref } from '../route/contract.js';
+import { defineResource, type Route } from '../route/route.js';
 
 /** The same three routes for the keys of sources, sinks and connections. */
-function routesOf(owner: KeyOwner): readonly Route[] {
-  return defineRoutes(
+function routesOf(owner: KeyOwner): readonly Route<{ readonly confKeys: ConfKeyService }>[] {
+  return [
     {
       method: 'GET',
       path: `/metadata/${owner}/yaml/:name`,
       doc: `Configuration keys of one of the ${owner}`,
+      contract: gives(map(ref('Properties'))),
       handle: (request, { confKeys }) => confKeys.list(owner, request.id('name')),
     },
     {
       method: 'PUT',
       path: `/metadata/${owner}/:name/confKeys/:confKey`,
       doc: 'Registers a configuration key, or replaces it',
+      contract: changed(ref('Properties')),
       handle: (request, { confKeys }) =>
         confKeys.put(owner, request.id('name'), request.id('confKey'), () => request.object()),
     },
@@ -21,9 +27,13 @@ function routesOf(owner: KeyOwner): readonly Route[] {
       method: 'DELETE',
       path: `/metadata/${owner}/:name/confKeys/:confKey`,
       doc: 'Deletes a configuration key',
+      contract: keptEmpty,
       handle: (request, { confKeys }) => confKeys.delete(owner, request.id('name'), request.id('confKey')),
     },
-  );
+  ];
 }
 
-export const confKeys = [...routesOf('sources'), ...routesOf('sinks'), ...routesOf('connections')];
+export const confKeys = defineResource({
+  routes: [...routesOf('sources'), ...routesOf('sinks'), ...routesOf('connections')],
+  schemas: { Properties: objectOfAnything },
+});

@@ -1,8 +1,16 @@
-import { defineRoutes } from '../route/route.js';
+/** Routes of cpu usage. */
+import type { CpuUsageService } from '../../services/observe/cpu-usage.js';
+import { either, gives, integer, map, string } from '../route/contract.js';
+import { defineResource } from '../route/route.js';
 
-export const cpuUsage = defineRoutes({
-  method: 'GET',
-  path: '/rules/usage/cpu',
-  doc: 'CPU time of each running rule in the last 30 s, ms',
-  handle: (_request, { cpuUsage }) => cpuUsage.usage(),
+export const cpuUsage = defineResource<{ readonly cpuUsage: CpuUsageService }>({
+  routes: [
+    {
+      method: 'GET',
+      path: '/rules/usage/cpu',
+      doc: 'CPU time of each running rule in the last 30 s, ms',
+      contract: gives(either(map(integer), string)),
+      handle: (_request, { cpuUsage }) => cpuUsage.usage(),
+    },
+  ],
 });

@@ -1,16 +1,57 @@
-import type { NativeKind } from '../../services/installed/native-plugins.js';
-import { defineRoutes, Reply, type RestRequest, type Route } from '../route/route.js';
+/** Routes of plugins. */
+import type { NativeKind, NativePlugins } from '../../services/installed/native-plugins.js';
+import type { PortablePlugins } from '../../services/installed/portable-plugins.js';
+import type { UdfService } from '../../services/installed/udfs.js';
+import type { SystemService } from '../../services/server/system.js';
+import type { WasmPlugins } from '../../services/wasm/plugins.js';
+import {
+  anything,
+  boolean,
+  changed,
+  either,
+  gives,
+  integer,
+  keptDone,
+  list,
+  made,
+  map,
+  names,
+  object,
+  objectOfAnything,
+  orMissing,
+  orNull,
+  ref,
+  string,
+} from '../route/contract.js';
+import { defineResource, Reply, type RestRequest, type Route } from '../route/route.js';
 import { warningHeader } from '../route/warnings.js';
-import type { Services } from '../services.js';
+
+interface PluginServices {
+  readonly system: SystemService;
+  readonly nativePlugins: Readonly<Record<NativeKind, NativePlugins>>;
+  readonly portablePlugins: PortablePlugins;
+  readonly wasmPlugins: WasmPlugins;
+  readonly udfs: UdfService;
+}
+
+/** Contracts that native and portable plugins share. */
+const packages = {
+  create: made(ref('Package')),
+  list: gives(list(either(string, objectOfAnything))),
+  describe: orMissing(gives(objectOfAnything)),
+  replace: orMissing(changed(ref('Package'))),
+  delete: orMissing({ ...keptDone, query: { stop: '1 ends the server afterwards' } }),
+};
 
 /** The routes of one kind of native plugins. */
-function nativeRoutes(kind: NativeKind): readonly Route[] {
-  const plugins = (services: Services) => services.nativePlugins[kind];
-  return defineRoutes(
+function nativeRoutes(kind: NativeKind): readonly Route<PluginServices>[] {
+  const plugins = (services: PluginServices) => services.nativePlugins[kind];
+  return [
     {
       method: 'GET',
       path: `/plugins/${kind}/prebuild`,
       doc: 'Prebuilt native plugins: none fit this server',
+      contract: gives(map(anything)),
       handle: () => ({}),
     },
     {
@@ -18,34 +59,39 @@ function nativeRoutes(kind: NativeKind): readonly Route[] {
       path: `/plugins/${kind}`,
       doc: 'Registers a native plugin',
       status: 201,
+      contract: packages.create,
       handle: (request, services) => plugins(services).create(request.object()),
     },
     {
       method: 'GET',
       path: `/plugins/${kind}`,
       doc: 'Names',
+      contract: packages.list,
       handle: (_request, services) => plugins(services).names(),
     },
     {
       method: 'GET',
       path: `/plugins/${kind}/:name`,
       doc: 'Name and version',
+      contract: packages.describe,
       handle: (request, services) => plugins(services).describe(request.id('name')),
     },
     {
       method: 'PUT',
       path: `/plugins/${kind}/:name`,
       doc: 'Replaces a native plugin',
+      contract: packages.replace,
       handle: (request, services) => plugins(services).replace(request.id('name'), request.object()),
     },
     {
       method: 'DELETE',
       path: `/plugins/${kind}/:name`,
       doc: 'Deletes a native plugin',
+      contract: packages.delete,
       handle: (request, services) =>
         afterwards(request, services, plugins(services).remove(request.id('name'), isStopping(request))),
     },
-  );
+  ];
 }
 
 function isStopping(request: RestRequest): boolean {
@@ -53,33 +99,42 @@ function isStopping(request: RestRequest): boolean {
 }
 
 /** Ends the server after the deletion where the client asks for it. */
-async function afterwards(request: RestRequest, { system }: Services, deletion: Promise<string>): Promise<string> {
+async function afterwards(
+  request: RestRequest,
+  { system }: PluginServices,
+  deletion: Promise<string>,
+): Promise<string> {
   const text = await deletion;
   if (isStopping(request)) system.stop();
   return text;
 }
 
-export const plugins = [
-  ...nativeRoutes('sources'),
-  ...nativeRoutes('sinks'),
-  ...nativeRoutes('functions'),
-  ...defineRoutes(
+export const plugins = defineResource<PluginServices>({
+  routes: [
+    ...nativeRoutes('sources'),
+    ...nativeRoutes('sinks'),
+    ...nativeRoutes('functions'),
     {
       method: 'POST',
       path: '/plugins/functions/:name/register',
       doc: 'Names the functions of a native plugin',
+      contract: orMissing(changed(object({ functions: names }, true))),
       handle: (request, { nativePlugins }) => nativePlugins.functions.register(request.id('name'), request.object()),
     },
     {
       method: 'GET',
       path: '/plugins/udfs',
       doc: 'Functions of all plugins; details=true: with the plugins',
+      contract: gives(either(names, list(object({ name: string, plugin: string, kind: string }))), {
+        details: 'true gives each function with its plugin and the kind of that',
+      }),
       handle: (request, { udfs }) => (request.flag('details') ? udfs.list() : udfs.names()),
     },
     {
       method: 'GET',
       path: '/plugins/udfs/:name',
       doc: 'The plugin of a function',
+      contract: orMissing(gives(object({ name: string, plugin: string }))),
       handle: (request, { udfs }) => udfs.describe(request.id('name')),
     },
     {
@@ -87,36 +142,42 @@ export const plugins = [
       path: '/plugins/portables',
       doc: 'Installs a portable plugin',
       status: 201,
+      contract: packages.create,
       handle: (request, { portablePlugins }) => portablePlugins.create(request.object()),
     },
     {
       method: 'GET',
       path: '/plugins/portables',
       doc: 'Names',
+      contract: packages.list,
       handle: (_request, { portablePlugins }) => portablePlugins.names(),
     },
     {
       method: 'GET',
       path: '/plugins/portables/:name',
       doc: 'Description and status',
+      contract: packages.describe,
       handle: (request, { portablePlugins }) => portablePlugins.describe(request.id('name')),
     },
     {
       method: 'GET',
       path: '/plugins/portables/:name/status',
       doc: 'Status of the process',
+      contract: orMissing(gives(objectOfAnything)),
       handle: (request, { portablePlugins }) => portablePlugins.status(request.id('name')),
     },
     {
       method: 'PUT',
       path: '/plugins/portables/:name',
       doc: 'Replaces a portable plugin',
+      contract: packages.replace,
       handle: (request, { portablePlugins }) => portablePlugins.replace(request.id('name'), request.object()),
     },
     {
       method: 'DELETE',
       path: '/plugins/portables/:name',
       doc: 'Deletes a portable plugin',
+      contract: packages.delete,
       handle: (request, services) => afterwards(request, services, services.portablePlugins.delete(request.id('name'))),
     },
     {
@@ -124,6 +185,7 @@ export const plugins = [
       path: '/plugins/wasm',
       doc: 'Installs a WebAssembly module',
       status: 201,
+      contract: { request: ref('Package'), answers: { 201: ref('WasmPlugin') }, isKept: true },
       handle: async (request, { wasmPlugins }) => {
         const made = await wasmPlugins.install(request.object());
         return new Reply(made, undefined, undefined, warningHeader(made.warnings ?? []));
@@ -133,25 +195,69 @@ export const plugins = [
       method: 'GET',
       path: '/plugins/wasm',
       doc: 'Modules with their functions',
+      contract: gives(list(ref('WasmPlugin'))),
       handle: (_request, { wasmPlugins }) => wasmPlugins.list(),
     },
     {
       method: 'GET',
       path: '/plugins/wasm/:name',
       doc: 'Functions with their types, imports, memory and limits of a module',
+      contract: orMissing(gives(ref('WasmPluginDescription'))),
       handle: (request, { wasmPlugins }) => wasmPlugins.describe(request.id('name')),
     },
     {
       method: 'PUT',
       path: '/plugins/wasm/:name',
       doc: 'Replaces a module; running rules go on with the new one',
+      contract: orMissing(changed(ref('Package'))),
       handle: (request, { wasmPlugins }) => wasmPlugins.update(request.id('name'), request.object()),
     },
     {
       method: 'DELETE',
       path: '/plugins/wasm/:name',
       doc: 'Deletes a module and its functions',
+      contract: orMissing(keptDone),
       handle: (request, { wasmPlugins }) => wasmPlugins.delete(request.id('name')),
     },
-  ),
-];
+  ],
+  schemas: {
+    Package: object(
+      {
+        'name?': string,
+        'file?': string,
+        'bytecode?': string,
+        'functions?': list(string),
+        'limits?': objectOfAnything,
+        'wasi?': objectOfAnything,
+        'isolate?': boolean,
+      },
+      true,
+    ),
+    WasmPlugin: object(
+      { name: string, functions: list(string), 'codecs?': list(string), 'warnings?': list(string) },
+      true,
+    ),
+    WasmPluginDescription: object(
+      {
+        name: string,
+        functions: list(string),
+        'codecs?': list(string),
+        file: string,
+        sizeBytes: integer,
+        manifest: objectOfAnything,
+        notCallable: list(object({ name: string, reason: string })),
+        warnings: list(string),
+        imports: list(string),
+        exports: list(string),
+        memory: orNull(object({ minBytes: integer, maxBytes: orNull(integer) })),
+        tables: list(object({ min: integer, max: orNull(integer) })),
+        hasStart: boolean,
+        limits: object({ maxMemoryBytes: integer, callFuel: integer, batchFuel: integer }),
+        wasi: objectOfAnything,
+        isolate: boolean,
+        memoryBytes: integer,
+      },
+      true,
+    ),
+  },
+});

@@ -1,38 +1,73 @@
-import { HaumeaError, isLater } from '../../base/errors.js';
-import { defineRoutes, Reply } from '../route/route.js';
+/** Routes of rule tests. */
 
-export const ruleTests = defineRoutes(
-  {
-    method: 'POST',
-    path: '/ruletest',
-    doc: 'Creates a test rule and opens its event stream',
-    handle: async (request, { ruleTests }) => {
-      try {
-        return new Reply(await (await ruleTests()).create(request.object(), request), 200, 'text/plain; charset=utf-8');
-      } catch (error) {
-        if (error instanceof HaumeaError && !isLater(error)) return new Reply({ msg: error.message }, 400);
-        throw error;
-      }
+import { HaumeaError, isLater } from '../../base/errors.js';
+import type { RuleTestService } from '../../services/rules/tests.js';
+import type { TicketService } from '../guard/tickets.js';
+import { done, integer, Media, object, objectOfAnything, orMissing, ref, string, text } from '../route/contract.js';
+import { defineResource, Reply } from '../route/route.js';
+
+export const ruleTests = defineResource<{
+  readonly ruleTests: () => Promise<RuleTestService>;
+  readonly tickets: TicketService;
+}>({
+  routes: [
+    {
+      method: 'POST',
+      path: '/ruletest',
+      doc: 'Creates a test rule and opens its event stream',
+      contract: {
+        request: ref('RuleTest'),
+        answers: { 200: new Media(text, ref('RuleTestCreated')), 400: ref('RuleTestRefused') },
+      },
+      handle: async (request, { ruleTests }) => {
+        try {
+          return new Reply(
+            await (await ruleTests()).create(request.object(), request),
+            200,
+            'text/plain; charset=utf-8',
+          );
+        } catch (error) {
+          if (error instanceof HaumeaError && !isLater(error)) return new Reply({ msg: error.message }, 400);
+          throw error;
+        }
+      },
     },
+    {
+      method: 'POST',
+      path: '/ruletest/:id/start',
+      doc: 'Starts a test rule',
+      contract: orMissing(done),
+      handle: async (request, { ruleTests }) => (await ruleTests()).start(request.id()),
+    },
+    {
+      method: 'DELETE',
+      path: '/ruletest/:id',
+      doc: 'Ends a test rule and its event stream',
+      contract: done,
+      handle: async (request, { ruleTests }) => (await ruleTests()).remove(request.id()),
+    },
+    {
+      method: 'POST',
+      path: '/tickets',
+      doc: 'Makes a ticket that opens one event stream, for browsers: `?ticket=` in its address stands for the token',
+      status: 201,
+      gate: 'none',
+      contract: { answers: { 201: object({ ticket: string, expiresIn: integer }) } },
+      handle: (_request, { tickets }) => tickets.issue(),
+    },
+  ],
+  schemas: {
+    RuleTest: object(
+      {
+        'id?': string,
+        'sql?': string,
+        'mockSource?': objectOfAnything,
+        'sinkProps?': objectOfAnything,
+        'options?': objectOfAnything,
+      },
+      true,
+    ),
+    RuleTestCreated: object({ id: string, port: integer }),
+    RuleTestRefused: object({ msg: string }, true),
   },
-  {
-    method: 'POST',
-    path: '/ruletest/:id/start',
-    doc: 'Starts a test rule',
-    handle: async (request, { ruleTests }) => (await ruleTests()).start(request.id()),
-  },
-  {
-    method: 'DELETE',
-    path: '/ruletest/:id',
-    doc: 'Ends a test rule and its event stream',
-    handle: async (request, { ruleTests }) => (await ruleTests()).remove(request.id()),
-  },
-  {
-    method: 'POST',
-    path: '/tickets',
-    doc: 'Makes a ticket that opens one event stream, for browsers: `?ticket=` in its address stands for the token',
-    status: 201,
-    gate: 'none',
-    handle: (_request, { tickets }) => tickets.issue(),
-  },
-);
+});

@@ -1,97 +1,213 @@
-import { defineRoutes, Reply } from '../route/route.js';
+/** Routes of rules. */
+import type { RuleService } from '../../services/rules/rules.js';
+import {
+  boolean,
+  changed,
+  done,
+  either,
+  gives,
+  integer,
+  keptDone,
+  list,
+  made,
+  map,
+  number,
+  object,
+  objectOfAnything,
+  orMissing,
+  orNull,
+  ref,
+  string,
+  text,
+} from '../route/contract.js';
+import { defineResource, Reply } from '../route/route.js';
 
-export const rules = defineRoutes(
-  {
-    method: 'POST',
-    path: '/rules',
-    doc: 'Creates a rule and starts it',
-    status: 201,
-    handle: (request, { rules }) => rules.create(request.json(), request),
-  },
-  {
-    method: 'GET',
-    path: '/rules',
-    doc: 'All rules with their states',
-    handle: (request, { rules }) => (request.flag('trouble') ? rules.listWithTrouble() : rules.list()),
-  },
-  {
-    method: 'POST',
-    path: '/rules/validate',
-    doc: 'Checks a rule without creating it',
-    handle: async (request, { rules }) => {
-      const found = await rules.validate(request.json(), request);
-      return found.valid ? found : new Reply(found.reason, 422);
+export const rules = defineResource<{ readonly rules: RuleService }>({
+  routes: [
+    {
+      method: 'POST',
+      path: '/rules',
+      doc: 'Creates a rule and starts it',
+      status: 201,
+      contract: made(ref('Rule')),
+      handle: (request, { rules }) => rules.create(request.json(), request),
     },
+    {
+      method: 'GET',
+      path: '/rules',
+      doc: 'All rules with their states',
+      contract: gives(ref('RuleList'), { trouble: 'true adds what is wrong with each rule now' }),
+      handle: (request, { rules }) => (request.flag('trouble') ? rules.listWithTrouble() : rules.list()),
+    },
+    {
+      method: 'POST',
+      path: '/rules/validate',
+      doc: 'Checks a rule without creating it',
+      contract: { request: ref('Rule'), answers: { 200: ref('Validation'), 422: text } },
+      handle: async (request, { rules }) => {
+        const found = await rules.validate(request.json(), request);
+        return found.valid ? found : new Reply(found.reason, 422);
+      },
+    },
+    {
+      method: 'GET',
+      path: '/rules/status/all',
+      doc: 'States and failures of all rules',
+      contract: gives(ref('RuleStates')),
+      handle: (_request, { rules }) => rules.statusOfAll(),
+    },
+    {
+      method: 'GET',
+      path: '/rules/:id',
+      doc: 'The definition',
+      contract: orMissing(gives(ref('Rule'))),
+      handle: (request, { rules }) => rules.get(request.id()),
+    },
+    {
+      method: 'PUT',
+      path: '/rules/:id',
+      doc: 'Replaces the rule, or creates it; a dry run says what that would do to its state',
+      contract: {
+        ...changed(ref('Rule')),
+        query: { dryRun: 'true changes nothing and answers with what would be kept, lost and begin empty' },
+        answers: { 200: [text, ref('UpdatePreview')] },
+      },
+      handle: (request, { rules }) =>
+        request.strictFlag('dryRun')
+          ? rules.preview(request.id(), request.json(), request)
+          : rules.replace(request.id(), request.json(), request),
+    },
+    {
+      method: 'DELETE',
+      path: '/rules/:id',
+      doc: 'Drops the rule',
+      contract: keptDone,
+      handle: (request, { rules }) => rules.drop(request.id()),
+    },
+    {
+      method: 'POST',
+      path: '/rules/:id/start',
+      doc: 'Starts',
+      contract: orMissing(keptDone),
+      handle: (request, { rules }) => rules.start(request.id(), request),
+    },
+    {
+      method: 'POST',
+      path: '/rules/:id/stop',
+      doc: 'Stops',
+      contract: orMissing(keptDone),
+      handle: (request, { rules }) => rules.stop(request.id()),
+    },
+    {
+      method: 'POST',
+      path: '/rules/:id/restart',
+      doc: 'Restarts',
+      contract: orMissing(keptDone),
+      handle: (request, { rules }) => rules.restart(request.id(), request),
+    },
+    {
+      method: 'GET',
+      path: '/rules/:id/status',
+      doc: 'State and metrics',
+      contract: orMissing(gives(ref('RuleStatus'))),
+      handle: (request, { rules }) => rules.status(request.id()),
+    },
+    {
+      method: 'GET',
+      path: '/v2/rules/:id/status',
+      doc: 'As /rules/:id/status',
+      contract: orMissing(gives(ref('RuleStatus'))),
+      handle: (request, { rules }) => rules.status(request.id()),
+    },
+    {
+      method: 'PUT',
+      path: '/rules/:id/reset_state',
+      doc: 'Moves a source to another place of its input',
+      contract: orMissing({ request: objectOfAnything, ...done }),
+      handle: (request, { rules }) => rules.resetState(request.id(), request.object()),
+    },
+    {
+      method: 'GET',
+      path: '/rules/:id/topo',
+      doc: 'Operators and edges',
+      contract: orMissing(gives(ref('Topology'))),
+      handle: (request, { rules }) => rules.topology(request.id()),
+    },
+    {
+      method: 'GET',
+      path: '/rules/:id/explain',
+      doc: 'The plan',
+      contract: orMissing(gives(text)),
+      handle: (request, { rules }) => rules.explain(request.id(), request),
+    },
+    {
+      method: 'GET',
+      path: '/rules/:id/schema',
+      doc: 'Output columns',
+      contract: orMissing(gives(ref('OutputSchema'))),
+      handle: (request, { rules }) => rules.outputSchema(request.id(), request),
+    },
+  ],
+  schemas: {
+    Rule: object(
+      {
+        'id?': string,
+        'name?': string,
+        'version?': string,
+        'sql?': string,
+        'graph?': objectOfAnything,
+        'actions?': list(objectOfAnything),
+        'options?': objectOfAnything,
+        'tags?': orNull(list(string)),
+        'triggered?': boolean,
+        'temp?': boolean,
+      },
+      true,
+    ),
+    RuleList: list(
+      object({
+        id: string,
+        name: string,
+        status: string,
+        version: string,
+        trace: boolean,
+        tags: orNull(list(string)),
+        'trouble?': list(string),
+        'ended?': string,
+      }),
+    ),
+    RuleStatus: {
+      type: 'object',
+      properties: {
+        status: string,
+        message: string,
+        lastStartTimestamp: integer,
+        lastStopTimestamp: integer,
+        nextStartTimestamp: integer,
+        ended: string,
+        sourceRecordsInTotal: number,
+        sourceRecordsFilteredTotal: number,
+        sinkRecordsEnqueuedTotal: number,
+        sinkRecordsOutTotal: number,
+        sinkRecordsFailedTotal: number,
+        sinkQueueHighWater: number,
+        exceptionsTotal: number,
+        processLatencyMs: number,
+        bufferLength: number,
+        lastInvocation: string,
+      },
+      required: ['status', 'message', 'lastStartTimestamp', 'lastStopTimestamp', 'nextStartTimestamp'],
+      additionalProperties: either(number, string),
+    },
+    RuleStates: map(object({ status: string, last_exception: string, exceptions_total: integer })),
+    Topology: object({ sources: list(string), edges: map(list(string)) }),
+    OutputSchema: map(object({ hasIndex: boolean, index: integer, 'type?': string }, true)),
+    UpdatePreview: object({
+      isNew: boolean,
+      sources: list(string),
+      'warnings?': list(string),
+      state: object({ kept: list(string), lost: list(string), empty: list(string) }),
+    }),
+    Validation: object({ valid: boolean, sources: list(string), 'warnings?': list(string) }),
   },
-  {
-    method: 'GET',
-    path: '/rules/status/all',
-    doc: 'States and failures of all rules',
-    handle: (_request, { rules }) => rules.statusOfAll(),
-  },
-  { method: 'GET', path: '/rules/:id', doc: 'The definition', handle: (request, { rules }) => rules.get(request.id()) },
-  {
-    method: 'PUT',
-    path: '/rules/:id',
-    doc: 'Replaces the rule, or creates it; a dry run says what that would do to its state',
-    handle: (request, { rules }) =>
-      request.strictFlag('dryRun')
-        ? rules.preview(request.id(), request.json(), request)
-        : rules.replace(request.id(), request.json(), request),
-  },
-  {
-    method: 'DELETE',
-    path: '/rules/:id',
-    doc: 'Drops the rule',
-    handle: (request, { rules }) => rules.drop(request.id()),
-  },
-  {
-    method: 'POST',
-    path: '/rules/:id/start',
-    doc: 'Starts',
-    handle: (request, { rules }) => rules.start(request.id(), request),
-  },
-  { method: 'POST', path: '/rules/:id/stop', doc: 'Stops', handle: (request, { rules }) => rules.stop(request.id()) },
-  {
-    method: 'POST',
-    path: '/rules/:id/restart',
-    doc: 'Restarts',
-    handle: (request, { rules }) => rules.restart(request.id(), request),
-  },
-  {
-    method: 'GET',
-    path: '/rules/:id/status',
-    doc: 'State and metrics',
-    handle: (request, { rules }) => rules.status(request.id()),
-  },
-  {
-    method: 'GET',
-    path: '/v2/rules/:id/status',
-    doc: 'As /rules/:id/status',
-    handle: (request, { rules }) => rules.status(request.id()),
-  },
-  {
-    method: 'PUT',
-    path: '/rules/:id/reset_state',
-    doc: 'Moves a source to another place of its input',
-    handle: (request, { rules }) => rules.resetState(request.id(), request.object()),
-  },
-  {
-    method: 'GET',
-    path: '/rules/:id/topo',
-    doc: 'Operators and edges',
-    handle: (request, { rules }) => rules.topology(request.id()),
-  },
-  {
-    method: 'GET',
-    path: '/rules/:id/explain',
-    doc: 'The plan',
-    handle: (request, { rules }) => rules.explain(request.id(), request),
-  },
-  {
-    method: 'GET',
-    path: '/rules/:id/schema',
-    doc: 'Output columns',
-    handle: (request, { rules }) => rules.outputSchema(request.id(), request),
-  },
-);
+});

@@ -1,47 +1,80 @@
-import { defineRoutes } from '../route/route.js';
+/** Routes of external services. */
+import type { ExternalServices } from '../../services/external/services.js';
+import {
+  changed,
+  gives,
+  keptDone,
+  list,
+  made,
+  names,
+  object,
+  objectOfAnything,
+  orMissing,
+  ref,
+  string,
+} from '../route/contract.js';
+import { defineResource } from '../route/route.js';
 
-export const services = defineRoutes(
-  {
-    method: 'POST',
-    path: '/services',
-    doc: 'Registers an external service',
-    status: 201,
-    handle: (request, { externalServices }) => externalServices.create(request.object()),
+export const services = defineResource<{ readonly externalServices: ExternalServices }>({
+  routes: [
+    {
+      method: 'POST',
+      path: '/services',
+      doc: 'Registers an external service',
+      status: 201,
+      contract: made(ref('Package')),
+      handle: (request, { externalServices }) => externalServices.create(request.object()),
+    },
+    {
+      method: 'GET',
+      path: '/services',
+      doc: 'Names',
+      contract: gives(names),
+      handle: (_request, { externalServices }) => externalServices.names(),
+    },
+    {
+      method: 'GET',
+      path: '/services/functions',
+      doc: 'Functions of all services',
+      contract: gives(list(ref('ServiceFunction'))),
+      handle: (_request, { externalServices }) => externalServices.listFunctions(),
+    },
+    {
+      method: 'GET',
+      path: '/services/functions/:name',
+      doc: 'One function',
+      contract: orMissing(gives(ref('ServiceFunction'))),
+      handle: (request, { externalServices }) => externalServices.describeFunction(request.id('name')),
+    },
+    {
+      method: 'GET',
+      path: '/services/:name',
+      doc: 'Interfaces of a service',
+      contract: orMissing(gives(objectOfAnything)),
+      handle: (request, { externalServices }) => externalServices.describe(request.id('name')),
+    },
+    {
+      method: 'PUT',
+      path: '/services/:name',
+      doc: 'Replaces a service',
+      contract: orMissing(changed(ref('Package'))),
+      handle: (request, { externalServices }) => externalServices.replace(request.id('name'), request.object()),
+    },
+    {
+      method: 'DELETE',
+      path: '/services/:name',
+      doc: 'Deletes a service and its functions',
+      contract: orMissing(keptDone),
+      handle: (request, { externalServices }) => externalServices.delete(request.id('name')),
+    },
+  ],
+  schemas: {
+    ServiceFunction: object({
+      ServiceName: string,
+      InterfaceName: string,
+      Addr: string,
+      MethodName: string,
+      FuncName: string,
+    }),
   },
-  {
-    method: 'GET',
-    path: '/services',
-    doc: 'Names',
-    handle: (_request, { externalServices }) => externalServices.names(),
-  },
-  {
-    method: 'GET',
-    path: '/services/functions',
-    doc: 'Functions of all services',
-    handle: (_request, { externalServices }) => externalServices.listFunctions(),
-  },
-  {
-    method: 'GET',
-    path: '/services/functions/:name',
-    doc: 'One function',
-    handle: (request, { externalServices }) => externalServices.describeFunction(request.id('name')),
-  },
-  {
-    method: 'GET',
-    path: '/services/:name',
-    doc: 'Interfaces of a service',
-    handle: (request, { externalServices }) => externalServices.describe(request.id('name')),
-  },
-  {
-    method: 'PUT',
-    path: '/services/:name',
-    doc: 'Replaces a service',
-    handle: (request, { externalServices }) => externalServices.replace(request.id('name'), request.object()),
-  },
-  {
-    method: 'DELETE',
-    path: '/services/:name',
-    doc: 'Deletes a service and its functions',
-    handle: (request, { externalServices }) => externalServices.delete(request.id('name')),
-  },
-);
+});

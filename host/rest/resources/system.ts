@@ -1,29 +1,83 @@
-import { defineRoutes } from '../route/route.js';
+/** Routes of the server itself. */
+import type { ConfigsService } from '../../services/server/configs.js';
+import type { SystemService } from '../../services/server/system.js';
+import {
+  boolean,
+  done,
+  empty,
+  gives,
+  integer,
+  none,
+  object,
+  objectOfAnything,
+  ref,
+  string,
+} from '../route/contract.js';
+import { defineResource } from '../route/route.js';
 
-export const system = defineRoutes(
-  { method: 'GET', path: '/', doc: 'Version and machine', handle: (_request, { system }) => system.information() },
-  { method: 'POST', path: '/', doc: 'As GET', handle: (_request, { system }) => system.information() },
-  { method: 'GET', path: '/ping', doc: 'Answers when the server is alive', handle: () => undefined },
-  {
-    method: 'POST',
-    path: '/stop',
-    doc: 'Ends the server gracefully',
-    gate: 'none',
-    handle: (_request, { system }) => system.stop(),
+export const system = defineResource<{ readonly system: SystemService; readonly configs: ConfigsService }>({
+  routes: [
+    {
+      method: 'GET',
+      path: '/',
+      doc: 'Version and machine',
+      contract: gives(ref('Information')),
+      handle: (_request, { system }) => system.information(),
+    },
+    {
+      method: 'POST',
+      path: '/',
+      doc: 'As GET',
+      contract: gives(ref('Information')),
+      handle: (_request, { system }) => system.information(),
+    },
+    { method: 'GET', path: '/ping', doc: 'Answers when the server is alive', contract: empty, handle: () => undefined },
+    {
+      method: 'POST',
+      path: '/stop',
+      doc: 'Ends the server gracefully',
+      gate: 'none',
+      contract: done,
+      handle: (_request, { system }) => system.stop(),
+    },
+    {
+      method: 'PATCH',
+      path: '/configs',
+      doc: 'Changes settings of the running server',
+      status: 204,
+      gate: 'none',
+      contract: { request: ref('Configs'), answers: { 204: none } },
+      handle: (request, { configs }) => configs.change(request.object()),
+    },
+    {
+      method: 'GET',
+      path: '/stop',
+      doc: 'As POST',
+      isOrder: true,
+      contract: done,
+      handle: (_request, { system }) => system.stop(),
+    },
+  ],
+  schemas: {
+    Information: object({
+      version: string,
+      os: string,
+      arch: string,
+      upTimeSeconds: integer,
+      cpuUsage: string,
+      memoryUsed: string,
+      memoryTotal: string,
+      'losses?': integer,
+    }),
+    Configs: object(
+      {
+        'debug?': boolean,
+        'consoleLog?': boolean,
+        'fileLog?': boolean,
+        'timezone?': string,
+        'metricsDumpConfig?': objectOfAnything,
+      },
+      true,
+    ),
   },
-  {
-    method: 'PATCH',
-    path: '/configs',
-    doc: 'Changes settings of the running server',
-    status: 204,
-    gate: 'none',
-    handle: (request, { configs }) => configs.change(request.object()),
-  },
-  {
-    method: 'GET',
-    path: '/stop',
-    doc: 'As POST',
-    isOrder: true,
-    handle: (_request, { system }) => system.stop(),
-  },
-);
+});

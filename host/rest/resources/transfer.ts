@@ -1,8 +1,38 @@
+/** Routes of imports and exports. */
+
+import { sectionNames } from '../../meta/transfer/sections.js';
+import type { TaskService } from '../../services/server/tasks.js';
 import { readImport } from '../../services/transfer/import-body.js';
-import type { ExportedDocument, ImportRequest } from '../../services/transfer/transfer.js';
+import type { ExportedDocument, ImportRequest, TransferService } from '../../services/transfer/transfer.js';
 import { requestErrors } from '../errors.js';
-import { defineRoutes, Reply, type RestRequest } from '../route/route.js';
+import {
+  asFile,
+  bytes,
+  done,
+  gives,
+  integer,
+  keptDone,
+  map,
+  names,
+  object,
+  orMissing,
+  orNull,
+  ref,
+  type Schema,
+  string,
+} from '../route/contract.js';
+import { defineResource, Reply, type RestRequest } from '../route/route.js';
 import { warningHeader } from '../route/warnings.js';
+
+const importing = { request: ref('ImportRequest'), requestIsOptional: false };
+const importQuery = {
+  partial: '1 keeps what the document does not name',
+  stop: '1 ends the server afterwards',
+  atomic: '1 changes nothing when an item is refused',
+};
+const exportQuery = { secrets: 'omit leaves passwords and keys out' };
+
+const everyMap = (values: Schema) => object(Object.fromEntries(sectionNames.map((name) => [name, values])), true);
 
 /** A file for the client to keep. */
 function attachment({ text, warnings }: ExportedDocument): Reply {
@@ -29,88 +59,126 @@ function importRequest(request: RestRequest): ImportRequest {
   };
 }
 
-export const transfer = defineRoutes(
-  {
-    method: 'GET',
-    path: '/data/export',
-    doc: 'All definitions as JSON',
-    handle: async (request, { transfer }) => attachment(await (await transfer()).export(omitsSecrets(request))),
-  },
-  {
-    method: 'POST',
-    path: '/data/export',
-    doc: 'Some rules with all they need, as JSON',
-    gate: 'none',
-    handle: async (request, { transfer }) =>
-      attachment(await (await transfer()).exportRules(request.json(), omitsSecrets(request))),
-  },
-  {
-    method: 'POST',
-    path: '/data/import',
-    doc:
-      'Replaces all definitions, or adds to them (partial=1); atomic=1 takes all items or none, dryRun=1 only ' +
-      'checks, stop=1 ends the server afterwards',
-    gate: 'none',
-    handle: async (request, { transfer }) => (await transfer()).import(request.object(), importRequest(request)),
-  },
-  {
-    method: 'GET',
-    path: '/data/import/status',
-    doc: 'What the last import refused',
-    handle: async (_request, { transfer }) => (await transfer()).status(),
-  },
-  {
-    method: 'POST',
-    path: '/async/data/import',
-    doc: 'As /data/import, in the background',
-    gate: 'none',
-    handle: (request, { transfer, tasks }) => {
-      const body = request.object();
-      // What is wrong with the request itself is no failure of a task.
-      readImport(body);
-      const wanted = importRequest(request);
-      return { id: tasks.start('dataImport', async (signal) => (await transfer()).import(body, wanted, signal)) };
+export const transfer = defineResource<{
+  readonly transfer: () => Promise<TransferService>;
+  readonly tasks: TaskService;
+}>({
+  routes: [
+    {
+      method: 'GET',
+      path: '/data/export',
+      doc: 'All definitions as JSON',
+      contract: gives(asFile(ref('ExportDocument')), exportQuery),
+      handle: async (request, { transfer }) => attachment(await (await transfer()).export(omitsSecrets(request))),
     },
+    {
+      method: 'POST',
+      path: '/data/export',
+      doc: 'Some rules with all they need, as JSON',
+      gate: 'none',
+      contract: orMissing({
+        query: exportQuery,
+        request: names,
+        answers: { 200: asFile(ref('ExportDocument')) },
+      }),
+      handle: async (request, { transfer }) =>
+        attachment(await (await transfer()).exportRules(request.json(), omitsSecrets(request))),
+    },
+    {
+      method: 'POST',
+      path: '/data/import',
+      doc:
+        'Replaces all definitions, or adds to them (partial=1); atomic=1 takes all items or none, dryRun=1 only ' +
+        'checks, stop=1 ends the server afterwards',
+      gate: 'none',
+      contract: { ...importing, query: importQuery, answers: { 200: ref('ImportResult') }, isKept: true },
+      handle: async (request, { transfer }) => (await transfer()).import(request.object(), importRequest(request)),
+    },
+    {
+      method: 'GET',
+      path: '/data/import/status',
+      doc: 'What the last import refused',
+      contract: gives(ref('ImportStatus')),
+      handle: async (_request, { transfer }) => (await transfer()).status(),
+    },
+    {
+      method: 'POST',
+      path: '/async/data/import',
+      doc: 'As /data/import, in the background',
+      gate: 'none',
+      contract: { ...importing, query: importQuery, answers: { 200: object({ id: string }) } },
+      handle: (request, { transfer, tasks }) => {
+        const body = request.object();
+        // What is wrong with the request itself is no failure of a task.
+        readImport(body);
+        const wanted = importRequest(request);
+        return { id: tasks.start('dataImport', async (signal) => (await transfer()).import(body, wanted, signal)) };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/async/task/:id',
+      doc: 'State of a task in the background',
+      contract: orMissing(gives(ref('Task'))),
+      handle: (request, { tasks }) => tasks.get(request.id()),
+    },
+    {
+      method: 'POST',
+      path: '/async/task/:id/cancel',
+      doc: 'Ends a task in the background',
+      gate: 'none',
+      contract: orMissing(done),
+      handle: (request, { tasks }) => tasks.cancel(request.id()),
+    },
+    {
+      method: 'GET',
+      path: '/v2/data/export',
+      doc: 'All definitions as YAML',
+      contract: gives(bytes, exportQuery),
+      handle: async (request, { transfer }) => attachment(await (await transfer()).exportYaml(omitsSecrets(request))),
+    },
+    {
+      method: 'POST',
+      path: '/v2/data/import',
+      doc: 'Adds definitions from YAML, all or none; dryRun=1 only checks',
+      gate: 'none',
+      contract: { ...importing, ...keptDone },
+      handle: async (request, { transfer }) =>
+        (await transfer()).importYaml(request.object(), request.strictFlag('dryRun')),
+    },
+    {
+      method: 'POST',
+      path: '/ruleset/export',
+      doc: 'Streams, tables and rules as JSON',
+      gate: 'none',
+      contract: gives(asFile(ref('Ruleset')), exportQuery),
+      handle: async (request, { transfer }) =>
+        attachment(await (await transfer()).exportRuleset(omitsSecrets(request))),
+    },
+    {
+      method: 'POST',
+      path: '/ruleset/import',
+      doc: 'Adds streams, tables and rules whose names are free',
+      gate: 'none',
+      contract: { ...importing, ...keptDone },
+      handle: async (request, { transfer }) => (await transfer()).importRuleset(request.object()),
+    },
+  ],
+  schemas: {
+    ImportRequest: object({ 'content?': string, 'file?': string }, true),
+    ImportResult: object({ ErrorMsg: string, ConfigResponse: ref('ImportStatus') }, true),
+    ImportStatus: everyMap(orNull(map(string))),
+    ExportDocument: everyMap(orNull(map(string))),
+    Ruleset: object({ 'streams?': map(string), 'tables?': map(string), 'rules?': map(string) }, true),
+    Task: object(
+      {
+        id: string,
+        status: { enum: ['register', 'running', 'finish', 'error', 'cancel'] },
+        message: string,
+        createdTimestamp: integer,
+        updatedTimestamp: integer,
+      },
+      true,
+    ),
   },
-  {
-    method: 'GET',
-    path: '/async/task/:id',
-    doc: 'State of a task in the background',
-    handle: (request, { tasks }) => tasks.get(request.id()),
-  },
-  {
-    method: 'POST',
-    path: '/async/task/:id/cancel',
-    doc: 'Ends a task in the background',
-    gate: 'none',
-    handle: (request, { tasks }) => tasks.cancel(request.id()),
-  },
-  {
-    method: 'GET',
-    path: '/v2/data/export',
-    doc: 'All definitions as YAML',
-    handle: async (request, { transfer }) => attachment(await (await transfer()).exportYaml(omitsSecrets(request))),
-  },
-  {
-    method: 'POST',
-    path: '/v2/data/import',
-    doc: 'Adds definitions from YAML, all or none; dryRun=1 only checks',
-    gate: 'none',
-    handle: async (request, { transfer }) =>
-      (await transfer()).importYaml(request.object(), request.strictFlag('dryRun')),
-  },
-  {
-    method: 'POST',
-    path: '/ruleset/export',
-    doc: 'Streams, tables and rules as JSON',
-    gate: 'none',
-    handle: async (request, { transfer }) => attachment(await (await transfer()).exportRuleset(omitsSecrets(request))),
-  },
-  {
-    method: 'POST',
-    path: '/ruleset/import',
-    doc: 'Adds streams, tables and rules whose names are free',
-    gate: 'none',
-    handle: async (request, { transfer }) => (await transfer()).importRuleset(request.object()),
-  },
-);
+});

@@ -31,20 +31,6 @@ export interface Contract {
   readonly isKept?: boolean;
 }
 
-/** Contracts of the routes of a resource, by method and path, and the schemas that they name. */
-export interface Contracts {
-  readonly routes: Readonly<Record<string, Contract>>;
-  readonly schemas: Readonly<Record<string, Schema>>;
-}
-
-/**
- * Declares what the routes of a resource take and give; a schema that several resources refer to stands with one of
- * them.
- */
-export function defineContracts(routes: Contracts['routes'], schemas: Contracts['schemas'] = {}): Contracts {
-  return { routes, schemas };
-}
-
 export const text = 'text/plain';
 export const bytes = 'application/octet-stream';
 export const multipart = 'multipart/form-data';

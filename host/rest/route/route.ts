@@ -1,7 +1,4 @@
-/**
- * The form of a REST resource: a table of routes with thin handlers; contract.ts is the form of what they take and
- * give.
- */
+/** The form of a REST resource: a table of routes with thin handlers, each with what it takes and gives. */
 import type { ServerResponse } from 'node:http';
 import { beyondBounds } from '../../base/text/json-bounds.js';
 import { textFromUtf8 } from '../../base/text/utf8.js';
@@ -9,17 +6,20 @@ import { checkId } from '../../meta/ids.js';
 import type { Form } from '../../services/body/form.js';
 import { bodyErrors } from '../../services/errors/body.js';
 import { requestErrors } from '../errors.js';
-import type { Services } from '../services.js';
+import type { Contract, Schema } from './contract.js';
 import { readForm } from './form.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-export interface Route {
+/** `S`: the services that its handler calls. */
+export interface Route<S> {
   readonly method: Method;
   /** Path with `:name` parameters. */
   readonly path: string;
   /** One sentence for the reference. */
   readonly doc: string;
+  /** What it takes and gives, for the OpenAPI document. */
+  readonly contract: Contract;
   /** Status of a success, 200 when not given. */
   readonly status?: number;
   /**
@@ -31,12 +31,24 @@ export interface Route {
    */
   readonly isOrder?: boolean;
   /** Returns the answer: a text goes as plain text, nothing as an empty body, everything else as JSON. */
-  handle(request: RestRequest, services: Services): unknown;
+  readonly handle: (request: RestRequest, services: S) => unknown;
+}
+
+export interface Resource<S> {
+  readonly routes: readonly Route<S>[];
+  /** Schemas that contracts refer to by name, those of other resources as well. */
+  readonly schemas?: Readonly<Record<string, Schema>>;
 }
 
 /** Declares a resource; only there to have its routes checked. */
-export function defineRoutes(...routes: readonly Route[]): readonly Route[] {
-  return routes;
+export function defineResource<S>(resource: Resource<S>): Resource<S> {
+  return resource;
+}
+
+/** Routes in the order in which they are tried: at the first part that differs a name goes before a parameter. */
+export function inOrder<S>(routes: readonly Route<S>[]): readonly Route<S>[] {
+  const rank = ({ path }: Route<S>) => path.replace(/[^/]+/g, (part) => (part.startsWith(':') ? '1' : '0'));
+  return routes.toSorted((one, other) => (rank(one) < rank(other) ? -1 : rank(one) > rank(other) ? 1 : 0));
 }
 
 /** An answer with a status or a content type of its own. */

@@ -17,7 +17,6 @@ import { installErrors } from '../errors/installed.js';
 import { schemaErrors } from '../errors/schemas.js';
 import { withArchive } from '../files/archives.js';
 import { isZip, type ResourceFiles, readResource } from '../files/resource-files.js';
-import { protobufColumns } from './protobuf-columns.js';
 
 export interface SchemaRecord {
   readonly content: string;
@@ -162,6 +161,7 @@ export class SchemaService implements Exportable {
     const at = schemaId.indexOf('.');
     const name = at < 0 ? schemaId : schemaId.slice(0, at);
     if (!this.#schemas.has(keyOf('protobuf', name))) throw schemaErrors.missing(name);
+    const { protobufColumns } = await import('./protobuf-columns.js');
     return protobufColumns(this.describe('protobuf', name), at < 0 ? '' : schemaId.slice(at + 1));
   }
 

@@ -5,7 +5,7 @@ import { textFromUtf8 } from '../../base/text/utf8.js';
 import type { RuleJson } from '../../meta/definitions/rule-definition.js';
 import { kinds } from '../../meta/kinds.js';
 import { type DependencyLookup, itemsOfRules } from '../../meta/transfer/dependencies.js';
-import { documentOf, type Items, readJson, type SectionName, writeYaml } from '../../meta/transfer/document.js';
+import { documentOf, type Items, readJson, writeYaml } from '../../meta/transfer/document.js';
 import {
   exportAll,
   type Failures,
@@ -15,6 +15,7 @@ import {
   runImport,
 } from '../../meta/transfer/import.js';
 import { missingIn, secretsIn, withoutSecrets } from '../../meta/transfer/secrets.js';
+import type { SectionName } from '../../meta/transfer/sections.js';
 import { readYaml } from '../../meta/transfer/yaml.js';
 import { Told } from '../body/told.js';
 import { bodyErrors } from '../errors/body.js';
