@@ -21,13 +21,10 @@ import { sourceServices } from './wiring/sources.js';
 import type { ServerOptions, Start } from './wiring/start.js';
 import { systemServices } from './wiring/system.js';
 
-/** Stored rules are planned and started so long after REST is up. */
+/** Delay between the first answers of REST and the start of stored rules. */
 const firstAnswersMs = 50;
 
-/**
- * How long the process that had the data folder before may take to end, ms; one that is stopping has its own time
- * besides.
- */
+/** How long a start waits for the lock of the data folder, ms; a process that is stopping gets its own time on top. */
 const lockWaitMs = 3000;
 
 export interface Server {
@@ -85,17 +82,17 @@ async function startParts(start: Start, lock: FolderLock): Promise<Server> {
   const installed = installedPart(start, definitions, engine);
   await installed.open();
   const metrics = metricsOf(start, running, rules, installed.services.connections);
-  const { keeper } = rules;
+  const { registry } = rules;
   const services = {
     ...installed.services,
     ...running.services,
     ...rules.services,
     ...data.services,
-    ...sourceServices(start, definitions, engine, keeper, installed.services.schemas),
-    ...systemServices(start, { definitions, catalog, installed, keeper, losses, metrics }),
+    ...sourceServices(start, definitions, engine, registry, installed.services.schemas),
+    ...systemServices(start, { definitions, catalog, installed, registry, losses, metrics }),
     metrics,
   };
-  const rest = await openRest(start, services, data.door).catch(async (error: unknown) => {
+  const rest = await openRest(start, services, data.access).catch(async (error: unknown) => {
     await engine.close(0);
     throw error;
   });
@@ -134,13 +131,13 @@ function startRules(
   installed: InstalledPart,
   isClosing: () => boolean,
 ): Promise<void> {
-  // Whoever waits for the server to come up is answered first.
+  // Clients that wait for the server are answered first.
   const started = new Promise((resolve) => setTimeout(resolve, firstAnswersMs))
     .then(() => (isClosing() ? undefined : rules.startStored()))
     .catch((error: unknown) => {
       log.error(`starting the stored rules failed: ${reasonOf(error)}`);
     });
-  // Nobody waits for it: modules may be large.
+  // In the background: modules may be large.
   void started
     .then(() => installed.check((loss) => isClosing() || losses.note(loss)))
     .catch((error: unknown) => {

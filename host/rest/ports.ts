@@ -5,14 +5,14 @@ import type { Config } from '../base/config/config.js';
 import type { Logger } from '../base/log/log.js';
 import { closeHttp, createHttpServer, type HttpLimits, listen, tlsOf } from '../base/net/http-server.js';
 import type { MetricsService } from '../services/observe/metrics.js';
-import type { Door } from './guard/door.js';
+import type { AccessControl } from './guard/access.js';
 import { createMetricsServer } from './metrics-server.js';
 
 export interface PortOptions {
   readonly config: Config['basic'];
   /** Other limits on REST connections than the usual ones. */
   readonly limits: Partial<HttpLimits> | undefined;
-  readonly guard: Door['guard'];
+  readonly guard: AccessControl['guard'];
   readonly log: Logger;
 }
 

@@ -3,14 +3,14 @@ import { tlsOf } from '../base/net/http-server.js';
 import { systemClock } from '../base/time/clock.js';
 import { DataServer } from '../rest/data/data-server.js';
 import { PushGateway } from '../rest/data/push-gateway.js';
-import { type Door, doorOf } from '../rest/guard/door.js';
+import { type AccessControl, accessControlOf } from '../rest/guard/access.js';
 import type { Services } from '../rest/services.js';
 import type { RuleTestService } from '../services/rules/tests.js';
 import type { EnginePart } from './engine.js';
 import type { Start } from './start.js';
 
 export interface DataServerPart {
-  readonly door: Door;
+  readonly access: AccessControl;
   readonly services: Pick<Services, 'ruleTests' | 'tickets'>;
   close(): Promise<void>;
 }
@@ -18,9 +18,9 @@ export interface DataServerPart {
 export async function dataServerPart(start: Start, { engine }: EnginePart): Promise<DataServerPart> {
   const { config, folders, log } = start;
   const { httpServerIp: ip, httpServerPort: port, httpServerTls, openPush } = config.source;
-  const door = await doorOf(config, folders.etc, log);
+  const access = await accessControlOf(config, folders.etc, log);
   const tls = await tlsOf(httpServerTls, 'source.httpServerTls', log);
-  const server = new DataServer({ ...door, ip, port, tls, log });
+  const server = new DataServer({ ...access, ip, port, tls, log });
   let tests: Promise<RuleTestService> | undefined;
   const openTests = async () => {
     const [{ RuleTestService }, { TestEvents }] = await Promise.all([
@@ -36,8 +36,8 @@ export async function dataServerPart(start: Start, { engine }: EnginePart): Prom
   };
   const push = new PushGateway(server, log, { isOpen: openPush });
   return {
-    door,
-    services: { ruleTests, tickets: door.tickets },
+    access,
+    services: { ruleTests, tickets: access.tickets },
     close: async () => {
       await (await tests)?.close();
       await server.close();

@@ -1,8 +1,8 @@
 /** The ports of REST. */
 import { closeHttp } from '../base/net/http-server.js';
 import { createApp } from '../rest/app.js';
+import { type AccessControl, guards } from '../rest/guard/access.js';
 import { auditParts } from '../rest/guard/audit.js';
-import { type Door, guards } from '../rest/guard/door.js';
 import { openPorts } from '../rest/ports.js';
 import type { Services } from '../rest/services.js';
 import type { Start } from './start.js';
@@ -15,19 +15,23 @@ export interface RestPart {
   close(): Promise<void>;
 }
 
-export async function openRest(start: Start, services: Omit<Services, 'batch'>, door: Door): Promise<RestPart> {
+export async function openRest(
+  start: Start,
+  services: Omit<Services, 'batch'>,
+  access: AccessControl,
+): Promise<RestPart> {
   const { config, limits, log, store } = start;
   const app = createApp(
     services,
     (step) => store.together(step),
     log,
-    guards(config.basic, door, log),
+    guards(config.basic, access, log),
     config.basic.enableRestAuditLog ? auditParts(log) : undefined,
   );
   const { url, ports } = await openPorts(app, services.metrics, {
     config: config.basic,
     limits,
-    guard: door.guard,
+    guard: access.guard,
     log,
   });
   return {

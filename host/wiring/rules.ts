@@ -5,7 +5,7 @@ import type { Services } from '../rest/services.js';
 import { sinkCacheFolder } from '../run/props/access.js';
 import { sweepCaches } from '../run/props/sink-caches.js';
 import { CpuUsageService } from '../services/observe/cpu-usage.js';
-import { RuleKeeper } from '../services/rules/keeper.js';
+import { RuleRegistry } from '../services/rules/registry.js';
 import { RuleService } from '../services/rules/rules.js';
 import { ScanTableService } from '../services/rules/scan-tables.js';
 import { RuleTagService } from '../services/rules/tags.js';
@@ -14,7 +14,7 @@ import type { EnginePart } from './engine.js';
 import type { Start } from './start.js';
 
 export interface RulesPart {
-  readonly keeper: RuleKeeper;
+  readonly registry: RuleRegistry;
   readonly services: Pick<Services, 'rules' | 'ruleTags' | 'scanTables' | 'cpuUsage' | 'traces'>;
   /** Gives all stored rules to the engine. */
   startStored(): Promise<void>;
@@ -26,13 +26,13 @@ export function rulesPart(start: Start, definitions: Definitions, catalog: Catal
   const { sources, rules: stored } = definitions;
   const { engine } = running;
   const { losses } = running.services;
-  const keeper = new RuleKeeper(stored, engine, config.rule, log, (id) => losses.textsOf('rule', id));
-  const rules = new RuleService(keeper, losses);
+  const registry = new RuleRegistry(stored, engine, config.rule, log, (id) => losses.textsOf('rule', id));
+  const rules = new RuleService(registry, losses);
   const cpuUsage = new CpuUsageService(engine);
   const { enable: isProfiled, interval } = config.basic.ResourceProfileConfig;
   if (isProfiled) cpuUsage.start(interval);
   return {
-    keeper,
+    registry,
     services: {
       rules,
       ruleTags: new RuleTagService(rules),
@@ -50,7 +50,7 @@ export function rulesPart(start: Start, definitions: Definitions, catalog: Catal
       const lost = losses.namesOf('rule');
       const ids = () => [...stored.ids(), ...(lost ?? [])];
       if (lost !== undefined) await sweepCaches(ids, join(folders.data, sinkCacheFolder), log);
-      await keeper.startStored();
+      await registry.startStored();
       if (lost !== undefined) await engine.sweep?.(new Set(ids()));
     },
     close: () => cpuUsage.close(),

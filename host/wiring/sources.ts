@@ -3,7 +3,7 @@ import { allConnectors, connectorNames, userConnectors } from '../connectors/ind
 import { functionDefinitions } from '../functions/registry.js';
 import type { Engine } from '../model/engine.js';
 import type { Services } from '../rest/services.js';
-import type { RuleKeeper } from '../services/rules/keeper.js';
+import type { RuleRegistry } from '../services/rules/registry.js';
 import type { SchemaService } from '../services/schemas/schemas.js';
 import { ConfKeyService } from '../services/sources/conf-keys.js';
 import { SourceService } from '../services/sources/sources.js';
@@ -14,14 +14,14 @@ export function sourceServices(
   { log }: Start,
   { sources, confKeys, connections, access }: Definitions,
   engine: Engine,
-  keeper: RuleKeeper,
+  registry: RuleRegistry,
   schemas: SchemaService,
 ): Pick<Services, 'sources' | 'confKeys' | 'metadata'> {
   return {
     sources: new SourceService(
       sources,
       {
-        of: (name) => keeper.usersOf(name),
+        of: (name) => registry.usersOf(name),
         fieldsRead: (rule, name) => engine.fieldsRead(rule, name),
         warningsOf: (definition, given) => engine.warningsOf(definition, given),
       },

@@ -3,7 +3,7 @@ import { Gate } from '../base/structures/gate.js';
 import type { Catalog } from '../model/engine.js';
 import type { Services } from '../rest/services.js';
 import type { MetricsService } from '../services/observe/metrics.js';
-import type { RuleKeeper } from '../services/rules/keeper.js';
+import type { RuleRegistry } from '../services/rules/registry.js';
 import { ConfigsService } from '../services/server/configs.js';
 import type { LossService } from '../services/server/losses.js';
 import { SystemService } from '../services/server/system.js';
@@ -16,14 +16,14 @@ export interface SystemParts {
   readonly definitions: Definitions;
   readonly catalog: Catalog;
   readonly installed: InstalledPart;
-  readonly keeper: RuleKeeper;
+  readonly registry: RuleRegistry;
   readonly losses: LossService;
   readonly metrics: MetricsService;
 }
 
 export function systemServices(
   start: Start,
-  { definitions, catalog, installed, keeper, losses, metrics }: SystemParts,
+  { definitions, catalog, installed, registry, losses, metrics }: SystemParts,
 ): Pick<Services, 'gate' | 'system' | 'configs' | 'tasks' | 'transfer'> {
   const { config, folders, log, store } = start;
   const gate = new Gate();
@@ -43,7 +43,7 @@ export function systemServices(
       const { sources, confKeys, connections } = definitions;
       const { files, services: stored } = installed;
       const stop = () => void system.stop();
-      return createTransfer({ store, stored, files, gate, catalog, sources, confKeys, connections, keeper, stop });
+      return createTransfer({ store, stored, files, gate, catalog, sources, confKeys, connections, registry, stop });
     },
   };
 }

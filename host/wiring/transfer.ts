@@ -14,7 +14,7 @@ import type { Catalog } from '../model/engine.js';
 import { ruleErrors } from '../services/errors/rules.js';
 import type { ResourceFiles } from '../services/files/resource-files.js';
 import { StoredRuleItems } from '../services/rules/items.js';
-import type { RuleKeeper } from '../services/rules/keeper.js';
+import type { RuleRegistry } from '../services/rules/registry.js';
 import type { ConnectionRecord } from '../services/sources/connections.js';
 import { TransferService } from '../services/transfer/transfer.js';
 import type { StoredServices } from './stored.js';
@@ -28,13 +28,13 @@ export interface TransferParts {
   readonly sources: SourceRepository;
   readonly confKeys: ConfKeyRepository;
   readonly connections: RecordRepository<ConnectionRecord>;
-  readonly keeper: RuleKeeper;
+  readonly registry: RuleRegistry;
   readonly stop: () => void;
 }
 
 /** Makes the service of imports, exports and rulesets over the repositories and services given. */
 export async function createTransfer(parts: TransferParts): Promise<TransferService> {
-  const { store, stored, confKeys, sources, keeper } = parts;
+  const { store, stored, confKeys, sources, registry } = parts;
   return new TransferService({
     target: {
       store,
@@ -51,12 +51,12 @@ export async function createTransfer(parts: TransferParts): Promise<TransferServ
         uploads: await stored.uploads(),
         scripts: stored.scripts,
       },
-      rules: new StoredRuleItems(keeper),
+      rules: new StoredRuleItems(registry),
     },
     files: parts.files,
     gate: parts.gate,
     lookup: parts.catalog,
-    rule: (id) => definitionOf(keeper.rules, id),
+    rule: (id) => definitionOf(registry.rules, id),
     stop: parts.stop,
   });
 }

@@ -1,7 +1,7 @@
 /** What becomes of a handler's result or failure: status, body text, content type. */
 import { HaumeaError, isStackOverflow, reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';
-import { Told } from '../../services/body/told.js';
+import { Outcome } from '../../services/body/outcome.js';
 import { BodyTooLarge, TooManyBodies } from '../route/body.js';
 import { Reply, type RestRequest, type Route } from '../route/route.js';
 import { replyOf } from '../route/warnings.js';
@@ -27,7 +27,7 @@ export async function answerOf(route: Route<Services>, request: RestRequest, ser
   const isShared = route.method !== 'GET' && route.gate !== 'none';
   const result = await (isShared ? services.gate.shared(handle) : handle());
   const { body, type, headers, ...reply } =
-    result instanceof Reply ? result : result instanceof Told ? replyOf(result) : new Reply(result);
+    result instanceof Reply ? result : result instanceof Outcome ? replyOf(result) : new Reply(result);
   const status = reply.status ?? route.status ?? 200;
   if (typeof body === 'string' || Buffer.isBuffer(body)) return { status, type: type ?? plainText, body, headers };
   if (body === undefined) return { status, type: type ?? plainText, body: '', headers };

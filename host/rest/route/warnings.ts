@@ -1,6 +1,6 @@
 /** Warnings in the answers to changes. */
 
-import type { Told } from '../../services/body/told.js';
+import type { Outcome } from '../../services/body/outcome.js';
 import { Reply } from './route.js';
 
 /** A header can't be endless: what does not fit is in the log. */
@@ -10,7 +10,7 @@ const maxHeaderLength = 4000;
  * The answer to a change with what its sender should know. The first line of the text stays as clients know it, each of
  * the warnings is a line of its own below it. The header `Warning` has them all, also the notes.
  */
-export function replyOf({ text, warnings, notes }: Told): Reply {
+export function replyOf({ text, warnings, notes }: Outcome): Reply {
   const body = [...(text === '' ? [] : [text]), ...warnings.map((warning) => `Warning: ${warning}`)].join('\n');
   return new Reply(body, undefined, undefined, warningHeader([...warnings, ...notes]));
 }

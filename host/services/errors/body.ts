@@ -1,4 +1,4 @@
-/** What is wrong with the body of a request, whatever it is for. */
+/** Refusals of request bodies, whatever the resource. */
 import { errorTable } from '../../base/errors.js';
 
 export const bodyErrors = errorTable('body', {

@@ -38,9 +38,9 @@ const schemaFolders = ['schemas', 'schema'];
 export interface ReadService {
   readonly definition: ServiceDefinition;
   readonly functions: ServiceFunction[];
-  /** How functions are called over HTTP, by their names; of other protocols none. */
+  /** HTTP methods by function; empty for other protocols. */
   readonly methods: Record<string, ServiceMethod>;
-  /** What holds for all calls, by interface. */
+  /** Request options by interface. */
   readonly requests: Record<string, ServiceRequests>;
 }
 

@@ -18,9 +18,9 @@ export interface ServiceRecord {
   readonly folder: string;
   readonly definition: ServiceDefinition;
   readonly functions: readonly ServiceFunction[];
-  /** How they are called; records of before don't have it. */
+  /** Methods by function; missing in records of older releases. */
   readonly methods?: Readonly<Record<string, ServiceMethod>>;
-  /** What holds for all calls of an interface. */
+  /** Request options by interface. */
   readonly requests?: Readonly<Record<string, ServiceRequests>>;
 }
 
@@ -32,7 +32,7 @@ export const serviceShape: RecordShape<ServiceRecord> = {
 };
 
 export class ExternalServices extends InstalledService<ServiceRecord> {
-  /** Told of the owner of functions that were taken away (null) or replaced. */
+  /** Called with the owner of functions that were removed (null) or replaced. */
   onChange: (owner: string, functions: readonly UserFunction[] | null) => void = () => {};
   readonly #files: ResourceFiles;
   /** Numbers of functions, and interfaces as they are called, by the folder of the record that they come from. */
@@ -113,7 +113,7 @@ export class ExternalServices extends InstalledService<ServiceRecord> {
     return code;
   }
 
-  /** Rules that run ask the new service from their next batch on, and fail without one. */
+  /** Running rules call the new service from their next batch on, and fail without one. */
   protected override changed(name: string): void {
     const record = this.records.get(name);
     const functions = record?.functions.flatMap(({ FuncName }) => this.runnable(name, FuncName) ?? []);

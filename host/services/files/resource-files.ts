@@ -15,7 +15,7 @@ export interface ResourceFiles {
   readonly allowPrivate: boolean;
   /** Where files that URIs name may be. */
   readonly paths: AllowedPaths;
-  /** Uploads by path that an import has checked but not written yet: what it brings besides may refer to them. */
+  /** Uploads of a running import by path, not written yet: its other items may refer to them. */
   readonly pending: Map<string, Buffer>;
 }
 
@@ -33,7 +33,7 @@ export async function readResource(uri: string, files: ResourceFiles, maxBytes?:
   try {
     return await readUri(uri, { allowPrivate, paths, ...(maxBytes === undefined ? {} : { maxBytes }) });
   } catch (error) {
-    // Whatever the reason, the request names something that can't be had.
+    // Whatever the reason, it is the request that names something unavailable.
     if (error instanceof HaumeaError) throw asKind('general', error);
     throw error;
   }

@@ -64,7 +64,7 @@ export class UploadService implements Exportable {
     );
   }
 
-  /** Removes what writes left behind that a crash cut short. */
+  /** Removes files whose write a crash has cut short. */
   async sweep(): Promise<void> {
     const paths = await filesIn(this.#files.uploads);
     for (const path of paths) if (unfinishedForm.test(path)) await rm(path, { force: true });

@@ -1,6 +1,6 @@
 /**
- * What all installed things share: records with an optional package folder, installed under a name, replaced, deleted,
- * exported. A kind of thing says how to read a request and what to keep of it.
+ * The base class of installed resources: records with an optional package folder, which are installed under a name,
+ * replaced, deleted and exported. A subclass says how a request is read and what is kept of it.
  */
 import { type HaumeaError, inContext } from '../../base/errors.js';
 import { Serial } from '../../base/structures/serial.js';
@@ -14,7 +14,7 @@ import { installErrors } from '../errors/installed.js';
 import type { FunctionProvider, UserFunctions } from './user-functions.js';
 
 export interface InstalledRecord {
-  /** Package folder; empty when nothing is kept beside the record. */
+  /** Package folder; empty when the record is all there is. */
   readonly folder: string;
 }
 
@@ -22,25 +22,25 @@ export interface InstalledOptions<T extends InstalledRecord> {
   readonly store: Store;
   readonly records: RecordRepository<T>;
   readonly folders: PackageFolders;
-  /** What one is called in answers: `portable plugin`. */
+  /** Noun for one in answers: `portable plugin`. */
   readonly noun: string;
   /** Name of the body member that holds the name. */
   readonly nameField?: string;
-  /** Functions of all kinds of things, among which those of this kind are unique. */
+  /** Functions of all installed resources; names are unique among them. */
   readonly functions: UserFunctions;
 }
 
 type Body = Readonly<Record<string, unknown>>;
 
 export abstract class InstalledService<T extends InstalledRecord> implements Exportable, FunctionProvider {
-  /** What one is called, in answers and where a function says who brings it. */
+  /** Noun for one, in answers and in the owner of a function. */
   readonly kind: string;
   protected readonly records: RecordRepository<T>;
   protected readonly folders: PackageFolders;
   readonly #store: Store;
   readonly #nameField: string;
   readonly #userFunctions: UserFunctions;
-  /** One change of a thing at a time. */
+  /** Serialises the changes of one resource. */
   readonly #serial = new Serial();
 
   constructor({ store, records, folders, noun, nameField = 'name', functions }: InstalledOptions<T>) {
@@ -53,13 +53,13 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
     functions.add(this);
   }
 
-  /** Checks a request and lays down files; throws the reason of a refusal. Returns what to keep. */
+  /** Checks a request, writes its files and returns the record; throws the reason of a refusal. */
   protected abstract read(name: string, body: Body): Promise<T>;
 
-  /** The request that would bring the thing about again, for exports. */
+  /** The request that would install the resource again, for exports. */
   protected abstract requestOf(name: string, record: T): Record<string, unknown> | Promise<Record<string, unknown>>;
 
-  /** Names of the functions that the thing brings. */
+  /** Names of the functions of the resource. */
   protected abstract functionsOf(name: string, record: T): readonly string[];
 
   get version(): number {
@@ -72,7 +72,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
       .flatMap(([name, record]) => this.functionsOf(name, record).map((func) => [func, name] as const));
   }
 
-  /** Called when a thing is there, anew or in the place of another, or gone: also by an import. */
+  /** Called when a resource was installed, replaced or deleted, also by an import. */
   protected changed(_name: string): void {}
 
   async create(body: Body): Promise<string> {
@@ -80,7 +80,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
     return `${this.kind} ${name} is created`;
   }
 
-  /** Makes a thing that is not there yet; resolves with what is kept of it. */
+  /** Installs a new resource; resolves with its record. */
   protected add(body: Body): Promise<{ name: string; record: T }> {
     return inContext(`create ${this.kind} error`, async () => {
       const name = this.#nameOf(body);
@@ -92,7 +92,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
     });
   }
 
-  /** Replaces a thing that is there. */
+  /** Replaces an installed resource. */
   replace(name: string, body: Body): Promise<string> {
     return inContext(`update ${this.kind} error`, async () => {
       this.#checkName(name, body);
@@ -104,7 +104,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
     });
   }
 
-  /** Replaces a thing, or creates it. */
+  /** Replaces a resource, or installs it. */
   put(name: string, body: Body): Promise<string> {
     return inContext(`update ${this.kind} error`, async () => {
       this.#checkName(name, body);
@@ -134,17 +134,17 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
     );
   }
 
-  /** Removes files that a crash left behind. */
+  /** Removes files without a record, as a crash leaves them. */
   async sweep(): Promise<void> {
     await this.folders.sweep(this.records.list().map(([, { folder }]) => folder));
   }
 
-  /** Those whose files a disk has damaged, with the reason. */
+  /** Resources with damaged files, with the reason. */
   async damaged(): Promise<[name: string, reason: string][]> {
     const found: [string, string][] = [];
     for (const [name, { folder }] of this.records.list()) {
       const reason = folder === '' ? undefined : await this.folders.damageOf(folder);
-      // Another one may have come meanwhile.
+      // It may have been replaced meanwhile.
       if (reason !== undefined && this.#folderOf(name) === folder) found.push([name, reason]);
     }
     return found;
@@ -153,7 +153,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
   async export(): Promise<Record<string, string>> {
     const out: Record<string, string> = {};
     for (const [name] of this.records.list()) {
-      // Not while the files change; what is gone meanwhile is no part of the export.
+      // Serialised with changes of the files; a deleted resource is left out.
       await this.#serial.run(name, async () => {
         const record = this.records.get(name);
         if (record !== undefined) out[name] = JSON.stringify(await this.requestOf(name, record));
@@ -212,7 +212,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
     checkSameName(textOf(body, this.#nameField), name, this.#nameField);
   }
 
-  /** Throws when a function of the thing has a name that is taken. */
+  /** Throws when the name of one of its functions is taken. */
   protected checkFunctions(name: string, record: T, isReset = false): void {
     this.#userFunctions.checkFree(this.functionsOf(name, record), `${this.kind} ${name}`, isReset);
   }
@@ -220,7 +220,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
   async #install(name: string, body: Body): Promise<void> {
     const prepared = await this.#prepare(name, body, false);
     try {
-      // Once more in the step that makes the change: nobody takes the names in between.
+      // Checked again in the step that makes the change, so that no name can be taken meanwhile.
       this.#userFunctions.checkFree(prepared.functions ?? [], `${this.kind} ${name}`);
     } catch (error) {
       await prepared.discard?.();
@@ -249,7 +249,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
     };
   }
 
-  /** A record that can't be read has no folder we know of; the next start removes it. */
+  /** Undefined for an unreadable record: the next start removes its folder. */
   #folderOf(name: string): string | undefined {
     try {
       return this.records.get(name)?.folder;

@@ -18,7 +18,7 @@ export interface NativeRecord extends InstalledRecord {
   readonly file: string;
   readonly version: string;
   readonly shellParas: readonly string[];
-  /** Of plugins with functions: their names. */
+  /** Names of its functions. */
   readonly functions: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export class NativePlugins extends InstalledService<NativeRecord> {
     return `${await this.delete(name)} ${isStopping ? 'and eKuiper will be stopped' : restart}`;
   }
 
-  /** Names the functions of a plugin anew. */
+  /** Replaces the names of a plugin's functions. */
   register(name: string, body: Readonly<Record<string, unknown>>): Promise<string> {
     return inContext(`register ${this.kind} error`, () =>
       this.change(name, (record) => {

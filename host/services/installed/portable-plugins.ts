@@ -32,7 +32,7 @@ export const portableShape: RecordShape<PortableRecord> = {
   functions: 'list',
 };
 
-/** How the process of a plugin fares. */
+/** Status of the process of a plugin. */
 export interface PortableStatus {
   /** Uses by rule. */
   readonly refCount: Readonly<Record<string, number>>;
@@ -41,7 +41,7 @@ export interface PortableStatus {
   readonly pid?: number;
 }
 
-/** Tells the state of a plugin's process; undefined when nothing runs it. */
+/** Returns the status of a plugin's process; undefined when nothing runs it. */
 export type StatusOf = (name: string) => PortableStatus | undefined;
 
 const languages = ['go', 'python'];
@@ -56,7 +56,7 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
     this.#statusOf = statusOf;
   }
 
-  /** The runtime status, together with what the plugin says of itself. */
+  /** The status of the process with the plugin's own description. */
   describe(name: string): { name: string } & PortableDescription & PortableStatus {
     return inContext(`describe ${this.kind} error`, () => {
       const { version, language, executable, sources, sinks, functions } = this.get(name);

@@ -24,7 +24,7 @@ export interface DescribedScript {
   readonly description: string;
   readonly script: string;
   readonly isAgg: boolean;
-  /** What it has at work; left out while no rule calls it. */
+  /** Memory of its instances, bytes; left out while no rule calls it. */
   readonly memoryBytes?: number;
 }
 
@@ -72,7 +72,7 @@ export class ScriptService extends InstalledService<ScriptRecord> {
     return { description: textOf(body, 'description'), script, isAgg, folder: '' };
   }
 
-  /** Each text of a script has a number of its own: rules that run keep what they started with. */
+  /** Each version of a script has its own number: running rules keep the one they started with. */
   runnable(id: string): UserFunction {
     const { script, isAgg } = this.get(id);
     const known = this.#runnable.get(id);

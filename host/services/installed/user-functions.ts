@@ -5,17 +5,17 @@ import { installErrors } from '../errors/installed.js';
 
 /** Who brings functions, and which. */
 export interface FunctionProvider {
-  /** What its items are called in errors: `wasm plugin`. */
+  /** Noun for its items in errors: `wasm plugin`. */
   readonly kind: string;
   /** Changes whenever the functions do. */
   readonly version: number;
   /** Functions with the item that brings each. */
   functions(): Iterable<readonly [name: string, item: string]>;
-  /** What rules run of a function; left out where nothing runs it yet. */
+  /** The function as rules call it; left out for kinds that can't be called. */
   runnable?(item: string, name: string): UserFunction | undefined;
 }
 
-/** Functions of a provider by their names in lower case, as of a version of it. */
+/** Functions of a provider by lower-case name, at one version. */
 interface Index {
   readonly provider: FunctionProvider;
   version: number | undefined;
@@ -26,7 +26,7 @@ export class UserFunctions {
   readonly #indexes: Index[] = [];
   readonly #builtIn: ReadonlySet<string>;
 
-  /** `builtIn` holds the names that are taken, in lower case. */
+  /** @param builtIn names of built-in functions in lower case */
   constructor(builtIn: Iterable<string>) {
     this.#builtIn = new Set(builtIn);
   }
@@ -43,7 +43,7 @@ export class UserFunctions {
     return { owner: `${provider.kind} ${item}`, run: provider.runnable?.(item, known) };
   }
 
-  /** Names of all functions that are there. */
+  /** Names of all functions. */
   names(): string[] {
     return this.#indexes.flatMap(({ provider }) => [...provider.functions()].map(([name]) => name));
   }

@@ -7,7 +7,7 @@ export interface OperatorInfo {
   readonly properties: Spec;
   readonly input: 'any' | 'row' | 'collection';
   readonly output: 'same' | 'collection';
-  /** What becomes of the columns. */
+  /** How the output columns follow from the input columns. */
   readonly strategy: 'keep' | 'append' | 'pick' | 'grouped';
 }
 

@@ -39,17 +39,17 @@ export interface About {
 
 const author = { name: 'Haumea', email: '', company: '', website: '' };
 
-/** A text in both languages; in English as long as nobody has put it into Chinese. */
+/** A text in both languages; the English one where no translation exists. */
 export function text(english: string, chinese = english): Text {
   return { en: english, zh: chinese };
 }
 
-/** What a form says about its connector; all are part of the program. */
+/** The description of a connector in its form; all are part of the program. */
 export function about(description: string, chinese?: FormTexts): About {
   return { trial: false, installed: true, author, helpUrl: text(''), description: text(description, chinese?.about) };
 }
 
-/** What a form takes from outside of the spec. */
+/** Facts for a form that its spec does not have. */
 export interface FormContext {
   /** The properties that belong to the connection. */
   readonly connection?: Spec;

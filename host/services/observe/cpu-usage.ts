@@ -14,7 +14,7 @@ interface Sample {
 
 export class CpuUsageService {
   readonly #engine: Pick<Engine, 'cpuTimes'>;
-  /** Oldest first; the first is the newest that is as old as the window, or there is none yet. */
+  /** Samples of the window, oldest first; the first may be older than the window. */
   #samples: Sample[] = [];
   #timer: NodeJS.Timeout | undefined;
 
@@ -22,7 +22,7 @@ export class CpuUsageService {
     this.#engine = engine;
   }
 
-  /** Samples all the time, so that the first question has an exact answer. */
+  /** Begins periodic samples, so that the first question has an exact answer. */
   start(intervalMs: number): void {
     this.#timer = setInterval(() => void this.#sample(), Math.max(sampleGapMs, intervalMs)).unref();
   }

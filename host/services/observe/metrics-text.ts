@@ -44,21 +44,21 @@ const operatorFigures: Readonly<Record<string, { type: Family['type']; help: str
   buffer_length: { type: 'gauge', help: 'Messages waiting at' },
   messages_repeated_total: {
     type: 'counter',
-    help: 'Messages that a broker sent again and that were not handed on by',
+    help: 'Messages that a broker delivered again and that were dropped by',
   },
-  held_ms: { type: 'gauge', help: 'Milliseconds for which sinks have taken nothing more from' },
+  held_ms: { type: 'gauge', help: 'Milliseconds for which full sinks have stopped the reading of' },
   input_waiting_bytes: {
     type: 'gauge',
-    help: 'Bytes of input that wait for a rule which comes behind others that read',
+    help: 'Bytes of input in the throttle queue of a rule that reads',
   },
   input_dropped_total: {
     type: 'counter',
-    help: 'Messages given up for a rule which came too far behind others that read',
+    help: 'Messages dropped from the full throttle queue of a rule that reads',
   },
   connection_status: { type: 'gauge', help: '1 connected, 0 connecting, -1 disconnected: the connection of' },
 };
 
-/** Figures of the cache of a sink, by what is behind `cache_` in the status. */
+/** Figures of the cache of a sink, by the part of their name after `cache_` in the status. */
 const cacheFigures: Readonly<Record<string, { type: 'counter' | 'gauge'; label: string }>> = {
   length: { type: 'gauge', label: 'length' },
   disk_length: { type: 'gauge', label: 'disk' },
@@ -90,7 +90,7 @@ const figureName = new RegExp(`^(source|op|sink)_(.+)_(\\d+)_(${Object.keys(oper
 
 interface Sample {
   readonly family: string;
-  /** Labels behind the rule. */
+  /** Labels that follow the rule. */
   readonly labels: string;
 }
 
@@ -125,23 +125,23 @@ export class MetricsText {
     );
   }
 
-  /** Adds the processor time of a rule since its start; what rules share is divided among them. */
+  /** Adds the processor time of a rule since its start; shared work is divided among its rules. */
   addCpuTime(id: string, us: number): void {
     const name = 'kuiper_rule_cpu_time_seconds_total';
-    this.#family(name, 'counter', 'Processor time of a rule in seconds, its part of what rules share').push(
+    this.#family(name, 'counter', 'Processor time of a rule in seconds, with its part of shared work').push(
       `${name}{rule="${escaped(id)}"} ${us / 1e6}\n`,
     );
   }
 
-  /** Adds the memory that a rule holds; what rules share is divided among them. */
+  /** Adds the memory of a rule; shared memory is divided among its rules. */
   addMemory(id: string, bytes: number): void {
     const name = 'kuiper_rule_memory_bytes';
-    this.#family(name, 'gauge', 'Memory that a rule holds, its part of what rules share').push(
+    this.#family(name, 'gauge', 'Memory of a rule, with its part of shared memory').push(
       `${name}{rule="${escaped(id)}"} ${bytes}\n`,
     );
   }
 
-  /** Adds what the threads hold: this one, `control`, and those that run rules. */
+  /** Adds the memory of the threads: the main thread, `control`, and those that run rules. */
   addThreads(planes: readonly ThreadMemory[]): void {
     const add = (name: string, help: string, thread: string, bytes: number) => {
       this.#family(name, 'gauge', help).push(`${name}{thread="${thread}"} ${bytes}\n`);
@@ -280,12 +280,12 @@ function sampleOf(name: string): Sample | undefined {
   };
 }
 
-/** Makes the memory of figure names that documents made one after the other share. */
+/** Makes the cache of figure names that consecutive documents use. */
 export function makeNames(): Map<string, Sample | undefined> {
   return new Map();
 }
 
-/** Once for all documents: a value that changes would stand for another process. */
+/** Read once: a value that changes would mean another process. */
 const startSeconds = Math.round(Date.now() / 1000 - process.uptime());
 
 function* processFigures(): Generator<string> {

@@ -29,7 +29,7 @@ export interface MetricsOptions {
   figures(id: string): Promise<RuleFigures | undefined>;
   /** Processor time of the rules. */
   cpuTimes(): Promise<readonly Pick<RuleCpuTime, 'id' | 'cpuUs'>[]>;
-  /** Memory that rules hold. */
+  /** Memory of the rules. */
   memory(): Promise<readonly { id: string; bytes: number }[]>;
   /** Memory of the threads that run rules. */
   planes(): Promise<readonly ThreadMemory[]>;
@@ -65,7 +65,7 @@ export class MetricsService {
       const text = this.#make();
       this.#latest = { at: now, text };
       const latest = this.#latest;
-      // A large document is not kept for longer than it is of use.
+      // A large document is dropped once it is stale.
       const forget = () => {
         if (this.#latest === latest) this.#latest = undefined;
       };
@@ -96,7 +96,7 @@ export class MetricsService {
     await this.#copying;
     const wanted = (await this.#list()).filter(({ at }) => at >= from && at <= to);
     if (wanted.length === 0) throw serverErrors.noCopiesThen();
-    // Compressed files put one behind the other are one compressed file.
+    // Concatenated gzip files are one gzip file.
     return Buffer.concat(await Promise.all(wanted.map(({ name }) => readFile(join(this.#options.folder, name)))));
   }
 
@@ -120,10 +120,10 @@ export class MetricsService {
       }
       await new Promise((resolve) => setImmediate(resolve));
     }
-    const [times, held, measured, states, threads] = await others;
+    const [times, used, measured, states, threads] = await others;
     // Rule tests run in the engine as well, but they are nothing to watch.
     for (const { id, cpuUs } of times) if (!isTestRun(id)) text.addCpuTime(id, cpuUs);
-    for (const { id, bytes } of held) if (!isTestRun(id)) text.addMemory(id, bytes);
+    for (const { id, bytes } of used) if (!isTestRun(id)) text.addMemory(id, bytes);
     for (const rule of measured) if (!isTestRun(rule.id)) text.addLatencies(rule.id, rule);
     for (const { id, status } of states) text.addConnection(id, status);
     text.addThreads(threads);

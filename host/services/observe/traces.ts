@@ -41,7 +41,7 @@ export class TraceService {
     return span;
   }
 
-  /** Sends traces to a collector from now on, or no longer; tracing of rules goes on as it is. */
+  /** Begins or ends to send traces to a collector; the tracing of rules is unchanged. */
   async collect(body: Record<string, unknown>): Promise<string> {
     const { action, service_name: name, collector_url: url } = body;
     if (action === 'stop') {
@@ -65,7 +65,7 @@ export class TraceService {
   }
 }
 
-/** What is not `head` follows everything. */
+/** Anything but `head` traces all input. */
 function readStrategy(strategy: unknown): TraceStrategy {
   if (strategy !== undefined && strategy !== null && typeof strategy !== 'string') {
     throw ruleErrors.traceStrategy();

@@ -1,23 +1,23 @@
-/** Rules as imports and exports see them, with their life in the engine. */
+/** Rules as items of imports and exports; the engine follows their changes. */
 import { reasonOf } from '../../base/errors.js';
 import type { RuleJson } from '../../meta/definitions/rule-definition.js';
 import type { RuleRepository } from '../../meta/definitions/rules.js';
 import type { StoreChange } from '../../meta/store.js';
 import type { ReadRule, RuleItems } from '../../meta/transfer/import.js';
 import { ruleErrors } from '../errors/rules.js';
-import { asRuleError, type RuleKeeper } from './keeper.js';
+import { asRuleError, type RuleRegistry } from './registry.js';
 import { unmaskRule } from './secrets.js';
 
 export class StoredRuleItems implements RuleItems {
   readonly #rules: RuleRepository;
-  readonly #keeper: RuleKeeper;
+  readonly #registry: RuleRegistry;
 
-  constructor(keeper: RuleKeeper) {
-    this.#rules = keeper.rules;
-    this.#keeper = keeper;
+  constructor(registry: RuleRegistry) {
+    this.#rules = registry.rules;
+    this.#registry = registry;
   }
 
-  /** Temporary ones and those that can't be read are left out. */
+  /** All rules but temporary and unreadable ones. */
   export(): Record<string, string> {
     const entries = this.#rules.ids().flatMap((id): [string, string][] => {
       try {
@@ -41,18 +41,18 @@ export class StoredRuleItems implements RuleItems {
     } catch (error) {
       throw ruleErrors.notJson(id, reasonOf(error), { cause: error });
     }
-    const { json, rule } = this.#keeper.read(unmaskRule(body, this.#stored(id)), id);
+    const { json, rule } = this.#registry.read(unmaskRule(body, this.#stored(id)), id);
     if (json.temp === true) throw ruleErrors.temporary(id);
-    return { json, rule, isLarge: this.#keeper.engine.isLarge?.(rule) === true };
+    return { json, rule, isLarge: this.#registry.engine.isLarge?.(rule) === true };
   }
 
   prepare({ rule }: ReadRule, within: <T>(look: () => T) => T, signal: AbortSignal | undefined): Promise<void> {
-    return this.#keeper.prepare(rule, { within, signal });
+    return this.#registry.prepare(rule, { within, signal });
   }
 
   check({ json, rule }: ReadRule): readonly StoreChange[] {
-    asRuleError(() => this.#keeper.check(rule));
-    this.#keeper.tellUnknown(rule.id, json);
+    asRuleError(() => this.#registry.check(rule));
+    this.#registry.logUnknownMembers(rule.id, json);
     return this.#rules.changes(rule.id, { ...json, id: rule.id });
   }
 
@@ -71,11 +71,11 @@ export class StoredRuleItems implements RuleItems {
 
   release(id: string): Promise<void> {
     this.#rules.forgetTemporary(id);
-    return this.#keeper.release(id);
+    return this.#registry.release(id);
   }
 
   adopt(id: string): Promise<void> {
     this.#rules.forgetTemporary(id);
-    return this.#keeper.adopt(id);
+    return this.#registry.adopt(id);
   }
 }

@@ -5,10 +5,10 @@ import type { RuleRepository } from '../../meta/definitions/rules.js';
 import { nothingToUndo } from '../../meta/store.js';
 import type { Engine, Preparing, RuleState, RuleStatus } from '../../model/engine.js';
 import type { KeptChanges } from '../../model/kept.js';
-import { Told } from '../body/told.js';
+import { Outcome } from '../body/outcome.js';
 import { ruleErrors } from '../errors/rules.js';
 import type { LossService } from '../server/losses.js';
-import { asRuleError, type RuleKeeper } from './keeper.js';
+import { asRuleError, type RuleRegistry } from './registry.js';
 import { maskRule, unmaskRule } from './secrets.js';
 import { startedNotes } from './start.js';
 
@@ -19,13 +19,13 @@ export interface RuleListItem {
   readonly version: string;
   readonly trace: boolean;
   readonly tags: readonly string[] | null;
-  /** What is wrong with it now, where it was asked for: a sentence each. */
+  /** Current troubles, a sentence each; only when asked for. */
   readonly trouble?: readonly string[];
-  /** How it has ended by itself, where that was asked for. */
+  /** How it has ended by itself; only when asked for. */
   readonly ended?: string;
 }
 
-/** States as clients read them; the interface writes them with a capital and the reason behind a colon. */
+/** States as clients read them; user interfaces capitalise them and put the reason after a colon. */
 const stateTexts: Readonly<Record<RuleState, string>> = {
   starting: 'Starting',
   running: 'Running',
@@ -35,14 +35,14 @@ const stateTexts: Readonly<Record<RuleState, string>> = {
   'stopped: waiting for next schedule.': 'Stopped: waiting for next schedule.',
 };
 
-/** What comes of looking at a definition. */
+/** Result of the check of a definition. */
 export type Validity =
   | { readonly valid: true; readonly sources: readonly string[]; readonly warnings?: readonly string[] }
   | { readonly valid: false; readonly reason: string };
 
 /** What an update would do. */
 export interface UpdatePreview {
-  /** There is no such rule yet: it would be created. */
+  /** True when no rule has the id yet. */
   readonly isNew: boolean;
   readonly sources: readonly string[];
   readonly warnings?: readonly string[];
@@ -53,37 +53,37 @@ export interface UpdatePreview {
 const resetOffset = 1;
 
 export class RuleService {
-  readonly #keeper: RuleKeeper;
+  readonly #registry: RuleRegistry;
   readonly #rules: RuleRepository;
   readonly #engine: Engine;
 
   constructor(
-    keeper: RuleKeeper,
+    registry: RuleRegistry,
     private readonly losses: LossService,
   ) {
-    this.#keeper = keeper;
-    this.#rules = keeper.rules;
-    this.#engine = keeper.engine;
+    this.#registry = registry;
+    this.#rules = registry.rules;
+    this.#engine = registry.engine;
   }
 
-  create(body: unknown, how?: Preparing): Promise<string | Told> {
+  create(body: unknown, how?: Preparing): Promise<string | Outcome> {
     return inContext('create rule error', async () => {
-      const { json, rule } = this.#keeper.read(body);
-      const { warnings, notes } = await this.#keeper.change(rule.id, () => {
+      const { json, rule } = this.#registry.read(body);
+      const { warnings, notes } = await this.#registry.change(rule.id, () => {
         if (this.#rules.has(rule.id)) throw ruleErrors.exists(rule.id);
-        return this.#keeper.install(json, rule, how);
+        return this.#registry.install(json, rule, how);
       });
-      return new Told(`Rule ${rule.id} was created successfully.`, warnings, notes);
+      return new Outcome(`Rule ${rule.id} was created successfully.`, warnings, notes);
     });
   }
 
-  /** Replaces a rule, or creates it. When the new one is refused the old one goes on as it was. */
-  replace(id: string, body: unknown, how?: Preparing): Promise<string | Told> {
+  /** Replaces a rule, or creates it. When the new one is refused the old one runs on. */
+  replace(id: string, body: unknown, how?: Preparing): Promise<string | Outcome> {
     return inContext('update rule error', async () => {
-      return this.#keeper.change(id, async () => {
+      return this.#registry.change(id, async () => {
         const { json, rule } = this.#readUpdate(id, body);
-        const { warnings, notes } = await this.#keeper.install(json, rule, how);
-        return new Told(`Rule ${id} was updated successfully.`, warnings, notes);
+        const { warnings, notes } = await this.#registry.install(json, rule, how);
+        return new Outcome(`Rule ${id} was updated successfully.`, warnings, notes);
       });
     });
   }
@@ -91,21 +91,21 @@ export class RuleService {
   /** What replacing a rule would do, without doing it; refuses what that would refuse. */
   preview(id: string, body: unknown, how?: Preparing): Promise<UpdatePreview> {
     return inContext('update rule error', () =>
-      this.#keeper.change(id, async () => {
+      this.#registry.change(id, async () => {
         const { json, rule } = this.#readUpdate(id, body);
-        await this.#keeper.prepare(rule, how);
-        const { sources, warnings: found } = asRuleError(() => this.#keeper.check(rule));
+        await this.#registry.prepare(rule, how);
+        const { sources, warnings: found } = asRuleError(() => this.#registry.check(rule));
         const warnings = [...unknownMembers(json), ...found];
-        const state = this.#keeper.keptBy(rule);
+        const state = this.#registry.keptBy(rule);
         return { isNew: !this.#rules.has(id), sources, ...(warnings.length === 0 ? {} : { warnings }), state };
       }),
     );
   }
 
   /** The new definition of a rule, whose secrets may be masked as they were read. */
-  #readUpdate(id: string, body: unknown): ReturnType<RuleKeeper['read']> {
+  #readUpdate(id: string, body: unknown): ReturnType<RuleRegistry['read']> {
     const old = this.#rules.get(id);
-    const read = this.#keeper.read(unmaskRule(body, old), id);
+    const read = this.#registry.read(unmaskRule(body, old), id);
     const { version = '' } = read.json;
     if (old?.version && !(version > old.version)) {
       throw ruleErrors.oldVersion(version, old.version);
@@ -115,7 +115,7 @@ export class RuleService {
 
   list(): RuleListItem[] {
     return this.#rules.ids().map((id) => {
-      const json = this.#keeper.tolerantGet(id);
+      const json = this.#registry.getOrEmpty(id);
       return {
         id,
         name: json.name || id,
@@ -131,7 +131,7 @@ export class RuleService {
   async listWithTrouble(): Promise<RuleListItem[]> {
     const found = new Map((await this.#engine.summaries()).map((summary) => [summary.id, summary]));
     const items = this.list().map((item): RuleListItem => {
-      const refused = this.#keeper.refusalOf(item.id);
+      const refused = this.#registry.refusalOf(item.id);
       const { troubles = [], ended } = found.get(item.id) ?? {};
       const trouble = refused === undefined ? troubles : [refused];
       return {
@@ -143,7 +143,7 @@ export class RuleService {
     return [...items, ...this.#lost()];
   }
 
-  /** Rules that are lost, until that is acknowledged. */
+  /** Lost rules whose loss is not acknowledged. */
   #lost(): RuleListItem[] {
     const names = new Set(this.losses.namesOf('rule'));
     return [...names].flatMap((id): RuleListItem[] =>
@@ -164,7 +164,7 @@ export class RuleService {
   }
 
   get(id: string): RuleJson {
-    return inContext('describe rule error', () => maskRule(this.#keeper.stored(id)));
+    return inContext('describe rule error', () => maskRule(this.#registry.stored(id)));
   }
 
   ids(): string[] {
@@ -173,66 +173,66 @@ export class RuleService {
 
   /** All rules with their tags. */
   tags(): [id: string, tags: readonly string[]][] {
-    return this.#rules.ids().map((id) => [id, this.#keeper.tolerantGet(id).tags ?? []]);
+    return this.#rules.ids().map((id) => [id, this.#registry.getOrEmpty(id).tags ?? []]);
   }
 
-  /** Changes the tags of a rule, which goes on as it is. */
+  /** Changes the tags of a rule, which runs on. */
   retag(id: string, change: (tags: readonly string[]) => readonly string[]): Promise<void> {
-    return this.#keeper.change(id, async () => {
-      const json = this.#keeper.stored(id);
+    return this.#registry.change(id, async () => {
+      const json = this.#registry.stored(id);
       await this.#rules.put(id, { ...json, tags: change(json.tags ?? []) }, nothingToUndo);
     });
   }
 
-  drop(id: string): Promise<string | Told> {
+  drop(id: string): Promise<string | Outcome> {
     return inContext('delete rule error', () =>
-      this.#keeper.change(id, async () => {
+      this.#registry.change(id, async () => {
         if (!this.#rules.has(id)) throw ruleErrors.notThere(id);
-        const json = this.#keeper.tolerantGet(id);
-        await this.#rules.delete(id, () => this.#keeper.follow(id));
-        const losses = await this.#keeper.letGo(id, json);
-        return new Told(`Rule ${id} is dropped.`, [], losses);
+        const json = this.#registry.getOrEmpty(id);
+        await this.#rules.delete(id, () => this.#registry.follow(id));
+        const losses = await this.#registry.discard(id, json);
+        return new Outcome(`Rule ${id} is dropped.`, [], losses);
       }),
     );
   }
 
-  start(id: string, how?: Preparing): Promise<string | Told> {
+  start(id: string, how?: Preparing): Promise<string | Outcome> {
     return inContext('start rule error', () =>
-      this.#keeper.change(id, async () => {
-        await this.#keeper.startable(id, how);
-        await this.#rules.setTriggered(id, true, () => this.#keeper.follow(id));
+      this.#registry.change(id, async () => {
+        await this.#registry.startable(id, how);
+        await this.#rules.setTriggered(id, true, () => this.#registry.follow(id));
         asRuleError(() => this.#engine.start(id));
-        return new Told(`Rule ${id} was started`, [], await startedNotes(this.#engine, id));
+        return new Outcome(`Rule ${id} was started`, [], await startedNotes(this.#engine, id));
       }),
     );
   }
 
-  stop(id: string): Promise<string | Told> {
+  stop(id: string): Promise<string | Outcome> {
     return inContext('stop rule error', () =>
-      this.#keeper.change(id, async () => {
-        await this.#keeper.known(id);
-        await this.#rules.setTriggered(id, false, () => this.#keeper.follow(id));
+      this.#registry.change(id, async () => {
+        await this.#registry.known(id);
+        await this.#rules.setTriggered(id, false, () => this.#registry.follow(id));
         const losses = await this.#engine.stop(id);
-        return new Told(`Rule ${id} was stopped.`, [], losses);
+        return new Outcome(`Rule ${id} was stopped.`, [], losses);
       }),
     );
   }
 
-  restart(id: string, how?: Preparing): Promise<string | Told> {
+  restart(id: string, how?: Preparing): Promise<string | Outcome> {
     return inContext('restart rule error', () =>
-      this.#keeper.change(id, async () => {
-        await this.#keeper.startable(id, how);
-        await this.#rules.setTriggered(id, true, () => this.#keeper.follow(id));
+      this.#registry.change(id, async () => {
+        await this.#registry.startable(id, how);
+        await this.#rules.setTriggered(id, true, () => this.#registry.follow(id));
         const losses = await asRuleError(() => this.#engine.restart(id));
-        return new Told(`Rule ${id} was restarted`, [], [...losses, ...(await startedNotes(this.#engine, id))]);
+        return new Outcome(`Rule ${id} was restarted`, [], [...losses, ...(await startedNotes(this.#engine, id))]);
       }),
     );
   }
 
   status(id: string): Promise<Record<string, string | number>> {
     return inContext('get rule status error', async () => {
-      if (!this.#rules.has(id)) throw this.#keeper.notFound(id);
-      const { metrics, status, troubles: _shownInList, ...head } = await this.#keeper.status(id);
+      if (!this.#rules.has(id)) throw this.#registry.notFound(id);
+      const { metrics, status, troubles: _shownInList, ...head } = await this.#registry.status(id);
       const losses = this.losses.textsOf('rule', id);
       return {
         status: stateTexts[status],
@@ -246,7 +246,7 @@ export class RuleService {
   /** State and figures of a rule; undefined when it is gone. */
   async figures(id: string): Promise<{ id: string; state: RuleState; metrics: RuleStatus['metrics'] } | undefined> {
     if (!this.#rules.has(id)) return undefined;
-    const { status, metrics } = await this.#keeper.status(id);
+    const { status, metrics } = await this.#registry.status(id);
     return { id, state: status, metrics };
   }
 
@@ -268,18 +268,18 @@ export class RuleService {
 
   topology(id: string): Promise<{ sources: string[]; edges: Record<string, string[]> }> {
     return inContext('get rule topo error', async () => {
-      if (!this.#rules.has(id)) throw this.#keeper.notFound(id);
-      const { lastStartTimestamp } = await this.#keeper.status(id);
+      if (!this.#rules.has(id)) throw this.#registry.notFound(id);
+      const { lastStartTimestamp } = await this.#registry.status(id);
       const topology = lastStartTimestamp === 0 ? undefined : this.#engine.topology(id);
       if (topology === undefined) throw ruleErrors.neverStarted(id);
       return topology;
     });
   }
 
-  /** Moves a source of a running rule to another place of its input; only sources that keep one can. */
+  /** Moves a source of a running rule to another position; only sources with positions can. */
   resetState(id: string, body: Record<string, unknown>): Promise<string> {
     return inContext('reset rule state error', async () => {
-      if (!this.#rules.has(id)) throw this.#keeper.notFound(id);
+      if (!this.#rules.has(id)) throw this.#registry.notFound(id);
       if (body.type !== resetOffset) {
         throw ruleErrors.resetType(JSON.stringify(body.type), resetOffset);
       }
@@ -299,7 +299,7 @@ export class RuleService {
 
   explain(id: string, how?: Preparing): Promise<string> {
     return inContext('explain rules error', async () => {
-      const rule = this.#keeper.define(this.#keeper.stored(id), id);
+      const rule = this.#registry.define(this.#registry.stored(id), id);
       return asRuleError(() => this.#engine.explain(rule, how));
     });
   }
@@ -307,21 +307,21 @@ export class RuleService {
   /** Output columns with their positions; only running rules have them. */
   outputSchema(id: string, how?: Preparing): Promise<Record<string, { hasIndex: boolean; index: number }>> {
     return inContext('get rule schema error', async () => {
-      const rule = this.#keeper.define(this.#keeper.stored(id), id);
+      const rule = this.#registry.define(this.#registry.stored(id), id);
       const state = this.#engine.state(id);
       if (state !== 'running' && state !== 'starting') throw ruleErrors.notRunning(id);
-      await this.#keeper.prepare(rule, how);
+      await this.#registry.prepare(rule, how);
       const fields = asRuleError(() => this.#engine.outputFields(rule));
       return Object.fromEntries(fields.map((name, index) => [name, { hasIndex: true, index }]));
     });
   }
 
-  /** Checks a definition; of one that is refused the reason. */
+  /** Checks a definition; the result has the reason of a refusal. */
   async validate(body: unknown, how?: Preparing): Promise<Validity> {
     try {
-      const { json, rule } = this.#keeper.read(body);
-      await this.#keeper.prepare(rule, how);
-      const { sources, warnings: found } = asRuleError(() => this.#keeper.check(rule));
+      const { json, rule } = this.#registry.read(body);
+      await this.#registry.prepare(rule, how);
+      const { sources, warnings: found } = asRuleError(() => this.#registry.check(rule));
       const warnings = [...unknownMembers(json), ...found];
       return { valid: true, sources, ...(warnings.length === 0 ? {} : { warnings }) };
     } catch (error) {
@@ -331,7 +331,7 @@ export class RuleService {
   }
 
   #stateText(id: string): string {
-    if (this.#keeper.refusalOf(id) !== undefined) return stateTexts['stopped by error'];
+    if (this.#registry.refusalOf(id) !== undefined) return stateTexts['stopped by error'];
     return stateTexts[this.#engine.state(id) ?? 'starting'];
   }
 }

@@ -1,4 +1,4 @@
-/** What the scan tables of running rules hold. */
+/** Rows in the scan tables of running rules. */
 import { inContext } from '../../base/errors.js';
 import type { RuleJson } from '../../meta/definitions/rule-definition.js';
 import type { Catalog, Engine } from '../../model/engine.js';
@@ -9,7 +9,7 @@ import { ruleErrors } from '../errors/rules.js';
 export interface ScanTableOptions {
   readonly engine: Pick<Engine, 'state' | 'scanTables'>;
   readonly catalog: Pick<Catalog, 'source'>;
-  /** Returns a stored rule, undefined for one that is not there. */
+  /** Returns a stored rule; undefined for an unknown id. */
   readonly rule: (id: string) => RuleJson | undefined;
 }
 
@@ -20,7 +20,7 @@ export class ScanTableService {
     this.#options = options;
   }
 
-  /** Rows that the scan tables of a running rule hold now, as JSON text. */
+  /** Current rows in the scan tables of a running rule, as JSON text. */
   rows(id: string): Promise<string> {
     return inContext('get scan tables error', async () => {
       const rule = this.#running(id);

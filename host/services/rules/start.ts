@@ -1,19 +1,17 @@
-/** The start of a rule as the answer to a request tells of it. */
+/** What the answer to a request says of the start of a rule. */
 import type { Engine } from '../../model/engine.js';
 
-/** The answer to a start waits so long for the sources to connect; the status tells what comes later. */
+/** How long the answer to a start waits for the sources to connect. */
 const openWaitMs = 1000;
-/**
- * And so long for the rule to run: the first one waits for the thread of the data plane, on a busy machine for seconds.
- */
+/** How long it waits for the rule to run: the first rule waits for the start of the data plane. */
 const runWaitMs = 5000;
 const startPollMs = 1;
 
 const stillStarting = 'the rule is starting, its sources are not connected yet: its status tells when they are';
 
 /**
- * Resolves when the rule has left its start behind and its sources have tried to connect: what a client sends after the
- * answer reaches the rule. When that takes too long it says so, in notes: clients expect the usual text.
+ * Resolves when the rule runs and its sources have tried to connect, so that what a client sends after the answer
+ * reaches the rule. When that takes too long it says so in notes: clients expect the usual text.
  */
 export async function startedNotes(engine: Engine, id: string): Promise<readonly string[]> {
   let end = performance.now() + runWaitMs;

@@ -81,7 +81,7 @@ export class RuleTagService {
       .map(([id]) => id);
   }
 
-  /** Not all or nothing: what fails for one rule does not concern the others. */
+  /** Runs a step for each rule; a failure of one does not stop the others. */
   #bulk(context: string, body: unknown, step: (id: string) => Promise<unknown>): Promise<BulkResult[]> {
     return inContext(context, async () => {
       const ids = this.#matching(readTags(body));

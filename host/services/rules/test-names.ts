@@ -1,6 +1,4 @@
-/** What the engine calls rule tests: by names that no rule has. */
-
-/** Names of test rules in the engine can't meet those of rules, which have no such characters. */
+/** Rule tests have this prefix in the engine; ids of rules can't have these characters. */
 const testPrefix = '$test:';
 
 export function engineId(id: string): string {

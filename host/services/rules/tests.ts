@@ -16,12 +16,12 @@ import { engineId, testIdOf } from './test-names.js';
 
 /** A test rule ends by itself after this time. */
 const lifetimeMs = 10 * 60_000;
-/** How soon after its start, and how often, listeners are told whether the sources are connected. */
+/** When listeners are first told whether the sources are connected, and how often after that. */
 const firstLookMs = 300;
 const lookMs = 1000;
-/** What listeners are told when no rows can come any more; clients end then. */
+/** Note to listeners at the end of the input; clients end on it. */
 const inputEnded = 'the stream has ended: all of its input was read';
-/** Test rules at once; each holds an event stream and a rule. */
+/** Most test rules at once. */
 const maxTests = 100;
 
 const mockSpec = {
@@ -31,7 +31,7 @@ const mockSpec = {
 };
 
 /**
- * Options that are about the life of a rule: a test runs when it is started, keeps nothing and has no log of its own.
+ * Options without meaning for a test, which runs when it is started, keeps nothing and has no log of its own.
  */
 const ofNoTest = {
   qos: 0,
@@ -49,28 +49,28 @@ interface Test {
   readonly events: EventFeed;
   readonly channel: BroadcastChannel;
   expiry: Timer | undefined;
-  /** Next look at how the rule does. */
+  /** Timer of the next status check. */
   watch: Timer | undefined;
-  /** What its listeners were told last. */
+  /** The last note to its listeners. */
   trouble: string;
-  /** Rows that a run reads; undefined when it goes on and on. */
+  /** Rows that a run reads; undefined when it is endless. */
   readonly rows: number | undefined;
 }
 
-/** Those who listen to a test. */
+/** The listeners of one test. */
 export interface EventFeed {
   /** Sends events; resolves when all listeners can take more. */
   send(payloads: readonly string[]): Promise<void>;
-  /** Tells all listeners, and those that come later, something that is no event. */
+  /** Sends a note, which is no event, to present and later listeners. */
   note(text: string): void;
-  /** Lets all listeners go, and takes no more. */
+  /** Disconnects all listeners and refuses new ones. */
   close(): void;
 }
 
-/** Where tests are listened to. */
+/** The server that listeners of tests connect to. */
 export interface Audience {
   readonly port: number;
-  /** Opens the door for those who listen to a test. */
+  /** Opens the event stream of a test. */
   open(id: string): Promise<EventFeed>;
 }
 
@@ -85,7 +85,7 @@ export interface RuleTestOptions {
 export class RuleTestService {
   readonly #options: RuleTestOptions;
   readonly #tests = new Map<string, Test>();
-  /** One change of a test at a time. */
+  /** Serialises the changes of one test. */
   readonly #serial = new Serial();
 
   constructor(options: RuleTestOptions) {
@@ -93,8 +93,7 @@ export class RuleTestService {
   }
 
   /**
-   * Makes a test rule and opens the door for its listeners; one of the same id goes. Returns the port that they find it
-   * at.
+   * Makes a test rule and opens its event stream; one of the same id is removed. Returns the port of the stream.
    */
   async create(body: Record<string, unknown>, how?: Preparing): Promise<{ id: string; port: number }> {
     const { id, rule } = this.#read(body);
@@ -216,7 +215,7 @@ export class RuleTestService {
     const { engine, log } = this.#options;
     test.expiry?.close();
     test.watch?.close();
-    // Listeners are let go first: one that does not read must not hold up the end of the rule.
+    // Listeners are disconnected first: one that does not read must not delay the end of the rule.
     test.events.close();
     try {
       if (engine.state(test.rule) !== undefined) await engine.remove(test.rule);

@@ -6,7 +6,7 @@ import { reasonOf } from '../../base/errors.js';
 import type { SchemaEntry } from '../../sql/describe.js';
 import { schemaErrors } from '../errors/schemas.js';
 
-/** A schema and the file that holds its text; what it imports lies in the same folder. */
+/** A schema with its file; imported files are in the same folder. */
 export interface ProtobufFile {
   readonly name: string;
   readonly content: string;
@@ -63,7 +63,7 @@ function fail(reason: string): never {
   throw new Error(reason);
 }
 
-/** `outer` holds the messages around: one that holds itself ends there. */
+/** @param outer enclosing messages, at which recursion ends */
 function columnsOf(type: Type, outer: readonly Type[]): Record<string, SchemaEntry> {
   return Object.fromEntries(type.fieldsArray.map((field) => [field.name, entryOf(field, [...outer, type])]));
 }

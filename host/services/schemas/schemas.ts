@@ -189,7 +189,7 @@ export class SchemaService implements Exportable {
     );
   }
 
-  /** Removes files that a crash left behind. */
+  /** Removes files without a record, as a crash leaves them. */
   async sweep(): Promise<void> {
     await this.#folders.sweep(this.#schemas.list().map(([, { folder }]) => folder));
   }

@@ -12,7 +12,7 @@ import type { Access } from '../../model/engine.js';
 import { allSinkProps } from '../../run/planning/warnings.js';
 import { checkFiles } from '../../run/props/access.js';
 import { resolveProps } from '../../run/props/secret-props.js';
-import { Told } from '../body/told.js';
+import { Outcome } from '../body/outcome.js';
 import { sourceErrors } from '../errors/sources.js';
 
 type Props = Record<string, unknown>;
@@ -64,7 +64,7 @@ export class ConfKeyService {
     connector: string,
     key: string,
     properties: () => Record<string, unknown>,
-  ): Promise<string | Told> {
+  ): Promise<string | Outcome> {
     let given: Record<string, unknown>;
     try {
       given = properties();
@@ -78,14 +78,14 @@ export class ConfKeyService {
     const where = `configuration key ${key} of ${connector}`;
     if (declared === undefined || spec === undefined) {
       await this.#keys.put(owner, connector, key, whole);
-      return new Told('', [], this.#unknownType(owner, connector));
+      return new Outcome('', [], this.#unknownType(owner, connector));
     }
     // Of a secret that is not there yet the status of a rule tells.
     const { value } = resolveProps(whole, where, spec, this.#access.secrets, true);
     checkGiven(spec, whole, where);
     await this.#keys.put(owner, connector, key, whole);
     if (owner === 'sources') this.#changed(connector, key);
-    return new Told('', [
+    return new Outcome('', [
       ...unknownIn(spec, whole).map((text) => `the property ${text}`),
       ...this.#closedFiles(owner, declared, value, where),
     ]);

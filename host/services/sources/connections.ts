@@ -15,7 +15,7 @@ import { checkFiles, withFiles } from '../../run/props/access.js';
 import { joinLayers, type Layer } from '../../run/props/layers.js';
 import { missingSecret, type ResolvedProps, resolveProps } from '../../run/props/secret-props.js';
 import { checkSameName, textOf } from '../body/fields.js';
-import { Told } from '../body/told.js';
+import { Outcome } from '../body/outcome.js';
 import { bodyErrors } from '../errors/body.js';
 import { sourceErrors } from '../errors/sources.js';
 
@@ -76,7 +76,7 @@ export class ConnectionService {
     this.#uses = uses;
   }
 
-  create(body: Record<string, unknown>): Promise<string | Told> {
+  create(body: Record<string, unknown>): Promise<string | Outcome> {
     return inContext('create connection error', async () => {
       const id = textOf(body, 'id');
       checkId(id);
@@ -90,7 +90,7 @@ export class ConnectionService {
     });
   }
 
-  replace(id: string, body: Record<string, unknown>): Promise<string | Told> {
+  replace(id: string, body: Record<string, unknown>): Promise<string | Outcome> {
     return inContext('update connection error', async () => {
       checkSameName(textOf(body, 'id'), id, 'id');
       const record = await this.#serial.run(id, async () => {
@@ -156,12 +156,12 @@ export class ConnectionService {
   }
 
   /** The answer to a change: properties are those of any stream or action, those that none of them knows are named. */
-  async #warned({ typ, props }: ConnectionRecord): Promise<string | Told> {
+  async #warned({ typ, props }: ConnectionRecord): Promise<string | Outcome> {
     const connector = this.#connector(typ);
     if (connector === undefined) return 'success';
     const { connection, source, sink } = connector;
     const known = { ...connection?.props, ...source?.props, ...allSinkProps(sink?.props ?? {}) };
-    return new Told(
+    return new Outcome(
       'success',
       unknownIn(known, props).map((text) => `the property ${text}`),
     );

@@ -14,7 +14,7 @@ import {
 } from '../../sql/describe.js';
 import { parseStatement } from '../../sql/parser.js';
 import type { OptionName, StreamDefinition } from '../../sql/source-def.js';
-import { Told } from '../body/told.js';
+import { Outcome } from '../body/outcome.js';
 import { sourceErrors } from '../errors/sources.js';
 
 type Target = 'stream' | 'table';
@@ -55,7 +55,7 @@ export class SourceService {
   }
 
   /** Runs any statement about streams and tables; returns the text of its answer. */
-  execute(endpoint: Target, sql: string): Promise<string | Told> {
+  execute(endpoint: Target, sql: string): Promise<string | Outcome> {
     return inContext(`${title(endpoint)} command error`, async () => {
       const statement = parsed(sql);
       switch (statement.kind) {
@@ -141,7 +141,7 @@ export class SourceService {
   }
 
   /** Replaces the definition of the name, or creates it. */
-  replace(target: Target, name: string, sql: string): Promise<string | Told> {
+  replace(target: Target, name: string, sql: string): Promise<string | Outcome> {
     return inContext(`${title(target)} command error`, async () => {
       const statement = parsed(sql);
       if (statement.kind !== 'create' || statement.name !== name || statement.target !== target) {
@@ -159,7 +159,7 @@ export class SourceService {
     return inContext(`delete ${target} error`, () => this.#drop(target, name, isForced));
   }
 
-  async #create(source: StoredSource): Promise<string | Told> {
+  async #create(source: StoredSource): Promise<string | Outcome> {
     const { name, kind } = source.definition;
     checkId(name);
     if (this.#sources.has(name)) throw sourceErrors.exists(kind, name);
@@ -168,12 +168,12 @@ export class SourceService {
   }
 
   /** Definitions are kept whatever rules can do with them: what they need may come later. */
-  #warned(text: string, { create, definition }: StoredSource): Told {
+  #warned(text: string, { create, definition }: StoredSource): Outcome {
     // Names that are no options were refused.
     const given = new Set(Object.keys(create.options)) as Set<OptionName>;
     const { warnings, notes } = this.#users.warningsOf(definition, given);
     for (const line of [...warnings, ...notes]) this.#log.warn(`${definition.kind} ${definition.name}: ${line}`);
-    return new Told(text, warnings, notes);
+    return new Outcome(text, warnings, notes);
   }
 
   async #drop(target: Target, name: string, isForced: boolean): Promise<string> {

@@ -17,7 +17,7 @@ import {
 import { missingIn, secretsIn, withoutSecrets } from '../../meta/transfer/secrets.js';
 import type { SectionName } from '../../meta/transfer/sections.js';
 import { readYaml } from '../../meta/transfer/yaml.js';
-import { Told } from '../body/told.js';
+import { Outcome } from '../body/outcome.js';
 import { bodyErrors } from '../errors/body.js';
 import { type ResourceFiles, readResource } from '../files/resource-files.js';
 import { type Body, readImport } from './import-body.js';
@@ -88,11 +88,11 @@ export class TransferService {
   }
 
   /** Imports a YAML document over what is there, all of it or nothing. */
-  importYaml(body: Body, isDryRun: boolean): Promise<string | Told> {
+  importYaml(body: Body, isDryRun: boolean): Promise<string | Outcome> {
     return inContext('import error', async () => {
       const items = await readYaml(await this.#content(body));
       const failures = await this.#run(items, { isReset: false, isStrict: true, isDryRun });
-      if (isClean(failures)) return new Told('success', isDryRun ? [] : missingTexts(await this.#missing(items)));
+      if (isClean(failures)) return new Outcome('success', isDryRun ? [] : missingTexts(await this.#missing(items)));
       throw bodyErrors.problems(reasonsOf(failures).join('; '));
     });
   }
@@ -137,7 +137,7 @@ export class TransferService {
   }
 
   /** Adds streams, tables and rules whose names are free; what can't be used is left out. */
-  importRuleset(body: Body): Promise<string | Told> {
+  importRuleset(body: Body): Promise<string | Outcome> {
     return inContext('import ruleset error', async () => {
       const given = readJson(await this.#content(body));
       const { gate, target } = this.#options;
@@ -151,7 +151,7 @@ export class TransferService {
       });
       const text = `imported ${counts[0]} streams, ${counts[1]} tables and ${counts[2]} rules`;
       // Clients compare the text, so refused items stand in the header.
-      return new Told(text, missingTexts(await this.#missing(given)), failureTexts(failures));
+      return new Outcome(text, missingTexts(await this.#missing(given)), failureTexts(failures));
     });
   }
 

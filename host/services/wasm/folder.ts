@@ -13,7 +13,7 @@ import type { WasmPlugins } from './plugins.js';
 
 const ending = '.wasm';
 
-/** Brings the plugins in line with the folder; a file that is none is told to the log and stops nothing. */
+/** Brings the plugins in line with the folder; a file that is no module is logged and skipped. */
 export async function loadWasmFolder(plugins: WasmPlugins, data: string, maxBytes: number, log: Logger): Promise<void> {
   const folder = join(data, 'plugins', 'wasm');
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);

@@ -17,7 +17,7 @@ export interface GivenModule {
 
 /** Longest text beside a module, bytes. */
 const maxManifestBytes = 1 << 20;
-/** Archives hold a module and little else: its source, a licence. */
+/** Archives have a module and little else: its source, a licence. */
 const maxArchiveEntries = 1000;
 
 /** Takes the module of a body with `file` or `bytecode`; `maxBytes` is the longest. */
@@ -35,7 +35,7 @@ export async function moduleOf(
   if (file === '' && bytecode.length === 0) {
     throw bodyErrors.missingOf('file', 'bytecode');
   }
-  // What is longer can't hold a module that is allowed: an archive is shorter than what is in it.
+  // What is longer can't have an allowed module: an archive is shorter than what is in it.
   const given = file === '' ? bytecode : await readResource(file, files, maxBytes + maxManifestBytes);
   return { file, ...(isZip(given) ? await fromArchive(name, given, maxBytes) : { bytes: given }) };
 }

@@ -17,7 +17,7 @@ const wasiSpec = {
   clock: field.bool().default(false).doc('Times are those of the server'),
   random: field.bool().default(false).doc('Random bytes are that, not the same in each run'),
   env: field.object().doc('Environment variables'),
-  args: field.list(field.string()).doc('Arguments of the program, behind its name'),
+  args: field.list(field.string()).doc('Arguments of the program, after its name'),
 };
 
 const pageBytes = 65_536;

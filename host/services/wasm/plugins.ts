@@ -9,7 +9,7 @@ import type { PluginFunction, PluginManifest } from '../../plugins/manifest.js';
 import { newUserNumber } from '../../plugins/numbers.js';
 import { codecFunction, type Direction, directions } from '../../plugins/wasm/exports/codecs.js';
 import type { ModuleDescription } from '../../plugins/wasm/exports/describe.js';
-import { Told } from '../body/told.js';
+import { Outcome } from '../body/outcome.js';
 import { bodyErrors } from '../errors/body.js';
 import { installErrors } from '../errors/installed.js';
 import type { ResourceFiles } from '../files/resource-files.js';
@@ -75,7 +75,7 @@ export interface FolderModule {
 type Body = Readonly<Record<string, unknown>>;
 
 export class WasmPlugins extends InstalledService<WasmRecord> {
-  /** Told of the owner of functions whose code was taken away (null) or replaced. */
+  /** Called with the owner of functions whose code was removed (null) or replaced. */
   onChange: (owner: string, functions: readonly UserFunction[] | null) => void = () => {};
   readonly #files: ResourceFiles;
   readonly #config: WasmConfig;
@@ -133,9 +133,9 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   }
 
   /** Replaces a module that is there. */
-  async update(name: string, body: Body): Promise<Told> {
+  async update(name: string, body: Body): Promise<Outcome> {
     const text = await this.replace(name, body);
-    return new Told(text, this.#warnings.get(body));
+    return new Outcome(text, this.#warnings.get(body));
   }
 
   /** Tells whether there is a plugin of the name. */
@@ -162,11 +162,11 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   }
 
   /** Installs a module of the data folder in the place of what it was before. */
-  async putOfFolder(name: string, module: FolderModule): Promise<Told> {
+  async putOfFolder(name: string, module: FolderModule): Promise<Outcome> {
     const body = { name };
     this.#ofFolder.set(body, module);
     const text = await this.put(name, body);
-    return new Told(text, this.#warnings.get(body));
+    return new Outcome(text, this.#warnings.get(body));
   }
 
   protected override async read(name: string, body: Body): Promise<WasmRecord> {

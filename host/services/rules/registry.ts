@@ -1,4 +1,4 @@
-/** Keeps the engine in step with the stored rules: each change is made in both, one at a time for each rule. */
+/** The stored rules and the engine in step: each change is made in both, one at a time for each rule. */
 import { asKind, HaumeaError, isLater, reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';
 import { Serial } from '../../base/structures/serial.js';
@@ -19,7 +19,7 @@ import { Schedule } from '../../run/lives/schedule.js';
 import { ruleErrors } from '../errors/rules.js';
 import { startedNotes } from './start.js';
 
-/** What the answer to a change says besides. */
+/** Sentences of the answer to a change. */
 interface Remarks {
   readonly warnings: readonly string[];
   readonly notes: readonly string[];
@@ -29,16 +29,16 @@ interface Remarks {
 const startSlice = 20;
 const startSliceMs = 20;
 
-export class RuleKeeper {
+export class RuleRegistry {
   readonly #log: Logger;
   readonly #defaults: RuleDefaults;
-  /** One change of a rule at a time. */
+  /** Serialises the changes of one rule. */
   readonly #serial = new Serial();
   /** Stored rules the engine refused at start, with the reason. */
   readonly #refused = new Map<string, string>();
-  /** Rules that are being stored and started next: their streams are held already. */
+  /** Rules that are being stored and started next: their streams are in use already. */
   readonly #installing = new Set<string>();
-  /** Stored rules that the engine has not been given yet. */
+  /** Stored rules that the engine does not have yet. */
   readonly #waiting = new Set<string>();
 
   constructor(
@@ -46,7 +46,7 @@ export class RuleKeeper {
     readonly engine: Engine,
     defaults: RuleDefaults,
     log: Logger,
-    /** What was lost of a rule, a sentence each. */
+    /** Losses of a rule, a sentence each. */
     private readonly lossesOf: (id: string) => readonly string[] = () => [],
   ) {
     this.#defaults = defaults;
@@ -100,7 +100,7 @@ export class RuleKeeper {
   }
 
   /** A record that can't be read must not hide the others from a list. */
-  tolerantGet(id: string): RuleJson {
+  getOrEmpty(id: string): RuleJson {
     try {
       return this.rules.get(id) ?? {};
     } catch {
@@ -120,17 +120,17 @@ export class RuleKeeper {
     return this.engine.check(rule);
   }
 
-  /** What of the state of a rule goes over to another definition; nothing of one that the engine does not know. */
+  /** Which state of a rule another definition keeps; none for a rule that the engine does not know. */
   keptBy(rule: RuleDefinition): KeptChanges {
     return asRuleError(() => this.engine.keptBy?.(rule)) ?? { kept: [], lost: [], empty: [] };
   }
 
-  /** Why a stored rule is not with the engine; undefined of others. */
+  /** Why the engine refused a stored rule; undefined for others. */
   refusalOf(id: string): string | undefined {
     return this.#refused.get(id);
   }
 
-  /** Rules that hold a stream: those that are not stopped, and those that are about to start. */
+  /** Rules that use a stream: those that are not stopped, and those that are about to start. */
   usersOf(stream: string): string[] {
     return this.engine.usersOf(stream, this.#installing);
   }
@@ -149,7 +149,7 @@ export class RuleKeeper {
     };
   }
 
-  /** Makes sure that the engine has the rule; one refused at start gets another chance, its stream may be back. */
+  /** Makes sure that the engine has the rule; one refused at start is tried again, as its stream may be back. */
   async known(id: string, how?: Preparing): Promise<void> {
     const json = this.stored(id);
     this.#waiting.delete(id);
@@ -161,8 +161,7 @@ export class RuleKeeper {
   }
 
   /**
-   * As `known`, with a plan where that takes long: a stream may have changed since. What is wrong with it its start
-   * says.
+   * As `known`, and plans a large rule again, as a stream may have changed since. A failure is reported by its start.
    */
   async startable(id: string, how?: Preparing): Promise<void> {
     await this.known(id, how);
@@ -171,8 +170,8 @@ export class RuleKeeper {
     });
   }
 
-  /** Writes members of a definition that nothing reads to the log; they are stored as they came. */
-  tellUnknown(id: string, json: RuleJson): void {
+  /** Logs members of a definition that nothing reads; they are stored as they came. */
+  logUnknownMembers(id: string, json: RuleJson): void {
     this.#warn(id, unknownMembers(json));
   }
 
@@ -181,8 +180,8 @@ export class RuleKeeper {
   }
 
   /**
-   * Gives the definition to the engine, stores it, starts it; undoes the first when it can't be stored. Returns what
-   * the user should know of it.
+   * Gives the definition to the engine, stores it and starts it. When it can't be stored the engine gets the old one
+   * back. Returns sentences for the answer.
    */
   async install(json: RuleJson, rule: RuleDefinition, how?: Preparing): Promise<Remarks> {
     const { id } = rule;
@@ -190,7 +189,7 @@ export class RuleKeeper {
     const old = this.engine.state(id) === undefined ? undefined : this.rules.get(id);
     const { lost } = this.keptBy(rule);
     const warnings = [...unknownMembers(json), ...asRuleError(() => this.engine.define(rule))];
-    this.#tellIdle(id, json);
+    this.#logIdleOptions(id, json);
     this.#warn(id, warnings);
     if (rule.triggered) this.#installing.add(id);
     try {
@@ -211,13 +210,13 @@ export class RuleKeeper {
     else losses = await this.engine.restart(id);
     const idle = idleOptions(json).map((name) => `the option ${name} has no effect`);
     const started = await startedNotes(this.engine, id);
-    // A rule that went on from a checkpoint says itself what is missing.
+    // A rule that was restored from a checkpoint reports itself what is missing.
     const isSaid = rule.triggered && (this.engine.restored?.(id) ?? '') !== '';
     const gone = lost.length === 0 || isSaid ? [] : [`the update loses state: ${lost.join('; ')}`];
     return { warnings, notes: [...this.engine.remarks(rule), ...losses, ...gone, ...idle, ...started] };
   }
 
-  /** Gives the engine a rule whose stored definition is new or another, and starts it if it is to run. */
+  /** Gives the engine the stored definition of a rule, and starts it if it is to run. */
   adopt(id: string): Promise<void> {
     return this.#serial.run(id, async () => {
       this.#waiting.delete(id);
@@ -237,24 +236,25 @@ export class RuleKeeper {
     });
   }
 
-  /** Takes a rule out of the engine whose stored definition is gone. */
+  /** Removes a rule from the engine after its stored definition. */
   release(id: string): Promise<void> {
-    return this.#serial.run(id, async () => void (await this.letGo(id)));
+    return this.#serial.run(id, async () => void (await this.discard(id)));
   }
 
   /**
-   * Takes a rule out of the engine, within a change of it; returns what its sinks could not send any more. `json`: as
-   * it was.
+   * Removes a rule from the engine, within a change of it; returns what its sinks could not send any more.
+   *
+   * @param json its last definition
    */
-  async letGo(id: string, json?: RuleJson): Promise<readonly string[]> {
+  async discard(id: string, json?: RuleJson): Promise<readonly string[]> {
     this.#refused.delete(id);
     const isKnown = !this.#waiting.delete(id) && this.engine.state(id) !== undefined;
     if (isKnown) return this.engine.remove(id);
-    // What an earlier run has left must not come to a new rule of that id.
-    return (await this.engine.discard?.(id, json && this.#tolerantDefine(json, id))) ?? [];
+    // A new rule of that id must not find files of this one.
+    return (await this.engine.discard?.(id, json && this.#defineOrSkip(json, id))) ?? [];
   }
 
-  #tolerantDefine(json: RuleJson, id: string): RuleDefinition | undefined {
+  #defineOrSkip(json: RuleJson, id: string): RuleDefinition | undefined {
     try {
       return this.define(json, id);
     } catch {
@@ -262,7 +262,7 @@ export class RuleKeeper {
     }
   }
 
-  /** Brings the engine in line with the store after a change that was lost. */
+  /** Gives the engine what the store has, after a change that was lost. */
   follow(id: string): void {
     const followed = this.rules.has(id) ? this.adopt(id) : this.release(id);
     followed.catch((error: unknown) => this.#log.error(`rule ${id} after a change that was lost: ${reasonOf(error)}`));
@@ -276,7 +276,7 @@ export class RuleKeeper {
         const rule = this.define(json, id);
         await this.prepare(rule, { isOwn: true });
         asRuleError(() => this.engine.define(rule));
-        this.#tellIdle(id, json);
+        this.#logIdleOptions(id, json);
         if (rule.triggered) this.engine.start(id);
       } catch (error) {
         this.#refused.set(id, reasonOf(error));
@@ -285,15 +285,14 @@ export class RuleKeeper {
     });
   }
 
-  #tellIdle(id: string, json: RuleJson): void {
+  #logIdleOptions(id: string, json: RuleJson): void {
     const idle = idleOptions(json);
     if (idle.length > 0) this.#log.warn(`rule ${id}: options without effect: ${idle.join(', ')}`);
   }
 }
 
 /**
- * Whatever is wrong with the query of a rule is answered as a failure of the rule, only what its connectors refuse
- * apart.
+ * Makes all failures of a rule's query `general` ones; refusals of its connectors keep their kind.
  */
 export function asRuleError<T>(step: () => T): T {
   const rethrow = (error: unknown): never => {

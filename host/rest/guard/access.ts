@@ -10,7 +10,7 @@ import { dataRefusal, requireToken } from './auth.js';
 import { guardOrigins } from './origin-guard.js';
 import { TicketService } from './tickets.js';
 
-export interface Door {
+export interface AccessControl {
   /** Stands before every request: which web pages may ask. */
   readonly guard: (handle: RequestListener) => RequestListener;
   /** Checks tokens; without it none are asked for. */
@@ -21,19 +21,19 @@ export interface Door {
 }
 
 /** @param etc folder of the configuration, with the keys of those who may sign tokens */
-export async function doorOf(config: Config, etc: string, log: Logger): Promise<Door> {
+export async function accessControlOf(config: Config, etc: string, log: Logger): Promise<AccessControl> {
   const { authentication, corsOrigins, allowedHosts, restIp } = config.basic;
   const hosts = [...allowedHosts, restIp, config.source.httpServerIp];
   const rules = { origins: corsOrigins, hosts, hasTokens: authentication, log };
-  const door = { guard: (handle: RequestListener) => guardOrigins(rules, handle), tickets: new TicketService() };
-  if (!authentication) return door;
+  const access = { guard: (handle: RequestListener) => guardOrigins(rules, handle), tickets: new TicketService() };
+  if (!authentication) return access;
   const { createAuthenticator } = await import('../../base/secrets/jwt.js');
   const authenticate = createAuthenticator({ folder: join(etc, 'mgmt') });
-  return { ...door, authenticate, refusal: dataRefusal(authenticate, door.tickets) };
+  return { ...access, authenticate, refusal: dataRefusal(authenticate, access.tickets) };
 }
 
 /** What a request passes before its route. */
-export function guards(basic: Config['basic'], { authenticate }: Door, log: Logger): Middleware[] {
+export function guards(basic: Config['basic'], { authenticate }: AccessControl, log: Logger): Middleware[] {
   return [
     ...(basic.enableRestAuditLog ? [audit(log)] : []),
     ...(authenticate === undefined ? [] : [requireToken(authenticate)]),
