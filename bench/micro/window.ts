@@ -8,7 +8,9 @@
  * It is the time of the processor that counts, of the least of several pieces: machines that others share do not spoil
  * it much.
  */
-import { type AggregatePlan, col, type NodePlan, type WindowPlan } from '../../kernels/plan/ir.js';
+
+import type { AggregatePlan } from '../../kernels/nodes/window.js';
+import { col, type NodePlan, type WindowPlan } from '../../kernels/plan/ir.js';
 import type { Value } from '../../kernels/values/value.js';
 import { WindowKernel } from '../../test/support/kernel/window-kernel.js';
 

@@ -4,10 +4,40 @@
  */
 import { AnalyticFn, analyticMaxArgs, analyticSpec, functionSpec, partitionSpec } from '../gen/layouts.js';
 import { put } from '../memory/layout.js';
-import { type AnalyticPlan, NONE, type Operand } from '../plan/ir.js';
+import { type AnalyticName, NONE, type NodeInput, type Operand, type Program } from '../plan/ir.js';
 import type { NodeKind } from './node.js';
 
+declare module '../plan/ir.js' {
+  interface NodePlans {
+    /**
+     * Passes all rows on and leaves what functions that look back give in registers for the nodes below. Rows for which
+     * one fails are error rows from there on (within a message: the message fails), and those behind it don't see them.
+     */
+    analytic: {
+      input: NodeInput;
+      program: Program | null;
+      functions: AnalyticPlan[];
+      /** Partitions are forgotten so long after their last row, by the clock; 0: never. */
+      ttlMs: number;
+    };
+  }
+}
+
+export interface AnalyticPlan {
+  fn: AnalyticName;
+  args: Operand[];
+  /** Of lag: rows to look back. Of user: number of the host's function. */
+  size: number;
+  /** Rows with equal printed values have a state of their own. */
+  partition: Operand[];
+  /** Rows for which it is false leave the state as it is. */
+  when?: Operand;
+  /** Register of the result. */
+  dst: number;
+}
+
 export const analytic: NodeKind<'analytic'> = {
+  traits: { passesColumns: true, passesRows: true, keepsRows: false, worksOnMany: false, keepsPartitions: true },
   spec: ({ functions, ttlMs }, { operand }) =>
     encodeAnalytic(
       functions.map((fn) => ({

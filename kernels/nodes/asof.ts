@@ -4,13 +4,36 @@
  */
 import { asofSpec } from '../gen/layouts.js';
 import { put } from '../memory/layout.js';
-import { NONE, type NodePlan } from '../plan/ir.js';
+import { NONE, type NodeInput, type NodePlan, type Operand, type Program } from '../plan/ir.js';
 import type { NodeKind } from './node.js';
+
+declare module '../plan/ir.js' {
+  interface NodePlans {
+    /**
+     * Joins each row of branch `left` of a merge with the newest of `right` that is no later (by column `time`, which
+     * event time has added; null: as they come) and at most `toleranceMs` older, among those with equal `keys`; other
+     * rows pass. Column i of the output is `columns[i]` of the row, then come the `fields` of its partner, MISSING
+     * without one, and in event time the time. A row is kept until nothing came for its key for `ttlMs` by the clock,
+     * 0: for ever; of each key the newest.
+     */
+    asof: {
+      input: NodeInput;
+      program: Program | null;
+      branches: { type: 'inner' | 'left'; left: number; right: number };
+      time: number | null;
+      keys: { left: Operand; right: Operand }[];
+      columns: Operand[];
+      fields: Operand[];
+      bounds: { toleranceMs: number | null; ttlMs: number };
+    };
+  }
+}
 
 const maxColumns = 1200;
 const maxKeys = 64;
 
 export const asof: NodeKind<'asof'> = {
+  traits: { passesColumns: false, passesRows: true, keepsRows: true, worksOnMany: false, keepsPartitions: true },
   spec: (plan, { operand }) =>
     encodeAsof({
       ...plan,

@@ -10,14 +10,22 @@ import {
   operandNone,
 } from '../gen/layouts.js';
 import { put } from '../memory/layout.js';
-import type { OutputPlan } from '../plan/ir.js';
+import type { NodeInput, OutputPlan, Program } from '../plan/ir.js';
 import { isBatch } from '../plan/output-plan.js';
 import type { Linking, NodeKind } from './node.js';
+
+declare module '../plan/ir.js' {
+  interface NodePlans {
+    /** Computes the output columns and writes them as bytes for one sink (or several with equal wishes). */
+    encode: { input: NodeInput; program: Program | null; output: OutputPlan; actions: number[] };
+  }
+}
 
 /** Bytes that may be read behind a name. */
 const padding = 16;
 
 export const encode: NodeKind<'encode'> = {
+  traits: { passesColumns: false, passesRows: false, keepsRows: false, worksOnMany: false },
   isShareable: ({ output }) => !isBatch(output),
   spec: ({ output }, { operand }) => encodeOutput(linkOutput(output, operand)),
 };

@@ -1,10 +1,41 @@
 /** Event time as assembly/order/ reads it. */
 import { eventTimeSpec } from '../gen/layouts.js';
 import { put } from '../memory/layout.js';
-import { col, type NodePlan } from '../plan/ir.js';
+import { col, type NodeInput, type NodePlan, type Operand, type Program } from '../plan/ir.js';
 import type { NodeKind } from './node.js';
 
+declare module '../plan/ir.js' {
+  interface NodePlans {
+    /**
+     * Orders rows by timestamp and releases them once the watermark (newest timestamp less the tolerance) has reached
+     * them; older rows are counted, and dropped unless a node `late` below takes them. `columns`: how many columns of
+     * the batch to keep (column i of the output is column i of the input). Column `columns` is added: the time of the
+     * row, epoch ms as I64, whatever the timestamp column holds. Rows with a missing or unreadable timestamp become
+     * error rows. Registers of nodes above don't reach below. `program` computes a timestamp that is no column.
+     */
+    eventTime: {
+      input: NodeInput;
+      program?: Program | null;
+      timestamp: Operand;
+      lateToleranceMs: number;
+      /**
+       * The rows of each input come in order, with watermarks: no row is late, those of all inputs are put in one
+       * order.
+       */
+      isOrdered?: boolean;
+      /** Rows further ahead of the clock are error rows; 0 or nothing: there is no bound. */
+      maxFutureSkewMs?: number;
+      /**
+       * Of several streams one without rows for so long holds the watermark back no more; 0 or nothing: it always does.
+       */
+      idleTimeoutMs?: number;
+      columns: number;
+    };
+  }
+}
+
 export const eventTime: NodeKind<'eventTime'> = {
+  traits: { passesColumns: false, passesRows: true, keepsRows: true, worksOnMany: false },
   spec: (plan, { operand, columnMap, branches }) =>
     encodeEventTime({ ...plan, timestamp: operand(plan.timestamp) }, columnMap, plan.isOrdered === true ? 0 : branches),
 };

@@ -4,15 +4,39 @@
  */
 import { intervalSpec } from '../gen/layouts.js';
 import { put } from '../memory/layout.js';
-import { NONE, type NodePlan } from '../plan/ir.js';
+import { NONE, type NodeInput, type NodePlan, type Operand, type Program } from '../plan/ir.js';
 import { encodeProgram } from '../plan/program.js';
 import { columnsRead } from './join.js';
 import type { NodeKind } from './node.js';
+
+declare module '../plan/ir.js' {
+  interface NodePlans {
+    /**
+     * Joins rows of branch `left` of a merge with those of its other branch whose `keys` are equal and whose time
+     * (column `time`) less theirs is between `leastMs` and `mostMs`. Column i of the output is `lefts[i]`, then come
+     * the `rights`, MISSING where there is no such row, and the time. `condition` decides on each pair besides: an
+     * operand over the output with a program of its own.
+     */
+    interval: {
+      input: NodeInput;
+      program: Program | null;
+      type: 'inner' | 'left' | 'right' | 'full';
+      left: number;
+      time: number;
+      keys: { left: Operand; right: Operand }[];
+      lefts: Operand[];
+      rights: Operand[];
+      bounds: { leastMs: number; mostMs: number };
+      condition: { program: Program; operand: Operand } | null;
+    };
+  }
+}
 
 const maxColumns = 1200;
 const maxKeys = 64;
 
 export const interval: NodeKind<'interval'> = {
+  traits: { passesColumns: false, passesRows: true, keepsRows: true, worksOnMany: true },
   spec: (plan, { operand, started }) =>
     encodeInterval({
       ...plan,

@@ -9,10 +9,58 @@ import {
   joinStep,
 } from '../gen/layouts.js';
 import { put } from '../memory/layout.js';
-import { type JoinStep, NONE, type NodePlan, type Op, type Operand, type Program } from '../plan/ir.js';
+import { NONE, type NodeInput, type NodePlan, type Op, type Operand, type Program } from '../plan/ir.js';
 import { encodeProgram } from '../plan/program.js';
 import { checkColumns } from './columns.js';
 import type { NodeKind } from './node.js';
+
+declare module '../plan/ir.js' {
+  interface NodePlans {
+    /**
+     * Joins the rows of each message of the input (an ungrouped window over a merge node). The output has the columns
+     * of the input: a column of branch b (`branches[b]` lists their indexes) holds the value of that branch's row,
+     * MISSING where an outer join found none; columns of no branch (window start …) are those of any row of the
+     * message; the column of the branch number has no meaning any more. The branch `first` (0) and those of the steps
+     * in order make the row.
+     *
+     * A join without rows sends nothing. `tables`: branches whose rows are kept over all messages; they come from a
+     * port with the join itself as `into` (the port's timestamp is not used), and each message meets what is there when
+     * it ends. Of such rows the newest `retainRows` are kept, 0: all. The columns of a table may lie behind those of
+     * the input; `branch` is NONE when all rows of the input are of branch 0.
+     */
+    join: {
+      input: NodeInput;
+      /** Over the rows of the input: computes what `keys` refer to. */
+      program: Program | null;
+      /** Column of the input with the branch number. */
+      branch: Operand;
+      branches: number[][];
+      first?: number;
+      steps: JoinStep[];
+      columns: number;
+      tables?: { branch: number; retainRows: number }[];
+    };
+  }
+}
+
+/** One step of a join: the rows so far (of all branches before) with those of one more branch. */
+export interface JoinStep {
+  type: 'inner' | 'left' | 'right' | 'full' | 'cross';
+  /** Branch on the right side. */
+  branch: number;
+  /**
+   * Evaluated over candidate pairs, batches with the columns of the output; `condition` must be true for a pair to
+   * match. Null (and no program): every pair matches.
+   */
+  program: Program | null;
+  condition: Operand | null;
+  /**
+   * Equalities which the condition implies (`left = right`, operands over single input rows that the node's own program
+   * computes), for a hash table in place of nested loops: `left` over rows of the branch `leftBranch`, `right` over
+   * those of `branch`. Only a hint: results, errors included, are those of nested loops.
+   */
+  keys: { leftBranch: number; left: Operand; right: Operand }[];
+}
 
 const isColumn = (operand: Operand): boolean => operand >= firstColumn && operand < firstConst;
 
@@ -92,6 +140,7 @@ class Records {
 }
 
 export const join: NodeKind<'join'> = {
+  traits: { passesColumns: false, passesRows: false, keepsRows: true, worksOnMany: true },
   spec: (plan, { started }) => encodeJoin({ ...plan, steps: plan.steps.map(started) }),
 };
 

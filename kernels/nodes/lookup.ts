@@ -1,9 +1,62 @@
 /** Lookups, in tables that are kept and in those that are asked, as assembly/lookup/ reads them. */
 import { LookupFieldKind, LookupFlag, lookupField, lookupKey, lookupSpec } from '../gen/layouts.js';
 import { put } from '../memory/layout.js';
-import { type ColumnUse, NONE, type NodePlan, type Operand } from '../plan/ir.js';
+import {
+  type ColumnUse,
+  NONE,
+  type NodeInput,
+  type NodePlan,
+  type Operand,
+  type Program,
+  type WaitingPlan,
+} from '../plan/ir.js';
 import { encodeProgram } from '../plan/program.js';
 import type { Linking, NodeKind } from './node.js';
+
+declare module '../plan/ir.js' {
+  interface NodePlans {
+    /**
+     * Joins each row with the rows of the keyed table `table` (index of an earlier node) whose columns are equal to the
+     * keys, operands over the input that `program` computes. Output columns: `columns`, then `fields` of the table's
+     * row, MISSING where there is none (`left`). A row that matches several makes several only where rows come in
+     * messages; above the rows of a stream the keys must have the table's own. `condition` decides on each pair beside
+     * the keys: an operand over the output with a program of its own.
+     */
+    lookup: {
+      input: NodeInput;
+      table: number;
+      type: 'inner' | 'left';
+      program: Program | null;
+      columns: Operand[];
+      fields: ColumnUse[];
+      keys: { name: string; operand: Operand }[];
+      condition: { program: Program; operand: Operand } | null;
+    };
+    /**
+     * As a lookup in a table outside: the host is asked (`HostCalls.onAsk`) for the rows of keys that nobody knows yet,
+     * and the rows of the input wait until `Kernel.answer` has them; rows, messages and signals stay in their order.
+     * `isSingle`: an answer has one row for a key at most, as it must above rows of a stream. `isEach`: every row asks
+     * by itself, with values of any kind.
+     */
+    ask: {
+      input: NodeInput;
+      /**
+       * Index among the lookups of the rule; null: nobody is asked, rows wait until the time (epoch ms) that is the
+       * only key.
+       */
+      lookup: number | null;
+      type: 'inner' | 'left';
+      program: Program | null;
+      columns: Operand[];
+      fields: ColumnUse[];
+      keys: { name: string; operand: Operand }[];
+      condition: { program: Program; operand: Operand } | null;
+      isSingle: boolean;
+      isEach?: true;
+      waiting: WaitingPlan;
+    };
+  }
+}
 
 const maxColumns = 1200;
 const maxKeys = 64;
@@ -13,8 +66,14 @@ type LookupPlan = Extract<NodePlan, { kind: 'lookup' | 'ask' }>;
 const spec = (plan: LookupPlan, { operand, started, target }: Linking): Uint8Array =>
   encodeLookup({ ...plan, condition: plan.condition && started(plan.condition) }, target, operand);
 
-export const lookup: NodeKind<'lookup'> = { spec };
-export const ask: NodeKind<'ask'> = { spec };
+export const lookup: NodeKind<'lookup'> = {
+  traits: { passesColumns: false, passesRows: true, keepsRows: false, worksOnMany: true },
+  spec,
+};
+export const ask: NodeKind<'ask'> = {
+  traits: { passesColumns: false, passesRows: true, keepsRows: true, worksOnMany: true },
+  spec,
+};
 
 function encodeLookup(plan: LookupPlan, table: number, operand: (value: Operand) => Operand): Uint8Array {
   const { columns, fields, keys, condition } = plan;

@@ -1,4 +1,7 @@
-/** What the kernel is told of a kind of node: its spec as bytes, with operands linked to the batch that it reads. */
+/**
+ * What is known of a kind of node: its plan, what it does with columns and rows, and its spec as bytes, with operands
+ * linked to the batch that it reads.
+ */
 import type { NodePlan, Operand, Program } from '../plan/ir.js';
 
 export type Kind = NodePlan['kind'];
@@ -22,8 +25,23 @@ export interface Linking {
   started<P extends { program: Program | null }>(part: P): P;
 }
 
+/** What a kind of node does with columns and rows. */
+interface Traits<Plan> {
+  /** Column i of the output is column i of the input. Otherwise the node makes columns of its own. */
+  readonly passesColumns: boolean;
+  /** Rows that come alone, not as part of a message, go on alone. */
+  readonly passesRows: boolean;
+  /** Rows stay in the node when the message that they came in is worked off: what comes out is bound to no message. */
+  readonly keepsRows: boolean | ((plan: Plan) => boolean);
+  /** Many rows are worked on at once, so that one batch may take long. */
+  readonly worksOnMany: boolean;
+  /** Something is kept for each value that rows are partitioned by, or joined by as of their time. */
+  readonly keepsPartitions?: boolean | ((plan: Plan) => boolean);
+}
+
 /** One kind of node. */
 export interface NodeKind<K extends Kind> {
+  readonly traits: Traits<Of<K>>;
   /** Its spec in the layout that assembly reads. Throws RangeError when the plan does not fit the kernel's limits. */
   spec(plan: Of<K>, link: Linking): Uint8Array;
   /** Equal nodes below the same parent can be one: they keep nothing from batch to batch, or the same for all. */

@@ -7,14 +7,73 @@ import {
   WindowKind,
   windowSpec,
 } from '../gen/layouts.js';
-import { aggregates } from '../gen/ops.js';
+import { type AggregateName, aggregates } from '../gen/ops.js';
 import { put } from '../memory/layout.js';
-import { NONE, type NodePlan, type Operand, type WindowPlan } from '../plan/ir.js';
+import { NONE, type NodeInput, type NodePlan, type Operand, type Program, type WindowPlan } from '../plan/ir.js';
 import type { NodeKind } from './node.js';
+
+declare module '../plan/ir.js' {
+  interface NodePlans {
+    /**
+     * Collects rows. Output columns: with `grouped`, a row for each group: `keep` (values of the group's first row),
+     * then `aggs`; otherwise all rows of the window with `keep`, then `aggs` over all of them in each row (of a
+     * `message` only). In both, three more columns follow: window start, window end (epoch ms, I64; event time or
+     * clock) and the time of the triggering row or tick. `program` is evaluated on arriving rows and computes what
+     * keys, keep and aggs refer to.
+     *
+     * A window is one message (a `row` window: each row). Rows that failed above pass at once as messages of their own;
+     * an error in `where`, keys, kept values or arguments fails the message of the window and no other. `grouped`
+     * without keys is one group. FILTER (WHERE) of the window is a filter node above it, HAVING one below.
+     *
+     * `sendEmpty`: windows of time, of counts and of messages without content send a message as well, grouped as one
+     * row in which kept values and aggregates are MISSING and `collect` is NULL, otherwise as no rows; wrong with keys
+     * or WHERE. After 1,000 empty windows in a row the rest of a gap is skipped. Aggregates take operands as in
+     * `aggregates` (gen/ops.ts); one that `takesRow` a further one: the row to give in place of the value.
+     */
+    window: {
+      input: NodeInput;
+      program: Program | null;
+      window: WindowPlan;
+      isEventTime: boolean;
+      /**
+       * Timestamp of a row, epoch ms; needed with event time. Below an eventTime node its added column is read instead.
+       */
+      timestamp?: Operand;
+      /**
+       * WHERE of a window that must see all rows: rows for which it is not true count, trigger and open windows but are
+       * not part of them; an error in it is an error of the window's message.
+       */
+      where?: Operand;
+      grouped: boolean;
+      keys: Operand[];
+      keep: Operand[];
+      aggs: AggregatePlan[];
+      /** Windows without rows send a message too (see the SQL semantics about empty windows). */
+      sendEmpty: boolean;
+    };
+  }
+}
+
+export interface AggregatePlan {
+  fn: AggregateName;
+  /** Operands over the window's input rows; constants for parameters such as a percentile. */
+  args: Operand[];
+  /** Of `fold` and `foldJoined`: number of the host's function. */
+  call?: number;
+  /** `FILTER (WHERE …)` of the aggregate: operand that must be true. */
+  filter?: Operand;
+}
 
 type WindowNode = Extract<NodePlan, { kind: 'window' }>;
 
 export const window: NodeKind<'window'> = {
+  traits: {
+    passesColumns: false,
+    passesRows: false,
+    keepsRows: ({ window: { kind } }) => kind !== 'row',
+    worksOnMany: true,
+    keepsPartitions: ({ window: plan }) => partitionOf(plan).length > 0,
+  },
   spec: (plan, { operand, zone }) => encodeWindow(linkWindow(plan, operand), zone),
 };
 

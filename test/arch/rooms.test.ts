@@ -31,7 +31,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'api.ts',
     'entries.ts',
     'nodes',
-    'node-image.ts',
+    ['node-image.ts', 'traits.ts'],
     'sharing.ts',
     ['calls', 'state', 'reading'],
     'streams',

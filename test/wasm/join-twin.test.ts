@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { JoinStep } from '../../kernels/plan/ir.js';
+import type { JoinStep } from '../../kernels/nodes/join.js';
 import { type Condition, onId, openJoin, text } from '../support/kernel/join-drive.js';
 import { Mismatch, type NaiveStep, naiveJoin, type Row } from '../support/kernel/naive-join.js';
 

@@ -4,7 +4,8 @@
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { col, type JoinStep, NONE, type NodePlan } from '../../kernels/plan/ir.js';
+import type { JoinStep } from '../../kernels/nodes/join.js';
+import { col, NONE, type NodePlan } from '../../kernels/plan/ir.js';
 import { linked, windowOfRows } from '../support/kernel/drive.js';
 import { onId, openJoin, text } from '../support/kernel/join-drive.js';
 import { field, lines } from '../support/kernel/streams.js';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type AggregatePlan, col, type NodePlan, type WindowPlan } from '../../kernels/plan/ir.js';
+import type { AggregatePlan } from '../../kernels/nodes/window.js';
+import { col, type NodePlan, type WindowPlan } from '../../kernels/plan/ir.js';
 import { type Value, ValueError } from '../../kernels/values/value.js';
 import {
   naiveEventTime,

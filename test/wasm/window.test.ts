@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type AggregatePlan, col, type NodePlan, type WindowPlan } from '../../kernels/plan/ir.js';
+import type { AggregatePlan } from '../../kernels/nodes/window.js';
+import { col, type NodePlan, type WindowPlan } from '../../kernels/plan/ir.js';
 import { type Value, ValueError } from '../../kernels/values/value.js';
 import { type Message, WindowKernel } from '../support/kernel/window-kernel.js';
 

@@ -14,7 +14,7 @@
 //   and gives
 //           the blocks back, in this order; only then it drops the rows, in whose pages the texts stand.
 //   between its deadline (node/timers.ts), `signal` and `free` know of the rows that wait; `save` and `load` pass the
-//   store on (rows/save.ts). Rows that wait are bound to no message any more: `keepsRows` in kernels/plan/kinds.ts says
+//   store on (rows/save.ts). Rows that wait are bound to no message any more: `keepsRows` in kernels/traits.ts says
 //   so to those who acknowledge messages.
 //
 // order/event-time.ts does all of it.

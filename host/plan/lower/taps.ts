@@ -1,6 +1,6 @@
 /** What a traced rule shows beside its results: the rows that its operators give on. */
 import { col, type NodePlan, type Operand, type Tap } from '../../../kernels/plan/ir.js';
-import { passesRows, sourceOfColumns } from '../../../kernels/plan/kinds.js';
+import { passesRows, sourceOfColumns } from '../../../kernels/traits.js';
 import type { Physical } from '../program/physical-plan.js';
 import type { Value } from '../values/value.js';
 

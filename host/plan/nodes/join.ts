@@ -1,4 +1,4 @@
-import type { JoinStep } from '../../../kernels/plan/ir.js';
+import type { JoinStep } from '../../../kernels/nodes/join.js';
 import type { KeptList } from '../../model/kept.js';
 import type { NodeKind } from './node.js';
 import { shower, showKeys, showOps } from './text.js';

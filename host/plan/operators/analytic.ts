@@ -1,5 +1,7 @@
 /** Computes functions that look back at the rows before: it passes all rows, results stand in registers. */
-import { type AnalyticPlan, type Operand, reg } from '../../../kernels/plan/ir.js';
+
+import type { AnalyticPlan } from '../../../kernels/nodes/analytic.js';
+import { type Operand, reg } from '../../../kernels/plan/ir.js';
 import { ProgramBuilder } from '../program/program.js';
 import type { Value } from '../values/value.js';
 import type { OperatorKind } from './operator.js';

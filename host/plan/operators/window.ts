@@ -1,6 +1,7 @@
 /** Gathers rows into windows, and groups them; above a join the rows of each message. */
 import { aggregates } from '../../../kernels/gen/ops.js';
-import { type AggregatePlan, col, type NodePlan, type Operand } from '../../../kernels/plan/ir.js';
+import type { AggregatePlan } from '../../../kernels/nodes/window.js';
+import { col, type NodePlan, type Operand } from '../../../kernels/plan/ir.js';
 import { hasWatermark, inputsOf, isOfMerge, levelOf, partitionOf, type WindowNode } from '../logical/logical.js';
 import { ProgramBuilder } from '../program/program.js';
 import { windowNeeds } from '../program/window-needs.js';

@@ -23,9 +23,9 @@ import type {
 } from '../../../kernels/api.js';
 import { createKernel, type KernelOptions } from '../../../kernels/index.js';
 import type { NodePlan, RulePlan, WaitingPlan } from '../../../kernels/plan/ir.js';
-import { sourceOfColumns } from '../../../kernels/plan/kinds.js';
 import { takeSnapshot } from '../../../kernels/state/snapshot.js';
 import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../kernels/streams/twin.js';
+import { sourceOfColumns } from '../../../kernels/traits.js';
 import { kernelUnderTest } from '../kernel/drive.js';
 import { lines } from '../kernel/streams.js';
 import { catalogOf, ruleOf } from './planned-rules.js';

@@ -3,15 +3,8 @@
  * Columns of the merge: 0 branch, 1 timestamp, then id and v of each branch; the window adds start, end and trigger.
  */
 import type { KernelOptions } from '../../../kernels/index.js';
-import {
-  col,
-  constant,
-  type JoinStep,
-  type NodePlan,
-  type Program,
-  reg,
-  type WindowPlan,
-} from '../../../kernels/plan/ir.js';
+import type { JoinStep } from '../../../kernels/nodes/join.js';
+import { col, constant, type NodePlan, type Program, reg, type WindowPlan } from '../../../kernels/plan/ir.js';
 import { type Driver, drive, encode, f64, linked } from './drive.js';
 import { field, lines } from './streams.js';
 

@@ -1,5 +1,5 @@
 /** Joins over arrays, as slow and plain as can be: what the kernel must give. */
-import type { JoinStep } from '../../../kernels/plan/ir.js';
+import type { JoinStep } from '../../../kernels/nodes/join.js';
 import type { Condition } from './join-drive.js';
 
 export interface Row {

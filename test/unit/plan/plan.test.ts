@@ -4,7 +4,7 @@ import { showPlan } from '../../../host/plan/explain/show.js';
 import { explainRule } from '../../../host/plan/explain-rule.js';
 import { planRule, sourcesOf } from '../../../host/plan/index.js';
 import { col } from '../../../kernels/plan/ir.js';
-import { sourceOfColumns } from '../../../kernels/plan/kinds.js';
+import { sourceOfColumns } from '../../../kernels/traits.js';
 import { catalogOf, noFold, ruleOf, shown, streams } from '../../support/engine/planned-rules.js';
 
 function plans(sql: string, expected: string[], options: Parameters<typeof shown>[1] = {}): void {

@@ -1,5 +1,7 @@
 /** Joins the rows of each window with each other, and with what tables hold. */
-import type { JoinStep, NodePlan, Operand } from '../../../../kernels/plan/ir.js';
+
+import type { JoinStep } from '../../../../kernels/nodes/join.js';
+import type { NodePlan, Operand } from '../../../../kernels/plan/ir.js';
 import { col, NONE } from '../../../../kernels/plan/ir.js';
 import { equalities, streamsOf, tablesOf } from '../../joins/join.js';
 import { type JoinSpec, levelOf } from '../../logical/logical.js';

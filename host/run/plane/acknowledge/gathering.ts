@@ -3,8 +3,8 @@
  */
 import type { Kernel, NodeHandle } from '../../../../kernels/api.js';
 import type { NodePlan } from '../../../../kernels/plan/ir.js';
-import { keepsRows } from '../../../../kernels/plan/kinds.js';
 import { isBatch } from '../../../../kernels/plan/output-plan.js';
+import { keepsRows } from '../../../../kernels/traits.js';
 import type { Barrier } from './barrier.js';
 
 /** A sink that gets what the node writes. */

@@ -1,6 +1,6 @@
 /** Calls of the kernel that took long: all rules wait meanwhile, so those that it was for are named. */
 import type { TimeInWork } from '../../../../kernels/api.js';
-import { worksOnMany } from '../../../../kernels/plan/kinds.js';
+import { worksOnMany } from '../../../../kernels/traits.js';
 import type { Logger } from '../../../base/log/log.js';
 import { placeOf } from '../running/parties.js';
 import type { RunningRule } from '../running/running.js';

@@ -1,9 +1,9 @@
 /** A rule at work: its nodes in the kernel, its sinks, its part in the sources. */
 import type { HostColumns, LinkedNode, NodeHandle, StreamCounters } from '../../../../kernels/api.js';
 import type { ColumnUse, NodePlan, OutputPlan } from '../../../../kernels/plan/ir.js';
-import { keepsPartitions, sourceOfColumns } from '../../../../kernels/plan/kinds.js';
 import { isAtWork } from '../../../../kernels/state/deferred.js';
 import { hasMembers } from '../../../../kernels/streams/columns.js';
+import { keepsPartitions, sourceOfColumns } from '../../../../kernels/traits.js';
 import type { Histogram } from '../../../../kernels/values/histogram.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { Logger } from '../../../base/log/log.js';
