@@ -55,7 +55,7 @@ export { textAt } from './value/text';
 export { measureAll } from './node/latency';
 export { nextDeferred, setLongRows } from './node/deferred';
 export { beginWork, timeInWork } from './node/longest';
-export { deferredResults } from './window/results';
+export { deferredResults } from './node/operator';
 export { nextDeadline } from './node/timers';
 export { nodeMove } from './tree/move';
 export { sampleOften } from './node/timing';

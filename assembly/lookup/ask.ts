@@ -11,7 +11,7 @@ import * as ctx from '../batch/context';
 import { signalBelow } from '../emit/emit';
 import { fail } from '../batch/failure';
 import { N_FLAGS, N_PROGRAM, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust } from '../node/node';
-import { Operator, Signal } from '../node/operator';
+import { Operator, Signal, Trait } from '../node/operator';
 import { selectionPop, selectionPush } from '../batch/selection';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../batch/stage';
 import { setDeadline } from '../node/timers';
@@ -92,6 +92,7 @@ export function askOperator(operator: Operator): void {
   operator.load = askLoad;
   operator.free = askFree;
   operator.setBack = askSetBack;
+  operator.traits = Trait.MAKES_ROWS | Trait.ENDS_DEFERRING;
 }
 
 function askOpen(node: usize): bool {

@@ -6,8 +6,8 @@
 import * as ctx from '../batch/context';
 import { signalBelow } from '../emit/emit';
 import { fail } from '../batch/failure';
-import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, leaveEventTime } from '../node/node';
-import { Operator, Signal } from '../node/operator';
+import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf } from '../node/node';
+import { Operator, Signal, Trait } from '../node/operator';
 import { selectionPop, selectionPush } from '../batch/selection';
 import { stageAcquire, stageRelease } from '../batch/stage';
 import { allocZeroed, free } from '../mem/alloc';
@@ -42,11 +42,11 @@ export function lookupOperator(operator: Operator): void {
   operator.push = lookupPush;
   operator.signal = lookupSignal;
   operator.free = lookupFree;
+  operator.traits = Trait.MAKES_ROWS;
 }
 
 /** Makes the state of a lookup; false when memory is exhausted. */
 export function lookupOpen(node: usize): bool {
-  leaveEventTime(node);
   const spec = <usize>load<u32>(node, N_SPEC);
   const acct = accountOf(node);
   const size = stateSize(spec);

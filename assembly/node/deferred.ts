@@ -13,16 +13,14 @@ import {
   N_DEFERRED_AT,
   N_FLAGS,
   N_IS_DEFERRED,
-  N_KIND,
   N_NEXT_DEFERRED,
   N_PARENT,
   NodeFlag,
-  NodeKind,
   current,
   isExhausted,
   setCurrent,
 } from './node';
-import { deferredOf } from './operator';
+import { Trait, deferredOf, hasTrait } from './operator';
 
 /** Rows, or pairs, that a node works on at once; with more it defers. */
 export let longRows: u32 = u32.MAX_VALUE;
@@ -155,14 +153,9 @@ export function isStoppedBelow(node: usize): bool {
 }
 
 function reaches(above: usize, node: usize): bool {
-  for (let at = node; at && !takesAlways(at); at = <usize>load<u32>(at, N_PARENT))
+  for (let at = node; at && !hasTrait(at, Trait.BUFFERS); at = <usize>load<u32>(at, N_PARENT))
     if (<usize>load<u32>(at, N_PARENT) == above) return true;
   return false;
-}
-
-function takesAlways(node: usize): bool {
-  const kind = load<u32>(node, N_KIND);
-  return kind == NodeKind.WINDOW || kind == NodeKind.EVENT_TIME;
 }
 
 function isBelow(node: usize, above: usize): bool {

@@ -2,10 +2,9 @@
 // there, called by their number in the function table. A function that a kind leaves out has the meaning that stands
 // with it. The records are filled in by tree/kinds.ts when the kernel starts.
 //
-//   record (40 bytes)   open u32 | push u32 | signal u32 | tick u32 | save u32 | load u32 | free u32 | setBack u32 |
-//   pushEach u32
-//                       deferred u32
-import { N_KIND } from './node';
+//   record (48 bytes)   open u32 | push u32 | signal u32 | tick u32 | save u32 | load u32 | free u32 | setBack u32 |
+//                       pushEach u32 | deferred u32 | results u32 | traits u32
+import { N_KIND, N_PARENT } from './node';
 
 /** What travels to a node besides rows, with a value of 64 bits. */
 export namespace Signal {
@@ -24,7 +23,30 @@ export namespace Signal {
   export const IDLE: u32 = 5;
 }
 
-const RECORD: u32 = 40;
+/** What other nodes must know of a kind, as bits. */
+export namespace Trait {
+  /** Rows wait in it while a node below has deferred work. */
+  export const BUFFERS: u32 = 1;
+  /** Sends messages of its own, and keeps what it sends until it has sent the end of the message. */
+  export const KEEPS_MESSAGES: u32 = 2;
+  /** Gives on the columns that it got. */
+  export const KEEPS_COLUMNS: u32 = 4;
+  /** Sends rows in the order of their times, as time reaches them. */
+  export const ORDERS_BY_TIME: u32 = 8;
+  /** Makes rows of its own: below it nothing is known of times and ties of the rows above. */
+  export const MAKES_ROWS: u32 = 16;
+  /** Its child has another place in a tree, and gets rows of other nodes as well. */
+  export const LEADS_ELSEWHERE: u32 = 32;
+  /** What comes to it from elsewhere fills a table. */
+  export const FILLS_TABLES: u32 = 64;
+  /**
+   * Sends at times of its own, or would have to be stopped by what gets its rows: nodes below it can't rely on the
+   * window above to wait, so they defer nothing.
+   */
+  export const ENDS_DEFERRING: u32 = 128;
+}
+
+const RECORD: u32 = 48;
 const OPEN: usize = 0;
 const PUSH: usize = 4;
 const SIGNAL: usize = 8;
@@ -35,9 +57,11 @@ const FREE: usize = 24;
 const SET_BACK: usize = 28;
 const PUSH_EACH: usize = 32;
 const DEFERRED: usize = 36;
+const RESULTS: usize = 40;
+const TRAITS: usize = 44;
 
 /** Records of the kinds 0 … 31. */
-const RECORDS: usize = memory.data(40 * 32, 16);
+const RECORDS: usize = memory.data(48 * 32, 16);
 
 /** The record of a kind, as its file fills it in. */
 // @ts-ignore: decorator
@@ -101,6 +125,16 @@ export class Operator {
   set deferred(f: (node: usize) => bool) {
     store<u32>(changetype<usize>(this), f.index, DEFERRED);
   }
+
+  /** How many results of the node wait to be sent, at most. Left out: none. */
+  set results(f: (node: usize) => u32) {
+    store<u32>(changetype<usize>(this), f.index, RESULTS);
+  }
+
+  /** What other nodes must know of the kind (`Trait`). Left out: nothing. */
+  set traits(bits: u32) {
+    store<u32>(changetype<usize>(this), bits, TRAITS);
+  }
 }
 
 /** The record of the kind with that number. */
@@ -158,6 +192,25 @@ export function setBackOf(node: usize, ms: f64): void {
 /** Does a piece of the node's deferred work; true when none is left. */
 export function deferredOf(node: usize): bool {
   return call_indirect<bool>(entry(node, DEFERRED), node);
+}
+
+/** How many results wait to be sent in a node that has deferred work (node/deferred.ts), at most. */
+export function deferredResults(node: usize): u32 {
+  const results = entry(node, RESULTS);
+  return results ? call_indirect<u32>(results, node) : 0;
+}
+
+/** True when the kind of the node has that trait. */
+// @ts-ignore: decorator
+@inline export function hasTrait(node: usize, trait: u32): bool {
+  return (entry(node, TRAITS) & trait) != 0;
+}
+
+/** The nearest node above whose kind has that trait, 0 none. */
+export function nearestAbove(node: usize, trait: u32): usize {
+  let above = <usize>load<u32>(node, N_PARENT);
+  while (above && !hasTrait(above, trait)) above = <usize>load<u32>(above, N_PARENT);
+  return above;
 }
 
 /** True for kinds that keep something from one input to the next. */

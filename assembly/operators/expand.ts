@@ -3,8 +3,8 @@
 // an error in the place of the element.
 import * as ctx from '../batch/context';
 import { emit } from '../emit/emit';
-import { N_PROGRAM, N_SPEC, exhaust, leaveEventTime } from '../node/node';
-import { Operator } from '../node/operator';
+import { N_PROGRAM, N_SPEC, exhaust } from '../node/node';
+import { Operator, Trait } from '../node/operator';
 import { identity, stageAcquire, stageRelease } from '../batch/stage';
 import { EXPAND_COLUMNS, EXPAND_LIST, EXPAND_MEMBERS, EXPAND_MOST, EXPAND_SIZE_OF } from '../gen/operators-layouts';
 import { BATCH_ROWS, SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
@@ -25,13 +25,8 @@ const ROWS_PER_BATCH: u64 = 4;
 const ORIGINS: usize = memory.data(4 * 1024, 16);
 
 export function expandOperator(operator: Operator): void {
-  operator.open = expandOpen;
   operator.push = expandPush;
-}
-
-function expandOpen(node: usize): bool {
-  leaveEventTime(node);
-  return true;
+  operator.traits = Trait.MAKES_ROWS;
 }
 
 function expandPush(node: usize): void {

@@ -23,7 +23,7 @@ import {
   keepFailure,
   leaveChoice,
 } from '../node/node';
-import { Operator, Signal } from '../node/operator';
+import { Operator, Signal, Trait } from '../node/operator';
 import { selectionPop, selectionPush, withoutErrors } from '../batch/selection';
 import { stageAcquire, stageRelease } from '../batch/stage';
 import { FILTER_CONDITION, FILTER_FLAGS, FilterFlag } from '../gen/operators-layouts';
@@ -49,6 +49,7 @@ export function filterOperator(operator: Operator): void {
   operator.pushEach = filterPushEach;
   operator.signal = filterSignal;
   operator.free = filterFree;
+  operator.traits = Trait.KEEPS_COLUMNS;
 }
 
 // @ts-ignore: decorator

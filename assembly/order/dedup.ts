@@ -13,7 +13,7 @@
 import * as ctx from '../batch/context';
 import { emit, sendFailed } from '../emit/emit';
 import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, addException, exhaust, isExhausted } from '../node/node';
-import { Operator } from '../node/operator';
+import { Operator, Trait } from '../node/operator';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../batch/stage';
 import { clearDeadline, setDeadline } from '../node/timers';
 import { DEDUP_BEGIN, DEDUP_COLUMNS, DEDUP_END, DEDUP_EXPIRE, DEDUP_NOW, DEDUP_SIZE_OF } from '../gen/order-layouts';
@@ -89,6 +89,7 @@ export function dedupOperator(operator: Operator): void {
   operator.save = dedupSave;
   operator.load = dedupLoad;
   operator.free = dedupFree;
+  operator.traits = Trait.ENDS_DEFERRING;
 }
 
 // @ts-ignore: decorator

@@ -35,7 +35,7 @@ import {
   setCurrent,
   setTimesColumn,
 } from '../node/node';
-import { Operator, Signal } from '../node/operator';
+import { Operator, Signal, Trait } from '../node/operator';
 import { selectionPop, selectionPush } from '../batch/selection';
 import { stageAcquire, stageRelease } from '../batch/stage';
 import { clearDeadline, setDeadline } from '../node/timers';
@@ -94,6 +94,8 @@ export function eventTimeOperator(operator: Operator): void {
   operator.free = eventTimeFree;
   operator.setBack = eventTimeSetBack;
   operator.deferred = releaseGoOn;
+  operator.results = eventTimeResults;
+  operator.traits = Trait.BUFFERS | Trait.ORDERS_BY_TIME;
 }
 
 /**
@@ -353,7 +355,7 @@ function sendLate(node: usize, taker: usize, blocks: usize, columns: u32, rows: 
 }
 
 /** Results that wait: watermarks and failures. */
-export function eventTimeResults(node: usize): u32 {
+function eventTimeResults(node: usize): u32 {
   return marksCount(<usize>load<u32>(node, N_STATE) + ORDER_MARKS);
 }
 

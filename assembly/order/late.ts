@@ -15,13 +15,14 @@ import {
   NodeKind,
   setCurrent,
 } from '../node/node';
-import { Operator, Signal } from '../node/operator';
+import { Operator, Signal, Trait } from '../node/operator';
 import { LATE_BRANCH } from '../gen/order-layouts';
 
 export function lateOperator(operator: Operator): void {
   operator.open = lateOpen;
   operator.signal = lateSignal;
   operator.free = lateFree;
+  operator.traits = Trait.ENDS_DEFERRING;
 }
 
 function lateOpen(node: usize): bool {

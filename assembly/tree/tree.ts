@@ -8,7 +8,6 @@ import {
   N_CHILD,
   N_FLAGS,
   N_HOST,
-  N_KIND,
   N_LAST,
   N_OUT,
   N_PARENT,
@@ -17,15 +16,15 @@ import {
   N_SPEC,
   N_SPEC_SIZE,
   NodeFlag,
-  NodeKind,
   accountOf,
   current,
   exhaust,
+  leaveEventTime,
   nodeNew,
   nodeRelease,
   setCurrent,
 } from '../node/node';
-import { Signal, freeOf, openOf, setBackOf, tickOf } from '../node/operator';
+import { Signal, Trait, freeOf, hasTrait, openOf, setBackOf, tickOf } from '../node/operator';
 import { operatorsInit } from './kinds';
 import { beginTick, endTick, nextSample } from '../node/timing';
 import { contextInit, registers, scratchReset, setBatch, setNow } from '../batch/context';
@@ -85,13 +84,12 @@ export function nodeAdd(
     store<u32>(node, <u32>made, N_PROGRAM);
     isMade = made != 0;
   }
-  // What gets its rows would have to stop it.
-  if (parent && load<u32>(parent, N_KIND) == NodeKind.INTERVAL)
+  if (parent && hasTrait(parent, Trait.ENDS_DEFERRING))
     store<u32>(node, load<u32>(node, N_FLAGS) & ~NodeFlag.DEFERS, N_FLAGS);
   setNow(now);
   if (isMade && openOf(node)) {
-    if (kind == NodeKind.PORT) workAtOnce(node);
-    if (isItsOwn(kind)) store<u32>(node, load<u32>(node, N_FLAGS) & ~NodeFlag.DEFERS, N_FLAGS);
+    if (hasTrait(node, Trait.MAKES_ROWS)) leaveEventTime(node);
+    if (hasTrait(node, Trait.LEADS_ELSEWHERE)) workAtOnce(node);
     return node;
   }
   nodeRemove(node);
@@ -104,36 +102,16 @@ export function nodeAdd(
  */
 function workAtOnce(port: usize): void {
   let top = port;
-  for (let at = port; at; at = <usize>load<u32>(at, N_PARENT)) {
-    const kind = load<u32>(at, N_KIND);
-    if (kind == NodeKind.WINDOW || kind == NodeKind.EVENT_TIME) top = at;
-  }
+  for (let at = port; at; at = <usize>load<u32>(at, N_PARENT)) if (hasTrait(at, Trait.BUFFERS)) top = at;
   forbidDeferring(top);
 }
 
 function forbidDeferring(node: usize): void {
   finishWork(node);
   store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.AT_ONCE, N_FLAGS);
-  // What a port leads to has its own place.
-  if (load<u32>(node, N_KIND) == NodeKind.PORT) return;
+  if (hasTrait(node, Trait.LEADS_ELSEWHERE)) return;
   for (let child = <usize>load<u32>(node, N_CHILD); child; child = <usize>load<u32>(child, N_SIBLING))
     forbidDeferring(child);
-}
-
-/**
- * Nodes that send when their time has come, or an answer: what stands below them can't rely on the window above to
- * wait.
- */
-function isItsOwn(kind: u32): bool {
-  switch (kind) {
-    case NodeKind.ASK:
-    case NodeKind.ASOF:
-    case NodeKind.DEDUP:
-    case NodeKind.LATE:
-      return true;
-    default:
-      return false;
-  }
 }
 
 /** Frees a node without children, with all it holds. */

@@ -4,21 +4,17 @@ import {
   N_DEADLINE,
   N_FLAGS,
   N_HEAP,
-  N_KIND,
-  N_PARENT,
   N_PROGRAM,
   N_SPEC,
   N_STATE,
   N_STATE_SIZE,
   NodeFlag,
-  NodeKind,
   accountOf,
   exhaust,
   isExhausted,
-  leaveEventTime,
   timesColumn,
 } from '../node/node';
-import { Operator, Signal } from '../node/operator';
+import { Operator, Signal, Trait, nearestAbove } from '../node/operator';
 import { selectionPop, selectionPush, withoutErrors } from '../batch/selection';
 import { clearDeadline, setDeadline } from '../node/timers';
 import { allocZeroed, free } from '../mem/alloc';
@@ -52,6 +48,7 @@ import { sessionDeadline, sessionPush, sessionSetBack, sessionTick, sessionWater
 import { slidingDeadline, slidingFire, slidingPush } from './kinds/sliding';
 import { windowLoad, windowSave } from './save';
 import { canStack, stacksFree, stacksOpen } from './stacks/stacks';
+import { windowResults } from './results';
 import { readTimes } from './content/times';
 import { W_END, W_LANES, W_PARTITIONS, W_ROWS, W_SET, W_SIZE } from './content/state';
 
@@ -65,6 +62,8 @@ export function windowOperator(operator: Operator): void {
   operator.free = windowFree;
   operator.setBack = windowSetBack;
   operator.deferred = piecesSend;
+  operator.results = windowResults;
+  operator.traits = Trait.BUFFERS | Trait.KEEPS_MESSAGES | Trait.MAKES_ROWS;
 }
 
 // @ts-ignore: decorator
@@ -82,7 +81,6 @@ export function windowOpen(node: usize): bool {
   const flags = load<u32>(node, N_FLAGS) & ~NodeFlag.DEFERS;
   store<u32>(node, flags | NodeFlag.MESSAGES | (keepsOutbox(spec) ? NodeFlag.DEFERS : 0), N_FLAGS);
   if (isEventTime(spec)) followEventTime(node, spec);
-  leaveEventTime(node);
   const acct = accountOf(node);
   const state = allocZeroed(W_SIZE, acct);
   if (!state) return false;
@@ -121,8 +119,7 @@ function followEventTime(node: usize, spec: usize): void {
   if (!(load<u32>(node, N_FLAGS) & NodeFlag.TIES)) return;
   store<u32>(spec, load<u32>(spec, WINDOW_FLAGS) | WindowFlag.JOINS_EQUAL, WINDOW_FLAGS);
   if (load<u32>(spec, WINDOW_KIND) != WindowKind.SLIDING) return;
-  let above = <usize>load<u32>(node, N_PARENT);
-  while (above && load<u32>(above, N_KIND) != NodeKind.EVENT_TIME) above = <usize>load<u32>(above, N_PARENT);
+  const above = nearestAbove(node, Trait.ORDERS_BY_TIME);
   if (above) store<u32>(above, load<u32>(above, N_FLAGS) | NodeFlag.ROUNDS, N_FLAGS);
 }
 

@@ -19,7 +19,7 @@ import {
   isExhausted,
   setTimesColumn,
 } from '../../node/node';
-import { Operator, Signal } from '../../node/operator';
+import { Operator, Signal, Trait } from '../../node/operator';
 import { selectionPop, selectionPush } from '../../batch/selection';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../../batch/stage';
 import { clearDeadline } from '../../node/timers';
@@ -88,6 +88,7 @@ export function asofOperator(operator: Operator): void {
   operator.load = asofLoad;
   operator.free = asofFree;
   operator.setBack = asofSetBack;
+  operator.traits = Trait.ENDS_DEFERRING;
 }
 
 function asofOpen(node: usize): bool {

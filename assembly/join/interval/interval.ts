@@ -18,7 +18,7 @@ import {
   isExhausted,
   setTimesColumn,
 } from '../../node/node';
-import { Operator, Signal } from '../../node/operator';
+import { Operator, Signal, Trait } from '../../node/operator';
 import { selectionPop, selectionPush } from '../../batch/selection';
 import {
   INTERVAL_CODE,
@@ -70,6 +70,7 @@ export function intervalOperator(operator: Operator): void {
   operator.load = intervalLoad;
   operator.free = intervalFree;
   operator.deferred = intervalGoOn;
+  operator.traits = Trait.ENDS_DEFERRING;
 }
 
 function intervalOpen(node: usize): bool {

@@ -7,8 +7,8 @@
 // alone.
 import * as ctx from '../../batch/context';
 import { emit, signalBelow } from '../../emit/emit';
-import { N_CHILD, N_KIND, N_PROGRAM, N_SPEC, NodeKind, exhaust } from '../../node/node';
-import { Operator } from '../../node/operator';
+import { N_CHILD, N_PROGRAM, N_SPEC, exhaust } from '../../node/node';
+import { Operator, Trait, hasTrait } from '../../node/operator';
 import { stageAcquire, stageRelease } from '../../batch/stage';
 import {
   MERGE_FIRST,
@@ -29,6 +29,7 @@ export function portOperator(operator: Operator): void {
   operator.open = portOpen;
   operator.push = portPush;
   operator.signal = portSignal;
+  operator.traits = Trait.LEADS_ELSEWHERE;
 }
 
 function portOpen(node: usize): bool {
@@ -38,7 +39,7 @@ function portOpen(node: usize): bool {
 
 // @ts-ignore: decorator
 @inline function isForTable(node: usize): bool {
-  return load<u32>(<usize>load<u32>(node, N_CHILD), N_KIND) == NodeKind.JOIN;
+  return hasTrait(<usize>load<u32>(node, N_CHILD), Trait.FILLS_TABLES);
 }
 
 /** What `branch` is while rows and signals of the port are under way. */

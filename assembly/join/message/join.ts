@@ -6,18 +6,16 @@ import { failLen, failNoMemory, failOff } from '../../batch/failure';
 import { beginMessage, endMessage, signalBelow } from '../../emit/emit';
 import {
   N_FLAGS,
-  N_KIND,
   N_PARENT,
   N_PROGRAM,
   N_SPEC,
   N_STATE,
   N_STATE_SIZE,
   NodeFlag,
-  NodeKind,
   accountOf,
   addException,
 } from '../../node/node';
-import { Operator, Signal } from '../../node/operator';
+import { Operator, Signal, Trait, hasTrait } from '../../node/operator';
 import { selectionPop, selectionPush } from '../../batch/selection';
 import { allocZeroed, free, refusals } from '../../mem/alloc';
 import { BIND_SIZE, bindBlock } from '../../mem/bind';
@@ -79,6 +77,7 @@ export function joinOperator(operator: Operator): void {
   operator.load = joinLoad;
   operator.free = joinFree;
   operator.deferred = joinGoOn;
+  operator.traits = Trait.FILLS_TABLES;
 }
 
 /** Makes the state of a join; false when memory is exhausted. */
@@ -131,8 +130,8 @@ function flagsOf(branch: usize, lasts: bool): u32 {
 /** A window keeps what it sends until it has sent the end of the message; filters give on what they got. */
 function messageLasts(node: usize): bool {
   let above = <usize>load<u32>(node, N_PARENT);
-  while (above && load<u32>(above, N_KIND) == NodeKind.FILTER) above = <usize>load<u32>(above, N_PARENT);
-  return above != 0 && load<u32>(above, N_KIND) == NodeKind.WINDOW;
+  while (above && hasTrait(above, Trait.KEEPS_COLUMNS)) above = <usize>load<u32>(above, N_PARENT);
+  return above != 0 && hasTrait(above, Trait.KEEPS_MESSAGES);
 }
 
 /** Notes that column `list[i]` is slot i of the owner. */

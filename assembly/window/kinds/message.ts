@@ -1,7 +1,8 @@
 // Windows that are the messages of a join: a message begins, its rows come in, it ends and is sent.
 import * as ctx from '../../batch/context';
 import { isHeld } from '../../node/deferred';
-import { N_KIND, N_PARENT, N_PROGRAM, N_SPEC, N_STATE, NodeKind } from '../../node/node';
+import { N_PROGRAM, N_SPEC, N_STATE } from '../../node/node';
+import { Trait, nearestAbove } from '../../node/operator';
 import {
   WINDOW_END,
   WINDOW_FLAGS,
@@ -82,7 +83,6 @@ export function messageEnd(node: usize, failedOff: usize, failedLen: u32): void 
 
 /** What the window above sends piece by piece, 0 when it sends all at once. */
 function waitingAbove(node: usize): usize {
-  let above = <usize>load<u32>(node, N_PARENT);
-  while (above && load<u32>(above, N_KIND) != NodeKind.WINDOW) above = <usize>load<u32>(above, N_PARENT);
+  const above = nearestAbove(node, Trait.KEEPS_MESSAGES);
   return above ? outboxFirst(above) : 0;
 }
