@@ -358,6 +358,26 @@ ${resourceNames.map((name) => `  ${name},`).join('\n')}
 `,
 );
 
+// Kinds of windows of the kernel: the files that fill in a record.
+const windowKinds = readdirSync(join(root, 'assembly/window/kinds'))
+  .map((file) => file.slice(0, -3))
+  .filter((kind) =>
+    readFileSync(join(root, `assembly/window/kinds/${kind}.ts`), 'utf8').includes(`function ${kind}Window(kind: Kind)`),
+  )
+  .sort();
+emit(
+  'assembly/window/gen/kinds.ts',
+  `${head('assembly/window/kinds/<kind>.ts')}import { WindowKind } from '../../gen/window-layouts';
+import { kindOf } from '../kinds/kind';
+${windowKinds.map((kind) => `import { ${kind}Window } from '../kinds/${kind}';`).join('\n')}
+
+/** Fills in the records of all kinds. */
+export function windowKindsInit(): void {
+${windowKinds.map((kind) => `  ${kind}Window(kindOf(WindowKind.${constName(kind)}));`).join('\n')}
+}
+`,
+);
+
 // Tables of kinds: the records that the files below a folder export.
 for (const [dir, type, from, key] of [
   ['kernels/nodes', 'NodeKind', 'node', 'Kind'],

@@ -6,7 +6,7 @@ import { bindTo } from '../mem/bind';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { COL_UNIFORM, Tag } from '../mem/layout';
 
-export { WindowFlag, WindowKind } from '../gen/window-layouts';
+export { WindowFlag } from '../gen/window-layouts';
 export {
   WINDOW_KIND,
   WINDOW_FLAGS,
@@ -48,6 +48,7 @@ import {
   AGG_STATE,
   WINDOW_AGGS,
   WINDOW_ENTRY_SIZE,
+  WINDOW_FLAGS,
   WINDOW_FURTHER,
   WINDOW_INPUTS,
   WINDOW_KEEPS,
@@ -57,6 +58,7 @@ import {
   WINDOW_SIZE_OF,
   WINDOW_STATES_AT,
   WINDOW_TAGS_AT,
+  WindowFlag,
 } from '../gen/window-layouts';
 
 export const NO_INPUT: u32 = 0xffff;
@@ -83,6 +85,17 @@ export const NUMBER_SIZE: u32 = 4;
 // @ts-ignore: decorator
 @inline export function aggsAt(spec: usize): usize {
   return (keepsAt(spec) + ((<usize>load<u32>(spec, WINDOW_KEEPS)) << 1) + 3) & ~3;
+}
+
+/** True when the window has the flag (WindowFlag). */
+// @ts-ignore: decorator
+@inline export function hasFlag(spec: usize, flag: u32): bool {
+  return (load<u32>(spec, WINDOW_FLAGS) & flag) != 0;
+}
+
+// @ts-ignore: decorator
+@inline export function isEventTime(spec: usize): bool {
+  return hasFlag(spec, WindowFlag.EVENT_TIME);
 }
 
 /** True where rows of equal values have windows of their own. */

@@ -18,13 +18,27 @@ export namespace WindowKind {
   export const MESSAGE: u32 = 7;
 }
 
-/** Flags of windows. */
+/** Flags of windows. Those from joinsEqual on the window sets itself, by its kind and what the spec asks for. */
 export namespace WindowFlag {
   export const EVENT_TIME: u32 = 1;
   export const GROUPED: u32 = 2;
   export const SEND_EMPTY: u32 = 4;
-  /** Set by the window: rows of the same time come together (window/kinds/sliding.ts). */
+  /** Rows of the same time come together (window/kinds/sliding.ts). */
   export const JOINS_EQUAL: u32 = 8;
+  /** Rows are kept, not their groups alone. */
+  export const KEEPS_ROWS: u32 = 16;
+  /** Rows that WHERE rejects are kept with the others: they count. */
+  export const KEEPS_REJECTED: u32 = 32;
+  /** Groups are kept for each part of the time (window/panes). */
+  export const PANES: u32 = 64;
+  /** Groups are made in advance of the rows that are kept (window/stacks). */
+  export const STACKS: u32 = 128;
+  /** Partitions are saved with times that wait and with stacks. */
+  export const QUEUES: u32 = 256;
+  /** It ends with a row, whatever the time: a partition is forgotten when no row has come for long. */
+  export const ENDS_WITH_ROW: u32 = 512;
+  /** Nothing is left to the outbox. */
+  export const SENDS_AT_ONCE: u32 = 1024;
 }
 
 // windowSpec, 96 bytes. Spec of a window. Behind it: u16[inputs] operands, u16[keys] and u16[keeps] indexes of inputs, padding to 4, aggregates, u16[] indexes of inputs of those that are folded.
@@ -33,7 +47,7 @@ export namespace WindowFlag {
 //   4    flags u32   WindowFlag
 //   8    unit f64   natural unit of the alignment (dd, hh, mi, ss, ms), ms
 //   16   length f64   length; longest duration of a session, ms
-//   24   step f64   hop, timeout of a session or delay of a sliding window; how long partitions of other kinds wait for a row, 0 for ever, ms
+//   24   step f64   hop (0 none), timeout of a session or delay of a sliding window; how long partitions of other kinds wait for a row, 0 for ever, ms
 //   32   countLength u32   rows of a count window
 //   36   countStep u32   rows between its ends
 //   40   zone u32   number of the time zone, 0 UTC

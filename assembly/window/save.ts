@@ -1,6 +1,6 @@
 // What a window keeps, saved and loaded: the same for all kinds, then what only some have.
 import { N_SPEC, N_STATE, accountOf } from '../node/node';
-import { WINDOW_COUNT_STEP, WINDOW_KIND, WindowKind, isPartitioned } from '../agg/spec';
+import { WindowFlag, hasFlag, isPartitioned } from '../agg/spec';
 import { setReset } from '../agg/group';
 import { setLeave, setLoad, setSave } from '../agg/save';
 import { formEnd, formLoad, formSave, isSameForm } from '../agg/saved-form';
@@ -11,12 +11,13 @@ import { readBool, readF64, readFail, readFails, readU32, readVersion } from '..
 import { writeBool, writeF64, writeU32, writeVersion } from '../state/writer';
 import { keepsRows } from './content/content';
 import { frameEnter, frameLeave } from './content/frame';
+import { isSound } from './kinds/kind';
 import { keyedArrange } from './partitions/keyed';
 import { lanesLeave } from './stacks/vectors';
 import { panesLoad, panesSave } from './panes/panes';
 import { partitionsLoad, partitionsSave } from './partitions/partitions';
 import { queueLoad, queueSave } from './content/queue';
-import { canStack, stacksLoad, stacksOpen, stacksPass, stacksSave } from './stacks/stacks';
+import { stacksLoad, stacksOpen, stacksPass, stacksSave } from './stacks/stacks';
 import {
   W_COUNTER,
   W_END,
@@ -46,7 +47,7 @@ namespace Besides {
 function besides(spec: usize, state: usize): u32 {
   if (!load<u32>(state, W_STACKS)) return Besides.NOTHING;
   if (isPartitioned(spec)) return Besides.PARTITIONS;
-  return load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING ? Besides.PANES : Besides.STACKS;
+  return hasFlag(spec, WindowFlag.PANES) ? Besides.PANES : Besides.STACKS;
 }
 
 export function windowSave(node: usize): void {
@@ -134,17 +135,10 @@ function stacksLeave(spec: usize, state: usize): void {
   setReset(state + W_SET);
 }
 
-/** True for windows whose partitions may have times or sums in advance that wait. */
-// @ts-ignore: decorator
-@inline function mayWait(spec: usize): bool {
-  const kind = load<u32>(spec, WINDOW_KIND);
-  return kind == WindowKind.SLIDING || kind == WindowKind.COUNT;
-}
-
 /** Partitions are many, and have few groups each. */
 function partitionSave(spec: usize, part: usize): void {
   contentSave(spec, part, false);
-  if (!mayWait(spec)) return;
+  if (!hasFlag(spec, WindowFlag.QUEUES)) return;
   queueSave(part);
   const hasStacks = load<u32>(part, W_STACKS) != 0;
   writeBool(hasStacks);
@@ -156,11 +150,11 @@ function partitionLoad(node: usize, spec: usize, part: usize): void {
   const isTimed =
     isFinite(load<f64>(part, W_START)) && isFinite(load<f64>(part, W_LAST)) && isFinite(load<f64>(part, W_TICK));
   if (!isTimed) readFail(LoadFault.DAMAGED);
-  if (!mayWait(spec)) return;
+  if (!hasFlag(spec, WindowFlag.QUEUES)) return;
   queueLoad(part, accountOf(node));
   if (!readBool()) return;
   if (!isAsSaved()) stacksLeave(spec, part);
-  else if (!canStack(spec)) readFail(LoadFault.DAMAGED);
+  else if (!hasFlag(spec, WindowFlag.STACKS)) readFail(LoadFault.DAMAGED);
   else if (stacksOpen(node, part)) stacksLoad(node, spec, part);
   else readFail(LoadFault.MEMORY);
 }
@@ -187,13 +181,7 @@ function contentLoad(spec: usize, state: usize): void {
   store<f64>(state, readF64(), W_TICK);
   store<u32>(state, readU32(), W_COUNTER);
   store<u32>(state, readU32(), W_OPEN);
-  // Rows are counted up to the step.
-  if (
-    load<u32>(spec, WINDOW_KIND) == WindowKind.COUNT &&
-    load<u32>(state, W_COUNTER) >= load<u32>(spec, WINDOW_COUNT_STEP)
-  ) {
-    readFail(LoadFault.DAMAGED);
-  }
+  if (!isSound(spec, state)) readFail(LoadFault.DAMAGED);
   setLoad(spec, state + W_SET);
   rowsLoad(state + W_ROWS, Members.ROWS);
 }

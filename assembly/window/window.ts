@@ -1,9 +1,7 @@
 // Window nodes: rows come in, messages go out. What the kinds have in common: opening, the clock, errors, freeing.
 import * as ctx from '../batch/context';
 import {
-  N_DEADLINE,
   N_FLAGS,
-  N_HEAP,
   N_PROGRAM,
   N_SPEC,
   N_STATE,
@@ -16,41 +14,50 @@ import {
 } from '../node/node';
 import { Operator, Signal, Trait, nearestAbove } from '../node/operator';
 import { selectionPop, selectionPush, withoutErrors } from '../batch/selection';
-import { clearDeadline, setDeadline } from '../node/timers';
+import { clearDeadline } from '../node/timers';
 import { allocZeroed, free } from '../mem/alloc';
 import { OPERAND_COL, Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { vmRun } from '../ops/vm';
 import {
   WINDOW_FLAGS,
-  WINDOW_KIND,
   WINDOW_TIMESTAMP,
   WindowFlag,
-  WindowKind,
+  hasFlag,
+  isEventTime,
   isPartitioned,
   specPrepare,
 } from '../agg/spec';
+import { windowKindsInit } from './gen/kinds';
 import { setFree, setInit } from '../agg/group';
-import { rowsFree, rowsSetBack } from '../rows/store';
+import { rowsFree } from '../rows/store';
+import {
+  beginOf,
+  deadlineOf,
+  endOf,
+  isOfMessages,
+  openOf,
+  pushMessageOf,
+  pushOf,
+  rowsHaveWindows,
+  setBackOf,
+  setFlags,
+  tickOf,
+  watermarkOf,
+} from './kinds/kind';
 import { frameEnter, frameLeave, hold } from './content/frame';
-import { alignedFire, alignedPush, alignedSetBack, alignedStart } from './kinds/aligned';
-import { countPush, endedSetBack, statePush } from './kinds/counting';
-import { eachRowPush } from './kinds/row';
 import { keptInit } from './content/kept';
 import { keyedDeadline, keyedPush, keyedSetBack, keyedTick, keyedWatermark } from './partitions/keyed';
-import { lanesFree, lanesOpen } from './stacks/vectors';
-import { messageBegin, messageEnd, messagePush } from './kinds/message';
-import { hasPanes, panesFree, panesOpen } from './panes/panes';
+import { lanesFree } from './stacks/vectors';
+import { panesFree } from './panes/panes';
 import { outboxFree, sendError, sendSignal } from './content/outbox';
 import { partitionCount, partitionsForgotten, partitionsFree, partitionsOpen } from './partitions/partitions';
 import { piecesSend } from './pieces';
-import { queueFree, queueSetBack } from './content/queue';
-import { sessionDeadline, sessionPush, sessionSetBack, sessionTick, sessionWatermark } from './kinds/session';
-import { slidingDeadline, slidingFire, slidingPush } from './kinds/sliding';
+import { queueFree } from './content/queue';
 import { windowLoad, windowSave } from './save';
-import { canStack, stacksFree, stacksOpen } from './stacks/stacks';
+import { stacksFree, stacksOpen } from './stacks/stacks';
 import { windowResults } from './results';
 import { readTimes } from './content/times';
-import { W_END, W_LANES, W_PARTITIONS, W_ROWS, W_SET, W_SIZE } from './content/state';
+import { W_PARTITIONS, W_ROWS, W_SET, W_SIZE } from './content/state';
 
 export function windowOperator(operator: Operator): void {
   operator.open = windowOpen;
@@ -64,20 +71,14 @@ export function windowOperator(operator: Operator): void {
   operator.deferred = piecesSend;
   operator.results = windowResults;
   operator.traits = Trait.BUFFERS | Trait.KEEPS_MESSAGES | Trait.MAKES_ROWS;
+  windowKindsInit();
 }
 
-// @ts-ignore: decorator
-@inline function isEventTime(spec: usize): bool {
-  return (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.EVENT_TIME) != 0;
-}
-
-/**
- * Makes the state of a window node whose spec stands in N_SPEC. Windows of processing time count from the first tick,
- * which they ask for at once. Returns false when memory is exhausted.
- */
+/** Makes the state of a window node whose spec stands in N_SPEC. Returns false when memory is exhausted. */
 export function windowOpen(node: usize): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   specPrepare(spec);
+  setFlags(spec);
   const flags = load<u32>(node, N_FLAGS) & ~NodeFlag.DEFERS;
   store<u32>(node, flags | NodeFlag.MESSAGES | (keepsOutbox(spec) ? NodeFlag.DEFERS : 0), N_FLAGS);
   if (isEventTime(spec)) followEventTime(node, spec);
@@ -89,15 +90,8 @@ export function windowOpen(node: usize): bool {
   setInit(state + W_SET, acct);
   keptInit(spec, state, acct);
   if (isPartitioned(spec)) return partitionsOpen(node, state);
-  if (canStack(spec) && !stacksOpen(node, state)) return false;
-  if (!lanesOpen(node, spec, state)) return false;
-  // Lanes send at once what takes them a moment.
-  if (load<u32>(state, W_LANES)) store<u32>(node, load<u32>(node, N_FLAGS) & ~NodeFlag.DEFERS, N_FLAGS);
-  if (hasPanes(spec) && !panesOpen(node, state)) return false;
-  if (!isEventTime(spec) && load<u32>(spec, WINDOW_KIND) <= WindowKind.HOPPING) {
-    return setDeadline(node, 0);
-  }
-  return true;
+  if (hasFlag(spec, WindowFlag.STACKS) && !stacksOpen(node, state)) return false;
+  return openOf(node, spec, state);
 }
 
 /**
@@ -105,7 +99,7 @@ export function windowOpen(node: usize): bool {
  * are sent at once.
  */
 function keepsOutbox(spec: usize): bool {
-  return load<u32>(spec, WINDOW_KIND) != WindowKind.ROW && !(canStack(spec) && isPartitioned(spec));
+  return !hasFlag(spec, WindowFlag.SENDS_AT_ONCE) && !(hasFlag(spec, WindowFlag.STACKS) && isPartitioned(spec));
 }
 
 /**
@@ -118,7 +112,7 @@ function followEventTime(node: usize, spec: usize): void {
   store<u16>(spec, <u16>(OPERAND_COL + column), WINDOW_TIMESTAMP);
   if (!(load<u32>(node, N_FLAGS) & NodeFlag.TIES)) return;
   store<u32>(spec, load<u32>(spec, WINDOW_FLAGS) | WindowFlag.JOINS_EQUAL, WINDOW_FLAGS);
-  if (load<u32>(spec, WINDOW_KIND) != WindowKind.SLIDING) return;
+  if (!rowsHaveWindows(spec)) return;
   const above = nearestAbove(node, Trait.ORDERS_BY_TIME);
   if (above) store<u32>(above, load<u32>(above, N_FLAGS) | NodeFlag.ROUNDS, N_FLAGS);
 }
@@ -135,7 +129,7 @@ export function windowPush(node: usize): void {
   if (!enter(node)) return;
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
-  if (load<u32>(spec, WINDOW_KIND) == WindowKind.MESSAGE) messagePush(node, spec, state);
+  if (isOfMessages(spec)) pushMessageOf(node, spec, state);
   else if (ctx.rowErrors) pushBetweenFailures(node, spec, state, <usize>load<u32>(node, N_PROGRAM));
   else pushAll(node, spec, state, <usize>load<u32>(node, N_PROGRAM));
   frameLeave();
@@ -192,46 +186,13 @@ function push(node: usize, spec: usize, state: usize): void {
     if (!isExhausted(node)) keyedDeadline(node, spec, state);
     return;
   }
-  switch (load<u32>(spec, WINDOW_KIND)) {
-    case WindowKind.TUMBLING:
-    case WindowKind.HOPPING:
-      alignedPush(node, spec, state);
-      break;
-    case WindowKind.SLIDING:
-      slidingPush(node, spec, state);
-      break;
-    case WindowKind.SESSION:
-      sessionPush(node, spec, state);
-      break;
-    case WindowKind.COUNT:
-      countPush(node, spec, state);
-      break;
-    case WindowKind.STATE:
-      statePush(node, spec, state);
-      break;
-    default:
-      eachRowPush(node, spec, state);
-  }
+  pushOf(node, spec, state);
   askForTick(node, spec, state);
 }
 
 /** Sets the deadline of a window of processing time. */
 function askForTick(node: usize, spec: usize, state: usize): void {
-  if (isEventTime(spec) || isExhausted(node)) return;
-  switch (load<u32>(spec, WINDOW_KIND)) {
-    case WindowKind.TUMBLING:
-    case WindowKind.HOPPING:
-      setDeadline(node, load<f64>(state, W_END));
-      break;
-    case WindowKind.SLIDING:
-      slidingDeadline(node, spec, state);
-      break;
-    case WindowKind.SESSION:
-      sessionDeadline(node, spec, state, load<u32>(node, N_HEAP) != 0, load<f64>(node, N_DEADLINE));
-      break;
-    default:
-      break;
-  }
+  if (!isEventTime(spec) && !isExhausted(node)) deadlineOf(node, spec, state);
 }
 
 /** A row that failed before the window, where it is counted, doesn't enter it: its failure is a message of its own. */
@@ -250,21 +211,7 @@ export function windowTick(node: usize): void {
     frameLeave();
     return;
   }
-  switch (load<u32>(spec, WINDOW_KIND)) {
-    case WindowKind.TUMBLING:
-    case WindowKind.HOPPING:
-      if (load<f64>(state, W_END) == 0) alignedStart(spec, state, floor(ctx.nowMs));
-      alignedFire(node, spec, state, ctx.nowMs);
-      break;
-    case WindowKind.SLIDING:
-      slidingFire(node, spec, state, ctx.nowMs);
-      break;
-    case WindowKind.SESSION:
-      sessionTick(node, spec, state);
-      break;
-    default:
-      break;
-  }
+  tickOf(node, spec, state);
   frameLeave();
   askForTick(node, spec, state);
 }
@@ -274,12 +221,13 @@ export function windowTick(node: usize): void {
  * one gathers come one by one; a message that failed has no rows, its failure goes on.
  */
 function windowSignal(node: usize, signal: u32, value: u64): void {
+  const spec = <usize>load<u32>(node, N_SPEC);
   switch (signal) {
     case Signal.BEGIN:
-      if (isOfMessages(node)) messageBegin(node);
+      if (isOfMessages(spec)) beginOf(node, spec);
       break;
     case Signal.END:
-      if (isOfMessages(node)) windowEnd(node, value);
+      if (isOfMessages(spec)) windowEnd(node, spec, value);
       else if (value) passFailure(node, value);
       break;
     case Signal.WATERMARK:
@@ -289,14 +237,9 @@ function windowSignal(node: usize, signal: u32, value: u64): void {
   }
 }
 
-// @ts-ignore: decorator
-@inline function isOfMessages(node: usize): bool {
-  return load<u32>(<usize>load<u32>(node, N_SPEC), WINDOW_KIND) == WindowKind.MESSAGE;
-}
-
-function windowEnd(node: usize, value: u64): void {
+function windowEnd(node: usize, spec: usize, value: u64): void {
   if (!enter(node)) return;
-  messageEnd(node, offOf(value), lenOf(value));
+  endOf(node, spec, offOf(value), lenOf(value));
   frameLeave();
 }
 
@@ -305,25 +248,8 @@ function windowWatermark(node: usize, ms: f64): void {
   if (!enter(node)) return;
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
-  if (isPartitioned(spec)) {
-    keyedWatermark(node, spec, state, ms);
-    frameLeave();
-    return;
-  }
-  switch (load<u32>(spec, WINDOW_KIND)) {
-    case WindowKind.TUMBLING:
-    case WindowKind.HOPPING:
-      alignedFire(node, spec, state, ms);
-      break;
-    case WindowKind.SLIDING:
-      slidingFire(node, spec, state, ms);
-      break;
-    case WindowKind.SESSION:
-      sessionWatermark(node, spec, state, ms);
-      break;
-    default:
-      break;
-  }
+  if (isPartitioned(spec)) keyedWatermark(node, spec, state, ms);
+  else watermarkOf(node, spec, state, ms);
   frameLeave();
 }
 
@@ -332,31 +258,8 @@ function windowSetBack(node: usize, ms: f64): void {
   const spec = <usize>load<u32>(node, N_SPEC);
   if (isExhausted(node)) return;
   const state = <usize>load<u32>(node, N_STATE);
-  if (isPartitioned(spec)) {
-    keyedSetBack(node, spec, state, ms);
-    return;
-  }
-  if (isEventTime(spec)) return;
-  switch (load<u32>(spec, WINDOW_KIND)) {
-    case WindowKind.TUMBLING:
-    case WindowKind.HOPPING:
-      alignedSetBack(node, spec, state, ms);
-      break;
-    case WindowKind.SLIDING:
-      rowsSetBack(state + W_ROWS, ms);
-      queueSetBack(state, ms);
-      break;
-    case WindowKind.SESSION:
-      sessionSetBack(spec, state, ms);
-      askForTick(node, spec, state);
-      break;
-    case WindowKind.COUNT:
-    case WindowKind.STATE:
-      endedSetBack(state, ms);
-      break;
-    default:
-      break;
-  }
+  if (isPartitioned(spec)) keyedSetBack(node, spec, state, ms);
+  else if (!isEventTime(spec)) setBackOf(node, spec, state, ms);
 }
 
 /** Frees everything that the window holds. */
@@ -367,9 +270,9 @@ export function windowFree(node: usize): void {
   outboxFree(node);
   setFree(state + W_SET);
   rowsFree(state + W_ROWS);
-  const kind = load<u32>(load<u32>(node, N_SPEC), WINDOW_KIND);
-  if (isPartitioned(<usize>load<u32>(node, N_SPEC))) partitionsFree(node, state);
-  else if (kind == WindowKind.HOPPING) panesFree(node, state);
+  const spec = <usize>load<u32>(node, N_SPEC);
+  if (isPartitioned(spec)) partitionsFree(node, state);
+  else if (hasFlag(spec, WindowFlag.PANES)) panesFree(node, state);
   else stacksFree(node, state);
   lanesFree(node, state);
   queueFree(state, accountOf(node));

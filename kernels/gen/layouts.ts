@@ -263,8 +263,8 @@ export const maxInputs = 1024;
 /** Kinds of windows. */
 export const WindowKind = {"tumbling":0,"hopping":1,"sliding":2,"session":3,"count":4,"row":5,"state":6,"message":7} as const;
 
-/** Flags of windows. */
-export const WindowFlag = {"eventTime":1,"grouped":2,"sendEmpty":4,"joinsEqual":8} as const;
+/** Flags of windows. Those from joinsEqual on the window sets itself, by its kind and what the spec asks for. */
+export const WindowFlag = {"eventTime":1,"grouped":2,"sendEmpty":4,"joinsEqual":8,"keepsRows":16,"keepsRejected":32,"panes":64,"stacks":128,"queues":256,"endsWithRow":512,"sendsAtOnce":1024} as const;
 
 /** Spec of a window. Behind it: u16[inputs] operands, u16[keys] and u16[keeps] indexes of inputs, padding to 4, aggregates, u16[] indexes of inputs of those that are folded. */
 export const windowSpec = layout(96, {"kind":0,"flags":4,"unit":8,"length":16,"step":24,"countLength":32,"countStep":36,"zone":40,"timestamp":44,"trigger":46,"where":48,"emit":50,"start":52,"end":54,"partition":56,"further":58,"inputs":64,"keys":68,"keeps":72,"aggs":76,"statesAt":80,"tagsAt":84,"entrySize":88,"size":92}, {"kind":"u32","flags":"u32","unit":"f64","length":"f64","step":"f64","countLength":"u32","countStep":"u32","zone":"u32","timestamp":"u16","trigger":"u16","where":"u16","emit":"u16","start":"u16","end":"u16","partition":"u16","further":"u16","inputs":"u32","keys":"u32","keeps":"u32","aggs":"u32","size":"u32"});

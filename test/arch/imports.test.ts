@@ -104,10 +104,12 @@ const kernelLayers: readonly (readonly string[])[] = [
   // How batches and signals reach other nodes.
   ['emit', 'agg'],
   ['rows', 'partitions'],
-  // What streams and joins are built on; operators that keep rows until their time has come.
-  ['source/columns', 'join/key', 'join/message', 'order'],
-  ['source/framing'],
-  ['source/decode'],
+  // What streams, joins and windows are built on; operators that keep rows until their time has come.
+  ['source/columns', 'join/key', 'join/message', 'order', 'window/content'],
+  ['source/framing', 'window/stacks'],
+  ['source/decode', 'window/panes'],
+  ['window/kinds'],
+  ['window/partitions'],
   // Streams, and the kinds of operators.
   ['source', 'operators', 'encode', 'window', 'analytic', 'lookup', 'join/merge', 'join/asof', 'join/interval'],
   // The list of the kinds, and what the host calls.

@@ -8,18 +8,15 @@ import { Tag, lenOf, offOf, span } from '../../mem/layout';
 import {
   NO_INPUT,
   WINDOW_AGGS,
-  WINDOW_COUNT_LENGTH,
-  WINDOW_COUNT_STEP,
   WINDOW_FLAGS,
   WINDOW_KEYS,
-  WINDOW_KIND,
   WINDOW_WHERE,
   WindowFlag,
-  WindowKind,
   bindOf,
   bindTag,
   bindUniform,
   bindVal,
+  hasFlag,
   keysAt,
 } from '../../agg/spec';
 import { SET_ERROR, setError, setReset } from '../../agg/group';
@@ -31,21 +28,18 @@ import { PAGE_LEFT, PAGE_NEXT, PAGE_TO, timeAt } from '../../rows/page';
 import { rowsClear, rowsFirst } from '../../rows/store';
 import { FRAME_WHERE_ERROR, frame } from './frame';
 import { bindPage, keep } from './kept';
-import { hasPanes, panesAreVoid } from '../panes/panes';
 import { Phase, mustWait, outboxGroups, outboxRows } from './outbox';
-import { W_ROWS, W_SET, W_STACKS } from './state';
+import { W_ROWS, W_SET } from './state';
 
 // @ts-ignore: decorator
 @inline export function isGrouped(spec: usize): bool {
-  return (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.GROUPED) != 0;
+  return hasFlag(spec, WindowFlag.GROUPED);
 }
 
 /** True when the window keeps rows; otherwise it keeps only aggregate states. */
-export function keepsRows(spec: usize): bool {
-  const kind = load<u32>(spec, WINDOW_KIND);
-  if (!isGrouped(spec)) return true;
-  if (kind == WindowKind.COUNT) return load<u32>(spec, WINDOW_COUNT_LENGTH) != load<u32>(spec, WINDOW_COUNT_STEP);
-  return kind == WindowKind.SLIDING || (kind == WindowKind.HOPPING && !hasPanes(spec));
+// @ts-ignore: decorator
+@inline export function keepsRows(spec: usize): bool {
+  return hasFlag(spec, WindowFlag.KEEPS_ROWS);
 }
 
 /** Payload of the error that WHERE gave last, 0 when there was none. */
@@ -93,13 +87,13 @@ export function judgeRow(spec: usize, row: u32): i32 {
 }
 
 /**
- * Takes the bound rows `sel[0 … n)` in. Rows that WHERE rejects leave no trace, except that a counting window keeps
- * them to count. Returns false when memory is exhausted.
+ * Takes the bound rows `sel[0 … n)` in. Rows that WHERE rejects leave no trace, except where they are kept to
+ * be counted. Returns false when memory is exhausted.
  */
 export function takeIn(spec: usize, state: usize, sel: usize, n: u32): bool {
   const where = load<u16>(spec, WINDOW_WHERE);
   const asRows = keepsRows(spec);
-  if (where == NO_INPUT || (asRows && load<u32>(spec, WINDOW_KIND) == WindowKind.COUNT)) {
+  if (where == NO_INPUT || (asRows && hasFlag(spec, WindowFlag.KEEPS_REJECTED))) {
     return asRows ? keep(spec, state, sel, n) : accumulate(spec, state + W_SET, sel, n);
   }
   const kept = selectionPush();
@@ -119,10 +113,8 @@ export function takeIn(spec: usize, state: usize, sel: usize, n: u32): bool {
   return ok;
 }
 
-/** True when nothing that was taken in is in the window which ends at `end`, and nothing failed. */
-export function isVoid(spec: usize, state: usize, end: f64): bool {
-  if (load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING && load<u32>(state, W_STACKS))
-    return panesAreVoid(spec, state, end);
+/** True when nothing is taken in, and nothing failed. */
+export function isVoid(spec: usize, state: usize): bool {
   if (keepsRows(spec)) return load<u32>(state + W_ROWS, ROWS_COUNT) == 0;
   return (load<u32>(state + W_SET, SET_COUNT) | load<u32>(state + W_SET, SET_ERROR)) == 0;
 }

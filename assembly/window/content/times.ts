@@ -1,10 +1,11 @@
-// Times of the rows of the current batch, epoch milliseconds.
+// Times of the rows of the current batch, and of windows that end with a row, epoch milliseconds.
 import * as ctx from '../../batch/context';
 import { Tag } from '../../mem/layout';
 import { strideOf, tagsOf, valsOf } from '../../ops/operand';
 import { microsOf } from '../../value/time';
 import { WINDOW_FLAGS, WINDOW_TIMESTAMP, WindowFlag } from '../../agg/spec';
 import { rowTimes } from './frame';
+import { W_LAST, W_START } from './state';
 
 // @ts-ignore: decorator
 @inline export function timeOfRow(row: u32): f64 {
@@ -36,4 +37,10 @@ export function readTimes(spec: usize, program: usize, sel: usize, n: u32): void
     }
     store<f64>(times + ((<usize>row) << 3), last);
   }
+}
+
+/** The clock is set back: so are the begin of the window and its last row, where they are known. */
+export function timesSetBack(node: usize, spec: usize, state: usize, ms: f64): void {
+  if (load<f64>(state, W_START)) store<f64>(state, load<f64>(state, W_START) - ms, W_START);
+  if (load<f64>(state, W_LAST)) store<f64>(state, load<f64>(state, W_LAST) - ms, W_LAST);
 }

@@ -1,23 +1,15 @@
-// Tumbling and hopping windows: [end - length, end), ends aligned to natural time (window/content/align.ts).
+// Windows by the clock: [end - length, end), ends aligned to natural time (window/content/align.ts).
 import * as ctx from '../../batch/context';
 import { exhaust, isExhausted } from '../../node/node';
 import { setDeadline } from '../../node/timers';
 import { rowsDropBefore, rowsSetBack } from '../../rows/store';
 import { resume, rowTimes } from '../content/frame';
-import {
-  WINDOW_FLAGS,
-  WINDOW_KIND,
-  WINDOW_LENGTH,
-  WINDOW_STEP,
-  WINDOW_UNIT,
-  WINDOW_ZONE,
-  WindowFlag,
-  WindowKind,
-} from '../../agg/spec';
+import { WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, WindowFlag, hasFlag, isEventTime } from '../../agg/spec';
 import { alignedEnd, endAfter, lastEnd, startBefore } from '../content/align';
 import { isVoid, sendAll, sendRange, takeIn } from '../content/content';
-import { isInPanes, panesEnd, panesSend, panesSetBack } from '../panes/panes';
+import { isInPanes, panesAreVoid, panesEnd, panesSend, panesSetBack } from '../panes/panes';
 import { timeOfRow } from '../content/times';
+import { Kind } from './kind';
 import { W_END, W_ROWS, W_START } from '../content/state';
 
 /**
@@ -26,11 +18,15 @@ import { W_END, W_ROWS, W_START } from '../content/state';
  */
 const MAX_EMPTY: u32 = 1000;
 
+/** Windows overlap, or leave gaps. */
+// @ts-ignore: decorator
+@inline function isHopping(spec: usize): bool {
+  return load<f64>(spec, WINDOW_STEP) > 0;
+}
+
 // @ts-ignore: decorator
 @inline function stepOf(spec: usize): f64 {
-  return load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING
-    ? load<f64>(spec, WINDOW_STEP)
-    : load<f64>(spec, WINDOW_LENGTH);
+  return isHopping(spec) ? load<f64>(spec, WINDOW_STEP) : load<f64>(spec, WINDOW_LENGTH);
 }
 
 /** Where the window begins that ends at `end`. */
@@ -40,8 +36,32 @@ const MAX_EMPTY: u32 = 1000;
   return startBefore(end, unit, stepOf(spec), load<f64>(spec, WINDOW_LENGTH), load<u32>(spec, WINDOW_ZONE));
 }
 
+/** Fills in what kinds by the clock have in common. */
+export function fillAligned(kind: Kind): void {
+  kind.open = alignedOpen;
+  kind.push = alignedPush;
+  kind.deadline = alignedDeadline;
+  kind.tick = alignedTick;
+  kind.watermark = alignedFire;
+  kind.setBack = alignedSetBack;
+}
+
+/** Windows of processing time count from the first tick, which they ask for at once. */
+export function alignedOpen(node: usize, spec: usize, state: usize): bool {
+  return isEventTime(spec) || setDeadline(node, 0);
+}
+
+function alignedDeadline(node: usize, spec: usize, state: usize): void {
+  setDeadline(node, load<f64>(state, W_END));
+}
+
+function alignedTick(node: usize, spec: usize, state: usize): void {
+  if (load<f64>(state, W_END) == 0) alignedStart(spec, state, floor(ctx.nowMs));
+  alignedFire(node, spec, state, ctx.nowMs);
+}
+
 /** Sets the first window so that `ms` lies in it. */
-export function alignedStart(spec: usize, state: usize, ms: f64): void {
+function alignedStart(spec: usize, state: usize, ms: f64): void {
   store<f64>(state, alignedEnd(ms, load<f64>(spec, WINDOW_UNIT), stepOf(spec), load<u32>(spec, WINDOW_ZONE)), W_END);
   // window_start() of the first window is when it began to listen, a hop's overlap before that for hopping windows.
   const start = ms - (load<f64>(spec, WINDOW_LENGTH) - stepOf(spec));
@@ -52,7 +72,7 @@ export function alignedStart(spec: usize, state: usize, ms: f64): void {
  * The clock is set back: the open windows are from here on those that are open by the new time, with what they hold.
  * Ends stay aligned, so what is kept moves by as much as the end does.
  */
-export function alignedSetBack(node: usize, spec: usize, state: usize, ms: f64): void {
+function alignedSetBack(node: usize, spec: usize, state: usize, ms: f64): void {
   const before = load<f64>(state, W_END);
   if (before == 0) return;
   const end = alignedEnd(
@@ -69,7 +89,7 @@ export function alignedSetBack(node: usize, spec: usize, state: usize, ms: f64):
 }
 
 /** Takes the selected rows in, sending the windows that end before them. */
-export function alignedPush(node: usize, spec: usize, state: usize): void {
+function alignedPush(node: usize, spec: usize, state: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
   const times = rowTimes();
@@ -93,32 +113,33 @@ export function alignedPush(node: usize, spec: usize, state: usize): void {
 }
 
 /** Sends the windows that end at or before `ms`. */
-export function alignedFire(node: usize, spec: usize, state: usize, ms: f64): void {
+function alignedFire(node: usize, spec: usize, state: usize, ms: f64): void {
   const step = stepOf(spec);
   const unit = load<f64>(spec, WINDOW_UNIT);
   const zone = load<u32>(spec, WINDOW_ZONE);
-  const isHopping = load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING;
-  const sendsEmpty = (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.SEND_EMPTY) != 0;
+  const hops = isHopping(spec);
+  const sendsEmpty = hasFlag(spec, WindowFlag.SEND_EMPTY);
   let empty: u32 = 0;
   let end = load<f64>(state, W_END);
   if (end == 0) return;
   while (end <= ms) {
     if (isExhausted(node)) return;
-    if (isVoid(spec, state, end) && (!sendsEmpty || ++empty > MAX_EMPTY)) {
+    const isEmpty = isInPanes(spec, state) ? panesAreVoid(spec, state, end) : isVoid(spec, state);
+    if (isEmpty && (!sendsEmpty || ++empty > MAX_EMPTY)) {
       const last = lastEnd(end, ms, unit, step, zone);
       end = endAfter(last, 1, unit, step, zone);
-      store<f64>(state, isHopping ? startOf(spec, end) : last, W_START);
+      store<f64>(state, hops ? startOf(spec, end) : last, W_START);
       break;
     }
     const start = load<f64>(state, W_START);
     if (isInPanes(spec, state)) panesSend(node, spec, state, start, end);
-    else if (isHopping) {
+    else if (hops) {
       sendRange(node, spec, state, start, end, end, startOf(spec, end), end, false);
       rowsDropBefore(state + W_ROWS, startOf(spec, endAfter(end, 1, unit, step, zone)));
     } else sendAll(node, spec, state, start, end, end);
     const before = end;
     end = endAfter(end, 1, unit, step, zone);
-    store<f64>(state, isHopping ? startOf(spec, end) : before, W_START);
+    store<f64>(state, hops ? startOf(spec, end) : before, W_START);
   }
   store<f64>(state, end, W_END);
 }

@@ -5,7 +5,6 @@ import { N_PROGRAM, N_SPEC, N_STATE } from '../../node/node';
 import { Trait, nearestAbove } from '../../node/operator';
 import {
   WINDOW_END,
-  WINDOW_FLAGS,
   WINDOW_START,
   WINDOW_TRIGGER,
   WindowFlag,
@@ -13,6 +12,7 @@ import {
   bindOf,
   bindTag,
   bindVal,
+  hasFlag,
 } from '../../agg/spec';
 import { setReset } from '../../agg/group';
 import { Tag } from '../../mem/layout';
@@ -22,6 +22,7 @@ import { sendAll, takeIn } from '../content/content';
 import { FRAME_END, FRAME_START, FRAME_TRIGGER, frameAbove } from '../content/frame';
 import { ENTRY_END, ENTRY_START, ENTRY_TRIGGER, Phase, outboxFirst, outboxGroups, sendError } from '../content/outbox';
 import { sendGroups, sendNoMemory } from '../content/output';
+import { Kind } from './kind';
 import { W_END, W_FIRST, W_OPEN, W_ROWS, W_SET, W_START } from '../content/state';
 
 /** What W_OPEN says of the message under way. */
@@ -29,13 +30,19 @@ const EMPTY: u32 = 0;
 const HAS_ROWS: u32 = 1;
 const NO_MEMORY: u32 = 2;
 
-export function messageBegin(node: usize): void {
+export function messageWindow(kind: Kind): void {
+  kind.pushMessage = messagePush;
+  kind.begin = messageBegin;
+  kind.end = messageEnd;
+}
+
+function messageBegin(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   store<u32>(state, EMPTY, W_OPEN);
 }
 
 /** Takes rows of the message in; its first row tells the times of the window. */
-export function messagePush(node: usize, spec: usize, state: usize): void {
+function messagePush(node: usize, spec: usize, state: usize): void {
   if (load<u32>(state, W_OPEN) == NO_MEMORY) return;
   const program = <usize>load<u32>(node, N_PROGRAM);
   if (program) vmRun(program);
@@ -57,7 +64,7 @@ function timeIn(input: u32, row: u32): f64 {
 }
 
 /** Sends the window. A message that failed above goes on as such. */
-export function messageEnd(node: usize, failedOff: usize, failedLen: u32): void {
+function messageEnd(node: usize, failedOff: usize, failedLen: u32): void {
   const state = <usize>load<u32>(node, N_STATE);
   const spec = <usize>load<u32>(node, N_SPEC);
   const open = load<u32>(state, W_OPEN);
@@ -66,7 +73,7 @@ export function messageEnd(node: usize, failedOff: usize, failedLen: u32): void 
   } else if (open == NO_MEMORY) sendNoMemory(node);
   else if (open == HAS_ROWS) {
     sendAll(node, spec, state, load<f64>(state, W_START), load<f64>(state, W_END), load<f64>(state, W_FIRST));
-  } else if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.SEND_EMPTY) {
+  } else if (hasFlag(spec, WindowFlag.SEND_EMPTY)) {
     // No row tells the times: they are those of the window above, which sends just now.
     const entry = waitingAbove(node);
     const above = frameAbove();

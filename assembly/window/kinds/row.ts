@@ -1,5 +1,6 @@
 // No window: every row is a message of its own, a group of one row or the row as it is.
 import * as ctx from '../../batch/context';
+import { WindowFlag } from '../../agg/spec';
 import { lenOf, offOf } from '../../mem/layout';
 import { SET_ERROR, setReset } from '../../agg/group';
 import { SET_COUNT } from '../../agg/group-table';
@@ -7,10 +8,20 @@ import { isGrouped, judgeRow, takeIn, whereError } from '../content/content';
 import { addRows, beginRows, endRows, sendFailure, sendGroups, sendNoMemory } from '../content/output';
 import { resume } from '../content/frame';
 import { timeOfRow } from '../content/times';
+import { Kind } from './kind';
 import { W_SET } from '../content/state';
 
+export function rowWindow(kind: Kind): void {
+  kind.flags = rowFlags;
+  kind.push = eachRowPush;
+}
+
+function rowFlags(spec: usize): u32 {
+  return WindowFlag.SENDS_AT_ONCE;
+}
+
 /** Sends a message for each selected row that WHERE accepts. */
-export function eachRowPush(node: usize, spec: usize, state: usize): void {
+function eachRowPush(node: usize, spec: usize, state: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
   const set = state + W_SET;

@@ -2,17 +2,30 @@
 // or for each partition (window/partitions/keyed.ts), whose state `state` is then. A session that lasts is cut at the
 // second aligned end after its start (one longest duration at least), and what follows the cut starts there.
 import * as ctx from '../../batch/context';
-import { exhaust } from '../../node/node';
+import { N_DEADLINE, N_HEAP, exhaust } from '../../node/node';
 import { setDeadline } from '../../node/timers';
-import { WINDOW_FLAGS, WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, WindowFlag } from '../../agg/spec';
+import { WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, isEventTime, isPartitioned } from '../../agg/spec';
 import { alignedEnd } from '../content/align';
 import { resume } from '../content/frame';
 import { sendAll, takeIn } from '../content/content';
 import { timeOfRow } from '../content/times';
+import { Kind } from './kind';
 import { W_END, W_LAST, W_OPEN, W_START, W_TICK } from '../content/state';
 
+export function sessionWindow(kind: Kind): void {
+  kind.push = sessionPush;
+  kind.deadline = sessionDeadline;
+  kind.tick = sessionTick;
+  kind.watermark = sessionWatermark;
+  kind.setBack = sessionSetBack;
+  kind.take = sessionTake;
+  kind.due = sessionDue;
+  kind.isOver = sessionIsOver;
+  kind.fire = sessionClose;
+}
+
 /** Takes the selected rows in, sending the sessions that end before them. */
-export function sessionPush(node: usize, spec: usize, state: usize): void {
+function sessionPush(node: usize, spec: usize, state: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
   const timeout = load<f64>(spec, WINDOW_STEP);
@@ -40,7 +53,7 @@ export function sessionPush(node: usize, spec: usize, state: usize): void {
 }
 
 /** Takes one row of the time `ms` in, sending the session that ends before it. */
-export function sessionTake(node: usize, spec: usize, state: usize, at: usize, ms: f64): void {
+function sessionTake(node: usize, spec: usize, state: usize, at: usize, ms: f64): void {
   if (load<u32>(state, W_OPEN) && closeBefore(node, spec, state, ms)) resume();
   if (!load<u32>(state, W_OPEN)) open(spec, state, ms);
   store<f64>(state, ms, W_LAST);
@@ -86,14 +99,14 @@ function close(node: usize, spec: usize, state: usize, end: f64, cut: f64): void
 }
 
 /** Sends the session when nothing can continue it: event time has passed its timeout. */
-export function sessionWatermark(node: usize, spec: usize, state: usize, ms: f64): void {
+function sessionWatermark(node: usize, spec: usize, state: usize, ms: f64): void {
   if (!load<u32>(state, W_OPEN)) return;
   const last = load<f64>(state, W_LAST);
   if (ms - last > load<f64>(spec, WINDOW_STEP)) closeBefore(node, spec, state, ms);
 }
 
 /** As `sessionWatermark` by the clock, which also cuts without a further row. */
-export function sessionTick(node: usize, spec: usize, state: usize): void {
+function sessionTick(node: usize, spec: usize, state: usize): void {
   if (!load<u32>(state, W_OPEN)) return;
   const end = load<f64>(state, W_LAST) + load<f64>(spec, WINDOW_STEP);
   const tick = load<f64>(state, W_TICK);
@@ -102,7 +115,7 @@ export function sessionTick(node: usize, spec: usize, state: usize): void {
 }
 
 /** Sends the open session whose timeout or longest duration has passed. */
-export function sessionClose(node: usize, spec: usize, state: usize): void {
+function sessionClose(node: usize, spec: usize, state: usize): void {
   if (!load<u32>(state, W_OPEN)) return;
   const end = load<f64>(state, W_LAST) + load<f64>(spec, WINDOW_STEP);
   const tick = load<f64>(state, W_TICK);
@@ -114,19 +127,19 @@ export function sessionClose(node: usize, spec: usize, state: usize): void {
  * When `sessionClose` is to be called; of one that was cut, when the next row does not continue it any more. In event
  * time a row at the end of the timeout still belongs to it, and it is cut with a row.
  */
-export function sessionDue(spec: usize, state: usize): f64 {
+function sessionDue(spec: usize, state: usize): f64 {
   const end = load<f64>(state, W_LAST) + load<f64>(spec, WINDOW_STEP);
-  if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.EVENT_TIME || !load<u32>(state, W_OPEN)) return end + 1;
+  if (isEventTime(spec) || !load<u32>(state, W_OPEN)) return end + 1;
   return min(end, load<f64>(state, W_TICK));
 }
 
 /** True when no session is open, and a row at `ms` or later continues none. */
-export function sessionIsOver(spec: usize, state: usize, ms: f64): bool {
+function sessionIsOver(spec: usize, state: usize, ms: f64): bool {
   return !load<u32>(state, W_OPEN) && (load<f64>(state, W_END) == 0 || sessionDue(spec, state) <= ms);
 }
 
 /** The clock is set back: the session goes on, and is cut by the new time. */
-export function sessionSetBack(spec: usize, state: usize, ms: f64): void {
+function sessionSetBack(node: usize, spec: usize, state: usize, ms: f64): void {
   if (load<f64>(state, W_LAST)) store<f64>(state, load<f64>(state, W_LAST) - ms, W_LAST);
   if (load<f64>(state, W_END)) store<f64>(state, load<f64>(state, W_END) - ms, W_END);
   if (!load<u32>(state, W_OPEN)) return;
@@ -138,11 +151,12 @@ export function sessionSetBack(spec: usize, state: usize, ms: f64): void {
     alignedEnd(start, load<f64>(spec, WINDOW_UNIT), length, load<u32>(spec, WINDOW_ZONE)) + length,
     W_TICK,
   );
+  if (!isPartitioned(spec)) sessionDeadline(node, spec, state);
 }
 
 /** Sets the deadline to when the session may end, unless an earlier one is set: its tick looks again. */
-export function sessionDeadline(node: usize, spec: usize, state: usize, isPending: bool, pending: f64): void {
-  if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.EVENT_TIME || !load<u32>(state, W_OPEN)) return;
+function sessionDeadline(node: usize, spec: usize, state: usize): void {
+  if (!load<u32>(state, W_OPEN)) return;
   const due = min(load<f64>(state, W_LAST) + load<f64>(spec, WINDOW_STEP), load<f64>(state, W_TICK));
-  if (!isPending || due < pending) setDeadline(node, due);
+  if (!load<u32>(node, N_HEAP) || due < load<f64>(node, N_DEADLINE)) setDeadline(node, due);
 }

@@ -4,11 +4,10 @@
 // Event time that waits for late rows or for other streams releases rows of the same time together: each is in the
 // windows of all of them. Where rows are partitioned (window/partitions/keyed.ts) `state` is that of a partition.
 import * as ctx from '../../batch/context';
-import { accountOf, exhaust, isExhausted } from '../../node/node';
+import { N_FLAGS, NodeFlag, accountOf, exhaust, isExhausted } from '../../node/node';
 import { setDeadline } from '../../node/timers';
 import {
   NO_INPUT,
-  WINDOW_FLAGS,
   WINDOW_LENGTH,
   WINDOW_STEP,
   WINDOW_TRIGGER,
@@ -16,24 +15,54 @@ import {
   bindOf,
   bindTag,
   bindVal,
+  hasFlag,
+  isPartitioned,
   isTrue,
 } from '../../agg/spec';
-import { rowsDropBefore } from '../../rows/store';
+import { rowsDropBefore, rowsSetBack } from '../../rows/store';
 import { resume } from '../content/frame';
 import { sendRange, takeIn } from '../content/content';
-import { queueFirst, queueIsEmpty, queuePush, queueShift } from '../content/queue';
+import { queueFirst, queueIsEmpty, queuePush, queueSetBack, queueShift } from '../content/queue';
 import { lanesPush } from '../stacks/slide';
-import { stacksDropBefore, stacksSend, stacksTake } from '../stacks/stacks';
+import { canStack, stacksDropBefore, stacksOfPartition, stacksSend, stacksTake } from '../stacks/stacks';
+import { lanesOpen } from '../stacks/vectors';
 import { timeOfRow } from '../content/times';
-import { W_ROWS, W_STACKS } from '../content/state';
+import { Kind } from './kind';
+import { W_LANES, W_LAST, W_ROWS, W_STACKS } from '../content/state';
+
+export function slidingWindow(kind: Kind): void {
+  kind.flags = slidingFlags;
+  kind.open = slidingOpen;
+  kind.push = slidingPush;
+  kind.deadline = slidingDeadline;
+  kind.tick = slidingTick;
+  kind.watermark = slidingFire;
+  kind.setBack = slidingSetBack;
+  kind.take = takeInPartition;
+  kind.send = sendOfPartition;
+  kind.due = partitionDue;
+  kind.isOver = partitionIsOver;
+  kind.fire = firePartition;
+}
+
+function slidingFlags(spec: usize): u32 {
+  return WindowFlag.KEEPS_ROWS | WindowFlag.QUEUES | (canStack(spec) ? WindowFlag.STACKS : 0);
+}
+
+function slidingOpen(node: usize, spec: usize, state: usize): bool {
+  if (!lanesOpen(node, spec, state)) return false;
+  // Lanes send at once what takes them a moment.
+  if (load<u32>(state, W_LANES)) store<u32>(node, load<u32>(node, N_FLAGS) & ~NodeFlag.DEFERS, N_FLAGS);
+  return true;
+}
 
 /** Takes the selected rows in one after the other and sends the windows that they trigger. */
-export function slidingPush(node: usize, spec: usize, state: usize): void {
+function slidingPush(node: usize, spec: usize, state: usize): void {
   if (lanesPush(node, spec, state)) return;
   const sel = ctx.sel;
   const n = ctx.selLen;
   const delay = load<f64>(spec, WINDOW_STEP);
-  const joinsEqual = (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.JOINS_EQUAL) != 0;
+  const joinsEqual = hasFlag(spec, WindowFlag.JOINS_EQUAL);
   let triggers: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const at = sel + ((<usize>i) << 2);
@@ -55,7 +84,7 @@ export function slidingPush(node: usize, spec: usize, state: usize): void {
 }
 
 /** True for a row that sends a window. */
-export function slidingTriggers(spec: usize, row: u32): bool {
+function slidingTriggers(spec: usize, row: u32): bool {
   const trigger = load<u16>(spec, WINDOW_TRIGGER);
   return trigger == NO_INPUT || isTrue(bindTag(bindOf(trigger), row), bindVal(bindOf(trigger), row));
 }
@@ -64,7 +93,7 @@ export function slidingTriggers(spec: usize, row: u32): bool {
  * Takes one row of the time `ms` in, and drops those that are too old for it and for windows that wait. False when
  * memory is exhausted.
  */
-export function slidingTake(node: usize, spec: usize, state: usize, at: usize, ms: f64, isTrigger: bool): bool {
+function slidingTake(node: usize, spec: usize, state: usize, at: usize, ms: f64, isTrigger: bool): bool {
   const length = load<f64>(spec, WINDOW_LENGTH);
   const oldest = queueIsEmpty(state) ? ms : min(ms, queueFirst(state));
   if (load<u32>(state, W_STACKS)) stacksDropBefore(state, oldest - length, accountOf(node));
@@ -77,7 +106,7 @@ export function slidingTake(node: usize, spec: usize, state: usize, at: usize, m
 }
 
 /** Sends the window of a trigger at `ms`, or notes it when there is a delay. */
-export function slidingSend(node: usize, spec: usize, state: usize, ms: f64): void {
+function slidingSend(node: usize, spec: usize, state: usize, ms: f64): void {
   const length = load<f64>(spec, WINDOW_LENGTH);
   if (load<f64>(spec, WINDOW_STEP) > 0) {
     if (!queuePush(state, ms, accountOf(node))) exhaust(node);
@@ -89,14 +118,14 @@ export function slidingSend(node: usize, spec: usize, state: usize, ms: f64): vo
 }
 
 /** Sends the windows whose delay has passed at `ms`. */
-export function slidingFire(node: usize, spec: usize, state: usize, ms: f64): void {
+function slidingFire(node: usize, spec: usize, state: usize, ms: f64): void {
   const delay = load<f64>(spec, WINDOW_STEP);
   while (!queueIsEmpty(state) && queueFirst(state) + delay <= ms && !isExhausted(node))
     slidingFireFirst(node, spec, state);
 }
 
 /** Sends the first of the windows that wait for their delay; there must be one. */
-export function slidingFireFirst(node: usize, spec: usize, state: usize): void {
+function slidingFireFirst(node: usize, spec: usize, state: usize): void {
   const length = load<f64>(spec, WINDOW_LENGTH);
   const trigger = queueFirst(state);
   const end = trigger + load<f64>(spec, WINDOW_STEP);
@@ -109,7 +138,46 @@ export function slidingFireFirst(node: usize, spec: usize, state: usize): void {
 }
 
 /** Asks for a tick when the next delay ends, by the clock. */
-export function slidingDeadline(node: usize, spec: usize, state: usize): void {
-  if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.EVENT_TIME || queueIsEmpty(state)) return;
-  setDeadline(node, queueFirst(state) + load<f64>(spec, WINDOW_STEP));
+function slidingDeadline(node: usize, spec: usize, state: usize): void {
+  if (!queueIsEmpty(state)) setDeadline(node, queueFirst(state) + load<f64>(spec, WINDOW_STEP));
+}
+
+function slidingTick(node: usize, spec: usize, state: usize): void {
+  slidingFire(node, spec, state, ctx.nowMs);
+}
+
+function slidingSetBack(node: usize, spec: usize, state: usize, ms: f64): void {
+  rowsSetBack(state + W_ROWS, ms);
+  queueSetBack(state, ms);
+  if (isPartitioned(spec)) store<f64>(state, load<f64>(state, W_LAST) - ms, W_LAST);
+}
+
+// ---- of a partition ---------------------------------------------------------------------------------------------
+
+function takeInPartition(node: usize, spec: usize, part: usize, at: usize, ms: f64): void {
+  store<f64>(part, ms, W_LAST);
+  if (!queueIsEmpty(part) && queueFirst(part) + load<f64>(spec, WINDOW_STEP) <= ms) {
+    slidingFire(node, spec, part, ms);
+    resume();
+  }
+  slidingTake(node, spec, part, at, ms, slidingTriggers(spec, load<u32>(at)));
+}
+
+/** Sends the window of the row, if it is one that does, or notes it. */
+function sendOfPartition(node: usize, spec: usize, part: usize, row: u32, ms: f64): void {
+  if (slidingTriggers(spec, row) && stacksOfPartition(node, spec, part)) slidingSend(node, spec, part, ms);
+}
+
+function partitionDue(spec: usize, part: usize): f64 {
+  // A row is in windows that are as long after it as they are long.
+  if (queueIsEmpty(part)) return load<f64>(part, W_LAST) + load<f64>(spec, WINDOW_LENGTH) + 1;
+  return queueFirst(part) + load<f64>(spec, WINDOW_STEP);
+}
+
+function partitionIsOver(spec: usize, part: usize, ms: f64): bool {
+  return queueIsEmpty(part) && partitionDue(spec, part) <= ms;
+}
+
+function firePartition(node: usize, spec: usize, part: usize): void {
+  if (!queueIsEmpty(part) && stacksOfPartition(node, spec, part)) slidingFireFirst(node, spec, part);
 }

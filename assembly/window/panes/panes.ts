@@ -9,15 +9,13 @@ import { N_PROGRAM, accountOf, exhaust } from '../../node/node';
 import { alloc, allocZeroed, free } from '../../mem/alloc';
 import { bindConstants } from '../content/kept';
 import {
-  WINDOW_FLAGS,
-  WINDOW_KIND,
   WINDOW_LENGTH,
   WINDOW_STEP,
   WINDOW_UNIT,
   WINDOW_ZONE,
   WindowFlag,
-  WindowKind,
   allMergeable,
+  hasFlag,
 } from '../../agg/spec';
 import { SET_ERROR, SET_ERROR_LEN, SET_SIZE, setFree, setInit, setReset, setSeal } from '../../agg/group';
 import { SET_COUNT } from '../../agg/group-table';
@@ -49,10 +47,9 @@ import {
 } from './state';
 import { W_END, W_SET, W_STACKS } from '../content/state';
 
-/** True for windows that this serves. */
-export function hasPanes(spec: usize): bool {
-  const isGrouped = (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.GROUPED) != 0;
-  if (!isGrouped || load<u32>(spec, WINDOW_KIND) != WindowKind.HOPPING || !allMergeable(spec)) return false;
+/** True for groups whose aggregates can be joined, and windows that begin as long before each end. */
+export function canHavePanes(spec: usize): bool {
+  if (!hasFlag(spec, WindowFlag.GROUPED) || !allMergeable(spec)) return false;
   // Where clocks are set, windows that begin between two ends do so at another distance from them.
   const isRegular = !load<u32>(spec, WINDOW_ZONE) || load<f64>(spec, WINDOW_UNIT) < HOUR;
   return isRegular || load<f64>(spec, WINDOW_LENGTH) % load<f64>(spec, WINDOW_STEP) == 0;
@@ -61,7 +58,7 @@ export function hasPanes(spec: usize): bool {
 /** True for windows that have panes. */
 // @ts-ignore: decorator
 @inline export function isInPanes(spec: usize, state: usize): bool {
-  return load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING && load<u32>(state, W_STACKS) != 0;
+  return hasFlag(spec, WindowFlag.PANES) && load<u32>(state, W_STACKS) != 0;
 }
 
 export function panesOpen(node: usize, state: usize): bool {

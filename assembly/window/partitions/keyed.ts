@@ -23,17 +23,7 @@ import {
 } from '../../node/node';
 import { setDeadline } from '../../node/timers';
 import { lenOf, offOf } from '../../mem/layout';
-import { ROWS_COUNT } from '../../rows/layout';
-import {
-  WINDOW_FLAGS,
-  WINDOW_KIND,
-  WINDOW_LENGTH,
-  WINDOW_STEP,
-  WindowFlag,
-  WindowKind,
-  isPartitioned,
-} from '../../agg/spec';
-import { countTake, endedSetBack, stateOpens, stateTake } from '../kinds/counting';
+import { WINDOW_STEP, WindowFlag, hasFlag, isEventTime, isPartitioned } from '../../agg/spec';
 import { dueFirst, dueNote, dueSet } from './due';
 import { resume } from '../content/frame';
 import { bindConstants } from '../content/kept';
@@ -51,14 +41,20 @@ import {
   partitionsDue,
   setLeftUntil,
 } from './partitions';
-import { queueFirst, queueIsEmpty, queueSetBack } from '../content/queue';
-import { rowsSetBack } from '../../rows/store';
-import { sessionClose, sessionDue, sessionIsOver, sessionSetBack, sessionTake } from '../kinds/session';
-import { slidingFire, slidingFireFirst, slidingSend, slidingTake, slidingTriggers } from '../kinds/sliding';
-import { canStack, stacksOpen } from '../stacks/stacks';
-import { FEW } from '../stacks/state';
 import { timeOfRow } from '../content/times';
-import { P_DUE, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_STACKS, W_TICK } from '../content/state';
+import { P_DUE, W_PARTITIONS, W_TICK } from '../content/state';
+import {
+  choosesRows,
+  dueOf,
+  fireOf,
+  hasDue,
+  isOver,
+  opensOf,
+  rowsHaveWindows,
+  sendOf,
+  setBackOf,
+  takeOf,
+} from '../kinds/kind';
 
 /**
  * Windows that one tick sends; the others have to wait for the next one, so that sockets and other rules have their
@@ -66,25 +62,15 @@ import { P_DUE, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_STACKS, W_TICK } from '.
  */
 const MOST_FIRED: u32 = 4096;
 
-// @ts-ignore: decorator
-@inline function isEventTime(spec: usize): bool {
-  return (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.EVENT_TIME) != 0;
-}
-
 /** True where the time of rows, not the clock, says what is due. */
 // @ts-ignore: decorator
 @inline function followsRows(spec: usize): bool {
   return isEventTime(spec) && !endsWithRow(spec);
 }
 
-/**
- * Windows that end with a row, whatever the time; a partition of them that has none for long is forgotten if that is
- * wished.
- */
 // @ts-ignore: decorator
 @inline function endsWithRow(spec: usize): bool {
-  const kind = load<u32>(spec, WINDOW_KIND);
-  return kind == WindowKind.COUNT || kind == WindowKind.STATE;
+  return hasFlag(spec, WindowFlag.ENDS_WITH_ROW);
 }
 
 // @ts-ignore: decorator
@@ -97,7 +83,7 @@ export function keyedPush(node: usize, spec: usize, state: usize): void {
   const partitions = partitionsOf(state);
   const sel = ctx.sel;
   const n = ctx.selLen;
-  const joinsEqual = (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.JOINS_EQUAL) != 0;
+  const joinsEqual = hasFlag(spec, WindowFlag.JOINS_EQUAL);
   if (leftUntil(partitions) != -Infinity) {
     fire(node, spec, partitions, leftUntil(partitions));
     resume();
@@ -124,21 +110,21 @@ export function keyedPush(node: usize, spec: usize, state: usize): void {
 
 /** Takes rows of one time in, which come together. */
 function take(node: usize, spec: usize, partitions: usize, sel: usize, n: u32, ms: f64): void {
-  const isSliding = load<u32>(spec, WINDOW_KIND) == WindowKind.SLIDING;
+  const sends = rowsHaveWindows(spec);
   for (let i: u32 = 0; i < n; i++) {
     const at = sel + ((<usize>i) << 2);
     const part = takeRow(node, spec, partitions, at, ms);
     if (isExhausted(node)) return;
     // A window of rows of one time is sent when all of them are in.
-    if (isSliding && n == 1 && part) send(node, spec, part, load<u32>(at), ms);
+    if (sends && n == 1 && part) sendOf(node, spec, part, load<u32>(at), ms);
     if (part && !settle(node, spec, partitions, part)) return;
   }
-  if (!isSliding || n == 1) return;
+  if (!sends || n == 1) return;
   for (let i: u32 = 0; i < n && !isExhausted(node); i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
     if (partitionFault(spec, row)) continue;
     const part = partitionFind(spec, partitions, row);
-    send(node, spec, part, row, ms);
+    sendOf(node, spec, part, row, ms);
     settle(node, spec, partitions, part);
   }
 }
@@ -146,48 +132,22 @@ function take(node: usize, spec: usize, partitions: usize, sel: usize, n: u32, m
 /** Takes the row at `at` into the window of its partition; returns that, 0 where the row is in none. */
 function takeRow(node: usize, spec: usize, partitions: usize, at: usize, ms: f64): usize {
   const row = load<u32>(at);
-  const kind = load<u32>(spec, WINDOW_KIND);
-  const fault = kind == WindowKind.STATE ? 0 : partitionFault(spec, row);
+  const fault = choosesRows(spec) ? 0 : partitionFault(spec, row);
   if (fault) {
     passFault(node, fault);
     return 0;
   }
   let part = partitionFind(spec, partitions, row);
   if (!part) {
-    if (kind == WindowKind.STATE && !stateOpens(spec, row)) return 0;
+    if (choosesRows(spec) && !opensOf(spec, row)) return 0;
     part = partitionNew(node, spec, partitions);
     if (!part) {
       exhaust(node);
       return 0;
     }
   }
-  switch (kind) {
-    case WindowKind.SESSION:
-      sessionTake(node, spec, part, at, ms);
-      break;
-    case WindowKind.SLIDING: {
-      store<f64>(part, ms, W_LAST);
-      if (!queueIsEmpty(part) && queueFirst(part) + load<f64>(spec, WINDOW_STEP) <= ms) {
-        slidingFire(node, spec, part, ms);
-        resume();
-      }
-      slidingTake(node, spec, part, at, ms, slidingTriggers(spec, row));
-      break;
-    }
-    case WindowKind.COUNT:
-      store<f64>(part, floor(ctx.nowMs), W_TICK);
-      if (stack(node, spec, part)) countTake(node, spec, part, at, 1);
-      break;
-    default:
-      store<f64>(part, floor(ctx.nowMs), W_TICK);
-      stateTake(node, spec, part, at);
-  }
+  takeOf(node, spec, part, at, ms);
   return part;
-}
-
-/** Sends the sliding window of the row, if it is one that does, or notes it. */
-function send(node: usize, spec: usize, part: usize, row: u32, ms: f64): void {
-  if (slidingTriggers(spec, row) && stack(node, spec, part)) slidingSend(node, spec, part, ms);
 }
 
 /** A row that can't be said to be of a partition is in no window: its failure is a message of its own. */
@@ -198,70 +158,39 @@ function passFault(node: usize, text: u64): void {
   resume();
 }
 
-/** Makes the stacks of a partition as soon as they are worth their memory; false when that is exhausted. */
-function stack(node: usize, spec: usize, part: usize): bool {
-  if (load<u32>(part, W_STACKS) || load<u32>(part + W_ROWS, ROWS_COUNT) < FEW || !canStack(spec)) return true;
-  if (stacksOpen(node, part)) return true;
-  exhaust(node);
-  return false;
-}
-
 /** Says when the partition, which has changed, is due next, or drops it; false when memory is exhausted. */
 function settle(node: usize, spec: usize, partitions: usize, part: usize): bool {
-  if (isVoid(spec, part, -Infinity)) {
+  if (isOver(spec, part, -Infinity)) {
     partitionDrop(node, partitions, part);
     return true;
   }
-  const ms = dueOf(spec, part);
+  const ms = dueTime(spec, part);
   if (ms == Infinity || dueNote(partitionsDue(partitions), part, ms, accountOf(node))) return true;
   exhaust(node);
   return false;
 }
 
 /** When something is to be done for the partition; Infinity never. */
-function dueOf(spec: usize, part: usize): f64 {
-  switch (load<u32>(spec, WINDOW_KIND)) {
-    case WindowKind.SESSION:
-      return sessionDue(spec, part);
-    case WindowKind.SLIDING:
-      // A row is in windows that are as long after it as they are long.
-      if (queueIsEmpty(part)) return load<f64>(part, W_LAST) + load<f64>(spec, WINDOW_LENGTH) + 1;
-      return queueFirst(part) + load<f64>(spec, WINDOW_STEP);
-    default: {
-      const ttl = load<f64>(spec, WINDOW_STEP);
-      return ttl > 0 ? load<f64>(part, W_TICK) + ttl : Infinity;
-    }
-  }
-}
-
-/** True when no row at `ms` or later needs what the partition holds. */
-function isVoid(spec: usize, part: usize, ms: f64): bool {
-  switch (load<u32>(spec, WINDOW_KIND)) {
-    case WindowKind.SESSION:
-      return sessionIsOver(spec, part, ms);
-    case WindowKind.SLIDING:
-      return queueIsEmpty(part) && dueOf(spec, part) <= ms;
-    case WindowKind.STATE:
-      return !load<u32>(part, W_OPEN);
-    default:
-      return false;
-  }
+function dueTime(spec: usize, part: usize): f64 {
+  if (hasDue(spec)) return dueOf(spec, part);
+  const ttl = load<f64>(spec, WINDOW_STEP);
+  return ttl > 0 ? load<f64>(part, W_TICK) + ttl : Infinity;
 }
 
 /** Does what is due next at `ms`; false when nothing is. */
 function fireNext(node: usize, spec: usize, partitions: usize, ms: f64): bool {
   const due = partitionsDue(partitions);
   for (let part = dueFirst(due); part && load<f64>(part, P_DUE) <= ms; part = dueFirst(due)) {
-    const real = dueOf(spec, part);
+    const real = dueTime(spec, part);
     if (real > load<f64>(part, P_DUE)) {
       dueSet(due, part, real, accountOf(node));
       continue;
     }
     if (endsWithRow(spec)) partitionForget(node, partitions, part);
     else {
-      fireOne(node, spec, part);
-      if (isVoid(spec, part, ms)) partitionDrop(node, partitions, part);
-      else dueSet(due, part, dueOf(spec, part), accountOf(node));
+      fireOf(node, spec, part);
+      if (isOver(spec, part, ms)) partitionDrop(node, partitions, part);
+      else dueSet(due, part, dueTime(spec, part), accountOf(node));
     }
     return !isExhausted(node);
   }
@@ -292,12 +221,6 @@ export function keyedResults(node: usize): u32 {
   if (!isPartitioned(<usize>load<u32>(node, N_SPEC))) return 0;
   const partitions = partitionsOf(<usize>load<u32>(node, N_STATE));
   return leftUntil(partitions) == -Infinity ? 0 : partitionCount(partitions);
-}
-
-/** Sends the window of the partition that is due. */
-function fireOne(node: usize, spec: usize, part: usize): void {
-  if (load<u32>(spec, WINDOW_KIND) == WindowKind.SESSION) sessionClose(node, spec, part);
-  else if (!queueIsEmpty(part) && stack(node, spec, part)) slidingFireFirst(node, spec, part);
 }
 
 /** No row older than `ms` will come any more (event time). Many windows are left to later. */
@@ -343,19 +266,7 @@ export function keyedSetBack(node: usize, spec: usize, state: usize, ms: f64): v
   const partitions = partitionsOf(state);
   for (let part = partitionFirst(partitions); part; part = partitionNext(part)) {
     if (endsWithRow(spec)) store<f64>(part, load<f64>(part, W_TICK) - ms, W_TICK);
-    if (isEventTime(spec)) continue;
-    switch (load<u32>(spec, WINDOW_KIND)) {
-      case WindowKind.SESSION:
-        sessionSetBack(spec, part, ms);
-        break;
-      case WindowKind.SLIDING:
-        rowsSetBack(part + W_ROWS, ms);
-        queueSetBack(part, ms);
-        store<f64>(part, load<f64>(part, W_LAST) - ms, W_LAST);
-        break;
-      default:
-        endedSetBack(part, ms);
-    }
+    if (!isEventTime(spec)) setBackOf(node, spec, part, ms);
   }
   if (!followsRows(spec)) keyedArrange(node, spec, state);
 }
@@ -365,7 +276,7 @@ export function keyedArrange(node: usize, spec: usize, state: usize): void {
   const partitions = partitionsOf(state);
   const due = partitionsDue(partitions);
   for (let part = partitionFirst(partitions); part; part = partitionNext(part)) {
-    const ms = dueOf(spec, part);
+    const ms = dueTime(spec, part);
     if (ms < Infinity && !dueSet(due, part, ms, accountOf(node))) {
       exhaust(node);
       return;

@@ -15,17 +15,7 @@ import { deferredCount, isHeldBelow, isLong, mayDefer } from '../../node/deferre
 import { N_PROGRAM, accountOf, exhaust } from '../../node/node';
 import { allocZeroed, free } from '../../mem/alloc';
 import { lenOf, offOf } from '../../mem/layout';
-import {
-  WINDOW_COUNT_LENGTH,
-  WINDOW_COUNT_STEP,
-  WINDOW_FLAGS,
-  WINDOW_KIND,
-  WindowFlag,
-  WindowKind,
-  allFixed,
-  allMergeable,
-  isPartitioned,
-} from '../../agg/spec';
+import { WINDOW_FLAGS, WindowFlag, allFixed, allMergeable, hasFlag, isPartitioned } from '../../agg/spec';
 import { SET_SIZE, setFree, setInit, setReset } from '../../agg/group';
 import { SET_COUNT } from '../../agg/group-table';
 import { accumulate } from '../../agg/accumulate';
@@ -49,6 +39,7 @@ import {
   FAILED,
   FAILED_PAGE,
   FAILED_ROW,
+  FEW,
   FIRST_FAILED,
   LEFT,
   QUERY,
@@ -60,16 +51,9 @@ import {
 } from './state';
 import { W_ROWS, W_SET, W_STACKS } from '../content/state';
 
-/** A row that is in so many counting windows is taken in anew for each with less work. */
-const FEW_WINDOWS: u32 = 4;
-
-/** True for windows that this serves: of groups, aggregates of fixed size, rows in many windows. */
+/** True for groups whose aggregates can be joined and have states of fixed size. */
 export function canStack(spec: usize): bool {
-  if (!(load<u32>(spec, WINDOW_FLAGS) & WindowFlag.GROUPED) || !allMergeable(spec) || !allFixed(spec)) return false;
-  const kind = load<u32>(spec, WINDOW_KIND);
-  if (kind == WindowKind.SLIDING) return true;
-  if (kind != WindowKind.COUNT) return false;
-  return load<u32>(spec, WINDOW_COUNT_LENGTH) / load<u32>(spec, WINDOW_COUNT_STEP) > FEW_WINDOWS;
+  return hasFlag(spec, WindowFlag.GROUPED) && allMergeable(spec) && allFixed(spec);
 }
 
 export function stacksOpen(node: usize, state: usize): bool {
@@ -81,6 +65,15 @@ export function stacksOpen(node: usize, state: usize): bool {
   setInit(stacks + QUERY, acct);
   store<u32>(state, <u32>stacks, W_STACKS);
   return true;
+}
+
+/** Makes the stacks of a partition as soon as they are worth their memory; false when that is exhausted. */
+export function stacksOfPartition(node: usize, spec: usize, part: usize): bool {
+  if (load<u32>(part, W_STACKS) || load<u32>(part + W_ROWS, ROWS_COUNT) < FEW || !hasFlag(spec, WindowFlag.STACKS))
+    return true;
+  if (stacksOpen(node, part)) return true;
+  exhaust(node);
+  return false;
 }
 
 export function stacksFree(node: usize, state: usize): void {
@@ -302,8 +295,7 @@ export function stacksSet(state: usize, set: usize): usize {
 
 /** True for a window whose rows are in stacks of its own. */
 export function isInStacks(spec: usize, state: usize): bool {
-  if (!load<u32>(state, W_STACKS) || isPartitioned(spec)) return false;
-  return load<u32>(spec, WINDOW_KIND) == WindowKind.SLIDING || load<u32>(spec, WINDOW_KIND) == WindowKind.COUNT;
+  return load<u32>(state, W_STACKS) != 0 && !isPartitioned(spec) && !hasFlag(spec, WindowFlag.PANES);
 }
 
 /** The turn of a window in the outbox has come: so many rows have left since the one before, and so many are in it. */

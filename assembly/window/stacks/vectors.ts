@@ -28,15 +28,15 @@ import {
   WINDOW_AGGS,
   WINDOW_KEEPS,
   WINDOW_KEYS,
-  WINDOW_KIND,
   WINDOW_STEP,
   WINDOW_TAGS_AT,
   WINDOW_TRIGGER,
   WINDOW_WHERE,
-  WindowKind,
+  WindowFlag,
   aggsAt,
   bindOf,
   bindUniform,
+  hasFlag,
   inputOperand,
 } from '../../agg/spec';
 import { averageCount, averageSetInts } from '../../agg/functions/avg';
@@ -46,7 +46,7 @@ import { PAGE_LEFT, PAGE_NEXT, PAGE_TO, pageUniforms, pageVals } from '../../row
 import { rowsFirst } from '../../rows/store';
 import { frontCount, frontGroup } from './front';
 import { keptColumns } from '../content/kept';
-import { canStack, stacksAgain, stacksClear, stacksFailed, stacksFill, stacksTaken } from './stacks';
+import { stacksAgain, stacksClear, stacksFailed, stacksFill, stacksTaken } from './stacks';
 import { W_LANES, W_ROWS, W_SET, W_STACKS } from '../content/state';
 
 export const ACTIVE: usize = 0;
@@ -85,8 +85,8 @@ const KEPT_ROWS: u32 = 1024;
 
 /** Makes lanes for a window that they serve, if it is one: each row sends it. False when memory is exhausted. */
 export function lanesOpen(node: usize, spec: usize, state: usize): bool {
-  if (load<u32>(spec, WINDOW_KIND) != WindowKind.SLIDING || !canStack(spec)) return true;
   if (
+    !hasFlag(spec, WindowFlag.STACKS) ||
     load<u32>(spec, WINDOW_KEYS) ||
     load<u16>(spec, WINDOW_WHERE) != NO_INPUT ||
     load<u16>(spec, WINDOW_TRIGGER) != NO_INPUT

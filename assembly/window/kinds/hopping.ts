@@ -1,0 +1,20 @@
+// Hopping windows: by the clock, with an end after each hop. Groups that can be joined are kept in panes.
+import { WindowFlag, hasFlag } from '../../agg/spec';
+import { Kind } from './kind';
+import { canHavePanes, panesOpen } from '../panes/panes';
+import { alignedOpen, fillAligned } from './aligned';
+
+export function hoppingWindow(kind: Kind): void {
+  fillAligned(kind);
+  kind.flags = hoppingFlags;
+  kind.open = hoppingOpen;
+}
+
+function hoppingFlags(spec: usize): u32 {
+  return canHavePanes(spec) ? WindowFlag.PANES : WindowFlag.KEEPS_ROWS;
+}
+
+function hoppingOpen(node: usize, spec: usize, state: usize): bool {
+  if (hasFlag(spec, WindowFlag.PANES) && !panesOpen(node, state)) return false;
+  return alignedOpen(node, spec, state);
+}
