@@ -13,7 +13,7 @@ import { keepsRows } from './content/content';
 import { frameEnter, frameLeave } from './content/frame';
 import { isSound } from './kinds/kind';
 import { keyedArrange } from './partitions/keyed';
-import { lanesLeave } from './stacks/vectors';
+import { vectorsLeave } from './stacks/vectors';
 import { panesLoad, panesSave } from './panes/panes';
 import { partitionsLoad, partitionsSave } from './partitions/partitions';
 import { queueLoad, queueSave } from './content/queue';
@@ -22,7 +22,7 @@ import {
   W_COUNTER,
   W_END,
   W_FIRST,
-  W_LANES,
+  W_VECTORS,
   W_LAST,
   W_OPEN,
   W_PARTITIONS,
@@ -53,9 +53,9 @@ function besides(spec: usize, state: usize): u32 {
 export function windowSave(node: usize): void {
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
-  // What lanes hold is saved as what the stacks would.
-  if (load<u32>(state, W_LANES) && frameEnter()) {
-    lanesLeave(node, spec, state);
+  // What vectors hold is saved as what the stacks would.
+  if (load<u32>(state, W_VECTORS) && frameEnter()) {
+    vectorsLeave(node, spec, state);
     frameLeave();
   }
   writeVersion(VERSION);

@@ -47,7 +47,7 @@ import {
 import { frameEnter, frameLeave, hold } from './content/frame';
 import { keptInit } from './content/kept';
 import { keyedDeadline, keyedPush, keyedSetBack, keyedTick, keyedWatermark } from './partitions/keyed';
-import { lanesFree } from './stacks/vectors';
+import { vectorsFree } from './stacks/vectors';
 import { panesFree } from './panes/panes';
 import { outboxFree, sendError, sendSignal } from './content/outbox';
 import { partitionCount, partitionsForgotten, partitionsFree, partitionsOpen } from './partitions/partitions';
@@ -274,7 +274,7 @@ export function windowFree(node: usize): void {
   if (isPartitioned(spec)) partitionsFree(node, state);
   else if (hasFlag(spec, WindowFlag.PANES)) panesFree(node, state);
   else stacksFree(node, state);
-  lanesFree(node, state);
+  vectorsFree(node, state);
   queueFree(state, accountOf(node));
   free(state, W_SIZE, accountOf(node));
   store<u32>(node, 0, N_STATE);

@@ -7,11 +7,11 @@
 //   200  counter u32 | isOpen u32
 //   208  queue u32 | queueFrom u32 | queueTo u32 | queueCapacity u32     times of triggers that wait
 //   224  tick f64                      next aligned end, for the longest duration of a session
-//   232  lanes u32 | 0 u32             window/stacks/vectors.ts, 0 none
+//   232  vectors u32 | 0 u32             window/stacks/vectors.ts, 0 none
 //   240  stacks u32                    of window/stacks, window/panes or window/partitions, 0 none
 //   244  outFirst u32 | outLast u32 | outCount u32 (of windows)     window/content/outbox.ts, 0 none
 //
-// That of a partition, which has neither lanes nor an outbox of its own:
+// That of a partition, which has neither vectors nor an outbox of its own:
 //
 //   232  due f64                       when it is looked at next (window/partitions/due.ts)
 //   244  place u32                     among those that are due, from 1; 0: it is not
@@ -31,7 +31,7 @@ export const W_QUEUE_FROM: usize = 212;
 export const W_QUEUE_TO: usize = 216;
 export const W_QUEUE_CAPACITY: usize = 220;
 export const W_TICK: usize = 224;
-export const W_LANES: usize = 232;
+export const W_VECTORS: usize = 232;
 export const W_STACKS: usize = 240;
 /** In place of those where rows are partitioned. */
 export const W_PARTITIONS: usize = W_STACKS;
@@ -40,6 +40,6 @@ export const W_OUT_LAST: usize = 248;
 export const W_OUT_COUNT: usize = 252;
 export const W_SIZE: u32 = 256;
 
-export const P_DUE: usize = W_LANES;
+export const P_DUE: usize = W_VECTORS;
 export const P_PLACE: usize = W_OUT_FIRST;
 export const P_ORDER: usize = W_OUT_LAST;

@@ -23,12 +23,12 @@ import { rowsDropBefore, rowsSetBack } from '../../rows/store';
 import { resume } from '../content/frame';
 import { sendRange, takeIn } from '../content/content';
 import { queueFirst, queueIsEmpty, queuePush, queueSetBack, queueShift } from '../content/queue';
-import { lanesPush } from '../stacks/slide';
+import { vectorsPush } from '../stacks/slide';
 import { canStack, stacksDropBefore, stacksOfPartition, stacksSend, stacksTake } from '../stacks/stacks';
-import { lanesOpen } from '../stacks/vectors';
+import { vectorsOpen } from '../stacks/vectors';
 import { timeOfRow } from '../content/times';
 import { Kind } from './kind';
-import { W_LANES, W_LAST, W_ROWS, W_STACKS } from '../content/state';
+import { W_VECTORS, W_LAST, W_ROWS, W_STACKS } from '../content/state';
 
 export function slidingWindow(kind: Kind): void {
   kind.flags = slidingFlags;
@@ -50,15 +50,15 @@ function slidingFlags(spec: usize): u32 {
 }
 
 function slidingOpen(node: usize, spec: usize, state: usize): bool {
-  if (!lanesOpen(node, spec, state)) return false;
-  // Lanes send at once what takes them a moment.
-  if (load<u32>(state, W_LANES)) store<u32>(node, load<u32>(node, N_FLAGS) & ~NodeFlag.DEFERS, N_FLAGS);
+  if (!vectorsOpen(node, spec, state)) return false;
+  // Vectors send at once what takes them a moment.
+  if (load<u32>(state, W_VECTORS)) store<u32>(node, load<u32>(node, N_FLAGS) & ~NodeFlag.DEFERS, N_FLAGS);
   return true;
 }
 
 /** Takes the selected rows in one after the other and sends the windows that they trigger. */
 function slidingPush(node: usize, spec: usize, state: usize): void {
-  if (lanesPush(node, spec, state)) return;
+  if (vectorsPush(node, spec, state)) return;
   const sel = ctx.sel;
   const n = ctx.selLen;
   const delay = load<f64>(spec, WINDOW_STEP);

@@ -1,4 +1,4 @@
-// The work of lanes (window/stacks/vectors.ts): takes a batch in and sends a window for each of its rows, all in one
+// The work of vectors (window/stacks/vectors.ts): takes a batch in and sends a window for each of its rows, all in one
 // batch.
 import * as ctx from '../../batch/context';
 import { emitEach } from '../../emit/emit';
@@ -26,26 +26,26 @@ import {
   AGAIN,
   COUNT,
   FROM,
-  LANES,
-  LANE_BACK,
-  LANE_COLUMN,
-  LANE_INPUT,
-  LANE_TAG,
+  VECTORS,
+  VECTOR_BACK,
+  VECTOR_COLUMN,
+  VECTOR_INPUT,
+  VECTOR_TAG,
   NONE,
   PASSED,
   TAKEN,
   enter,
   fits,
   isCount,
-  laneAt,
-  lanesLeave,
+  vectorAt,
+  vectorsLeave,
   reserve,
   valuesOf,
 } from './vectors';
 import { columnAt, outputColumns } from '../content/output';
 import { FEW } from './state';
 import { timeOfRow } from '../content/times';
-import { W_LANES, W_ROWS } from '../content/state';
+import { W_VECTORS, W_ROWS } from '../content/state';
 
 /**
  * Of each row of the batch: its place in the front that its window begins with, NONE without; and the rows of its
@@ -58,18 +58,18 @@ const PAGES: usize = memory.data(4 * 1024, 16);
 const PLACES: usize = memory.data(4 * 1024, 16);
 
 /** Takes the selected rows in and sends a window for each; false when the stacks have to. */
-export function lanesPush(node: usize, spec: usize, state: usize): bool {
-  const lanes = <usize>load<u32>(state, W_LANES);
-  if (!lanes) return false;
-  if (!load<u32>(lanes, ACTIVE)) {
+export function vectorsPush(node: usize, spec: usize, state: usize): bool {
+  const vectors = <usize>load<u32>(state, W_VECTORS);
+  if (!vectors) return false;
+  if (!load<u32>(vectors, ACTIVE)) {
     // So that what takes the time of all kept rows is not done for each few.
-    const passed = load<u32>(lanes, PASSED) + ctx.selLen;
-    store<u32>(lanes, passed, PASSED);
+    const passed = load<u32>(vectors, PASSED) + ctx.selLen;
+    store<u32>(vectors, passed, PASSED);
     if (passed < load<u32>(state + W_ROWS, ROWS_COUNT)) return false;
-    store<u32>(lanes, 0, PASSED);
-    if (!enter(node, spec, state, lanes)) return false;
-  } else if (!fits(lanes, true)) {
-    lanesLeave(node, spec, state);
+    store<u32>(vectors, 0, PASSED);
+    if (!enter(node, spec, state, vectors)) return false;
+  } else if (!fits(vectors, true)) {
+    vectorsLeave(node, spec, state);
     resume();
     return false;
   }
@@ -81,12 +81,12 @@ export function lanesPush(node: usize, spec: usize, state: usize): bool {
     return true;
   }
   ctx.addWork(ctx.selLen);
-  const dropped = slide(node, spec, state, lanes, cols);
+  const dropped = slide(node, spec, state, vectors, cols);
   if (dropped == NONE) {
-    store<u32>(lanes, 0, ACTIVE);
+    store<u32>(vectors, 0, ACTIVE);
     exhaust(node);
   } else {
-    fillResults(node, spec, lanes, cols);
+    fillResults(node, spec, vectors, cols);
     ctx.setBatch(cols, ctx.selLen, identity, ctx.selLen, 0);
     emitEach(node);
     rowsDrop(state + W_ROWS, dropped);
@@ -103,8 +103,8 @@ export function lanesPush(node: usize, spec: usize, state: usize): bool {
   return timeOfRow(load<u32>(at)) == timeOfRow(load<u32>(at, 4));
 }
 
-/** Computes the lanes of all windows; returns how many rows have left, NONE when memory is exhausted. */
-function slide(node: usize, spec: usize, state: usize, lanes: usize, cols: usize): u32 {
+/** Computes the vectors of all windows; returns how many rows have left, NONE when memory is exhausted. */
+function slide(node: usize, spec: usize, state: usize, vectors: usize, cols: usize): u32 {
   const sel = ctx.sel;
   const n = ctx.selLen;
   const length = load<f64>(spec, WINDOW_LENGTH);
@@ -113,10 +113,10 @@ function slide(node: usize, spec: usize, state: usize, lanes: usize, cols: usize
   let page = rowsFirst(state + W_ROWS);
   let place = load<u32>(page, PAGE_LEFT);
   let size = load<u32>(state + W_ROWS, ROWS_COUNT) - n;
-  let from = load<u32>(lanes, FROM);
-  let inFront = load<u32>(lanes, COUNT) - from;
-  let taken = load<u32>(lanes, TAKEN);
-  let again = load<u32>(lanes, AGAIN);
+  let from = load<u32>(vectors, FROM);
+  let inFront = load<u32>(vectors, COUNT) - from;
+  let taken = load<u32>(vectors, TAKEN);
+  let again = load<u32>(vectors, AGAIN);
   let dropped: u32 = 0;
   // Rows since then go into the back.
   let begun: u32 = 0;
@@ -153,33 +153,33 @@ function slide(node: usize, spec: usize, state: usize, lanes: usize, cols: usize
       taken++;
       continue;
     }
-    extend(lanes, cols, spec, begun, i, takenThen != 0);
+    extend(vectors, cols, spec, begun, i, takenThen != 0);
     from = 0;
     begun = i + 1;
     takenThen = 0;
     // What is begun anew is begun with all rows of a time.
     if (joinsEqual && begun < n && isSameTime(i)) continue;
     const isFront = size > FEW && again != 0;
-    if (isFront && !reserve(lanes, size, accountOf(node))) return NONE;
-    begin(lanes, cols, spec, page, place, size, i, isFront);
+    if (isFront && !reserve(vectors, size, accountOf(node))) return NONE;
+    begin(vectors, cols, spec, page, place, size, i, isFront);
     if (isFront) inFront = size;
     else taken = size;
-    store<u32>(lanes, inFront, COUNT);
+    store<u32>(vectors, inFront, COUNT);
     again = 0;
     takenThen = taken;
   }
-  extend(lanes, cols, spec, begun, n, takenThen != 0);
+  extend(vectors, cols, spec, begun, n, takenThen != 0);
   if (!inFront) {
     from = 0;
-    store<u32>(lanes, 0, COUNT);
+    store<u32>(vectors, 0, COUNT);
   }
-  store<u32>(lanes, from, FROM);
-  store<u32>(lanes, taken, TAKEN);
-  store<u32>(lanes, again, AGAIN);
+  store<u32>(vectors, from, FROM);
+  store<u32>(vectors, taken, TAKEN);
+  store<u32>(vectors, again, AGAIN);
   return dropped;
 }
 
-/** Joins two values of a lane. */
+/** Joins two values of a vector. */
 // @ts-ignore: decorator
 @inline function join<T>(fn: u32, earlier: T, later: T): T {
   if (fn == Agg.MIN) return later < earlier ? later : earlier;
@@ -193,36 +193,21 @@ function slide(node: usize, spec: usize, state: usize, lanes: usize, cols: usize
 }
 
 /** Takes the rows `from` to `to` of the batch into the backs, and computes what is in the window with each. */
-function extend(lanes: usize, cols: usize, spec: usize, from: u32, to: u32, hasBack: bool): void {
+function extend(vectors: usize, cols: usize, spec: usize, from: u32, to: u32, hasBack: bool): void {
   if (from == to) return;
-  const count = load<u32>(lanes, LANES);
+  const count = load<u32>(vectors, VECTORS);
   for (let i: u32 = 0; i < count; i++) {
-    const lane = laneAt(lanes, i);
-    if (isCount(lane)) continue;
-    const vals = <usize>load<u32>(bindOf(load<u32>(lane, LANE_INPUT)));
-    const front = valuesOf(lanes, i);
-    const out = resultColumn(spec, cols, i);
-    const isInt = load<u32>(lane, LANE_TAG) == Tag.I64;
-    switch (load<u32>(lane)) {
-      case Agg.MIN:
-        if (isInt) extendLane<i64>(Agg.MIN, lane, vals, front, out, from, to, hasBack);
-        else extendLane<f64>(Agg.MIN, lane, vals, front, out, from, to, hasBack);
-        break;
-      case Agg.MAX:
-        if (isInt) extendLane<i64>(Agg.MAX, lane, vals, front, out, from, to, hasBack);
-        else extendLane<f64>(Agg.MAX, lane, vals, front, out, from, to, hasBack);
-        break;
-      default:
-        if (isInt) extendLane<i64>(Agg.SUM, lane, vals, front, out, from, to, hasBack);
-        else extendLane<f64>(Agg.SUM, lane, vals, front, out, from, to, hasBack);
-    }
+    const vector = vectorAt(vectors, i);
+    if (isCount(vector)) continue;
+    const vals = <usize>load<u32>(bindOf(load<u32>(vector, VECTOR_INPUT)));
+    work(vector, Work.EXTEND, vals, valuesOf(vectors, i), resultColumn(spec, cols, i), from, to, hasBack);
   }
 }
 
 // @ts-ignore: decorator
-@inline function extendLane<T>(
+@inline function extendVector<T>(
   fn: u32,
-  lane: usize,
+  vector: usize,
   vals: usize,
   front: usize,
   out: usize,
@@ -231,7 +216,7 @@ function extend(lanes: usize, cols: usize, spec: usize, from: u32, to: u32, hasB
   hasBack: bool,
 ): void {
   const sel = ctx.sel;
-  let back = load<T>(lane, LANE_BACK);
+  let back = load<T>(vector, VECTOR_BACK);
   for (let i = from; i < to; i++) {
     const value = load<T>(vals + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3));
     back = hasBack ? join<T>(fn, back, value) : value;
@@ -239,42 +224,36 @@ function extend(lanes: usize, cols: usize, spec: usize, from: u32, to: u32, hasB
     const at = load<u32>(FRONTS + ((<usize>i) << 2));
     store<T>(out + ((<usize>i) << 3), at == NONE ? back : join<T>(fn, load<T>(front + ((<usize>at) << 3)), back));
   }
-  store<T>(lane, back, LANE_BACK);
+  store<T>(vector, back, VECTOR_BACK);
 }
 
 /**
  * Makes the front, or the backs, of the `n` kept rows from `place` of the page on: the window that row `i` of the batch
  * sends.
  */
-function begin(lanes: usize, cols: usize, spec: usize, page: usize, place: u32, n: u32, row: u32, isFront: bool): void {
-  const count = load<u32>(lanes, LANES);
+function begin(
+  vectors: usize,
+  cols: usize,
+  spec: usize,
+  page: usize,
+  place: u32,
+  n: u32,
+  row: u32,
+  isFront: bool,
+): void {
+  const count = load<u32>(vectors, VECTORS);
   for (let i: u32 = 0; i < count; i++) {
-    const lane = laneAt(lanes, i);
-    if (isCount(lane)) continue;
-    const front = isFront ? valuesOf(lanes, i) : 0;
-    const column = load<u32>(lane, LANE_COLUMN);
-    const out = resultColumn(spec, cols, i) + ((<usize>row) << 3);
-    const isInt = load<u32>(lane, LANE_TAG) == Tag.I64;
-    switch (load<u32>(lane)) {
-      case Agg.MIN:
-        if (isInt) beginLane<i64>(Agg.MIN, lane, column, front, out, page, place, n);
-        else beginLane<f64>(Agg.MIN, lane, column, front, out, page, place, n);
-        break;
-      case Agg.MAX:
-        if (isInt) beginLane<i64>(Agg.MAX, lane, column, front, out, page, place, n);
-        else beginLane<f64>(Agg.MAX, lane, column, front, out, page, place, n);
-        break;
-      default:
-        if (isInt) beginLane<i64>(Agg.SUM, lane, column, front, out, page, place, n);
-        else beginLane<f64>(Agg.SUM, lane, column, front, out, page, place, n);
-    }
+    const vector = vectorAt(vectors, i);
+    if (isCount(vector)) continue;
+    const front = isFront ? valuesOf(vectors, i) : 0;
+    work(vector, Work.BEGIN, page, front, resultColumn(spec, cols, i) + ((<usize>row) << 3), place, n, false);
   }
 }
 
 // @ts-ignore: decorator
-@inline function beginLane<T>(
+@inline function beginVector<T>(
   fn: u32,
-  lane: usize,
+  vector: usize,
   column: u32,
   front: usize,
   out: usize,
@@ -302,7 +281,7 @@ function begin(lanes: usize, cols: usize, spec: usize, page: usize, place: u32, 
     place = load<u32>(page, PAGE_LEFT);
   }
   if (!front) {
-    store<T>(lane, joined, LANE_BACK);
+    store<T>(vector, joined, VECTOR_BACK);
     store<T>(out, joined);
     return;
   }
@@ -315,19 +294,68 @@ function begin(lanes: usize, cols: usize, spec: usize, page: usize, place: u32, 
   store<T>(out, joined);
 }
 
+/** What is done with a vector. */
+namespace Work {
+  export const EXTEND: u32 = 0;
+  export const BEGIN: u32 = 1;
+}
+
+/** Extends or begins a vector with the loop for its aggregate and the type of its numbers. */
+function work(
+  vector: usize,
+  kind: u32,
+  rows: usize,
+  front: usize,
+  out: usize,
+  from: u32,
+  to: u32,
+  hasBack: bool,
+): void {
+  const isInt = load<u32>(vector, VECTOR_TAG) == Tag.I64;
+  switch (load<u32>(vector)) {
+    case Agg.MIN:
+      if (isInt) workAs<i64>(Agg.MIN, vector, kind, rows, front, out, from, to, hasBack);
+      else workAs<f64>(Agg.MIN, vector, kind, rows, front, out, from, to, hasBack);
+      break;
+    case Agg.MAX:
+      if (isInt) workAs<i64>(Agg.MAX, vector, kind, rows, front, out, from, to, hasBack);
+      else workAs<f64>(Agg.MAX, vector, kind, rows, front, out, from, to, hasBack);
+      break;
+    default:
+      if (isInt) workAs<i64>(Agg.SUM, vector, kind, rows, front, out, from, to, hasBack);
+      else workAs<f64>(Agg.SUM, vector, kind, rows, front, out, from, to, hasBack);
+  }
+}
+
+// @ts-ignore: decorator
+@inline function workAs<T>(
+  fn: u32,
+  vector: usize,
+  kind: u32,
+  rows: usize,
+  front: usize,
+  out: usize,
+  from: u32,
+  to: u32,
+  hasBack: bool,
+): void {
+  if (kind == Work.EXTEND) extendVector<T>(fn, vector, rows, front, out, from, to, hasBack);
+  else beginVector<T>(fn, vector, load<u32>(vector, VECTOR_COLUMN), front, out, rows, from, to);
+}
+
 /** Completes the columns of all windows of the batch. */
-function fillResults(node: usize, spec: usize, lanes: usize, cols: usize): void {
+function fillResults(node: usize, spec: usize, vectors: usize, cols: usize): void {
   const n = ctx.selLen;
   const keeps = load<u32>(spec, WINDOW_KEEPS);
-  const count = load<u32>(lanes, LANES);
-  if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.JOINS_EQUAL) joinEqual(spec, lanes, cols, n);
+  const count = load<u32>(vectors, VECTORS);
+  if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.JOINS_EQUAL) joinEqual(spec, vectors, cols, n);
   for (let i: u32 = 0; i < count; i++) {
-    const lane = laneAt(lanes, i);
+    const vector = vectorAt(vectors, i);
     const vals = resultColumn(spec, cols, i);
-    const isInt = isCount(lane) || load<u32>(lane, LANE_TAG) == Tag.I64;
-    if (isCount(lane)) {
+    const isInt = isCount(vector) || load<u32>(vector, VECTOR_TAG) == Tag.I64;
+    if (isCount(vector)) {
       for (let k: u32 = 0; k < n; k++) store<u64>(vals + ((<usize>k) << 3), load<u32>(SIZES + ((<usize>k) << 2)));
-    } else if (load<u32>(lane) == Agg.AVG) {
+    } else if (load<u32>(vector) == Agg.AVG) {
       if (isInt) divide<i64>(vals, n);
       else divide<f64>(vals, n);
     }
@@ -367,8 +395,8 @@ function fillResults(node: usize, spec: usize, lanes: usize, cols: usize): void 
 }
 
 /** Rows of the same time are in the windows of all of them. */
-function joinEqual(spec: usize, lanes: usize, cols: usize, n: u32): void {
-  const count = load<u32>(lanes, LANES);
+function joinEqual(spec: usize, vectors: usize, cols: usize, n: u32): void {
+  const count = load<u32>(vectors, VECTORS);
   for (let i = n - 1; i > 0; i--) {
     if (!isSameTime(i - 1)) continue;
     store<u32>(SIZES + ((<usize>(i - 1)) << 2), load<u32>(SIZES + ((<usize>i) << 2)));
