@@ -278,13 +278,13 @@ export type OpName = keyof typeof ops;
  * \`takesRow\`: it gets the whole row besides its arguments; \`isLong\`: its result is as long as its input;
  * \`keepsValues\`: its state is all the values; \`takesBatch\`: the host takes all rows of a batch into states;
  * \`isFixed\`: its state has one size; \`isMergeable\`: two of them can be joined; \`emptyIsNull\`: the result over no
- * rows is null, not missing.
+ * rows is null, not missing. What each computes stands with its function (host/functions/aggregate).
  */
 export const aggregates = {
 ${aggregates
   .map(
     (a) =>
-      `  /** ${a.doc} */\n  ${a.name}: { code: ${a.code}, sql: '${a.sql}', ofRows: ${JSON.stringify(a.ofRows ?? null)}, takesRow: ${a.takesRow === true}, isLong: ${a.isLong === true}, keepsValues: ${a.form === 'list'}, takesBatch: ${a.takesBatch === true}, isFixed: ${forms[a.form].isFixed}, isMergeable: ${forms[a.form].isMergeable}, emptyIsNull: ${a.emptyIsNull === true}, operands: ${JSON.stringify(a.operands)} },`,
+      `${a.doc ? `  /** ${a.doc} */\n` : ''}  ${a.name}: { code: ${a.code}, sql: '${a.sql}', ofRows: ${JSON.stringify(a.ofRows ?? null)}, takesRow: ${a.takesRow === true}, isLong: ${a.isLong === true}, keepsValues: ${a.form === 'list'}, takesBatch: ${a.takesBatch === true}, isFixed: ${forms[a.form].isFixed}, isMergeable: ${forms[a.form].isMergeable}, emptyIsNull: ${a.emptyIsNull === true}, operands: ${JSON.stringify(a.operands)} },`,
   )
   .join('\n')}
 } as const;
@@ -375,6 +375,89 @@ ${windowKinds.map((kind) => `import { ${kind}Window } from '../kinds/${kind}';`)
 export function windowKindsInit(): void {
 ${windowKinds.map((kind) => `  ${kind}Window(kindOf(WindowKind.${constName(kind)}));`).join('\n')}
 }
+`,
+);
+
+// Windows of plans: the fields of each kind, and where the kernel reads them.
+const windowLayouts = JSON.parse(readFileSync(join(root, 'assembly/window/layouts.json'), 'utf8'));
+const windowForm = /^(\w+)(\??) (\w+)(?: \(([a-z ]+)\))?(?: (.*))?$/;
+const windowOperands = new Set(['trigger', 'emit', 'start', 'end']);
+const windows = Object.keys(windowLayouts.enums.find(({ name }) => name === 'WindowKind').values).map((kind) => {
+  const texts = windowLayouts.windows[kind];
+  if (texts === undefined) throw new Error(`window ${kind}: the fields of its plan are missing`);
+  const fields = texts
+    .filter((text) => text !== 'partition' && text !== 'ttl')
+    .map((text) => {
+      const [, name, optional, at, positive, doc] = windowForm.exec(text) ?? [];
+      if (name === undefined) throw new Error(`window ${kind}: "${text}" is no field`);
+      return { name, isOptional: optional === '?', at, positive, doc, isOperand: windowOperands.has(at) };
+    });
+  return { kind, fields, isPartitioned: texts.includes('partition'), hasTtl: texts.includes('ttl') };
+});
+const windowType = (typeOf, partition, ttl) =>
+  windows
+    .map(({ kind, fields, isPartitioned, hasTtl }) => {
+      const members = fields.map((field) => `${field.doc ? `/** ${field.doc} */ ` : ''}${typeOf(field)}`);
+      if (isPartitioned) members.push(partition);
+      if (hasTtl && ttl) members.push(ttl);
+      return `  | { ${[`kind: '${kind}'`, ...members].join('; ')} }`;
+    })
+    .join('\n');
+const windowNumber = ({ name, at, positive }) => `['${name}', '${at}'${positive ? `, '${positive}'` : ''}]`;
+emit(
+  'kernels/plan/gen/windows.ts',
+  `${head('assembly/window/layouts.json')}import type { Operand } from '../output-plan.js';
+
+/** Windows of a plan: lengths in milliseconds or rows, conditions as operands. */
+export type WindowPlan =
+${windowType(
+  ({ name, isOptional, isOperand }) => `${name}${isOptional ? '?' : ''}: ${isOperand ? 'Operand' : 'number'}`,
+  '/** Rows of equal values have windows of their own. */ partition?: Operand[]',
+  '/** Partitions are forgotten so long after their last row; 0 or nothing: never. */ ttlMs?: number',
+)};
+
+/** Windows before they are planned: with values of the type \`V\` in the place of operands. */
+export type WindowOf<V> =
+${windowType(
+  ({ name, isOptional, isOperand }) => `${name}: ${isOperand ? (isOptional ? 'V | null' : 'V') : 'number'}`,
+  'partition: readonly V[]',
+)};
+
+/** Where a plan's numbers and operands stand in the spec; of numbers that must be positive what they are. */
+export interface WindowFields {
+  readonly numbers: readonly (readonly [name: string, place: NumberPlace, positive?: string])[];
+  readonly operands: readonly (readonly [name: string, place: OperandPlace])[];
+}
+
+type NumberPlace = 'unit' | 'length' | 'step' | 'countLength' | 'countStep';
+type OperandPlace = ${[...windowOperands].map((name) => `'${name}'`).join(' | ')};
+
+export const windowFields: Readonly<Record<WindowPlan['kind'], WindowFields>> = {
+${windows
+  .map(({ kind, fields, hasTtl }) => {
+    const numbers = fields.filter(({ isOperand }) => !isOperand).map(windowNumber);
+    if (hasTtl) numbers.push("['ttlMs', 'step']");
+    const operands = fields.filter(({ isOperand }) => isOperand).map(windowNumber);
+    return `  ${kind}: { numbers: [${numbers.join(', ')}], operands: [${operands.join(', ')}] },`;
+  })
+  .join('\n')}
+};
+`,
+);
+
+// How windows are written: the grammars that the planner's records have, for the parser, which knows no planner.
+const grammars = windows.flatMap(({ kind }) => {
+  const text = readFileSync(join(root, `host/plan/windows/${kind}.ts`), 'utf8');
+  const found = /^const grammar: WindowGrammar = (\{[\s\S]*?\});$/m.exec(text)?.[1];
+  return found === undefined ? [] : [`  ${kind}: ${found.replaceAll('\n', '\n  ')},`];
+});
+emit(
+  'host/sql/gen/windows.ts',
+  `${head('host/plan/windows/<kind>.ts')}import type { WindowGrammar } from '../window-grammar.js';
+
+export const windowGrammars = {
+${grammars.join('\n')}
+} as const satisfies Record<string, WindowGrammar>;
 `,
 );
 

@@ -3,6 +3,8 @@
  * Pure data, produced by the parser, read by the planner, printed by the printer.
  */
 
+import type { windowGrammars } from './gen/windows.js';
+
 /** Where a piece of the statement stands: offsets in UTF-16 units, line and column counted from 1. */
 export interface Span {
   start: number;
@@ -77,7 +79,8 @@ export interface SelectItem {
 
 export type TimeUnit = 'DD' | 'HH' | 'MI' | 'SS' | 'MS';
 
-export type WindowKind = 'tumbling' | 'hopping' | 'sliding' | 'session' | 'count' | 'state';
+/** Kinds of windows that a clause may ask for. */
+export type WindowKind = keyof typeof windowGrammars;
 
 /** A window as written; argument kinds and ranges are checked by the parser, meaning by the planner. */
 export interface WindowClause {

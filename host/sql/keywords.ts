@@ -3,6 +3,7 @@
  * grammar leaves no doubt (at the start of an expression, after AS, a dot or an arrow), but are no alias without AS.
  */
 import type { TimeUnit, WindowKind } from './ast.js';
+import { windowGrammars } from './gen/windows.js';
 
 export const reservedWords: ReadonlySet<string> = new Set([
   'SELECT',
@@ -82,11 +83,6 @@ export function isTimeUnit(word: string): word is TimeUnit {
 }
 
 /** Window kinds by the upper-case name of their call. */
-export const windowKinds: ReadonlyMap<string, WindowKind> = new Map([
-  ['TUMBLINGWINDOW', 'tumbling'],
-  ['HOPPINGWINDOW', 'hopping'],
-  ['SLIDINGWINDOW', 'sliding'],
-  ['SESSIONWINDOW', 'session'],
-  ['COUNTWINDOW', 'count'],
-  ['STATEWINDOW', 'state'],
-]);
+export const windowKinds: ReadonlyMap<string, WindowKind> = new Map(
+  (Object.keys(windowGrammars) as WindowKind[]).map((kind) => [`${kind.toUpperCase()}WINDOW`, kind]),
+);

@@ -1,28 +1,12 @@
 /**
  * Windows as they stand in GROUP BY. Counts and lengths are checked here, so that the planner meets only sound numbers.
  */
-import type { Expr, TimeUnit, WindowClause, WindowKind } from './ast.js';
+import type { Expr, TimeUnit, WindowClause } from './ast.js';
 import type { Cursor } from './cursor.js';
+import { windowGrammars } from './gen/windows.js';
 import { isTimeUnit, timeUnitMs, windowKinds } from './keywords.js';
 import { parseExpr, parseFilterAndOver } from './parse-expression.js';
-
-interface Argument {
-  name: string;
-  isOptional?: boolean;
-  mayBeZero?: boolean;
-}
-
-/** Whole-number arguments of each kind, after the time unit where there is one. */
-const argumentsOf: Readonly<Record<Exclude<WindowKind, 'state'>, readonly Argument[]>> = {
-  tumbling: [{ name: 'length' }],
-  hopping: [{ name: 'length' }, { name: 'hop' }],
-  sliding: [
-    { name: 'length', mayBeZero: true },
-    { name: 'delay', isOptional: true, mayBeZero: true },
-  ],
-  session: [{ name: 'longest duration' }, { name: 'timeout' }],
-  count: [{ name: 'count' }, { name: 'interval', isOptional: true }],
-};
+import type { WindowGrammar } from './window-grammar.js';
 
 /** Longest window, ms: a thousand years. Its begin and end are times that clocks know, wherever it lies. */
 const longestMs = 365_250 * 86_400_000;
@@ -45,12 +29,13 @@ export function parseWindow(cursor: Cursor): WindowClause {
   let unit: TimeUnit | null = null;
   let args: number[] = [];
   let conditions: Expr[] = [];
-  if (kind === 'state') {
+  const grammar: WindowGrammar = windowGrammars[kind];
+  if (grammar.hasConditions) {
     conditions = [parseExpr(cursor)];
     if (cursor.acceptSymbol(',')) conditions.push(parseExpr(cursor));
   } else {
-    if (kind !== 'count') unit = parseUnit(cursor, first.upper);
-    args = parseNumbers(cursor, kind, unit);
+    if (grammar.hasUnit) unit = parseUnit(cursor, first.upper);
+    args = parseNumbers(cursor, grammar, unit);
   }
   cursor.expectSymbol(')', `")" after the last argument of ${first.upper}`);
   const { filter, over } = parseFilterAndOver(cursor);
@@ -65,10 +50,10 @@ function parseUnit(cursor: Cursor, window: string): TimeUnit {
   return upper;
 }
 
-function parseNumbers(cursor: Cursor, kind: Exclude<WindowKind, 'state'>, unit: TimeUnit | null): number[] {
+function parseNumbers(cursor: Cursor, grammar: WindowGrammar, unit: TimeUnit | null): number[] {
   const largest = unit === null ? mostRows : longestMs / timeUnitMs[unit];
   const args: number[] = [];
-  for (const argument of argumentsOf[kind]) {
+  for (const argument of grammar.args) {
     if (args.length > 0) {
       if (argument.isOptional && !cursor.atSymbol(',')) break;
       cursor.expectSymbol(',', `"," and the ${argument.name}`);
@@ -80,13 +65,12 @@ function parseNumbers(cursor: Cursor, kind: Exclude<WindowKind, 'state'>, unit: 
       throw cursor.unexpected(`the ${argument.name}, a whole number from ${least} to ${largest}`);
     }
     const previous = args[0];
-    if (kind === 'count' && previous !== undefined && value > previous) {
-      throw cursor.unexpected(`an interval of at most the count ${previous}`);
+    if (argument.withinFirst !== undefined && previous !== undefined && value > previous) {
+      throw cursor.unexpected(`${argument.withinFirst} ${previous}`);
     }
-    if (kind === 'hopping' && previous !== undefined && previous / value > mostWindows) {
-      throw cursor.unexpected(
-        `a hop of at least ${Math.ceil(previous / mostWindows)}: a row may be in ${mostWindows} windows at most`,
-      );
+    if (argument.dividesFirst !== undefined && previous !== undefined && previous / value > mostWindows) {
+      const smallest = Math.ceil(previous / mostWindows);
+      throw cursor.unexpected(`${argument.dividesFirst} ${smallest}: a row may be in ${mostWindows} windows at most`);
     }
     cursor.advance();
     args.push(value);

@@ -9,6 +9,7 @@ import {
 } from '../gen/layouts.js';
 import { type AggregateName, aggregates } from '../gen/ops.js';
 import { put } from '../memory/layout.js';
+import { windowFields } from '../plan/gen/windows.js';
 import { NONE, type NodeInput, type NodePlan, type Operand, type Program, type WindowPlan } from '../plan/ir.js';
 import type { NodeKind } from './node.js';
 
@@ -91,23 +92,19 @@ function linkWindow(plan: WindowNode, operand: (value: Operand) => Operand): Win
   };
 }
 
+/** The window with each operand replaced. */
 function linkTriggers(window: WindowPlan, operand: (value: Operand) => Operand): WindowPlan {
+  const linked = windowFields[window.kind].operands.flatMap(([name]) => {
+    const value = memberOf(window, name);
+    return value === undefined ? [] : [[name, operand(value)] as const];
+  });
   const partition = 'partition' in window ? { partition: window.partition?.map(operand) ?? [] } : {};
-  switch (window.kind) {
-    case 'state':
-      return {
-        ...window,
-        begin: operand(window.begin),
-        ...(window.emit === undefined ? {} : { emit: operand(window.emit) }),
-        ...partition,
-      };
-    case 'message':
-      return { ...window, start: operand(window.start), end: operand(window.end), trigger: operand(window.trigger) };
-    case 'sliding':
-      return { ...window, ...(window.trigger === undefined ? {} : { trigger: operand(window.trigger) }), ...partition };
-    default:
-      return { ...window, ...partition };
-  }
+  return { ...window, ...Object.fromEntries(linked), ...partition };
+}
+
+/** A number or operand of the window. */
+function memberOf(window: WindowPlan, name: string): number | undefined {
+  return (window as Readonly<Record<string, unknown>>)[name] as number | undefined;
 }
 
 const naturalUnitsMs = [86_400_000, 3_600_000, 60_000, 1000];
@@ -137,44 +134,25 @@ class Inputs {
 }
 
 interface Times {
-  unitMs: number;
-  lengthMs: number;
-  stepMs: number;
+  unit: number;
+  length: number;
+  step: number;
   countLength: number;
   countStep: number;
 }
 
+/** The numbers of the window by their places in the spec. */
 function timesOf(window: WindowPlan): Times {
-  const none = { unitMs: 1, lengthMs: 0, stepMs: 0, countLength: 0, countStep: 0 };
-  switch (window.kind) {
-    case 'tumbling':
-      return { ...none, unitMs: window.unitMs, lengthMs: positive(window.lengthMs, 'length') };
-    case 'hopping':
-      return {
-        ...none,
-        unitMs: window.unitMs,
-        lengthMs: positive(window.lengthMs, 'length'),
-        stepMs: positive(window.hopMs, 'hop'),
-      };
-    case 'sliding':
-      return { ...none, lengthMs: window.lengthMs, stepMs: window.delayMs };
-    case 'session': {
-      const lengthMs = positive(window.maxMs, 'longest duration');
-      const unitMs = window.unitMs ?? naturalUnitMs(lengthMs);
-      return { ...none, unitMs, lengthMs, stepMs: positive(window.timeoutMs, 'timeout') };
-    }
-    case 'count': {
-      const { length, step, ttlMs = 0 } = window;
-      return { ...none, countLength: positive(length, 'count'), countStep: positive(step, 'step'), stepMs: ttlMs };
-    }
-    case 'state':
-      return { ...none, stepMs: window.ttlMs ?? 0 };
-    case 'row':
-    case 'message':
-      return none;
-    default:
-      return window satisfies never;
+  let isNatural = false;
+  const times: Times = { unit: 1, length: 0, step: 0, countLength: 0, countStep: 0 };
+  for (const [name, place, what] of windowFields[window.kind].numbers) {
+    const value = memberOf(window, name);
+    if (what !== undefined) times[place] = positive(value ?? 0, what);
+    else if (value !== undefined) times[place] = value;
+    else if (place === 'unit') isNatural = true;
   }
+  if (isNatural) times.unit = naturalUnitMs(times.length);
+  return times;
 }
 
 function positive(value: number, what: string): number {
@@ -189,7 +167,6 @@ function readBy(plan: WindowNode) {
   const inputs = new Inputs();
   const keys = plan.grouped ? plan.keys.map((operand) => inputs.index(operand)) : [];
   const keeps = plan.keep.map((operand) => inputs.index(operand));
-  const isMessage = window.kind === 'message';
   const folded: number[] = [];
   const aggs = plan.aggs.map(({ fn, args, filter, call }) => {
     const shared = { fn: aggregates[fn].code, filter: inputs.index(filter), call: call ?? 0 };
@@ -200,13 +177,15 @@ function readBy(plan: WindowNode) {
     folded.push(...args.map((operand) => inputs.index(operand)));
     return { ...shared, a: first, b: args.length, c: NONE };
   });
-  const trigger = inputs.index(
-    window.kind === 'sliding' || isMessage ? window.trigger : window.kind === 'state' ? window.begin : undefined,
-  );
-  const start = inputs.index(isMessage ? window.start : undefined);
-  const end = inputs.index(isMessage ? window.end : undefined);
+  const own = (at: 'trigger' | 'start' | 'end' | 'emit'): number => {
+    const found = windowFields[window.kind].operands.find(([, place]) => place === at);
+    return inputs.index(found === undefined ? undefined : memberOf(window, found[0]));
+  };
+  const trigger = own('trigger');
+  const start = own('start');
+  const end = own('end');
   const [partition = NONE, ...further] = partitionOf(window).map((operand) => inputs.index(operand));
-  const emit = inputs.index(window.kind === 'state' ? window.emit : undefined);
+  const emit = own('emit');
   const where = inputs.index(plan.where);
   return { inputs, keys, keeps, folded, aggs, trigger, start, end, partition, further, emit, where };
 }
@@ -234,11 +213,7 @@ function encodeWindow(plan: WindowNode, zone: number): Uint8Array {
       (isEventTime ? WindowFlag.eventTime : 0) |
       (plan.grouped ? WindowFlag.grouped : 0) |
       (plan.sendEmpty ? WindowFlag.sendEmpty : 0),
-    unit: times.unitMs,
-    length: times.lengthMs,
-    step: times.stepMs,
-    countLength: times.countLength,
-    countStep: times.countStep,
+    ...times,
     zone,
     timestamp: isMessage ? NONE : (plan.timestamp ?? NONE),
     trigger,

@@ -8,8 +8,8 @@ import { operandCol, operandConst, operandNone } from '../gen/layouts.js';
 import type { OpName } from '../gen/ops.js';
 import type { Operand } from './output-plan.js';
 
+export type { WindowPlan } from './gen/windows.js';
 export type { Operand, OutputPlan } from './output-plan.js';
-export type { WindowPlan } from './window-plan.js';
 
 /** Functions that look back at the rows before. */
 export type AnalyticName = keyof typeof AnalyticFn;

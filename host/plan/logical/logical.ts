@@ -4,6 +4,7 @@
  * optimisation (rules/) turn such plans into others with the same meaning.
  */
 
+import type { WindowOf } from '../../../kernels/plan/gen/windows.js';
 import type { Relation, Source } from '../values/source.js';
 import type {
   AggregateValue,
@@ -45,21 +46,8 @@ export interface OutputRow {
   set?: { value: Value; name: string | null };
 }
 
-/** Of a window: rows of equal values have one of their own; without any all rows have one. */
-interface Partitioned {
-  partition: readonly Value[];
-}
-
-export type WindowSpec =
-  | { kind: 'tumbling'; unitMs: number; lengthMs: number }
-  | { kind: 'hopping'; unitMs: number; lengthMs: number; hopMs: number }
-  | ({ kind: 'sliding'; lengthMs: number; delayMs: number; trigger: Value | null } & Partitioned)
-  | ({ kind: 'session'; unitMs: number; maxMs: number; timeoutMs: number } & Partitioned)
-  | ({ kind: 'count'; length: number; step: number } & Partitioned)
-  | ({ kind: 'state'; begin: Value; emit: Value | null } & Partitioned)
-  | { kind: 'row' }
-  /** Above a join: what a window gave is a window again. */
-  | { kind: 'message'; start: Value; end: Value; trigger: Value };
+/** Windows of a statement; `message` is above a join, where what a window gave is a window again. */
+export type WindowSpec = WindowOf<Value>;
 
 /** A column of a lookup table and the value that it must be equal to. */
 export interface LookupKey {

@@ -5,6 +5,7 @@
  * stays above it.
  */
 import { chainOf, mapOperators, type Root, soleInputsOf, type WindowNode } from '../logical/logical.js';
+import { kindOf } from '../windows/index.js';
 
 /** The plan with each condition on rows as low as it may be. */
 export function pushFilters(roots: readonly Root[]): Root[] {
@@ -21,6 +22,5 @@ export function pushFilters(roots: readonly Root[]): Root[] {
 
 /** Whether rows that are dropped below the window change neither its ends nor what it sends. */
 export function followsClock(node: WindowNode): boolean {
-  const isAligned = node.window.kind === 'tumbling' || node.window.kind === 'hopping';
-  return isAligned && !chainOf(node).some(({ kind }) => kind === 'watermark');
+  return kindOf(node.window).isAligned === true && !chainOf(node).some(({ kind }) => kind === 'watermark');
 }

@@ -6,6 +6,7 @@ import { type ConstantOf, offsetOf } from '../joins/time-bounds.js';
 import { firstPresent } from '../values/joined-row.js';
 import type { Relation } from '../values/source.js';
 import type { Value, Values } from '../values/value.js';
+import { kindOf } from '../windows/index.js';
 import type { Result } from './derived.js';
 
 type Times = Pick<Result, 'time' | 'arrival' | 'timeOffset'>;
@@ -51,7 +52,7 @@ export function timesOf(
   }
   if (!isEventTime) return { time: null, arrival: trigger, timeOffset: () => null };
   // The windows of a second belong to that window of a minute in which they lie.
-  const isAligned = window?.kind === 'tumbling' || window?.kind === 'hopping';
+  const isAligned = window !== null && kindOf(window).isAligned === true;
   const one = values.constant({ tag: 'i64', value: 1n });
   return {
     time: isAligned ? values.op('arith.sub', [end, one]) : end,

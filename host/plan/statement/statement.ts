@@ -17,7 +17,7 @@ import { wholeObject } from '../sinks/output.js';
 import { type Relation, Source } from '../values/source.js';
 import { type AggregateValue, aggregatesIn, childrenOf, type Value, type Values } from '../values/value.js';
 import { messageGroups, noTime, windowTimes } from '../windows/clause.js';
-import { specOf } from '../windows/index.js';
+import { kindOf, specOf } from '../windows/index.js';
 
 const rowClause = (name: string): Clause => ({ name, place: 'row', hasAggregates: false, hasAnalytics: true });
 export const resultClause = (name: string): Clause => ({
@@ -258,8 +258,8 @@ export class Statement {
    * True where WHERE decides on rows before the window takes them. Windows of rows (counting, sliding) need all of
    * them, and windows of event time are what WHERE works on. Without a window each message is grouped by itself.
    */
-  #isFilteredFirst({ kind }: WindowClause): boolean {
-    return !this.isEventTime && kind !== 'count' && kind !== 'sliding';
+  #isFilteredFirst(window: WindowClause): boolean {
+    return !this.isEventTime && kindOf(window).keepsRows !== true;
   }
 
   /** Aggregates that only HAVING and ORDER BY use: the rows of the window stay rows, and each shows them. */

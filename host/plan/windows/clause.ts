@@ -7,6 +7,7 @@ import { windowKinds } from '../../sql/keywords.js';
 import { notSupported, refuse } from '../errors.js';
 import type { Logical, WindowNode, WindowSpec } from '../logical/logical.js';
 import type { Value, Values } from '../values/value.js';
+import { kindOf } from './index.js';
 
 /** Groups the rows of each message by themselves: behind a window, whose messages they are. */
 export function messageGroups(
@@ -50,15 +51,15 @@ export function checkWindow(
     return;
   }
   if (rule.options.sendMetaToSink) throw refuse('option sendMetaToSink cannot be used with a window');
-  if (window.kind === 'count' && rule.options.isEventTime) {
-    throw refuse('COUNTWINDOW cannot be used with event time', window.span);
+  if (kindOf(window).hasNoEventTime && rule.options.isEventTime) {
+    throw refuse(`${window.kind.toUpperCase()}WINDOW cannot be used with event time`, window.span);
   }
   if (window.over === null) return;
   const { partitionBy, orderBy, when } = window.over;
   if (orderBy.length > 0) throw refuse('ORDER BY cannot be used with a window', window.span);
-  if (when !== null && window.kind !== 'sliding')
+  if (when !== null && !kindOf(window).hasTrigger)
     throw refuse('OVER (WHEN) belongs to SLIDINGWINDOW only', window.span);
-  if (partitionBy.length > 0 && (window.kind === 'tumbling' || window.kind === 'hopping')) {
+  if (partitionBy.length > 0 && kindOf(window).isAligned) {
     const name = window.kind.toUpperCase();
     throw refuse(
       `PARTITION BY has no effect on ${name}WINDOW, which ends by the clock for all rows: give the values in GROUP BY`,

@@ -4,6 +4,7 @@
  */
 import type { Operand, WindowPlan } from '../../../kernels/plan/ir.js';
 import type { Expr, WindowClause } from '../../sql/ast.js';
+import type { WindowGrammar } from '../../sql/window-grammar.js';
 import type { WindowSpec } from '../logical/logical.js';
 import type { Value } from '../values/value.js';
 
@@ -26,6 +27,8 @@ export interface Clause {
 }
 
 export interface WindowKind<K extends Kind> {
+  /** How it is written; the parser has it from here (host/sql/gen). Without it no clause asks for one. */
+  grammar?: WindowGrammar;
   /** The window that a clause asks for; without it no clause does. */
   of?(clause: Clause): Of<K>;
   /** Conditions by which rows open, end or send the window. */
@@ -42,6 +45,10 @@ export interface WindowKind<K extends Kind> {
   span?(window: Of<K>): string;
   /** How often a row goes out with it, in words; null when that is no matter. */
   overlap?(window: Of<K>): string | null;
+  /** OVER (WHEN …) says which rows end it. */
+  hasTrigger?: true;
+  /** The time of rows has no meaning for it: rules of event time can't have it. */
+  hasNoEventTime?: true;
   /** It ends by the clock, at times that no row changes. */
   isAligned?: true;
   /** It keeps its rows even where only groups are asked for. */

@@ -1,9 +1,20 @@
 /** SLIDINGWINDOW: of each row, or of those that meet OVER (WHEN …), the rows of the time before, and after it. */
+import type { WindowGrammar } from '../../sql/window-grammar.js';
 import type { WindowKind } from './kind.js';
 import { written } from './written.js';
 
+const grammar: WindowGrammar = {
+  hasUnit: true,
+  args: [
+    { name: 'length', mayBeZero: true },
+    { name: 'delay', isOptional: true, mayBeZero: true },
+  ],
+};
+
 export const sliding: WindowKind<'sliding'> = {
+  grammar,
   keepsRows: true,
+  hasTrigger: true,
   of({ clause: { args, over }, unitMs, partition, trigger }) {
     const [length = 0, delay = 0] = args;
     return {

@@ -1,10 +1,14 @@
 /** STATEWINDOW: from a row that meets one condition to a row that meets another. */
 
+import type { WindowGrammar } from '../../sql/window-grammar.js';
 import { checkCondition } from '../bind/type-checks.js';
 import { refuse } from '../errors.js';
 import type { WindowKind } from './kind.js';
 
+const grammar: WindowGrammar = { args: [], hasConditions: true };
+
 export const state: WindowKind<'state'> = {
+  grammar,
   endsWithRow: true,
   of({ clause: { conditions, span }, bind, partition }) {
     const [begin, emit] = conditions.map((condition) => {
