@@ -307,46 +307,34 @@ export type OpName = keyof typeof ops;
  * `takesRow`: it gets the whole row besides its arguments; `isLong`: its result is as long as its input;
  * `keepsValues`: its state is all the values; `takesBatch`: the host takes all rows of a batch into states;
  * `isFixed`: its state has one size; `isMergeable`: two of them can be joined; `emptyIsNull`: the result over no
- * rows is null, not missing.
+ * rows is null, not missing. What each computes stands with its function (host/functions/aggregate).
  */
 export const aggregates = {
-  /** Rows whose argument is not null. */
   count: { code: 1, sql: 'count', ofRows: "countAll", takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
   /** count(*). */
   countAll: { code: 2, sql: 'count', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: [] },
-  /** Sum; ints stay int. */
   sum: { code: 3, sql: 'sum', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
-  /** Average; of ints an int. */
   avg: { code: 4, sql: 'avg', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
-  /** Smallest. */
   min: { code: 5, sql: 'min', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
-  /** Largest. */
   max: { code: 6, sql: 'max', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
-  /** Array of all values, nulls kept. */
   collect: { code: 7, sql: 'collect', ofRows: null, takesRow: false, isLong: true, keepsValues: true, takesBatch: false, isFixed: false, isMergeable: false, emptyIsNull: true, operands: ["a"] },
-  /** Last value; b true: last that is not null. */
+  /** b: true for the last that is not null. */
   lastValue: { code: 8, sql: 'last_value', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a","b"] },
-  /** Objects merged, later members win. */
   mergeAgg: { code: 9, sql: 'merge_agg', ofRows: null, takesRow: false, isLong: true, keepsValues: true, takesBatch: false, isFixed: false, isMergeable: false, emptyIsNull: false, operands: ["a"] },
-  /** Rows without duplicates; b true: all values. c: the row to give in place of the value. */
+  /** b: true for all values. c: the row to give in place of the value. */
   deduplicate: { code: 10, sql: 'deduplicate', ofRows: null, takesRow: true, isLong: true, keepsValues: true, takesBatch: false, isFixed: false, isMergeable: false, emptyIsNull: false, operands: ["a","b"] },
-  /** Population standard deviation. */
   stddev: { code: 11, sql: 'stddev', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
-  /** Sample standard deviation. */
   stddevs: { code: 12, sql: 'stddevs', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
-  /** Population variance. */
   var: { code: 13, sql: 'var', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
-  /** Sample variance. */
   vars: { code: 14, sql: 'vars', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
-  /** Median. */
   median: { code: 15, sql: 'median', ofRows: null, takesRow: false, isLong: false, keepsValues: true, takesBatch: false, isFixed: false, isMergeable: false, emptyIsNull: false, operands: ["a"] },
-  /** Continuous percentile, b in 0..1. */
+  /** b: the fraction, 0..1. */
   percentileCont: { code: 16, sql: 'percentile_cont', ofRows: null, takesRow: false, isLong: false, keepsValues: true, takesBatch: false, isFixed: false, isMergeable: false, emptyIsNull: false, operands: ["a","b"] },
-  /** Discrete percentile, b in 0..1. */
+  /** b: the fraction, 0..1. */
   percentileDisc: { code: 17, sql: 'percentile_disc', ofRows: null, takesRow: false, isLong: false, keepsValues: true, takesBatch: false, isFixed: false, isMergeable: false, emptyIsNull: false, operands: ["a","b"] },
   /** First value. */
   firstValue: { code: 18, sql: 'first_value', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
-  /** Percentile b in 0..1 within 1 %, from a sketch of bounded size. */
+  /** b: the fraction, 0..1. */
   percentileApprox: { code: 19, sql: 'percentile_approx', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: false, isMergeable: true, emptyIsNull: false, operands: ["a","b"] },
   /** State, as bytes, of a function of the host over the rows. */
   fold: { code: 20, sql: 'an aggregate of a plugin', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: true, isFixed: false, isMergeable: false, emptyIsNull: false, operands: ["args"] },
