@@ -98,7 +98,7 @@ ${aggregateSwitch((a) => forms[a.form].bytes)}    default:
   }
 }
 
-/** True when it takes all rows of a batch at once (agg/fold.ts). */
+/** True when it takes all rows of a batch at once (agg/state/fold.ts). */
 export function takesBatch(fn: u32): bool {
   switch (fn) {
 ${aggregateSwitch((a) => a.takesBatch === true, false)}    default:
@@ -114,7 +114,7 @@ ${aggregateSwitch((a) => forms[a.form].isMergeable, false)}    default:
   }
 }
 
-/** True when the state is a list of all values (agg/list.ts), which only grows. */
+/** True when the state is a list of all values (agg/state/list.ts), which only grows. */
 export function keepsValues(fn: u32): bool {
   switch (fn) {
 ${aggregateSwitch((a) => a.form === 'list', false)}    default:
@@ -210,7 +210,7 @@ ${aggregateCases(mergeable, 'Merge', 'set, agg, to, tagTo, from, tag')}
   }
 }
 
-/** Computes the result of a state that has not failed (agg/result.ts). */
+/** Computes the result of a state that has not failed (agg/state/result.ts). */
 export function finishState(fn: u32, agg: usize, state: usize, tag: u8): void {
   switch (fn) {
 ${aggregateCases(aggregates, 'Finish', 'agg, state, tag')}
@@ -220,7 +220,7 @@ ${aggregateCases(aggregates, 'Finish', 'agg, state, tag')}
 `,
 );
 
-// The case of a form calls what agg/forms.ts must have for it.
+// The case of a form calls what agg/functions/forms.ts must have for it.
 const formCases = (part, args) =>
   Object.entries(forms)
     .map(([form]) =>
@@ -237,7 +237,7 @@ emit(
 import {
 ${Object.entries(forms)
   .map(([form, { doc }]) => `  // ${form}: ${doc}\n  ${form}FormLoad, ${form}FormSave,\n`)
-  .join('')}} from '../forms';
+  .join('')}} from '../functions/forms';
 
 /** Writes a state that has not failed. */
 export function stateSave(fn: u32, state: usize, tag: u8): void {

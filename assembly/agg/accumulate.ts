@@ -8,8 +8,8 @@ import { takeDoubles, takeValue } from './gen/functions';
 import { takesBatch } from '../gen/aggregates';
 import { refusals } from '../mem/alloc';
 import { BATCH_ROWS, Tag } from '../mem/layout';
-import { foldRows } from './fold';
-import { SET_ROWS, assignGroups, separateGroups, setLose } from './group';
+import { foldRows } from './state/fold';
+import { SET_ROWS, assignGroups, separateGroups, setLose } from './group/group';
 import {
   AGG_SIZE_OF,
   AGG_A,
@@ -26,10 +26,10 @@ import {
   bindUniform,
   bindVal,
   isTrue,
-} from './spec';
-import { isPinned } from './pinned';
-import { failAggregate } from './take';
-import { walkHold } from './walk';
+} from './group/spec';
+import { isPinned } from './group/pinned';
+import { failAggregate } from './state/take';
+import { walkHold } from './save/walk';
 
 const GROUPS: usize = memory.data(4 * 1024, 16);
 const FILTERED_GROUPS: usize = memory.data(4 * 1024, 16);

@@ -1,8 +1,8 @@
 // Results of aggregate states.
 import { finishState } from './gen/functions';
 import { Tag } from '../mem/layout';
-import { AGG_FN, AGG_STATE } from './spec';
-import { giveResult } from './result';
+import { AGG_FN, AGG_STATE } from './group/spec';
+import { giveResult } from './state/result';
 
 /**
  * Computes the result of one aggregate of a group into resultTag and resultVal. What it refers to lives as long as the

@@ -2,10 +2,19 @@
 // size (`isMergeable`).
 import { mergeState } from './gen/functions';
 import { Tag } from '../mem/layout';
-import { joinStates } from './fold';
-import { isNew, regroup } from './group';
-import { GROUP_NEXT } from './group-table';
-import { AGG_SIZE_OF, GROUP_HEAD, AGG_FN, AGG_STATE, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt } from './spec';
+import { joinStates } from './state/fold';
+import { isNew, regroup } from './group/group';
+import { GROUP_NEXT } from './group/table';
+import {
+  AGG_SIZE_OF,
+  GROUP_HEAD,
+  AGG_FN,
+  AGG_STATE,
+  WINDOW_AGGS,
+  WINDOW_KEEPS,
+  WINDOW_TAGS_AT,
+  aggsAt,
+} from './group/spec';
 
 /**
  * Adds group `later` to group `earlier`, which belongs to `set`; with the last of several `mergeEnd` is called. An

@@ -88,7 +88,7 @@ export function stateSize(fn: u32): u32 {
   }
 }
 
-/** True when it takes all rows of a batch at once (agg/fold.ts). */
+/** True when it takes all rows of a batch at once (agg/state/fold.ts). */
 export function takesBatch(fn: u32): bool {
   switch (fn) {
     case Agg.FOLD:
@@ -122,7 +122,7 @@ export function isMergeable(fn: u32): bool {
   }
 }
 
-/** True when the state is a list of all values (agg/list.ts), which only grows. */
+/** True when the state is a list of all values (agg/state/list.ts), which only grows. */
 export function keepsValues(fn: u32): bool {
   switch (fn) {
     case Agg.COLLECT:

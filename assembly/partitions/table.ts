@@ -19,7 +19,7 @@
 // before, which move (`other`, `cursor` of them) while keys are looked for in both. No entry comes to those before; one
 // that goes leaves a hole there that ends no search.
 import { alloc, allocZeroed, free } from '../mem/alloc';
-import { keyAdd, keyBegin, keyLen, keyOff, keyText } from '../agg/key';
+import { keyAdd, keyBegin, keyLen, keyOff, keyText } from '../agg/group/key';
 import { bindIsConst, bindTag, bindUniform, bindVal } from '../mem/bind';
 import { Tag, lenOf, offOf } from '../mem/layout';
 import { bytesEqual, hashLong, hashShort, textHash, textsEqual } from '../value/bytes';

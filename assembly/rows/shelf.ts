@@ -1,16 +1,16 @@
 // Pages that were read and wait for the stores that they are of: what snapshots have written (rows/snapshot.ts) is read
 // piece by piece before its operators are there, and these then take whole pages. Sets of groups wait beside them
-// (agg/loose.ts).
+// (agg/save/loose.ts).
 //
 //   shelf   pages u32 (-> page u32[count], 0 none) | count u32 | least u32 (serial of the first) | slices u32 (read of
 //   the segment)
-//           16  sets u32 (agg/loose.ts) | fresh u32
+//           16  sets u32 (agg/save/loose.ts) | fresh u32
 import { allocZeroed, free } from '../mem/alloc';
 import { LoadFault, READ_MORE } from '../gen/state-layouts';
 import { areSame, savedCount } from '../state/members';
 import { loadOutcome, loadPause, loadResume, partEnds, partNext, partOwner, partSkip } from '../state/reader';
-import { looseFree, looseLoad, looseUse } from '../agg/loose';
-import { GROUPS_PART } from '../agg/walk';
+import { looseFree, looseLoad, looseUse } from '../agg/save/loose';
+import { GROUPS_PART } from '../agg/save/walk';
 import { ROWS_COLUMNS, ROWS_FLAGS, RowsFlag } from './layout';
 import { PAGE_TO } from './page';
 import { loosePageFree, pageSuits, pageWithOwn, runLoad } from './run';

@@ -2,8 +2,8 @@
 // (rows/page.ts), each with how many of its rows were there; a page that leaves its store meanwhile stays until it is
 // written. What operators save in place of the rows are the numbers of the pages.
 //
-// Large sets of groups belong to it as well (agg/walk.ts). They change with each row, and each snapshot writes all of
-// them.
+// Large sets of groups belong to it as well (agg/save/walk.ts). They change with each row, and each snapshot writes all
+// of them.
 //
 // Snapshots of a chain follow one another: each writes only rows that none before has written. A page has a number of
 // its own in the chain, and knows how many of its rows are written, and in which of the segments that the snapshots
@@ -19,8 +19,8 @@
 import { alloc, allocZeroed, free, WORKSPACE } from '../mem/alloc';
 import { poolBytes } from '../mem/pool';
 import { Written } from '../gen/state-layouts';
-import { WALK_NEXT } from '../agg/pinned';
-import { walkFree, walkLacks, walkRuns, walkWrite, walksBegin, walksLack, walksTaken } from '../agg/walk';
+import { WALK_NEXT } from '../agg/group/pinned';
+import { walkFree, walkLacks, walkRuns, walkWrite, walksBegin, walksLack, walksTaken } from '../agg/save/walk';
 import { apartBegin, apartNext, apartNumber } from '../state/apart';
 import { bytesSaved, saveEnd, savePause, saveResume, writeU32, writeU64 } from '../state/writer';
 import { ROWS_COLUMNS, ROWS_COUNT, ROWS_FLAGS, RowsFlag } from './layout';

@@ -1,4 +1,5 @@
-// What a snapshot leaves to later (rows/snapshot.ts, agg/walk.ts) has a number, by which the parts of nodes name it.
+// What a snapshot leaves to later (rows/snapshot.ts, agg/save/walk.ts) has a number, by which the parts of nodes name
+// it.
 
 let next: u32 = 0;
 

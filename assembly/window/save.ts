@@ -1,9 +1,9 @@
 // What a window keeps, saved and loaded: the same for all kinds, then what only some have.
 import { N_SPEC, N_STATE, accountOf } from '../node/node';
-import { WindowFlag, hasFlag, isPartitioned } from '../agg/spec';
-import { setReset } from '../agg/group';
-import { setLeave, setLoad, setSave } from '../agg/save';
-import { formEnd, formLoad, formSave, isSameForm } from '../agg/saved-form';
+import { WindowFlag, hasFlag, isPartitioned } from '../agg/group/spec';
+import { setReset } from '../agg/group/group';
+import { setLeave, setLoad, setSave } from '../agg/save/save';
+import { formEnd, formLoad, formSave, isSameForm } from '../agg/save/form';
 import { LoadFault } from '../gen/state-layouts';
 import { rowsLoad, rowsSave } from '../rows/save';
 import { Members, areSame } from '../state/members';

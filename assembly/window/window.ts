@@ -26,9 +26,9 @@ import {
   isEventTime,
   isPartitioned,
   specPrepare,
-} from '../agg/spec';
+} from '../agg/group/spec';
 import { windowKindsInit } from './gen/kinds';
-import { setFree, setInit } from '../agg/group';
+import { setFree, setInit } from '../agg/group/group';
 import { rowsFree } from '../rows/store';
 import {
   beginOf,

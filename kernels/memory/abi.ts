@@ -119,7 +119,8 @@ export interface KernelExports {
   streamLoad(stream: number, inlet: number): number;
   resetInput(stream: number, inlet: number): void;
   /**
-   * Rows and groups that are saved apart: see assembly/rows/snapshot.ts, assembly/agg/walk.ts, assembly/rows/shelf.ts.
+   * Rows and groups that are saved apart: see assembly/rows/snapshot.ts, assembly/agg/save/walk.ts,
+   * assembly/rows/shelf.ts.
    */
   snapshotNew(chain: number, segment: number, serial: number, small: number, smallSets: number): number;
   snapshotTaken(): void;

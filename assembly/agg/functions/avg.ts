@@ -1,8 +1,8 @@
 // avg(x): of integers an integer, whose sum has 128 bits.
 import { Agg } from '../../gen/aggregates';
 import { Tag } from '../../mem/layout';
-import { giveResult } from '../result';
-import { addToSum } from '../take';
+import { giveResult } from '../state/result';
+import { addToSum } from '../state/take';
 
 /** Of doubles u64; of integers u32, with the upper half of the sum behind it. */
 const COUNT: usize = 8;

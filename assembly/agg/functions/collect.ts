@@ -1,8 +1,8 @@
 // collect(x): an array of all values, nulls kept.
 import { Agg } from '../../gen/aggregates';
 import { Tag, span } from '../../mem/layout';
-import { keepItem, keepParameter } from '../keep';
-import { giveResult } from '../result';
+import { keepItem, keepParameter } from '../state/keep';
+import { giveResult } from '../state/result';
 
 export function collectTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
   if (keepParameter(set, agg, state, tagAt, row)) keepItem(set, Agg.COLLECT, state, tagAt, tag, payload);

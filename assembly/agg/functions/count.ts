@@ -1,6 +1,6 @@
 // count(x): rows whose argument is not null; count(*): all rows.
 import { Tag } from '../../mem/layout';
-import { giveResult } from '../result';
+import { giveResult } from '../state/result';
 
 export function countTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
   if (tag > Tag.NULL) store<u64>(state, load<u64>(state) + 1);

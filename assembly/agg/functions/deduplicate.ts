@@ -6,11 +6,11 @@ import * as ctx from '../../batch/context';
 import { noMemory } from '../../ops/result';
 import { bytesHash } from '../../value/bytes';
 import { textFails } from '../../value/text';
-import { parameterError } from '../error';
-import { keepItem, keepParameter } from '../keep';
-import { keyLen, keyOff, keyText } from '../key';
-import { giveResult } from '../result';
-import { AGG_C, NO_INPUT, bindOf, bindTag, bindVal } from '../spec';
+import { parameterError } from '../state/error';
+import { keepItem, keepParameter } from '../state/keep';
+import { keyLen, keyOff, keyText } from '../group/key';
+import { giveResult } from '../state/result';
+import { AGG_C, NO_INPUT, bindOf, bindTag, bindVal } from '../group/spec';
 
 export function deduplicateTake(
   set: usize,

@@ -5,10 +5,10 @@
 //   state   first number f64 | count u64 | sum f64, its lost part f64 | sum of squares f64, its lost part f64
 import { Agg } from '../../gen/aggregates';
 import { Tag, isNumber } from '../../mem/layout';
-import { numberError } from '../error';
-import { giveResult } from '../result';
-import { giveDouble } from '../statistics';
-import { failAggregate } from '../take';
+import { numberError } from '../state/error';
+import { giveResult } from '../state/result';
+import { giveDouble } from '../state/statistics';
+import { failAggregate } from '../state/take';
 
 const COUNT: usize = 8;
 const SUM: usize = 16;

@@ -1,9 +1,9 @@
 // first_value(x) and last_value(x, ignoreNull).
 import { Tag } from '../../mem/layout';
-import { SET_VALUES } from '../group';
-import { giveValue } from '../result';
-import { AGG_B, NO_INPUT, bindOf, bindTag, bindVal, isTrue } from '../spec';
-import { storeValue } from '../take';
+import { SET_VALUES } from '../group/group';
+import { giveValue } from '../state/result';
+import { AGG_B, NO_INPUT, bindOf, bindTag, bindVal, isTrue } from '../group/spec';
+import { storeValue } from '../state/take';
 
 /** 1 once a value was taken. */
 const IS_SET: usize = 12;

@@ -1,8 +1,8 @@
 // min(x) and max(x) of numbers, texts or times.
 import { Agg } from '../../gen/aggregates';
 import { Tag } from '../../mem/layout';
-import { giveValue } from '../result';
-import { takeExtreme } from '../take';
+import { giveValue } from '../state/result';
+import { takeExtreme } from '../state/take';
 
 export function minTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
   if (tag > Tag.NULL) takeExtreme(set, Agg.MIN, -1, state, tagAt, tag, payload);

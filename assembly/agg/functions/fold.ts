@@ -1,6 +1,6 @@
 // Aggregates of the host: what the window gives of a group is its state, of which a call above it makes the result.
-import { joinLater } from '../fold';
-import { giveValue } from '../result';
+import { joinLater } from '../state/fold';
+import { giveValue } from '../state/result';
 
 export function foldFinish(agg: usize, state: usize, tag: u8): void {
   giveValue(tag, load<u64>(state));

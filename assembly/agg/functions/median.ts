@@ -2,9 +2,9 @@
 import { Agg } from '../../gen/aggregates';
 import { free } from '../../mem/alloc';
 import { Tag } from '../../mem/layout';
-import { keepNumber } from '../keep';
-import { giveResult } from '../result';
-import { giveDouble, giveWhole, numbers, sort, takeWhole } from '../statistics';
+import { keepNumber } from '../state/keep';
+import { giveResult } from '../state/result';
+import { giveDouble, giveWhole, numbers, sort, takeWhole } from '../state/statistics';
 
 export function medianTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
   keepNumber(set, agg, state, tagAt, tag, payload, row);

@@ -6,8 +6,8 @@ import { poolAlloc } from '../../mem/pool';
 import * as ctx from '../../batch/context';
 import { noMemory } from '../../ops/result';
 import { bytesCompare } from '../../value/bytes';
-import { keepItem, keepParameter } from '../keep';
-import { giveResult } from '../result';
+import { keepItem, keepParameter } from '../state/keep';
+import { giveResult } from '../state/result';
 
 export function mergeAggTake(
   set: usize,

@@ -2,10 +2,10 @@
 import { Agg } from '../../gen/aggregates';
 import { free } from '../../mem/alloc';
 import { Tag, isNumber } from '../../mem/layout';
-import { parameterError, rangeError } from '../error';
-import { keepNumber } from '../keep';
-import { giveResult } from '../result';
-import { giveDouble, giveWhole, numbers, sort, takeWhole } from '../statistics';
+import { parameterError, rangeError } from '../state/error';
+import { keepNumber } from '../state/keep';
+import { giveResult } from '../state/result';
+import { giveDouble, giveWhole, numbers, sort, takeWhole } from '../state/statistics';
 
 export function percentileContTake(
   set: usize,

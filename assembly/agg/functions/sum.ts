@@ -1,8 +1,8 @@
 // sum(x): of integers an integer.
 import { Agg } from '../../gen/aggregates';
 import { Tag } from '../../mem/layout';
-import { giveValue } from '../result';
-import { addToSum } from '../take';
+import { giveValue } from '../state/result';
+import { addToSum } from '../state/take';
 
 export function sumTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
   if (tag > Tag.NULL) addToSum(set, Agg.SUM, state, tagAt, tag, payload);

@@ -11,15 +11,15 @@ import {
   momentsFormLoad, momentsFormSave,
   // value: value u64 | room u32 | isSet u32
   valueFormLoad, valueFormSave,
-  // sketch: sketch u32 (agg/sketch.ts) | isSet u32 | 0 u64 | parameter u64
+  // sketch: sketch u32 (agg/state/sketch.ts) | isSet u32 | 0 u64 | parameter u64
   sketchFormLoad, sketchFormSave,
-  // list: list (agg/list.ts) 16 | parameter u64
+  // list: list (agg/state/list.ts) 16 | parameter u64
   listFormLoad, listFormSave,
-  // folded: value u64 | room u32 | place u32 (agg/fold.ts)
+  // folded: value u64 | room u32 | place u32 (agg/state/fold.ts)
   foldedFormLoad, foldedFormSave,
   // joined: as folded
   joinedFormLoad, joinedFormSave,
-} from '../forms';
+} from '../functions/forms';
 
 /** Writes a state that has not failed. */
 export function stateSave(fn: u32, state: usize, tag: u8): void {

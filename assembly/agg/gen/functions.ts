@@ -79,7 +79,7 @@ export function mergeState(fn: u32, set: usize, agg: usize, to: usize, tagTo: us
   }
 }
 
-/** Computes the result of a state that has not failed (agg/result.ts). */
+/** Computes the result of a state that has not failed (agg/state/result.ts). */
 export function finishState(fn: u32, agg: usize, state: usize, tag: u8): void {
   switch (fn) {
     case Agg.COUNT: countFinish(agg, state, tag); break;

@@ -2,10 +2,10 @@
 // list itself stand in a pool that goes with the partition; what a row gives is the beginning of the list that was
 // there then, so a row costs its own item and no more.
 //
-//   state   pool 32 | slots u32 | count u32 | room u32 (agg/list.ts) | bytes u32 of the items | index u32, 0 none |
-//   entries u32
+//   state   pool 32 | slots u32 | count u32 | room u32 (agg/state/list.ts) | bytes u32 of the items |
+//           index u32, 0 none | entries u32
 //   index   of many different items: numbers of items + 1 by their hashes, u32 each, at most half of them in use
-import { listPush } from '../../agg/list';
+import { listPush } from '../../agg/state/list';
 import { refusals } from '../../mem/alloc';
 import { SLOT_SIZE, SLOT_TAG, Tag, span } from '../../mem/layout';
 import { copyValue, poolAlloc, poolFree, poolInit, poolReset } from '../../mem/pool';

@@ -18,9 +18,9 @@ import {
   bindVal,
   hasFlag,
   keysAt,
-} from '../../agg/spec';
-import { SET_ERROR, setError, setReset } from '../../agg/group';
-import { SET_COUNT, SET_FIRST } from '../../agg/group-table';
+} from '../../agg/group/spec';
+import { SET_ERROR, setError, setReset } from '../../agg/group/group';
+import { SET_COUNT, SET_FIRST } from '../../agg/group/table';
 import { accumulate } from '../../agg/accumulate';
 import { addRows, beginRows, endRows, sendFailure, sendGroups, sendNoMemory } from './output';
 import { ROWS_COUNT } from '../../rows/layout';

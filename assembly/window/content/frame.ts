@@ -9,9 +9,9 @@
 //           64   columns u32 | count u32 | group u32 | set u32     its rows under way (window/content/output.ts)
 //           80   whereError u64          payload of the error that WHERE gave last, 0 none (window/content/content.ts)
 //           96   times f64[1024]         of the rows, by their number in the batch
-//           8288 binds 16 [1024]         agg/spec.ts
+//           8288 binds 16 [1024]         agg/group/spec.ts
 import * as ctx from '../../batch/context';
-import { bindBatch, binds, setBinds } from '../../agg/spec';
+import { bindBatch, binds, setBinds } from '../../agg/group/spec';
 import { alloc, WORKSPACE } from '../../mem/alloc';
 
 const FRAME_ABOVE: usize = 0;

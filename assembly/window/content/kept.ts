@@ -1,6 +1,6 @@
 // Rows that a window keeps (W_ROWS of its state): the values of its inputs, of which constants are left out, and their
 // times.
-import { WINDOW_INPUTS, bindOf, inputOperand, setBind } from '../../agg/spec';
+import { WINDOW_INPUTS, bindOf, inputOperand, setBind } from '../../agg/group/spec';
 import { isConst, tagsOf, valsOf } from '../../ops/operand';
 import { RowsFlag } from '../../rows/layout';
 import { PAGE_CAPACITY, PAGE_TAGS, PAGE_VALS, pageUniforms } from '../../rows/page';

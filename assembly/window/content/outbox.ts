@@ -20,7 +20,7 @@ import { N_STATE, accountOf } from '../../node/node';
 import { alloc, free } from '../../mem/alloc';
 import { lenOf, offOf, span } from '../../mem/layout';
 import { VIEW_SIZE, viewFree, viewRows } from '../../rows/view';
-import { SET_SIZE, setFree, setInit } from '../../agg/group';
+import { SET_SIZE, setFree, setInit } from '../../agg/group/group';
 import { W_OUT_COUNT, W_OUT_FIRST, W_OUT_LAST, W_ROWS, W_SET } from './state';
 
 export namespace Entry {

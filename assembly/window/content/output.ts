@@ -21,9 +21,9 @@ import {
   bindTag,
   bindVal,
   keepsAt,
-} from '../../agg/spec';
-import { SET_ERROR, SET_ERROR_LEN } from '../../agg/group';
-import { GROUP_NEXT, SET_COUNT, SET_FIRST } from '../../agg/group-table';
+} from '../../agg/group/spec';
+import { SET_ERROR, SET_ERROR_LEN } from '../../agg/group/group';
+import { GROUP_NEXT, SET_COUNT, SET_FIRST } from '../../agg/group/table';
 import {
   FRAME_END,
   FRAME_ROW_COLS,
@@ -36,7 +36,7 @@ import {
 } from './frame';
 import { sendError } from './outbox';
 import { finish } from '../../agg/finish';
-import { giveResult, resultTag, resultVal } from '../../agg/result';
+import { giveResult, resultTag, resultVal } from '../../agg/state/result';
 
 /** Fewer rows are copied one by one with less work. */
 const FEW_ROWS: u32 = 8;

@@ -1,6 +1,6 @@
 // State of a window node (N_STATE), the same block for all kinds.
 //
-//   0    group set (agg/group.ts), 120
+//   0    group set (agg/group/group.ts), 120
 //   120  rows (window/content/kept.ts), 48
 //   168  start f64 | end f64           of the window under way; end 0: none yet
 //   184  first f64 | last f64          times of its first and last row
@@ -16,7 +16,7 @@
 //   232  due f64                       when it is looked at next (window/partitions/due.ts)
 //   244  place u32                     among those that are due, from 1; 0: it is not
 //   248  order u64                     by which of several that are due at once one comes first
-import { SET_SIZE } from '../../agg/group';
+import { SET_SIZE } from '../../agg/group/group';
 
 export const W_SET: usize = 0;
 export const W_ROWS: usize = SET_SIZE;

@@ -3,7 +3,7 @@ import * as ctx from '../../batch/context';
 import { Tag } from '../../mem/layout';
 import { strideOf, tagsOf, valsOf } from '../../ops/operand';
 import { microsOf } from '../../value/time';
-import { WINDOW_FLAGS, WINDOW_TIMESTAMP, WindowFlag } from '../../agg/spec';
+import { WINDOW_FLAGS, WINDOW_TIMESTAMP, WindowFlag } from '../../agg/group/spec';
 import { rowTimes } from './frame';
 import { W_LAST, W_START } from './state';
 

@@ -4,7 +4,15 @@ import { exhaust, isExhausted } from '../../node/node';
 import { setDeadline } from '../../node/timers';
 import { rowsDropBefore, rowsSetBack } from '../../rows/store';
 import { resume, rowTimes } from '../content/frame';
-import { WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, WindowFlag, hasFlag, isEventTime } from '../../agg/spec';
+import {
+  WINDOW_LENGTH,
+  WINDOW_STEP,
+  WINDOW_UNIT,
+  WINDOW_ZONE,
+  WindowFlag,
+  hasFlag,
+  isEventTime,
+} from '../../agg/group/spec';
 import { alignedEnd, endAfter, lastEnd, startBefore } from '../content/align';
 import { isVoid, sendAll, sendRange, takeIn } from '../content/content';
 import { isInPanes, panesAreVoid, panesEnd, panesSend, panesSetBack } from '../panes/panes';

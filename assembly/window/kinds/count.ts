@@ -1,7 +1,7 @@
 // Count windows end with a row, whatever the time. Their start is the time of the message before. Where rows are
 // partitioned (window/partitions/keyed.ts) `state` is that of a partition.
 import * as ctx from '../../batch/context';
-import { WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WindowFlag } from '../../agg/spec';
+import { WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WindowFlag } from '../../agg/group/spec';
 import { accountOf, exhaust, isExhausted } from '../../node/node';
 import { ROWS_COUNT } from '../../rows/layout';
 import { rowsDrop } from '../../rows/store';

@@ -1,5 +1,5 @@
 // Hopping windows: by the clock, with an end after each hop. Groups that can be joined are kept in panes.
-import { WindowFlag, hasFlag } from '../../agg/spec';
+import { WindowFlag, hasFlag } from '../../agg/group/spec';
 import { Kind } from './kind';
 import { canHavePanes, panesOpen } from '../panes/panes';
 import { alignedOpen, fillAligned } from './aligned';

@@ -4,7 +4,7 @@
 //
 // `state` is the state of the window (window/content/state.ts). Where rows are partitioned each partition has one,
 // `part`, and the functions of the second half are called in place of those of the first.
-import { WINDOW_FLAGS, WINDOW_KIND, WindowFlag, hasFlag } from '../../agg/spec';
+import { WINDOW_FLAGS, WINDOW_KIND, WindowFlag, hasFlag } from '../../agg/group/spec';
 
 const RECORD: u32 = 68;
 const FLAGS: usize = 0;

@@ -13,8 +13,8 @@ import {
   bindTag,
   bindVal,
   hasFlag,
-} from '../../agg/spec';
-import { setReset } from '../../agg/group';
+} from '../../agg/group/spec';
+import { setReset } from '../../agg/group/group';
 import { Tag } from '../../mem/layout';
 import { vmRun } from '../../ops/vm';
 import { rowsClear } from '../../rows/store';

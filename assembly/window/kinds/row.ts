@@ -1,9 +1,9 @@
 // No window: every row is a message of its own, a group of one row or the row as it is.
 import * as ctx from '../../batch/context';
-import { WindowFlag } from '../../agg/spec';
+import { WindowFlag } from '../../agg/group/spec';
 import { lenOf, offOf } from '../../mem/layout';
-import { SET_ERROR, setReset } from '../../agg/group';
-import { SET_COUNT } from '../../agg/group-table';
+import { SET_ERROR, setReset } from '../../agg/group/group';
+import { SET_COUNT } from '../../agg/group/table';
 import { isGrouped, judgeRow, takeIn, whereError } from '../content/content';
 import { addRows, beginRows, endRows, sendFailure, sendGroups, sendNoMemory } from '../content/output';
 import { resume } from '../content/frame';

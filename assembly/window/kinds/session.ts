@@ -4,7 +4,7 @@
 import * as ctx from '../../batch/context';
 import { N_DEADLINE, N_HEAP, exhaust } from '../../node/node';
 import { setDeadline } from '../../node/timers';
-import { WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, isEventTime, isPartitioned } from '../../agg/spec';
+import { WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, isEventTime, isPartitioned } from '../../agg/group/spec';
 import { alignedEnd } from '../content/align';
 import { resume } from '../content/frame';
 import { sendAll, takeIn } from '../content/content';

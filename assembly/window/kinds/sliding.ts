@@ -18,7 +18,7 @@ import {
   hasFlag,
   isPartitioned,
   isTrue,
-} from '../../agg/spec';
+} from '../../agg/group/spec';
 import { rowsDropBefore, rowsSetBack } from '../../rows/store';
 import { resume } from '../content/frame';
 import { sendRange, takeIn } from '../content/content';

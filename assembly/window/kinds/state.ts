@@ -1,7 +1,16 @@
 // State windows end with a row, whatever the time. Their start and end are the times of the first and last row. Where
 // rows are partitioned (window/partitions/keyed.ts) `state` is that of a partition.
 import * as ctx from '../../batch/context';
-import { NO_INPUT, WINDOW_EMIT, WINDOW_TRIGGER, WindowFlag, bindOf, bindTag, bindVal, isTrue } from '../../agg/spec';
+import {
+  NO_INPUT,
+  WINDOW_EMIT,
+  WINDOW_TRIGGER,
+  WindowFlag,
+  bindOf,
+  bindTag,
+  bindVal,
+  isTrue,
+} from '../../agg/group/spec';
 import { exhaust, isExhausted } from '../../node/node';
 import { resume } from '../content/frame';
 import { sendAll, takeIn } from '../content/content';

@@ -7,8 +7,8 @@
 // windows it is in.
 import { goesOn } from '../../node/deferred';
 import { refusals } from '../../mem/alloc';
-import { regroup, setReserve } from '../../agg/group';
-import { GROUP_NEXT, SET_COUNT, SET_FIRST } from '../../agg/group-table';
+import { regroup, setReserve } from '../../agg/group/group';
+import { GROUP_NEXT, SET_COUNT, SET_FIRST } from '../../agg/group/table';
 import { mergeSome } from '../../agg/merge';
 import {
   FRONT_END,

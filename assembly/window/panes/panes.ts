@@ -16,10 +16,10 @@ import {
   WindowFlag,
   allMergeable,
   hasFlag,
-} from '../../agg/spec';
-import { SET_ERROR, SET_ERROR_LEN, SET_SIZE, setFree, setInit, setReset, setSeal } from '../../agg/group';
-import { SET_COUNT } from '../../agg/group-table';
-import { setLoad, setSave } from '../../agg/save';
+} from '../../agg/group/spec';
+import { SET_ERROR, SET_ERROR_LEN, SET_SIZE, setFree, setInit, setReset, setSeal } from '../../agg/group/group';
+import { SET_COUNT } from '../../agg/group/table';
+import { setLoad, setSave } from '../../agg/save/save';
 import { LoadFault } from '../../gen/state-layouts';
 import { readF64, readFail, readFails, readLength, readTime, readUpTo } from '../../state/reader';
 import { writeF64, writeTime, writeU32 } from '../../state/writer';

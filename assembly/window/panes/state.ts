@@ -7,7 +7,7 @@
 //           304 step u32 | bound u32 | at u32 | group u32 | place u32 | links u32     of the join under way
 //           (window/panes/join.ts)
 //   pane    end f64 | group set 120
-import { SET_SIZE } from '../../agg/group';
+import { SET_SIZE } from '../../agg/group/group';
 import { FRONT_SIZE } from '../stacks/front';
 
 export const BACK: usize = FRONT_SIZE;

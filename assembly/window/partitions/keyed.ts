@@ -23,7 +23,7 @@ import {
 } from '../../node/node';
 import { setDeadline } from '../../node/timers';
 import { lenOf, offOf } from '../../mem/layout';
-import { WINDOW_STEP, WindowFlag, hasFlag, isEventTime, isPartitioned } from '../../agg/spec';
+import { WINDOW_STEP, WindowFlag, hasFlag, isEventTime, isPartitioned } from '../../agg/group/spec';
 import { dueFirst, dueNote, dueSet } from './due';
 import { resume } from '../content/frame';
 import { bindConstants } from '../content/kept';

@@ -25,9 +25,9 @@ import {
 import { ENTRY_NEXT, TABLE_COUNT, TABLE_FIRST } from '../../partitions/table-slots';
 import { readBytes, readFail, readFails, readLength } from '../../state/reader';
 import { writeBytes, writeU32 } from '../../state/writer';
-import { WINDOW_FURTHER, WINDOW_PARTITION, bindOf, bindTag, bindVal, furtherInput } from '../../agg/spec';
-import { setFree, setInit } from '../../agg/group';
-import { keyAdd, keyBegin, keyLen, keyOff } from '../../agg/key';
+import { WINDOW_FURTHER, WINDOW_PARTITION, bindOf, bindTag, bindVal, furtherInput } from '../../agg/group/spec';
+import { setFree, setInit } from '../../agg/group/group';
+import { keyAdd, keyBegin, keyLen, keyOff } from '../../agg/group/key';
 import { rowsFree } from '../../rows/store';
 import { DUE_SIZE, dueFree, dueLeave } from './due';
 import { keptInit } from '../content/kept';

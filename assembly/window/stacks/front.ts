@@ -3,8 +3,7 @@
 // head; when that leaves, the next entry of the key is the head. Neither leaving nor reading a key depends on how many
 // entries there are.
 //
-//   front   0    keys: a group set with a group for each key (agg/group.ts); while the front is in use GROUP_NEXT of
-//   these
+//   front   0    keys: a group set with a group for each key (agg/group/group.ts); while in use GROUP_NEXT of these
 //                groups is the place of the key's first entry
 //           120  list u32 | from u32 | count u32 | capacity u32       entries `from` to `count` are in the window
 //           136  marks u32 | marksBytes u32                           which entries are heads
@@ -14,8 +13,8 @@
 // Marks are bits in three levels, each with a bit for every word of the level below that is not 0, so that the heads
 // are found in the order of their entries. Marks of entries that have left stay.
 import { alloc, free } from '../../mem/alloc';
-import { SET_SIZE, regroup, setFree, setInit, setReset } from '../../agg/group';
-import { GROUP_NEXT, SET_FIRST } from '../../agg/group-table';
+import { SET_SIZE, regroup, setFree, setInit, setReset } from '../../agg/group/group';
+import { GROUP_NEXT, SET_FIRST } from '../../agg/group/table';
 import { keepOf, mergeEnd, mergeGroup } from '../../agg/merge';
 
 export const FRONT_SIZE: u32 = SET_SIZE + 24;

@@ -15,7 +15,7 @@ import {
   bindTag,
   bindVal,
   keepsAt,
-} from '../../agg/spec';
+} from '../../agg/group/spec';
 import { ROWS_COUNT } from '../../rows/layout';
 import { PAGE_LEFT, PAGE_NEXT, PAGE_TO, pageVals, timeAt } from '../../rows/page';
 import { rowsDrop, rowsFirst } from '../../rows/store';

@@ -15,12 +15,12 @@ import { deferredCount, isHeldBelow, isLong, mayDefer } from '../../node/deferre
 import { N_PROGRAM, accountOf, exhaust } from '../../node/node';
 import { allocZeroed, free } from '../../mem/alloc';
 import { lenOf, offOf } from '../../mem/layout';
-import { WINDOW_FLAGS, WindowFlag, allFixed, allMergeable, hasFlag, isPartitioned } from '../../agg/spec';
-import { SET_SIZE, setFree, setInit, setReset } from '../../agg/group';
-import { SET_COUNT } from '../../agg/group-table';
+import { WINDOW_FLAGS, WindowFlag, allFixed, allMergeable, hasFlag, isPartitioned } from '../../agg/group/spec';
+import { SET_SIZE, setFree, setInit, setReset } from '../../agg/group/group';
+import { SET_COUNT } from '../../agg/group/table';
 import { accumulate } from '../../agg/accumulate';
-import { groupSave } from '../../agg/group-save';
-import { groupsLoad } from '../../agg/save';
+import { groupSave } from '../../agg/save/group';
+import { groupsLoad } from '../../agg/save/save';
 import { LoadFault } from '../../gen/state-layouts';
 import { readBool, readFail, readFails, readU32, readUpTo } from '../../state/reader';
 import { writeBool, writeU32 } from '../../state/writer';

@@ -12,7 +12,7 @@
 // failed, 0 none; a window with such a row fails. `firstFailed` stands at `failedRow` of `failedPage`. `waits`: windows
 // in the outbox; as long as there are some, rows that have left stay in the store: `left` in all, `since` the last of
 // these windows came to its end.
-import { SET_SIZE } from '../../agg/group';
+import { SET_SIZE } from '../../agg/group/group';
 import { ROWS_COUNT } from '../../rows/layout';
 import { FRONT_SIZE } from './front';
 import { W_ROWS } from '../content/state';

@@ -38,9 +38,9 @@ import {
   bindUniform,
   hasFlag,
   inputOperand,
-} from '../../agg/spec';
+} from '../../agg/group/spec';
 import { averageCount, averageSetInts } from '../../agg/functions/avg';
-import { SET_FIRST } from '../../agg/group-table';
+import { SET_FIRST } from '../../agg/group/table';
 import { ROWS_COUNT } from '../../rows/layout';
 import { PAGE_LEFT, PAGE_NEXT, PAGE_TO, pageUniforms, pageVals } from '../../rows/page';
 import { rowsFirst } from '../../rows/store';

@@ -1,5 +1,5 @@
 // The hash table of a set of groups: how it grows, at once or little by little.
-import { alloc, forgiveRefusals, free, refusals } from '../mem/alloc';
+import { alloc, forgiveRefusals, free, refusals } from '../../mem/alloc';
 
 export const SET_COUNT: usize = 8;
 export const SET_FIRST: usize = 12;

@@ -3,9 +3,9 @@
 //   set     table u32 (slots hash u32 | group u32) | mask u32 | count u32 | first u32 | last u32 | nullGroup u32
 //           24 errorOff u32 | errorLen u32 | 32 groups pool | 64 values pool | 96 acct u32 | 100 rows u32
 //           104 other u32 (table; bit 0: it is the one before) | cursor u32
-//           112 walk u32 | walkId u32 (agg/pinned.ts)
+//           112 walk u32 | walkId u32 (agg/group/pinned.ts)
 //   group   hash u32 | keyLen u32 | key u32 | next u32 | short key 16 | kept payloads | states | number u32 | tags
-//   (agg/spec.ts)
+//   (agg/group/spec.ts)
 //
 // Groups are linked in the order of their first row. Keys of up to 16 bytes stand in the group itself and are compared
 // with one vector instruction; a key is read 16 bytes wide, so text must be followed by 16 readable bytes.
@@ -13,11 +13,11 @@
 // A large table grows little by little with the groups that come, so that no call has to move all of them: first the
 // next table is cleared (`other`, `cursor` bytes of it), then it takes the place of the one before, whose slots move
 // (`other`, `cursor` of them) while keys are looked for in both.
-import { accountMove, free } from '../mem/alloc';
-import { copyBytes } from '../mem/copy';
-import { failLen, failNoMemory, failOff } from '../batch/failure';
-import { poolInit, poolAlloc, poolBytesCopy, poolFree, poolReset, poolTake, copyValue } from '../mem/pool';
-import { Tag, lenOf, offOf, span } from '../mem/layout';
+import { accountMove, free } from '../../mem/alloc';
+import { copyBytes } from '../../mem/copy';
+import { failLen, failNoMemory, failOff } from '../../batch/failure';
+import { poolInit, poolAlloc, poolBytesCopy, poolFree, poolReset, poolTake, copyValue } from '../../mem/pool';
+import { Tag, lenOf, offOf, span } from '../../mem/layout';
 import {
   WINDOW_KEYS,
   WINDOW_KEEPS,
@@ -32,7 +32,7 @@ import {
   keysAt,
   keepsAt,
 } from './spec';
-import { bytesEqual, hashLong, hashShort } from '../value/bytes';
+import { bytesEqual, hashLong, hashShort } from '../../value/bytes';
 import { keyBegin, keyAdd, keyText, keyOff, keyLen } from './key';
 import { isPinned, pinnedLeave } from './pinned';
 import {
@@ -57,7 +57,7 @@ import {
   SET_NULL_GROUP,
   ACCT,
   GROUP_NEXT,
-} from './group-table';
+} from './table';
 
 export const SET_SIZE: u32 = 120;
 const LAST: usize = 16;

@@ -1,8 +1,8 @@
 // Texts of the errors of aggregates, in the words that clients of the reference engine know.
-import { Agg, functionName } from '../gen/aggregates';
-import { Tag } from '../mem/layout';
-import { textBegin, textLiteral, textTake } from '../value/text';
-import { kindName, putKind } from '../value/error';
+import { Agg, functionName } from '../../gen/aggregates';
+import { Tag } from '../../mem/layout';
+import { textBegin, textLiteral, textTake } from '../../value/text';
+import { kindName, putKind } from '../../value/error';
 
 function begin(fn: u32): void {
   textBegin();

@@ -1,8 +1,8 @@
 // The printed form of group keys. Values that print alike fall together (1, 1.0 and "1"), null and missing too. A key
 // of several parts is each part's length (u32, 0xffffffff for null) and text.
-import { Tag, lenOf, offOf } from '../mem/layout';
-import { textAt, textBegin, textBytes, textGrow, textLen, textRoom } from '../value/text';
-import { printKey } from '../value/print';
+import { Tag, lenOf, offOf } from '../../mem/layout';
+import { textAt, textBegin, textBytes, textGrow, textLen, textRoom } from '../../value/text';
+import { printKey } from '../../value/print';
 
 export let keyOff: usize = 0;
 export let keyLen: u32 = 0;

@@ -1,4 +1,4 @@
-// Sets of groups that a snapshot has still to write (agg/walk.ts). A set knows its walk by place and id, so that
+// Sets of groups that a snapshot has still to write (agg/save/walk.ts). A set knows its walk by place and id, so that
 // neither has to know when the other goes or moves.
 //
 //   walk   0    next u32 (of the same snapshot) | id u32 | place u32 | number u32 (state/apart.ts)
@@ -10,8 +10,8 @@
 //          48   isLacking u32 | end u32 (number behind the run that was left in its middle, 0 none) | images pool 32
 //          88   groups pool 32 | values pool 32         of a set that was emptied meanwhile
 //          152  piece u32 | item u32            of the image that is to go on there, 0: it is at its next group
-import { alloc, free, WORKSPACE } from '../mem/alloc';
-import { POOL_SIZE, poolTake } from '../mem/pool';
+import { alloc, free, WORKSPACE } from '../../mem/alloc';
+import { POOL_SIZE, poolTake } from '../../mem/pool';
 
 /** Of a set: place of its walk and 1, 0 none; its id. */
 const SET_WALK: usize = 112;

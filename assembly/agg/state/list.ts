@@ -1,8 +1,8 @@
 // Growing lists of values inside the state of an aggregate: off u32 | count u32 | capacity u32 | length u32, the items
 // being slots, so that a list is the content of an ARRAY as it stands. The length is that of ops/result.ts, of lists
 // that are bounded.
-import { poolAlloc } from '../mem/pool';
-import { SLOT_SIZE, SLOT_TAG } from '../mem/layout';
+import { poolAlloc } from '../../mem/pool';
+import { SLOT_SIZE, SLOT_TAG } from '../../mem/layout';
 
 /** Adds a value that the pool (or something that lives as long) holds; false when memory is exhausted. */
 export function listPush(pool: usize, list: usize, tag: u8, payload: u64): bool {

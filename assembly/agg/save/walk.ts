@@ -5,17 +5,17 @@
 //   run    first u32 (number of its first group) | n u32 | head, where first is 0 | groups
 //   head   count u32 | number u32 of the group without key, count where there is none | keeps u32 | aggregates u32 |
 //   function u32 of each
-//   group  key, unless it is the one without | group (agg/group-save.ts)
+//   group  key, unless it is the one without | group (agg/save/group.ts)
 //
 // A large group is written by way of its image, in which long lists stand where they are: they only grow. A run may be
 // left in the middle of it.
 //
 // A run is a part (state/form.ts) whose identity has a bit of its own besides the number that the walk has in the chain
 // of snapshots.
-import { alloc, allocZeroed, forgiveRefusals, free, refusals, WORKSPACE } from '../mem/alloc';
-import { poolBytes, poolFree, poolInit } from '../mem/pool';
-import { apartNumber } from '../state/apart';
-import { NO_LIST, Tag, lenOf } from '../mem/layout';
+import { alloc, allocZeroed, forgiveRefusals, free, refusals, WORKSPACE } from '../../mem/alloc';
+import { poolBytes, poolFree, poolInit } from '../../mem/pool';
+import { apartNumber } from '../../state/apart';
+import { NO_LIST, Tag, lenOf } from '../../mem/layout';
 import {
   LONG_LIST,
   heldItem,
@@ -29,11 +29,11 @@ import {
   writeBytes,
   writeHeldSome,
   writeU32,
-} from '../state/writer';
-import { keepsValues } from '../gen/aggregates';
-import { GROUPS_POOL, GROUP_KEY, GROUP_KEY_LEN, SET_VALUES, groupNumber } from './group';
-import { GROUP_NEXT, SET_COUNT, SET_FIRST, SET_NULL_GROUP } from './group-table';
-import { groupSave } from './group-save';
+} from '../../state/writer';
+import { keepsValues } from '../../gen/aggregates';
+import { GROUPS_POOL, GROUP_KEY, GROUP_KEY_LEN, SET_VALUES, groupNumber } from '../group/group';
+import { GROUP_NEXT, SET_COUNT, SET_FIRST, SET_NULL_GROUP } from '../group/table';
+import { groupSave } from './group';
 import {
   WALK_COUNT,
   WALK_DONE,
@@ -56,8 +56,17 @@ import {
   pin,
   unpin,
   walkOf,
-} from './pinned';
-import { AGG_FN, AGG_SIZE_OF, AGG_STATE, GROUP_HEAD, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt } from './spec';
+} from '../group/pinned';
+import {
+  AGG_FN,
+  AGG_SIZE_OF,
+  AGG_STATE,
+  GROUP_HEAD,
+  WINDOW_AGGS,
+  WINDOW_KEEPS,
+  WINDOW_TAGS_AT,
+  aggsAt,
+} from '../group/spec';
 
 /** In the identity of a part: it is a run of groups. */
 export const GROUPS_PART: u64 = 1 << 32;

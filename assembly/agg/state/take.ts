@@ -1,11 +1,11 @@
 // What aggregates do with values: states of values and of sums, extremes. A value that an aggregate cannot take makes
 // it ERROR for good, with the reason in the place of its state.
-import { copyBytes } from '../mem/copy';
-import { Tag, lenOf, offOf } from '../mem/layout';
-import { copyValue, poolAlloc } from '../mem/pool';
-import { compareValues, Cmp } from '../value/compare';
+import { copyBytes } from '../../mem/copy';
+import { Tag, lenOf, offOf } from '../../mem/layout';
+import { copyValue, poolAlloc } from '../../mem/pool';
+import { compareValues, Cmp } from '../../value/compare';
 import { kindError } from './error';
-import { SET_VALUES, keepReason } from './group';
+import { SET_VALUES, keepReason } from '../group/group';
 
 /** Room for the copied text of a value: twice its length, so that values which grow slowly are seldom copied anew. */
 // @ts-ignore: decorator

@@ -2,13 +2,13 @@
 // are now. Of a window that has others since, what is gone is passed over; what is new begins empty.
 //
 //   form   keeps u32 | aggregates u32 | function u32 of each
-import { isAggregate } from '../gen/aggregates';
-import { LoadFault } from '../gen/state-layouts';
-import { alloc, free, WORKSPACE } from '../mem/alloc';
-import { ABSENT, Members, areSame, placeOf, savedCount } from '../state/members';
-import { readFail, readFails, readUpTo } from '../state/reader';
-import { writeU32 } from '../state/writer';
-import { AGG_FN, AGG_SIZE_OF, WINDOW_AGGS, WINDOW_KEEPS, aggsAt } from './spec';
+import { isAggregate } from '../../gen/aggregates';
+import { LoadFault } from '../../gen/state-layouts';
+import { alloc, free, WORKSPACE } from '../../mem/alloc';
+import { ABSENT, Members, areSame, placeOf, savedCount } from '../../state/members';
+import { readFail, readFails, readUpTo } from '../../state/reader';
+import { writeU32 } from '../../state/writer';
+import { AGG_FN, AGG_SIZE_OF, WINDOW_AGGS, WINDOW_KEEPS, aggsAt } from '../group/spec';
 
 const MOST_VALUES: u32 = 65535;
 

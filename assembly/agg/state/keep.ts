@@ -1,11 +1,11 @@
 // Aggregates that keep their values: a list, and the parameter that the first row gave.
-import { functionName } from '../gen/aggregates';
-import { SLOT_SIZE, Tag } from '../mem/layout';
-import { copyValue } from '../mem/pool';
-import { tooLong, valueLength, valueLimit } from '../ops/result';
-import { SET_VALUES } from './group';
+import { functionName } from '../../gen/aggregates';
+import { SLOT_SIZE, Tag } from '../../mem/layout';
+import { copyValue } from '../../mem/pool';
+import { tooLong, valueLength, valueLimit } from '../../ops/result';
+import { SET_VALUES } from '../group/group';
 import { listPush } from './list';
-import { AGG_B, NO_INPUT, bindOf, bindTag, bindVal } from './spec';
+import { AGG_B, NO_INPUT, bindOf, bindTag, bindVal } from '../group/spec';
 import { failAggregate } from './take';
 
 /** Takes the parameter (operand b) of the first row; false when it failed, and the aggregate with it. */

@@ -1,7 +1,7 @@
 // Aggregates over all numbers of a group: median and percentiles.
-import { SLOT_SIZE, SLOT_TAG, Tag, isNumber } from '../mem/layout';
-import { alloc } from '../mem/alloc';
-import { noMemory } from '../ops/result';
+import { SLOT_SIZE, SLOT_TAG, Tag, isNumber } from '../../mem/layout';
+import { alloc } from '../../mem/alloc';
+import { noMemory } from '../../ops/result';
 import { giveResult } from './result';
 import { numberError } from './error';
 

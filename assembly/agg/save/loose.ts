@@ -1,15 +1,15 @@
-// Sets of groups that were read and wait for those that they are of: what walks have written (agg/walk.ts) is read run
-// by run before the operators are there, and these then take whole sets.
+// Sets of groups that were read and wait for those that they are of: what walks have written (agg/save/walk.ts) is read
+// run by run before the operators are there, and these then take whole sets.
 //
 //   loose   next u32 | number u32 | count u32 | nullAt u32 | spec u32 (as far as groups need one) | specSize u32
 //           24 0 u64 | 32 group set
-import { LoadFault } from '../gen/state-layouts';
-import { isAggregate, stateSize } from '../gen/aggregates';
-import { allocZeroed, free, refusals } from '../mem/alloc';
-import { Tag, lenOf, offOf, span } from '../mem/layout';
-import { poolTake } from '../mem/pool';
-import { ABSENT, Members, placeOf } from '../state/members';
-import { readFail, readFails, readU32, readUpTo } from '../state/reader';
+import { LoadFault } from '../../gen/state-layouts';
+import { isAggregate, stateSize } from '../../gen/aggregates';
+import { allocZeroed, free, refusals } from '../../mem/alloc';
+import { Tag, lenOf, offOf, span } from '../../mem/layout';
+import { poolTake } from '../../mem/pool';
+import { ABSENT, Members, placeOf } from '../../state/members';
+import { readFail, readFails, readU32, readUpTo } from '../../state/reader';
 import {
   GROUP_KEY,
   GROUP_KEY_LEN,
@@ -21,10 +21,10 @@ import {
   setInit,
   setReserve,
   setTake,
-} from './group';
-import { GROUP_NEXT, SET_COUNT, SET_FIRST, SET_NULL_GROUP } from './group-table';
-import { groupAdd, groupsAdded } from './group-save';
-import { isSameForm, savedAggs, savedFunction, savedKeeps } from './saved-form';
+} from '../group/group';
+import { GROUP_NEXT, SET_COUNT, SET_FIRST, SET_NULL_GROUP } from '../group/table';
+import { groupAdd, groupsAdded } from './group';
+import { isSameForm, savedAggs, savedFunction, savedKeeps } from './form';
 import {
   AGG_FN,
   AGG_SIZE_OF,
@@ -36,8 +36,8 @@ import {
   WINDOW_TAGS_AT,
   aggsAt,
   specPrepare,
-} from './spec';
-import { WINDOW_SIZE_OF } from '../gen/window-layouts';
+} from '../group/spec';
+import { WINDOW_SIZE_OF } from '../../gen/window-layouts';
 
 const NUMBER: usize = 4;
 const COUNT: usize = 8;

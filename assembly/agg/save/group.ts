@@ -1,18 +1,27 @@
 // Saved form of a group: its kept values, then the states of its aggregates.
 //
 // A state is a value first, which is the reason of an aggregate that failed; what else there is follows from its form
-// (agg/forms.ts).
-import { stateLoad, stateSave } from './gen/forms';
-import { LoadFault } from '../gen/state-layouts';
-import { Tag, lenOf, offOf, span } from '../mem/layout';
-import { poolFree, poolInit, poolReset } from '../mem/pool';
-import { SavedTag } from '../state/form';
-import { ABSENT, Members, placeOf } from '../state/members';
-import { readBytes, readFail, readFails, readValue, valueRead } from '../state/reader';
-import { writeU8, writeValue } from '../state/writer';
-import { GROUP_KEY, GROUP_KEY_LEN, SET_VALUES, findGroup, findNullGroup, isNew } from './group';
-import { isSameForm, savedAggs, savedFunction, savedKeeps } from './saved-form';
-import { AGG_FN, AGG_SIZE_OF, AGG_STATE, GROUP_HEAD, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt } from './spec';
+// (agg/functions/forms.ts).
+import { stateLoad, stateSave } from '../gen/forms';
+import { LoadFault } from '../../gen/state-layouts';
+import { Tag, lenOf, offOf, span } from '../../mem/layout';
+import { poolFree, poolInit, poolReset } from '../../mem/pool';
+import { SavedTag } from '../../state/form';
+import { ABSENT, Members, placeOf } from '../../state/members';
+import { readBytes, readFail, readFails, readValue, valueRead } from '../../state/reader';
+import { writeU8, writeValue } from '../../state/writer';
+import { GROUP_KEY, GROUP_KEY_LEN, SET_VALUES, findGroup, findNullGroup, isNew } from '../group/group';
+import { isSameForm, savedAggs, savedFunction, savedKeeps } from './form';
+import {
+  AGG_FN,
+  AGG_SIZE_OF,
+  AGG_STATE,
+  GROUP_HEAD,
+  WINDOW_AGGS,
+  WINDOW_KEEPS,
+  WINDOW_TAGS_AT,
+  aggsAt,
+} from '../group/spec';
 
 /** Keys on their way into a set. */
 const KEYS: usize = memory.data(32, 16);

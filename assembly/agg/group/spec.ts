@@ -1,12 +1,12 @@
 // The description of a window node as the host writes it (kernels/nodes/window.ts), and where the values of its inputs
 // stand while rows are taken in.
 // The spec is drawn in gen/window-layouts.ts.
-import { isFixed, isMergeable, stateSize } from '../gen/aggregates';
-import { bindTo } from '../mem/bind';
-import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
-import { COL_UNIFORM, Tag } from '../mem/layout';
+import { isFixed, isMergeable, stateSize } from '../../gen/aggregates';
+import { bindTo } from '../../mem/bind';
+import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../../ops/operand';
+import { COL_UNIFORM, Tag } from '../../mem/layout';
 
-export { WindowFlag } from '../gen/window-layouts';
+export { WindowFlag } from '../../gen/window-layouts';
 export {
   WINDOW_KIND,
   WINDOW_FLAGS,
@@ -30,7 +30,7 @@ export {
   WINDOW_AGGS,
   WINDOW_TAGS_AT,
   WINDOW_ENTRY_SIZE,
-} from '../gen/window-layouts';
+} from '../../gen/window-layouts';
 export {
   AGG_FN,
   AGG_A,
@@ -40,7 +40,7 @@ export {
   AGG_STATE,
   AGG_CALL,
   AGG_SIZE_OF,
-} from '../gen/window-layouts';
+} from '../../gen/window-layouts';
 import {
   AGG_A,
   AGG_FN,
@@ -59,7 +59,7 @@ import {
   WINDOW_STATES_AT,
   WINDOW_TAGS_AT,
   WindowFlag,
-} from '../gen/window-layouts';
+} from '../../gen/window-layouts';
 
 export const NO_INPUT: u32 = 0xffff;
 /** Bytes of a group before its kept values: hash u32, key length u32, key u32, next u32, short key 16. */
@@ -157,7 +157,7 @@ export function allFixed(spec: usize): bool {
 }
 
 // ---- where the inputs stand ---------------------------------------------------------------------------------
-export { bindTag, bindUniform, bindVal } from '../mem/bind';
+export { bindTag, bindUniform, bindVal } from '../../mem/bind';
 /** Where they stand: of the window at work (window/content/frame.ts), which has room for MAX_INPUTS of them. */
 export let binds: usize = 0;
 

@@ -3,14 +3,14 @@
 //
 // What is loaded need not be what was saved, even where its checks are right: whatever an aggregate relies on is looked
 // at here, so that the load fails and not the work on the rows that come then.
-import { itemFits } from '../gen/aggregates';
-import { LoadFault } from '../gen/state-layouts';
-import { SLOT_SIZE, SLOT_TAG, Tag, lenOf } from '../mem/layout';
-import { poolAlloc } from '../mem/pool';
-import { readBool, readFail, readFails, readLength, readU32, readU64, readValue, valueRead } from '../state/reader';
-import { writeBool, writeSlots, writeU32, writeU64, writeValue } from '../state/writer';
-import { sketchLoad, sketchSave } from './sketch';
-import { averageCount, averageSetInts, averageUpper } from './functions/avg';
+import { itemFits } from '../../gen/aggregates';
+import { LoadFault } from '../../gen/state-layouts';
+import { SLOT_SIZE, SLOT_TAG, Tag, lenOf } from '../../mem/layout';
+import { poolAlloc } from '../../mem/pool';
+import { readBool, readFail, readFails, readLength, readU32, readU64, readValue, valueRead } from '../../state/reader';
+import { writeBool, writeSlots, writeU32, writeU64, writeValue } from '../../state/writer';
+import { sketchLoad, sketchSave } from '../state/sketch';
+import { averageCount, averageSetInts, averageUpper } from './avg';
 
 export function countFormSave(state: usize, tag: u8): void {
   writeValue(Tag.I64, load<u64>(state));

@@ -1,5 +1,5 @@
 // The result of an aggregate: set by what computes it (agg/functions/), read by its caller right after.
-import { Tag } from '../mem/layout';
+import { Tag } from '../../mem/layout';
 
 export let resultTag: u8 = 0;
 export let resultVal: u64 = 0;

@@ -1,13 +1,13 @@
 // Saved form of a group set (state/form.ts): groups in their order with key, kept values and aggregate states; or,
 // where a snapshot is being taken and they are many, the number by which they are found among what is saved apart
-// (agg/walk.ts).
-import { lenOf, offOf } from '../mem/layout';
-import { LoadFault } from '../gen/state-layouts';
-import { readBool, readBytes, readFail, readFails, readU32, readU64, readUpTo } from '../state/reader';
-import { writeBool, writeBytes, writeU32, writeU64 } from '../state/writer';
-import { GROUP_KEY, GROUP_KEY_LEN, SET_ERROR, SET_ERROR_LEN, SET_VALUES, groupNumber, newGroup } from './group';
-import { GROUP_NEXT, SET_COUNT, SET_FIRST, SET_NULL_GROUP } from './group-table';
-import { groupAdd, groupLoad, groupSave, groupsAdded } from './group-save';
+// (agg/save/walk.ts).
+import { lenOf, offOf } from '../../mem/layout';
+import { LoadFault } from '../../gen/state-layouts';
+import { readBool, readBytes, readFail, readFails, readU32, readU64, readUpTo } from '../../state/reader';
+import { writeBool, writeBytes, writeU32, writeU64 } from '../../state/writer';
+import { GROUP_KEY, GROUP_KEY_LEN, SET_ERROR, SET_ERROR_LEN, SET_VALUES, groupNumber, newGroup } from '../group/group';
+import { GROUP_NEXT, SET_COUNT, SET_FIRST, SET_NULL_GROUP } from '../group/table';
+import { groupAdd, groupLoad, groupSave, groupsAdded } from './group';
 import { looseTake } from './loose';
 import { walkTake } from './walk';
 

@@ -3,8 +3,8 @@
 //
 //   state   value u64, BYTES | room u32 | place u32 (in the call that is made ready, from 1; 0 none); the tag MISSING:
 //   no state yet
-import { HostPart } from '../gen/ops-layouts';
-import { Tag } from '../mem/layout';
+import { HostPart } from '../../gen/ops-layouts';
+import { Tag } from '../../mem/layout';
 import {
   CALL_ROWS,
   callArg,
@@ -17,9 +17,9 @@ import {
   groupVal,
   rowTag,
   rowVal,
-} from '../ops/call/states';
-import { SET_VALUES } from './group';
-import { AGG_B, AGG_CALL, AGG_STATE, bindOf, bindTag, bindVal, foldedInput } from './spec';
+} from '../../ops/call/states';
+import { SET_VALUES } from '../group/group';
+import { AGG_B, AGG_CALL, AGG_STATE, bindOf, bindTag, bindVal, foldedInput } from '../group/spec';
 import { failAggregate, storeValue } from './take';
 
 const PLACE: usize = 12;

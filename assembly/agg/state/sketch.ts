@@ -5,10 +5,10 @@
 //   store    counts u32 -> u64[capacity] | first key i32 | capacity u32 | 0
 //
 // A store has at most MAX_BUCKETS buckets, enough for 17 decades; beyond those the values nearest to zero share one.
-import { poolAlloc } from '../mem/pool';
-import { LoadFault } from '../gen/state-layouts';
-import { readFail, readFails, readU32, readU64, readUpTo } from '../state/reader';
-import { writeU32, writeU64 } from '../state/writer';
+import { poolAlloc } from '../../mem/pool';
+import { LoadFault } from '../../gen/state-layouts';
+import { readFail, readFails, readU32, readU64, readUpTo } from '../../state/reader';
+import { writeU32, writeU64 } from '../../state/writer';
 
 const ZEROS: usize = 8;
 const MIN: usize = 16;
