@@ -7,26 +7,18 @@
 // With a condition and LEFT, each row has one more entry behind its pairs: without a record, for when none of them
 // matched.
 import * as ctx from '../batch/context';
-import { fail, failNotBoolean } from '../batch/failure';
+import { fail } from '../batch/failure';
 import { N_PROGRAM } from '../node/node';
 import { selectionPop, selectionPush } from '../batch/selection';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../batch/stage';
-import { BATCH_ROWS, COL_TAGS, COL_VALS, OPERAND_NONE, Tag, lenOf, offOf } from '../mem/layout';
+import { BATCH_ROWS, COL_TAGS, COL_VALS, OPERAND_NONE, lenOf, offOf } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
-import { blockOf, strideOf, tagsOf, valsOf } from '../ops/operand';
-import { vmRun } from '../ops/vm';
+import { blockOf } from '../ops/operand';
+import { Verdict, conditionRun, verdictOf } from './condition';
 import { fillField } from './fields';
 import { KeyOutcome, firstMatch, keyFailure, matchPlace, matchReturn, nextMatch, readKeys } from './find';
 import { failMemory, failMessage, pass } from './message';
-import {
-  LOOKUP_COLUMNS,
-  LOOKUP_CONDITION,
-  LOOKUP_FIELDS,
-  LOOKUP_IS_LEFT,
-  LOOK_FAIL,
-  LOOK_PROGRAM,
-  columnOperand,
-} from './spec';
+import { LOOKUP_COLUMNS, LOOKUP_CONDITION, LOOKUP_FIELDS, LOOKUP_IS_LEFT, LOOK_FAIL, columnOperand } from './spec';
 
 const FRAME_RECORDS: usize = 4 * 1024;
 const FRAME_COUNT: usize = 8 * 1024;
@@ -146,32 +138,18 @@ function gather(to: usize, from: usize, frame: usize, n: u32): void {
  */
 function judge(node: usize, spec: usize, state: usize, frame: usize, kept: usize): bool {
   const n = ctx.rows;
-  let count: u32 = 0;
-  for (let i: u32 = 0; i < n; i++) {
-    store<u32>(kept + ((<usize>count) << 2), i);
-    count += <u32>(load<u32>(frame + ((<usize>i) << 2), FRAME_RECORDS) != 0);
-  }
-  ctx.setSelection(kept, count);
-  const program = <usize>load<u32>(state, LOOK_PROGRAM);
-  if (count && program) vmRun(program);
-  const condition = load<u32>(spec, LOOKUP_CONDITION);
-  const tags = tagsOf(program, condition);
-  const vals = valsOf(program, condition);
-  const stride = strideOf(condition);
+  conditionRun(spec, state, frame + FRAME_RECORDS, identity, n, kept);
   let hasMatched = load<u32>(frame, FRAME_MATCHED) != 0;
-  count = 0;
+  let count: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     let passes: bool;
     if (load<u32>(frame + ((<usize>i) << 2), FRAME_RECORDS)) {
-      const tag = load<u8>(tags + i * stride);
-      const val = load<u64>(vals + ((<usize>(i * stride)) << 3));
-      if (tag > Tag.NULL && tag != Tag.BOOL) {
-        if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
-        else failNotBoolean();
+      const verdict = verdictOf(i);
+      if (verdict == Verdict.FAILED) {
         failMessage(node, state);
         return false;
       }
-      passes = tag == Tag.BOOL && val != 0;
+      passes = verdict == Verdict.YES;
       hasMatched = hasMatched || passes;
     } else {
       // The entry behind the pairs of a row.

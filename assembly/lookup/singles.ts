@@ -1,14 +1,12 @@
 // Rows that become one row at most, each in its place in the batch.
 import * as ctx from '../batch/context';
-import { fail, failNotBoolean } from '../batch/failure';
 import { selectionPop, selectionPush } from '../batch/selection';
 import { noteUniform } from '../batch/stage';
-import { COL_UNIFORM, OPERAND_NONE, Tag, lenOf, offOf, setAt, tagAt } from '../mem/layout';
-import { strideOf, tagsOf, valsOf } from '../ops/operand';
-import { vmRun } from '../ops/vm';
+import { COL_UNIFORM, OPERAND_NONE, Tag, setAt, tagAt } from '../mem/layout';
+import { Verdict, conditionRun, verdictOf } from './condition';
 import { fillField } from './fields';
 import { failMemory, failMessage, failRow, isInMessage, pass } from './message';
-import { LOOKUP_COLUMNS, LOOKUP_CONDITION, LOOKUP_FIELDS, LOOKUP_IS_LEFT, LOOK_PROGRAM } from './spec';
+import { LOOKUP_COLUMNS, LOOKUP_CONDITION, LOOKUP_FIELDS, LOOKUP_IS_LEFT } from './spec';
 
 /** Records by row of the batch, 0 none. */
 const RECORDS: usize = memory.data(4 * 1024, 16);
@@ -60,19 +58,7 @@ function judgeSingles(node: usize, spec: usize, state: usize, errors: usize): bo
     failMemory(node, state);
     return false;
   }
-  let count: u32 = 0;
-  for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + ((<usize>i) << 2));
-    store<u32>(pairs + ((<usize>count) << 2), row);
-    count += <u32>(load<u32>(RECORDS + ((<usize>row) << 2)) != 0);
-  }
-  ctx.setSelection(pairs, count);
-  const program = <usize>load<u32>(state, LOOK_PROGRAM);
-  if (count && program) vmRun(program);
-  const condition = load<u32>(spec, LOOKUP_CONDITION);
-  const tags = tagsOf(program, condition);
-  const vals = valsOf(program, condition);
-  const stride = strideOf(condition);
+  conditionRun(spec, state, RECORDS, sel, n, pairs);
   const isLeft = load<u32>(spec, LOOKUP_IS_LEFT) != 0;
   let left: u32 = 0;
   let failed: u32 = 0;
@@ -80,16 +66,13 @@ function judgeSingles(node: usize, spec: usize, state: usize, errors: usize): bo
   for (let i: u32 = 0; i < n && !isLost; i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
     if (load<u32>(RECORDS + ((<usize>row) << 2))) {
-      const tag = load<u8>(tags + row * stride);
-      const val = load<u64>(vals + ((<usize>(row * stride)) << 3));
-      if (tag > Tag.NULL && tag != Tag.BOOL) {
-        if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
-        else failNotBoolean();
+      const verdict = verdictOf(row);
+      if (verdict == Verdict.FAILED) {
         if (isInMessage(node)) {
           failMessage(node, state);
           isLost = true;
         } else if (!failRow(node, errors, row)) continue;
-      } else if (tag != Tag.BOOL || !val) {
+      } else if (verdict == Verdict.NO) {
         if (!isLeft) continue;
         leaveRow(spec, blocks, row);
       }

@@ -1,0 +1,48 @@
+// The condition of a lookup over pairs: rows of the input with their records.
+import * as ctx from '../batch/context';
+import { fail, failNotBoolean } from '../batch/failure';
+import { Tag, lenOf, offOf } from '../mem/layout';
+import { strideOf, tagsOf, valsOf } from '../ops/operand';
+import { vmRun } from '../ops/vm';
+import { LOOKUP_CONDITION, LOOK_PROGRAM } from './spec';
+
+/** What the condition says of a pair. */
+export namespace Verdict {
+  export const NO: u32 = 0;
+  export const YES: u32 = 1;
+  /** It failed; the reason stands in batch/failure.ts. */
+  export const FAILED: u32 = 2;
+}
+
+let tags: usize = 0;
+let vals: usize = 0;
+let stride: u32 = 0;
+
+/** Runs the condition over those of the `n` selected rows that have a record, 0 none; they are listed in `pairs`. */
+export function conditionRun(spec: usize, state: usize, records: usize, sel: usize, n: u32, pairs: usize): void {
+  let count: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(sel + ((<usize>i) << 2));
+    store<u32>(pairs + ((<usize>count) << 2), row);
+    count += <u32>(load<u32>(records + ((<usize>row) << 2)) != 0);
+  }
+  ctx.setSelection(pairs, count);
+  const program = <usize>load<u32>(state, LOOK_PROGRAM);
+  if (count && program) vmRun(program);
+  const condition = load<u32>(spec, LOOKUP_CONDITION);
+  tags = tagsOf(program, condition);
+  vals = valsOf(program, condition);
+  stride = strideOf(condition);
+}
+
+/** What it said of a row. */
+// @ts-ignore: decorator
+@inline export function verdictOf(row: u32): u32 {
+  const tag = load<u8>(tags + row * stride);
+  const val = load<u64>(vals + ((<usize>(row * stride)) << 3));
+  if (tag <= Tag.NULL) return Verdict.NO;
+  if (tag == Tag.BOOL) return val ? Verdict.YES : Verdict.NO;
+  if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
+  else failNotBoolean();
+  return Verdict.FAILED;
+}
