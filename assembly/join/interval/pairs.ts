@@ -38,8 +38,7 @@ import {
 import { poolAlloc, poolChunk, poolFilled, poolReturn } from '../../mem/pool';
 import { strideOf, tagsOf, valsOf } from '../../ops/operand';
 import { vmRun } from '../../ops/vm';
-import { firstNumber, pageOf } from '../../rows/number';
-import { PAGE_CAPACITY, PAGE_NUMBER, pageTags, pageVals } from '../../rows/page';
+import { LACKS_ROWS, copyValues, tagOfSeen } from '../../rows/values';
 import { INTERVAL_PROGRAM, dropDone, isMatched, noteMatched, sideCount, sideDone, sideOf } from './state';
 
 /** No row on that side. */
@@ -359,70 +358,36 @@ function fillOwn(block: usize, column: u32, names: usize, sel: usize, n: u32): v
 }
 
 function fillAny(block: usize, column: u32, slot: u32, isRight: bool, sel: usize, n: u32): void {
-  const side = sideOf(state, isRight);
   const names = isRight ? RIGHTS : LEFTS;
-  const first: u32 = sideCount(side) ? firstNumber(side) : 0;
-  const ownVals: usize = binds ? <usize>load<u32>(binds + column * BIND_SIZE) : 0;
-  const ownTags: usize = binds ? <usize>load<u32>(binds + column * BIND_SIZE, BIND_TAGS) : 0;
-  // Rows that follow each other mostly stand in one page.
-  let start: u32 = 0;
-  let capacity: u32 = 0;
-  let vals: usize = 0;
-  let tags: usize = 0;
+  const tags = block + COL_TAGS;
+  const vals = block + COL_VALS;
+  let seen = copyValues(sideOf(state, isRight), slot, names, 4, sel, sel, n, tags, vals);
+  if (seen & LACKS_ROWS && binds) seen = fillFromBatch(block, column, names, sel, n);
+  store<u8>(block, tagOfSeen(seen), COL_UNIFORM);
+  store<u8>(block, 0, COL_HAS_RAW);
+}
+
+/** Adds the values of rows of the batch at work to a column that has those of kept rows; returns the tags seen. */
+function fillFromBatch(block: usize, column: u32, names: usize, sel: usize, n: u32): u32 {
+  const ownVals = <usize>load<u32>(binds + column * BIND_SIZE);
+  const ownTags = <usize>load<u32>(binds + column * BIND_SIZE, BIND_TAGS);
   let seen: u32 = 0;
   for (let k: u32 = 0; k < n; k++) {
     const i = load<u32>(sel + ((<usize>k) << 2));
     const name = load<u32>(names + ((<usize>i) << 2));
-    let tag: u8 = Tag.MISSING;
-    let payload: u64 = 0;
-    if (!(name & OF_BATCH)) {
-      const number = first + name;
-      if (number - start >= capacity) {
-        const page = pageOf(side, number);
-        start = load<u32>(page, PAGE_NUMBER);
-        capacity = load<u32>(page, PAGE_CAPACITY);
-        vals = pageVals(page, slot);
-        tags = pageTags(page, slot);
-      }
-      const row = <usize>(number - start);
-      tag = load<u8>(tags + row);
-      payload = load<u64>(vals + (row << 3));
-    } else if (name != NO_ROW) {
+    if (name & OF_BATCH && name != NO_ROW) {
       const row = <usize>(name & ~OF_BATCH);
-      tag = load<u8>(ownTags + row);
-      payload = load<u64>(ownVals + (row << 3));
+      setAt(block, i, load<u8>(ownTags + row), load<u64>(ownVals + (row << 3)));
     }
-    seen |= 1 << tag;
-    setAt(block, i, tag, payload);
+    seen |= (<u32>1) << tagAt(block, i);
   }
-  store<u8>(block, popcnt(seen) == 1 ? <u8>ctz(seen) : Tag.MIXED, COL_UNIFORM);
-  store<u8>(block, 0, COL_HAS_RAW);
+  return seen;
 }
 
 /** Writes the column at that place of a side whose rows are all kept, beside the rows of the batch that `sel` has. */
 function fillBeside(block: usize, slot: u32, isRight: bool, sel: usize, n: u32): void {
-  const side = sideOf(state, isRight);
   const names = isRight ? RIGHTS : LEFTS;
-  const first = firstNumber(side);
-  let start: u32 = 0;
-  let capacity: u32 = 0;
-  let vals: usize = 0;
-  let tags: usize = 0;
-  let seen: u32 = 0;
-  for (let i: usize = 0; i < (<usize>n) << 2; i += 4) {
-    const number = first + load<u32>(names + i);
-    if (number - start >= capacity) {
-      const page = pageOf(side, number);
-      start = load<u32>(page, PAGE_NUMBER);
-      capacity = load<u32>(page, PAGE_CAPACITY);
-      vals = pageVals(page, slot);
-      tags = pageTags(page, slot);
-    }
-    const row = <usize>(number - start);
-    const tag = load<u8>(tags + row);
-    seen |= 1 << tag;
-    setAt(block, load<u32>(sel + i), tag, load<u64>(vals + (row << 3)));
-  }
-  store<u8>(block, popcnt(seen) == 1 ? <u8>ctz(seen) : Tag.MIXED, COL_UNIFORM);
+  const seen = copyValues(sideOf(state, isRight), slot, names, 4, 0, sel, n, block + COL_TAGS, block + COL_VALS);
+  store<u8>(block, tagOfSeen(seen), COL_UNIFORM);
   store<u8>(block, 0, COL_HAS_RAW);
 }

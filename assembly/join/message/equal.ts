@@ -9,18 +9,9 @@ import { accountOf } from '../../node/node';
 import { alloc, free } from '../../mem/alloc';
 import { Tag, lenOf, offOf } from '../../mem/layout';
 import { ROWS_COLUMNS } from '../../rows/layout';
-import { firstNumber, pageOf } from '../../rows/number';
-import {
-  PAGE_CAPACITY,
-  PAGE_LEFT,
-  PAGE_NEXT,
-  PAGE_NUMBER,
-  PAGE_TO,
-  pageTags,
-  pageUniforms,
-  pageVals,
-} from '../../rows/page';
+import { PAGE_LEFT, PAGE_NEXT, PAGE_TO, pageTags, pageUniforms, pageVals } from '../../rows/page';
 import { rowsFirst } from '../../rows/store';
+import { LACKS_ROWS, copyValues } from '../../rows/values';
 import { textHash, textsEqual } from '../../value/bytes';
 import { equalValues } from '../../value/compare';
 import {
@@ -33,7 +24,20 @@ import {
   keyAt,
 } from './spec';
 import { KIND_OTHER, NO_HASH, hashAdd, hashDone, isOneKind, kindOf } from './keys';
-import { NO_ROW, isLast, leftCount, lefts, node, placeOf, rightCount, rights, rowOf, spec, state, step } from './run';
+import {
+  isLast,
+  leftCount,
+  lefts,
+  node,
+  placeOf,
+  rightCount,
+  rights,
+  rowsOfTuples,
+  spec,
+  state,
+  step,
+  tupleSize,
+} from './run';
 import { addMatch, outerIsRight } from './pairs';
 import { isPaused, noteBatch } from './pause';
 
@@ -230,32 +234,9 @@ function readSide(side: usize, count: u32, k: u32, rows: usize, slot: u32, place
   const valsTo = valsAt(side, count, k);
   const tagsTo = tagsAt(side, count, keys, k);
   if (place < 0) return readPages(rows, slot, valsTo, tagsTo);
-  let kinds: u32 = 0;
-  let start: u32 = 0;
-  let capacity: u32 = 0;
-  let vals: usize = 0;
-  let tags: usize = 0;
-  for (let i: u32 = 0; i < count; i++) {
-    const position = rowOf(place, i, NO_ROW);
-    if (position == NO_ROW) {
-      store<u8>(tagsTo + i, Tag.MISSING);
-      kinds |= missing;
-      continue;
-    }
-    const number = firstNumber(rows) + position;
-    if (number - start >= capacity) {
-      const page = pageOf(rows, number);
-      start = load<u32>(page, PAGE_NUMBER);
-      capacity = load<u32>(page, PAGE_CAPACITY);
-      vals = pageVals(page, slot);
-      tags = pageTags(page, slot);
-    }
-    const row = <usize>(number - start);
-    const tag = load<u8>(tags + row);
-    kinds |= (<u32>1) << kindOf(tag);
-    store<u8>(tagsTo + i, tag);
-    store<u64>(valsTo + ((<usize>i) << 3), load<u64>(vals + (row << 3)));
-  }
+  const seen = copyValues(rows, slot, rowsOfTuples(place), tupleSize(), 0, 0, count, tagsTo, valsTo);
+  let kinds = seen & LACKS_ROWS ? missing : 0;
+  for (let tags = seen & ~LACKS_ROWS; tags; tags &= tags - 1) kinds |= (<u32>1) << kindOf(<u8>ctz(tags));
   return kinds & ~1;
 }
 

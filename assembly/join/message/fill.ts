@@ -1,21 +1,12 @@
 // Columns of pairs: the values of rows, written into column blocks.
 import { COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, setAt } from '../../mem/layout';
-import { noteUniform } from '../../batch/stage';
 import { ROWS_COLUMNS, ROWS_COUNT } from '../../rows/layout';
-import { firstNumber, pageOf } from '../../rows/number';
-import {
-  PAGE_CAPACITY,
-  PAGE_LEFT,
-  PAGE_NUMBER,
-  pageTag,
-  pageTags,
-  pageUniforms,
-  pageVal,
-  pageVals,
-} from '../../rows/page';
+import { pageOf } from '../../rows/number';
+import { PAGE_CAPACITY, PAGE_LEFT, PAGE_NUMBER, pageTag, pageUniforms, pageVal, pageVals } from '../../rows/page';
 import { rowsFirst, rowsLast } from '../../rows/store';
+import { copyValues, tagOfSeen } from '../../rows/values';
 import { OWNER_NONE, OWNER_OTHER, JOIN_STATE_OTHERS, JOIN_STATE_OWNERS, branchRows } from './spec';
-import { NO_ROW, lefts, placeOf, rowOf, state } from './run';
+import { NO_ROW, lefts, placeOf, rowOf, rowsOfTuples, state, tupleSize } from './run';
 
 /**
  * Writes column `column` of `n` pairs, whose tuples and right rows stand as numbers in two u32[n].
@@ -38,33 +29,15 @@ export function fillColumn(block: usize, column: u32, leftNumbers: usize, rightN
     fillOne(block, rows, slot, rowOf(place, load<u32>(leftNumbers), load<u32>(rightNumbers)));
     return;
   }
-  const first: u32 = load<u32>(rows, ROWS_COUNT) ? firstNumber(rows) : 0;
   const positions = place < 0 ? rightNumbers : lefts ? 0 : leftNumbers;
   if (positions && load<u32>(rows, ROWS_COUNT) && fillFromPage(block, rows, slot, positions, n)) return;
-  // Rows that follow each other mostly stand in one page.
-  let start: u32 = 0;
-  let capacity: u32 = 0;
-  let vals: usize = 0;
-  let tags: usize = 0;
-  for (let i: u32 = 0; i < n; i++) {
-    const at = (<usize>i) << 2;
-    const position = positions ? load<u32>(positions + at) : rowOf(place, load<u32>(leftNumbers + at), 0);
-    if (position == NO_ROW) {
-      setAt(block, i, Tag.MISSING, 0);
-      continue;
-    }
-    const number = first + position;
-    if (number - start >= capacity) {
-      const page = pageOf(rows, number);
-      start = load<u32>(page, PAGE_NUMBER);
-      capacity = load<u32>(page, PAGE_CAPACITY);
-      vals = pageVals(page, slot);
-      tags = pageTags(page, slot);
-    }
-    const row = <usize>(number - start);
-    setAt(block, i, load<u8>(tags + row), load<u64>(vals + (row << 3)));
-  }
-  noteUniform(block, n);
+  const tags = block + COL_TAGS;
+  const vals = block + COL_VALS;
+  const seen = positions
+    ? copyValues(rows, slot, positions, 4, 0, 0, n, tags, vals)
+    : copyValues(rows, slot, rowsOfTuples(place), tupleSize(), leftNumbers, 0, n, tags, vals);
+  store<u8>(block, tagOfSeen(seen), COL_UNIFORM);
+  store<u8>(block, 0, COL_HAS_RAW);
 }
 
 /**

@@ -177,6 +177,17 @@ function grow(need: u64): bool {
   return left == NO_ROW || !lefts ? left : load<u32>(lefts + ((<usize>(left * width + <u32>place)) << 2));
 }
 
+/** Where the row at `place` of the first tuple stands; those of the others follow `tupleSize()` bytes apart. */
+// @ts-ignore: decorator
+@inline export function rowsOfTuples(place: i32): usize {
+  return lefts + ((<usize>place) << 2);
+}
+
+// @ts-ignore: decorator
+@inline export function tupleSize(): u32 {
+  return width << 2;
+}
+
 /** Place of a branch for `rowOf`; -2 when a later step joins it. */
 export function placeOf(branch: u32): i32 {
   if (branch == load<u32>(step, JOIN_STEP_BRANCH)) return -1;

@@ -1,0 +1,69 @@
+// Values of rows by their numbers.
+import { PAGE_CAPACITY, PAGE_NUMBER, pageTags, pageVals } from './page';
+import { firstNumber, pageOf } from './number';
+import { ROWS_COUNT } from './layout';
+import { Tag } from '../mem/layout';
+
+/** Set in a position that is of no row of the store: its value is missing. */
+const NO_POSITION: u32 = 0x80000000;
+/** Beside the tags that were seen: there were positions of no row. */
+export const LACKS_ROWS: u32 = 0x80000000;
+
+/** The only tag of those seen, MIXED when there are several. */
+// @ts-ignore: decorator
+@inline export function tagOfSeen(seen: u32): u8 {
+  const tags = seen & ~LACKS_ROWS;
+  return popcnt(tags) == 1 ? <u8>ctz(tags) : Tag.MIXED;
+}
+
+/**
+ * Copies `n` values of column `slot` to `tags` and `vals`. Positions, counted from the first row, stand `stride` bytes
+ * apart from `positions` on. `from` lists those that are meant, `to` the places for their values; 0: as they follow.
+ * Returns a bit for each tag seen. Inlined, so that each caller's loop has only what it needs.
+ */
+// @ts-ignore: decorator
+@inline export function copyValues(
+  rows: usize,
+  slot: u32,
+  positions: usize,
+  stride: u32,
+  from: usize,
+  to: usize,
+  n: u32,
+  tags: usize,
+  vals: usize,
+): u32 {
+  const first: u32 = load<u32>(rows, ROWS_COUNT) ? firstNumber(rows) : 0;
+  // Rows that follow each other mostly stand in one page.
+  let start: u32 = 0;
+  let capacity: u32 = 0;
+  let pageValsAt: usize = 0;
+  let pageTagsAt: usize = 0;
+  let seen: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const which = from ? load<u32>(from + ((<usize>i) << 2)) : i;
+    const isNone = from != 0 && (which & NO_POSITION) != 0;
+    const position = isNone ? NO_POSITION : load<u32>(positions + <usize>which * <usize>stride);
+    const at = <usize>(to ? load<u32>(to + ((<usize>i) << 2)) : i);
+    let tag: u8 = Tag.MISSING;
+    let payload: u64 = 0;
+    if (position & NO_POSITION) seen |= LACKS_ROWS;
+    else {
+      const number = first + position;
+      if (number - start >= capacity) {
+        const page = pageOf(rows, number);
+        start = load<u32>(page, PAGE_NUMBER);
+        capacity = load<u32>(page, PAGE_CAPACITY);
+        pageValsAt = pageVals(page, slot);
+        pageTagsAt = pageTags(page, slot);
+      }
+      const row = <usize>(number - start);
+      tag = load<u8>(pageTagsAt + row);
+      payload = load<u64>(pageValsAt + (row << 3));
+    }
+    seen |= (<u32>1) << tag;
+    store<u8>(tags + at, tag);
+    store<u64>(vals + (at << 3), payload);
+  }
+  return seen;
+}
