@@ -50,7 +50,8 @@ allows.
   --sql TEXT         own rule over the stream "telem"
   --payload FILE     own payloads: a JSON file with one message or an array of messages
   --sink JSON        extra sink properties, e.g. '{"sendSingle":true}'
-  --sweep K=A,B,…    repeat with each value of a knob of the source (coalesceMs=0,1,5) or of the environment (KUIPER__…=a,b)
+  --sweep K=A,B,…    repeat with each value of a knob of the source (coalesceMs=0,1,5)
+                     or of the environment (KUIPER__…=a,b)
   --runs N           repeat each run and keep the median rate (default 1)
   --out DIR          where result.json and result.html go (default bench/results)
   --json             print JSON instead of the table

@@ -129,5 +129,6 @@ export function controlTable(all: ControlFigures[]): string {
     ['resident memory, MB', (f) => (f.rssBytes / 1e6).toFixed(0)],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
-  return `${rows.map(([name, of]) => `${name.padEnd(width)}${all.map((f) => of(f).padStart(12)).join('')}`).join('\n')}\n`;
+  const lines = rows.map(([name, of]) => `${name.padEnd(width)}${all.map((f) => of(f).padStart(12)).join('')}\n`);
+  return lines.join('');
 }

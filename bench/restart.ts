@@ -147,5 +147,6 @@ export function restartTable(all: readonly RestartFigures[]): string {
     ['rules that had their state', (f) => String(f.whole)],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
-  return `${rows.map(([name, of]) => `${name.padEnd(width)}${all.map((f) => of(f).padStart(12)).join('')}`).join('\n')}\n`;
+  const lines = rows.map(([name, of]) => `${name.padEnd(width)}${all.map((f) => of(f).padStart(12)).join('')}\n`);
+  return lines.join('');
 }

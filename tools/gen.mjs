@@ -65,6 +65,9 @@ for (const { name, form } of aggregates) {
   if (forms[form] === undefined) throw new Error(`aggregate ${name}: no state has the form ${form}`);
 }
 /** Cases for all values but `rest`, which stands behind `default`. */
+/** The condition under which a list of an aggregate may hold a value. */
+const takenBy = ({ items }) => (items === undefined ? 'tag <= Tag.ERROR' : `tag == Tag.${constName(items)}`);
+
 const aggregateSwitch = (of, rest) =>
   [...new Set(aggregates.map(of))]
     .filter((value) => value !== rest)
@@ -133,7 +136,7 @@ ${aggregateSwitch((a) => forms[a.form].isFixed, false)}    default:
 /** True when a list of the aggregate may hold a value of that tag. */
 export function itemFits(fn: u32, tag: u8): bool {
   switch (fn) {
-${aggregateSwitch((a) => (a.items === undefined ? 'tag <= Tag.ERROR' : `tag == Tag.${constName(a.items)}`), 'tag <= Tag.ERROR')}    default:
+${aggregateSwitch(takenBy, 'tag <= Tag.ERROR')}    default:
       return tag <= Tag.ERROR;
   }
 }
@@ -266,7 +269,8 @@ ${families
   .flatMap((f) =>
     f.ops.map(
       (o) =>
-        `  /** ${o.doc} */\n  '${o.name}': { code: ${o.code}, operands: ${JSON.stringify(o.operands)}, implemented: ${implemented(f)} },`,
+        `  /** ${o.doc} */\n  '${o.name}': { code: ${o.code}, operands: ${JSON.stringify(o.operands)}, implemented: ` +
+        `${implemented(f)} },`,
     ),
   )
   .join('\n')}
@@ -285,7 +289,11 @@ export const aggregates = {
 ${aggregates
   .map(
     (a) =>
-      `${a.doc ? `  /** ${a.doc} */\n` : ''}  ${a.name}: { code: ${a.code}, sql: '${a.sql}', ofRows: ${JSON.stringify(a.ofRows ?? null)}, takesRow: ${a.takesRow === true}, isLong: ${a.isLong === true}, keepsValues: ${a.form === 'list'}, takesBatch: ${a.takesBatch === true}, isFixed: ${forms[a.form].isFixed}, isMergeable: ${forms[a.form].isMergeable}, emptyIsNull: ${a.emptyIsNull === true}, operands: ${JSON.stringify(a.operands)} },`,
+      `${a.doc ? `  /** ${a.doc} */\n` : ''}  ${a.name}: { code: ${a.code}, sql: '${a.sql}', ofRows: ` +
+      `${JSON.stringify(a.ofRows ?? null)}, takesRow: ${a.takesRow === true}, isLong: ${a.isLong === true}, ` +
+      `keepsValues: ${a.form === 'list'}, takesBatch: ${a.takesBatch === true}, isFixed: ${forms[a.form].isFixed}, ` +
+      `isMergeable: ${forms[a.form].isMergeable}, emptyIsNull: ${a.emptyIsNull === true}, operands: ` +
+      `${JSON.stringify(a.operands)} },`,
   )
   .join('\n')}
 } as const;

@@ -87,7 +87,8 @@ function configuration() {
       defaultOf(declared),
       declared.doc ?? '',
     ]);
-    return `\n## ${section}: ${configSpec[section].declared.doc}\n\n${table(['Key', 'Values', 'Default', 'Meaning'], rows)}`;
+    const keys = table(['Key', 'Values', 'Default', 'Meaning'], rows);
+    return `\n## ${section}: ${configSpec[section].declared.doc}\n\n${keys}`;
   });
   return `${head}
 
@@ -150,12 +151,14 @@ action of a rule. Both may name a connection instead of repeating its address (\
 properties are ignored and named in the answer; wrong values are refused.
 
 A property marked as secret below, such as \`password\`, may refer to a secret instead of holding it: \`env://NAME\`,
-\`file://PATH\`, or \`{{env://NAME}}\` within a text. NAME is a variable that \`basic.secrets.variables\` allows, by default
+\`file://PATH\`, or \`{{env://NAME}}\` within a text. NAME is a variable that \`basic.secrets.variables\` allows, \
+by default
 one that begins with \`HAUMEA_SECRET_\`. PATH lies in \`secrets\` of the data folder or in a folder of
 \`basic.secrets.folders\`, by default \`/run/secrets\`. A reference in any other property is refused.
 
 \`\`\`
-curl -X PUT localhost:9081/metadata/sources/mqtt/confKeys/plant -d '{"server":"tcp://10.0.0.5:1883","password":"env://HAUMEA_SECRET_MQTT"}'
+curl -X PUT localhost:9081/metadata/sources/mqtt/confKeys/plant -d \
+'{"server":"tcp://10.0.0.5:1883","password":"env://HAUMEA_SECRET_MQTT"}'
 \`\`\`
 
 The same is served for forms: \`GET /metadata/sources/NAME\`, \`GET /metadata/sinks/NAME\`.
@@ -167,9 +170,14 @@ The same is served for forms: \`GET /metadata/sources/NAME\`, \`GET /metadata/si
 | \`sendSingle\` | true: a message for each row; false: an array of all rows of a batch or window |
 | \`fields\`, \`excludeFields\` | Only these columns, or all but these |
 | \`dataField\` | Column that is sent in the place of the row |
-${encodeRows()}| \`omitIfEmpty\` | Windows without rows are not sent, with \`sendSingle\` nor are rows without members; a null is a member, errors are always sent |
-| \`lateRows\` | The sink gets the rows that came too late for the rule (option \`isEventTime\`) in place of its result |
-| \`batchSize\`, \`lingerInterval\` | Messages are gathered, so many or for so long, and sent as one list: with \`sendSingle\` of their rows, otherwise of lists; \`delimited\` has the rows of all, with the names of the columns before them unless \`hasHeader\` is false; what templates make is a list where all of it is JSON, otherwise a line each |
+${encodeRows()}| \`omitIfEmpty\` | Windows without rows are not sent, with \`sendSingle\` nor are rows without \
+members; a null is a member, errors are always sent |
+| \`lateRows\` | The sink gets the rows that came too late for the rule (option \`isEventTime\`) in place of its \
+result |
+| \`batchSize\`, \`lingerInterval\` | Messages are gathered, so many or for so long, and sent as one list: with \
+\`sendSingle\` of their rows, otherwise of lists; \`delimited\` has the rows of all, with the names of the columns \
+before them unless \`hasHeader\` is false; what templates make is a list where all of it is JSON, otherwise a line \
+each |
 
 ## Cache of a sink
 

@@ -8,9 +8,10 @@ import { type Topology, topologies } from './topologies.js';
 
 export const HELP = `usage: haumea bench chaos [options]
 
-Sends numbered messages through a rule while the engine is killed (kill -9) and started again, and whatever it talks to is
-stopped, slowed and filled up; then counts what is missing, what came twice, what changed its place and what is wrong. The same
-seed makes the same messages and the same faults. Ends with 1 when less came out than the guarantee of the rule (EXPLAIN) promises.
+Sends numbered messages through a rule while the engine is killed (kill -9) and started again, and whatever it talks to
+is stopped, slowed and filled up; then counts what is missing, what came twice, what changed its place and what is
+wrong. The same seed makes the same messages and the same faults. Ends with 1 when less came out than the guarantee of
+the rule (EXPLAIN) promises.
 
   --topology LIST  (default file-file; "all")
 ${topologies.map(({ name, title }) => `    ${name.padEnd(15)} ${title}`).join('\n')}
@@ -20,13 +21,14 @@ ${topologies.map(({ name, title }) => `    ${name.padEnd(15)} ${title}`).join('\
   --rate N         messages a second (default 500)
   --seed N         (default 1)
   --faults LIST    of ${faultKinds.join(', ')} (default engine)
-                   engine: kill -9, and at times a stop (SIGSTOP); broker: the source's broker ends and comes back, or stops;
+                   engine: kill -9, and at times a stop (SIGSTOP);
+                   broker: the source's broker ends and comes back, or stops;
                    sink: the same for what takes the results; slow: what takes the results runs a fifth of the time;
                    full: what takes the results has no room (files: by the size limit of the process, needs prlimit);
                    with brokers the engine has none, for checkpoints and backlogs
                    crash: a broker is killed (kill -9); what it loses of what it confirmed is told apart
-  --broker WHEN    when brokers write what they have to disk, of ${keepings.join(', ')}: after each change, when they end, or never
-                   (default end, with crash change)
+  --broker WHEN    when brokers write what they have to disk, of ${keepings.join(', ')}:
+                   after each change, when they end, or never (default end, with crash change)
   --checkpoints TIME  option checkpointInterval of the rules (default 200ms)
   --json           print JSON instead of the table
   --keep           leave the folder of the run, with data, logs and results

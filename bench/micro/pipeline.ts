@@ -83,7 +83,8 @@ const workloads: Workload[] = [
     condition: filter('compare.gt', 0, f64(20)),
     encode: computed(fahrenheit, { device: col(1), f: reg(2) }),
     message: (i) =>
-      `{"device":"dev-${String(i % 16).padStart(4, '0')}","temp":${round(random() * 40, 2)},"hum":${round(random() * 100, 1)},"ts":${1_700_000_000_000 + i}}`,
+      `{"device":"dev-${String(i % 16).padStart(4, '0')}","temp":${round(random() * 40, 2)},` +
+      `"hum":${round(random() * 100, 1)},"ts":${1_700_000_000_000 + i}}`,
   },
   {
     name: 'p',

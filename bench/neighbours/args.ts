@@ -8,16 +8,17 @@ export type TrialName = (typeof trialNames)[number];
 
 export const HELP = `usage: haumea bench neighbours [TRIAL ...] [options]
 
-Sends numbered messages through rules while the sink of one of them is in trouble, and counts every row of every rule: lost,
-repeated, out of order. Ends with 1 when a row is lost or out of order. Trials (default: all; each is run with what is given here):
+Sends numbered messages through rules while the sink of one of them is in trouble, and counts every row of every rule:
+lost, repeated, out of order. Ends with 1 when a row is lost or out of order. Trials (default: all; each is run with
+what is given here):
 
-  stuck   one of many rules on a shared stream has a sink that stays connected and takes nothing; QoS 0 and 1 of the source.
-          In turns with and without: processor time for a message (it says what the others lose in throughput, also on a
-          machine that is busy)                            --rules 100 --messages 220000 --turns 5
-  away    mosquitto with the bounds that it has by itself as source with QoS 1, two rules, the sink of one away; option qos 0
-          and 1 of the rules                               --messages 120000 --rate 1500 --away 60s
-  cache   a sink with enableCache away; then the broker (mosquitto) between a rule with enableCache and one that reads from
-          it                                               --messages 4000000 --rate 50000 --away 60s
+  stuck   one of many rules on a shared stream has a sink that stays connected and takes nothing; QoS 0 and 1 of the
+          source. In turns with and without: processor time for a message (it says what the others lose in throughput,
+          also on a machine that is busy)                  --rules 100 --messages 220000 --turns 5
+  away    mosquitto with the bounds that it has by itself as source with QoS 1, two rules, the sink of one away; option
+          qos 0 and 1 of the rules                         --messages 120000 --rate 1500 --away 60s
+  cache   a sink with enableCache away; then the broker (mosquitto) between a rule with enableCache and one that reads
+          from it                                          --messages 4000000 --rate 50000 --away 60s
 
   --rules N        rules of "stuck"
   --messages N     messages of each trial

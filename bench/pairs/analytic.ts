@@ -14,7 +14,8 @@ function input(rows: number) {
   return piecesOf('demo', rows, (i) => {
     const device = deviceName(Math.floor(random() * devices));
     const state = ['on', 'off', 'idle'][Math.floor(random() * 3)];
-    return `{"device":"${device}","temp":${rounded(random() * 40, 2)},"state":"${state}","power":${Math.floor(random() * 3600) / 4},"ts":${startMs + i}}`;
+    const [temp, power] = [rounded(random() * 40, 2), Math.floor(random() * 3600) / 4];
+    return `{"device":"${device}","temp":${temp},"state":"${state}","power":${power},"ts":${startMs + i}}`;
   });
 }
 

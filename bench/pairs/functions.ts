@@ -78,8 +78,10 @@ const texts: Pair = {
   name: 'functions: 22, of texts and numbers',
   definitions: [`CREATE STREAM demo (${machineColumns}) WITH (DATASOURCE="demo", TYPE="memory")`],
   sql:
-    "SELECT upper(state) AS a1, lower(site) AS a2, length(note) AS a3, trim(note) AS a4, substring(code, 3, 7) AS a5, concat(site, '/', device) AS a6, " +
-    "replace(code, '-', '_') AS a7, indexof(code, '-') AS a8, startswith(device, 'dev-00') AS a9, endswith(code, 'y') AS b1, " +
+    'SELECT upper(state) AS a1, lower(site) AS a2, length(note) AS a3, trim(note) AS a4, substring(code, 3, 7) AS ' +
+    "a5, concat(site, '/', device) AS a6, " +
+    "replace(code, '-', '_') AS a7, indexof(code, '-') AS a8, startswith(device, 'dev-00') AS a9, endswith(code, " +
+    "'y') AS b1, " +
     "reverse(unit) AS b2, CASE WHEN temp > 60 THEN 'hot' WHEN temp < 0 THEN 'cold' ELSE 'fair' END AS b3, " +
     'abs(temp) AS b4, floor(hum) AS b5, ceil(press) AS b6, round(speed) AS b7, sqrt(alt) AS b8, volts * amps / ' +
     '1000 AS b9, ' +
@@ -136,12 +138,14 @@ function sensors(count: number) {
   );
 }
 
+const sqlOf = (i: number): string => numeric[i % numeric.length]![0];
+
 const numbers: Pair = {
   name: 'functions: 23, of numbers',
   definitions: [
     `CREATE STREAM demo (${names.map((name) => `${name} FLOAT`).join(', ')}) WITH (DATASOURCE="demo", TYPE="memory")`,
   ],
-  sql: `SELECT ${names.map((name, i) => `${numeric[i % numeric.length]![0].replace('$', name)} AS r${10 + i}`).join(', ')} FROM demo`,
+  sql: `SELECT ${names.map((name, i) => `${sqlOf(i).replace('$', name)} AS r${10 + i}`).join(', ')} FROM demo`,
   rows,
   input: sensors,
   program: () => {

@@ -29,7 +29,8 @@ function input(devices: number, rows: number): Piece[] {
     const now = startMs + w * windowMs + 1;
     const readings = lines(
       (i) =>
-        `{"device":"${deviceName((i * 7) % devices)}","temp":${rounded(random() * 40, 2)},"hum":${Math.floor(random() * 100)}}\n`,
+        `{"device":"${deviceName((i * 7) % devices)}","temp":${rounded(random() * 40, 2)},` +
+        `"hum":${Math.floor(random() * 100)}}\n`,
     );
     const places = lines(
       (i) => `{"device":"${deviceName((i * 13) % devices)}","place":"hall ${i % 40}","line":${i + w}}\n`,

@@ -60,7 +60,8 @@ export function htmlReport(machine: string, results: RunResult[]): string {
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Haumea benchmark</title><style>
 body{font:14px system-ui,sans-serif;margin:2em;max-width:70em;color:#1b2430;background:#fff}
 svg text{font:12px system-ui,sans-serif;fill:#1b2430}.own{fill:#0b7a75}.other{fill:#9aa5b1}
-table{border-collapse:collapse}td,th{border-bottom:1px solid #dde3ea;padding:4px 10px;text-align:right;font-variant-numeric:tabular-nums}
+table{border-collapse:collapse}td,th{border-bottom:1px solid #dde3ea;padding:4px \
+10px;text-align:right;font-variant-numeric:tabular-nums}
 </style><h1>Haumea benchmark</h1><p>${escapeHtml(machine)}</p>${figures
     .map((f) => bars(f.title, results, f.of, f.format))
     .join('')}<h2>All figures</h2>${table}${findings ? `<h2>Findings</h2><ul>${findings}</ul>` : ''}</html>\n`;

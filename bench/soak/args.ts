@@ -4,11 +4,12 @@ import { time, whole } from '../chaos/args.js';
 
 export const HELP = `usage: haumea bench soak [options]
 
-Sends messages at a fixed rate to rules that must lose nothing, while other rules are created, updated, stopped, started and
-deleted all the time, of every kind: windows, joins, caches and backlogs on disk, lookups, functions in JavaScript and
-WebAssembly, checkpoints. Watches memory, threads, open files, files on disk, the lateness of windows and how fast REST answers,
-and says which of them grow: by a line through the second half of the run, with the range in which its slope lies (95 %).
-Ends with 1 when something grows, a row is lost or a request fails. Ctrl-C ends the run early and judges what there is.
+Sends messages at a fixed rate to rules that must lose nothing, while other rules are created, updated, stopped, started
+and deleted all the time, of every kind: windows, joins, caches and backlogs on disk, lookups, functions in JavaScript
+and WebAssembly, checkpoints. Watches memory, threads, open files, files on disk, the lateness of windows and how fast
+REST answers, and says which of them grow: by a line through the second half of the run, with the range in which its
+slope lies (95 %). Ends with 1 when something grows, a row is lost or a request fails.
+Ctrl-C ends the run early and judges what there is.
 
   --duration TIME  length of the run (default 1h)
   --rate N         messages a second (default 200000)

@@ -47,13 +47,19 @@ export function payloadOf(reading: Reading, dataSet: string, i: number): string 
       );
     case 2:
       return (
-        `{"id":${ID_MARK},"site":"Halle ` +
-        `7","device":"${device}","tags":["a","b",{"k":1}],"temp":${temp},"ok":true,"speed":${speed},"err":null,"hum":${hum},"ts":${ts}}`
+        `{"id":${ID_MARK},"site":"Halle 7","device":"${device}","tags":["a","b",{"k":1}],"temp":${temp},` +
+        `"ok":true,"speed":${speed},"err":null,"hum":${hum},"ts":${ts}}`
       );
     case 3:
-      return `{"id":${ID_MARK},"device":"\\u0064ev${device.slice(3)}","temp":${temp},"speed":${speed},"note":"\\"quoted\\" \\u00e9\\n","hum":${hum},"ts":${ts}}`;
+      return (
+        `{"id":${ID_MARK},"device":"\\u0064ev${device.slice(3)}","temp":${temp},"speed":${speed},` +
+        `"note":"\\"quoted\\" \\u00e9\\n","hum":${hum},"ts":${ts}}`
+      );
     case 4:
-      return `{"pos":{"lat":48.137154,"lon":11.576124},"id":${ID_MARK},"device":"${device}","temp":${temp}e0,"speed":${speed},"hum":${hum},"ts":${ts},"unit":"°C"}`;
+      return (
+        `{"pos":{"lat":48.137154,"lon":11.576124},"id":${ID_MARK},"device":"${device}","temp":${temp}e0,` +
+        `"speed":${speed},"hum":${hum},"ts":${ts},"unit":"°C"}`
+      );
     default:
       return (
         `{"id":${ID_MARK},\n  "device":"${device}",\n  "temp":${temp},\n  "speed":${speed},\n  "hum":${hum},\n  ` +

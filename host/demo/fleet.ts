@@ -36,7 +36,9 @@ export class Fleet {
     v.speed += (v.target - v.speed) * Math.min(1, seconds * 0.8) + (this.random() - 0.5);
     v.temp += (70 + v.speed * 0.25 - v.temp) * Math.min(1, seconds * 0.3);
     v.odometer += (v.speed / 3600) * seconds;
-    const payload = `{"vehicle":"${v.id}","speed":${v.speed.toFixed(1)},"temp":${v.temp.toFixed(2)},"odometer":${v.odometer.toFixed(3)},"ts":${Date.now()}}`;
+    const payload =
+      `{"vehicle":"${v.id}","speed":${v.speed.toFixed(1)},"temp":${v.temp.toFixed(2)},` +
+      `"odometer":${v.odometer.toFixed(3)},"ts":${Date.now()}}`;
     return { vehicle: v.id, payload };
   }
 }

@@ -245,7 +245,9 @@ function printOrder(items: Select['orderBy']): string {
 }
 
 function printSelect(select: Select): string {
-  let text = `SELECT ${select.distinct ? 'DISTINCT ' : ''}${select.items.map(printItem).join(', ')} FROM ${printTable(select.from)}`;
+  let text =
+    `SELECT ${select.distinct ? 'DISTINCT ' : ''}${select.items.map(printItem).join(', ')} FROM ` +
+    `${printTable(select.from)}`;
   text += select.joins.map(printJoin).join('');
   if (select.where !== null) text += ` WHERE ${printExpr(select.where)}`;
   const groups = select.groupBy.map(printExpr);

@@ -66,8 +66,9 @@ test('nothing is exported for nobody', () => {
   for (const file of files.filter((name) => !name.includes('/gen/') && !isEntry(name))) {
     const names = imported.get(file) ?? new Set();
     const text = read(file);
+    const kinds = 'const|let|function\\*?|class|interface|type|enum|namespace';
     const declared = text.matchAll(
-      /\n(?:@\w+\s+)?export\s+(?:abstract\s+)?(?:async\s+)?(const|let|function\*?|class|interface|type|enum|namespace)\s+(\w+)/g,
+      new RegExp(`\\n(?:@\\w+\\s+)?export\\s+(?:abstract\\s+)?(?:async\\s+)?(${kinds})\\s+(\\w+)`, 'g'),
     );
     for (const [, kind = '', name = ''] of declared) {
       if (names.has(name) || names.has('*')) continue;

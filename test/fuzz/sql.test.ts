@@ -13,13 +13,16 @@ const pieces =
   'IS NULL TRUE ' +
   'AS OVER PARTITION FILTER EXCEPT REPLACE INVISIBLE CREATE STREAM TABLE WITH ARRAY STRUCT BIGINT DEFAULT ' +
   'TUMBLINGWINDOW ' +
-  'COUNTWINDOW ss a b demo `x` f "s" \'t\' 1 2.5 1e3 0 ( ) [ ] , . : ; -> + - * / % & | ^ = != <> < <= > >= == # -- /* */ \n " \' ` \\ é';
+  'COUNTWINDOW ss a b demo `x` f "s" \'t\' 1 2.5 1e3 0 ( ) [ ] , . : ; -> + - * / % & | ^ = != <> < <= > >= == # -- ' +
+  '/* */ \n " \' ` \\ é';
 const words = pieces.split(' ');
 
 const soup = fc.array(fc.constantFrom(...words), { maxLength: 40 }).map((parts) => parts.join(' '));
 const seeds = [
-  'SELECT a, f(b, *) FILTER (WHERE c > 1) OVER (PARTITION BY d WHEN e) AS x FROM s AS t LEFT JOIN u ON t.a = u.a WHERE a IN (1, 2) LIMIT 3',
-  'SELECT CASE a WHEN 1 THEN "x" ELSE -b[0:1]->c END FROM s WHERE a BETWEEN 1 AND 2 AND NOT b IS NULL GROUP BY a, HOPPINGWINDOW(ss, 2, 1)',
+  'SELECT a, f(b, *) FILTER (WHERE c > 1) OVER (PARTITION BY d WHEN e) AS x FROM s AS t LEFT JOIN u ON t.a = u.a ' +
+    'WHERE a IN (1, 2) LIMIT 3',
+  'SELECT CASE a WHEN 1 THEN "x" ELSE -b[0:1]->c END FROM s WHERE a BETWEEN 1 AND 2 AND NOT b IS NULL GROUP BY a, ' +
+    'HOPPINGWINDOW(ss, 2, 1)',
   'CREATE STREAM s (a BIGINT DEFAULT 1, b ARRAY(STRUCT(c STRING))) WITH (DATASOURCE="x", FORMAT="json", SHARED="true")',
 ];
 

@@ -45,28 +45,33 @@ for (const [name, shared] of [
   ['alone', 'FALSE'],
   ['beside', 'TRUE'],
 ] as const) {
-  test(`a single row that takes long: rule, operator, time and rows are told, ${name} of another rule on its stream`, async () => {
-    const sql =
-      `CREATE STREAM ${name} () WITH (TYPE="httppush", DATASOURCE="/${name}", FORMAT="json", ` + `SHARED="${shared}")`;
-    assert.is((await server.request('POST', '/streams', { sql })).status, 201);
-    if (shared === 'TRUE') await rule(`light_${name}`, `SELECT length(a) AS n FROM ${name}`);
-    await rule(`slow_${name}`, `SELECT length(${slow}) AS m FROM ${name}`);
-    const status = await pushUntilLong(`/${name}`, `slow_${name}`);
-    assert.ok(Number(status.longestCallMs) >= 1000);
-    assert.match(String(status.longestCallOperator), /^op_\d+_project$/);
-    assert.is(status.longestCallRows, 1);
-    const line =
-      `${status.longestCallOperator} kept the kernel for ${status.longestCallMs} ms with 1 row; all ` + 'rules waited';
-    const logged = await eventually('the line', () =>
-      readFileSync(join(server.data, 'log', 'stream.log'), 'utf8')
-        .split('\n')
-        .find((text) => text.includes(line)),
-    );
-    assert.match(logged, `slow_${name}`);
-    const metrics = (await server.request('GET', '/metrics')).text;
-    assert.match(metrics, `kuiper_rule_long_calls_total{rule="slow_${name}"} ${status.longCallsTotal}\n`);
-    if (shared === 'TRUE') assert.is((await statusOf(`light_${name}`)).longCallsTotal, undefined);
-  });
+  test(
+    'a single row that takes long: rule, operator, time and rows are told, ' + `${name} of another rule on its stream`,
+    async () => {
+      const sql =
+        `CREATE STREAM ${name} () WITH (TYPE="httppush", DATASOURCE="/${name}", FORMAT="json", ` +
+        `SHARED="${shared}")`;
+      assert.is((await server.request('POST', '/streams', { sql })).status, 201);
+      if (shared === 'TRUE') await rule(`light_${name}`, `SELECT length(a) AS n FROM ${name}`);
+      await rule(`slow_${name}`, `SELECT length(${slow}) AS m FROM ${name}`);
+      const status = await pushUntilLong(`/${name}`, `slow_${name}`);
+      assert.ok(Number(status.longestCallMs) >= 1000);
+      assert.match(String(status.longestCallOperator), /^op_\d+_project$/);
+      assert.is(status.longestCallRows, 1);
+      const line =
+        `${status.longestCallOperator} kept the kernel for ${status.longestCallMs} ms with 1 row; all ` +
+        'rules waited';
+      const logged = await eventually('the line', () =>
+        readFileSync(join(server.data, 'log', 'stream.log'), 'utf8')
+          .split('\n')
+          .find((text) => text.includes(line)),
+      );
+      assert.match(logged, `slow_${name}`);
+      const metrics = (await server.request('GET', '/metrics')).text;
+      assert.match(metrics, `kuiper_rule_long_calls_total{rule="slow_${name}"} ${status.longCallsTotal}\n`);
+      if (shared === 'TRUE') assert.is((await statusOf(`light_${name}`)).longCallsTotal, undefined);
+    },
+  );
 }
 
 test.run();

@@ -148,7 +148,10 @@ test('references are resolved from allowed variables and folders, in secret prop
   assert.is(redact('login with from env failed'), 'login with ****** failed');
   assert.throws(
     () => resolveProps({ password: 'env://HAUMEA_SECRET_MISSING' }, 'rule r, sink mqtt', spec, sources),
-    /rule r, sink mqtt: property password: reference env:\/\/HAUMEA_SECRET_MISSING: the environment variable is not set/,
+    new RegExp(
+      'rule r, sink mqtt: property password: reference env://HAUMEA_SECRET_MISSING: ' +
+        'the environment variable is not set',
+    ),
   );
 });
 

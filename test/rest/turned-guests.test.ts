@@ -27,7 +27,8 @@ test('rows before and behind the one at which a guest turns bad are as they were
   const [source, sink] = [join(folder, 'million.in'), join(folder, 'million.out')];
   writeFileSync(source, input);
   await server.request('PUT', '/metadata/sources/file/confKeys/lines', { fileType: 'lines' });
-  const sql = `CREATE STREAM million (v BIGINT) WITH (TYPE="file", DATASOURCE="${source}", FORMAT="json", CONF_KEY="lines")`;
+  const sql =
+    `CREATE STREAM million (v BIGINT) WITH (TYPE="file", DATASOURCE="${source}", ` + 'FORMAT="json", CONF_KEY="lines")';
   assert.is((await server.request('POST', '/streams', { sql })).status, 201);
   const made = await server.request('POST', '/rules', {
     id: 'million',

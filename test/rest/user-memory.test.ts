@@ -20,12 +20,15 @@ test.after(async () => {
   await server.stop();
 });
 const neighbour = await Neighbour.start(server);
-const reason =
-  /all code of users may have 64\.0 MiB together \(plugin\.maxMemoryBytes\) and has [\d.]+ MiB, most of it (javascript function|wasm plugin) \w+ \([\d.]+ MiB\)/;
+const reason = new RegExp(
+  /all code of users may have 64\.0 MiB together \(plugin\.maxMemoryBytes\) and has [\d.]+ MiB, /.source +
+    /most of it (javascript function|wasm plugin) \w+ \([\d.]+ MiB\)/.source,
+);
 
 /** A script that keeps so many MiB from its first call on. */
 async function script(id: string, mebibytes: number): Promise<void> {
-  const text = `let kept; function ${id}(v) { kept ??= new Uint8Array(${mebibytes} << 20).fill(1); return kept.length; }`;
+  const text =
+    `let kept; function ${id}(v) { ` + `kept ??= new Uint8Array(${mebibytes} << 20).fill(1); return kept.length; }`;
   assert.is((await server.request('POST', '/udf/javascript', { id, script: text })).status, 201);
 }
 

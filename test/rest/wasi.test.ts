@@ -59,7 +59,8 @@ test('wild pointers, endless output and floods of calls are errors of the guest'
     `@external("wasi_snapshot_preview1", "fd_write") declare function write(fd: i32, parts: i32, n: i32, out: i32): i32;
     @external("wasi_snapshot_preview1", "random_get") declare function random(at: i32, n: i32): i32;
     @external("wasi_snapshot_preview1", "poll_oneoff") declare function poll(a: i32, b: i32, n: i32, out: i32): i32;
-    @external("wasi_snapshot_preview1", "path_open") declare function open(a: i32, b: i32, c: i32, d: i32, e: i32, f: i64, g: i64, h: i32, i: i32): i32;
+    @external("wasi_snapshot_preview1", "path_open") declare function open(a: i32, b: i32, c: i32, d: i32, e: i32, \
+f: i64, g: i64, h: i32, i: i32): i32;
     memory.grow(1);
     export function wild(what: i32): i32 {
       if (what == 0) return write(1, -8, 1, 0);

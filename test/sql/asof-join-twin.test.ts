@@ -136,7 +136,8 @@ test('in processing time rows meet what has come before them', () => {
       fc.integer({ min: 1, max: 8 }),
       fc.constantFrom(0, 40),
       (rows, isLeft, move, most, ttl) => {
-        const sql = `SELECT l.id AS l, r.id AS r, r.text AS text FROM l ASOF ${isLeft ? 'LEFT ' : ''}JOIN r ON l.k = r.k`;
+        const sql =
+          `SELECT l.id AS l, r.id AS r, r.text AS text FROM l ` + `ASOF ${isLeft ? 'LEFT ' : ''}JOIN r ON l.k = r.k`;
         const open = () => openRule(streams, sql, { options: { stateTtlMs: ttl } });
         let rule = open();
         const messages: (object[] | string)[] = [];

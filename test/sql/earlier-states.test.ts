@@ -13,7 +13,8 @@ const rows = [
 
 /** As saved behind the rows before state was told by its meaning: slices of format 1. */
 const saved =
-  'DQAAAAMBmdBd7FTpUKW9wYy8Ue+r30TRAAEAAAAzAAAAAwGF0iSnSUvMBE8GZ/eR4g90fqUAAgAAAAAAAwAAAQAMDAIDAQIEAAAAAAAA4L+AgICAgICgnEACDAYAAgAAEQAAAAMBOh26mnsYa/7OgB3IPzAOlAtOAAQAAAAAAAAAAAAAAAQBmNM/8duybI7wfA==';
+  'DQAAAAMBmdBd7FTpUKW9wYy8Ue+r30TRAAEAAAAzAAAAAwGF0iSnSUvMBE8GZ/eR4g90fqUAAgAAAAAAAwAAAQAMDAIDAQIEAAAAAAAA4L+AgI' +
+  'CAgICgnEACDAYAAgAAEQAAAAMBOh26mnsYa/7OgB3IPzAOlAtOAAQAAAAAAAAAAAAAAAQBmNM/8duybI7wfA==';
 
 test('state that an earlier release saved in another form is refused by name, and the rule begins without it', () => {
   const rule = openRule(streams, sql);

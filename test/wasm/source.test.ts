@@ -292,7 +292,7 @@ const payload = fc
       .constantFrom('', ' ', '\t ')
       .map(
         (space) =>
-          `{${space}${members.map(([key, text]) => `${JSON.stringify(key)}${space}:${space}${text}`).join(`,${space}`)}${space}}`,
+          ['{', members.map(([key, text]) => [JSON.stringify(key), ':', text].join(space)).join(`,${space}`), '}'].join(space),
       ),
   );
 

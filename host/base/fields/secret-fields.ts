@@ -25,8 +25,11 @@ export function isSecretName(name: string): boolean {
   return secretNames.test(name);
 }
 
-const addressName =
-  /^(servers?|ur[li]s?|hosts?|hostname|port|addr(ess)?(es)?|addrs|endpoints?|brokers?|dburl|connectionselector|resourceid)$/i;
+const addressNames = [
+  'servers?|ur[li]s?|hosts?|hostname|port|addr(ess)?(es)?|addrs|endpoints?|brokers?|dburl',
+  'connectionselector|resourceid',
+];
+const addressName = new RegExp(`^(${addressNames.join('|')})$`, 'i');
 
 /** Tells whether a property of this name says where others are sent, or is a part of that. */
 export function isAddressName(name: string): boolean {

@@ -135,7 +135,8 @@ function unknown(words: readonly string[], given: readonly string[], io: Io): nu
 
 function commandHelp(command: Command): string {
   const own = command.flags ?? [];
-  return `usage: haumea ${usageOf(command)}\n\n${command.doc}\n\n${own.length === 0 ? '' : `${flagHelp(own)}\n`}${flagHelp(globalFlags)}`;
+  const flags = `${own.length === 0 ? '' : `${flagHelp(own)}\n`}${flagHelp(globalFlags)}`;
+  return `usage: haumea ${usageOf(command)}\n\n${command.doc}\n\n${flags}`;
 }
 
 function flagHelp(flags: typeof globalFlags): string {

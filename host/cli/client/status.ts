@@ -2,8 +2,11 @@
 import { isObject, members, table } from './print.js';
 
 /** Every metric a node has, longest first, to tell it from the node's name. */
-const nodeMetric =
-  /^(.+)_\d+_(records_in_total|records_out_total|messages_processed_total|process_latency_us|buffer_length|last_invocation|exceptions_total|last_exception_time|last_exception|connection_\w+)$/;
+const metrics = [
+  'records_in_total|records_out_total|messages_processed_total|process_latency_us|buffer_length|last_invocation',
+  'exceptions_total|last_exception_time|last_exception|connection_\\w+',
+];
+const nodeMetric = new RegExp(`^(.+)_\\d+_(${metrics.join('|')})$`);
 
 /** Prints the state of a rule, its totals and a table of its operators. */
 export function statusText(status: Readonly<Record<string, unknown>>): string {

@@ -25,7 +25,8 @@ export function codecFilesOf(language: Language, name: string): Files {
 A codec for Haumea: messages of three bytes, a device and its temperature, become rows and rows messages.
 
     haumea plugin build   builds it and shows what it can
-    haumea plugin test    reads messages.hex, compares the rows with expected.jsonl; writes them, compares with encoded.hex
+    haumea plugin test    reads messages.hex, compares the rows with expected.jsonl;
+                          writes them, compares with encoded.hex
     haumea plugin push    uploads it to a server: --url http://localhost:9081
 
 A stream with FORMAT="custom", SCHEMAID="${name}" reads such messages, an action with "format": "custom",
@@ -45,7 +46,8 @@ const sources: Partial<Record<Language, (name: string) => Sources>> = {
     build: `asc src/index.ts --outFile build/${name}.wasm -O3 --exportRuntime`,
     module: `build/${name}.wasm`,
     files: {
-      'src/index.ts': `// Messages of three bytes: a device, and its temperature in tenths of a degree, the high byte first.
+      'src/index.ts': `// Messages of three bytes: a device, and its temperature in tenths of a degree,
+// the high byte first.
 
 /** JSON of a message: an object is a row, a list of objects several. What is thrown is the error of the message. */
 export function ${name}_decode(message: ArrayBuffer): string {
@@ -78,7 +80,8 @@ function member(row: string, name: string): f64 {
   rust: (name) => ({
     ...rustBuild(name),
     files: {
-      'src/lib.rs': `//! Messages of three bytes: a device, and its temperature in tenths of a degree, the high byte first.
+      'src/lib.rs': `//! Messages of three bytes: a device, and its temperature in tenths of a degree,
+//! the high byte first.
 use std::alloc::{alloc, dealloc, Layout};
 
 /// JSON of a message: an object is a row, a list of objects several.

@@ -42,8 +42,8 @@ pub extern "C" fn ${name}(value: f64, factor: f64) -> f64 {
     '.gitignore': 'target/\n',
   }),
   c: (name) => ({
-    [`src/${name}.c`]: `// ${doc}. Each exported function over numbers is a function of SQL: int and long long take and give
-// bigint, float and double float.
+    [`src/${name}.c`]: `// ${doc}. Each exported function over numbers is a function of SQL:
+// int and long long take and give bigint, float and double float.
 __attribute__((export_name("${name}")))
 double ${name}(double value, double factor) {
   return value * factor;

@@ -31,9 +31,11 @@ const oddLimit = 57_600;
 /** Largest milliseconds that a datetime of the kernel holds (MAX_TIME_MS). */
 const maxMs = 3.1e14;
 
-/** The forms of dates and times that the kernel's cast reads as well (assembly/text/time.ts). */
-const forms =
-  /^ *(\d{4})(?:(\d{2})(\d{2})|([-/.])(\d{1,2})(?:\4(\d{1,2}))?)?(?:[Tt ](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:[.,](\d+))?)?)?(?: ?(?:([Zz]|UTC|GMT)|([+-])(\d{2}):?(?:(\d{2}):?(\d{2})?)?))?)? *$/;
+// Dates and times in the forms that the kernel's cast reads as well (assembly/text/time.ts).
+const dayForm = /(\d{4})(?:(\d{2})(\d{2})|([-/.])(\d{1,2})(?:\4(\d{1,2}))?)?/.source;
+const clockForm = /(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:[.,](\d+))?)?)?/.source;
+const offsetForm = /(?:([Zz]|UTC|GMT)|([+-])(\d{2}):?(?:(\d{2}):?(\d{2})?)?)/.source;
+const forms = new RegExp(`^ *${dayForm}(?:[Tt ]${clockForm}(?: ?${offsetForm})?)? *$`);
 
 /**
  * Reads a datetime, epoch milliseconds or a text in a common form; what has no offset is in the zone, or in UTC without

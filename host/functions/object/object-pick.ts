@@ -10,7 +10,9 @@ export default defineFunction({
   ],
   returns: 'struct',
   nulls: 'handles',
-  doc: "The object with the named members alone: a list of names or any number of names. A name with points is a path: 'a.b' is member b of member a.",
+  doc:
+    'The object with the named members alone: a list of names or any number of names. A name with points is a ' +
+    "path: 'a.b' is member b of member a.",
   example: "object_pick(object, 'a', 'b.c')",
   op: 'object.pick',
 });

@@ -20,6 +20,7 @@ export default defineFunction({
     const moment = momentAt(momentFrom(time, zoneOfRule).nanos, printed(zone));
     const { nanosecond } = partsOf(moment);
     const fraction = nanosecond === 0 ? '' : `.${String(nanosecond).padStart(9, '0').replace(/0+$/, '')}`;
-    return `${printTime(moment, "yyyy-MM-dd'T'HH:mm:ss")}${fraction}${moment.offset === 0 ? 'Z' : offsetText(moment.offset, ':')}`;
+    const offset = moment.offset === 0 ? 'Z' : offsetText(moment.offset, ':');
+    return `${printTime(moment, "yyyy-MM-dd'T'HH:mm:ss")}${fraction}${offset}`;
   }),
 });

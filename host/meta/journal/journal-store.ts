@@ -90,7 +90,8 @@ async function readContent(
     const original = `${path}.before-haumea`;
     if (!isOwn && !existsSync(original)) await copyFile(path, original);
     const copy = isOwn && content.isAsWritten !== true ? readLastImage(path) : undefined;
-    const reason = `the database ${path} is another than the server wrote: another program has changed it, or it is damaged`;
+    const cause = 'another program has changed it, or it is damaged';
+    const reason = `the database ${path} is another than the server wrote: ${cause}`;
     const losses = copy?.generation === generation ? differencesOf(copy.kinds, kinds, reason) : [];
     return { kinds, generation, losses };
   } catch (error) {

@@ -177,7 +177,8 @@ export class Values {
   ): AnalyticValue {
     const ids = (some: readonly Value[]) => some.map(({ id }) => id).join();
     const orders = order.map(({ value, descending }) => `${value.id}${descending ? 'd' : ''}`).join();
-    const key = `l${fn}(${ids(args)};${size};${ids(partition)};${when?.id ?? '-'};${orders}${isOfResult ? ';result' : ''};${node})`;
+    const place = `${orders}${isOfResult ? ';result' : ''};${node}`;
+    const key = `l${fn}(${ids(args)};${size};${ids(partition)};${when?.id ?? '-'};${place})`;
     const children = [...args, ...partition, ...(when === null ? [] : [when]), ...order.map(({ value }) => value)];
     return this.intern(key, children, false, (common) => ({
       ...common,

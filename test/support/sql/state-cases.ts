@@ -312,7 +312,8 @@ const tabled = fc
     names: more ? ['s', 't', 'u'] : ['s', 't'],
     sql:
       `SELECT s.a AS a, t.o AS o, t.b AS b${more ? ', u.a AS ua' : ''} FROM s ${type} JOIN t ON s.k = t.k ` +
-      `${more ? `${type} JOIN u ON t.b = u.b AND u.n > s.n` : ''} ${window === null ? '' : `GROUP BY ${plain(window)}`}`,
+      `${more ? `${type} JOIN u ON t.b = u.b AND u.n > s.n` : ''} ` +
+      `${window === null ? '' : `GROUP BY ${plain(window)}`}`,
   }));
 
 /** Tables from `v` on are lookup tables. */

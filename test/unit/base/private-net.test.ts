@@ -108,7 +108,8 @@ test('refuses a name when one of its addresses is private', async () => {
   ];
   assert.is(
     await messageOf(fetchGuarded('http://mixed.test/x', { resolve })),
-    "can't fetch http://mixed.test/x: mixed.test (10.0.0.7) is a private address; basic.enablePrivateNet allows such targets",
+    "can't fetch http://mixed.test/x: mixed.test (10.0.0.7) is a private address; basic.enablePrivateNet allows " +
+      'such targets',
   );
   const addresses = await checkTarget(new URL('http://ok.test'), {
     resolve: async () => [{ address: '93.184.216.34', family: 4 }],

@@ -5,7 +5,8 @@ import { isSecretName, maskByName, secretTextsOf } from '../../../host/base/fiel
 import { unmask } from '../../../host/base/secrets/unmask.js';
 
 test('names of secrets', () => {
-  const secret = `password passwd passphrase saslPassword pwd passcode token accessToken clientSecret secretKey credentials
+  const secret = `password passwd passphrase saslPassword pwd passcode token accessToken clientSecret secretKey \
+credentials
     privateKey privateKeyRaw private_key api_key X-API-Key aesKey sasPolicyKey Authorization
     Proxy-Authorization Cookie Set-Cookie`;
   const open = `key keyField rediskey primaryKey topic username tokenUrl saslAuthType authType certificationPath

@@ -89,7 +89,8 @@ test('event time: each port gives its stream`s timestamp, one watermark orders t
 
 test('aggregates of a join take each window as a message with its start and end', () => {
   const text = shown(
-    `SELECT x.id AS k, sum(b) AS s, window_end() AS e FROM x INNER JOIN y ON x.id = y.id GROUP BY x.id, TUMBLINGWINDOW(ss, 10) HAVING s > 5 ORDER BY k`,
+    `SELECT x.id AS k, sum(b) AS s, window_end() AS e FROM x INNER JOIN y ON x.id = y.id GROUP BY x.id, ` +
+      `TUMBLINGWINDOW(ss, 10) HAVING s > 5 ORDER BY k`,
   );
   assert.match(text, /window message start c4 end c5 trigger c6, grouped by \[c1\]/);
   assert.match(text, /filter[\s\S]*sort[\s\S]*encode/);
@@ -166,20 +167,25 @@ test('an interval join shows what it keeps, and with what that grows', () => {
   assert.match(warnings(bounds)[0] ?? '', /the join by time with r has no equality: each row meets all/);
 });
 
-test('* of streams without schema is one object of both rows, the first wins; a list of columns of others goes beside it', () => {
-  assert.match(
-    shown(`SELECT * FROM l INNER JOIN r ON l.k = r.k ${window}`),
-    /r1 = nested\.concat c4 c2\n {2}object r1/,
-  );
-  const one = shown(`SELECT l.*, r.b FROM l LEFT JOIN r ON l.k = r.k ${window}`);
-  assert.not.match(one, /call\.host/);
-  assert.match(one, /nested\.merge c\d "b" c\d/);
-  assert.match(shown(`SELECT l.* EXCEPT(a), r.* FROM l LEFT JOIN r ON l.k = r.k ${window}`), /nested\.merge c\d "a"/);
-});
+test(
+  '* of streams without schema is one object of both rows, the first wins; a list of columns of others goes ' +
+    'beside it',
+  () => {
+    assert.match(
+      shown(`SELECT * FROM l INNER JOIN r ON l.k = r.k ${window}`),
+      /r1 = nested\.concat c4 c2\n {2}object r1/,
+    );
+    const one = shown(`SELECT l.*, r.b FROM l LEFT JOIN r ON l.k = r.k ${window}`);
+    assert.not.match(one, /call\.host/);
+    assert.match(one, /nested\.merge c\d "b" c\d/);
+    assert.match(shown(`SELECT l.* EXCEPT(a), r.* FROM l LEFT JOIN r ON l.k = r.k ${window}`), /nested\.merge c\d "a"/);
+  },
+);
 
 test('FILTER and conditions of the window see the rows of each stream before they are joined', () => {
   const text = shown(
-    `SELECT a, b FROM x INNER JOIN y ON x.id = y.id GROUP BY SLIDINGWINDOW(ss, 3) OVER (WHEN ts > 5) FILTER (WHERE x.id > 1)`,
+    `SELECT a, b FROM x INNER JOIN y ON x.id = y.id GROUP BY SLIDINGWINDOW(ss, 3) OVER (WHEN ts > 5) FILTER (WHERE ` +
+      `x.id > 1)`,
   );
   assert.match(text, /filter < #0[\s\S]*compare\.gt r\d 1[\s\S]*window[\s\S]*join/);
 });

@@ -107,7 +107,8 @@ test('damaged modules are refused with a reason, or are valid with fuel and end'
       `let table: ((x: f64) => f64)[] = [(x: f64): f64 => x + 1, (x: f64): f64 => x * 2];
        export function each(n: i32): f64 { let x: f64 = 0; for (let i = 0; i < n; i++) x = table[i & 1](x); return x; }
        export function fill(n: i32): void { memory.fill(1024, 7, n); memory.grow(n); }
-       export function vector(n: i32): i32 { return i32x4.extract_lane(i32x4.add(i32x4.splat(n), i32x4(1, 2, 3, 4)), 2); }`,
+       export function vector(n: i32): i32 { return i32x4.extract_lane(i32x4.add(i32x4.splat(n), i32x4(1, 2, 3, \
+4)), 2); }`,
       '--enable',
       'simd',
     ),

@@ -364,9 +364,11 @@ test('a database of others, with fuel, answers as it did', async () => {
     close(): void;
   }
   const plain = new Uint8Array(readFileSync(path));
-  const statements = `CREATE TABLE t (a INTEGER, b TEXT, c REAL); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE
+  const statements = `CREATE TABLE t (a INTEGER, b TEXT, c REAL); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT \
+i + 1 FROM n WHERE
     i < 2000) INSERT INTO t SELECT i, printf('%05d-%x', i, i * 7), i / 7.0 FROM n; CREATE INDEX x ON t (b);
-    SELECT count(*), sum(a), avg(c), max(b) FROM t WHERE b LIKE '%a%'; SELECT a % 13 AS g, group_concat(b) FROM t WHERE a < 100 GROUP BY g ORDER BY g;`;
+    SELECT count(*), sum(a), avg(c), max(b) FROM t WHERE b LIKE '%a%'; SELECT a % 13 AS g, group_concat(b) FROM t \
+WHERE a < 100 GROUP BY g ORDER BY g;`;
   const answers: unknown[] = [];
   for (const bytes of [plain, meter(plain, { ...defaultLimits, memoryPages: 32_768 })]) {
     const instantiateWasm = (imports: object, done: (instance: WebAssembly.Instance) => void) => {

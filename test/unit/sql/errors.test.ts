@@ -98,7 +98,8 @@ const complaints: [string, string][] = [
   ['CREATE STREAM s', 'line 1 column 16: found the end of the statement, expected "(" and the columns, or WITH'],
   [
     'CREATE STREAM s (a INTEGR) WITH ()',
-    'line 1 column 20: found "INTEGR", expected a column type (BIGINT, FLOAT, STRING, DATETIME, BOOLEAN, BYTEA, ARRAY or STRUCT), did you mean INTEGER?',
+    'line 1 column 20: found "INTEGR", expected a column type (BIGINT, FLOAT, STRING, DATETIME, BOOLEAN, BYTEA, ' +
+      'ARRAY or STRUCT), did you mean INTEGER?',
   ],
   [
     'CREATE STREAM s () WITH (TYPE=mqtt)',

@@ -116,7 +116,8 @@ const beyond: Record<string, string> = {
   '4096 columns in EXCEPT': `SELECT * EXCEPT(${'a, '.repeat(4096)}a) FROM s`,
   '4096 columns in REPLACE': `SELECT * REPLACE(${'a, '.repeat(4096)}a) FROM s`,
   '100 joins in a SELECT': `SELECT a FROM s ${'JOIN t ON a = b '.repeat(101)}`,
-  '10000 columns of a stream or table, members of STRUCT among them': `CREATE STREAM s (${'a STRUCT(b BIGINT), '.repeat(5001)}) WITH ()`,
+  '10000 columns of a stream or table, members of STRUCT among them':
+    `CREATE STREAM s (${'a STRUCT(b BIGINT), '.repeat(5001)}) ` + 'WITH ()',
 };
 for (const [bound, text] of Object.entries(beyond)) {
   test(`refuses more than ${bound}`, () => {

@@ -56,7 +56,8 @@ export class StateBounds {
       if (inUse <= maxStateBytes) continue;
       const kept = stateBytesOf(rule);
       if (kept <= maxStateBytes) continue;
-      const reason = `the rule keeps ${inMb(kept)} of state, the bound is ${inMb(maxStateBytes)} (option maxStateBytes)`;
+      const bound = `the bound is ${inMb(maxStateBytes)} (option maxStateBytes)`;
+      const reason = `the rule keeps ${inMb(kept)} of state, ${bound}`;
       rule.host.failed(rule, reason);
     }
     this.#least = least;

@@ -481,7 +481,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   }
 
   noteUnnamed(reason: string): void {
-    this.failure = `the last checkpoint counts, but could not get its name: ${reason}; the next start of the rule tries again`;
+    const next = 'the next start of the rule tries again';
+    this.failure = `the last checkpoint counts, but could not get its name: ${reason}; ${next}`;
     this.log.error(this.failure);
   }
 

@@ -88,7 +88,8 @@ export class LogPlaces {
  * much.
  */
 export function noteMissing(source: LogPlacedSource, rule: RunningRule, messages: number | undefined): void {
-  const reason = `others took what came on stream ${source.name} while the rule did not run, and nobody keeps it any more`;
+  const rest = 'while the rule did not run, and nobody keeps it any more';
+  const reason = `others took what came on stream ${source.name} ${rest}`;
   rule.inputLost(source, messages ?? 0, reason);
   const count = messages === undefined ? {} : { messages };
   source.host.lost({ resource: 'rule', name: rule.id, what: 'messages', reason, ...count });

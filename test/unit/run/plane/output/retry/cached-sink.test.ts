@@ -133,7 +133,7 @@ test.after(() => clearInterval(alive));
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test(
-  'whatever the other side does, all messages get there once and in order; after a kill no safe one is ' + 'missing',
+  'whatever the other side does, ' + 'all messages get there once and in order; after a kill no safe one is missing',
   async () => {
     const step = fc.oneof(
       {
@@ -341,23 +341,26 @@ for (const [priority, expected] of [
   [1, [...range(0, 40), ...range(40, 60)]],
   [-1, [...range(40, 60), ...range(0, 40)]],
 ] as const) {
-  test(`with priority ${priority} messages that waited go ${priority > 0 ? 'before' : 'after'} the new ones`, async () => {
-    const alterQueue = { priority, indicatorField: '' };
-    const { sink, outside } = run(join(temporaryFolder(), 'sink'), { alterQueue });
-    await sink.open();
-    outside.lose();
-    for (let first = 0; first < 40; first += 10) sink.write(chunkOf(numbered(first, 10)));
-    await eventually('they are on disk', () => sink.onDisk === 40);
-    // The new ones are there before the first of the others was read.
-    const opening = sink.open();
-    await opening;
-    for (let first = 40; first < 60; first += 5) sink.write(chunkOf(numbered(first, 5)));
-    outside.isEager = true;
-    outside.take(Number.POSITIVE_INFINITY);
-    await within(20_000, 'the emptying', sink.emptied());
-    assert.equal(outside.got, expected);
-    await sink.close();
-  });
+  test(
+    `with priority ${priority} messages that waited ` + `go ${priority > 0 ? 'before' : 'after'} the new ones`,
+    async () => {
+      const alterQueue = { priority, indicatorField: '' };
+      const { sink, outside } = run(join(temporaryFolder(), 'sink'), { alterQueue });
+      await sink.open();
+      outside.lose();
+      for (let first = 0; first < 40; first += 10) sink.write(chunkOf(numbered(first, 10)));
+      await eventually('they are on disk', () => sink.onDisk === 40);
+      // The new ones are there before the first of the others was read.
+      const opening = sink.open();
+      await opening;
+      for (let first = 40; first < 60; first += 5) sink.write(chunkOf(numbered(first, 5)));
+      outside.isEager = true;
+      outside.take(Number.POSITIVE_INFINITY);
+      await within(20_000, 'the emptying', sink.emptied());
+      assert.equal(outside.got, expected);
+      await sink.close();
+    },
+  );
 }
 
 test('with an interval messages that waited go one by one', async () => {
