@@ -3,12 +3,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type BenchArgs, chaos, HELP, type Job, micro, neighbours, readArgs, soak } from './args.js';
 import { type ControlFigures, controlFigures, controlTable } from './control.js';
-import { runSender } from './gen/sender.js';
 import { runMicro } from './micro.js';
 import { htmlReport } from './report/html.js';
 import { machineLine, tableReport } from './report/table.js';
 import type { RunResult } from './result.js';
 import { runWorkload, searchRate } from './run.js';
+import { runSender } from './sender.js';
 import { runTwin } from './twin/main.js';
 import { runTwinOf } from './twin/run.js';
 

@@ -1,7 +1,7 @@
 /** The load generator's process, as the harness sees it. */
 import type { ChildProcess } from 'node:child_process';
-import type { LatencyEvent, SendOrder, SentEvent } from './gen/sender.js';
 import { endProcess, startNode } from './process.js';
+import type { LatencyEvent, SendOrder, SentEvent } from './sender.js';
 
 type Event = { event: string; port?: number; reason?: string };
 

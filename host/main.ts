@@ -20,7 +20,7 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
 
 async function main([name, ...args]: string[]): Promise<number> {
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    const { clientHelp } = await import('./cli/client/index.js');
+    const { clientHelp } = await import('./cli/index.js');
     process.stdout.write(`${help}\nCommands for a running server:\n\n${clientHelp()}`);
     return name === undefined ? 2 : 0;
   }
@@ -31,7 +31,7 @@ async function main([name, ...args]: string[]): Promise<number> {
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   // Everything else is a request to a running server, or a mistake that the client explains.
-  if (command === undefined) return (await import('./cli/client/index.js')).main([name, ...args]);
+  if (command === undefined) return (await import('./cli/index.js')).main([name, ...args]);
   return command(args);
 }
 

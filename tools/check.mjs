@@ -16,6 +16,7 @@ const checks = [
   ['exports', ['--import', 'tsx', join(root, 'test/arch/exports.test.ts')]],
   ['rooms', ['--import', 'tsx', join(root, 'test/arch/rooms.test.ts')]],
   ['circles', ['--import', 'tsx', join(root, 'test/arch/circles.test.ts')]],
+  ['sizes', ['--import', 'tsx', join(root, 'test/arch/sizes.test.ts')]],
 ];
 
 const failed = [];

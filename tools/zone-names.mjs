@@ -1,5 +1,8 @@
-// Writes host/functions/calendar/zone-names.txt: how zones call their times (EST, CEST), of which the host's own data (Intl)
-// knows those of few languages. Run by hand when new data are out: node tools/zone-names.mjs [/usr/share/zoneinfo]
+/**
+ * Writes host/functions/calendar/zone-names.txt: how zones call their times (EST, CEST), of which the host's own data
+ * (Intl) knows those of few languages. Run by hand when new data are out:
+ * `node tools/zone-names.mjs [/usr/share/zoneinfo]`.
+ */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

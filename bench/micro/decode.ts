@@ -6,7 +6,7 @@
 import type { ColumnUse } from '../../kernels/plan/ir.js';
 import { field, publish } from '../../test/support/kernel/streams.js';
 import { loadTextKernel, TestSource } from '../../test/support/kernel/text-kernel.js';
-import { ID_MARK } from '../gen/frames.js';
+import { ID_MARK } from '../messages/frames.js';
 import { payloadOf } from '../workloads/telemetry.js';
 
 const rounds = Number(process.argv[2] ?? 15);

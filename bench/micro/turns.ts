@@ -15,7 +15,7 @@ import { readFileSync } from 'node:fs';
 import { createKernel } from '../../kernels/index.js';
 import { openRule } from '../../test/support/engine/rule-kernel.js';
 import { mqtt } from '../../test/support/kernel/streams.js';
-import { FIRST_ID, makeBlock, patchIds } from '../gen/frames.js';
+import { FIRST_ID, makeBlock, patchIds } from '../messages/frames.js';
 import { pairs } from '../pairs/index.js';
 import { engineSide, Sent } from '../pairs/measure.js';
 import type { Pair } from '../pairs/pair.js';

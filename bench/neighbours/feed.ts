@@ -1,8 +1,8 @@
 /** Sends numbered messages at a rate: straight to the engine with QoS 0, or over a real broker with QoS 1. */
 import mqtt, { type MqttClient } from 'mqtt';
 import type { Broker } from '../chaos/broker.js';
-import { FIRST_ID, ID_MARK } from '../gen/frames.js';
 import { Generator } from '../generator.js';
+import { FIRST_ID, ID_MARK } from '../messages/frames.js';
 import { pause } from '../process.js';
 
 export interface Feed {

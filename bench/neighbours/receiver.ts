@@ -9,7 +9,7 @@
  */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
-import { FIRST_ID } from '../gen/frames.js';
+import { FIRST_ID } from '../messages/frames.js';
 import { Counter, idIn } from './count.js';
 
 const sockets = new Set<Socket>();

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EngineUnderTest } from '../engine.js';
-import { FIRST_ID } from '../gen/frames.js';
+import { FIRST_ID } from '../messages/frames.js';
 import { pause } from '../process.js';
 import { Counter, type Counts, idIn } from './count.js';
 import type { Feed } from './feed.js';

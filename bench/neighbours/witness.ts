@@ -6,7 +6,7 @@
  *   → { order: 'count', sent }        ← { event: 'counts', … }
  */
 import mqtt from 'mqtt';
-import { FIRST_ID } from '../gen/frames.js';
+import { FIRST_ID } from '../messages/frames.js';
 import { Counter, idIn } from './count.js';
 
 /** Runs it until the parent goes away. */

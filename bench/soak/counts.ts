@@ -1,5 +1,5 @@
 /** Results of the rules that count messages: whether each message was counted once, and how late the windows are. */
-import { FIRST_ID } from '../gen/frames.js';
+import { FIRST_ID } from '../messages/frames.js';
 import type { Result } from './feeder-process.js';
 
 interface Row {

@@ -9,8 +9,8 @@
  *   ← { event: 'ready', port }, { event: 'subscribed' }, { event: 'result', topic, text, at }
  */
 import type { Socket } from 'node:net';
-import { startBroker } from '../gen/broker.js';
-import { type Block, FIRST_ID, makeBlock, patchIds } from '../gen/frames.js';
+import { startBroker } from '../messages/broker.js';
+import { type Block, FIRST_ID, makeBlock, patchIds } from '../messages/frames.js';
 import { readings, telemetryMessages } from '../workloads/telemetry.js';
 
 export const inTopic = 'soak/telem';

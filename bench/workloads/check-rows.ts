@@ -2,7 +2,7 @@
  * Checks of rule results that have one row for each passing message: each expected id exactly once, however the rows
  * are gathered into messages (arrays of one, arrays of many, single objects).
  */
-import { FIRST_ID } from '../gen/frames.js';
+import { FIRST_ID } from '../messages/frames.js';
 import { Findings } from './findings.js';
 import type { Checker } from './workload.js';
 

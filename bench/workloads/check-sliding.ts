@@ -1,7 +1,7 @@
 /**
  * Checks of a sliding window that sends a row for each message: each id once, with the figures of the rows before it.
  */
-import { FIRST_ID } from '../gen/frames.js';
+import { FIRST_ID } from '../messages/frames.js';
 import { Findings } from './findings.js';
 import type { Reading } from './telemetry.js';
 import type { Checker } from './workload.js';

@@ -1,5 +1,5 @@
 /** The named workloads. */
-import { ID_MARK } from '../gen/frames.js';
+import { ID_MARK } from '../messages/frames.js';
 import { groupChecker } from './check-groups.js';
 import { rowChecker } from './check-rows.js';
 import { slidingChecker } from './check-sliding.js';

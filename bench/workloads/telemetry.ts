@@ -1,5 +1,5 @@
 /** Vehicle telemetry: the messages that W1, W2, W4, W5, P and L share. */
-import { ID_MARK, type Message } from '../gen/frames.js';
+import { ID_MARK, type Message } from '../messages/frames.js';
 import { BLOCK_ROWS, BLOCKS, random } from './workload.js';
 
 export interface Reading {

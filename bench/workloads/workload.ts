@@ -1,5 +1,5 @@
 /** What a workload is: messages in, one or more rules, and how its results are checked. */
-import type { Message } from '../gen/frames.js';
+import type { Message } from '../messages/frames.js';
 
 /** Messages of the plain shape, or the same values with other key order, spaces, extra fields and escapes. */
 export type DataSet = 'plain' | 'varied';

@@ -1,11 +1,12 @@
-/** No file imports itself by way of others, types included: what knows what can be told in one direction. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+/**
+ * No file imports itself by way of others, types included, and no folder does: within each folder the files and folders
+ * that it holds are built one on the other.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
+import { filesIn, importsOf, root } from '../support/arch/sources.js';
 
 /** Circles that may stay, with the reason. */
 const named: readonly { readonly files: readonly string[]; readonly reason: string }[] = [
@@ -15,22 +16,29 @@ const named: readonly { readonly files: readonly string[]; readonly reason: stri
   },
 ];
 
-const importForm = /(?:^|\n)\s*(?:import|export)[^'"`;]*?from\s*['"](\.[^'"]+)['"]|import\(\s*['"](\.[^'"]+)['"]\s*\)/g;
-
-/** The files that each file imports. */
+/** The files that each file imports; those of the kernel are named without an ending. */
 function importsIn(folder: string): Map<string, string[]> {
-  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
-    .map((name) => join(folder, name));
-  return new Map(
-    files.map((file) => {
-      const found = readFileSync(join(root, file), 'utf8').matchAll(importForm);
-      return [
-        file,
-        [...found].map(([, from, lazy]) => join(dirname(file), from ?? lazy ?? '').replace(/\.js$/, '.ts')),
-      ];
-    }),
-  );
+  const named = (path: string) => (path.endsWith('.ts') || !existsSync(join(root, `${path}.ts`)) ? path : `${path}.ts`);
+  return new Map(filesIn(folder).map((file) => [file, importsOf(file).map(named)]));
+}
+
+/** What each file and folder within a folder imports of the others there, by the path of that folder. */
+function importsWithin(imports: ReadonlyMap<string, readonly string[]>): Map<string, Map<string, string[]>> {
+  const within = new Map<string, Map<string, string[]>>();
+  for (const [file, targets] of imports) {
+    for (const target of targets.filter((one) => imports.has(one))) {
+      const [from, to] = [file.split('/'), target.split('/')];
+      const depth = from.findIndex((name, i) => name !== to[i]);
+      if (depth < 1) continue;
+      const folder = from.slice(0, depth).join('/');
+      const members = within.get(folder) ?? new Map<string, string[]>();
+      within.set(folder, members);
+      const [own, other] = [from, to].map((path) => path.slice(0, depth + 1).join('/')) as [string, string];
+      members.set(own, [...(members.get(own) ?? []), other]);
+      if (!members.has(other)) members.set(other, []);
+    }
+  }
+  return within;
 }
 
 /** Groups of files that reach each other (Tarjan's strongly connected components of more than one file). */
@@ -56,15 +64,26 @@ function circlesOf(imports: ReadonlyMap<string, readonly string[]>): string[][] 
   return circles;
 }
 
-test('host and kernels import in no circle', () => {
+test('files of host and kernels import in no circle', () => {
   const imports = new Map([...importsIn('host'), ...importsIn('kernels')]);
   const allowed = named.map(({ files }) => files.join(' '));
   const wrong = circlesOf(imports).filter((circle) => !allowed.includes(circle.join(' ')));
   assert.equal(wrong, []);
 });
 
-test('assembly imports in no circle', () => {
+test('files of the kernel import in no circle', () => {
   assert.equal(circlesOf(importsIn('assembly')), []);
+});
+
+test('no folders import each other in a circle', () => {
+  const allowed = named.map(({ files }) => files.join(' '));
+  const found = ['assembly', 'bench', 'host', 'kernels', 'test'].flatMap((top) =>
+    [...importsWithin(importsIn(top)).values()].flatMap((members) => circlesOf(members)),
+  );
+  assert.equal(
+    found.map((circle) => circle.join(' ')).filter((circle) => !allowed.includes(circle)),
+    [],
+  );
 });
 
 test('circles that may stay are there', () => {

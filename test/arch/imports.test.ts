@@ -1,6 +1,5 @@
 /**
- * Imports go down only. Each folder of the host lists what it may import; only kernels/ touches Wasm memory; files have
- * a size a reader can take in.
+ * Imports go down only. Each folder of the host lists what it may import; only kernels/ touches Wasm memory.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -130,8 +129,6 @@ const maxKernelFiles = 20;
 
 /** Compose everything, so they may import anything. */
 const composition = ['host/main.ts', 'host/server.ts', 'host/wiring/', 'host/cli/'];
-
-const maxLines = 500;
 
 /** The innermost layer that a file lies in. */
 function layerOf(file: string): string | undefined {
@@ -298,36 +295,6 @@ test('only kernels touch WebAssembly memory', () => {
     (file) =>
       !file.startsWith(ofUsers) && /WebAssembly\.(Memory|Instance)/.test(readFileSync(join(root, file), 'utf8')),
   );
-  assert.equal(wrong, []);
-});
-
-test('no file is called utils, none is longer than a reader can take in', () => {
-  const wrong: string[] = [];
-  for (const file of [...files, ...filesIn('assembly'), ...filesIn('test')]) {
-    if (/(^|\/)utils?\.ts$/.test(file)) wrong.push(`${file}: name it for what it does`);
-    const text = readFileSync(join(root, file), 'utf8');
-    const lines = text.split('\n').length;
-    if (lines > maxLines && !file.includes('/gen/')) wrong.push(`${file} has ${lines} lines`);
-  }
-  assert.equal(wrong, []);
-});
-
-test('no line is longer than 120 characters but for a text that stands in it', () => {
-  const most = 120;
-  const wrong: string[] = [];
-  for (const file of [...files, ...filesIn('assembly'), ...filesIn('test'), ...filesIn('bench')]) {
-    if (file.includes('/gen/')) continue;
-    let isInTemplate = false;
-    readFileSync(join(root, file), 'utf8')
-      .split('\n')
-      .forEach((line, i) => {
-        const began = isInTemplate;
-        if ((line.match(/(?<!\\)`/g) ?? []).length % 2 === 1) isInTemplate = !isInTemplate;
-        const isComment = /^\s*(\/\/|\*|\/\*)/.test(line);
-        const hasText = began || isInTemplate || (!isComment && /['"`/]/.test(line));
-        if ([...line].length > most && !hasText) wrong.push(`${file}:${i + 1}`);
-      });
-  }
   assert.equal(wrong, []);
 });
 

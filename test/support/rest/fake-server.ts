@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
-import { main } from '../../../host/cli/client/index.js';
+import { main } from '../../../host/cli/index.js';
 
 export interface Asked {
   readonly method: string;

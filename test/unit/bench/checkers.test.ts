@@ -1,7 +1,7 @@
 /** The checks that benchmarks make of results: what is right passes, what is missing, wrong or doubled is named. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { FIRST_ID } from '../../../bench/gen/frames.js';
+import { FIRST_ID } from '../../../bench/messages/frames.js';
 import { groupChecker } from '../../../bench/workloads/check-groups.js';
 import { rowChecker } from '../../../bench/workloads/check-rows.js';
 import { workloadByName } from '../../../bench/workloads/index.js';

@@ -1,7 +1,7 @@
 /** `haumea bench soak`: what is judged to grow, what is counted, which changes a seed makes. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { FIRST_ID } from '../../../bench/gen/frames.js';
+import { FIRST_ID } from '../../../bench/messages/frames.js';
 import { readSoakArgs } from '../../../bench/soak/args.js';
 import { Churn } from '../../../bench/soak/churn.js';
 import { Counts } from '../../../bench/soak/counts.js';

@@ -52,7 +52,8 @@ interface Made {
   readonly params: readonly ValueType[];
   readonly results: readonly ValueType[];
   readonly locals?: readonly ValueType[];
-  readonly write: (code: Code) => void;
+  /** `most`: bytes that the memory may have. */
+  readonly write: (code: Code, most: number) => void;
 }
 
 const headBytes = 8;
@@ -93,113 +94,110 @@ function spanOf(code: Code, off: number, len: number): void {
   global(code, off).op(Op.i64ExtendI32U, Op.i64Or);
 }
 
-function functions(maxPages: number): readonly Made[] {
-  const most = maxPages * 65_536;
-  return [
-    {
-      name: 'input_length',
-      params: [],
-      results: ['i64'],
-      write: (code) => global(code, Global.inputLen).op(Op.i64ExtendI32U),
+const functions: readonly Made[] = [
+  {
+    name: 'input_length',
+    params: [],
+    results: ['i64'],
+    write: (code) => global(code, Global.inputLen).op(Op.i64ExtendI32U),
+  },
+  {
+    name: 'input_offset',
+    params: [],
+    results: ['i64'],
+    write: (code) => global(code, Global.input).op(Op.i64ExtendI32U),
+  },
+  {
+    name: 'input_load_u8',
+    params: ['i64'],
+    results: ['i32'],
+    write: (code) => {
+      inside(code, 1);
+      code.memory(Op.i32Load8U, 0);
     },
-    {
-      name: 'input_offset',
-      params: [],
-      results: ['i64'],
-      write: (code) => global(code, Global.input).op(Op.i64ExtendI32U),
+  },
+  {
+    name: 'input_load_u64',
+    params: ['i64'],
+    results: ['i64'],
+    write: (code) => {
+      inside(code, 8);
+      code.memory(Op.i64Load, 0);
     },
-    {
-      name: 'input_load_u8',
-      params: ['i64'],
-      results: ['i32'],
-      write: (code) => {
-        inside(code, 1);
-        code.memory(Op.i32Load8U, 0);
-      },
+  },
+  { name: 'length', params: ['i64'], results: ['i64'], write: lengthOf },
+  { name: 'length_unsafe', params: ['i64'], results: ['i64'], write: lengthOf },
+  { name: 'alloc', params: ['i64'], results: ['i64'], locals: ['i32', 'i32'], write: alloc },
+  // Blocks live until the results of the batch were taken.
+  { name: 'free', params: ['i64'], results: [], write: () => {} },
+  {
+    name: 'output_set',
+    params: ['i64', 'i64'],
+    results: [],
+    write: (code) => {
+      address(code, 0);
+      code.at(Op.globalSet, Global.output);
+      address(code, 1);
+      code.at(Op.globalSet, Global.outputLen);
     },
-    {
-      name: 'input_load_u64',
-      params: ['i64'],
-      results: ['i64'],
-      write: (code) => {
-        inside(code, 8);
-        code.memory(Op.i64Load, 0);
-      },
+  },
+  { name: 'error_set', params: ['i64'], results: [], write: (code) => code.get(0).at(Op.globalSet, Global.error) },
+  {
+    name: 'load_u8',
+    params: ['i64'],
+    results: ['i32'],
+    write: (code) => {
+      address(code, 0);
+      code.memory(Op.i32Load8U, 0);
     },
-    { name: 'length', params: ['i64'], results: ['i64'], write: lengthOf },
-    { name: 'length_unsafe', params: ['i64'], results: ['i64'], write: lengthOf },
-    { name: 'alloc', params: ['i64'], results: ['i64'], locals: ['i32', 'i32'], write: (code) => alloc(code, most) },
-    // Blocks live until the results of the batch were taken.
-    { name: 'free', params: ['i64'], results: [], write: () => {} },
-    {
-      name: 'output_set',
-      params: ['i64', 'i64'],
-      results: [],
-      write: (code) => {
-        address(code, 0);
-        code.at(Op.globalSet, Global.output);
-        address(code, 1);
-        code.at(Op.globalSet, Global.outputLen);
-      },
+  },
+  {
+    name: 'load_u64',
+    params: ['i64'],
+    results: ['i64'],
+    write: (code) => {
+      address(code, 0);
+      code.memory(Op.i64Load, 0);
     },
-    { name: 'error_set', params: ['i64'], results: [], write: (code) => code.get(0).at(Op.globalSet, Global.error) },
-    {
-      name: 'load_u8',
-      params: ['i64'],
-      results: ['i32'],
-      write: (code) => {
-        address(code, 0);
-        code.memory(Op.i32Load8U, 0);
-      },
+  },
+  {
+    name: 'store_u8',
+    params: ['i64', 'i32'],
+    results: [],
+    write: (code) => {
+      address(code, 0);
+      code.get(1).memory(Op.i32Store8, 0);
     },
-    {
-      name: 'load_u64',
-      params: ['i64'],
-      results: ['i64'],
-      write: (code) => {
-        address(code, 0);
-        code.memory(Op.i64Load, 0);
-      },
+  },
+  {
+    name: 'store_u64',
+    params: ['i64', 'i64'],
+    results: [],
+    write: (code) => {
+      address(code, 0);
+      code.get(1).memory(Op.i64Store, 0);
     },
-    {
-      name: 'store_u8',
-      params: ['i64', 'i32'],
-      results: [],
-      write: (code) => {
-        address(code, 0);
-        code.get(1).memory(Op.i32Store8, 0);
-      },
+  },
+  { name: 'reset', params: ['i32'], results: [], write: (code) => code.get(0).at(Op.globalSet, Global.next) },
+  {
+    name: 'begin',
+    params: ['i32', 'i32'],
+    results: [],
+    write: (code) => {
+      code.get(0).at(Op.globalSet, Global.input).get(1).at(Op.globalSet, Global.inputLen);
+      code.i32(0).at(Op.globalSet, Global.output).i32(0).at(Op.globalSet, Global.outputLen);
+      code.i64(0).at(Op.globalSet, Global.error);
     },
-    {
-      name: 'store_u64',
-      params: ['i64', 'i64'],
-      results: [],
-      write: (code) => {
-        address(code, 0);
-        code.get(1).memory(Op.i64Store, 0);
-      },
-    },
-    { name: 'reset', params: ['i32'], results: [], write: (code) => code.get(0).at(Op.globalSet, Global.next) },
-    {
-      name: 'begin',
-      params: ['i32', 'i32'],
-      results: [],
-      write: (code) => {
-        code.get(0).at(Op.globalSet, Global.input).get(1).at(Op.globalSet, Global.inputLen);
-        code.i32(0).at(Op.globalSet, Global.output).i32(0).at(Op.globalSet, Global.outputLen);
-        code.i64(0).at(Op.globalSet, Global.error);
-      },
-    },
-    { name: 'output', params: [], results: ['i64'], write: (code) => spanOf(code, Global.output, Global.outputLen) },
-    { name: 'error', params: [], results: ['i64'], write: (code) => global(code, Global.error) },
-    {
-      name: 'isFull',
-      params: [],
-      results: ['i32'],
-      write: (code) => global(code, Global.next).i32(fullAt).op(Op.i32GtU),
-    },
-  ];
-}
+  },
+  { name: 'output', params: [], results: ['i64'], write: (code) => spanOf(code, Global.output, Global.outputLen) },
+  { name: 'error', params: [], results: ['i64'], write: (code) => global(code, Global.error) },
+  {
+    name: 'isFull',
+    params: [],
+    results: ['i32'],
+    write: (code) => global(code, Global.next).i32(fullAt).op(Op.i32GtU),
+  },
+];
 
 /** The address of a new block, 0 when there is no memory for it. */
 function alloc(code: Code, most: number): void {
@@ -227,16 +225,15 @@ function alloc(code: Code, most: number): void {
 
 /** Makes the module; it imports nothing. */
 export function kitMemoryModule(maxPages: number): Uint8Array<ArrayBuffer> {
-  const all = functions(maxPages);
   const types = (list: readonly ValueType[]) => Uint8Array.from(list, (type) => valueTypeByte[type]);
   const module = new ByteWriter().raw(Uint8Array.of(0x00, 0x61, 0x73, 0x6d)).raw(Uint8Array.from(version));
   module.section(SectionId.type, (body) => {
-    body.u32(all.length);
-    for (const { params, results } of all) body.byte(0x60).sized(types(params)).sized(types(results));
+    body.u32(functions.length);
+    for (const { params, results } of functions) body.byte(0x60).sized(types(params)).sized(types(results));
   });
   module.section(SectionId.function, (body) => {
-    body.u32(all.length);
-    all.forEach((_one, i) => {
+    body.u32(functions.length);
+    functions.forEach((_one, i) => {
       body.u32(i);
     });
   });
@@ -248,18 +245,18 @@ export function kitMemoryModule(maxPages: number): Uint8Array<ArrayBuffer> {
   });
   module.section(SectionId.export, (body) => {
     body
-      .u32(all.length + 1)
+      .u32(functions.length + 1)
       .name('memory')
       .byte(0x02, 0x00);
-    all.forEach(({ name }, i) => {
+    functions.forEach(({ name }, i) => {
       body.name(name).byte(0x00).u32(i);
     });
   });
   module.section(SectionId.code, (body) => {
-    body.u32(all.length);
-    for (const { locals = [], write } of all) {
+    body.u32(functions.length);
+    for (const { locals = [], write } of functions) {
       const code = new Code();
-      write(code);
+      write(code, maxPages * 65_536);
       body.sized(code.body(locals));
     }
   });

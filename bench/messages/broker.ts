@@ -43,7 +43,9 @@ export function startBroker(events: BrokerEvents): Promise<{ server: Server; por
           socket.write(Buffer.from([0x90, head.length + codes.length, ...head, ...codes]));
           events.subscribed(socket, filters);
         } else if (type === 10) {
-          socket.write(Buffer.from([0xb0, isV5 ? 4 : 2, body[0] as number, body[1] as number, ...(isV5 ? [0, 0] : [])]));
+          socket.write(
+            Buffer.from([0xb0, isV5 ? 4 : 2, body[0] as number, body[1] as number, ...(isV5 ? [0, 0] : [])]),
+          );
         } else if (type === 12) {
           socket.write(Buffer.from([0xd0, 0]));
         } else if (type === 3 && events.published) {

@@ -9,9 +9,9 @@
  *   ← { event: 'latencies', … } for workloads that come back (see `latency`)
  */
 import type { Socket } from 'node:net';
-import { workloadByName } from '../workloads/index.js';
-import { startBroker } from './broker.js';
-import { FIRST_ID, makeBlock, patchIds, type Block } from './frames.js';
+import { startBroker } from './messages/broker.js';
+import { type Block, FIRST_ID, makeBlock, patchIds } from './messages/frames.js';
+import { workloadByName } from './workloads/index.js';
 
 export interface SendOrder {
   order: 'send';
@@ -87,7 +87,9 @@ export async function runSender(): Promise<void> {
       }
       if (order.perMessage) timesSent = new Float64Array(order.count);
       latencies = [];
-      const run = order.perMessage ? sendSingly(socket, blocks, order, timesSent) : sendInBatches(socket, blocks, order);
+      const run = order.perMessage
+        ? sendSingly(socket, blocks, order, timesSent)
+        : sendInBatches(socket, blocks, order);
       run.then(report, (error: Error) => report({ event: 'failed', reason: error.message }));
     } else if (message.order === 'latencies') {
       report(summary(latencies));
@@ -145,7 +147,10 @@ async function sendSingly(socket: Socket, blocks: Block[], order: SendOrder, tim
   let blockedMs = 0;
   let sent = 0;
   while (sent < order.count) {
-    const due = order.rate > 0 ? Math.min(order.count, Math.floor(((performance.now() - started) / 1000) * order.rate) + 1) : order.count;
+    const due =
+      order.rate > 0
+        ? Math.min(order.count, Math.floor(((performance.now() - started) / 1000) * order.rate) + 1)
+        : order.count;
     while (sent < due) {
       const index = order.firstIndex + sent;
       const block = blocks[Math.floor(index / perBlock) % blocks.length] as Block;

@@ -4,7 +4,7 @@
  * few nanoseconds and yet no two are equal.
  */
 
-/** One message of a block; `idAt` is the offset of the nine digits within the payload, -1 for messages without an id. */
+/** One message of a block; `idAt` is the offset of the nine digits within the payload, -1 without an id. */
 export interface Message {
   topic: string;
   payload: string;

@@ -4,16 +4,16 @@
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { nearest } from '../../base/text/nearest.js';
-import { pluginCommands } from '../plugin/commands.js';
-import { stateCommands } from '../state/commands.js';
-import { type Call, type Command, findCommand, globalFlags, parseArgs, UsageError, usageOf } from './command.js';
-import { commands } from './commands.js';
-import { completionScript, shells } from './completion.js';
-import { type Io, processIo } from './io.js';
-import { isObject, readable } from './print.js';
-import { type Answer, RequestError, RestClient } from './rest-client.js';
-import { clientSettings } from './settings.js';
+import { nearest } from '../base/text/nearest.js';
+import { type Call, type Command, findCommand, globalFlags, parseArgs, UsageError, usageOf } from './client/command.js';
+import { commands } from './client/commands.js';
+import { completionScript, shells } from './client/completion.js';
+import { type Io, processIo } from './client/io.js';
+import { isObject, readable } from './client/print.js';
+import { type Answer, RequestError, RestClient } from './client/rest-client.js';
+import { clientSettings } from './client/settings.js';
+import { pluginCommands } from './plugin/commands.js';
+import { stateCommands } from './state/commands.js';
 
 /** Commands that run here instead of asking a server; only named for completion. */
 const localCommands: readonly Command[] = [
