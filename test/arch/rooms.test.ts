@@ -115,7 +115,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
   'host/plugins/wasm': ['binary', 'passes', 'adapters', 'exports', 'guest', ['calls', 'prepare'], 'load.ts', 'isolate'],
   'host/run': [['link', 'traces'], 'props', ['plane', 'planning'], 'planes', 'lives', 'rules.ts', 'engine.ts'],
   'host/run/plane': [
-    ['connect', 'queue'],
+    ['connect', 'queue', 'stage'],
     'acknowledge',
     'running',
     'memory',

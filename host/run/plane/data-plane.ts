@@ -383,15 +383,15 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   onOutput(chunk: OutputChunk, now: number): void {
     if (this.#traces.isOn) this.#traces.output(chunk);
-    this.#outputs.write(chunk, now, this.#work.barrier);
+    this.#outputs.write(chunk, now, this.#work.input?.barrier);
   }
 
   onPacket(stream: StreamHandle, packet: Uint8Array): void {
-    this.#sources.at(stream)?.packet(packet);
+    this.#sources.at(stream)?.packet(packet, this.#work.input?.barrier);
   }
 
   onAcknowledge(stream: StreamHandle, receipts: Uint32Array): void {
-    this.#sources.at(stream)?.taken(receipts);
+    this.#sources.at(stream)?.taken(receipts, this.#work.input?.barrier);
   }
 
   onExhausted(node: NodeHandle): void {
@@ -417,7 +417,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   }
 
   call(fn: number, args: HostColumns): void {
-    if (isUserNumber(fn)) this.userCalls.call(fn, args, this.#work.source?.spec);
+    if (isUserNumber(fn)) this.userCalls.call(fn, args, this.#work.input?.source.spec);
     else this.options.call(fn, args);
   }
 

@@ -8,16 +8,14 @@ import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';
 import type { SteadyTime } from '../../base/time/clock.js';
 import type { Heartbeat } from '../link/heartbeat.js';
-import type { Barrier } from './acknowledge/barrier.js';
 import type { Gathering } from './acknowledge/gathering.js';
 import type { Waiting } from './calls/waiting.js';
-import type { SourceRun } from './input/source-run.js';
 import type { StateBounds } from './memory/state-bounds.js';
 import type { ErrorLog } from './observe/error-log.js';
 import { longCallMs, noteLongCall } from './observe/long-calls.js';
 import { accuse } from './observe/notices.js';
 import type { TraceRecorder } from './observe/trace-recorder.js';
-import type { RunningLane, RunningRule } from './running/running.js';
+import type { InputAtWork, RunningRule } from './running/running.js';
 import type { CpuTimes } from './schedule/cpu-times.js';
 import { DeferredTurns } from './schedule/deferred-work.js';
 import type { Shares } from './schedule/share-watch.js';
@@ -44,9 +42,8 @@ export interface WorkOptions {
 }
 
 export class KernelWork {
-  /** Whose input the kernel works on, and the lane in which it has waited. */
-  source: SourceRun | undefined;
-  #lane: RunningLane | undefined;
+  /** What the kernel works on, where that is input. */
+  input: InputAtWork | undefined;
   isBroken = false;
   /** When the last call ended that took a while, epoch ms. */
   busyUntil = 0;
@@ -72,19 +69,8 @@ export class KernelWork {
     this.deferred = new DeferredTurns(options.kernel, options.rules, turn);
   }
 
-  /** The input at work, if it is to be acknowledged. */
-  get barrier(): Barrier | undefined {
-    return (this.#lane ?? this.source)?.barrier;
-  }
-
   /** Runs work of the kernel and what follows from it; `whose` names the rules it is for. */
-  do(
-    whose: ReadonlySet<RunningRule>,
-    call: () => void,
-    source?: SourceRun,
-    input?: Uint8Array,
-    lane?: RunningLane,
-  ): void {
+  do(whose: ReadonlySet<RunningRule>, call: () => void, input?: InputAtWork): void {
     if (this.isBroken) return;
     // An output that writes again within a kernel call is a defect of a connector, and would ruin the kernel's state.
     if (this.#isWorking) throw new Error('the kernel is at work already');
@@ -95,13 +81,11 @@ export class KernelWork {
       break;
     }
     this.#isWorking = true;
-    this.source = source;
-    this.#lane = lane;
-    const place = lane ?? source;
+    this.input = input;
     const began = performance.now();
     let ended = began;
     try {
-      const traced = traces.isOn ? traces.begin(whose, source, input, place) : undefined;
+      const traced = traces.isOn ? traces.begin(whose, input) : undefined;
       kernel.beginWork();
       call();
       if (traced !== undefined) traces.finish(traced);
@@ -117,15 +101,14 @@ export class KernelWork {
       }
     } finally {
       this.#isWorking = false;
-      this.source = undefined;
-      this.#lane = undefined;
+      this.input = undefined;
       ended = performance.now();
-      if (place !== undefined) place.workUs += (ended - began) * 1000;
+      if (input !== undefined) input.place.workUs += (ended - began) * 1000;
     }
     if (this.isBroken) return;
     const tookMs = ended - began;
     if (tookMs >= busyMs) this.busyUntil = Date.now();
-    if (tookMs >= longCallMs) noteLongCall(tookMs, whose, source !== undefined, log);
+    if (tookMs >= longCallMs) noteLongCall(tookMs, whose, input !== undefined, log);
     heartbeat.leave();
     for (const gathering of this.#gathering) {
       gathering.settle();
@@ -135,7 +118,7 @@ export class KernelWork {
     const failures = kernel.failureCount();
     if (failures !== this.#failures) {
       this.#failures = failures;
-      this.options.errors.noteFailure(source, input);
+      this.options.errors.noteFailure(input);
     }
     this.options.stateBounds.look();
     this.options.shares.worked(tookMs, ended);

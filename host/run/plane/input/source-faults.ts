@@ -67,7 +67,7 @@ export abstract class SourceFaults {
   }
 
   /** Messages that there was no memory for; the kernel counts them. False without any. */
-  protected noteSkipped(count: number): boolean {
+  noteSkipped(count: number): boolean {
     if (count === 0) return false;
     this.#oversized += count;
     const reason = `memory is exhausted: ${count} messages that it has no room for were skipped (basic.maxDataMemory)`;

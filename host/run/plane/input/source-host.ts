@@ -7,7 +7,7 @@ import type { Barrier } from '../acknowledge/barrier.js';
 import type { Gathering } from '../acknowledge/gathering.js';
 import type { Reconnects } from '../connect/reconnects.js';
 import type { Starvation, Starved } from '../memory/starvation.js';
-import type { RunningLane, RunningRule, RunningSource } from '../running/running.js';
+import type { InputAtWork, RunningRule, RunningSource } from '../running/running.js';
 
 export interface SourceHost {
   readonly kernel: Kernel;
@@ -18,14 +18,8 @@ export interface SourceHost {
   now(): number;
   readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;
-  /** Runs work of the kernel and what follows from it; `whose` names the rules it is for, with `lane` those in it. */
-  work(
-    whose: ReadonlySet<RunningRule>,
-    call: () => void,
-    source?: RunningSource,
-    input?: Uint8Array,
-    lane?: RunningLane,
-  ): void;
+  /** Runs work of the kernel and what follows from it; `whose` names the rules it is for. */
+  work(whose: ReadonlySet<RunningRule>, call: () => void, input?: InputAtWork): void;
   /** The first attempt to connect is over, whatever came of it. */
   tried(source: RunningSource): void;
   /** The source can't run at all. */

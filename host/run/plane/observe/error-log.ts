@@ -3,7 +3,7 @@
  * minute, so that a rule that fails at each row costs a few lines and its neighbours nothing.
  */
 import { isSecretName, maskByName, maskText } from '../../../base/fields/secret-fields.js';
-import type { RunningRule, RunningSource } from '../running/running.js';
+import type { InputAtWork, RunningRule, RunningSource } from '../running/running.js';
 import { rowFailuresOf } from './metrics.js';
 
 /** Different texts of an operator that are written in full within a minute. */
@@ -75,9 +75,10 @@ export class ErrorLog {
   constructor(readonly rules: ReadonlySet<RunningRule>) {}
 
   /** To be called when something failed while the kernel worked on the input, or on none. */
-  noteFailure(source: RunningSource | undefined, input: Uint8Array | undefined): void {
-    if (source === undefined || input === undefined) this.#hasOthers = true;
-    else this.#inputs.set(source, alsoFailed(this.#inputs.get(source), source, input));
+  noteFailure(input: InputAtWork | undefined): void {
+    const { source, bytes } = input ?? {};
+    if (source === undefined || bytes === undefined) this.#hasOthers = true;
+    else this.#inputs.set(source, alsoFailed(this.#inputs.get(source), source, bytes));
     this.noteLoss();
   }
 

@@ -9,7 +9,7 @@ import { nothingSecret, type Redact, redactedTexts } from '../../../base/secrets
 import { sinkForm } from '../../../connectors/index.js';
 import { noParent, type SpanRecord, type TraceRecord, type TraceStrategy } from '../../../model/traces.js';
 import type { TraceOrder } from '../../link/protocol.js';
-import type { RunningLane, RunningRule, RunningSource } from '../running/running.js';
+import type { InputAtWork, RunningRule, RunningSource } from '../running/running.js';
 import { TraceTaps } from './trace-taps.js';
 
 /** As much of input and output as a span shows, bytes. */
@@ -35,8 +35,9 @@ interface Before {
 export interface Work {
   readonly source: RunningSource | undefined;
   /** The source, or the lane in which its input has waited. */
-  readonly place: RunningSource | RunningLane | undefined;
-  readonly input: Uint8Array | undefined;
+  readonly place: InputAtWork['place'] | undefined;
+  /** The begin of the input. */
+  readonly bytes: Uint8Array | undefined;
   readonly startUs: number;
   readonly rules: readonly Before[];
 }
@@ -63,17 +64,13 @@ export class TraceRecorder {
   }
 
   /** Takes the figures of traced rules before the kernel works. */
-  begin(
-    whose: ReadonlySet<RunningRule>,
-    source?: RunningSource,
-    input?: Uint8Array,
-    place: RunningSource | RunningLane | undefined = source,
-  ): Work | undefined {
+  begin(whose: ReadonlySet<RunningRule>, input?: InputAtWork): Work | undefined {
+    const { source, place, bytes } = input ?? {};
     let found: Context[] | undefined;
     const rules: Before[] = [];
     for (const [rule, { strategy, taps }] of this.#traced) {
       if (rule.isEnding || !whose.has(rule)) continue;
-      found ??= input === undefined ? [] : contextsIn(input);
+      found ??= bytes === undefined ? [] : contextsIn(bytes);
       if (strategy === 'head' && found.length === 0) continue;
       const contexts = strategy === 'head' ? found : [found[0] ?? { traceId: hex(16), spanId: noParent }];
       const counters = place?.counters;
@@ -88,7 +85,7 @@ export class TraceRecorder {
     }
     if (rules.length === 0) return undefined;
     this.#outputs = new Map();
-    return { source, place, input: input?.slice(0, maxDataBytes), startUs: nowUs(), rules };
+    return { source, place, bytes: bytes?.slice(0, maxDataBytes), startUs: nowUs(), rules };
   }
 
   /** Keeps the start of what an encode node writes while traced rules are at work. */
@@ -98,7 +95,7 @@ export class TraceRecorder {
   }
 
   /** Turns what changed since `begin` into spans. */
-  finish({ source, place, input, startUs, rules }: Work): void {
+  finish({ source, place, bytes, startUs, rules }: Work): void {
     const endUs = nowUs();
     const outputs = this.#outputs ?? new Map<NodeHandle, Buffer>();
     this.#outputs = undefined;
@@ -112,7 +109,7 @@ export class TraceRecorder {
       if (messages === 0 && !isMoved) continue;
       const decodeUs = (counters?.busyUs ?? 0) - before.decodeUs;
       const { redact } = rule;
-      const shown = shownInput(input, source, redact);
+      const shown = shownInput(bytes, source, redact);
       const steps = stepsOf(rule, source, {
         before: before.nodes,
         after,

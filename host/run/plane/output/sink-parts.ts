@@ -1,46 +1,39 @@
 /**
- * What only some sinks need: a cache or backlog on disk, properties made of rows. It is loaded when the first rule has
+ * What only some sinks need: a retry queue, properties made of rows. It is loaded when the first rule has
  * such a sink.
  */
 import type { HostColumns } from '../../../../kernels/api.js';
 import { dynamicProps } from '../../../connectors/index.js';
 import type { Sink, SinkContext } from '../../../connectors/running.js';
-import type { BacklogSettings, CacheSettings, SinkSpec } from '../../link/protocol.js';
-import type { CachedSink, CacheHost } from './retry/cached-sink.js';
-import type { BacklogHost, SinkBacklog } from './retry/sink-backlog.js';
+import type { SinkSpec } from '../../link/protocol.js';
+import type { ChainOwner, OutputChain } from './output-chain.js';
 import type { Targets, TargetsOptions } from './targets.js';
 
-let Cache: typeof CachedSink | undefined;
-let Backlog: typeof SinkBacklog | undefined;
+let Chain: typeof OutputChain | undefined;
 let Rendered: typeof Targets | undefined;
 
 /** Loads what these sinks need. */
 export async function loadSinkParts(sinks: readonly SinkSpec[]): Promise<void> {
-  if (Cache === undefined && sinks.some(({ cache }) => cache !== undefined)) {
-    Cache = (await import('./retry/cached-sink.js')).CachedSink;
-  }
-  if (Backlog === undefined && sinks.some(({ backlog }) => backlog !== undefined)) {
-    Backlog = (await import('./retry/sink-backlog.js')).SinkBacklog;
-  }
+  if (Chain === undefined && sinks.some(hasQueue)) Chain = (await import('./output-chain.js')).OutputChain;
   if (Rendered === undefined && sinks.some(({ type, props }) => Object.keys(dynamicProps(type, props)).length > 0)) {
     Rendered = (await import('./targets.js')).Targets;
   }
 }
 
-/** A sink with a cache before it, which is to be loaded before. */
-export function cachedSink(settings: CacheSettings, host: CacheHost, make: (context: SinkContext) => Sink): CachedSink {
-  if (Cache === undefined) throw new Error('caches are not loaded');
-  return new Cache(settings, host, make);
+/** Messages of the sink may wait in a queue. */
+function hasQueue({ cache, backlog }: SinkSpec): boolean {
+  return cache !== undefined || backlog !== undefined;
 }
 
-/** A sink whose messages wait on disk when it takes no more; to be loaded before. */
-export function backlogOf(
-  settings: BacklogSettings,
-  host: BacklogHost,
+/** The stages before the connector of a sink; to be loaded before. Undefined where there are none. */
+export function outputChain(
+  spec: SinkSpec,
+  owner: ChainOwner,
   make: (context: SinkContext) => Sink,
-): SinkBacklog {
-  if (Backlog === undefined) throw new Error('backlogs are not loaded');
-  return new Backlog(settings, host, make);
+): OutputChain | undefined {
+  if (!hasQueue(spec)) return undefined;
+  if (Chain === undefined) throw new Error('retry queues are not loaded');
+  return new Chain(spec, owner, make);
 }
 
 /** Makes the values of properties that are templates; to be loaded before. */

@@ -15,22 +15,23 @@ import type { Connector } from '../../../connectors/define.js';
 import { dynamicProps } from '../../../connectors/index.js';
 import type { Sink, SinkContext } from '../../../connectors/running.js';
 import type { SinkSpec } from '../../link/protocol.js';
-import { type Acknowledgements, Barrier, type Mark } from '../acknowledge/barrier.js';
+import type { Acknowledgements, Barrier } from '../acknowledge/barrier.js';
 import { Connection, type ConnectionOwner } from '../connect/connection.js';
 import type { Reconnects } from '../connect/reconnects.js';
 import { sizeText } from '../observe/size-text.js';
 import type { RunningCache, RunningSink } from '../running/running.js';
-import type { CachedSink, RuleOfCache } from './retry/cached-sink.js';
-import type { BacklogHost, SinkBacklog } from './retry/sink-backlog.js';
+import type { ChainOwner, OutputChain } from './output-chain.js';
+import type { RetryQueue, RuleOfCache } from './retry/retry-queue.js';
 import { SinkBytes, SinkMemory } from './sink-bytes.js';
-import { backlogOf, cachedSink, codecOf, targetsOf } from './sink-parts.js';
+import { SinkMarks } from './sink-marks.js';
+import { codecOf, outputChain, targetsOf } from './sink-parts.js';
 import type { Targets } from './targets.js';
 
 /** A sink that fails so often in a row without getting anything out ends its rule. */
 const maxStrikes = 5;
 /** What a sink that is away gets for a last attempt, ms. */
 const lastAttemptMs = 100;
-/** A connected sink may be full for so long before the backlog begins, ms; longer where nobody waits with it. */
+/** A connected sink may be full for so long before the retry queue begins, ms; longer where nobody waits with it. */
 const sharedPatienceMs = 100;
 const patienceMs = 1000;
 
@@ -59,7 +60,7 @@ export interface SinkHost extends RuleOfCache {
   readonly isAcknowledged?: boolean;
 }
 
-export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
+export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
   readonly connection: Connection;
   /** Masks the secrets of its properties. */
   readonly redact: Redact;
@@ -84,16 +85,13 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
   /** The first attempt to connect is over. */
   isTried = false;
   #isClosed = false;
-  /** In order; each waits until so many bytes have left. */
-  #marks: { at: number; readonly mark: Mark; readonly since: number }[] = [];
-  #hasGivenBack = false;
-  /** Messages of an earlier run that its cache had. */
+  readonly #marks = new SinkMarks();
+  /** Messages of an earlier run that its queue had. */
   #messagesBefore = 0;
+  /** What messages are written to: the chain, where there is one, otherwise the connector. */
   readonly #sink: Sink;
-  /** The same, where messages wait on disk. */
-  readonly #cached: CachedSink | undefined;
-  /** The same, where they do when it takes no more. */
-  readonly #backlog: SinkBacklog | undefined;
+  /** The stages before the connector. */
+  readonly #chain: OutputChain | undefined;
   #patience: NodeJS.Timeout | undefined;
   /** Makes the messages where the kernel does not. */
   readonly #encoder: Encoder | undefined;
@@ -139,18 +137,17 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
     });
     this.connection = new Connection(this, this.redact);
     const make = (context: SinkContext) => sink.create(spec.props, context);
-    this.#cached = spec.cache && cachedSink(spec.cache, this, make);
-    this.#backlog = spec.backlog && backlogOf(spec.backlog, this, make);
-    this.#sink = this.#cached ?? this.#backlog ?? make(this);
+    this.#chain = outputChain(spec, this, make);
+    this.#sink = this.#chain ?? make(this);
   }
 
-  /** What messages go through now that may wait on disk. */
-  get #waitingRoom(): CachedSink | undefined {
-    return this.#cached ?? this.#backlog?.current;
+  /** The queue that messages go through now. */
+  get #queue(): RetryQueue | undefined {
+    return this.#chain?.current;
   }
 
   get cache(): RunningCache | undefined {
-    return this.#cached ?? this.#backlog?.used;
+    return this.#chain?.used;
   }
 
   async connect(): Promise<void> {
@@ -200,7 +197,7 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
   }
 
   get unsafeMessages(): number {
-    return this.#waitingRoom?.unsafe ?? this.waitingMessages;
+    return this.#queue?.unsafe ?? this.waitingMessages;
   }
 
   get measuresAll(): boolean {
@@ -209,7 +206,7 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
 
   /** Takes output of the kernel; called while it runs. */
   write(chunk: OutputChunk, now: number): void {
-    if (this.#backlog !== undefined && this.connection.status !== 1 && this.isTried) this.#beginBacklog();
+    if (this.#chain?.retry !== undefined && this.connection.status !== 1 && this.isTried) this.#beginQueue();
     this.rowsIn += chunk.rows;
     this.lastInvocation = now;
     if (this.#targets === undefined) {
@@ -225,42 +222,43 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
     const waiting = this.waitingMessages;
     if (waiting > this.highWater) this.highWater = waiting;
     if (this.isFull || this.#pressure <= this.#bytes.limit) return;
-    if (this.connection.status !== 1) this.#beginBacklog();
+    if (this.connection.status !== 1) this.#beginQueue();
     if (this.#pressure <= this.#bytes.limit) return;
     this.isFull = true;
     this.fullSince = now;
     this.host.sinkIsFull(true);
-    this.#awaitBacklog();
+    this.#awaitQueue();
   }
 
   /** Bytes that count against the bound. */
   get #pressure(): number {
-    return this.waitingBytes - (this.#backlog?.current?.beforeBytes ?? 0);
+    return this.waitingBytes - (this.#queue?.beforeBytes ?? 0);
   }
 
   /** A connected sink is full now and then. One that also empties is slow: sources without other rules wait. */
-  #awaitBacklog(): void {
-    const isShared = this.#backlog?.settings.isShared;
-    if (isShared === undefined || this.#backlog?.current !== undefined) return;
+  #awaitQueue(): void {
+    const isShared = this.#chain?.retry?.isShared;
+    if (isShared === undefined || this.#queue !== undefined) return;
     const look = () => {
       this.#patience = undefined;
       if (!this.isFull || this.#isClosed) return;
-      if (isShared || Date.now() - this.fullSince >= patienceMs) this.#beginBacklog();
-      else this.#awaitBacklog();
+      if (isShared || Date.now() - this.fullSince >= patienceMs) this.#beginQueue();
+      else this.#awaitQueue();
     };
     this.#patience ??= setTimeout(look, isShared ? sharedPatienceMs : patienceMs).unref();
   }
 
   /** From now on what it can't take waits on disk. */
-  #beginBacklog(): void {
-    if (this.#backlog === undefined || this.#backlog.current !== undefined || this.#isClosed) return;
-    this.#backlog.begin({ messages: this.waitingMessages, bytes: this.waitingBytes }, this.connection.status !== 1);
+  #beginQueue(): void {
+    const chain = this.#chain;
+    if (chain?.retry === undefined || chain.current !== undefined || this.#isClosed) return;
+    chain.begin({ messages: this.waitingMessages, bytes: this.waitingBytes }, this.connection.status !== 1);
     this.#relieve();
   }
 
   /** A source of its rule has messages that are acknowledged. */
   acknowledged(): void {
-    if (this.#backlog?.settings.awaits === 'source') this.#beginBacklog();
+    if (this.#chain?.retry?.awaits === 'source') this.#beginQueue();
   }
 
   get isAcknowledged(): boolean {
@@ -292,7 +290,7 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
     const passed = (isLost: boolean) => {
       if (!isLost) noteLatency(latencies, (performance.now() - began) * 1000);
     };
-    this.#marks.push({ at: this.#bytes.came, mark: { passed }, since: 0 });
+    this.#marks.add({ passed }, this.#bytes.came);
   }
 
   /** A message that is lost counts as an exception by itself. */
@@ -311,41 +309,33 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
 
   /** Holds the barrier until all that waits now has left. */
   hold(barrier: Barrier): void {
-    if (this.#hasGivenBack || this.waitingBytes === 0) return;
-    const last = this.#marks.at(-1);
-    if (last?.mark === barrier) last.at = this.#bytes.came;
-    else {
-      barrier.left++;
-      this.#marks.push({ at: this.#bytes.came, mark: barrier, since: Date.now() });
-    }
-    if (!barrier.goesToLog) this.#waitingRoom?.awaited();
+    if (this.waitingBytes === 0 || !this.#marks.hold(barrier, this.#bytes.came)) return;
+    if (!barrier.goesToLog) this.#queue?.awaited();
   }
 
   /** Since when it keeps messages of a source unacknowledged, epoch ms; Infinity when it does not. */
   holdsSince(source: Acknowledgements): number {
-    for (const { mark, since } of this.#marks) if (mark instanceof Barrier && mark.owner === source) return since;
-    return Number.POSITIVE_INFINITY;
+    return this.#marks.since(source);
   }
 
   /** Leaves all barriers: what still waits may not hold up others any more. */
   giveBack(): void {
-    this.#hasGivenBack = true;
-    for (const { mark } of this.#marks.splice(0)) mark.passed(true);
+    this.#marks.giveBack();
   }
 
   /** What a person is told of it when its rule holds up others. */
   get trouble(): string {
     const { downSince, status } = this.connection;
-    const ofCache = this.#waitingRoom?.trouble ?? '';
-    const waiting = `${ofCache === '' ? '' : `${ofCache}, `}${sizeText(this.waitingBytes)} waiting`;
+    const ofQueue = this.#queue?.trouble ?? '';
+    const waiting = `${ofQueue === '' ? '' : `${ofQueue}, `}${sizeText(this.waitingBytes)} waiting`;
     if (status === 1) return `${this.label} does not keep up, ${waiting}`;
     return `${this.label} not connected for ${Math.round((Date.now() - downSince) / 1000)} s, ${waiting}`;
   }
 
   /** Resolves when all is out, or can't be any more; at once while the sink is connected: `flush` is enough then. */
   async emptied(): Promise<void> {
-    const room = this.#waitingRoom;
-    if (room !== undefined) await room.emptied();
+    const queue = this.#queue;
+    if (queue !== undefined) await queue.emptied();
     else if (this.connection.status !== 1) await this.#sink.flush().catch(() => {});
   }
 
@@ -356,7 +346,7 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
   async flush(longestMs: number): Promise<void> {
     const { status, lastDisconnectedAt, downSince } = this.connection;
     // To be written to disk what waits needs no connection.
-    const isAway = status !== 1 && lastDisconnectedAt > 0 && this.#waitingRoom?.isDurable !== true;
+    const isAway = status !== 1 && lastDisconnectedAt > 0 && this.#queue?.isDurable !== true;
     const timeoutMs = isAway ? Math.max(lastAttemptMs, longestMs - (Date.now() - downSince)) : longestMs;
     let timer: Timer | undefined;
     const late = new Promise<never>((_resolve, reject) => {
@@ -416,7 +406,7 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
 
   #lossOf(count: number, fate: string): string | undefined {
     if (count <= 0) return undefined;
-    const size = this.#waitingRoom === undefined ? ` (${sizeText(this.waitingBytes)})` : '';
+    const size = this.#queue === undefined ? ` (${sizeText(this.waitingBytes)})` : '';
     const messages = `${count.toLocaleString('en')} message${count === 1 ? '' : 's'}${size}`;
     return `${this.label} is closed before ${messages} could be sent: ${fate}`;
   }
@@ -485,7 +475,7 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
 
   #credit(bytes: number): void {
     this.#bytes.credit(bytes);
-    while (this.#marks.length > 0 && this.#marks[0]!.at <= this.#bytes.left) this.#marks.shift()!.mark.passed(false);
+    this.#marks.left(this.#bytes.left);
     this.#relieve();
   }
 

@@ -304,8 +304,6 @@ export interface RunningLane {
   readonly counters: StreamCounters;
   /** Time of all work for it, µs. */
   workUs: number;
-  /** The input at work now, if it is to be acknowledged. */
-  readonly barrier: Barrier | undefined;
   /** Where its rules go on after all that they have had, as checkpoints name it; undefined where none do. */
   readonly position: unknown;
   readonly waitingMessages: number;
@@ -314,6 +312,17 @@ export interface RunningLane {
   readonly holdsSince: number;
   /** A sink of its rules became full, or took up work again. */
   sinkIsFull(isFull: boolean): void;
+}
+
+/** Input that the kernel works on. */
+export interface InputAtWork {
+  readonly source: RunningSource;
+  /** Where it comes from: the source, or a lane of it. */
+  readonly place: RunningSource | RunningLane;
+  /** Undefined: it is the end of the input. */
+  readonly bytes: Uint8Array | undefined;
+  /** What acknowledges it; undefined where nobody waits for that. */
+  readonly barrier: Barrier | undefined;
 }
 
 /** A rule that takes more than its share of the time, and comes behind the others if that can be. */

@@ -10,7 +10,7 @@ import type { Party } from '../running/parties.js';
 import type { RunningBehind, RunningRule, RunningSource } from '../running/running.js';
 import { Lane, type LaneSource, type LaneTerms } from './lane.js';
 import type { PutsBehind } from './share-watch.js';
-import { SlowedInput, type SlowedSource } from './slowed-input.js';
+import type { TurnQueue } from './turn-queue.js';
 import { Turns } from './turns.js';
 
 export interface BehindHost {
@@ -25,11 +25,16 @@ export interface BehindHost {
 const finishMs = 1000;
 
 /** A source whose input can wait for its turn: for all of its rules, or for some of them. */
-type AnySource = SlowedSource & LaneSource;
+interface ThrottledSource extends LaneSource {
+  /** From now on its input waits for its turn. */
+  throttle(turns: Pick<Turns, 'add'>, now: () => number): TurnQueue;
+  /** Works off what waits; input waits no longer. */
+  unthrottle(): void;
+}
 
 /** A party that is behind: its sources are slowed where nobody else reads them, otherwise it has a lane. */
 class Slowed implements RunningBehind {
-  readonly #inputs = new Map<AnySource, SlowedInput>();
+  readonly #inputs = new Map<ThrottledSource, TurnQueue>();
   readonly #lanes = new Map<RunningSource, Lane>();
   readonly rules: Set<RunningRule>;
   /** Called when nothing waits any more: while others read on that may be for moments. */
@@ -45,7 +50,7 @@ class Slowed implements RunningBehind {
   ) {
     this.rules = new Set(party.rules);
     try {
-      for (const source of party.sources as ReadonlySet<AnySource>) {
+      for (const source of party.sources as ReadonlySet<ThrottledSource>) {
         if (isAmong(source.users, this.rules)) continue;
         this.#lanes.set(source, new Lane(source, this.rules, termsOf(party.rules), turns, now, () => this.#emptied()));
       }
@@ -53,11 +58,9 @@ class Slowed implements RunningBehind {
       this.#closeLanes();
       throw error;
     }
-    for (const source of party.sources as ReadonlySet<AnySource>) {
+    for (const source of party.sources as ReadonlySet<ThrottledSource>) {
       if (this.#lanes.has(source)) continue;
-      const input = new SlowedInput(source, turns, now);
-      this.#inputs.set(source, input);
-      source.slowed = input;
+      this.#inputs.set(source, source.throttle(turns, now));
     }
     for (const rule of this.rules) {
       rule.behind = this;
@@ -69,7 +72,10 @@ class Slowed implements RunningBehind {
   }
 
   get isWaiting(): boolean {
-    return [...this.#inputs.values(), ...this.#lanes.values()].some((input) => input.isWaiting);
+    return (
+      [...this.#inputs.values()].some(({ isFull }) => isFull) ||
+      [...this.#lanes.values()].some(({ isWaiting }) => isWaiting)
+    );
   }
 
   /** Sources that others have come to, or that have gone, are slowed no longer. */
@@ -165,9 +171,8 @@ class Slowed implements RunningBehind {
     if (!this.isWaiting) this.whenEmpty?.();
   }
 
-  #free(source: AnySource): void {
-    this.#inputs.get(source)?.settle();
-    source.slowed = undefined;
+  #free(source: ThrottledSource): void {
+    source.unthrottle();
     this.#inputs.delete(source);
   }
 
@@ -272,9 +277,10 @@ function isHere({ rules, sources }: Party): boolean {
 }
 
 function termsOf(rules: readonly RunningRule[]): LaneTerms {
+  const mayDrop = rules.every(({ dropsInput, checkpoints }) => dropsInput && checkpoints === undefined);
   return {
     most: Math.max(...rules.map(({ inputLimitBytes }) => inputLimitBytes)),
-    dropsOldest: rules.every(({ dropsInput, checkpoints }) => dropsInput && checkpoints === undefined),
+    whenFull: mayDrop ? 'drop oldest' : 'block',
   };
 }
 

@@ -15,7 +15,8 @@ import { feedInput, openSourceStream } from '../feed/feed-stream.js';
 import type { LaneInput, LaneInputs } from '../feed/lane-inputs.js';
 import { inMb } from '../memory/memory.js';
 import type { Starvation, Starved } from '../memory/starvation.js';
-import type { RunningLane, RunningRule, RunningSource } from '../running/running.js';
+import type { InputAtWork, RunningLane, RunningRule, RunningSource } from '../running/running.js';
+import type { WhenFull } from '../stage/stage.js';
 import { LanePlace } from './lane-place.js';
 import { SliceSize } from './slice-size.js';
 import type { Turn, Turns } from './turns.js';
@@ -27,13 +28,7 @@ export interface LaneSource extends RunningSource {
   readonly host: {
     readonly kernel: Kernel;
     now(): number;
-    work(
-      whose: ReadonlySet<RunningRule>,
-      call: () => void,
-      source: RunningSource,
-      input: Uint8Array | undefined,
-      lane: RunningLane,
-    ): void;
+    work(whose: ReadonlySet<RunningRule>, call: () => void, input: InputAtWork): void;
     holdWaiting(barrier: Barrier, rules: ReadonlySet<RunningRule>): void;
     waits(): void;
     starves(of: Starved): Starvation;
@@ -44,8 +39,8 @@ export interface LaneSource extends RunningSource {
 export interface LaneTerms {
   /** Bytes that may wait. */
   readonly most: number;
-  /** With more the oldest are given up; otherwise the source waits. */
-  readonly dropsOldest: boolean;
+  /** With more the source waits, or the oldest are dropped. */
+  readonly whenFull: WhenFull;
 }
 
 /** Input that waits, or what came between. */
@@ -80,7 +75,6 @@ export class Lane implements Turn, RunningLane, LaneInput {
   readonly stream: StreamHandle;
   readonly rules = new Set<RunningRule>();
   workUs = 0;
-  barrier: Barrier | undefined;
   readonly #kernel: Kernel;
   readonly #nodes: ReadonlySet<NodeHandle>;
   /** Runs of the rules that came: what shows the rows of a trace goes with them. */
@@ -168,6 +162,10 @@ export class Lane implements Turn, RunningLane, LaneInput {
     return this.#kernel.streamCounters(this.stream);
   }
 
+  get #mayDrop(): boolean {
+    return this.terms.whenFull === 'drop oldest';
+  }
+
   get isWaiting(): boolean {
     return this.#queue.some(({ parts }) => parts.length > 0);
   }
@@ -247,7 +245,7 @@ export class Lane implements Turn, RunningLane, LaneInput {
 
   /** Begins a segment when the last one is long enough, where the oldest may have to be given up. */
   #cut(): void {
-    if (!this.terms.dropsOldest || this.#queue.at(-1)!.bytes < this.terms.most / segments) return;
+    if (!this.#mayDrop || this.#queue.at(-1)!.bytes < this.terms.most / segments) return;
     const { stream, counters } = this.source;
     if (this.#kernel.unreadBytes(stream) > Math.max(longMessage, this.terms.most / segments)) return;
     const begin = inputOf(this.#kernel, stream);
@@ -256,7 +254,7 @@ export class Lane implements Turn, RunningLane, LaneInput {
   }
 
   #full(): void {
-    if (this.terms.dropsOldest) {
+    if (this.#mayDrop) {
       while (this.#bytes > this.terms.most && this.#queue.length > 1) this.#dropFirst();
     } else if (this.#fullSince === 0) {
       this.#fullSince = Date.now();
@@ -437,13 +435,15 @@ export class Lane implements Turn, RunningLane, LaneInput {
     const isHopeless = this.#starvedSince > 0 && host.starves({ name, starvedSince: this.#starvedSince }).isHopeless;
     let taken = piece.length;
     this.#place.isExact = false;
-    this.barrier = barrier;
-    this.#work(() => {
-      const fed = feedInput(this.#kernel, { stream: this.stream, name }, piece, host.now(), isHopeless);
-      // What is left of malformed input is dropped, as the source does.
-      taken = fed.malformed === undefined ? fed.taken : bytes.length;
-    }, piece);
-    this.barrier = undefined;
+    this.#work(
+      () => {
+        const fed = feedInput(this.#kernel, { stream: this.stream, name }, piece, host.now(), isHopeless);
+        // What is left of malformed input is dropped, as the source does.
+        taken = fed.malformed === undefined ? fed.taken : bytes.length;
+      },
+      piece,
+      barrier,
+    );
     if (isHopeless) {
       const skipped = this.counters.oversized - before;
       this.#dropped += skipped;
@@ -465,8 +465,8 @@ export class Lane implements Turn, RunningLane, LaneInput {
     this.#place.reached(position);
   }
 
-  #work(call: () => void, input?: Uint8Array): void {
-    this.source.host.work(this.rules, call, this.source, input, this);
+  #work(call: () => void, bytes?: Uint8Array, barrier?: Barrier): void {
+    this.source.host.work(this.rules, call, { source: this.source, place: this, bytes, barrier });
   }
 
   #putBack(part: Part): void {

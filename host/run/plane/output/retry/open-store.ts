@@ -3,14 +3,14 @@
 import { MemoryStore } from '../../queue/memory-store.js';
 import { defaultFileBytes, PageStore } from '../../queue/page-store.js';
 import type { Store } from '../../queue/store.js';
-import type { BacklogOptions } from './backlog-terms.js';
+import type { SpillOptions } from './spill-options.js';
 
 /** Files of a bounded backlog are small enough that a part of it can go. */
 const filesInBound = 16;
 const minFileBytes = 64 * 1024;
 
 /** Takes up what an earlier run left. Rejects when the disk can't be read. */
-export async function openStore({ folder, isSynced, maxDiskBytes, fileBytes }: BacklogOptions): Promise<Store> {
+export async function openStore({ folder, isSynced, maxDiskBytes, fileBytes }: SpillOptions): Promise<Store> {
   if (folder === undefined) return new MemoryStore();
   const bounded = Number.isFinite(maxDiskBytes)
     ? Math.max(minFileBytes, Math.ceil(maxDiskBytes / filesInBound))

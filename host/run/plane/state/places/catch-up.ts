@@ -54,7 +54,6 @@ export class CatchUp implements RunningLane, LaneInput {
   readonly stream: StreamHandle;
   readonly rules: ReadonlySet<RunningRule>;
   workUs = 0;
-  barrier: Barrier | undefined;
   isStarved = false;
   readonly #kernel: Kernel;
   readonly #nodes: ReadonlySet<NodeHandle>;
@@ -309,12 +308,14 @@ export class CatchUp implements RunningLane, LaneInput {
     for (let at = 0; at < bytes.length; ) {
       const piece = bytes.subarray(at, at + pieceBytes);
       let taken = piece.length;
-      this.barrier = barrier;
-      this.#work(() => {
-        const fed = feedInput(this.#kernel, { stream: this.stream, name }, piece, host.now(), false);
-        taken = fed.malformed === undefined ? fed.taken : piece.length;
-      }, piece);
-      this.barrier = undefined;
+      this.#work(
+        () => {
+          const fed = feedInput(this.#kernel, { stream: this.stream, name }, piece, host.now(), false);
+          taken = fed.malformed === undefined ? fed.taken : piece.length;
+        },
+        piece,
+        barrier,
+      );
       at += taken;
       this.isStarved = at < bytes.length;
       if (taken < piece.length) await pause();
@@ -323,8 +324,8 @@ export class CatchUp implements RunningLane, LaneInput {
     return true;
   }
 
-  #work(call: () => void, input?: Uint8Array): void {
-    this.source.host.work(this.rules, call, this.source, input, this);
+  #work(call: () => void, bytes?: Uint8Array, barrier?: Barrier): void {
+    this.source.host.work(this.rules, call, { source: this.source, place: this, bytes, barrier });
   }
 
   #arrived(): void {

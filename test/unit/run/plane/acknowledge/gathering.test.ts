@@ -8,6 +8,7 @@ import { Gathering } from '../../../../../host/run/plane/acknowledge/gathering.j
 import { Reconnects } from '../../../../../host/run/plane/connect/reconnects.js';
 import type { SourceHost } from '../../../../../host/run/plane/input/source-host.js';
 import { SourceRun } from '../../../../../host/run/plane/input/source-run.js';
+import type { InputAtWork } from '../../../../../host/run/plane/running/running.js';
 import type { NodeHandle } from '../../../../../kernels/api.js';
 import { FakeKernel } from '../../../../support/engine/fake-kernel.js';
 
@@ -34,6 +35,7 @@ test('a chunk asks the nodes that gather rows now, not all that may', () => {
   } as unknown as Connector;
   const gathers: Gathering[] = [];
   let waits = 0;
+  let atWork: InputAtWork | undefined;
   const host = {
     kernel,
     log: silent,
@@ -41,7 +43,10 @@ test('a chunk asks the nodes that gather rows now, not all that may', () => {
     reconnects: new Reconnects(),
     now: () => 1000,
     paths: AllowedPaths.any(),
-    work: (_whose: unknown, call: () => void) => call(),
+    work: (_whose: unknown, call: () => void, input?: InputAtWork) => {
+      atWork = input;
+      call();
+    },
     gathers: (gathering: Gathering) => gathers.push(gathering),
     holdWaiting: () => {},
     waits: () => waits++,
@@ -58,7 +63,7 @@ test('a chunk asks the nodes that gather rows now, not all that may', () => {
   const write = (id: number) => {
     const feed = kernel.feed.bind(kernel);
     kernel.feed = (...args) => {
-      source.taken(new Uint32Array([id]));
+      source.taken(new Uint32Array([id]), atWork?.barrier);
       return feed(...args);
     };
     source.write(Buffer.from('{"a":1}\n'));

@@ -4,20 +4,20 @@ import { sizeText } from '../../observe/size-text.js';
 /** What has waited for so long is worth a word, ms. */
 const noticeMs = 1000;
 
-export interface StandingOwner {
+export interface DiskWaitOwner {
   readonly onDisk: number;
   readonly diskBytes: number;
   warn(line: string): void;
   info(line: string): void;
 }
 
-export class Standing {
+export class DiskWait {
   /** Since when there have been some, epoch ms; 0: there are none. */
   #since = 0;
   #isTold = false;
 
   constructor(
-    private readonly owner: StandingOwner,
+    private readonly owner: DiskWaitOwner,
     private readonly folder: string | undefined,
   ) {}
 

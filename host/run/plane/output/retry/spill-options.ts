@@ -1,7 +1,8 @@
 /** What a backlog goes by, whom it tells what becomes of its messages, and what it counts. */
 import type { Histogram } from '../../../../../kernels/values/histogram.js';
+import type { WhenFull } from '../../stage/stage.js';
 
-export interface BacklogOptions {
+export interface SpillOptions {
   /** For what is put aside; without one that stays in memory. */
   readonly folder: string | undefined;
   readonly isSynced: boolean;
@@ -17,13 +18,13 @@ export interface BacklogOptions {
   /** Bytes of files, and what stays free on their disk; Infinity and 0: as much as there is. */
   readonly maxDiskBytes: number;
   readonly minFreeBytes: number;
-  /** At the bound the oldest pages go; otherwise nothing more is taken. */
-  readonly dropsOldest: boolean;
+  /** At the bound nothing more is taken, or the oldest pages go. */
+  readonly whenFull: WhenFull;
   readonly fileBytes?: number;
 }
 
 /** Hears what becomes of the messages. */
-export interface BacklogOwner {
+export interface SpillOwner {
   /** The sink has no connection. */
   readonly isAway: boolean;
   /** What is in the way of its messages, a sentence. */

@@ -1,22 +1,23 @@
 /**
- * A sink with a cache before it. What it is given goes on to the connector as long as that takes it, and waits on disk
- * while it does not. The connector has a bounded part of it; what it has not passed on when its connection is lost it
- * keeps by itself, and publishes first on the next one.
+ * A retry queue: the stage before a connector. What it is given goes on to the connector as long as that takes it, and
+ * waits on disk while it does not. The connector has a bounded part of it; what it has not passed on when its
+ * connection is lost it keeps by itself, and publishes first on the next one.
  */
 import { rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { emptyHistogram } from '../../../../../kernels/values/histogram.js';
 import { reasonOf } from '../../../../base/errors.js';
+import type { Logger } from '../../../../base/log/log.js';
 import { systemClock, type Timer } from '../../../../base/time/clock.js';
-import type { Sink, SinkChunk, SinkContext } from '../../../../connectors/running.js';
+import type { Sink, SinkChunk } from '../../../../connectors/running.js';
 import type { CacheSettings } from '../../../link/protocol.js';
 import { chunkOf, type Item, itemOf, type Ticket } from '../../queue/item.js';
 import { marked, memberOf } from '../../queue/mark.js';
-import { Backlog } from './backlog.js';
-import type { BacklogOwner, CacheCounts, CacheTimes } from './backlog-terms.js';
-import { Handed } from './handed.js';
-import { InBetween } from './in-between.js';
-import { Standing } from './standing.js';
+import type { Stage, WhenFull } from '../../stage/stage.js';
+import { DiskWait } from './disk-wait.js';
+import { InFlight } from './in-flight.js';
+import type { CacheCounts, CacheTimes, SpillOwner } from './spill-options.js';
+import { SpillQueue } from './spill-queue.js';
 
 /** The rule, as far as its caches know it. */
 export interface RuleOfCache {
@@ -24,21 +25,25 @@ export interface RuleOfCache {
   damaged?(messages: number | undefined, reason: string): void;
 }
 
-/** What the sink of a rule gives its cache. */
-export interface CacheHost extends SinkContext {
+/** The sink of a rule, as its queue knows it. */
+export interface QueueOwner {
   /** `sink mqtt` */
   readonly label: string;
   /** Bytes that may wait in memory before the sources are stopped. */
   readonly limitBytes: number;
   readonly measuresAll: boolean;
+  /** See `SinkContext`. */
+  readonly dynamic: ReadonlySet<string>;
+  readonly log: Logger;
   readonly host: RuleOfCache;
   /** An earlier run left so many messages. */
   taken(messages: number): void;
-  /** Nothing waits any more. */
-  drained?(): void;
+  /** See `SinkContext`. */
+  accepted(bytes: number, messages: number): void;
+  failed(bytes: number, messages: number, reason: string): void;
 }
 
-/** What the connector had got before there was a cache. */
+/** What the connector had got before there was a queue. */
 export interface Before {
   readonly messages: number;
   /** Not given back yet. */
@@ -51,37 +56,35 @@ const retryMs = 1000;
 /** A cache whose files are still being closed by an earlier run. */
 const closing = new Map<string, Promise<void>>();
 
-export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwner, SinkContext {
+export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
   readonly counts: CacheCounts = { added: 0, popped: 0, flushes: 0, loads: 0, dropped: 0, damaged: 0, cutOff: 0 };
   readonly times: CacheTimes | undefined;
-  readonly keepsUnsent = true;
   /** The connector has no connection. */
   isAway = true;
   /** The first attempt to connect is over. */
   #isTried = false;
-  readonly #inner: Sink;
   /** New messages; the only lane unless those that waited have one of their own. */
-  readonly #live: Backlog;
+  readonly #live: SpillQueue;
   /** Messages that wait, or waited, for a connection. */
-  readonly #kept: Backlog;
-  readonly #lanes: readonly Backlog[];
+  readonly #kept: SpillQueue;
+  readonly #lanes: readonly SpillQueue[];
   readonly #opened: Promise<void>;
   #isOpen = false;
   #openTrouble = '';
   /** What is not safe, in the order in which it came. */
   readonly #tickets: Ticket[] = [];
   /** What the connector has. */
-  readonly #handed: Handed;
+  readonly #inFlight: InFlight;
   /** With an interval: messages that may be sent now of those that waited. */
   #allowed = Number.POSITIVE_INFINITY;
   #pace: Timer | undefined;
   #isPumping = false;
   /** Where the last messages came from. */
-  #last: Backlog | undefined;
+  #last: SpillQueue | undefined;
   /** Messages that the connector had before, and that are not out. */
   #before = 0;
   #beforeTicket: Ticket | undefined;
-  readonly #standing: Standing;
+  readonly #diskWait: DiskWait;
   #isStopping = false;
   #isClosed = false;
   readonly #member: Buffer | undefined;
@@ -89,14 +92,15 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
 
   constructor(
     readonly settings: CacheSettings,
-    host: CacheHost,
-    make: (context: SinkContext) => Sink,
+    private readonly owner: QueueOwner,
+    private readonly connector: Sink,
+    /** Nothing waits any more. */
+    private readonly drained: () => void = () => {},
   ) {
-    super(host);
-    this.times = host.measuresAll ? { flush: emptyHistogram(), load: emptyHistogram() } : undefined;
+    this.times = owner.measuresAll ? { flush: emptyHistogram(), load: emptyHistogram() } : undefined;
     const { folder } = settings;
     const lane = (name: string) =>
-      new Backlog(
+      new SpillQueue(
         { ...this.#options, folder: folder === undefined ? undefined : join(folder, name) },
         this,
         this.counts,
@@ -108,22 +112,22 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
     const field = settings.alterQueue?.indicatorField ?? '';
     this.#member = field === '' ? undefined : memberOf(field);
     // With more than one target.
-    this.#handed = new Handed(host.dynamic.size > 0);
-    this.#standing = new Standing(this, folder);
-    this.#inner = make(this);
+    this.#inFlight = new InFlight(owner.dynamic.size > 0);
+    this.#diskWait = new DiskWait(this, folder);
     this.#opened = this.#openLanes();
   }
 
   get #options() {
     const { isSynced, pageMessages, memoryMessages, maxMessages, dropsOldest } = this.settings;
     const { maxDiskBytes = Number.POSITIVE_INFINITY, minFreeBytes = 0 } = this.settings;
-    const { limitBytes } = this.host;
+    const { limitBytes } = this.owner;
+    const whenFull: WhenFull = dropsOldest ? 'drop oldest' : 'block';
     const bytes = {
       memoryBytes: limitBytes / 4,
       keptBytes: limitBytes,
       maxBytes: this.isDurable ? Number.POSITIVE_INFINITY : limitBytes,
     };
-    return { isSynced, pageMessages, memoryMessages, maxMessages, dropsOldest, maxDiskBytes, minFreeBytes, ...bytes };
+    return { isSynced, pageMessages, memoryMessages, maxMessages, whenFull, maxDiskBytes, minFreeBytes, ...bytes };
   }
 
   /** Until the disk can be read nothing goes on: what waits there is older. */
@@ -138,8 +142,8 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
         this.#isOpen = true;
         this.#openTrouble = '';
         if (messages > 0) {
-          this.#standing.begin();
-          this.host.taken(messages);
+          this.#diskWait.begin();
+          this.owner.taken(messages);
           this.info(`has ${messages.toLocaleString('en')} messages that an earlier run left`);
         }
         break;
@@ -166,7 +170,7 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
       return;
     }
     this.#before = before.messages;
-    this.#handed.add(undefined, before.messages, before.bytes);
+    this.#inFlight.add(undefined, before.messages, before.bytes);
     if (before.bytes <= 0) return;
     this.#beforeTicket = { bytes: before.bytes, parts: 1 };
     this.#tickets.push(this.#beforeTicket);
@@ -174,7 +178,7 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
 
   /** Nothing waits, neither here nor with the connector. */
   get isIdle(): boolean {
-    return this.#isOpen && this.#handed.isEmpty && this.length === 0;
+    return this.#isOpen && this.#inFlight.isEmpty && this.length === 0;
   }
 
   /** What waits survives the process. */
@@ -182,33 +186,24 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
     return this.settings.folder !== undefined;
   }
 
-  get peer(): string | undefined {
-    return this.#inner.peer;
-  }
-
   async open(): Promise<void> {
     try {
-      await this.#inner.open();
+      await this.connector.open();
     } finally {
       this.#isTried = true;
     }
-    this.isUp();
+    this.resume();
   }
 
   /** The connector is connected. */
-  isUp(): void {
+  resume(): void {
     this.#setPace();
     this.isAway = false;
     this.#pump();
     this.#checkIdle();
   }
 
-  /** What the other side has survives a power loss. */
-  sync(): Promise<void> {
-    return this.#inner.sync?.() ?? Promise.resolve();
-  }
-
-  write(chunk: SinkChunk): void {
+  write(chunk: SinkChunk): boolean {
     const item = itemOf(chunk, performance.now());
     if (item.ticket !== undefined) this.#tickets.push(item.ticket);
     if (this.#isPaced && !this.isAway) this.#allowed += item.messages;
@@ -216,9 +211,10 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
     lane.add(item);
     this.#pump();
     lane.settleMemory();
+    return true;
   }
 
-  get #laneOfNew(): Backlog {
+  get #laneOfNew(): SpillQueue {
     if (this.#kept === this.#live) return this.#live;
     const waits = this.settings.alterQueue?.priority === 1 && this.#kept.hasWaiting;
     return waits || (this.isAway && this.#isTried) ? this.#kept : this.#live;
@@ -229,21 +225,30 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
     for (const lane of this.#lanes) lane.awaited();
   }
 
+  /** Something waits in it. */
+  get isFull(): boolean {
+    return this.length > 0;
+  }
+
+  drain(): Promise<void> {
+    return this.flush();
+  }
+
   /** Resolves when what was written is with the outside or on disk; rejects when that can't be. */
   async flush(): Promise<void> {
     if (!this.isDurable) {
-      void this.#inner.flush().catch(() => {});
+      void this.connector.flush().catch(() => {});
       return this.emptied();
     }
     this.#isStopping = true;
     this.#pace?.close();
-    if (!this.isAway && this.#before > 0) await this.#inner.flush().catch(() => {});
+    if (!this.isAway && this.#before > 0) await this.connector.flush().catch(() => {});
     else if (!this.isAway) {
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, lastMs);
       });
-      await Promise.race([this.#inner.flush().catch(() => {}), late]);
+      await Promise.race([this.connector.flush().catch(() => {}), late]);
       clearTimeout(timer);
     }
     await this.#opened;
@@ -276,7 +281,7 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
     if (this.isDurable) {
       for (const lane of this.#lanes) await lane.keep().catch((error: unknown) => this.warn(reasonOf(error)));
     }
-    await this.#inner.close();
+    await this.connector.close();
     for (const lane of this.#lanes) {
       if (this.settings.isCleanedAtStop) await lane.remove();
       else await lane.close();
@@ -323,7 +328,7 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
 
   /** What waits on disk, where and since when; empty when nothing does, or only for a moment. */
   get holding(): string {
-    return this.#standing.text;
+    return this.#diskWait.text;
   }
 
   /** What is wrong with it; empty when nothing is. */
@@ -353,8 +358,8 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
   }
 
   /** The lane whose messages go next; undefined when none may. */
-  #next(): Backlog | undefined {
-    if (!this.#handed.hasRoom(this.host.limitBytes / 2)) return undefined;
+  #next(): SpillQueue | undefined {
+    if (!this.#inFlight.hasRoom(this.owner.limitBytes / 2)) return undefined;
     const live = this.#live.peek();
     if (this.#kept === this.#live) return live !== undefined && this.#maySend ? this.#live : undefined;
     const kept = this.#maySend ? this.#kept.peek() : undefined;
@@ -364,7 +369,7 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
         return this.#kept;
       case -1: {
         // Those that waited go only when nothing else does.
-        const isIdle = !this.#live.hasWaiting && this.#handed.isAllOf(this.#kept);
+        const isIdle = !this.#live.hasWaiting && this.#inFlight.isAllOf(this.#kept);
         return live !== undefined ? this.#live : isIdle ? this.#kept : undefined;
       }
       default:
@@ -372,12 +377,12 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
     }
   }
 
-  #hand(lane: Backlog): void {
+  #hand(lane: SpillQueue): void {
     this.#last = lane;
     const item = lane.take(this.#isPaced && lane === this.#kept ? this.#allowed : undefined);
     if (this.#isPaced && lane === this.#kept) this.#allowed -= item.messages;
-    this.#handed.add(lane, item.messages, item.bytes.length);
-    this.#inner.write(chunkOf(lane === this.#kept && this.#kept !== this.#live ? this.#asResent(item) : item));
+    this.#inFlight.add(lane, item.messages, item.bytes.length);
+    this.connector.write(chunkOf(lane === this.#kept && this.#kept !== this.#live ? this.#asResent(item) : item));
   }
 
   #asResent(item: Item): Item {
@@ -388,7 +393,7 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
 
   /** So many messages of those handed over are out or lost. */
   #leave(messages: number): void {
-    this.#handed.leave(messages, (lane, part) => (lane === undefined ? this.#leaveBefore(part) : lane.out(part)));
+    this.#inFlight.leave(messages, (lane, part) => (lane === undefined ? this.#leaveBefore(part) : lane.out(part)));
     this.#pump();
     this.#checkIdle();
   }
@@ -402,10 +407,10 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
   }
 
   #checkIdle(): void {
-    this.#standing.look();
+    this.#diskWait.look();
     if (!this.isIdle) return;
     for (const call of this.#onIdle.splice(0)) call();
-    this.host.drained?.();
+    this.drained();
   }
 
   // Pace
@@ -444,7 +449,7 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
   safe(): void {
     for (let first = this.#tickets[0]; first?.parts === 0; first = this.#tickets[0]) {
       this.#tickets.shift();
-      this.host.accepted(first.bytes, 0);
+      this.owner.accepted(first.bytes, 0);
     }
   }
 
@@ -454,45 +459,39 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
   }
 
   putAside(): void {
-    this.#standing.begin();
+    this.#diskWait.begin();
   }
 
   lost(messages: number, reason: string): void {
-    this.host.failed(0, messages, reason);
+    this.owner.failed(0, messages, reason);
   }
 
   damaged(messages: number | undefined, reason: string): void {
-    this.host.host.damaged?.(messages, `${this.#name} of ${this.host.label}: ${reason}`);
+    this.owner.host.damaged?.(messages, `${this.#name} of ${this.owner.label}: ${reason}`);
   }
 
   warn(line: string): void {
-    this.host.log.warn(`${this.#name} of ${this.host.label}: ${line}`);
+    this.owner.log.warn(`${this.#name} of ${this.owner.label}: ${line}`);
   }
 
   info(line: string): void {
-    this.host.log.info(`${this.#name} of ${this.host.label}: ${line}`);
+    this.owner.log.info(`${this.#name} of ${this.owner.label}: ${line}`);
   }
 
-  // What the connector calls
+  // What the connector tells
 
-  get isSynced(): boolean {
-    return this.host.isSynced === true;
-  }
-
-  accepted(_bytes: number, messages: number): void {
-    this.host.accepted(0, messages);
+  accepted(messages: number): void {
+    this.owner.accepted(0, messages);
     this.#leave(messages);
   }
 
-  failed(_bytes: number, messages: number, reason: string): void {
-    this.host.failed(0, messages, reason);
+  failed(messages: number, reason: string): void {
+    this.owner.failed(0, messages, reason);
     this.#leave(messages);
   }
 
-  disconnected(reason: string): void {
+  disconnected(): void {
     this.isAway = true;
     this.#setPace();
-    // What comes from now on waits for the next connection.
-    this.host.disconnected(reason, true);
   }
 }

@@ -1,18 +1,18 @@
-/** What the connector of a cached sink has got and has not passed on, in order. */
-import type { Backlog } from './backlog.js';
+/** Messages in flight: what the connector behind a retry queue has got and has not passed on, in order. */
+import type { SpillQueue } from './spill-queue.js';
 
 /** What it has at most, messages; those of a round, see below. */
 const windowMessages = 4096;
 const roundMessages = 1024;
 
 interface Part {
-  /** Left out: it came before there was a cache. */
-  readonly lane: Backlog | undefined;
+  /** Left out: it came before there was a queue. */
+  readonly lane: SpillQueue | undefined;
   left: number;
   readonly bytes: number;
 }
 
-export class Handed {
+export class InFlight {
   readonly #parts: Part[] = [];
   #messages = 0;
   #bytes = 0;
@@ -27,7 +27,7 @@ export class Handed {
     return this.#parts.length === 0;
   }
 
-  isAllOf(lane: Backlog): boolean {
+  isAllOf(lane: SpillQueue): boolean {
     return this.#parts.every((part) => part.lane === lane);
   }
 
@@ -36,7 +36,7 @@ export class Handed {
     return this.#messages < windowMessages && this.#bytes < maxBytes;
   }
 
-  add(lane: Backlog | undefined, messages: number, bytes: number): void {
+  add(lane: SpillQueue | undefined, messages: number, bytes: number): void {
     if (messages <= 0) return;
     this.#parts.push({ lane, left: messages, bytes });
     this.#messages += messages;
@@ -46,7 +46,7 @@ export class Handed {
   }
 
   /** So many messages are out or lost; `out` is told of those that count as out now. */
-  leave(messages: number, out: (lane: Backlog | undefined, messages: number) => void): void {
+  leave(messages: number, out: (lane: SpillQueue | undefined, messages: number) => void): void {
     if (this.isInRounds) {
       this.#outOfRound += messages;
       if (this.#outOfRound < this.#messages) return;

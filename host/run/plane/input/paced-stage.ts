@@ -5,51 +5,66 @@
  * what comes.
  */
 import { InputPieces, type PiecesOf } from '../feed/input-pieces.js';
-import { SlowedInput, type SlowedSource } from '../schedule/slowed-input.js';
+import { TurnQueue } from '../schedule/turn-queue.js';
 import type { Turn } from '../schedule/turns.js';
+import type { Input } from '../stage/input.js';
+import { PassingStage } from '../stage/stage.js';
 
 /** Work on input until others have their turn, ms. */
 const turnMs = 20;
 
 /** The source. */
-export interface PacedSource extends SlowedSource, PiecesOf {
+export interface PacedSource extends PiecesOf {
   /** Time of all work for it, µs. */
   readonly workUs: number;
 }
 
-export class PacedInput {
+export class PacedStage extends PassingStage<Input> {
   readonly #pieces: InputPieces;
-  /** The piece at work is the last one of what was given. */
-  isLast = true;
   /** What is left of a read. */
-  #rest: SlowedInput | undefined;
+  #rest: TurnQueue | undefined;
 
-  /** @param give hands a piece to the kernel; false: what follows it is of no use */
+  /**
+   * @param isBlocked it may have no turn now: a sink is full, or the kernel
+   * @param waits input begins to wait for its turn, or no longer does
+   */
   constructor(
     private readonly source: PacedSource,
-    private readonly give: (piece: Uint8Array) => boolean,
+    private readonly isBlocked: () => boolean,
+    private readonly waits: (isWaiting: boolean) => void,
   ) {
+    super();
     this.#pieces = new InputPieces(source);
   }
 
-  /** Where input waits for its turn; undefined where it never has. */
-  get late(): SlowedInput | undefined {
-    return this.#rest?.isWaiting ? this.#rest : this.source.slowed;
+  override get isFull(): boolean {
+    return this.#rest?.isFull === true;
   }
 
-  /** Works on input until its time is over; what is left waits. */
-  write(bytes: Uint8Array): void {
-    const { late } = this;
-    if (late !== undefined) late.add(bytes);
-    else this.#work(bytes, turnMs);
+  /** Works on input until its time is over, what is left waits; on all of it when it had its turn. */
+  write({ bytes, isLast, hasTurn = false }: Input): boolean {
+    if (hasTurn) return this.#work(bytes, isLast, Number.POSITIVE_INFINITY);
+    if (!this.isFull) return this.#work(bytes, isLast, turnMs);
+    return this.#rest!.write({ bytes });
   }
 
-  /** Works on all of it. */
-  work(bytes: Uint8Array): void {
-    this.#work(bytes, Number.POSITIVE_INFINITY);
+  override resume(): void {
+    this.#rest?.resume();
   }
 
-  #work(bytes: Uint8Array, ms: number): void {
+  override drain(): void {
+    this.#rest?.drain();
+  }
+
+  whenEmpty(): Promise<void> {
+    return this.#rest?.whenEmpty() ?? Promise.resolve();
+  }
+
+  override close(): void {
+    this.#rest?.close();
+  }
+
+  #work(bytes: Uint8Array, isLast: boolean, ms: number): boolean {
     let end = 0;
     for (let at = 0; at < bytes.length; ) {
       const most = this.#pieces.most;
@@ -57,16 +72,20 @@ export class PacedInput {
       if (!isWhole && end === 0) end = performance.now() + ms;
       const piece = at === 0 && isWhole ? bytes : bytes.subarray(at, at + most);
       const before = this.source.workUs;
-      this.isLast = at + piece.length >= bytes.length && this.late?.isWaiting !== true;
-      if (!this.give(piece)) return;
+      if (!this.next.write({ bytes: piece, isLast: isLast && at + piece.length >= bytes.length })) return false;
       this.#pieces.took(piece.length, (this.source.workUs - before) / 1000);
       at += piece.length;
-      if (at < bytes.length && performance.now() >= end) {
-        this.#rest ??= new SlowedInput(this.source, nextTurn, () => performance.now());
-        this.#rest.add(bytes.subarray(at));
-        return;
-      }
+      if (at < bytes.length && performance.now() >= end) return this.#keep(bytes.subarray(at));
     }
+    return true;
+  }
+
+  #keep(bytes: Uint8Array): boolean {
+    if (this.#rest === undefined) {
+      this.#rest = new TurnQueue(nextTurn, () => performance.now(), this.isBlocked, this.waits);
+      this.#rest.next = this;
+    }
+    return this.#rest.write({ bytes });
   }
 }
 

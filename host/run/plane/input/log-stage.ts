@@ -1,18 +1,41 @@
-/** The log of a source's input, where it has one: what it holds is taken again before anything new may come. */
+/**
+ * The log of a source's input, where it has one, as a stage before the kernel. It takes a copy of what comes, and what
+ * it holds is taken again before anything new may come.
+ */
 import { KernelError } from '../../../../kernels/memory/error.js';
 import { reasonOf } from '../../../base/errors.js';
+import type { Input } from '../stage/input.js';
+import { PassingStage } from '../stage/stage.js';
 import type { InputLog } from '../state/input-log/input-log.js';
 
-export class SourceLog {
-  /** Where messages wait that no rule has safe yet. */
+export class LogStage extends PassingStage<Input> {
+  /** Messages that no rule has safe yet. */
   log: InputLog | undefined;
   /** What is at work comes from it. */
   isReplay = false;
   /** New input may come. */
   isLive = false;
 
-  /** @param failed the source can't go on */
-  constructor(private readonly failed: (reason: string) => unknown) {}
+  /**
+   * @param isUnread says whether input has come that the kernel has not taken whole
+   * @param failed the source can't go on
+   */
+  constructor(
+    private readonly isUnread: () => boolean,
+    private readonly failed: (reason: string) => unknown,
+  ) {
+    super();
+  }
+
+  write(input: Input): boolean {
+    this.log?.cut(input.bytes, this.isUnread);
+    return this.next.write(input);
+  }
+
+  /** What comes is written to it. */
+  get isReady(): boolean {
+    return this.log?.isReady === true;
+  }
 
   /** Calls back when new input may come. */
   begin(live: () => void): void {

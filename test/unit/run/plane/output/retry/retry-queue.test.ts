@@ -8,7 +8,8 @@ import { AllowedPaths } from '../../../../../../host/base/files/allowed-paths.js
 import { silent } from '../../../../../../host/base/log/log.js';
 import type { Sink, SinkChunk, SinkContext } from '../../../../../../host/connectors/running.js';
 import type { CacheSettings } from '../../../../../../host/run/link/protocol.js';
-import { CachedSink, type CacheHost } from '../../../../../../host/run/plane/output/retry/cached-sink.js';
+import { type ChainOwner, OutputChain } from '../../../../../../host/run/plane/output/output-chain.js';
+import type { RetryQueue } from '../../../../../../host/run/plane/output/retry/retry-queue.js';
 import { chunkOf } from '../../../../../../host/run/plane/queue/item.js';
 import { PageStore } from '../../../../../../host/run/plane/queue/page-store.js';
 import { numbered, numbersOf, range } from '../../../../../support/engine/cache-items.js';
@@ -69,7 +70,7 @@ class Outside implements Sink {
 }
 
 interface Running {
-  readonly sink: CachedSink;
+  readonly sink: RetryQueue;
   readonly outside: Outside;
   /** Bytes given back. */
   credit(): number;
@@ -99,7 +100,8 @@ function run(
   let out = 0;
   const lost: string[] = [];
   let outside: Outside | undefined;
-  const host: CacheHost = {
+  const owner: ChainOwner = {
+    isAcknowledged: false,
     ruleId: 'r',
     label: 'sink test',
     dynamic: new Set(dynamic),
@@ -119,11 +121,9 @@ function run(
     failed: (_bytes, messages, reason) => void lost.push(`${messages}: ${reason}`),
     disconnected: () => {},
   };
-  const sink = new CachedSink({ ...usual, ...(folder === undefined ? {} : { folder }), ...change }, host, (context) => {
-    outside = new Outside(context);
-    return outside;
-  });
-  return { sink, outside: outside!, credit: () => credit, lost, taken: () => taken, out: () => out };
+  const cache = { ...usual, ...(folder === undefined ? {} : { folder }), ...change };
+  const chain = new OutputChain({ cache }, owner, (context) => (outside = new Outside(context)));
+  return { sink: chain.current!, outside: outside!, credit: () => credit, lost, taken: () => taken, out: () => out };
 }
 
 /** The timers of a cache keep no process alive. */

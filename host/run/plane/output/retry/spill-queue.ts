@@ -10,9 +10,9 @@ import { FreeSpace } from '../../queue/free-space.js';
 import { freeFile, isFullDisk } from '../../queue/full-disk.js';
 import { groupsOf, type Item, messagesOf, split } from '../../queue/item.js';
 import type { Store } from '../../queue/store.js';
-import type { BacklogOptions, BacklogOwner, CacheCounts, CacheTimes } from './backlog-terms.js';
 import type { Flight } from './flight.js';
 import { openStore } from './open-store.js';
+import type { CacheCounts, CacheTimes, SpillOptions, SpillOwner } from './spill-options.js';
 import { Unstored } from './unstored.js';
 
 /**
@@ -25,7 +25,7 @@ const stuckMs = 3000;
 const maxPageBytes = 1024 * 1024;
 /** Bytes that are written at once, roughly. */
 const maxWriteBytes = 4 * 1024 * 1024;
-export class Backlog {
+export class SpillQueue {
   #store: Store | undefined;
   /** Not on disk. */
   readonly #memory = new Unstored();
@@ -53,8 +53,8 @@ export class Backlog {
   #isClosed = false;
 
   constructor(
-    readonly options: BacklogOptions,
-    readonly owner: BacklogOwner,
+    readonly options: SpillOptions,
+    readonly owner: SpillOwner,
     readonly counts: CacheCounts,
     readonly times: CacheTimes | undefined,
   ) {
@@ -103,6 +103,10 @@ export class Backlog {
   /** Messages on disk that are not out. */
   get onDisk(): number {
     return this.#isVolatile ? 0 : (this.#store?.length ?? 0);
+  }
+
+  get #mayDrop(): boolean {
+    return this.options.whenFull === 'drop oldest';
   }
 
   get #isVolatile(): boolean {
@@ -280,7 +284,7 @@ export class Backlog {
   async #write(store: Store): Promise<void> {
     try {
       await this.#space?.look();
-      if (this.options.dropsOldest) await this.#makeRoom();
+      if (this.#mayDrop) await this.#makeRoom();
       const memory = this.#memory;
       const room = this.options.maxMessages - store.unread - this.#readyMessages;
       const flights = memory.fitting(room, Math.min(maxWriteBytes, this.#room));
@@ -307,8 +311,7 @@ export class Backlog {
       if (memory.flights.length > 0 && this.isBehind) this.#isWanted = true;
     } catch (error) {
       this.#memory.frozen = 0;
-      const mayDrop = this.options.dropsOldest && isFullDisk(error);
-      if (mayDrop && (await freeFile(store, () => this.#dropNext()))) {
+      if (this.#mayDrop && isFullDisk(error) && (await freeFile(store, () => this.#dropNext()))) {
         this.#isWanted = true;
         return;
       }
@@ -379,10 +382,9 @@ export class Backlog {
    * if there were no disk, and the oldest of it go beyond its bound.
    */
   #doWithoutDisk(): void {
-    const { dropsOldest, keptBytes } = this.options;
-    if (!dropsOldest || this.#isVolatile) return;
+    if (!this.#mayDrop || this.#isVolatile) return;
     this.#memory.release((item) => this.#tellSafe(item));
-    const dropped = this.#memory.drop(keptBytes);
+    const dropped = this.#memory.drop(this.options.keptBytes);
     if (dropped === 0) return;
     this.counts.dropped += dropped;
     this.owner.lost(dropped, `${this.owner.trouble}: the oldest messages in memory were dropped`);

@@ -5,8 +5,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { InputPieces, mostVisits, type PiecesOf } from '../../../../../host/run/plane/feed/input-pieces.js';
-import { PacedInput } from '../../../../../host/run/plane/input/paced-input.js';
-import type { SlowedInput } from '../../../../../host/run/plane/schedule/slowed-input.js';
+import { PacedStage } from '../../../../../host/run/plane/input/paced-stage.js';
+import type { Input } from '../../../../../host/run/plane/stage/input.js';
+import type { Stage } from '../../../../../host/run/plane/stage/stage.js';
 import { eventually } from '../../../../support/harness.js';
 
 const rules = (count: number, nodes: number) =>
@@ -65,32 +66,34 @@ test('a call that was long makes the next ones smaller, short ones let them grow
 
 /** A source each message of which comes to 4,000 nodes, with a kernel that takes its time. */
 class Source {
-  readonly name = 's';
-  readonly users = new Set<never>();
   readonly readers = rules(1000, 4);
   readonly counters = { messages: 1000, bytes: 1000 * messageBytes };
-  slowed: SlowedInput | undefined;
-  isBarred = false;
+  isBlocked = false;
   workUs = 0;
   taken = '';
   readonly pieces: number[] = [];
   readonly waits: boolean[] = [];
   badAt = Number.POSITIVE_INFINITY;
-  readonly input = new PacedInput(this, (piece) => {
-    const end = performance.now() + 3;
-    while (performance.now() < end);
-    this.workUs += 3000;
-    this.pieces.push(piece.length);
-    this.taken += Buffer.from(piece).toString();
-    return this.taken.length < this.badAt;
-  });
+  readonly input = new PacedStage(
+    this,
+    () => this.isBlocked,
+    (isWaiting) => this.waits.push(isWaiting),
+  );
 
-  takeTurn(bytes: Uint8Array): void {
-    this.input.work(bytes);
+  constructor() {
+    const write = ({ bytes }: Input) => {
+      const end = performance.now() + 3;
+      while (performance.now() < end);
+      this.workUs += 3000;
+      this.pieces.push(bytes.length);
+      this.taken += Buffer.from(bytes).toString();
+      return this.taken.length < this.badAt;
+    };
+    this.input.next = { write } as Stage<Input>;
   }
 
-  turnsWait(isWaiting: boolean): void {
-    this.waits.push(isWaiting);
+  write(text: string, hasTurn = false): boolean {
+    return this.input.write({ bytes: Buffer.from(text), isLast: true, hasTurn });
   }
 }
 
@@ -104,10 +107,10 @@ test(
   async () => {
     const source = new Source();
     const whole = text(40 * longest);
-    source.input.write(Buffer.from(whole.slice(0, 30 * longest)));
+    source.write(whole.slice(0, 30 * longest));
     assert.ok(source.taken.length < 30 * longest, 'something waits');
     assert.equal(source.waits, [true]);
-    source.input.write(Buffer.from(whole.slice(30 * longest)));
+    source.write(whole.slice(30 * longest));
     let turns = 0;
     await eventually('all of it', async () => {
       turns++;
@@ -125,7 +128,7 @@ test(
 
 test('however many sources have input that waits, others have their turn after each piece', async () => {
   const sources = Array.from({ length: 8 }, () => new Source());
-  for (const source of sources) source.input.write(Buffer.from(text(30 * longest)));
+  for (const source of sources) source.write(text(30 * longest));
   const whole = 30 * longest;
   let most = 0;
   let before = sources.map(({ pieces }) => pieces.length);
@@ -140,28 +143,28 @@ test('however many sources have input that waits, others have their turn after e
 
 test('while a sink is full nothing goes on; then it does', async () => {
   const source = new Source();
-  source.input.write(Buffer.from(text(30 * longest)));
-  source.isBarred = true;
+  source.write(text(30 * longest));
+  source.isBlocked = true;
   const before = source.taken.length;
   await new Promise((resolve) => setTimeout(resolve, 50));
   assert.is(source.taken.length, before);
-  source.isBarred = false;
-  source.input.late?.goOn();
+  source.isBlocked = false;
+  source.input.resume();
   await eventually('all of it', () => source.taken.length === 30 * longest);
 });
 
 test('what comes after malformed bytes is given to nobody', () => {
   const source = new Source();
   source.badAt = 2 * longest;
-  source.input.work(Buffer.from(text(4 * longest)));
+  assert.not(source.write(text(4 * longest), true));
   assert.is(source.taken.length, 2 * longest);
-  assert.not(source.input.late?.isWaiting);
+  assert.not(source.input.isFull);
 });
 
 test('who can not wait has all worked off at once', () => {
   const source = new Source();
-  source.input.write(Buffer.from(text(20 * longest)));
-  source.input.late?.settle();
+  source.write(text(20 * longest));
+  source.input.drain();
   assert.is(source.taken, text(20 * longest));
 });
 

@@ -1,0 +1,246 @@
+/**
+ * The way of a source's input to the kernel, as a chain of stages: messages that came again are taken out, the log
+ * takes its copy, throttled input waits for its turn, long reads are cut to pieces, and what the kernel has no room for
+ * waits. A stage is in the chain where the source needs it. While one of them is full, or a sink, the connector pauses.
+ */
+import type { Repetitions } from '../../../connectors/repetitions.js';
+import type { Barrier } from '../acknowledge/barrier.js';
+import { TurnQueue } from '../schedule/turn-queue.js';
+import type { Turns } from '../schedule/turns.js';
+import type { Input } from '../stage/input.js';
+import { chained, type PassingStage, type Stage } from '../stage/stage.js';
+import type { InputLog } from '../state/input-log/input-log.js';
+import { Flow } from './flow.js';
+import { type FedSource, KernelStage } from './kernel-stage.js';
+import { LogStage } from './log-stage.js';
+import { PacedStage } from './paced-stage.js';
+import { PendingStage } from './pending-stage.js';
+import { RedeliveryStage } from './redelivery-stage.js';
+
+/** The source, as its chain sees it. */
+export interface ChainedSource extends FedSource {
+  readonly isClosed: boolean;
+  /** Notes messages that were skipped since there was no memory; false without any. */
+  noteSkipped(count: number): boolean;
+  /** The source can't go on. */
+  refused(reason: string): void;
+  /** The other side is told that its input is malformed. */
+  malformed(reason: string): void;
+  /** Nothing waits any more, and no more comes. */
+  end(): void;
+}
+
+export class InputChain {
+  readonly flow = new Flow();
+  readonly log: LogStage;
+  /** Since when a sink below the source is full, epoch ms. */
+  fullSince = 0;
+  #fullSinks = 0;
+  readonly #redelivery: RedeliveryStage | undefined;
+  #throttle: TurnQueue | undefined;
+  readonly #paced: PacedStage;
+  readonly #pending: PendingStage;
+  readonly #kernel: KernelStage;
+  #first!: Stage<Input>;
+  #starvedBy = '';
+  /** No more comes: the source ends when nothing waits. */
+  #isEnding = false;
+
+  constructor(
+    private readonly source: ChainedSource,
+    repetitions: Repetitions<Barrier> | undefined,
+  ) {
+    this.#redelivery = repetitions && new RedeliveryStage(repetitions);
+    this.log = new LogStage(
+      () => this.isWaiting || source.host.kernel.unreadBytes(source.stream) > 0,
+      (reason) => source.isClosed || source.refused(reason),
+    );
+    this.#paced = new PacedStage(
+      source,
+      () => this.isBlocked,
+      (isWaiting) => this.#turnsWait(isWaiting),
+    );
+    this.#pending = new PendingStage(
+      () => this.#tryAgain(),
+      () => this.#fullSinks === 0 && this.flow.pause(),
+    );
+    this.#kernel = new KernelStage(source, this.log, () => this.isWaiting, {
+      keep: (bytes) => this.#pending.keep(bytes),
+      malformed: (reason) => this.#malformed(reason),
+    });
+    this.#link();
+  }
+
+  /** Makes the chain of the stages that there are. */
+  #link(): void {
+    const stages: (PassingStage<Input> | undefined)[] = [
+      this.#redelivery,
+      this.log.log && this.log,
+      this.#throttle,
+      this.#paced,
+      this.#pending,
+    ];
+    this.#first = chained(
+      stages.filter((stage) => stage !== undefined),
+      this.#kernel,
+    );
+  }
+
+  // What the connector gives
+
+  /** Takes what was read. */
+  write(bytes: Uint8Array): void {
+    this.#first.write({ bytes, isLast: true });
+  }
+
+  /** Works on all of what comes from the log, behind the stages that it has passed. */
+  replay(bytes: Uint8Array): void {
+    this.log.replay(() => this.#paced.write({ bytes, isLast: true, hasTurn: true }));
+  }
+
+  /** No more comes; returns whether something waits: the source is told when that is over. */
+  end(): boolean {
+    this.#isEnding = this.isWaiting;
+    return this.#isEnding;
+  }
+
+  // Stages that come and go
+
+  useLog(log: InputLog, hasBegun: boolean): void {
+    this.log.use(log, hasBegun);
+    this.#link();
+  }
+
+  /** From now on input waits for its turn. */
+  throttle(turns: Pick<Turns, 'add'>, now: () => number): TurnQueue {
+    const isBlocked = () => this.isBlocked || this.#paced.isFull;
+    this.#throttle = new TurnQueue(turns, now, isBlocked, (isWaiting) => this.#turnsWait(isWaiting));
+    this.#link();
+    return this.#throttle;
+  }
+
+  /** What has waited is worked off now. */
+  unthrottle(): void {
+    this.#throttle?.drain();
+    this.#throttle = undefined;
+    this.#link();
+  }
+
+  // Who waits for whom
+
+  /** It may have no input now: a sink is full, or the kernel. */
+  get isBlocked(): boolean {
+    return this.#fullSinks > 0 || this.#pending.isFull;
+  }
+
+  /** Input waits for its turn. */
+  get waitsForTurn(): boolean {
+    return this.#paced.isFull || this.#throttle?.isFull === true;
+  }
+
+  /** Input waits in a stage. */
+  get isWaiting(): boolean {
+    return this.#pending.isFull || this.waitsForTurn;
+  }
+
+  get isFull(): boolean {
+    return this.isBlocked || this.waitsForTurn;
+  }
+
+  /** Since when the kernel has had no room, epoch ms; 0 when it has. */
+  get starvedSince(): number {
+    return this.#pending.since;
+  }
+
+  /** Who uses up the memory that is needed; empty when nobody does. */
+  get starvedBy(): string {
+    return this.#pending.isFull ? this.#starvedBy : '';
+  }
+
+  get lastInputAt(): number {
+    return this.#kernel.lastInputAt;
+  }
+
+  /** A sink below became full, or took up work again; returns whether it is the first one. */
+  sinkIsFull(isFull: boolean): boolean {
+    this.#fullSinks += isFull ? 1 : -1;
+    const isFirst = isFull && this.#fullSinks === 1;
+    if (isFirst) {
+      this.fullSince = Date.now();
+      this.flow.pause();
+    }
+    if (!isFull) this.#resume();
+    return isFirst;
+  }
+
+  /** Resolves when nothing waits; false when what waited was dropped. */
+  async whenTaken(): Promise<boolean> {
+    if (this.#paced.isFull) await this.#paced.whenEmpty();
+    if (this.#throttle?.isFull === true) await this.#throttle.whenEmpty();
+    return this.#pending.whenTaken();
+  }
+
+  /** Works off what waits for its turn. */
+  drain(): void {
+    this.#paced.drain();
+    this.#throttle?.drain();
+  }
+
+  /** Forgets what the kernel had no room for. */
+  dropPending(): void {
+    this.#pending.close();
+  }
+
+  /** The connection was lost: what waits for room is half a message maybe. */
+  reset(): void {
+    if (!this.#pending.isFull) return;
+    this.#pending.close();
+    this.#resume();
+  }
+
+  close(): void {
+    this.#dropWaiting();
+    this.#pending.close();
+    this.flow.release();
+  }
+
+  /** Goes on where nothing blocks it: with what waits, otherwise with what the connector reads. */
+  #resume(): void {
+    if (this.isBlocked) return;
+    if (this.#paced.isFull) this.#paced.resume();
+    else if (this.#throttle?.isFull === true) this.#throttle.resume();
+    else this.flow.resume();
+  }
+
+  #turnsWait(isWaiting: boolean): void {
+    if (this.source.isClosed) return;
+    if (isWaiting && !this.isBlocked) this.flow.pause();
+    if (isWaiting) return;
+    this.#resume();
+    if (this.#isEnding && !this.#pending.isFull) this.source.end();
+  }
+
+  #dropWaiting(): void {
+    this.#paced.close();
+    this.#throttle?.close();
+  }
+
+  #malformed(reason: string): void {
+    this.#dropWaiting();
+    this.source.malformed(reason);
+  }
+
+  /** Called from time to time while input waits for room. */
+  #tryAgain(): void {
+    const { source } = this;
+    if (source.isClosed || source.isEnded) return;
+    const { isHopeless, by } = source.host.starves(source);
+    this.#starvedBy = by;
+    const before = source.counters.oversized;
+    this.#pending.retry(true, isHopeless);
+    const skipped = isHopeless ? source.counters.oversized - before : 0;
+    if (source.noteSkipped(skipped)) this.#pending.refuse();
+    if (this.#pending.settle()) this.#resume();
+    if (this.#isEnding && !this.isWaiting) source.end();
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * The end of the input chain of a source: the kernel takes a piece of input with the barrier that acknowledges it, and
+ * after it the branches of the source do.
+ */
+import { type Fed, feedInput } from '../feed/feed-stream.js';
+import type { LaneInputs } from '../feed/lane-inputs.js';
+import type { RunningSource } from '../running/running.js';
+import type { Input } from '../stage/input.js';
+import type { Stage } from '../stage/stage.js';
+import type { InputAcknowledgement } from './input-acknowledgement.js';
+import type { LogStage } from './log-stage.js';
+import type { SourceHost } from './source-host.js';
+
+export interface FedSource extends RunningSource {
+  readonly host: SourceHost;
+  readonly lanes: LaneInputs;
+  readonly acknowledgement: InputAcknowledgement;
+}
+
+/** What the kernel does not take. */
+export interface Refusals {
+  /** It has no room for these bytes now. */
+  keep(bytes: Uint8Array): void;
+  /** The input is malformed. */
+  malformed(reason: string): void;
+}
+
+export class KernelStage implements Stage<Input> {
+  /** What it has no room for waits in the stage before. */
+  readonly isFull = false;
+  /** Epoch ms, 0 never. */
+  lastInputAt = 0;
+
+  /** @param isWaiting says whether input waits in the stages before */
+  constructor(
+    private readonly source: FedSource,
+    private readonly log: LogStage,
+    private readonly isWaiting: () => boolean,
+    private readonly refusals: Refusals,
+  ) {}
+
+  write({ bytes, isLast, maySkip = false }: Input): boolean {
+    const { source, log } = this;
+    const { host, acknowledgement, lanes } = source;
+    let fed: Fed = { taken: bytes.length, malformed: undefined };
+    const feed = () => {
+      this.lastInputAt = Date.now();
+      fed = feedInput(host.kernel, source, bytes, host.now(), maySkip);
+      if (fed.taken < bytes.length) this.refusals.keep(bytes.subarray(fed.taken));
+    };
+    const barrier = acknowledgement.begin();
+    host.work(source.readers, feed, { source, place: source, bytes, barrier });
+    lanes.add(bytes.subarray(0, fed.taken), barrier, log.isReplay);
+    if (barrier !== undefined) acknowledgement.end(barrier);
+    if (log.isReady || (isLast && !this.isWaiting())) lanes.numbered();
+    if (fed.malformed === undefined) return true;
+    this.refusals.malformed(fed.malformed);
+    return false;
+  }
+
+  resume(): void {}
+
+  drain(): void {}
+
+  close(): void {}
+}
