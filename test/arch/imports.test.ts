@@ -287,6 +287,16 @@ test('folders of the kernel have as many files as a reader can take in', () => {
   assert.equal(large, []);
 });
 
+test('what nodes must know of a kind stands in its record', () => {
+  // Late nodes look for others of their own kind.
+  const own = 'assembly/order/late.ts';
+  const compared = /[!=]=\s*NodeKind\.|\bcase NodeKind\./;
+  const wrong = filesIn('assembly').filter(
+    (file) => file !== own && compared.test(readFileSync(join(root, file), 'utf8')),
+  );
+  assert.equal(wrong, []);
+});
+
 test('only kernels touch WebAssembly memory', () => {
   // Modules of users and the engine of their scripts are instances of their own; what they get of the kernel's memory
   // goes through wrappers.
