@@ -69,6 +69,11 @@ export function asKind(kind: ErrorKind, error: HaumeaError): HaumeaError {
   return new HaumeaError(kind, error.message, { cause: error, code: error.code });
 }
 
+/** The same failure with another text. */
+export function reworded(error: HaumeaError, text: string): HaumeaError {
+  return new HaumeaError(error.kind, text, { code: error.code });
+}
+
 /** Tells a refusal that says nothing of what was asked for: the server is too busy, or ends. */
 export function isLater(error: unknown): boolean {
   return error instanceof HaumeaError && (error.kind === 'overload' || error.kind === 'stopping');

@@ -5,10 +5,10 @@
  */
 import type { Framing, StreamSpec } from '../../kernels/api.js';
 import type { OutputPlan, WaitingPlan } from '../../kernels/plan/ir.js';
-import { HaumeaError } from '../base/errors.js';
 import { type Parsed, parse, type Spec } from '../base/fields/field.js';
 import type { FieldTexts, FormTexts } from '../base/fields/form-texts.js';
 import { type commonLookup, waitingOf } from './common.js';
+import { connectorErrors } from './errors.js';
 import { loadPart } from './load-part.js';
 import type { Lookup, LookupContext, Sink, SinkContext, Source, SourceContext } from './running.js';
 
@@ -362,5 +362,5 @@ function sinkPart<C extends Spec, K extends Spec>(
 /** Throws why properties that each are right can't be together. */
 function checked<T>(what: string, conf: T, refusal: ((conf: T) => string | undefined) | undefined): void {
   const reason = refusal?.(conf);
-  if (reason !== undefined) throw new HaumeaError('config', `${what}: ${reason}`);
+  if (reason !== undefined) throw connectorErrors.props(what, reason);
 }

@@ -1,9 +1,10 @@
 /** The connectors by what the engine asks of their manifests. What does the work is loaded at its first use. */
-import { HaumeaError } from '../base/errors.js';
+import type { HaumeaError } from '../base/errors.js';
 import { declaredName } from '../base/fields/field.js';
 import { isRowTemplate } from '../base/fields/row-template.js';
 import { meantOr } from '../base/text/nearest.js';
 import type { AskedPart, Connector, LookupDeclaration, SinkForm } from './define.js';
+import { connectorErrors } from './errors.js';
 import { manifests } from './gen/index.js';
 import { plannedConnectors } from './planned.js';
 
@@ -55,7 +56,7 @@ export function askedPart(type: string): AskedPart {
 /** The error for a type that can't play the part: the type that was meant, or those there are. */
 export function unknownConnector(part: 'source' | 'sink', type: string): HaumeaError {
   const hint = meantOr(type, connectorNames(part), 'there are');
-  return new HaumeaError('unknownConnector', `${part} ${type} not found${hint}`);
+  return connectorErrors.unknown(part, type, hint);
 }
 
 const usualForm: SinkForm = { takes: 'messages', framing: 'messages' };

@@ -1,5 +1,6 @@
 /** Loads the part of a connector that does the work when it is needed first, and tells which package it lacks. */
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { reasonOf } from '../base/errors.js';
+import { connectorErrors } from './errors.js';
 
 export interface LoadedPart<M> {
   /** Loads it; throws HaumeaError `config` that names the missing package. */
@@ -19,8 +20,7 @@ export function loadPart<M>(what: string, packages: readonly string[] = [], load
       } catch (error) {
         const missing = missingOf(error, packages);
         if (missing === undefined) throw error;
-        const reason = `the ${what} needs the package ${missing}, which is not installed: npm install ${missing}`;
-        throw new HaumeaError('config', reason, { cause: error });
+        throw connectorErrors.noPackage(what, missing, { cause: error });
       }
     },
     make() {

@@ -1,7 +1,7 @@
 /**
  * How the SQL front words its complaints: always the place, what stands there, and what should stand there.
  */
-import { HaumeaError } from '../base/errors.js';
+import { errorTable, type HaumeaError } from '../base/errors.js';
 
 /** A place in a statement, counted from 1. */
 export interface Place {
@@ -18,7 +18,17 @@ export function quoteFragment(text: string): string {
   return JSON.stringify(shown).replaceAll('\\"', '"').replaceAll('\\\\', '\\');
 }
 
+export const sqlErrors = errorTable('sql', {
+  at: ['parse', ({ line, column }: Place, what: string) => `line ${line} column ${column}: ${what}`],
+  length: [
+    'parse',
+    (length: number, most: number) => `the statement has ${length} characters, at most ${most} are allowed`,
+  ],
+  escapes: ['parse', (reason: string) => reason],
+  source: ['stream', (reason: string) => reason],
+});
+
 /** Builds a parse error about a place: `line 1 column 8: …`. */
 export function parseErrorAt(place: Place, what: string): HaumeaError {
-  return new HaumeaError('parse', `line ${place.line} column ${place.column}: ${what}`);
+  return sqlErrors.at(place, what);
 }

@@ -2,8 +2,8 @@
  * Cuts SQL text into tokens, one at a time, in linear time. White space and comments (`--` to the end of the line, and
  * `/* … *\/`) separate tokens and are dropped.
  */
-import { HaumeaError } from '../base/errors.js';
-import { parseErrorAt, quoteFragment } from './errors.js';
+import type { HaumeaError } from '../base/errors.js';
+import { parseErrorAt, quoteFragment, sqlErrors } from './errors.js';
 
 export type TokenKind = 'word' | 'quoted' | 'string' | 'integer' | 'number' | 'symbol' | 'end';
 
@@ -76,10 +76,7 @@ export class Lexer {
 
   constructor(text: string) {
     if (text.length > MAX_SQL_LENGTH) {
-      throw new HaumeaError(
-        'parse',
-        `the statement has ${text.length} characters, at most ${MAX_SQL_LENGTH} are allowed`,
-      );
+      throw sqlErrors.length(text.length, MAX_SQL_LENGTH);
     }
     this.text = text;
     this.lineEnd = text.indexOf('\n');
@@ -311,9 +308,7 @@ export class Lexer {
     try {
       return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(bytes));
     } catch (cause) {
-      throw new HaumeaError('parse', this.error(start, 'found byte escapes that are no valid UTF-8').message, {
-        cause,
-      });
+      throw sqlErrors.escapes(this.error(start, 'found byte escapes that are no valid UTF-8').message, { cause });
     }
   }
 }

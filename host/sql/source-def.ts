@@ -2,11 +2,12 @@
  * Checks a CREATE STREAM or CREATE TABLE and turns it into the definition the planner and the connectors work with.
  * All failures are `HaumeaError`s of kind `stream` that name the option or column and the reason.
  */
-import { HaumeaError } from '../base/errors.js';
+import type { HaumeaError } from '../base/errors.js';
 import { meantOr } from '../base/text/nearest.js';
 import { decodedFormats, decodeOf, defaultFormat, formatNames } from '../codecs/index.js';
 import { connectorOf, defaultType, lookups, unknownLookup } from '../connectors/index.js';
 import type { CreateSource, Expr, FieldDef, FieldType } from './ast.js';
+import { sqlErrors } from './errors.js';
 
 export type BufferFullPolicy = 'block' | 'dropOldest';
 
@@ -96,7 +97,7 @@ export function defineSource(create: CreateSource): StreamDefinition {
 }
 
 function fail(message: string, cause?: unknown): HaumeaError {
-  return new HaumeaError('stream', message, { cause });
+  return sqlErrors.source(message, { cause });
 }
 
 function readOptions({ target, options }: CreateSource): StreamOptions {

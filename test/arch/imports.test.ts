@@ -330,10 +330,23 @@ test('what tests share lives in test/support, which imports no test', () => {
 });
 
 test('errors of an area stand in its table', () => {
-  const wrong = ['host/rest', 'host/services', 'host/meta']
-    .flatMap(filesIn)
+  const areas = ['base', 'codecs', 'connectors', 'meta', 'rest', 'services', 'sql'];
+  const wrong = areas
+    .flatMap((area) => filesIn(`host/${area}`))
+    .filter((file) => file !== 'host/base/errors.ts')
     .filter((file) => readFileSync(join(root, file), 'utf8').includes('new HaumeaError('));
   assert.equal(wrong, []);
+});
+
+test('tables of errors have areas of their own', () => {
+  const areas = filesIn('host').flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/errorTable\('(\w+)'/g)].map(([, area]) => area),
+  );
+  assert.ok(areas.length > 10, `${areas.length} tables`);
+  assert.equal(
+    areas.filter((area, i) => areas.indexOf(area) !== i),
+    [],
+  );
 });
 
 test('texts in Chinese stand under their keys in files of their own', () => {

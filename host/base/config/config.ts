@@ -1,10 +1,11 @@
 /** Reads the configuration: the file, then the environment over it, checked against the table of config-spec.ts. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { HaumeaError, reasonOf, yamlReason } from '../errors.js';
+import { reasonOf, yamlReason } from '../errors.js';
 import { type Field, type Parsed, parse, type Spec } from '../fields/field.js';
 import { nearest } from '../text/nearest.js';
 import { configSpec } from './config-spec.js';
+import { configErrors } from './errors.js';
 
 export type Config = Parsed<typeof configSpec>;
 
@@ -62,7 +63,7 @@ export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> 
   // What is wrong in the file is told with its name.
   const whole = problems.length === 0 ? merge(tree, overrides) : overrides;
   const merged = parse(configSpec, whole, { where: 'environment', unknown: 'reject', problems });
-  if (problems.length > 0) throw new HaumeaError('config', problems.join('\n'));
+  if (problems.length > 0) throw configErrors.problems(problems.join('\n'));
   return { config: merged, folders, warnings };
 }
 
@@ -72,17 +73,17 @@ export async function readYaml(path: string): Promise<Record<string, unknown>> {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new HaumeaError('config', `the file ${path} can't be read: ${reasonOf(error)}`, { cause: error });
+    throw configErrors.unreadable(path, reasonOf(error), { cause: error });
   }
   const { default: yaml } = await import('yaml');
   let tree: unknown;
   try {
     tree = yaml.parse(text);
   } catch (error) {
-    throw new HaumeaError('config', `the file ${path} is no YAML: ${yamlReason(error)}`, { cause: error });
+    throw configErrors.notYaml(path, yamlReason(error), { cause: error });
   }
   if (tree === null || tree === undefined) return {};
-  if (!isTree(tree)) throw new HaumeaError('config', `the file ${path} must hold a mapping of keys to values`);
+  if (!isTree(tree)) throw configErrors.notMapping(path);
   return tree;
 }
 

@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { HaumeaError } from '../errors.js';
 import { nearest } from '../text/nearest.js';
 import { formatDuration, parseDuration } from '../time/duration.js';
+import { fieldErrors } from './errors.js';
 import { isRowTemplate, literalOf } from './row-template.js';
 import { isSecretName, maskByName, maskWhole } from './secret-fields.js';
 
@@ -493,7 +494,6 @@ function shown(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 
-function refusal(options: ParseOptions, path: string | undefined, reason: string): HaumeaError {
-  const what = path === undefined ? reason : `property ${path} ${reason}`;
-  return new HaumeaError('config', options.where === undefined ? what : `${options.where}: ${what}`);
+function refusal({ where }: ParseOptions, path: string | undefined, reason: string): HaumeaError {
+  return fieldErrors.refused(where, path === undefined ? reason : `property ${path} ${reason}`);
 }

@@ -18,7 +18,8 @@ import {
 } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { HaumeaError } from '../errors.js';
+import type { HaumeaError } from '../errors.js';
+import { fileErrors } from './errors.js';
 
 /** What is allowed, as plain data: threads get it as it is. */
 export interface PathRules {
@@ -97,7 +98,7 @@ export class AllowedPaths {
   }
 
   #absolute(path: string): string {
-    if (path.includes('\0')) throw new HaumeaError('config', 'the path has a zero byte');
+    if (path.includes('\0')) throw fileErrors.zeroByte();
     return resolve(this.rules.base, path);
   }
 
@@ -112,7 +113,7 @@ export class AllowedPaths {
     if (real === undefined || !this.#isAllowed(real)) throw this.#refusal(shown);
     const { readOnly = [] } = this.rules;
     if (use === 'read' || !readOnly.some((folder) => this.#isOwn(real, folder))) return;
-    throw new HaumeaError('config', `access is denied: ${shown} is in a folder of resources, which can only be read`);
+    throw fileErrors.readOnly(shown);
   }
 
   #isAllowed(real: string): boolean {
@@ -144,7 +145,7 @@ export class AllowedPaths {
 
   #refusal(path: string): HaumeaError {
     const { allowed = defaultAllowed } = this.rules;
-    return new HaumeaError('config', `access is denied: ${path} is not in ${allowed}, or is the server's own`);
+    return fileErrors.denied(path, allowed);
   }
 }
 
@@ -162,7 +163,7 @@ const flagsOf: Readonly<Record<OpenMode, number>> = {
  */
 function checkKind(info: Stats, path: string, mode: OpenMode): void {
   const reason = kindReason(info, mode);
-  if (reason !== undefined) throw new HaumeaError('config', `${path} ${reason}`);
+  if (reason !== undefined) throw fileErrors.kind(path, reason);
 }
 
 /** Why this can't be opened as a file; undefined when it can. */

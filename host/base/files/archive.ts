@@ -8,6 +8,7 @@ import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Entry, ZipFile } from 'yauzl';
 import { HaumeaError, reasonOf } from '../errors.js';
+import { archiveErrors } from './archive-errors.js';
 import { crc32 } from './crc32.js';
 import { makeFolder } from './folder.js';
 
@@ -68,7 +69,7 @@ export async function withArchive<T>(
       ? yauzl.openPromise(source, options)
       : yauzl.fromBufferPromise(source, options));
   } catch (error) {
-    throw new HaumeaError('general', `invalid zip archive: ${reasonOf(error)}`, { cause: error });
+    throw archiveErrors.invalid(reasonOf(error), { cause: error });
   }
   try {
     const sizeBytes = typeof source === 'string' ? (await stat(source)).size : source.length;
@@ -189,7 +190,7 @@ function segmentsOf(name: string): string[] {
 
 function refusal(reason: string, entry?: string, cause?: unknown): HaumeaError {
   const where = entry === undefined ? '' : `entry ${JSON.stringify(entry.slice(0, 200))}: `;
-  return new HaumeaError('general', `invalid zip archive: ${where}${reason}`, { cause });
+  return archiveErrors.invalid(where + reason, { cause });
 }
 
 class CheckedArchive implements Archive {
@@ -204,7 +205,7 @@ class CheckedArchive implements Archive {
 
   async read(name: string): Promise<Buffer> {
     const entry = this.checked.get(name);
-    if (entry === undefined || entry.isFolder) throw new HaumeaError('general', `the archive has no file ${name}`);
+    if (entry === undefined || entry.isFolder) throw archiveErrors.noFile(name);
     const chunks: Buffer[] = [];
     for await (const chunk of this.content(entry)) chunks.push(chunk);
     return Buffer.concat(chunks);

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { HaumeaError } from '../errors.js';
 import type { FetchOptions } from '../net/private-net.js';
 import type { AllowedPaths } from './allowed-paths.js';
+import { fileErrors } from './errors.js';
 
 export interface FilePolicy {
   /** Where they may be. */
@@ -73,5 +74,5 @@ function pathOf(uri: string): string {
 }
 
 function failure(uri: string, reason: string, cause?: unknown): HaumeaError {
-  return new HaumeaError('general', `can't read ${uri.replace(/\/\/[^/]*@/, '//')}: ${reason}`, { cause });
+  return fileErrors.uri(uri, reason, { cause });
 }

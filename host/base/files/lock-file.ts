@@ -5,6 +5,7 @@
  */
 import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { HaumeaError, reasonOf } from '../errors.js';
+import { fileErrors } from './errors.js';
 
 export interface FolderLock {
   /** Says in the lock that this process is stopping and takes so long at most, ms: others may wait for it. */
@@ -57,7 +58,7 @@ export async function lockFolder(path: string, { waitMs = 0, onWait }: LockOptio
     }
   } catch (error) {
     if (error instanceof HaumeaError) throw error;
-    throw new HaumeaError('general', `the data folder can't be locked: ${reasonOf(error)}`, { cause: error });
+    throw fileErrors.notLocked(reasonOf(error), { cause: error });
   } finally {
     rmSync(temporary, { force: true });
   }
@@ -91,7 +92,7 @@ function linked(from: string, to: string): boolean {
 
 function inUse(path: string, { pid }: Holder, waitMs: number): HaumeaError {
   const waited = waitMs > 0 ? `, which did not end within ${Number((waitMs / 1000).toFixed(1))} s` : '';
-  return new HaumeaError('general', `the data folder is in use by process ${pid}${waited} (lock file ${path})`);
+  return fileErrors.inUse(pid, waited, path);
 }
 
 /** Removes a lock that nobody holds any more; returns the holder of one that somebody does. */

@@ -2,8 +2,12 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { connect, type Socket } from 'node:net';
 import { hostname } from 'node:os';
-import { HaumeaError } from '../errors.js';
+import { errorTable } from '../errors.js';
 import type { Level } from './log.js';
+
+const syslogErrors = errorTable('syslog', {
+  address: ['config', (given: string) => `basic.syslog.address must be host:port, not ${given}`],
+});
 
 export interface SyslogOptions {
   readonly network: 'udp' | 'tcp';
@@ -48,7 +52,7 @@ function addressOf(address: string): { host: string; port: number } {
   const [, host, port] = /^\[?([^\]]+?)\]?(?::(\d{1,5}))?$/.exec(address) ?? [];
   const number = Number(port ?? defaultPort);
   if (host === undefined || number === 0 || number > 65_535) {
-    throw new HaumeaError('config', `basic.syslog.address must be host:port, not ${JSON.stringify(address)}`);
+    throw syslogErrors.address(JSON.stringify(address));
   }
   return { host, port: number };
 }

@@ -14,7 +14,8 @@ import {
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import { isIPv6, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { HaumeaError, reasonOf } from '../errors.js';
+import { reasonOf } from '../errors.js';
+import { portErrors } from './errors.js';
 import { boundUnread, oneAtATime } from './http-answers.js';
 import type { TlsFiles, TlsLog, TlsPair } from './tls-files.js';
 
@@ -82,7 +83,7 @@ export function createHttpServer(
     try {
       http = withNewest(createSecureServer(secure, listener), tls);
     } catch (error) {
-      throw new HaumeaError('config', `certificate and key can't be used: ${reasonOf(error)}`, { cause: error });
+      throw portErrors.badPair(reasonOf(error), { cause: error });
     }
   }
   if (tls !== undefined) boundHandshakes(http, limits.connections);
@@ -109,7 +110,7 @@ export function listen(http: Server, ip: string, port: number, what: string): Pr
   return new Promise((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException) => {
       const reason = error.code === 'EADDRINUSE' ? 'the port is in use by another program' : error.message;
-      reject(new HaumeaError('general', `${what} can't listen on ${ip}:${port}: ${reason}`, { cause: error }));
+      reject(portErrors.noPort(what, ip, port, reason, { cause: error }));
     };
     http.once('error', fail);
     http.listen(port, ip, () => {

@@ -9,6 +9,7 @@ import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import { HaumeaError, reasonOf } from '../errors.js';
+import { fetchErrors } from './fetch-errors.js';
 import { addressKind } from './ip-address.js';
 
 /** The system's answer to a name: every address it has. */
@@ -56,19 +57,17 @@ const systemResolve: Resolve = async (host) => {
 export async function fetchGuarded(url: string, options: FetchOptions = {}): Promise<Fetched> {
   const timeoutMs = options.timeoutMs ?? defaults.timeoutMs;
   const end = new AbortController();
-  const timer = setTimeout(
-    () => end.abort(new HaumeaError('connection', `no complete answer within ${timeoutMs} ms`)),
-    timeoutMs,
-  );
-  const cancel = () => end.abort(new HaumeaError('general', 'the request was cancelled'));
+  const timer = setTimeout(() => end.abort(fetchErrors.timeout(timeoutMs)), timeoutMs);
+  const cancel = () => end.abort(fetchErrors.cancelled());
   options.signal?.addEventListener('abort', cancel, { once: true });
   if (options.signal?.aborted) cancel();
   try {
     return await follow(url, options, end.signal);
   } catch (error) {
     const cause: unknown = end.signal.aborted ? end.signal.reason : error;
-    const kind = cause instanceof HaumeaError ? cause.kind : 'connection';
-    throw new HaumeaError(kind, `can't fetch ${withoutCredentials(url)}: ${reasonOf(cause)}`, { cause });
+    const isRefusal = cause instanceof HaumeaError && cause.kind === 'general';
+    const failure = isRefusal ? fetchErrors.refused : fetchErrors.failed;
+    throw failure(withoutCredentials(url), reasonOf(cause), { cause });
   } finally {
     clearTimeout(timer);
     options.signal?.removeEventListener('abort', cancel);
@@ -78,18 +77,18 @@ export async function fetchGuarded(url: string, options: FetchOptions = {}): Pro
 /** Checks a target without fetching it; returns the addresses it may be reached at. Throws as `fetchGuarded` does. */
 export async function checkTarget(url: URL, options: Pick<FetchOptions, 'allowPrivate' | 'resolve'>) {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new HaumeaError('general', `the scheme ${url.protocol.slice(0, -1)} is not allowed, only http and https are`);
+    throw fetchErrors.scheme(url.protocol.slice(0, -1));
   }
   const host = hostOf(url);
   const family = isIP(host);
   const addresses = family === 0 ? await (options.resolve ?? systemResolve)(host) : [{ address: host, family }];
-  if (addresses.length === 0) throw new HaumeaError('connection', `the name ${host} has no address`);
+  if (addresses.length === 0) throw fetchErrors.noAddress(host);
   const { allowPrivate = false } = options;
   if (allowPrivate === true) return addresses;
   for (const { address } of addresses) {
     const kind = addressKind(address);
     const isListed = Array.isArray(allowPrivate) && allowPrivate.includes(address);
-    if (kind !== undefined && !isListed) throw new HaumeaError('general', refusal(host, address, kind));
+    if (kind !== undefined && !isListed) throw fetchErrors.privateAddress(refusal(host, address, kind));
   }
   return addresses;
 }
@@ -108,10 +107,10 @@ async function follow(first: string, options: FetchOptions, signal: AbortSignal)
     const next = response.headers.location;
     if (!redirectStatus.has(status) || next === undefined) return await receive(response, url, options);
     response.destroy();
-    if (hops === maxRedirects) throw new HaumeaError('connection', `more than ${maxRedirects} redirects`);
+    if (hops === maxRedirects) throw fetchErrors.redirects(maxRedirects);
     const target = parseUrl(next, url);
     if (url.protocol === 'https:' && target.protocol === 'http:') {
-      throw new HaumeaError('general', `redirected from https to ${withoutCredentials(target.href)}`);
+      throw fetchErrors.downgrade(withoutCredentials(target.href));
     }
     url = target;
   }
@@ -153,14 +152,14 @@ async function send(url: URL, options: FetchOptions, signal: AbortSignal): Promi
 
 async function receive(response: IncomingMessage, url: URL, options: FetchOptions): Promise<Fetched> {
   const maxBytes = options.maxBytes ?? defaults.maxBytes;
-  const tooLarge = () => new HaumeaError('general', `the file has more than ${maxBytes} bytes`);
+  const tooLarge = () => fetchErrors.size(maxBytes);
   try {
     const status = response.statusCode ?? 0;
     if (status !== 200) {
-      throw new HaumeaError('connection', `status ${status} ${response.statusMessage ?? ''}`.trimEnd());
+      throw fetchErrors.status(status, response.statusMessage ?? '');
     }
     const encoding = response.headers['content-encoding'] ?? 'identity';
-    if (encoding !== 'identity') throw new HaumeaError('connection', `unexpected content encoding ${encoding}`);
+    if (encoding !== 'identity') throw fetchErrors.encoding(encoding);
     if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge();
     const target = options.file === undefined ? new MemoryTarget() : new FileTarget(options.file);
     let sizeBytes = 0;
@@ -231,7 +230,7 @@ function parseUrl(text: string, base?: URL): URL {
   try {
     return new URL(text, base);
   } catch (cause) {
-    throw new HaumeaError('general', 'this is no URL', { cause });
+    throw fetchErrors.notUrl({ cause });
   }
 }
 

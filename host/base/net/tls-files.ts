@@ -1,7 +1,8 @@
 /** Certificate and key of a server, from files that may be replaced while it runs. */
 import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { HaumeaError, reasonOf } from '../errors.js';
+import { reasonOf } from '../errors.js';
+import { portErrors } from './errors.js';
 
 export interface TlsFiles {
   readonly certfile?: string;
@@ -61,8 +62,7 @@ export class TlsPair {
     try {
       return readFileSync(path);
     } catch (error) {
-      const what = `${this.where}.${name} ${path} can't be read: ${reasonOf(error)}`;
-      throw new HaumeaError('config', what, { cause: error });
+      throw portErrors.unreadable(`${this.where}.${name} ${path}`, reasonOf(error), { cause: error });
     }
   }
 
@@ -77,6 +77,6 @@ export class TlsPair {
 
 /** Reads certificate and key; throws a `config` error where one of them is not set. */
 export function readTls({ certfile, keyfile }: TlsFiles, where: string, log: TlsLog): TlsPair {
-  if (!certfile || !keyfile) throw new HaumeaError('config', `${where} needs both certfile and keyfile`);
+  if (!certfile || !keyfile) throw portErrors.incomplete(where);
   return new TlsPair(certfile, keyfile, where, log);
 }

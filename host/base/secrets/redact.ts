@@ -1,5 +1,5 @@
 /** Masks secrets in texts that go to logs, figures and reasons: what was said by those who saw the values. */
-import { HaumeaError, reasonOf } from '../errors.js';
+import { HaumeaError, reasonOf, reworded } from '../errors.js';
 import type { Logger } from '../log/log.js';
 import { redactor } from './secret-ref.js';
 
@@ -26,7 +26,7 @@ export function redactedError(error: unknown, redact: Redact): unknown {
   const reason = reasonOf(error);
   const masked = redact(reason);
   if (masked === reason) return error;
-  return error instanceof HaumeaError ? new HaumeaError(error.kind, masked) : new Error(masked);
+  return error instanceof HaumeaError ? reworded(error, masked) : new Error(masked);
 }
 
 /** Returns an object, such as the figures of a rule, with its texts at any depth masked. */

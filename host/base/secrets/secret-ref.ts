@@ -18,6 +18,7 @@ import { HaumeaError } from '../errors.js';
 import { findField, type Spec } from '../fields/field.js';
 import { isSecretRef, maskText } from '../fields/secret-fields.js';
 import { AllowedPaths } from '../files/allowed-paths.js';
+import { secretErrors } from './errors.js';
 
 const wholeReference = /^(env|file):\/\/(\S.*)$/s;
 const embeddedReference = /\{\{\s*((?:env|file):\/\/[^{}]*?)\s*\}\}/g;
@@ -138,7 +139,7 @@ class Resolver {
 
   #failure(path: string, reference: string, reason: string): HaumeaError {
     const where = this.options.where === undefined ? '' : `${this.options.where}: `;
-    return new HaumeaError('config', `${where}property ${path}: reference ${reference}: ${reason}`);
+    return secretErrors.reference(where, path, reference, reason);
   }
 
   #variable(name: string, fail: (reason: string) => never): string | Missing {

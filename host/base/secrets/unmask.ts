@@ -2,8 +2,8 @@
  * Stored secrets in the place of the masks that clients send back, for the other side they were given for and no other.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { HaumeaError } from '../errors.js';
 import { isAddressName, maskText, maskWithin } from '../fields/secret-fields.js';
+import { secretErrors } from './errors.js';
 
 type Props = Readonly<Record<string, unknown>>;
 
@@ -35,8 +35,7 @@ function checkAddresses(input: Props, whole: Props, stored: Props): void {
   if (moved === undefined) return;
   const kept = Object.keys(input).find((name) => !isDeepStrictEqual(input[name], whole[name]));
   if (kept === undefined) return;
-  const reason = `the mask ${maskText} stands for what was given with another ${moved}`;
-  throw new HaumeaError('config', `property ${kept}: ${reason}: with the new one it must be given again`);
+  throw secretErrors.masked(kept, maskText, moved);
 }
 
 /** The first property that names the other side and is not the same; undefined when all are. */

@@ -4,9 +4,10 @@
 import type { Stats } from 'node:fs';
 import { type FileHandle, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
-import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { reasonOf } from '../../base/errors.js';
 import { kindReason } from '../../base/files/allowed-paths.js';
 import type { Source, SourceContext } from '../running.js';
+import { fileErrors } from './errors.js';
 import { pathOf } from './path.js';
 import { type FilePosition, readPosition, staleReason } from './position.js';
 import { Stops } from './stops.js';
@@ -78,7 +79,7 @@ export class FollowedFile implements Source {
       if (reason !== undefined) throw new Error(`${this.#path} ${reason}`);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error;
-      throw new HaumeaError('config', `file source: ${reasonOf(error)}`, { cause: error });
+      throw fileErrors.source(reasonOf(error), { cause: error });
     }
     await this.#begin();
     this.#reading = this.#run();

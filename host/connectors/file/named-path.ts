@@ -1,7 +1,7 @@
 /** Paths that a template makes: what comes with the data leads out of no folder. */
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { HaumeaError } from '../../base/errors.js';
 import { AllowedPaths } from '../../base/files/allowed-paths.js';
+import { fileErrors } from './errors.js';
 
 export class NamedPaths {
   /** The folder that the text before the first action names; undefined when there is none. */
@@ -24,9 +24,8 @@ export class NamedPaths {
   check(path: string): string {
     const absolute = this.paths.check(path, 'write');
     const folder = this.#folder;
-    if (folder !== undefined && !isBelow(absolute, folder))
-      throw new HaumeaError('config', `access is denied: ${shown(path)} is not in ${folder}`);
-    if (/[/\\]$|(^|\/)\.\.?$/.test(path)) throw new HaumeaError('config', `${shown(path)} is no name of a file`);
+    if (folder !== undefined && !isBelow(absolute, folder)) throw fileErrors.denied(shown(path), folder);
+    if (/[/\\]$|(^|\/)\.\.?$/.test(path)) throw fileErrors.noName(shown(path));
     return absolute;
   }
 }

@@ -2,11 +2,12 @@
 import { copyFile, lstat, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { createGunzip } from 'node:zlib';
-import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { reasonOf } from '../../base/errors.js';
 import { kindReason } from '../../base/files/allowed-paths.js';
 import { makeFolder } from '../../base/files/folder.js';
 import { FrameBuffer } from '../frames.js';
 import type { Source, SourceContext } from '../running.js';
+import { fileErrors } from './errors.js';
 import { JsonSplitter } from './json-splitter.js';
 import { LineSplitter } from './line-splitter.js';
 import { pathOf } from './path.js';
@@ -70,7 +71,7 @@ export class FileSource implements Source {
   async open(): Promise<void> {
     const { conf } = this;
     if (conf.actionAfterRead === 2 && conf.moveTo === '') {
-      throw new HaumeaError('config', 'file source: property moveTo is required when actionAfterRead is 2');
+      throw fileErrors.noMoveTo();
     }
     const { paths, dataSource } = this.context;
     try {
@@ -86,7 +87,7 @@ export class FileSource implements Source {
     } catch (error) {
       // One that is read again and again may come later.
       if (conf.interval > 0 && (error as NodeJS.ErrnoException).code === 'ENOENT') throw error;
-      throw new HaumeaError('config', `file source: ${reasonOf(error)}`, { cause: error });
+      throw fileErrors.source(reasonOf(error), { cause: error });
     }
     this.#reading = this.#run();
   }

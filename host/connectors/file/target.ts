@@ -9,6 +9,7 @@ import { basename, dirname, extname, join } from 'node:path';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import type { AllowedPaths } from '../../base/files/allowed-paths.js';
 import { makeFolder, syncFolder } from '../../base/files/folder.js';
+import { fileErrors } from './errors.js';
 
 const lineFeed = Buffer.of(0x0a);
 const nothing = Buffer.alloc(0);
@@ -92,7 +93,8 @@ export class TargetFile {
       await file?.close().catch(() => {});
       if (error instanceof HaumeaError) throw error;
       const mayPass = this.#wasOpen || passing.split(' ').includes(codeOf(error));
-      throw new HaumeaError(mayPass ? 'connection' : 'config', `file sink: ${reasonOf(error)}`, { cause: error });
+      const failure = mayPass ? fileErrors.sinkFails : fileErrors.sinkRefused;
+      throw failure(reasonOf(error), { cause: error });
     }
   }
 
@@ -106,7 +108,7 @@ export class TargetFile {
   }
 
   async #append(buffer: Buffer, from: number, length: number): Promise<number> {
-    if (this.#file === undefined) throw new HaumeaError('connection', `${this.path} is not open`);
+    if (this.#file === undefined) throw fileErrors.notOpen(this.path);
     const written = await this.#write(this.#file, buffer, from, length);
     this.size += written;
     return written;
@@ -305,7 +307,7 @@ export class TargetFile {
   async #checkMounted(folder: string): Promise<void> {
     const { dev } = await stat(folder);
     if (this.#below === undefined || dev !== this.#below) return;
-    throw new HaumeaError('connection', `file sink: the file system of ${folder} is not mounted any more`);
+    throw fileErrors.notMounted(folder);
   }
 }
 

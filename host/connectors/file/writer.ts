@@ -4,8 +4,9 @@
  * line that it left is cut off, all that waits is kept, and each attempt to open the file writes the first of it.
  */
 
-import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { reasonOf } from '../../base/errors.js';
 import type { AllowedPaths } from '../../base/files/allowed-paths.js';
+import { fileErrors } from './errors.js';
 import { type FileEnd, TargetFile } from './target.js';
 
 export interface WriterOptions {
@@ -111,7 +112,7 @@ export class FileWriter {
       this.#told.clear();
     } catch (error) {
       await this.#endHalf().catch(() => {});
-      throw new HaumeaError('connection', `file sink: ${reasonOf(error)}`, { cause: error });
+      throw fileErrors.sinkFails(reasonOf(error), { cause: error });
     } finally {
       this.#isWriting = false;
     }

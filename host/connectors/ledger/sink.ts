@@ -6,9 +6,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { errorTable, reasonOf } from '../../base/errors.js';
 import { MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
+
+const ledgerErrors = errorTable('ledger', {
+  connection: ['connection', (reason: string) => `ledger: ${reason}`],
+});
 
 /** Where one transaction ended. */
 interface LedgerPosition {
@@ -67,7 +71,7 @@ export class LedgerSink implements Sink {
       if (value !== 'ok') throw new Error(value ?? 'the ledger has ended the connection');
     } catch (error) {
       socket.destroy();
-      throw new HaumeaError('connection', `ledger: ${reasonOf(error)}`, { cause: error });
+      throw ledgerErrors.connection(reasonOf(error), { cause: error });
     }
     this.#isRecovered = true;
     this.#socket = socket;

@@ -1,9 +1,10 @@
 /** Connection settings in the form of mqtt.js, and the client with our transport below it. */
 import type { SecureVersion } from 'node:tls';
 import type { IClientOptions, MqttClient } from 'mqtt';
-import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { reasonOf } from '../../base/errors.js';
 import { AllowedPaths } from '../../base/files/allowed-paths.js';
 import { type ConnectionConf, protocolLevel } from './connection.js';
+import { mqttErrors } from './errors.js';
 import { type Endpoint, Transport, type TransportTap } from './transport.js';
 
 const connectTimeoutMs = 10_000;
@@ -48,7 +49,7 @@ export async function makeClient(
     Object.assign(client.options, { username: now.username || undefined, password: now.password || undefined });
     endpoint = await endpointOf(now, paths).catch((error: unknown) => {
       // Certificates that were readable once may be again, as when they are being renewed.
-      throw new HaumeaError('connection', reasonOf(error), { cause: error });
+      throw mqttErrors.connection(reasonOf(error), { cause: error });
     });
   };
   const client = new mqtt.MqttClient(build as never, {
@@ -92,7 +93,7 @@ export function connectOnce(client: MqttClient): Promise<Consent> {
     };
     const onClose = () => {
       forget();
-      reject(new HaumeaError('connection', reason));
+      reject(mqttErrors.connection(reason));
     };
     const forget = () => {
       client.removeListener('connect', onConnect);
@@ -150,7 +151,7 @@ async function endpointOf(conf: ConnectionConf, paths: AllowedPaths): Promise<En
       const file = await paths.open(path, 'read');
       return await file.readFile().finally(() => file.close());
     } catch (error) {
-      throw new HaumeaError('config', `mqtt: ${reasonOf(error)}`, { cause: error });
+      throw mqttErrors.unreadable(reasonOf(error), { cause: error });
     }
   };
   return {

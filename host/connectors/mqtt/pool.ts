@@ -1,10 +1,11 @@
 /** MQTT clients of sinks: sinks with the same connection settings share one. */
 import type { MqttClient } from 'mqtt';
-import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { reasonOf } from '../../base/errors.js';
 import type { AllowedPaths } from '../../base/files/allowed-paths.js';
 import { connectionKey } from '../connection-key.js';
 import { connectOnce, endClient, makeClient } from './client.js';
 import { type ConnectionConf, connection, protocolLevel } from './connection.js';
+import { mqttErrors } from './errors.js';
 import type { Transport } from './transport.js';
 import { Window } from './window.js';
 
@@ -92,7 +93,7 @@ export class SharedClient {
     const { client } = await makeClient(this.conf, options, tap, this.paths).catch((error: unknown) => {
       // Certificates that were readable once may be again, as when they are being renewed.
       if (this.mqtt === undefined) throw error;
-      throw new HaumeaError('connection', reasonOf(error), { cause: error });
+      throw mqttErrors.connection(reasonOf(error), { cause: error });
     });
     client.on('error', (error) => {
       this.#reason = reasonOf(error);

@@ -4,12 +4,13 @@
  * everything and messages come as frames.
  */
 import type { IPublishPacket, MqttClient } from 'mqtt';
-import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { reasonOf } from '../../base/errors.js';
 import { FrameBuffer } from '../frames.js';
 import { completed, idIn, received } from '../receipts.js';
 import type { Source, SourceContext } from '../running.js';
 import { connectOnce, endClient, type Made, makeClient, peerOf } from './client.js';
 import { type ConnectionConf, proofs, protocolLevel } from './connection.js';
+import { mqttErrors } from './errors.js';
 import { Gathering } from './gather.js';
 import { isRaw } from './raw.js';
 import type { Transport } from './transport.js';
@@ -97,7 +98,7 @@ export class MqttSource implements Source {
   }
 
   #checkTransport(): void {
-    if (this.#transport?.destroyed === true) throw new HaumeaError('connection', this.#reason);
+    if (this.#transport?.destroyed === true) throw mqttErrors.connection(this.#reason);
   }
 
   async close(): Promise<void> {
@@ -110,9 +111,9 @@ export class MqttSource implements Source {
   }
 
   #check(): void {
-    if (this.#topics.length === 0) throw new HaumeaError('config', 'mqtt source: DATASOURCE names no topic');
+    if (this.#topics.length === 0) throw mqttErrors.noTopic();
     if (this.conf.enableClientSession && this.conf.clientid === '') {
-      throw new HaumeaError('config', 'mqtt source: property clientid is required with enableClientSession');
+      throw mqttErrors.noClientId();
     }
   }
 
@@ -169,12 +170,11 @@ export class MqttSource implements Source {
     const wanted = Object.fromEntries(this.#topics.map((topic) => [topic, { qos }]));
     await new Promise<void>((resolve, reject) => {
       // The library may never call back for a connection that breaks meanwhile.
-      client.once('close', () => reject(new HaumeaError('connection', this.#reason)));
+      client.once('close', () => reject(mqttErrors.connection(this.#reason)));
       client.subscribe(wanted, (error, granted) => {
         const refused = granted?.filter((grant) => grant.qos >= 128).map((grant) => grant.topic) ?? [];
-        if (error !== null && error !== undefined) reject(new HaumeaError('connection', reasonOf(error)));
-        else if (refused.length > 0)
-          reject(new HaumeaError('connection', `subscription refused: ${refused.join(', ')}`));
+        if (error !== null && error !== undefined) reject(mqttErrors.connection(reasonOf(error)));
+        else if (refused.length > 0) reject(mqttErrors.subscription(refused.join(', ')));
         else resolve();
       });
     }).catch((error: unknown) => {
