@@ -1,4 +1,4 @@
-/** `npm run check`: types, lint, generated files, pages, import directions. Runs all and names each that fails. */
+/** `npm run check`: all that is checked without running the engine. Runs each check and names those that fail. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,6 +17,7 @@ const checks = [
   ['rooms', ['--import', 'tsx', join(root, 'test/arch/rooms.test.ts')]],
   ['circles', ['--import', 'tsx', join(root, 'test/arch/circles.test.ts')]],
   ['sizes', ['--import', 'tsx', join(root, 'test/arch/sizes.test.ts')]],
+  ['commits', ['--import', 'tsx', join(root, 'test/arch/commits.test.ts')]],
 ];
 
 const failed = [];
