@@ -1,7 +1,7 @@
 // Writes what follows from the declarations: operation numbers and dispatch of the kernels, the names of the host.
 // `node tools/gen.mjs` rewrites the files, `--check` only tells whether they are current.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { emit, finish } from './emit.mjs';
 import { generateLayouts } from './layouts.mjs';
 import { root } from './root.mjs';
@@ -367,27 +367,57 @@ ${resourceNames.map((name) => `  ${name},`).join('\n')}
 `,
 );
 
-// Tables of kinds: the records that the files below a folder export.
-for (const [dir, type, from, key] of [
-  ['kernels/nodes', 'NodeKind', 'node', 'Kind'],
-  ['host/plan/nodes', 'NodeKind', 'node', 'Kind'],
-  ['host/plan/operators', 'OperatorKind', 'operator', 'Kind'],
-  ['host/plan/windows', 'WindowKind', 'kind', 'Kind'],
+// Tables of kinds: the records that files of folders export, each called by its kind and the suffix.
+for (const { out, dirs, type, from, list = 'kinds', suffix = '' } of [
+  { out: 'kernels/nodes/gen/kinds.ts', dirs: ['kernels/nodes'], type: 'NodeKind', from: 'kernels/nodes/node' },
+  {
+    out: 'host/plan/operators/gen/kinds.ts',
+    dirs: ['host/plan/operators'],
+    type: 'OperatorKind',
+    from: 'host/plan/operators/operator',
+  },
+  {
+    out: 'host/plan/operators/gen/nodes.ts',
+    dirs: ['host/plan/nodes', 'host/plan/operators'],
+    type: 'NodeKind',
+    from: 'host/plan/nodes/node',
+    list: 'nodeKinds',
+    suffix: 'Node',
+  },
+  {
+    out: 'host/plan/windows/gen/kinds.ts',
+    dirs: ['host/plan/windows'],
+    type: 'WindowKind',
+    from: 'host/plan/windows/kind',
+  },
 ]) {
-  const record = new RegExp(`^export const (\\w+): ${type}<'\\1'>`, 'gm');
-  const found = readdirSync(join(root, dir), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !file.startsWith('gen/'))
-    .sort()
-    .map((file) => [file, [...readFileSync(join(root, dir, file), 'utf8').matchAll(record)].map(([, name]) => name)])
+  const record = new RegExp(`^export const (\\w+)${suffix}: ${type}<'\\1'>`, 'gm');
+  const found = dirs
+    .flatMap((dir) =>
+      readdirSync(join(root, dir), { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.ts') && !file.startsWith('gen/'))
+        .sort()
+        .map((file) => `${dir}/${file}`),
+    )
+    .map((file) => [file, [...readFileSync(join(root, file), 'utf8').matchAll(record)].map(([, name]) => name)])
     .filter(([, names]) => names.length > 0);
+  const pathOf = (file) => {
+    const path = relative(dirname(out), file);
+    return path.startsWith('.') ? path : `./${path}`;
+  };
   const names = found.flatMap(([, some]) => some).sort();
   emit(
-    `${dir}/gen/kinds.ts`,
-    `${head(`${dir}/<kind>.ts`)}import type { ${key}, ${type} } from '../${from}.js';
-${found.map(([file, some]) => `import { ${some.join(', ')} } from '../${file.slice(0, -3)}.js';`).join('\n')}
+    out,
+    `${head(dirs.map((dir) => `${dir}/<kind>.ts`).join(' and '))}import type { Kind, ${type} } from '${pathOf(from)}.js';
+${found
+  .map(
+    ([file, some]) =>
+      `import { ${some.map((name) => name + suffix).join(', ')} } from '${pathOf(file).slice(0, -3)}.js';`,
+  )
+  .join('\n')}
 
-export const kinds: { readonly [K in ${key}]: ${type}<K> } = {
-${names.map((name) => `  ${name},`).join('\n')}
+export const ${list}: { readonly [K in Kind]: ${type}<K> } = {
+${names.map((name) => (suffix === '' ? `  ${name},` : `  ${name}: ${name}${suffix},`)).join('\n')}
 };
 `,
   );

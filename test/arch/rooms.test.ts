@@ -71,7 +71,8 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     // From the syntax tree to bound expressions.
     ['bind', 'program', 'sinks'],
     ['windows', 'joins'],
-    ['operators', 'nodes'],
+    'nodes',
+    'operators',
     ['kept', 'rules'],
     // From the syntax tree, or a drawn graph, to the logical plan.
     'statement',

@@ -1,6 +1,6 @@
 /** A rule's plan as compact readable text, for debugging and tests. */
 import type { NodeInput, RulePlan } from '../../../kernels/plan/ir.js';
-import { kindOf } from '../nodes/index.js';
+import { nodeKindOf } from '../operators/index.js';
 import { showUse } from '../values/show.js';
 
 /** Prints sources with their columns, then each node: `#1 filter < #0`, its operations and what it gives out. */
@@ -10,7 +10,7 @@ export function showPlan(plan: RulePlan): string {
   );
   plan.nodes.forEach((node, i) => {
     lines.push(`#${i} ${node.kind} < ${showInput(node.input)}`);
-    for (const line of kindOf(node).show(node)) lines.push(`  ${line}`);
+    for (const line of nodeKindOf(node).show(node)) lines.push(`  ${line}`);
   });
   return lines.join('\n');
 }

@@ -13,8 +13,8 @@ import {
   type RulePlan,
 } from '../../../kernels/plan/ir.js';
 import { Batch } from '../nodes/batch.js';
-import { kindOf } from '../nodes/index.js';
-import type { Of, Place, Port } from '../nodes/node.js';
+import type { Place, PlanOf, Port } from '../nodes/node.js';
+import { nodeKindOf } from '../operators/index.js';
 import { type Value, Values } from '../values/value.js';
 
 /** What values are made of; a plan is one. */
@@ -42,7 +42,7 @@ export class Batches {
       this.#inputs.push(input);
       if (node.kind === 'hits') this.#count(node, i, input);
       if ('program' in node) this.#run(node.program ?? null, input);
-      this.#outputs.push(kindOf(node).gives?.(node, this.placeOf(i)) ?? input);
+      this.#outputs.push(nodeKindOf(node).gives?.(node, this.placeOf(i)) ?? input);
     });
   }
 
@@ -95,7 +95,7 @@ export class Batches {
   }
 
   /** What the condition of the node may ask for. */
-  #count({ count, time, name }: Of<'hits'>, at: number, batch: Batch): void {
+  #count({ count, time, name }: PlanOf<'hits'>, at: number, batch: Batch): void {
     batch.set(count, this.values.hit('count', String(at), name === 'having'));
     batch.set(time, this.values.hit('time', String(at), name === 'having'));
   }
@@ -141,7 +141,7 @@ export class Batches {
   }
 
   /** Number of the source, or of the table that is asked, in which rows are looked up. */
-  tableOf(node: Of<'lookup' | 'ask'>): number {
+  tableOf(node: PlanOf<'lookup' | 'ask'>): number {
     if (node.kind === 'ask') return this.plan.sources.length + (node.lookup ?? -1);
     const table = this.plan.nodes[node.table]?.input;
     return table !== undefined && table !== null && 'source' in table ? table.source : -1;

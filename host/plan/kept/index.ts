@@ -5,8 +5,8 @@
  */
 import type { NodeInput, NodePlan } from '../../../kernels/plan/ir.js';
 import type { KeptByNode, KeptMember, KeptOperator } from '../../model/kept.js';
-import { kindOf } from '../nodes/index.js';
 import type { Found, KeptPlace, Rows } from '../nodes/node.js';
+import { nodeKindOf } from '../operators/index.js';
 import { Batches, type PlanParts } from './batches.js';
 import { Meaning } from './meaning.js';
 import { Words } from './words.js';
@@ -63,7 +63,7 @@ class Keeping {
 
   /** What the node keeps; null: nothing. */
   operator(node: NodePlan, index: number): Found | null {
-    return kindOf(node).keeps?.(node, this.#placeOf(index)) ?? null;
+    return nodeKindOf(node).keeps?.(node, this.#placeOf(index)) ?? null;
   }
 
   #placeOf(index: number): KeptPlace {
@@ -120,7 +120,7 @@ class Keeping {
   }
 
   #below(node: NodePlan, index: number): Rows {
-    const rows = kindOf(node).rows?.(node, this.#placeOf(index));
+    const rows = nodeKindOf(node).rows?.(node, this.#placeOf(index));
     if (rows !== undefined) return rows;
     return node.input === null ? { key: 0n, words: [], isOfMessages: false } : this.#of(node.input);
   }

@@ -5,17 +5,8 @@
  */
 
 import type { WindowOf } from '../../../kernels/plan/gen/windows.js';
-import type { Relation, Source } from '../values/source.js';
-import type {
-  AggregateValue,
-  AnalyticValue,
-  ColumnValue,
-  HitValue,
-  OpValue,
-  RangesValue,
-  Value,
-} from '../values/value.js';
-import type { JoinKey } from './join-keys.js';
+import type { Relation } from '../values/source.js';
+import type { Value } from '../values/value.js';
 
 /** A named value of the output row. */
 export interface OutputEntry {
@@ -73,124 +64,17 @@ interface Labelled {
   labels?: readonly string[];
 }
 
-export type Logical = Labelled &
-  (
-    | { kind: 'source'; source: Source }
-    /**
-     * Rows of several sources in one sequence; with the event time of each source, or none in processing time.
-     * `inputs`: what the rows of each source come through.
-     */
-    | { kind: 'merge'; sources: Relation[]; inputs: Logical[]; timestamps: Value[] }
-    /**
-     * Event time: orders rows by their timestamp column; null: by that which the merge below has for each source.
-     * `isOrdered`: the rows of each source come in their order, none has to be waited for.
-     */
-    | { kind: 'watermark'; input: Logical; timestamp: Value | null; isOrdered?: boolean }
-    /** The rows of a stream that come too late for the watermark below; `branch`: its place among those of a merge. */
-    | { kind: 'late'; input: Logical; source: Relation; branch: number }
-    /** Makes the columns of a derived table of what the SELECT below gives. */
-    | { kind: 'derive'; input: Logical; table: Relation; columns: ReadonlyMap<ColumnValue, Value> }
-    /** Joins the rows of each window of the input with each other and with what tables hold; `sources`: all of them. */
-    | { kind: 'join'; input: Logical; sources: Relation[]; steps: JoinSpec[] }
-    /**
-     * Joins each row of one stream with the newest of another that is no later, by the order in which they come, among
-     * those with equal keys; rows of further streams pass. `toleranceMs`: how much older it may be, null without a
-     * bound.
-     */
-    | {
-        kind: 'asof';
-        input: Logical;
-        left: Relation;
-        source: Relation;
-        type: 'inner' | 'left';
-        keys: JoinKey[];
-        toleranceMs: number | null;
-      }
-    /**
-     * Joins rows of `left` with those of `source` whose time is `leastMs` to `mostMs` later (negative: earlier), among
-     * those with equal keys; `condition` decides on each pair besides. What comes out has a time of its own, the end of
-     * a window.
-     */
-    | {
-        kind: 'interval';
-        input: Logical;
-        left: Relation;
-        source: Relation;
-        type: 'inner' | 'left' | 'right' | 'full';
-        keys: JoinKey[];
-        leastMs: number;
-        mostMs: number;
-        condition: Value | null;
-      }
-    /** Joins each row with those of a lookup table that have the keys; `condition` decides on each pair besides. */
-    | {
-        kind: 'lookup';
-        input: Logical;
-        source: Source;
-        type: 'inner' | 'left';
-        keys: LookupKey[];
-        condition: Value | null;
-      }
-    /**
-     * Rows wait until the time `until` (epoch ms), which is not known for those that don't; they stay in their order.
-     */
-    | { kind: 'delay'; input: Logical; until: Value }
-    /** Rows wait for the answer of a function that answers later; `call` is known above. */
-    | { kind: 'call'; input: Logical; call: OpValue }
-    /** Rows wait until the end of the range that they ask for, and get what is left of it. */
-    | { kind: 'dedup'; input: Logical; ranges: RangesValue }
-    /** Computes values once for all that stands above it. */
-    | { kind: 'compute'; input: Logical; values: Value[] }
-    /** Computes functions that look back at the rows before, for all that stands above it. */
-    | { kind: 'analytic'; input: Logical; values: AnalyticValue[] }
-    /**
-     * Counts the rows, or messages, that get past a condition which may depend on that; null: all of them. `time`: of a
-     * row. Of OVER (WHEN …) all rows go on, with what the condition gives.
-     */
-    | {
-        kind: 'hits';
-        input: Logical;
-        condition: Value | null;
-        clause: 'where' | 'filter' | 'having' | 'over' | null;
-        hits: HitValue[];
-        time: Value;
-      }
-    /**
-     * `case`: an output of a switch; `isWhole`: the first row of a message decides on all of it; `meetsEmpty`: one that
-     * has none meets the condition.
-     */
-    | {
-        kind: 'filter';
-        input: Logical;
-        condition: Value;
-        clause: 'where' | 'filter' | 'having' | 'qualify' | 'case';
-        isWhole?: boolean;
-        meetsEmpty?: boolean;
-      }
-    | WindowNode
-    | { kind: 'sort'; input: Logical; keys: { value: Value; descending: boolean }[] }
-    | { kind: 'limit'; input: Logical; count: number }
-    /** Makes rows of one row, an element of the list for each; `most`: of each row, null without a bound. */
-    | { kind: 'expand'; input: Logical; list: Value; of: 'elements' | 'members'; most: number | null }
-    | { kind: 'project'; input: Logical; row: OutputRow }
-  );
+/**
+ * What the operators of each kind are, without their kind. Each file of `operators/` declares its own here, beside what
+ * the planner knows of it.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: its members stand in the files of the kinds
+export interface LogicalOperators {}
 
-export interface WindowNode {
-  kind: 'window';
-  input: Logical;
-  window: WindowSpec;
-  /** Event time of a row; null in processing time, and where the watermark below a merge has it. */
-  timestamp: Value | null;
-  /** See WindowPlan.where of the plan IR. */
-  where: Value | null;
-  keys: Value[];
-  isGrouped: boolean;
-  /** Aggregates over all rows of a message that each of its rows shows; only without groups. */
-  shown?: readonly AggregateValue[];
-  sendEmpty: boolean;
-  /** SELECT DISTINCT: the groups are the rows of the result. */
-  isDistinct?: boolean;
-}
+export type Logical = Labelled &
+  { [K in keyof LogicalOperators]: { kind: K } & LogicalOperators[K] }[keyof LogicalOperators];
+
+export type WindowNode = Extract<Logical, { kind: 'window' }>;
 
 /** What gives the rule's output rows to some of its sinks. */
 export interface Root {

@@ -3,7 +3,7 @@ import { isBatch } from '../../../kernels/plan/output-plan.js';
 import type { NodeKind } from './node.js';
 import { type Show, shower, showOps } from './text.js';
 
-export const encode: NodeKind<'encode'> = {
+export const encodeNode: NodeKind<'encode'> = {
   show: ({ program, output, actions }) => [...showOps(program), ...showOutput(output, shower(program), actions)],
   /** What was gathered for sinks is to be sent, whatever its rows were made of. */
   keeps({ output, actions }, at) {

@@ -1,7 +1,7 @@
 import type { NodeKind } from './node.js';
 import { shower, showOps } from './text.js';
 
-export const keyedTable: NodeKind<'keyedTable'> = {
+export const keyedTableNode: NodeKind<'keyedTable'> = {
   show: ({ program, row, key }) => [...showOps(program), `keep ${shower(program)(row)} by ${key}`],
   keeps({ input, key: by, row, sent, kindName, keyName }, at) {
     const values = at.valuesOf([row, sent, kindName, keyName]);

@@ -10,18 +10,18 @@ import type { Batch } from './batch.js';
 export type Kind = NodePlan['kind'];
 
 /** The nodes of a kind. */
-export type Of<K extends Kind> = Extract<NodePlan, { kind: K }>;
+export type PlanOf<K extends Kind> = Extract<NodePlan, { kind: K }>;
 
 /** One kind of node. */
 export interface NodeKind<K extends Kind> {
   /** Its lines in the text of a plan: the operations of its program, then what it does. */
-  show(node: Of<K>): readonly string[];
+  show(node: PlanOf<K>): readonly string[];
   /** The rows that it gives on; without it they are those that it reads. */
-  gives?(node: Of<K>, at: Place): Batch;
+  gives?(node: PlanOf<K>, at: Place): Batch;
   /** What its rows have gone through; without it nothing beside those that it reads. */
-  rows?(node: Of<K>, at: KeptPlace): Rows;
+  rows?(node: PlanOf<K>, at: KeptPlace): Rows;
   /** What it keeps from one run to the next; null: nothing. */
-  keeps?(node: Of<K>, at: KeptPlace): Found | null;
+  keeps?(node: PlanOf<K>, at: KeptPlace): Found | null;
 }
 
 /** What the operands of a node stand for. Its functions need no `this`. */
@@ -45,13 +45,13 @@ export interface Place {
   /** The same of a list of columns. */
   listed(columns: readonly (() => Value)[]): Batch;
   /** Number of the source, or of the table that is asked, in which the node looks up rows. */
-  tableOf(node: Of<'lookup' | 'ask'>): number;
+  tableOf(node: PlanOf<'lookup' | 'ask'>): number;
   /** Columns of an event-time node above. */
   widthAbove(input: NodeInput): number;
 }
 
 /** A port and its index among the nodes. */
-export type Port = Of<'port'> & { readonly at: number };
+export type Port = PlanOf<'port'> & { readonly at: number };
 
 /** Rows that come to a place of the plan: what they have gone through, and the same in the words of the statement. */
 export interface Rows {

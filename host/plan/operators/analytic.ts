@@ -2,9 +2,19 @@
 
 import type { AnalyticPlan } from '../../../kernels/nodes/analytic.js';
 import { type Operand, reg } from '../../../kernels/plan/ir.js';
+import type { Logical } from '../logical/logical.js';
+import type { NodeKind } from '../nodes/node.js';
+import { shower, showOps } from '../nodes/text.js';
 import { ProgramBuilder } from '../program/program.js';
-import type { Value } from '../values/value.js';
+import type { AnalyticValue, Value } from '../values/value.js';
 import type { OperatorKind } from './operator.js';
+
+declare module '../logical/logical.js' {
+  interface LogicalOperators {
+    /** Computes functions that look back at the rows before, for all that stands above it. */
+    analytic: { input: Logical; values: AnalyticValue[] };
+  }
+}
 
 /** Functions that keep all values of a partition. */
 const keepsAll: ReadonlySet<string> = new Set(['incCollect', 'accCollect', 'accDistinctCollect', 'accMapAgg']);
@@ -36,4 +46,31 @@ export const analytic: OperatorKind<'analytic'> = {
     values.some(({ fn }) => keepsAll.has(fn))
       ? 'all values of inc_collect of each partition: grows with the number of rows'
       : 'a value of each function and partition: grows with the number of partitions, not of rows',
+};
+
+export const analyticNode: NodeKind<'analytic'> = {
+  show({ program, functions }) {
+    const show = shower(program);
+    const shown = functions.map(({ fn, args, size, partition, when, dst }) => {
+      const by = partition.length === 0 ? '' : ` by [${partition.map(show).join(' ')}]`;
+      const condition = when === undefined ? '' : ` when ${show(when)}`;
+      return `r${dst} = ${fn}(${args.map(show).join(' ')})${size > 0 ? ` #${size}` : ''}${by}${condition}`;
+    });
+    return [...showOps(program), ...shown];
+  },
+  gives({ functions }, { input, value, valuesOf, values }) {
+    for (const { fn, args, size, partition, when, dst } of functions) {
+      const condition = when === undefined ? null : value(when);
+      const over = valuesOf(partition);
+      input.set(dst, values.analytic(fn, valuesOf(args), size, over, condition));
+    }
+    return input;
+  },
+  keeps({ functions, input }, at) {
+    const { key, words } = at.rowsOf(input);
+    // Nothing else writes the registers of the node.
+    const values = functions.map(({ dst }) => at.value(dst));
+    const lists = [at.list('functions', values)];
+    return { key: at.together('analytic', key), what: at.texts(values), rows: words, lists };
+  },
 };

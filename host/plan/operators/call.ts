@@ -1,9 +1,19 @@
 /** Rows wait for the answer of a function that answers later; the call is known above. */
+
 import type { NodePlan } from '../../../kernels/plan/ir.js';
 import { callKey, callWaiting, resultName } from '../logical/call.js';
+import type { Logical } from '../logical/logical.js';
 import { ProgramBuilder } from '../program/program.js';
 import { carriedBy } from '../program/window-needs.js';
+import type { OpValue } from '../values/value.js';
 import type { OperatorKind } from './operator.js';
+
+declare module '../logical/logical.js' {
+  interface LogicalOperators {
+    /** Rows wait for the answer of a function that answers later; `call` is known above. */
+    call: { input: Logical; call: OpValue };
+  }
+}
 
 export const call: OperatorKind<'call'> = {
   values: (node) => [node.call],

@@ -1,6 +1,16 @@
 /** Computes values once for all that stands above: it passes all rows, the values stand in registers. */
+
+import type { Logical } from '../logical/logical.js';
 import { ProgramBuilder } from '../program/program.js';
+import type { Value } from '../values/value.js';
 import type { OperatorKind } from './operator.js';
+
+declare module '../logical/logical.js' {
+  interface LogicalOperators {
+    /** Computes values once for all that stands above it. */
+    compute: { input: Logical; values: Value[] };
+  }
+}
 
 export const compute: OperatorKind<'compute'> = {
   isStateless: true,

@@ -1,7 +1,19 @@
 /** dedup_trigger: rows wait until the end of the range that they ask for, and get what is left of it. */
+
+import type { Logical } from '../logical/logical.js';
+import type { NodeKind } from '../nodes/node.js';
+import { numbered, shower, showOps } from '../nodes/text.js';
 import { ProgramBuilder } from '../program/program.js';
 import { isNone, windowNeeds } from '../program/window-needs.js';
+import type { RangesValue } from '../values/value.js';
 import type { OperatorKind } from './operator.js';
+
+declare module '../logical/logical.js' {
+  interface LogicalOperators {
+    /** Rows wait until the end of the range that they ask for, and get what is left of it. */
+    dedup: { input: Logical; ranges: RangesValue };
+  }
+}
 
 export const dedup: OperatorKind<'dedup'> = {
   values: ({ ranges }) => [ranges],
@@ -31,4 +43,31 @@ export const dedup: OperatorKind<'dedup'> = {
   explain: ({ ranges }, { show }) => [['DedupTriggerPlan', show(ranges)]],
   keeps: () => 'ranges that were given, until they expire: grows with the number of gaps between them',
   waits: () => 'for the end of the range that they ask for',
+};
+
+export const dedupNode: NodeKind<'dedup'> = {
+  show({ program, begin, end, now, expireMs, columns }) {
+    const show = shower(program);
+    const times = [begin, end, now].map(show).join(' ');
+    return [
+      ...showOps(program),
+      `ranges of ${times} expire ${expireMs}`,
+      `give ${numbered([...columns.map(show), 'ranges'])}`,
+    ];
+  },
+  gives({ begin, end, now, columns, expireMs }, { value, values, listed }) {
+    const ranges = values.ranges(value(begin), value(end), value(now), expireMs);
+    return listed([...columns.map((operand) => () => value(operand)), () => ranges]);
+  },
+  rows({ input, begin, end, now, expireMs }, at) {
+    const times = at.valuesOf([begin, end, now]);
+    return at.added(input, at.together('dedup', at.rowsOf(input).key, times, expireMs), '');
+  },
+  keeps({ input, begin, end, now, columns, expireMs }, at) {
+    const rows = at.rowsOf(input);
+    const times = at.valuesOf([begin, end, now]);
+    const key = at.together('dedup', rows.key, times, expireMs);
+    const what = `dedup_trigger(${at.texts(times)}, ${expireMs})`;
+    return { key, what, rows: rows.words, lists: [at.list('values', [...at.valuesOf(columns), ...times])] };
+  },
 };

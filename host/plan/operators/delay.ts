@@ -1,8 +1,20 @@
 /** delay(): rows wait until a time, which is not known for those that don't; they stay in their order. */
+
 import type { NodePlan } from '../../../kernels/plan/ir.js';
+import type { Logical } from '../logical/logical.js';
 import { ProgramBuilder } from '../program/program.js';
 import { carriedBy } from '../program/window-needs.js';
+import type { Value } from '../values/value.js';
 import type { OperatorKind } from './operator.js';
+
+declare module '../logical/logical.js' {
+  interface LogicalOperators {
+    /**
+     * Rows wait until the time `until` (epoch ms), which is not known for those that don't; they stay in their order.
+     */
+    delay: { input: Logical; until: Value };
+  }
+}
 
 /** Batches that wait before the sources of the rule pause. */
 const maxBatches = 1024;

@@ -1,9 +1,19 @@
 /** Makes the columns of a derived table of what the SELECT below gives. */
+
 import type { NodePlan, Operand } from '../../../kernels/plan/ir.js';
+import type { Logical } from '../logical/logical.js';
 import { ProgramBuilder } from '../program/program.js';
 import { showValue } from '../values/show.js';
-import type { ColumnValue } from '../values/value.js';
+import type { Relation } from '../values/source.js';
+import type { ColumnValue, Value } from '../values/value.js';
 import type { OperatorKind } from './operator.js';
+
+declare module '../logical/logical.js' {
+  interface LogicalOperators {
+    /** Makes the columns of a derived table of what the SELECT below gives. */
+    derive: { input: Logical; table: Relation; columns: ReadonlyMap<ColumnValue, Value> };
+  }
+}
 
 export const derive: OperatorKind<'derive'> = {
   values: ({ columns }) => [...columns.values()],

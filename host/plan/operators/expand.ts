@@ -1,8 +1,19 @@
 /** Makes rows of one row, an element of a list for each. */
+
 import type { NodePlan } from '../../../kernels/plan/ir.js';
+import type { Logical } from '../logical/logical.js';
+import type { NodeKind } from '../nodes/node.js';
+import { numbered, shower, showOps } from '../nodes/text.js';
 import { ProgramBuilder } from '../program/program.js';
-import { withoutItem } from '../values/value.js';
+import { type Value, withoutItem } from '../values/value.js';
 import type { OperatorKind } from './operator.js';
+
+declare module '../logical/logical.js' {
+  interface LogicalOperators {
+    /** Makes rows of one row, an element of the list for each; `most`: of each row, null without a bound. */
+    expand: { input: Logical; list: Value; of: 'elements' | 'members'; most: number | null };
+  }
+}
 
 export const expand: OperatorKind<'expand'> = {
   isStateless: true,
@@ -33,5 +44,24 @@ export const expand: OperatorKind<'expand'> = {
   explain({ of, list }, { show }) {
     const what = of === 'elements' ? 'a row for each element of' : 'the members of';
     return [['ExpandPlan', `Rows:{ ${what} ${show(list)} }`]];
+  },
+};
+
+export const expandNode: NodeKind<'expand'> = {
+  show({ program, most, columns, of, list }) {
+    const show = shower(program);
+    const bound = most < Number.MAX_SAFE_INTEGER ? ` most ${most}` : '';
+    return [
+      ...showOps(program),
+      `${of} of ${show(list)}${bound}`,
+      `give ${numbered([...columns.map(show), 'element'])}`,
+    ];
+  },
+  gives: ({ columns }, { value, values, listed }) =>
+    listed([...columns.map((operand) => () => value(operand)), () => values.item()]),
+  rows({ input, list, of }, at) {
+    const value = at.value(list);
+    const key = at.together('expand', at.rowsOf(input).key, value, of);
+    return at.added(input, key, `unnest(${at.text(value)})`);
   },
 };

@@ -1,7 +1,28 @@
 /** Keeps the rows, or messages, for which a condition is true; named after the clause that it does the work of. */
+
 import type { NodePlan } from '../../../kernels/plan/ir.js';
+import type { Logical } from '../logical/logical.js';
+import type { NodeKind } from '../nodes/node.js';
+import { shower, showOps } from '../nodes/text.js';
 import { ProgramBuilder } from '../program/program.js';
+import type { Value } from '../values/value.js';
 import type { OperatorKind } from './operator.js';
+
+declare module '../logical/logical.js' {
+  interface LogicalOperators {
+    /**
+     * `case`: an output of a switch; `isWhole`: the first row of a message decides on all of it; `meetsEmpty`: one that
+     * has none meets the condition.
+     */
+    filter: {
+      input: Logical;
+      condition: Value;
+      clause: 'where' | 'filter' | 'having' | 'qualify' | 'case';
+      isWhole?: boolean;
+      meetsEmpty?: boolean;
+    };
+  }
+}
 
 /** Name of the filters behind the outputs of a switch. */
 export const caseName = 'case';
@@ -31,4 +52,16 @@ export const filter: OperatorKind<'filter'> = {
   explain: ({ clause, condition }, { show }) => [
     [explained[clause] ?? 'FilterPlan', `Condition:{ ${show(condition)} }`],
   ],
+};
+
+export const filterNode: NodeKind<'filter'> = {
+  show: ({ program, condition }) => [...showOps(program), `keep ${shower(program)(condition)}`],
+  rows({ input, condition: operand, isWhole }, at) {
+    const condition = at.value(operand);
+    const above = at.rowsOf(input);
+    // It computes values for others.
+    if (condition.kind === 'const' && condition.value.tag === 'bool' && condition.value.value) return above;
+    const key = at.together('filter', above.key, condition, isWhole === true);
+    return at.added(input, key, `${above.isOfMessages ? 'HAVING' : 'WHERE'} ${at.text(condition)}`);
+  },
 };

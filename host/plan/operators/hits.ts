@@ -1,7 +1,28 @@
 /** Counts the rows that get past a condition, which may depend on that count; count and time stand in registers. */
+
 import { NONE, reg } from '../../../kernels/plan/ir.js';
+import type { Logical } from '../logical/logical.js';
+import type { NodeKind } from '../nodes/node.js';
+import { shower, showOps } from '../nodes/text.js';
 import { ProgramBuilder } from '../program/program.js';
+import type { HitValue, Value } from '../values/value.js';
 import type { OperatorKind } from './operator.js';
+
+declare module '../logical/logical.js' {
+  interface LogicalOperators {
+    /**
+     * Counts the rows, or messages, that get past a condition which may depend on that; null: all of them. `time`: of a
+     * row. Of OVER (WHEN …) all rows go on, with what the condition gives.
+     */
+    hits: {
+      input: Logical;
+      condition: Value | null;
+      clause: 'where' | 'filter' | 'having' | 'over' | null;
+      hits: HitValue[];
+      time: Value;
+    };
+  }
+}
 
 /** What the operator is called for each clause; the one before a window is no step of its own. */
 const steps = { where: 'filter', filter: 'windowFilter', having: 'having', over: null } as const;
@@ -34,5 +55,33 @@ export const hits: OperatorKind<'hits'> = {
     if (condition === null || clause === 'over') return [];
     const op = clause === 'having' ? 'HavingPlan' : 'FilterPlan';
     return [[op, `Condition:{ ${show(condition)} }, StateFuncs:[ ${all(counted)} ]`]];
+  },
+};
+
+export const hitsNode: NodeKind<'hits'> = {
+  show({ program, count, time, when, judged, condition }) {
+    const show = shower(program);
+    return [
+      ...showOps(program),
+      `r${count}, r${time} = rows that passed and time ${show(when)} of the newest`,
+      judged === null ? `keep ${show(condition)}` : `r${judged} = ${show(condition)}`,
+    ];
+  },
+  gives({ judged, condition }, { input, value }) {
+    if (judged !== null) input.set(judged, value(condition));
+    return input;
+  },
+  rows({ input, judged, condition: operand }, at) {
+    const above = at.rowsOf(input);
+    if (judged !== null) return above;
+    const condition = at.value(operand);
+    const key = at.together('filter', above.key, condition, false);
+    return at.added(input, key, `${above.isOfMessages ? 'HAVING' : 'WHERE'} ${at.text(condition)}`);
+  },
+  keeps({ input, condition }, at) {
+    const rows = at.rowsOf(input);
+    const key = at.together('hits', rows.key, at.value(condition));
+    const what = rows.isOfMessages ? 'last_agg_hit_count()' : 'last_hit_count()';
+    return { key, what, rows: rows.words, lists: [] };
   },
 };

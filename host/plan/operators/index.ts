@@ -1,13 +1,20 @@
-/** The table of the kinds of operators, and what is asked of any of them. */
+/** The tables of the kinds of operators and nodes, and what is asked of any operator. */
 import type { Logical } from '../logical/logical.js';
+import type { NodeKind, Kind as NodeName } from '../nodes/node.js';
 import type { Relation } from '../values/source.js';
 import type { Value } from '../values/value.js';
 import { kinds } from './gen/kinds.js';
+import { nodeKinds } from './gen/nodes.js';
 import type { Kind, Level, OperatorKind } from './operator.js';
 
 /** The record of the operator's kind. */
 export function kindOf<K extends Kind>({ kind }: { kind: K }): OperatorKind<K> {
   return kinds[kind];
+}
+
+/** The record of the node's kind. */
+export function nodeKindOf<K extends NodeName>({ kind }: { kind: K }): NodeKind<K> {
+  return nodeKinds[kind];
 }
 
 /** Values that an operator itself computes. */

@@ -1,5 +1,14 @@
 /** Cuts a message after a number of rows. */
+
+import type { Logical } from '../logical/logical.js';
+import type { NodeKind } from '../nodes/node.js';
 import type { OperatorKind } from './operator.js';
+
+declare module '../logical/logical.js' {
+  interface LogicalOperators {
+    limit: { input: Logical; count: number };
+  }
+}
 
 export const limit: OperatorKind<'limit'> = {
   values: () => [],
@@ -8,4 +17,9 @@ export const limit: OperatorKind<'limit'> = {
     at.push({ kind: 'limit', input: at.path.input, count, name: 'limit' }, null);
   },
   explain: ({ count }) => [['LimitPlan', `Count:${count}`]],
+};
+
+export const limitNode: NodeKind<'limit'> = {
+  show: ({ count }) => [`first ${count}`],
+  rows: ({ input, count }, at) => at.added(input, at.together('limit', at.rowsOf(input).key, count), `LIMIT ${count}`),
 };

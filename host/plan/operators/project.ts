@@ -1,6 +1,13 @@
 /** The output row. What it computes is part of the encode nodes, one for each form that sinks ask for. */
+import type { Logical, OutputRow } from '../logical/logical.js';
 import { showValue } from '../values/show.js';
 import type { OperatorKind } from './operator.js';
+
+declare module '../logical/logical.js' {
+  interface LogicalOperators {
+    project: { input: Logical; row: OutputRow };
+  }
+}
 
 export const project: OperatorKind<'project'> = {
   isStateless: true,

@@ -1,10 +1,19 @@
 /** Orders the rows of a message. */
+
 import type { NodePlan } from '../../../kernels/plan/ir.js';
-import { isOfMessages } from '../logical/logical.js';
+import { isOfMessages, type Logical } from '../logical/logical.js';
+import type { NodeKind } from '../nodes/node.js';
+import { shower, showOps } from '../nodes/text.js';
 import { type Path, ProgramBuilder } from '../program/program.js';
 import { isNone, windowNeeds } from '../program/window-needs.js';
 import type { Value } from '../values/value.js';
 import type { Of, OperatorKind } from './operator.js';
+
+declare module '../logical/logical.js' {
+  interface LogicalOperators {
+    sort: { input: Logical; keys: { value: Value; descending: boolean }[] };
+  }
+}
 
 export const sort: OperatorKind<'sort'> = {
   values: ({ keys }) => keys.map(({ value }) => value),
@@ -46,3 +55,22 @@ function planned(node: Of<'sort'>, path: Path): Extract<NodePlan, { kind: 'sort'
     name: 'order',
   };
 }
+
+export const sortNode: NodeKind<'sort'> = {
+  show({ program, keys: by, columns }) {
+    const show = shower(program);
+    const keys = by.map(({ operand, descending }) => `${show(operand)}${descending ? ' desc' : ''}`);
+    return [...showOps(program), `by ${keys.join(', ')} columns ${columns}`];
+  },
+  gives: ({ columns, carried = [] }, { input, value, derived }) =>
+    derived((i) => {
+      const own = i < columns ? undefined : carried[i - columns];
+      return own === undefined ? input.columnAt(i) : value(own);
+    }, input),
+  rows({ input, keys }, at) {
+    const values = keys.map(({ operand }) => at.value(operand));
+    const orders = keys.map(({ descending }) => descending);
+    const key = at.together('sort', at.rowsOf(input).key, values, ...orders);
+    return at.added(input, key, `ORDER BY ${at.texts(values)}`);
+  },
+};

@@ -1,8 +1,16 @@
 /** The rows of a stream as they come. */
+
 import type { ColumnType, ColumnUse } from '../../../kernels/plan/ir.js';
 import { Path } from '../program/program.js';
 import { showValue } from '../values/show.js';
+import type { Source } from '../values/source.js';
 import type { OperatorKind } from './operator.js';
+
+declare module '../logical/logical.js' {
+  interface LogicalOperators {
+    source: { source: Source };
+  }
+}
 
 export const source: OperatorKind<'source'> = {
   isStateless: true,

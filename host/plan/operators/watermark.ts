@@ -1,8 +1,23 @@
 /** Event time: orders rows by their time, and lets them go once the watermark has reached them. */
+
 import { col, type NodePlan } from '../../../kernels/plan/ir.js';
+import type { Logical } from '../logical/logical.js';
+import type { NodeKind } from '../nodes/node.js';
+import { shower, showOps } from '../nodes/text.js';
 import { ProgramBuilder } from '../program/program.js';
+import type { Value } from '../values/value.js';
 import { mergeTime } from './joins/merge.js';
 import type { OperatorKind } from './operator.js';
+
+declare module '../logical/logical.js' {
+  interface LogicalOperators {
+    /**
+     * Event time: orders rows by their timestamp column; null: by that which the merge below has for each source.
+     * `isOrdered`: the rows of each source come in their order, none has to be waited for.
+     */
+    watermark: { input: Logical; timestamp: Value | null; isOrdered?: boolean };
+  }
+}
 
 export const watermark: OperatorKind<'watermark'> = {
   values: ({ timestamp }) => (timestamp === null ? [] : [timestamp]),
@@ -32,4 +47,21 @@ export const watermark: OperatorKind<'watermark'> = {
   explain: ({ timestamp }, { show }) => [['WatermarkPlan', timestamp === null ? '' : `Timestamp:${show(timestamp)}`]],
   keeps: () => 'rows that the watermark has not reached: grows with the rate of rows and lateTolerance',
   waits: () => 'for the watermark',
+};
+
+export const eventTimeNode: NodeKind<'eventTime'> = {
+  show({ program, timestamp, isOrdered, lateToleranceMs, columns }) {
+    const how = isOrdered === true ? 'in order' : `late ${lateToleranceMs}ms`;
+    return [...showOps(program), `by ${shower(program)(timestamp)} ${how} columns ${columns}`];
+  },
+  gives: ({ columns }, { input, own, derived }) => derived((i) => (i < columns ? input.columnAt(i) : own('#time'))),
+  rows: ({ input, timestamp }, at) =>
+    at.added(input, at.together('eventTime', at.rowsOf(input).key, at.value(timestamp)), ''),
+  keeps({ input, timestamp, columns: count }, at) {
+    const rows = at.rowsOf(input);
+    const key = at.together('eventTime', rows.key, at.value(timestamp));
+    const columns = Array.from({ length: count }, (_none, i) => at.columnAbove(i));
+    const lists = [at.list('values', columns)];
+    return { key, what: 'rows that wait for the watermark', rows: rows.words, lists };
+  },
 };

@@ -1,14 +1,45 @@
 /** Gathers rows into windows, and groups them; above a join the rows of each message. */
 import { aggregates } from '../../../kernels/gen/ops.js';
-import type { AggregatePlan } from '../../../kernels/nodes/window.js';
-import { col, type NodePlan, type Operand } from '../../../kernels/plan/ir.js';
-import { hasWatermark, inputsOf, isOfMerge, levelOf, partitionOf, type WindowNode } from '../logical/logical.js';
+import { type AggregatePlan, keptColumns, partitionOf as partitionOperands } from '../../../kernels/nodes/window.js';
+import { col, type NodePlan, type Operand, type WindowPlan } from '../../../kernels/plan/ir.js';
+import {
+  hasWatermark,
+  inputsOf,
+  isOfMerge,
+  type Logical,
+  levelOf,
+  partitionOf,
+  type WindowNode,
+  type WindowSpec,
+} from '../logical/logical.js';
+import type { KeptPlace, NodeKind, PlanOf } from '../nodes/node.js';
+import { numbered, type Show, shower, showOps } from '../nodes/text.js';
 import { ProgramBuilder } from '../program/program.js';
 import { windowNeeds } from '../program/window-needs.js';
 import { type AggregateValue, aggregatesIn, type Value } from '../values/value.js';
-import { explainWindow, kindOf, mapWindow, valuesOfWindow, windowPlan } from '../windows/index.js';
+import { explainWindow, kindOf, mapWindow, valuesOfWindow, windowPlan, writtenWindow } from '../windows/index.js';
 import { mergeBranch, mergeTime } from './joins/merge.js';
 import type { ExplainLine, Level, Lowering, OperatorKind } from './operator.js';
+
+declare module '../logical/logical.js' {
+  interface LogicalOperators {
+    window: {
+      input: Logical;
+      window: WindowSpec;
+      /** Event time of a row; null in processing time, and where the watermark below a merge has it. */
+      timestamp: Value | null;
+      /** See WindowPlan.where of the plan IR. */
+      where: Value | null;
+      keys: Value[];
+      isGrouped: boolean;
+      /** Aggregates over all rows of a message that each of its rows shows; only without groups. */
+      shown?: readonly AggregateValue[];
+      sendEmpty: boolean;
+      /** SELECT DISTINCT: the groups are the rows of the result. */
+      isDistinct?: boolean;
+    };
+  }
+}
 
 export const window: OperatorKind<'window'> = {
   values: ({ timestamp, where, window: own, keys, shown }) =>
@@ -168,4 +199,104 @@ function growth(node: WindowNode, { chain, values, row }: Level): string[] {
     `the ${own.kind} window ${sends} ${overlap}: its output grows with the square of its input; ` +
       'an aggregate of fixed size, a shorter window or a condition for its trigger bounds it',
   ];
+}
+
+export const windowNode: NodeKind<'window'> = {
+  show(node) {
+    const show = shower(node.program);
+    const aggs = node.aggs.map(({ fn, args, filter }) => {
+      const condition = filter === undefined ? '' : ` filter ${show(filter)}`;
+      return `${fn}(${args.map(show).join(' ')})${condition}`;
+    });
+    const details = [
+      `window ${showWindow(node.window, show)}`,
+      node.isEventTime && node.timestamp !== undefined ? `event time ${show(node.timestamp)}` : '',
+      node.where === undefined ? '' : `where ${show(node.where)}`,
+      node.grouped ? `grouped by [${node.keys.map(show).join(' ')}]` : '',
+      node.sendEmpty ? 'send empty' : '',
+    ];
+    const columns = numbered([...node.keep.map(show), ...aggs]);
+    return [...showOps(node.program), details.filter((text) => text !== '').join(', '), `give ${columns}`];
+  },
+  gives({ keep, aggs }, { value, valuesOf, values, listed }) {
+    const parts = (['start', 'end', 'trigger'] as const).map((part) => () => values.window(part));
+    const computed = aggs.map(({ fn, args, filter, call }) => () => {
+      const condition = filter === undefined ? null : value(filter);
+      return values.aggregate(fn, valuesOf(args), condition, call);
+    });
+    return listed([...keep.map((operand) => () => value(operand)), ...computed, ...parts]);
+  },
+  rows(node, at) {
+    const shown = wordsOf(node, at);
+    const words = [...seenBy(node, at), ...(shown === '' ? [] : [shown])];
+    return { key: keyOf(node, at), words, isOfMessages: true };
+  },
+  keeps(node, at) {
+    const { kind } = node.window;
+    const rows = seenBy(node, at);
+    const aggs = node.aggs.map((_agg, i) => at.columnBelow(node.keep.length + i));
+    const isOfRows = keepsItsRows(node);
+    const lists = [
+      at.list(isOfRows ? 'values' : 'none', at.valuesOf(keptColumns(node))),
+      at.list(isOfRows ? 'none' : 'values', at.valuesOf(node.keep)),
+      at.list(isOfRows ? 'none' : 'aggregates', aggs),
+    ];
+    const what = wordsOf(node, at);
+    const holder = `the ${isOfRows ? 'rows' : 'groups'} in ${what}`;
+    const found = { key: keyOf(node, at), what, holder, rows, lists };
+    return kind === 'row' || kind === 'message' ? { ...found, isSilent: true } : found;
+  },
+};
+
+function showWindow(spec: WindowPlan, show: Show): string {
+  const parts = Object.entries(spec).flatMap(([name, value]) =>
+    typeof value === 'number' ? [`${name} ${operands.has(name) ? show(value) : value}`] : [],
+  );
+  const partition = partitionOperands(spec);
+  if (partition.length > 0) parts.push(`by [${partition.map(show).join(' ')}]`);
+  return [spec.kind, ...parts].join(' ');
+}
+
+/** Members of windows that are operands. */
+const operands: ReadonlySet<string> = new Set(['trigger', 'begin', 'emit', 'start', 'end']);
+
+function keyOf(node: PlanOf<'window'>, at: KeptPlace): bigint {
+  const { window: spec, isEventTime, where, grouped, input, keys } = node;
+  const parts = Object.entries(spec).flatMap(([name, part]): (string | number | Value | Value[])[] => {
+    // How long partitions are kept is no part of what they have.
+    if (name === 'ttlMs') return [];
+    if (Array.isArray(part)) return [name, at.valuesOf(part)];
+    return [name, typeof part === 'number' && operands.has(name) ? at.value(part) : part];
+  });
+  return at.together(
+    'window',
+    at.rowsOf(input).key,
+    ...parts,
+    isEventTime,
+    where === undefined ? null : at.value(where),
+    grouped,
+    keepsItsRows(node),
+    grouped ? at.valuesOf(keys) : [],
+  );
+}
+
+/** Where the rows of the window come from; its own WHERE among it. */
+function seenBy({ input, where }: PlanOf<'window'>, at: KeptPlace): readonly string[] {
+  const { words } = at.rowsOf(input);
+  return where === undefined ? words : [...words, `WHERE ${at.text(at.value(where))}`];
+}
+
+function wordsOf({ window: spec, grouped, keys }: PlanOf<'window'>, at: KeptPlace): string {
+  const triggers = Object.entries(spec)
+    .filter(([name, part]) => typeof part === 'number' && ['trigger', 'begin', 'emit'].includes(name))
+    .map(([, part]) => at.value(part as Operand));
+  const shown = writtenWindow(spec, triggers, at.valuesOf(partitionOperands(spec)), (values) => at.texts(values));
+  return grouped && keys.length > 0 ? `${shown} by ${at.texts(at.valuesOf(keys))}` : shown;
+}
+
+/** A window keeps its rows, not their groups alone (assembly/window/content/content.ts). */
+function keepsItsRows({ window: spec, grouped, aggs }: PlanOf<'window'>): boolean {
+  if (!grouped || spec.kind === 'sliding') return true;
+  if (spec.kind === 'count') return spec.length !== spec.step;
+  return spec.kind === 'hopping' && !aggs.every(({ fn }) => aggregates[fn].isMergeable);
 }

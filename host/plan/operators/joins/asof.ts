@@ -1,9 +1,32 @@
 /** Joins each row of one stream with the newest of another that is no later. */
+
 import { col, type NodePlan } from '../../../../kernels/plan/ir.js';
-import { hasWatermark } from '../../logical/logical.js';
+import type { JoinKey } from '../../logical/join-keys.js';
+import { hasWatermark, type Logical } from '../../logical/logical.js';
+import type { NodeKind } from '../../nodes/node.js';
+import { numbered, shower, showKeys, showOps } from '../../nodes/text.js';
 import { ProgramBuilder } from '../../program/program.js';
+import type { Relation } from '../../values/source.js';
 import type { OperatorKind } from '../operator.js';
 import { branchOf, type Kept, keptBy, keysOf, keyValues, mapKeys } from './timed-join.js';
+
+declare module '../../logical/logical.js' {
+  interface LogicalOperators {
+    /**
+     * Joins each row of one stream with the newest of another that is no later, by the order in which they come, among
+     * those with equal keys; rows of further streams pass. `toleranceMs`: how much older it may be, null without a
+     * bound.
+     */
+    asof: {
+      input: Logical;
+      left: Relation;
+      source: Relation;
+      type: 'inner' | 'left';
+      keys: JoinKey[];
+      toleranceMs: number | null;
+    };
+  }
+}
 
 export const asof: OperatorKind<'asof'> = {
   values: keyValues,
@@ -45,4 +68,33 @@ export const asof: OperatorKind<'asof'> = {
     return `the newest row of ${source.ownName}${keys.length === 0 ? '' : ' for each key'}: ${of}`;
   },
   waits: (node) => (hasWatermark(node) ? 'for the watermark to pass their time' : undefined),
+};
+
+export const asofNode: NodeKind<'asof'> = {
+  show({ program, keys, branches: { type, left, right }, bounds: { toleranceMs }, time, columns, fields }) {
+    const show = shower(program);
+    const bound = toleranceMs === null ? '' : ` within ${toleranceMs}ms`;
+    const ordered = time === null ? '' : ` at c${time}`;
+    const by = showKeys(keys, show);
+    return [
+      ...showOps(program),
+      `${type} join branch ${left} with newest of branch ${right}${ordered}${bound}${by}`,
+      `give ${numbered([...columns, ...fields].map(show))}`,
+    ];
+  },
+  gives: ({ columns, fields }, { value, own, listed }) =>
+    listed([...[...columns, ...fields].map((operand) => () => value(operand)), () => own('#time')]),
+  rows({ input, branches, keys, bounds }, at) {
+    const pairs = keys.flatMap(({ left, right }) => at.valuesOf([left, right]));
+    const { type, left, right } = branches;
+    const key = at.together('asof', at.rowsOf(input).key, type, left, right, pairs, bounds.toleranceMs);
+    return at.added(input, key, 'ASOF JOIN');
+  },
+  keeps({ keys, columns, fields }, at) {
+    const { key, words } = at.rows();
+    // Rows that wait for the watermark are those of the left.
+    const lefts = keys.map(({ left }) => left);
+    const lists = [at.list('values', at.valuesOf([...columns, ...lefts])), at.list('values', at.valuesOf(fields))];
+    return { key: at.together('asof', key), what: 'the newest rows of the ASOF JOIN', rows: words, lists };
+  },
 };

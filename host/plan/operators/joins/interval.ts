@@ -1,8 +1,35 @@
 /** Joins rows of two streams whose times are no further apart than an interval. */
+
 import { col, type NodePlan } from '../../../../kernels/plan/ir.js';
+import type { JoinKey } from '../../logical/join-keys.js';
+import type { Logical } from '../../logical/logical.js';
+import type { NodeKind } from '../../nodes/node.js';
+import { numbered, showCondition, shower, showKeys, showOps } from '../../nodes/text.js';
 import { ProgramBuilder } from '../../program/program.js';
+import type { Relation } from '../../values/source.js';
+import type { Value } from '../../values/value.js';
 import type { OperatorKind } from '../operator.js';
 import { branchOf, type Kept, keptBy, keysOf, keyValues, mapKeys } from './timed-join.js';
+
+declare module '../../logical/logical.js' {
+  interface LogicalOperators {
+    /**
+     * Joins rows of `left` with those of `source` whose time is `leastMs` to `mostMs` later (negative: earlier), among
+     * those with equal keys; `condition` decides on each pair besides. What comes out has a time of its own, the end of
+     * a window.
+     */
+    interval: {
+      input: Logical;
+      left: Relation;
+      source: Relation;
+      type: 'inner' | 'left' | 'right' | 'full';
+      keys: JoinKey[];
+      leastMs: number;
+      mostMs: number;
+      condition: Value | null;
+    };
+  }
+}
 
 export const interval: OperatorKind<'interval'> = {
   values: (node) => (node.condition === null ? keyValues(node) : [...keyValues(node), node.condition]),
@@ -69,5 +96,31 @@ export const interval: OperatorKind<'interval'> = {
       `the join by time with ${source.ownName} has no equality: each row meets all within the interval, so that its ` +
         'work grows with the square of their number',
     ];
+  },
+};
+
+export const intervalNode: NodeKind<'interval'> = {
+  show({ program, type, left, bounds: { leastMs, mostMs }, time, keys, condition, lefts, rights }) {
+    const show = shower(program);
+    return [
+      ...showOps(program),
+      `${type} join branch ${left} with the other from ${leastMs}ms to ${mostMs}ms at c${time}${showKeys(keys, show)}`,
+      ...showCondition(condition),
+      `give ${numbered([...lefts, ...rights].map(show))}`,
+    ];
+  },
+  gives: ({ lefts, rights }, { value, own, listed }) =>
+    listed([...[...lefts, ...rights].map((operand) => () => value(operand)), () => own('#time')]),
+  rows({ input, type, left, keys, bounds, condition }, at) {
+    const pairs = keys.flatMap((key) => at.valuesOf([key.left, key.right]));
+    const on = condition === null ? null : at.conditionBelow(condition.program, condition.operand);
+    const { leastMs, mostMs } = bounds;
+    const key = at.together('interval', at.rowsOf(input).key, type, left, pairs, leastMs, mostMs, on);
+    return at.added(input, key, 'JOIN');
+  },
+  keeps({ lefts, rights }, at) {
+    const { key, words } = at.rows();
+    const lists = [at.list('values', at.valuesOf(lefts)), at.list('values', at.valuesOf(rights))];
+    return { key: at.together('interval', key), what: 'the rows of the JOIN', rows: words, lists };
   },
 };

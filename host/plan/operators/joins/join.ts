@@ -1,15 +1,24 @@
 /** Joins the rows of each window with each other, and with what tables hold. */
 
 import type { JoinStep } from '../../../../kernels/nodes/join.js';
-import type { NodePlan, Operand } from '../../../../kernels/plan/ir.js';
-import { col, NONE } from '../../../../kernels/plan/ir.js';
+import { col, NONE, type NodePlan, type Operand } from '../../../../kernels/plan/ir.js';
+import type { KeptList } from '../../../model/kept.js';
 import { equalities, streamsOf, tablesOf } from '../../joins/join.js';
-import { type JoinSpec, levelOf } from '../../logical/logical.js';
+import { type JoinSpec, type Logical, levelOf } from '../../logical/logical.js';
+import type { NodeKind } from '../../nodes/node.js';
+import { shower, showKeys, showOps } from '../../nodes/text.js';
 import { Path, ProgramBuilder } from '../../program/program.js';
 import type { Relation } from '../../values/source.js';
 import { childrenOf, type Value } from '../../values/value.js';
 import type { ExplainLine, Lowering, Of, OperatorKind } from '../operator.js';
-import { portNode } from './merge.js';
+import { planPort } from './merge.js';
+
+declare module '../../logical/logical.js' {
+  interface LogicalOperators {
+    /** Joins the rows of each window of the input with each other and with what tables hold; `sources`: all of them. */
+    join: { input: Logical; sources: Relation[]; steps: JoinSpec[] };
+  }
+}
 
 export const join: OperatorKind<'join'> = {
   values: ({ steps }) => steps.map(({ condition }) => condition).filter((condition) => condition !== null),
@@ -25,7 +34,7 @@ export const join: OperatorKind<'join'> = {
     at.path = path;
     for (const { index, branch } of tables) {
       const columns = at.columns[index] ?? [];
-      at.add(portNode(Path.ofSource(index, columns), columns, into, branch, null));
+      at.add(planPort(Path.ofSource(index, columns), columns, into, branch, null));
     }
   },
   explain({ steps, sources }, { show }) {
@@ -137,4 +146,47 @@ function readBy(value: Value, found = new Set<number>()): Set<number> {
   if (value.kind === 'column') found.add(value.source);
   for (const child of childrenOf(value)) readBy(child, found);
   return found;
+}
+
+export const joinNode: NodeKind<'join'> = {
+  show({ program, tables = [], first, steps }) {
+    const kept = tables.map(({ branch, retainRows }) => `keep ${retainRows} rows of branch ${branch}`);
+    return [...showOps(program), ...kept, ...(first ? [`first branch ${first}`] : []), ...steps.flatMap(showStep)];
+  },
+  gives: ({ branches, tables = [] }, { input, portColumn, derived }) =>
+    derived((i) => {
+      for (const { branch } of tables) {
+        const place = branches[branch]?.indexOf(i) ?? -1;
+        if (place >= 0) return portColumn(branch, place);
+      }
+      return input.columnAt(i);
+    }),
+  rows(node, at) {
+    const steps = node.steps.flatMap(({ type, branch, program, condition }) => [
+      type,
+      branch,
+      condition === null ? null : at.conditionBelow(program, condition),
+    ]);
+    const tables = at.ports().map(({ input }) => at.sourceOf(input));
+    return at.added(node.input, at.together('join', at.rowsOf(node.input).key, ...steps, ...tables), 'JOIN');
+  },
+  /** The tables; rows of messages leave nothing. */
+  keeps({ tables = [], branches }, at) {
+    const ports = at.ports();
+    // In the order of the branches, as the kernel has them.
+    const lists = branches.flatMap((_columns, branch): KeptList[] => {
+      const isTable = tables.some((table) => table.branch === branch);
+      const port = isTable ? ports.find((one) => one.branch === branch) : undefined;
+      return port === undefined ? [] : [at.list('values', at.valuesAt(port.at, port.columns))];
+    });
+    const names = ports.map(({ input }) => at.sourceOf(input)).filter((name) => name !== '');
+    const key = at.together('join', ...names, ...tables.map(({ retainRows }) => retainRows));
+    const found = { key, what: `rows of table ${names.join(', ')}`, rows: [], lists };
+    return tables.length > 0 ? found : { ...found, isSilent: true };
+  },
+};
+
+function showStep({ type, branch, program, condition, keys }: JoinStep): string[] {
+  const on = condition === null ? '' : ` on ${shower(program)(condition)}`;
+  return [...showOps(program), `${type} join branch ${branch}${on}${showKeys(keys, shower(null))}`];
 }

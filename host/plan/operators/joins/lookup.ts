@@ -1,11 +1,32 @@
 /**
  * Joins each row with those of a lookup table that have its keys: of one that is kept, or of one that is asked outside.
  */
+
 import type { NodePlan, WaitingPlan } from '../../../../kernels/plan/ir.js';
 import { isByKey } from '../../joins/lookup.js';
+import type { Logical, LookupKey } from '../../logical/logical.js';
+import type { Batch } from '../../nodes/batch.js';
+import type { KeptPlace, NodeKind, Place, PlanOf, Rows } from '../../nodes/node.js';
+import { numbered, showCondition, shower, showOps } from '../../nodes/text.js';
 import { ProgramBuilder } from '../../program/program.js';
 import { isNone, windowNeeds } from '../../program/window-needs.js';
+import { showUse } from '../../values/show.js';
+import type { Source } from '../../values/source.js';
+import type { Value } from '../../values/value.js';
 import type { OperatorKind } from '../operator.js';
+
+declare module '../../logical/logical.js' {
+  interface LogicalOperators {
+    /** Joins each row with those of a lookup table that have the keys; `condition` decides on each pair besides. */
+    lookup: {
+      input: Logical;
+      source: Source;
+      type: 'inner' | 'left';
+      keys: LookupKey[];
+      condition: Value | null;
+    };
+  }
+}
 
 /** What holds until the table's own properties are known, at the start of the rule. */
 const usualWaiting: WaitingPlan = { timeoutMs: 10_000, batches: 16, cache: null };
@@ -65,3 +86,58 @@ export const lookup: OperatorKind<'lookup'> = {
   },
   relations: ({ source }) => [source],
 };
+
+type Lookup = PlanOf<'lookup' | 'ask'>;
+
+export const lookupNode: NodeKind<'lookup'> = {
+  show: (node) => showLookup(node, `table #${node.table}`),
+  gives,
+  rows,
+};
+
+export const askNode: NodeKind<'ask'> = {
+  show(node) {
+    if (node.lookup !== null) return showLookup(node, `asked table ${node.lookup}`);
+    const show = shower(node.program);
+    return [
+      ...showOps(node.program),
+      `wait until ${node.keys.map(({ operand }) => show(operand)).join()}`,
+      `give ${numbered(node.columns.map(show))}`,
+    ];
+  },
+  gives,
+  rows,
+  keeps(node, at) {
+    const { key, words } = at.rows();
+    const lists = [at.list('values', [...at.valuesOf(node.columns), at.own('#failed')])];
+    const what = node.lookup === null ? 'rows that delay() holds back' : 'rows that wait for answers';
+    return { key: at.together('ask', key), what, rows: words, lists };
+  },
+};
+
+function showLookup({ program, keys, type, condition, columns, fields }: Lookup, table: string): string[] {
+  const show = shower(program);
+  const by = keys.map(({ name, operand }) => `${name}=${show(operand)}`).join(' ');
+  return [
+    ...showOps(program),
+    `${type} join ${table} by ${by}`,
+    ...showCondition(condition),
+    `give ${numbered([...columns.map(show), ...fields.map(showUse)])}`,
+  ];
+}
+
+function gives(node: Lookup, { value, values, listed, tableOf }: Place): Batch {
+  const source = tableOf(node);
+  const fields = node.fields.map((use) => () => values.column(source, use));
+  return listed([...node.columns.map((operand) => () => value(operand)), ...fields]);
+}
+
+function rows(node: Lookup, at: KeptPlace): Rows {
+  const source = at.tableOf(node);
+  const keys = node.keys.map(({ operand }) => at.value(operand));
+  const on = node.condition && at.conditionBelow(node.condition.program, node.condition.operand);
+  const names = node.keys.map(({ name }) => name);
+  const key = at.together('lookup', at.rowsOf(node.input).key, at.source(source), node.type, ...names, keys, on);
+  const isDelay = node.kind === 'ask' && node.lookup === null;
+  return at.added(node.input, key, isDelay ? 'delay()' : `JOIN ${at.names[source] ?? ''}`);
+}

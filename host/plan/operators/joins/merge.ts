@@ -1,11 +1,25 @@
 /** Rows of several sources in one sequence; each of them comes to it through a port. */
+
 import { col, type NodePlan } from '../../../../kernels/plan/ir.js';
 import { isOfStreams } from '../../joins/join.js';
-import { levelOf } from '../../logical/logical.js';
+import { type Logical, levelOf } from '../../logical/logical.js';
+import type { NodeKind } from '../../nodes/node.js';
+import { shower, showOps } from '../../nodes/text.js';
 import { Path, ProgramBuilder } from '../../program/program.js';
 import { isNone, windowNeeds } from '../../program/window-needs.js';
+import type { Relation } from '../../values/source.js';
 import type { Value } from '../../values/value.js';
 import type { OperatorKind } from '../operator.js';
+
+declare module '../../logical/logical.js' {
+  interface LogicalOperators {
+    /**
+     * Rows of several sources in one sequence; with the event time of each source, or none in processing time.
+     * `inputs`: what the rows of each source come through.
+     */
+    merge: { sources: Relation[]; inputs: Logical[]; timestamps: Value[] };
+  }
+}
 
 /** Columns that the node puts before those of its branches. */
 export const mergeBranch = 0;
@@ -30,7 +44,7 @@ export const merge: OperatorKind<'merge'> = {
     });
     const into = at.next;
     const ports = branches.map(({ path, columns }, branch) =>
-      portNode(path, columns, into, branch, timestamps[branch] ?? null),
+      planPort(path, columns, into, branch, timestamps[branch] ?? null),
     );
     const lengths = branches.map(({ columns }) => columns.length);
     at.record({ kind: 'merge', input: null, branches: lengths, name: 'merge' }, null);
@@ -48,7 +62,7 @@ export const merge: OperatorKind<'merge'> = {
 };
 
 /** Plans what gives the rows at the place of the path to a merge or join. */
-export function portNode(
+export function planPort(
   path: Path,
   values: readonly (Value | null)[],
   into: number,
@@ -62,3 +76,43 @@ export function portNode(
   const port: NodePlan = { kind: 'port', input: path.input, into, branch, program, columns, name: 'port' };
   return timestamp === undefined ? port : { ...port, timestamp };
 }
+
+export const mergeNode: NodeKind<'merge'> = {
+  show: ({ branches }) => [`branches of ${branches.join(', ')} columns`],
+  gives({ branches }, { own, portColumn, derived }) {
+    const heads = [own('#branch'), own('#time')];
+    return derived((i) => {
+      const head = heads[i];
+      if (head !== undefined) return head;
+      let first = heads.length;
+      for (const [branch, count] of branches.entries()) {
+        if (i < first + count) return portColumn(branch, i - first);
+        first += count;
+      }
+      return own('#none');
+    });
+  },
+  rows(_node, at) {
+    const ports = at.ports().map((port) => at.rowsOf(port.input));
+    return {
+      key: at.together('merge', ...ports.map(({ key }) => key)),
+      words: ports.flatMap(({ words }) => words),
+      isOfMessages: ports.some(({ isOfMessages }) => isOfMessages),
+    };
+  },
+  keeps: (_node, at) => ({
+    key: at.together('merge', at.rows().key),
+    what: 'times of streams',
+    rows: [],
+    lists: [],
+    isSilent: true,
+  }),
+};
+
+export const portNode: NodeKind<'port'> = {
+  show({ program, timestamp, branch, into, columns }) {
+    const show = shower(program);
+    const time = timestamp === undefined ? '' : ` at ${show(timestamp)}`;
+    return [...showOps(program), `branch ${branch} of #${into}${time}: ${columns.map(show).join(' ')}`];
+  },
+};
