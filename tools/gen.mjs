@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { emit, finish } from './emit.mjs';
-import { generateLayouts } from './layouts.mjs';
+import { generateLayouts, nodeKinds } from './layouts.mjs';
 import { root } from './root.mjs';
 import { generateWindows } from './windows.mjs';
 
@@ -302,6 +302,33 @@ export type AggregateName = keyof typeof aggregates;
 `,
 );
 
+// The records of the kinds of nodes: what a file exports as `<kind>Operator` fills in that of the kind.
+const kindNumbers = nodeKinds();
+const recordForm = /^export function (\w+)Operator\(operator: Operator\): void/gm;
+const recordFiles = readdirSync(join(root, 'assembly'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.includes('gen/'))
+  .flatMap((file) =>
+    [...readFileSync(join(root, 'assembly', file), 'utf8').matchAll(recordForm)].map(([, kind]) => ({ kind, file })),
+  )
+  .sort((one, other) => kindNumbers[one.kind] - kindNumbers[other.kind]);
+for (const kind of new Set([...Object.keys(kindNumbers), ...recordFiles.map((record) => record.kind)])) {
+  const count = recordFiles.filter((record) => record.kind === kind).length;
+  if (kind !== 'source' && (count !== 1 || kindNumbers[kind] === undefined))
+    throw new Error(`node ${kind}: it needs a number in a layouts.json and one ${kind}Operator, there are ${count}`);
+}
+emit(
+  'assembly/tree/gen/kinds.ts',
+  `${head('assembly/**/<kind>.ts')}import { NodeKind } from '../../node/node';
+import { operatorOf } from '../../node/operator';
+${recordFiles.map(({ kind, file }) => `import { ${kind}Operator } from '../../${file.slice(0, -3)}';`).join('\n')}
+
+/** Fills in the records of all kinds. */
+export function operatorsInit(): void {
+${recordFiles.map(({ kind }) => `  ${kind}Operator(operatorOf(NodeKind.${constName(kind)}));`).join('\n')}
+}
+`,
+);
+
 // Function files, in the order of categories and names: it gives host functions their numbers.
 const functionsDir = join(root, 'host/functions');
 const functionKey = (file) => `${file.slice(0, file.indexOf('/'))}/${file.slice(file.lastIndexOf('/') + 1)}`;
@@ -405,10 +432,11 @@ for (const { out, dirs, type, from, list = 'kinds', suffix = '' } of [
     const path = relative(dirname(out), file);
     return path.startsWith('.') ? path : `./${path}`;
   };
+  const sources = dirs.map((dir) => `${dir}/<kind>.ts`).join(' and ');
   const names = found.flatMap(([, some]) => some).sort();
   emit(
     out,
-    `${head(dirs.map((dir) => `${dir}/<kind>.ts`).join(' and '))}import type { Kind, ${type} } from '${pathOf(from)}.js';
+    `${head(sources)}import type { Kind, ${type} } from '${pathOf(from)}.js';
 ${found
   .map(
     ([file, some]) =>

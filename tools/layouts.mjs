@@ -129,9 +129,22 @@ function hostFile(all) {
   return parts.join('\n');
 }
 
+/** Numbers of the kinds of nodes, which each folder declares of its own: `nodes` of its layouts. */
+export function nodeKinds(declared = declarations()) {
+  const named = declared.flatMap(({ nodes = {} }) => Object.entries(nodes)).sort(([, one], [, other]) => one - other);
+  const values = Object.fromEntries(named);
+  if (new Set(Object.values(values)).size < named.length) throw new Error('two kinds of nodes have the same number');
+  return values;
+}
+
+function nodeKindOf(declared) {
+  return declared.flatMap(({ enums }) => enums).find(({ name }) => name === 'NodeKind');
+}
+
 /** Writes the files of both sides. */
 export function generateLayouts() {
   const declared = declarations();
+  nodeKindOf(declared).values = nodeKinds(declared);
   const constants = new Map(declared.flatMap((one) => one.constants.map(({ name, value }) => [name, Number(value)])));
   const all = declared.map((one) => ({ ...one, structs: one.structs.map((struct) => placed(struct, constants)) }));
   for (const one of all) emit(`assembly/gen/${one.folder}-layouts.ts`, kernelFile(one));

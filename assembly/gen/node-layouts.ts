@@ -7,7 +7,7 @@ export const HISTOGRAM_BOUNDS: u32 = 20;
 /** The first of these times, microseconds; each is twice the one before. */
 export const HISTOGRAM_FIRST_US: u32 = 10;
 
-/** Kinds of nodes. */
+/** Kinds of nodes: each folder declares its own as `nodes`. */
 export namespace NodeKind {
   export const SOURCE: u32 = 1;
   export const FILTER: u32 = 2;

@@ -29,7 +29,7 @@ import { textBegin, textBytes, textLiteral, textTake } from '../value/text';
 import { recordNext, recordObject } from './record';
 import { SetOutcome, TABLE_SIZE, tableCount, tableDelete, tableFirst, tableFree, tableInit, tableSet } from './table';
 
-export function keyedOperator(operator: Operator): void {
+export function keyedTableOperator(operator: Operator): void {
   operator.open = keyedOpen;
   operator.push = keyedPush;
   operator.signal = keyedSignal;

@@ -1,6 +1,6 @@
 // What a kind of operator does, in one record: batches, signals and timers come to its nodes through the functions
 // there, called by their number in the function table. A function that a kind leaves out has the meaning that stands
-// with it. The records are filled in by tree/kinds.ts when the kernel starts.
+// with it. The records are filled in by tree/gen/kinds.ts when the kernel starts.
 //
 //   record (48 bytes)   open u32 | push u32 | signal u32 | tick u32 | save u32 | load u32 | free u32 | setBack u32 |
 //                       pushEach u32 | deferred u32 | results u32 | traits u32

@@ -25,7 +25,7 @@ import {
   setCurrent,
 } from '../node/node';
 import { Signal, Trait, freeOf, hasTrait, openOf, setBackOf, tickOf } from '../node/operator';
-import { operatorsInit } from './kinds';
+import { operatorsInit } from './gen/kinds';
 import { beginTick, endTick, nextSample } from '../node/timing';
 import { contextInit, registers, scratchReset, setBatch, setNow } from '../batch/context';
 import * as ctx from '../batch/context';

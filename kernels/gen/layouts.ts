@@ -149,7 +149,7 @@ export const histogramBounds = 20;
 /** The first of these times, microseconds; each is twice the one before. */
 export const histogramFirstUs = 10;
 
-/** Kinds of nodes. */
+/** Kinds of nodes: each folder declares its own as `nodes`. */
 export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10,"expand":11,"analytic":12,"keyedTable":13,"lookup":14,"hits":15,"ask":16,"late":17,"asof":18,"dedup":19,"interval":20} as const;
 
 /** Flags of nodes; the host gives the first. */
