@@ -1,11 +1,11 @@
 /** All functions by name: which there are, what they are given and which number a host function has in the kernel. */
 import type { HostColumns } from '../../kernels/api.js';
 import type { OpName } from '../../kernels/gen/ops.js';
-import { HaumeaError } from '../base/errors.js';
 import { nearest } from '../base/text/nearest.js';
 import type { FindBrought, UserFunction } from '../plugins/define.js';
 import { userFunctionName } from '../plugins/numbers.js';
 import { arity, type FunctionDefinition, type LiteralArg } from './define.js';
+import { callErrors } from './errors.js';
 import { definitions } from './gen/index.js';
 import { beginWork } from './regexp/work.js';
 import { beginWalks } from './walk-work.js';
@@ -71,24 +71,20 @@ export function resolveFunction(
     if (found?.run !== undefined) return broughtDefinition(found.run, args.length);
     if (found !== undefined) {
       const { owner } = found;
-      throw new HaumeaError('plan', `function ${name} (${owner}) can't be called in rules, which is not supported yet`);
+      throw callErrors.notRun(name, owner);
     }
     const meant = nearest(key, [...functionNames(), ...(brought.names?.() ?? [])]);
-    throw new HaumeaError('plan', `unknown function ${name}${meant === undefined ? '' : `, did you mean ${meant}?`}`);
+    throw callErrors.unknown(name, meant);
   }
   const { min, max } = arity(definition.args);
   checkCount(key, args.length, min, max);
   for (const [i, value] of args.entries()) {
     const spec = definition.args[Math.min(i, definition.args.length - 1)];
     if (spec === undefined || matches(spec.type, value)) continue;
-    throw new HaumeaError(
-      'plan',
-      `function ${key}: argument ${i + 1} (${spec.name}) must be ${/^[aeiou]/.test(spec.type) ? 'an' : 'a'} ` +
-        `${spec.type}`,
-    );
+    throw callErrors.wrongType(key, i + 1, spec.name, spec.type);
   }
   const reason = definition.check?.(args);
-  if (reason !== undefined) throw new HaumeaError('plan', `function ${key}: ${reason}`);
+  if (reason !== undefined) throw callErrors.refused(key, reason);
   return definition;
 }
 
@@ -139,10 +135,7 @@ export function callHost(number: number, columns: HostColumns): void {
 function checkCount(name: string, count: number, min: number, max: number | null): void {
   if (count >= min && (max === null || count <= max)) return;
   const wanted = max === null ? `at least ${min}` : max === min ? `${min}` : `${min} to ${max}`;
-  throw new HaumeaError(
-    'plan',
-    `function ${name} takes ${wanted} argument${/\b1$/.test(wanted) ? '' : 's'}, not ${count}`,
-  );
+  throw callErrors.wrongCount(name, wanted, count);
 }
 
 function matches(type: string, value: LiteralArg): boolean {

@@ -2,8 +2,9 @@
  * Sinks that get the rows which came too late for the watermark, in place of the result: roots of their own, one for
  * each stream.
  */
-import { HaumeaError } from '../base/errors.js';
+
 import type { RuleDefinition } from '../model/engine.js';
+import { lateRowErrors } from './errors/sink.js';
 import { plain, rowOfSource, withEntry } from './graph/row.js';
 import { chainOf, type Logical, operatorsOf, type Root } from './logical/logical.js';
 import { getsLateRows } from './sinks/sinks.js';
@@ -18,7 +19,7 @@ export function withLateRows(roots: readonly Root[], rule: RuleDefinition, value
   const late = new Set(rule.actions.flatMap((action, i) => (getsLateRows(action) ? [i] : [])));
   if (late.size === 0) return roots;
   if (!rule.options.isEventTime) {
-    throw refused('needs the rule option isEventTime: without it no row is late');
+    throw lateRowErrors.refused('needs the rule option isEventTime: without it no row is late');
   }
   const takers = new Map<Logical, Set<number>>();
   for (const root of roots) {
@@ -28,7 +29,7 @@ export function withLateRows(roots: readonly Root[], rule: RuleDefinition, value
       (operator) => operator.kind === 'watermark' && operator.isOrdered !== true,
     );
     if (watermarks.length === 0)
-      throw refused('needs rows in the order of their time: there is no watermark before it');
+      throw lateRowErrors.refused('needs rows in the order of their time: there is no watermark before it');
     for (const watermark of watermarks) takers.set(watermark, new Set([...(takers.get(watermark) ?? []), ...wanted]));
   }
   // What nobody gets is not worked out.
@@ -36,10 +37,6 @@ export function withLateRows(roots: readonly Root[], rule: RuleDefinition, value
     .map(({ node, actions }) => ({ node, actions: actions.filter((action) => !late.has(action)) }))
     .filter(({ actions }) => actions.length > 0);
   return [...ofResult, ...[...takers].flatMap(([watermark, actions]) => lateRoots(watermark, [...actions], values))];
-}
-
-function refused(reason: string): HaumeaError {
-  return new HaumeaError('sink', `sink property lateRows ${reason}`);
 }
 
 function lateRoots(watermark: Logical, actions: number[], values: Values): Root[] {

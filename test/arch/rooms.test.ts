@@ -42,6 +42,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'define.ts',
     ['accumulation.ts', 'compression.ts', 'walk-work.ts'],
     'json-path.ts',
+    'errors.ts',
     // The categories.
     [
       'aggregate',
@@ -64,7 +65,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'registry.ts',
   ],
   'host/plan': [
-    'errors.ts',
+    'errors',
     // Bound expressions, and the rows that they read.
     'values',
     'logical',

@@ -1,4 +1,5 @@
 /** Resolves the names of an expression and replaces operators and functions by what computes them. */
+
 import { aggregates, ops } from '../../../kernels/gen/ops.js';
 import type { AnalyticName } from '../../../kernels/plan/ir.js';
 import { HaumeaError } from '../../base/errors.js';
@@ -7,7 +8,8 @@ import type { FunctionDefinition } from '../../functions/define.js';
 import { findFunction, hostNumber, resolveFunction } from '../../functions/registry.js';
 import { isWaiting, type UserFunction } from '../../plugins/define.js';
 import type { BinaryOp, Expr, Span } from '../../sql/ast.js';
-import { refuse } from '../errors.js';
+import { expressionErrors } from '../errors/expression.js';
+import { functionErrors } from '../errors/function.js';
 import { askedCall } from '../logical/call.js';
 import { missing } from '../values/joined-row.js';
 import { noteResult } from '../values/types.js';
@@ -81,7 +83,7 @@ export class Binder {
       case 'column':
         return this.bindColumn(expr, clause);
       case 'star':
-        throw refuse(`* cannot be part of an expression in ${clause.name}`, expr.span);
+        throw expressionErrors.starInExpression(clause.name, expr.span);
       case 'unary':
         return this.operator(expr.op === '-' ? 'arith.neg' : 'logic.not', expr.op, [expr.operand], clause);
       case 'binary':
@@ -155,7 +157,7 @@ export class Binder {
     const source = this.scope.sourceNamed(qualifier);
     if (source !== undefined) {
       if (clause.place !== 'single') return source.column(name, span);
-      if (source.isTable) throw refuse(`${clause.name} cannot use the table ${qualifier}, which is joined later`, span);
+      if (source.isTable) throw expressionErrors.tableJoinedLater(clause.name, qualifier, span);
       // Before the join a name means the row's own column, whichever stream it is of.
       return this.scope.ownColumn(name, span);
     }
@@ -176,7 +178,7 @@ export class Binder {
     const meant = this.scope.meantBy(qualifier);
     if (meant === undefined) return;
     if (!this.scope.sources.some((source) => source.has(qualifier))) {
-      throw refuse(`unknown stream ${qualifier}, did you mean ${meant}?`, span);
+      throw expressionErrors.unknownStreamOr(qualifier, meant, span);
     }
     this.context.remark?.(
       `no stream is called ${qualifier}: ${qualifier}.${name} is the member ${name} of a column, did you mean ` +
@@ -195,9 +197,9 @@ export class Binder {
         checkSides('compare.eq', 'IN', [expr.operand, operand], [item, first]);
       return this.values.op(expr.negated ? 'compare.notIn' : 'compare.in', [operand], list);
     }
-    if (expr.set === null) throw refuse('IN needs a list or an array', expr.span);
+    if (expr.set === null) throw expressionErrors.inNeedsList(expr.span);
     if (literalOf(expr.set) !== undefined && expr.set.kind !== 'null') {
-      throw refuse('IN needs a list in parentheses or an array, not a single value', expr.set.span);
+      throw expressionErrors.inNeedsParentheses(expr.set.span);
     }
     return this.values.op(expr.negated ? 'compare.notInArray' : 'compare.inArray', [
       operand,
@@ -225,8 +227,8 @@ export class Binder {
   rowsOf(expr: Expr, clause: Clause): { list: Value; of: 'elements' | 'members' } | null {
     if (expr.kind !== 'call' || !isRowMaker(expr)) return null;
     const { name, implementation } = this.resolve(expr);
-    if (expr.over !== null) throw refuse(`OVER cannot follow ${name}, which is no analytic function`, expr.span);
-    if (expr.filter !== null) throw refuse(`FILTER cannot follow ${name}, which is no aggregate`, expr.span);
+    if (expr.over !== null) throw functionErrors.overNoAnalytic(name, expr.span);
+    if (expr.filter !== null) throw functionErrors.filterNoAggregate(name, expr.span);
     const [arg] = expr.args;
     if (arg === undefined || !('rows' in implementation)) throw new Error(`${name} makes no rows`);
     return { list: this.bindArgument(arg, clause), of: implementation.rows };
@@ -237,7 +239,9 @@ export class Binder {
     try {
       return resolveFunction(name, args.map(literalOf), this.context.brought);
     } catch (error) {
-      throw error instanceof HaumeaError && error.kind === 'plan' ? refuse(error.message, span) : error;
+      throw error instanceof HaumeaError && error.kind === 'plan'
+        ? functionErrors.wrongCall(error.message, span)
+        : error;
     }
   }
 
@@ -264,23 +268,19 @@ export class Binder {
     if ('user' in implementation && implementation.user.state === 'analytic') {
       const { number, name, owner, code } = implementation.user;
       if (isWaiting(code)) {
-        throw refuse(
-          `${name} keeps a state for the rows that follow, which ${owner} can't on a thread of its own`,
-          span,
-        );
+        throw functionErrors.keepsState(name, owner, span);
       }
       this.values.brought.set(number, name);
       return this.bindAnalytic(expr, 'user', clause, false, (args) => args, number);
     }
-    if (expr.over !== null) throw refuse(`OVER cannot follow ${definition.name}, which is no analytic function`, span);
+    if (expr.over !== null) throw functionErrors.overNoAnalytic(definition.name, span);
     if ('aggregate' in implementation) {
       return this.bindAggregate(expr, implementation.aggregate, clause, 0, definition);
     }
     const isUserAggregate = 'user' in implementation && implementation.user.isAggregate;
-    if (expr.filter !== null && !isUserAggregate)
-      throw refuse(`FILTER cannot follow ${definition.name}, which is no aggregate`, span);
+    if (expr.filter !== null && !isUserAggregate) throw functionErrors.filterNoAggregate(definition.name, span);
     if ('rows' in implementation) {
-      throw refuse(`${definition.name} makes rows: it stands alone in the SELECT list, outside of expressions`, span);
+      throw functionErrors.makesRows(definition.name, span);
     }
     if ('special' in implementation) {
       return bindSpecial(
@@ -324,7 +324,7 @@ export class Binder {
   ): Value {
     const name = expr.name.toLowerCase();
     const { hasAnalytics } = clause;
-    if (!clause.hasAggregates) throw refuse(`the aggregate ${name} is not allowed in ${clause.name}`, expr.span);
+    if (!clause.hasAggregates) throw functionErrors.aggregateNotAllowed(name, clause.name, expr.span);
     const inner: Clause = { name: `the aggregate ${name}`, place: 'row', hasAggregates: false, hasAnalytics };
     const filter =
       expr.filter === null
@@ -364,13 +364,12 @@ export class Binder {
   ): { prefix: string; ignoreNull: Value; values: Expr[] } {
     const { span } = expr;
     this.resolve(expr);
-    if (!clause.hasAnalytics) throw refuse(`changed_cols looks back at other rows, which ${clause.name} cannot`, span);
-    if (expr.over !== null) throw refuse('OVER cannot follow changed_cols, which gives several columns', span);
-    if (expr.filter !== null) throw refuse('FILTER cannot follow changed_cols', span);
+    if (!clause.hasAnalytics) throw functionErrors.looksBack('changed_cols', clause.name, span);
+    if (expr.over !== null) throw functionErrors.overSeveralColumns(span);
+    if (expr.filter !== null) throw functionErrors.filterChangedCols(span);
     const [first, second, ...values] = expr.args;
     const prefix = first === undefined ? undefined : literalOf(first);
-    if (typeof prefix !== 'string')
-      throw refuse('the prefix of changed_cols must be a text in the statement itself', span);
+    if (typeof prefix !== 'string') throw functionErrors.prefixNoText(span);
     const ignoreNull = second === undefined ? this.values.null() : this.bind(second, clause);
     return { prefix, ignoreNull, values };
   }
@@ -405,16 +404,14 @@ export class Binder {
     const { values, scope } = this;
     const name = expr.name.toLowerCase();
     const { span, over } = expr;
-    if (!clause.hasAnalytics) throw refuse(`${name} looks back at other rows, which ${clause.name} cannot`, span);
-    if (expr.filter !== null) throw refuse(`FILTER cannot follow ${name}, use OVER (WHEN …)`, span);
-    if (fn === 'changedItem')
-      throw refuse(`${name} gives several columns: it can only be an item of SELECT by itself`, span);
+    if (!clause.hasAnalytics) throw functionErrors.looksBack(name, clause.name, span);
+    if (expr.filter !== null) throw functionErrors.filterAnalytic(name, span);
+    if (fn === 'changedItem') throw functionErrors.severalColumns(name, span);
     const isNumber = fn === 'rowNumber';
-    if (isNumber && clause.place !== 'window')
-      throw refuse(`${name} numbers rows of the result, which ${clause.name} comes before`, span);
+    if (isNumber && clause.place !== 'window') throw functionErrors.numbersRows(name, clause.name, span);
     const order = over?.orderBy ?? [];
-    if (!isNumber && order.length > 0) throw refuse(`ORDER BY cannot be used with ${name}`, span);
-    if (isNumber && over?.when) throw refuse(`WHEN cannot be used with ${name}`, span);
+    if (!isNumber && order.length > 0) throw functionErrors.noOrderBy(name, span);
+    if (isNumber && over?.when) throw functionErrors.noWhen(name, span);
     const inner: Clause = { ...clause, name: `the arguments of ${name}` };
     const partition = over?.partitionBy.map((key) => this.bind(key, inner)) ?? [];
     const when = over?.when ? this.condition(over.when, { ...inner, name: 'OVER (WHEN …)' }) : null;
@@ -438,8 +435,7 @@ export class Binder {
     if (fn === 'accMapAgg') return make([values.op('cast.toString', [args[0] ?? values.null()]), ...args.slice(1)]);
     if (fn !== 'lag') return make(argsOf(args));
     const offset = second === undefined ? 1n : literalOf(second);
-    if (typeof offset !== 'bigint')
-      throw refuse('the offset of lag must be a number in the statement itself', second?.span ?? span);
+    if (typeof offset !== 'bigint') throw functionErrors.lagOffset(second?.span ?? span);
     const [
       value = values.null(),
       ,
@@ -492,7 +488,7 @@ export class Binder {
   private rowOf(qualifier: string | null, expr: Expr, { place }: Clause): Value {
     if (qualifier === null) return this.scope.wholeRow(place);
     const source = this.scope.sourceNamed(qualifier);
-    if (source === undefined) throw refuse(`unknown stream ${qualifier}`, expr.span);
+    if (source === undefined) throw expressionErrors.unknownStream(qualifier, expr.span);
     return source.row();
   }
 }

@@ -1,19 +1,20 @@
 /** `lead(value, offset, default, ignoreNull)`: a value of the window, counted from its first row. */
+
 import type { Expr } from '../../sql/ast.js';
-import { refuse } from '../errors.js';
+import { functionErrors } from '../errors/function.js';
 
 type Call = Extract<Expr, { kind: 'call' }>;
 
 /** The call as what it means: an element of the list of the window's values, where there is one. */
 export function leadOf({ args, filter, over, span }: Call): Expr {
   const [value, offset, otherwise, ignoreNull] = args;
-  if (value === undefined || value.kind === 'star') throw refuse('lead needs a value', span);
-  if (over !== null) throw refuse('OVER cannot follow lead, which is no analytic function but an aggregate', span);
+  if (value === undefined || value.kind === 'star') throw functionErrors.leadNoValue(span);
+  if (over !== null) throw functionErrors.overLead(span);
   if (offset !== undefined && offset.kind !== 'integer') {
-    throw refuse('the offset of lead must be a number in the statement itself', offset.span);
+    throw functionErrors.leadOffset(offset.span);
   }
   if (ignoreNull !== undefined && ignoreNull.kind !== 'boolean') {
-    throw refuse('the fourth argument of lead must be true or false in the statement itself', ignoreNull.span);
+    throw functionErrors.leadNulls(ignoreNull.span);
   }
   const at: Expr = offset ?? { kind: 'integer', value: 1n, span };
   const isThere: Expr = { kind: 'isNull', operand: value, negated: true, span };

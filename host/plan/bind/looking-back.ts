@@ -2,8 +2,9 @@
  * Functions that look back in statements of several streams: whose rows they see, and which row of a joined one has
  * their result.
  */
+
 import type { Span } from '../../sql/ast.js';
-import { refuse } from '../errors.js';
+import { functionErrors } from '../errors/function.js';
 import { ofPresent } from '../values/joined-row.js';
 import { type AnalyticValue, childrenOf, sourcesIn, type Value, type Values } from '../values/value.js';
 import type { Place, Scope } from './scope.js';
@@ -37,7 +38,7 @@ export function lookingBack({ fn, args, size, partition, when, order, isOfResult
   const tables = scope.sources.filter((source) => !streams.includes(source) && used.includes(source.index));
   const table = tables.find(({ isLookup }) => !isLookup);
   if (table !== undefined) {
-    throw refuse(`${name} looks back at rows of streams; the table ${table.ownName} is joined later`, span);
+    throw functionErrors.looksBackAtTable(name, table.ownName, span);
   }
   // What was looked up is there when rows are joined already: the function sees joined rows.
   if (tables.length > 0 || streams.length === 1 || place === 'single') return plain;

@@ -1,8 +1,10 @@
 /** Which names an expression may use: the columns of the rule's streams and the aliases of its SELECT list. */
+
 import { nearest } from '../../base/text/nearest.js';
 import { findFunction } from '../../functions/registry.js';
 import type { Expr, Select, SelectItem, Span } from '../../sql/ast.js';
-import { refuse } from '../errors.js';
+import { expressionErrors } from '../errors/expression.js';
+import { selectErrors } from '../errors/select.js';
 import { firstPresent, joinedColumn, mergedObject } from '../values/joined-row.js';
 import type { Relation } from '../values/source.js';
 import type { Value, Values } from '../values/value.js';
@@ -34,7 +36,7 @@ export class Scope {
     for (const item of select.items) {
       const { alias, expr } = item;
       if (alias === null || expr.kind === 'star') continue;
-      if (this.aliases.has(alias)) throw refuse(`duplicate alias ${alias}`, expr.span);
+      if (this.aliases.has(alias)) throw selectErrors.duplicateAlias(alias, expr.span);
       // Rows are made of what the other clauses gave: there the name means the column.
       if (!isRowMaker(expr)) this.aliases.set(alias, item);
     }
@@ -49,7 +51,7 @@ export class Scope {
     if (own !== undefined) return own;
     const [named, other] = this.sources.filter(({ name }) => name === qualifier);
     if (other !== undefined) {
-      throw refuse(`${qualifier} may be ${named?.ownName} or ${other.ownName}, use the alias of the stream`);
+      throw expressionErrors.ambiguousStream(qualifier, named?.ownName, other.ownName);
     }
     return named;
   }
@@ -78,7 +80,7 @@ export class Scope {
       return place === 'single' ? this.ownColumn(name, span) : this.columnNamed(name, span, place);
     }
     if (this.open.includes(name)) {
-      throw refuse(`the aliases ${[...this.open, name].join(', ')} are defined by each other`, span);
+      throw selectErrors.aliasCircle([...this.open, name].join(', '), span);
     }
     const key = `${place}:${name}`;
     let value = this.bound.get(key);
@@ -92,7 +94,7 @@ export class Scope {
   /** Binds the expression of an alias, within which the alias's own name means the column. */
   private bindAlias(name: string, bind: () => Value): Value {
     if (this.open.length >= maxOpen) {
-      throw refuse(`the alias ${name} is used before its definition over more than ${maxOpen} other aliases`);
+      throw selectErrors.aliasTooDeep(name, maxOpen);
     }
     this.open.push(name);
     try {
@@ -105,17 +107,17 @@ export class Scope {
   /** The column that a name means which is no alias. */
   protected columnNamed(name: string, span: Span, _place: Place): Value {
     const [first, ...others] = this.sources;
-    if (first === undefined) throw refuse(`unknown field ${name}`, span);
+    if (first === undefined) throw expressionErrors.unknownField(name, span);
     if (others.length === 0) return first.column(name, span);
     const owners = this.order.filter((source) => source.has(name));
     const [owner, second] = owners;
-    if (owner === undefined) throw refuse(`unknown field ${name}`, span);
+    if (owner === undefined) throw expressionErrors.unknownField(name, span);
     if (second !== undefined && this.sources.some(({ declared }) => declared === null)) {
       // Nobody knows who has it before the rows are there: the first that does.
       return joinedColumn(this.values, this.order, name);
     }
     if (second !== undefined) {
-      throw refuse(`the column ${name} may be of stream ${owner.name} or ${second.name}, qualify it`, span);
+      throw expressionErrors.ambiguousColumn(name, owner.name, second.name, span);
     }
     return owner.column(name, span);
   }
@@ -123,7 +125,7 @@ export class Scope {
   /** The column of a single row of several streams, whichever stream it is of. */
   ownColumn(name: string, span: Span): Value {
     const sources = this.orderAt('single');
-    if (!sources.some((source) => source.has(name))) throw refuse(`unknown field ${name}`, span);
+    if (!sources.some((source) => source.has(name))) throw expressionErrors.unknownField(name, span);
     return joinedColumn(this.values, sources, name);
   }
 

@@ -1,7 +1,9 @@
 /** The SELECT list as an output row: names, wildcards with EXCEPT and REPLACE, duplicates. */
+
 import type { Expr, Select } from '../../sql/ast.js';
 import { outputNames, ownName } from '../../sql/names.js';
-import { refuse } from '../errors.js';
+import { expressionErrors } from '../errors/expression.js';
+import { selectErrors } from '../errors/select.js';
 import type { OutputEntry, OutputRow } from '../logical/logical.js';
 import { isColumn, mergedObject } from '../values/joined-row.js';
 import type { Relation } from '../values/source.js';
@@ -46,20 +48,20 @@ export function bindSelectList(
   for (const [i, item] of select.items.entries()) {
     const { expr, alias } = item;
     if (isChangedColumns(expr)) {
-      if (alias !== null) throw refuse('changed_cols names its columns itself, by its first argument', expr.span);
+      if (alias !== null) throw selectErrors.changedColsNamed(expr.span);
       addChanged(expr, row, wild, named, scope, binder, clause);
       continue;
     }
     if (expr.kind === 'star') {
-      if (item.invisible) throw refuse('* cannot be INVISIBLE', expr.span);
-      if (alias !== null) throw refuse('* cannot have an alias', expr.span);
+      if (item.invisible) throw selectErrors.starInvisible(expr.span);
+      if (alias !== null) throw selectErrors.starAlias(expr.span);
       addStar(expr, row, wild, named, scope, binder, clause);
       continue;
     }
     const rows = binder.rowsOf(expr, clause);
     if (rows !== null) {
-      if (expand !== null) throw refuse('only one function that makes rows can stand in a SELECT list', expr.span);
-      if (item.invisible) throw refuse(`${names[i]} makes rows and cannot be INVISIBLE`, expr.span);
+      if (expand !== null) throw selectErrors.severalRowMakers(expr.span);
+      if (item.invisible) throw selectErrors.rowMakerInvisible(names[i], expr.span);
       expand = rows;
       const { values } = scope;
       const name = names[i] ?? '';
@@ -161,7 +163,7 @@ function isPick({ qualifier }: Extract<Expr, { kind: 'column' }>, scope: Scope):
 
 function add(entry: OutputEntry, row: OutputRow, named: Set<string>, expr: Expr): void {
   if (named.has(entry.name)) {
-    throw refuse(`two output columns are named ${entry.name}, give one of them another alias`, expr.span);
+    throw selectErrors.sameColumnName(entry.name, expr.span);
   }
   named.add(entry.name);
   row.entries.push(entry);
@@ -210,7 +212,7 @@ function addStar(
 function starSources({ qualifier, span }: Star, scope: Scope): readonly Relation[] {
   if (qualifier === null) return scope.order;
   const source = scope.sourceNamed(qualifier);
-  if (source === undefined) throw refuse(`unknown stream ${qualifier}`, span);
+  if (source === undefined) throw expressionErrors.unknownStream(qualifier, span);
   return [source];
 }
 

@@ -1,4 +1,5 @@
 /** Functions that the planner replaces: times, metadata, the rule's id, cast. */
+
 import { type OpName, ops } from '../../../kernels/gen/ops.js';
 import type { ConstValue } from '../../../kernels/plan/ir.js';
 import { isUtc } from '../../functions/calendar/time-zone.js';
@@ -6,7 +7,8 @@ import { arity, type FunctionDefinition, type Special } from '../../functions/de
 import { functionDefinitions, hostNumber, resolveFunction } from '../../functions/registry.js';
 import type { FindBrought } from '../../plugins/define.js';
 import type { Expr, WindowKind } from '../../sql/ast.js';
-import { notSupported, refuse } from '../errors.js';
+import { expressionErrors } from '../errors/expression.js';
+import { functionErrors } from '../errors/function.js';
 import { firstPresent, ofPresent } from '../values/joined-row.js';
 import type { Relation } from '../values/source.js';
 import type { HitValue, Value, Values, WindowPart } from '../values/value.js';
@@ -52,10 +54,10 @@ export function bindSpecial(special: Special, call: Call, context: SpecialContex
   switch (special) {
     case 'cast': {
       const [value, type] = call.args;
-      if (value === undefined || type === undefined) throw refuse('cast needs a value and a type', call.span);
+      if (value === undefined || type === undefined) throw functionErrors.castArguments(call.span);
       if (type.kind !== 'string') return values.op('cast.toType', [bind(value), bind(type)]);
       const op = casts[type.value];
-      if (op === undefined) throw refuse(`cast to ${type.value} is not known`, call.span);
+      if (op === undefined) throw functionErrors.castType(type.value, call.span);
       if (op === 'cast.toDatetime' && !isUtc(context.zone)) {
         const toDatetime = hostNumber(resolveFunction('to_datetime', [undefined, context.zone], undefined));
         return values.op('call.host', [], [bind(value), values.text(context.zone)], toDatetime);
@@ -106,7 +108,7 @@ export function bindSpecial(special: Special, call: Call, context: SpecialContex
 /** `inc_last_value(value, ignoreNull)`: the value, null where one of both is; the second must be a boolean. */
 function bindIncLastValue(call: Call, { values }: SpecialContext, bind: (arg: Expr) => Value): Value {
   const [value, ignoreNull] = call.args.map(bind);
-  if (value === undefined || ignoreNull === undefined) throw refuse('inc_last_value needs two arguments', call.span);
+  if (value === undefined || ignoreNull === undefined) throw functionErrors.incLastValueArguments(call.span);
   const isTrue = values.op('compare.eq', [ignoreNull, values.constant({ tag: 'bool', value: true })]);
   const isAbsent = (one: Value) => values.op('logic.isNull', [one]);
   const branches = [isAbsent(value), values.null(), isAbsent(ignoreNull), values.null(), isTrue, value, value];
@@ -116,25 +118,19 @@ function bindIncLastValue(call: Call, { values }: SpecialContext, bind: (arg: Ex
 /** `dedup_trigger(start, end, now, expire)`: an operator below the SELECT makes it (dedup.ts). */
 function bindDedup(call: Call, context: SpecialContext, bind: (arg: Expr) => Value): Value {
   const { values, clause, window, isGrouped, scope } = context;
-  if (clause !== 'SELECT')
-    throw refuse(`dedup_trigger is not allowed in ${clause}: it can only be an item of SELECT`, call.span);
+  if (clause !== 'SELECT') throw functionErrors.dedupNotAllowed(clause, call.span);
   if (window !== null || isGrouped || scope.sources.length > 1) {
-    throw refuse(
-      'dedup_trigger works on the rows of one stream: it cannot stand above a window, an aggregate or a join',
-      call.span,
-    );
+    throw functionErrors.dedupRows(call.span);
   }
   const expire = call.args[3];
-  if (expire?.kind !== 'integer')
-    throw refuse('the fourth argument of dedup_trigger must be a number in the statement itself', call.span);
+  if (expire?.kind !== 'integer') throw functionErrors.dedupExpiry(call.span);
   const [begin, end, now] = call.args.slice(0, 3).map((arg, i) => {
     if (['integer', 'number', 'string', 'boolean', 'null'].includes(arg.kind)) {
-      throw refuse(`argument ${i + 1} of dedup_trigger must be a column, not a constant`, arg.span);
+      throw functionErrors.dedupConstant(i, arg.span);
     }
     return bind(arg);
   });
-  if (begin === undefined || end === undefined || now === undefined)
-    throw refuse('dedup_trigger needs three times', call.span);
+  if (begin === undefined || end === undefined || now === undefined) throw functionErrors.dedupTimes(call.span);
   return values.ranges(begin, end, now, Number(expire.value));
 }
 
@@ -143,14 +139,14 @@ function bindDedup(call: Call, context: SpecialContext, bind: (arg: Expr) => Val
  */
 function bindDelay(call: Call, { values }: SpecialContext, bind: (arg: Expr) => Value): Value {
   const [ms, value] = call.args.map(bind);
-  if (ms === undefined || value === undefined) throw refuse('delay needs a time and a value', call.span);
+  if (ms === undefined || value === undefined) throw functionErrors.delayArguments(call.span);
   return values.delayed(ms, value);
 }
 
 /** `array_map('name', list)`: the name, which may come with the row, is looked up in a constant of operations. */
 function bindMap(call: Call, { values }: SpecialContext, bind: (arg: Expr) => Value): Value {
   const [name, list] = call.args;
-  if (name === undefined || list === undefined) throw refuse('array_map needs a function and a list', call.span);
+  if (name === undefined || list === undefined) throw functionErrors.mapArguments(call.span);
   const wanted = name.kind === 'string' ? name.value.toLowerCase() : undefined;
   const members = functionDefinitions().flatMap((definition): [string, ConstValue][] => {
     const operation = operationOfOne(definition);
@@ -185,7 +181,7 @@ function isAfterWindow({ place, window }: SpecialContext): boolean {
 function windowPart(part: WindowPart, call: Call, context: SpecialContext): Value {
   if (context.window === null) return context.values.null();
   if (context.place !== 'window') {
-    throw refuse(`${call.name.toLowerCase()}() is not known before the window is complete`, call.span);
+    throw functionErrors.beforeWindow(call.name.toLowerCase(), call.span);
   }
   return context.values.window(part);
 }
@@ -196,13 +192,12 @@ const hitClauses: ReadonlySet<string> = new Set(['SELECT', 'WHERE', 'HAVING', 'O
 function bindHit(part: HitValue['part'], isOfWindow: boolean, call: Call, context: SpecialContext): Value {
   const name = call.name.toLowerCase();
   const { clause, place, window, isGrouped, values, scope } = context;
-  if (!hitClauses.has(clause))
-    throw refuse(`${name} tells of rows that were sent, which ${clause} does not know`, call.span);
+  if (!hitClauses.has(clause)) throw functionErrors.tellsOfSent(name, clause, call.span);
   const isBeforeWindow = clause === 'OVER (WHEN …)' || clause === 'FILTER';
-  if (scope.sources.length > 1 && !isOfWindow && !isBeforeWindow) throw notSupported(`${name}() in a join`, call.span);
-  if (isOfWindow && place !== 'window') throw refuse(`the aggregate ${name} is not allowed in ${clause}`, call.span);
+  if (scope.sources.length > 1 && !isOfWindow && !isBeforeWindow) throw functionErrors.notInJoin(name, call.span);
+  if (isOfWindow && place !== 'window') throw functionErrors.aggregateNotAllowed(name, clause, call.span);
   if (!isOfWindow && !isBeforeWindow && (window !== null || isGrouped)) {
-    throw refuse(`${name} is not allowed in an aggregate query, use last_agg_hit_${part}`, call.span);
+    throw functionErrors.hitsOfAggregate(name, part, call.span);
   }
   return values.hit(part, clause === 'ORDER BY' ? 'SELECT' : clause, isOfWindow);
 }
@@ -236,8 +231,7 @@ function rowTime(call: Call, context: SpecialContext): Value {
 
 function onlySource(call: Call, { scope }: SpecialContext): Relation {
   const [source, other] = scope.sources;
-  if (source === undefined || other !== undefined)
-    throw notSupported(`${call.name.toLowerCase()}() in a join`, call.span);
+  if (source === undefined || other !== undefined) throw functionErrors.notInJoin(call.name.toLowerCase(), call.span);
   return source;
 }
 
@@ -247,9 +241,9 @@ const mqttKeys = new Set(['topic', 'messageid']);
 /** `meta(key)`, `meta(stream.key)`, `meta(key->member)`, `meta(*)`; `mqtt(topic)`, `mqtt(messageid)`. */
 function bindMeta(call: Call, context: SpecialContext): Value {
   const [arg] = call.args;
-  if (arg === undefined) throw refuse(`${call.name} needs a key`, call.span);
+  if (arg === undefined) throw functionErrors.noMetadataKey(call.name, call.span);
   if (call.name.toLowerCase() === 'mqtt' && !(arg.kind === 'column' && mqttKeys.has(arg.name.toLowerCase()))) {
-    throw refuse('the argument of mqtt must be topic or messageid', arg.span);
+    throw functionErrors.mqttKey(arg.span);
   }
   return metaOf(arg, call, context);
 }
@@ -275,14 +269,11 @@ function metaOf(arg: Expr, call: Call, context: SpecialContext): Value {
       return values.op('nested.member', [metaOf(arg.object, call, context), values.text(arg.name)]);
     default:
   }
-  throw refuse(
-    `the argument of ${call.name.toLowerCase()} must be the name of a metadata key, without quotes`,
-    arg.span,
-  );
+  throw functionErrors.metadataKey(call.name.toLowerCase(), arg.span);
 }
 
 function sourceNamed(name: string, arg: Expr, scope: Scope): Relation {
   const source = scope.sourceNamed(name);
-  if (source === undefined) throw refuse(`unknown stream ${name}`, arg.span);
+  if (source === undefined) throw expressionErrors.unknownStream(name, arg.span);
   return source;
 }

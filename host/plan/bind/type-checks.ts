@@ -1,9 +1,11 @@
 /** Refuses expressions that fail in every row because of their types; see `types.ts`. */
+
 import type { OpName } from '../../../kernels/gen/ops.js';
 import { nearest } from '../../base/text/nearest.js';
 import type { FunctionDefinition } from '../../functions/define.js';
 import type { Expr } from '../../sql/ast.js';
-import { refuse } from '../errors.js';
+import { expressionErrors } from '../errors/expression.js';
+import { functionErrors } from '../errors/function.js';
 import { membersOf, wrongArgument, wrongCondition, wrongSide } from '../values/types.js';
 import type { Value } from '../values/value.js';
 import { literalOf } from './literal.js';
@@ -18,7 +20,7 @@ export function checkSides(op: OpName, symbol: string, left: Part, right?: Part)
   const { side, reason } = wrong;
   const place = side === 'left' ? left : right;
   const which = right === undefined ? `the operand of ${symbol}` : `the ${side} side of ${symbol}`;
-  throw refuse(`${which} ${reason}`, place?.[0].span);
+  throw expressionErrors.wrongSide(which, reason, place?.[0].span);
 }
 
 /** An argument of a function, by its place among them. */
@@ -26,20 +28,20 @@ export function checkArgument({ args }: FunctionDefinition, name: string, place:
   const spec = args[Math.min(place, args.length - 1)];
   const reason = spec === undefined ? undefined : wrongArgument(value, spec);
   if (reason === undefined) return;
-  throw refuse(`function ${name.toLowerCase()}: argument ${place + 1} (${spec?.name}) ${reason}`, expr.span);
+  throw functionErrors.wrongArgument(name.toLowerCase(), place, spec?.name, reason, expr.span);
 }
 
 /** A condition of a clause. */
 export function checkCondition(clause: string, [expr, value]: Part): void {
   const reason = wrongCondition(value);
-  if (reason !== undefined) throw refuse(`the condition of ${clause} ${reason}`, expr.span);
+  if (reason !== undefined) throw expressionErrors.wrongCondition(clause, reason, expr.span);
 }
 
 /** A LIKE pattern must be a text. */
 export function checkPattern(pattern: Expr): void {
   const literal = literalOf(pattern);
   if (literal === undefined) return;
-  if (typeof literal !== 'string') throw refuse('the pattern of LIKE must be a text', pattern.span);
+  if (typeof literal !== 'string') throw expressionErrors.likePattern(pattern.span);
 }
 
 /** What is to be said of a member that a declaration does not have: it is null, as in the recorded engine. */

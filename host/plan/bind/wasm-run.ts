@@ -1,7 +1,8 @@
 /** `wasm_run('plugin.function', …)`: a call of the function, of which the plugin is said besides. */
+
 import type { FindBrought } from '../../plugins/define.js';
 import type { Expr } from '../../sql/ast.js';
-import { refuse } from '../errors.js';
+import { functionErrors } from '../errors/function.js';
 
 type Call = Extract<Expr, { kind: 'call' }>;
 
@@ -11,16 +12,16 @@ export function calledByWasmRun(call: Call, brought: FindBrought | undefined): C
   const [target, ...args] = call.args;
   if (target?.kind !== 'string') {
     const form = "'plugin.function'";
-    throw refuse(`the first argument of wasm_run must be the function in the statement itself, as ${form}`, call.span);
+    throw functionErrors.wasmName(form, call.span);
   }
   const dot = target.value.lastIndexOf('.');
   const [plugin, name] = [dot < 0 ? undefined : target.value.slice(0, dot), target.value.slice(dot + 1)];
   const owner = brought?.(name)?.owner;
   if (owner === undefined || !owner.startsWith(ownerPrefix)) {
-    throw refuse(`wasm_run: no wasm plugin has a function ${JSON.stringify(name)}`, target.span);
+    throw functionErrors.wasmUnknown(name, target.span);
   }
   if (plugin !== undefined && owner !== ownerPrefix + plugin) {
-    throw refuse(`wasm_run: wasm plugin ${plugin} has no function ${name}, it is of ${owner}`, target.span);
+    throw functionErrors.wasmOther(plugin, name, owner, target.span);
   }
   return { ...call, name, args };
 }

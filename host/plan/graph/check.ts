@@ -2,9 +2,10 @@
  * What must hold of a graph before its operators are looked at: which of them take rows and which collections of rows,
  * how many inputs they may have, whether its sources are what they are said to be.
  */
+
 import { meantOr } from '../../base/text/nearest.js';
 import type { Catalog, GraphNode, RuleGraph } from '../../model/engine.js';
-import { refuse } from '../errors.js';
+import { nodeErrors } from '../errors/node.js';
 import type { Edges } from './edges.js';
 import { streamNameOf } from './streams.js';
 
@@ -72,9 +73,9 @@ class Flows {
       .into(node)
       .map(({ from }) => edges.node(from))
       .filter((input) => !isTable(input));
-    if (inputs.length === 0) throw refuse(`${named(node)} needs a stream, to which tables are joined`);
+    if (inputs.length === 0) throw nodeErrors.needsStream(named(node));
     if (inputs.length > 1 && kind.takesMany !== true) {
-      throw refuse(`${named(node)} takes one input, not ${inputs.map(({ name }) => name).join(', ')}`);
+      throw nodeErrors.oneInput(named(node), inputs.map(({ name }) => name).join(', '));
     }
     const flows = inputs.map((input) => this.of(input));
     // A message is joined with tables as it is, with other streams it takes a window.
@@ -82,10 +83,10 @@ class Flows {
     flows.forEach((flow, i) => {
       if (taken.includes(flow)) return;
       const wanted = kind.takes.filter((one) => one !== 'groups' || kind.takes.length === 1).join(' or ');
-      throw refuse(`${named(node)} takes ${wanted}, but ${inputs[i]?.name} gives ${flow}`);
+      throw nodeErrors.wrongInput(named(node), wanted, inputs[i]?.name, flow);
     });
     if (node.nodeType !== 'switch' && edges.outOf(node).some(({ output }) => output > 0)) {
-      throw refuse(`${named(node)} has one output only, it is no switch`);
+      throw nodeErrors.oneOutput(named(node));
     }
     return kind.gives ?? flows[0] ?? 'rows';
   }
@@ -112,15 +113,13 @@ function tablesInto(node: GraphNode, edges: Edges): GraphNode[] {
 function checkTables(node: GraphNode, edges: Edges): GraphNode[] {
   const [table] = tablesInto(node, edges);
   if (table === undefined) return [];
-  throw refuse(`${named(node)} cannot read the table ${streamNameOf(table)}: tables lead to join nodes only`);
+  throw nodeErrors.readsTable(named(node), streamNameOf(table));
 }
 
 function kindOf(node: GraphNode): Kind {
   const kind = Object.hasOwn(kinds, node.nodeType) ? kinds[node.nodeType] : undefined;
   if (kind === undefined) {
-    throw refuse(
-      `${named(node)}: this type of operator is not known${meantOr(node.nodeType, Object.keys(kinds), 'there are')}`,
-    );
+    throw nodeErrors.unknownType(named(node), meantOr(node.nodeType, Object.keys(kinds), 'there are'));
   }
   return kind;
 }
@@ -128,7 +127,7 @@ function kindOf(node: GraphNode): Kind {
 function checkSource({ name, nodeType, props }: GraphNode, catalog: Catalog): void {
   const { sourceName, sourceType } = props;
   if (sourceType !== undefined && sourceType !== 'stream' && sourceType !== 'table') {
-    throw refuse(`source ${name}: sourceType must be stream or table, not ${JSON.stringify(sourceType)}`);
+    throw nodeErrors.sourceType(name, sourceType);
   }
   if (typeof sourceName !== 'string' || sourceName === '') return;
   const definition = catalog.source(sourceName);
@@ -136,22 +135,22 @@ function checkSource({ name, nodeType, props }: GraphNode, catalog: Catalog): vo
   if (definition === undefined) return;
   const wanted = sourceType ?? 'stream';
   if (definition.kind !== wanted) {
-    throw refuse(`source ${name}: sourceType is ${wanted}, but ${sourceName} is a ${definition.kind}`);
+    throw nodeErrors.otherSourceType(name, wanted, sourceName, definition.kind);
   }
   const { type } = definition.options;
   if (type.toLowerCase() !== nodeType) {
-    throw refuse(`source ${name}: nodeType is ${nodeType}, but ${sourceName} is of type ${type}`);
+    throw nodeErrors.otherNodeType(name, nodeType, sourceName, type);
   }
 }
 
 function checkEmitters(node: GraphNode, streams: readonly string[]): void {
   const { emitters } = node.props;
   if (!Array.isArray(emitters) || emitters.length === 0) {
-    throw refuse(`${named(node)}: emitters must be a list of at least one stream`);
+    throw nodeErrors.noEmitters(named(node));
   }
   for (const emitter of emitters as unknown[]) {
     if (typeof emitter !== 'string' || !streams.includes(emitter)) {
-      throw refuse(`${named(node)}: emitters: ${JSON.stringify(emitter)} is no stream of the rule`);
+      throw nodeErrors.emitter(named(node), emitter);
     }
   }
 }

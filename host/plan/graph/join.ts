@@ -1,6 +1,7 @@
 /** Join nodes: streams of a window, or single messages, with each other and with what tables hold. */
+
 import type { GraphNode } from '../../model/engine.js';
-import { refuse } from '../errors.js';
+import { nodeErrors } from '../errors/node.js';
 import { bindJoins, inRowOrder, streamsOf } from '../joins/join.js';
 import { bindLookup, checkLookups } from '../joins/lookup.js';
 import type { Logical, OutputEntry, OutputRow } from '../logical/logical.js';
@@ -12,14 +13,14 @@ import { mergedRows } from './row.js';
 
 /** Joins what the node names; streams of the window that it does not name are left out. Throws `plan` errors. */
 export function joined(node: GraphNode, point: Point, tables: readonly Branch[], context: Context): Point {
-  if (point.isJoined) throw refuse('joined rows cannot be joined again, list all streams in joins');
-  if (point.isMade === true) throw refuse('rows that a script made cannot be joined: join them before');
+  if (point.isJoined) throw nodeErrors.joinedAgain();
+  if (point.isMade === true) throw nodeErrors.joinsScript();
   const { values } = context;
   const { from, joins } = props.joinOf(node);
   const streams = point.isAsMet ? point.branches : point.branches.map((branch) => ownPart(branch, point, values));
   const branches = branchesNamed([from.name, ...joins.map(({ table }) => table.name)], [...streams, ...tables]);
   const sources = branches.map(({ source }) => source);
-  if (streamsOf(sources).length === 0) throw refuse('from and joins name no stream');
+  if (streamsOf(sources).length === 0) throw nodeErrors.joinsNothing();
   const order = inRowOrder(joins, sources).map((source) => branches.find((one) => one.source === source)!);
   const after: Point = { ...point, ...mergedRows(order, values), branches: order, isJoined: true };
   const conditions = joins.map((one) => ({ ...one, on: one.on === null ? null : localNames(one.on, after) }));
@@ -46,13 +47,13 @@ function branchesNamed(names: readonly string[], known: readonly Branch[]): Bran
     const branch = known.find(({ source }) => source.ownName === name || source.name === name);
     if (branch !== undefined) return branch;
     const all = known.map(({ source }) => source.ownName).join(', ');
-    throw refuse(`${i === 0 ? 'from' : 'joins'}: ${name} does not come to the node, only ${all}`);
+    throw nodeErrors.streamNotThere(i, name, all);
   });
   for (const [i, branch] of found.entries()) {
-    if (found.indexOf(branch) < i) throw refuse(`joins: ${branch.source.ownName} is joined twice`);
+    if (found.indexOf(branch) < i) throw nodeErrors.joinedTwice(branch.source.ownName);
   }
   const unused = known.find((branch) => branch.source.isTable && !found.includes(branch));
-  if (unused !== undefined) throw refuse(`joins: table ${unused.source.ownName} is not joined`);
+  if (unused !== undefined) throw nodeErrors.tableNotJoined(unused.source.ownName);
   return found;
 }
 
@@ -100,7 +101,7 @@ class OwnValues {
     if (value.kind === 'column') return this.isOfOther(value.source) ? this.missing : value;
     if (value.kind !== 'op') return value;
     if (value.isVolatile) {
-      throw refuse('what gives another value each time can be computed before the window or after the join only');
+      throw nodeErrors.joinVolatile();
     }
     if (value.op !== 'logic.present') return value;
     const args = value.args.filter((arg) => arg !== this.missing);

@@ -1,10 +1,11 @@
 /** What each type of operator makes of the rows that come in. */
+
 import type { GraphNode } from '../../model/engine.js';
 import type { Expr, SelectItem } from '../../sql/ast.js';
 import { ownName } from '../../sql/names.js';
 import { some } from '../../sql/visit.js';
 import { bindSelectList } from '../bind/select-list.js';
-import { refuse } from '../errors.js';
+import { nodeErrors } from '../errors/node.js';
 import type { Logical, OutputEntry, OutputRow, WindowSpec } from '../logical/logical.js';
 import { withAnalyticsAt } from '../statement/analytic.js';
 import { isAggregateCall } from '../statement/statement.js';
@@ -59,7 +60,7 @@ export function applied(node: GraphNode, point: Point, tables: readonly Branch[]
         ? inOrder({ ...point, watermarks: [...point.watermarks, node.name] }, context)
         : passed(node, point, []);
     default:
-      throw refuse('this type of operator is not supported');
+      throw nodeErrors.unsupportedType();
   }
 }
 
@@ -177,7 +178,7 @@ function picked(node: GraphNode, given: Point, context: Context): Point {
   const named: SelectItem[] = [...others, ...replaced.map(({ expr, alias }) => ({ expr, alias, invisible: false }))];
   const { scope, binder } = binderAt(point, context, node.name, named);
   const { row: list, expand } = bindSelectList({ items: named }, scope, binder, clauseAt(point, 'fields'));
-  if (expand !== null) throw refuse(`node ${node.name}: fields can't make rows (unnest, extract)`);
+  if (expand !== null) throw nodeErrors.fieldsMakeRows(node.name);
   // A column that is taken over as it is keeps how its null is sent; named by itself it is there in each row.
   const entries = list.entries.map((entry) => {
     const own = point.row.entries.find((one) => isSame(one, entry));

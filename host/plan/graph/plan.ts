@@ -1,7 +1,8 @@
 /** From a graph to the logical plan: a root for each way into a sink, operators that ways have in common only once. */
+
 import { HaumeaError } from '../../base/errors.js';
 import type { Catalog, GraphEdge, GraphNode, RuleDefinition, RuleGraph } from '../../model/engine.js';
-import { refuse } from '../errors.js';
+import { nodeErrors } from '../errors/node.js';
 import { checkEventTime, definitionOf, isAsked } from '../joins/join.js';
 import type { Logical, Root } from '../logical/logical.js';
 import { Source } from '../values/source.js';
@@ -142,7 +143,7 @@ class GraphPlanner {
       return applied(node, ordered, tables, this.context);
     } catch (error) {
       if (!(error instanceof HaumeaError) || error.message.startsWith('node ')) throw error;
-      throw refuse(`node ${node.name} (${node.nodeType}): ${error.message}`);
+      throw nodeErrors.within(node.name, node.nodeType, error.message);
     }
   }
 
@@ -170,7 +171,7 @@ class GraphPlanner {
   /** Several ways meet: their rows become one sequence. */
   private meeting(inputs: readonly GraphEdge[], places: Places): Point {
     const { rule, values } = this.context;
-    if (inputs.length > maxMeeting) throw refuse(`more than ${maxMeeting} ways meet`);
+    if (inputs.length > maxMeeting) throw nodeErrors.tooManyWays(maxMeeting);
     const branches: Branch[] = [];
     const watermarks = new Set<string>();
     for (const edge of inputs) {
@@ -181,9 +182,9 @@ class GraphPlanner {
       }
       const [first, second] = point.branches;
       if (first === undefined || second !== undefined) {
-        throw refuse(`${edge.from}: rows of several streams cannot meet others again`);
+        throw nodeErrors.joinedRowsMeet(edge.from);
       }
-      if (point.isMade === true) throw refuse(`${edge.from}: rows that a script made cannot meet others`);
+      if (point.isMade === true) throw nodeErrors.scriptRowsMeet(edge.from);
       for (const name of point.watermarks) watermarks.add(name);
       const { operator, row, sent } = point;
       branches.push({ source: first.source, operator, ...ownRows(first.source, { row, sent }, values) });

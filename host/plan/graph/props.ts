@@ -1,10 +1,11 @@
 /** Reads the properties of operators. Errors name the property; who reads adds the node. */
+
 import { reasonOf } from '../../base/errors.js';
 import type { GraphNode } from '../../model/engine.js';
 import type { Expr, Join, Select, SelectItem, Span, TableRef } from '../../sql/ast.js';
 import { most } from '../../sql/cursor.js';
 import { parseExpression, parseItems, parseSelect } from '../../sql/parser.js';
-import { refuse } from '../errors.js';
+import { nodeErrors } from '../errors/node.js';
 
 export const nowhere: Span = { start: 0, end: 0, line: 1, column: 1 };
 
@@ -17,7 +18,7 @@ export function condition(node: GraphNode): Expr {
 export function call(node: GraphNode): { expr: Expr; name: string } {
   const [item, other] = parseItems(text(node, 'expr'));
   if (item === undefined || other !== undefined || item.expr.kind !== 'call') {
-    throw refuse('expr must be the call of a function');
+    throw nodeErrors.exprNoCall();
   }
   return { expr: item.expr, name: item.alias ?? item.expr.name };
 }
@@ -25,7 +26,7 @@ export function call(node: GraphNode): { expr: Expr; name: string } {
 /** What property `fields` picks. */
 export function fields(node: GraphNode): SelectItem[] {
   const items = texts(node, 'fields').flatMap((one) => parseItems(one));
-  if (items.length > most.columns) throw refuse(`fields has ${items.length} columns, ${most.columns} are allowed`);
+  if (items.length > most.columns) throw nodeErrors.tooManyFields(items.length, most.columns);
   return items;
 }
 
@@ -38,7 +39,7 @@ export function dimensions(node: GraphNode): Expr[] {
 export function sorts(node: GraphNode): { expr: Expr; descending: boolean }[] {
   return list(node, 'sorts').map((one) => {
     const { field, order, desc } = one as { field?: unknown; order?: unknown; desc?: unknown };
-    if (typeof field !== 'string') throw refuse('each of sorts needs a field');
+    if (typeof field !== 'string') throw nodeErrors.sortField();
     return { expr: parseExpression(field), descending: desc === true || String(order ?? '').toLowerCase() === 'desc' };
   });
 }
@@ -52,12 +53,12 @@ export function cases(node: GraphNode): Expr[] {
 export function joinOf(node: GraphNode): { from: TableRef; joins: Join[] } {
   const clauses = list(node, 'joins').map((one) => {
     const { name, type, on } = one as Record<string, unknown>;
-    if (typeof name !== 'string' || name === '') throw refuse('each of joins needs a name');
-    if (on !== undefined && on !== null && typeof on !== 'string') throw refuse(`on of ${name} must be a text`);
+    if (typeof name !== 'string' || name === '') throw nodeErrors.joinName();
+    if (on !== undefined && on !== null && typeof on !== 'string') throw nodeErrors.joinOnText(name);
     if (typeof type !== 'string' || !joinTypes.includes(type.toLowerCase())) {
-      throw refuse(`type of ${name} must be one of ${joinTypes.join(', ')}, not ${JSON.stringify(type)}`);
+      throw nodeErrors.joinType(name, joinTypes.join(', '), type);
     }
-    if (!on && type.toLowerCase() !== 'cross') throw refuse(`on of ${name} is missing`);
+    if (!on && type.toLowerCase() !== 'cross') throw nodeErrors.joinOn(name);
     return ` ${type} JOIN ${quoted(name)}${on ? ` ON ${on}` : ''}`;
   });
   return parseSelect(`SELECT * FROM ${quoted(text(node, 'from'))}${clauses.join('')}`);
@@ -68,16 +69,16 @@ const joinTypes = ['inner', 'left', 'right', 'full', 'cross'];
 /** The window of properties `type`, `unit`, `size`, `interval` and `partitionBy`. */
 export function windowOf(node: GraphNode): NonNullable<Select['window']> {
   const type = text(node, 'type').toLowerCase();
-  if (!windowTypes.includes(type)) throw refuse(`type must be one of ${windowTypes.join(', ')}, not ${type}`);
+  if (!windowTypes.includes(type)) throw nodeErrors.windowType(windowTypes.join(', '), type);
   const { size, interval } = node.props;
   const hasInterval = interval !== undefined && interval !== null && interval !== 0;
   const needsInterval = type === 'hoppingwindow' || type === 'sessionwindow';
   const takesInterval = needsInterval || type === 'countwindow';
-  if (!takesInterval && hasInterval && interval !== size) throw refuse('interval must be left out or equal to size');
-  if (!isCount(size)) throw refuse('size must be a whole number above 0');
-  if ((needsInterval || hasInterval) && !isCount(interval)) throw refuse('interval must be a whole number above 0');
+  if (!takesInterval && hasInterval && interval !== size) throw nodeErrors.countInterval();
+  if (!isCount(size)) throw nodeErrors.size();
+  if ((needsInterval || hasInterval) && !isCount(interval)) throw nodeErrors.interval();
   if (takesInterval && type !== 'sessionwindow' && hasInterval && Number(interval) > Number(size)) {
-    throw refuse('interval must not be greater than size');
+    throw nodeErrors.intervalAboveSize();
   }
   const numbers = takesInterval && hasInterval ? [size, interval] : [size];
   const parameters = type === 'countwindow' ? numbers : [unitOf(node), ...numbers];
@@ -85,9 +86,7 @@ export function windowOf(node: GraphNode): NonNullable<Select['window']> {
   if (window === null) throw new Error(`${type} is no window`);
   if (node.props.partitionBy === undefined || node.props.partitionBy === null) return window;
   if (type === 'tumblingwindow' || type === 'hoppingwindow') {
-    throw refuse(
-      `partitionBy has no effect on a ${type}, which ends by the clock for all rows: give the values to a groupby`,
-    );
+    throw nodeErrors.partitionByClock(type);
   }
   const partitionBy = texts(node, 'partitionBy').map((one) => parseExpression(one));
   return { ...window, over: { partitionBy, orderBy: [], when: null } };
@@ -98,7 +97,7 @@ function parsed(text: string): Select {
   try {
     return parseSelect(text);
   } catch (error) {
-    throw refuse(reasonOf(error).replace(/^line \d+ column \d+: /, ''));
+    throw nodeErrors.statement(reasonOf(error).replace(/^line \d+ column \d+: /, ''));
   }
 }
 
@@ -107,7 +106,7 @@ const units = ['dd', 'hh', 'mi', 'ss', 'ms'];
 
 function unitOf(node: GraphNode): string {
   const unit = text(node, 'unit').toLowerCase();
-  if (!units.includes(unit)) throw refuse(`unit must be one of ${units.join(', ')}, not ${unit}`);
+  if (!units.includes(unit)) throw nodeErrors.unit(units.join(', '), unit);
   return unit;
 }
 
@@ -117,7 +116,7 @@ function isCount(value: unknown): boolean {
 
 function text({ props }: GraphNode, name: string): string {
   const value = props[name];
-  if (typeof value !== 'string' || value.trim() === '') throw refuse(`${name} must be a text`);
+  if (typeof value !== 'string' || value.trim() === '') throw nodeErrors.propText(name);
   return value;
 }
 
@@ -125,14 +124,14 @@ function list({ props }: GraphNode, name: string): object[] {
   const value = props[name];
   const isList =
     Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'object' && one !== null);
-  if (!isList) throw refuse(`${name} must be a list of objects`);
+  if (!isList) throw nodeErrors.propObjects(name);
   return value as object[];
 }
 
 function texts({ props }: GraphNode, name: string): string[] {
   const value = props[name];
   const isList = Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string');
-  if (!isList) throw refuse(`${name} must be a list of texts`);
+  if (!isList) throw nodeErrors.propTexts(name);
   return value as string[];
 }
 

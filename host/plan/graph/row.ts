@@ -1,7 +1,9 @@
 /** The row that flows at a place of a graph: its columns by name, and what names mean there. */
+
 import type { SelectItem, Span } from '../../sql/ast.js';
 import { type Place, Scope } from '../bind/scope.js';
-import { refuse } from '../errors.js';
+import { expressionErrors } from '../errors/expression.js';
+import { nodeErrors } from '../errors/node.js';
 import type { OutputEntry, OutputRow } from '../logical/logical.js';
 import { firstPresent, mergedObject, missing, ofPresent } from '../values/joined-row.js';
 import type { Source } from '../values/source.js';
@@ -118,7 +120,7 @@ export class RowScope extends Scope {
         : this.values.op('logic.coalesce', [], [made, this.columnOfStreams(name, span)]);
     }
     if (place !== 'window' && entry.value.isAfterWindow) {
-      throw refuse(`column ${name} is known for whole windows only, not for their rows`, span);
+      throw nodeErrors.columnOfWindow(name, span);
     }
     return entry.value;
   }
@@ -146,7 +148,7 @@ export class RowScope extends Scope {
         this.values,
         star.sources.map((source) => source.column(name)),
       );
-    if (this.sources.some((source) => source.has(name))) throw refuse(`column ${name} was not picked`, span);
-    throw refuse(`unknown field ${name}`, span);
+    if (this.sources.some((source) => source.has(name))) throw nodeErrors.columnNotPicked(name, span);
+    throw expressionErrors.unknownField(name, span);
   }
 }

@@ -2,9 +2,10 @@
  * Script nodes: a function `exec` in JavaScript makes of each row (with its metadata) another, of the rows of a
  * collection one row (`isAgg`) or others.
  */
+
 import type { GraphNode } from '../../model/engine.js';
 import { scriptFault } from '../../plugins/javascript/check.js';
-import { refuse } from '../errors.js';
+import { nodeErrors } from '../errors/node.js';
 import type { Logical, OutputRow } from '../logical/logical.js';
 import { wholeObject } from '../sinks/output.js';
 import type { Value } from '../values/value.js';
@@ -19,12 +20,12 @@ export function scriptNameOf({ name }: GraphNode): string {
 /** Applies a script node. Throws `plan` errors. */
 export function scripted(node: GraphNode, point: Point, { catalog, values }: Context): Point {
   const { script, isAgg = false } = node.props;
-  if (typeof script !== 'string' || script.trim() === '') throw refuse('script must be a text');
-  if (typeof isAgg !== 'boolean') throw refuse('isAgg must be true or false');
+  if (typeof script !== 'string' || script.trim() === '') throw nodeErrors.scriptText();
+  if (typeof isAgg !== 'boolean') throw nodeErrors.scriptIsAgg();
   const fault = scriptFault('exec', script);
-  if (fault !== undefined) throw refuse(fault);
+  if (fault !== undefined) throw nodeErrors.scriptFault(fault);
   const found = catalog.brought?.(scriptNameOf(node))?.run;
-  if (found === undefined) throw refuse('scripts cannot run here');
+  if (found === undefined) throw nodeErrors.noScripts();
   values.brought.set(found.number, found.name);
   const call = (args: Value[]): Value => values.op('call.host', [], args, found.number, true);
   const row = wholeObject(point.row, values);

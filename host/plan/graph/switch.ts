@@ -1,6 +1,7 @@
 /** Switch nodes: each output takes the rows of one case. */
+
 import type { GraphNode } from '../../model/engine.js';
-import { refuse } from '../errors.js';
+import { nodeErrors } from '../errors/node.js';
 import type { Logical } from '../logical/logical.js';
 import { withAnalyticsAt } from '../statement/analytic.js';
 import { aggregatesIn, type Value } from '../values/value.js';
@@ -47,7 +48,7 @@ export class Switch {
 
   private conditionOf(index: number): Value {
     const own = this.conditions[index];
-    if (own === undefined) throw refuse(`output ${index} has no case`);
+    if (own === undefined) throw nodeErrors.outputWithoutCase(index);
     if (this.node.props.stopAtFirstMatch !== true || index === 0) return own;
     // CASE takes a condition without an answer as not met, which NOT would keep without an answer.
     const { values } = this.context;

@@ -3,9 +3,10 @@
  * of their times, so what MATCH_CONDITION says is a matter of when the right one counts: with the distance that it asks
  * for, rows of the right stream are later than they are.
  */
+
 import type { Join, Span } from '../../sql/ast.js';
 import type { Binder, Clause } from '../bind/bind.js';
-import { refuse } from '../errors.js';
+import { joinErrors } from '../errors/join.js';
 import { keyOf } from '../logical/join-keys.js';
 import type { Logical } from '../logical/logical.js';
 import { conjuncts } from '../values/joined-row.js';
@@ -63,15 +64,11 @@ export function checkAsof(joins: readonly Join[], sources: readonly Relation[]):
     const { span } = join.table;
     if (!isAsof(join)) {
       if (source.isLookup) return;
-      throw refuse(
-        `beside ASOF JOIN only lookup tables can be joined: ${source.ownName} belongs into a derived table, FROM ` +
-          '(SELECT … ASOF JOIN …) AS t',
-        span,
-      );
+      throw joinErrors.asofBeside(source.ownName, span);
     }
     const table = [from, source].find((one) => one?.isTable === true);
     if (table !== undefined) {
-      throw refuse(`ASOF JOIN takes the newest rows of streams by their times: ${table.ownName} is a table`, span);
+      throw joinErrors.asofTable(table.ownName, span);
     }
   });
 }
@@ -86,11 +83,7 @@ function bindAsof(
   const { kind, on, asof, table } = join;
   const match = asof?.match ?? null;
   if (match !== null && !isEventTime) {
-    throw refuse(
-      'MATCH_CONDITION compares the times of rows, which needs option isEventTime; without it leave ' +
-        'MATCH_CONDITION out: a row meets the newest one that has come',
-      match.span,
-    );
+    throw joinErrors.matchNeedsEventTime(match.span);
   }
   const bounds: Bound[] = [];
   const times = [left, right] as const;
@@ -103,19 +96,11 @@ function bindAsof(
   for (const term of on === null ? [] : conjuncts(binder.bind(on, clause))) {
     const later = before.find(({ index, isLookup }) => isLookup && sourcesIn(term).includes(index));
     if (later !== undefined) {
-      throw refuse(
-        `ON of the ASOF JOIN with ${right.ownName} uses the lookup table ${later.ownName}, which is joined later: ` +
-          `join it in a derived table, FROM (SELECT … JOIN ${later.ownName} …) AS t ASOF JOIN ${right.ownName}`,
-        on?.span,
-      );
+      throw joinErrors.asofLookupLater(right.ownName, later.ownName, on?.span);
     }
     const key = keyOf(term, right, before);
     if (key === undefined) {
-      throw refuse(
-        `ON of an ASOF JOIN takes equalities of ${left.ownName} and ${right.ownName} alone; other conditions ` +
-          'belong into WHERE, times into MATCH_CONDITION',
-        on?.span ?? table.span,
-      );
+      throw joinErrors.asofOn(left.ownName, right.ownName, on?.span ?? table.span);
     }
     keys.push(key);
   }
@@ -132,17 +117,13 @@ function distanceOf(bounds: readonly Bound[], left: Relation, right: Relation, s
   const { least, most } = rangeOf(bounds);
   if (bounds.length === 0) return { leastMs: 0, mostMs: null };
   if (!(most <= 0)) throw needsTimes(left, right, span);
-  if (least > most) throw refuse('MATCH_CONDITION holds for no two rows', span);
+  if (least > most) throw joinErrors.matchNever(span);
   return { leastMs: -most, mostMs: least === -Infinity ? null : -least };
 }
 
 function needsTimes(left: Relation, right: Relation, span: Span): Error {
   const [a, b] = [timeName(left), timeName(right)];
-  return refuse(
-    `MATCH_CONDITION takes the newest row of ${right.ownName} at or before that of ${left.ownName}: ${a} >= ` +
-      `${b}, ${a} > ${b}, or with the oldest that is taken ${a} BETWEEN ${b} AND ${b} + 5000`,
-    span,
-  );
+  return joinErrors.matchForm(right.ownName, left.ownName, a, b, span);
 }
 
 /** The rows with those of one stream as if they were so much later. */

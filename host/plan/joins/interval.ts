@@ -3,9 +3,10 @@
  * when its later row has come; what is kept is freed as the watermark leaves it behind. What ON says of the times, and
  * its equalities, is the operator's own work; the rest of it decides on each pair.
  */
+
 import type { Join } from '../../sql/ast.js';
 import type { Binder, Clause } from '../bind/bind.js';
-import { refuse } from '../errors.js';
+import { joinErrors } from '../errors/join.js';
 import { keyOf } from '../logical/join-keys.js';
 import type { JoinSpec, Logical } from '../logical/logical.js';
 import { conjuncts } from '../values/joined-row.js';
@@ -39,7 +40,7 @@ export function intervalRows(input: Logical, { kind, on, table }: Join, sides: S
     bounds.push(...found);
     if (saysAll(term, found)) continue;
     const other = sourcesIn(term).find((source) => source !== left.index && source !== right.index);
-    if (other !== undefined) throw refuse('ON uses a table that is joined later', table.span);
+    if (other !== undefined) throw joinErrors.tableJoinedLater(table.span);
     const key = keyOf(term, right, [left]);
     if (key === undefined) rest.push(term);
     else keys.push(key);
@@ -49,7 +50,7 @@ export function intervalRows(input: Logical, { kind, on, table }: Join, sides: S
   const isOpenRight = !Number.isFinite(most);
   if (isOpenLeft && isOpenRight) throw needsInterval(sides, on.span);
   if (isOpenLeft || isOpenRight) throw needsOtherBound(sides, isOpenLeft, on.span);
-  if (least > most) throw refuse('ON holds for no two times', on.span);
+  if (least > most) throw joinErrors.onNever(on.span);
   const [first, ...others] = rest;
   const condition =
     first === undefined ? null : others.reduce((all, term) => values.op('logic.and', [all, term]), first);
@@ -59,11 +60,7 @@ export function intervalRows(input: Logical, { kind, on, table }: Join, sides: S
 /** The refusal of a join that is none. */
 function needsInterval([left, right]: Sides, span: Join['table']['span']): Error {
   const [a, b] = [timeName(left), timeName(right)];
-  return refuse(
-    `a join of streams needs a window in GROUP BY, or in ON bounds of the time between the rows, ${b} BETWEEN ` +
-      `${a} - INTERVAL '5' SECOND AND ${a} + INTERVAL '5' SECOND`,
-    span,
-  );
+  return joinErrors.needsWindowOrBounds(b, a, span);
 }
 
 /** The refusal of a join whose interval is open: `isOpenLeft` where rows of the right may be ever so much older. */
@@ -71,11 +68,7 @@ function needsOtherBound([left, right]: Sides, isOpenLeft: boolean, span: Join['
   const [a, b] = [timeName(left), timeName(right)];
   const kept = isOpenLeft ? right.ownName : left.ownName;
   const bound = isOpenLeft ? `${b} >= ${a} - INTERVAL '1' HOUR` : `${b} <= ${a} + INTERVAL '1' HOUR`;
-  return refuse(
-    `ON bounds the time between the rows on one side only: rows of ${kept} had to be kept for ever; a second ` +
-      `bound says for how long, as AND ${bound}`,
-    span,
-  );
+  return joinErrors.oneBound(kept, bound, span);
 }
 
 /**
@@ -112,10 +105,6 @@ export function checkNoInterval(
           !left.isTable && conjuncts(condition).some((term) => boundsOf(term, [left, right], constantOf).length > 0),
       );
     if (!isTimed) return;
-    throw refuse(
-      'beside a join of streams by time only lookup tables can be joined: the streams belong into a derived ' +
-        `table, FROM (SELECT … JOIN ${right.ownName} ON …) AS t JOIN ${table.ownName}`,
-      joins[i]?.table.span,
-    );
+    throw joinErrors.intervalBeside(right.ownName, table.ownName, joins[i]?.table.span);
   });
 }

@@ -1,13 +1,14 @@
 /**
  * Several streams in FROM: their sources, the logical join of the rows of a window, equalities that a kernel can hash.
  */
+
 import { nearest } from '../../base/text/nearest.js';
 import { isKeptTable } from '../../connectors/index.js';
 import type { Catalog, RuleOptions } from '../../model/engine.js';
 import type { Join, JoinKind, Select, TableRef } from '../../sql/ast.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
 import type { Binder, Clause } from '../bind/bind.js';
-import { refuse } from '../errors.js';
+import { joinErrors } from '../errors/join.js';
 import { chainOf, type JoinSpec, type Logical } from '../logical/logical.js';
 import { type Relation, Source } from '../values/source.js';
 import { type ColumnValue, sourcesIn, type Value } from '../values/value.js';
@@ -51,7 +52,7 @@ export function checkJoined(
 ): void {
   const streams = definitions.filter((definition) => definition === null || definition.kind === 'stream');
   if (streams.length === 0) {
-    throw refuse(`${from.name} is a table: a rule needs a stream, to which tables are joined`, from.span);
+    throw joinErrors.fromTable(from.name, from.span);
   }
   checkNames([from, ...joins.map(({ table }) => table)]);
   const scanned = definitions.some((definition) => definition?.options.tableKind === 'scan');
@@ -59,7 +60,7 @@ export function checkJoined(
   const mayBeInterval = isEventTime && streams.length === 2;
   const isTimed = joins.some(({ asof }) => asof !== undefined);
   if (window === null && streams.length > 1 && !scanned && !mayBeInterval && !isTimed) {
-    throw refuse('a join of streams needs a window in GROUP BY', joins[0]?.table.span);
+    throw joinErrors.needsWindow(joins[0]?.table.span);
   }
 }
 
@@ -116,23 +117,21 @@ export function definitionOf({ name }: Pick<TableRef, 'name'>, catalog: Catalog)
   const definition = catalog.source(name);
   if (definition !== undefined) return definition;
   const meant = nearest(name, catalog.sourceNames?.() ?? []);
-  throw refuse(
-    `stream ${name} is not known, ${meant === undefined ? 'check that it was created' : `did you mean ${meant}?`}`,
-  );
+  throw joinErrors.unknownStream(name, meant);
 }
 
 function checkNames(tables: readonly TableRef[]): void {
   const seen = new Set<string>();
   for (const { name, alias, span } of tables) {
     const own = alias ?? name;
-    if (seen.has(own)) throw refuse(`two streams of the join are named ${own}, give one of them an alias`, span);
+    if (seen.has(own)) throw joinErrors.sameName(own, span);
     seen.add(own);
   }
 }
 
 /** Event time needs a column with the time. */
 export function checkEventTime({ name, timestamp }: Source): void {
-  if (timestamp === null) throw refuse(`option isEventTime needs the option TIMESTAMP of stream ${name}`);
+  if (timestamp === null) throw joinErrors.needsTimestamp(name);
 }
 
 /**
@@ -164,7 +163,7 @@ export function bindJoins(
   return joins.map(({ kind, on, table }, i) => {
     const condition = on === null ? null : binder.bind(on, clause);
     const isLate = condition !== null && sourcesIn(condition).some((source) => indexes.indexOf(source) > i + 1);
-    if (isLate) throw refuse('ON uses a stream that is joined later', table.span);
+    if (isLate) throw joinErrors.streamJoinedLater(table.span);
     return { type: types[kind], source: indexes[i + 1] ?? -1, condition };
   });
 }

@@ -2,10 +2,11 @@
  * Joins with lookup tables: what a row is looked up by, and what its matches must be like besides. The table itself is
  * one node of the kernel for all rules, under the stream of the table's rows.
  */
+
 import type { NodePlan, Operand } from '../../../kernels/plan/ir.js';
 import type { Join, TableRef } from '../../sql/ast.js';
 import type { Binder, Clause } from '../bind/bind.js';
-import { refuse } from '../errors.js';
+import { joinErrors } from '../errors/join.js';
 import type { Logical, LookupKey } from '../logical/logical.js';
 import { Path, ProgramBuilder } from '../program/program.js';
 import { conjuncts } from '../values/joined-row.js';
@@ -17,20 +18,17 @@ export type Lookup = Omit<Extract<Logical, { kind: 'lookup' }>, 'input'>;
 /** What FROM and the joins with lookup tables must be like; throws `plan` errors. */
 export function checkLookups(from: TableRef, joins: readonly Join[], sources: readonly Relation[]): void {
   if (sources[0]?.isLookup === true) {
-    throw refuse(`${from.name} is a lookup table: FROM needs a stream, to which it is joined`, from.span);
+    throw joinErrors.fromLookup(from.name, from.span);
   }
   joins.forEach(({ kind, on, table }, i) => {
     if (sources[i + 1]?.isLookup !== true) return;
     if (kind !== 'INNER' && kind !== 'LEFT') {
-      throw refuse(`the lookup table ${table.name} can be joined by INNER JOIN and LEFT JOIN only`, table.span);
+      throw joinErrors.lookupType(table.name, table.span);
     }
     if (on === null) throw needsEquality(table);
     const later = joins.slice(i + 1).find((join, j) => isOuter(join) && sources[i + j + 2]?.isLookup !== true);
     if (later !== undefined) {
-      throw refuse(
-        `the ${later.kind} JOIN must stand before that with the lookup table ${table.name}`,
-        later.table.span,
-      );
+      throw joinErrors.lookupBefore(later.kind, table.name, later.table.span);
     }
   });
 }
@@ -40,7 +38,7 @@ function isOuter({ kind }: Join): boolean {
 }
 
 function needsEquality({ name, span }: TableRef): Error {
-  return refuse(`ON needs an equality of a column of the lookup table ${name} with a value of the row`, span);
+  return joinErrors.lookupKey(name, span);
 }
 
 /**

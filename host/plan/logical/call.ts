@@ -1,6 +1,7 @@
 /** Calls of functions that answer later: what is asked, and where rows can wait for the answer. */
+
 import type { UserFunction } from '../../plugins/define.js';
-import { refuse } from '../errors.js';
+import { functionErrors } from '../errors/function.js';
 import type { Value, Values } from '../values/value.js';
 import type { Logical } from './logical.js';
 
@@ -40,6 +41,6 @@ export function checkPlace({ kind }: Logical, read: Iterable<Value>, { brought, 
   if (kind !== 'join' && kind !== 'asof' && kind !== 'interval' && kind !== 'lookup') return;
   for (const value of read) {
     if (value.kind !== 'op' || !isAnswered(value, waiting)) continue;
-    throw refuse(`function ${brought.get(value.imm)} answers later: it can't be called in ON`);
+    throw functionErrors.answersInOn(brought.get(value.imm));
   }
 }

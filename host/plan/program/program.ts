@@ -3,7 +3,7 @@
 import { ops } from '../../../kernels/gen/ops.js';
 import type { ConstValue, NodeInput, Op, Operand, Program } from '../../../kernels/plan/ir.js';
 import { col, constant, NONE, reg } from '../../../kernels/plan/ir.js';
-import { notSupported, refuse } from '../errors.js';
+import { limitErrors } from '../errors/limit.js';
 import { constKey, type Value } from '../values/value.js';
 
 const registerCount = 512;
@@ -73,7 +73,7 @@ export class Path {
 
   takeRegister(): number {
     if (this.nextRegister >= registerCount) {
-      throw refuse(`the rule needs more than ${registerCount} intermediate results, simplify its expressions`);
+      throw limitErrors.registers(registerCount);
     }
     return this.nextRegister++;
   }
@@ -101,7 +101,7 @@ export class ProgramBuilder {
     const found = this.path.find(value);
     if (found !== undefined) return found;
     if (value.kind !== 'op') throw new Error(`${value.kind} ${value.id} is not a column of the batch`);
-    if (!ops[value.op].implemented) throw notSupported(`operation ${value.op}`);
+    if (!ops[value.op].implemented) throw limitErrors.operation(value.op);
     const [a, b, c] = value.operands.map((operand) => (operand === null ? NONE : this.operand(operand)));
     const args = value.args.map((arg) => this.operand(arg));
     const dst = this.path.takeRegister();
@@ -130,7 +130,7 @@ export class ProgramBuilder {
     let index = this.constIndex.get(key);
     if (index === undefined) {
       index = this.consts.length;
-      if (index >= constCount) throw refuse(`the rule has more than ${constCount} constants in one step`);
+      if (index >= constCount) throw limitErrors.constants(constCount);
       this.consts.push(value);
       this.constIndex.set(key, index);
     }

@@ -1,6 +1,7 @@
 /** Finds the columns that a rule needs of each stream: nothing else is decoded for it. */
+
 import type { ColumnUse } from '../../../kernels/plan/ir.js';
-import { refuse } from '../errors.js';
+import { limitErrors } from '../errors/limit.js';
 import type { Logical } from '../logical/logical.js';
 import { valuesOf } from '../operators/index.js';
 import { type ColumnValue, childrenOf, type Value } from '../values/value.js';
@@ -32,7 +33,7 @@ export function neededColumns(operators: readonly Logical[], more: readonly Valu
   for (const node of operators) if (node.kind !== 'project') for (const value of valuesOf(node)) visit(value);
   for (const value of more) visit(value);
   for (const needed of columns) {
-    if (needed.length > maxColumns) throw refuse(`the rule reads more than ${maxColumns} columns of a stream`);
+    if (needed.length > maxColumns) throw limitErrors.columns(maxColumns);
   }
   return { columns, uses: narrowedUses(columns, operators, more) };
 }

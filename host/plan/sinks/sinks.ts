@@ -1,7 +1,8 @@
 /** What an action wants of its rows and messages: the sink properties that all connectors share. */
+
 import type { OutputPlan } from '../../../kernels/plan/ir.js';
 import { isBatch } from '../../../kernels/plan/output-plan.js';
-import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { asKind, HaumeaError, reasonOf } from '../../base/errors.js';
 import { meantOr } from '../../base/text/nearest.js';
 import { parseDuration } from '../../base/time/duration.js';
 import type { Encode, EncodeDetails } from '../../codecs/define.js';
@@ -10,7 +11,7 @@ import { connectorOf, dynamicProps, sinkForm } from '../../connectors/index.js';
 import type { RuleDefinition, RuleOptions } from '../../model/engine.js';
 import { compileTemplate } from '../../template/compile.js';
 import { PropertyTemplates } from '../../template/properties.js';
-import { notSupported, refuse } from '../errors.js';
+import { sinkErrors } from '../errors/sink.js';
 
 /** How a sink's messages look; actions with equal wishes share one encode node. */
 export interface SinkWishes extends Omit<OutputPlan, 'shape'>, EncodeDetails {
@@ -69,7 +70,7 @@ export function sinkWishes(action: RuleDefinition['actions'][number], options: R
 }
 
 function asSinkError(error: unknown): unknown {
-  return error instanceof HaumeaError ? new HaumeaError('sink', error.message, { cause: error }) : error;
+  return error instanceof HaumeaError ? asKind('sink', error) : error;
 }
 
 /**
@@ -88,7 +89,7 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
   const own = connectorOf(type)?.sink?.props ?? {};
   for (const name of unsupported) {
     const isTaken = (own[name] !== undefined && own[name].declared.notYet === undefined) || readsProp(props, name);
-    if (isSet(props[name]) && !isTaken) throw notSupported(`sink property ${name}`);
+    if (isSet(props[name]) && !isTaken) throw sinkErrors.propertyUnsupported(name);
   }
   const encode = encodeFor(type, props);
   const takesMessages = sinkForm(type, props).takes === 'messages';
@@ -96,8 +97,7 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
   const form = outputForm(type, props, encode);
   const batch = batchOf(props, isWhole || form.format === 'form');
   const gathers = isBatch(batch);
-  if (isWhole && gathers)
-    throw refuse('sink format binary sends each row by itself, which batchSize and lingerInterval exclude');
+  if (isWhole && gathers) throw sinkErrors.binaryBatch();
   const selected = selection(props, 'selects' in encode);
   const isSelected = selected.fields !== null || selected.excludeFields.length > 0 || selected.dataField !== null;
   return {
@@ -126,14 +126,13 @@ function encodeFor(type: string, props: Record<string, unknown>): Encode {
   const format = text(props, 'format') ?? defaultFormat;
   if (!formatNames.includes(format.toLowerCase())) {
     const hint = meantOr(format, encodedFormats(), 'expected one of');
-    throw refuse(`sink property format: ${format} is not known${hint}`);
+    throw sinkErrors.unknownFormat(format, hint);
   }
   for (const name of encodeProps) text(props, name);
   const encode = encodeOf(props);
-  if (encode === undefined) throw notSupported(`sink format ${format}`);
+  if (encode === undefined) throw sinkErrors.formatUnsupported(format);
   if ('load' in encode) {
-    if (sinkForm(type).takes === 'rows')
-      throw notSupported(`sink property ${encode.chosenBy ?? 'format'} of sink ${type}`);
+    if (sinkForm(type).takes === 'rows') throw sinkErrors.propertyOfSink(encode.chosenBy ?? 'format', type);
     for (const name of encode.templates ?? []) compileTemplate(String(props[name]));
   }
   return encode;
@@ -162,7 +161,7 @@ function selection(
   const fields = list(props, 'fields');
   const excludeFields = list(props, 'excludeFields') ?? [];
   if (fields !== null && excludeFields.length > 0) {
-    throw refuse('sink properties fields and excludeFields cannot both be set');
+    throw sinkErrors.fieldsAndExcluded();
   }
   const dataField = text(props, 'dataField') ?? text(props, 'tableDataField');
   if (selectsItself) return { fields: null, excludeFields: [], dataField: null };
@@ -176,7 +175,7 @@ function hasTemplates(type: string, props: Record<string, unknown>): boolean {
     try {
       new PropertyTemplates({ [name]: template });
     } catch (error) {
-      throw refuse(`sink property ${name}: ${reasonOf(error)}`);
+      throw sinkErrors.property(name, reasonOf(error));
     }
   }
   return templates.length > 0;
@@ -189,7 +188,7 @@ function isSet(value: unknown): boolean {
 function text(props: Record<string, unknown>, name: string): string | null {
   const value = props[name];
   if (value === undefined || value === null || value === '') return null;
-  if (typeof value !== 'string') throw refuse(`sink property ${name} must be a text`);
+  if (typeof value !== 'string') throw sinkErrors.propertyText(name);
   return value;
 }
 
@@ -197,7 +196,7 @@ function flag(props: Record<string, unknown>, name: string): boolean {
   const value = props[name];
   if (value === undefined || value === null) return false;
   if (value === 'true' || value === 'false') return value === 'true';
-  if (typeof value !== 'boolean') throw refuse(`sink property ${name} must be true or false`);
+  if (typeof value !== 'boolean') throw sinkErrors.propertyBoolean(name);
   return value;
 }
 
@@ -205,7 +204,7 @@ function list(props: Record<string, unknown>, name: string): string[] | null {
   const value = props[name];
   if (value === undefined || value === null) return null;
   if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
-    throw refuse(`sink property ${name} must be a list of column names`);
+    throw sinkErrors.propertyColumns(name);
   }
   return value.length === 0 ? null : [...new Set<string>(value)];
 }
@@ -215,7 +214,7 @@ function count(props: Record<string, unknown>, name: string): number {
   if (value === undefined || value === null) return 0;
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0) {
-    throw refuse(`sink property ${name} must be a whole number from 0, not ${JSON.stringify(value)}`);
+    throw sinkErrors.propertyCount(name, value);
   }
   return number;
 }
@@ -225,7 +224,7 @@ function duration(props: Record<string, unknown>, name: string): number {
   if (value === undefined || value === null || value === '') return 0;
   const ms = parseDuration(value);
   if (ms === undefined || ms < 0) {
-    throw refuse(`sink property ${name} must be a duration such as 10s or 500 (milliseconds)`);
+    throw sinkErrors.propertyDuration(name);
   }
   return ms;
 }

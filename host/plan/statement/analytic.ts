@@ -4,7 +4,9 @@
  * these are there; numbers of rows, and what takes in the rows of the result alone, after HAVING; columns that changed
  * last of all.
  */
-import { refuse } from '../errors.js';
+
+import { limitErrors } from '../errors/limit.js';
+import { selectErrors } from '../errors/select.js';
 import { chainOf, type Logical, levelOf } from '../logical/logical.js';
 import { valuesOf } from '../operators/index.js';
 import { type AnalyticValue, childrenOf, sourcesIn, type Value } from '../values/value.js';
@@ -40,7 +42,7 @@ export function withAnalytics(root: Project): Project {
   for (const node of chain) {
     if (node.kind !== 'filter' || node.clause !== 'having') continue;
     const late = analyticsIn(valuesOf(node)).some((value) => placeOf(value) === 'having');
-    if (late) throw refuse('row_number numbers rows that HAVING has left: it cannot be part of it');
+    if (late) throw selectErrors.rowNumberInHaving();
   }
   const expand = chain.findIndex(({ kind }) => kind === 'expand');
   const tops: Record<Place, number> = {
@@ -121,7 +123,7 @@ function above(
     const isOrdered = keyOf(value.order) === order;
     if (!isOrdered || values.some((one) => inner.includes(one))) flush();
     // Rows are numbered in one order at a time.
-    if (!isOrdered && ++orders > maxOrders) throw refuse(`row_number numbers rows in more than ${maxOrders} orders`);
+    if (!isOrdered && ++orders > maxOrders) throw limitErrors.orders(maxOrders);
     if (!isOrdered && value.order.length > 0) result = { kind: 'sort', input: result, keys: [...value.order], labels };
     order = keyOf(value.order);
     values.push(value);

@@ -1,7 +1,7 @@
 /**
  * dedup_trigger: an operator below the SELECT, in which rows wait for the end of the range of time that they ask for.
  */
-import { refuse } from '../errors.js';
+import { functionErrors } from '../errors/function.js';
 import type { Logical } from '../logical/logical.js';
 import { valuesOf } from '../operators/index.js';
 import { childrenOf, type RangesValue, type Value } from '../values/value.js';
@@ -12,7 +12,7 @@ type Project = Extract<Logical, { kind: 'project' }>;
 export function withRanges(root: Project, isOfMessages: boolean): Project {
   const found = rangesIn(valuesOf(root));
   if (found.length === 0) return root;
-  if (isOfMessages) throw refuse('dedup_trigger works on the rows of a stream: it cannot stand above a window');
+  if (isOfMessages) throw functionErrors.dedupAboveWindow();
   const input = found.reduce<Logical>((below, ranges) => ({ kind: 'dedup', input: below, ranges }), root.input);
   return { ...root, input };
 }

@@ -3,10 +3,11 @@
  * their own, which an operator between the two (`derive`) makes of what the inner one gives; so nothing that one level
  * computes (aggregates, parts of windows, numbers of rows) is mistaken for that of the other.
  */
+
 import type { ColumnType, ColumnUse } from '../../../kernels/plan/ir.js';
 import { nearest } from '../../base/text/nearest.js';
 import type { Span } from '../../sql/ast.js';
-import { refuse } from '../errors.js';
+import { selectErrors } from '../errors/select.js';
 import type { OutputRow } from '../logical/logical.js';
 import { pick, wholeObject } from '../sinks/output.js';
 import { firstPresent } from '../values/joined-row.js';
@@ -197,10 +198,10 @@ export function checkColumns(rows: readonly OutputRow[]): void {
     const missing = first.find((name) => !names.includes(name));
     const further = names.find((name) => !first.includes(name));
     if (missing !== undefined) {
-      throw refuse(`UNION ALL needs the same columns everywhere: SELECT ${i + 1} has no column ${missing}`);
+      throw selectErrors.unionColumnMissing(i, missing);
     }
     if (further !== undefined) {
-      throw refuse(`UNION ALL needs the same columns everywhere: only SELECT ${i + 1} has a column ${further}`);
+      throw selectErrors.unionColumnFurther(i, further);
     }
   });
 }
@@ -213,9 +214,9 @@ function typeOf(value: Value): ColumnType {
 
 function unknownColumn(name: string, { ownName, declared }: Relation, span?: Span): Error {
   const meant = nearest(name, declared ?? []);
-  return refuse(`unknown field ${name} of ${ownName}${meant === undefined ? '' : `, did you mean ${meant}?`}`, span);
+  return selectErrors.unknownFieldOf(name, ownName, meant, span);
 }
 
 function noMetadata({ ownName }: Relation): Error {
-  return refuse(`rows of ${ownName} have no metadata: SELECT it in the query that makes them`);
+  return selectErrors.noMetadata(ownName);
 }

@@ -1,4 +1,5 @@
 /** The clauses of one SELECT as operators, from where the rows come in up to LIMIT. */
+
 import { findFunction } from '../../functions/registry.js';
 import type { FindBrought } from '../../plugins/define.js';
 import type { Expr, Select, TableRef, WindowClause } from '../../sql/ast.js';
@@ -6,7 +7,7 @@ import { some } from '../../sql/visit.js';
 import type { Binder, Clause } from '../bind/bind.js';
 import { isRowMaker } from '../bind/scope.js';
 import type { SelectList } from '../bind/select-list.js';
-import { refuse } from '../errors.js';
+import { selectErrors } from '../errors/select.js';
 import { asofRows, isAsof } from '../joins/asof.js';
 import { checkNoInterval, intervalAt, intervalRows } from '../joins/interval.js';
 import { bindJoins } from '../joins/join.js';
@@ -61,7 +62,7 @@ export class Statement {
     const isJoined = select.joins.some((_join, i) => !this.#isTimed(i));
     if (isJoined) return this.#joined(input, where);
     if (select.window !== null || this.isGrouped) return this.#windowed(input, where);
-    if (select.having !== null) throw refuse('HAVING needs an aggregate', select.having.span);
+    if (select.having !== null) throw selectErrors.havingAggregate(select.having.span);
     return filtered(input.root, where, 'where');
   }
 
@@ -85,7 +86,7 @@ export class Statement {
       if (made === null || !some(expr, isMade)) return { value: this.binder.bind(expr, clause), descending };
       const list = isMade(expr) && maker !== undefined ? this.binder.rowsOf(maker.expr, resultClause('SELECT')) : null;
       if (list === null) {
-        throw refuse(`ORDER BY cannot use ${made}: the rows are made of those that it has ordered`, expr.span);
+        throw selectErrors.orderByMade(made, expr.span);
       }
       this.remarks.push(
         `ORDER BY ${made} orders the rows that others are made of by what they are made of, which has no order: ` +
@@ -95,7 +96,7 @@ export class Statement {
     });
     if (input.kind === 'window' && input.isDistinct === true) {
       const other = orderBy.find((_item, i) => !isMadeOf(keys[i]!.value, input.keys));
-      if (other !== undefined) throw refuse('ORDER BY of SELECT DISTINCT may only use its columns', other.expr.span);
+      if (other !== undefined) throw selectErrors.orderByDistinct(other.expr.span);
     }
     return { kind: 'sort', input, keys };
   }
@@ -295,18 +296,10 @@ export function distinctRows(
   values: Values,
 ): Logical {
   if (!isOfMessages) {
-    throw refuse(
-      'SELECT DISTINCT needs a window in GROUP BY: without one all rows had to be remembered for ever',
-      span,
-    );
+    throw selectErrors.distinctWindow(span);
   }
   if (makesRows) {
-    throw refuse(
-      'SELECT DISTINCT compares rows before unnest or extract makes others of them: these belong into a derived ' +
-        'table, ' +
-        'SELECT DISTINCT … FROM (SELECT unnest(…) AS …) AS t',
-      span,
-    );
+    throw selectErrors.distinctMadeRows(span);
   }
   const keys = row.star === null ? row.entries.map(({ value }) => value) : [wholeObject(row, values)];
   const hasWindow = levelOf(input).some(({ kind }) => kind === 'window');
@@ -369,6 +362,6 @@ function checkHaving(condition: Value, keys: readonly Value[], having: Expr): vo
     return value.kind === 'column' || childrenOf(value).some(isOfRow);
   };
   if (isOfRow(condition)) {
-    throw refuse('HAVING may only use aggregates, grouping expressions and the window', having.span);
+    throw selectErrors.havingOther(having.span);
   }
 }

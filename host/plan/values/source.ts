@@ -1,4 +1,5 @@
 /** A stream of a rule as expressions see it: which columns it has and how each is read. */
+
 import type { ColumnType, ColumnUse } from '../../../kernels/plan/ir.js';
 import { nearest } from '../../base/text/nearest.js';
 import { decodeOf } from '../../codecs/index.js';
@@ -7,7 +8,7 @@ import { formatFault } from '../../functions/calendar/time-format.js';
 import { hostNumber, resolveFunction } from '../../functions/registry.js';
 import type { FieldType, Span, TableRef } from '../../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../../sql/source-def.js';
-import { notSupported, refuse } from '../errors.js';
+import { columnErrors } from '../errors/column.js';
 import { noteAnything } from './types.js';
 import type { Value, Values } from './value.js';
 
@@ -64,7 +65,7 @@ export class Source implements Relation {
     const { fields, options } = definition;
     const decode = decodeOf(options.format);
     if (decode === undefined) {
-      throw notSupported(`stream format ${options.format} (stream ${definition.name})`);
+      throw columnErrors.formatUnsupported(options.format, definition.name);
     }
     this.name = definition.name;
     this.alias = table.alias;
@@ -132,10 +133,7 @@ export class Source implements Relation {
     const use = this.columns.get(name);
     if (use !== undefined) return this.read(name, use);
     const meant = nearest(name, this.columns.keys());
-    throw refuse(
-      `unknown field ${name} of stream ${this.name}${meant === undefined ? '' : `, did you mean ${meant}?`}`,
-      span,
-    );
+    throw columnErrors.unknownOfStream(name, this.name, meant, span);
   }
 
   /** The whole row as one object. */
@@ -180,7 +178,7 @@ export class Source implements Relation {
   private parsed(column: Value): Value {
     if (this.timeFormat === null) return column;
     const fault = formatFault(this.timeFormat);
-    if (fault !== undefined) throw refuse(`option TIMESTAMP_FORMAT of stream ${this.name}: ${fault}`);
+    if (fault !== undefined) throw columnErrors.timestampFormat(this.name, fault);
     const args = [column, this.values.text(this.timeFormat)];
     const parse = resolveFunction('parse_time', [undefined, this.timeFormat]);
     return this.values.op('call.host', [], args, hostNumber(parse));

@@ -2,9 +2,10 @@
  * Bound expressions: what the planner computes with after names are resolved. Equal expressions are one object
  * (interned), so that common subexpressions of a rule are found by identity and computed once.
  */
+
 import type { AggregateName, OpName } from '../../../kernels/gen/ops.js';
 import type { AnalyticName, ColumnUse, ConstValue } from '../../../kernels/plan/ir.js';
-import { refuse } from '../errors.js';
+import { limitErrors } from '../errors/limit.js';
 
 /**
  * Highest tree of operations. Aliases can build on each other, so that it does not follow from the statement's limits.
@@ -283,7 +284,7 @@ export class Values {
       if (child.height >= height) height = child.height + 1;
     }
     if (height > this.mostHeight) {
-      throw refuse(`expressions build on each other over more than ${this.mostHeight} steps`);
+      throw limitErrors.height(this.mostHeight);
     }
     const value = make({ id: this.count++, isAfterWindow, height });
     this.known.set(key, value);

@@ -1,10 +1,11 @@
 /** Windows of a statement: what is written of them, and how messages are grouped. */
+
 import type { HaumeaError } from '../../base/errors.js';
 import { nearest } from '../../base/text/nearest.js';
 import type { RuleDefinition } from '../../model/engine.js';
 import type { Expr, Select, Span } from '../../sql/ast.js';
 import { windowKinds } from '../../sql/keywords.js';
-import { notSupported, refuse } from '../errors.js';
+import { windowErrors } from '../errors/window.js';
 import type { Logical, WindowNode, WindowSpec } from '../logical/logical.js';
 import type { Value, Values } from '../values/value.js';
 import { kindOf } from './index.js';
@@ -47,24 +48,20 @@ export function checkWindow(
   if (window === null) {
     const [first] = groupBy;
     if (first !== undefined && !isOfMessages) throw needsWindow(groupBy, first.span);
-    if (rule.options.sendMetaToSink) throw notSupported('option sendMetaToSink');
+    if (rule.options.sendMetaToSink) throw windowErrors.sendMetaUnsupported();
     return;
   }
-  if (rule.options.sendMetaToSink) throw refuse('option sendMetaToSink cannot be used with a window');
+  if (rule.options.sendMetaToSink) throw windowErrors.sendMeta();
   if (kindOf(window).hasNoEventTime && rule.options.isEventTime) {
-    throw refuse(`${window.kind.toUpperCase()}WINDOW cannot be used with event time`, window.span);
+    throw windowErrors.eventTime(window.kind.toUpperCase(), window.span);
   }
   if (window.over === null) return;
   const { partitionBy, orderBy, when } = window.over;
-  if (orderBy.length > 0) throw refuse('ORDER BY cannot be used with a window', window.span);
-  if (when !== null && !kindOf(window).hasTrigger)
-    throw refuse('OVER (WHEN) belongs to SLIDINGWINDOW only', window.span);
+  if (orderBy.length > 0) throw windowErrors.orderBy(window.span);
+  if (when !== null && !kindOf(window).hasTrigger) throw windowErrors.overWhen(window.span);
   if (partitionBy.length > 0 && kindOf(window).isAligned) {
     const name = window.kind.toUpperCase();
-    throw refuse(
-      `PARTITION BY has no effect on ${name}WINDOW, which ends by the clock for all rows: give the values in GROUP BY`,
-      window.span,
-    );
+    throw windowErrors.partitionByClock(name, window.span);
   }
 }
 
@@ -73,7 +70,7 @@ function needsWindow(groupBy: readonly Expr[], span: Span): HaumeaError {
   const calls = groupBy.flatMap((expr) => (expr.kind === 'call' ? [expr] : []));
   for (const { name, span: place } of calls) {
     const meant = nearest(name, windowKinds.keys());
-    if (meant !== undefined) return refuse(`GROUP BY needs a window, did you mean ${meant}?`, place);
+    if (meant !== undefined) return windowErrors.groupByOr(meant, place);
   }
-  return refuse('GROUP BY needs a window', span);
+  return windowErrors.groupBy(span);
 }

@@ -2,7 +2,7 @@
 
 import type { WindowGrammar } from '../../sql/window-grammar.js';
 import { checkCondition } from '../bind/type-checks.js';
-import { refuse } from '../errors.js';
+import { windowErrors } from '../errors/window.js';
 import type { WindowKind } from './kind.js';
 
 const grammar: WindowGrammar = { args: [], hasConditions: true };
@@ -16,7 +16,7 @@ export const state: WindowKind<'state'> = {
       checkCondition('STATEWINDOW', [condition, value]);
       return value;
     });
-    if (begin === undefined) throw refuse('STATEWINDOW needs a condition', span);
+    if (begin === undefined) throw windowErrors.stateCondition(span);
     return { kind: 'state', begin, emit: emit ?? null, partition };
   },
   conditions: ({ begin, emit }) => (emit === null ? [begin] : [begin, emit]),
