@@ -19,7 +19,6 @@ const longFunctions: readonly string[] = [
 const largeFolders: Readonly<Record<string, number>> = {
   'test/crash': 31,
   'test/fault': 31,
-  'test/rest': 95,
   'test/sql': 58,
   'test/wasm': 28,
 };
