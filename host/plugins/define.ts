@@ -1,38 +1,38 @@
 /**
- * Functions that users bring, as plugins or scripts: what a rule knows of one, and the form in which a data plane runs
- * their code. The code is plain data that goes from thread to thread.
+ * Functions of users, from plugins, scripts and services: what a rule knows of one, and their code as a data plane runs
+ * it. The code is plain data that can be sent between threads.
  */
 import type { HostColumns } from '../../kernels/api.js';
 import type { Value } from '../../kernels/values/value.js';
 import type { PluginFunction, PluginManifest } from './manifest.js';
 
-/** What the calls of a script may take. */
+/** Bounds of the calls of a script. */
 export interface ScriptLimits {
-  /** Of the call for one row, ms. */
+  /** Longest call for one row, ms. */
   readonly callMs: number;
-  /** Of the calls for all rows of a batch, ms. */
+  /** Longest time of all calls for a batch, ms. */
   readonly batchMs: number;
   readonly memoryBytes: number;
   readonly stackBytes: number;
 }
 
-/** What the calls of a module may take. */
+/** Bounds of the calls of a module. */
 export interface CallLimits {
-  /** Instructions of one call, as the fuel counts them. */
+  /** Fuel of one call. */
   readonly callFuel: bigint;
-  /** Of all calls for a batch. */
+  /** Fuel of all calls for a batch. */
   readonly batchFuel: bigint;
-  /** Longest call on the thread of all rules, ms of the processor; undefined: as long as the fuel lasts. */
+  /** Longest call on the thread of all rules, ms of the processor; undefined: fuel alone bounds it. */
   readonly callMs?: number;
-  /** Of all calls for a batch. */
+  /** Longest time of all calls for a batch, ms of the processor. */
   readonly batchMs?: number;
 }
 
-/** What a plugin is given of the machine. */
+/** What a plugin sees of the machine. */
 export interface WasiGrants {
-  /** Times are those of the server. */
+  /** The clock of the server. */
   readonly clock?: boolean | undefined;
-  /** Random bytes are that. */
+  /** Random bytes that differ in each run. */
   readonly random?: boolean | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly args?: readonly string[] | undefined;
@@ -42,7 +42,7 @@ export interface WasiGrants {
 export interface ScriptCode {
   readonly kind: 'javascript';
   readonly name: string;
-  /** Tells it from what had the name before; never used twice. */
+  /** A number that is never used twice, which tells it from earlier code of the name. */
   readonly version: number;
   readonly script: string;
   readonly limits: ScriptLimits;
@@ -54,46 +54,44 @@ export interface WasmCode {
   readonly name: string;
   /** See `ScriptCode`. */
   readonly version: number;
-  /** Where the module lies, made ready to run. */
+  /** File of the module that the passes of installation have made. */
   readonly path: string;
-  /** What it says of its functions; undefined: they are over numbers. */
+  /** Its manifest; undefined: its functions are over numbers. */
   readonly manifest?: PluginManifest | undefined;
   readonly limits: CallLimits;
   readonly wasi?: WasiGrants | undefined;
-  /** It runs on a thread of its own. */
+  /** Bounds of its own thread; undefined: it runs on the thread of all rules. */
   readonly isolate?: Isolation | undefined;
 }
 
-/** A thread for a module. */
+/** A module on a thread of its own. */
 export interface Isolation {
-  /** So long the calls for a batch may take before the thread is ended, ms. */
+  /** Longest time of the calls for a batch before the thread is ended, ms. */
   readonly timeoutMs: number;
 }
 
 /** A field of the message that a method of a service takes or gives. */
 export interface ServiceField {
   readonly name: string;
-  /** `string`, `int64`, `Address` */
+  /** A scalar or a message: `string`, `int64`, `Address`. */
   readonly type: string;
 }
 
 /** How a method of a service is called over HTTP. */
 export interface ServiceMethod {
   readonly name: string;
-  /**
-   * Fields that it takes, in the order of its arguments; null: a method without schema gets verb and path as arguments.
-   */
+  /** Fields of its arguments in order; null: without a schema, verb and path are arguments. */
   readonly fields: readonly ServiceField[] | null;
-  /** Other than POST with all fields in the body, to the name of the method: fields in braces stand in the path. */
+  /** Verb and path, with fields in braces; undefined: POST to the name of the method, with all fields in the body. */
   readonly http?: { readonly verb: string; readonly path: string; readonly body: string } | undefined;
-  /** What it gives: an object with these fields, a single value, or nothing. */
+  /** Form of the result: an object with these fields, a single value, or nothing. */
   readonly result: readonly ServiceField[] | 'value' | 'nothing';
 }
 
-/** What holds for all requests to an interface of a service. */
+/** Settings of all requests to an interface of a service. */
 export interface ServiceRequests {
   readonly headers: Readonly<Record<string, string>>;
-  /** Certificates of anybody do. */
+  /** Certificates are not checked. */
   readonly isInsecure: boolean;
   readonly retries: number;
   readonly retryMs: number;
@@ -102,46 +100,43 @@ export interface ServiceRequests {
 /** An interface of an external service. */
 export interface ServiceCode extends ServiceRequests {
   readonly kind: 'service';
-  /** `shop.pricing` */
+  /** Service and interface: `shop.pricing`. */
   readonly name: string;
   /** See `ScriptCode`. */
   readonly version: number;
   readonly address: string;
-  /** Loopback and private addresses are allowed. */
+  /** Whether loopback and private addresses are allowed. */
   readonly allowPrivate: boolean;
-  /** By the names of functions. */
+  /** Methods by the names of functions. */
   readonly methods: Readonly<Record<string, ServiceMethod>>;
 }
 
-/** Code that can answer at once. */
+/** Code that answers at once. */
 export type DirectCode = ScriptCode | WasmCode;
 
 export type UserCode = DirectCode | ServiceCode;
 
-/** Tells that code answers later: rows wait for it in an operator of their own. */
+/** Tells that code answers later, so that rows wait in an operator of their own. */
 export function isWaiting(code: UserCode): boolean {
   return code.kind === 'service' || (code.kind === 'wasm' && code.isolate !== undefined);
 }
 
-/** A function that somebody brought. */
+/** A function of a user. */
 export interface UserFunction {
-  /** As rules call it. */
+  /** Its name in rules. */
   readonly name: string;
-  /** Who brings it, as errors have it: `wasm plugin scale`. */
+  /** Its plugin, script or service in errors: `wasm plugin scale`. */
   readonly owner: string;
-  /** Under which the kernel calls it. */
+  /** The number by which the kernel calls it. */
   readonly number: number;
   readonly code: UserCode;
-  /** What it is called in the code. */
+  /** Its name in the code. */
   readonly entry: string;
-  /** It gets a list for each argument: the values of the rows of a group. */
+  /** Whether each argument is a list of the values of a group. */
   readonly isAggregate: boolean;
-  /**
-   * The engine keeps a state of it: of each group, of aggregates that can join two (`joined`) and others (`folded`), or
-   * of each partition, of functions that look back (`analytic`).
-   */
+  /** Kind of state that the engine keeps: `joined` states of groups can be merged, `folded` ones can't. */
   readonly state?: 'folded' | 'joined' | 'analytic' | undefined;
-  /** Smallest and largest number of arguments; null: any number. */
+  /** Fewest and most arguments; null: any number. */
   readonly args: { readonly min: number; readonly max: number | null };
 }
 
@@ -151,9 +146,7 @@ export function argumentCounts({ args }: PluginFunction): UserFunction['args'] {
   return { min: needed < 0 ? args.length : needed, max: args.at(-1)?.variadic ? null : args.length };
 }
 
-/**
- * How the engine calls a function of a plugin. States would wait for a thread of their own: aggregates get rows there.
- */
+/** How the engine calls a function of a plugin; on a thread of its own aggregates get rows, since states would wait. */
 export function callOf(
   fn: PluginFunction | undefined,
   isIsolated = false,
@@ -164,56 +157,53 @@ export function callOf(
   return { isAggregate: true, state: aggregate.merge === undefined ? 'folded' : 'joined' };
 }
 
-/** What somebody brought under a name; without `run` nothing runs it yet. */
+/** What a user has installed under a name; without `run` nothing can run it yet. */
 export interface Brought {
-  /** `service shop` */
+  /** Its plugin, script or service: `service shop`. */
   readonly owner: string;
   readonly run?: UserFunction | undefined;
 }
 
-/** What reads or writes messages, by the name that streams and actions give it; undefined where it can't. */
+/** Functions that read and write messages; undefined where the codec can't. */
 export interface Codec {
-  /** As errors have it: `codec frame of wasm plugin frames`. */
+  /** Its name in errors: `codec frame of wasm plugin frames`. */
   readonly title: string;
   readonly decode?: UserFunction | undefined;
   readonly encode?: UserFunction | undefined;
 }
 
-/**
- * Finds a codec by SCHEMAID of a stream, `schemaId` of an action. Throws a HaumeaError with the reason when there is
- * none.
- */
+/** Finds a codec by SCHEMAID of a stream or `schemaId` of an action; throws a HaumeaError when there is none. */
 export type FindCodec = (schemaId: string) => Codec;
 
-/** Finds what users brought, by its name in any letter case. */
+/** Finds what users have installed, by its name in any letter case. */
 export interface FindBrought {
   (name: string): Brought | undefined;
-  /** All of them, for suggestions. */
+  /** All names, for suggestions. */
   readonly names?: () => readonly string[];
 }
 
-/** What is free of the memory that all code of users may have together. */
+/** Free memory for code of users. */
 export interface MemoryRoom {
-  /** Bytes. */
+  /** Free bytes. */
   readonly free: number;
-  /** Why there is no more. */
+  /** Text of the error where it is not enough. */
   readonly reason: string;
 }
 
-/** Counts the memory of a piece of code among that of all. */
+/** Accounts for the memory of one piece of code. */
 export interface CodeMemory {
-  /** It has so many bytes now, none when it is closed; returns the reason why it may not have more than it had. */
+  /** Sets its bytes, 0 when it is closed; returns a reason where it may not have more than before. */
   holds(bytes: number): string | undefined;
   room(): MemoryRoom;
 }
 
-/** What loaded code tells. */
+/** What loaded code calls. */
 export interface CodeHost {
-  /** Nothing bounds what it has together with others where it is left out. */
+  /** Account of its memory; undefined: without a bound. */
   readonly memory?: CodeMemory;
-  /** A line for the log. */
+  /** Writes a line to the log. */
   log(line: string): void;
-  /** A call had to be ended: by time, memory, a trap. `tookMs`: what nobody else had to wait for. */
+  /** Notes that a call was ended by time, memory or a trap; `tookMs`: time for which no other rule waited. */
   fault(reason: string, tookMs?: number): void;
 }
 
@@ -224,15 +214,15 @@ export interface LoadedCode {
   close(): void;
 }
 
-/** What code that answers later gives for some calls: a value for each, or why there is none. */
+/** Answers to some calls: a value for each, or why there is none. */
 export interface Answers {
   readonly values: readonly Value[];
   readonly failed: ReadonlyMap<number, string>;
 }
 
-/** Code that answers later, at work. */
+/** Loaded code that answers later. */
 export interface AskedCode {
-  /** Calls one of its functions for each list of arguments, values as JSON has them. Several may be under way. */
+  /** Calls a function for each list of arguments, which are values of JSON; several calls may be under way. */
   ask(entry: string, calls: readonly (readonly unknown[])[], signal: AbortSignal): Promise<Answers>;
   close(): Promise<void>;
 }

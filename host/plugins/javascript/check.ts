@@ -1,11 +1,11 @@
-/** Scripts are looked at without running any of them. */
+/** Checks scripts without running them. */
 import { Script } from 'node:vm';
 import { reasonOf } from '../../base/errors.js';
 
 /** Longest script, in characters: larger ones are data. */
 const maxLength = 1 << 20;
 
-/** Why a script has no function of this name that could be called; undefined when nothing speaks against it. */
+/** Why a script has no function of this name; undefined when it may have. */
 export function scriptFault(name: string, script: string): string | undefined {
   if (!/^[A-Za-z_$][\w$]*$/.test(name)) return 'the id must be a name that JavaScript allows for a function';
   if (script.length > maxLength) return `the script has ${script.length} characters, at most ${maxLength} are allowed`;
@@ -31,8 +31,7 @@ function isDeclared(id: string, script: string): boolean {
 function isAssigned(id: string, script: string): boolean {
   const name = id.replaceAll('$', '\\$');
   const assignments = new RegExp(`(?<![\\w$.])(?:(?:this|globalThis)\\s*\\.\\s*)?${name}\\s*=(?![=>])`, 'g');
-  // What is in front is looked at here: a pattern that begins with white space takes quadratic time for a text full of
-  // it.
+  // White space in front is checked here: a pattern that begins with it takes quadratic time for a text full of it.
   for (const { index } of script.matchAll(assignments)) {
     const before = script.slice(0, index);
     const code = before.trimEnd();

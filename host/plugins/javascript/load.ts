@@ -1,6 +1,6 @@
 /**
- * Scripts in a sandbox: an engine for JavaScript (QuickJS) that is a WebAssembly module itself, so that a script
- * reaches nothing but its arguments. A batch goes in as one text and comes back as one.
+ * Scripts in a sandbox: an engine for JavaScript (QuickJS) in WebAssembly, so that a script reaches nothing but its
+ * arguments. A batch goes in as one text and comes back as one.
  */
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from 'quickjs-emscripten-core';
 import type { HostColumns } from '../../../kernels/api.js';
@@ -10,20 +10,17 @@ import { runnerText } from './guest.js';
 import { type Engine, newEngine, spareEngine, usualFuel } from './quickjs.js';
 import { type Answer, answerOf, argumentsOf, resultOf } from './texts.js';
 
-/**
- * For reading a batch and writing its results, beside the usual fuel: what a character costs at most, and what all
- * results may.
- */
+/** Fuel beside the usual for a batch: of a character at most, and of all results. */
 const fuelOfCharacter = 500n;
 const fuelOfResults = 4_000_000_000n;
-/** What the engine does outside for a line of the log, and for each character of it. */
+/** Fuel of a line of the log, and of each of its characters. */
 const fuelOfLine = 10_000n;
 const fuelOfLogged = 20n;
 
-/** What a script without memory throws: there may be none for the error either. */
+/** Thrown by a script without memory, which may have none for the error either. */
 const memoryError = /out of memory|^thrown: null$/;
 
-/** Resolves with a script that is ready to be called; rejects with what is wrong with it. */
+/** Resolves with a script that is ready to be called; rejects when it is wrong. */
 export async function loadScript(code: ScriptCode, host: CodeHost): Promise<LoadedCode> {
   return new LoadedScript(code, await newEngine(), host, code.limits);
 }
@@ -36,25 +33,25 @@ interface Sandbox {
   readonly at: QuickJSHandle;
   /** The function of the script. */
   readonly fn: QuickJSHandle;
-  /** Called when the rows are done and their results are to be written. */
+  /** Called after the rows, before their results are written. */
   readonly ready: QuickJSHandle;
 }
 
 class LoadedScript implements LoadedCode {
-  /** Undefined when it has ended and there is no other one yet. */
+  /** The engine; undefined while a new one is made. */
   #engine: Engine | undefined;
   #sandbox: Sandbox | undefined;
-  /** When the row under way began, and which it is. */
+  /** Start of the row under way, and its number. */
   #rowSince = 0;
   #row = -1;
   #batchEnd = 0;
-  /** Whatever was to be made anew, the batch is over then. */
+  /** End of the batch, however often the engine was replaced. */
   #latestEnd = 0;
-  /** The engine has ended in the middle of something. */
+  /** Whether the engine has ended in a call. */
   #isLost = false;
-  /** Why there was no memory for the rows under way. */
+  /** Why there is no memory for the rows under way. */
   #refusal: string | undefined;
-  /** Why the last call was cut off. */
+  /** The bound that cut off the last call. */
   #cut: 'call' | 'batch' | undefined;
 
   constructor(
@@ -85,12 +82,12 @@ class LoadedScript implements LoadedCode {
       sandbox?.context.dispose();
       sandbox?.runtime.dispose();
     } catch {
-      // What is left of it goes with the engine.
+      // The rest of it goes with the engine.
       this.#engine = undefined;
     }
   }
 
-  /** Runs the rows from `first` on, up to one that is cut off; returns the next to be run. */
+  /** Runs rows from `first` on until one is cut off; returns the next row. */
   #part(columns: HostColumns, first: number): number {
     const { text, hasMarks, failed } = argumentsOf(columns, first);
     this.#engine ??= this.#spare();
@@ -103,7 +100,7 @@ class LoadedScript implements LoadedCode {
     const count = columns.count - first;
     this.#begin();
     engine.fuel.value = usualFuel + fuelOfCharacter * BigInt(text.length);
-    let told: string;
+    let written: string;
     try {
       const given = context.newString(text);
       const blank = context.newString(`[${'null,'.repeat(count - 1)}null]`);
@@ -116,10 +113,10 @@ class LoadedScript implements LoadedCode {
         const reason = messageOf(context, result.error);
         return this.#stopped(columns, first, reason);
       }
-      told = context.getString(result.value);
+      written = context.getString(result.value);
       result.value.dispose();
     } catch (error) {
-      // The sandbox itself ended: its fuel, its stack or its memory was exhausted.
+      // The sandbox has ended: fuel, stack or memory was exhausted.
       const isOut = engine.fuel.value < 0n;
       const reason = isOut
         ? 'a built-in function of JavaScript took more than a call may'
@@ -132,9 +129,9 @@ class LoadedScript implements LoadedCode {
     }
     let answer: Answer;
     try {
-      answer = answerOf(told, count);
+      answer = answerOf(written, count);
     } catch (error) {
-      // No script writes it: the engine itself is not what it was.
+      // No script can write that: the engine is damaged.
       this.#isLost = true;
       this.#reopen();
       const reason = `its sandbox is damaged: ${reasonOf(error)}`;
@@ -165,16 +162,12 @@ class LoadedScript implements LoadedCode {
     return Math.min(direct?.access.longest ?? this.limits.memoryBytes, this.limits.memoryBytes);
   }
 
-  /**
-   * A call was cut off: nothing is known of the rows before it, which are run once more without it, and its own is an
-   * error.
-   */
+  /** Handles a call that was cut off: its row is an error, and rows before it, whose results are lost, run again. */
   #stopped(columns: HostColumns, first: number, reason: string): number {
     const cut = this.#cut;
     const refusal = this.#refusal;
     const row = Math.min(first + Math.max(0, this.#rowUnderWay()), columns.count - 1);
-    // Nobody knows what a call that was cut off has left behind. The batch need not pay for what comes new, within
-    // bounds.
+    // The state after a call that was cut off is undefined. A new engine is not charged to the batch, within bounds.
     const began = performance.now();
     this.#reopen();
     const now = performance.now();
@@ -231,7 +224,7 @@ class LoadedScript implements LoadedCode {
       const bytes = sandbox.context.getArrayBuffer(sandbox.at).value;
       return new DataView(bytes.buffer, bytes.byteOffset, 4).getInt32(0, true);
     } catch {
-      // It has ended in a way that leaves no answer.
+      // It has ended without an answer.
       return this.#row;
     }
   }
@@ -251,7 +244,7 @@ class LoadedScript implements LoadedCode {
     if (this.#engine !== undefined) this.#sandbox = this.#open(this.#engine);
   }
 
-  /** Counts the memory of an engine among that of all code of users. */
+  /** Counts the memory of an engine as memory of users' code. */
   #own(engine: Engine): Engine {
     const { memory } = this.host;
     if (memory === undefined) return engine;
@@ -288,7 +281,7 @@ class LoadedScript implements LoadedCode {
       throw new Error(`${code.name}: ${reason}`);
     };
     try {
-      // Before the script, which may replace what the runner needs.
+      // The runner comes first: a script may replace what it needs.
       const runner = evaluate(runnerText, 'runner.js');
       const run = context.getProp(runner, 'run');
       const at = context.getProp(runner, 'at');
@@ -303,7 +296,7 @@ class LoadedScript implements LoadedCode {
       });
       return { runtime, context, run, at, fn, ready };
     } catch (error) {
-      // What came so far goes with the engine.
+      // All that was made goes with the engine.
       const isOut = engine.fuel.value < 0n;
       this.#engine = undefined;
       if (this.#refusal !== undefined) throw new Error(`${code.name}: ${this.#refusal}`);
@@ -320,7 +313,7 @@ class LoadedScript implements LoadedCode {
         engine.fuel.value -= fuelOfLine + fuelOfLogged * BigInt(text.length);
         this.host.log(text);
       } catch {
-        // The engine has ended in the middle of this, and must not go on around it.
+        // The engine has ended in this call, and must not go on.
         engine.fuel.value = -1n;
       }
     });
@@ -345,13 +338,13 @@ function firstRows(columns: HostColumns, count: number): HostColumns {
   };
 }
 
-/** What was thrown, which may be anything. */
+/** Text of a thrown value of any kind. */
 function messageOf(context: QuickJSContext, error: QuickJSHandle): string {
-  const told: unknown = context.dump(error);
+  const thrown: unknown = context.dump(error);
   // A promise is gone already.
   if (error.alive) error.dispose();
-  if (typeof told !== 'object' || told === null) return String(told);
-  const { name, message } = told as { name?: unknown; message?: unknown };
+  if (typeof thrown !== 'object' || thrown === null) return String(thrown);
+  const { name, message } = thrown as { name?: unknown; message?: unknown };
   const [kind, text] = [typeof name === 'string' ? name : 'Error', typeof message === 'string' ? message : ''];
   return text === '' ? kind : `${kind}: ${text}`;
 }

@@ -1,7 +1,6 @@
 /**
- * The engine for JavaScript with fuel written into it, an instance for each script. Its interpreter asks now and then
- * whether to go on; its built-in functions, which may be given lengths up to 2^53, don't, so these end by fuel, and the
- * instance with them.
+ * The engine for JavaScript with fuel, an instance for each script. Its interpreter asks now and then whether to go on.
+ * Its built-in functions don't, though they may be given lengths up to 2^53: fuel ends these, and the instance.
  */
 import { readFile } from 'node:fs/promises';
 import {
@@ -18,38 +17,35 @@ import { firstPages, mostPages, pageBytes } from './memory-size.js';
 /** An instance of the engine. */
 export interface Engine {
   readonly quick: QuickJSWASMModule;
-  /** What may still run until the interpreter asks again; below zero when that has ended a call. */
+  /** Fuel until the interpreter asks again; below zero when it has ended a call. */
   readonly fuel: { value: bigint };
   readonly memory: EngineMemory;
 }
 
 /** Memory of an engine, which grows and never shrinks. */
 export interface EngineMemory {
-  /** Without what nothing ever touches. */
+  /** Bytes, without those that are never touched. */
   readonly bytes: number;
-  /** Says whether it may grow to so many bytes; what asks for more gets none. */
+  /** Tells whether it may grow to so many bytes. */
   mayHave: (bytes: number) => boolean;
 }
 
-/**
- * What runs until the interpreter asks again takes far less, but for long texts and lists; some 50 to 200 ms of one
- * loop.
- */
+/** Fuel until the interpreter asks again, some 50 to 200 ms of one loop: only long texts and lists need much of it. */
 export const usualFuel = 500_000_000n;
 
-/** Beside the bundles (tools/build.mjs). */
+/** File beside the bundles (tools/build.mjs). */
 const built = 'quickjs.wasm';
 
-/** Of its stack at the bottom of its memory, 5 MiB, no script reaches the half: `maxStackBytes` is 1 MiB at most. */
+/** Bytes of its stack of 5 MiB that are never touched: `maxStackBytes` is 1 MiB at most. */
 const untouchedBytes = 4 << 20;
 
 type Imports = ConstructorParameters<typeof WebAssembly.Instance>[1];
 
 let module: Promise<WebAssembly.Module> | undefined;
-/** One that is ready for whoever needs it at once. */
+/** An instance in reserve. */
 let spare: Engine | undefined;
 
-/** Resolves with an instance that nobody else has; another one is in reserve then. */
+/** Resolves with a new instance, when another one is in reserve as well. */
 export async function newEngine(): Promise<Engine> {
   module ??= metered().catch((error: unknown) => {
     module = undefined;
@@ -60,7 +56,7 @@ export async function newEngine(): Promise<Engine> {
   return made;
 }
 
-/** An instance without waiting, if there is one; the next is there when what runs now has ended. */
+/** Takes the instance in reserve, if there is one; the next is made after the work under way. */
 export function spareEngine(): Engine | undefined {
   const taken = spare;
   spare = undefined;
@@ -74,7 +70,7 @@ async function makeSpare(): Promise<void> {
     const made = await open(await module);
     spare ??= made;
   } catch {
-    // Whoever needs it does without.
+    // Without a reserve the next instance is waited for.
   }
 }
 
@@ -88,7 +84,7 @@ async function open(compiled: WebAssembly.Module): Promise<Engine> {
     receive(instance);
   };
   const { memory, seen } = watchedMemory();
-  // What it prints when it ends is told as the error of a row.
+  // Its last prints are the error of a row.
   const silent = { print: () => {}, printErr: () => {} };
   const ours = newVariant(variant as unknown as QuickJSSyncVariant, {
     emscriptenModule: { instantiateWasm, wasmMemory: memory, ...silent } as object,
@@ -116,10 +112,7 @@ function watchedMemory(): { memory: WebAssembly.Memory; seen: EngineMemory } {
   return { memory, seen };
 }
 
-/**
- * The engine's module with fuel: part of the build; from sources it is made in a thread, since that takes the better
- * part of a second.
- */
+/** The module with fuel: part of the build. From sources a thread makes it, which takes most of a second. */
 async function metered(): Promise<WebAssembly.Module> {
   const isBuilt = isBundled || process.env.HAUMEA_FROM_BUILD === '1';
   const bytes = isBuilt ? await readFile(programFile(built, `dist/${built}`)) : await meteredNow();

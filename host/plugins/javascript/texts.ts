@@ -1,9 +1,9 @@
 /**
- * Values of a batch as one text for the sandbox, and back. JSON carries what it can; each other value stands in a mark,
- * an object which the other side takes apart when it is told that there are some (see guest.ts):
+ * Values of a batch as one text for the sandbox, and back. A value that JSON lacks is a mark, an object that the other
+ * side reads where a flag says that there are marks (guest.ts):
  *
  *     {"\0": "u"}              missing
- *     {"\0": "n", "v": "NaN"}  a number that JSON has not
+ *     {"\0": "n", "v": "NaN"}  a number that JSON lacks
  *     {"\0": "i", "v": "12"}   a whole number of any length
  *     {"\0": "t", "v": 12.5}   a datetime, milliseconds since the epoch
  *     {"\0": "b", "v": "…"}    bytes, a character for each
@@ -19,9 +19,9 @@ import { Instant, type Value, ValueError } from '../../../kernels/values/value.j
 export interface Arguments {
   /** `[[a0, a1, …], [b0, b1, …]]` */
   readonly text: string;
-  /** There are values that JSON has not. */
+  /** Whether there are values that JSON lacks. */
   readonly hasMarks: boolean;
-  /** Rows with an argument that failed: their first error. */
+  /** First errors of rows with an argument that failed. */
   readonly failed: ReadonlyMap<number, string>;
 }
 
@@ -76,10 +76,10 @@ export function argumentsOf(columns: HostColumns, first: number): Arguments {
   return { text: JSON.stringify(all), hasMarks, failed };
 }
 
-/** What the sandbox gave for the rows of a part of a batch. */
+/** Answer of the sandbox for a part of a batch. */
 export interface Answer {
   readonly results: readonly unknown[];
-  /** Rows that failed, by their place among these rows, with the reason. */
+  /** Reasons of rows that failed, by their places in the part. */
   readonly errors: readonly (readonly [k: number, reason: string])[];
   readonly hasMarks: boolean;
 }

@@ -1,11 +1,11 @@
-/** From the arguments of a call to an HTTP request, and from the answer to a value. */
+/** Makes HTTP requests of arguments, and values of answers. */
 import type { Value } from '../../../kernels/values/value.js';
 import { HaumeaError } from '../../base/errors.js';
 import type { ServiceField, ServiceMethod } from '../define.js';
 
 export interface ServiceRequest {
   readonly verb: string;
-  /** Behind the address, with a slash in front. */
+  /** Path behind the address, with a slash in front. */
   readonly path: string;
   readonly body: string | undefined;
 }
@@ -35,7 +35,7 @@ export function requestOf(method: ServiceMethod, args: readonly unknown[]): Serv
   return { verb: http.verb, path: joined, body };
 }
 
-/** The first two arguments are verb and path, the others are sent: one as it is, several as a list. */
+/** Reads verb and path from the first two arguments; others are sent, several as a list. */
 function withoutSchema(args: readonly unknown[]): ServiceRequest {
   const [verb, path, ...rest] = args;
   if (typeof verb !== 'string' || !/^(get|head|post|put|patch|delete)$/i.test(verb)) {
@@ -48,7 +48,7 @@ function withoutSchema(args: readonly unknown[]): ServiceRequest {
   return { verb: verb.toUpperCase(), path, body };
 }
 
-/** One object is the message itself, otherwise arguments are its fields. */
+/** Makes the message: a single object, or arguments as fields. */
 function messageOf(name: string, fields: readonly ServiceField[], args: readonly unknown[]): Json {
   const [first] = args;
   if (args.length === 1 && isObject(first) && fields.some((field) => Object.hasOwn(first, field.name))) {
@@ -97,7 +97,7 @@ function text(value: unknown, name: string): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** The value that an answer is. */
+/** Value of an answer. */
 export function resultOf({ name, fields, result }: ServiceMethod, contentType: string, body: string): Value {
   if (result === 'nothing') return null;
   const isJson = /^application\/(?:[\w.+-]+\+)?json\b/i.test(contentType);
@@ -121,7 +121,7 @@ export function resultOf({ name, fields, result }: ServiceMethod, contentType: s
   );
 }
 
-/** 64-bit integers come as texts in the JSON of protobuf. */
+/** Reads 64-bit integers, which are texts in the JSON of protobuf. */
 function typed(value: unknown, { type }: ServiceField): Value {
   if (/int|fixed/.test(type) && numbers.test(type) && typeof value === 'string' && /^-?\d{1,18}$/.test(value)) {
     return BigInt(value);
@@ -130,7 +130,7 @@ function typed(value: unknown, { type }: ServiceField): Value {
   return (type === 'double' || type === 'float') && typeof plainValue === 'bigint' ? Number(plainValue) : plainValue;
 }
 
-/** Whole numbers are ints. */
+/** Makes ints of whole numbers. */
 function kernelValue(value: unknown): Value {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (Array.isArray(value)) return value.map(kernelValue);

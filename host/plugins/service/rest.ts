@@ -1,4 +1,4 @@
-/** Functions of external services over HTTP: one request for each list of arguments, some of them at once. */
+/** Functions of external services over HTTP, with one request for each list of arguments. */
 import { Agent, type IncomingMessage, request as requestHttp } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import type { Value } from '../../../kernels/values/value.js';
@@ -7,14 +7,14 @@ import { checkTarget } from '../../base/net/private-net.js';
 import type { Answers, AskedCode, ServiceCode, ServiceMethod } from '../define.js';
 import { requestOf, resultOf } from './request.js';
 
-/** Requests to an interface that are under way. */
+/** Most requests to an interface at once. */
 const maxAtOnce = 16;
 const timeoutMs = 5000;
 const maxAnswerBytes = 4 << 20;
-/** Of the text of a failure. */
+/** Longest text of a failure. */
 const maxReason = 200;
 
-/** The other side can't be reached now; it may help to try again. */
+/** Thrown when the service can't be reached now; a retry may help. */
 class Unreachable extends Error {}
 
 export class RestService implements AskedCode {
@@ -22,7 +22,7 @@ export class RestService implements AskedCode {
   #agent: Agent | undefined;
   #running = 0;
   readonly #queue: (() => void)[] = [];
-  /** Called when nothing is under way any more. */
+  /** Called when no request is under way any more. */
   readonly #ending: (() => void)[] = [];
 
   constructor(private readonly code: ServiceCode) {
@@ -51,7 +51,7 @@ export class RestService implements AskedCode {
     return { values, failed };
   }
 
-  /** Requests that are under way get their answers. */
+  /** Waits for the answers of requests under way. */
   async close(): Promise<void> {
     if (this.#running > 0) await new Promise<void>((resolve) => this.#ending.push(resolve));
     this.#agent?.destroy();
@@ -144,7 +144,7 @@ export class RestService implements AskedCode {
   }
 }
 
-/** The other side has answered that it won't. */
+/** Thrown when the service refuses. */
 class Refused extends Error {}
 
 async function received(response: IncomingMessage): Promise<{ contentType: string; text: string }> {

@@ -1,7 +1,6 @@
 /**
- * Modules that call a function of a guest for each row of a batch whose arguments stand as cells in a memory
- * (kernels/calls/cells.ts), and put the results there: from Wasm to Wasm, no JavaScript for each row. One is generated
- * for a signature and a convention.
+ * Modules that call a function of a guest for each row of a batch, from Wasm to Wasm. Arguments and results are cells
+ * in a memory (kernels/calls/cells.ts). One module is generated for a signature and a convention.
  *
  * As with `row-caller.ts` a trap unwinds this and the guest alone, and the global `at` says in which row that was.
  */
@@ -17,7 +16,7 @@ import { ByteWriter } from '../binary/writer.js';
  */
 export type Lowered = 'i32' | 'i64' | 'f32' | 'f64' | 'boolean' | 'span' | 'string' | 'buffer';
 
-/** `none`: it gives no result. */
+/** A value, or `none` for a function without a result. */
 export type LoweredResult = Lowered | 'none';
 
 export type CallerKind = 'pointers' | 'assemblyscript' | 'extism';
@@ -26,28 +25,28 @@ export interface CellCallerShape {
   readonly kind: CallerKind;
   readonly params: readonly Lowered[];
   readonly result: LoweredResult;
-  /** The guest takes back what its results lie in. */
+  /** Whether the guest has a function that frees results. */
   readonly frees?: boolean;
 }
 
-/** What a caller exports; globals are `WebAssembly.Global`s. */
+/** What a cell caller exports; globals are `WebAssembly.Global`s. */
 export interface CellCallerExports {
   /**
-   * Calls the function for the rows `from` to `to` (exclusive). At `table` stand the addresses of the cells of each
-   * argument, of those of the results and of their states. Texts of results are copied to `out`, where there is room up
-   * to `outEnd`. Returns the row to go on with: behind one whose text has no room its cell says where it lies in the
-   * guest, as long as that is not called.
+   * Calls the function for the rows `from` to `to` (exclusive). `table` has the addresses of the cells of each
+   * argument, of the results, and of their states. Texts of results are copied to `out`, up to `outEnd`. Returns the
+   * row to go on with: it stops behind a text that has no room, whose cell has its place in the guest until the next
+   * call.
    */
   run(from: number, to: number, table: number, out: number, outEnd: number): number;
   readonly at: { readonly value: number };
-  /** Fuel that one call may use; left for the batch, of which a call that traps has used all that it was given. */
+  /** Fuel of one call, and fuel left for the batch; a call that traps has used all of its own. */
   readonly callFuel: { value: bigint };
   readonly batchFuel: { value: bigint };
   /** With less fuel than that it comes back before the next row. */
   readonly pauseAt: { value: bigint };
 }
 
-/** States of results that no guest writes, beside those of `CellState`. */
+/** States of results beside those of `CellState`, which guests write. */
 export const CallState = { outside: 3, kind: 4, failed: 5 } as const;
 
 /** Classes of AssemblyScript's run time. */
@@ -229,7 +228,7 @@ class Caller {
     code.get(Local.k);
   }
 
-  /** What the host has taken meanwhile goes back to the guest, which has fuel for it. */
+  /** Frees a text that the host has read since the last call; the guest gets fuel for that. */
   #freePending(): void {
     const code = this.#code;
     code.at(Op.globalGet, Global.pending).i64(0).op(Op.i64Ne);
@@ -285,7 +284,7 @@ class Caller {
       code.get(this.#argument(i).object);
       this.#more('unpin');
     });
-    // What frees a result charges as well, so texts are done with first.
+    // Freeing a result charges fuel as well, so texts are read first.
     code.at(Op.globalGet, Global.outcome);
     code.if(() => {
       this.#setState(() => code.at(Op.globalGet, Global.outcome));
@@ -299,7 +298,7 @@ class Caller {
     this.#take();
   }
 
-  /** An object of the run time with the text of an argument in it, held until the call is over. */
+  /** Makes an object of the run time with the text of an argument, pinned until the call is over. */
   #object(i: number, type: number): void {
     const code = this.#code;
     const { object } = this.#argument(i);
@@ -366,14 +365,14 @@ class Caller {
     code.memory(isFloat ? Op.f64Store : Op.i64Store, 3);
   }
 
-  /** Address in the upper half, length in the lower. */
+  /** Takes apart an address in the upper half and a length in the lower. */
   #unpack(): void {
     const code = this.#code;
     code.get(Local.packed).i64(32).op(Op.i64ShrU, Op.i32WrapI64).set(Local.off);
     code.get(Local.packed).op(Op.i32WrapI64).set(Local.len);
   }
 
-  /** The end of a row, one block further out than its own. */
+  /** Ends a row with a state, from one block further in. */
   #leave(state: number): void {
     this.#setState(() => this.#code.i32(state));
     this.#take();
@@ -428,7 +427,7 @@ class Caller {
     }
   }
 
-  /** The development kit has written what comes out into a memory of the engine. */
+  /** Reads the result that the development kit has written into a memory of the engine. */
   #outputOfKit(): void {
     const code = this.#code;
     code.get(this.#result);

@@ -1,6 +1,6 @@
 /**
- * Aggregates of modules: the engine keeps the arguments of the rows of a group, as it does for `collect`, and has the
- * guest go through them when the result is wanted: `init`, `accumulate` for each row, `finish`.
+ * Aggregates without saved states: the engine keeps the arguments of a group, as it does for `collect`. When the result
+ * is wanted, the guest runs `init`, `accumulate` for each row, and `finish`.
  */
 import type { DirectColumns, HostColumns } from '../../../../kernels/api.js';
 import { aligned, Cells } from '../../../../kernels/calls/cells.js';
@@ -40,7 +40,7 @@ export class AggregateFunction {
     this.#results = new ResultReader(guest, this.#how.result, title);
   }
 
-  /** The guest begins anew. */
+  /** Forgets what belonged to an instance that was replaced. */
   reset(): void {
     this.#accumulate = undefined;
     this.#finish = undefined;
@@ -62,7 +62,7 @@ export class AggregateFunction {
         left = guest.leftAfter(error, left - guest.limits.callFuel);
         if (guest.isExhausted(error)) guest.host.fault(`function ${this.fn.name}: ${reason}`);
         left -= guest.restart();
-        // Without fuel each further group would only be a further fault.
+        // Further calls without fuel would only be further faults.
         for (; left <= 0n && k + 1 < columns.count; k++) columns.fail(k + 1, `${this.title}: ${reason}`);
       }
     }
@@ -116,7 +116,7 @@ export class AggregateFunction {
     return finish.batchFuel.value;
   }
 
-  /** Calls the guest for rows, in parts between which the time is looked at. */
+  /** Calls the guest for rows, in parts with a check of the time after each. */
   #calls(caller: CellCallerExports, run: (from: number) => number, count: number): void {
     const { guest } = this;
     caller.callFuel.value = guest.firstFuel;
@@ -127,7 +127,7 @@ export class AggregateFunction {
     }
   }
 
-  /** Rows of the group that are called; a text says why one can't be. */
+  /** Rows of the group that are called, or why one of them can't be. */
   #rowsOf(lists: readonly (readonly unknown[])[]): number[] | string {
     const rows: number[] = [];
     const count = Math.max(0, ...lists.map((list) => list.length));
@@ -243,7 +243,7 @@ function textOf(value: unknown, isPlain: boolean): Buffer {
 
 const bits = new DataView(new ArrayBuffer(8));
 
-/** Contents of a cell. */
+/** Writes a value into a cell. */
 function bitsOf(value: unknown, cell: string): bigint {
   if (value === null || value === undefined) return 0n;
   if (value instanceof Instant) return BigInt.asIntN(64, value.nanos / 1000n);

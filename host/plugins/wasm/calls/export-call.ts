@@ -1,4 +1,4 @@
-/** An export of a guest that is called for rows whose arguments are made ready as columns of cells in its memory. */
+/** Calls of an export for rows, whose arguments are columns of cells in the memory of the guest. */
 import { aligned, type CellMemory } from '../../../../kernels/calls/cells.js';
 import type { Convention } from '../../manifest.js';
 import {
@@ -13,14 +13,14 @@ import type { GuestArea } from '../guest/area.js';
 import type { Guest } from '../guest/guest.js';
 
 const cellBytes = 8;
-/** Room for texts of results, beside that for the arguments. */
+/** Bytes for texts of results, beside those for the arguments. */
 const outBytes = 64 << 10;
 
 /** A column of arguments. */
 export interface GuestColumn {
-  /** Most bytes of the texts that it puts behind its cells. */
+  /** Most bytes of its texts. */
   readonly textBytes: number;
-  /** Writes its cells to `at` and their texts to `end`; returns the place behind these. */
+  /** Writes its cells to `at` and their texts to `end`; returns the end of the texts. */
   put(to: CellMemory, at: number, end: number): number;
 }
 
@@ -32,7 +32,7 @@ export interface CallResults {
   /** Addresses of the first cell and the first state. */
   readonly cells: number;
   readonly states: number;
-  /** What the guest said of calls that failed. */
+  /** Texts of calls that failed, by their places. */
   readonly messages: ReadonlyMap<number, string>;
 }
 
@@ -40,9 +40,9 @@ export interface CallResults {
 export class CutOff extends Error {
   constructor(
     override readonly cause: unknown,
-    /** Which of the calls; -1: none of them, but what makes them ready. */
+    /** Place of the call; -1: it failed before the first. */
     readonly at: number,
-    /** Fuel of the batch, without what that call was given. */
+    /** Fuel left for the batch, without that of the call. */
     readonly left: bigint,
   ) {
     super('a call was cut off');
@@ -61,15 +61,15 @@ export class ExportCall {
     private readonly result: LoweredResult,
   ) {}
 
-  /** The guest begins anew. */
+  /** Forgets what belonged to an instance that was replaced. */
   reset(): void {
     this.#caller = undefined;
   }
 
   /**
-   * Calls the export `count` times and has the results taken, in several parts where texts have no room. Returns the
-   * fuel of the batch that is left of `left`; throws CutOff.
-   * @param isNull says whether an argument of a call is null
+   * Calls the export `count` times; `take` gets the results, in several parts where texts have no room. Returns what is
+   * left of the fuel `left`; throws CutOff.
+   * @param isNull tells whether an argument of a call is null
    */
   run(
     count: number,
@@ -108,9 +108,7 @@ export class ExportCall {
     }
   }
 
-  /**
-   * Lays the columns down: a table of their addresses, cells of arguments and results, a state for each call, texts.
-   */
+  /** Writes the batch into the guest: a table of addresses, cells of arguments and results, states, texts. */
   #stage(count: number, columns: readonly GuestColumn[]) {
     const texts = columns.reduce((sum, { textBytes }) => sum + textBytes, 0);
     const table = (columns.length + 2) * 4;
@@ -150,7 +148,7 @@ function isTextResult(result: LoweredResult): boolean {
   return result === 'span' || result === 'string' || result === 'buffer';
 }
 
-/** Whole numbers of 32 bits, as handles of states are. */
+/** A column of whole numbers of 32 bits, such as handles of states. */
 export function numbersColumn(numbers: readonly number[]): GuestColumn {
   return {
     textBytes: 0,
@@ -164,7 +162,7 @@ export function numbersColumn(numbers: readonly number[]): GuestColumn {
   };
 }
 
-/** Numbers of 32 bits that calls gave; 0 of those that failed. */
+/** Reads results that are numbers of 32 bits; 0 for calls that failed. */
 export function takeNumbers({ from, to, memory, cells, states }: CallResults, numbers: number[]): void {
   for (let i = from; i < to; i++) {
     numbers[i] = memory.bytes[states + i] === 0 ? memory.view.getUint32(cells + i * cellBytes, true) : 0;

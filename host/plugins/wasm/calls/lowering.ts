@@ -1,4 +1,4 @@
-/** How the values of a function go over the border of its module: which values fit, what cells they stand in. */
+/** How values cross the border of a module: which values fit a type, and in which cells. */
 
 import type { CellType } from '../../../../kernels/calls/cells.js';
 import { Tag } from '../../../../kernels/gen/layouts.js';
@@ -11,9 +11,9 @@ export interface LoweredArgument {
   readonly type: PluginType;
   readonly lowered: Lowered;
   readonly cell: CellType;
-  /** Tag of values that need no further look; -1: all are looked at. */
+  /** Tag of values that fit without a check; -1: all are checked. */
   readonly usual: number;
-  /** Its text is made on the host: JSON. */
+  /** Whether the host makes its text, JSON. */
   readonly isMade: boolean;
 }
 

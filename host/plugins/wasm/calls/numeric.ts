@@ -1,6 +1,6 @@
 /**
- * Functions over numbers, called row by row by an adapter in WebAssembly (adapters/row-caller.ts): JavaScript
- * sees a batch, and the rows whose call failed.
+ * Functions over numbers, which a row caller calls (adapters/row-caller.ts): JavaScript sees a batch, and the rows that
+ * failed.
  */
 import type { DirectColumns, HostColumns } from '../../../../kernels/api.js';
 import { rowCallerFor } from '../adapters/row-caller.js';
@@ -22,14 +22,14 @@ export class NumericFunction {
       readonly inlined: InlineFunction | undefined;
       readonly isUncharged: boolean;
       readonly hasDenseLoop: boolean;
-      /** The export that takes eight rows. */
+      /** Name of the export that takes eight rows. */
       readonly unrolled: string | undefined;
     },
-    /** How errors name it: `function scale of numbers`. */
+    /** Its name in errors: `function scale of numbers`. */
     private readonly title: string,
   ) {}
 
-  /** The guest begins anew. */
+  /** Forgets what belonged to an instance that was replaced. */
   reset(): void {
     this.#caller = undefined;
   }
@@ -62,7 +62,7 @@ export class NumericFunction {
         if (guest.isExhausted(error)) guest.host.fault(`function ${entry}: ${reason}`);
         left -= guest.restart();
         from = row + 1;
-        // Without fuel each further row would only be a further fault.
+        // Further calls without fuel would only be further faults.
         if (left <= 0n) {
           for (; from < columns.count; from++) columns.fail(from, `${this.title}: ${reason}`);
         }

@@ -1,4 +1,4 @@
-/** Results of guests: taken out of cells into the column of a batch, whatever stands there. */
+/** Reads results of guests from cells into the column of a batch, and checks all that stands there. */
 import type { HostColumns } from '../../../../kernels/api.js';
 import { type CellMemory, CellState, type Cells, type Results } from '../../../../kernels/calls/cells.js';
 import { reasonOf } from '../../../base/errors.js';
@@ -17,11 +17,11 @@ const faults = {
   long: 'is longer than a value may be, or there is no room for it',
 } as const;
 
-/** JSON of all results of a batch, in longest values: reading it takes time that no fuel counts. */
+/** Bound of the JSON of a batch, in longest values: parsing takes time that no fuel counts. */
 const jsonValues = 4;
 
 export class ResultReader {
-  /** Bytes of JSON that were read of this batch. */
+  /** Bytes of JSON read in this batch. */
   #jsonBytes = 0;
 
   constructor(
@@ -30,12 +30,12 @@ export class ResultReader {
     private readonly title: string,
   ) {}
 
-  /** A batch begins. */
+  /** Starts a batch. */
   begin(): void {
     this.#jsonBytes = 0;
   }
 
-  /** Takes the results of rows. `messages` has what the guest has said of those that failed. */
+  /** Reads the results of rows; `messages` has the texts of those that failed. */
   take(columns: HostColumns, cells: Cells, results: Results, messages: ReadonlyMap<number, string>): void {
     const { rows, memory } = results;
     const { type, cell: kind } = this.result;

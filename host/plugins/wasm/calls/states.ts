@@ -1,7 +1,7 @@
 /**
- * Functions whose states the engine keeps as bytes: aggregates with `save` and `load`, functions that look back. In
- * each batch the states of its groups are brought into the guest, the rows are gone through in their order, and the
- * states are taken out again; so a guest that begins anew has lost nothing but what was under way.
+ * Functions whose states the engine keeps as bytes: aggregates with `save` and `load`, functions that look back. Each
+ * batch loads the states of its groups into the guest, works on the rows in order, and saves the states. So a restart
+ * of the guest loses only the work of a batch.
  */
 import type { DirectColumns, HostColumns } from '../../../../kernels/api.js';
 import { CellState, Cells } from '../../../../kernels/calls/cells.js';
@@ -18,17 +18,17 @@ import { ResultReader } from './results.js';
 
 type Culprit = { readonly row: number } | { readonly group: number };
 
-/** What is to be done for some rows: each belongs to a group, whose state it changes or is. */
+/** Work for rows, each of which belongs to a group. */
 interface Job {
   readonly columns: HostColumns;
   readonly cells: Cells;
   /** Number of rows. */
   readonly count: number;
-  /** Rows that failed, or are through. */
+  /** Rows that failed or are done. */
   readonly isDone: Uint8Array;
-  /** The row, or its group, fails. */
+  /** Notes that a row, or its group, has failed. */
   fail(culprit: Culprit, reason: string): void;
-  /** Does the work for rows, in their order; throws Stopped. `isLast`: there are none behind them. */
+  /** Does the work for rows in their order; throws Stopped. `isLast`: no rows follow. */
   work(rows: readonly number[], isLast: boolean): void;
 }
 
@@ -36,17 +36,17 @@ interface Job {
 interface GroupedJob extends Job {
   readonly args: number;
   readonly groupOf: Int32Array;
-  /** States of groups as they were left by rows before, null none; undefined: as the kernel has it. */
+  /** States after earlier rows, null for none; undefined: the state that the kernel has. */
   readonly states: (Buffer | null | undefined)[];
-  /** Groups whose state was given. */
+  /** Groups that have had their state in the result. */
   readonly isGiven: Uint8Array;
 }
 
-/** A call for a row or group was cut off. */
+/** Thrown when a call for a row or group was cut off. */
 class Stopped extends Error {
   constructor(
     readonly cut: CutOff,
-    /** Undefined: nobody of them. */
+    /** Place of the row or group; undefined: none of them. */
     readonly culprit: Culprit | undefined,
   ) {
     super('a call was cut off');
@@ -65,7 +65,7 @@ export class StateFunction {
   readonly #merge: ExportCall | undefined;
   readonly #finish: ExportCall | undefined;
   readonly #isAggregate: boolean;
-  /** Fuel of the batch. */
+  /** Fuel left for the batch. */
   #left = 0n;
 
   constructor(
@@ -74,7 +74,7 @@ export class StateFunction {
     convention: Convention,
     exports: StateExports,
     signatureOf: (name: string) => Signature,
-    /** How errors name it: `function spread of reading`. */
+    /** Its name in errors: `function spread of reading`. */
     private readonly title: string,
   ) {
     const step = signatureOf(exports.step);
@@ -98,7 +98,7 @@ export class StateFunction {
     this.#finish = finish === undefined ? undefined : call(finish, ['i32'], result.lowered);
   }
 
-  /** The guest begins anew. */
+  /** Forgets what belonged to an instance that was replaced. */
   reset(): void {
     for (const one of [this.#init, this.#load, this.#save, this.#accumulate, this.#merge, this.#finish]) one?.reset();
     this.#area.reset();
@@ -115,8 +115,8 @@ export class StateFunction {
   }
 
   /**
-   * Does a job. Where a call is cut off the rows before it are done by themselves, the row or group fails, and it goes
-   * on behind it: the guest has begun anew, with the states as they were before.
+   * Does a job. After a call that was cut off the guest begins anew with the former states: the rows before that call
+   * are done by themselves, its row or group fails, and the job goes on with the next.
    */
   #run(job: Job): void {
     const { guest, fn } = this;
@@ -137,7 +137,7 @@ export class StateFunction {
         if (guest.isExhausted(cut.cause)) guest.host.fault(`function ${fn.name}: ${reason}`);
         this.#left -= guest.restart();
         if (culprit !== undefined) job.fail(culprit, reason);
-        // Without fuel each further row would only be a further fault.
+        // Further calls without fuel would only be further faults.
         if (culprit === undefined || this.#left <= 0n) {
           for (let row = from; row < job.count; row++) if (job.isDone[row] === 0) job.fail({ row }, reason);
           return;
@@ -162,7 +162,7 @@ export class StateFunction {
     this.#select(job);
     this.#run(job);
     job.isGiven.forEach((isGiven, group) => {
-      // It stays as it was.
+      // The state stays as it was.
       if (isGiven === 0) columns.set(count + group, true);
     });
   }
@@ -210,7 +210,7 @@ export class StateFunction {
     return job;
   }
 
-  /** Leaves out rows with arguments that don't fit, and with nulls where these are skipped. */
+  /** Drops rows whose arguments do not fit, or are null where nulls are skipped. */
   #select(job: GroupedJob): void {
     const { columns, cells, count, args, isDone } = job;
     for (let i = 0; i < args; i++) {
@@ -231,7 +231,7 @@ export class StateFunction {
     }
   }
 
-  /** Takes rows into the states of their groups; each gets its result where the function looks back. */
+  /** Adds rows to the states of their groups; with functions that look back each row has a result. */
   #takeIn(job: GroupedJob, rows: readonly number[], isLast: boolean): void {
     const { columns, cells, count, args, groupOf, states } = job;
     const groups: number[] = [];
@@ -265,7 +265,7 @@ export class StateFunction {
       (i) => ({ row: going[i] as number }),
       (argument, i) => (tags[argument]?.[going[i] as number] ?? Tag.null) <= Tag.null,
     );
-    // The state of a group that failed is asked for as well: that ends it.
+    // States of groups that failed are saved as well, since saving ends a state.
     this.#saveAll(job, handles, resultOf, ofGroup, failed);
     groups.forEach((group, i) => {
       const reason = failed.get(i);
@@ -296,7 +296,7 @@ export class StateFunction {
     return job;
   }
 
-  /** Makes the result of the state of each row. */
+  /** Finishes the state of each row. */
   #finishing(columns: HostColumns, cells: Cells): Job {
     const finish = this.#finish;
     if (finish === undefined) throw new Error(`${this.title} is no aggregate since it was replaced`);
@@ -322,7 +322,7 @@ export class StateFunction {
     return job;
   }
 
-  /** A job over rows of which each is a group. */
+  /** A job over groups, one a row. */
   #pairs(columns: HostColumns, cells: Cells, work: (rows: readonly number[]) => void): Job {
     const isDone = new Uint8Array(columns.count);
     const fail = (culprit: Culprit, reason: string) => {
@@ -333,7 +333,7 @@ export class StateFunction {
     return { columns, cells, count: columns.count, isDone, fail, work };
   }
 
-  /** States in the guest of rows that have them as an argument. */
+  /** Loads the states that rows have as an argument. */
   #handlesOf(cells: Cells, argument: number, rows: readonly number[], failed: Map<number, string>): number[] {
     const isNew = (i: number) => cells.isAbsent(argument, rows[i] as number);
     const bring = (some: readonly number[]) =>
@@ -345,7 +345,7 @@ export class StateFunction {
     return this.#handles(rows.length, isNew, bring, (i) => ({ row: rows[i] as number }), failed);
   }
 
-  /** States in the guest: such as were brought in, others are new. Notes which could not be brought in. */
+  /** Loads the states of groups, or makes new ones; notes those that can't be loaded. */
   #handles(
     count: number,
     isNew: (i: number) => boolean,
@@ -382,7 +382,7 @@ export class StateFunction {
     return handles;
   }
 
-  /** Takes the states out of the guest, where they end, into the rows of the result. Notes which failed. */
+  /** Saves the states into the rows of the result, which ends them in the guest; notes those that fail. */
   #saveAll(
     { columns, cells }: Job,
     handles: readonly number[],
@@ -445,7 +445,7 @@ export class StateFunction {
   }
 }
 
-/** Goes through the calls that failed. */
+/** Calls a function for each call that failed. */
 function forFailed(
   { from, to, memory, states, messages }: CallResults,
   each: (i: number, reason: string) => void,
@@ -455,7 +455,7 @@ function forFailed(
   }
 }
 
-/** Bytes of an argument in the rows; `given` has what stands in their place. */
+/** A column of the bytes of an argument; `given` replaces those of some rows. */
 function bytesColumn(
   cells: Cells,
   argument: number,
@@ -474,7 +474,7 @@ function bytesColumn(
   };
 }
 
-/** Texts that were made on the host. */
+/** A column of texts that the host has made. */
 function madeColumn(texts: readonly Buffer[], cell: string): GuestColumn {
   return {
     textBytes: texts.reduce((sum, { length }) => sum + length, 0) * (cell === 'utf16' ? 2 : 1),

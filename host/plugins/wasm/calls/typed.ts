@@ -1,6 +1,6 @@
 /**
- * Functions over texts, times, lists and the like, and those that take a batch: the arguments of a batch are laid into
- * a memory that the guest sees, as cells (kernels/calls/cells.ts), the results are taken out of others.
+ * Functions over texts, times, lists and the like, and functions that take a batch. Arguments are written as cells into
+ * the memory of the guest (kernels/calls/cells.ts), results are read from others.
  */
 
 import type { DirectColumns, HostColumns } from '../../../../kernels/api.js';
@@ -17,23 +17,21 @@ import { hasPlainInput, type LoweredFunction, lowered, misfit } from './lowering
 import { ResultReader } from './results.js';
 
 const cellBytes = 8;
-/**
- * Of a column for functions that take a batch: address of the cells, address of a byte for each row that is 1 for null.
- */
+/** Bytes of a column for functions that take a batch: address of the cells, address of a byte a row, 1 for null. */
 const columnBytes = 16;
-/** Room for texts of results, beside that for the arguments. */
+/** Bytes for texts of results, beside those for the arguments. */
 const outBytes = 64 << 10;
 
-/** Rows of a batch that are called, and what the host has made for them. */
+/** Rows of a batch that are called, with their texts that the host has made. */
 interface Selected {
   readonly rows: Int32Array;
-  /** Texts that are made on the host, by argument; of guests of a development kit the only input. */
+  /** Texts that the host has made, by argument; guests of a development kit have one. */
   readonly made: readonly (readonly Buffer[] | undefined)[];
-  /** Tags of the arguments in all rows of the batch. */
+  /** Tags of all rows of the batch, by argument. */
   readonly tags: readonly Uint8Array[];
 }
 
-/** The batch as it was laid down from a row on. */
+/** Addresses of a batch in the guest, from a row on. */
 interface Staged {
   readonly table: number;
   readonly cells: number;
@@ -46,7 +44,7 @@ export class TypedFunction {
   readonly #how: LoweredFunction;
   readonly #isKit: boolean;
   #caller: CellCallerExports | undefined;
-  /** Fuel of the batch. */
+  /** Fuel left for the batch. */
   #left = 0n;
   readonly #area: GuestArea;
   readonly #results: ResultReader;
@@ -56,7 +54,7 @@ export class TypedFunction {
     private readonly fn: PluginFunction,
     private readonly convention: Convention,
     signature: Signature,
-    /** How errors name it: `function slug of texts`. */
+    /** Its name in errors: `function slug of texts`. */
     private readonly title: string,
   ) {
     this.#how = lowered(fn, convention, signature);
@@ -65,7 +63,7 @@ export class TypedFunction {
     this.#results = new ResultReader(guest, this.#how.result, title);
   }
 
-  /** The guest begins anew. */
+  /** Forgets what belonged to an instance that was replaced. */
   reset(): void {
     this.#caller = undefined;
     this.#area.reset();
@@ -94,7 +92,7 @@ export class TypedFunction {
     }
   }
 
-  /** Calls the guest row by row, up to one that is cut off; returns how many are done with that. */
+  /** Calls the guest row by row until a call is cut off; returns the number of rows done, that one included. */
   #rows(columns: HostColumns, cells: Cells, part: Selected, staged: Staged): number {
     const { guest } = this;
     const { outcome } = guest;
@@ -120,7 +118,7 @@ export class TypedFunction {
         this.#take(columns, cells, part, staged, done, row, messages);
         this.#left = guest.leftAfter(error, caller.batchFuel.value);
         const reason = this.#ended(error, this.#left);
-        // Without fuel each further row would only be a further fault.
+        // Further calls without fuel would only be further faults.
         const failed = this.#left <= 0n ? count : row + 1;
         this.#failAll(columns, part.rows.subarray(row, failed), reason);
         return failed;
@@ -132,13 +130,13 @@ export class TypedFunction {
     return count;
   }
 
-  /** Calls the guest for all rows at once. What ends that is found by calling it for fewer. */
+  /** Calls the guest for all rows at once; a row that ends the call is found by calling for fewer. */
   #batch(columns: HostColumns, cells: Cells, part: Selected): void {
     const { guest, fn } = this;
     const count = part.rows.length;
     if (count === 0) return;
     const { callFuel } = guest.limits;
-    // The half that has to be found must have something left.
+    // The search needs fuel as well.
     const most = count === 1 ? callFuel : this.#left >> 2n;
     const given = most < this.#left ? most : this.#left;
     try {
@@ -172,7 +170,7 @@ export class TypedFunction {
     }
   }
 
-  /** Fills the rows that are not called, and says which are. */
+  /** Fills the rows that are not called; returns the others. */
   #select(columns: HostColumns, cells: Cells): Selected {
     const { fn } = this;
     const args = this.#argumentsOf(columns.argCount);
@@ -220,7 +218,7 @@ export class TypedFunction {
     return { rows: rows.subarray(0, count), made, tags };
   }
 
-  /** Those of guests of a development kit may be many. */
+  /** Arguments of guests of a development kit may be many. */
   #argumentsOf(count: number): LoweredFunction['args'] {
     const { args } = this.#how;
     const last = args.at(-1);
@@ -228,7 +226,7 @@ export class TypedFunction {
     return [...args, ...new Array<typeof last>(count - args.length).fill(last)];
   }
 
-  /** Lays a batch down in the memory of the guest. */
+  /** Writes a batch into the memory of the guest. */
   #stage(cells: Cells, { rows, made, tags }: Selected): Staged {
     const args = this.#isKit ? this.#how.args.slice(0, 1) : this.#how.args;
     const count = rows.length;
@@ -284,7 +282,7 @@ export class TypedFunction {
     return { table: base, cells: columnsAt.at(-1) as number, states, out: end, outEnd };
   }
 
-  /** Takes the results of rows `from` to `to` (exclusive). */
+  /** Reads the results of rows `from` to `to` (exclusive). */
   #take(
     columns: HostColumns,
     cells: Cells,
@@ -299,7 +297,7 @@ export class TypedFunction {
     this.#results.take(columns, cells, { rows, from, to, memory, cells: first, states }, messages);
   }
 
-  /** What a call was ended by, for the error of its row; the guest begins anew. */
+  /** Restarts the guest after a call that was cut off; returns the text of its error. */
   #ended(error: unknown, left: bigint): string {
     const { guest } = this;
     const reason = guest.reasonOf(error, left);

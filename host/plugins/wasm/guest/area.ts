@@ -1,6 +1,6 @@
 /**
- * Memory of a guest that the engine uses for the cells and texts of a batch. The guest's own allocator gives it, which
- * may do what it likes.
+ * Memory of a guest for the cells and texts of a batch. The allocator of the guest gives it, so all that it gives is
+ * checked.
  */
 import type { CellMemory } from '../../../../kernels/calls/cells.js';
 import type { Convention } from '../../manifest.js';
@@ -9,7 +9,7 @@ import type { Guest } from './guest.js';
 
 /** ArrayBuffer of AssemblyScript's run time. */
 const bufferClass = 1;
-/** Where the memory of a development kit begins to be used: 0 means nothing. */
+/** First address of a development kit's memory that is used: 0 means nothing. */
 const kitBase = 1024;
 const pageBytes = 65_536;
 const cellBytes = 8;
@@ -23,13 +23,13 @@ export class GuestArea {
     private readonly convention: Convention,
   ) {}
 
-  /** The guest begins anew. */
+  /** Forgets what belonged to an instance that was replaced. */
   reset(): void {
     this.#base = 0;
     this.#size = 0;
   }
 
-  /** Address of so many bytes, good until the next call of this; throws when the guest does not give them. */
+  /** Returns an address of so many bytes, valid until the next call; throws when the guest does not give them. */
   reserve(needed: number): number {
     const { guest } = this;
     if (this.convention === 'extism') {
@@ -42,7 +42,7 @@ export class GuestArea {
     return this.#base;
   }
 
-  /** Views are made anew each time: a guest may grow its memory in any call. */
+  /** New views on the memory, which a guest may have grown in any call. */
   memory(): CellMemory {
     const { buffer } = this.guest.memory;
     return { bytes: Buffer.from(buffer), view: new DataView(buffer) };
@@ -74,7 +74,7 @@ export function isText(cell: string | undefined): cell is 'bytes' | 'utf16' {
   return cell === 'bytes' || cell === 'utf16';
 }
 
-/** Writes texts that were made on the host, and cells for them; returns the place behind them. */
+/** Writes texts that the host has made, and cells for them; returns the end of the texts. */
 export function putMade(list: readonly Buffer[], cell: string, to: CellMemory, at: number, textsAt: number): number {
   let end = textsAt;
   list.forEach((bytes, n) => {

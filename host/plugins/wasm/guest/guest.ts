@@ -1,4 +1,4 @@
-/** A module of a user that is instantiated, with its fuel; it begins anew when a call was cut off. */
+/** An instance of a user's module with its fuel; a new instance replaces it after a call that was cut off. */
 import { reasonOf } from '../../../base/errors.js';
 import { Stopwatch } from '../../../base/time/thread-time.js';
 import type { CallLimits, CodeHost, WasmCode } from '../../define.js';
@@ -11,23 +11,23 @@ import { importsOf, type Outcome } from './imports.js';
 import { Kit } from './kit.js';
 import { startsOf, Wasi, WasiExit } from './wasi.js';
 
-/** Fuel is given in parts of so much: behind each the host looks at the time. */
+/** Fuel of one part; after each part the host looks at the time. */
 const partFuel = 131_072n;
-/** Parts are smaller where they take longer than that, ms: code that misses the caches at each step. */
+/** Longest time of a part, ms; code that misses the caches gets smaller parts. */
 const longPartMs = 2;
 const leastPart = 8192n;
-/** Start functions may take so long, ms of the processor. */
+/** Longest time of the start functions, ms of the processor. */
 const startMs = 500;
 
 /** Calls that are under way. */
 export interface Account {
-  /** Tells one from the next. */
+  /** Number of the call under way. */
   call(): number;
-  /** Fuel that is left for all of them, without what the one under way was given. */
+  /** Fuel left for the batch, without that of the call under way. */
   readonly batch: { value: bigint };
 }
 
-/** A loop over rows that comes back when it has used a part of the fuel. */
+/** A loop over rows that returns when it has used a part of the fuel. */
 interface Pausing {
   readonly batchFuel: { value: bigint };
   readonly pauseAt: { value: bigint };
@@ -35,7 +35,7 @@ interface Pausing {
 
 const noFuel = 'the call took more fuel than it may';
 
-/** So long calls of a batch in which some trap may run with full fuel, ms. */
+/** Longest time of a batch with traps before its fuel is cut, ms. */
 const slowMs = 500;
 
 /** The types of Node leave it out. */
@@ -46,9 +46,9 @@ export type GuestFunction = (...args: unknown[]) => unknown;
 
 interface Running {
   readonly exports: Exports;
-  /** What it may run until it asks for more; below zero when a call was ended by it. */
+  /** Fuel until the guest asks for more; below zero when it has ended a call. */
   readonly fuel: { value: bigint };
-  /** It asks for more. */
+  /** Whether the guest asks for more fuel; modules made ready by early versions do not. */
   readonly asks: boolean;
   readonly kit: Kit | undefined;
 }
@@ -59,14 +59,14 @@ export class Guest {
     failed: () => {},
     isNull: () => false,
   };
-  /** Told when it begins anew: what belonged to the former instance is worthless. */
+  /** Called when a new instance has replaced the former. */
   onRestart: () => void = () => {};
   #running: Running;
   #since = 0;
   #spentMs = 0;
-  /** What start functions took the last time. */
+  /** Fuel that start functions took the last time. */
   #startFuel = 0n;
-  /** What the call under way may take, and was given. */
+  /** Fuel that the call under way may take, and what it was given of that. */
   #limit = 0n;
   #given = 0n;
   #part = partFuel;
@@ -75,20 +75,20 @@ export class Guest {
   #call = 0;
   readonly #batchTime = new Stopwatch();
   readonly #callTime = new Stopwatch();
-  /** Longest times of a call and of those of a batch, ms; on a thread of its own others see to that. */
+  /** Longest times of a call and of a batch, ms; without bounds on a thread of its own, which is ended instead. */
   readonly #most: { readonly callMs: number; readonly batchMs: number };
   #isStarting = false;
-  /** Why it may not have the memory that it has grown to. */
+  /** Why the memory that the guest has grown to is too much. */
   #refusal: string | undefined;
-  /** Bytes that count among those of all code. */
+  /** Bytes that it has taken of the memory of all users' code. */
   #held = 0;
-  /** What has taken too long. */
+  /** Which bound of time was passed. */
   #overdue: 'call' | 'batch' | undefined;
 
   /**
    * @param bytes length of the module
    * @param memoryName the export that is its memory
-   * @param usesKit it is a guest of Extism's development kits
+   * @param usesKit whether it is a guest of Extism's development kits
    */
   constructor(
     private readonly code: WasmCode,
@@ -113,7 +113,7 @@ export class Guest {
     return this.#running.fuel;
   }
 
-  /** What a call is given before it has to ask for more. */
+  /** Fuel that a call is given before it asks for more. */
   get firstFuel(): bigint {
     const { callFuel } = this.limits;
     return this.#running.asks && partFuel < callFuel ? partFuel : callFuel;
@@ -125,7 +125,7 @@ export class Guest {
     return kit;
   }
 
-  /** Where its texts lie. */
+  /** The memory that holds texts of arguments and results. */
   get memory(): WebAssembly.Memory {
     return this.#running.kit?.memory ?? (this.exports.memory as WebAssembly.Memory);
   }
@@ -143,7 +143,7 @@ export class Guest {
     return this.exported(name)(...args);
   }
 
-  /** A call begins that may take so much, other than those that a generated module makes. */
+  /** Starts a call that the host makes itself, with so much fuel. */
   give(limit: bigint): void {
     const first = this.#running.asks && partFuel < limit ? partFuel : limit;
     this.#account = { call: () => 0, batch: { value: limit - first } };
@@ -154,7 +154,7 @@ export class Guest {
     this.fuel.value = first;
   }
 
-  /** What the call has taken that `give` was for. */
+  /** Fuel that the call after `give` has taken. */
   get used(): bigint {
     return this.#given - this.fuel.value;
   }
@@ -179,10 +179,7 @@ export class Guest {
     return made.exports as unknown as CellCallerExports;
   }
 
-  /**
-   * What a call leaves behind that was cut off in the middle is nobody's state. Returns the fuel that beginning anew
-   * took.
-   */
+  /** Replaces the instance, whose state is undefined after a call that was cut off; returns the fuel that this took. */
   restart(): bigint {
     this.#overdue = undefined;
     this.#refusal = undefined;
@@ -210,46 +207,40 @@ export class Guest {
     return reasonOf(error);
   }
 
-  /** It took more than it may: to go on with such calls would cost others their share. */
+  /** Tells that a call has passed one of its bounds, so that others had to wait for it. */
   isExhausted(error: unknown): boolean {
     return (
       this.#overdue !== undefined || this.#refusal !== undefined || this.fuel.value < 0n || error instanceof RangeError
     );
   }
 
-  /** The calls for a batch begin. */
+  /** Starts the calls for a batch; returns their fuel. */
   startBatch(): bigint {
     this.#spentMs = 0;
     this.#batchTime.start();
     return this.limits.batchFuel;
   }
 
-  /** Calls begin that may be cut off. */
+  /** Starts the clock of calls that may be cut off. */
   enter(): void {
     this.#since = performance.now();
   }
 
-  /** Calls begin that a generated module makes: it gives each its first fuel. */
+  /** Starts calls of an adapter, which gives each its first fuel. */
   begin(account: Account): void {
     this.#account = account;
     this.#call = -1;
     this.#limit = this.limits.callFuel;
   }
 
-  /**
-   * Has a loop come back when it has used a part of its fuel; throws when the time of the batch is over, or there is no
-   * more memory.
-   */
+  /** Has a loop return when it has used a part of its fuel; throws when time or memory of the batch are used up. */
   pause({ batchFuel, pauseAt }: Pausing): void {
     this.#checkMemory();
     if (this.#batchTime.isOver(this.#most.batchMs)) this.#end('batch');
     pauseAt.value = batchFuel.value - partFuel;
   }
 
-  /**
-   * Counts its memory among that of all code of users; returns the reason when it has grown to more than there is: it
-   * is to begin anew then.
-   */
+  /** Counts its memory as memory of users' code; returns a reason to restart when there is not so much. */
   memoryRefusal(): string | undefined {
     const { exports, kit } = this.#running;
     const own = this.memoryName === undefined ? undefined : (exports[this.memoryName] as WebAssembly.Memory);
@@ -266,9 +257,9 @@ export class Guest {
     if (refusal !== undefined) throw new Error(refusal);
   }
 
-  /** The guest has no fuel left: gives it the next part, or throws. */
+  /** Gives the next part to a guest without fuel, or throws. */
   #refuel(): void {
-    // Growing costs so much fuel that what is large comes by here before the memory is touched.
+    // Growing costs so much fuel that large steps ask here before the memory is touched.
     this.#checkMemory();
     const { fuel } = this;
     const account = this.#account;
@@ -294,7 +285,7 @@ export class Guest {
     this.#partSince = performance.now();
   }
 
-  /** Makes the next part as large as the last one was quick. */
+  /** Adapts the size of the next part to the time of the last one. */
   #fit(): void {
     const tookMs = performance.now() - this.#partSince;
     if (tookMs > longPartMs) this.#part = this.#part >> 3n > leastPart ? this.#part >> 3n : leastPart;
@@ -307,9 +298,9 @@ export class Guest {
   }
 
   /**
-   * What the calls for the rest of a batch may take after one was cut off, before the guest begins anew. `left` is
-   * without what that call was given. Others wait meanwhile, and where one call does not come to an end, the next will
-   * hardly do: then it is a quarter. So it is where calls that trap take long: how much they took, fuel does not tell.
+   * Fuel for the rest of a batch after a call was cut off; `left` is without the fuel of that call. Where one call does
+   * not end, the next will hardly do, and other rules wait: then it is a quarter. So it is where traps have taken long,
+   * since fuel does not tell how long.
    */
   leftAfter(error: unknown, left: bigint): bigint {
     this.#spentMs += performance.now() - this.#since;
@@ -350,7 +341,7 @@ export class Guest {
         this.#startFuel += this.used;
       } catch (error) {
         this.#startFuel += this.used;
-        // A program that ends by itself has made its functions ready.
+        // A program that exits with 0 has made its functions ready.
         if (error instanceof WasiExit && error.code === 0) continue;
         const isOut = running.fuel.value < 0n && this.#overdue === undefined && this.#refusal === undefined;
         const reason = isOut ? 'it took more fuel than it may' : reasonOf(error);

@@ -1,7 +1,6 @@
 /**
- * The system interface (WASI preview 1) as a module of a user sees it: a machine without files and network. Its clock
- * stands still but for the looks at it, chance is the same in each run, unless the plugin is given better ones. Nothing
- * here waits.
+ * The system interface (WASI preview 1) of a user's module: a machine without files and network. Without grants its
+ * clock moves only when it is read, and random bytes are the same in each run. No call waits.
  */
 import { randomFillSync } from 'node:crypto';
 import type { CodeHost, WasiGrants } from '../../define.js';
@@ -12,21 +11,21 @@ import { type Fuel, fuelOfCall, spend } from './fuel.js';
 /** Module of the imports. */
 export const wasiModule = 'wasi_snapshot_preview1';
 
-/** The guest that a system is made for. */
+/** The guest that calls the system. */
 export interface WasiGuest {
   readonly name: string;
   memory(): WebAssembly.Memory;
-  /** What the call under way may still run. */
+  /** Fuel of the call under way. */
   fuel(): Fuel;
 }
 
-/** Names of what makes an instance ready, in order: of a library `_initialize`, of a program `_start`. */
+/** Start functions in order: `_initialize` of a library, `_start` of a program. */
 export function startsOf(exports: Readonly<Record<string, unknown>>): string[] {
   const has = (name: string) => typeof exports[name] === 'function';
   return [startExport, has('_initialize') ? '_initialize' : '_start'].filter(has);
 }
 
-/** The guest has ended itself. */
+/** Thrown when the guest exits. */
 export class WasiExit extends Error {
   constructor(readonly code: number) {
     super(`it has ended itself with exit code ${code}`);
@@ -38,16 +37,16 @@ const Errno = { ok: 0, badFile: 8, fault: 21, invalid: 28, noEntry: 44, notSuppo
 const fuelOfByte = 1;
 /** Longest line for the log. */
 const maxLine = 4096;
-/** Parts of one write, events of one wait. */
+/** Most parts of a write, and events of a wait. */
 const maxParts = 1024;
 const maxRandomBytes = 1 << 20;
 const characterDevice = 2;
-/** By which a clock that is nobody's advances at each look, ns. */
+/** Step of the clock at each read where the guest has no grant, ns. */
 const tick = 1000n;
 
 type Call = (...args: never[]) => number;
 
-/** Numbers of arguments don't matter: these fail whatever they are asked for. */
+/** Functions that fail for all arguments. */
 const withoutFiles = [
   ...[
     'fd_advise',
@@ -79,7 +78,7 @@ const withoutFiles = [
   ...['sock_accept', 'sock_recv', 'sock_send', 'sock_shutdown'],
 ];
 
-/** What looks at its arguments. */
+/** Functions that read their arguments. */
 const calls: readonly (readonly [name: string, params: string])[] = [
   ['args_get', 'ii'],
   ['args_sizes_get', 'ii'],
@@ -99,7 +98,7 @@ const calls: readonly (readonly [name: string, params: string])[] = [
   ['sched_yield', ''],
 ];
 
-/** What guests may import; null: it fails whatever it is asked for. */
+/** Functions that guests may import; null: one that always fails. */
 export const wasiSignatures: ReadonlyMap<string, Signature | null> = new Map<string, Signature | null>([
   ...calls.map(([name, params]) => [name, signatureOf(params, 'i')] as const),
   ['proc_exit', signatureOf('i')],
@@ -113,7 +112,7 @@ export class Wasi {
   readonly imports: Readonly<Record<string, (...args: never[]) => number>>;
   readonly #args: readonly Uint8Array[];
   readonly #env: readonly Uint8Array[];
-  /** What was written without an end of line, by number of the output. */
+  /** Text without an end of line yet, by number of the output. */
   readonly #lines = ['', '', ''];
   readonly #decoders = [new TextDecoder(), new TextDecoder(), new TextDecoder()];
   #now = 0n;
@@ -143,7 +142,7 @@ export class Wasi {
       fd_fdstat_get: (fd: number, at: number) => this.#status(fd, at, 24, 0),
       fd_fdstat_set_flags: (fd: number) => known(fd),
       fd_filestat_get: (fd: number, at: number) => this.#status(fd, at, 64, 16),
-      poll_oneoff: (from: number, to: number, count: number, told: number) => this.#poll(from, to, count, told),
+      poll_oneoff: (from: number, to: number, count: number, countAt: number) => this.#poll(from, to, count, countAt),
       proc_exit: (code: number) => {
         throw new WasiExit(code);
       },
@@ -152,12 +151,12 @@ export class Wasi {
       },
       sched_yield: () => Errno.ok,
     };
-    // There is no folder that a path could begin in, so nothing is found: programs know what to make of that.
+    // No folder is open, so no path is found: programs can handle that.
     for (const name of withoutFiles) own[name] = () => (name.startsWith('path_') ? Errno.noEntry : Errno.badFile);
     this.imports = Object.fromEntries(Object.entries(own).map(([name, call]) => [name, this.#guarded(call)]));
   }
 
-  /** Each call costs fuel; a place outside of the memory is an error of the call, as the interface has it. */
+  /** Charges a call; an address outside of the memory is an error of the interface. */
   #guarded(call: Call): (...args: never[]) => number {
     return (...args) => {
       this.#charge(fuelOfCall);
@@ -170,7 +169,7 @@ export class Wasi {
     };
   }
 
-  /** Takes so much of the fuel of the call under way; the run time of the guest looks at it after the call. */
+  /** Takes fuel of the call under way. */
   #charge(units: number): void {
     spend(this.guest.fuel(), units);
   }
@@ -211,7 +210,7 @@ export class Wasi {
     return Errno.ok;
   }
 
-  /** 0 is the time of day, the others count from some time on. */
+  /** Time of a clock: 0 is the time of day, others count from any time on. */
   #time(id: number): bigint {
     if (this.grants.clock === true) return id === 0 ? BigInt(Date.now()) * 1_000_000n : process.hrtime.bigint();
     this.#now += tick;
@@ -235,7 +234,7 @@ export class Wasi {
     return Errno.ok;
   }
 
-  /** What is written goes to the log, line by line. */
+  /** Writes lines to the log. */
   #write(fd: number, parts: number, count: number, written: number): number {
     if (fd !== 1 && fd !== 2) return Errno.badFile;
     if (count >>> 0 > maxParts) return Errno.invalid;
@@ -266,22 +265,19 @@ export class Wasi {
     this.#lines[fd] = rest;
   }
 
-  /** Inputs and outputs are devices that no place can be sought in; all other bytes are zero. */
+  /** Describes inputs and outputs as devices without seek. */
   #status(fd: number, at: number, length: number, typeAt: number): number {
     if (!isKnown(fd)) return Errno.badFile;
     const bytes = this.#bytes(at, length);
     bytes.fill(0);
     bytes[typeAt] = characterDevice;
-    // Rights to read and to write, which some libraries look at.
+    // Rights to read and to write, which some libraries check.
     if (typeAt === 0) this.#put64(at + 8, fd === 0 ? 2n : 64n);
     return Errno.ok;
   }
 
-  /**
-   * Times that are waited for are over at once, a clock that is nobody's moves to them; there is nothing else to wait
-   * for.
-   */
-  #poll(from: number, to: number, count: number, told: number): number {
+  /** Ends waits for a time at once, and moves a clock without grant to that time; there are no other events. */
+  #poll(from: number, to: number, count: number, countAt: number): number {
     if (count === 0 || count >>> 0 > maxParts) return Errno.invalid;
     for (let i = 0; i < count; i++) {
       const [wanted, event] = [(from >>> 0) + 48 * i, (to >>> 0) + 32 * i];
@@ -297,7 +293,7 @@ export class Wasi {
       view.setUint16(event + 8, kind === 0 ? Errno.ok : Errno.notSupported, true);
       view.setUint8(event + 10, kind);
     }
-    return this.#put32(told, count);
+    return this.#put32(countAt, count);
   }
 }
 

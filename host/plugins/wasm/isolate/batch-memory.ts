@@ -1,4 +1,4 @@
-/** Batches that came from another thread: their columns are laid into a memory as they lie in that of a kernel. */
+/** A memory with the columns of a batch from another thread, laid out as in the memory of a kernel. */
 import type { HostColumns } from '../../../../kernels/api.js';
 import { aligned } from '../../../../kernels/calls/cells.js';
 import { hostCallImport } from '../../../../kernels/calls/host-call.js';
@@ -7,7 +7,7 @@ import { type CarriedColumns, carriedBase, carriedPlace, carry } from '../../../
 import { ValueAccess } from '../../../../kernels/values/value.js';
 
 const pageBytes = 65_536;
-/** What the values of a batch may take, in longest values. */
+/** Bound of the values of a batch, in longest values. */
 const maxValues = 4;
 const tableAt = 64;
 
@@ -17,10 +17,7 @@ export class BatchMemory {
   #counted = 0;
   #longest = Number.POSITIVE_INFINITY;
 
-  /**
-   * Has `call` fill a column over the arguments: table of these, selection, results; from `carriedBase` on the
-   * arguments.
-   */
+  /** Has `call` fill a column of results. The memory holds a table, the selection, the results, and then arguments. */
   run(args: CarriedColumns, call: (columns: HostColumns) => void): CarriedColumns {
     const { count, columns, bytes, longest } = args;
     this.#longest = longest;

@@ -1,6 +1,6 @@
 /**
- * A module on a thread of its own: batches go to it one after the other, and so do results come back. A batch that
- * takes too long is ended with the thread, and the next one finds a new thread.
+ * A module on a thread of its own, which takes batches one after the other. A batch that takes too long ends with the
+ * thread, and the next one gets a new thread.
  */
 import type { Worker } from 'node:worker_threads';
 import { type CarriedColumns, checkCarried } from '../../../../kernels/values/carried.js';
@@ -9,34 +9,34 @@ import { threadEntry } from '../../../base/program/bundle.js';
 import { startThread } from '../../../base/program/heap.js';
 import type { CodeHost, MemoryRoom, WasmCode } from '../../define.js';
 
-/** What the thread is to do. */
+/** A batch for the thread. */
 export interface ToIsolated {
   readonly batch: number;
   readonly entry: string;
   readonly args: CarriedColumns;
-  /** What its memory may grow by. */
+  /** Bytes that its memory may grow by. */
   readonly room?: MemoryRoom | undefined;
 }
 
-/** What the thread begins with. */
+/** First data of the thread. */
 export interface IsolatedStart {
   readonly code: WasmCode;
   readonly room?: MemoryRoom | undefined;
 }
 
-/** What the thread tells. */
+/** A message of the thread. */
 export interface FromIsolated {
-  /** The batch that is done; undefined: the module is loaded. */
+  /** Number of the batch that is done; undefined: the module is loaded. */
   readonly batch?: number;
-  /** A column. */
+  /** The column of results. */
   readonly results?: CarriedColumns;
-  /** Why there are none. */
+  /** Why there are no results. */
   readonly failure?: string;
   readonly lines: readonly string[];
-  /** Lines that were left out. */
+  /** Number of dropped lines. */
   readonly linesLost: number;
   readonly faults: readonly string[];
-  /** Of its memory. */
+  /** Bytes of its memory. */
   readonly memoryBytes: number;
 }
 
@@ -46,22 +46,22 @@ interface Batch extends ToIsolated {
   fail(error: Error): void;
 }
 
-/** Batches that the thread has: it begins the next one while the results of the last are taken. */
+/** Batches that the thread has at once, so that it works while results of the last one are read. */
 const ahead = 2;
 /** Longest start of a thread with its module. */
 const loadMs = 30_000;
-/** JavaScript of the thread, MB: JSON on its way in and out. */
+/** Heap of JavaScript of the thread for JSON of arguments and results, MB. */
 const heapMb = 512;
 
 export class IsolatedModule {
   #worker: Worker | undefined;
   #isLoaded = false;
-  /** Resolves when it is loaded for the first time; rejects with the reason when it does not load. */
+  /** Resolves when the module is loaded for the first time; rejects when it does not load. */
   readonly loaded: Promise<void>;
   #settle: (failure: string | undefined) => void = () => {};
-  /** Why it does not load; it is not tried again. */
+  /** Why the module does not load; it is not tried again. */
   #broken: string | undefined;
-  /** In order; the first of them are with the thread. */
+  /** Batches in order; the thread has the first of them. */
   #batches: Batch[] = [];
   #sent = 0;
   #numbers = 0;
@@ -77,7 +77,7 @@ export class IsolatedModule {
     this.loaded = new Promise((resolve, reject) => {
       this.#settle = (failure) => (failure === undefined ? resolve() : reject(new Error(failure)));
     });
-    // Not everybody waits for it.
+    // Without a listener a rejection would end the process.
     this.loaded.catch(() => {});
     this.#start();
   }
@@ -86,9 +86,7 @@ export class IsolatedModule {
     return this.code.name;
   }
 
-  /**
-   * Calls a function for each row; resolves with a column of results and errors, rejects with what all rows failed of.
-   */
+  /** Calls a function for each row; resolves with a column of results and errors, rejects when all rows fail. */
   ask(entry: string, args: CarriedColumns, signal: AbortSignal): Promise<CarriedColumns> {
     if (this.#broken !== undefined) return Promise.reject(new Error(this.#broken));
     return new Promise((done, fail) => {
@@ -97,7 +95,7 @@ export class IsolatedModule {
     });
   }
 
-  /** Ends the thread once all have their results that still want them. */
+  /** Ends the thread when all batches that are still wanted have their results. */
   close(): void {
     this.#isClosing = true;
     this.#batches = this.#batches.filter(({ signal }, i) => i < this.#sent || !signal.aborted);
@@ -132,12 +130,12 @@ export class IsolatedModule {
     this.host.memory?.holds(0);
   }
 
-  /** Gives the thread what it may have. */
+  /** Sends batches until the thread has its number. */
   #send(): void {
     if (!this.#isLoaded || this.#worker === undefined) return;
     for (; this.#sent < Math.min(ahead, this.#batches.length); this.#sent++) {
       const { batch, entry, args } = this.#batches[this.#sent] as Batch;
-      // What is sent is a copy: when the thread is ended for the batch before, the next one gets it again.
+      // A copy is sent, since the next thread gets the batch again when this one is ended.
       this.#worker.postMessage({ batch, entry, args, room: this.host.memory?.room() } satisfies ToIsolated);
       if (this.#sent === 0) this.#watch(this.timeoutMs);
     }
@@ -148,7 +146,7 @@ export class IsolatedModule {
     clearTimeout(this.#timer);
     const worker = this.#worker;
     this.#timer = setTimeout(() => {
-      // Results may lie here that this thread, busy itself, has not come to look at.
+      // Results may have come that this thread, busy itself, has not read yet.
       setImmediate(() => setImmediate(() => this.#isLate(worker, ms)));
     }, ms);
     this.#timer.unref();
@@ -163,7 +161,7 @@ export class IsolatedModule {
   #take({ batch, results, failure, lines, linesLost, faults, memoryBytes }: FromIsolated): void {
     for (const line of lines) this.host.log(line);
     if (linesLost > 0) this.host.log(`${linesLost} lines were left out`);
-    // Others have grown meanwhile.
+    // Other plugins have grown meanwhile.
     const refusal = this.host.memory?.holds(memoryBytes);
     if (refusal !== undefined) {
       this.#lose(refusal, 0);
@@ -182,13 +180,13 @@ export class IsolatedModule {
       if (results === undefined) first.fail(new Error(failure));
       else give(first, results);
     }
-    // What they do may close this.
+    // The callbacks may close this module.
     for (const fault of faults) this.host.fault(fault);
     if (this.#isClosing && this.#batches.length === 0) this.#end();
     this.#send();
   }
 
-  /** The thread is gone, or is to go: the batch that it was at fails, the others go to a new one. */
+  /** Replaces the thread: its first batch fails, the others go to the new thread. */
   #lose(reason: string, tookMs: number): void {
     const wasLoaded = this.#isLoaded;
     this.#end();

@@ -1,4 +1,4 @@
-/** Thread entry: a module that runs by itself. */
+/** Thread entry: a module on a thread of its own. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CarriedColumns } from '../../../../kernels/values/carried.js';
 import { reasonOf } from '../../../base/errors.js';
@@ -7,7 +7,7 @@ import { loadModule } from '../load.js';
 import { BatchMemory } from './batch-memory.js';
 import type { FromIsolated, IsolatedStart, ToIsolated } from './thread.js';
 
-/** Lines that go out with a batch; others are counted. */
+/** Most lines of a batch that are sent; others are counted. */
 const maxLines = 100;
 
 const { code, ...start } = workerData as IsolatedStart;
@@ -16,7 +16,7 @@ const batches = new BatchMemory();
 let lines: string[] = [];
 let linesLost = 0;
 let faults: string[] = [];
-/** Bytes that the module has, and what it had when the room was measured. */
+/** Bytes of the module, now and when its room was measured. */
 let [held, heldThen] = [0, 0];
 let { room } = start;
 const memory: CodeMemory = {
