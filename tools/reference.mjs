@@ -122,6 +122,18 @@ ${nameLines(all.filter(({ isUnused }) => isUnused).map(({ name }) => name))}
 `;
 }
 
+/** The text in lines of a page. */
+function wrapped(text) {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line === '') lines[lines.length - 1] = word;
+    else if (line.length + 1 + word.length > 120) lines.push(word);
+    else lines[lines.length - 1] = `${line} ${word}`;
+  }
+  return lines.join('\n');
+}
+
 function connectors() {
   const list = userConnectors();
   const sections = list.map(({ name, doc, connection, source, sink }) => {
@@ -144,7 +156,7 @@ function connectors() {
 
 For who connects a stream or a rule with other systems: every source, sink and format, with all properties.
 
-Sources: ${of('source')}. Sinks: ${of('sink')}.
+${wrapped(`Sources: ${of('source')}. Sinks: ${of('sink')}.`)}
 
 Properties of a source stand in a configuration key, which a stream names by CONF_KEY. Those of a sink stand in the
 action of a rule. Both may name a connection instead of repeating its address (\`connectionSelector\`). Unknown

@@ -4,9 +4,12 @@ import file from '../file/index.js';
 import httppush from '../httppush/index.js';
 import ledger from '../ledger/index.js';
 import log from '../log/index.js';
+import logToMemory from '../logToMemory/index.js';
 import memory from '../memory/index.js';
 import mqtt from '../mqtt/index.js';
+import nexmark from '../nexmark/index.js';
 import nop from '../nop/index.js';
+import random from '../random/index.js';
 import ruletest from '../ruletest/index.js';
 import simulator from '../simulator/index.js';
 
@@ -15,9 +18,12 @@ export const manifests: readonly Connector[] = [
   httppush,
   ledger,
   log,
+  logToMemory,
   memory,
   mqtt,
+  nexmark,
   nop,
+  random,
   ruletest,
   simulator,
 ];

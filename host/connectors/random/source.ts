@@ -1,0 +1,59 @@
+/** Draws rows; those that have come lately may be left out. */
+import { Generator } from '../generator.js';
+import type { SourceContext } from '../running.js';
+
+export interface RandomConf {
+  /** ms */
+  interval: number;
+  seed: number;
+  pattern: Record<string, unknown>;
+  deduplicate: number;
+}
+
+/** How many rows an interval of 0 draws before other work gets its turn. */
+const rowsAtOnce = 1000;
+/** Rows that are remembered at most. */
+const mostKnown = 1_000_000;
+
+export class RandomSource extends Generator {
+  readonly #columns: readonly (readonly [name: string, least: number])[];
+  /** Rows that came last, in the order of their coming. */
+  readonly #known = new Set<string>();
+  readonly #maxKnown: number;
+
+  constructor(
+    readonly conf: RandomConf,
+    context: SourceContext,
+  ) {
+    super(conf.interval, context);
+    this.#columns = Object.entries(conf.pattern) as [string, number][];
+    const { deduplicate } = conf;
+    this.#maxKnown = deduplicate < 0 ? mostKnown : Math.min(deduplicate, mostKnown);
+  }
+
+  protected fill(): boolean {
+    const count = this.conf.interval === 0 ? rowsAtOnce : 1;
+    for (let i = 0; i < count; i++) {
+      const row = JSON.stringify(
+        Object.fromEntries(this.#columns.map(([name, least]) => [name, least + this.#draw()])),
+      );
+      if (this.#isNew(row)) this.frames.add(Buffer.from(row));
+    }
+    return true;
+  }
+
+  #draw(): number {
+    return Math.floor(Math.random() * this.conf.seed);
+  }
+
+  #isNew(row: string): boolean {
+    if (this.#maxKnown === 0) return true;
+    if (this.#known.has(row)) return false;
+    if (this.#known.size >= this.#maxKnown) {
+      const [oldest] = this.#known;
+      this.#known.delete(oldest!);
+    }
+    this.#known.add(row);
+    return true;
+  }
+}
