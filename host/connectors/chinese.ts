@@ -18,6 +18,14 @@ const common: FieldTexts = {
   resendDestination: ['重发目标', '等待过的消息的去处，例如另一个主题'],
   cacheFullPolicy: ['缓存已满时', '磁盘上的消息达到上限时，源等待，或丢弃最旧的一页并计数'],
   cacheSync: ['缓存落盘', '页在算作安全之前强制写入磁盘，或由系统自行写入'],
+  insecureSkipVerify: ['跳过证书验证', '接受对方的任何证书'],
+  certificationPath: ['证书路径', '客户端证书文件'],
+  privateKeyPath: ['私钥路径', '客户端私钥文件'],
+  rootCaPath: ['根证书路径', '受信任证书文件'],
+  certificationRaw: ['证书内容', '客户端证书，base64 编码'],
+  privateKeyRaw: ['私钥内容', '客户端私钥，base64 编码'],
+  rootCARaw: ['根证书内容', '受信任的证书，base64 编码'],
+  tlsMinVersion: ['最低 TLS 版本', '允许的最低 TLS 版本'],
 };
 
 export interface ChineseForm extends FormTexts {

@@ -1,8 +1,8 @@
 /** Connection settings in the form of mqtt.js, and the client with our transport below it. */
-import type { SecureVersion } from 'node:tls';
 import type { IClientOptions, MqttClient } from 'mqtt';
 import { reasonOf } from '../../base/errors.js';
 import { AllowedPaths } from '../../base/files/allowed-paths.js';
+import { tlsOptions } from '../tls-options.js';
 import { type ConnectionConf, protocolLevel } from './connection.js';
 import { mqttErrors } from './errors.js';
 import { type Endpoint, Transport, type TransportTap } from './transport.js';
@@ -144,25 +144,5 @@ function addressOf(server: string): { host: string; port: number; isTls: boolean
 async function endpointOf(conf: ConnectionConf, paths: AllowedPaths): Promise<Endpoint> {
   const { host, port, isTls } = addressOf(conf.server);
   if (!isTls) return { host, port };
-  const load = async (path: string, raw: string) => {
-    if (raw !== '') return Buffer.from(raw, 'base64');
-    if (path === '') return undefined;
-    try {
-      const file = await paths.open(path, 'read');
-      return await file.readFile().finally(() => file.close());
-    } catch (error) {
-      throw mqttErrors.unreadable(reasonOf(error), { cause: error });
-    }
-  };
-  return {
-    host,
-    port,
-    tls: {
-      cert: await load(conf.certificationPath, conf.certificationRaw),
-      key: await load(conf.privateKeyPath, conf.privateKeyRaw),
-      ca: await load(conf.rootCaPath, conf.rootCARaw),
-      rejectUnauthorized: !conf.insecureSkipVerify,
-      minVersion: conf.tlsMinVersion.replace('tls', 'TLSv') as SecureVersion,
-    },
-  };
+  return { host, port, tls: await tlsOptions('mqtt', conf, paths) };
 }

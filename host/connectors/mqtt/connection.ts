@@ -1,5 +1,6 @@
 /** The properties of a connection to a broker. */
 import { field, type Parsed } from '../../base/fields/field.js';
+import { tlsProps } from '../tls.js';
 
 export const connection = {
   server: field
@@ -16,24 +17,7 @@ export const connection = {
     .default('3.1.1')
     .doc('Version of the protocol: 3.1.1 (or 4) or 5'),
   clientid: field.string().default('').doc('Client id; empty makes a new one'),
-  insecureSkipVerify: field.bool().default(false).doc('Accept any certificate of the broker'),
-  certificationPath: field.string().default('').doc('File with the certificate of the client'),
-  privateKeyPath: field.string().default('').doc('File with the private key of the client'),
-  rootCaPath: field.string().default('').doc('File with the certificates to trust'),
-  certificationRaw: field.string().alias('certficationRaw').default('').doc('Certificate of the client, base64'),
-  privateKeyRaw: field.secret().default('').doc('Private key of the client, base64'),
-  rootCARaw: field.string().default('').doc('Certificates to trust, base64'),
-  tlsMinVersion: field
-    .string()
-    .oneOf('tls1.0', 'tls1.1', 'tls1.2', 'tls1.3')
-    .default('tls1.2')
-    .doc('Lowest TLS version'),
-  renegotiationSupport: field
-    .string()
-    .oneOf('never', 'once', 'freely')
-    .default('never')
-    .doc('Accepted for compatibility')
-    .unlisted(),
+  ...tlsProps,
   keepAlive: field.duration().min(1000).default(60_000).doc('Longest silence before the connection is checked'),
 };
 

@@ -5,7 +5,6 @@ export const mqttErrors = errorTable('mqtt', {
   /** Reasons of the library, the broker or the system. */
   connection: ['connection', (reason: string) => reason],
   subscription: ['connection', (topics: string) => `subscription refused: ${topics}`],
-  unreadable: ['config', (reason: string) => `mqtt: ${reason}`],
   noTopic: ['config', 'mqtt source: DATASOURCE names no topic'],
   noClientId: ['config', 'mqtt source: property clientid is required with enableClientSession'],
 });

@@ -2,6 +2,7 @@
 import { field } from '../../base/fields/field.js';
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
+import { tlsFiles } from '../tls.js';
 import { connection, protocolLevel } from './connection.js';
 import { isRaw } from './raw.js';
 
@@ -11,7 +12,7 @@ export default defineConnector({
   chinese: async () => (await import('./chinese.js')).chinese,
   connection: {
     props: connection,
-    files: ({ certificationPath, privateKeyPath, rootCaPath }) => ({ certificationPath, privateKeyPath, rootCaPath }),
+    files: tlsFiles,
     ping: async () => (await import('./ping.js')).ping,
     sharing: 'sinks',
   },

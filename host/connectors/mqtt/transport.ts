@@ -7,19 +7,14 @@
  */
 import { connect as connectTcp, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { connect as connectTls, type SecureVersion } from 'node:tls';
+import { connect as connectTls } from 'node:tls';
+import type { TlsOptions } from '../tls-options.js';
 import { Silence } from './silence.js';
 
 export interface Endpoint {
   host: string;
   port: number;
-  tls?: {
-    cert?: Buffer;
-    key?: Buffer;
-    ca?: Buffer;
-    rejectUnauthorized: boolean;
-    minVersion: SecureVersion;
-  };
+  tls?: TlsOptions;
 }
 
 /** Takes the bytes of the socket as they come; a view valid during the call. */
