@@ -1,8 +1,6 @@
 import type { NodeKind } from './node.js';
-import { shower, showOps } from './text.js';
 
 export const keyedTableNode: NodeKind<'keyedTable'> = {
-  show: ({ program, row, key }) => [...showOps(program), `keep ${shower(program)(row)} by ${key}`],
   keeps({ input, key: by, row, sent, kindName, keyName }, at) {
     const values = at.valuesOf([row, sent, kindName, keyName]);
     const key = at.together('keyedTable', at.rowsOf(input).key, by, values);

@@ -1,6 +1,6 @@
 /**
- * What the planner knows of a kind of node of the kernel: how plans print it, what it gives on, what it keeps from one
- * run to the next. Each kind is a record in a file of its own; `index.ts` has the table of them.
+ * What the planner knows of a kind of node of the kernel: what rows it gives on, and what it keeps from one run to the
+ * next. The record of a kind stands in the file of the operator that makes the node.
  */
 import type { NodeInput, NodePlan, Operand, Program } from '../../../kernels/plan/ir.js';
 import type { KeptList, KeptOperator } from '../../model/kept.js';
@@ -14,8 +14,6 @@ export type PlanOf<K extends Kind> = Extract<NodePlan, { kind: K }>;
 
 /** One kind of node. */
 export interface NodeKind<K extends Kind> {
-  /** Its lines in the text of a plan: the operations of its program, then what it does. */
-  show(node: PlanOf<K>): readonly string[];
   /** The rows that it gives on; without it they are those that it reads. */
   gives?(node: PlanOf<K>, at: Place): Batch;
   /** What its rows have gone through; without it nothing beside those that it reads. */

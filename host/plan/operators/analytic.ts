@@ -4,7 +4,6 @@ import type { AnalyticPlan } from '../../../kernels/nodes/analytic.js';
 import { type Operand, reg } from '../../../kernels/plan/ir.js';
 import type { Logical } from '../logical/logical.js';
 import type { NodeKind } from '../nodes/node.js';
-import { shower, showOps } from '../nodes/text.js';
 import { ProgramBuilder } from '../program/program.js';
 import type { AnalyticValue, Value } from '../values/value.js';
 import type { OperatorKind } from './operator.js';
@@ -49,15 +48,6 @@ export const analytic: OperatorKind<'analytic'> = {
 };
 
 export const analyticNode: NodeKind<'analytic'> = {
-  show({ program, functions }) {
-    const show = shower(program);
-    const shown = functions.map(({ fn, args, size, partition, when, dst }) => {
-      const by = partition.length === 0 ? '' : ` by [${partition.map(show).join(' ')}]`;
-      const condition = when === undefined ? '' : ` when ${show(when)}`;
-      return `r${dst} = ${fn}(${args.map(show).join(' ')})${size > 0 ? ` #${size}` : ''}${by}${condition}`;
-    });
-    return [...showOps(program), ...shown];
-  },
   gives({ functions }, { input, value, valuesOf, values }) {
     for (const { fn, args, size, partition, when, dst } of functions) {
       const condition = when === undefined ? null : value(when);

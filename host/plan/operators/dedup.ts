@@ -2,7 +2,6 @@
 
 import type { Logical } from '../logical/logical.js';
 import type { NodeKind } from '../nodes/node.js';
-import { numbered, shower, showOps } from '../nodes/text.js';
 import { ProgramBuilder } from '../program/program.js';
 import { isNone, windowNeeds } from '../program/window-needs.js';
 import type { RangesValue } from '../values/value.js';
@@ -46,15 +45,6 @@ export const dedup: OperatorKind<'dedup'> = {
 };
 
 export const dedupNode: NodeKind<'dedup'> = {
-  show({ program, begin, end, now, expireMs, columns }) {
-    const show = shower(program);
-    const times = [begin, end, now].map(show).join(' ');
-    return [
-      ...showOps(program),
-      `ranges of ${times} expire ${expireMs}`,
-      `give ${numbered([...columns.map(show), 'ranges'])}`,
-    ];
-  },
   gives({ begin, end, now, columns, expireMs }, { value, values, listed }) {
     const ranges = values.ranges(value(begin), value(end), value(now), expireMs);
     return listed([...columns.map((operand) => () => value(operand)), () => ranges]);

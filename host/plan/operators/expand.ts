@@ -3,7 +3,6 @@
 import type { NodePlan } from '../../../kernels/plan/ir.js';
 import type { Logical } from '../logical/logical.js';
 import type { NodeKind } from '../nodes/node.js';
-import { numbered, shower, showOps } from '../nodes/text.js';
 import { ProgramBuilder } from '../program/program.js';
 import { type Value, withoutItem } from '../values/value.js';
 import type { OperatorKind } from './operator.js';
@@ -48,15 +47,6 @@ export const expand: OperatorKind<'expand'> = {
 };
 
 export const expandNode: NodeKind<'expand'> = {
-  show({ program, most, columns, of, list }) {
-    const show = shower(program);
-    const bound = most < Number.MAX_SAFE_INTEGER ? ` most ${most}` : '';
-    return [
-      ...showOps(program),
-      `${of} of ${show(list)}${bound}`,
-      `give ${numbered([...columns.map(show), 'element'])}`,
-    ];
-  },
   gives: ({ columns }, { value, values, listed }) =>
     listed([...columns.map((operand) => () => value(operand)), () => values.item()]),
   rows({ input, list, of }, at) {

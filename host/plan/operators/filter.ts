@@ -3,7 +3,6 @@
 import type { NodePlan } from '../../../kernels/plan/ir.js';
 import type { Logical } from '../logical/logical.js';
 import type { NodeKind } from '../nodes/node.js';
-import { shower, showOps } from '../nodes/text.js';
 import { ProgramBuilder } from '../program/program.js';
 import type { Value } from '../values/value.js';
 import type { OperatorKind } from './operator.js';
@@ -55,7 +54,6 @@ export const filter: OperatorKind<'filter'> = {
 };
 
 export const filterNode: NodeKind<'filter'> = {
-  show: ({ program, condition }) => [...showOps(program), `keep ${shower(program)(condition)}`],
   rows({ input, condition: operand, isWhole }, at) {
     const condition = at.value(operand);
     const above = at.rowsOf(input);

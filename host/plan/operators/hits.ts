@@ -3,7 +3,6 @@
 import { NONE, reg } from '../../../kernels/plan/ir.js';
 import type { Logical } from '../logical/logical.js';
 import type { NodeKind } from '../nodes/node.js';
-import { shower, showOps } from '../nodes/text.js';
 import { ProgramBuilder } from '../program/program.js';
 import type { HitValue, Value } from '../values/value.js';
 import type { OperatorKind } from './operator.js';
@@ -59,14 +58,6 @@ export const hits: OperatorKind<'hits'> = {
 };
 
 export const hitsNode: NodeKind<'hits'> = {
-  show({ program, count, time, when, judged, condition }) {
-    const show = shower(program);
-    return [
-      ...showOps(program),
-      `r${count}, r${time} = rows that passed and time ${show(when)} of the newest`,
-      judged === null ? `keep ${show(condition)}` : `r${judged} = ${show(condition)}`,
-    ];
-  },
   gives({ judged, condition }, { input, value }) {
     if (judged !== null) input.set(judged, value(condition));
     return input;

@@ -25,7 +25,6 @@ export const late: OperatorKind<'late'> = {
 };
 
 export const lateNode: NodeKind<'late'> = {
-  show: ({ branch }) => [`too late of branch ${branch}`],
   gives(node, { input, values, widthAbove, derived }) {
     const width = widthAbove(node.input);
     return derived((i) => (i <= width ? input.columnAt(i) : values.late('by')));

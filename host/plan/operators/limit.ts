@@ -20,6 +20,5 @@ export const limit: OperatorKind<'limit'> = {
 };
 
 export const limitNode: NodeKind<'limit'> = {
-  show: ({ count }) => [`first ${count}`],
   rows: ({ input, count }, at) => at.added(input, at.together('limit', at.rowsOf(input).key, count), `LIMIT ${count}`),
 };

@@ -3,7 +3,6 @@
 import type { NodePlan } from '../../../kernels/plan/ir.js';
 import { isOfMessages, type Logical } from '../logical/logical.js';
 import type { NodeKind } from '../nodes/node.js';
-import { shower, showOps } from '../nodes/text.js';
 import { type Path, ProgramBuilder } from '../program/program.js';
 import { isNone, windowNeeds } from '../program/window-needs.js';
 import type { Value } from '../values/value.js';
@@ -57,11 +56,6 @@ function planned(node: Of<'sort'>, path: Path): Extract<NodePlan, { kind: 'sort'
 }
 
 export const sortNode: NodeKind<'sort'> = {
-  show({ program, keys: by, columns }) {
-    const show = shower(program);
-    const keys = by.map(({ operand, descending }) => `${show(operand)}${descending ? ' desc' : ''}`);
-    return [...showOps(program), `by ${keys.join(', ')} columns ${columns}`];
-  },
   gives: ({ columns, carried = [] }, { input, value, derived }) =>
     derived((i) => {
       const own = i < columns ? undefined : carried[i - columns];

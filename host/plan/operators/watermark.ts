@@ -3,7 +3,6 @@
 import { col, type NodePlan } from '../../../kernels/plan/ir.js';
 import type { Logical } from '../logical/logical.js';
 import type { NodeKind } from '../nodes/node.js';
-import { shower, showOps } from '../nodes/text.js';
 import { ProgramBuilder } from '../program/program.js';
 import type { Value } from '../values/value.js';
 import { mergeTime } from './joins/merge.js';
@@ -50,10 +49,6 @@ export const watermark: OperatorKind<'watermark'> = {
 };
 
 export const eventTimeNode: NodeKind<'eventTime'> = {
-  show({ program, timestamp, isOrdered, lateToleranceMs, columns }) {
-    const how = isOrdered === true ? 'in order' : `late ${lateToleranceMs}ms`;
-    return [...showOps(program), `by ${shower(program)(timestamp)} ${how} columns ${columns}`];
-  },
   gives: ({ columns }, { input, own, derived }) => derived((i) => (i < columns ? input.columnAt(i) : own('#time'))),
   rows: ({ input, timestamp }, at) =>
     at.added(input, at.together('eventTime', at.rowsOf(input).key, at.value(timestamp)), ''),

@@ -1,7 +1,7 @@
 /** Gathers rows into windows, and groups them; above a join the rows of each message. */
 import { aggregates } from '../../../kernels/gen/ops.js';
 import { type AggregatePlan, keptColumns, partitionOf as partitionOperands } from '../../../kernels/nodes/window.js';
-import { col, type NodePlan, type Operand, type WindowPlan } from '../../../kernels/plan/ir.js';
+import { col, type NodePlan, type Operand } from '../../../kernels/plan/ir.js';
 import {
   hasWatermark,
   inputsOf,
@@ -13,7 +13,6 @@ import {
   type WindowSpec,
 } from '../logical/logical.js';
 import type { KeptPlace, NodeKind, PlanOf } from '../nodes/node.js';
-import { numbered, type Show, shower, showOps } from '../nodes/text.js';
 import { ProgramBuilder } from '../program/program.js';
 import { windowNeeds } from '../program/window-needs.js';
 import { type AggregateValue, aggregatesIn, type Value } from '../values/value.js';
@@ -202,22 +201,6 @@ function growth(node: WindowNode, { chain, values, row }: Level): string[] {
 }
 
 export const windowNode: NodeKind<'window'> = {
-  show(node) {
-    const show = shower(node.program);
-    const aggs = node.aggs.map(({ fn, args, filter }) => {
-      const condition = filter === undefined ? '' : ` filter ${show(filter)}`;
-      return `${fn}(${args.map(show).join(' ')})${condition}`;
-    });
-    const details = [
-      `window ${showWindow(node.window, show)}`,
-      node.isEventTime && node.timestamp !== undefined ? `event time ${show(node.timestamp)}` : '',
-      node.where === undefined ? '' : `where ${show(node.where)}`,
-      node.grouped ? `grouped by [${node.keys.map(show).join(' ')}]` : '',
-      node.sendEmpty ? 'send empty' : '',
-    ];
-    const columns = numbered([...node.keep.map(show), ...aggs]);
-    return [...showOps(node.program), details.filter((text) => text !== '').join(', '), `give ${columns}`];
-  },
   gives({ keep, aggs }, { value, valuesOf, values, listed }) {
     const parts = (['start', 'end', 'trigger'] as const).map((part) => () => values.window(part));
     const computed = aggs.map(({ fn, args, filter, call }) => () => {
@@ -248,17 +231,8 @@ export const windowNode: NodeKind<'window'> = {
   },
 };
 
-function showWindow(spec: WindowPlan, show: Show): string {
-  const parts = Object.entries(spec).flatMap(([name, value]) =>
-    typeof value === 'number' ? [`${name} ${operands.has(name) ? show(value) : value}`] : [],
-  );
-  const partition = partitionOperands(spec);
-  if (partition.length > 0) parts.push(`by [${partition.map(show).join(' ')}]`);
-  return [spec.kind, ...parts].join(' ');
-}
-
 /** Members of windows that are operands. */
-const operands: ReadonlySet<string> = new Set(['trigger', 'begin', 'emit', 'start', 'end']);
+export const operands: ReadonlySet<string> = new Set(['trigger', 'begin', 'emit', 'start', 'end']);
 
 function keyOf(node: PlanOf<'window'>, at: KeptPlace): bigint {
   const { window: spec, isEventTime, where, grouped, input, keys } = node;

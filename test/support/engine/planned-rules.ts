@@ -1,10 +1,10 @@
 /** What the planner tests share: streams, rules, and a fold that computes nothing. */
 
 import type { Catalog, RuleDefinition, RuleOptions } from '../../../host/model/engine.js';
-import { showPlan } from '../../../host/plan/explain/show.js';
 import { type Fold, planRule } from '../../../host/plan/index.js';
 import { parseCreate } from '../../../host/sql/parser.js';
 import { defineSource } from '../../../host/sql/source-def.js';
+import { showPlan } from '../plan/show-plan.js';
 import { defaultOptions } from './rule-options.js';
 
 export const noFold: Fold = () => ({ error: 'nothing is folded here' });

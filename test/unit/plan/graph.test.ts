@@ -2,11 +2,11 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readGraph } from '../../../host/meta/definitions/rule-graph.js';
 import type { RuleDefinition } from '../../../host/model/engine.js';
-import { showPlan } from '../../../host/plan/explain/show.js';
 import { explainRule } from '../../../host/plan/explain-rule.js';
 import { planRule } from '../../../host/plan/index.js';
 import type { NodePlan } from '../../../kernels/plan/ir.js';
 import { catalogOf, noFold, ruleOf, streams } from '../../support/engine/planned-rules.js';
+import { showPlan } from '../../support/plan/show-plan.js';
 
 const named = (sourceName: string, nodeType = 'memory') => ({ type: 'source', nodeType, props: { sourceName } });
 const operator = (nodeType: string, props: object) => ({ type: 'operator', nodeType, props });

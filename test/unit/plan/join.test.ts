@@ -2,11 +2,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { RuleOptions } from '../../../host/model/engine.js';
-import { showPlan } from '../../../host/plan/explain/show.js';
 import { explainRule } from '../../../host/plan/explain-rule.js';
 import { planRule } from '../../../host/plan/index.js';
 import type { NodePlan } from '../../../kernels/plan/ir.js';
 import { catalogOf, noFold, ruleOf } from '../../support/engine/planned-rules.js';
+import { showPlan } from '../../support/plan/show-plan.js';
 
 const streams = catalogOf(
   'CREATE STREAM x (ts BIGINT, id BIGINT, a STRING) WITH (DATASOURCE="x", TYPE="memory", TIMESTAMP="ts")',

@@ -1,11 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { showPlan } from '../../../host/plan/explain/show.js';
 import { explainRule } from '../../../host/plan/explain-rule.js';
 import { planRule, sourcesOf } from '../../../host/plan/index.js';
 import { col } from '../../../kernels/plan/ir.js';
 import { sourceOfColumns } from '../../../kernels/traits.js';
 import { catalogOf, noFold, ruleOf, shown, streams } from '../../support/engine/planned-rules.js';
+import { showPlan } from '../../support/plan/show-plan.js';
 
 function plans(sql: string, expected: string[], options: Parameters<typeof shown>[1] = {}): void {
   assert.equal(shown(sql, options).split('\n'), expected);

@@ -4,7 +4,6 @@ import { col, type NodePlan } from '../../../../kernels/plan/ir.js';
 import type { JoinKey } from '../../logical/join-keys.js';
 import { hasWatermark, type Logical } from '../../logical/logical.js';
 import type { NodeKind } from '../../nodes/node.js';
-import { numbered, shower, showKeys, showOps } from '../../nodes/text.js';
 import { ProgramBuilder } from '../../program/program.js';
 import type { Relation } from '../../values/source.js';
 import type { OperatorKind } from '../operator.js';
@@ -71,17 +70,6 @@ export const asof: OperatorKind<'asof'> = {
 };
 
 export const asofNode: NodeKind<'asof'> = {
-  show({ program, keys, branches: { type, left, right }, bounds: { toleranceMs }, time, columns, fields }) {
-    const show = shower(program);
-    const bound = toleranceMs === null ? '' : ` within ${toleranceMs}ms`;
-    const ordered = time === null ? '' : ` at c${time}`;
-    const by = showKeys(keys, show);
-    return [
-      ...showOps(program),
-      `${type} join branch ${left} with newest of branch ${right}${ordered}${bound}${by}`,
-      `give ${numbered([...columns, ...fields].map(show))}`,
-    ];
-  },
   gives: ({ columns, fields }, { value, own, listed }) =>
     listed([...[...columns, ...fields].map((operand) => () => value(operand)), () => own('#time')]),
   rows({ input, branches, keys, bounds }, at) {

@@ -4,7 +4,6 @@ import { col, type NodePlan } from '../../../../kernels/plan/ir.js';
 import type { JoinKey } from '../../logical/join-keys.js';
 import type { Logical } from '../../logical/logical.js';
 import type { NodeKind } from '../../nodes/node.js';
-import { numbered, showCondition, shower, showKeys, showOps } from '../../nodes/text.js';
 import { ProgramBuilder } from '../../program/program.js';
 import type { Relation } from '../../values/source.js';
 import type { Value } from '../../values/value.js';
@@ -100,15 +99,6 @@ export const interval: OperatorKind<'interval'> = {
 };
 
 export const intervalNode: NodeKind<'interval'> = {
-  show({ program, type, left, bounds: { leastMs, mostMs }, time, keys, condition, lefts, rights }) {
-    const show = shower(program);
-    return [
-      ...showOps(program),
-      `${type} join branch ${left} with the other from ${leastMs}ms to ${mostMs}ms at c${time}${showKeys(keys, show)}`,
-      ...showCondition(condition),
-      `give ${numbered([...lefts, ...rights].map(show))}`,
-    ];
-  },
   gives: ({ lefts, rights }, { value, own, listed }) =>
     listed([...[...lefts, ...rights].map((operand) => () => value(operand)), () => own('#time')]),
   rows({ input, type, left, keys, bounds, condition }, at) {

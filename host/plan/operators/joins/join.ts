@@ -6,7 +6,6 @@ import type { KeptList } from '../../../model/kept.js';
 import { equalities, streamsOf, tablesOf } from '../../joins/join.js';
 import { type JoinSpec, type Logical, levelOf } from '../../logical/logical.js';
 import type { NodeKind } from '../../nodes/node.js';
-import { shower, showKeys, showOps } from '../../nodes/text.js';
 import { Path, ProgramBuilder } from '../../program/program.js';
 import type { Relation } from '../../values/source.js';
 import { childrenOf, type Value } from '../../values/value.js';
@@ -149,10 +148,6 @@ function readBy(value: Value, found = new Set<number>()): Set<number> {
 }
 
 export const joinNode: NodeKind<'join'> = {
-  show({ program, tables = [], first, steps }) {
-    const kept = tables.map(({ branch, retainRows }) => `keep ${retainRows} rows of branch ${branch}`);
-    return [...showOps(program), ...kept, ...(first ? [`first branch ${first}`] : []), ...steps.flatMap(showStep)];
-  },
   gives: ({ branches, tables = [] }, { input, portColumn, derived }) =>
     derived((i) => {
       for (const { branch } of tables) {
@@ -185,8 +180,3 @@ export const joinNode: NodeKind<'join'> = {
     return tables.length > 0 ? found : { ...found, isSilent: true };
   },
 };
-
-function showStep({ type, branch, program, condition, keys }: JoinStep): string[] {
-  const on = condition === null ? '' : ` on ${shower(program)(condition)}`;
-  return [...showOps(program), `${type} join branch ${branch}${on}${showKeys(keys, shower(null))}`];
-}

@@ -7,10 +7,8 @@ import { isByKey } from '../../joins/lookup.js';
 import type { Logical, LookupKey } from '../../logical/logical.js';
 import type { Batch } from '../../nodes/batch.js';
 import type { KeptPlace, NodeKind, Place, PlanOf, Rows } from '../../nodes/node.js';
-import { numbered, showCondition, shower, showOps } from '../../nodes/text.js';
 import { ProgramBuilder } from '../../program/program.js';
 import { isNone, windowNeeds } from '../../program/window-needs.js';
-import { showUse } from '../../values/show.js';
 import type { Source } from '../../values/source.js';
 import type { Value } from '../../values/value.js';
 import type { OperatorKind } from '../operator.js';
@@ -90,21 +88,11 @@ export const lookup: OperatorKind<'lookup'> = {
 type Lookup = PlanOf<'lookup' | 'ask'>;
 
 export const lookupNode: NodeKind<'lookup'> = {
-  show: (node) => showLookup(node, `table #${node.table}`),
   gives,
   rows,
 };
 
 export const askNode: NodeKind<'ask'> = {
-  show(node) {
-    if (node.lookup !== null) return showLookup(node, `asked table ${node.lookup}`);
-    const show = shower(node.program);
-    return [
-      ...showOps(node.program),
-      `wait until ${node.keys.map(({ operand }) => show(operand)).join()}`,
-      `give ${numbered(node.columns.map(show))}`,
-    ];
-  },
   gives,
   rows,
   keeps(node, at) {
@@ -114,17 +102,6 @@ export const askNode: NodeKind<'ask'> = {
     return { key: at.together('ask', key), what, rows: words, lists };
   },
 };
-
-function showLookup({ program, keys, type, condition, columns, fields }: Lookup, table: string): string[] {
-  const show = shower(program);
-  const by = keys.map(({ name, operand }) => `${name}=${show(operand)}`).join(' ');
-  return [
-    ...showOps(program),
-    `${type} join ${table} by ${by}`,
-    ...showCondition(condition),
-    `give ${numbered([...columns.map(show), ...fields.map(showUse)])}`,
-  ];
-}
 
 function gives(node: Lookup, { value, values, listed, tableOf }: Place): Batch {
   const source = tableOf(node);

@@ -4,7 +4,6 @@ import { col, type NodePlan } from '../../../../kernels/plan/ir.js';
 import { isOfStreams } from '../../joins/join.js';
 import { type Logical, levelOf } from '../../logical/logical.js';
 import type { NodeKind } from '../../nodes/node.js';
-import { shower, showOps } from '../../nodes/text.js';
 import { Path, ProgramBuilder } from '../../program/program.js';
 import { isNone, windowNeeds } from '../../program/window-needs.js';
 import type { Relation } from '../../values/source.js';
@@ -78,7 +77,6 @@ export function planPort(
 }
 
 export const mergeNode: NodeKind<'merge'> = {
-  show: ({ branches }) => [`branches of ${branches.join(', ')} columns`],
   gives({ branches }, { own, portColumn, derived }) {
     const heads = [own('#branch'), own('#time')];
     return derived((i) => {
@@ -109,10 +107,4 @@ export const mergeNode: NodeKind<'merge'> = {
   }),
 };
 
-export const portNode: NodeKind<'port'> = {
-  show({ program, timestamp, branch, into, columns }) {
-    const show = shower(program);
-    const time = timestamp === undefined ? '' : ` at ${show(timestamp)}`;
-    return [...showOps(program), `branch ${branch} of #${into}${time}: ${columns.map(show).join(' ')}`];
-  },
-};
+export const portNode: NodeKind<'port'> = {};

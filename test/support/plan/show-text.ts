@@ -1,4 +1,6 @@
 /** Programs and operands as plans print them: r registers, c columns, constants by their value. */
+
+import { showConst } from '../../../host/plan/values/show.js';
 import {
   operandCol as firstColumn,
   operandConst as firstConst,
@@ -7,7 +9,6 @@ import {
   type Operand,
   type Program,
 } from '../../../kernels/plan/ir.js';
-import { showConst } from '../values/show.js';
 
 /** Prints operands of nodes that have the program. */
 export type Show = (operand: Operand) => string;

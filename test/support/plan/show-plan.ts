@@ -1,7 +1,8 @@
-/** A rule's plan as compact readable text, for debugging and tests. */
+/** A rule's plan as compact readable text. */
+
+import { showUse } from '../../../host/plan/values/show.js';
 import type { NodeInput, RulePlan } from '../../../kernels/plan/ir.js';
-import { nodeKindOf } from '../operators/index.js';
-import { showUse } from '../values/show.js';
+import { showNode } from './show-nodes.js';
 
 /** Prints sources with their columns, then each node: `#1 filter < #0`, its operations and what it gives out. */
 export function showPlan(plan: RulePlan): string {
@@ -10,7 +11,7 @@ export function showPlan(plan: RulePlan): string {
   );
   plan.nodes.forEach((node, i) => {
     lines.push(`#${i} ${node.kind} < ${showInput(node.input)}`);
-    for (const line of nodeKindOf(node).show(node)) lines.push(`  ${line}`);
+    for (const line of showNode(node)) lines.push(`  ${line}`);
   });
   return lines.join('\n');
 }
