@@ -1,6 +1,6 @@
 // A node below a stream moves to another stream that gives the same columns at the same places, with all that it keeps
 // and all nodes below it: what a rule has yet to read waits apart then from what others read
-// (host/run/plane/schedule/lane.ts).
+// (host/run/plane/schedule/throttle-queue.ts).
 import { mayBeChosen } from '../emit/choice';
 import { gatheringMoved } from '../encode/gathering';
 import { N_PARENT, leaveChoice, linkBelow, unlink } from '../node/node';

@@ -120,7 +120,7 @@ export interface SourceDeclaration<C extends Spec, S extends Spec> {
   files?(conf: Parsed<C> & Parsed<S>, dataSource: string): NamedFiles;
   form(conf: Parsed<C> & Parsed<S>): SourceForm;
   /** Left out of sources that can't go back. */
-  goesBack?(conf: Parsed<C> & Parsed<S>): Return;
+  rewinds?(conf: Parsed<C> & Parsed<S>): Return;
   /** It brings bytes from elsewhere: topologies show the step that decodes them. */
   showsDecoder?: boolean;
   /** What statements without TYPE mean. */
@@ -231,7 +231,7 @@ export interface SourcePart
     > {
   files?(props: Props, dataSource: string): NamedFiles;
   form(props: Props): SourceForm;
-  goesBack(props: Props): Return;
+  rewinds(props: Props): Return;
   /** To be called when it is loaded. */
   create(props: Props, context: SourceContext): Source;
 }
@@ -284,7 +284,7 @@ function sourcePart<C extends Spec, S extends Spec>(
   { name, connection, packages }: Named<C>,
   declared: SourceDeclaration<C, S>,
 ): SourcePart {
-  const { props, refusal, files, form, goesBack, load, ...known } = declared;
+  const { props, refusal, files, form, rewinds, load, ...known } = declared;
   const what = `${name} source`;
   const spec: Spec = { ...connection?.props, ...props };
   const conf = (given: Props) => parse(spec, given, { where: what }) as Parsed<C> & Parsed<S>;
@@ -295,7 +295,7 @@ function sourcePart<C extends Spec, S extends Spec>(
     check: (given) => checked(what, conf(given), refusal),
     files: files && ((given, dataSource) => files(conf(given), dataSource)),
     form: (given) => form(conf(given)),
-    goesBack: (given) => goesBack?.(conf(given)) ?? { no: `a ${name} source can't go back` },
+    rewinds: (given) => rewinds?.(conf(given)) ?? { no: `a ${name} source can't go back` },
     load: loaded.load,
     create: (given, context) => loaded.make()(conf(given), context),
   };

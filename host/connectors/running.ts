@@ -38,7 +38,7 @@ export interface SourceContext {
   /** With framing mqtt: receipts (receipts.ts) that are owed for messages which are safe, in order of arrival. */
   onAcknowledge(take: (receipts: Uint32Array) => void): void;
   /** Where the other side keeps a session: it is asked whether it has all acknowledgements so far, and it has. */
-  readonly repetitions?: { asked(): void; answered(): void } | undefined;
+  readonly redeliveries?: { asked(): void; answered(): void } | undefined;
   /** Says what to call when the input breaks its protocol; the rest of it was dropped. */
   onMalformed(take: (reason: string) => void): void;
   /** Forgets a half-received message. */

@@ -122,7 +122,7 @@ async function throttled(id: string): Promise<void> {
     `${id} to be throttled`,
     async () => {
       const { message = '', source_s_0_buffer_length: waiting } = await status(id);
-      if (/behind the others.* wait apart/.test(message)) return true;
+      if (/throttled.* wait/.test(message)) return true;
       if (waiting < 100 && sent - (idsOf(id).at(-1) ?? 0) < 150) await send(50);
       return false;
     },
@@ -206,7 +206,7 @@ withBroker(
         'the rule to be throttled',
         async () => {
           const { message = '', source_s_0_buffer_length: waiting } = await status('slow');
-          if (/behind the others.* wait apart/.test(message)) return true;
+          if (/throttled.* wait/.test(message)) return true;
           if (waiting < 100 && sent - highest() < 150) await send(50);
           return false;
         },

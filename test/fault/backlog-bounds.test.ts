@@ -61,7 +61,7 @@ backlog('with as much on disk as may be, block holds the stream and says so', as
   await share(1, { bufferLength: 64, bufferFullPolicy: 'block', maxBacklogBytes: 300_000 });
   const sending = plant.send(topic, 0, 3000);
   await eventually('the hold', async () =>
-    /^holds source t\d+: .*its backlog is full, [\d,]+ messages on disk/.test((await plant.status(far)).message),
+    /^holds source t\d+: .*its retry queue is full, [\d,]+ messages on disk/.test((await plant.status(far)).message),
   );
   assert.ok(idsIn(near).length < 3000);
   await outside.start();
@@ -76,7 +76,7 @@ backlog('a backlog leaves free on the disk what the configuration says', async (
   plant.server = await startServer({ data, env: { KUIPER__BASIC__MINFREEDISK: '1000000000000000' } });
   await share(1, { bufferLength: 64, bufferFullPolicy: 'block' });
   const sending = plant.send(topic, 0, 1000);
-  const full = /its backlog is full, 0 messages on disk, less than 1000000000000000 bytes are free there/.source;
+  const full = /its retry queue is full, 0 messages on disk, less than 1000000000000000 bytes are free there/.source;
   const held = new RegExp(`^holds source t\\d+: .*${full}`);
   await eventually('the hold', async () => held.test((await plant.status(far)).message));
   await outside.start();

@@ -31,7 +31,7 @@ const cache = { enableCache: true };
 const dropping = { ...cache, cacheFullPolicy: 'dropOldest' };
 const noCheckpoint = /^holds source \w+: no checkpoint could be written: .*ENOSPC/;
 const unwritten =
-  /^holds source \w+: sink mqtt not connected for \d+ s, its (backlog|cache) can't be written: .*ENOSPC/;
+  /^holds source \w+: sink mqtt not connected for \d+ s, its (retry queue|cache) can't be written: .*ENOSPC/;
 const cases: Case[] = [
   { streamQos: 0, qos: 0, policy: 'auto', props: {}, expected: 'drops' },
   { streamQos: 1, qos: 0, policy: 'auto', props: {}, expected: 'drops' },

@@ -109,7 +109,7 @@ async function all(paths: readonly string[], count: number): Promise<void> {
   }
 }
 
-const isBehind = ({ message }: { message?: string }) => /behind the others.* wait apart/.test(message ?? '');
+const isBehind = ({ message }: { message?: string }) => /throttled.* wait/.test(message ?? '');
 
 /** Of a rule that has told that it is behind. */
 async function caughtUp(id: string): Promise<ReturnType<typeof statusOf>> {
@@ -135,7 +135,7 @@ test(
     const { message } = await sendUntil(given, 'dropgreedy', isBehind);
     assert.match(
       message,
-      /^behind the others, since it takes more than its share of the processor: [\d,]+ messages? of drop wait/,
+      /^throttled, since it takes more than its share of the processor: [\d,]+ messages? of drop wait/,
     );
     await sendUntil(given, 'dropgreedy', (now) => now.source_drop_0_input_dropped_total > 0);
     const count = given.sent();
@@ -156,8 +156,8 @@ test(
     );
     assert.is(got.at(-1), count - 1);
     assert.ok(
-      linesOf('dropgreedy', /of the time of the data plane .* comes behind them, source drop read apart from them/)
-        .length > 0,
+      linesOf('dropgreedy', /of the time of the data plane .* is throttled, source drop read through a queue/).length >
+        0,
     );
     const metrics = (await server.request('GET', '/metrics')).text;
     assert.match(
@@ -167,7 +167,7 @@ test(
     // With the next rows it reads with the others again.
     await eventually('the end of it in the log', () => {
       given.send(1);
-      return linesOf('dropgreedy', /has caught up after \d+ s and comes behind the others no longer/).length > 0;
+      return linesOf('dropgreedy', /has caught up after \d+ s and is throttled no longer/).length > 0;
     });
     given.send(5);
     await all(given.near, given.sent());
@@ -237,10 +237,7 @@ test('a rule with checkpoints on a stream that nobody could read again is left a
   const { message } = await sendUntil(given, 'keptgreedy', ({ message }) =>
     /share of the processor/.test(message ?? ''),
   );
-  assert.match(
-    message,
-    /does not come behind the others: others read its streams as well, and their place is in its checkpoints/,
-  );
+  assert.match(message, /is not throttled: others read its streams as well, and their place is in its checkpoints/);
   const { text } = await server.request('GET', '/rules/keptgreedy/explain');
   assert.match(text, /"holdsOthers":\["stream kept: what would wait for this rule alone .* could not be read again"\]/);
   await all([given.far, ...given.near], given.sent());

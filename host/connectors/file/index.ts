@@ -81,7 +81,7 @@ export default defineConnector({
       endsSoon: conf.interval === 0 && conf.sendInterval === 0 && !conf.follow,
       waits: true,
     }),
-    goesBack: () => 'position',
+    rewinds: () => 'position',
     load: async () => {
       const [{ FileSource }, { FollowedFile }] = await Promise.all([import('./source.js'), import('./followed.js')]);
       return (conf, context) => (conf.follow ? new FollowedFile(conf, context) : new FileSource(conf, context));

@@ -13,7 +13,7 @@ export default defineConnector({
     dataSource: { doc: 'Topic that sinks of other rules write to; may have the wildcards + and #', isNeeded: true },
     props: { ...commonSource },
     form: () => ({ framing: 'frames', format: 'rows' }),
-    goesBack: () => 'writers',
+    rewinds: () => 'writers',
     load: async () => {
       const { MemorySource } = await import('./source.js');
       return (_conf, context) => new MemorySource(context);

@@ -37,7 +37,7 @@ export default defineConnector({
       mqttVersion: protocolLevel(conf.protocolVersion) === 5 ? 5 : 4,
       ...(conf.qos > 0 && isRaw(conf) ? { acknowledges: true, ...sessionOf(conf) } : {}),
     }),
-    goesBack: (conf) => {
+    rewinds: (conf) => {
       if (conf.qos === 0) return { no: 'subscribed with qos 0: only with 1 and 2 messages wait for a checkpoint' };
       if (conf.eofMessage !== '') return { no: 'with eofMessage messages do not wait for a checkpoint' };
       if (!conf.enableClientSession) return { no: 'without enableClientSession the broker forgets us' };

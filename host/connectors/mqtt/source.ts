@@ -106,8 +106,8 @@ export class MqttSource implements Source {
     this.#isConnected = false;
     clearTimeout(this.#askTimer);
     if (this.#made === undefined) return;
-    this.context.repetitions?.asked();
-    if (await endClient(this.#made.client)) this.context.repetitions?.answered();
+    this.context.redeliveries?.asked();
+    if (await endClient(this.#made.client)) this.context.redeliveries?.answered();
   }
 
   #check(): void {
@@ -198,7 +198,7 @@ export class MqttSource implements Source {
     transport.write(packets);
     this.#checkRead(transport);
     // With QoS 2 the broker says by itself what has arrived.
-    if (isToAsk && this.context.repetitions !== undefined) this.#ask();
+    if (isToAsk && this.context.redeliveries !== undefined) this.#ask();
   }
 
   /** A broker that sends without reading would have all answers kept in memory. */
@@ -222,12 +222,12 @@ export class MqttSource implements Source {
       const transport = this.#transport;
       if (transport === undefined || transport.destroyed || this.#isClosed) return;
       this.#isAsked = true;
-      this.context.repetitions?.asked();
+      this.context.redeliveries?.asked();
       transport.ping(() => {
         if (transport !== this.#transport) return;
         this.#isAsked = false;
         if (this.#asksAgain) this.#ask();
-        this.context.repetitions?.answered();
+        this.context.redeliveries?.answered();
       });
     }, askEveryMs).unref();
   }

@@ -54,7 +54,7 @@ export interface SinkSpec {
   /** Without it what the sink can't take yet waits in memory. */
   cache?: CacheSettings;
   /** Of one without a cache: where its messages wait on disk when memory is full. */
-  backlog?: BacklogSettings;
+  retryQueue?: RetryQueueSettings;
   /** Number of the codec's function that makes its messages. */
   encoder?: number;
   /** See `SourceSpec`. */
@@ -62,7 +62,7 @@ export interface SinkSpec {
 }
 
 /** What a sink takes that is away or too slow waits on disk, so that its sources and their other rules go on. */
-export interface BacklogSettings {
+export interface RetryQueueSettings {
   /** See `CacheSettings`. */
   folder: string;
   /**
@@ -83,8 +83,8 @@ export interface BacklogSettings {
 
 /** Where messages wait that a sink can't take yet, and how they leave. */
 export interface CacheSettings {
-  /** It is the backlog of a rule, which nobody asked for. */
-  isBacklog?: boolean;
+  /** It is the retry queue of a rule, which nobody asked for. */
+  isRetryQueue?: boolean;
   /**
    * For the files of this sink alone, absolute; without it messages wait in memory, as many as the rule's bound allows.
    */

@@ -34,8 +34,8 @@ import { memoryOf, threadMemoryOf } from './memory/memory.js';
 import { OperatorLists } from './memory/operator-lists.js';
 import { type Starvation, StarvationWatch, type Starved } from './memory/starvation.js';
 import { StateBounds } from './memory/state-bounds.js';
+import { BlockWatch, blockMessage } from './observe/blocks.js';
 import { ErrorLog } from './observe/error-log.js';
-import { HoldWatch, holdMessage } from './observe/holds.js';
 import { latenciesOf } from './observe/latencies.js';
 import { metricsOf, refreshSinks } from './observe/metrics.js';
 import { endExhausted } from './observe/notices.js';
@@ -69,7 +69,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #errors = new ErrorLog(this.#all);
   // The kernel may be in the middle of a call.
   readonly #time = new SteadyTime(() => setImmediate(() => this.#work.followClock()));
-  readonly #holdWatch = new HoldWatch(() => this.#sources.all());
+  readonly #blockWatch = new BlockWatch(() => this.#sources.all());
   readonly #starvationWatch = new StarvationWatch(this.#all, () => this.kernel);
   readonly #stateBounds: StateBounds;
   readonly #work: KernelWork;
@@ -181,7 +181,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     const starting = this.starting.get(run);
     if (starting !== undefined) starting.isStopped = true;
     const rule = this.#rules.get(run);
-    if (rule?.behind !== undefined) await rule.behind.finish(new Set([rule]), comesBack);
+    if (rule?.lag !== undefined) await rule.lag.finish(new Set([rule]), comesBack);
     if (rule !== undefined && !this.#isClosing) await whenRead(rule);
     if (!this.#isClosing) await rule?.checkpoints?.lighten();
     if (rule === undefined || rule.isEnding) return;
@@ -218,12 +218,12 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const source of this.#sources.all()) source.keepUnacknowledged();
-    await Promise.all([...this.#all].map(({ behind }) => behind?.finish(this.#all, false)));
+    await Promise.all([...this.#all].map(({ lag }) => lag?.finish(this.#all, false)));
     for (const source of this.#sources.all()) source.settle();
     takeLastTogether(this.#all, (rule, call) => this.workFor(rule, call));
     await Promise.all([...this.#rules.keys()].map((run) => this.stop(run)));
     this.#work.close();
-    this.#holdWatch.close();
+    this.#blockWatch.close();
     this.#errors.close();
   }
 
@@ -232,7 +232,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   status(run: number): RunStatus | undefined {
     const rule = this.#rules.get(run);
     if (rule === undefined || rule.isEnding) return undefined;
-    return { metrics: metricsOf(rule), message: holdMessage(rule), troubles: troublesOf(rule, this.#errors) };
+    return { metrics: metricsOf(rule), message: blockMessage(rule), troubles: troublesOf(rule, this.#errors) };
   }
 
   tableRows(run: number): TableRow[] {
@@ -320,7 +320,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   }
 
   waits(): void {
-    this.#holdWatch.arm();
+    this.#blockWatch.arm();
   }
 
   starves(source: Starved): Starvation {

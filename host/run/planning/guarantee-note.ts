@@ -45,7 +45,7 @@ export function guaranteeNote(
 function holdingOf({ name, type, props, isShared }: SourceSpec): string | undefined {
   const source = connectorOf(type)?.source;
   if (!isShared || source === undefined) return undefined;
-  if (source.form(props).acknowledges === true || source.goesBack(props) === 'position') return undefined;
+  if (source.form(props).acknowledges === true || source.rewinds(props) === 'position') return undefined;
   return `stream ${name}: what would wait for this rule alone when it takes too much time could not be read again`;
 }
 

@@ -64,7 +64,7 @@ export function guaranteeOf(
 }
 
 function backOf({ type, props }: SourceSpec): Return {
-  return connectorFor('source', type).source?.goesBack(props) ?? { no: 'it is unknown' };
+  return connectorFor('source', type).source?.rewinds(props) ?? { no: 'it is unknown' };
 }
 
 /**

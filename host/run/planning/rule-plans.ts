@@ -21,7 +21,7 @@ import {
   sinkSpecs,
   sourceSpec,
 } from '../props/resolve.js';
-import { dropsOldest } from '../props/sink-backlogs.js';
+import { dropsOldest } from '../props/retry-queues.js';
 import { cacheWarnings, formerCaches } from '../props/sink-caches.js';
 import type { RuleParts } from './guarantee-note.js';
 import { isLarge } from './large.js';

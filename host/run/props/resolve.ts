@@ -18,8 +18,8 @@ import { checkFiles, checkKinds, freeAccess, withFiles } from './access.js';
 import { withScripts } from './graph-scripts.js';
 import { knownProps, type StreamProps } from './known-props.js';
 import { joinLayers, type Layer } from './layers.js';
+import { withRetryQueues } from './retry-queues.js';
 import { missingSecret, type ResolvedProps, resolveProps } from './secret-props.js';
-import { withBacklogs } from './sink-backlogs.js';
 import { cacheSettings } from './sink-caches.js';
 
 type Props = Record<string, unknown>;
@@ -247,7 +247,7 @@ export function connectorSpecs(
     call === undefined ? lookupSpec(definitionOf(table), catalog, redacts) : callSpec(table, catalog),
   );
   const streams = resolved.filter(({ name }) => catalog.source(name)?.kind !== 'table');
-  const sinks = withBacklogs(rule, streams, sinkSpecs(rule, catalog, redacts), catalog);
+  const sinks = withRetryQueues(rule, streams, sinkSpecs(rule, catalog, redacts), catalog);
   const codecs = [
     ...sources.map(({ stream }) => decoderOf(definitionOf(stream), catalog)),
     ...rule.actions.map(({ type, props }) => encoderOf(props, `rule ${rule.id}, sink ${type}`, catalog)),

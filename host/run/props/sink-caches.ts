@@ -158,7 +158,7 @@ export function formerCaches(id: string, sinks: readonly SinkSpec[], caches: Sin
   if (caches === undefined || !existsSync(caches.folder)) return [];
   const folder = join(caches.folder, folderName(id));
   if (!existsSync(folder)) return [];
-  const used = new Set(sinks.map(({ cache, backlog }) => cache?.folder ?? backlog?.folder));
+  const used = new Set(sinks.map(({ cache, retryQueue }) => cache?.folder ?? retryQueue?.folder));
   return readdirSync(folder)
     .map((name) => join(folder, name))
     .filter((path) => !used.has(path))

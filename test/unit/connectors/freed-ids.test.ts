@@ -1,14 +1,14 @@
 /** Packet ids that a broker frees as often as it likes: nothing grows with it. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Repetitions } from '../../../host/connectors/repetitions.js';
+import { Redeliveries } from '../../../host/connectors/redeliveries.js';
 
 const newSession = Buffer.from([0x20, 2, 0, 0]);
 /** Of QoS 2, with the id 5. */
 const message = Buffer.from([0x34, 6, 0, 1, 0x74, 0, 5, 0x61]);
 
 test('what a broker frees again and again, or never had taken, needs no more of the log', () => {
-  const one = new Repetitions<{ isSafe: boolean }>('s', 1 << 20, 4);
+  const one = new Redeliveries<{ isSafe: boolean }>('s', 1 << 20, 4);
   const toLog: (() => void)[] = [];
   one.keepFreed = (_id, kept) => void toLog.push(kept);
   const answers: string[] = [];

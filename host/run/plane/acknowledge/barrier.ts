@@ -31,7 +31,7 @@ export class Barrier implements Mark {
   /** A log has to know of the input before it is acknowledged, so that it is known when it comes again. */
   needsLog = false;
   /** Messages that came again and are not handed on, among those to acknowledge. */
-  repeated = 0;
+  redelivered = 0;
   /** Earlier input with the same messages. */
   origins: Barrier[] | undefined;
 
@@ -48,22 +48,22 @@ export class Barrier implements Mark {
   /** It may be acknowledged. */
   get isSafe(): boolean {
     // What only came again is kept already.
-    const isKept = this.isLogged || (this.repeated > 0 && this.messages === 0);
+    const isKept = this.isLogged || (this.redelivered > 0 && this.messages === 0);
     if (!isKept && (this.left > 0 || this.needsLog)) return false;
     return this.origins === undefined || this.origins.every((origin) => origin.isSafe);
   }
 
   /** Messages that the kernel has got. */
   get messages(): number {
-    let messages = -this.repeated;
+    let messages = -this.redelivered;
     for (const { length } of this.receipts) messages += length;
     return messages;
   }
 
   /** A message came again that waits for the origin, if there is one. */
-  repeat(receipt: number, origin: Barrier | undefined): void {
+  redeliver(receipt: number, origin: Barrier | undefined): void {
     this.receipts.push(Uint32Array.of(receipt));
-    this.repeated++;
+    this.redelivered++;
     if (origin === undefined || origin === this || origin.isSafe) return;
     this.origins ??= [];
     if (origin !== this.origins.at(-1)) this.origins.push(origin);
@@ -111,12 +111,12 @@ export class Acknowledgements implements BarrierOwner {
   #waiting: Barrier[] = [];
 
   /**
-   * @param repetitions is to know what is acknowledged
+   * @param redeliveries is to know what is acknowledged
    * @param refuse ends the connection of a sender that waits for nothing: what comes again makes no output to stop at
    */
   constructor(
     private readonly acknowledge: (receipts: Uint32Array) => void,
-    private readonly repetitions?: { acknowledged(receipts: Uint32Array): void },
+    private readonly redeliveries?: { acknowledged(receipts: Uint32Array): void },
     private readonly refuse: (reason: string) => void = () => {},
   ) {}
 
@@ -143,7 +143,7 @@ export class Acknowledgements implements BarrierOwner {
     for (let first = this.#waiting[0]; first?.isSafe === true; first = this.#waiting[0]) {
       for (const receipts of this.#waiting.shift()?.receipts ?? []) {
         this.count -= receipts.length;
-        this.repetitions?.acknowledged(receipts);
+        this.redeliveries?.acknowledged(receipts);
         this.acknowledge(receipts);
       }
       this.lastAt = performance.now();

@@ -3,7 +3,7 @@
  * gather or wait hold it, checkpoints, and the log of the source.
  */
 import type { NodeHandle } from '../../../../kernels/api.js';
-import type { Repetitions } from '../../../connectors/repetitions.js';
+import type { Redeliveries } from '../../../connectors/redeliveries.js';
 import { Acknowledgements, type Barrier } from '../acknowledge/barrier.js';
 import { EarlyBatches } from '../acknowledge/early-batches.js';
 import type { Gathering } from '../acknowledge/gathering.js';
@@ -11,7 +11,7 @@ import type { RunningSource } from '../running/running.js';
 import type { LogStage } from './log-stage.js';
 import type { SourceHost } from './source-host.js';
 
-export interface AcknowledgedSource extends Pick<RunningSource, 'stream' | 'users' | 'keepers'> {
+export interface AcknowledgedSource extends Pick<RunningSource, 'stream' | 'users' | 'retention'> {
   readonly host: SourceHost;
   readonly isClosed: boolean;
 }
@@ -32,23 +32,23 @@ export class InputAcknowledgement {
   readonly gatherings = new Map<NodeHandle, Gathering>();
   #early: EarlyBatches | undefined;
 
-  /** @param repetitions is to know what is acknowledged */
+  /** @param redeliveries is to know what is acknowledged */
   constructor(
     private readonly source: AcknowledgedSource,
     private readonly log: LogStage,
-    private readonly repetitions: Repetitions<Barrier> | undefined,
+    private readonly redeliveries: Redeliveries<Barrier> | undefined,
   ) {}
 
   /** The messages of the source are acknowledged. */
   open({ acknowledge, malformed }: Acknowledged): void {
-    this.waiting = new Acknowledgements(acknowledge, this.repetitions, malformed);
+    this.waiting = new Acknowledgements(acknowledge, this.redeliveries, malformed);
     this.#early = new EarlyBatches(this.waiting, () => this.#sendGathered());
   }
 
   /** Opens the barrier of input that goes to the kernel; undefined where nothing is acknowledged. */
   begin(): Barrier | undefined {
     this.#early?.came();
-    return this.waiting?.begin(this.log.isReady && this.source.keepers.isNeeded);
+    return this.waiting?.begin(this.log.isReady && this.source.retention.isNeeded);
   }
 
   /** The kernel has worked the input off. */
@@ -60,13 +60,13 @@ export class InputAcknowledgement {
     log?.add(barrier);
     waiting.end(barrier);
     if (barrier.goesToLog && !isGathered) log?.worked();
-    else this.#early?.worked(isGathered || this.source.keepers.isNeeded);
+    else this.#early?.worked(isGathered || this.source.retention.isNeeded);
     if (waiting.oldest !== undefined) this.source.host.waits();
   }
 
   /** All that need the input longer hold its barrier; returns whether it waits for a batch. */
   #hold(barrier: Barrier): boolean {
-    const { host, keepers, stream, users } = this.source;
+    const { host, retention, stream, users } = this.source;
     let isGathered = false;
     for (const node of host.kernel.gathering(stream)) {
       const gathering = this.gatherings.get(node);
@@ -74,7 +74,7 @@ export class InputAcknowledgement {
       host.gathers(gathering);
       isGathered = true;
     }
-    keepers.hold(barrier);
+    retention.hold(barrier);
     host.holdWaiting(barrier, users);
     return isGathered;
   }
@@ -84,7 +84,7 @@ export class InputAcknowledgement {
     // Those of a log were acknowledged when they came.
     if (this.log.isLive && !this.log.isReplay) {
       barrier?.receipts.push(receipts.slice());
-      this.repetitions?.taken(receipts, barrier);
+      this.redeliveries?.taken(receipts, barrier);
     }
     if (this.hasSome) return;
     this.hasSome = true;
@@ -92,12 +92,12 @@ export class InputAcknowledgement {
   }
 
   /** Takes what stands for a message that came again, or tells that an id is free; false: the packet is another. */
-  repeated(packet: Uint8Array, barrier: Barrier | undefined): boolean {
-    const { repetitions } = this;
-    const again = repetitions?.repeatedIn(packet) ?? 0;
-    const freed = repetitions?.freedIn(packet) ?? 0;
-    if (again > 0) barrier?.repeat(again, repetitions?.originOf(again));
-    else if (freed > 0) repetitions?.freed(freed, () => this.waiting?.complete(freed));
+  redelivered(packet: Uint8Array, barrier: Barrier | undefined): boolean {
+    const { redeliveries } = this;
+    const again = redeliveries?.redeliveredIn(packet) ?? 0;
+    const freed = redeliveries?.freedIn(packet) ?? 0;
+    if (again > 0) barrier?.redeliver(again, redeliveries?.originOf(again));
+    else if (freed > 0) redeliveries?.freed(freed, () => this.waiting?.complete(freed));
     return again > 0 || freed > 0;
   }
 
@@ -124,7 +124,7 @@ export class InputAcknowledgement {
         if (this.gatherings.get(node)?.isHolding) kernel.flush(node);
       }
     });
-    if (this.log.log === undefined) source.keepers.request();
+    if (this.log.log === undefined) source.retention.request();
     else this.log.log.flush();
   }
 }

@@ -3,10 +3,10 @@
  * takes its copy, throttled input waits for its turn, long reads are cut to pieces, and what the kernel has no room for
  * waits. A stage is in the chain where the source needs it. While one of them is full, or a sink, the connector pauses.
  */
-import type { Repetitions } from '../../../connectors/repetitions.js';
+import type { Redeliveries } from '../../../connectors/redeliveries.js';
 import type { Barrier } from '../acknowledge/barrier.js';
+import type { FairQueue } from '../schedule/fair-queue.js';
 import { TurnQueue } from '../schedule/turn-queue.js';
-import type { Turns } from '../schedule/turns.js';
 import type { Input } from '../stage/input.js';
 import { chained, type PassingStage, type Stage } from '../stage/stage.js';
 import type { InputLog } from '../state/input-log/input-log.js';
@@ -48,9 +48,9 @@ export class InputChain {
 
   constructor(
     private readonly source: ChainedSource,
-    repetitions: Repetitions<Barrier> | undefined,
+    redeliveries: Redeliveries<Barrier> | undefined,
   ) {
-    this.#redelivery = repetitions && new RedeliveryStage(repetitions);
+    this.#redelivery = redeliveries && new RedeliveryStage(redeliveries);
     this.log = new LogStage(
       () => this.isWaiting || source.host.kernel.unreadBytes(source.stream) > 0,
       (reason) => source.isClosed || source.refused(reason),
@@ -112,7 +112,7 @@ export class InputChain {
   }
 
   /** From now on input waits for its turn. */
-  throttle(turns: Pick<Turns, 'add'>, now: () => number): TurnQueue {
+  throttle(turns: Pick<FairQueue, 'add'>, now: () => number): TurnQueue {
     const isBlocked = () => this.isBlocked || this.#paced.isFull;
     this.#throttle = new TurnQueue(turns, now, isBlocked, (isWaiting) => this.#turnsWait(isWaiting));
     this.#link();

@@ -3,7 +3,7 @@
  * after it the branches of the source do.
  */
 import { type Fed, feedInput } from '../feed/feed-stream.js';
-import type { LaneInputs } from '../feed/lane-inputs.js';
+import type { InputBranches } from '../feed/input-branches.js';
 import type { RunningSource } from '../running/running.js';
 import type { Input } from '../stage/input.js';
 import type { Stage } from '../stage/stage.js';
@@ -13,7 +13,7 @@ import type { SourceHost } from './source-host.js';
 
 export interface FedSource extends RunningSource {
   readonly host: SourceHost;
-  readonly lanes: LaneInputs;
+  readonly branches: InputBranches;
   readonly acknowledgement: InputAcknowledgement;
 }
 
@@ -41,7 +41,7 @@ export class KernelStage implements Stage<Input> {
 
   write({ bytes, isLast, maySkip = false }: Input): boolean {
     const { source, log } = this;
-    const { host, acknowledgement, lanes } = source;
+    const { host, acknowledgement, branches } = source;
     let fed: Fed = { taken: bytes.length, malformed: undefined };
     const feed = () => {
       this.lastInputAt = Date.now();
@@ -50,9 +50,9 @@ export class KernelStage implements Stage<Input> {
     };
     const barrier = acknowledgement.begin();
     host.work(source.readers, feed, { source, place: source, bytes, barrier });
-    lanes.add(bytes.subarray(0, fed.taken), barrier, log.isReplay);
+    branches.add(bytes.subarray(0, fed.taken), barrier, log.isReplay);
     if (barrier !== undefined) acknowledgement.end(barrier);
-    if (log.isReady || (isLast && !this.isWaiting())) lanes.numbered();
+    if (log.isReady || (isLast && !this.isWaiting())) branches.numbered();
     if (fed.malformed === undefined) return true;
     this.refusals.malformed(fed.malformed);
     return false;

@@ -5,8 +5,8 @@
  * what comes.
  */
 import { InputPieces, type PiecesOf } from '../feed/input-pieces.js';
+import type { Turn } from '../schedule/fair-queue.js';
 import { TurnQueue } from '../schedule/turn-queue.js';
-import type { Turn } from '../schedule/turns.js';
 import type { Input } from '../stage/input.js';
 import { PassingStage } from '../stage/stage.js';
 

@@ -2,12 +2,12 @@
 import type { Kernel } from '../../../../kernels/api.js';
 import { sampleOften } from '../../../../kernels/streams/twin.js';
 import type { SourceForm } from '../../../connectors/define.js';
-import type { Repetitions } from '../../../connectors/repetitions.js';
+import type { Redeliveries } from '../../../connectors/redeliveries.js';
 import type { SourceSpec } from '../../link/protocol.js';
 import type { Acknowledgements, Barrier } from '../acknowledge/barrier.js';
-import type { Keepers } from '../acknowledge/keepers.js';
+import type { Retention } from '../acknowledge/retention.js';
 import type { RunningRule, RunningSource } from '../running/running.js';
-import type { PutsBehind, Shares } from '../schedule/share-watch.js';
+import type { Shares, Throttler } from '../schedule/share-watch.js';
 import type { InputLog } from '../state/input-log/input-log.js';
 import type { KnownMessages } from '../state/input-log/known-messages.js';
 import type { InputLogHost } from '../state/input-log/log-host.js';
@@ -16,7 +16,7 @@ import type { SourceHost } from './source-host.js';
 
 let Log: typeof InputLog | undefined;
 let Known: typeof KnownMessages | undefined;
-let Again: typeof Repetitions | undefined;
+let Again: typeof Redeliveries | undefined;
 let Apart: typeof RulePlaces | undefined;
 
 export async function loadInputLog(): Promise<void> {
@@ -25,14 +25,14 @@ export async function loadInputLog(): Promise<void> {
 }
 
 /** What knows the messages that come again, where the other side keeps a session. */
-export async function loadRepetitions(form: SourceForm | undefined): Promise<void> {
-  if (form?.session !== undefined) Again ??= (await import('../../../connectors/repetitions.js')).Repetitions;
+export async function loadRedeliveries(form: SourceForm | undefined): Promise<void> {
+  if (form?.session !== undefined) Again ??= (await import('../../../connectors/redeliveries.js')).Redeliveries;
 }
 
 /** It is to be loaded before. */
-export function repetitionsOf(form: SourceForm, maxMessageBytes: number): Repetitions<Barrier> | undefined {
+export function redeliveriesOf(form: SourceForm, maxMessageBytes: number): Redeliveries<Barrier> | undefined {
   if (form.session === undefined) return undefined;
-  if (Again === undefined) throw new Error('repetitions are not loaded');
+  if (Again === undefined) throw new Error('redeliveries are not loaded');
   return new Again(form.session, maxMessageBytes, form.mqttVersion ?? 4);
 }
 
@@ -50,16 +50,16 @@ export function rulePlaces(...args: ConstructorParameters<typeof RulePlaces>): R
 /** The source of a log, as far as that is concerned. */
 interface LoggedSource extends RunningSource, Pick<InputLogHost, 'name' | 'log' | 'ready' | 'whenTaken' | 'replay'> {
   readonly acknowledgements: Acknowledgements | undefined;
-  readonly keepers: Keepers;
+  readonly retention: Retention;
   readonly spec: SourceSpec;
-  readonly repetitions: Repetitions<Barrier> | undefined;
+  readonly redeliveries: Redeliveries<Barrier> | undefined;
   readonly users: ReadonlySet<RunningRule>;
   readonly host: Pick<SourceHost, 'lost'>;
 }
 
 /** A log of input, which is to be loaded before. */
 export function inputLog(folder: string, maxMessageBytes: number, source: LoggedSource, places: RulePlaces): InputLog {
-  const { repetitions } = source;
+  const { redeliveries } = source;
   const LogOf = Log;
   const KnownIn = Known;
   if (LogOf === undefined || KnownIn === undefined) throw new Error('input logs are not loaded');
@@ -67,7 +67,7 @@ export function inputLog(folder: string, maxMessageBytes: number, source: Logged
     (inLog) =>
       new LogOf(folder, maxMessageBytes, {
         name: source.name,
-        known: repetitions && new KnownIn(repetitions),
+        known: redeliveries && new KnownIn(redeliveries),
         log: source.log,
         places: inLog,
         isShared: source.spec.isShared,
@@ -76,17 +76,17 @@ export function inputLog(folder: string, maxMessageBytes: number, source: Logged
         replay: (bytes) => source.replay(bytes),
         waiting: () => source.acknowledgements?.count ?? 0,
         logged: () => source.acknowledgements?.advance(),
-        requestCheckpoint: () => source.keepers.request(),
+        requestCheckpoint: () => source.retention.request(),
         lost: (messages, reason, end) => {
           loseLogged(source, messages, reason);
           for (const rule of inLog.rulesBefore(end)) rule.inputLost(source, messages ?? 0, reason);
         },
       }),
   );
-  if (repetitions !== undefined) {
-    repetitions.onForgotten = () => log.forgotten();
-    repetitions.onSettled = () => log.advance();
-    repetitions.keepFreed = (id, kept) => log.freed(id, kept);
+  if (redeliveries !== undefined) {
+    redeliveries.onForgotten = () => log.forgotten();
+    redeliveries.onSettled = () => log.advance();
+    redeliveries.keepFreed = (id, kept) => log.freed(id, kept);
   }
   return log;
 }
@@ -107,7 +107,7 @@ export function shareWatch(rules: ReadonlySet<RunningRule>, kernel: () => Kernel
       rules,
       usedTime: usedTime(),
       sampleOften: (isOn) => sampleOften(kernel(), isOn),
-      load: () => loadBehind(rules, moving),
+      load: () => loadThrottling(rules, moving),
     });
   };
   return {
@@ -122,8 +122,8 @@ export function shareWatch(rules: ReadonlySet<RunningRule>, kernel: () => Kernel
   };
 }
 
-/** Puts rules behind the others. */
-async function loadBehind(rules: ReadonlySet<RunningRule>, moving: () => void): Promise<PutsBehind> {
-  const { Behind } = await import('../schedule/behind.js');
-  return new Behind({ rules, now: () => performance.now(), later: (call) => setImmediate(call), moving });
+/** Throttles rules. */
+async function loadThrottling(rules: ReadonlySet<RunningRule>, moving: () => void): Promise<Throttler> {
+  const { Throttling } = await import('../schedule/throttling.js');
+  return new Throttling({ rules, now: () => performance.now(), later: (call) => setImmediate(call), moving });
 }

@@ -5,19 +5,19 @@ import type { Logger } from '../../../base/log/log.js';
 import { redactedLog } from '../../../base/secrets/redact.js';
 import type { Connector, SourceForm } from '../../../connectors/define.js';
 import { messagesOf } from '../../../connectors/framings.js';
-import type { Repetitions } from '../../../connectors/repetitions.js';
+import type { Redeliveries } from '../../../connectors/redeliveries.js';
 import type { Source, SourceContext } from '../../../connectors/running.js';
 import type { SourceSpec } from '../../link/protocol.js';
 import type { Acknowledgements, Barrier } from '../acknowledge/barrier.js';
 import type { Gathering } from '../acknowledge/gathering.js';
-import { Keepers } from '../acknowledge/keepers.js';
+import { Retention } from '../acknowledge/retention.js';
 import { Connection, type ConnectionOwner } from '../connect/connection.js';
 import type { Reconnects } from '../connect/reconnects.js';
 import { defaultMaxMessageBytes, openSourceStream } from '../feed/feed-stream.js';
-import { LaneInputs } from '../feed/lane-inputs.js';
+import { InputBranches } from '../feed/input-branches.js';
 import type { RunningRule } from '../running/running.js';
+import type { FairQueue } from '../schedule/fair-queue.js';
 import type { TurnQueue } from '../schedule/turn-queue.js';
-import type { Turns } from '../schedule/turns.js';
 import type { RulePlaces } from '../state/rule-places.js';
 import { InputAcknowledgement } from './input-acknowledgement.js';
 import { type ChainedSource, InputChain } from './input-chain.js';
@@ -25,13 +25,13 @@ import { LateStart } from './late-start.js';
 import { isSameBut } from './same-spec.js';
 import { SourceFaults } from './source-faults.js';
 import type { SourceHost } from './source-host.js';
-import { inputLog, repetitionsOf, rulePlaces } from './source-parts.js';
+import { inputLog, redeliveriesOf, rulePlaces } from './source-parts.js';
 
 export class SourceRun extends SourceFaults implements ChainedSource, SourceContext, ConnectionOwner {
   readonly users = new Set<RunningRule>();
   /** Where rules with checkpoints go on that are not here yet; undefined without such rules. */
   places: RulePlaces | undefined;
-  readonly keepers = new Keepers((position) => {
+  readonly retention = new Retention((position) => {
     if (this.places?.isGiven(position) !== true) this.#source.commit?.(position);
   });
   readonly acknowledgement: InputAcknowledgement;
@@ -55,9 +55,9 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   workUs = 0;
   readonly #source: Source;
   readonly form: SourceForm;
-  readonly lanes = new LaneInputs();
+  readonly branches = new InputBranches();
   /** What its other side sends again; undefined where that keeps no session. */
-  readonly repetitions: Repetitions<Barrier> | undefined;
+  readonly redeliveries: Redeliveries<Barrier> | undefined;
   isClosed = false;
   #isDraining = false;
   #whenOver: (() => void)[] = [];
@@ -82,9 +82,9 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     this.paths = host.paths;
     const form = source.form(spec.props);
     this.form = form;
-    this.repetitions = repetitionsOf(form, defaultMaxMessageBytes);
-    this.#chain = new InputChain(this, this.repetitions);
-    this.acknowledgement = new InputAcknowledgement(this, this.#chain.log, this.repetitions);
+    this.redeliveries = redeliveriesOf(form, defaultMaxMessageBytes);
+    this.#chain = new InputChain(this, this.redeliveries);
+    this.acknowledgement = new InputAcknowledgement(this, this.#chain.log, this.redeliveries);
     this.endsSoon = form.endsSoon === true;
     this.stream = openSourceStream(host.kernel, form, spec);
     try {
@@ -199,7 +199,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   }
 
   get readers(): ReadonlySet<RunningRule> {
-    const readers = this.lanes.readersOf(this.users);
+    const readers = this.branches.readersOf(this.users);
     return this.places?.amongHere(readers) ?? readers;
   }
 
@@ -223,13 +223,13 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     return this.#chain.isFull;
   }
 
-  get isSlowed(): boolean {
+  get waitsForTurn(): boolean {
     return this.#chain.waitsForTurn;
   }
 
   get isReadAhead(): boolean {
     const { position, pending } = this.#source;
-    return this.isSlowed && this.#log === undefined && (position !== undefined || pending !== undefined);
+    return this.waitsForTurn && this.#log === undefined && (position !== undefined || pending !== undefined);
   }
 
   get starvedSince(): number {
@@ -270,7 +270,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     this.#chain.drain();
   }
 
-  throttle(turns: Pick<Turns, 'add'>, now: () => number): TurnQueue {
+  throttle(turns: Pick<FairQueue, 'add'>, now: () => number): TurnQueue {
     return this.#chain.throttle(turns, now);
   }
 
@@ -310,8 +310,8 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   resetInput(): void {
     this.settle();
     if (!this.isClosed) this.host.kernel.resetInput(this.stream);
-    this.lanes.reset();
-    this.repetitions?.reset();
+    this.branches.reset();
+    this.redeliveries?.reset();
     this.#log?.align();
     this.#chain.reset();
     this.acknowledgement.clear();
@@ -332,7 +332,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     this.places?.reachedAll();
     const end = () => this.host.kernel.endInput(this.stream, this.host.now());
     this.host.work(this.readers, end, { source: this, place: this, bytes: undefined, barrier: undefined });
-    this.lanes.end();
+    this.branches.end();
     this.isEnded = true;
     for (const call of this.#whenOver.splice(0)) call();
     this.host.ended(this);
@@ -346,7 +346,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
 
   /** Control packet of this stream, within the input of the barrier; a view valid during the call. */
   packet(packet: Uint8Array, barrier: Barrier | undefined): void {
-    if (!this.acknowledgement.repeated(packet, barrier)) this.#takePacket(packet);
+    if (!this.acknowledgement.redelivered(packet, barrier)) this.#takePacket(packet);
   }
 
   keepUnacknowledged(): void {
@@ -365,7 +365,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   }
 
   get isCommitted(): boolean {
-    return this.keepers.isNeeded;
+    return this.retention.isNeeded;
   }
 
   position(): unknown {

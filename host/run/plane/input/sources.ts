@@ -5,7 +5,7 @@ import { connectorFor, loadConnector } from '../../../connectors/index.js';
 import type { RuleStart, SourceSpec } from '../../link/protocol.js';
 import type { RunningSource } from '../running/running.js';
 import type { SourceHost } from './source-host.js';
-import { loadInputLog, loadPlaces, loadRepetitions } from './source-parts.js';
+import { loadInputLog, loadPlaces, loadRedeliveries } from './source-parts.js';
 import { SourceRun } from './source-run.js';
 
 /** Loads what the sources of a rule need. */
@@ -14,7 +14,7 @@ export async function loadSourceParts({ sources, inputLogs, checkpoint }: RuleSt
     ...(inputLogs === undefined ? [] : [loadInputLog()]),
     ...(inputLogs === undefined && checkpoint === undefined ? [] : [loadPlaces()]),
   ];
-  const again = sources.map(({ type, props }) => loadRepetitions(connectorFor('source', type).source?.form(props)));
+  const again = sources.map(({ type, props }) => loadRedeliveries(connectorFor('source', type).source?.form(props)));
   await Promise.all([...logs, ...again, ...sources.map(({ type }) => loadConnector('source', type))]);
 }
 

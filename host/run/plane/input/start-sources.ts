@@ -29,7 +29,7 @@ export function startSources(
       const isLate = isRestored && isShared;
       if (!isLate && (!fresh.includes(source) || tables.includes(source))) continue;
       const start = () => (isLate ? source.startWithOthers() : source.start());
-      if (isShared && (source.acknowledgements !== undefined || goesBack(source)))
+      if (isShared && (source.acknowledgements !== undefined || rewinds(source)))
         void starting.sharersOf(source.name).then(start);
       else start();
     }
@@ -43,6 +43,6 @@ export function startSources(
 }
 
 /** Rules with checkpoints have it begin at their places, even where one without is here first. */
-function goesBack({ spec }: RunningSource): boolean {
-  return connectorFor('source', spec.type).source?.goesBack(spec.props) === 'position';
+function rewinds({ spec }: RunningSource): boolean {
+  return connectorFor('source', spec.type).source?.rewinds(spec.props) === 'position';
 }

@@ -13,7 +13,7 @@ export function memoryOf(rules: Iterable<RunningRule>): [run: number, bytes: num
   return running.map((rule) => {
     let bytes = kept(rule, sharers);
     for (const sink of rule.sinks) bytes += sink.waitingBytes;
-    bytes += rule.behind?.memoryBytes ?? 0;
+    bytes += rule.lag?.memoryBytes ?? 0;
     return [rule.run, Math.round(bytes)];
   });
 }

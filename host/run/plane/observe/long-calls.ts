@@ -2,7 +2,7 @@
 import type { TimeInWork } from '../../../../kernels/api.js';
 import { worksOnMany } from '../../../../kernels/traits.js';
 import type { Logger } from '../../../base/log/log.js';
-import { placeOf } from '../running/parties.js';
+import { placeOf } from '../running/rule-groups.js';
 import type { RunningRule } from '../running/running.js';
 import { operatorOf } from './notices.js';
 

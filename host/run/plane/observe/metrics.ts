@@ -5,7 +5,7 @@ import type { Failure, Metrics } from '../../../model/figures.js';
 import type { Connection } from '../connect/connection.js';
 import { stateBytesOf } from '../memory/memory.js';
 import type { RunningCache, RunningNode, RunningRule, RunningSink, RunningSource } from '../running/running.js';
-import { heldMs } from './holds.js';
+import { heldMs } from './blocks.js';
 
 /** Figures of one operator. */
 interface Figures {
@@ -22,14 +22,14 @@ interface Figures {
   reading?: Pick<Figures, 'exceptions' | 'lastException' | 'lastExceptionAt'>;
   connection?: Connection;
   /** Of sources with a session: messages that came again and were not handed on. */
-  repeated?: number;
+  redelivered?: number;
   /** Of sources: how long sinks have kept it waiting now, ms. */
   heldMs?: number;
   /**
    * Of sources whose input waits for the rule while others read on, or did: bytes that wait, messages that never come
    * to it.
    */
-  lane?: { bytes: number; lost: number };
+  branch?: { bytes: number; lost: number };
   /** Of event time. */
   timeliness?: Timeliness;
   /** Of functions that look back. */
@@ -208,7 +208,7 @@ function shownFigures(operator: OperatorPlan, { nodes, sources, sinks, operators
 
 /** A source that loses its connection is no failure of its decoder. */
 function decoderFigures(source: Figures): Figures {
-  return { ...source, ...source.reading, waiting: 0, connection: undefined, heldMs: undefined, lane: undefined };
+  return { ...source, ...source.reading, waiting: 0, connection: undefined, heldMs: undefined, branch: undefined };
 }
 
 function isProjected(transform: OperatorPlan, operators: readonly OperatorPlan[]): boolean {
@@ -314,13 +314,13 @@ function sourceFigures(rule: RunningRule, i: number): Figures {
   const failed = counters.exceptions - base.exceptions + counters.oversized - base.oversized;
   const isNewer = source.lastExceptionAt >= counters.lastExceptionAt;
   const lost = rule.lostInput?.get(source);
-  const lane = rule.behind?.laneOf(source);
+  const branch = rule.lag?.branchOf(source);
   const figures: Figures = {
     recordsIn: counters.messages - base.messages,
     recordsOut: counters.recordsOut - base.recordsOut,
     messages: counters.messages - base.messages,
     latencyUs: counters.busyUs - base.busyUs,
-    waiting: lane?.waitingMessages ?? 0,
+    waiting: branch?.waitingMessages ?? 0,
     lastInvocation: source.lastInputAt,
     exceptions: failed + source.exceptions,
     lastException: isNewer ? source.lastException : counters.lastException,
@@ -332,10 +332,10 @@ function sourceFigures(rule: RunningRule, i: number): Figures {
     },
     connection: source.connection,
     heldMs: heldMs(source),
-    ...(source.repetitions === undefined ? {} : { repeated: source.repetitions.repeated }),
-    ...(lane === undefined && lost === undefined
+    ...(source.redeliveries === undefined ? {} : { redelivered: source.redeliveries.redelivered }),
+    ...(branch === undefined && lost === undefined
       ? {}
-      : { lane: { bytes: lane?.waitingBytes ?? 0, lost: lost?.messages ?? 0 } }),
+      : { branch: { bytes: branch?.waitingBytes ?? 0, lost: lost?.messages ?? 0 } }),
   };
   if (lost === undefined) return figures;
   figures.exceptions += lost.messages;
@@ -373,11 +373,11 @@ function put(metrics: Metrics, name: string, figures: Figures): void {
   metrics[`${prefix}last_exception`] = figures.lastException;
   metrics[`${prefix}last_exception_time`] = figures.lastExceptionAt;
   if (figures.heldMs !== undefined) metrics[`${prefix}held_ms`] = figures.heldMs;
-  if (figures.repeated !== undefined) metrics[`${prefix}messages_repeated_total`] = figures.repeated;
-  const { connection, timeliness, partitions, answers, rowsWaiting, cache, lane } = figures;
-  if (lane !== undefined) {
-    metrics[`${prefix}input_waiting_bytes`] = lane.bytes;
-    metrics[`${prefix}input_dropped_total`] = lane.lost;
+  if (figures.redelivered !== undefined) metrics[`${prefix}messages_repeated_total`] = figures.redelivered;
+  const { connection, timeliness, partitions, answers, rowsWaiting, cache, branch } = figures;
+  if (branch !== undefined) {
+    metrics[`${prefix}input_waiting_bytes`] = branch.bytes;
+    metrics[`${prefix}input_dropped_total`] = branch.lost;
   }
   if (cache !== undefined) putCache(metrics, `${prefix}cache_`, cache);
   if (answers !== undefined) {

@@ -34,7 +34,7 @@ interface Before {
 
 export interface Work {
   readonly source: RunningSource | undefined;
-  /** The source, or the lane in which its input has waited. */
+  /** The source, or the branch in which its input has waited. */
   readonly place: InputAtWork['place'] | undefined;
   /** The begin of the input. */
   readonly bytes: Uint8Array | undefined;

@@ -2,7 +2,7 @@
 import type { Kernel, NodeHandle } from '../../../../kernels/api.js';
 import type { Tap } from '../../../../kernels/plan/ir.js';
 import { reasonOf } from '../../../base/errors.js';
-import { placeOf } from '../running/parties.js';
+import { placeOf } from '../running/rule-groups.js';
 import type { RunningRule } from '../running/running.js';
 
 export class TraceTaps {

@@ -7,8 +7,8 @@ import type { Redact } from '../../../base/secrets/redact.js';
 import type { RunTrouble } from '../../../model/figures.js';
 import type { Connection } from '../connect/connection.js';
 import type { RunningRule } from '../running/running.js';
+import { blockMessage } from './blocks.js';
 import type { ErrorLog } from './error-log.js';
-import { holdMessage } from './holds.js';
 import { failureOf } from './metrics.js';
 
 /** A connection that is being made is no trouble before, ms. */
@@ -20,7 +20,7 @@ const slice = 500;
 export function troublesOf(rule: RunningRule, errors: ErrorLog): string[] {
   const { redact } = rule;
   const recent = errors.recent(rule);
-  const hold = holdMessage(rule);
+  const hold = blockMessage(rule);
   return [
     ...sourceTroubles(rule),
     ...sinkTroubles(rule),

@@ -8,7 +8,7 @@
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { Logger } from '../../../base/log/log.js';
 import type { Sink, SinkChunk, SinkContext } from '../../../connectors/running.js';
-import type { BacklogSettings, CacheSettings, SinkSpec } from '../../link/protocol.js';
+import type { CacheSettings, RetryQueueSettings, SinkSpec } from '../../link/protocol.js';
 import type { Stage } from '../stage/stage.js';
 import { type Before, type QueueOwner, RetryQueue } from './retry/retry-queue.js';
 
@@ -32,15 +32,15 @@ export class OutputChain implements Sink, SinkContext {
   #isQueued = false;
   readonly #isCache: boolean;
   /** Of a queue that comes when it is needed. */
-  readonly retry: BacklogSettings | undefined;
+  readonly retry: RetryQueueSettings | undefined;
 
   constructor(
-    { cache, backlog }: Pick<SinkSpec, 'cache' | 'backlog'>,
+    { cache, retryQueue }: Pick<SinkSpec, 'cache' | 'retryQueue'>,
     private readonly owner: ChainOwner,
     make: (context: SinkContext) => Sink,
   ) {
     this.#isCache = cache !== undefined;
-    this.retry = cache === undefined ? backlog : undefined;
+    this.retry = cache === undefined ? retryQueue : undefined;
     this.#connector = make(this);
     this.#end = endOf(this.#connector);
     this.#first = this.#end;
@@ -184,10 +184,10 @@ function endOf(connector: Sink): Stage<SinkChunk> {
   };
 }
 
-function queueSettings(settings: BacklogSettings): CacheSettings {
+function queueSettings(settings: RetryQueueSettings): CacheSettings {
   const { folder, awaits, dropsOldest, maxDiskBytes, minFreeBytes } = settings;
   return {
-    isBacklog: true,
+    isRetryQueue: true,
     folder,
     pageMessages,
     memoryMessages,

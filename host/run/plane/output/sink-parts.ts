@@ -21,8 +21,8 @@ export async function loadSinkParts(sinks: readonly SinkSpec[]): Promise<void> {
 }
 
 /** Messages of the sink may wait in a queue. */
-function hasQueue({ cache, backlog }: SinkSpec): boolean {
-  return cache !== undefined || backlog !== undefined;
+function hasQueue({ cache, retryQueue }: SinkSpec): boolean {
+  return cache !== undefined || retryQueue !== undefined;
 }
 
 /** The stages before the connector of a sink; to be loaded before. Undefined where there are none. */

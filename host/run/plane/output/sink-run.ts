@@ -314,7 +314,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
   }
 
   /** Since when it keeps messages of a source unacknowledged, epoch ms; Infinity when it does not. */
-  holdsSince(source: Acknowledgements): number {
+  blocksSince(source: Acknowledgements): number {
     return this.#marks.since(source);
   }
 
@@ -323,7 +323,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     this.#marks.giveBack();
   }
 
-  /** What a person is told of it when its rule holds up others. */
+  /** What a person is told of it when its rule blocks others. */
   get trouble(): string {
     const { downSince, status } = this.connection;
     const ofQueue = this.#queue?.trouble ?? '';

@@ -1,4 +1,4 @@
-/** What is wrong with the disk of a backlog: told once, and tried again after a while. */
+/** What is wrong with the disk of a queue: told once, and tried again after a while. */
 
 /** After a failure of the disk it is tried again, ms. */
 const retryMs = 1000;

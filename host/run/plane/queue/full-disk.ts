@@ -1,4 +1,4 @@
-/** A disk that has no more room for a backlog whose oldest messages may go. */
+/** A disk that has no more room for a queue whose oldest messages may go. */
 import type { Store } from './store.js';
 
 /** There is no more room on the disk, or none for this user. */

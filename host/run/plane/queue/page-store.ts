@@ -253,7 +253,7 @@ export class PageStore implements Store {
         return this.#damage(cursor, at, from, limit);
       }
       const until = head.first + head.messages;
-      if (until > cursor.read) items.push(...behind(content, cursor.read - head.first));
+      if (until > cursor.read) items.push(...lag(content, cursor.read - head.first));
       cursor.read = Math.max(cursor.read, until);
       from = end;
     }
@@ -439,7 +439,7 @@ function lost(cursor: Cursor, until: number, reason: string): Batch {
 }
 
 /** The items without their first messages. */
-function behind(items: readonly Item[], messages: number): readonly Item[] {
+function lag(items: readonly Item[], messages: number): readonly Item[] {
   if (messages <= 0) return items;
   const left: Item[] = [];
   let skipped = messages;

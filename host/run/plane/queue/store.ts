@@ -1,4 +1,4 @@
-/** Where messages wait that were put aside: first in, first out. */
+/** Where messages wait that were spilled: first in, first out. */
 import type { Item } from './item.js';
 
 /** What is read next. */

@@ -20,7 +20,7 @@ export interface EndOptions<S extends RunningSource> {
   readonly timeoutMs: number;
   /** Sources that only this rule had. */
   readonly unused: readonly S[];
-  /** Sources of others, too, that its sinks held up: `sinkIsFull` was told, and is taken back here. */
+  /** Sources of others, too, that its sinks blocked: `sinkIsFull` was told, and is taken back here. */
   readonly held: readonly S[];
   /** Lets no further rule use the source. */
   forget(source: S): void;
@@ -39,7 +39,7 @@ export interface End {
 
 /** Resolves when nothing waits for its turn that the sources of the rule have read, or that takes too long. */
 export async function whenRead({ sources }: RunningRule): Promise<void> {
-  const late = sources.filter(({ isSlowed }) => isSlowed);
+  const late = sources.filter(({ waitsForTurn }) => waitsForTurn);
   if (late.length === 0) return;
   const patience = new Promise<void>((resolve) => void setTimeout(resolve, readMs).unref());
   await Promise.race([Promise.all(late.map((source) => source.whenTaken())), patience]);
@@ -62,7 +62,7 @@ export function awaitReturn(rule: RunningRule): void {
  * Gives up what waits before or in its nodes, as far as that is not kept: a sentence each, which the log has as well.
  */
 export function lossesOf(rule: RuleRun, isKept: boolean): string[] {
-  const unread = rule.behind?.leave(rule) ?? [];
+  const unread = rule.lag?.leave(rule) ?? [];
   const unanswered = isKept ? [] : rule.waitings.flatMap((waiting) => waiting.loseWaiting() ?? []);
   const losses = [...unread, ...unanswered];
   for (const loss of losses) rule.log.warn(loss);

@@ -23,13 +23,13 @@ import type { Reconnects } from '../connect/reconnects.js';
 import type { SourceRun } from '../input/source-run.js';
 import { sinkTroubles, sourceTroubles } from '../observe/trouble.js';
 import { type SinkHost, SinkRun } from '../output/sink-run.js';
-import { placeOf } from '../running/parties.js';
+import { placeOf } from '../running/rule-groups.js';
 import type {
   JoinedTable,
   LongCalls,
   LostInput,
-  RunningBehind,
   RunningHost,
+  RunningLag,
   RunningNode,
   RunningRule,
   RunningSink,
@@ -105,11 +105,11 @@ export class RuleRun implements SinkHost, RunningRule {
   /** Set once a call of the kernel took long for it. */
   longCalls: LongCalls | undefined;
   /** See `RunningRule`. */
-  behind: RunningBehind | undefined;
+  lag: RunningLag | undefined;
   lostInput: Map<RunningSource, LostInput> | undefined;
   readonly dropsInput: boolean;
   readonly inputLimitBytes: number;
-  holds = 0;
+  blocks = 0;
   waitingResults = 0;
   /** Sources of lookup tables, which others have as well. */
   #kept: ReadonlySet<RunningSource> = noSources;
@@ -181,7 +181,7 @@ export class RuleRun implements SinkHost, RunningRule {
   get isFinished(): boolean {
     if (isAtWork(this.host.kernel, this.run)) return false;
     if (this.waitings.some(({ node }) => this.host.kernel.waiting(node).first !== 0)) return false;
-    if (this.behind?.isWaiting === true) return false;
+    if (this.lag?.isWaiting === true) return false;
     return !this.#isTable && this.sources.every((source) => source.isEnded || this.isTable(source));
   }
 
@@ -253,7 +253,7 @@ export class RuleRun implements SinkHost, RunningRule {
   /** Gives back all that the rule holds in the kernel and leaves its sources. */
   release(): void {
     this.checkpoints?.leave();
-    this.holdForResults(0);
+    this.blockForResults(0);
     for (const waiting of this.waitings) {
       waiting.close();
       this.host.removeWaiting(waiting);
@@ -375,7 +375,7 @@ export class RuleRun implements SinkHost, RunningRule {
 
   sinkIsFull(isFull: boolean): void {
     if (this.#isReleased) return;
-    this.holds += isFull ? 1 : -1;
+    this.blocks += isFull ? 1 : -1;
     // Tables go on: other rules look up in them, too.
     for (const source of this.sources) if (!this.#kept.has(source)) placeOf(this, source).sinkIsFull(isFull);
   }
@@ -393,7 +393,7 @@ export class RuleRun implements SinkHost, RunningRule {
     this.sourceLatencies = this.sourceLatencies.map((base, i) => (isIt(i) ? kernel.latencies(source.stream) : base));
   }
 
-  tookApart(source: RunningSource, messages: number): void {
+  tookFromBranch(source: RunningSource, messages: number): void {
     this.sourceBases = this.sourceBases.map((base, i) =>
       this.sources[i] === source ? { ...base, messages: base.messages - messages } : base,
     );
@@ -414,7 +414,7 @@ export class RuleRun implements SinkHost, RunningRule {
     this.host.idle(this);
   }
 
-  holdForResults(results: number): void {
+  blockForResults(results: number): void {
     const isFull = results > 0;
     if (isFull !== this.waitingResults > 0) this.sinkIsFull(isFull);
     this.waitingResults = results;

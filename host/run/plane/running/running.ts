@@ -15,9 +15,9 @@ import type { Histogram } from '../../../../kernels/values/histogram.js';
 import type { Logger } from '../../../base/log/log.js';
 import type { Redact } from '../../../base/secrets/redact.js';
 import type { SinkSpec, SourceSpec } from '../../link/protocol.js';
-import type { ApartHold } from '../acknowledge/apart-hold.js';
 import type { Acknowledgements, Barrier } from '../acknowledge/barrier.js';
-import type { Keepers } from '../acknowledge/keepers.js';
+import type { BranchHold } from '../acknowledge/branch-hold.js';
+import type { Retention } from '../acknowledge/retention.js';
 import type { Connection } from '../connect/connection.js';
 
 /** What the parts of a rule may ask of the data plane. */
@@ -52,7 +52,7 @@ export interface RunningSource extends RunningPart {
   readonly stream: StreamHandle;
   readonly log: Logger;
   readonly users: ReadonlySet<RunningRule>;
-  /** Those of its users that have no lane. */
+  /** Those of its users that take its input as it comes. */
   readonly readers: ReadonlySet<RunningRule>;
   readonly counters: StreamCounters;
   /** Of a source with messages that are to be acknowledged. */
@@ -62,7 +62,7 @@ export interface RunningSource extends RunningPart {
   /** It reads nothing: a sink below it is full, or the kernel has no room. */
   readonly isFull: boolean;
   /** Its input waits for its turn. */
-  readonly isSlowed: boolean;
+  readonly waitsForTurn: boolean;
   /** Input that it has behind it waits for its turn. */
   readonly isReadAhead: boolean;
   /** Works off what waits for its turn. */
@@ -98,9 +98,9 @@ export interface RunningSource extends RunningPart {
   exception(reason: string): void;
   /** A sink below became full, or took up work again. */
   sinkIsFull(isFull: boolean): void;
-  readonly keepers: Keepers;
+  readonly retention: Retention;
   /** Messages that came again and were not handed on; undefined where the other side keeps no session. */
-  readonly repetitions: { readonly repeated: number } | undefined;
+  readonly redeliveries: { readonly redelivered: number } | undefined;
   /** From where it can be read again to get what comes after all input so far; undefined when it can't go back. */
   position(): unknown;
   /** Begins at the position, or goes on there; returns the reason when it can't. */
@@ -119,7 +119,7 @@ export interface RunningSource extends RunningPart {
 /** Where rules go on in a source, as long as that is not where the source is; see state/rule-places.ts. */
 export interface RunningPlaces {
   /** The source can be read again from a position. */
-  readonly goesBack: boolean;
+  readonly rewinds: boolean;
   /** Rules that do not take what the source reads. */
   readonly ahead: ReadonlySet<RunningRule>;
   /** What a rule has yet to read may wait: after a kill it is read again from the place of the rule. */
@@ -151,8 +151,8 @@ export interface RunningPlaces {
 
 /** The checkpoints of a rule, as status and logs tell of them. */
 export interface RunningCheckpoints {
-  /** What the rule has had apart from others and no checkpoint has; checkpoints count for it. */
-  readonly apart: ApartHold;
+  /** What the rule has had of branches and no checkpoint has; checkpoints count for it. */
+  readonly fromBranch: BranchHold;
   /** How the rule began: with which state, or without the one that it had; empty when there was none. */
   readonly atStart: string;
   /** In this run. */
@@ -219,7 +219,7 @@ export interface RunningSink extends RunningPart {
   readonly isFull: boolean;
   /** Since when it is full, epoch ms. */
   readonly fullSince: number;
-  /** What a person is told of it when its rule holds up others. */
+  /** What a person is told of it when its rule blocks others. */
   readonly trouble: string;
   /** Times from taking output to having passed it on; null unless they are measured. */
   readonly latencies: Histogram | null;
@@ -230,7 +230,7 @@ export interface RunningSink extends RunningPart {
   /** A source of the rule has had messages that are acknowledged. */
   acknowledged(): void;
   /** Since when it keeps messages of a source unacknowledged, epoch ms; Infinity when it does not. */
-  holdsSince(source: Acknowledgements): number;
+  blocksSince(source: Acknowledgements): number;
   /** Leaves all barriers: what still waits may not hold up others any more. */
   giveBack(): void;
   /** Sets the figures of a sink for which rows are only counted. */
@@ -295,8 +295,11 @@ export interface LongCalls {
   rows: number;
 }
 
-/** Where input of a source waits for rules that come behind the others, while those read on; see schedule/lane.ts. */
-export interface RunningLane {
+/**
+ * A branch of a source: input that waits for some of its rules while the others read on. It is a throttle queue
+ * (schedule/throttle-queue.ts), or a rule that catches up (state/places/catch-up.ts).
+ */
+export interface RunningBranch {
   /** A twin of the source's. */
   readonly stream: StreamHandle;
   /** Rules that it is for. */
@@ -309,7 +312,7 @@ export interface RunningLane {
   readonly waitingMessages: number;
   readonly waitingBytes: number;
   /** Since when the source waits for it, or its sender for an acknowledgement, epoch ms; Infinity when neither does. */
-  readonly holdsSince: number;
+  readonly blocksSince: number;
   /** A sink of its rules became full, or took up work again. */
   sinkIsFull(isFull: boolean): void;
 }
@@ -317,16 +320,16 @@ export interface RunningLane {
 /** Input that the kernel works on. */
 export interface InputAtWork {
   readonly source: RunningSource;
-  /** Where it comes from: the source, or a lane of it. */
-  readonly place: RunningSource | RunningLane;
+  /** Where it comes from: the source, or a branch of it. */
+  readonly place: RunningSource | RunningBranch;
   /** Undefined: it is the end of the input. */
   readonly bytes: Uint8Array | undefined;
   /** What acknowledges it; undefined where nobody waits for that. */
   readonly barrier: Barrier | undefined;
 }
 
-/** A rule that takes more than its share of the time, and comes behind the others if that can be. */
-export interface RunningBehind {
+/** A rule that lags behind its sources: it is throttled, since it takes more than its share, or catches up. */
+export interface RunningLag {
   /** Input waits for its turn. */
   readonly isWaiting: boolean;
   /** What it is at has no place that a checkpoint could name: the kernel has no room, or input is taken in part. */
@@ -337,9 +340,9 @@ export interface RunningBehind {
   settle(): void;
   /** What a person is told; empty: nothing. */
   readonly text: string;
-  /** Undefined where input of the source does not wait in a lane. */
-  laneOf(source: RunningSource): RunningLane | undefined;
-  /** Bytes that each of its rules has in lanes. */
+  /** Undefined where input of the source does not wait in a branch. */
+  branchOf(source: RunningSource): RunningBranch | undefined;
+  /** Bytes that each of its rules has in branches. */
   readonly memoryBytes: number;
   /**
    * These rules are to end. Resolves when what waits for its own is worked off, or after a time. When they come back at
@@ -350,7 +353,7 @@ export interface RunningBehind {
   leave(rule: RunningRule): string[];
 }
 
-/** Messages that a rule never got, since it came too far behind the others. */
+/** Messages that a rule never got, since too many waited for it. */
 export interface LostInput {
   readonly messages: number;
   readonly reason: string;
@@ -386,14 +389,14 @@ export interface RunningRule {
   readonly stopsWhenFull: boolean;
   /** Set once a call of the kernel took long for it. */
   longCalls: LongCalls | undefined;
-  /** Set while it comes behind the others. */
-  behind: RunningBehind | undefined;
+  /** Set while it lags behind its sources. */
+  lag: RunningLag | undefined;
   /** Of each source of which it lost some; undefined: of none. */
   readonly lostInput: ReadonlyMap<RunningSource, LostInput> | undefined;
   /** It takes what the source reads from now on: its figures count from here. */
   cameTo(source: RunningSource): void;
   /** It took so many messages of the source that others had before it came. */
-  tookApart(source: RunningSource, messages: number): void;
+  tookFromBranch(source: RunningSource, messages: number): void;
   /** Messages of the source never come to it. */
   inputLost(source: RunningSource, messages: number, reason: string): void;
   /** When more waits the oldest messages are given up; otherwise the source waits. */
@@ -401,13 +404,13 @@ export interface RunningRule {
   /** Bytes of input that may wait for it while others read on. */
   readonly inputLimitBytes: number;
   /** How many of its sinks and nodes let its sources wait. */
-  readonly holds: number;
+  readonly blocks: number;
   /** Nodes that gather rows of messages. */
   readonly gathersInput: boolean;
   /** Results that wait for their turn in the kernel while its sources pause; 0 when these need not. */
   readonly waitingResults: number;
   /** Lets its sources pause since so many results wait for their turn in the kernel, 0: go on. */
-  holdForResults(results: number): void;
+  blockForResults(results: number): void;
   /** Its nodes have no deferred work any more. */
   workedOff(): void;
   readonly log: Logger;

@@ -4,11 +4,11 @@
  * read the source. Work that rules share is divided among those that used it at the time. Together rules never have
  * more time than was spent.
  */
-import { placeOf } from '../running/parties.js';
-import type { RunningLane, RunningNode, RunningRule, RunningSource } from '../running/running.js';
+import { placeOf } from '../running/rule-groups.js';
+import type { RunningBranch, RunningNode, RunningRule, RunningSource } from '../running/running.js';
 
 /** Where work begins: a source, or the merge of several sources, below which timers are at work for one rule. */
-type Root = RunningSource | RunningLane | RunningNode;
+type Root = RunningSource | RunningBranch | RunningNode;
 
 /** µs of work for a root: that of timers, and all other. */
 interface Work {

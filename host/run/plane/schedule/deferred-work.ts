@@ -67,6 +67,6 @@ export class DeferredTurns {
     if (!(this.#full.has(rule) ? results <= fewResults : results >= mostResults)) return;
     const isFull = !this.#full.delete(rule);
     if (isFull) this.#full.add(rule);
-    rule.holdForResults(isFull ? results : 0);
+    rule.blockForResults(isFull ? results : 0);
   }
 }

@@ -1,14 +1,14 @@
 /**
  * Who takes the time of the data plane while there is not enough of it. Rules that share operators in the kernel are
- * one party. Once a second it is seen whether the thread had any rest; only when it had none the time of each party is
+ * one group. Once a second it is seen whether the thread had any rest; only when it had none the time of each group is
  * looked at: that of its sources, divided by what the kernel has measured in the nodes; of rules that have ended
- * meanwhile, too. A party that took more than its share in two looks one after the other is put behind the others: a
+ * meanwhile, too. A group that took more than its share in two looks one after the other is throttled: a
  * few batches are measured, and any of them may have been interrupted.
  */
 import { performance } from 'node:perf_hooks';
 import type { NodeHandle } from '../../../../kernels/api.js';
-import { type Party, partiesOf, placeOf } from '../running/parties.js';
-import type { RunningLane, RunningRule, RunningSource } from '../running/running.js';
+import { placeOf, type RuleGroup, ruleGroupsOf } from '../running/rule-groups.js';
+import type { RunningBranch, RunningRule, RunningSource } from '../running/running.js';
 
 /** Time between two looks, ms. */
 const lookMs = 1000;
@@ -20,14 +20,14 @@ const smallPart = 0.05;
 const manyRules = 500;
 
 /** Takes turns for those that take more than their share; see schedule/behind.ts. */
-export interface PutsBehind {
+export interface Throttler {
   /** Others, or one that had its turn, were at work. */
   worked(ms: number): void;
-  isBehind(party: Party): boolean;
+  isThrottled(group: RuleGroup): boolean;
   /** Others wait while it takes this part of all time. */
-  put(party: Party, part: number): void;
-  /** What each party took of all time; undefined: there is time for all. */
-  look(parts: ReadonlyMap<Party, number> | undefined, enough: number): void;
+  put(group: RuleGroup, part: number): void;
+  /** What each group took of all time; undefined: there is time for all. */
+  look(parts: ReadonlyMap<RuleGroup, number> | undefined, enough: number): void;
 }
 
 /** Hears of all work. */
@@ -44,11 +44,11 @@ export interface ShareOptions {
   usedTime(): number;
   /** Whether times in nodes are to be taken often, however few batches there are. */
   sampleOften(isOn: boolean): void;
-  /** Called when the first party is to be put behind. */
-  load(): Promise<PutsBehind>;
+  /** Called when the first group is to be throttled. */
+  load(): Promise<Throttler>;
 }
 
-type Place = RunningSource | RunningLane;
+type Place = RunningSource | RunningBranch;
 
 /** µs of work as they were at a look. */
 interface Seen {
@@ -64,19 +64,19 @@ interface Seen {
 export class ShareWatch implements Shares {
   #lookAt = 0;
   #lookedAt: number | undefined;
-  /** Work of all parties since then, ms. */
+  /** Work of all groups since then, ms. */
   #workedMs = 0;
   /** Since when the thread had no rest. */
   #seen: Seen | undefined;
   #loading = false;
   /** Rules that took too much at the last look. */
   #suspects: ReadonlySet<RunningRule> = new Set();
-  behind: PutsBehind | undefined;
+  lag: Throttler | undefined;
 
   constructor(private readonly options: ShareOptions) {}
 
   worked(ms: number, now: number): void {
-    this.behind?.worked(ms);
+    this.lag?.worked(ms);
     this.#workedMs += ms;
     if (now < this.#lookAt) return;
     this.#lookAt = Number.POSITIVE_INFINITY;
@@ -105,63 +105,63 @@ export class ShareWatch implements Shares {
   #look(now: number): void {
     this.#lookAt = now + lookMs * Math.max(1, this.options.rules.size / manyRules);
     const seen = this.#seen;
-    // As while thousands of rules start: it costs more to find the parties than any of them can have taken.
-    const isIdle = this.behind === undefined && this.#workedMs < smallPart * (now - (this.#lookedAt ?? now));
+    // As while thousands of rules start: it costs more to find the groups than any of them can have taken.
+    const isIdle = this.lag === undefined && this.#workedMs < smallPart * (now - (this.#lookedAt ?? now));
     this.#lookedAt = now;
     this.#workedMs = 0;
     if (this.options.usedTime() < busyPart || isIdle) {
       if (seen !== undefined) this.options.sampleOften(false);
       this.#seen = undefined;
-      this.behind?.look(undefined, 1);
+      this.lag?.look(undefined, 1);
       return;
     }
-    const parties = partiesOf(this.options.rules);
-    const next = this.#see(now, parties);
+    const groups = ruleGroupsOf(this.options.rules);
+    const next = this.#see(now, groups);
     if (seen === undefined) {
       this.options.sampleOften(true);
       this.#seen = next;
       return;
     }
-    const parts = partsOf(parties, seen, next);
+    const parts = partsOf(groups, seen, next);
     // None of its batches was measured yet.
     if (parts === undefined) return;
     this.#seen = next;
     this.#judge(parts);
   }
 
-  #judge(parts: ReadonlyMap<Party, number>): void {
+  #judge(parts: ReadonlyMap<RuleGroup, number>): void {
     const fair = 1 / parts.size;
     const enough = Math.max(smallPart, Math.min(2 * fair, (1 + fair) / 2));
-    this.behind?.look(parts, enough);
-    let most: Party | undefined;
+    this.lag?.look(parts, enough);
+    let most: RuleGroup | undefined;
     let part = enough;
     const before = this.#suspects;
     const suspects = new Set<RunningRule>();
-    for (const [party, its] of parts) {
-      if (its <= enough || this.behind?.isBehind(party) === true) continue;
-      for (const rule of party.rules) suspects.add(rule);
-      const isFirst = this.behind !== undefined && !party.rules.some((rule) => before.has(rule));
+    for (const [group, its] of parts) {
+      if (its <= enough || this.lag?.isThrottled(group) === true) continue;
+      for (const rule of group.rules) suspects.add(rule);
+      const isFirst = this.lag !== undefined && !group.rules.some((rule) => before.has(rule));
       if (its <= part || isFirst) continue;
-      most = party;
+      most = group;
       part = its;
     }
     this.#suspects = suspects;
     if (most === undefined || parts.size === 1) return;
-    if (this.behind !== undefined) this.behind.put(most, part);
+    if (this.lag !== undefined) this.lag.put(most, part);
     else if (!this.#loading) {
       // It is put behind at the next look, if it still takes so much.
       this.#loading = true;
-      void this.options.load().then((behind) => {
-        this.behind = behind;
+      void this.options.load().then((lag) => {
+        this.lag = lag;
       });
     }
   }
 
-  #see(at: number, parties: readonly Party[]): Seen {
+  #see(at: number, groups: readonly RuleGroup[]): Seen {
     const sources = new Map<Place, number>();
     const nodes = new Map<NodeHandle, number>();
     const users = new Map<NodeHandle, number>();
-    for (const { rules, places, nodes: own } of parties) {
+    for (const { rules, places, nodes: own } of groups) {
       for (const rule of rules) for (const { handle } of rule.nodes) users.set(handle, (users.get(handle) ?? 0) + 1);
       for (const place of places) if (!sources.has(place)) sources.set(place, place.workUs + place.counters.tickUs);
       const { kernel } = rules[0]!.host;
@@ -182,30 +182,30 @@ export function usedTime(): () => number {
   };
 }
 
-/** What each party that was at work took of all time; undefined when that of some is not known. */
-function partsOf(parties: readonly Party[], from: Seen, to: Seen): Map<Party, number> | undefined {
+/** What each group that was at work took of all time; undefined when that of some is not known. */
+function partsOf(groups: readonly RuleGroup[], from: Seen, to: Seen): Map<RuleGroup, number> | undefined {
   const allUs = Math.max(1, (to.at - from.at) * 1000);
   // What has come since then began at 0.
   const grown = <T>(key: T, before: ReadonlyMap<T, number>, after: ReadonlyMap<T, number>) =>
     Math.max(0, (after.get(key) ?? 0) - (before.get(key) ?? 0));
-  const busy = new Map<Party, number>();
-  const ofSource = new Map<Place, { sum: number; parties: Party[] }>();
-  for (const party of parties) {
+  const busy = new Map<RuleGroup, number>();
+  const ofSource = new Map<Place, { sum: number; groups: RuleGroup[] }>();
+  for (const group of groups) {
     let us = 0;
-    for (const node of party.nodes) us += grown(node, from.nodes, to.nodes);
-    const own = us / party.places.size;
-    busy.set(party, own);
-    for (const source of party.places) {
+    for (const node of group.nodes) us += grown(node, from.nodes, to.nodes);
+    const own = us / group.places.size;
+    busy.set(group, own);
+    for (const source of group.places) {
       const known = ofSource.get(source);
-      if (known === undefined) ofSource.set(source, { sum: own, parties: [party] });
+      if (known === undefined) ofSource.set(source, { sum: own, groups: [group] });
       else {
         known.sum += own;
-        known.parties.push(party);
+        known.groups.push(group);
       }
     }
   }
-  const parts = new Map<Party, number>();
-  for (const [source, { sum, parties: its }] of ofSource) {
+  const parts = new Map<RuleGroup, number>();
+  for (const [source, { sum, groups: its }] of ofSource) {
     const us = grown(source, from.sources, to.sources);
     if (us === 0) continue;
     const ended = from.ended.get(source);
@@ -213,9 +213,9 @@ function partsOf(parties: readonly Party[], from: Seen, to: Seen): Map<Party, nu
     const isAlone = its.length === 1 && ended === undefined;
     const isKnown = isAlone || all > 0;
     if (!isKnown && us > allUs * smallPart) return undefined;
-    for (const party of its) {
-      const own = isAlone ? us : isKnown ? (us * busy.get(party)!) / all : 0;
-      parts.set(party, (parts.get(party) ?? 0) + own / allUs);
+    for (const group of its) {
+      const own = isAlone ? us : isKnown ? (us * busy.get(group)!) / all : 0;
+      parts.set(group, (parts.get(group) ?? 0) + own / allUs);
     }
   }
   return parts;

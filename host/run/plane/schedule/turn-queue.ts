@@ -4,8 +4,8 @@
  */
 import type { Input } from '../stage/input.js';
 import { PassingStage } from '../stage/stage.js';
+import type { FairQueue, Turn } from './fair-queue.js';
 import { SliceSize } from './slice-size.js';
-import type { Turn, Turns } from './turns.js';
 
 export class TurnQueue extends PassingStage<Input> implements Turn {
   #parts: Uint8Array[] = [];
@@ -19,7 +19,7 @@ export class TurnQueue extends PassingStage<Input> implements Turn {
    * @param waits input begins to wait, or no longer does
    */
   constructor(
-    private readonly turns: Pick<Turns, 'add'>,
+    private readonly turns: Pick<FairQueue, 'add'>,
     now: () => number,
     private readonly isBlocked: () => boolean,
     private readonly waits: (isWaiting: boolean) => void,

@@ -1,5 +1,5 @@
 /**
- * Where the rules of a source go on, whose state is kept: at their places as it starts, apart from it when they come
+ * Where the rules of a source go on, whose state is kept: at their places as it starts, in branches when they come
  * later.
  */
 import { KernelError } from '../../../../kernels/memory/error.js';
@@ -37,7 +37,7 @@ export class RulePlaces implements RunningPlaces {
     return this.#log;
   }
 
-  get goesBack(): boolean {
+  get rewinds(): boolean {
     return this.connector.position !== undefined;
   }
 
@@ -68,7 +68,7 @@ export class RulePlaces implements RunningPlaces {
     return reason;
   }
 
-  /** A rule comes while others read: it gets what it has not had apart from them. */
+  /** A rule comes while others read: it gets what it has not had in a branch. */
   #catchUpFrom(rule: RunningRule, position: unknown): string | undefined {
     if (this.connector.isAt?.(position) === true) return undefined;
     if (this.#log === undefined) {
@@ -92,7 +92,7 @@ export class RulePlaces implements RunningPlaces {
         this.#places.leave(rule);
       };
       this.#catchUps.set(rule, new CatchUp(source, () => this.source.position(), rule, earlier, over));
-      this.#places.setApart(rule);
+      this.#places.setElsewhere(rule);
       return undefined;
     } catch (error) {
       earlier.close();
@@ -120,12 +120,12 @@ export class RulePlaces implements RunningPlaces {
   awaits(rule: RunningRule): void {
     const log = this.#log;
     if (log === undefined || this.#away.has(rule.id)) return;
-    const { lanes } = this.source;
+    const { branches } = this.source;
     const away = new AwayInput(log.heldFrom(this.positionOf(rule)), () => {
-      lanes.all.delete(away);
+      branches.all.delete(away);
       this.#away.delete(rule.id);
     });
-    lanes.all.add(away);
+    branches.all.add(away);
     this.#away.set(rule.id, away);
   }
 
@@ -135,8 +135,8 @@ export class RulePlaces implements RunningPlaces {
   }
 
   positionOf(rule: RunningRule): unknown {
-    const apart = rule.behind?.laneOf(this.source);
-    if (apart !== undefined) return apart.position;
+    const fromBranch = rule.lag?.branchOf(this.source);
+    if (fromBranch !== undefined) return fromBranch.position;
     return this.#places.has(rule) ? this.#places.of(rule) : this.source.position();
   }
 
@@ -153,7 +153,7 @@ export class RulePlaces implements RunningPlaces {
 
   /** A rule that goes on from the position is to read it by itself: it runs, is elsewhere, and can be read twice. */
   isPassedBy(position: unknown): boolean {
-    if (!this.source.hasStarted || this.#log !== undefined || !this.goesBack || position === undefined) return false;
+    if (!this.source.hasStarted || this.#log !== undefined || !this.rewinds || position === undefined) return false;
     return this.connector.takesAway !== true && this.connector.isAt?.(position) !== true;
   }
 

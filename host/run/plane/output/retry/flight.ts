@@ -1,4 +1,4 @@
-/** Messages on their way through a backlog. */
+/** Messages in flight: on their way through a spill queue. */
 import type { Item } from '../../queue/item.js';
 
 /** Messages that the sink has got, or would be next if they were not to be left out. */

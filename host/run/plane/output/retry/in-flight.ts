@@ -7,7 +7,7 @@ const roundMessages = 1024;
 
 interface Part {
   /** Left out: it came before there was a queue. */
-  readonly lane: SpillQueue | undefined;
+  readonly queue: SpillQueue | undefined;
   left: number;
   readonly bytes: number;
 }
@@ -27,8 +27,8 @@ export class InFlight {
     return this.#parts.length === 0;
   }
 
-  isAllOf(lane: SpillQueue): boolean {
-    return this.#parts.every((part) => part.lane === lane);
+  isAllOf(queue: SpillQueue): boolean {
+    return this.#parts.every((part) => part.queue === queue);
   }
 
   hasRoom(maxBytes: number): boolean {
@@ -36,9 +36,9 @@ export class InFlight {
     return this.#messages < windowMessages && this.#bytes < maxBytes;
   }
 
-  add(lane: SpillQueue | undefined, messages: number, bytes: number): void {
+  add(queue: SpillQueue | undefined, messages: number, bytes: number): void {
     if (messages <= 0) return;
-    this.#parts.push({ lane, left: messages, bytes });
+    this.#parts.push({ queue, left: messages, bytes });
     this.#messages += messages;
     this.#bytes += bytes;
     this.#roundMessages += messages;
@@ -46,7 +46,7 @@ export class InFlight {
   }
 
   /** So many messages are out or lost; `out` is told of those that count as out now. */
-  leave(messages: number, out: (lane: SpillQueue | undefined, messages: number) => void): void {
+  leave(messages: number, out: (queue: SpillQueue | undefined, messages: number) => void): void {
     if (this.isInRounds) {
       this.#outOfRound += messages;
       if (this.#outOfRound < this.#messages) return;
@@ -63,7 +63,7 @@ export class InFlight {
         this.#parts.shift();
         this.#bytes -= first.bytes;
       }
-      out(first.lane, part);
+      out(first.queue, part);
     }
     if (!this.isEmpty) return;
     this.#roundMessages = 0;

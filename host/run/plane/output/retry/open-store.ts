@@ -1,11 +1,11 @@
-/** The store that a backlog goes by: pages on disk, or memory. */
+/** The store of a spill queue: pages on disk, or memory. */
 
 import { MemoryStore } from '../../queue/memory-store.js';
 import { defaultFileBytes, PageStore } from '../../queue/page-store.js';
 import type { Store } from '../../queue/store.js';
 import type { SpillOptions } from './spill-options.js';
 
-/** Files of a bounded backlog are small enough that a part of it can go. */
+/** Files of a bounded queue are small enough that a part of it can go. */
 const filesInBound = 16;
 const minFileBytes = 64 * 1024;
 

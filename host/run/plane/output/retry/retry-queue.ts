@@ -63,11 +63,11 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
   isAway = true;
   /** The first attempt to connect is over. */
   #isTried = false;
-  /** New messages; the only lane unless those that waited have one of their own. */
+  /** New messages; the only queue unless those that waited have one of their own. */
   readonly #live: SpillQueue;
   /** Messages that wait, or waited, for a connection. */
   readonly #kept: SpillQueue;
-  readonly #lanes: readonly SpillQueue[];
+  readonly #queues: readonly SpillQueue[];
   readonly #opened: Promise<void>;
   #isOpen = false;
   #openTrouble = '';
@@ -99,22 +99,22 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
   ) {
     this.times = owner.measuresAll ? { flush: emptyHistogram(), load: emptyHistogram() } : undefined;
     const { folder } = settings;
-    const lane = (name: string) =>
+    const queue = (name: string) =>
       new SpillQueue(
         { ...this.#options, folder: folder === undefined ? undefined : join(folder, name) },
         this,
         this.counts,
         this.times,
       );
-    this.#live = lane('main');
-    this.#kept = settings.alterQueue === undefined ? this.#live : lane('resend');
-    this.#lanes = this.#kept === this.#live ? [this.#live] : [this.#live, this.#kept];
+    this.#live = queue('main');
+    this.#kept = settings.alterQueue === undefined ? this.#live : queue('resend');
+    this.#queues = this.#kept === this.#live ? [this.#live] : [this.#live, this.#kept];
     const field = settings.alterQueue?.indicatorField ?? '';
     this.#member = field === '' ? undefined : memberOf(field);
     // With more than one target.
     this.#inFlight = new InFlight(owner.dynamic.size > 0);
     this.#diskWait = new DiskWait(this, folder);
-    this.#opened = this.#openLanes();
+    this.#opened = this.#openQueues();
   }
 
   get #options() {
@@ -131,14 +131,14 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
   }
 
   /** Until the disk can be read nothing goes on: what waits there is older. */
-  async #openLanes(): Promise<void> {
+  async #openQueues(): Promise<void> {
     const { folder } = this.settings;
     if (folder !== undefined) await closing.get(folder);
     for (;;) {
       if (this.#isClosed) return;
       try {
         let messages = 0;
-        for (const lane of this.#lanes) messages += await lane.open();
+        for (const queue of this.#queues) messages += await queue.open();
         this.#isOpen = true;
         this.#openTrouble = '';
         if (messages > 0) {
@@ -154,7 +154,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
         await new Promise((resolve) => setTimeout(resolve, retryMs));
       }
     }
-    for (const lane of this.#lanes) lane.hurry();
+    for (const queue of this.#queues) queue.hurry();
     this.#setPace();
     this.ready();
   }
@@ -207,14 +207,14 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     const item = itemOf(chunk, performance.now());
     if (item.ticket !== undefined) this.#tickets.push(item.ticket);
     if (this.#isPaced && !this.isAway) this.#allowed += item.messages;
-    const lane = this.#laneOfNew;
-    lane.add(item);
+    const queue = this.#queueOfNew;
+    queue.add(item);
     this.#pump();
-    lane.settleMemory();
+    queue.settleMemory();
     return true;
   }
 
-  get #laneOfNew(): SpillQueue {
+  get #queueOfNew(): SpillQueue {
     if (this.#kept === this.#live) return this.#live;
     const waits = this.settings.alterQueue?.priority === 1 && this.#kept.hasWaiting;
     return waits || (this.isAway && this.#isTried) ? this.#kept : this.#live;
@@ -222,7 +222,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
 
   /** A source waits until what was written is safe. */
   awaited(): void {
-    for (const lane of this.#lanes) lane.awaited();
+    for (const queue of this.#queues) queue.awaited();
   }
 
   /** Something waits in it. */
@@ -252,7 +252,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
       clearTimeout(timer);
     }
     await this.#opened;
-    for (const lane of this.#lanes) await lane.keep();
+    for (const queue of this.#queues) await queue.keep();
     return undefined;
   }
 
@@ -279,12 +279,12 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
   async #close(): Promise<void> {
     await this.#opened;
     if (this.isDurable) {
-      for (const lane of this.#lanes) await lane.keep().catch((error: unknown) => this.warn(reasonOf(error)));
+      for (const queue of this.#queues) await queue.keep().catch((error: unknown) => this.warn(reasonOf(error)));
     }
     await this.connector.close();
-    for (const lane of this.#lanes) {
-      if (this.settings.isCleanedAtStop) await lane.remove();
-      else await lane.close();
+    for (const queue of this.#queues) {
+      if (this.settings.isCleanedAtStop) await queue.remove();
+      else await queue.close();
     }
     await this.#leaveFolder();
     for (const call of this.#onIdle.splice(0)) call();
@@ -304,21 +304,21 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
 
   /** Messages that are not out. */
   get length(): number {
-    return this.#lanes.reduce((total, lane) => total + lane.length, 0);
+    return this.#queues.reduce((total, queue) => total + queue.length, 0);
   }
 
   get onDisk(): number {
-    return this.#lanes.reduce((total, lane) => total + lane.onDisk, 0);
+    return this.#queues.reduce((total, queue) => total + queue.onDisk, 0);
   }
 
   /** Messages that would be lost with the process. */
   get unsafe(): number {
-    return this.#lanes.reduce((total, lane) => total + lane.unsafe, this.#before);
+    return this.#queues.reduce((total, queue) => total + queue.unsafe, this.#before);
   }
 
   /** Bytes of its files. */
   get diskBytes(): number {
-    return this.#lanes.reduce((total, lane) => total + lane.diskBytes, 0);
+    return this.#queues.reduce((total, queue) => total + queue.diskBytes, 0);
   }
 
   /** Bytes that only the connector has, and that came before all others. */
@@ -334,12 +334,12 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
   /** What is wrong with it; empty when nothing is. */
   get trouble(): string {
     if (this.#openTrouble !== '') return `its ${this.#name} can't be opened: ${this.#openTrouble}`;
-    const reason = this.#lanes.map(({ trouble }) => trouble).find((text) => text !== '');
+    const reason = this.#queues.map(({ trouble }) => trouble).find((text) => text !== '');
     return reason === undefined ? '' : `its ${this.#name} ${reason}`;
   }
 
   get #name(): string {
-    return this.settings.isBacklog === true ? 'backlog' : 'cache';
+    return this.settings.isRetryQueue === true ? 'retry queue' : 'cache';
   }
 
   // Handing over
@@ -350,14 +350,14 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     if (this.#isPumping || this.isAway || this.#isStopping || !this.#isOpen) return;
     this.#isPumping = true;
     try {
-      for (let lane = this.#next(); lane !== undefined; lane = this.#next()) this.#hand(lane);
+      for (let queue = this.#next(); queue !== undefined; queue = this.#next()) this.#hand(queue);
     } finally {
       this.#isPumping = false;
     }
     this.#setPace();
   }
 
-  /** The lane whose messages go next; undefined when none may. */
+  /** The queue whose messages go next; undefined when none may. */
   #next(): SpillQueue | undefined {
     if (!this.#inFlight.hasRoom(this.owner.limitBytes / 2)) return undefined;
     const live = this.#live.peek();
@@ -377,12 +377,12 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     }
   }
 
-  #hand(lane: SpillQueue): void {
-    this.#last = lane;
-    const item = lane.take(this.#isPaced && lane === this.#kept ? this.#allowed : undefined);
-    if (this.#isPaced && lane === this.#kept) this.#allowed -= item.messages;
-    this.#inFlight.add(lane, item.messages, item.bytes.length);
-    this.connector.write(chunkOf(lane === this.#kept && this.#kept !== this.#live ? this.#asResent(item) : item));
+  #hand(queue: SpillQueue): void {
+    this.#last = queue;
+    const item = queue.take(this.#isPaced && queue === this.#kept ? this.#allowed : undefined);
+    if (this.#isPaced && queue === this.#kept) this.#allowed -= item.messages;
+    this.#inFlight.add(queue, item.messages, item.bytes.length);
+    this.connector.write(chunkOf(queue === this.#kept && this.#kept !== this.#live ? this.#asResent(item) : item));
   }
 
   #asResent(item: Item): Item {
@@ -393,7 +393,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
 
   /** So many messages of those handed over are out or lost. */
   #leave(messages: number): void {
-    this.#inFlight.leave(messages, (lane, part) => (lane === undefined ? this.#leaveBefore(part) : lane.out(part)));
+    this.#inFlight.leave(messages, (queue, part) => (queue === undefined ? this.#leaveBefore(part) : queue.out(part)));
     this.#pump();
     this.#checkIdle();
   }
@@ -430,7 +430,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
   #setPace(): void {
     const { resendIntervalMs } = this.settings;
     if (resendIntervalMs === 0 || this.#isClosed) return;
-    const isWaiting = this.#kept.hasWaiting && (this.isAway || this.#isPaced || this.#kept.waitingAside > 0);
+    const isWaiting = this.#kept.hasWaiting && (this.isAway || this.#isPaced || this.#kept.waitingSpilled > 0);
     if (isWaiting && !this.#isPaced) this.#allowed = 0;
     if (!this.#kept.hasWaiting && !this.isAway) this.#allowed = Number.POSITIVE_INFINITY;
     if (this.#isPaced && !this.isAway) {
@@ -444,7 +444,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     }
   }
 
-  // What the lanes call
+  // What the queues call
 
   safe(): void {
     for (let first = this.#tickets[0]; first?.parts === 0; first = this.#tickets[0]) {
@@ -458,7 +458,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     this.#checkIdle();
   }
 
-  putAside(): void {
+  spilled(): void {
     this.#diskWait.begin();
   }
 

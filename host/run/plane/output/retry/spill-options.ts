@@ -1,9 +1,9 @@
-/** What a backlog goes by, whom it tells what becomes of its messages, and what it counts. */
+/** What a spill queue goes by, whom it tells what becomes of its messages, and what it counts. */
 import type { Histogram } from '../../../../../kernels/values/histogram.js';
 import type { WhenFull } from '../../stage/stage.js';
 
 export interface SpillOptions {
-  /** For what is put aside; without one that stays in memory. */
+  /** Of spilled messages; without one they stay in memory. */
   readonly folder: string | undefined;
   readonly isSynced: boolean;
   readonly pageMessages: number;
@@ -12,7 +12,7 @@ export interface SpillOptions {
   readonly memoryBytes: number;
   /** What of it is kept where the oldest may go and the disk takes nothing. */
   readonly keptBytes: number;
-  /** What may be put aside: messages, and bytes of those in memory. */
+  /** What may be spilled: messages, and bytes of those in memory. */
   readonly maxMessages: number;
   readonly maxBytes: number;
   /** Bytes of files, and what stays free on their disk; Infinity and 0: as much as there is. */
@@ -33,8 +33,8 @@ export interface SpillOwner {
   safe(): void;
   /** There may be more to hand over. */
   ready(): void;
-  /** Messages were put aside. */
-  putAside(): void;
+  /** Messages were spilled. */
+  spilled(): void;
   /** So many messages are gone for good. */
   lost(messages: number, reason: string): void;
   /** So many messages that were safe on disk are damaged; undefined: nobody knows how many. */

@@ -92,11 +92,11 @@ export class SpillQueue {
 
   /** There are messages that the sink has not got. */
   get hasWaiting(): boolean {
-    return this.waitingAside > 0 || this.#memory.waitingMessages > 0;
+    return this.waitingSpilled > 0 || this.#memory.waitingMessages > 0;
   }
 
-  /** Messages that were put aside and that the sink has not got. */
-  get waitingAside(): number {
+  /** Messages that were spilled and that the sink has not got. */
+  get waitingSpilled(): number {
     return (this.#store?.unread ?? 0) + this.#readyMessages;
   }
 
@@ -307,7 +307,7 @@ export class SpillQueue {
       store.free(out + memory.outWhileFrozen);
       memory.stored((item) => this.#tellSafe(item));
       this.#disk.noteWriting('');
-      this.owner.putAside();
+      this.owner.spilled();
       if (memory.flights.length > 0 && this.isBehind) this.#isWanted = true;
     } catch (error) {
       this.#memory.frozen = 0;
@@ -327,18 +327,18 @@ export class SpillQueue {
   async #makeRoom(): Promise<void> {
     const { maxMessages, pageMessages } = this.options;
     const wanted = Math.min(maxMessages, Math.max(pageMessages, this.#memory.messages));
-    while (this.waitingAside > 0 && (maxMessages - this.waitingAside < wanted || this.#isTooLarge)) {
+    while (this.waitingSpilled > 0 && (maxMessages - this.waitingSpilled < wanted || this.#isTooLarge)) {
       if (!(await this.#dropNext())) throw new Error(this.#disk.reading);
     }
   }
 
   /** Drops the oldest page on disk; false when there is none. */
   async #dropNext(): Promise<boolean> {
-    const before = this.waitingAside;
+    const before = this.waitingSpilled;
     if (this.#ready.length === 0) this.#load();
     await this.#loading;
     this.#dropPage();
-    return this.waitingAside < before;
+    return this.waitingSpilled < before;
   }
 
   get #isTooLarge(): boolean {

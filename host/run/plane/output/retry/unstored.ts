@@ -1,5 +1,5 @@
 /**
- * Messages of a backlog that are in memory alone, in order; the sink may have the first of them, and the first may be
+ * Messages of a spill queue that are in memory alone, in order; the sink may have the first of them, and the first may be
  * on their way to disk.
  */
 

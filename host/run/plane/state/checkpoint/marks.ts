@@ -64,9 +64,9 @@ export class Marks {
       epochs.set(one.folder, [...(epochs.get(one.folder) ?? []), one.epoch]);
     const isWanted = ({ folder, epoch }: MarkedName) =>
       epochs.get(folder)!.filter((other) => other > epoch).length < kept;
-    for (const [one, behind] of this.#left) {
-      const wanted = behind.filter(isWanted);
-      for (const name of behind)
+    for (const [one, lag] of this.#left) {
+      const wanted = lag.filter(isWanted);
+      for (const name of lag)
         if (!wanted.includes(name))
           await this.#filesOf(name)
             .abandon(name.epoch)

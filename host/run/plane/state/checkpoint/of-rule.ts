@@ -50,14 +50,14 @@ export function endsOf({ sinks }: RunningRule): Record<string, unknown> {
  * Input that the kernel has no room for, or that waits for its turn, is in no state, though sources have it behind
  * them.
  */
-export function isStarved({ sources, behind }: RunningRule): boolean {
-  return behind?.isStarved === true || sources.some((source) => source.starvedSince !== 0 || source.isReadAhead);
+export function isStarved({ sources, lag }: RunningRule): boolean {
+  return lag?.isStarved === true || sources.some((source) => source.starvedSince !== 0 || source.isReadAhead);
 }
 
 /** Resolves when no input waits for its turn that the state is to have; undefined when none does. */
-export function whenTaken({ sources, behind }: RunningRule): Promise<unknown> | undefined {
+export function whenTaken({ sources, lag }: RunningRule): Promise<unknown> | undefined {
   const slowed = sources.filter(({ isReadAhead }) => isReadAhead).map((source) => source.whenTaken());
-  const waits: Promise<unknown>[] = [...slowed, ...[behind?.whenAtPlace() ?? []].flat()];
+  const waits: Promise<unknown>[] = [...slowed, ...[lag?.whenAtPlace() ?? []].flat()];
   return waits.length === 0 ? undefined : Promise.all(waits);
 }
 

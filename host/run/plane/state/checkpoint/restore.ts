@@ -86,8 +86,8 @@ export function restoreState(
       return read(into);
     };
     ({ failed } = kernel.loadNode(nodes, next, shelf));
-    const behind = head.at - host.now();
-    if (behind > smallStepMs) kernel.setLoadedBack(nodes, behind, head.at);
+    const lag = head.at - host.now();
+    if (lag > smallStepMs) kernel.setLoadedBack(nodes, lag, head.at);
   });
   goBack(rule, head, pending, log);
   if (isExact)

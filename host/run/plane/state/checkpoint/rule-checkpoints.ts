@@ -12,8 +12,8 @@ import { systemClock, type Timer } from '../../../../base/time/clock.js';
 import { topicUse } from '../../../../connectors/topic-use.js';
 import type { Loss } from '../../../../model/losses.js';
 import type { CheckpointOrder } from '../../../link/protocol.js';
-import { ApartHold } from '../../acknowledge/apart-hold.js';
-import type { Keeper, RuleHold } from '../../acknowledge/keepers.js';
+import { BranchHold } from '../../acknowledge/branch-hold.js';
+import type { Retainer, RuleHold } from '../../acknowledge/retention.js';
 import { stateBytesOf } from '../../memory/memory.js';
 import type { RunningCheckpoints, RunningRule } from '../../running/running.js';
 import { type CutHost, Cutter } from './cutter.js';
@@ -50,7 +50,7 @@ const nobody: ReadonlySet<RunningRule> = new Set();
 const muchBytes = 4 << 20;
 const lightenMs = 60_000;
 
-export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
+export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner {
   count = 0;
   /** Epoch ms, 0 never. */
   lastAt = 0;
@@ -68,7 +68,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   readonly #groups: Groups<RuleCheckpoints>;
   /** Messages that it holds, of each source. */
   #holds: readonly RuleHold[] = [];
-  #apart: ApartHold | undefined;
+  #fromBranch: BranchHold | undefined;
   /** On its way to disk. */
   #joint: Joint<RulePart> | undefined;
   /** Files of an earlier run go. */
@@ -139,7 +139,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     this.drop();
     const sources = [...new Set(rule.sources)];
     const read = sources.filter((source) => !rule.isTable(source));
-    this.#holds = [...this.#holds, ...read.map((source) => source.keepers.add(this))];
+    this.#holds = [...this.#holds, ...read.map((source) => source.retention.add(this))];
     if (this.order.qos > 0) {
       const parts = {
         sources: sources.filter((source) => isFed(rule, source)).map(({ spec }) => spec),
@@ -147,7 +147,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
       };
       const isRead = this.order.qos > 1;
       const shared = sources.filter(
-        (source) => isRead && source.spec.isShared && source.places?.goesBack === true && !rule.isTable(source),
+        (source) => isRead && source.spec.isShared && source.places?.rewinds === true && !rule.isTable(source),
       );
       this.#groups.add(this, { use: topicUse(parts), shared });
     }
@@ -237,12 +237,12 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     if (!this.isClosed) await this.#joint?.outcome;
   }
 
-  get apart(): ApartHold {
-    if (this.#apart === undefined) {
-      this.#apart = new ApartHold();
-      this.#holds = [...this.#holds, this.#apart];
+  get fromBranch(): BranchHold {
+    if (this.#fromBranch === undefined) {
+      this.#fromBranch = new BranchHold();
+      this.#holds = [...this.#holds, this.#fromBranch];
     }
-    return this.#apart;
+    return this.#fromBranch;
   }
 
   get isHolding(): boolean {
@@ -275,7 +275,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     this.#requestWhenTaken(members);
   }
 
-  /** Of rules that come behind the others there is one between two pieces of their input. */
+  /** Of throttled rules there is one between two pieces of their input. */
   #requestWhenTaken(members: readonly RuleCheckpoints[]): void {
     if (this.#isAwaiting) return;
     const taken = members.flatMap(({ rule }) => (rule && whenTaken(rule)) ?? []);
@@ -389,7 +389,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     for (const one of group) {
       if (enders.includes(one)) one.#leave();
       one.cutter.abandon();
-      one.rule?.behind?.settle();
+      one.rule?.lag?.settle();
     }
     const parts = this.#take(group, enders, carried);
     const ofEnders = parts?.filter(({ isLast }) => isLast) ?? [];
@@ -436,7 +436,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     this.#groups.delete(this);
     this.#timer?.close();
     for (const hold of this.#holds) hold.close();
-    for (const source of this.rule?.sources ?? []) source.keepers.delete(this);
+    for (const source of this.rule?.sources ?? []) source.retention.delete(this);
   }
 
   #arm(ms: number): void {
@@ -465,7 +465,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     this.lastPauseMs = Math.round(pauseMs * 1000) / 1000;
     this.lastMs = Math.round(tookMs);
     for (const source of new Set(this.rule?.sources))
-      this.#tell(source.label, () => source.keepers.committed(this, head.sources[source.name]));
+      this.#tell(source.label, () => source.retention.committed(this, head.sources[source.name]));
     this.rule?.sinks.forEach((sink, i) => {
       if (head.sinks[i] !== undefined) this.#tell(`sink ${sink.spec.type}`, () => sink.commit(head.sinks[i]));
     });

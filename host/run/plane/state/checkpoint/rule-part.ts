@@ -1,7 +1,7 @@
 /** One rule's part in a checkpoint, on its way to disk. */
 import { reasonOf } from '../../../../base/errors.js';
 import type { Logger } from '../../../../base/log/log.js';
-import type { Claim } from '../../acknowledge/keepers.js';
+import type { Claim } from '../../acknowledge/retention.js';
 import type { RunningRule } from '../../running/running.js';
 import { type Cut, type Cutter, mostSliceBytes } from './cutter.js';
 import type { CheckpointFiles } from './files.js';

@@ -3,8 +3,8 @@
  * until the rule has had it.
  */
 
-import type { ApartHold } from '../../acknowledge/apart-hold.js';
 import type { Barrier } from '../../acknowledge/barrier.js';
+import type { BranchHold } from '../../acknowledge/branch-hold.js';
 import { type Item, split } from '../../queue/item.js';
 import type { Cursor, PageStore } from '../../queue/page-store.js';
 import type { Earlier } from '../places/catch-up.js';
@@ -73,7 +73,7 @@ export class EarlierInLog implements Earlier {
     return { bytes: packetsIn(item), messages: item.messages };
   }
 
-  taken(hold: ApartHold | undefined): void {
+  taken(hold: BranchHold | undefined): void {
     for (let first = this.#held[0]; first !== undefined && first.end <= this.#number; first = this.#held[0]) {
       this.#held.shift();
       hold?.hold(first.barrier);

@@ -212,10 +212,10 @@ export class InputLog {
       // A rule may go on from the middle of what came in one go, and it may be long.
       for (let rest: Item | undefined = item; rest !== undefined; ) {
         const left = Math.min(this.host.places.next - this.#replayed, this.#replays.most);
-        const [piece, behind]: [Item, Item?] = left < rest.messages ? split(rest, left) : [rest];
+        const [piece, lag]: [Item, Item?] = left < rest.messages ? split(rest, left) : [rest];
         await this.#replayPiece(store, piece);
         if (this.#isClosed) return;
-        rest = behind;
+        rest = lag;
       }
     }
   }

@@ -3,7 +3,7 @@
  * themselves stay on disk for a while when they are out, and of such that never came there a record is written.
  */
 import { idOf, printOf } from '../../../../connectors/publish-print.js';
-import type { Origin, Recovered, Repetitions } from '../../../../connectors/repetitions.js';
+import type { Origin, Recovered, Redeliveries } from '../../../../connectors/redeliveries.js';
 import type { Item } from '../../queue/item.js';
 
 /**
@@ -29,25 +29,25 @@ export class KnownMessages {
   /** Number of a message in the log before which there are as many in the connection. */
   #offset = 0;
 
-  constructor(private readonly repetitions: Repetitions<Origin>) {}
+  constructor(private readonly redeliveries: Redeliveries<Origin>) {}
 
   /** Stands with each item. */
   get remark(): Remark {
-    const { session, reusesIds } = this.repetitions;
+    const { session, reusesIds } = this.redeliveries;
     return reusesIds ? { session, reusesIds } : { session };
   }
 
   /** Takes what an earlier run left. */
   recover({ items, lost }: { readonly items: readonly Item[]; readonly lost: number }): void {
-    this.repetitions.count += lost;
+    this.redeliveries.count += lost;
     for (const { bytes, ends, messages, values } of items) {
       const session = String(values?.session ?? '');
-      if (values?.reusesIds === true) this.repetitions.reusesIds = true;
+      if (values?.reusesIds === true) this.redeliveries.reusesIds = true;
       let from = 0;
       for (let i = 0; i < messages; i++) {
         const end = ends?.[i] ?? from;
-        this.repetitions.recover(messageIn(bytes, from, end, this.repetitions.version), session);
-        this.repetitions.recoverFreed(freedIn(bytes, from, end), session);
+        this.redeliveries.recover(messageIn(bytes, from, end, this.redeliveries.version), session);
+        this.redeliveries.recoverFreed(freedIn(bytes, from, end), session);
         from = end;
       }
     }
@@ -55,12 +55,12 @@ export class KnownMessages {
 
   /** Messages up to this number in the log have come. */
   at(number: number): void {
-    this.#offset = this.repetitions.count - number;
+    this.#offset = this.redeliveries.count - number;
   }
 
   /** What can't come again goes from the disk. */
   settle(store: Store): void {
-    const { settled, firstReceived } = this.repetitions;
+    const { settled, firstReceived } = this.redeliveries;
     const { diskBytes } = store;
     const first = Math.min(
       diskBytes > mostBytes ? Number.POSITIVE_INFINITY : settled,
@@ -71,7 +71,7 @@ export class KnownMessages {
 
   /** Something has a number in the log that is no message of the connection. */
   numbered(): void {
-    this.repetitions.count++;
+    this.redeliveries.count++;
   }
 
   /** Records in the place of messages. */
@@ -80,7 +80,7 @@ export class KnownMessages {
     const bytes = Buffer.alloc(item.messages * recordBytes);
     let from = 0;
     ends.forEach((end, i) => {
-      const { id, print, isExactlyOnce } = messageIn(item.bytes, from, end, this.repetitions.version);
+      const { id, print, isExactlyOnce } = messageIn(item.bytes, from, end, this.redeliveries.version);
       bytes[i * recordBytes] = record;
       bytes.writeUInt16BE(id, i * recordBytes + 1);
       bytes.writeDoubleBE(print, i * recordBytes + 3);

@@ -4,13 +4,13 @@
  * longer.
  */
 import type { Barrier } from '../../acknowledge/barrier.js';
-import type { LaneInput } from '../../feed/lane-inputs.js';
+import type { InputBranch } from '../../feed/input-branches.js';
 import type { RunningRule } from '../../running/running.js';
 
 const longestMs = 60_000;
 const nobody: ReadonlySet<RunningRule> = new Set();
 
-export class AwayInput implements LaneInput {
+export class AwayInput implements InputBranch {
   readonly rules = nobody;
   readonly #barriers = new Set<Barrier>();
   readonly #patience: NodeJS.Timeout;

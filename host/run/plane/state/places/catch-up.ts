@@ -8,13 +8,13 @@ import type { Kernel, NodeHandle, StreamCounters, StreamHandle } from '../../../
 import { noMemory } from '../../../../../kernels/memory/error.js';
 import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../../../kernels/streams/twin.js';
 import { reasonOf } from '../../../../base/errors.js';
-import type { ApartHold } from '../../acknowledge/apart-hold.js';
 import type { Barrier } from '../../acknowledge/barrier.js';
+import type { BranchHold } from '../../acknowledge/branch-hold.js';
 import { feedInput, openSourceStream } from '../../feed/feed-stream.js';
-import type { LaneInput } from '../../feed/lane-inputs.js';
+import type { InputBranch } from '../../feed/input-branches.js';
 import { inMb } from '../../memory/memory.js';
-import type { RunningBehind, RunningLane, RunningRule, RunningSource } from '../../running/running.js';
-import type { LaneSource } from '../../schedule/lane.js';
+import type { RunningBranch, RunningLag, RunningRule, RunningSource } from '../../running/running.js';
+import type { BranchedSource } from '../../schedule/throttle-queue.js';
 
 /** What the rule gets before what the source reads. */
 export interface Earlier {
@@ -23,7 +23,7 @@ export interface Earlier {
   /** The next piece of it; undefined at its end. Rejects when it can't be read now. */
   next(): Promise<{ readonly bytes: Uint8Array; readonly messages: number } | undefined>;
   /** The rule has had the piece; undefined where nobody keeps its state. */
-  taken(hold: ApartHold | undefined): void;
+  taken(hold: BranchHold | undefined): void;
   /** The rule gets no more of it. */
   close(): void;
   /** Where the rule is after the last piece, as its checkpoints name it. */
@@ -32,7 +32,7 @@ export interface Earlier {
   rest(): Uint8Array[];
 }
 
-export type CatchUpSource = LaneSource;
+export type CatchUpSource = BranchedSource;
 
 /** Input that the source has read since. */
 interface Part {
@@ -50,7 +50,7 @@ const retryMs = 100;
 const pieceBytes = 64 * 1024;
 const noBytes = new Uint8Array(0);
 
-export class CatchUp implements RunningLane, LaneInput {
+export class CatchUp implements RunningBranch, InputBranch {
   readonly stream: StreamHandle;
   readonly rules: ReadonlySet<RunningRule>;
   workUs = 0;
@@ -62,7 +62,7 @@ export class CatchUp implements RunningLane, LaneInput {
   #begin: Uint8Array | undefined;
   #queue: Part[] = [];
   #bytes = 0;
-  #holds = 0;
+  #blocks = 0;
   #wake: (() => void) | undefined;
   #fullSince = 0;
   #hasBegun = false;
@@ -101,13 +101,13 @@ export class CatchUp implements RunningLane, LaneInput {
       throw error;
     }
     this.#move(source.stream, this.stream, false);
-    source.lanes.all.add(this);
-    behindOf(rule).add(source, this);
+    source.branches.all.add(this);
+    lagOf(rule).add(source, this);
   }
 
   /** What it has had, and is in no checkpoint. */
-  get #hold(): ApartHold | undefined {
-    return this.rule.checkpoints?.apart;
+  get #hold(): BranchHold | undefined {
+    return this.rule.checkpoints?.fromBranch;
   }
 
   #move(from: StreamHandle, to: StreamHandle, isShared: boolean): void {
@@ -135,7 +135,7 @@ export class CatchUp implements RunningLane, LaneInput {
     return this.#bytes + this.counters.memoryBytes;
   }
 
-  get holdsSince(): number {
+  get blocksSince(): number {
     if (this.#fullSince > 0) return this.#fullSince;
     return this.#queue.find(({ barrier }) => barrier !== undefined)?.barrier?.since ?? Number.POSITIVE_INFINITY;
   }
@@ -192,8 +192,8 @@ export class CatchUp implements RunningLane, LaneInput {
   // What the rule calls
 
   sinkIsFull(isFull: boolean): void {
-    this.#holds += isFull ? 1 : -1;
-    if (this.#holds === 0) this.#wake?.();
+    this.#blocks += isFull ? 1 : -1;
+    if (this.#blocks === 0) this.#wake?.();
   }
 
   /** Its tables were read: rows may come. */
@@ -211,14 +211,14 @@ export class CatchUp implements RunningLane, LaneInput {
     this.#earlier?.close();
     const left = this.#queue.splice(0);
     this.#bytes = 0;
-    const { stream, lanes } = this.source;
-    lanes.all.delete(this);
+    const { stream, branches } = this.source;
+    branches.all.delete(this);
     this.#move(this.stream, stream, true);
     this.#kernel.closeStream(this.stream);
     for (const { barrier } of left) this.#leave(barrier, true);
     this.#release();
-    for (let i = 0; i < this.#holds; i++) this.source.sinkIsFull(true);
-    behindOf(this.rule).delete(this.source);
+    for (let i = 0; i < this.#blocks; i++) this.source.sinkIsFull(true);
+    lagOf(this.rule).delete(this.source);
     this.over();
   }
 
@@ -236,7 +236,7 @@ export class CatchUp implements RunningLane, LaneInput {
   async #run(): Promise<void> {
     let end = performance.now() + sliceMs;
     while (!this.#isClosed) {
-      while (this.#holds > 0 && !this.#isClosed) {
+      while (this.#blocks > 0 && !this.#isClosed) {
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
@@ -331,7 +331,7 @@ export class CatchUp implements RunningLane, LaneInput {
   #arrived(): void {
     const got = this.#got;
     this.close();
-    this.rule.tookApart(this.source, got);
+    this.rule.tookFromBranch(this.source, got);
     if (this.source.isEnded) this.source.host.ended(this.source);
     this.rule.log.info(
       'has caught up with stream ' +
@@ -341,37 +341,37 @@ export class CatchUp implements RunningLane, LaneInput {
 }
 
 /** The catching up of a rule, over all its sources. */
-class CatchingUp implements RunningBehind {
-  readonly #lanes = new Map<RunningSource, CatchUp>();
+class CatchingUp implements RunningLag {
+  readonly #branches = new Map<RunningSource, CatchUp>();
   readonly isWaiting = true;
 
   constructor(private readonly rule: RunningRule) {
-    rule.behind = this;
+    rule.lag = this;
   }
 
-  add(source: RunningSource, lane: CatchUp): void {
-    this.#lanes.set(source, lane);
+  add(source: RunningSource, branch: CatchUp): void {
+    this.#branches.set(source, branch);
   }
 
   delete(source: RunningSource): void {
-    this.#lanes.delete(source);
-    if (this.#lanes.size === 0 && this.rule.behind === this) this.rule.behind = undefined;
+    this.#branches.delete(source);
+    if (this.#branches.size === 0 && this.rule.lag === this) this.rule.lag = undefined;
   }
 
   get text(): string {
-    return [...this.#lanes.values()].map(({ text }) => text).join(', ');
+    return [...this.#branches.values()].map(({ text }) => text).join(', ');
   }
 
   get isStarved(): boolean {
-    return [...this.#lanes.values()].some(({ isStarved }) => isStarved);
+    return [...this.#branches.values()].some(({ isStarved }) => isStarved);
   }
 
   get memoryBytes(): number {
-    return [...this.#lanes.values()].reduce((bytes, lane) => bytes + lane.memoryBytes, 0);
+    return [...this.#branches.values()].reduce((bytes, branch) => bytes + branch.memoryBytes, 0);
   }
 
-  laneOf(source: RunningSource): CatchUp | undefined {
-    return this.#lanes.get(source);
+  branchOf(source: RunningSource): CatchUp | undefined {
+    return this.#branches.get(source);
   }
 
   finish(): undefined {
@@ -386,13 +386,13 @@ class CatchingUp implements RunningBehind {
 
   /** Its place is in its checkpoint. */
   leave(): string[] {
-    for (const lane of [...this.#lanes.values()]) lane.close();
+    for (const branch of [...this.#branches.values()]) branch.close();
     return [];
   }
 }
 
-function behindOf(rule: RunningRule): CatchingUp {
-  return rule.behind instanceof CatchingUp ? rule.behind : new CatchingUp(rule);
+function lagOf(rule: RunningRule): CatchingUp {
+  return rule.lag instanceof CatchingUp ? rule.lag : new CatchingUp(rule);
 }
 
 /** What was handed to a rule within the engine, and it had not taken at its last end. */

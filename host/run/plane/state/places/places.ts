@@ -84,7 +84,7 @@ export class Places {
   }
 
   /** What the source reads waits for the rule elsewhere. */
-  setApart(rule: RunningRule): void {
+  setElsewhere(rule: RunningRule): void {
     this.#of.delete(rule);
     this.#ahead.add(rule);
   }

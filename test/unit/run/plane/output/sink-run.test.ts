@@ -74,7 +74,7 @@ test('it holds up a source from when it got the messages, not from when their in
   const source = new Acknowledgements(() => {});
   sink.write(chunk, 1);
   sink.hold(new Barrier(source, 1));
-  assert.ok(sink.holdsSince(source) > 1);
+  assert.ok(sink.blocksSince(source) > 1);
 });
 
 test('what waits in a sink that is closed is lost, counted and told', async () => {

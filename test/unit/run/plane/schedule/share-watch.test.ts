@@ -1,7 +1,7 @@
 /** Who is found to take more than its share, by figures and times of the test. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Party } from '../../../../../host/run/plane/running/parties.js';
+import type { RuleGroup } from '../../../../../host/run/plane/running/rule-groups.js';
 import type { RunningRule, RunningSource } from '../../../../../host/run/plane/running/running.js';
 import { ShareWatch } from '../../../../../host/run/plane/schedule/share-watch.js';
 
@@ -13,7 +13,7 @@ class Rules {
   isSampledOften = false;
   now = 0;
   readonly put: string[] = [];
-  readonly behind = new Set<RunningRule>();
+  readonly lag = new Set<RunningRule>();
   readonly watch = new ShareWatch({
     rules: this.all,
     usedTime: () => this.used,
@@ -23,10 +23,10 @@ class Rules {
     load: async () => ({
       worked: () => {},
       look: () => {},
-      isBehind: ({ rules }) => rules.some((rule) => this.behind.has(rule)),
-      put: ({ rules }: Party) => {
+      isThrottled: ({ rules }) => rules.some((rule) => this.lag.has(rule)),
+      put: ({ rules }: RuleGroup) => {
         this.put.push(rules.map(({ id }) => id).join('+'));
-        for (const rule of rules) this.behind.add(rule);
+        for (const rule of rules) this.lag.add(rule);
       },
     }),
   });

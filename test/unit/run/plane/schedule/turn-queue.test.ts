@@ -4,8 +4,8 @@
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { FairQueue } from '../../../../../host/run/plane/schedule/fair-queue.js';
 import { TurnQueue } from '../../../../../host/run/plane/schedule/turn-queue.js';
-import { Turns } from '../../../../../host/run/plane/schedule/turns.js';
 import type { Input } from '../../../../../host/run/plane/stage/input.js';
 import type { Stage } from '../../../../../host/run/plane/stage/stage.js';
 
@@ -17,7 +17,7 @@ class Source {
   readonly waits: boolean[] = [];
   now = 0;
   #later: (() => void)[] = [];
-  readonly turns = new Turns({ now: () => this.now, later: (call) => this.#later.push(call), others: () => 1 });
+  readonly turns = new FairQueue({ now: () => this.now, later: (call) => this.#later.push(call), others: () => 1 });
   readonly input = new TurnQueue(
     this.turns,
     () => this.now,

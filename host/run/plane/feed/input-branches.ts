@@ -1,12 +1,12 @@
 /**
- * Lanes of a source: rules that come behind the others have its input wait apart (schedule/lane.ts), and get all that
+ * Branches of a source: rules that are throttled or catch up have its input wait for them, and get all that
  * it reads.
  */
 import type { Barrier } from '../acknowledge/barrier.js';
 import type { RunningRule } from '../running/running.js';
 
 /** One of them. */
-export interface LaneInput {
+export interface InputBranch {
   readonly rules: ReadonlySet<RunningRule>;
   /** The source has given the bytes to the kernel; they stay as they are. Whoever takes them holds the barrier. */
   add(bytes: Uint8Array, barrier: Barrier | undefined): void;
@@ -18,10 +18,10 @@ export interface LaneInput {
   end(): void;
 }
 
-export class LaneInputs {
-  readonly all = new Set<LaneInput>();
+export class InputBranches {
+  readonly all = new Set<InputBranch>();
 
-  /** Those of its users that have no lane. */
+  /** Those of its users that have no branch. */
   readersOf(users: ReadonlySet<RunningRule>): ReadonlySet<RunningRule> {
     if (this.all.size === 0) return users;
     const readers = new Set(users);
@@ -39,18 +39,18 @@ export class LaneInputs {
     // Another barrier without messages is nobody's.
     const isHeld = isReplay || (barrier !== undefined && barrier.receipts.length > 0);
     const held = isHeld ? barrier : undefined;
-    for (const lane of this.all) lane.add(copy, held);
+    for (const branch of this.all) branch.add(copy, held);
   }
 
   numbered(): void {
-    for (const lane of this.all) lane.numbered();
+    for (const branch of this.all) branch.numbered();
   }
 
   reset(): void {
-    for (const lane of this.all) lane.reset();
+    for (const branch of this.all) branch.reset();
   }
 
   end(): void {
-    for (const lane of this.all) lane.end();
+    for (const branch of this.all) branch.end();
   }
 }

@@ -2,7 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Acknowledgements } from '../../../../../host/run/plane/acknowledge/barrier.js';
-import { holdMessage } from '../../../../../host/run/plane/observe/holds.js';
+import { blockMessage } from '../../../../../host/run/plane/observe/blocks.js';
 import type { RuleRun } from '../../../../../host/run/plane/rule/rule-run.js';
 
 /** A rule whose stream waits for an acknowledgement, and whose sink has kept it back for so long, ms. */
@@ -16,7 +16,7 @@ function held(sinkMs: number, busyMs: number, isConnected = true): RuleRun {
   const source = { name: 's', isFull: false, acknowledgements, lastInputAt: now - 5000, users, starvedBy: '' };
   const sink = {
     isFull: false,
-    holdsSince: () => now - sinkMs,
+    blocksSince: () => now - sinkMs,
     connection: { status: isConnected ? 1 : -1 },
     trouble: 'sink file is in trouble',
   };
@@ -26,16 +26,16 @@ function held(sinkMs: number, busyMs: number, isConnected = true): RuleRun {
 }
 
 test('a sink that has kept messages for seconds holds its stream', () => {
-  assert.is(holdMessage(held(4000, 4000)), 'holds source s: sink file is in trouble');
+  assert.is(blockMessage(held(4000, 4000)), 'holds source s: sink file is in trouble');
 });
 
 test('a sink that got its messages just now does not, however long they were gathered before', () => {
-  assert.is(holdMessage(held(10, 4000)), '');
+  assert.is(blockMessage(held(10, 4000)), '');
 });
 
 test('while the kernel is at work for others, a connected sink is not to blame; one that is away is', () => {
-  assert.is(holdMessage(held(4000, 10)), '');
-  assert.is(holdMessage(held(4000, 10, false)), 'holds source s: sink file is in trouble');
+  assert.is(blockMessage(held(4000, 10)), '');
+  assert.is(blockMessage(held(4000, 10, false)), 'holds source s: sink file is in trouble');
 });
 
 test.run();

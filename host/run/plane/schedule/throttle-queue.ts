@@ -1,6 +1,5 @@
 /**
- * A lane: input of a source that others read as well waits here for rules that come behind them. Their nodes move to a
- * twin of the stream, which reads the same bytes later, and back when nothing waits any more: then both have read the
+ * Input of a source that others read as well waits here for rules that are throttled. Their nodes move to a twin of the stream, which reads the same bytes later, and back when nothing waits any more: then both have read the
  * same.
  *
  * What waits is cut into segments that begin between two inputs, with what the stream kept then. So the oldest can be
@@ -12,19 +11,19 @@ import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../
 import type { SourceForm } from '../../../connectors/define.js';
 import type { Barrier } from '../acknowledge/barrier.js';
 import { feedInput, openSourceStream } from '../feed/feed-stream.js';
-import type { LaneInput, LaneInputs } from '../feed/lane-inputs.js';
+import type { InputBranch, InputBranches } from '../feed/input-branches.js';
 import { inMb } from '../memory/memory.js';
 import type { Starvation, Starved } from '../memory/starvation.js';
-import type { InputAtWork, RunningLane, RunningRule, RunningSource } from '../running/running.js';
+import type { InputAtWork, RunningBranch, RunningRule, RunningSource } from '../running/running.js';
 import type { WhenFull } from '../stage/stage.js';
-import { LanePlace } from './lane-place.js';
+import type { FairQueue, Turn } from './fair-queue.js';
+import { QueuePosition } from './queue-position.js';
 import { SliceSize } from './slice-size.js';
-import type { Turn, Turns } from './turns.js';
 
 /** A source that others read as well. */
-export interface LaneSource extends RunningSource {
+export interface BranchedSource extends RunningSource {
   readonly form: SourceForm;
-  readonly lanes: LaneInputs;
+  readonly branches: InputBranches;
   readonly host: {
     readonly kernel: Kernel;
     now(): number;
@@ -36,7 +35,7 @@ export interface LaneSource extends RunningSource {
   };
 }
 
-export interface LaneTerms {
+export interface ThrottleTerms {
   /** Bytes that may wait. */
   readonly most: number;
   /** With more the source waits, or the oldest are dropped. */
@@ -71,7 +70,7 @@ const retryMs = 100;
 const settledBytes = 16 * 1024;
 const noBytes = new Uint8Array(0);
 
-export class Lane implements Turn, RunningLane, LaneInput {
+export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
   readonly stream: StreamHandle;
   readonly rules = new Set<RunningRule>();
   workUs = 0;
@@ -89,7 +88,7 @@ export class Lane implements Turn, RunningLane, LaneInput {
   /** What the twin is to keep before it reads on. */
   #begin: Uint8Array | undefined;
   /** Full sinks of the rules. */
-  #holds = 0;
+  #blocks = 0;
   /** Since when so much waits that the source does as well, epoch ms; 0: it does not. */
   #fullSince = 0;
   /** Since when the kernel has had no room, epoch ms; 0 when it has. */
@@ -99,7 +98,7 @@ export class Lane implements Turn, RunningLane, LaneInput {
   /** Messages of the source when the last one had come; undefined as long as more come. */
   #end: number | undefined;
   #askers: (() => void)[] = [];
-  readonly #place: LanePlace;
+  readonly #place: QueuePosition;
   /** Its rules are about to end at their place. */
   #isHalted = false;
   /** Some of its rules have checkpoints. */
@@ -112,10 +111,10 @@ export class Lane implements Turn, RunningLane, LaneInput {
    * nothing then.
    */
   constructor(
-    readonly source: LaneSource,
+    readonly source: BranchedSource,
     rules: Iterable<RunningRule>,
-    private readonly terms: LaneTerms,
-    private readonly turns: Turns,
+    private readonly terms: ThrottleTerms,
+    private readonly turns: FairQueue,
     now: () => number,
     /** Nothing waits any more. */
     private readonly emptied: () => void,
@@ -143,11 +142,11 @@ export class Lane implements Turn, RunningLane, LaneInput {
     const kept = [...this.rules].filter(({ checkpoints }) => checkpoints !== undefined).length;
     this.#isKept = kept > 0;
     this.#isSafe = kept === this.rules.size;
-    this.#place = new LanePlace(source.position(), () => this.goOn());
+    this.#place = new QueuePosition(source.position(), () => this.goOn());
     this.#base = source.counters.messages;
     this.#queue = [{ begin: undefined, messages: this.#base, parts: [], bytes: 0 }];
     moveNodes(kernel, this.#nodesBelow(stream), stream, this.stream, false);
-    source.lanes.all.add(this);
+    source.branches.all.add(this);
   }
 
   #nodesBelow(stream: StreamHandle): NodeHandle[] {
@@ -172,7 +171,7 @@ export class Lane implements Turn, RunningLane, LaneInput {
 
   get isReady(): boolean {
     return (
-      this.isWaiting && this.#holds === 0 && this.#retry === undefined && !this.#place.isResting && !this.#isHalted
+      this.isWaiting && this.#blocks === 0 && this.#retry === undefined && !this.#place.isResting && !this.#isHalted
     );
   }
 
@@ -193,7 +192,7 @@ export class Lane implements Turn, RunningLane, LaneInput {
     return this.#base + this.counters.messages + this.#dropped;
   }
 
-  get holdsSince(): number {
+  get blocksSince(): number {
     if (this.#fullSince > 0) return this.#fullSince;
     for (const { parts } of this.#queue) {
       for (const { barrier } of parts) if (barrier?.isLogged === false) return barrier.since;
@@ -204,7 +203,7 @@ export class Lane implements Turn, RunningLane, LaneInput {
   get text(): string {
     if (!this.isWaiting) return '';
     const messages = this.waitingMessages.toLocaleString('en');
-    return `${messages} messages of ${this.source.name} wait apart (${inMb(this.#bytes)})`;
+    return `${messages} messages of ${this.source.name} wait (${inMb(this.#bytes)})`;
   }
 
   // What the source calls
@@ -270,7 +269,7 @@ export class Lane implements Turn, RunningLane, LaneInput {
     this.#dropped += count;
     this.#begin = next.begin;
     this.#size.forget();
-    const cause = this.#holds > 0 ? 'whose sink takes no more' : 'that takes more than its share of the processor';
+    const cause = this.#blocks > 0 ? 'whose sink takes no more' : 'that takes more than its share of the processor';
     this.#lost(count, `more than ${inMb(this.terms.most)} waited for a rule ${cause}`);
     for (const { barrier } of first.parts) this.#leave(barrier, false);
   }
@@ -288,7 +287,7 @@ export class Lane implements Turn, RunningLane, LaneInput {
 
   /** A sink of a rule became full, or took up work again. */
   sinkIsFull(isFull: boolean): void {
-    this.#holds += isFull ? 1 : -1;
+    this.#blocks += isFull ? 1 : -1;
     if (!isFull) this.goOn();
   }
 
@@ -329,8 +328,8 @@ export class Lane implements Turn, RunningLane, LaneInput {
     const barriers = this.#queue.flatMap(({ parts }) => parts.map(({ barrier }) => barrier));
     this.#queue = [];
     this.#bytes = 0;
-    const { stream, lanes } = this.source;
-    lanes.all.delete(this);
+    const { stream, branches } = this.source;
+    branches.all.delete(this);
     moveNodes(this.#kernel, this.#nodesBelow(this.stream), this.stream, stream, true);
     this.#kernel.closeStream(this.stream);
     for (const barrier of barriers) this.#leave(barrier, true);
@@ -458,7 +457,7 @@ export class Lane implements Turn, RunningLane, LaneInput {
   /** The rules have had all of it. */
   #done({ barrier, position }: Part): void {
     if (barrier !== undefined) {
-      for (const { checkpoints } of this.rules) checkpoints?.apart.hold(barrier);
+      for (const { checkpoints } of this.rules) checkpoints?.fromBranch.hold(barrier);
       this.source.host.holdWaiting(barrier, this.rules);
       this.#leave(barrier, false);
     }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { printOf } from '../../../host/connectors/publish-print.js';
-import { Repetitions } from '../../../host/connectors/repetitions.js';
+import { Redeliveries } from '../../../host/connectors/redeliveries.js';
 
 interface Sent {
   id: number;
@@ -30,7 +30,7 @@ const ping = Buffer.from([0xd0, 0]);
 const mark = (id: number) => Buffer.from([0x40, 2, id >> 8, id & 255]);
 const safe = { isSafe: true };
 
-const sifted = (of: Repetitions<typeof safe>, bytes: Buffer, pieces: readonly number[]): Buffer => {
+const sifted = (of: Redeliveries<typeof safe>, bytes: Buffer, pieces: readonly number[]): Buffer => {
   const out: Buffer[] = [];
   for (let at = 0, i = 0; at < bytes.length; i++) {
     const piece = pieces[i % pieces.length]!;
@@ -50,7 +50,7 @@ test('whatever comes again of what is known is a mark, and all else is as it cam
   const pieces = fc.array(fc.integer({ min: 1, max: 5000 }), { minLength: 1 });
   fc.assert(
     fc.property(fc.array(fc.array(message, { maxLength: 12 }), { maxLength: 5 }), pieces, (connections, sizes) => {
-      const one = new Repetitions<typeof safe>('s', 1 << 20, 4);
+      const one = new Redeliveries<typeof safe>('s', 1 << 20, 4);
       const known = new Map<number, string>();
       connections.forEach((messages, connection) => {
         one.reset();
@@ -82,7 +82,7 @@ test('whatever comes again of what is known is a mark, and all else is as it cam
 
 /** A broker as the protocol wants it, and the engine's end of the connection. */
 class Session {
-  readonly #one = new Repetitions<typeof safe>('s', 1 << 20, 4);
+  readonly #one = new Redeliveries<typeof safe>('s', 1 << 20, 4);
   readonly rows: string[] = [];
   readonly #queue: string[] = [];
   /** Sent and not acknowledged, by id. */
@@ -139,7 +139,7 @@ class Session {
       const end = at + 2 + this.#untaken[at + 1]!;
       if (end > this.#untaken.length) break;
       const head = this.#untaken[at]!;
-      const again = this.#one.repeatedIn(this.#untaken.subarray(at, end));
+      const again = this.#one.redeliveredIn(this.#untaken.subarray(at, end));
       if (again > 0) this.#waiting.push(again);
       else if (head >> 4 === 3) {
         const id = this.#untaken.readUInt16BE(at + 5);
@@ -272,7 +272,7 @@ test(
     'nothing else',
   () => {
     const sent = (id: number, text: string) => ({ id, text, isAgain: false });
-    const one = new Repetitions<typeof safe>('s', 1 << 20, 4);
+    const one = new Redeliveries<typeof safe>('s', 1 << 20, 4);
     one.reset();
     one.sift(Buffer.concat([consent(false), ...[1, 2, 3].map((id) => publishOf(sent(id, 'a')))]));
     one.taken(Uint32Array.of(1, 2, 3), safe);
@@ -290,7 +290,7 @@ test(
 
 /** QoS 2: a broker that counts ids in a small round, and is told which packets get lost. */
 class ExactSession {
-  readonly #one = new Repetitions<typeof safe>('s', 1 << 20, 4);
+  readonly #one = new Redeliveries<typeof safe>('s', 1 << 20, 4);
   readonly rows: string[] = [];
   readonly published: string[] = [];
   readonly #queue: string[] = [];
@@ -325,7 +325,7 @@ class ExactSession {
     const answers: [isFree: boolean, id: number][] = [];
     for (let at = 0; at < bytes.length; at += 2 + bytes[at + 1]!) {
       const packetBytes = bytes.subarray(at, at + 2 + bytes[at + 1]!);
-      const again = this.#one.repeatedIn(packetBytes);
+      const again = this.#one.redeliveredIn(packetBytes);
       const free = this.#one.freedIn(packetBytes);
       if (again > 0) answers.push([false, again & 0xffff]);
       else if (free > 0) this.#one.freed(free, () => answers.push([true, free]));
@@ -393,7 +393,7 @@ test('QoS 2: equal messages under ids that are given again at once are each hand
 });
 
 test('QoS 2: an id that the broker has not freed is that of one message, unless the content is another', () => {
-  const one = new Repetitions<typeof safe>('s', 1 << 20, 4);
+  const one = new Redeliveries<typeof safe>('s', 1 << 20, 4);
   const mark2 = (id: number) => Buffer.from([0x50, 2, id >> 8, id & 255]);
   const message = (text: string, isAgain: boolean) => exactOf({ id: 5, text, isAgain });
   one.reset();
@@ -424,7 +424,7 @@ test('MQTT 5: a message whose topic is an alias is never known, one beside it is
       isAgain ? 0x3a : 0x32,
       Buffer.from([0, topic.length, ...Buffer.from(topic), id >> 8, id & 255, properties.length, ...properties, 0x61]),
     );
-  const one = new Repetitions<typeof safe>('s', 1 << 20, 5);
+  const one = new Redeliveries<typeof safe>('s', 1 << 20, 5);
   const consent5 = Buffer.from([0x20, 3, 1, 0, 0]);
   one.reset();
   // The alias is named with the topic, and stands for it from then on.
@@ -438,7 +438,7 @@ test('MQTT 5: a message whose topic is an alias is never known, one beside it is
 });
 
 test('what is acknowledged for sure is forgotten, what is not is known on the next connection', () => {
-  const one = new Repetitions<typeof safe>('s', 1 << 20, 4);
+  const one = new Redeliveries<typeof safe>('s', 1 << 20, 4);
   const first = { id: 1, text: 'a', isAgain: false };
   const second = { id: 2, text: 'b', isAgain: false };
   one.sift(Buffer.concat([consent(false), publishOf(first), publishOf(second)]));
@@ -454,7 +454,7 @@ test('what is acknowledged for sure is forgotten, what is not is known on the ne
 });
 
 test('what a broken connection has left half done is not known', () => {
-  const one = new Repetitions<typeof safe>('s', 1 << 20, 4);
+  const one = new Redeliveries<typeof safe>('s', 1 << 20, 4);
   one.sift(Buffer.concat([consent(false), publishOf({ id: 1, text: 'a', isAgain: false })]));
   one.reset();
   const again = publishOf({ id: 1, text: 'a', isAgain: true });
@@ -462,7 +462,7 @@ test('what a broken connection has left half done is not known', () => {
 });
 
 test('a message that can not come again is not kept until it is whole', () => {
-  const one = new Repetitions<typeof safe>('s', 1 << 20, 4);
+  const one = new Redeliveries<typeof safe>('s', 1 << 20, 4);
   const part = Buffer.alloc(1 << 20, 0x61);
   const before = process.memoryUsage().arrayBuffers;
   // QoS 0, of 64 MB.

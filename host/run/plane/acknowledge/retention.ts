@@ -6,7 +6,7 @@
 import type { Barrier } from './barrier.js';
 
 /** Holds messages of sources until they are safe. */
-export interface Keeper {
+export interface Retainer {
   /** Some are held. */
   readonly isHolding: boolean;
   /** The sender waits: what is held is to be made safe now. */
@@ -125,9 +125,9 @@ class HeldMessages {
 /** Time that requests take until others have their turn, ms. */
 const turnMs = 10;
 
-export class Keepers {
+export class Retention {
   /** Each with the position up to which it has all safe; the one that was here longest ago comes first. */
-  #positions: Map<Keeper, unknown> | undefined;
+  #positions: Map<Retainer, unknown> | undefined;
   readonly #held = new HeldMessages();
 
   /** @param commit see `Source.commit` */
@@ -138,16 +138,16 @@ export class Keepers {
   }
 
   /** Returns what it holds from now on. */
-  add(keeper: Keeper): Hold {
+  add(retainer: Retainer): Hold {
     this.#positions ??= new Map();
-    this.#positions.set(keeper, undefined);
+    this.#positions.set(retainer, undefined);
     const hold = new Hold(this.#held);
     this.#held.holds.add(hold);
     return hold;
   }
 
-  delete(keeper: Keeper): void {
-    this.#positions?.delete(keeper);
+  delete(retainer: Retainer): void {
+    this.#positions?.delete(retainer);
   }
 
   /**
@@ -163,24 +163,24 @@ export class Keepers {
     if (this.#positions !== undefined) this.#request([...this.#positions.keys()], 0);
   }
 
-  #request(keepers: readonly Keeper[], from: number): void {
+  #request(retention: readonly Retainer[], from: number): void {
     const end = performance.now() + turnMs;
-    for (let i = from; i < keepers.length; i++) {
-      const keeper = keepers[i]!;
-      if (this.#positions?.has(keeper) && keeper.isHolding) keeper.request();
-      if (i + 1 < keepers.length && performance.now() >= end) {
-        setImmediate(() => this.#request(keepers, i + 1));
+    for (let i = from; i < retention.length; i++) {
+      const retainer = retention[i]!;
+      if (this.#positions?.has(retainer) && retainer.isHolding) retainer.request();
+      if (i + 1 < retention.length && performance.now() >= end) {
+        setImmediate(() => this.#request(retention, i + 1));
         return;
       }
     }
   }
 
   /** The rule has all input up to the position safe; without one, it needs none any more. */
-  committed(keeper: Keeper, position: unknown): void {
+  committed(retainer: Retainer, position: unknown): void {
     const positions = this.#positions;
     const isLast = positions === undefined || positions.size === 0;
-    if (positions?.delete(keeper)) positions.set(keeper, position);
-    // Of several rules the one that is behind the others decides.
+    if (positions?.delete(retainer)) positions.set(retainer, position);
+    // Of several rules the one that lags furthest decides.
     const [first] = positions?.values() ?? [];
     if (isLast || first !== undefined) this.commit(isLast ? position : first);
   }

@@ -1,9 +1,9 @@
-/** Where the rules of a lane are in their source, as their checkpoints name it. */
+/** Where the rules of a throttle queue are in their source, as their checkpoints name it. */
 
-export class LanePlace {
+export class QueuePosition {
   /** They have had all before that, and nothing behind it. */
   isExact = true;
-  /** A checkpoint is to be taken there before the lane works on. */
+  /** A checkpoint is to be taken there before the queue works on. */
   isResting = false;
   #askers: (() => void)[] = [];
 

@@ -1,15 +1,15 @@
 /**
- * Backlogs of rules: what a sink can't take waits on disk, in a folder of its own, so that nobody else waits. Rules
+ * Retry queues of rules: what a sink can't take waits on disk, in a folder of its own, so that nobody else waits. Rules
  * need not ask for it; those that have a cache before the sink have that instead.
  */
 import { existsSync } from 'node:fs';
 import { connectorOf, sinkForm } from '../../connectors/index.js';
 import type { Catalog, RuleDefinition } from '../../model/engine.js';
-import type { BacklogSettings, SinkSpec, SourceSpec } from '../link/protocol.js';
+import type { RetryQueueSettings, SinkSpec, SourceSpec } from '../link/protocol.js';
 import { sinkFolder } from './sink-caches.js';
 
-/** The sinks of a rule that reads these streams, tables aside, each with the backlog that it may have. */
-export function withBacklogs(
+/** The sinks of a rule that reads these streams, tables aside, each with the retry queue that it may have. */
+export function withRetryQueues(
   rule: RuleDefinition,
   streams: readonly SourceSpec[],
   sinks: readonly SinkSpec[],
@@ -25,7 +25,7 @@ export function withBacklogs(
   // Nobody suffers when it stands still: its sources are read when there is room.
   if (canWait && !isShared && bufferFullPolicy !== 'dropOldest') return [...sinks];
   const isAcknowledged = forms.some((form) => form?.acknowledges === true);
-  const common: Omit<BacklogSettings, 'folder' | 'hasRest'> = {
+  const common: Omit<RetryQueueSettings, 'folder' | 'hasRest'> = {
     awaits: qos > 0 ? 'checkpoint' : isAcknowledged ? 'source' : 'nobody',
     isShared,
     dropsOldest: dropsOldest(rule, streams),
@@ -37,7 +37,7 @@ export function withBacklogs(
     if (sink.cache?.folder !== undefined || !mayWait(rule, sink)) return sink;
     const folder = sinkFolder(rule.id, i, type, props, sinkCaches.folder);
     const { cache: _inMemory, ...rest } = sink;
-    return { ...rest, backlog: { ...common, folder, hasRest: existsSync(folder) } };
+    return { ...rest, retryQueue: { ...common, folder, hasRest: existsSync(folder) } };
   });
 }
 

@@ -26,7 +26,7 @@ interface Hold {
 }
 
 /** Who held a source, as it was found last: each of thousands of rules on it may be asked the same. */
-const found = new WeakMap<RunningSource, { readonly at: number; readonly holds: Hold[] }>();
+const found = new WeakMap<RunningSource, { readonly at: number; readonly blocks: Hold[] }>();
 /** So long that is not looked for again, ms. */
 const foundMs = 100;
 
@@ -34,22 +34,22 @@ const foundMs = 100;
 function holdsOf(source: RunningSource, now: number): Hold[] {
   if (!isHeld(source, now)) return [];
   const known = found.get(source);
-  if (known !== undefined && source.users.size >= manyRules && Math.abs(now - known.at) < foundMs) return known.holds;
-  const holds = findHolds(source, now);
-  found.set(source, { at: now, holds });
-  return holds;
+  if (known !== undefined && source.users.size >= manyRules && Math.abs(now - known.at) < foundMs) return known.blocks;
+  const blocks = findHolds(source, now);
+  found.set(source, { at: now, blocks });
+  return blocks;
 }
 
 function findHolds(source: RunningSource, now: number): Hold[] {
-  const holds: Hold[] = [];
+  const blocks: Hold[] = [];
   for (const rule of source.users) {
     let hold: Hold | undefined;
-    const lane = rule.behind?.laneOf(source);
+    const branch = rule.lag?.branchOf(source);
     for (const sink of rule.sinks) {
-      // With a lane its input waits there.
-      const fullSince = sink.isFull && lane === undefined ? sink.fullSince : Number.POSITIVE_INFINITY;
+      // With a branch its input waits there.
+      const fullSince = sink.isFull && branch === undefined ? sink.fullSince : Number.POSITIVE_INFINITY;
       const { acknowledgements } = source;
-      const markSince = acknowledgements === undefined ? fullSince : sink.holdsSince(acknowledgements);
+      const markSince = acknowledgements === undefined ? fullSince : sink.blocksSince(acknowledgements);
       // While the kernel is at work for others nobody asks a sink that could take more.
       const freeSince = sink.connection.status === 1 ? rule.host.busyUntil : 0;
       const since = Math.max(Math.min(fullSince, markSince), freeSince);
@@ -59,7 +59,7 @@ function findHolds(source: RunningSource, now: number): Hold[] {
     if (now - ofCheckpoints >= noticeMs && ofCheckpoints < (hold?.since ?? now)) {
       hold = { rule, since: ofCheckpoints, reason: rule.checkpoints?.failure ?? '' };
     }
-    const laneSince = lane?.holdsSince ?? Number.POSITIVE_INFINITY;
+    const laneSince = branch?.blocksSince ?? Number.POSITIVE_INFINITY;
     if (now - laneSince >= noticeMs && laneSince < (hold?.since ?? now)) {
       hold = {
         rule,
@@ -67,9 +67,9 @@ function findHolds(source: RunningSource, now: number): Hold[] {
         reason: 'it takes more than its share of the processor, and input waits for it',
       };
     }
-    if (hold !== undefined) holds.push(hold);
+    if (hold !== undefined) blocks.push(hold);
   }
-  return holds.sort((a, b) => a.since - b.since);
+  return blocks.sort((a, b) => a.since - b.since);
 }
 
 /** Since when messages of the source wait for a checkpoint that can't be written, epoch ms; Infinity when none do. */
@@ -90,16 +90,16 @@ function isHeld(source: RunningSource, now: number): boolean {
 }
 
 /** Says which sources the rule holds and which rules hold its own; empty when all flow. */
-export function holdMessage(rule: RunningRule): string {
+export function blockMessage(rule: RunningRule): string {
   const now = Date.now();
   const held = new Map<string, string[]>();
-  const texts: string[] = rule.behind !== undefined && rule.behind.text !== '' ? [rule.behind.text] : [];
+  const texts: string[] = rule.lag !== undefined && rule.lag.text !== '' ? [rule.lag.text] : [];
   for (const source of new Set(rule.sources)) {
     if (source.starvedBy !== '') texts.push(`held: the kernel's memory is used up by ${source.starvedBy}`);
-    const holds = holdsOf(source, now);
-    const own = holds.find((hold) => hold.rule === rule);
+    const blocks = holdsOf(source, now);
+    const own = blocks.find((hold) => hold.rule === rule);
     if (own !== undefined) held.set(own.reason, [...(held.get(own.reason) ?? []), source.name]);
-    else if (holds[0] !== undefined) texts.push(`held by ${holderText(holds)}`);
+    else if (blocks[0] !== undefined) texts.push(`held by ${holderText(blocks)}`);
   }
   for (const [reason, names] of held) {
     texts.unshift(`holds source${names.length > 1 ? 's' : ''} ${names.join(', ')}: ${reason}`);
@@ -114,8 +114,8 @@ export function heldMs(source: RunningSource): number {
   return first === undefined ? 0 : now - first.since;
 }
 
-function holderText(holds: readonly Hold[]): string {
-  const [first, ...others] = holds;
+function holderText(blocks: readonly Hold[]): string {
+  const [first, ...others] = blocks;
   const more = others.length > 0 ? ` (and by ${namesOf(others.map(({ rule }) => rule.id))})` : '';
   return `rule ${first?.rule.id}: ${first?.reason}${more}`;
 }
@@ -127,7 +127,7 @@ function namesOf(ids: readonly string[]): string {
 }
 
 /** Logs when a source begins to be held and when it flows again. Looks only while something waits. */
-export class HoldWatch {
+export class BlockWatch {
   #timer: NodeJS.Timeout | undefined;
   readonly #held = new Map<RunningSource, { rules: string; since: number; seenAt: number }>();
 
@@ -149,9 +149,9 @@ export class HoldWatch {
     for (const source of this.sources()) {
       if (!source.isFull && source.acknowledgements?.oldest === undefined) continue;
       isWaiting = true;
-      const holds = holdsOf(source, now);
-      if (holds[0] !== undefined) this.#note(source, holds, now);
-      for (const { rule, since, reason } of holds) {
+      const blocks = holdsOf(source, now);
+      if (blocks[0] !== undefined) this.#note(source, blocks, now);
+      for (const { rule, since, reason } of blocks) {
         if (!rule.stopsWhenFull || now - since < longestMs) continue;
         rule.host.failed(rule, `${reason}: it holds source ${source.name}, and bufferFullPolicy is stop`);
       }
@@ -166,15 +166,15 @@ export class HoldWatch {
     if (isWaiting || this.#held.size > 0) this.arm();
   }
 
-  #note(source: RunningSource, holds: readonly Hold[], now: number): void {
+  #note(source: RunningSource, blocks: readonly Hold[], now: number): void {
     const known = this.#held.get(source);
-    const ids = holds.map(({ rule }) => rule.id);
+    const ids = blocks.map(({ rule }) => rule.id);
     const rules = `rule${ids.length > 1 ? 's' : ''} ${namesOf(ids)}`;
     if (known === undefined) {
-      const others = [...source.users].filter((rule) => holds.every((hold) => hold.rule !== rule)).map(({ id }) => id);
+      const others = [...source.users].filter((rule) => blocks.every((hold) => hold.rule !== rule)).map(({ id }) => id);
       const rest = others.length > 0 ? `; with it ${namesOf(others)}` : '';
-      source.log.warn(`stream ${source.name} is held by ${holderText(holds)}${rest}`);
+      source.log.warn(`stream ${source.name} is held by ${holderText(blocks)}${rest}`);
     }
-    this.#held.set(source, { rules, since: known?.since ?? holds[0]?.since ?? now, seenAt: now });
+    this.#held.set(source, { rules, since: known?.since ?? blocks[0]?.since ?? now, seenAt: now });
   }
 }

@@ -1,11 +1,11 @@
 /**
- * What a rule holds of input that it takes apart from others: what it has had, until a checkpoint from behind that
+ * What a rule holds of input that it takes from branches: what it has had, until a checkpoint from behind that
  * counts.
  */
 import type { Barrier } from './barrier.js';
-import type { Claim, RuleHold } from './keepers.js';
+import type { Claim, RuleHold } from './retention.js';
 
-export class ApartHold implements RuleHold {
+export class BranchHold implements RuleHold {
   #held: Barrier[] = [];
   #isClosed = false;
 

@@ -1,19 +1,19 @@
 /**
- * Parties that are behind the others, since they took more than their share of the time of the data plane while there
- * was not enough. Where nobody else reads their sources these are slowed; otherwise what they have yet to read waits in
- * a lane.
+ * Groups of rules that are throttled, since they took more than their share of the time of the data plane while there
+ * was not enough. Where nobody else reads their sources these are throttled; otherwise what they have yet to read waits
+ * in a throttle queue.
  */
 import { KernelError } from '../../../../kernels/memory/error.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log/log.js';
-import type { Party } from '../running/parties.js';
-import type { RunningBehind, RunningRule, RunningSource } from '../running/running.js';
-import { Lane, type LaneSource, type LaneTerms } from './lane.js';
-import type { PutsBehind } from './share-watch.js';
+import type { RuleGroup } from '../running/rule-groups.js';
+import type { RunningLag, RunningRule, RunningSource } from '../running/running.js';
+import { FairQueue } from './fair-queue.js';
+import type { Throttler } from './share-watch.js';
+import { type BranchedSource, ThrottleQueue, type ThrottleTerms } from './throttle-queue.js';
 import type { TurnQueue } from './turn-queue.js';
-import { Turns } from './turns.js';
 
-export interface BehindHost {
+export interface ThrottlingHost {
   readonly rules: ReadonlySet<RunningRule>;
   now(): number;
   later(call: () => void): void;
@@ -25,47 +25,50 @@ export interface BehindHost {
 const finishMs = 1000;
 
 /** A source whose input can wait for its turn: for all of its rules, or for some of them. */
-interface ThrottledSource extends LaneSource {
+interface ThrottledSource extends BranchedSource {
   /** From now on its input waits for its turn. */
-  throttle(turns: Pick<Turns, 'add'>, now: () => number): TurnQueue;
+  throttle(turns: Pick<FairQueue, 'add'>, now: () => number): TurnQueue;
   /** Works off what waits; input waits no longer. */
   unthrottle(): void;
 }
 
-/** A party that is behind: its sources are slowed where nobody else reads them, otherwise it has a lane. */
-class Slowed implements RunningBehind {
+/** A group that is throttled: as a whole source where nobody else reads it, otherwise through a throttle queue. */
+class Throttled implements RunningLag {
   readonly #inputs = new Map<ThrottledSource, TurnQueue>();
-  readonly #lanes = new Map<RunningSource, Lane>();
+  readonly #branches = new Map<RunningSource, ThrottleQueue>();
   readonly rules: Set<RunningRule>;
   /** Called when nothing waits any more: while others read on that may be for moments. */
   whenEmpty: (() => void) | undefined;
   #finished: Promise<void> | undefined;
 
-  /** Throws KernelError without memory for a lane. */
+  /** Throws KernelError without memory for a throttle queue. */
   constructor(
-    party: Party,
+    group: RuleGroup,
     readonly since: number,
-    turns: Turns,
+    turns: FairQueue,
     now: () => number,
   ) {
-    this.rules = new Set(party.rules);
+    this.rules = new Set(group.rules);
     try {
-      for (const source of party.sources as ReadonlySet<ThrottledSource>) {
+      for (const source of group.sources as ReadonlySet<ThrottledSource>) {
         if (isAmong(source.users, this.rules)) continue;
-        this.#lanes.set(source, new Lane(source, this.rules, termsOf(party.rules), turns, now, () => this.#emptied()));
+        this.#branches.set(
+          source,
+          new ThrottleQueue(source, this.rules, termsOf(group.rules), turns, now, () => this.#emptied()),
+        );
       }
     } catch (error) {
       this.#closeLanes();
       throw error;
     }
-    for (const source of party.sources as ReadonlySet<ThrottledSource>) {
-      if (this.#lanes.has(source)) continue;
+    for (const source of group.sources as ReadonlySet<ThrottledSource>) {
+      if (this.#branches.has(source)) continue;
       this.#inputs.set(source, source.throttle(turns, now));
     }
     for (const rule of this.rules) {
-      rule.behind = this;
-      this.#passHolds(rule, (source, lane) => {
-        lane.sinkIsFull(true);
+      rule.lag = this;
+      this.#passHolds(rule, (source, branch) => {
+        branch.sinkIsFull(true);
         source.sinkIsFull(false);
       });
     }
@@ -74,11 +77,11 @@ class Slowed implements RunningBehind {
   get isWaiting(): boolean {
     return (
       [...this.#inputs.values()].some(({ isFull }) => isFull) ||
-      [...this.#lanes.values()].some(({ isWaiting }) => isWaiting)
+      [...this.#branches.values()].some(({ isWaiting }) => isWaiting)
     );
   }
 
-  /** Sources that others have come to, or that have gone, are slowed no longer. */
+  /** Sources that others have come to, or that have gone, are throttled no longer. */
   prune(): void {
     for (const source of this.#inputs.keys()) {
       if (source.users.size === 0 || !isAmong(source.users, this.rules)) this.#free(source);
@@ -87,49 +90,49 @@ class Slowed implements RunningBehind {
 
   /** It has gone, or nothing is left that waits for it. */
   get isOver(): boolean {
-    return this.rules.size === 0 || this.#inputs.size + this.#lanes.size === 0;
+    return this.rules.size === 0 || this.#inputs.size + this.#branches.size === 0;
   }
 
   get isStarved(): boolean {
-    return [...this.#lanes.values()].some(({ isAtPlace }) => !isAtPlace);
+    return [...this.#branches.values()].some(({ isAtPlace }) => !isAtPlace);
   }
 
   whenAtPlace(): Promise<unknown> | undefined {
-    const waits = [...this.#lanes.values()].flatMap((lane) => lane.whenAtPlace() ?? []);
+    const waits = [...this.#branches.values()].flatMap((branch) => branch.whenAtPlace() ?? []);
     return waits.length === 0 ? undefined : Promise.all(waits);
   }
 
   settle(): void {
-    for (const lane of this.#lanes.values()) lane.settle();
+    for (const branch of this.#branches.values()) branch.settle();
   }
 
   get text(): string {
     if (!this.isWaiting) return '';
-    const slowed = namesOf(this.#inputs.keys(), 'slowed');
-    const apart = [...this.#lanes.values()].map(({ text }) => text);
-    const parts = [slowed, ...apart].filter((part) => part !== '');
-    return `behind the others, since it takes more than its share of the processor: ${parts.join(', ')}`;
+    const throttled = namesOf(this.#inputs.keys(), 'paused');
+    const queued = [...this.#branches.values()].map(({ text }) => text);
+    const parts = [throttled, ...queued].filter((part) => part !== '');
+    return `throttled, since it takes more than its share of the processor: ${parts.join(', ')}`;
   }
 
   /** What is done to its sources. */
   get manner(): string {
-    const parts = [namesOf(this.#inputs.keys(), 'slowed'), namesOf(this.#lanes.keys(), 'read apart from them')];
+    const parts = [namesOf(this.#inputs.keys(), 'paused'), namesOf(this.#branches.keys(), 'read through a queue')];
     return parts.filter((part) => part !== '').join(', ');
   }
 
-  laneOf(source: RunningSource): Lane | undefined {
-    return this.#lanes.get(source);
+  branchOf(source: RunningSource): ThrottleQueue | undefined {
+    return this.#branches.get(source);
   }
 
   get memoryBytes(): number {
     let bytes = 0;
-    for (const lane of this.#lanes.values()) bytes += lane.memoryBytes;
+    for (const branch of this.#branches.values()) bytes += branch.memoryBytes;
     return bytes / Math.max(1, this.rules.size);
   }
 
   finish(ending: ReadonlySet<RunningRule>, readsOn: boolean): Promise<void> | undefined {
-    if (this.#lanes.size === 0 || !isAmong(this.rules, ending)) return undefined;
-    this.#finished ??= Promise.all([...this.#lanes.values()].map((lane) => lane.finish(finishMs, readsOn))).then(
+    if (this.#branches.size === 0 || !isAmong(this.rules, ending)) return undefined;
+    this.#finished ??= Promise.all([...this.#branches.values()].map((branch) => branch.finish(finishMs, readsOn))).then(
       () => {},
     );
     return this.#finished;
@@ -137,30 +140,28 @@ class Slowed implements RunningBehind {
 
   leave(rule: RunningRule): string[] {
     const losses: string[] = [];
-    for (const [source, lane] of this.#lanes) {
-      const count = lane.waitingMessages;
+    for (const [source, branch] of this.#branches) {
+      const count = branch.waitingMessages;
       if (count === 0) continue;
       const waited = count === 1 ? '1 message' : `${count.toLocaleString('en')} messages`;
       if (rule.checkpoints !== undefined) {
         rule.log.info(
-          `the rule ends while ${waited} of ${source.name} wait for it, since it came behind the others: ` +
+          `the rule ends while ${waited} of ${source.name} wait for it, since it was throttled: ` +
             'it goes on with them, as far as the input log still has them then',
         );
         continue;
       }
       rule.inputLost(source, count, lostAtEnd);
-      losses.push(
-        `the rule ends while ${waited} of ${source.name} wait for it, since it came behind the others: they are lost`,
-      );
+      losses.push(`the rule ends while ${waited} of ${source.name} wait for it, since it was throttled: they are lost`);
     }
     this.#release(rule);
     this.rules.delete(rule);
-    for (const lane of this.#lanes.values()) lane.rules.delete(rule);
+    for (const branch of this.#branches.values()) branch.rules.delete(rule);
     if (this.rules.size === 0) this.#closeLanes();
     return losses;
   }
 
-  /** It goes on as before; nothing waits in a lane. */
+  /** It goes on as before; nothing waits in a queue. */
   end(): void {
     for (const source of this.#inputs.keys()) this.#free(source);
     for (const rule of this.rules) this.#release(rule);
@@ -177,29 +178,29 @@ class Slowed implements RunningBehind {
   }
 
   #closeLanes(): void {
-    for (const lane of this.#lanes.values()) lane.close();
-    this.#lanes.clear();
+    for (const branch of this.#branches.values()) branch.close();
+    this.#branches.clear();
   }
 
-  /** What holds the lanes for it holds the sources again. */
+  /** What blocks its queues blocks the sources again. */
   #release(rule: RunningRule): void {
-    this.#passHolds(rule, (source, lane) => {
+    this.#passHolds(rule, (source, branch) => {
       source.sinkIsFull(true);
-      lane.sinkIsFull(false);
+      branch.sinkIsFull(false);
     });
-    if (rule.behind === this) rule.behind = undefined;
+    if (rule.lag === this) rule.lag = undefined;
   }
 
-  #passHolds(rule: RunningRule, pass: (source: RunningSource, lane: Lane) => void): void {
+  #passHolds(rule: RunningRule, pass: (source: RunningSource, branch: ThrottleQueue) => void): void {
     for (const source of rule.sources) {
-      const lane = this.#lanes.get(source);
-      if (lane !== undefined) for (let i = 0; i < rule.holds; i++) pass(source, lane);
+      const branch = this.#branches.get(source);
+      if (branch !== undefined) for (let i = 0; i < rule.blocks; i++) pass(source, branch);
     }
   }
 }
 
-/** A party that is to be left as it is. */
-class Left implements RunningBehind {
+/** A group that can't be throttled. */
+class Unthrottled implements RunningLag {
   readonly isWaiting = false;
   readonly isStarved = false;
   readonly isOver = false;
@@ -211,16 +212,16 @@ class Left implements RunningBehind {
     readonly since: number,
     private readonly cause: string,
   ) {
-    for (const rule of rules) rule.behind = this;
+    for (const rule of rules) rule.lag = this;
   }
 
   prune(): void {}
 
   get text(): string {
-    return `takes more than its share of the processor, and does not come behind the others: ${this.cause}`;
+    return `takes more than its share of the processor, and is not throttled: ${this.cause}`;
   }
 
-  laneOf(): undefined {
+  branchOf(): undefined {
     return undefined;
   }
 
@@ -236,19 +237,19 @@ class Left implements RunningBehind {
 
   leave(rule: RunningRule): string[] {
     this.rules.delete(rule);
-    rule.behind = undefined;
+    rule.lag = undefined;
     return [];
   }
 
   end(): void {
-    for (const rule of this.rules) rule.behind = undefined;
+    for (const rule of this.rules) rule.lag = undefined;
   }
 }
 
 const lostAtEnd = 'the rule ended before they had their turn';
 
-/** Why input of sources that others read as well can't wait for the party; undefined when it can. */
-function obstacleOf({ rules, sources }: Party): string | undefined {
+/** Why input of sources that others read as well can't wait for the group; undefined when it can. */
+function obstacleOf({ rules, sources }: RuleGroup): string | undefined {
   const shared = [...sources].filter(({ users }) => !isAmong(users, new Set(rules)));
   if (shared.length === 0) return undefined;
   const isKept = rules.some(({ checkpoints }) => checkpoints !== undefined);
@@ -265,7 +266,7 @@ function obstacleOf({ rules, sources }: Party): string | undefined {
 }
 
 /** Rules that are on their way to where their sources are take input elsewhere; they are looked at again. */
-function isHere({ rules, sources }: Party): boolean {
+function isHere({ rules, sources }: RuleGroup): boolean {
   return rules.every(
     (rule) =>
       rule.checkpoints === undefined ||
@@ -276,7 +277,7 @@ function isHere({ rules, sources }: Party): boolean {
   );
 }
 
-function termsOf(rules: readonly RunningRule[]): LaneTerms {
+function termsOf(rules: readonly RunningRule[]): ThrottleTerms {
   const mayDrop = rules.every(({ dropsInput, checkpoints }) => dropsInput && checkpoints === undefined);
   return {
     most: Math.max(...rules.map(({ inputLimitBytes }) => inputLimitBytes)),
@@ -289,14 +290,14 @@ function namesOf(sources: Iterable<RunningSource>, what: string): string {
   return names.length === 0 ? '' : `source${names.length > 1 ? 's' : ''} ${names.join(', ')} ${what}`;
 }
 
-export class Behind implements PutsBehind {
-  readonly #turns: Turns;
-  readonly #entries = new Set<Slowed | Left>();
+export class Throttling implements Throttler {
+  readonly #turns: FairQueue;
+  readonly #entries = new Set<Throttled | Unthrottled>();
   /** Rules whose log has said so. */
   readonly #told = new WeakSet<RunningRule>();
 
-  constructor(private readonly host: BehindHost) {
-    this.#turns = new Turns({
+  constructor(private readonly host: ThrottlingHost) {
+    this.#turns = new FairQueue({
       now: () => host.now(),
       later: (call) => host.later(call),
       others: () => host.rules.size - [...this.#entries].reduce((sum, { rules }) => sum + rules.size, 0),
@@ -307,53 +308,52 @@ export class Behind implements PutsBehind {
     if (this.#entries.size > 0) this.#turns.worked(ms);
   }
 
-  isBehind({ rules }: Party): boolean {
-    return rules.some(({ behind }) => behind !== undefined);
+  isThrottled({ rules }: RuleGroup): boolean {
+    return rules.some(({ lag }) => lag !== undefined);
   }
 
-  put(party: Party, part: number): void {
+  put(group: RuleGroup, part: number): void {
     const percent = Math.round(part * 100);
     const line = `takes ${percent} % of the time of the data plane while others wait`;
-    const obstacle = obstacleOf(party);
+    const obstacle = obstacleOf(group);
     if (obstacle !== undefined) {
-      this.#entries.add(new Left(new Set(party.rules), this.host.now(), obstacle));
-      for (const rule of party.rules) this.#tell(rule, 'warn', `${line}, and does not come behind them: ${obstacle}`);
+      this.#entries.add(new Unthrottled(new Set(group.rules), this.host.now(), obstacle));
+      for (const rule of group.rules) this.#tell(rule, 'warn', `${line}, and is not throttled: ${obstacle}`);
       return;
     }
-    if (!isHere(party)) return;
-    let entry: Slowed;
+    if (!isHere(group)) return;
+    let entry: Throttled;
     this.host.moving();
     try {
-      entry = new Slowed(party, this.host.now(), this.#turns, () => this.host.now());
+      entry = new Throttled(group, this.host.now(), this.#turns, () => this.host.now());
     } catch (error) {
       // It is tried again at the next look.
       if (!(error instanceof KernelError) || error.isFatal) throw error;
-      for (const rule of party.rules)
-        this.#tell(rule, 'warn', `${line}, and can't come behind them: ${reasonOf(error)}`);
+      for (const rule of group.rules) this.#tell(rule, 'warn', `${line}, and can't be throttled: ${reasonOf(error)}`);
       return;
     }
     this.#entries.add(entry);
-    for (const rule of party.rules) this.#tell(rule, 'warn', `${line}: it comes behind them, ${entry.manner}`);
+    for (const rule of group.rules) this.#tell(rule, 'warn', `${line}: it is throttled, ${entry.manner}`);
   }
 
-  look(parts: ReadonlyMap<Party, number> | undefined, enough: number): void {
+  look(parts: ReadonlyMap<RuleGroup, number> | undefined, enough: number): void {
     for (const entry of this.#entries) {
       entry.prune();
-      const party = parts && [...parts.keys()].find((one) => one.rules.some((rule) => entry.rules.has(rule)));
-      const isModest = parts === undefined || party === undefined || parts.get(party)! < enough;
+      const group = parts && [...parts.keys()].find((one) => one.rules.some((rule) => entry.rules.has(rule)));
+      const isModest = parts === undefined || group === undefined || parts.get(group)! < enough;
       if (entry.isOver || (isModest && !entry.isWaiting)) this.#end(entry);
       else entry.whenEmpty = isModest ? () => this.#end(entry) : undefined;
     }
   }
 
-  #end(entry: Slowed | Left): void {
+  #end(entry: Throttled | Unthrottled): void {
     this.#entries.delete(entry);
     this.host.moving();
     entry.end();
     const seconds = Math.round((this.host.now() - entry.since) / 1000);
-    const end = entry instanceof Left ? 'takes no more than its share' : 'has caught up';
+    const end = entry instanceof Unthrottled ? 'takes no more than its share' : 'has caught up';
     for (const rule of entry.rules) {
-      if (!rule.isEnding) this.#tell(rule, 'info', `${end} after ${seconds} s and comes behind the others no longer`);
+      if (!rule.isEnding) this.#tell(rule, 'info', `${end} after ${seconds} s and is throttled no longer`);
       this.#told.add(rule);
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Turns of those that are behind the others. Each turn of the event loop works off what has come for all others first;
- * then those behind have a slice of time. While others had nothing to do they have all of it, while others are at work
+ * Turns of those that are throttled. Each turn of the event loop works off what has come for all others first; then the
+ * throttled have a slice of time. While others had nothing to do they have all of it, while others are at work
  * without a break as much as one of these has on average. Among themselves they share by deficit round robin (Shreedhar
  * and Varghese, "Efficient fair queueing using deficit round robin", 1995): whoever took longer than its slice waits
  * until the others have had as much.
@@ -14,12 +14,12 @@ export interface Turn {
   work(ms: number): void;
 }
 
-export interface TurnsOptions {
+export interface FairQueueOptions {
   /** ms, from any moment on. */
   now(): number;
   /** Calls back when the event loop has been to what has come meanwhile. */
   later(call: () => void): void;
-  /** How many rules are not behind. */
+  /** How many rules are not throttled. */
   others(): number;
 }
 
@@ -28,7 +28,7 @@ const sliceMs = 4;
 /** Less is not worth a turn, ms. */
 const leastMs = 1;
 
-export class Turns {
+export class FairQueue {
   /** Those that have something to do, with the time that they may take, ms. */
   readonly #deficits = new Map<Turn, number>();
   #isArmed = false;
@@ -38,7 +38,7 @@ export class Turns {
   /** What those behind may have although others are at work, ms. */
   #owedMs = 0;
 
-  constructor(private readonly options: TurnsOptions) {}
+  constructor(private readonly options: FairQueueOptions) {}
 
   /** Others, or one that has its turn, were at work. */
   worked(ms: number): void {

@@ -1,14 +1,14 @@
-/** In which order those behind the others have their turns, by a clock of the test. */
+/** In which order the throttled have their turns, by a clock of the test. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Turn, Turns } from '../../../../../host/run/plane/schedule/turns.js';
+import { FairQueue, type Turn } from '../../../../../host/run/plane/schedule/fair-queue.js';
 
 /** An event loop that is turned by hand. */
 class Loop {
   now = 0;
   readonly done: string[] = [];
   #later: (() => void)[] = [];
-  readonly turns = new Turns({
+  readonly turns = new FairQueue({
     now: () => this.now,
     later: (call) => this.#later.push(call),
     others: () => 10,

@@ -15,9 +15,9 @@ import { Heartbeat } from '../../../../../host/run/link/heartbeat.js';
 import type { Notice, RuleStart } from '../../../../../host/run/link/protocol.js';
 import { DataPlane } from '../../../../../host/run/plane/data-plane.js';
 import type { SourceRun } from '../../../../../host/run/plane/input/source-run.js';
-import { partiesOf } from '../../../../../host/run/plane/running/parties.js';
+import { ruleGroupsOf } from '../../../../../host/run/plane/running/rule-groups.js';
 import type { RunningRule } from '../../../../../host/run/plane/running/running.js';
-import { Behind } from '../../../../../host/run/plane/schedule/behind.js';
+import { Throttling } from '../../../../../host/run/plane/schedule/throttling.js';
 import { connectorSpecs } from '../../../../../host/run/props/resolve.js';
 import type { Kernel } from '../../../../../kernels/api.js';
 import { createKernel } from '../../../../../kernels/index.js';
@@ -39,7 +39,7 @@ class Plant {
   readonly #paths: string[] = [];
   readonly #later: (() => void)[] = [];
   rules: ReadonlySet<RunningRule> = new Set();
-  behind!: Behind;
+  lag!: Throttling;
   plane!: DataPlane;
   kernel!: Kernel;
 
@@ -69,7 +69,7 @@ class Plant {
     });
     const { rules } = plant;
     const later = (call: () => void) => void plant.#later.push(call);
-    plant.behind = new Behind({ rules, now: () => performance.now(), later, moving: () => {} });
+    plant.lag = new Throttling({ rules, now: () => performance.now(), later, moving: () => {} });
     for (const sql of statements) await plant.#start(sql, change);
     return plant;
   }
@@ -97,13 +97,13 @@ class Plant {
 
   /** Puts the first rule behind, and others that share its operators. */
   put(): void {
-    const party = partiesOf(this.rules).find(({ rules }) => rules.includes(this.first))!;
-    if (!this.behind.isBehind(party)) this.behind.put(party, 0.9);
+    const group = ruleGroupsOf(this.rules).find(({ rules }) => rules.includes(this.first))!;
+    if (!this.lag.isThrottled(group)) this.lag.put(group, 0.9);
   }
 
   /** Brings back whose input does not wait. */
   look(): void {
-    this.behind.look(undefined, 1);
+    this.lag.look(undefined, 1);
   }
 
   turn(): boolean {
@@ -172,7 +172,7 @@ function framesOf(given: readonly object[]): Buffer {
 
 let moves = 0;
 
-/** What the rules send; with `moves` the first comes behind and back in between. */
+/** What the rules send; with `moves` the first is throttled and back in between. */
 async function run(texts: readonly string[], given: readonly object[], order: readonly Step[], isMoved: boolean) {
   const plant = await Plant.open(texts, {});
   const bytes = framesOf(given);
@@ -192,9 +192,9 @@ async function run(texts: readonly string[], given: readonly object[], order: re
     if (step.do === 'full') {
       isFull = !isFull;
       rule.sinkIsFull(isFull);
-      assert.is(plant.source.isFull, isFull && rule.behind === undefined, 'a lane holds itself alone');
+      assert.is(plant.source.isFull, isFull && rule.lag === undefined, 'a lane holds itself alone');
     }
-    if (rule.behind !== undefined) moves++;
+    if (rule.lag !== undefined) moves++;
   }
   if (isFull) rule.sinkIsFull(false);
   write(bytes.length);
@@ -233,8 +233,9 @@ test('wherever messages are cut, those that are given up are whole and counted',
         } else if (step.do === 'turn') plant.turn();
         else if (step.do === 'put') plant.put();
         else if (step.do === 'look') plant.look();
-        const lane = first.behind?.laneOf(plant.source);
-        if (lane !== undefined) assert.ok(lane.waitingBytes <= 1024 + 70_000 + 128, `${lane.waitingBytes} bytes wait`);
+        const branch = first.lag?.branchOf(plant.source);
+        if (branch !== undefined)
+          assert.ok(branch.waitingBytes <= 1024 + 70_000 + 128, `${branch.waitingBytes} bytes wait`);
       }
       plant.source.write(bytes.subarray(at));
       const { source } = plant;
@@ -262,13 +263,13 @@ test('however much comes in one read, a rule that lacks nothing is at a place th
   plant.put();
   for (const count of [1, 40, 2]) {
     plant.source.write(framesOf(Array.from({ length: count }, () => ({ v: 1 }))));
-    const { behind } = first;
+    const { lag } = first;
     await eventually('its turns', () => {
       while (plant.turn());
-      return behind?.isWaiting === false;
+      return lag?.isWaiting === false;
     });
-    assert.is(behind?.isStarved, false, `after ${count} more`);
-    assert.equal(behind?.laneOf(source)?.position, { messages: source.counters.messages });
+    assert.is(lag?.isStarved, false, `after ${count} more`);
+    assert.equal(lag?.branchOf(source)?.position, { messages: source.counters.messages });
   }
   await plant.plane.close();
 });
@@ -280,7 +281,7 @@ test(
     const plant = await Plant.open([filter, 'SELECT id FROM s'], {});
     plant.put();
     plant.source.write(framesOf([{ v: 9 }, { v: 8 }]));
-    assert.ok(plant.first.behind?.isWaiting);
+    assert.ok(plant.first.lag?.isWaiting);
     const { inUse, workspace } = plant.kernel.memory();
     const stop = plant.plane.stop(1);
     while (plant.turn());
@@ -323,7 +324,7 @@ test('what comes until a rule has ended that comes back at once is its own, and 
     const { losses } = plant.notices.find((one) => one.kind === 'stopped') as { losses: readonly string[] };
     const count = comesBack ? 3 : 2;
     assert.equal(losses, [
-      `the rule ends while ${count} messages of s wait for it, since it came behind the others: they are lost`,
+      `the rule ends while ${count} messages of s wait for it, since it was throttled: they are lost`,
     ]);
     await plant.plane.close();
   }

@@ -1,19 +1,19 @@
 /** Rules that work together in the kernel: they share operators, or have one of a rule that does. */
 import type { NodeHandle } from '../../../../kernels/api.js';
-import type { RunningLane, RunningRule, RunningSource } from './running.js';
+import type { RunningBranch, RunningRule, RunningSource } from './running.js';
 
-export interface Party {
+export interface RuleGroup {
   readonly rules: readonly RunningRule[];
   /** Those that bring it rows: tables aside. */
   readonly sources: ReadonlySet<RunningSource>;
   /** Where these do their work for it. */
-  readonly places: ReadonlySet<RunningSource | RunningLane>;
+  readonly places: ReadonlySet<RunningSource | RunningBranch>;
   readonly nodes: ReadonlySet<NodeHandle>;
 }
 
 /** Where rows of a source begin their way through a rule. */
-export function placeOf(rule: RunningRule, source: RunningSource): RunningSource | RunningLane {
-  return rule.behind?.laneOf(source) ?? source;
+export function placeOf(rule: RunningRule, source: RunningSource): RunningSource | RunningBranch {
+  return rule.lag?.branchOf(source) ?? source;
 }
 
 interface Members {
@@ -21,8 +21,8 @@ interface Members {
   readonly nodes: Set<NodeHandle>;
 }
 
-/** Lists the parties of rules with sources, in the order in which these have come. */
-export function partiesOf(rules: Iterable<RunningRule>): Party[] {
+/** Lists the groups of rules with sources, in the order in which these have come. */
+export function ruleGroupsOf(rules: Iterable<RunningRule>): RuleGroup[] {
   const ofNode = new Map<NodeHandle, Members>();
   const found = new Set<Members>();
   for (const rule of rules) {
@@ -40,7 +40,7 @@ export function partiesOf(rules: Iterable<RunningRule>): Party[] {
   }
   return [...found].flatMap((members) => {
     const sources = new Set<RunningSource>();
-    const places = new Set<RunningSource | RunningLane>();
+    const places = new Set<RunningSource | RunningBranch>();
     for (const rule of members.rules) {
       for (const source of rule.sources) {
         if (rule.isTable(source)) continue;

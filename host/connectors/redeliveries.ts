@@ -69,7 +69,7 @@ const exactlyOnce = 4;
 const longAgo = 32_768;
 const nothing: readonly Uint8Array[] = [];
 
-export class Repetitions<O extends Origin> {
+export class Redeliveries<O extends Origin> {
   /** In the order in which they came; what the broker can't send again is not here. */
   readonly #known = new Map<number, Known<O>>();
   /** The same of QoS 2: until the broker has freed the id. */
@@ -95,7 +95,7 @@ export class Repetitions<O extends Origin> {
   /** Messages so far. */
   count = 0;
   /** Messages that came again and were not handed on. */
-  repeated = 0;
+  redelivered = 0;
   /** Names the session in logs, with that of client and broker before it. */
   session: string;
   readonly #of: string;
@@ -306,14 +306,14 @@ export class Repetitions<O extends Origin> {
   }
 
   /** The receipt that a packet which came out of `sift` stands for; 0: it is another packet. */
-  repeatedIn(packet: Uint8Array): number {
+  redeliveredIn(packet: Uint8Array): number {
     if ((packet[0] !== puback && packet[0] !== pubrec) || packet.length < 4) return 0;
     return (packet[0] === pubrec ? received : 0) | (packet[2]! << 8) | packet[3]!;
   }
 
   /** What a message waits for that came again; undefined: for nothing. */
   originOf(receipt: number): O | undefined {
-    this.repeated++;
+    this.redelivered++;
     const known = (receipt & received) !== 0 ? this.#received : this.#known;
     return known.get(idIn(receipt))?.origin;
   }

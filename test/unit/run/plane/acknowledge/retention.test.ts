@@ -5,21 +5,21 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Acknowledgements } from '../../../../../host/run/plane/acknowledge/barrier.js';
-import { type Hold, type Keeper, Keepers } from '../../../../../host/run/plane/acknowledge/keepers.js';
+import { type Hold, type Retainer, Retention } from '../../../../../host/run/plane/acknowledge/retention.js';
 import { eventually } from '../../../../support/harness.js';
 
 /** A source whose messages come one by one, and rules that hold them. */
 class Source {
   readonly acknowledged: number[] = [];
-  readonly keepers = new Keepers(() => {});
+  readonly retention = new Retention(() => {});
   readonly acknowledgements = new Acknowledgements((ids) => this.acknowledged.push(...ids));
   #came = 0;
 
-  rule(): { hold: Hold; keeper: Keeper; requests: number } {
+  rule(): { hold: Hold; retainer: Retainer; requests: number } {
     const rule = {
       requests: 0,
       hold: undefined as unknown as Hold,
-      keeper: {
+      retainer: {
         get isHolding() {
           return rule.hold.isHolding;
         },
@@ -28,14 +28,14 @@ class Source {
         },
       },
     };
-    rule.hold = this.keepers.add(rule.keeper);
+    rule.hold = this.retention.add(rule.retainer);
     return rule;
   }
 
   message(): void {
     const barrier = this.acknowledgements.begin();
     barrier.receipts.push(Uint32Array.of(++this.#came));
-    this.keepers.hold(barrier);
+    this.retention.hold(barrier);
     this.acknowledgements.end(barrier);
   }
 }
@@ -78,7 +78,7 @@ test('a rule that comes later holds nothing from before, and one that has gone n
   early.hold.claim().pass();
   assert.equal(source.acknowledged, [1]);
   early.hold.close();
-  source.keepers.delete(early.keeper);
+  source.retention.delete(early.retainer);
   source.message();
   late.hold.claim().pass();
   assert.equal(source.acknowledged, [1, 2, 3]);
@@ -89,7 +89,7 @@ test('what a rule leaves behind at its end is free, but where it is sent again o
   const [a, b] = [source.rule(), source.rule()];
   source.message();
   a.hold.drop(true);
-  source.keepers.delete(a.keeper);
+  source.retention.delete(a.retainer);
   b.hold.claim().pass();
   assert.equal(source.acknowledged, [1]);
   source.message();
@@ -109,7 +109,7 @@ test('random rules come, go, fail and have it safe: each message is free exactly
     // What each rule holds, by its own account.
     const rules: {
       hold: Hold;
-      keeper: Keeper;
+      retainer: Retainer;
       held: Set<number>;
       claims: { of: number[]; end(isSafe: boolean): void }[];
     }[] = [];
@@ -133,7 +133,7 @@ test('random rules come, go, fail and have it safe: each message is free exactly
       } else if (what === 5) {
         rule.hold.close();
         rule.hold.drop(false);
-        source.keepers.delete(rule.keeper);
+        source.retention.delete(rule.retainer);
         rules.splice(rules.indexOf(rule), 1);
       }
       const first = all.find((id) => rules.some(({ held }) => held.has(id))) ?? all.length + 1;
@@ -147,7 +147,7 @@ test('thousands of rules are asked for checkpoints in several turns, and only th
   const rules = Array.from({ length: 5 }, () => source.rule());
   source.message();
   rules[2]!.hold.claim();
-  source.keepers.request();
+  source.retention.request();
   await eventually('all requests', () => rules.filter(({ requests }) => requests === 1).length === 4);
   assert.is(rules[2]!.requests, 0);
 });
