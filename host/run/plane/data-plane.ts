@@ -23,7 +23,7 @@ import { CodeWatch } from './calls/code-watch.js';
 import { UserCalls } from './calls/user-calls.js';
 import type { Waiting } from './calls/waiting.js';
 import { Reconnects } from './connect/reconnects.js';
-import type { SourceHost } from './input/source-host.js';
+import type { SourceHost } from './feed/source-host.js';
 import { shareWatch } from './input/source-parts.js';
 import type { SourceRun } from './input/source-run.js';
 import { loadSourceParts, Sources } from './input/sources.js';

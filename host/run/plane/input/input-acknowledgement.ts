@@ -7,14 +7,8 @@ import type { Redeliveries } from '../../../connectors/redeliveries.js';
 import { Acknowledgements, type Barrier } from '../acknowledge/barrier.js';
 import { EarlyBatches } from '../acknowledge/early-batches.js';
 import type { Gathering } from '../acknowledge/gathering.js';
-import type { RunningSource } from '../running/running.js';
+import type { FedSource } from '../feed/fed-source.js';
 import type { LogStage } from './log-stage.js';
-import type { SourceHost } from './source-host.js';
-
-export interface AcknowledgedSource extends Pick<RunningSource, 'stream' | 'users' | 'retention'> {
-  readonly host: SourceHost;
-  readonly isClosed: boolean;
-}
 
 /** What the connector is told. */
 export interface Acknowledged {
@@ -34,7 +28,7 @@ export class InputAcknowledgement {
 
   /** @param redeliveries is to know what is acknowledged */
   constructor(
-    private readonly source: AcknowledgedSource,
+    private readonly source: FedSource,
     private readonly log: LogStage,
     private readonly redeliveries: Redeliveries<Barrier> | undefined,
   ) {}

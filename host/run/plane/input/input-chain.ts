@@ -5,13 +5,15 @@
  */
 import type { Redeliveries } from '../../../connectors/redeliveries.js';
 import type { Barrier } from '../acknowledge/barrier.js';
+import type { FedSource } from '../feed/fed-source.js';
 import type { FairQueue } from '../schedule/fair-queue.js';
 import { TurnQueue } from '../schedule/turn-queue.js';
 import type { Input } from '../stage/input.js';
 import { chained, type PassingStage, type Stage } from '../stage/stage.js';
 import type { InputLog } from '../state/input-log/input-log.js';
 import { Flow } from './flow.js';
-import { type FedSource, KernelStage } from './kernel-stage.js';
+import { InputAcknowledgement } from './input-acknowledgement.js';
+import { KernelStage } from './kernel-stage.js';
 import { LogStage } from './log-stage.js';
 import { PacedStage } from './paced-stage.js';
 import { PendingStage } from './pending-stage.js';
@@ -19,7 +21,6 @@ import { RedeliveryStage } from './redelivery-stage.js';
 
 /** The source, as its chain sees it. */
 export interface ChainedSource extends FedSource {
-  readonly isClosed: boolean;
   /** Notes messages that were skipped since there was no memory; false without any. */
   noteSkipped(count: number): boolean;
   /** The source can't go on. */
@@ -33,6 +34,7 @@ export interface ChainedSource extends FedSource {
 export class InputChain {
   readonly flow = new Flow();
   readonly log: LogStage;
+  readonly acknowledgement: InputAcknowledgement;
   /** Since when a sink below the source is full, epoch ms. */
   fullSince = 0;
   #fullSinks = 0;
@@ -64,7 +66,8 @@ export class InputChain {
       () => this.#tryAgain(),
       () => this.#fullSinks === 0 && this.flow.pause(),
     );
-    this.#kernel = new KernelStage(source, this.log, () => this.isWaiting, {
+    this.acknowledgement = new InputAcknowledgement(source, this.log, redeliveries);
+    this.#kernel = new KernelStage(source, this.acknowledgement, this.log, () => this.isWaiting, {
       keep: (bytes) => this.#pending.keep(bytes),
       malformed: (reason) => this.#malformed(reason),
     });

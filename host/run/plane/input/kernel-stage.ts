@@ -2,20 +2,12 @@
  * The end of the input chain of a source: the kernel takes a piece of input with the barrier that acknowledges it, and
  * after it the branches of the source do.
  */
+import type { FedSource } from '../feed/fed-source.js';
 import { type Fed, feedInput } from '../feed/feed-stream.js';
-import type { InputBranches } from '../feed/input-branches.js';
-import type { RunningSource } from '../running/running.js';
 import type { Input } from '../stage/input.js';
 import type { Stage } from '../stage/stage.js';
 import type { InputAcknowledgement } from './input-acknowledgement.js';
 import type { LogStage } from './log-stage.js';
-import type { SourceHost } from './source-host.js';
-
-export interface FedSource extends RunningSource {
-  readonly host: SourceHost;
-  readonly branches: InputBranches;
-  readonly acknowledgement: InputAcknowledgement;
-}
 
 /** What the kernel does not take. */
 export interface Refusals {
@@ -34,14 +26,15 @@ export class KernelStage implements Stage<Input> {
   /** @param isWaiting says whether input waits in the stages before */
   constructor(
     private readonly source: FedSource,
+    private readonly acknowledgement: InputAcknowledgement,
     private readonly log: LogStage,
     private readonly isWaiting: () => boolean,
     private readonly refusals: Refusals,
   ) {}
 
   write({ bytes, isLast, maySkip = false }: Input): boolean {
-    const { source, log } = this;
-    const { host, acknowledgement, branches } = source;
+    const { source, acknowledgement, log } = this;
+    const { host, branches } = source;
     let fed: Fed = { taken: bytes.length, malformed: undefined };
     const feed = () => {
       this.lastInputAt = Date.now();

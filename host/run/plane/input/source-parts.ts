@@ -3,16 +3,14 @@ import type { Kernel } from '../../../../kernels/api.js';
 import { sampleOften } from '../../../../kernels/streams/twin.js';
 import type { SourceForm } from '../../../connectors/define.js';
 import type { Redeliveries } from '../../../connectors/redeliveries.js';
-import type { SourceSpec } from '../../link/protocol.js';
-import type { Acknowledgements, Barrier } from '../acknowledge/barrier.js';
-import type { Retention } from '../acknowledge/retention.js';
-import type { RunningRule, RunningSource } from '../running/running.js';
+import type { Barrier } from '../acknowledge/barrier.js';
+import type { FedSource } from '../feed/fed-source.js';
+import type { RunningRule } from '../running/running.js';
 import type { Shares, Throttler } from '../schedule/share-watch.js';
 import type { InputLog } from '../state/input-log/input-log.js';
 import type { KnownMessages } from '../state/input-log/known-messages.js';
 import type { InputLogHost } from '../state/input-log/log-host.js';
 import type { RulePlaces } from '../state/rule-places.js';
-import type { SourceHost } from './source-host.js';
 
 let Log: typeof InputLog | undefined;
 let Known: typeof KnownMessages | undefined;
@@ -47,14 +45,9 @@ export function rulePlaces(...args: ConstructorParameters<typeof RulePlaces>): R
   return new Apart(...args);
 }
 
-/** The source of a log, as far as that is concerned. */
-interface LoggedSource extends RunningSource, Pick<InputLogHost, 'name' | 'log' | 'ready' | 'whenTaken' | 'replay'> {
-  readonly acknowledgements: Acknowledgements | undefined;
-  readonly retention: Retention;
-  readonly spec: SourceSpec;
+/** The source of a log. */
+interface LoggedSource extends FedSource, Pick<InputLogHost, 'ready' | 'replay'> {
   readonly redeliveries: Redeliveries<Barrier> | undefined;
-  readonly users: ReadonlySet<RunningRule>;
-  readonly host: Pick<SourceHost, 'lost'>;
 }
 
 /** A log of input, which is to be loaded before. */

@@ -15,16 +15,15 @@ import { Connection, type ConnectionOwner } from '../connect/connection.js';
 import type { Reconnects } from '../connect/reconnects.js';
 import { defaultMaxMessageBytes, openSourceStream } from '../feed/feed-stream.js';
 import { InputBranches } from '../feed/input-branches.js';
+import type { SourceHost } from '../feed/source-host.js';
 import type { RunningRule } from '../running/running.js';
 import type { FairQueue } from '../schedule/fair-queue.js';
 import type { TurnQueue } from '../schedule/turn-queue.js';
 import type { RulePlaces } from '../state/rule-places.js';
-import { InputAcknowledgement } from './input-acknowledgement.js';
 import { type ChainedSource, InputChain } from './input-chain.js';
 import { LateStart } from './late-start.js';
 import { isSameBut } from './same-spec.js';
 import { SourceFaults } from './source-faults.js';
-import type { SourceHost } from './source-host.js';
 import { inputLog, redeliveriesOf, rulePlaces } from './source-parts.js';
 
 export class SourceRun extends SourceFaults implements ChainedSource, SourceContext, ConnectionOwner {
@@ -34,7 +33,6 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   readonly retention = new Retention((position) => {
     if (this.places?.isGiven(position) !== true) this.#source.commit?.(position);
   });
-  readonly acknowledgement: InputAcknowledgement;
   readonly #chain: InputChain;
   readonly stream: StreamHandle;
   /** See `SourceForm`. */
@@ -84,7 +82,6 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     this.form = form;
     this.redeliveries = redeliveriesOf(form, defaultMaxMessageBytes);
     this.#chain = new InputChain(this, this.redeliveries);
-    this.acknowledgement = new InputAcknowledgement(this, this.#chain.log, this.redeliveries);
     this.endsSoon = form.endsSoon === true;
     this.stream = openSourceStream(host.kernel, form, spec);
     try {
@@ -190,7 +187,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     this.isClosed = true;
     this.#lateStart?.cancel();
     this.connection.stop();
-    this.acknowledgement.close();
+    this.#chain.acknowledgement.close();
     this.#chain.close();
     for (const call of this.#whenOver.splice(0)) call();
     this.places?.close();
@@ -249,15 +246,15 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   }
 
   get acknowledgements(): Acknowledgements | undefined {
-    return this.acknowledgement.waiting;
+    return this.#chain.acknowledgement.waiting;
   }
 
   get hasAcknowledged(): boolean {
-    return this.acknowledgement.hasSome;
+    return this.#chain.acknowledgement.hasSome;
   }
 
   get gatherings(): Map<NodeHandle, Gathering> {
-    return this.acknowledgement.gatherings;
+    return this.#chain.acknowledgement.gatherings;
   }
 
   write(bytes: Uint8Array): boolean {
@@ -300,7 +297,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   }
 
   onAcknowledge(take: (receipts: Uint32Array) => void): void {
-    this.acknowledgement.open({ acknowledge: take, malformed: (reason) => this.#whenMalformed(reason) });
+    this.#chain.acknowledgement.open({ acknowledge: take, malformed: (reason) => this.#whenMalformed(reason) });
   }
 
   onMalformed(take: (reason: string) => void): void {
@@ -314,7 +311,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     this.redeliveries?.reset();
     this.#log?.align();
     this.#chain.reset();
-    this.acknowledgement.clear();
+    this.#chain.acknowledgement.clear();
   }
 
   disconnected(given: string): void {
@@ -346,15 +343,15 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
 
   /** Control packet of this stream, within the input of the barrier; a view valid during the call. */
   packet(packet: Uint8Array, barrier: Barrier | undefined): void {
-    if (!this.acknowledgement.redelivered(packet, barrier)) this.#takePacket(packet);
+    if (!this.#chain.acknowledgement.redelivered(packet, barrier)) this.#takePacket(packet);
   }
 
   keepUnacknowledged(): void {
-    this.acknowledgement.keepLost();
+    this.#chain.acknowledgement.keepLost();
   }
 
   taken(receipts: Uint32Array, barrier: Barrier | undefined): void {
-    this.acknowledgement.taken(receipts, barrier);
+    this.#chain.acknowledgement.taken(receipts, barrier);
   }
 
   /** Takes nothing more, but stays connected: what still leaves the sinks is acknowledged until it is closed. */

@@ -3,8 +3,8 @@ import type { StreamHandle } from '../../../../kernels/api.js';
 import { reasonOf } from '../../../base/errors.js';
 import { connectorFor, loadConnector } from '../../../connectors/index.js';
 import type { RuleStart, SourceSpec } from '../../link/protocol.js';
+import type { SourceHost } from '../feed/source-host.js';
 import type { RunningSource } from '../running/running.js';
-import type { SourceHost } from './source-host.js';
 import { loadInputLog, loadPlaces, loadRedeliveries } from './source-parts.js';
 import { SourceRun } from './source-run.js';
 

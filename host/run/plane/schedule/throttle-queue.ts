@@ -1,6 +1,6 @@
 /**
- * Input of a source that others read as well waits here for rules that are throttled. Their nodes move to a twin of the stream, which reads the same bytes later, and back when nothing waits any more: then both have read the
- * same.
+ * Input of a source that others read as well waits here for rules that are throttled. Their nodes move to a twin of the
+ * stream, which reads the same bytes later, and back when nothing waits any more: then both have read the same.
  *
  * What waits is cut into segments that begin between two inputs, with what the stream kept then. So the oldest can be
  * given up as a whole, wherever messages end, and it is known how many messages it had: the source has counted them.
@@ -8,32 +8,16 @@
 import type { Kernel, NodeHandle, StreamCounters, StreamHandle } from '../../../../kernels/api.js';
 import { noMemory } from '../../../../kernels/memory/error.js';
 import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../../kernels/streams/twin.js';
-import type { SourceForm } from '../../../connectors/define.js';
 import type { Barrier } from '../acknowledge/barrier.js';
+import type { FedSource } from '../feed/fed-source.js';
 import { feedInput, openSourceStream } from '../feed/feed-stream.js';
-import type { InputBranch, InputBranches } from '../feed/input-branches.js';
+import type { InputBranch } from '../feed/input-branches.js';
 import { inMb } from '../memory/memory.js';
-import type { Starvation, Starved } from '../memory/starvation.js';
-import type { InputAtWork, RunningBranch, RunningRule, RunningSource } from '../running/running.js';
+import type { RunningBranch, RunningRule } from '../running/running.js';
 import type { WhenFull } from '../stage/stage.js';
 import type { FairQueue, Turn } from './fair-queue.js';
 import { QueuePosition } from './queue-position.js';
 import { SliceSize } from './slice-size.js';
-
-/** A source that others read as well. */
-export interface BranchedSource extends RunningSource {
-  readonly form: SourceForm;
-  readonly branches: InputBranches;
-  readonly host: {
-    readonly kernel: Kernel;
-    now(): number;
-    work(whose: ReadonlySet<RunningRule>, call: () => void, input: InputAtWork): void;
-    holdWaiting(barrier: Barrier, rules: ReadonlySet<RunningRule>): void;
-    waits(): void;
-    starves(of: Starved): Starvation;
-    ended(source: RunningSource): void;
-  };
-}
 
 export interface ThrottleTerms {
   /** Bytes that may wait. */
@@ -111,7 +95,7 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
    * nothing then.
    */
   constructor(
-    readonly source: BranchedSource,
+    readonly source: FedSource,
     rules: Iterable<RunningRule>,
     private readonly terms: ThrottleTerms,
     private readonly turns: FairQueue,

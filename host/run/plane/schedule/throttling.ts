@@ -6,11 +6,12 @@
 import { KernelError } from '../../../../kernels/memory/error.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log/log.js';
+import type { FedSource } from '../feed/fed-source.js';
 import type { RuleGroup } from '../running/rule-groups.js';
 import type { RunningLag, RunningRule, RunningSource } from '../running/running.js';
 import { FairQueue } from './fair-queue.js';
 import type { Throttler } from './share-watch.js';
-import { type BranchedSource, ThrottleQueue, type ThrottleTerms } from './throttle-queue.js';
+import { ThrottleQueue, type ThrottleTerms } from './throttle-queue.js';
 import type { TurnQueue } from './turn-queue.js';
 
 export interface ThrottlingHost {
@@ -25,7 +26,7 @@ export interface ThrottlingHost {
 const finishMs = 1000;
 
 /** A source whose input can wait for its turn: for all of its rules, or for some of them. */
-interface ThrottledSource extends BranchedSource {
+interface ThrottledSource extends FedSource {
   /** From now on its input waits for its turn. */
   throttle(turns: Pick<FairQueue, 'add'>, now: () => number): TurnQueue;
   /** Works off what waits; input waits no longer. */

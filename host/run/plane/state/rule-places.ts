@@ -5,15 +5,14 @@
 import { KernelError } from '../../../../kernels/memory/error.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { Source } from '../../../connectors/running.js';
+import type { FedSource } from '../feed/fed-source.js';
 import type { RunningPlaces, RunningRule } from '../running/running.js';
 import type { InputLog } from './input-log/input-log.js';
 import { AwayInput } from './places/away-input.js';
-import { CatchUp, type CatchUpSource, type Earlier, handedEarlier } from './places/catch-up.js';
-import { type LogPlacedSource, LogPlaces, noteMissing } from './places/log-places.js';
+import { CatchUp, type Earlier, handedEarlier } from './places/catch-up.js';
+import { LogPlaces, noteMissing } from './places/log-places.js';
 import { Places } from './places/places.js';
 import { startAt } from './places/start-at.js';
-
-export type PlacesSource = CatchUpSource & LogPlacedSource;
 
 export class RulePlaces implements RunningPlaces {
   readonly #places: Places;
@@ -25,7 +24,7 @@ export class RulePlaces implements RunningPlaces {
   #log: InputLog | undefined;
 
   constructor(
-    private readonly source: PlacesSource,
+    private readonly source: FedSource,
     private readonly connector: Source,
   ) {
     this.#places = new Places(source);

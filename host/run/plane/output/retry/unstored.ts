@@ -1,6 +1,6 @@
 /**
- * Messages of a spill queue that are in memory alone, in order; the sink may have the first of them, and the first may be
- * on their way to disk.
+ * Messages of a spill queue that are in memory alone, in order; the sink may have the first of them, and the first may
+ * be on their way to disk.
  */
 
 import { type Item, split } from '../../queue/item.js';

@@ -10,11 +10,11 @@ import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../
 import { reasonOf } from '../../../../base/errors.js';
 import type { Barrier } from '../../acknowledge/barrier.js';
 import type { BranchHold } from '../../acknowledge/branch-hold.js';
+import type { FedSource } from '../../feed/fed-source.js';
 import { feedInput, openSourceStream } from '../../feed/feed-stream.js';
 import type { InputBranch } from '../../feed/input-branches.js';
 import { inMb } from '../../memory/memory.js';
 import type { RunningBranch, RunningLag, RunningRule, RunningSource } from '../../running/running.js';
-import type { BranchedSource } from '../../schedule/throttle-queue.js';
 
 /** What the rule gets before what the source reads. */
 export interface Earlier {
@@ -31,8 +31,6 @@ export interface Earlier {
   /** What a checkpoint has to hold of it, since nobody else does. */
   rest(): Uint8Array[];
 }
-
-export type CatchUpSource = BranchedSource;
 
 /** Input that the source has read since. */
 interface Part {
@@ -75,7 +73,7 @@ export class CatchUp implements RunningBranch, InputBranch {
    * Moves the nodes of the rule, which was just linked. Throws KernelError without memory, and changes nothing then.
    */
   constructor(
-    readonly source: CatchUpSource,
+    readonly source: FedSource,
     /** Where the source is; undefined where it has no positions. */
     private readonly here: () => unknown,
     readonly rule: RunningRule,

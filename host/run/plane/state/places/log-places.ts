@@ -1,12 +1,6 @@
-/** Where rules go on in the log of a source that they share: numbers of messages. */
-import type { Loss } from '../../../../model/losses.js';
-import type { RunningRule, RunningSource } from '../../running/running.js';
+import type { FedSource } from '../../feed/fed-source.js';
+import type { RunningRule } from '../../running/running.js';
 import type { Places } from './places.js';
-
-/** The source of the log. */
-export interface LogPlacedSource extends RunningSource {
-  readonly host: { lost(loss: Loss): void };
-}
 
 /** What the log has at the start. */
 export interface LogContent {
@@ -28,7 +22,7 @@ export class LogPlaces {
   readonly #numbers = new Map<RunningRule, number>();
 
   constructor(
-    private readonly source: LogPlacedSource,
+    private readonly source: FedSource,
     private readonly places: Places,
   ) {}
 
@@ -87,7 +81,7 @@ export class LogPlaces {
  * Tells in status, log and list of losses what a rule would need and nobody keeps any more; undefined: nobody knows how
  * much.
  */
-export function noteMissing(source: LogPlacedSource, rule: RunningRule, messages: number | undefined): void {
+export function noteMissing(source: FedSource, rule: RunningRule, messages: number | undefined): void {
   const rest = 'while the rule did not run, and nobody keeps it any more';
   const reason = `others took what came on stream ${source.name} ${rest}`;
   rule.inputLost(source, messages ?? 0, reason);

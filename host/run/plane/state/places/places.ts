@@ -4,19 +4,13 @@
  * come back when the source is there. So each rule takes what lies behind its own place, and nothing twice; until then
  * its checkpoints name the place that it had.
  */
-import type { Kernel, StreamHandle } from '../../../../../kernels/api.js';
+import type { StreamHandle } from '../../../../../kernels/api.js';
 import { KernelError } from '../../../../../kernels/memory/error.js';
 import { moveNodes, nodesBelow, shareFromNow } from '../../../../../kernels/streams/twin.js';
 import { reasonOf } from '../../../../base/errors.js';
-import type { SourceForm } from '../../../../connectors/define.js';
+import type { FedSource } from '../../feed/fed-source.js';
 import { openSourceStream } from '../../feed/feed-stream.js';
-import type { RunningRule, RunningSource } from '../../running/running.js';
-
-/** The source, as far as that is concerned. */
-export interface PlacedSource extends Pick<RunningSource, 'name' | 'spec' | 'stream' | 'log'> {
-  readonly form: SourceForm;
-  readonly host: { readonly kernel: Kernel };
-}
+import type { RunningRule } from '../../running/running.js';
 
 export class Places {
   /** Rules for which the source is not there yet, with where they go on. */
@@ -28,7 +22,7 @@ export class Places {
   /** What the nodes of those ahead stand below. */
   #twin: StreamHandle | undefined;
 
-  constructor(private readonly source: PlacedSource) {}
+  constructor(private readonly source: FedSource) {}
 
   get ahead(): ReadonlySet<RunningRule> {
     return this.#ahead;
@@ -96,7 +90,7 @@ export class Places {
     if (ahead.length === 0 || this.#twin === undefined) return;
     const { source } = this;
     this.#move(ahead, this.#twin, source.stream, true);
-    for (const rule of ahead) rule.cameTo(source as unknown as RunningSource);
+    for (const rule of ahead) rule.cameTo(source);
     this.#tidy();
   }
 

@@ -4,17 +4,13 @@
  */
 
 import { reasonOf } from '../../../../base/errors.js';
-import type { Logger } from '../../../../base/log/log.js';
 import type { Source } from '../../../../connectors/running.js';
 import type { RunningRule, RunningSource } from '../../running/running.js';
 import type { Places } from './places.js';
 
-/** The source, before it is open. */
-export type StartingSource = Pick<RunningSource, 'label' | 'users'> & { readonly log: Logger };
-
-/** To be called when all rules are there that start together. */
-export function startAt(source: StartingSource, places: Places, connector: Source): void {
-  const readers = [...source.users].filter((rule) => !rule.isTable(source as RunningSource));
+/** To be called before the source is open, when all rules are there that start together. */
+export function startAt(source: RunningSource, places: Places, connector: Source): void {
+  const readers = [...source.users].filter((rule) => !rule.isTable(source));
   const groups = new Map<string, RunningRule[]>();
   for (const rule of readers) {
     const key = JSON.stringify(places.of(rule) ?? null);
@@ -47,7 +43,7 @@ export function startAt(source: StartingSource, places: Places, connector: Sourc
 }
 
 /** Each place was looked at when its rule came. */
-function tryTo({ label, log }: StartingSource, seek: () => void): void {
+function tryTo({ label, log }: RunningSource, seek: () => void): void {
   try {
     seek();
   } catch (error) {

@@ -6,7 +6,7 @@ import { silent } from '../../../../../host/base/log/log.js';
 import type { Connector } from '../../../../../host/connectors/define.js';
 import { Gathering } from '../../../../../host/run/plane/acknowledge/gathering.js';
 import { Reconnects } from '../../../../../host/run/plane/connect/reconnects.js';
-import type { SourceHost } from '../../../../../host/run/plane/input/source-host.js';
+import type { SourceHost } from '../../../../../host/run/plane/feed/source-host.js';
 import { SourceRun } from '../../../../../host/run/plane/input/source-run.js';
 import type { InputAtWork } from '../../../../../host/run/plane/running/running.js';
 import type { NodeHandle } from '../../../../../kernels/api.js';
