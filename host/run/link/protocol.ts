@@ -126,7 +126,7 @@ export interface RuleStart {
   /** In the order of `plan.lookups`. */
   lookups?: LookupSpec[];
   sinks: SinkSpec[];
-  /** Those of users that its programs and the codecs of its streams and sinks call. */
+  /** Functions of users that its programs and the codecs of its streams and sinks call. */
   functions?: UserFunction[];
   /** Errors go to the sinks in the place of data. */
   sendError: boolean;

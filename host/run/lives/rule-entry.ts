@@ -22,7 +22,7 @@ export interface Entry {
   topology: RulePlan['topology'];
   /** Its own log while it runs, when its options ask for one. */
   log: LogBranch | undefined;
-  /** Those of the last start. */
+  /** Connections that it had at its last start. */
   connections: readonly OwnConnection[];
   /** Masks the secrets that the connectors of the last start got. */
   redact: Redact;

@@ -53,7 +53,7 @@ import type { RuleCheckpoints } from './state/checkpoint/rule-checkpoints.js';
 export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   declare kernel: Kernel;
   readonly #rules = new Map<number, RuleRun>();
-  /** The same rules, as the users of work that is for all of them. */
+  /** All rules, as the users of work that is for all of them. */
   readonly #all = new Set<RuleRun>();
   readonly starting = new StartOrder(this.#all);
   readonly #sources = new Sources(this);

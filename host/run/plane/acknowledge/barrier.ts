@@ -24,7 +24,7 @@ export class Barrier implements Mark {
   receipts: Uint32Array[] = [];
   /** Holders, and the input itself while it is at work. */
   left = 1;
-  /** Of these checkpoints. */
+  /** Holders that are checkpoints. */
   #kept = 0;
   /** The input is in a log: whoever sent it need not wait. */
   isLogged = false;

@@ -16,7 +16,7 @@ import type { Acknowledgements } from './barrier.js';
 const usualWindow = 10;
 /** How long a sender is silent that waits for us, ms, and how soon it then goes on. */
 const silenceMs = 100;
-/** The same with fewer messages than a usual window, where it is most likely just slow, ms. */
+/** How long a sender is silent with fewer messages than a usual window, which is most likely just slow, ms. */
 const longSilenceMs = 5000;
 /** Messages with no longer pause between them came in one go, ms. */
 const oneGoMs = 25;
@@ -31,7 +31,7 @@ export class EarlyBatches {
   #suspicious = usualWindow;
   /** Messages that waited when batches were sent early, until it is known whether that brought the sender back. */
   #tried = 0;
-  /** The same of the last time. */
+  /** Messages that waited when batches were sent early the time before. */
   #before = 0;
   /** What waits came without a pause. */
   #isInOneGo = true;

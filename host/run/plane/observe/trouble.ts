@@ -54,7 +54,7 @@ export function sinkTroubles({ sinks, redact }: RunningRule): string[] {
   });
 }
 
-/** The same of all rules with the latest failure of each; looked at a few at a time, data goes on meanwhile. */
+/** What is wrong with all rules, with the latest failure of each; a few rules at a time, data goes on meanwhile. */
 export async function troubleOfAll(
   rules: readonly RunningRule[],
   errors: ErrorLog,

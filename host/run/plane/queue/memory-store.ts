@@ -1,4 +1,4 @@
-/** The same as pages on disk for messages that wait in memory only. */
+/** A store for messages that wait in memory only. */
 import { type Item, messagesOf, split } from './item.js';
 import type { Batch, Store } from './store.js';
 

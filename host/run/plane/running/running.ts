@@ -192,7 +192,7 @@ export interface RunningCache {
   readonly times: { readonly flush: Histogram; readonly load: Histogram } | undefined;
   /** Messages that are not out. */
   readonly length: number;
-  /** Of these on disk. */
+  /** Messages on disk that are not out. */
   readonly onDisk: number;
   /** Bytes of its files. */
   readonly diskBytes: number;
@@ -210,7 +210,7 @@ export interface RunningSink extends RunningPart {
   readonly messagesOut: number;
   readonly messagesFailed: number;
   readonly waitingMessages: number;
-  /** Of these those that are not on disk. */
+  /** Messages that wait and would be lost with the process. */
   readonly unsafeMessages: number;
   readonly waitingBytes: number;
   /** Most messages that ever waited. */

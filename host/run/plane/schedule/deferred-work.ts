@@ -15,7 +15,7 @@ const fewResults = 2;
 export class DeferredTurns {
   /** Rules whose work is under way. */
   #rules = new Set<RunningRule>();
-  /** Those of them whose sources pause. */
+  /** Rules whose sources pause, since too many results wait. */
   readonly #full = new Set<RunningRule>();
   #turn: NodeJS.Immediate | undefined;
 

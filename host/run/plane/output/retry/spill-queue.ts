@@ -27,15 +27,15 @@ const maxPageBytes = 1024 * 1024;
 const maxWriteBytes = 4 * 1024 * 1024;
 export class SpillQueue {
   #store: Store | undefined;
-  /** Not on disk. */
+  /** Messages that are not on disk. */
   readonly #memory = new Unstored();
-  /** Read from disk. */
+  /** Messages that were read from disk. */
   readonly #ready: Item[] = [];
   #readyMessages = 0;
-  /** What the sink has, in order. */
+  /** Messages in flight, in order. */
   readonly #flight: Flight[] = [];
   #flightMessages = 0;
-  /** Those of them that the sink alone has. */
+  /** Messages that only the sink has, since the disk had no more room. */
   #releasedMessages = 0;
   readonly #space: FreeSpace | undefined;
   #loading: Promise<void> | undefined;
@@ -133,12 +133,12 @@ export class SpillQueue {
   /** Somebody waits until all this is safe: it is written at once when it will hardly be out soon. */
   awaited(): void {
     if (this.#memory.messages === 0) return;
-    if (this.owner.isAway || this.isBehind) this.hurry();
+    if (this.owner.isAway || this.hasOlder) this.hurry();
     else this.#isAwaited = true;
   }
 
   /** There is more than what just came. */
-  get isBehind(): boolean {
+  get hasOlder(): boolean {
     if (this.#store === undefined || this.#store.length > 0) return true;
     const { first } = this.#memory;
     return first !== undefined && performance.now() - first.since >= momentMs;
@@ -214,7 +214,7 @@ export class SpillQueue {
   /** What is first becomes two. */
   #part(item: Item, messages: number): void {
     if (this.#ready.length > 0) this.#ready.splice(0, 1, ...split(item, messages));
-    else this.#memory.part(this.#memory.handed, item, messages);
+    else this.#memory.part(this.#memory.inFlight, item, messages);
   }
 
   #fly(flight: Flight): void {
@@ -292,9 +292,9 @@ export class SpillQueue {
       if (flights.length === 0) return this.#doWithoutDisk();
       // Between here and the call of append nothing else runs.
       const items = flights.map(({ item }) => item!);
-      const handed = flights.slice(0, memory.handed);
-      const given = messagesOf(handed.map(({ item }) => item!));
-      const out = given - handed.reduce((total, { left }) => total + left, 0);
+      const inFlight = flights.slice(0, memory.inFlight);
+      const given = messagesOf(inFlight.map(({ item }) => item!));
+      const out = given - inFlight.reduce((total, { left }) => total + left, 0);
       memory.frozen = flights.length;
       memory.outWhileFrozen = 0;
       const began = performance.now();
@@ -308,7 +308,7 @@ export class SpillQueue {
       memory.stored((item) => this.#tellSafe(item));
       this.#disk.noteWriting('');
       this.owner.spilled();
-      if (memory.flights.length > 0 && this.isBehind) this.#isWanted = true;
+      if (memory.flights.length > 0 && this.hasOlder) this.#isWanted = true;
     } catch (error) {
       this.#memory.frozen = 0;
       if (this.#mayDrop && isFullDisk(error) && (await freeFile(store, () => this.#dropNext()))) {

@@ -11,7 +11,7 @@ export class Unstored {
   messages = 0;
   bytes = 0;
   /** How many flights the sink has. */
-  handed = 0;
+  inFlight = 0;
   /** What the others hold. */
   waitingMessages = 0;
   waitingBytes = 0;
@@ -26,7 +26,7 @@ export class Unstored {
 
   /** What the sink gets next; undefined when there is nothing, or it is being written. */
   get next(): Item | undefined {
-    return this.frozen > 0 ? undefined : this.flights[this.handed]?.item;
+    return this.frozen > 0 ? undefined : this.flights[this.inFlight]?.item;
   }
 
   add(item: Item): void {
@@ -39,7 +39,7 @@ export class Unstored {
 
   /** What is next is with the sink from now on. */
   hand(): Flight {
-    const flight = this.flights[this.handed++]!;
+    const flight = this.flights[this.inFlight++]!;
     this.#leaveWaiting(flight.item!);
     return flight;
   }
@@ -63,7 +63,7 @@ export class Unstored {
   shift(item: Item): void {
     this.flights.shift();
     this.bytes -= item.bytes.length;
-    this.handed--;
+    this.inFlight--;
     if (this.frozen > 0) this.frozen--;
   }
 
@@ -73,12 +73,12 @@ export class Unstored {
     for (; count < this.flights.length && bytes > 0; count++) {
       let item = this.flights[count]!.item!;
       // What the sink has makes room soon.
-      const isHanded = count < this.handed;
-      if (!isHanded && item.messages > room) {
+      const isInFlight = count < this.inFlight;
+      if (!isInFlight && item.messages > room) {
         if (room <= 0) break;
         item = this.part(count, item, room);
       }
-      if (!isHanded && item.bytes.length > bytes && item.messages > 1) {
+      if (!isInFlight && item.bytes.length > bytes && item.messages > 1) {
         const part = Math.floor((item.messages * bytes) / item.bytes.length);
         item = this.part(count, item, Math.max(1, part));
       }
@@ -91,8 +91,8 @@ export class Unstored {
   /** What was frozen is on disk now; `stored` is told of each item. */
   stored(stored: (item: Item) => void): void {
     const done = this.flights.splice(0, this.frozen);
-    for (const { item } of done.slice(this.handed)) this.#leaveWaiting(item!);
-    this.handed -= Math.min(this.handed, done.length);
+    for (const { item } of done.slice(this.inFlight)) this.#leaveWaiting(item!);
+    this.inFlight -= Math.min(this.inFlight, done.length);
     this.frozen = 0;
     for (const flight of done) {
       const item = flight.item!;
@@ -118,9 +118,9 @@ export class Unstored {
 
   /** Drops the oldest that neither the sink has nor the disk gets, down to so many bytes; returns how many messages. */
   drop(mostBytes: number): number {
-    const from = Math.max(this.handed, this.frozen);
+    const from = Math.max(this.inFlight, this.frozen);
     let bytes = this.waitingBytes;
-    for (const { item } of this.flights.slice(this.handed, from)) bytes -= item!.bytes.length;
+    for (const { item } of this.flights.slice(this.inFlight, from)) bytes -= item!.bytes.length;
     let to = from;
     for (; bytes > mostBytes && to < this.flights.length; to++) {
       let item = this.flights[to]!.item!;

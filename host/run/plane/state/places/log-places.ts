@@ -6,7 +6,7 @@ import type { Places } from './places.js';
 export interface LogContent {
   /** Number of the first message that not all rules had safe. */
   readonly freed: number;
-  /** The same of those that rules without checkpoints had not out. */
+  /** Number of the first message that rules without checkpoints had not out. */
   readonly out: number;
   /** Number behind the last one. */
   readonly end: number;

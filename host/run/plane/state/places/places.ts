@@ -15,7 +15,7 @@ import type { RunningRule } from '../../running/running.js';
 export class Places {
   /** Rules for which the source is not there yet, with where they go on. */
   readonly #of = new Map<RunningRule, unknown>();
-  /** Those of them that take nothing until it is. */
+  /** Rules that take nothing until the source is at their places. */
   readonly #ahead = new Set<RunningRule>();
   /** Places as checkpoints have them: they are of an earlier run. */
   readonly #given = new WeakSet<object>();
@@ -52,7 +52,7 @@ export class Places {
     return typeof place === 'object' && place !== null && this.#given.has(place);
   }
 
-  /** Those of the rules that take what the source reads now. */
+  /** Those among the rules that take what the source reads now. */
   amongHere(rules: ReadonlySet<RunningRule>): ReadonlySet<RunningRule> {
     if (this.#ahead.size === 0) return rules;
     return new Set([...rules].filter((rule) => !this.#ahead.has(rule)));
