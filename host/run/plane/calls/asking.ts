@@ -7,22 +7,18 @@ import type { NodePlan } from '../../../../kernels/plan/ir.js';
 import { CarriedColumn, type CarriedColumns } from '../../../../kernels/values/carried.js';
 import type { Value } from '../../../../kernels/values/value.js';
 import { reasonOf } from '../../../base/errors.js';
-import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
-import type { Logger } from '../../../base/log/log.js';
 import { type Redact, redactedLog, redactOf } from '../../../base/secrets/redact.js';
 import type { AskedPart } from '../../../connectors/define.js';
 import type { Lookup } from '../../../connectors/running.js';
 import type { UserFunction } from '../../../plugins/define.js';
 import type { LookupSpec } from '../../link/protocol.js';
+import type { PlaneHost } from '../running/running.js';
 import type { AskedFunction } from './asked-function.js';
 import type { CodeWatch } from './code-watch.js';
 import type { IsolatedFunction, IsolatedModules } from './isolated-function.js';
 import { Waiting, type WaitingHost } from './waiting.js';
 
-export interface AskedTablesHost {
-  readonly log: Logger;
-  readonly paths: AllowedPaths;
-  shared<T>(key: string, make: () => T): T;
+export interface AskedTablesHost extends Pick<PlaneHost, 'log' | 'paths' | 'shared'> {
   /** Takes what code of an owner tells. */
   readonly codeWatch: Pick<CodeWatch, 'hostOf'>;
 }

@@ -11,7 +11,6 @@ import { allOf, type Redact } from '../../../base/secrets/redact.js';
 import type { AskedPart } from '../../../connectors/define.js';
 import { connectorFor } from '../../../connectors/index.js';
 import type { TableRow } from '../../../model/figures.js';
-import type { Loss } from '../../../model/losses.js';
 import type { UserFunction } from '../../../plugins/define.js';
 import type { LookupSpec, RuleStart, RunNotice } from '../../link/protocol.js';
 import { Gathering, gathersMessages } from '../acknowledge/gathering.js';
@@ -28,7 +27,7 @@ import type {
   JoinedTable,
   LongCalls,
   LostInput,
-  RunningHost,
+  PlaneHost,
   RunningLag,
   RunningNode,
   RunningRule,
@@ -40,15 +39,12 @@ import { savedAs } from '../state/checkpoint/saved-as.js';
 import { joinedTables, keptSources, noSources, rowsOf } from './tables.js';
 
 /** What a rule needs from the data plane. */
-export interface RuleHost extends RunningHost {
-  /** Time of rows and windows, epoch ms. */
-  now(): number;
+export interface RuleHost extends PlaneHost {
   /** Times are measured for histograms. */
   readonly measuresAll: boolean;
   readonly reconnects: Reconnects;
   /** Takes the lines about a run. */
   logOf(run: number): Logger;
-  readonly paths: AllowedPaths;
   readonly askedTables: AskedTables;
   askedPart(type: string): AskedPart;
   addWaiting(waiting: Waiting): void;
@@ -59,14 +55,11 @@ export interface RuleHost extends RunningHost {
   readonly codeWatch: CodeWatch;
   /** Nothing of the rule waits for answers any more. */
   idle(rule: RuleRun): void;
-  shared<T>(key: string, make: () => T): T;
   /** Adds one to those who get the output of a node, which rules with equal plans share. */
   addOutput(node: NodeHandle, sinks: readonly RunningSink[]): void;
   removeOutput(node: NodeHandle, sinks: readonly RunningSink[]): void;
   /** Something failed outside of the kernel that the log is to tell of. */
   noteLoss(): void;
-  /** Something that was safe is lost. */
-  lost(loss: Loss): void;
   /** A sink of the rule has tried to connect. */
   triedSink(rule: RuleRun): void;
   /** Returns an equal list that other rules hold already, if there is one. */

@@ -4,22 +4,19 @@
  */
 import { basename, dirname } from 'node:path';
 import { reasonOf } from '../../../base/errors.js';
-import type { Logger } from '../../../base/log/log.js';
 import { systemClock, type Timer } from '../../../base/time/clock.js';
 import { connectorFor, loadConnector } from '../../../connectors/index.js';
 import type { SettledNotice, SettleOrder } from '../../link/protocol.js';
 import { type SinkHost, SinkRun } from '../output/sink-run.js';
-import type { RunningRule } from '../running/running.js';
+import type { PlaneHost, RunningRule } from '../running/running.js';
 import { CheckpointFiles } from '../state/checkpoint/files.js';
 import { Groups } from '../state/checkpoint/groups.js';
 import { findState } from '../state/checkpoint/restore.js';
-import type { RuleHost } from './rule-run.js';
 
 /** Longest time for opening it, ms, and for closing. */
 const timeoutMs = 5000;
 
-export interface SettleHost extends Pick<RuleHost, 'paths' | 'shared'> {
-  readonly log: Logger;
+export interface SettleHost extends Pick<PlaneHost, 'log' | 'paths' | 'shared'> {
   readonly rules: Iterable<RunningRule>;
 }
 

@@ -12,19 +12,34 @@ import type {
 } from '../../../../kernels/api.js';
 import type { ColumnUse, NodePlan, OperatorPlan } from '../../../../kernels/plan/ir.js';
 import type { Histogram } from '../../../../kernels/values/histogram.js';
+import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { Logger } from '../../../base/log/log.js';
 import type { Redact } from '../../../base/secrets/redact.js';
+import type { Loss } from '../../../model/losses.js';
 import type { SinkSpec, SourceSpec } from '../../link/protocol.js';
 import type { Acknowledgements, Barrier } from '../acknowledge/barrier.js';
 import type { BranchHold } from '../acknowledge/branch-hold.js';
 import type { Retention } from '../acknowledge/retention.js';
 import type { Connection } from '../connect/connection.js';
 
-/** What the parts of a rule may ask of the data plane. */
-export interface RunningHost {
+/** What its parts may ask of the data plane. */
+export interface PlaneHost {
   readonly kernel: Kernel;
+  readonly log: Logger;
+  readonly paths: AllowedPaths;
   /** When the last call of the kernel ended that took a while, epoch ms. */
   readonly busyUntil: number;
+  /** Time of rows and windows, epoch ms. */
+  now(): number;
+  /** An object that all parts of the data plane share, made at first use. */
+  shared<T>(key: string, make: () => T): T;
+  /**
+   * Runs work of the kernel and what follows from it; `whose` names the rules it is for. Does nothing when the kernel
+   * is broken.
+   */
+  work(whose: ReadonlySet<RunningRule>, call: () => void, input?: InputAtWork): void;
+  /** Something that was safe is lost. */
+  lost(loss: Loss): void;
   /** Ends the rule. */
   failed(rule: RunningRule, reason: string): void;
 }
@@ -364,7 +379,7 @@ export interface LostInput {
 export interface RunningRule {
   readonly id: string;
   readonly run: number;
-  readonly host: RunningHost;
+  readonly host: PlaneHost;
   readonly operators: readonly OperatorPlan[];
   readonly sources: readonly RunningSource[];
   readonly tables: readonly JoinedTable[];

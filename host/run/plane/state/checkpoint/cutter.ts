@@ -2,27 +2,18 @@
  * The cut of a rule: what its operators keep is copied, large numbers of rows are pinned and written later, slice by
  * slice.
  */
-import type { Kernel, Snapshot } from '../../../../../kernels/api.js';
+import type { Snapshot } from '../../../../../kernels/api.js';
 import { finishWork } from '../../../../../kernels/state/deferred.js';
 import { takeSnapshot } from '../../../../../kernels/state/snapshot.js';
 import type { Logger } from '../../../../base/log/log.js';
 import type { KeptOperator } from '../../../../model/kept.js';
 import { Barrier } from '../../acknowledge/barrier.js';
-import type { RunningRule } from '../../running/running.js';
+import type { PlaneHost, RunningRule } from '../../running/running.js';
 import type { CheckpointFiles } from './files.js';
 import type { CheckpointHead } from './head.js';
 import { endsOf, nodesOf, pendingOf, positionsOf } from './of-rule.js';
 import { type Pieces, type Segment, SegmentChain } from './segments.js';
 import { StateCopy } from './state-copy.js';
-
-/** What it needs of the data plane. */
-export interface CutHost {
-  /** Time of rows and windows, epoch ms. */
-  now(): number;
-  readonly kernel: Kernel;
-  /** Runs a call of the kernel that is for these rules; nothing is done when the kernel is broken. */
-  work(rules: ReadonlySet<RunningRule>, call: () => void): void;
-}
 
 /** Everything that has to go to disk at once. */
 export interface Cut {
@@ -64,7 +55,7 @@ export class Cutter {
     /** What the operators of the rule keep. */
     private readonly kept: readonly KeptOperator[],
     private readonly files: CheckpointFiles,
-    private readonly host: CutHost,
+    private readonly host: Pick<PlaneHost, 'kernel' | 'now' | 'work'>,
     /** The thread lives, however long a call of the kernel takes. */
     private readonly beat: () => void,
     private readonly log: Logger,

@@ -6,8 +6,7 @@ import type { Kernel, LoadFailure, Shelf } from '../../../../../kernels/api.js';
 import { reasonOf } from '../../../../base/errors.js';
 import type { Logger } from '../../../../base/log/log.js';
 import type { KeptByNode } from '../../../../model/kept.js';
-import type { RunningRule } from '../../running/running.js';
-import type { CutHost } from './cutter.js';
+import type { PlaneHost, RunningRule } from '../../running/running.js';
 import type { CheckpointFiles, ReadCheckpoint } from './files.js';
 import type { CheckpointHead } from './head.js';
 import { nodesOf } from './of-rule.js';
@@ -59,7 +58,7 @@ export async function findState(files: CheckpointFiles, { check, work, log }: Se
 }
 
 export interface Restoring {
-  readonly host: CutHost;
+  readonly host: PlaneHost;
   readonly log: Logger;
   /** Sinks are cut back. */
   readonly isExact: boolean;

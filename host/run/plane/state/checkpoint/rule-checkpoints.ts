@@ -10,13 +10,12 @@ import { reasonOf } from '../../../../base/errors.js';
 import type { Logger } from '../../../../base/log/log.js';
 import { systemClock, type Timer } from '../../../../base/time/clock.js';
 import { topicUse } from '../../../../connectors/topic-use.js';
-import type { Loss } from '../../../../model/losses.js';
 import type { CheckpointOrder } from '../../../link/protocol.js';
 import { BranchHold } from '../../acknowledge/branch-hold.js';
 import type { Retainer, RuleHold } from '../../acknowledge/retention.js';
 import { stateBytesOf } from '../../memory/memory.js';
-import type { RunningCheckpoints, RunningRule } from '../../running/running.js';
-import { type CutHost, Cutter } from './cutter.js';
+import type { PlaneHost, RunningCheckpoints, RunningRule } from '../../running/running.js';
+import { Cutter } from './cutter.js';
 import { CheckpointFiles, type ReadCheckpoint } from './files.js';
 import { Groups } from './groups.js';
 import { type CheckpointHead, mostNamed } from './head.js';
@@ -25,13 +24,6 @@ import { hasStuckSink, isFed, isStarved, seenOf, UnderWay, whenTaken } from './o
 import { type FoundState, findState, restoreState } from './restore.js';
 import { toldIn } from './restored.js';
 import { outcomeOf, type PartOwner, RulePart } from './rule-part.js';
-
-/** What it needs of the data plane. */
-export interface CheckpointHost extends CutHost {
-  /** Something that was safe is lost. */
-  lost(loss: Loss): void;
-  shared<T>(key: string, make: () => T): T;
-}
 
 /** Time until a checkpoint that failed is tried again, ms; and until one that could not be taken is. */
 const retryMs = 5000;
@@ -89,7 +81,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
   private constructor(
     readonly order: CheckpointOrder,
     readonly files: CheckpointFiles,
-    readonly host: CheckpointHost,
+    readonly host: PlaneHost,
     /** The thread lives, however long a call of the kernel takes. */
     private readonly beat: () => void,
     readonly log: Logger,
@@ -99,12 +91,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
   }
 
   /** Reads the newest checkpoint that is whole; those that are not are named in the log. */
-  static async open(
-    order: CheckpointOrder,
-    host: CheckpointHost,
-    beat: () => void,
-    log: Logger,
-  ): Promise<RuleCheckpoints> {
+  static async open(order: CheckpointOrder, host: PlaneHost, beat: () => void, log: Logger): Promise<RuleCheckpoints> {
     const files = new CheckpointFiles(order.folder);
     const checkpoints = new RuleCheckpoints(order, files, host, beat, log);
     await checkpoints.#groups.marks(dirname(order.folder)).finish(basename(order.folder), log);
