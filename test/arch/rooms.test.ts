@@ -127,7 +127,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'state',
     ['input', 'output'],
     'rule',
-    ['plane-options.ts', 'kernel-work.ts'],
+    'plane-options.ts',
     'data-plane.ts',
     'worker.ts',
   ],

@@ -29,7 +29,6 @@ import type { SourceRun } from './input/source-run.js';
 import { loadSourceParts, Sources } from './input/sources.js';
 import { StartOrder } from './input/start-order.js';
 import { startSources } from './input/start-sources.js';
-import { KernelWork } from './kernel-work.js';
 import { memoryOf, threadMemoryOf } from './memory/memory.js';
 import { OperatorLists } from './memory/operator-lists.js';
 import { type Starvation, StarvationWatch, type Starved } from './memory/starvation.js';
@@ -48,6 +47,7 @@ import { awaitReturn, type End, endParts, lossesOf, takeLastTogether, whenRead }
 import { type RuleHost, RuleRun } from './rule/rule-run.js';
 import type { RunningRule, RunningSink, RunningSource } from './running/running.js';
 import { CpuTimes } from './schedule/cpu-times.js';
+import { KernelWork } from './schedule/kernel-work.js';
 import type { RuleCheckpoints } from './state/checkpoint/rule-checkpoints.js';
 
 export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {

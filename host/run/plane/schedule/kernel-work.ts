@@ -2,23 +2,23 @@
  * Calls of the kernel that make rows flow, one at a time: input of a source, timers that are due; and what follows
  * each.
  */
-import type { Kernel } from '../../../kernels/api.js';
-import { KernelError } from '../../../kernels/memory/error.js';
-import { reasonOf } from '../../base/errors.js';
-import type { Logger } from '../../base/log/log.js';
-import type { SteadyTime } from '../../base/time/clock.js';
-import type { Heartbeat } from '../link/heartbeat.js';
-import type { Gathering } from './acknowledge/gathering.js';
-import type { Waiting } from './calls/waiting.js';
-import type { StateBounds } from './memory/state-bounds.js';
-import type { ErrorLog } from './observe/error-log.js';
-import { longCallMs, noteLongCall } from './observe/long-calls.js';
-import { accuse } from './observe/notices.js';
-import type { TraceRecorder } from './observe/trace-recorder.js';
-import type { InputAtWork, RunningRule } from './running/running.js';
-import type { CpuTimes } from './schedule/cpu-times.js';
-import { DeferredTurns } from './schedule/deferred-work.js';
-import type { Shares } from './schedule/share-watch.js';
+import type { Kernel } from '../../../../kernels/api.js';
+import { KernelError } from '../../../../kernels/memory/error.js';
+import { reasonOf } from '../../../base/errors.js';
+import type { Logger } from '../../../base/log/log.js';
+import type { SteadyTime } from '../../../base/time/clock.js';
+import type { Heartbeat } from '../../link/heartbeat.js';
+import type { Gathering } from '../acknowledge/gathering.js';
+import type { Waiting } from '../calls/waiting.js';
+import type { StateBounds } from '../memory/state-bounds.js';
+import type { ErrorLog } from '../observe/error-log.js';
+import { longCallMs, noteLongCall } from '../observe/long-calls.js';
+import { accuse } from '../observe/notices.js';
+import type { TraceRecorder } from '../observe/trace-recorder.js';
+import type { InputAtWork, RunningRule } from '../running/running.js';
+import type { CpuTimes } from './cpu-times.js';
+import { DeferredTurns } from './deferred-work.js';
+import type { Shares } from './share-watch.js';
 
 /** A call during which sinks may have got no chance to go on, ms. */
 const busyMs = 100;
