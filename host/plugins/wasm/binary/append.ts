@@ -1,6 +1,6 @@
 /** Adds entries to sections of a module, behind those that it has. */
 import type { WasmModule } from './module.js';
-import { headBytes, SectionId, sectionOrder, sectionReader } from './sections.js';
+import { headBytes, sectionOrder, sectionReader } from './sections.js';
 import { ByteWriter } from './writer.js';
 
 /** New entries by section: how many, and what writes them. */

@@ -41,6 +41,10 @@ const slowMs = 500;
 /** The types of Node leave it out. */
 const { Global } = WebAssembly as unknown as { Global: new (type: object, value: number) => { value: number } };
 
+function smaller(one: bigint, other: bigint): bigint {
+  return one < other ? one : other;
+}
+
 type Exports = Readonly<Record<string, unknown>>;
 export type GuestFunction = (...args: unknown[]) => unknown;
 
@@ -271,14 +275,13 @@ export class Guest {
     } else this.#fit();
     const missing = -fuel.value;
     const allowed = this.#limit - this.#given;
-    const most = allowed < account.batch.value ? allowed : account.batch.value;
+    const most = smaller(allowed, account.batch.value);
     if (missing > most) throw new Error(noFuel);
     if (this.#isStarting) {
       if (this.#callTime.isOver(startMs)) this.#end('call');
     } else if (this.#callTime.isOver(this.#most.callMs)) this.#end('call');
     else if (this.#batchTime.isOver(this.#most.batchMs)) this.#end('batch');
-    const wanted = missing > this.#part ? missing : this.#part;
-    const next = wanted < most ? wanted : most;
+    const next = missing > this.#part ? smaller(missing, most) : smaller(this.#part, most);
     this.#given += next;
     account.batch.value -= next;
     fuel.value += next;

@@ -8,10 +8,10 @@ import type { Instructions } from '../binary/instructions.js';
 import type { WasmModule } from '../binary/module.js';
 import { Op } from '../binary/opcodes.js';
 
-/** What a function that charges nothing may cost: its callers charge for it. */
-const maxFree = 64;
+/** Most that callers charge for a function which charges nothing itself. */
+const maxByCallers = 64;
 
-/** Costs of what takes longer than other instructions; those below come on top. */
+/** Costs of instructions that take longer than others; those below come on top. */
 const weights = new Map<number, number>([
   ...[0x6d, 0x6e, 0x6f, 0x70, 0x7f, 0x80, 0x81, 0x82].map((division): [number, number] => [division, 16]),
   ...[0x91, 0x95, 0x9f, 0xa3].map((rootOrQuotient): [number, number] => [rootOrQuotient, 16]),
@@ -20,7 +20,7 @@ const weights = new Map<number, number>([
   ...[Op.memoryFill, Op.memoryCopy, Op.memoryInit].map((bulk): [number, number] => [bulk, 64]),
   ...[Op.tableFill, Op.tableCopy, Op.tableInit].map((bulk): [number, number] => [bulk, 64]),
 ]);
-/** What a head costs besides: without, a loop of nothing would be cheaper than what it does. */
+/** Costs of a head itself: a loop without instructions costs time as well. */
 const entryCost = 4;
 const loopCost = 4;
 
@@ -28,15 +28,12 @@ const loopCost = 4;
 const unknown = -1;
 
 export interface FunctionCost {
-  /** What callers charge: it has no loop, calls nothing that charges and is short. Undefined when it charges itself. */
-  readonly free: number | undefined;
+  /** Fuel that callers charge for a short function without loops; undefined: it charges itself. */
+  readonly byCallers: number | undefined;
   readonly hasLoops: boolean;
-  /** What the entry charges, then each loop in the order they stand in. */
+  /** Fuel that the entry charges, then that of each loop in order. */
   readonly heads: readonly number[];
-  /**
-   * The entry charges there, since all that charges comes behind it and the ways around it are short: callers charge
-   * for these.
-   */
+  /** Where the entry charges instead: all that charges comes after it, and callers charge for the short ways around. */
   readonly late?: Late | undefined;
 }
 
@@ -52,7 +49,7 @@ export function costsOf(module: WasmModule): FunctionCost[] {
   return new Costs(module).all();
 }
 
-/** Those that charge for more than what they are: by their length, or because what they call does. */
+/** Instructions that charge by a length, or because the code that they call does. */
 const charging: ReadonlySet<number> = new Set([
   Op.loop,
   Op.callIndirect,
@@ -67,33 +64,33 @@ const charging: ReadonlySet<number> = new Set([
   Op.tableFill,
 ]);
 
-/** What stands in the code for the reader alone, and does nothing. */
+/** Instructions that do nothing at run time. */
 const marks: ReadonlySet<number> = new Set([Op.nop, Op.block, Op.loop, Op.else, Op.end]);
 
 class Costs {
   readonly #imported: number;
-  /** Of each function: what a call of it adds for the callee. */
-  readonly #free: number[];
+  /** Fuel that a call adds for its callee, by function. */
+  readonly #byCallers: number[];
   readonly #late = new Map<number, Late>();
-  #mostFree = 0;
+  #mostByCallers = 0;
 
   constructor(private readonly module: WasmModule) {
     this.#imported = module.functions.length - module.bodies.length;
-    this.#free = new Array(module.bodies.length).fill(unknown);
+    this.#byCallers = new Array(module.bodies.length).fill(unknown);
   }
 
   all(): FunctionCost[] {
-    const loops = this.#findFree();
+    const loops = this.#findUncharged();
     this.module.bodies.forEach((_body, i) => {
-      const late = this.#free[i] === unknown && !loops[i] ? this.#findLate(i) : undefined;
+      const late = this.#byCallers[i] === unknown && !loops[i] ? this.#findLate(i) : undefined;
       if (late !== undefined) this.#late.set(i, late);
     });
-    this.#mostFree = Math.max(0, ...[...this.#late.values()].map(({ around }) => around));
-    for (const cost of this.#free) this.#mostFree = Math.max(this.#mostFree, cost);
+    this.#mostByCallers = Math.max(0, ...[...this.#late.values()].map(({ around }) => around));
+    for (const cost of this.#byCallers) this.#mostByCallers = Math.max(this.#mostByCallers, cost);
     return this.module.bodies.map((_body, i) => {
-      const free = this.#free[i] as number;
-      if (free !== unknown) return { free, hasLoops: false, heads: [] };
-      return { free: undefined, hasLoops: loops[i] === true, heads: this.#heads(i), late: this.#late.get(i) };
+      const byCallers = this.#byCallers[i] as number;
+      if (byCallers !== unknown) return { byCallers, hasLoops: false, heads: [] };
+      return { byCallers: undefined, hasLoops: loops[i] === true, heads: this.#heads(i), late: this.#late.get(i) };
     });
   }
 
@@ -101,7 +98,7 @@ class Costs {
    * Finds the functions that charge nothing, callees before callers; what calls itself is never reached. Says which
    * have loops.
    */
-  #findFree(): boolean[] {
+  #findUncharged(): boolean[] {
     const loops: boolean[] = [];
     const callers: number[][] = this.module.bodies.map(() => []);
     /** Calls of each function whose cost is not known yet. */
@@ -116,8 +113,8 @@ class Costs {
     });
     for (let i = ready.pop(); i !== undefined; i = ready.pop()) {
       const cost = (this.#heads(i)[0] as number) - entryCost;
-      if (cost > maxFree) continue;
-      this.#free[i] = cost;
+      if (cost > maxByCallers) continue;
+      this.#byCallers[i] = cost;
       for (const caller of callers[i] as number[]) {
         open[caller] = (open[caller] as number) - 1;
         if (open[caller] === 0) ready.push(caller);
@@ -146,7 +143,7 @@ class Costs {
   /** Tells whether an instruction charges by itself, or calls what does. */
   #charges({ op, index }: Instructions): boolean {
     if (op !== Op.call && op !== Op.returnCall) return charging.has(op);
-    return index < this.#imported || this.#free[index - this.#imported] === unknown;
+    return index < this.#imported || this.#byCallers[index - this.#imported] === unknown;
   }
 
   /** Finds the last place before all that charges; undefined when the entry is as good. */
@@ -175,7 +172,7 @@ class Costs {
     if (around === undefined) return undefined;
     const [cost = 0] = this.#heads(i, at);
     const short = cost - entryCost;
-    return short > 0 && short <= maxFree ? { at, around: short } : undefined;
+    return short > 0 && short <= maxByCallers ? { at, around: short } : undefined;
   }
 
   /** With `until` of the ways alone that end before that place. */
@@ -196,9 +193,9 @@ class Costs {
     const own = weights.get(op) ?? 1;
     if (op === Op.call || op === Op.returnCall) {
       const callee = index - this.#imported;
-      return own + Math.max(0, this.#free[callee] ?? 0, this.#late.get(callee)?.around ?? 0);
+      return own + Math.max(0, this.#byCallers[callee] ?? 0, this.#late.get(callee)?.around ?? 0);
     }
-    if (op === Op.callIndirect || op === Op.returnCallIndirect) return own + this.#mostFree;
+    if (op === Op.callIndirect || op === Op.returnCallIndirect) return own + this.#mostByCallers;
     return own;
   }
 }

@@ -11,7 +11,7 @@ import { valueTypeByte } from '../binary/types.js';
 import { ByteWriter } from '../binary/writer.js';
 import type { FunctionCost } from './cost.js';
 
-/** What a function needs to know of the module around it. */
+/** The module around a function. */
 export interface Place {
   /** The global that holds the fuel. */
   readonly fuel: number;
@@ -19,7 +19,7 @@ export interface Place {
   readonly refuel: number;
   /** Parameters of the function. */
   readonly params: number;
-  /** Says that a function, by its index, charges nothing. */
+  /** Tells whether a function, by its index, charges nothing. */
   isUncharged(index: number): boolean;
   /** Writes the type of a block with the results of the function. */
   resultType(): Uint8Array;
@@ -62,16 +62,16 @@ class Rewriting {
   readonly #body: Body;
   readonly #code = new Code();
   readonly #instructions: Instructions;
-  /** The variable with the fuel, or what it is computed in; those for a length and a result, which few need. */
+  /** Locals: the fuel, and for few functions a length and a result. */
   readonly #local: number;
   readonly #length: number;
   readonly #result: number;
   #needsLengths = false;
-  /** Up to here the code is copied. */
+  /** Place up to which the code is copied. */
   #copied: number;
-  /** Blocks around the instruction that the function has itself; of each, how many were put around it. */
+  /** Number of blocks that were added to each block around the instruction. */
   readonly #around: number[] = [];
-  /** What a loop charges, by the number of blocks around it. */
+  /** Fuel that a loop charges, by the number of blocks around it. */
   readonly #heads: (number | undefined)[] = [];
   #loops = 0;
 
@@ -213,7 +213,7 @@ class Rewriting {
     code.at(Op.br, 0).op(Op.end, Op.unreachable, Op.end);
   }
 
-  /** Label of one that was there before blocks were put around loops. */
+  /** New label of a block, with those that were added. */
   #labelOf(label: number): number {
     let more = 0;
     for (let i = 0; i < label; i++) more += this.#around[this.#around.length - 1 - i] ?? 0;

@@ -1,6 +1,6 @@
 /**
- * Writes fuel into a module: it counts the instructions that it may still run, and ends with a trap when there are none
- * left, wherever it is. Memory and tables get a maximum.
+ * Writes fuel into a module: the number of instructions that it may still run. Without fuel it ends with a trap,
+ * wherever it is. Memory and tables get a maximum.
  */
 import { Code } from '../binary/code.js';
 import { WasmError } from '../binary/error.js';
@@ -40,7 +40,7 @@ export const meterModule: Pass = {
 
 const { validate } = WebAssembly as unknown as { validate(bytes: Uint8Array): boolean };
 
-/** Kept of the custom sections: others speak of places in the code, which move. */
+/** The custom section that is kept: others name places in the code, which move. */
 const keptCustom = 'name';
 
 /**
@@ -82,7 +82,7 @@ function checkValid(bytes: Uint8Array): void {
 
 class Metering {
   readonly #fuel: number;
-  /** The table and the function that ask for more. */
+  /** Indexes of the table and the function that ask for more. */
   readonly #table: number;
   readonly #refuel: number;
   readonly #pages: number;
@@ -124,7 +124,7 @@ class Metering {
     }
   }
 
-  /** What writes the section, undefined when it stays as it is. */
+  /** The function that writes a section anew; undefined: it stays as it is. */
   #rewritten(id: number, section: Section | undefined, bodies: readonly Uint8Array[]) {
     switch (id) {
       case SectionId.type:
@@ -156,10 +156,10 @@ class Metering {
   #bodies(): Uint8Array[] {
     const imported = this.module.functions.length - this.module.bodies.length;
     const costs = costsOf(this.module);
-    const isUncharged = (index: number) => costs[index - imported]?.free !== undefined;
+    const isUncharged = (index: number) => costs[index - imported]?.byCallers !== undefined;
     return costs.map((cost, i) => {
       const { from, to } = this.module.bodies[i] as WasmModule['bodies'][number];
-      if (cost.free !== undefined) return this.module.bytes.subarray(from, to);
+      if (cost.byCallers !== undefined) return this.module.bytes.subarray(from, to);
       const signature = this.module.types[this.module.functions[imported + i] as number] as Signature;
       const place: Place = {
         fuel: this.#fuel,
