@@ -1,5 +1,5 @@
 /**
- * The kernel as its users see it: streams that turn bytes into batches, operator nodes below them, outputs handed to a
+ * The kernel as its users see it: streams that turn bytes into batches, operator nodes below them, outputs given to a
  * callback. `kernels/index.ts` implements it; nothing else touches Wasm memory.
  */
 
@@ -14,7 +14,7 @@ export type { NodeHandle, StreamHandle } from './memory/handles.js';
 
 /** How the bytes given to `feed` are cut into messages. */
 export type Framing =
-  /** MQTT control packets; PUBLISH becomes messages, all others are handed to `onPacket`. */
+  /** MQTT control packets; PUBLISH becomes messages, all others go to `onPacket`. */
   | 'mqtt'
   /** Line feed after each message (a carriage return before it is dropped); empty lines are messages too. */
   | 'lines'
@@ -237,13 +237,13 @@ export interface LinkedNode {
   saved?: SavedAs;
   /**
    * Of a node below a stream: names the place in the stream where its rule goes on, if that may be another one than
-   * that of others. Nodes of other places are not used again for it until `shareFromNow` (kernels/streams/twin.ts) or
+   * that of others. Nodes of other places are not used again for it until `shareFromNow` (kernels/streams/copy.ts) or
    * `moveNodes` says that all are at one place.
    */
   place?: string | undefined;
 }
 
-/** What tells the state of a node from that of others when it is loaded. */
+/** Identity of the state of a node, by which it is loaded again. */
 export interface SavedAs {
   /** 64 bits: equal for nodes that can take over what the other has kept, as far as its members are the same. */
   readonly identity: bigint;
@@ -275,7 +275,7 @@ export interface LoadFailure {
 export interface LoadReport {
   /** Nodes and streams that hold what was saved. */
   readonly loaded: number;
-  /** Parts that are of none of them. */
+  /** Parts without a node. */
   readonly unclaimed: number;
   /** What ended the bytes before their end; null: they are whole. */
   readonly brokenOff: LoadReason | null;
@@ -435,7 +435,7 @@ export interface Kernel {
    * @param read fills the next bytes in and returns how many, 0 when there are no more; must not call the kernel
    */
   loadNode(of: Saved, read: (into: Uint8Array) => number, shelf?: Shelf): LoadReport;
-  /** For kernels/state/snapshot.ts, which saves large numbers of rows apart. */
+  /** For kernels/state/snapshot.ts, which saves large numbers of rows in snapshots. */
   readonly saving: Saving;
   /**
    * The clock is behind the one by which these nodes, just loaded, were saved, by `ms` before `now`: what they hold
@@ -461,7 +461,7 @@ export interface Kernel {
   counters(node: NodeHandle): NodeCounters;
   /** As `counters` has it. */
   busyUs(node: NodeHandle): number;
-  /** Begins a piece of work, of one call or several, whose time is told by `timeInWork`. */
+  /** Begins a piece of work of one or several calls; `timeInWork` measures it. */
   beginWork(): void;
   /** What a node or stream took of the work; nothing where that was too little to be measured. */
   timeInWork(of: NodeHandle | StreamHandle): TimeInWork;

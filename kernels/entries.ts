@@ -18,7 +18,7 @@ export interface NodeEntry {
   children: number;
   /** Ports that give their rows to the node, lookups in it, in the order of their making. */
   readonly ports: Set<NodeHandle>;
-  /** How its state is told from that of others; undefined: it is not saved. */
+  /** Identity of its state; undefined: it is not saved. */
   saved: SavedAs | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface StreamEntry {
   readonly identity: bigint;
   /** Columns by their index in the batch. */
   readonly columns: ColumnUse[];
-  /** Of columns that are objects what rules read of them, by their index. */
+  /** Members that rules read of columns that are objects, by index of the column. */
   readonly readers: Map<number, readonly Reader[]>;
   children: number;
 }

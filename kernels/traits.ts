@@ -13,7 +13,7 @@ export function worksOnMany(kind: Kind): boolean {
   return kinds[kind].traits.worksOnMany;
 }
 
-/** Says whether rows stay in the node when the message that they came in is worked off. */
+/** Says whether rows stay in the node after their message has been processed. */
 export function keepsRows<K extends Kind>(plan: Of<K>): boolean {
   return holds(kindOf(plan).traits.keepsRows, plan);
 }

@@ -1,6 +1,6 @@
 /**
- * What a rule keeps from one run to the next, told by what it means: an update finds it again as long as that stays the
- * same.
+ * What a rule keeps from one run to the next. It is identified by its meaning, so that an update finds it again as long
+ * as the meaning stays the same.
  */
 
 /** Something that an operator keeps: a column of its rows, a value of its groups, an aggregate, a function. */

@@ -116,7 +116,7 @@ function hasFields(create: CreateSource): create is CreateSource & { fields: Fie
   return create.fields !== null && create.fields.length > 0;
 }
 
-/** Returns an option's value as told, or null when it is absent or says nothing (empty, FALSE, 0). */
+/** Returns an option's value as DESCRIBE shows it, or null when it is absent or says nothing (empty, FALSE, 0). */
 function optionValue(
   { option, kind }: DescribedOption,
   options: Record<string, string>,

@@ -174,7 +174,7 @@ export class Cells {
   }
 
   /**
-   * Writes the texts of argument i, and cells for them; returns the place behind them. There must be room: `length`,
+   * Writes the texts of argument i, and cells for them; returns the place after them. There must be room: `length`,
    * twice of `utf16`.
    */
   putTexts(
@@ -400,7 +400,7 @@ function put(
   return seen >= bit8 ? 'unknown' : 'plain';
 }
 
-/** Writes a text as UTF-16 and returns the place behind it; never more than two bytes for one. */
+/** Writes a text as UTF-16 and returns the place after it; never more than two bytes for one. */
 function putUtf16(from: Buffer, off: number, len: number, target: Buffer, at: number): number {
   for (let b = 0; b < len; b++) {
     const byte = from[off + b] as number;

@@ -1,6 +1,6 @@
 /**
- * * Binary description of as-of joins as assembly/join/asof/asof.ts reads it; operands are those of the batch that the
- * node * reads.
+ * Binary description of as-of joins as assembly/join/asof/asof.ts reads it; operands are those of the batch that the
+ * node reads.
  */
 import { asofSpec } from '../gen/layouts.js';
 import { put } from '../memory/layout.js';

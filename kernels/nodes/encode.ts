@@ -21,7 +21,7 @@ declare module '../plan/ir.js' {
   }
 }
 
-/** Bytes that may be read behind a name. */
+/** Bytes after a name that the kernel may read. */
 const padding = 16;
 
 export const encode: NodeKind<'encode'> = {

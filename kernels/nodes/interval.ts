@@ -1,6 +1,6 @@
 /**
- * * Binary description of interval joins as assembly/join/interval/interval.ts reads it; operands are those of the
- * batch that the * node reads.
+ * Binary description of interval joins as assembly/join/interval/interval.ts reads it; operands are those of the
+ * batch that the node reads.
  */
 import { intervalSpec } from '../gen/layouts.js';
 import { put } from '../memory/layout.js';

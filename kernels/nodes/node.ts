@@ -11,7 +11,7 @@ export type Of<K extends Kind> = Extract<NodePlan, { kind: K }>;
 
 /** What links a plan to the batch that the node reads. */
 export interface Linking {
-  /** Where column i of the rule stands in the batch; null: there. */
+  /** Index in the batch of each column of the rule; null: the same index. */
   readonly columnMap: readonly number[] | null;
   /** Branches of the merge node above, 1 without one. */
   readonly branches: number;
@@ -29,11 +29,11 @@ export interface Linking {
 interface Traits<Plan> {
   /** Column i of the output is column i of the input. Otherwise the node makes columns of its own. */
   readonly passesColumns: boolean;
-  /** Rows that come alone, not as part of a message, go on alone. */
+  /** Rows that are no part of a message go on one by one. */
   readonly passesRows: boolean;
-  /** Rows stay in the node when the message that they came in is worked off: what comes out is bound to no message. */
+  /** Rows stay in the node after their message has been processed: its output belongs to no message. */
   readonly keepsRows: boolean | ((plan: Plan) => boolean);
-  /** Many rows are worked on at once, so that one batch may take long. */
+  /** One batch may take long, as many rows are processed at once. */
   readonly worksOnMany: boolean;
   /** Something is kept for each value that rows are partitioned by, or joined by as of their time. */
   readonly keepsPartitions?: boolean | ((plan: Plan) => boolean);
@@ -46,6 +46,6 @@ export interface NodeKind<K extends Kind> {
   spec(plan: Of<K>, link: Linking): Uint8Array;
   /** Equal nodes below the same parent can be one: they keep nothing from batch to batch, or the same for all. */
   isShareable?(plan: Of<K>): boolean;
-  /** Rows that fail are its own matter and travel on to nobody. */
+  /** Rows that fail end in the node: they are not passed on as error rows. */
   keepsErrors?: true;
 }

@@ -29,7 +29,7 @@ export interface OutputPlan {
    * is, bytes or a text).
    */
   format: 'json' | 'rows' | 'none' | 'delimited' | 'form' | 'raw';
-  /** delimited: what stands between values. */
+  /** delimited: the text between values. */
   delimiter?: string;
   /**
    * delimited: the names of the columns stand before the first row: of messages of several rows, or of each message.
@@ -55,7 +55,7 @@ export interface OutputPlan {
   batchSize: number;
   /** Longest wait of a gathered message, ms; 0: no limit. */
   lingerMs: number;
-  /** lines: a line feed after each message. messages: the ends of the messages are reported beside the bytes. */
+  /** lines: a line feed after each message. messages: the ends of the messages are reported with the bytes. */
   framing: 'lines' | 'messages';
 }
 

@@ -16,7 +16,7 @@ import { ops } from '../gen/ops.js';
 import { put } from '../memory/layout.js';
 import { type ConstValue, constant, NONE, type Op, type Operand, type Program } from './ir.js';
 
-/** Zero bytes behind the text, so that 16-byte reads stay inside the block. */
+/** Zero bytes after the text, so that 16-byte reads stay inside the block. */
 const padding = 16;
 
 const utf8 = new TextEncoder();

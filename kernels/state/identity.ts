@@ -1,4 +1,4 @@
-/** 64 bits that tell what was saved from all else: the state of streams and nodes, and what it is of. */
+/** Identities of 64 bits: of the saved state of streams and nodes, and of what it belongs to. */
 
 /** Two products of 32 bits a byte, mixed with each other. */
 export class Identity {

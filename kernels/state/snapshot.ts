@@ -1,4 +1,4 @@
-/** Rows and groups that are saved apart from what refers to them: written by a snapshot, read to a shelf. */
+/** Snapshots: rows and groups that are saved separately from the nodes that refer to them, and loaded again. */
 import type { Kernel, NodeHandle, Shelf, Snapshot, SnapshotOrder, StreamHandle } from '../api.js';
 import { LoadFault, loadFaultTexts, readMore, Written } from '../gen/layouts.js';
 import { KernelError, noMemory } from '../memory/error.js';

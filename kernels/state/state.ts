@@ -142,9 +142,9 @@ export class StateTransfer {
   #loadAll(all: readonly Saved[], at: (part: Saved) => number): LoadReport {
     const { kernel } = this;
     const waiting = byIdentity(all);
-    /** Nodes that have got a part already of those that all of them take from. */
+    /** Nodes that have got a part of a shared list already. */
     const filled = new Set<readonly Saved[]>();
-    /** Those of them that one of these parts has failed. */
+    /** Nodes for which a part of a shared list has failed. */
     const spoilt = new Set<readonly Saved[]>();
     const failed: LoadFailure[] = [];
     let loaded = 0;

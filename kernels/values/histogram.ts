@@ -1,7 +1,7 @@
-/** Histograms of times: how often work took how long. */
+/** Histograms of durations: how often work took how long. */
 import { histogramBounds, histogramFirstUs } from '../gen/layouts.js';
 
-/** Upper bounds of the times that are told apart, microseconds; longer ones are counted behind them. */
+/** Upper bounds of the buckets, microseconds; longer times are counted in one more bucket. */
 export const latencyBounds: readonly number[] = Array.from(
   { length: histogramBounds },
   (_, i) => histogramFirstUs * 2 ** i,

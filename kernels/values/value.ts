@@ -17,10 +17,10 @@ export class Instant {
 }
 
 const nearMicros = nearNanos / 1000n;
-/** The forms of a payload beside that of times in UTC (assembly/text/time.ts): its two upper bits. */
+/** Forms of the payload of a datetime, in its two upper bits; UTC has none of them (assembly/text/time.ts). */
 const inQuarters = 1n;
 const inMinutes = 2n;
-/** Offsets with seconds, within the form with minutes: numbers behind the largest of those. */
+/** Offsets with seconds use numbers above the largest offset in minutes. */
 const odd = 1440n << 50n;
 const oddLimit = 57_600n;
 const oddFromMs = -6_597_069_766_656n;

@@ -2,7 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type ColumnType, type ColumnUse, col, type OutputPlan } from '../../kernels/plan/ir.js';
-import { useSameColumns } from '../../kernels/streams/twin.js';
+import { useSameColumns } from '../../kernels/streams/copy.js';
 import { type Driver, drive, encode, linked } from '../support/kernel/drive.js';
 import { lines } from '../support/kernel/streams.js';
 

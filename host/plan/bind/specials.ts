@@ -186,7 +186,7 @@ function windowPart(part: WindowPart, call: Call, context: SpecialContext): Valu
   return context.values.window(part);
 }
 
-/** Clauses in which hits are told, each with its own count. */
+/** Clauses that may ask for hits, each with a count of its own. */
 const hitClauses: ReadonlySet<string> = new Set(['SELECT', 'WHERE', 'HAVING', 'ORDER BY', 'FILTER', 'OVER (WHEN …)']);
 
 function bindHit(part: HitValue['part'], isOfWindow: boolean, call: Call, context: SpecialContext): Value {

@@ -46,11 +46,11 @@ export function explainLines(
     });
     // Of an operator in several lines the last is the one that works; the others say what it does besides.
     const [last] = shown.at(-1) ?? [];
-    const told = notesOf(node, valuesOf(node), above.get(node) ?? []);
-    if (last !== undefined && told !== null) {
+    const noted = notesOf(node, valuesOf(node), above.get(node) ?? []);
+    if (last !== undefined && noted !== null) {
       const named =
         labels.length > 0 ? `op_${labels[shown.length - 1] ?? labels[0]}` : `${last}_${number + shown.length - 1}`;
-      notes.push(JSON.stringify({ op: 'Note', of: named, ...told }));
+      notes.push(JSON.stringify({ op: 'Note', of: named, ...noted }));
     }
     let width = 0;
     for (const input of readBy(node)) width += print(input, number + shown.length + width, depth + shown.length);

@@ -20,7 +20,7 @@ import { Switch } from './switch.js';
 /** Ways that meet in one node; more multiply the work of every row beyond reason. */
 const maxMeeting = 100;
 
-/** Number behind those of all sources that a graph may have. */
+/** First number above those of the sources of a graph. */
 const behindAll = 1 << 20;
 
 /** What is known of a way through the graph. */

@@ -21,7 +21,7 @@ export interface Point {
   operator: Logical;
   /** All columns. */
   row: OutputRow;
-  /** Those of them that the streams sent: what `*` means. */
+  /** Columns that the streams sent: what `*` means. */
   sent: OutputRow;
   flow: Flow;
   /** One, those of a merge, or those of a join in the order in which a row is searched for a name. */
@@ -31,7 +31,7 @@ export interface Point {
   isAsMet: boolean;
   /** Kind of the window above, null without one. */
   window: WindowKind | null;
-  /** A script made the rows: they have nothing of those of the streams. */
+  /** A script made the rows: columns of streams are not in them. */
   isMade?: boolean;
   /** Rows are in the order of their event time. */
   isOrdered: boolean;

@@ -15,7 +15,7 @@ export class Meaning {
     this.#calls = new Map(brought);
   }
 
-  /** Name of a source, told from others of the same name. */
+  /** Name of a source, unique in the rule. */
   source(index: number): string {
     return this.#sources[index] ?? '';
   }

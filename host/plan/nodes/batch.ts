@@ -1,4 +1,4 @@
-/** Rows of a plan as what their columns and registers stand for. */
+/** A batch of a plan: the values in its columns and registers. */
 import type { Value } from '../values/value.js';
 
 /** The rows at one place of a plan: values by register, and by column. */

@@ -40,7 +40,7 @@ export interface Place {
   portColumn(branch: number, index: number): Value;
   /** A batch whose columns are made when they are asked for; `above`: its registers are still there. */
   derived(column: (index: number) => Value, above?: Batch): Batch;
-  /** The same of a list of columns. */
+  /** A batch with these columns, which are made when they are asked for. */
   listed(columns: readonly (() => Value)[]): Batch;
   /** Number of the source, or of the table that is asked, in which the node looks up rows. */
   tableOf(node: PlanOf<'lookup' | 'ask'>): number;
@@ -51,7 +51,7 @@ export interface Place {
 /** A port and its index among the nodes. */
 export type Port = PlanOf<'port'> & { readonly at: number };
 
-/** Rows that come to a place of the plan: what they have gone through, and the same in the words of the statement. */
+/** What rows at a place of the plan have gone through: as a key, and in the words of the statement. */
 export interface Rows {
   readonly key: bigint;
   readonly words: readonly string[];
@@ -59,7 +59,7 @@ export interface Rows {
   readonly isOfMessages: boolean;
 }
 
-/** An operator before its members are told from equal ones. */
+/** What a node keeps, before equal members get numbers. */
 export type Found = Omit<KeptOperator, 'identity' | 'holder'> & { readonly key: bigint; readonly holder?: string };
 
 /** Parts of a meaning; lists count with their length. */
@@ -82,9 +82,9 @@ export interface KeptPlace extends Place {
   /** A value in the words of the statement. */
   text(value: Value): string;
   texts(values: readonly Value[]): string;
-  /** Name of a source, told from others of the same name. */
+  /** Name of a source, unique in the rule. */
   source(index: number): string;
-  /** The same of the source that a node reads; empty where that is a node. */
+  /** Unique name of the source that a node reads; empty where it reads a node. */
   sourceOf(input: NodeInput): string;
   /** Type of a sink, with its number where there are several of that type. */
   sink(action: number): string;

@@ -1,4 +1,4 @@
-/** Computes functions that look back at the rows before: it passes all rows, results stand in registers. */
+/** Computes analytic functions: it passes all rows, results are in registers. */
 
 import type { AnalyticPlan } from '../../../kernels/nodes/analytic.js';
 import { type Operand, reg } from '../../../kernels/plan/ir.js';
@@ -10,7 +10,7 @@ import type { OperatorKind } from './operator.js';
 
 declare module '../logical/logical.js' {
   interface LogicalOperators {
-    /** Computes functions that look back at the rows before, for all that stands above it. */
+    /** Computes analytic functions for all operators above. */
     analytic: { input: Logical; values: AnalyticValue[] };
   }
 }

@@ -1,4 +1,4 @@
-/** Computes values once for all that stands above: it passes all rows, the values stand in registers. */
+/** Computes values once for all operators above: it passes all rows, the values are in registers. */
 
 import type { Logical } from '../logical/logical.js';
 import { ProgramBuilder } from '../program/program.js';
@@ -7,7 +7,7 @@ import type { OperatorKind } from './operator.js';
 
 declare module '../logical/logical.js' {
   interface LogicalOperators {
-    /** Computes values once for all that stands above it. */
+    /** Computes values once for all operators above. */
     compute: { input: Logical; values: Value[] };
   }
 }

@@ -23,7 +23,7 @@ declare module '../logical/logical.js' {
   }
 }
 
-/** Name of the filters behind the outputs of a switch. */
+/** Name of the filters of the outputs of a switch. */
 export const caseName = 'case';
 
 const steps = { where: 'filter', filter: 'windowFilter', having: 'having', qualify: 'having', case: 'filter' } as const;

@@ -1,4 +1,4 @@
-/** Counts the rows that get past a condition, which may depend on that count; count and time stand in registers. */
+/** Counts the rows that get past a condition, which may depend on that count; count and time are in registers. */
 
 import { NONE, reg } from '../../../kernels/plan/ir.js';
 import type { Logical } from '../logical/logical.js';

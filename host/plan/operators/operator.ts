@@ -1,6 +1,6 @@
 /**
  * What the planner knows of a kind of operator: the values that it computes, its nodes for the kernel, and what EXPLAIN
- * says of it. Each kind is a record in a file of its own; `index.ts` has the table of them.
+ * says of it. Each kind has a file with its form and its record; `index.ts` has the table of them.
  */
 import type { ColumnUse, NodePlan, Operand } from '../../../kernels/plan/ir.js';
 import type { RuleOptions } from '../../model/engine.js';

@@ -59,7 +59,7 @@ export function joinedColumn(values: Values, sources: readonly Relation[], name:
   );
 }
 
-/** What a condition demands, each part of an AND by itself. */
+/** The parts of a condition that AND connects. */
 export function conjuncts(value: Value): Value[] {
   if (value.kind !== 'op' || value.op !== 'logic.and') return [value];
   return value.operands.flatMap((operand) => (operand === null ? [] : conjuncts(operand)));

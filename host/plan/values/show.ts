@@ -28,7 +28,7 @@ const infix: Partial<Record<OpName, string>> = {
 /** Longest text of an expression; shared subexpressions can make it exponentially longer than the statement. */
 const maxLength = 2000;
 
-/** What stands before a column of a source: the name of its stream and a full stop, or nothing. */
+/** Prefix of a column of a source: the name of its stream and a full stop, or nothing. */
 export type Prefix = (source: number) => string;
 
 /** Prints some kinds of expressions otherwise: undefined for all others. */

@@ -34,7 +34,7 @@ export interface Relation {
   row(): Value;
   /** The time of a row as epoch milliseconds: event time, or when it arrived. */
   rowTime(isEventTime: boolean): Value;
-  /** The column that holds the event time, null where none does by itself. */
+  /** Column with the event time; null where it has to be computed. */
   readonly timeColumn: string | null;
   /** How much later than the event time of a row the value always is, ms; null where it has nothing to do with it. */
   timeOffset(value: Value): number | null;

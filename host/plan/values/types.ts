@@ -1,7 +1,7 @@
 /**
  * What kinds of values an expression can have, as far as that is known before rows are there: of declared columns,
  * literals, operators and functions. What no kind of value could be given to is refused when the rule is made: each row
- * would be an error. Null is not told of: it can be given to all.
+ * would be an error. Null is not among the kinds: every operand may be null.
  */
 import { aggregates, type OpName } from '../../../kernels/gen/ops.js';
 import type { ColumnType } from '../../../kernels/plan/ir.js';

@@ -12,7 +12,7 @@ import { limitErrors } from '../errors/limit.js';
  */
 const maxHeight = 1500;
 
-/** What a window tells about itself. */
+/** Properties of a window that expressions may read. */
 export type WindowPart = 'start' | 'end' | 'trigger';
 
 interface Common {
@@ -33,7 +33,7 @@ export type OpValue = Common & {
   readonly operands: readonly (Value | null)[];
   readonly args: readonly Value[];
   readonly imm: number;
-  /** Gives another value each time: equal ones stay apart. */
+  /** Gives another value each time: equal expressions are not merged. */
   readonly isVolatile: boolean;
 };
 export type AggregateValue = Common & {
@@ -69,8 +69,8 @@ export type AnalyticValue = Common & {
   readonly node: string;
 };
 /**
- * How many rows, or messages, got past a clause before, or when the newest did. Those of a clause and those of what
- * comes after all clauses are counted apart.
+ * How many rows, or messages, got past a clause before, or when the newest did. Each clause
+ * has a count of its own, and what comes after all clauses has one.
  */
 export type HitValue = Common & { readonly kind: 'hit'; readonly part: 'count' | 'time'; readonly clause: string };
 /** Of a row that came too late: its time, and how much earlier that is than the watermark was; milliseconds. */
@@ -105,7 +105,7 @@ export type Value =
 export class Values {
   /** Functions of users that are called, by number, with the names they are called by. */
   readonly brought = new Map<number, string>();
-  /** Those of them that answer later: rows wait in an operator below what reads the answer (delay.ts, call.ts). */
+  /** Functions that answer later: rows wait in an operator below what reads the answer (delay.ts, call.ts). */
   readonly waiting = new Set<number>();
   private readonly known = new Map<string, Value>();
   /** What `delayed` made, with the time until which a row waits for it. */

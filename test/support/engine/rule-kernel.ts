@@ -24,7 +24,7 @@ import type {
 import { createKernel, type KernelOptions } from '../../../kernels/index.js';
 import type { NodePlan, RulePlan, WaitingPlan } from '../../../kernels/plan/ir.js';
 import { takeSnapshot } from '../../../kernels/state/snapshot.js';
-import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../kernels/streams/twin.js';
+import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../kernels/streams/copy.js';
 import { sourceOfColumns } from '../../../kernels/traits.js';
 import { kernelUnderTest } from '../kernel/drive.js';
 import { lines } from '../kernel/streams.js';

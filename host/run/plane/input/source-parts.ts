@@ -1,6 +1,6 @@
 /** What only some sources need: a log of their input, turns. It is loaded when the first rule needs it. */
 import type { Kernel } from '../../../../kernels/api.js';
-import { sampleOften } from '../../../../kernels/streams/twin.js';
+import { sampleOften } from '../../../../kernels/streams/copy.js';
 import type { SourceForm } from '../../../connectors/define.js';
 import type { Redeliveries } from '../../../connectors/redeliveries.js';
 import type { Barrier } from '../acknowledge/barrier.js';

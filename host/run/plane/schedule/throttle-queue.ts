@@ -7,7 +7,7 @@
  */
 import type { Kernel, NodeHandle, StreamCounters, StreamHandle } from '../../../../kernels/api.js';
 import { noMemory } from '../../../../kernels/memory/error.js';
-import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../../kernels/streams/twin.js';
+import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../../kernels/streams/copy.js';
 import type { Barrier } from '../acknowledge/barrier.js';
 import type { FedSource } from '../feed/fed-source.js';
 import { feedInput, openSourceStream } from '../feed/feed-stream.js';

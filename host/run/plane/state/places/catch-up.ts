@@ -6,7 +6,7 @@
  */
 import type { Kernel, NodeHandle, StreamCounters, StreamHandle } from '../../../../../kernels/api.js';
 import { noMemory } from '../../../../../kernels/memory/error.js';
-import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../../../kernels/streams/twin.js';
+import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../../../../kernels/streams/copy.js';
 import { reasonOf } from '../../../../base/errors.js';
 import type { Barrier } from '../../acknowledge/barrier.js';
 import type { BranchHold } from '../../acknowledge/branch-hold.js';

@@ -6,7 +6,7 @@
  */
 import type { StreamHandle } from '../../../../../kernels/api.js';
 import { KernelError } from '../../../../../kernels/memory/error.js';
-import { moveNodes, nodesBelow, shareFromNow } from '../../../../../kernels/streams/twin.js';
+import { moveNodes, nodesBelow, shareFromNow } from '../../../../../kernels/streams/copy.js';
 import { reasonOf } from '../../../../base/errors.js';
 import type { FedSource } from '../../feed/fed-source.js';
 import { openSourceStream } from '../../feed/feed-stream.js';

@@ -1,7 +1,6 @@
 /**
- * Twins of streams: a stream of the same spec that has some of the columns of another one at the same places. Nodes
- * move from one to the other with all that they keep, so that their input may wait apart from that of others
- * (assembly/tree/move.ts).
+ * Copies of streams: a copy has the spec of a stream and some of its columns, with the same indexes. Nodes of throttled
+ * rules move there with their state, so that their input waits in a queue of its own (assembly/tree/move.ts).
  */
 import type { Kernel, NodeHandle, StreamHandle } from '../api.js';
 import type { NodeEntry, StreamEntry } from '../entries.js';
@@ -11,19 +10,16 @@ import { keyAt } from '../sharing.js';
 import type { RowTransfer } from '../state/state.js';
 import { useColumnAt } from './columns.js';
 
-/**
- * Gives the twin, which is new, columns of the stream at the places that they have there. Throws KernelError without
- * memory.
- */
-export function useSameColumns(of: Kernel, stream: StreamHandle, twin: StreamHandle, indexes: Iterable<number>): void {
+/** Gives a new copy columns of the stream, with the indexes that they have there. Throws KernelError without memory. */
+export function useSameColumns(of: Kernel, stream: StreamHandle, copy: StreamHandle, indexes: Iterable<number>): void {
   const { kernel, arena, run } = of.saving as RowTransfer;
   const from = entryOf(of, stream).columns;
-  const to = entryOf(of, twin).columns;
+  const to = entryOf(of, copy).columns;
   run('use columns', () => {
     for (const index of new Set(indexes)) {
       const column = from[index];
       if (column === undefined) throw new RangeError(`stream ${stream} has no column ${index}`);
-      const used = useColumnAt({ exports: kernel, arena }, twin, index, column);
+      const used = useColumnAt({ exports: kernel, arena }, copy, index, column);
       if (used < 0)
         throw used === SourceError.memory ? noMemory() : new RangeError(`a stream has at most ${maxUses} columns`);
       to[index] = column;
@@ -32,8 +28,8 @@ export function useSameColumns(of: Kernel, stream: StreamHandle, twin: StreamHan
 }
 
 /**
- * The nodes directly below the stream that are among those given, or were added for one of the hosts alone; in their
- * order.
+ * Nodes directly below the stream, in their order, that are among the given ones or were added for one of the hosts
+ * alone.
  */
 export function nodesBelow(
   of: Kernel,
@@ -48,8 +44,8 @@ export function nodesBelow(
 }
 
 /**
- * Moves nodes that are directly below a stream to its twin, or back. They come after those that are there. With
- * `isShared` a node may be used again from now on when an equal one is added there.
+ * Moves nodes that are directly below a stream to its copy, or back; they come after the nodes that are there. With
+ * `isShared` a rule that needs an equal node uses the moved one.
  */
 export function moveNodes(
   of: Kernel,
@@ -74,7 +70,7 @@ export function moveNodes(
   });
 }
 
-/** Nodes that were added for a place of their own may be used again for others: these are there now. */
+/** Nodes that were added at a place of their own may be shared from now on. */
 export function shareFromNow(of: Kernel, nodes: Iterable<NodeHandle>): void {
   const { nodes: entries, shared } = of.saving as RowTransfer;
   for (const node of nodes) {
@@ -96,8 +92,8 @@ function comeShared(shared: Map<string, NodeHandle>, node: NodeHandle, entry: No
 }
 
 /**
- * What a stream keeps from one input to the next: half a message, the topic aliases of its connection; undefined
- * without memory.
+ * What a stream keeps between two inputs, as half a message or the topic aliases of its connection; undefined without
+ * memory.
  */
 export function inputOf(of: Kernel, stream: StreamHandle): Uint8Array | undefined {
   const { kernel, state, run } = of.saving as RowTransfer;
@@ -117,12 +113,12 @@ export function inputOf(of: Kernel, stream: StreamHandle): Uint8Array | undefine
   return isSaved ? Buffer.concat(slices) : undefined;
 }
 
-/** Puts what `inputOf` told of a stream in the place of what its twin keeps; false without memory for it. */
-export function setInput(of: Kernel, twin: StreamHandle, input: Uint8Array): boolean {
+/** Sets what a copy keeps between two inputs to what `inputOf` gave of its stream; false without memory for it. */
+export function setInput(of: Kernel, copy: StreamHandle, input: Uint8Array): boolean {
   let left = input;
   let isWhole = false;
   const isRead = hasMemoryFor(() => {
-    const { failed } = of.loadNode(twin, (into) => {
+    const { failed } = of.loadNode(copy, (into) => {
       const part = left.subarray(0, into.length);
       into.set(part);
       left = left.subarray(part.length);
@@ -144,7 +140,7 @@ function hasMemoryFor(call: () => void): boolean {
   }
 }
 
-/** Whether times of nodes are taken often enough to tell within a second who takes the time, or as rarely as usual. */
+/** Samples the times of nodes often, to know within a second which one takes the time, or as rarely as usual. */
 export function sampleOften(of: Kernel, isOn: boolean): void {
   (of.saving as RowTransfer).kernel.sampleOften(isOn ? 1 : 0);
 }
