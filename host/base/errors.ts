@@ -69,6 +69,11 @@ export function asKind(kind: ErrorKind, error: HaumeaError): HaumeaError {
   return new HaumeaError(kind, error.message, { cause: error, code: error.code });
 }
 
+/** A failure that another thread has reported. */
+export function ofOtherThread(kind: ErrorKind, text: string): HaumeaError {
+  return new HaumeaError(kind, text);
+}
+
 /** The same failure with another text. */
 export function reworded(error: HaumeaError, text: string): HaumeaError {
   return new HaumeaError(error.kind, text, { code: error.code });

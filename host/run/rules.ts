@@ -1,6 +1,6 @@
 /** The rules of the engine: definitions with their plans, and what is known of those that run. */
 import { existsSync } from 'node:fs';
-import { HaumeaError, isLater } from '../base/errors.js';
+import { isLater } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
 import type { LogTree } from '../base/log/log-tree.js';
 import { redactedTexts } from '../base/secrets/redact.js';
@@ -25,6 +25,7 @@ import type { UserFunction } from '../plugins/define.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { AtWork } from './link/heartbeat.js';
 import type { Notice } from './link/protocol.js';
+import { lifeErrors } from './lives/errors.js';
 import { type Entry, entryOf } from './lives/rule-entry.js';
 import { done, endText, RuleLives } from './lives/rule-lives.js';
 import { RuleLogs } from './lives/rule-logs.js';
@@ -400,7 +401,7 @@ export class Rules implements Engine, PlaneListener {
     if (strategy !== null) await this.#plans.prepare(this.#known(id).definition, tracedBy(how));
     const entry = this.#known(id);
     const isLive = entry.state === 'running' || entry.state === 'starting';
-    if (!isLive && strategy !== null) throw new HaumeaError('state', `rule ${id} is not running`);
+    if (!isLive && strategy !== null) throw lifeErrors.notRunning(id);
     entry.trace = strategy ?? undefined;
     if (isLive) this.#lives.trace(entry);
   }
@@ -451,7 +452,7 @@ export class Rules implements Engine, PlaneListener {
 
   #known(id: string): Entry {
     const entry = this.#entries.get(id);
-    if (entry === undefined) throw new HaumeaError('notFound', `Rule ${id} is not found`);
+    if (entry === undefined) throw lifeErrors.missing(id);
     return entry;
   }
 }

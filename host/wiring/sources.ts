@@ -2,7 +2,6 @@
 import { allConnectors, connectorNames, userConnectors } from '../connectors/index.js';
 import { functionDefinitions } from '../functions/registry.js';
 import type { Engine } from '../model/engine.js';
-import type { Services } from '../rest/services.js';
 import type { RuleRegistry } from '../services/rules/registry.js';
 import type { SchemaService } from '../services/schemas/schemas.js';
 import { ConfKeyService } from '../services/sources/conf-keys.js';
@@ -16,7 +15,7 @@ export function sourceServices(
   engine: Engine,
   registry: RuleRegistry,
   schemas: SchemaService,
-): Pick<Services, 'sources' | 'confKeys' | 'metadata'> {
+) {
   return {
     sources: new SourceService(
       sources,

@@ -1,7 +1,6 @@
 /** The server itself: its settings, tasks in the background, imports and exports of all definitions. */
 import { Gate } from '../base/structures/gate.js';
 import type { Catalog } from '../model/engine.js';
-import type { Services } from '../rest/services.js';
 import type { MetricsService } from '../services/observe/metrics.js';
 import type { RuleRegistry } from '../services/rules/registry.js';
 import { ConfigsService } from '../services/server/configs.js';
@@ -24,7 +23,7 @@ export interface SystemParts {
 export function systemServices(
   start: Start,
   { definitions, catalog, installed, registry, losses, metrics }: SystemParts,
-): Pick<Services, 'gate' | 'system' | 'configs' | 'tasks' | 'transfer'> {
+) {
   const { config, folders, log, store } = start;
   const gate = new Gate();
   const system = new SystemService(start.version, start.onStopRequest, losses);

@@ -1,10 +1,11 @@
 /** When a scheduled rule runs: cron times with a duration, periods between two dates, or both. */
 
-import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { reasonOf } from '../../base/errors.js';
 import { latePackage } from '../../base/program/late-package.js';
 import { parseDuration } from '../../base/time/duration.js';
 import { zoneOffsetMs } from '../../functions/calendar/time-zone.js';
 import type { RuleOptions } from '../../model/engine.js';
+import { lifeErrors } from './errors.js';
 
 /** The library for cron expressions. */
 const croner = latePackage<typeof import('croner')>('croner');
@@ -106,7 +107,7 @@ function readTimes(text: string, zone: string): Times {
   if (every !== null) {
     const ms = parseDuration(every[1]);
     if (ms === undefined || ms < 1000) {
-      throw new HaumeaError('general', `option cron: ${text} needs a duration of at least 1s, such as @every 1m30s`);
+      throw lifeErrors.every(text);
     }
     // Whole periods since the epoch, so that a restart of the server does not move them.
     return { next: (now) => (Math.floor(now / ms) + 1) * ms };
@@ -115,7 +116,7 @@ function readTimes(text: string, zone: string): Times {
   const pattern = (prefixed?.[2] ?? text.trim()).replaceAll('?', '*');
   const isNamed = pattern.startsWith('@');
   if (!isNamed && pattern.split(/\s+/).length !== 5) {
-    throw new HaumeaError('general', `option cron: ${text} must have five fields: minute hour day month weekday`);
+    throw lifeErrors.fields(text);
   }
   try {
     const { Cron } = croner();
@@ -123,24 +124,22 @@ function readTimes(text: string, zone: string): Times {
     cron.nextRun(new Date(0));
     return { next: (now) => cron.nextRun(new Date(now))?.getTime() };
   } catch (error) {
-    throw new HaumeaError('general', `option cron: ${text} is no cron expression: ${reasonOf(error)}`, {
-      cause: error,
-    });
+    throw lifeErrors.cron(text, reasonOf(error), { cause: error });
   }
 }
 
 function readPeriods(given: unknown, zone: string): Period[] {
   if (given === undefined || given === null) return [];
-  if (!Array.isArray(given)) throw new HaumeaError('general', 'option cronDatetimeRange must be a list of periods');
+  if (!Array.isArray(given)) throw lifeErrors.periods();
   return given.map((item: unknown, i) => {
     const where = `option cronDatetimeRange[${i}]`;
-    if (typeof item !== 'object' || item === null) throw new HaumeaError('general', `${where} must be an object`);
+    if (typeof item !== 'object' || item === null) throw lifeErrors.period(where);
     const { begin, end, beginTimestamp, endTimestamp } = item as Record<string, unknown>;
     const hasStamps = isStamp(beginTimestamp) && isStamp(endTimestamp);
     const period = hasStamps
       ? { begin: beginTimestamp, end: endTimestamp }
       : { begin: readDate(`${where}.begin`, begin, zone), end: readDate(`${where}.end`, end, zone) };
-    if (period.begin > period.end) throw new HaumeaError('general', `${where}: begin is after end`);
+    if (period.begin > period.end) throw lifeErrors.beginAfterEnd(where);
     return period;
   });
 }
@@ -154,7 +153,7 @@ function readDate(where: string, value: unknown, zone: string): number {
   // As if the text were UTC, then moved by the offset of the zone.
   const utc = match === null ? Number.NaN : Date.parse(`${match[1]}T${match[2]}Z`);
   if (Number.isNaN(utc)) {
-    throw new HaumeaError('general', `${where} is ${JSON.stringify(value)}, expected "YYYY-MM-DD hh:mm:ss"`);
+    throw lifeErrors.time(where, JSON.stringify(value));
   }
   const guess = utc - zoneOffsetMs(zone, utc);
   // Near a change of the clock the offset at the guess is the true one.

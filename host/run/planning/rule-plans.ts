@@ -1,6 +1,5 @@
 /** Plans of rules: made and checked at definition, used at the next start while the streams stay as they were. */
 import type { RulePlan, Tap } from '../../../kernels/plan/ir.js';
-import { HaumeaError } from '../../base/errors.js';
 import type { Redact } from '../../base/secrets/redact.js';
 import type { Catalog, Preparing, RuleDefinition } from '../../model/engine.js';
 import type { KeptByNode } from '../../model/kept.js';
@@ -23,6 +22,7 @@ import {
 } from '../props/resolve.js';
 import { dropsOldest } from '../props/retry-queues.js';
 import { cacheWarnings, formerCaches } from '../props/sink-caches.js';
+import { planningErrors } from './errors.js';
 import type { RuleParts } from './guarantee-note.js';
 import { isLarge } from './large.js';
 import { sinkWarnings } from './warnings.js';
@@ -137,7 +137,7 @@ export class RulePlans {
     const { plan, streams } = this.#known(rule, catalog) ?? this.#plan(rule, catalog);
     for (const definition of streams) {
       if (definition?.options.temp !== true || rule.temp || rule.test !== undefined) continue;
-      throw new HaumeaError('plan', `stream ${definition.name} is temporary: only temporary rules can read it`);
+      throw planningErrors.temporary(definition.name);
     }
     const missing: string[] = [];
     try {

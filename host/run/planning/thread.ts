@@ -1,10 +1,11 @@
 /** Plans large rules in a thread of their own, one after the other, so that REST answers meanwhile. */
 import type { Worker } from 'node:worker_threads';
 import type { RulePlan, Tap } from '../../../kernels/plan/ir.js';
-import { HaumeaError } from '../../base/errors.js';
+import { type HaumeaError, ofOtherThread } from '../../base/errors.js';
 import { threadEntry } from '../../base/program/bundle.js';
 import { startThread } from '../../base/program/heap.js';
 import type { Catalog, Preparing, RuleDefinition } from '../../model/engine.js';
+import { planningErrors } from './errors.js';
 import { sizeOf } from './large.js';
 import type { FromPlanning, PlanningSettings, ToPlanning, Wanted } from './messages.js';
 
@@ -76,7 +77,7 @@ export class PlanningThread {
     const worker = this.#worker;
     this.#worker = undefined;
     void worker?.terminate();
-    const reason = new HaumeaError('stopping', 'the server is stopping');
+    const reason = planningErrors.stopping();
     const orders = [...this.#waiting];
     this.#leave(orders);
     this.#atWork?.failed(reason);
@@ -122,10 +123,7 @@ export class PlanningThread {
   #checkRoom({ id }: RuleDefinition, bytes: number): void {
     const { maxWaiting, maxWaitingBytes } = this.#bounds;
     const count = this.#waiting.size;
-    const refuse = (bound: string) => {
-      const what = `rule ${id} can't be planned now: ${count} large rules wait to be planned already, ${bound}`;
-      return new HaumeaError('overload', `${what}; try again later`);
-    };
+    const refuse = (bound: string) => planningErrors.full(id, count, bound);
     if (count >= maxWaiting) throw refuse(`${maxWaiting} are allowed`);
     const all = this.#waitingBytes + bytes;
     if (count > 0 && all > maxWaitingBytes) {
@@ -177,10 +175,7 @@ export class PlanningThread {
     worker.once('error', (error) => {
       const isFull = 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
       const reason = isFull ? `planning it takes more than ${maxHeapMb} MB of memory` : error.message;
-      this.#gone(
-        worker,
-        (id) => new HaumeaError('general', `rule ${id} can't be planned: ${reason}`, { cause: error }),
-      );
+      this.#gone(worker, (id) => planningErrors.failed(id, reason, { cause: error }));
     });
     worker.once('exit', () => this.#gone(worker, (id) => new Error(`the thread that planned rule ${id} ended`)));
     return worker;
@@ -191,7 +186,7 @@ export class PlanningThread {
     if (order === undefined || order.id !== message.id || worker !== this.#worker) return;
     if (message.kind === 'refused') {
       const { error, message: text } = message;
-      this.#end(order, () => order.failed(error === undefined ? new Error(text) : new HaumeaError(error, text)));
+      this.#end(order, () => order.failed(error === undefined ? new Error(text) : ofOtherThread(error, text)));
     } else if (message.kind === 'ask') this.#tell(worker, message, order);
     else this.#end(order, () => order.done(message));
   }
@@ -229,5 +224,5 @@ export class PlanningThread {
 }
 
 function unwanted({ id }: RuleDefinition): HaumeaError {
-  return new HaumeaError('general', `rule ${id} was not planned: nobody waits for the answer any more`);
+  return planningErrors.unwanted(id);
 }

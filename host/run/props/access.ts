@@ -9,6 +9,7 @@ import type { NamedFiles } from '../../connectors/define.js';
 import { sourceKeys } from '../../connectors/index.js';
 import type { Access } from '../../model/engine.js';
 import { marksFolder } from '../link/folder-names.js';
+import { propErrors } from './errors.js';
 
 /** For an engine without a server around it: any file, and secrets of the default variables. */
 export const freeAccess: Access = {
@@ -82,8 +83,7 @@ export function checkLogFile(id: string, logFilename: string, { logs }: Access):
   try {
     logs.check(logFilename, 'write');
   } catch (error) {
-    const what = `rule ${id} options: property logFilename must not be ${logFilename}, a file of the server`;
-    throw new HaumeaError('config', what, { cause: error });
+    throw propErrors.logFile(id, logFilename, { cause: error });
   }
 }
 
@@ -112,7 +112,7 @@ export function checkFiles(files: NamedFiles | undefined, { paths }: Access, whe
         return path === '' ? [] : [[name, paths.check(path, use)]];
       } catch (error) {
         if (!(error instanceof HaumeaError)) throw error;
-        throw new HaumeaError('config', `${where}: property ${name}: ${error.message}`, { cause: error });
+        throw propErrors.property(where, name, error.message, { cause: error });
       }
     }),
   );
@@ -126,7 +126,7 @@ export function checkKinds(paths: Readonly<Record<string, string>>, where: strin
   for (const [name, path] of Object.entries(paths)) {
     const info = infoOf(path);
     const reason = info && kindReason(info, 'append');
-    if (reason !== undefined) throw new HaumeaError('config', `${where}: property ${name}: ${path} ${reason}`);
+    if (reason !== undefined) throw propErrors.property(where, name, `${path} ${reason}`);
   }
 }
 

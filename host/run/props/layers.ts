@@ -4,9 +4,9 @@
  * the address must give the secrets as well.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { HaumeaError } from '../../base/errors.js';
 import { givenOf, type Spec } from '../../base/fields/field.js';
 import { maskWithin, secretTextsOf } from '../../base/fields/secret-fields.js';
+import { propErrors } from './errors.js';
 
 type Props = Readonly<Record<string, unknown>>;
 
@@ -61,7 +61,7 @@ function checkSecret(
   if (moved.includes(undefined) || address === undefined) return;
   const other = maskWithin(String(whole.get(address) ?? spec[address]?.declared.default));
   const reason = `is given by ${givers[0]?.name} for another ${address} and is not sent to ${other}`;
-  throw new HaumeaError('config', `${where}: property ${name} ${reason}: give it with the ${address}, empty for none`);
+  throw propErrors.givenForOther(where, name, reason, address);
 }
 
 /** The properties that a layer gives its secrets for. */

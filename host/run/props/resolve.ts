@@ -1,6 +1,6 @@
 /** Puts together what a source or sink gets: properties by their layers, format, declared columns. */
 import type { ColumnType, ConstValue, RulePlan } from '../../../kernels/plan/ir.js';
-import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { asKind, HaumeaError, reasonOf } from '../../base/errors.js';
 import type { Spec } from '../../base/fields/field.js';
 import { allOf, type Redact, redactedError } from '../../base/secrets/redact.js';
 import { nearest } from '../../base/text/nearest.js';
@@ -15,6 +15,7 @@ import type { Expr, FieldDef, FieldType } from '../../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../../sql/source-def.js';
 import type { LookupSpec, SinkSpec, SourceSpec } from '../link/protocol.js';
 import { checkFiles, checkKinds, freeAccess, withFiles } from './access.js';
+import { propErrors } from './errors.js';
 import { withScripts } from './graph-scripts.js';
 import { knownProps, type StreamProps } from './known-props.js';
 import { joinLayers, type Layer } from './layers.js';
@@ -55,7 +56,7 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
   if (connector?.source === undefined) throw unknownConnector('source', type);
   const decode = decodeOf(format);
   if (decode === undefined) {
-    throw new HaumeaError('stream', `stream ${name}: the format ${format} is not supported yet`);
+    throw propErrors.noFormat(name, format);
   }
   const codec = decode.usesCodec === true ? decoderOf(definition, catalog) : undefined;
   const formatted = new Set(formattedColumns(definition));
@@ -86,7 +87,7 @@ function decoderOf({ name, kind, options }: StreamDefinition, { codec }: Catalog
   const { format, schemaId } = options;
   if (decodeOf(format)?.usesCodec !== true) return undefined;
   const whose = `${kind} ${name}`;
-  return codecFunction('decode', whose, schemaId, codec, (text) => new HaumeaError('stream', text));
+  return codecFunction('decode', whose, schemaId, codec, propErrors.decoder);
 }
 
 /** What makes the messages of an action of JSON. */
@@ -94,12 +95,9 @@ function encoderOf(props: Props, whose: string, { codec }: Catalog): UserFunctio
   if (!usesCodec(props)) return undefined;
   const { schemaId } = props;
   if (typeof schemaId !== 'string' || schemaId === '') {
-    throw new HaumeaError(
-      'sink',
-      `${whose}: the format ${String(props.format)} needs schemaId: the schema or plugin with the codec`,
-    );
+    throw propErrors.noSchemaId(whose, String(props.format));
   }
-  return codecFunction('encode', whose, schemaId, codec, (text) => new HaumeaError('sink', text));
+  return codecFunction('encode', whose, schemaId, codec, propErrors.encoder);
 }
 
 function codecFunction(
@@ -135,7 +133,7 @@ function lookupSpec(definition: StreamDefinition, catalog: Catalog, redacts: Red
   const connector = connectorOf(type);
   const part = connector?.lookup?.asked;
   if (connector === undefined || part === undefined) {
-    throw new HaumeaError('plan', `table ${name}: lookup tables of type ${type} are not supported yet`);
+    throw propErrors.noLookup(name, type);
   }
   const { props, secrets } = propsOf(definition, connector, part, catalog, redacts);
   return {
@@ -151,7 +149,7 @@ function lookupSpec(definition: StreamDefinition, catalog: Catalog, redacts: Red
 /** What asks a function that answers later. */
 function callSpec(name: string, catalog: Catalog): LookupSpec {
   const call = catalog.brought?.(name)?.run;
-  if (call === undefined) throw new HaumeaError('plan', `function ${name} is not there any more`);
+  if (call === undefined) throw propErrors.noFunction(name);
   return { name, type: 'function', dataSource: '', props: {}, waiting: callWaiting, call };
 }
 
@@ -187,7 +185,7 @@ function resolvedProps(
     const meant = nearest(options.confKey, catalog.confKeyNames?.(type) ?? []);
     const hint = meant === undefined ? '' : `, did you mean ${meant}?`;
     const what = `configuration key ${options.confKey} of source ${type}`;
-    throw new HaumeaError('config', `stream ${name}: ${what} not found${hint}`);
+    throw propErrors.noKey(name, what, hint);
   }
   const extra: Layer[] = options.extra ? [{ props: options.extra, name: 'EXTRA', by: 'user' }] : [];
   const keys = keyLayers(type, options.confKey ?? defaultKey, catalog);
@@ -239,7 +237,7 @@ export function connectorSpecs(
   const redacts: Redact[] = [];
   const definitionOf = (name: string): StreamDefinition => {
     const found = catalog.source(name);
-    if (found === undefined) throw new HaumeaError('stream', `stream ${name} not found`);
+    if (found === undefined) throw propErrors.noStream(name);
     return found;
   };
   const resolved = sources.map(({ stream }) => sourceSpec(definitionOf(stream), catalog, redacts));
@@ -276,7 +274,7 @@ function checkSink(part: { check(props: Props): void }, props: Props, redact: Re
   try {
     checkResolved(part, props, redact);
   } catch (error) {
-    throw error instanceof HaumeaError ? new HaumeaError('sink', error.message, { cause: error }) : error;
+    throw error instanceof HaumeaError ? asKind('sink', error) : error;
   }
 }
 
@@ -377,7 +375,7 @@ function connectionLayer(layers: readonly Layer[], type: string, whose: string, 
   const connection = catalog.connection(id);
   if (connection === undefined) throw new MissingConnection(whose, id);
   if (connection.typ.toLowerCase() !== type) {
-    throw new HaumeaError('config', `${whose}: connection ${id} is of type ${connection.typ}, expected ${type}`);
+    throw propErrors.connectionType(whose, id, connection.typ, type);
   }
   return [{ props: connection.props, name: `connection ${id}`, by: 'connection' }];
 }

@@ -12,6 +12,7 @@ import type { Connector } from '../../connectors/define.js';
 import { connectorOf, dynamicProps, sinkForm } from '../../connectors/index.js';
 import type { Catalog, RuleDefinition } from '../../model/engine.js';
 import type { CacheSettings, SinkSpec } from '../link/protocol.js';
+import { propErrors } from './errors.js';
 
 type SinkCaches = NonNullable<Catalog['sinkCaches']>;
 type Props = Readonly<Record<string, unknown>>;
@@ -48,7 +49,7 @@ export function cacheSettings(
   if (connector === undefined || connector.isInternal || takes === 'nothing' || test !== undefined) return undefined;
   if (!conf.enableCache) return isDropping ? inMemory : undefined;
   if (sinkCaches === undefined) {
-    throw new HaumeaError('config', `${where}: property enableCache needs a server with a data folder`);
+    throw propErrors.noDataFolder(where);
   }
   const pageMessages = conf.bufferPageSize;
   const wholePages = (messages: number) => Math.max(1, Math.ceil(messages / pageMessages)) * pageMessages;
@@ -100,10 +101,7 @@ function alterQueue(
   const { resendPriority: priority, resendIndicatorField, resendDestination } = conf;
   const property = sink?.resendsTo;
   if (resendDestination !== '' && property === undefined) {
-    throw new HaumeaError(
-      'config',
-      `${where}: property resendDestination: sinks of type ${name} have only one destination`,
-    );
+    throw propErrors.oneDestination(where, name);
   }
   if (resendDestination !== '' && property !== undefined) {
     try {
@@ -111,7 +109,7 @@ function alterQueue(
     } catch (error) {
       if (!(error instanceof HaumeaError)) throw error;
       const reason = error.message.replace(`property ${property}`, 'property resendDestination');
-      throw new HaumeaError('config', `${where}: ${reason}`, { cause: error });
+      throw propErrors.refused(where, reason, { cause: error });
     }
   }
   return {

@@ -1,8 +1,13 @@
 /** Sends traces to a collector: OTLP over HTTP, as JSON. */
 import type { Config } from '../../base/config/config.js';
-import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { errorTable, reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';
 import { noParent, type SpanRecord, type TraceRecord } from '../../model/traces.js';
+
+const collectorErrors = errorTable('collector', {
+  notUrl: ['general', (url: string) => `collector_url ${url} is no address`],
+  refused: ['general', (url: string, reason: string) => `collector_url ${url}: ${reason}`],
+});
 
 export interface Collector {
   /** `host:port` or a URL; without a path it is `/v1/traces`. */
@@ -45,13 +50,13 @@ export class TraceExporter {
     try {
       parsed = new URL(text.includes('://') ? text : `http://${text}`);
     } catch (error) {
-      throw new HaumeaError('general', `collector_url ${text} is no address`, { cause: error });
+      throw collectorErrors.notUrl(text, { cause: error });
     }
     if (parsed.pathname === '/') parsed.pathname = '/v1/traces';
     try {
       await guard(parsed);
     } catch (error) {
-      throw new HaumeaError('general', `collector_url ${text}: ${reasonOf(error)}`, { cause: error });
+      throw collectorErrors.refused(text, reasonOf(error), { cause: error });
     }
     this.#collector = { url: parsed, serviceName: serviceName || defaults.serviceName };
     this.#hasFailed = false;
