@@ -3,10 +3,9 @@ import Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log/log.js';
+import { lazy } from '../base/structures/lazy.js';
 import type { Store } from '../meta/store.js';
 import { type Answer, answerOf, answerOfFailure, unknownPath, wrongMethod } from './answer/answer.js';
-import { Dispatcher } from './answer/dispatch.js';
-import { BatchService } from './batch.js';
 import { requestErrors } from './errors.js';
 import type { AuditPart } from './guard/audit.js';
 import { orderRefusal } from './guard/origin-guard.js';
@@ -32,15 +31,21 @@ export function createApp(
   ]);
   const services: Services = {
     ...parts,
-    batch: new BatchService(async (method, target, body) => {
-      const { result, saved } = await together(() => dispatcher.dispatch(method, target, body));
-      const lost = (error: unknown) => answerOfFailure(error, `${method} ${target}`, log);
-      const answer = saved.then(() => result, lost);
-      if (auditPart !== undefined) void answer.then(({ status }) => auditPart(method, target, status));
-      return { answer };
+    batch: lazy(async () => {
+      const [{ BatchService }, { Dispatcher }] = await Promise.all([
+        import('./batch.js'),
+        import('./answer/dispatch.js'),
+      ]);
+      const dispatcher = new Dispatcher(routes, services, log);
+      return new BatchService(async (method, target, body) => {
+        const { result, saved } = await together(() => dispatcher.dispatch(method, target, body));
+        const lost = (error: unknown) => answerOfFailure(error, `${method} ${target}`, log);
+        const answer = saved.then(() => result, lost);
+        if (auditPart !== undefined) void answer.then(({ status }) => auditPart(method, target, status));
+        return { answer };
+      });
     }),
   };
-  const dispatcher = new Dispatcher(routes, services, log);
   for (const route of routes) {
     const method = route.method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete';
     router[method](route.path, (ctx) => run(route, ctx, services));

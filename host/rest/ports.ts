@@ -6,7 +6,6 @@ import type { Logger } from '../base/log/log.js';
 import { closeHttp, createHttpServer, type HttpLimits, listen, tlsOf } from '../base/net/http-server.js';
 import type { MetricsService } from '../services/observe/metrics.js';
 import type { AccessControl } from './guard/access.js';
-import { createMetricsServer } from './metrics-server.js';
 
 export interface PortOptions {
   readonly config: Config['basic'];
@@ -33,6 +32,7 @@ export async function openPorts(
   const http = createHttpServer(guard(app.callback()), { tls, limits });
   const url = await listen(http, restIp, restPort, 'REST');
   if (!prometheus || prometheusPort === restPort) return { url, ports: [http] };
+  const { createMetricsServer } = await import('./metrics-server.js');
   const own = createMetricsServer(metrics, guard);
   try {
     log.info(`metrics at ${await listen(own, restIp, prometheusPort, 'the metrics server')}/metrics`);

@@ -1,5 +1,6 @@
 /** Rules: their definitions, what they do, and their start when the server is up. */
 import { join } from 'node:path';
+import { lazy } from '../base/structures/lazy.js';
 import type { Catalog } from '../model/engine.js';
 import type { Services } from '../rest/services.js';
 import { sinkCacheFolder } from '../run/props/access.js';
@@ -7,8 +8,6 @@ import { sweepCaches } from '../run/props/sink-caches.js';
 import { CpuUsageService } from '../services/observe/cpu-usage.js';
 import { RuleRegistry } from '../services/rules/registry.js';
 import { RuleService } from '../services/rules/rules.js';
-import { ScanTableService } from '../services/rules/scan-tables.js';
-import { RuleTagService } from '../services/rules/tags.js';
 import type { Definitions } from './definitions.js';
 import type { EnginePart } from './engine.js';
 import type { Start } from './start.js';
@@ -35,13 +34,19 @@ export function rulesPart(start: Start, definitions: Definitions, catalog: Catal
     registry,
     services: {
       rules,
-      ruleTags: new RuleTagService(rules),
-      scanTables: new ScanTableService({ engine, catalog, rule: (id) => stored.get(id) }),
+      ruleTags: lazy(async () => {
+        const { RuleTagService } = await import('../services/rules/tags.js');
+        return new RuleTagService(rules);
+      }),
+      scanTables: lazy(async () => {
+        const { ScanTableService } = await import('../services/rules/scan-tables.js');
+        return new ScanTableService({ engine, catalog, rule: (id) => stored.get(id) });
+      }),
       cpuUsage,
-      traces: async () => {
+      traces: lazy(async () => {
         const { TraceService } = await import('../services/observe/traces.js');
         return new TraceService(stored, engine, await running.exporter());
-      },
+      }),
     },
     startStored: async () => {
       // Tables that keep rows are there before the rules that send them some.

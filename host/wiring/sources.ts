@@ -1,10 +1,10 @@
 /** Streams and tables, the configuration keys of their connectors, and the forms that describe both. */
+import { lazy } from '../base/structures/lazy.js';
 import { allConnectors, connectorNames, userConnectors } from '../connectors/index.js';
 import { functionDefinitions } from '../functions/registry.js';
 import type { Engine } from '../model/engine.js';
 import type { RuleRegistry } from '../services/rules/registry.js';
 import type { SchemaService } from '../services/schemas/schemas.js';
-import { ConfKeyService } from '../services/sources/conf-keys.js';
 import { SourceService } from '../services/sources/sources.js';
 import type { Definitions } from './definitions.js';
 import type { Start } from './start.js';
@@ -27,13 +27,16 @@ export function sourceServices(
       (schemaId) => schemas.columns(schemaId),
       log,
     ),
-    confKeys: new ConfKeyService({
-      keys: confKeys,
-      connectors: (owner) => connectorNames(owner === 'sinks' ? 'sink' : 'source'),
-      declarations: allConnectors(),
-      usersOf: (connector, key) => sources.usersOfKey(connector, key),
-      access,
-      changed: (connector, key) => engine.renew?.(sources.usersOfKey(connector, key)),
+    confKeys: lazy(async () => {
+      const { ConfKeyService } = await import('../services/sources/conf-keys.js');
+      return new ConfKeyService({
+        keys: confKeys,
+        connectors: (owner) => connectorNames(owner === 'sinks' ? 'sink' : 'source'),
+        declarations: allConnectors(),
+        usersOf: (connector, key) => sources.usersOfKey(connector, key),
+        access,
+        changed: (connector, key) => engine.renew?.(sources.usersOfKey(connector, key)),
+      });
     }),
     metadata: async () => {
       const { MetadataService } = await import('../services/metadata/metadata.js');

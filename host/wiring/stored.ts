@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../base/config/config.js';
+import { lazy } from '../base/structures/lazy.js';
 import type { Connector } from '../connectors/define.js';
 import { RecordRepository, type RecordShape } from '../meta/definitions/records.js';
 import { kinds } from '../meta/kinds.js';
@@ -11,7 +12,6 @@ import type { Access, ConnectionUse } from '../model/engine.js';
 import type { Loss } from '../model/losses.js';
 import { ExternalServices, serviceShape } from '../services/external/services.js';
 import type { ResourceFiles } from '../services/files/resource-files.js';
-import type { UploadService } from '../services/files/uploads.js';
 import { type NativeKind, NativePlugins, nativeShape } from '../services/installed/native-plugins.js';
 import { PortablePlugins, portableShape, type StatusOf } from '../services/installed/portable-plugins.js';
 import { ScriptService, scriptShape } from '../services/installed/scripts.js';
@@ -65,7 +65,6 @@ export function createStoredServices(options: StoredOptions) {
     plugin.wasm,
     userCodeBytes,
   );
-  let uploads: Promise<UploadService> | undefined;
   return {
     schemas: new SchemaService(
       store,
@@ -74,10 +73,10 @@ export function createStoredServices(options: StoredOptions) {
       files,
       (name) => checkCodecs(wasmPlugins, name),
     ),
-    uploads: () => {
-      uploads ??= import('../services/files/uploads.js').then(({ UploadService }) => new UploadService(files));
-      return uploads;
-    },
+    uploads: lazy(async () => {
+      const { UploadService } = await import('../services/files/uploads.js');
+      return new UploadService(files);
+    }),
     connections: new ConnectionService({ connections, connectors, access, uses }),
     externalServices: new ExternalServices(
       { ...installed(kinds.service, serviceShape, '', 'services'), noun: 'service' },

@@ -1,12 +1,11 @@
 /** The server itself: its settings, tasks in the background, imports and exports of all definitions. */
 import { Gate } from '../base/structures/gate.js';
+import { lazy } from '../base/structures/lazy.js';
 import type { Catalog } from '../model/engine.js';
 import type { MetricsService } from '../services/observe/metrics.js';
 import type { RuleRegistry } from '../services/rules/registry.js';
-import { ConfigsService } from '../services/server/configs.js';
 import type { LossService } from '../services/server/losses.js';
 import { SystemService } from '../services/server/system.js';
-import { TaskService } from '../services/server/tasks.js';
 import type { Definitions } from './definitions.js';
 import type { InstalledPart } from './installed.js';
 import type { Start } from './start.js';
@@ -30,13 +29,15 @@ export function systemServices(
   return {
     gate,
     system,
-    configs: new ConfigsService({
-      config,
-      log,
-      logFolder: folders.log,
-      setCopying: (isOn) => metrics.setCopying(isOn),
+    configs: lazy(async () => {
+      const { ConfigsService } = await import('../services/server/configs.js');
+      const setCopying = (isOn: boolean) => metrics.setCopying(isOn);
+      return new ConfigsService({ config, log, logFolder: folders.log, setCopying });
     }),
-    tasks: new TaskService(),
+    tasks: lazy(async () => {
+      const { TaskService } = await import('../services/server/tasks.js');
+      return new TaskService();
+    }),
     transfer: async () => {
       const { createTransfer } = await import('./transfer.js');
       const { sources, confKeys, connections } = definitions;

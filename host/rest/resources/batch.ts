@@ -3,7 +3,7 @@ import type { BatchService } from '../batch.js';
 import { integer, list, object, ref, string } from '../route/contract.js';
 import { defineResource } from '../route/route.js';
 
-export const batch = defineResource<{ readonly batch: BatchService }>({
+export const batch = defineResource<{ readonly batch: () => Promise<BatchService> }>({
   routes: [
     {
       method: 'POST',
@@ -12,7 +12,7 @@ export const batch = defineResource<{ readonly batch: BatchService }>({
       // The parts pass the gate themselves.
       gate: 'none',
       contract: { request: ref('BatchRequests'), answers: { 200: ref('BatchAnswers') } },
-      handle: (request, { batch }) => batch.run(request.json()),
+      handle: async (request, { batch }) => (await batch()).run(request.json()),
     },
   ],
   schemas: {

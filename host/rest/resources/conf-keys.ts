@@ -6,29 +6,30 @@ import { changed, gives, keptEmpty, map, objectOfAnything, ref } from '../route/
 import { defineResource, type Route } from '../route/route.js';
 
 /** The same three routes for the keys of sources, sinks and connections. */
-function routesOf(owner: KeyOwner): readonly Route<{ readonly confKeys: ConfKeyService }>[] {
+function routesOf(owner: KeyOwner): readonly Route<{ readonly confKeys: () => Promise<ConfKeyService> }>[] {
   return [
     {
       method: 'GET',
       path: `/metadata/${owner}/yaml/:name`,
       doc: `Configuration keys of one of the ${owner}`,
       contract: gives(map(ref('Properties'))),
-      handle: (request, { confKeys }) => confKeys.list(owner, request.id('name')),
+      handle: async (request, { confKeys }) => (await confKeys()).list(owner, request.id('name')),
     },
     {
       method: 'PUT',
       path: `/metadata/${owner}/:name/confKeys/:confKey`,
       doc: 'Registers a configuration key, or replaces it',
       contract: changed(ref('Properties')),
-      handle: (request, { confKeys }) =>
-        confKeys.put(owner, request.id('name'), request.id('confKey'), () => request.object()),
+      handle: async (request, { confKeys }) =>
+        (await confKeys()).put(owner, request.id('name'), request.id('confKey'), () => request.object()),
     },
     {
       method: 'DELETE',
       path: `/metadata/${owner}/:name/confKeys/:confKey`,
       doc: 'Deletes a configuration key',
       contract: keptEmpty,
-      handle: (request, { confKeys }) => confKeys.delete(owner, request.id('name'), request.id('confKey')),
+      handle: async (request, { confKeys }) =>
+        (await confKeys()).delete(owner, request.id('name'), request.id('confKey')),
     },
   ];
 }

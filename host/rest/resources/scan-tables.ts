@@ -3,7 +3,7 @@ import type { ScanTableService } from '../../services/rules/scan-tables.js';
 import { gives, list, object, objectOfAnything, orMissing, ref, string } from '../route/contract.js';
 import { defineResource, Reply } from '../route/route.js';
 
-export const scanTables = defineResource<{ readonly scanTables: ScanTableService }>({
+export const scanTables = defineResource<{ readonly scanTables: () => Promise<ScanTableService> }>({
   routes: [
     {
       method: 'GET',
@@ -11,7 +11,7 @@ export const scanTables = defineResource<{ readonly scanTables: ScanTableService
       doc: 'Rows that the scan tables of a running rule hold',
       contract: orMissing(gives(ref('ScanTableRows'))),
       handle: async (request, { scanTables }) =>
-        new Reply(await scanTables.rows(request.id()), 200, 'application/json; charset=utf-8'),
+        new Reply(await (await scanTables()).rows(request.id()), 200, 'application/json; charset=utf-8'),
     },
   ],
   schemas: {

@@ -15,7 +15,10 @@ import {
 } from '../route/contract.js';
 import { defineResource } from '../route/route.js';
 
-export const system = defineResource<{ readonly system: SystemService; readonly configs: ConfigsService }>({
+export const system = defineResource<{
+  readonly system: SystemService;
+  readonly configs: () => Promise<ConfigsService>;
+}>({
   routes: [
     {
       method: 'GET',
@@ -47,7 +50,7 @@ export const system = defineResource<{ readonly system: SystemService; readonly 
       status: 204,
       gate: 'none',
       contract: { request: ref('Configs'), answers: { 204: none } },
-      handle: (request, { configs }) => configs.change(request.object()),
+      handle: async (request, { configs }) => (await configs()).change(request.object()),
     },
     {
       method: 'GET',

@@ -61,7 +61,7 @@ function importRequest(request: RestRequest): ImportRequest {
 
 export const transfer = defineResource<{
   readonly transfer: () => Promise<TransferService>;
-  readonly tasks: TaskService;
+  readonly tasks: () => Promise<TaskService>;
 }>({
   routes: [
     {
@@ -107,12 +107,15 @@ export const transfer = defineResource<{
       doc: 'As /data/import, in the background',
       gate: 'none',
       contract: { ...importing, query: importQuery, answers: { 200: object({ id: string }) } },
-      handle: (request, { transfer, tasks }) => {
+      handle: async (request, { transfer, tasks }) => {
         const body = request.object();
         // What is wrong with the request itself is no failure of a task.
         readImport(body);
         const wanted = importRequest(request);
-        return { id: tasks.start('dataImport', async (signal) => (await transfer()).import(body, wanted, signal)) };
+        const background = await tasks();
+        return {
+          id: background.start('dataImport', async (signal) => (await transfer()).import(body, wanted, signal)),
+        };
       },
     },
     {
@@ -120,7 +123,7 @@ export const transfer = defineResource<{
       path: '/async/task/:id',
       doc: 'State of a task in the background',
       contract: orMissing(gives(ref('Task'))),
-      handle: (request, { tasks }) => tasks.get(request.id()),
+      handle: async (request, { tasks }) => (await tasks()).get(request.id()),
     },
     {
       method: 'POST',
@@ -128,7 +131,7 @@ export const transfer = defineResource<{
       doc: 'Ends a task in the background',
       gate: 'none',
       contract: orMissing(done),
-      handle: (request, { tasks }) => tasks.cancel(request.id()),
+      handle: async (request, { tasks }) => (await tasks()).cancel(request.id()),
     },
     {
       method: 'GET',

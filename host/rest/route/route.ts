@@ -7,7 +7,6 @@ import type { Form } from '../../services/body/form.js';
 import { bodyErrors } from '../../services/errors/body.js';
 import { requestErrors } from '../errors.js';
 import type { Contract, Schema } from './contract.js';
-import { readForm } from './form.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -112,6 +111,7 @@ export class RestRequest {
   /** Reads the body as a multipart form. */
   async form(): Promise<Form> {
     if (!this.isForm) throw requestErrors.noMultipart();
+    const { readForm } = await import('./form.js');
     return readForm(this.body, this.contentType);
   }
 
