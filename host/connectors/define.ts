@@ -166,6 +166,8 @@ export interface SinkDeclaration<C extends Spec, K extends Spec> {
   ownFiles?: readonly string[];
   /** Text property that `resendDestination` takes the place of, of chunks that have it among their values. */
   resendsTo?: string;
+  /** Properties whose templates the sink fills in itself; `props` are unchecked. */
+  ownTemplates?(props: Readonly<Props>): readonly string[];
   /**
    * Why what was sent after a checkpoint can't be taken back; undefined when it can. Left out of sinks that never can.
    */
@@ -238,7 +240,7 @@ export interface SourcePart
 
 export interface SinkPart
   extends Part,
-    Pick<SinkDeclaration<Spec, Spec>, 'ownFiles' | 'resendsTo' | 'hasTransactions'> {
+    Pick<SinkDeclaration<Spec, Spec>, 'ownFiles' | 'resendsTo' | 'ownTemplates' | 'hasTransactions'> {
   files?(props: Props): NamedFiles;
   form(props: Readonly<Props>): SinkForm;
   /** Undefined when what was sent after a checkpoint can be taken back. */
@@ -337,6 +339,7 @@ function sinkPart<C extends Spec, K extends Spec>(
     load,
     ownFiles,
     resendsTo,
+    ownTemplates,
   }: SinkDeclaration<C, K>,
 ): SinkPart {
   const what = `${name} sink`;
@@ -347,6 +350,7 @@ function sinkPart<C extends Spec, K extends Spec>(
     props: spec,
     ownFiles,
     resendsTo,
+    ownTemplates,
     hasTransactions,
     check: (given) => checked(what, conf(given), refusal),
     files: files && ((given) => files(conf(given))),

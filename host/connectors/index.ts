@@ -68,11 +68,14 @@ export function sinkForm(type: string, props: Props = {}): SinkForm {
 
 /** Properties of an action that are templates over the row, by the names that its connector knows. */
 export function dynamicProps(type: string, props: Props): Props {
-  const spec = byName.get(type)?.sink?.props ?? {};
+  const sink = byName.get(type)?.sink;
+  const spec = sink?.props ?? {};
+  const own = sink?.ownTemplates?.(props) ?? [];
   const found: Record<string, unknown> = {};
   for (const [given, value] of Object.entries(props)) {
     const name = declaredName(spec, given);
-    if (name !== undefined && spec[name]?.declared.isDynamic === true && isRowTemplate(value)) found[name] = value;
+    if (name === undefined || own.includes(name)) continue;
+    if (spec[name]?.declared.isDynamic === true && isRowTemplate(value)) found[name] = value;
   }
   return found;
 }

@@ -8,6 +8,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { connectClient } from '../../support/brokers/broker.js';
 import { hasMosquitto, openMosquitto } from '../../support/brokers/mosquitto.js';
+import { openHttp } from '../../support/connectors/http-server.js';
 import { announceSkip, eventually, startServer, type TestServer } from '../../support/harness.js';
 
 type Row = Record<string, unknown>;
@@ -271,5 +272,23 @@ for (const qos of [0, 1, 2]) {
     await broker.close();
   });
 }
+
+test('an address and headers for each row, over HTTP', async () => {
+  const http = await openHttp();
+  const rows = [
+    { id: 'a', v: 1 },
+    { id: 'b', v: 2 },
+  ];
+  const rest = { url: `${http.url}/{{.id}}`, method: 'post', headers: { 'X-Value': '{{.v}}' }, sendSingle: true };
+  await run(rows, { rest });
+  assert.equal(
+    http.received.map(({ url, headers, body }) => [url, headers['x-value'], body]),
+    [
+      ['/a', '1', '{"id":"a","v":1}'],
+      ['/b', '2', '{"id":"b","v":2}'],
+    ],
+  );
+  await http.close();
+});
 
 test.run();

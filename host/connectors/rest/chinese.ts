@@ -1,0 +1,14 @@
+/** The forms of rest in Chinese. */
+import { httpTexts } from '../../http/chinese.js';
+import type { ConnectorTexts } from '../define.js';
+
+export const chinese: ConnectorTexts = {
+  about: '将每条消息作为 HTTP 请求发送。',
+  sink: {
+    ...httpTexts,
+    url: ['地址', '请求发往的地址'],
+    formData: ['表单数据', 'bodyType 为 formdata 时表单的其他字段'],
+    fileFieldName: ['文件字段名', 'bodyType 为 formdata 时包含消息的字段的名称'],
+    concurrency: ['并发数', '同时进行的请求数；大于 1 时消息可能不按顺序到达'],
+  },
+};

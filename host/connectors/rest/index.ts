@@ -1,0 +1,55 @@
+/** Results as requests to a server. */
+import { field } from '../../base/fields/field.js';
+import { httpProps, messageBodyType, urlReason } from '../../http/props.js';
+import { commonSink } from '../common.js';
+import { defineConnector } from '../define.js';
+import { tlsFiles, tlsProps } from '../tls.js';
+
+export default defineConnector({
+  name: 'rest',
+  doc: 'Sends each message as a request over HTTP.',
+  chinese: async () => (await import('./chinese.js')).chinese,
+  sink: {
+    props: {
+      ...commonSink,
+      url: field
+        .address()
+        .required()
+        .check(urlReason)
+        .dynamic((text) => (text.startsWith('x') ? undefined : urlReason(text)))
+        .doc('Address that the requests go to'),
+      ...httpProps,
+      method: httpProps.method.dynamic(),
+      bodyType: messageBodyType.dynamic(),
+      headers: httpProps.headers.dynamic(),
+      formData: field.map().default({}).dynamic().doc('With bodyType formdata: further fields of the form'),
+      fileFieldName: field.string().default('').doc('With bodyType formdata: name of the field with the message'),
+      concurrency: field
+        .int()
+        .min(1)
+        .max(64)
+        .default(1)
+        .doc('Requests under way at a time; with more than one, messages may arrive in another order'),
+      ...tlsProps,
+      insecureSkipVerify: tlsProps.insecureSkipVerify.default(true),
+    },
+    refusal: ({ bodyType, fileFieldName }) =>
+      bodyType === 'formdata' && fileFieldName === ''
+        ? 'property fileFieldName is required by bodyType formdata'
+        : undefined,
+    files: (conf) => tlsFiles(conf),
+    resendsTo: 'url',
+    // Tokens are known when the request is made.
+    ownTemplates: ({ oauth }) => (hasToken(oauth) ? ['headers'] : []),
+    form: { takes: 'messages', framing: 'messages' },
+    load: async () => {
+      const { RestSink } = await import('./sink.js');
+      return (conf, context) => new RestSink(conf, context);
+    },
+  },
+});
+
+/** Properties are unchecked here: objects may be JSON texts. */
+function hasToken(oauth: unknown): boolean {
+  return /"url"\s*:\s*"[^"]/.test(typeof oauth === 'string' ? oauth : JSON.stringify(oauth ?? {}));
+}

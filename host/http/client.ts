@@ -1,0 +1,172 @@
+/**
+ * Requests over HTTP: connections stay open between them, one time limit is for all of a request and its answer, and
+ * answers are bounded.
+ */
+import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
+import { type AgentOptions, Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
+import { reasonOf } from '../base/errors.js';
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | undefined;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+/** The other side can't be reached, or has not answered in time: it may help to try again. */
+export class Unreachable extends Error {}
+
+const maxAnswerBytes = 16 << 20;
+const maxRedirects = 5;
+const repeated = new Set([307, 308]);
+const moved = new Set([301, 302, 303]);
+
+const decoders: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
+  gzip: promisify(gunzip),
+  zlib: promisify(inflate),
+  deflate: promisify(inflate),
+  flate: promisify(inflateRaw),
+  br: promisify(brotliDecompress),
+};
+
+/** Takes a compression off; throws for one that is not known, and for what is too long. */
+async function decompressed(bytes: Buffer, compression: string): Promise<Buffer> {
+  const decode = decoders[compression.toLowerCase()];
+  if (decode === undefined) throw new Error(`the compression ${compression} of the answer is not known`);
+  return decode(bytes, { maxOutputLength: maxAnswerBytes });
+}
+
+export interface HttpClientOptions {
+  readonly timeoutMs: number;
+  /** Requests to one host that are under way. */
+  readonly maxAtOnce: number;
+  readonly tls: Pick<AgentOptions, 'cert' | 'key' | 'ca' | 'rejectUnauthorized' | 'minVersion'>;
+}
+
+export class HttpClient {
+  readonly #plain: HttpAgent;
+  readonly #secure: HttpsAgent;
+  readonly #active = new Set<ClientRequest>();
+  #isClosed = false;
+
+  constructor(private readonly options: HttpClientOptions) {
+    const { maxAtOnce: maxSockets, tls } = options;
+    this.#plain = new HttpAgent({ keepAlive: true, maxSockets });
+    this.#secure = new HttpsAgent({ keepAlive: true, maxSockets, ...tls });
+  }
+
+  /** Throws `Unreachable`, or another error for a request that can't be sent at all or an answer that is too long. */
+  async send(request: HttpRequest, signal?: AbortSignal): Promise<HttpAnswer> {
+    let sent = request;
+    for (let hops = 0; ; hops++) {
+      const answer = await this.#exchange(sent, signal);
+      const next = redirected(sent, answer);
+      if (next === undefined) return decoded(answer);
+      if (hops === maxRedirects) throw new Error(`more than ${maxRedirects} redirects`);
+      sent = next;
+    }
+  }
+
+  /** Gives up what is under way. */
+  close(): void {
+    this.#isClosed = true;
+    for (const request of this.#active) request.destroy(new Unreachable('the rule has ended'));
+    this.#plain.destroy();
+    this.#secure.destroy();
+  }
+
+  async #exchange(sent: HttpRequest, signal: AbortSignal | undefined): Promise<HttpAnswer> {
+    for (;;) {
+      try {
+        return await this.#attempt(sent, signal);
+      } catch (error) {
+        // The other side had ended a connection that nothing went over for a while: nobody has seen the request.
+        if (!(error instanceof StaleConnection) || this.#isClosed) throw error;
+      }
+    }
+  }
+
+  #attempt({ method, url, headers, body }: HttpRequest, signal: AbortSignal | undefined): Promise<HttpAnswer> {
+    const target = new URL(url);
+    const isSecure = target.protocol === 'https:';
+    const length = body === undefined ? {} : { 'Content-Length': String(body.length) };
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) throw new Unreachable('the rule has ended');
+      const request = (isSecure ? requestHttps : requestHttp)(target, {
+        method: method.toUpperCase(),
+        headers: { 'Accept-Encoding': 'gzip, deflate', ...headers, ...length },
+        agent: isSecure ? this.#secure : this.#plain,
+      });
+      this.#active.add(request);
+      const { timeoutMs } = this.options;
+      const late = new Unreachable(`${target.host}: no answer within ${timeoutMs} ms`);
+      const timer = setTimeout(() => request.destroy(late), timeoutMs);
+      const cancel = () => request.destroy(new Unreachable('nobody waits for the answer'));
+      signal?.addEventListener('abort', cancel, { once: true });
+      const settle = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', cancel);
+        this.#active.delete(request);
+      };
+      let hasAnswer = false;
+      const fail = (error: unknown) => {
+        settle();
+        const { code } = error as NodeJS.ErrnoException;
+        const isStale = request.reusedSocket && !hasAnswer && (code === 'ECONNRESET' || code === 'EPIPE');
+        const reason = `${target.host}: ${reasonOf(error)}`;
+        if (error instanceof Unreachable || error instanceof TooLong) reject(error);
+        else reject(isStale ? new StaleConnection(reason) : new Unreachable(reason));
+      };
+      request.on('error', fail);
+      request.on('response', (response) => {
+        hasAnswer = true;
+        received(response).then((answer) => {
+          settle();
+          resolve(answer);
+        }, fail);
+      });
+      request.end(body);
+    });
+  }
+}
+
+class StaleConnection extends Unreachable {}
+class TooLong extends Error {}
+
+async function received(response: IncomingMessage): Promise<HttpAnswer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxAnswerBytes) throw new TooLong(`the answer has more than ${maxAnswerBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks, size) };
+}
+
+async function decoded(answer: HttpAnswer): Promise<HttpAnswer> {
+  const encoding = String(answer.headers['content-encoding'] ?? '');
+  if (encoding === '' || encoding === 'identity' || answer.body.length === 0) return answer;
+  return { ...answer, body: await decompressed(answer.body, encoding) };
+}
+
+/** Where the answer sends the request; undefined when it stands. */
+function redirected(sent: HttpRequest, { status, headers }: HttpAnswer): HttpRequest | undefined {
+  const { location } = headers;
+  const isRead = sent.method.toLowerCase() === 'get' || sent.method.toLowerCase() === 'head';
+  // Elsewhere a body would be left behind.
+  if (typeof location !== 'string' || !(repeated.has(status) || (moved.has(status) && isRead))) return undefined;
+  const from = new URL(sent.url);
+  const to = URL.canParse(location, sent.url) ? new URL(location, sent.url) : undefined;
+  if (to === undefined || (to.protocol !== 'https:' && to.protocol !== from.protocol)) return undefined;
+  // What proves who we are is not for others.
+  return { ...sent, url: to.href, headers: to.host === from.host ? sent.headers : {} };
+}

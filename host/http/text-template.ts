@@ -1,0 +1,16 @@
+/** Texts of properties that may be templates over the last token or over states: made ready once. */
+import { compileTemplate } from '../template/compile.js';
+import type { Dict } from '../template/value.js';
+
+export type TextTemplate = (data: Dict) => string;
+
+/** Throws a `plan` error for a template that is not right. */
+export function textTemplate(text: string): TextTemplate {
+  return text.includes('{{') ? compileTemplate(text).renderValue : () => text;
+}
+
+/** The same of all members, which are texts then. */
+export function headerTemplates(headers: Readonly<Record<string, unknown>>): (data: Dict) => Record<string, string> {
+  const templates = Object.entries(headers).map(([name, value]) => [name, textTemplate(String(value ?? ''))] as const);
+  return (data) => Object.fromEntries(templates.map(([name, render]) => [name, render(data)]));
+}
