@@ -36,6 +36,7 @@ const external = [
   're2js',
   'croner',
   'ipaddr.js',
+  '@bokuweb/zstd-wasm',
   'quickjs-emscripten-core',
   '@jitl/quickjs-ng-wasmfile-release-sync',
 ];

@@ -10,6 +10,7 @@ import { allFormats } from '../host/codecs/index.ts';
 import { plannedFormats } from '../host/codecs/planned.ts';
 import { cacheProps } from '../host/connectors/common.ts';
 import { userConnectors } from '../host/connectors/index.ts';
+import { sealProps } from '../host/connectors/seal.ts';
 import { functionDefinitions } from '../host/functions/registry.ts';
 import { emit, finish } from './emit.mjs';
 import { root } from './root.mjs';
@@ -72,8 +73,9 @@ function properties(spec) {
   return rows.length === 0 ? 'No properties.\n' : table(['Property', 'Values', 'Default', 'Meaning'], rows);
 }
 
+/** Properties but those that mean the same everywhere. */
 function without(spec, others) {
-  return Object.fromEntries(Object.entries(spec).filter(([name]) => !(name in others)));
+  return Object.fromEntries(Object.entries(spec).filter(([name, one]) => others[name] !== one));
 }
 
 function configuration() {
@@ -146,7 +148,8 @@ function connectors() {
       const from = source.dataSource === undefined ? '' : `DATASOURCE: ${source.dataSource.doc}.\n\n`;
       parts.push(`\n### Source\n\n${from}${properties(source.props)}`);
     }
-    if (sink !== undefined) parts.push(`\n### Sink\n\n${properties(without(sink.props, cacheProps))}`);
+    if (sink !== undefined)
+      parts.push(`\n### Sink\n\n${properties(without(sink.props, { ...cacheProps, ...sealProps }))}`);
     return parts.join('');
   });
   const of = (part) => names(list.filter((connector) => connector[part] !== undefined).map(({ name }) => name));
@@ -197,6 +200,16 @@ What it does: [a disk queue for one sink](slow-sinks.md#a-disk-queue-for-one-sin
 the [configuration](configuration.md) changes the defaults.
 
 ${properties(cacheProps)}
+## Compression and encryption
+
+Each message is compressed, then encrypted, before it waits in a queue or goes out. Long messages are packed better:
+\`sendSingle\` and \`batchSize\` say what stands in one. Sinks that take rows, as \`memory\`, and \`file\` refuse both.
+With \`resendIndicatorField\` both are refused as well.
+
+Encrypted messages are iv, text and tag with the mode gcm, and iv and text with cfb. With \`aad\` they are tag and text:
+both sides know the iv.
+
+${properties(sealProps)}
 ## Formats
 
 What messages are: FORMAT of a stream, \`format\` of an action. Both are \`json\` when nothing is said.

@@ -6,6 +6,7 @@ import type { WaitingPlan } from '../../kernels/plan/ir.js';
 import { field, type Parsed } from '../base/fields/field.js';
 import { sinkCacheSpec } from '../base/fields/sink-cache-spec.js';
 import { parseDuration } from '../base/time/duration.js';
+import { sealProps } from './seal.js';
 
 const notYet = () => 'is not supported yet';
 const notYetUnlessEmpty = (value: string) => (value === '' ? undefined : 'is not supported yet');
@@ -79,6 +80,12 @@ export const commonSink = {
   bufferLength: field.int().min(0).doc('Accepted for compatibility; memory is bounded in bytes').unlisted(),
   connectionSelector: field.string().doc('Named connection whose properties are used'),
   ...cacheProps,
+  ...sealProps,
+};
+
+/** Of sinks that take rows, or write messages one after the other into something. */
+export const plainSink = {
+  ...commonSink,
   compression: field.string().notYet(notYetUnlessEmpty).doc('Compression of messages').unlisted(),
   encryption: field.string().notYet(notYetUnlessEmpty).doc('Encryption of messages').unlisted(),
 };

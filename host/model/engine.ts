@@ -133,6 +133,8 @@ export interface Access {
   /** Where rules have logs of their own. */
   readonly logs: AllowedPaths;
   readonly secrets: SecretSources;
+  /** Of messages that are encrypted, base64. */
+  readonly aesKey?: string;
 }
 
 /** What the engine needs to know of stored definitions. */

@@ -14,6 +14,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'text',
     'program',
     'structures',
+    'bytes',
     'net',
     'files',
     'fields',

@@ -1,5 +1,6 @@
 /** Table of the configuration file: every key with its type, default and meaning. Read by config.ts. */
 import { isAbsolute } from 'node:path';
+import { aesKeyReason } from '../bytes/aes.js';
 import { field } from '../fields/field.js';
 import { sinkCacheSpec } from '../fields/sink-cache-spec.js';
 import { mainLogFile } from '../log/log.js';
@@ -185,7 +186,11 @@ const basic = {
   }),
   rulePatrolInterval: field.duration().min(1).default(10_000).doc('Time between two checks of scheduled rules'),
   enableOpenZiti: field.bool().default(false).doc('Accepted for compatibility').unused(),
-  aesKey: field.secret().default('').doc('Key for encrypted properties, base64').unused(),
+  aesKey: field
+    .secret()
+    .default('')
+    .check((key) => (key === '' ? undefined : aesKeyReason(key)))
+    .doc('Key of messages that sinks encrypt (`encryption`): 16, 24 or 32 bytes in base64'),
   minFreeDisk: field
     .int()
     .min(0)

@@ -1,7 +1,7 @@
 /** Files: lines or JSON values read to the end, lines written at the end of a file. */
 import { field } from '../../base/fields/field.js';
 import { writesHeader } from '../../codecs/index.js';
-import { commonSink, commonSource } from '../common.js';
+import { commonSource, plainSink } from '../common.js';
 import { defineConnector } from '../define.js';
 import { pathOf } from './path.js';
 
@@ -89,7 +89,7 @@ export default defineConnector({
   },
   sink: {
     props: {
-      ...commonSink,
+      ...plainSink,
       path: field
         .string()
         .required()

@@ -1,6 +1,6 @@
 /** Topics between the rules of one worker; rows pass without being written as text. */
 import { field } from '../../base/fields/field.js';
-import { commonSink, commonSource } from '../common.js';
+import { commonSource, plainSink } from '../common.js';
 import { defineConnector } from '../define.js';
 import { matches } from './topics.js';
 
@@ -28,7 +28,7 @@ export default defineConnector({
   },
   sink: {
     props: {
-      ...commonSink,
+      ...plainSink,
       topic: field
         .string()
         .required()

@@ -10,7 +10,7 @@ export default defineFunction({
   ],
   returns: 'bytea',
   nulls: 'propagate',
-  doc: 'The text or bytes compressed by the method: zlib, gzip, flate or zstd (with Node.js from 22.15 on).',
+  doc: 'The text or bytes compressed by the method: zlib, gzip, flate or zstd.',
   example: "compress(text, 'gzip')",
   call: perRow('propagate', (data, method) => compressed(data, method)),
 });

@@ -10,7 +10,7 @@ export default defineFunction({
   ],
   returns: 'bytea',
   nulls: 'propagate',
-  doc: 'The bytes that were compressed by the method: zlib, gzip, flate or zstd (with Node.js from 22.15 on).',
+  doc: 'The bytes that were compressed by the method: zlib, gzip, flate or zstd.',
   example: "decompress(data, 'gzip')",
   call: perRow('propagate', (data, method) => decompressed(data, method)),
 });

@@ -52,8 +52,6 @@ export const idleSinkProps: readonly string[] = [
   'runAsync',
   'delimiter',
   'hasHeader',
-  'compressionProps',
-  'encProps',
   'retryInterval',
   'retryCount',
   'cacheLength',

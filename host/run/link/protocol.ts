@@ -57,6 +57,8 @@ export interface SinkSpec {
   retryQueue?: RetryQueueSettings;
   /** Number of the codec's function that makes its messages. */
   encoder?: number;
+  /** Of messages that are encrypted, base64. */
+  aesKey?: string;
   /** See `SourceSpec`. */
   secrets?: readonly string[];
 }

@@ -47,7 +47,7 @@ const ofEtc = ['mgmt', 'kuiper.yaml', ...keyFiles, 'sources', 'sinks', 'connecti
 /** What the configuration allows. */
 export function accessOf({ config, folders }: LoadedConfig): Access {
   const { data, etc, log } = folders;
-  const { allowedPaths, allowExternalFileAccess, secrets } = config.basic;
+  const { allowedPaths, allowExternalFileAccess, secrets, aesKey } = config.basic;
   const secretFolders = [join(data, secretFolder), ...secrets.folders];
   const store = join(data, config.store.sqlite.name || defaultStoreFile);
   // The folder of keys and that of logs may be the data folder itself: then what is in them by name.
@@ -74,6 +74,7 @@ export function accessOf({ config, folders }: LoadedConfig): Access {
       isOpen: true,
     }),
     secrets: { variables: secrets.variables, folders: secretFolders },
+    aesKey,
   };
 }
 

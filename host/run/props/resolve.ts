@@ -7,6 +7,7 @@ import { nearest } from '../../base/text/nearest.js';
 import { decodeOf, defaultFormat, usesCodec } from '../../codecs/index.js';
 import type { AskedPart, Connector, SourcePart } from '../../connectors/define.js';
 import { connectorOf, givenRowsType, isKeptTable, unknownConnector } from '../../connectors/index.js';
+import { sealOf } from '../../connectors/seal.js';
 import type { Access, Catalog, RuleDefinition, RuleGraph } from '../../model/engine.js';
 import { streamsOf } from '../../plan/graph/streams.js';
 import { callWaiting } from '../../plan/logical/call.js';
@@ -218,14 +219,30 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
     checkKinds(checkFiles(connector.sink.files?.(value), access, where), where);
     const cache = cacheSettings(rule, i, value, catalog);
     const encoder = encoderOf(props, where, catalog)?.number;
+    const aesKey = aesKeyFor(connector.sink.props, value, access, where);
     return {
       type,
       ...(cache === undefined ? {} : { cache }),
       ...(encoder === undefined ? {} : { encoder }),
+      ...(aesKey === undefined ? {} : { aesKey }),
       props: withFiles(value, connector.connection?.files?.(value), access, where),
       ...(secrets.length === 0 ? {} : { secrets }),
     };
   });
+}
+
+/** The key of a sink whose messages are encrypted; throws where they can't be, or can't be compressed. */
+function aesKeyFor(spec: Spec, props: Props, { aesKey = '' }: Access, where: string): string | undefined {
+  const seal = sealOf(spec, props);
+  if (seal === undefined) return undefined;
+  const { resendIndicatorField } = props;
+  if (typeof resendIndicatorField === 'string' && resendIndicatorField !== '') {
+    const reason = 'property resendIndicatorField is for messages without compression and encryption';
+    throw new HaumeaError('sink', `${where}: ${reason}`);
+  }
+  if (seal.encryption === undefined) return undefined;
+  if (aesKey !== '') return aesKey;
+  throw new HaumeaError('sink', `${where}: property encryption needs the key basic.aesKey in the configuration`);
 }
 
 /** All that the connectors of a rule get, and what masks the secrets in it; throws as `sourceSpec` and `sinkSpecs`. */

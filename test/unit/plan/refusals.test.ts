@@ -127,7 +127,6 @@ const properties: [props: Record<string, unknown>, reason: RegExp][] = [
   [{ format: 'protobuf' }, /sink format protobuf is not supported yet/],
   [{ dataTemplate: '{{.a' }, /template: sink:1: unclosed action/],
   [{ dataTemplate: '{{nofunc .a}}' }, /template: sink:1: function "nofunc" not defined/],
-  [{ compression: 'gzip' }, /compression is not supported yet/],
   [{ topic: 'x/{{.a' }, /sink property topic: template: sink:1: unclosed action/],
   [{ batchSize: -1 }, /batchSize must be a whole number from 0, not -1/],
   [{ batchSize: 1.5 }, /batchSize/],

@@ -1,16 +1,22 @@
 /**
- * What only some sinks need: a retry queue, properties made of rows. It is loaded when the first rule has
+ * What only some sinks need: a retry queue, properties made of rows, compression. It is loaded when the first rule has
  * such a sink.
  */
 import type { HostColumns } from '../../../../kernels/api.js';
-import { dynamicProps } from '../../../connectors/index.js';
+import type { EncodeContext, Encoder } from '../../../codecs/define.js';
+import { openEncoder } from '../../../codecs/index.js';
+import type { SinkPart } from '../../../connectors/define.js';
+import { connectorOf, dynamicProps } from '../../../connectors/index.js';
 import type { Sink, SinkContext } from '../../../connectors/running.js';
+import { type Seal, sealOf } from '../../../connectors/seal.js';
 import type { SinkSpec } from '../../link/protocol.js';
 import type { ChainOwner, OutputChain } from './output-chain.js';
+import type { Sealing } from './sealing.js';
 import type { Targets, TargetsOptions } from './targets.js';
 
 let Chain: typeof OutputChain | undefined;
 let Rendered: typeof Targets | undefined;
+let Sealed: typeof Sealing | undefined;
 
 /** Loads what these sinks need. */
 export async function loadSinkParts(sinks: readonly SinkSpec[]): Promise<void> {
@@ -18,6 +24,8 @@ export async function loadSinkParts(sinks: readonly SinkSpec[]): Promise<void> {
   if (Rendered === undefined && sinks.some(({ type, props }) => Object.keys(dynamicProps(type, props)).length > 0)) {
     Rendered = (await import('./targets.js')).Targets;
   }
+  if (Sealed === undefined && sinks.some(({ type, props }) => isSealed(connectorOf(type)?.sink, props)))
+    Sealed = (await import('./sealing.js')).Sealing;
 }
 
 /** Messages of the sink may wait in a queue. */
@@ -40,6 +48,28 @@ export function outputChain(
 export function targetsOf(options: TargetsOptions): Targets {
   if (Rendered === undefined) throw new Error('templates of properties are not loaded');
   return new Rendered(options);
+}
+
+/** The seal of messages; sinks that are given none have nothing to seal. */
+function sealFor(sink: SinkPart, props: SinkSpec['props']): Seal | undefined {
+  return sink.form(props).takes === 'messages' ? sealOf(sink.props, props) : undefined;
+}
+
+function isSealed(sink: SinkPart | undefined, props: SinkSpec['props']): boolean {
+  return sink !== undefined && sealFor(sink, props) !== undefined;
+}
+
+/** Makes the messages of a sink, and seals them; to be loaded before. Undefined where the kernel does all. */
+export function encoderOf(
+  { props, aesKey = '' }: SinkSpec,
+  sink: SinkPart,
+  context: EncodeContext,
+): Encoder | undefined {
+  const encoder = openEncoder(props, context);
+  const seal = sealFor(sink, props);
+  if (seal === undefined) return encoder;
+  if (Sealed === undefined) throw new Error('compression of messages is not loaded');
+  return new Sealed(seal, aesKey, encoder);
 }
 
 /** What makes messages of JSON for a sink with a codec, which `call` runs. */

@@ -10,7 +10,6 @@ import type { Logger } from '../../../base/log/log.js';
 import { type Redact, redactedLog, redactOf } from '../../../base/secrets/redact.js';
 import { systemClock, type Timer } from '../../../base/time/clock.js';
 import type { Encoder } from '../../../codecs/define.js';
-import { openEncoder } from '../../../codecs/index.js';
 import type { Connector } from '../../../connectors/define.js';
 import { dynamicProps } from '../../../connectors/index.js';
 import type { Sink, SinkContext } from '../../../connectors/running.js';
@@ -24,7 +23,7 @@ import type { ChainOwner, OutputChain } from './output-chain.js';
 import type { RetryQueue, RuleOfCache } from './retry/retry-queue.js';
 import { SinkBytes, SinkMemory } from './sink-bytes.js';
 import { SinkMarks } from './sink-marks.js';
-import { codecOf, outputChain, targetsOf } from './sink-parts.js';
+import { codecOf, encoderOf, outputChain, targetsOf } from './sink-parts.js';
 import type { Targets } from './targets.js';
 
 /** A sink that fails so often in a row without getting anything out ends its rule. */
@@ -128,7 +127,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     }
     const { framing: usual, hasHeaders = false } = sink.form(spec.props);
     this.hasHeaders = hasHeaders;
-    this.#encoder = openEncoder(spec.props, {
+    this.#encoder = encoderOf(spec, sink, {
       sink: this.label,
       framing: names.length > 0 ? 'messages' : usual,
       sendError,

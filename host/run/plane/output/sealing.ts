@@ -1,0 +1,41 @@
+/** Compresses and encrypts messages between their format and the queue of the sink. */
+import type { OutputChunk } from '../../../../kernels/api.js';
+import { aesCipher } from '../../../base/bytes/aes.js';
+import { compressions } from '../../../base/bytes/compression.js';
+import { ChunkWriter } from '../../../codecs/chunk-writer.js';
+import type { Encoder } from '../../../codecs/define.js';
+import { MessageCutter } from '../../../connectors/frames.js';
+import type { Seal } from '../../../connectors/seal.js';
+
+export class Sealing implements Encoder {
+  readonly #cutter = new MessageCutter();
+  readonly #compress: (message: Uint8Array) => Uint8Array;
+  readonly #encrypt: (message: Uint8Array) => Uint8Array;
+
+  /**
+   * @param aesKey of encryption, base64
+   * @param before makes the messages where the kernel does not
+   */
+  constructor(
+    { compression, level, encryption }: Seal,
+    aesKey: string,
+    private readonly before: Encoder | undefined,
+  ) {
+    this.#compress = compression === undefined ? same : (message) => compressions[compression].compress(message, level);
+    this.#encrypt = encryption === undefined ? same : aesCipher(aesKey, encryption);
+  }
+
+  encode(chunk: OutputChunk, failed: (reason: string) => void): OutputChunk {
+    const made = this.before?.encode(chunk, failed) ?? chunk;
+    const writer = new ChunkWriter('messages');
+    this.#cutter.cut(made, (message, place) => {
+      const sealed = this.#encrypt(this.#compress(message));
+      writer.add(Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length), made.errors.has(place));
+    });
+    return writer.chunkOf(made);
+  }
+}
+
+function same(message: Uint8Array): Uint8Array {
+  return message;
+}
