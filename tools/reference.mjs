@@ -136,9 +136,9 @@ function wrapped(text) {
   return lines.join('\n');
 }
 
-function connectors() {
-  const list = userConnectors();
-  const sections = list.map(({ name, doc, connection, source, sink }) => {
+/** What each connector can do, with its properties. */
+function connectorSections(list) {
+  return list.map(({ name, doc, connection, source, sink }) => {
     const shares =
       connection?.sharing === undefined
         ? ''
@@ -152,6 +152,10 @@ function connectors() {
       parts.push(`\n### Sink\n\n${properties(without(sink.props, { ...cacheProps, ...sealProps }))}`);
     return parts.join('');
   });
+}
+
+function connectors() {
+  const list = userConnectors();
   const of = (part) => names(list.filter((connector) => connector[part] !== undefined).map(({ name }) => name));
   return `${head}
 
@@ -216,7 +220,7 @@ What messages are: FORMAT of a stream, \`format\` of an action. Both are \`json\
 
 ${formats()}
 A stream or action that names one of these is refused with its name: ${names(Object.keys(plannedFormats))}.
-${sections.join('')}`;
+${connectorSections(list).join('')}`;
 }
 
 /** Properties by which actions choose formats. */
