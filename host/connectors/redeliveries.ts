@@ -4,15 +4,15 @@
  * its acknowledgement under way. Such a packet is taken out of the connection and left as the acknowledgement that it
  * is to become, in its place.
  *
- * A message that is new is never taken for a repetition: a packet without DUP is new, except for what a broker that was
+ * A message that is new is never taken for a redelivery: a packet without DUP is new, except for what a broker that was
  * killed has forgotten to have sent, and so is one whose topic, payload or properties are others.
  *
  * With QoS 2 the broker says when an id is free (PUBREL): until then no other message can have it, so the same message
- * under the same id is a repetition. With QoS 1 an id whose acknowledgement has arrived is forgotten: the broker has
+ * under the same id is a redelivery. With QoS 1 an id whose acknowledgement has arrived is forgotten: the broker has
  * answered a ping that was sent behind it. One case is left: an equal message under the same id, first sent on a
  * connection that broke, while the acknowledgement of the one before was under way. It takes a broker that gives an id
  * again at once, where others count up to 65,535; from such a broker only what was not acknowledged is taken for
- * repeated.
+ * redelivered.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { isNamed, PacketReader, publish } from './packet-reader.js';
@@ -84,9 +84,9 @@ export class Redeliveries<O extends Origin> {
   readonly #passedLast = new Map<number, Passed>();
   readonly #reader: PacketReader;
   #replaced: Replaced[] = [];
-  /** Of the packet that has begun the kernel has nothing, since it may be a repetition. */
+  /** Of the packet that has begun the kernel has nothing, since it may be a redelivery. */
   #isHeld = false;
-  /** All that has come on this connection so far is known, or marked as repeated. */
+  /** All that has come on this connection so far is known, or marked as redelivered. */
   #mayFallBack = false;
   #connection = 0;
   /** Number behind the last message that was acknowledged on this connection, and when it was pinged. */

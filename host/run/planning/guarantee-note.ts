@@ -40,7 +40,8 @@ export function guaranteeNote(
 }
 
 /**
- * Why rules that share the stream wait for one with checkpoints that takes too much time; see plane/schedule/behind.ts.
+ * Why rules that share the stream wait for one with checkpoints that takes too much time; see
+ * plane/schedule/throttling.ts.
  */
 function holdingOf({ name, type, props, isShared }: SourceSpec): string | undefined {
   const source = connectorOf(type)?.source;

@@ -114,6 +114,6 @@ export class Waiting implements RunningWaiting {
 }
 
 /** A node in which rows wait that leave it in another order than they came in: input is not held for them. */
-export class WaitingApart extends Waiting {
+export class UnorderedWaiting extends Waiting {
   override holdBarrier(): void {}
 }

@@ -17,7 +17,7 @@ import { Gathering, gathersMessages } from '../acknowledge/gathering.js';
 import { type AskedTables, Asking } from '../calls/asking.js';
 import type { CodeWatch } from '../calls/code-watch.js';
 import type { UserCalls } from '../calls/user-calls.js';
-import { Waiting, WaitingApart, type WaitingHost } from '../calls/waiting.js';
+import { UnorderedWaiting, Waiting, type WaitingHost } from '../calls/waiting.js';
 import type { Reconnects } from '../connect/reconnects.js';
 import type { SourceRun } from '../input/source-run.js';
 import { sinkTroubles, sourceTroubles } from '../observe/trouble.js';
@@ -235,7 +235,12 @@ export class RuleRun implements SinkHost, RunningRule {
     };
     const waiting =
       plan.kind === 'dedup'
-        ? new WaitingApart(node, Number.POSITIVE_INFINITY, 'the end of the range that dedup_trigger() asks for', own)
+        ? new UnorderedWaiting(
+            node,
+            Number.POSITIVE_INFINITY,
+            'the end of the range that dedup_trigger() asks for',
+            own,
+          )
         : spec === undefined
           ? new Waiting(node, plan.waiting.batches, 'the time of delay()', own)
           : new Asking(node, plan, spec, host.askedTables.use(spec, host.askedPart), own);

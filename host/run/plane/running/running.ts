@@ -148,7 +148,7 @@ export interface RunningPlaces {
   /**
    * What the rule was handed within the engine and had not taken at its last end it gets first; returns why it can't.
    */
-  handedBefore(rule: RunningRule, bytes: Uint8Array): string | undefined;
+  catchUpWith(rule: RunningRule, bytes: Uint8Array): string | undefined;
   /** A rule came while the source ran, and its tables were read. */
   joined(rule: RunningRule): void;
   /** Where the rule has to go on to get what it has not had. */

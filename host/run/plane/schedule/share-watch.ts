@@ -19,13 +19,13 @@ const smallPart = 0.05;
 /** Of so many rules a look takes milliseconds: with more of them there is one less often. */
 const manyRules = 500;
 
-/** Takes turns for those that take more than their share; see schedule/behind.ts. */
+/** Takes turns for those that take more than their share; see schedule/throttling.ts. */
 export interface Throttler {
   /** Others, or one that had its turn, were at work. */
   worked(ms: number): void;
   isThrottled(group: RuleGroup): boolean;
   /** Others wait while it takes this part of all time. */
-  put(group: RuleGroup, part: number): void;
+  throttle(group: RuleGroup, part: number): void;
   /** What each group took of all time; undefined: there is time for all. */
   look(parts: ReadonlyMap<RuleGroup, number> | undefined, enough: number): void;
 }
@@ -71,12 +71,12 @@ export class ShareWatch implements Shares {
   #loading = false;
   /** Rules that took too much at the last look. */
   #suspects: ReadonlySet<RunningRule> = new Set();
-  lag: Throttler | undefined;
+  throttler: Throttler | undefined;
 
   constructor(private readonly options: ShareOptions) {}
 
   worked(ms: number, now: number): void {
-    this.lag?.worked(ms);
+    this.throttler?.worked(ms);
     this.#workedMs += ms;
     if (now < this.#lookAt) return;
     this.#lookAt = Number.POSITIVE_INFINITY;
@@ -106,13 +106,13 @@ export class ShareWatch implements Shares {
     this.#lookAt = now + lookMs * Math.max(1, this.options.rules.size / manyRules);
     const seen = this.#seen;
     // As while thousands of rules start: it costs more to find the groups than any of them can have taken.
-    const isIdle = this.lag === undefined && this.#workedMs < smallPart * (now - (this.#lookedAt ?? now));
+    const isIdle = this.throttler === undefined && this.#workedMs < smallPart * (now - (this.#lookedAt ?? now));
     this.#lookedAt = now;
     this.#workedMs = 0;
     if (this.options.usedTime() < busyPart || isIdle) {
       if (seen !== undefined) this.options.sampleOften(false);
       this.#seen = undefined;
-      this.lag?.look(undefined, 1);
+      this.throttler?.look(undefined, 1);
       return;
     }
     const groups = ruleGroupsOf(this.options.rules);
@@ -132,27 +132,27 @@ export class ShareWatch implements Shares {
   #judge(parts: ReadonlyMap<RuleGroup, number>): void {
     const fair = 1 / parts.size;
     const enough = Math.max(smallPart, Math.min(2 * fair, (1 + fair) / 2));
-    this.lag?.look(parts, enough);
+    this.throttler?.look(parts, enough);
     let most: RuleGroup | undefined;
     let part = enough;
     const before = this.#suspects;
     const suspects = new Set<RunningRule>();
     for (const [group, its] of parts) {
-      if (its <= enough || this.lag?.isThrottled(group) === true) continue;
+      if (its <= enough || this.throttler?.isThrottled(group) === true) continue;
       for (const rule of group.rules) suspects.add(rule);
-      const isFirst = this.lag !== undefined && !group.rules.some((rule) => before.has(rule));
+      const isFirst = this.throttler !== undefined && !group.rules.some((rule) => before.has(rule));
       if (its <= part || isFirst) continue;
       most = group;
       part = its;
     }
     this.#suspects = suspects;
     if (most === undefined || parts.size === 1) return;
-    if (this.lag !== undefined) this.lag.put(most, part);
+    if (this.throttler !== undefined) this.throttler.throttle(most, part);
     else if (!this.#loading) {
-      // It is put behind at the next look, if it still takes so much.
+      // It is throttled at the next look, if it still takes so much.
       this.#loading = true;
-      void this.options.load().then((lag) => {
-        this.lag = lag;
+      void this.options.load().then((throttler) => {
+        this.throttler = throttler;
       });
     }
   }

@@ -313,7 +313,7 @@ export class Throttling implements Throttler {
     return rules.some(({ lag }) => lag !== undefined);
   }
 
-  put(group: RuleGroup, part: number): void {
+  throttle(group: RuleGroup, part: number): void {
     const percent = Math.round(part * 100);
     const line = `takes ${percent} % of the time of the data plane while others wait`;
     const obstacle = obstacleOf(group);

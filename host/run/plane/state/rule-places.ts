@@ -9,7 +9,7 @@ import type { FedSource } from '../feed/fed-source.js';
 import type { RunningPlaces, RunningRule } from '../running/running.js';
 import type { InputLog } from './input-log/input-log.js';
 import { AwayInput } from './places/away-input.js';
-import { CatchUp, type Earlier, handedEarlier } from './places/catch-up.js';
+import { CatchUp, type Earlier, pendingEarlier } from './places/catch-up.js';
 import { LogPlaces, noteMissing } from './places/log-places.js';
 import { Places } from './places/places.js';
 import { startAt } from './places/start-at.js';
@@ -80,10 +80,10 @@ export class RulePlaces implements RunningPlaces {
       rule.inputLost(source, messages, reason);
     });
     if (missing !== 0) noteMissing(this.source, rule, Number.isNaN(missing) ? undefined : missing);
-    return earlier && this.#apartWith(rule, earlier);
+    return earlier && this.#catchUp(rule, earlier);
   }
 
-  #apartWith(rule: RunningRule, earlier: Earlier): string | undefined {
+  #catchUp(rule: RunningRule, earlier: Earlier): string | undefined {
     try {
       const { source } = this;
       const over = () => {
@@ -100,8 +100,8 @@ export class RulePlaces implements RunningPlaces {
     }
   }
 
-  handedBefore(rule: RunningRule, bytes: Uint8Array): string | undefined {
-    return this.#apartWith(rule, handedEarlier(bytes));
+  catchUpWith(rule: RunningRule, bytes: Uint8Array): string | undefined {
+    return this.#catchUp(rule, pendingEarlier(bytes));
   }
 
   get readsAgain(): boolean {
@@ -134,8 +134,8 @@ export class RulePlaces implements RunningPlaces {
   }
 
   positionOf(rule: RunningRule): unknown {
-    const fromBranch = rule.lag?.branchOf(this.source);
-    if (fromBranch !== undefined) return fromBranch.position;
+    const branch = rule.lag?.branchOf(this.source);
+    if (branch !== undefined) return branch.position;
     return this.#places.has(rule) ? this.#places.of(rule) : this.source.position();
   }
 

@@ -107,7 +107,7 @@ function goBack(rule: RunningRule, head: CheckpointHead, pending: ReadCheckpoint
     if (reason !== undefined) log.warn(`${source.label} can't go on where it was: ${reason}`);
     const bytes = pending.get(source.name);
     if (bytes === undefined) continue;
-    const lost = source.places?.handedBefore(rule, bytes);
+    const lost = source.places?.catchUpWith(rule, bytes);
     if (lost !== undefined) log.warn(`${source.label}: what had not been taken is lost: ${lost}`);
   }
 }

@@ -394,7 +394,7 @@ function lagOf(rule: RunningRule): CatchingUp {
 }
 
 /** What was handed to a rule within the engine, and it had not taken at its last end. */
-export function handedEarlier(bytes: Uint8Array): Earlier {
+export function pendingEarlier(bytes: Uint8Array): Earlier {
   let left: Uint8Array | undefined = bytes;
   return {
     messages: 0,

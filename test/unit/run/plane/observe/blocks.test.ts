@@ -1,4 +1,4 @@
-/** Who is said to hold up a stream: sinks that are away or slow, not those that could not go on yet. */
+/** Who is said to block a stream: sinks that are away or slow, not those that could not go on yet. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Acknowledgements } from '../../../../../host/run/plane/acknowledge/barrier.js';

@@ -14,7 +14,7 @@ class Loop {
     others: () => 10,
   });
 
-  /** All others are at work for so long, then those behind have their turn. */
+  /** All others are at work for so long, then the throttled have their turn. */
   turn(othersMs = 0): string {
     const from = this.done.length;
     if (othersMs > 0) {
@@ -51,7 +51,7 @@ class Loop {
 
 const ones = (count: number) => Array.from({ length: count }, () => 1);
 
-test('who is behind gets what time is left: nothing while others work, all when they rest', () => {
+test('who is throttled gets what time is left: nothing while others work, all when they rest', () => {
   const loop = new Loop();
   loop.turns.add(loop.queue('a', ones(9)));
   assert.is(loop.turn(5), '', 'half a ms is owed by now');
@@ -70,7 +70,7 @@ test('others that never rest leave as much as one of them has', () => {
   assert.is(done.length, 50, '1 ms of 10 for each of ten others');
 });
 
-test('several that are behind have equal time, whatever their pieces take', () => {
+test('several that are throttled have equal time, whatever their pieces take', () => {
   const loop = new Loop();
   const long = Array.from({ length: 20 }, () => 12);
   loop.turns.add(loop.queue('l', long));

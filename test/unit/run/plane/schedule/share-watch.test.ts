@@ -13,7 +13,7 @@ class Rules {
   isSampledOften = false;
   now = 0;
   readonly put: string[] = [];
-  readonly lag = new Set<RunningRule>();
+  readonly throttled = new Set<RunningRule>();
   readonly watch = new ShareWatch({
     rules: this.all,
     usedTime: () => this.used,
@@ -23,10 +23,10 @@ class Rules {
     load: async () => ({
       worked: () => {},
       look: () => {},
-      isThrottled: ({ rules }) => rules.some((rule) => this.lag.has(rule)),
-      put: ({ rules }: RuleGroup) => {
+      isThrottled: ({ rules }) => rules.some((rule) => this.throttled.has(rule)),
+      throttle: ({ rules }: RuleGroup) => {
         this.put.push(rules.map(({ id }) => id).join('+'));
-        for (const rule of rules) this.lag.add(rule);
+        for (const rule of rules) this.throttled.add(rule);
       },
     }),
   });
@@ -76,7 +76,7 @@ class Rules {
   }
 }
 
-test('the rule that takes most of the time of a stream is put behind when the thread has no rest', async () => {
+test('the rule that takes most of the time of a stream is throttled when the thread has no rest', async () => {
   const rules = new Rules();
   const stream = rules.source();
   for (let i = 0; i < 5; i++) rules.add(`light${i}`, stream, [i]);
@@ -109,7 +109,7 @@ test('rules that take equal parts are left alone, and so is a rule without other
   assert.equal(alone.put, []);
 });
 
-test('rules that share an operator come behind together; one after the other, the greediest first', async () => {
+test('rules that share an operator are throttled together; one after the other, the greediest first', async () => {
   const rules = new Rules();
   const [stream, other, third] = [rules.source(), rules.source(), rules.source()];
   for (let i = 0; i < 10; i++) rules.add(`light${i}`, stream, [i]);
@@ -227,7 +227,7 @@ test('one measured batch that was interrupted accuses nobody: it takes two looks
   assert.equal(rules.put, []);
 });
 
-test('nobody is put behind in the middle of work: what was worked on just now is dealt with first', async () => {
+test('nobody is throttled in the middle of work: what was worked on just now is dealt with first', async () => {
   const rules = new Rules();
   const [stream, other] = [rules.source(), rules.source()];
   rules.add('light', stream, [1]);
