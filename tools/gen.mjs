@@ -43,13 +43,14 @@ emit(
 );
 emit(
   'assembly/ops/gen/dispatch.ts',
-  `${head('assembly/ops/*/ops.json')}${families
-    .filter(implemented)
-    .map((f) => `import { ${f.ops.map((o) => fnName(o.name)).join(', ')} } from '../${f.family}/index';`)
-    .join('\n')}\n
+  `${head('assembly/ops/*/ops.json')}import { Operation } from '../../gen/ops-layouts';
+${families
+  .filter(implemented)
+  .map((f) => `import { ${f.ops.map((o) => fnName(o.name)).join(', ')} } from '../${f.family}/index';`)
+  .join('\n')}\n
 /** Runs the operation at \`op\` (its 16 bytes in the program) over the selected rows. */
-export function dispatch(op: usize): void {
-  switch (load<u16>(op)) {
+export function dispatch(op: Operation): void {
+  switch (op.code) {
 ${families
   .filter(implemented)
   .flatMap((f) => f.ops.map((o) => `    case ${o.code}: ${fnName(o.name)}(op); break;`))
@@ -176,13 +177,15 @@ const aggregateNames = (file) =>
 emit(
   'assembly/agg/gen/functions.ts',
   `${head('assembly/agg/aggregates.json')}import { Agg } from '../../gen/aggregates';
+import { AggregateSpec } from '../../gen/window-layouts';
+import { GroupSet } from '../group/table';
 ${[...new Set(aggregates.map(aggregateFile))]
   .map((file) => `import { ${aggregateNames(file).join(', ')} } from '../functions/${file}';`)
   .join('\n')}
 
 /** Takes a value of a row, which is no error, into a state that has not failed. */
 export function takeValue(
-  fn: u32, set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32,
+  fn: u32, set: GroupSet, agg: AggregateSpec, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32,
 ): void {
   switch (fn) {
 ${aggregateCases(
@@ -196,7 +199,7 @@ ${aggregateCases(
 
 /** Takes a column of doubles into the states of the rows' groups; false when the aggregate takes them one by one. */
 export function takeDoubles(
-  fn: u32, set: usize, at: u32, tagAt: u32, vals: usize, sel: usize, groups: usize, n: u32,
+  fn: u32, set: GroupSet, at: u32, tagAt: u32, vals: usize, sel: usize, groups: usize, n: u32,
 ): bool {
   switch (fn) {
 ${aggregateCases(withDoubles, 'Doubles', 'set, at, tagAt, vals, sel, groups, n')}
@@ -206,7 +209,9 @@ ${aggregateCases(withDoubles, 'Doubles', 'set, at, tagAt, vals, sel, groups, n')
 }
 
 /** Adds a later state to an earlier one that has not failed. */
-export function mergeState(fn: u32, set: usize, agg: usize, to: usize, tagTo: usize, from: usize, tag: u8): void {
+export function mergeState(
+  fn: u32, set: GroupSet, agg: AggregateSpec, to: usize, tagTo: usize, from: usize, tag: u8,
+): void {
   switch (fn) {
 ${aggregateCases(mergeable, 'Merge', 'set, agg, to, tagTo, from, tag')}
     default: break;
@@ -214,7 +219,7 @@ ${aggregateCases(mergeable, 'Merge', 'set, agg, to, tagTo, from, tag')}
 }
 
 /** Computes the result of a state that has not failed (agg/state/result.ts). */
-export function finishState(fn: u32, agg: usize, state: usize, tag: u8): void {
+export function finishState(fn: u32, agg: AggregateSpec, state: usize, tag: u8): void {
   switch (fn) {
 ${aggregateCases(aggregates, 'Finish', 'agg, state, tag')}
     default: break;
@@ -237,6 +242,7 @@ const formCases = (part, args) =>
 emit(
   'assembly/agg/gen/forms.ts',
   `${head('assembly/agg/aggregates.json')}import { Agg } from '../../gen/aggregates';
+import { Pool } from '../../mem/pool';
 import {
 ${Object.entries(forms)
   .map(([form, { doc }]) => `  // ${form}: ${doc}\n  ${form}FormLoad, ${form}FormSave,\n`)
@@ -251,7 +257,7 @@ ${formCases('Save', 'state, tag')}    default:
 }
 
 /** Reads what follows the value with which the state begins, in the pool where it is not in the state itself. */
-export function stateLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+export function stateLoad(fn: u32, pool: Pool, state: usize, tag: u8, payload: u64): void {
   switch (fn) {
 ${formCases('Load', 'fn, pool, state, tag, payload')}    default:
       unreachable();

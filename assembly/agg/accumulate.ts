@@ -9,27 +9,14 @@ import { takesBatch } from '../gen/aggregates';
 import { refusals } from '../mem/alloc';
 import { BATCH_ROWS, Tag } from '../mem/layout';
 import { foldRows } from './state/fold';
-import { SET_ROWS, assignGroups, separateGroups, setLose } from './group/group';
-import {
-  AGG_SIZE_OF,
-  AGG_A,
-  AGG_FILTER,
-  AGG_FN,
-  AGG_STATE,
-  NO_INPUT,
-  WINDOW_AGGS,
-  WINDOW_KEEPS,
-  WINDOW_TAGS_AT,
-  aggsAt,
-  bindOf,
-  bindTag,
-  bindUniform,
-  bindVal,
-  isTrue,
-} from './group/spec';
+import { assignGroups, separateGroups, setLose } from './group/group';
+import { AGG_SIZE_OF, NO_INPUT, aggsAt, bindOf, bindTag, bindUniform, bindVal, isTrue } from './group/spec';
 import { isPinned } from './group/pinned';
 import { failAggregate } from './state/take';
 import { walkHold } from './save/walk';
+import { WindowSpec, AggregateSpec } from '../gen/window-layouts';
+import { Bind } from '../mem/bind';
+import { GroupSet } from './group/table';
 
 const GROUPS: usize = memory.data(4 * 1024, 16);
 const FILTERED_GROUPS: usize = memory.data(4 * 1024, 16);
@@ -40,7 +27,7 @@ const FILTERED_ROWS: usize = memory.data(4 * 1024, 16);
  * lost its content then, so that its memory serves others and no message is sent that leaves values out. A value that
  * fails makes its aggregate fail.
  */
-export function accumulate(spec: usize, set: usize, sel: usize, n: u32): bool {
+export function accumulate(spec: WindowSpec, set: GroupSet, sel: usize, n: u32): bool {
   let done: u32 = 0;
   while (done < n) {
     const part = min(n - done, BATCH_ROWS);
@@ -53,40 +40,40 @@ export function accumulate(spec: usize, set: usize, sel: usize, n: u32): bool {
   return true;
 }
 
-function accumulatePart(spec: usize, set: usize, sel: usize, n: u32): bool {
+function accumulatePart(spec: WindowSpec, set: GroupSet, sel: usize, n: u32): bool {
   ctx.addWork(n);
   const before = refusals;
-  if (!assignGroups(spec, set, sel, n, GROUPS)) return false;
+  if (!assignGroups(spec, changetype<usize>(set), sel, n, GROUPS)) return false;
   if (isPinned(set)) walkHold(spec, set, GROUPS, n);
   takeRows(spec, set, sel, n);
   return refusals == before;
 }
 
 /** As `accumulate` for at most BATCH_ROWS rows, each of which becomes a group of its own; see `separateGroups`. */
-export function accumulateSeparately(spec: usize, set: usize, sel: usize, n: u32, keyed: usize): bool {
+export function accumulateSeparately(spec: WindowSpec, set: GroupSet, sel: usize, n: u32, keyed: usize): bool {
   const before = refusals;
   if (!separateGroups(spec, set, sel, n, GROUPS, keyed)) return false;
   takeRows(spec, set, sel, n);
   return refusals == before;
 }
 
-function takeRows(spec: usize, set: usize, sel: usize, n: u32): void {
-  store<u32>(set, load<u32>(set, SET_ROWS) + n, SET_ROWS);
-  const count = load<u32>(spec, WINDOW_AGGS);
-  let tagAt = load<u32>(spec, WINDOW_TAGS_AT) + load<u32>(spec, WINDOW_KEEPS);
+function takeRows(spec: WindowSpec, set: GroupSet, sel: usize, n: u32): void {
+  set.rows += n;
+  const count = spec.aggs;
+  let tagAt = spec.tagsAt + spec.keeps;
   let agg = aggsAt(spec);
   for (let i: u32 = 0; i < count; i++, agg += AGG_SIZE_OF, tagAt++) {
-    const filter = load<u16>(agg, AGG_FILTER);
+    const filter = load<u16>(agg, offsetof<AggregateSpec>('filter'));
     if (filter == NO_INPUT) {
-      step(spec, set, agg, tagAt, sel, GROUPS, n);
+      step(spec, set, changetype<AggregateSpec>(agg), tagAt, sel, GROUPS, n);
       continue;
     }
-    const kept = keepFiltered(set, bindOf(filter), load<u32>(agg, AGG_STATE), tagAt, sel, n);
-    step(spec, set, agg, tagAt, FILTERED_ROWS, FILTERED_GROUPS, kept);
+    const kept = keepFiltered(set, bindOf(filter), load<u32>(agg, offsetof<AggregateSpec>('state')), tagAt, sel, n);
+    step(spec, set, changetype<AggregateSpec>(agg), tagAt, FILTERED_ROWS, FILTERED_GROUPS, kept);
   }
 }
 
-function keepFiltered(set: usize, filter: usize, at: u32, tagAt: u32, sel: usize, n: u32): u32 {
+function keepFiltered(set: GroupSet, filter: Bind, at: u32, tagAt: u32, sel: usize, n: u32): u32 {
   let kept: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
@@ -103,21 +90,29 @@ function keepFiltered(set: usize, filter: usize, at: u32, tagAt: u32, sel: usize
   return kept;
 }
 
-function step(spec: usize, set: usize, agg: usize, tagAt: u32, sel: usize, groups: usize, n: u32): void {
-  const fn = <u32>load<u16>(agg, AGG_FN);
+function step(
+  spec: WindowSpec,
+  set: GroupSet,
+  agg: AggregateSpec,
+  tagAt: u32,
+  sel: usize,
+  groups: usize,
+  n: u32,
+): void {
+  const fn = <u32>agg.fn;
   if (takesBatch(fn)) {
     foldRows(spec, set, agg, tagAt, sel, groups, n);
     return;
   }
-  const at = load<u32>(agg, AGG_STATE);
-  const input = load<u16>(agg, AGG_A);
+  const at = agg.state;
+  const input = agg.a;
   if (input == NO_INPUT) {
     takeDoubles(fn, set, at, tagAt, 0, sel, groups, n);
     return;
   }
   const bind = bindOf(input);
-  const isDoubles = bindUniform(bind) == Tag.F64 && load<u32>(bind, 8) == 1;
-  if (isDoubles && takeDoubles(fn, set, at, tagAt, <usize>load<u32>(bind), sel, groups, n)) return;
+  const isDoubles = bindUniform(bind) == Tag.F64 && bind.stride == 1;
+  if (isDoubles && takeDoubles(fn, set, at, tagAt, bind.vals, sel, groups, n)) return;
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
     const tag = bindTag(bind, row);

@@ -4,38 +4,30 @@ import { mergeState } from './gen/functions';
 import { Tag } from '../mem/layout';
 import { joinStates } from './state/fold';
 import { isNew, regroup } from './group/group';
-import { GROUP_NEXT } from './group/table';
-import {
-  AGG_SIZE_OF,
-  GROUP_HEAD,
-  AGG_FN,
-  AGG_STATE,
-  WINDOW_AGGS,
-  WINDOW_KEEPS,
-  WINDOW_TAGS_AT,
-  aggsAt,
-} from './group/spec';
+import { AGG_SIZE_OF, GROUP_HEAD, aggsAt } from './group/spec';
+import { WindowSpec, AggregateSpec } from '../gen/window-layouts';
+import { GroupSet, Group } from './group/table';
 
 /**
  * Adds group `later` to group `earlier`, which belongs to `set`; with the last of several `mergeEnd` is called. An
  * aggregate that failed in one of them fails in both; the reason stays where it is.
  */
-export function mergeGroup(spec: usize, set: usize, earlier: usize, later: usize): void {
-  const count = load<u32>(spec, WINDOW_AGGS);
-  let tagAt = load<u32>(spec, WINDOW_TAGS_AT) + load<u32>(spec, WINDOW_KEEPS);
+export function mergeGroup(spec: WindowSpec, set: GroupSet, earlier: Group, later: Group): void {
+  const count = spec.aggs;
+  let tagAt = spec.tagsAt + spec.keeps;
   let agg = aggsAt(spec);
   for (let i: u32 = 0; i < count; i++, agg += AGG_SIZE_OF, tagAt++) {
-    const fn = <u32>load<u16>(agg, AGG_FN);
-    const to = earlier + load<u32>(agg, AGG_STATE);
-    const from = later + load<u32>(agg, AGG_STATE);
-    const tag = load<u8>(later + tagAt);
-    if (load<u8>(earlier + tagAt) == Tag.ERROR) continue;
+    const fn = <u32>load<u16>(agg, offsetof<AggregateSpec>('fn'));
+    const to = changetype<usize>(earlier) + load<u32>(agg, offsetof<AggregateSpec>('state'));
+    const from = changetype<usize>(later) + load<u32>(agg, offsetof<AggregateSpec>('state'));
+    const tag = load<u8>(changetype<usize>(later) + tagAt);
+    if (load<u8>(changetype<usize>(earlier) + tagAt) == Tag.ERROR) continue;
     if (tag == Tag.ERROR) {
       store<u64>(to, load<u64>(from));
-      store<u8>(earlier + tagAt, Tag.ERROR);
+      store<u8>(changetype<usize>(earlier) + tagAt, Tag.ERROR);
       continue;
     }
-    mergeState(fn, set, agg, to, earlier + tagAt, from, tag);
+    mergeState(fn, set, changetype<AggregateSpec>(agg), to, changetype<usize>(earlier) + tagAt, from, tag);
   }
 }
 
@@ -48,12 +40,12 @@ export function mergeEnd(): void {
  * Adds so many groups of set `later`, `first` and those behind it; returns the one that comes next, 0 none, or when
  * memory is exhausted (`refusals`).
  */
-export function mergeSome(spec: usize, set: usize, later: usize, first: usize, most: u32): usize {
+export function mergeSome(spec: WindowSpec, set: GroupSet, later: GroupSet, first: Group, most: u32): Group {
   let from = first;
-  for (; from && most > 0; most--, from = <usize>load<u32>(from, GROUP_NEXT)) {
-    const group = regroup(spec, set, later, from);
+  for (; from && most > 0; most--, changetype<usize>((from = from.next))) {
+    const group = regroup(spec, changetype<usize>(set), later, from);
     if (!group) {
-      from = 0;
+      from = changetype<Group>(0);
       break;
     }
     if (isNew) keepOf(spec, group, from);
@@ -64,9 +56,9 @@ export function mergeSome(spec: usize, set: usize, later: usize, first: usize, m
 }
 
 /** The kept values are those of the first row; what they refer to lives in the other set. */
-export function keepOf(spec: usize, group: usize, from: usize): void {
-  const keeps = load<u32>(spec, WINDOW_KEEPS);
-  const tagsAt = load<u32>(spec, WINDOW_TAGS_AT);
-  memory.copy(group + GROUP_HEAD, from + GROUP_HEAD, (<usize>keeps) << 3);
-  memory.copy(group + tagsAt, from + tagsAt, keeps);
+export function keepOf(spec: WindowSpec, group: Group, from: Group): void {
+  const keeps = spec.keeps;
+  const tagsAt = spec.tagsAt;
+  memory.copy(changetype<usize>(group) + GROUP_HEAD, changetype<usize>(from) + GROUP_HEAD, (<usize>keeps) << 3);
+  memory.copy(changetype<usize>(group) + tagsAt, changetype<usize>(from) + tagsAt, keeps);
 }

@@ -11,19 +11,7 @@
 import * as ctx from '../batch/context';
 import { emit, endMessage, signalBelow } from '../emit/emit';
 import { fail, failLen, failOff } from '../batch/failure';
-import {
-  N_FLAGS,
-  N_HEAP,
-  N_PROGRAM,
-  N_SPEC,
-  N_STATE,
-  N_STATE_SIZE,
-  NodeFlag,
-  accountOf,
-  addException,
-  exhaust,
-  keepFailure,
-} from '../node/node';
+import { NodeFlag, accountOf, addException, exhaust, keepFailure } from '../node/node';
 import { Operator, Signal } from '../node/operator';
 import { selectionPop, selectionPush, withoutErrors } from '../batch/selection';
 import { stageRelease } from '../batch/stage';
@@ -31,32 +19,13 @@ import { setDeadline } from '../node/timers';
 import { allocZeroed, free } from '../mem/alloc';
 import { BIND_SIZE } from '../mem/bind';
 import { Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
-import { poolAlloc } from '../mem/pool';
+import { Pool, poolAlloc } from '../mem/pool';
 import { blockOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
 import { runFunction } from './dispatch';
 import { collectFree } from './functions/collect';
 import { analyticLoad, analyticSave } from './save';
-import {
-  ANALYTIC_FUNCTIONS,
-  ANALYTIC_PARTITIONS,
-  ANALYTIC_TTL,
-  FUNCTION_ARGS,
-  FUNCTION_DST,
-  FUNCTION_PARTITION,
-  FUNCTION_STATE,
-  FUNCTION_WHEN,
-  PARTITION_ENTRY_SIZE,
-  PARTITION_KEYS,
-  PARTITION_KEYS_AT,
-  argOperand,
-  functionAt,
-  headSize,
-  keepsList,
-  partitionAt,
-  slotCount,
-  specPrepare,
-} from './spec';
+import { argOperand, functionAt, headSize, keepsList, partitionAt, slotCount, specPrepare } from './spec';
 import {
   argBinds,
   argTag,
@@ -78,7 +47,6 @@ import {
 import { KEPT_SIZE, slotFree, slotSettle } from '../partitions/slot';
 import { STATE_TABLES, tableAt } from './state';
 import {
-  ENTRY_SEEN,
   TABLE_SIZE,
   entryDrop,
   findEntries,
@@ -89,7 +57,10 @@ import {
   tableInit,
   takeDirty,
 } from '../partitions/table';
-import { ENTRY_NEXT, TABLE_COUNT, TABLE_FIRST } from '../partitions/table-slots';
+import { AnalyticSpec, PartitionSpec } from '../gen/analytic-layouts';
+import { Node } from '../gen/node-layouts';
+import { Program } from '../gen/ops-layouts';
+import { PartitionTable, PartitionEntry } from '../partitions/table-slots';
 
 const FAIL_OFF: usize = 0;
 const FAIL_LEN: usize = 4;
@@ -108,26 +79,23 @@ export function analyticOperator(operator: Operator): void {
   operator.setBack = analyticSetBack;
 }
 
-function analyticOpen(node: usize): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
+function analyticOpen(node: Node): bool {
+  const spec = changetype<AnalyticSpec>(node.spec);
   specPrepare(spec);
-  const partitions = load<u32>(spec, ANALYTIC_PARTITIONS);
+  const partitions = spec.partitions;
   const size = STATE_TABLES + partitions * TABLE_SIZE;
   const state = allocZeroed(size, accountOf(node));
   if (!state) return false;
   for (let i: u32 = 0; i < partitions; i++) {
-    tableInit(
-      tableAt(state, i),
-      load<f64>(spec, ANALYTIC_TTL) > 0 && load<u32>(partitionAt(spec, i), PARTITION_KEYS) != 0,
-    );
+    tableInit(tableAt(state, i), spec.ttl > 0 && partitionAt(spec, i).keys != 0);
   }
-  store<u32>(node, <u32>state, N_STATE);
-  store<u32>(node, size, N_STATE_SIZE);
+  node.state = state;
+  node.stateSize = size;
   return true;
 }
 
-function analyticSignal(node: usize, signal: u32, value: u64): void {
-  const state = <usize>load<u32>(node, N_STATE);
+function analyticSignal(node: Node, signal: u32, value: u64): void {
+  const state = node.state;
   if (signal == Signal.BEGIN) {
     store<u32>(state, 0, FAIL_OFF);
     // 0 stands for rows that are no parts of messages.
@@ -140,9 +108,9 @@ function analyticSignal(node: usize, signal: u32, value: u64): void {
   signalBelow(node, signal, value);
 }
 
-function analyticPush(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
-  const isOfMessage = (load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) != 0;
+function analyticPush(node: Node): void {
+  const state = node.state;
+  const isOfMessage = (node.flags & NodeFlag.MESSAGES) != 0;
   const isLost = isOfMessage && load<u32>(state, FAIL_OFF) != 0;
   forgetIdle(node, state);
   const outerSel = ctx.sel;
@@ -170,14 +138,14 @@ function analyticPush(node: usize): void {
 }
 
 /** Runs all functions over the selected rows; false when memory is exhausted. */
-function runAll(node: usize, state: usize, narrow: usize): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const program = <usize>load<u32>(node, N_PROGRAM);
+function runAll(node: Node, state: usize, narrow: usize): bool {
+  const spec = changetype<AnalyticSpec>(node.spec);
+  const program = node.program;
   if (program) vmRun(program);
-  const partitions = load<u32>(spec, ANALYTIC_PARTITIONS);
+  const partitions = spec.partitions;
   const entries = poolAlloc(ctx.scratch, partitions * ctx.rows * 4);
   if (!entries) return false;
-  const functions = load<u32>(spec, ANALYTIC_FUNCTIONS);
+  const functions = spec.functions;
   for (let i: u32 = 0; i < partitions; i++) {
     if (!findPartition(spec, program, tableAt(state, i), partitionAt(spec, i), entries + i * ctx.rows * 4, node))
       return false;
@@ -186,16 +154,11 @@ function runAll(node: usize, state: usize, narrow: usize): bool {
   }
   for (let i: u32 = 0; i < functions; i++) {
     const fn = functionAt(spec, i);
-    const partition = load<u16>(fn, FUNCTION_PARTITION);
-    const args = load<u32>(fn, FUNCTION_ARGS);
+    const partition = fn.partition;
+    const args = fn.args;
     for (let k: u32 = 0; k < args; k++) bindArg(program, k, argOperand(spec, fn, k));
-    bindWhen(program, load<u16>(fn, FUNCTION_WHEN));
-    setFunction(
-      tableAt(state, partition),
-      entries + partition * ctx.rows * 4,
-      load<u32>(fn, FUNCTION_STATE),
-      blockOf(load<u16>(fn, FUNCTION_DST)),
-    );
+    bindWhen(program, fn.when);
+    setFunction(tableAt(state, partition), entries + partition * ctx.rows * 4, fn.state, blockOf(fn.dst));
     const before = failed;
     runFunction(fn);
     if (isOut) return false;
@@ -211,13 +174,20 @@ function narrowTo(narrow: usize): void {
   if (marks) setSelected(narrow, withoutErrors(sel, selLen, marks, narrow));
 }
 
-function findPartition(spec: usize, program: usize, table: usize, partition: usize, to: usize, node: usize): bool {
-  const keys = load<u32>(partition, PARTITION_KEYS);
-  const at = spec + load<u32>(partition, PARTITION_KEYS_AT);
+function findPartition(
+  spec: AnalyticSpec,
+  program: Program,
+  table: PartitionTable,
+  partition: PartitionSpec,
+  to: usize,
+  node: Node,
+): bool {
+  const keys = partition.keys;
+  const at = changetype<usize>(spec) + partition.keysAt;
   for (let k: u32 = 0; k < keys; k++) bindArg(program, k, load<u16>(at + ((<usize>k) << 1)));
   return findEntries(
     table,
-    load<u32>(partition, PARTITION_ENTRY_SIZE),
+    partition.entrySize,
     argBinds(),
     BIND_SIZE,
     keys,
@@ -230,8 +200,8 @@ function findPartition(spec: usize, program: usize, table: usize, partition: usi
 }
 
 /** Fails the rows of which a key failed, with the error of the first that did. */
-function failKeys(spec: usize, index: u32, entries: usize): void {
-  const keys = load<u32>(partitionAt(spec, index), PARTITION_KEYS);
+function failKeys(spec: AnalyticSpec, index: u32, entries: usize): void {
+  const keys = partitionAt(spec, index).keys;
   for (let i: u32 = 0; i < selLen; i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
     if (load<u32>(entries + ((<usize>row) << 2))) continue;
@@ -245,7 +215,7 @@ function failKeys(spec: usize, index: u32, entries: usize): void {
 
 /** Counts the rows that failed and hands the others on; error rows where they travel, or the failure of the message. */
 function passWithFailures(
-  node: usize,
+  node: Node,
   state: usize,
   outerSel: usize,
   outerLen: u32,
@@ -262,7 +232,7 @@ function passWithFailures(
     store<u32>(state, failLen, FAIL_LEN);
     return;
   }
-  if (load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR) {
+  if (node.flags & NodeFlag.SEND_ERROR) {
     if (errors) takeOver(outerSel, outerLen, errors);
     ctx.setSelection(outerSel, outerLen);
     ctx.setRowErrors(marks);
@@ -292,20 +262,21 @@ function takeOver(rows: usize, n: u32, errors: usize): void {
 }
 
 /** Makes what is kept the node's own: the batch was handed on, and goes. */
-function settle(node: usize, state: usize): void {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const partitions = load<u32>(spec, ANALYTIC_PARTITIONS);
-  const functions = load<u32>(spec, ANALYTIC_FUNCTIONS);
+function settle(node: Node, state: usize): void {
+  const spec = changetype<AnalyticSpec>(node.spec);
+  const partitions = spec.partitions;
+  const functions = spec.functions;
   const acct = accountOf(node);
   let isKept = true;
   for (let k: u32 = 0; k < functions; k++) {
     const fn = functionAt(spec, k);
     const size = slotCount(fn) * KEPT_SIZE;
     if (!size) continue;
-    const from = load<u32>(fn, FUNCTION_STATE) + headSize(fn);
-    for (let entry = firstDirty(tableAt(state, load<u16>(fn, FUNCTION_PARTITION))); entry; entry = nextDirty(entry)) {
-      const end = entry + from + size;
-      for (let slot = entry + from; slot < end; slot += KEPT_SIZE) if (!slotSettle(slot, acct)) isKept = false;
+    const from = fn.state + headSize(fn);
+    for (let entry = firstDirty(tableAt(state, fn.partition)); entry; entry = nextDirty(entry)) {
+      const end = changetype<usize>(entry) + from + size;
+      for (let slot = changetype<usize>(entry) + from; slot < end; slot += KEPT_SIZE)
+        if (!slotSettle(slot, acct)) isKept = false;
     }
   }
   for (let i: u32 = 0; i < partitions; i++) while (takeDirty(tableAt(state, i))) {}
@@ -315,18 +286,18 @@ function settle(node: usize, state: usize): void {
 // ---- partitions that nothing comes for ----------------------------------------------------------------------------
 
 /** Forgets partitions whose last row is older than the node keeps them. */
-function forgetIdle(node: usize, state: usize): void {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const ttl = load<f64>(spec, ANALYTIC_TTL);
+function forgetIdle(node: Node, state: usize): void {
+  const spec = changetype<AnalyticSpec>(node.spec);
+  const ttl = spec.ttl;
   if (!(ttl > 0)) return;
-  const partitions = load<u32>(spec, ANALYTIC_PARTITIONS);
+  const partitions = spec.partitions;
   for (let i: u32 = 0; i < partitions; i++) {
-    if (!load<u32>(partitionAt(spec, i), PARTITION_KEYS)) continue;
+    if (!partitionAt(spec, i).keys) continue;
     const table = tableAt(state, i);
-    for (let entry = <usize>load<u32>(table, TABLE_FIRST); entry; entry = <usize>load<u32>(table, TABLE_FIRST)) {
-      if (load<f64>(entry, ENTRY_SEEN) + ttl > ctx.nowMs) break;
+    for (let entry = table.first; entry; entry = table.first) {
+      if (entry.seen + ttl > ctx.nowMs) break;
       freeStates(spec, i, entry, accountOf(node));
-      entryDrop(table, entry, load<u32>(partitionAt(spec, i), PARTITION_ENTRY_SIZE), accountOf(node));
+      entryDrop(table, entry, partitionAt(spec, i).entrySize, accountOf(node));
       store<u64>(state, load<u64>(state, FORGOTTEN) + 1, FORGOTTEN);
     }
   }
@@ -335,79 +306,78 @@ function forgetIdle(node: usize, state: usize): void {
 /**
  * Asks for a tick when the partition goes whose last row is oldest; one that was asked for before may come too early.
  */
-function awaitIdle(node: usize, state: usize): void {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const ttl = load<f64>(spec, ANALYTIC_TTL);
-  if (!(ttl > 0) || load<u32>(node, N_HEAP)) return;
-  const partitions = load<u32>(spec, ANALYTIC_PARTITIONS);
+function awaitIdle(node: Node, state: usize): void {
+  const spec = changetype<AnalyticSpec>(node.spec);
+  const ttl = spec.ttl;
+  if (!(ttl > 0) || node.heap) return;
+  const partitions = spec.partitions;
   let oldest: f64 = Infinity;
   for (let i: u32 = 0; i < partitions; i++) {
-    const entry = <usize>load<u32>(tableAt(state, i), TABLE_FIRST);
-    if (entry && load<u32>(partitionAt(spec, i), PARTITION_KEYS)) oldest = min(oldest, load<f64>(entry, ENTRY_SEEN));
+    const entry = tableAt(state, i).first;
+    if (entry && partitionAt(spec, i).keys) oldest = min(oldest, entry.seen);
   }
   if (oldest < Infinity && !setDeadline(node, oldest + ttl)) exhaust(node);
 }
 
 /** When partitions had their last row is told by the clock. */
-function analyticSetBack(node: usize, ms: f64): void {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  if (!(load<f64>(spec, ANALYTIC_TTL) > 0)) return;
-  const partitions = load<u32>(spec, ANALYTIC_PARTITIONS);
+function analyticSetBack(node: Node, ms: f64): void {
+  const spec = changetype<AnalyticSpec>(node.spec);
+  if (!(spec.ttl > 0)) return;
+  const partitions = spec.partitions;
   for (let i: u32 = 0; i < partitions; i++) {
-    const table = tableAt(<usize>load<u32>(node, N_STATE), i);
-    for (let entry = <usize>load<u32>(table, TABLE_FIRST); entry; entry = <usize>load<u32>(entry, ENTRY_NEXT)) {
-      store<f64>(entry, load<f64>(entry, ENTRY_SEEN) - ms, ENTRY_SEEN);
+    const table = tableAt(node.state, i);
+    for (let entry = table.first; entry; entry = entry.next) {
+      entry.seen -= ms;
     }
   }
 }
 
-function analyticTick(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
+function analyticTick(node: Node): void {
+  const state = node.state;
   forgetIdle(node, state);
   awaitIdle(node, state);
 }
 
 /** Partitions that a node keeps. */
-export function analyticPartitions(node: usize): u64 {
-  const partitions = load<u32>(<usize>load<u32>(node, N_SPEC), ANALYTIC_PARTITIONS);
+export function analyticPartitions(node: Node): u64 {
+  const partitions = changetype<AnalyticSpec>(node.spec).partitions;
   let count: u64 = 0;
-  for (let i: u32 = 0; i < partitions; i++)
-    count += load<u32>(tableAt(<usize>load<u32>(node, N_STATE), i), TABLE_COUNT);
+  for (let i: u32 = 0; i < partitions; i++) count += tableAt(node.state, i).count;
   return count;
 }
 
 /** Partitions that a node has forgotten since nothing came for them. */
-export function analyticForgotten(node: usize): u64 {
-  return load<u64>(<usize>load<u32>(node, N_STATE), FORGOTTEN);
+export function analyticForgotten(node: Node): u64 {
+  return load<u64>(node.state, FORGOTTEN);
 }
 
 /** Frees what the states of an entry hold. */
-function freeStates(spec: usize, partition: u32, entry: usize, acct: usize): void {
-  const functions = load<u32>(spec, ANALYTIC_FUNCTIONS);
+function freeStates(spec: AnalyticSpec, partition: u32, entry: PartitionEntry, acct: usize): void {
+  const functions = spec.functions;
   for (let k: u32 = 0; k < functions; k++) {
     const fn = functionAt(spec, k);
-    if (load<u16>(fn, FUNCTION_PARTITION) != partition) continue;
+    if (fn.partition != partition) continue;
     const slots = slotCount(fn);
-    const state = entry + load<u32>(fn, FUNCTION_STATE);
+    const state = changetype<Pool>(changetype<usize>(entry) + fn.state);
     if (keepsList(fn)) collectFree(state);
-    let slot = state + headSize(fn);
+    let slot = changetype<usize>(state) + headSize(fn);
     for (let s: u32 = 0; s < slots; s++, slot += KEPT_SIZE) slotFree(slot, acct);
   }
 }
 
-function analyticFree(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
+function analyticFree(node: Node): void {
+  const state = node.state;
   if (!state) return;
-  const spec = <usize>load<u32>(node, N_SPEC);
+  const spec = changetype<AnalyticSpec>(node.spec);
   const acct = accountOf(node);
-  const partitions = load<u32>(spec, ANALYTIC_PARTITIONS);
+  const partitions = spec.partitions;
   for (let i: u32 = 0; i < partitions; i++) {
     const table = tableAt(state, i);
-    for (let entry = <usize>load<u32>(table, TABLE_FIRST); entry; entry = <usize>load<u32>(entry, ENTRY_NEXT)) {
+    for (let entry = table.first; entry; entry = entry.next) {
       freeStates(spec, i, entry, acct);
     }
-    tableFree(table, load<u32>(partitionAt(spec, i), PARTITION_ENTRY_SIZE), acct);
+    tableFree(table, partitionAt(spec, i).entrySize, acct);
   }
-  free(state, load<u32>(node, N_STATE_SIZE), acct);
-  store<u32>(node, 0, N_STATE);
+  free(state, node.stateSize, acct);
+  node.state = 0;
 }

@@ -1,6 +1,6 @@
 // Which function goes over the rows.
 import { Tag } from '../mem/layout';
-import { AnalyticFn, FUNCTION_FN } from './spec';
+import { AnalyticFn } from './spec';
 import { accumulateRows, extremeRows } from './functions/accumulate';
 import { changedColRows, changedMembersRows, hadChangedRows } from './functions/changed';
 import { collectRows, mapRows, mergeRows } from './functions/gather';
@@ -9,10 +9,11 @@ import { lagRows } from './functions/lag';
 import { latestRows } from './functions/latest';
 import { rowNumberRows } from './functions/row-number';
 import { userRows } from './functions/user';
+import { FunctionSpec } from '../gen/analytic-layouts';
 
 /** Runs a function over the rows of the batch (analytic/run.ts). */
-export function runFunction(fn: usize): void {
-  switch (load<u16>(fn, FUNCTION_FN)) {
+export function runFunction(fn: FunctionSpec): void {
+  switch (fn.fn) {
     case AnalyticFn.LAG:
       lagRows(fn);
       return;

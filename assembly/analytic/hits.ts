@@ -13,28 +13,19 @@
 import * as ctx from '../batch/context';
 import { beginMessage, emit, endMessage, signalBelow } from '../emit/emit';
 import { fail, failLen, failNotBoolean, failOff } from '../batch/failure';
-import {
-  N_FLAGS,
-  N_PROGRAM,
-  N_SPEC,
-  N_STATE,
-  N_STATE_SIZE,
-  NodeFlag,
-  accountOf,
-  addException,
-  exhaust,
-  keepFailure,
-} from '../node/node';
+import { NodeFlag, accountOf, addException, exhaust, keepFailure } from '../node/node';
 import { Operator, Signal } from '../node/operator';
 import { selectionPop, selectionPush } from '../batch/selection';
 import { stageAcquire, stageRelease } from '../batch/stage';
-import { HITS_CONDITION, HITS_COUNT, HITS_JUDGED, HITS_TIME, HITS_WHEN } from '../gen/analytic-layouts';
 import { allocZeroed, free } from '../mem/alloc';
 import { COL_HAS_RAW, COL_UNIFORM, OPERAND_NONE, Tag, lenOf, offOf, setAt, span, tagAt, valAt } from '../mem/layout';
 import { blockOf, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
 import { readI64, readU64, readVersion } from '../state/reader';
 import { writeI64, writeU64, writeVersion } from '../state/writer';
+import { HitsSpec } from '../gen/analytic-layouts';
+import { Node } from '../gen/node-layouts';
+import { Program } from '../gen/ops-layouts';
 
 const COUNT: usize = 0;
 const TIME: usize = 8;
@@ -53,21 +44,21 @@ export function hitsOperator(operator: Operator): void {
   operator.free = hitsFree;
 }
 
-function hitsOpen(node: usize): bool {
+function hitsOpen(node: Node): bool {
   const state = allocZeroed(STATE_SIZE, accountOf(node));
-  store<u32>(node, <u32>state, N_STATE);
-  store<u32>(node, STATE_SIZE, N_STATE_SIZE);
+  node.state = state;
+  node.stateSize = STATE_SIZE;
   return state != 0;
 }
 
 // @ts-ignore: decorator
-@inline function conditionOf(node: usize): u32 {
-  return load<u16>(<usize>load<u32>(node, N_SPEC), HITS_CONDITION);
+@inline function conditionOf(node: Node): u32 {
+  return changetype<HitsSpec>(node.spec).condition;
 }
 
-function hitsSignal(node: usize, signal: u32, value: u64): void {
+function hitsSignal(node: Node, signal: u32, value: u64): void {
   if (conditionOf(node) != OPERAND_NONE && signal == Signal.BEGIN) {
-    const state = <usize>load<u32>(node, N_STATE);
+    const state = node.state;
     store<u32>(state, 0, BEGUN);
     store<u32>(state, 0, FAIL_OFF);
   } else if (conditionOf(node) != OPERAND_NONE && signal == Signal.END) end(node, offOf(value), lenOf(value));
@@ -75,8 +66,8 @@ function hitsSignal(node: usize, signal: u32, value: u64): void {
 }
 
 /** A message of which no row passed is not sent, but its failure is. */
-function end(node: usize, failedOff: usize, failedLen: u32): void {
-  const state = <usize>load<u32>(node, N_STATE);
+function end(node: Node, failedOff: usize, failedLen: u32): void {
+  const state = node.state;
   const own = <usize>load<u32>(state, FAIL_OFF);
   const off = own ? own : failedOff;
   const len = own ? load<u32>(state, FAIL_LEN) : failedLen;
@@ -93,24 +84,24 @@ function end(node: usize, failedOff: usize, failedLen: u32): void {
 }
 
 /** Milliseconds of the row: the operand, or the clock. */
-function timeOf(program: usize, operand: u32, row: u32): i64 {
+function timeOf(program: Program, operand: u32, row: u32): i64 {
   if (operand == OPERAND_NONE) return <i64>ctx.nowMs;
   const tag = load<u8>(tagsOf(program, operand) + row * strideOf(operand));
   const val = load<u64>(valsOf(program, operand) + ((<usize>(row * strideOf(operand))) << 3));
   return tag == Tag.I64 ? <i64>val : tag == Tag.F64 ? <i64>reinterpret<f64>(val) : 0;
 }
 
-function hitsPush(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
-  const isOfMessage = (load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) != 0;
+function hitsPush(node: Node): void {
+  const state = node.state;
+  const isOfMessage = (node.flags & NodeFlag.MESSAGES) != 0;
   if (isOfMessage && load<u32>(state, FAIL_OFF)) return;
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const program = <usize>load<u32>(node, N_PROGRAM);
+  const spec = changetype<HitsSpec>(node.spec);
+  const program = node.program;
   const condition = conditionOf(node);
-  const count = blockOf(load<u16>(spec, HITS_COUNT));
-  const time = blockOf(load<u16>(spec, HITS_TIME));
-  const when = <u32>load<u16>(spec, HITS_WHEN);
-  const judgedTo = <u32>load<u16>(spec, HITS_JUDGED);
+  const count = blockOf(spec.count);
+  const time = blockOf(spec.time);
+  const when = <u32>spec.when;
+  const judgedTo = <u32>spec.judged;
   const judged: usize = judgedTo == OPERAND_NONE ? 0 : blockOf(judgedTo);
   const outer = ctx.sel;
   const n = ctx.selLen;
@@ -168,7 +159,7 @@ function hitsPush(node: usize): void {
           passed = 0;
           break;
         }
-        if (load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR) {
+        if (node.flags & NodeFlag.SEND_ERROR) {
           setAt(errors, row, Tag.ERROR, span(failOff, failLen));
           passed++;
           failed++;
@@ -210,22 +201,22 @@ function hitsPush(node: usize): void {
 
 const VERSION: u32 = 1;
 
-function hitsSave(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
+function hitsSave(node: Node): void {
+  const state = node.state;
   writeVersion(VERSION);
   writeU64(load<u64>(state, COUNT));
   writeI64(load<i64>(state, TIME));
 }
 
-function hitsLoad(node: usize): bool {
+function hitsLoad(node: Node): bool {
   if (!readVersion(VERSION)) return false;
-  const state = <usize>load<u32>(node, N_STATE);
+  const state = node.state;
   store<u64>(state, readU64(), COUNT);
   store<i64>(state, readI64(), TIME);
   return true;
 }
 
-function hitsFree(node: usize): void {
-  free(<usize>load<u32>(node, N_STATE), STATE_SIZE, accountOf(node));
-  store<u32>(node, 0, N_STATE);
+function hitsFree(node: Node): void {
+  free(node.state, STATE_SIZE, accountOf(node));
+  node.state = 0;
 }

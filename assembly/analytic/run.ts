@@ -3,15 +3,18 @@
 import * as ctx from '../batch/context';
 import { stageAcquire } from '../batch/stage';
 import { ANALYTIC_MAX_ARGS } from '../gen/analytic-layouts';
-import { BIND_SIZE, bindIsConst, bindTag, bindTo, bindUniform, bindVal } from '../mem/bind';
+import { Bind, BIND_SIZE, bindIsConst, bindTag, bindTo, bindUniform, bindVal } from '../mem/bind';
 import { COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, OPERAND_NONE, Tag, setAt } from '../mem/layout';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { noteDirty } from '../partitions/table';
+import { Program } from '../gen/ops-layouts';
+import { Pool } from '../mem/pool';
+import { PartitionTable, PartitionEntry } from '../partitions/table-slots';
 
 /** Entry of each row of the batch (u32), in the partitions of the function at work. */
 let entries: usize = 0;
 /** The table of these. */
-let table: usize = 0;
+let table: PartitionTable = changetype<PartitionTable>(0);
 /** Where the state of the function at work stands in an entry. */
 let stateAt: u32 = 0;
 /** Column block of its results. */
@@ -59,7 +62,7 @@ export function setOut(): void {
   isOut = true;
 }
 
-export function setFunction(partitions: usize, at: usize, state: u32, result: usize): void {
+export function setFunction(partitions: PartitionTable, at: usize, state: u32, result: usize): void {
   table = partitions;
   entries = at;
   stateAt = state;
@@ -67,21 +70,21 @@ export function setFunction(partitions: usize, at: usize, state: u32, result: us
   isNoted = false;
 }
 
-function bindOperand(bind: usize, program: usize, operand: u32): void {
+function bindOperand(bind: Bind, program: Program, operand: u32): void {
   const tags = tagsOf(program, operand);
   const uniform = isConst(operand) ? load<u8>(tags) : load<u8>(blockOf(operand), COL_UNIFORM);
   bindTo(bind, valsOf(program, operand), tags, strideOf(operand), uniform);
 }
 
-export function bindWhen(program: usize, operand: u32): void {
+export function bindWhen(program: Program, operand: u32): void {
   hasWhen = operand != OPERAND_NONE;
-  if (hasWhen) bindOperand(WHEN, program, operand);
+  if (hasWhen) bindOperand(changetype<Bind>(WHEN), program, operand);
 }
 
 /** Binds argument, or key, `i`. */
-export function bindArg(program: usize, i: u32, operand: u32): void {
+export function bindArg(program: Program, i: u32, operand: u32): void {
   assert(i < ANALYTIC_MAX_ARGS, 'an analytic function has too many arguments');
-  bindOperand(ARGS + i * BIND_SIZE, program, operand);
+  bindOperand(changetype<Bind>(ARGS + i * BIND_SIZE), program, operand);
 }
 
 // @ts-ignore: decorator
@@ -91,12 +94,12 @@ export function bindArg(program: usize, i: u32, operand: u32): void {
 
 // @ts-ignore: decorator
 @inline export function argTag(i: u32, row: u32): u8 {
-  return bindTag(ARGS + i * BIND_SIZE, row);
+  return bindTag(changetype<Bind>(ARGS + i * BIND_SIZE), row);
 }
 
 // @ts-ignore: decorator
 @inline export function argVal(i: u32, row: u32): u64 {
-  return bindVal(ARGS + i * BIND_SIZE, row);
+  return bindVal(changetype<Bind>(ARGS + i * BIND_SIZE), row);
 }
 
 // @ts-ignore: decorator
@@ -106,14 +109,14 @@ export function bindArg(program: usize, i: u32, operand: u32): void {
 
 /** State of the function in the partition of the row. */
 // @ts-ignore: decorator
-@inline export function stateOf(row: u32): usize {
-  return <usize>load<u32>(entries + ((<usize>row) << 2)) + stateAt;
+@inline export function stateOf(row: u32): Pool {
+  return changetype<Pool>(<usize>load<u32>(entries + ((<usize>row) << 2)) + stateAt);
 }
 
 /** Notes that the state of the row's partition refers to what belongs to the batch. */
 // @ts-ignore: decorator
 @inline export function keepsBatch(row: u32): void {
-  noteDirty(table, <usize>load<u32>(entries + ((<usize>row) << 2)));
+  noteDirty(table, changetype<PartitionEntry>(load<u32>(entries + ((<usize>row) << 2))));
 }
 
 /**
@@ -123,15 +126,15 @@ export function bindArg(program: usize, i: u32, operand: u32): void {
 // @ts-ignore: decorator
 @inline export function isTaken(row: u32): bool {
   if (!hasWhen) return true;
-  const tag = bindTag(WHEN, row);
-  return tag != Tag.BOOL || bindVal(WHEN, row) != 0;
+  const tag = bindTag(changetype<Bind>(WHEN), row);
+  return tag != Tag.BOOL || bindVal(changetype<Bind>(WHEN), row) != 0;
 }
 
 /** True when the condition WHEN failed, with the row's error given. */
 // @ts-ignore: decorator
 @inline export function whenFails(row: u32): bool {
-  if (!hasWhen || bindTag(WHEN, row) != Tag.ERROR) return false;
-  failRow(row, bindVal(WHEN, row));
+  if (!hasWhen || bindTag(changetype<Bind>(WHEN), row) != Tag.ERROR) return false;
+  failRow(row, bindVal(changetype<Bind>(WHEN), row));
   return true;
 }
 
@@ -176,7 +179,7 @@ export function markFailed(row: u32, payload: u64): void {
 /** Tag that all arguments `i` have, or MIXED. */
 // @ts-ignore: decorator
 @inline export function argUniform(i: u32): u8 {
-  return bindUniform(ARGS + i * BIND_SIZE);
+  return bindUniform(changetype<Bind>(ARGS + i * BIND_SIZE));
 }
 
 /** Where payloads of argument `i` stand, which is no constant. */
@@ -188,7 +191,7 @@ export function markFailed(row: u32, payload: u64): void {
 /** The argument is the same in all rows. */
 // @ts-ignore: decorator
 @inline export function argIsConst(i: u32): bool {
-  return bindIsConst(ARGS + i * BIND_SIZE);
+  return bindIsConst(changetype<Bind>(ARGS + i * BIND_SIZE));
 }
 
 /** Each row is taken in: the function has no condition. */

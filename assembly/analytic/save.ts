@@ -7,10 +7,10 @@
 //
 // The functions of a part find their place among those of all nodes that see the same rows (state/members.ts): a plan
 // may have divided them otherwise. Those that are gone are passed over, new ones begin empty.
-import { N_SPEC, N_STATE, accountOf } from '../node/node';
+import { accountOf } from '../node/node';
 import { LoadFault } from '../gen/state-layouts';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
-import { poolFree, poolInit } from '../mem/pool';
+import { Pool, poolFree, poolInit } from '../mem/pool';
 import { lenOf, offOf } from '../mem/layout';
 import { ABSENT, Members, placeOf, placeTarget, savedCount, targetNode } from '../state/members';
 import {
@@ -28,78 +28,64 @@ import {
 import { writeBool, writeBytes, writeF64, writeTime, writeU32, writeU64, writeVersion } from '../state/writer';
 import { collectFree, collectLoad, collectPass, collectSave } from './functions/collect';
 import { KEPT_SIZE, slotFree, slotLoad, slotPass, slotSave } from '../partitions/slot';
-import {
-  ANALYTIC_FUNCTIONS,
-  ANALYTIC_PARTITIONS,
-  AnalyticFn,
-  FUNCTION_FN,
-  FUNCTION_PARTITION,
-  FUNCTION_SIZE,
-  FUNCTION_STATE,
-  PARTITION_ENTRY_SIZE,
-  functionAt,
-  headSize,
-  headSizeOf,
-  isList,
-  keepsList,
-  partitionAt,
-  slotCount,
-} from './spec';
+import { AnalyticFn, functionAt, headSize, headSizeOf, isList, keepsList, partitionAt, slotCount } from './spec';
 import { tableAt } from './state';
-import { ENTRY_SEEN, entryKey, entryKeyLen, findEntry, findNullEntry, isNullEntry } from '../partitions/table';
-import { ENTRY_NEXT, TABLE_COUNT, TABLE_FIRST } from '../partitions/table-slots';
+import { entryKey, entryKeyLen, findEntry, findNullEntry, isNullEntry } from '../partitions/table';
+import { AnalyticSpec, FunctionSpec } from '../gen/analytic-layouts';
+import { Node } from '../gen/node-layouts';
+import { PartitionTable, PartitionEntry } from '../partitions/table-slots';
 
 const VERSION: u32 = 3;
 const MOST_FUNCTIONS: u32 = 65536;
 const MOST_SLOTS: u32 = 65536;
 
-export function analyticSave(node: usize): void {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const state = <usize>load<u32>(node, N_STATE);
-  const partitions = load<u32>(spec, ANALYTIC_PARTITIONS);
+export function analyticSave(node: Node): void {
+  const spec = changetype<AnalyticSpec>(node.spec);
+  const state = node.state;
+  const partitions = spec.partitions;
   writeVersion(VERSION);
-  const functions = load<u32>(spec, ANALYTIC_FUNCTIONS);
+  const functions = spec.functions;
   writeU32(functions);
   for (let k: u32 = 0; k < functions; k++) {
     const fn = functionAt(spec, k);
-    writeU32(load<u16>(fn, FUNCTION_FN));
+    writeU32(fn.fn);
     writeU32(slotCount(fn));
-    writeU32(load<u16>(fn, FUNCTION_PARTITION));
+    writeU32(fn.partition);
   }
   writeU32(partitions);
   for (let i: u32 = 0; i < partitions; i++) {
     const table = tableAt(state, i);
-    writeU32(load<u32>(table, TABLE_COUNT));
-    for (let entry = <usize>load<u32>(table, TABLE_FIRST); entry; entry = <usize>load<u32>(entry, ENTRY_NEXT)) {
+    writeU32(table.count);
+    for (let entry = table.first; entry; entry = entry.next) {
       const isNull = isNullEntry(table, entry);
       writeBool(isNull);
       if (!isNull) writeBytes(entryKey(entry), entryKeyLen(entry));
-      writeTime(load<f64>(entry, ENTRY_SEEN));
+      writeTime(entry.seen);
       saveEntry(spec, i, entry);
     }
   }
 }
 
-function saveEntry(spec: usize, partition: u32, entry: usize): void {
-  const functions = load<u32>(spec, ANALYTIC_FUNCTIONS);
+function saveEntry(spec: AnalyticSpec, partition: u32, entry: PartitionEntry): void {
+  const functions = spec.functions;
   for (let k: u32 = 0; k < functions; k++) {
     const fn = functionAt(spec, k);
-    if (load<u16>(fn, FUNCTION_PARTITION) != partition) continue;
-    let at = entry + load<u32>(fn, FUNCTION_STATE);
+    if (fn.partition != partition) continue;
+    let at = changetype<usize>(entry) + fn.state;
     const head = headSize(fn);
     // Numbers of rows of a message are of no use between messages.
-    if (load<u16>(fn, FUNCTION_FN) == AnalyticFn.LAG) {
+    if (fn.fn == AnalyticFn.LAG) {
       writeU32(load<u32>(at));
       writeU32(load<u32>(at, 4));
     } else if (keepsList(fn)) collectSave(at);
-    else if (load<u16>(fn, FUNCTION_FN) != AnalyticFn.ROW_NUMBER && head) {
+    else if (fn.fn != AnalyticFn.ROW_NUMBER && head) {
       writeF64(load<f64>(at));
       writeU64(load<u64>(at, 8));
       writeU32(load<u32>(at, 16));
     }
     at += head;
     const slots = slotCount(fn);
-    for (let s: u32 = 0; s < slots; s++, at += KEPT_SIZE) slotSave(at);
+    for (let s: u32 = 0; s < slots; s++, at += KEPT_SIZE) slotSave(changetype<Pool>(at));
   }
 }
 
@@ -112,9 +98,9 @@ const SLOTS: usize = 4;
 const PARTITION: usize = 8;
 const TARGET: usize = 12;
 const PLACE: usize = 16;
-const KEY_POOL: usize = memory.data(32, 16);
+const KEY_POOL: Pool = changetype<Pool>(memory.data(32, 16));
 
-export function analyticLoad(node: usize): bool {
+export function analyticLoad(node: Node): bool {
   if (!readVersion(VERSION)) return false;
   const functions = readUpTo(MOST_FUNCTIONS);
   if (readFails()) return false;
@@ -146,12 +132,12 @@ function loadFunction(known: usize, k: u32): void {
   store<u32>(at, place == ABSENT ? ABSENT : target, TARGET);
   store<u32>(at, place, PLACE);
   if (place == ABSENT) return;
-  const spec = <usize>load<u32>(targetNode(target), N_SPEC);
+  const spec = changetype<AnalyticSpec>(targetNode(target).spec);
   // What means the same is the same; without keys the node has to be as it was.
-  if (place >= load<u32>(spec, ANALYTIC_FUNCTIONS)) readFail(LoadFault.DAMAGED);
+  if (place >= spec.functions) readFail(LoadFault.DAMAGED);
   else {
     const fn = functionAt(spec, place);
-    if (load<u16>(fn, FUNCTION_FN) != number || slotCount(fn) != slots) readFail(LoadFault.DAMAGED);
+    if (fn.fn != number || slotCount(fn) != slots) readFail(LoadFault.DAMAGED);
   }
 }
 
@@ -161,8 +147,8 @@ function loadEntry(known: usize, functions: u32, partition: u32): void {
   poolInit(KEY_POOL, 256, 0);
   const key: u64 = isNull ? 0 : readBytes(KEY_POOL);
   const seen = readTime();
-  let entry: usize = 0;
-  let table: usize = 0;
+  let entry: PartitionEntry = changetype<PartitionEntry>(0);
+  let table: PartitionTable = changetype<PartitionTable>(0);
   for (let k: u32 = 0; k < functions && !readFails(); k++) {
     const at = known + k * SAVED_SIZE;
     if (load<u32>(at, PARTITION) != partition) continue;
@@ -171,8 +157,8 @@ function loadEntry(known: usize, functions: u32, partition: u32): void {
       continue;
     }
     const node = targetNode(load<u32>(at, TARGET));
-    const fn = functionAt(<usize>load<u32>(node, N_SPEC), load<u32>(at, PLACE));
-    const own = tableAt(<usize>load<u32>(node, N_STATE), load<u16>(fn, FUNCTION_PARTITION));
+    const fn = functionAt(changetype<AnalyticSpec>(node.spec), load<u32>(at, PLACE));
+    const own = tableAt(node.state, fn.partition);
     if (own != table) {
       table = own;
       entry = entryOf(node, fn, table, isNull, key);
@@ -180,42 +166,42 @@ function loadEntry(known: usize, functions: u32, partition: u32): void {
         readFail(LoadFault.MEMORY);
         break;
       }
-      store<f64>(entry, seen, ENTRY_SEEN);
+      entry.seen = seen;
     }
-    loadState(fn, entry + load<u32>(fn, FUNCTION_STATE), accountOf(node));
+    loadState(fn, changetype<usize>(entry) + fn.state, accountOf(node));
   }
   poolFree(KEY_POOL);
 }
 
 /** The entry of the key in the partition of the function, made when there is none; 0 when memory is exhausted. */
-function entryOf(node: usize, fn: usize, table: usize, isNull: bool, key: u64): usize {
-  const partition = partitionAt(<usize>load<u32>(node, N_SPEC), load<u16>(fn, FUNCTION_PARTITION));
-  const size = load<u32>(partition, PARTITION_ENTRY_SIZE);
-  if (isNull) return findNullEntry(table, size, accountOf(node));
-  return findEntry(table, size, offOf(key), lenOf(key), accountOf(node));
+function entryOf(node: Node, fn: FunctionSpec, table: PartitionTable, isNull: bool, key: u64): PartitionEntry {
+  const partition = partitionAt(changetype<AnalyticSpec>(node.spec), fn.partition);
+  const size = partition.entrySize;
+  if (isNull) return changetype<PartitionEntry>(findNullEntry(table, size, accountOf(node)));
+  return changetype<PartitionEntry>(findEntry(table, size, offOf(key), lenOf(key), accountOf(node)));
 }
 
 /** Reads the state of a function in place of what stands at `at`. */
-function loadState(fn: usize, at: usize, acct: usize): void {
-  const number = load<u16>(fn, FUNCTION_FN);
+function loadState(fn: FunctionSpec, at: usize, acct: usize): void {
+  const number = fn.fn;
   const head = headSize(fn);
   const slots = slotCount(fn);
   // A key that comes twice must not leave memory behind.
-  if (keepsList(fn)) collectFree(at);
+  if (keepsList(fn)) collectFree(changetype<Pool>(at));
   for (let s: u32 = 0, slot = at + head; s < slots; s++, slot += KEPT_SIZE) slotFree(slot, acct);
   memory.fill(at, 0, head + slots * KEPT_SIZE);
   if (number == AnalyticFn.LAG) {
-    const size = load<u32>(fn, FUNCTION_SIZE);
+    const size = fn.size;
     store<u32>(at, readUpTo(size + 1));
     store<u32>(at, readUpTo(size ? size - 1 : 0), 4);
-  } else if (keepsList(fn)) collectLoad(at, readU32(), acct);
+  } else if (keepsList(fn)) collectLoad(changetype<Pool>(at), readU32(), acct);
   else if (number != AnalyticFn.ROW_NUMBER && head) {
     store<f64>(at, readF64());
     store<u64>(at, readU64(), 8);
     store<u32>(at, readU32(), 16);
   }
   at += head;
-  for (let s: u32 = 0; s < slots && !readFails(); s++, at += KEPT_SIZE) slotLoad(at, acct);
+  for (let s: u32 = 0; s < slots && !readFails(); s++, at += KEPT_SIZE) slotLoad(changetype<Pool>(at), acct);
 }
 
 /** Reads the state of a function that is gone. */

@@ -1,20 +1,11 @@
 // The description of an analytic node as the host writes it (kernels/nodes/analytic.ts), and what the state of each
 // function is. The spec is drawn in gen/analytic-layouts.ts.
 import {
-  ANALYTIC_FUNCTIONS,
-  ANALYTIC_FUNCTIONS_AT,
-  ANALYTIC_PARTITIONS,
-  ANALYTIC_PARTITIONS_AT,
+  AnalyticSpec,
+  PartitionSpec,
+  FunctionSpec,
   AnalyticFn,
-  FUNCTION_ARGS,
-  FUNCTION_ARGS_AT,
-  FUNCTION_FN,
-  FUNCTION_PARTITION,
-  FUNCTION_SIZE,
   FUNCTION_SIZE_OF,
-  FUNCTION_STATE,
-  FUNCTION_WHEN,
-  PARTITION_ENTRY_SIZE,
   PARTITION_SIZE_OF,
 } from '../gen/analytic-layouts';
 import { OPERAND_NONE } from '../mem/layout';
@@ -22,21 +13,6 @@ import { KEPT_SIZE } from '../partitions/slot';
 import { ENTRY_HEAD } from '../partitions/table';
 
 export { AnalyticFn } from '../gen/analytic-layouts';
-export {
-  ANALYTIC_FUNCTIONS,
-  ANALYTIC_PARTITIONS,
-  ANALYTIC_TTL,
-  FUNCTION_ARGS,
-  FUNCTION_DST,
-  FUNCTION_FN,
-  FUNCTION_PARTITION,
-  FUNCTION_SIZE,
-  FUNCTION_STATE,
-  FUNCTION_WHEN,
-  PARTITION_ENTRY_SIZE,
-  PARTITION_KEYS,
-  PARTITION_KEYS_AT,
-} from '../gen/analytic-layouts';
 
 /**
  * State of lag before its slots: rows kept u32 | place of the oldest u32. The first slot has the default, then the
@@ -51,33 +27,33 @@ const COLLECT_SIZE: u32 = 56;
 const NUMBER_SIZE: u32 = 8;
 
 // @ts-ignore: decorator
-@inline export function partitionAt(spec: usize, i: u32): usize {
-  return spec + load<u32>(spec, ANALYTIC_PARTITIONS_AT) + i * PARTITION_SIZE_OF;
+@inline export function partitionAt(spec: AnalyticSpec, i: u32): PartitionSpec {
+  return changetype<PartitionSpec>(changetype<usize>(spec) + spec.partitionsAt + i * PARTITION_SIZE_OF);
 }
 
 // @ts-ignore: decorator
-@inline export function functionAt(spec: usize, i: u32): usize {
-  return spec + load<u32>(spec, ANALYTIC_FUNCTIONS_AT) + i * FUNCTION_SIZE_OF;
+@inline export function functionAt(spec: AnalyticSpec, i: u32): FunctionSpec {
+  return changetype<FunctionSpec>(changetype<usize>(spec) + spec.functionsAt + i * FUNCTION_SIZE_OF);
 }
 
 /** Operand of argument `i`. */
 // @ts-ignore: decorator
-@inline export function argOperand(spec: usize, fn: usize, i: u32): u32 {
-  return load<u16>(spec + load<u32>(fn, FUNCTION_ARGS_AT) + ((<usize>i) << 1));
+@inline export function argOperand(spec: AnalyticSpec, fn: FunctionSpec, i: u32): u32 {
+  return load<u16>(changetype<usize>(spec) + fn.argsAt + ((<usize>i) << 1));
 }
 
 /** Slots in the state of a function. */
-export function slotCount(fn: usize): u32 {
-  switch (load<u16>(fn, FUNCTION_FN)) {
+export function slotCount(fn: FunctionSpec): u32 {
+  switch (fn.fn) {
     case AnalyticFn.LAG:
-      return 1 + load<u32>(fn, FUNCTION_SIZE);
+      return 1 + fn.size;
     case AnalyticFn.HAD_CHANGED:
-      return load<u32>(fn, FUNCTION_ARGS) - 1;
+      return fn.args - 1;
     case AnalyticFn.ACC_MAX_BY:
     case AnalyticFn.ACC_MIN_BY:
       return 2;
     case AnalyticFn.USER:
-      return load<u16>(fn, FUNCTION_WHEN) == OPERAND_NONE ? 1 : 2;
+      return fn.when == OPERAND_NONE ? 1 : 2;
     case AnalyticFn.LATEST:
     case AnalyticFn.CHANGED_COL:
     case AnalyticFn.CHANGED_ITEM:
@@ -94,8 +70,8 @@ export function slotCount(fn: usize): u32 {
 
 /** True for a function whose state is a list with a pool of its own (functions/collect.ts). */
 // @ts-ignore: decorator
-@inline export function keepsList(fn: usize): bool {
-  return isList(load<u16>(fn, FUNCTION_FN));
+@inline export function keepsList(fn: FunctionSpec): bool {
+  return isList(fn.fn);
 }
 
 export function isList(number: u32): bool {
@@ -104,8 +80,8 @@ export function isList(number: u32): bool {
 
 /** Bytes of a function's state before its slots. */
 // @ts-ignore: decorator
-@inline export function headSize(fn: usize): u32 {
-  return headSizeOf(load<u16>(fn, FUNCTION_FN));
+@inline export function headSize(fn: FunctionSpec): u32 {
+  return headSizeOf(fn.fn);
 }
 
 export function headSizeOf(number: u32): u32 {
@@ -130,15 +106,15 @@ export function headSizeOf(number: u32): u32 {
 }
 
 /** Lays out the entries of each partition. */
-export function specPrepare(spec: usize): void {
-  const partitions = load<u32>(spec, ANALYTIC_PARTITIONS);
-  for (let i: u32 = 0; i < partitions; i++) store<u32>(partitionAt(spec, i), ENTRY_HEAD, PARTITION_ENTRY_SIZE);
-  const functions = load<u32>(spec, ANALYTIC_FUNCTIONS);
+export function specPrepare(spec: AnalyticSpec): void {
+  const partitions = spec.partitions;
+  for (let i: u32 = 0; i < partitions; i++) partitionAt(spec, i).entrySize = ENTRY_HEAD;
+  const functions = spec.functions;
   for (let i: u32 = 0; i < functions; i++) {
     const fn = functionAt(spec, i);
-    const partition = partitionAt(spec, load<u16>(fn, FUNCTION_PARTITION));
-    const at = load<u32>(partition, PARTITION_ENTRY_SIZE);
-    store<u32>(fn, at, FUNCTION_STATE);
-    store<u32>(partition, at + headSize(fn) + slotCount(fn) * KEPT_SIZE, PARTITION_ENTRY_SIZE);
+    const partition = partitionAt(spec, fn.partition);
+    const at = partition.entrySize;
+    fn.state = at;
+    partition.entrySize = at + headSize(fn) + slotCount(fn) * KEPT_SIZE;
   }
 }

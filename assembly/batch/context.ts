@@ -1,6 +1,6 @@
 // The batch under way. One kernel instance works on one batch at a time, so these are plain globals: operators read
 // and narrow them, `emit` (emit/emit.ts) saves and restores them around each child.
-import { poolInit, poolReset } from '../mem/pool';
+import { Pool, poolInit, poolReset } from '../mem/pool';
 import { alloc, WORKSPACE } from '../mem/alloc';
 import { COL_SIZE, REGISTER_COUNT } from '../mem/layout';
 
@@ -22,7 +22,7 @@ export let branch: u32 = 0;
 export let nowMs: f64 = 0;
 
 /** Text and nested values computed while the current batch is worked on; reset with each batch of a source. */
-export const scratch: usize = memory.data(32, 16);
+export const scratch: Pool = changetype<Pool>(memory.data(32, 16));
 /** Bytes of the values that programs computed on the way from the source to the node at work (ops/result.ts). */
 export let computed: u64 = 0;
 /** Rows that operators worked on since somebody looked at the clock last; long values stand for many. */

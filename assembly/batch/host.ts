@@ -3,18 +3,20 @@
 
 /** Hands out `count` segments (encode/output.ts); their bytes are free again when it returns. */
 // @ts-ignore: decorator
+import { Segment } from '../gen/encode-layouts';
+import { Node } from '../gen/node-layouts';
 @external("host", "output")
-export declare function hostOutput(segments: usize, count: u32): void;
+export declare function hostOutput(segments: Segment, count: u32): void;
 
 /** Hands on an MQTT packet that is no message. */
 // @ts-ignore: decorator
 @external("host", "packet")
-export declare function hostPacket(stream: usize, off: usize, len: u32): void;
+export declare function hostPacket(stream: Node, off: usize, len: u32): void;
 
 /** Names messages of QoS 1 and 2 (see ackList in source/framing/mqtt.ts) whose results were handed out before. */
 // @ts-ignore: decorator
 @external("host", "acknowledge")
-export declare function hostAcknowledge(stream: usize, ids: usize, count: u32): void;
+export declare function hostAcknowledge(stream: Node, ids: usize, count: u32): void;
 
 /** Says that the tick of a node begins: `host` is the handle that the host gave it; 0 says just that work goes on. */
 // @ts-ignore: decorator
@@ -24,7 +26,7 @@ export declare function hostTick(host: u32): void;
 /** Says that the state of a node can't grow any more: its rules must end. */
 // @ts-ignore: decorator
 @external("host", "exhausted")
-export declare function hostExhausted(node: usize): void;
+export declare function hostExhausted(node: Node): void;
 
 /** Takes `len` bytes of saved state (state/form.ts) at `at`, which are used again when it returns. */
 // @ts-ignore: decorator

@@ -10,39 +10,8 @@
 // The lists are made when the nodes below have stayed the same for a while, and dropped when one comes or goes.
 import { ABOVE, BELOW, EQUAL, MANNER, TEXT, WHOLE } from './condition';
 import * as ctx from '../batch/context';
-import {
-  N_CHILD,
-  N_CHOICE,
-  N_COMPARED,
-  N_CONDITION,
-  N_CONSTANT,
-  N_FLAGS,
-  N_PARENT,
-  N_SIBLING,
-} from '../gen/node-layouts';
-import {
-  CHOICE_ALWAYS,
-  CHOICE_BLOCK,
-  CHOICE_BLOCK_SIZE,
-  CHOICE_CHILDREN,
-  CHOICE_FILTERS,
-  CHOICE_IN,
-  CHOICE_KEYS,
-  CHOICE_LAST,
-  CHOICE_MARKS,
-  CHOICE_ORDER,
-  CHOICE_POSITIONS,
-  CHOICE_QUIET,
-  CHOICE_SIZE_OF,
-  CHOICE_TABLE,
-  CHOICE_TABLES,
-  CHOICE_TABLE_BEGIN,
-  CHOICE_TABLE_COMPARED,
-  CHOICE_TABLE_CONDITION,
-  CHOICE_TABLE_END,
-  CHOICE_TABLE_SIZE_OF,
-} from '../gen/emit-layouts';
-import { NodeFlag } from '../gen/node-layouts';
+import { Choice, ChoiceTable, CHOICE_SIZE_OF, CHOICE_TABLE_SIZE_OF } from '../gen/emit-layouts';
+import { Node, NodeFlag } from '../gen/node-layouts';
 import { accountOf, joinChoice } from '../node/node';
 import { WORKSPACE, alloc, allocZeroed, free } from '../mem/alloc';
 import { COL_TAGS, COL_VALS, Tag, isNull, lenOf, offOf } from '../mem/layout';
@@ -73,14 +42,14 @@ export let isCertain: bool = false;
 const FOUND: usize = memory.data(16 * 64, 16);
 
 /** Adds a filter with a noted condition to those that its parent may choose among. */
-export function mayBeChosen(node: usize): void {
-  const parent = <usize>load<u32>(node, N_PARENT);
-  if (!load<u32>(parent, N_CHOICE)) {
-    const made = allocZeroed(CHOICE_SIZE_OF, 0);
+export function mayBeChosen(node: Node): void {
+  const parent = node.parent;
+  if (!parent.choice) {
+    const made = changetype<Choice>(allocZeroed(CHOICE_SIZE_OF, 0));
     // Without it all nodes are called, as they are for large batches.
     if (!made) return;
-    store<u32>(parent, <u32>made, N_CHOICE);
-    store<u32>(parent, load<u32>(parent, N_FLAGS) | NodeFlag.CHOOSES, N_FLAGS);
+    parent.choice = made;
+    parent.flags |= NodeFlag.CHOOSES;
   }
   joinChoice(node);
 }
@@ -90,24 +59,24 @@ export function mayBeChosen(node: usize): void {
  * counts it for all filters with a condition. Returns what to give to `nextChosen`, 0 when the batch has to go to all
  * nodes.
  */
-export function choose(node: usize): usize {
-  const choice = <usize>load<u32>(node, N_CHOICE);
-  if (load<u32>(choice, CHOICE_FILTERS) < MIN_FILTERS) return 0;
-  const quiet = load<u32>(choice, CHOICE_QUIET);
+export function choose(node: Node): Choice {
+  const choice = node.choice;
+  if (choice.filters < MIN_FILTERS) return changetype<Choice>(0);
+  const quiet = choice.quiet;
   if (quiet < QUIET_BATCHES) {
-    store<u32>(choice, quiet + 1, CHOICE_QUIET);
-    if (quiet + 1 < QUIET_BATCHES) return 0;
+    choice.quiet = quiet + 1;
+    if (quiet + 1 < QUIET_BATCHES) return changetype<Choice>(0);
     makeLists(node, choice);
   }
-  const tables = load<u32>(choice, CHOICE_TABLES);
-  if (!tables || !load<u32>(choice, CHOICE_BLOCK)) return 0;
-  store<u64>(choice, load<u64>(choice, CHOICE_IN) + ctx.selLen, CHOICE_IN);
-  store<f64>(choice, ctx.nowMs, CHOICE_LAST);
-  const marks = <usize>load<u32>(choice, CHOICE_MARKS);
+  const tables = choice.tables;
+  if (!tables || !choice.block) return changetype<Choice>(0);
+  choice.in += ctx.selLen;
+  choice.last = ctx.nowMs;
+  const marks = choice.marks;
   isCertain = ctx.selLen == 1;
-  memory.copy(marks, <usize>load<u32>(choice, CHOICE_ALWAYS), bitBytes(load<u32>(choice, CHOICE_CHILDREN)));
+  memory.copy(marks, choice.always, bitBytes(choice.children));
   for (let i: u32 = 0; i < tables; i++)
-    markTable(choice, <usize>load<u32>(choice, CHOICE_TABLE) + i * CHOICE_TABLE_SIZE_OF, marks);
+    markTable(choice, changetype<ChoiceTable>(choice.table + i * CHOICE_TABLE_SIZE_OF), marks);
   return choice;
 }
 
@@ -123,8 +92,8 @@ export function choose(node: usize): usize {
   store<u64>(at, load<u64>(at) | ((<u64>1) << (position & 63)));
 }
 
-function markRange(choice: usize, marks: usize, from: u32, to: u32): void {
-  const positions = <usize>load<u32>(choice, CHOICE_POSITIONS);
+function markRange(choice: Choice, marks: usize, from: u32, to: u32): void {
+  const positions = choice.positions;
   // Rules made one after the other often have neighbouring constants: the bits of one word are gathered first.
   let at = marks;
   let bits: u64 = 0;
@@ -142,12 +111,12 @@ function markRange(choice: usize, marks: usize, from: u32, to: u32): void {
 }
 
 /** Marks the filters of a table that a row of the batch passes, or that may fail at one. */
-function markTable(choice: usize, table: usize, marks: usize): void {
-  const condition = <u32>load<u16>(table, CHOICE_TABLE_CONDITION);
-  const block = <usize>load<u32>(ctx.cols + ((<usize>load<u16>(table, CHOICE_TABLE_COMPARED)) << 2));
-  const keys = <usize>load<u32>(choice, CHOICE_KEYS);
-  const begin = load<u32>(table, CHOICE_TABLE_BEGIN);
-  const end = load<u32>(table, CHOICE_TABLE_END);
+function markTable(choice: Choice, table: ChoiceTable, marks: usize): void {
+  const condition = <u32>table.condition;
+  const block = <usize>load<u32>(ctx.cols + ((<usize>table.compared) << 2));
+  const keys = choice.keys;
+  const begin = table.begin;
+  const end = table.end;
   const n = ctx.selLen;
   for (let i: u32 = 0; i < n; i++) {
     const row = <usize>load<u32>(ctx.sel + ((<usize>i) << 2));
@@ -215,11 +184,11 @@ function below(condition: u32, tag: u8, val: u64, keys: usize, begin: u32, end: 
 // ---- making the lists -------------------------------------------------------------------------------------------
 
 /** Makes the lists; without memory, or where nothing is gained, all nodes are called. */
-function makeLists(node: usize, choice: usize): void {
-  store<u32>(choice, 0, CHOICE_TABLES);
+function makeLists(node: Node, choice: Choice): void {
+  choice.tables = 0;
   let children: u32 = 0;
-  for (let child = <usize>load<u32>(node, N_CHILD); child; child = <usize>load<u32>(child, N_SIBLING)) children++;
-  const filters = load<u32>(choice, CHOICE_FILTERS);
+  for (let child = node.child; child; child = child.sibling) children++;
+  const filters = choice.filters;
   const room = 2 * filters * ENTRY;
   const entries = alloc(room, WORKSPACE);
   if (!entries) return;
@@ -227,15 +196,15 @@ function makeLists(node: usize, choice: usize): void {
   const size = 2 * bits + filters * 12 + children * 4 + MAX_TABLES * CHOICE_TABLE_SIZE_OF;
   const block = alloc(size, accountOf(node));
   if (block) {
-    store<u32>(choice, <u32>block, CHOICE_BLOCK);
-    store<u32>(choice, size, CHOICE_BLOCK_SIZE);
-    store<u32>(choice, children, CHOICE_CHILDREN);
-    store<u32>(choice, <u32>block, CHOICE_ALWAYS);
-    store<u32>(choice, <u32>(block + bits), CHOICE_MARKS);
-    store<u32>(choice, <u32>(block + 2 * bits), CHOICE_KEYS);
-    store<u32>(choice, <u32>(block + 2 * bits + filters * 8), CHOICE_POSITIONS);
-    store<u32>(choice, <u32>(block + 2 * bits + filters * 12), CHOICE_ORDER);
-    store<u32>(choice, <u32>(block + 2 * bits + filters * 12 + children * 4), CHOICE_TABLE);
+    choice.block = <u32>block;
+    choice.blockSize = size;
+    choice.children = children;
+    choice.always = block;
+    choice.marks = block + bits;
+    choice.keys = block + 2 * bits;
+    choice.positions = block + 2 * bits + filters * 8;
+    choice.order = block + 2 * bits + filters * 12;
+    choice.table = block + 2 * bits + filters * 12 + children * 4;
     memory.fill(block, 0, bits);
     fillLists(node, choice, entries, entries + filters * ENTRY);
   }
@@ -243,21 +212,21 @@ function makeLists(node: usize, choice: usize): void {
 }
 
 /** `spare` has as much room as `entries`. */
-function fillLists(node: usize, choice: usize, entries: usize, spare: usize): void {
-  const order = <usize>load<u32>(choice, CHOICE_ORDER);
-  const always = <usize>load<u32>(choice, CHOICE_ALWAYS);
+function fillLists(node: Node, choice: Choice, entries: usize, spare: usize): void {
+  const order = choice.order;
+  const always = choice.always;
   let position: u32 = 0;
   let count: u32 = 0;
   let found: u32 = 0;
-  for (let child = <usize>load<u32>(node, N_CHILD); child; child = <usize>load<u32>(child, N_SIBLING)) {
-    store<u32>(order + ((<usize>position) << 2), <u32>child);
+  for (let child = node.child; child; child = child.sibling) {
+    store<u32>(order + ((<usize>position) << 2), changetype<u32>(child));
     const table = tableOf(child, found);
     if (table < 0) {
       mark(always, position);
     } else {
       found = max(found, <u32>table + 1);
       const entry = entries + count++ * ENTRY;
-      store<u64>(entry, load<u64>(child, N_CONSTANT));
+      store<u64>(entry, child.constant);
       store<u32>(entry, position, ENTRY_POSITION);
       store<u32>(entry, table, ENTRY_TABLE);
     }
@@ -267,21 +236,25 @@ function fillLists(node: usize, choice: usize, entries: usize, spare: usize): vo
 }
 
 /** Number of the table that a filter belongs to, a new one among them; -1 when it is called for each batch. */
-function tableOf(child: usize, found: u32): i32 {
-  const condition = load<u16>(child, N_CONDITION) & <u16>MANNER;
+function tableOf(child: Node, found: u32): i32 {
+  const condition = child.condition & <u16>MANNER;
   if (!condition) return -1;
   // Nothing is known of a constant that is no number.
-  if (!(condition & (TEXT | WHOLE)) && load<f64>(child, N_CONSTANT) != load<f64>(child, N_CONSTANT)) return -1;
-  const compared = load<u16>(child, N_COMPARED);
+  if (
+    !(condition & (TEXT | WHOLE)) &&
+    load<f64>(changetype<usize>(child), offsetof<Node>('constant')) !=
+      load<f64>(changetype<usize>(child), offsetof<Node>('constant'))
+  )
+    return -1;
+  const compared = child.compared;
   for (let i: u32 = 0; i < found; i++) {
-    const table = FOUND + i * CHOICE_TABLE_SIZE_OF;
-    if (load<u16>(table, CHOICE_TABLE_CONDITION) == condition && load<u16>(table, CHOICE_TABLE_COMPARED) == compared)
-      return i;
+    const table = changetype<ChoiceTable>(FOUND + i * CHOICE_TABLE_SIZE_OF);
+    if (table.condition == condition && table.compared == compared) return i;
   }
   if (found == MAX_TABLES) return -1;
-  const table = FOUND + found * CHOICE_TABLE_SIZE_OF;
-  store<u16>(table, condition, CHOICE_TABLE_CONDITION);
-  store<u16>(table, compared, CHOICE_TABLE_COMPARED);
+  const table = changetype<ChoiceTable>(FOUND + found * CHOICE_TABLE_SIZE_OF);
+  table.condition = condition;
+  table.compared = compared;
   return found;
 }
 
@@ -314,16 +287,16 @@ function mergeRuns(from: usize, to: usize, begin: u32, middle: u32, end: u32): v
 function isLess(a: usize, b: usize): bool {
   const table = load<u32>(a, ENTRY_TABLE);
   if (table != load<u32>(b, ENTRY_TABLE)) return table < load<u32>(b, ENTRY_TABLE);
-  const condition = <u32>load<u16>(FOUND + table * CHOICE_TABLE_SIZE_OF, CHOICE_TABLE_CONDITION);
+  const condition = <u32>load<u16>(FOUND + table * CHOICE_TABLE_SIZE_OF, offsetof<ChoiceTable>('condition'));
   if (condition & TEXT) return compareTexts(load<u64>(a), load<u64>(b)) < 0;
   return condition & WHOLE ? load<i64>(a) < load<i64>(b) : load<f64>(a) < load<f64>(b);
 }
 
 /** Writes tables with enough constants; the filters of others are called for each batch. */
-function writeTables(choice: usize, entries: usize, count: u32): void {
-  const keys = <usize>load<u32>(choice, CHOICE_KEYS);
-  const positions = <usize>load<u32>(choice, CHOICE_POSITIONS);
-  const always = <usize>load<u32>(choice, CHOICE_ALWAYS);
+function writeTables(choice: Choice, entries: usize, count: u32): void {
+  const keys = choice.keys;
+  const positions = choice.positions;
+  const always = choice.always;
   let tables: u32 = 0;
   for (let begin: u32 = 0, end: u32 = 0; begin < count; begin = end) {
     const number = load<u32>(entries + begin * ENTRY, ENTRY_TABLE);
@@ -336,10 +309,13 @@ function writeTables(choice: usize, entries: usize, count: u32): void {
       markRange(choice, always, begin, end);
       continue;
     }
-    const table = <usize>load<u32>(choice, CHOICE_TABLE) + tables++ * CHOICE_TABLE_SIZE_OF;
-    store<u32>(table, load<u32>(FOUND + number * CHOICE_TABLE_SIZE_OF, CHOICE_TABLE_CONDITION));
-    store<u32>(table, begin, CHOICE_TABLE_BEGIN);
-    store<u32>(table, end, CHOICE_TABLE_END);
+    const table = changetype<ChoiceTable>(choice.table + tables++ * CHOICE_TABLE_SIZE_OF);
+    store<u32>(
+      changetype<usize>(table),
+      load<u32>(FOUND + number * CHOICE_TABLE_SIZE_OF, offsetof<ChoiceTable>('condition')),
+    );
+    table.begin = begin;
+    table.end = end;
   }
-  store<u32>(choice, tables, CHOICE_TABLES);
+  choice.tables = tables;
 }

@@ -5,7 +5,6 @@
 //
 //   condition   bits of the orders for which it is true | WHOLE | TEXT | register of the result << 5 | PARTIAL
 import * as ctx from '../batch/context';
-import { N_COMPARED, N_CONDITION, N_CONSTANT, N_PROGRAM } from '../gen/node-layouts';
 import { Op } from '../gen/opcodes';
 import {
   COL_HAS_RAW,
@@ -19,8 +18,10 @@ import {
   offOf,
   setAt,
 } from '../mem/layout';
-import { OP_A, OP_B, OP_DST, OP_SIZE, PROGRAM_OPS, blockOf, constOf, isConst } from '../ops/operand';
+import { OP_SIZE, blockOf, constOf, isConst } from '../ops/operand';
 import { bytesEqual } from '../value/bytes';
+import { Node } from '../gen/node-layouts';
+import { Program, Operation } from '../gen/ops-layouts';
 
 /** More rows are faster in a program. */
 export const FEW_ROWS: u32 = 8;
@@ -43,14 +44,14 @@ const REGISTER: u32 = 511;
 const PARTIAL: u32 = 1 << 14;
 
 /** Notes the condition of a filter in its node if it is such a comparison; otherwise returns false. */
-export function noteCondition(node: usize, operand: u32): bool {
-  const program = <usize>load<u32>(node, N_PROGRAM);
+export function noteCondition(node: Node, operand: u32): bool {
+  const program = node.program;
   if (!program) return false;
   const op = firstComparison(program, operand);
   if (!op) return false;
-  let column = <u32>load<u16>(op, OP_A);
-  let constant = <u32>load<u16>(op, OP_B);
-  let orders = ordersOf(load<u16>(op));
+  let column = <u32>op.a;
+  let constant = <u32>op.b;
+  let orders = ordersOf(op.code);
   if (isConst(column)) {
     const other = column;
     column = constant;
@@ -63,9 +64,9 @@ export function noteCondition(node: usize, operand: u32): bool {
   if (tag == Tag.I64) orders |= WHOLE;
   else if (tag == Tag.STR && (orders == EQUAL || orders == (BELOW | ABOVE))) orders |= TEXT;
   else if (tag != Tag.F64) return false;
-  store<u64>(node, load<u64>(slot), N_CONSTANT);
-  store<u16>(node, <u16>(column - OPERAND_COL), N_COMPARED);
-  store<u16>(node, <u16>(orders | (operand << REGISTER_SHIFT) | (load<u32>(program) > 1 ? PARTIAL : 0)), N_CONDITION);
+  node.constant = load<u64>(slot);
+  node.compared = <u16>(column - OPERAND_COL);
+  node.condition = <u16>(orders | (operand << REGISTER_SHIFT) | (program.opCount > 1 ? PARTIAL : 0));
   return true;
 }
 
@@ -73,21 +74,21 @@ export function noteCondition(node: usize, operand: u32): bool {
  * The comparison that the operand is, or the first of those that it joins by AND; 0 when the program does anything
  * else.
  */
-function firstComparison(program: usize, operand: u32): usize {
-  const ops = <usize>load<u32>(program, PROGRAM_OPS);
-  let left = load<u32>(program);
+function firstComparison(program: Program, operand: u32): Operation {
+  const ops = program.ops;
+  let left = program.opCount;
   for (let i: u32 = 0; i < left; i++) {
     const code = <u32>load<u16>(ops + i * OP_SIZE);
-    if (code != Op.LOGIC_AND && !ordersOf(code)) return 0;
+    if (code != Op.LOGIC_AND && !ordersOf(code)) return changetype<Operation>(0);
   }
   let wanted = operand;
   while (left) {
-    const op = ops + --left * OP_SIZE;
-    if (load<u16>(op, OP_DST) != wanted) continue;
-    if (<u32>load<u16>(op) != Op.LOGIC_AND) return op;
-    wanted = load<u16>(op, OP_A);
+    const op = changetype<Operation>(ops + --left * OP_SIZE);
+    if (op.dst != wanted) continue;
+    if (<u32>op.code != Op.LOGIC_AND) return op;
+    wanted = op.a;
   }
-  return 0;
+  return changetype<Operation>(0);
 }
 
 /** The orders for which a comparison is true; 0 for other operations. */
@@ -115,9 +116,9 @@ function ordersOf(code: u32): u32 {
  * place in the selection; UNDECIDED when it is not for all of their values.
  */
 // @ts-ignore: decorator
-@inline export function passing(node: usize): u32 {
-  const condition = <u32>load<u16>(node, N_CONDITION);
-  const block = <usize>load<u32>(ctx.cols + ((<usize>load<u16>(node, N_COMPARED)) << 2));
+@inline export function passing(node: Node): u32 {
+  const condition = <u32>node.condition;
+  const block = <usize>load<u32>(ctx.cols + ((<usize>node.compared) << 2));
   const n = ctx.selLen;
   let passed: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
@@ -127,18 +128,19 @@ function ordersOf(code: u32): u32 {
     let order: u32;
     if (tag == Tag.F64 && !(condition & TEXT)) {
       const x = load<f64>(at, COL_VALS);
-      const y = condition & WHOLE ? <f64>load<i64>(node, N_CONSTANT) : load<f64>(node, N_CONSTANT);
+      const y =
+        condition & WHOLE ? <f64>(<i64>node.constant) : load<f64>(changetype<usize>(node), offsetof<Node>('constant'));
       order = <u32>(x < y) | ((<u32>(x == y)) << 1) | ((<u32>(x > y)) << 2);
     } else if (tag == Tag.I64 && condition & WHOLE) {
       const x = load<i64>(at, COL_VALS);
-      const y = load<i64>(node, N_CONSTANT);
+      const y = <i64>node.constant;
       order = <u32>(x < y) | ((<u32>(x == y)) << 1) | ((<u32>(x > y)) << 2);
     } else if (tag == Tag.I64 && !(condition & TEXT)) {
       const x = <f64>load<i64>(at, COL_VALS);
-      const y = load<f64>(node, N_CONSTANT);
+      const y = load<f64>(changetype<usize>(node), offsetof<Node>('constant'));
       order = <u32>(x < y) | ((<u32>(x == y)) << 1) | ((<u32>(x > y)) << 2);
     } else if (tag == Tag.STR && condition & TEXT) {
-      order = isText(load<u64>(at, COL_VALS), load<u64>(node, N_CONSTANT)) ? EQUAL : BELOW;
+      order = isText(load<u64>(at, COL_VALS), node.constant) ? EQUAL : BELOW;
     } else if (isNull(tag)) {
       // Comparing with null is false, whatever is asked.
       continue;
@@ -151,15 +153,15 @@ function ordersOf(code: u32): u32 {
 
 /** A condition is noted, and it is all that the filter decides by. */
 // @ts-ignore: decorator
-@inline export function isWhole(node: usize): bool {
-  const condition = <u32>load<u16>(node, N_CONDITION);
+@inline export function isWhole(node: Node): bool {
+  const condition = <u32>node.condition;
   return condition != 0 && !(condition & PARTIAL);
 }
 
 /** Writes what the program of the filter would have written where all selected rows pass: nodes below may read it. */
 // @ts-ignore: decorator
-@inline export function writePassed(node: usize): void {
-  const block = blockOf((<u32>load<u16>(node, N_CONDITION) >> REGISTER_SHIFT) & REGISTER);
+@inline export function writePassed(node: Node): void {
+  const block = blockOf((<u32>node.condition >> REGISTER_SHIFT) & REGISTER);
   const n = ctx.selLen;
   for (let i: u32 = 0; i < n; i++) setAt(block, load<u32>(ctx.sel + ((<usize>i) << 2)), Tag.BOOL, 1);
   store<u8>(block, Tag.BOOL, COL_UNIFORM);

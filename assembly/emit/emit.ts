@@ -5,35 +5,23 @@ import * as ctx from '../batch/context';
 import { hostClock } from '../batch/host';
 import { isMeasured, note } from '../node/latency';
 import { longestNote } from '../node/longest';
-import {
-  N_CHILD,
-  N_FLAGS,
-  N_IN,
-  N_LAST,
-  N_OUT,
-  N_PARENT,
-  N_SENT,
-  N_SIBLING,
-  NodeFlag,
-  isExhausted,
-  setCurrent,
-} from '../node/node';
+import { NodeFlag, isExhausted, setCurrent } from '../node/node';
 import { Signal, pushEachOf, pushOf, signalOf } from '../node/operator';
 import { selectionPop, selectionPush } from '../batch/selection';
 import { identity, stageAcquire, stageRelease } from '../batch/stage';
 import { beginTimed, endTimed, isSampled } from '../node/timing';
-import { CHOICE_ALWAYS, CHOICE_CHILDREN, CHOICE_MARKS, CHOICE_ORDER } from '../gen/emit-layouts';
-import { N_CONDITION } from '../gen/node-layouts';
 import { Tag, offOf, setAt, span } from '../mem/layout';
 import { poolChunk, poolFilled, poolReturn } from '../mem/pool';
+import { Choice } from '../gen/emit-layouts';
+import { Node } from '../gen/node-layouts';
 
 // @ts-ignore: decorator
-@inline function push(node: usize, index: u32): void {
+@inline function push(node: Node, index: u32): void {
   if (index) call_indirect<void>(index, node);
   else emit(node);
 }
 
-function pushTimed(node: usize, index: u32): void {
+function pushTimed(node: Node, index: u32): void {
   const outer = beginTimed();
   const start = hostClock();
   push(node, index);
@@ -42,15 +30,15 @@ function pushTimed(node: usize, index: u32): void {
 
 /** Hands the current batch to one node. */
 // @ts-ignore: decorator
-@inline export function give(node: usize, count: u32): void {
+@inline export function give(node: Node, count: u32): void {
   giveTo(node, count, pushOf(node));
 }
 
 // @ts-ignore: decorator
-@inline function giveTo(node: usize, count: u32, index: u32): void {
+@inline function giveTo(node: Node, count: u32, index: u32): void {
   if (isExhausted(node)) return;
-  store<u64>(node, load<u64>(node, N_IN) + count, N_IN);
-  store<f64>(node, ctx.nowMs, N_LAST);
+  node.in += count;
+  node.last = ctx.nowMs;
   setCurrent(node);
   // What is computed below is of no use to others.
   const chunk = poolChunk(ctx.scratch);
@@ -68,15 +56,15 @@ function pushTimed(node: usize, index: u32): void {
  * filters already.
  */
 // @ts-ignore: decorator
-@inline function giveFew(node: usize, count: u32, isCounted: bool): bool {
-  const flags = load<u32>(node, N_FLAGS);
+@inline function giveFew(node: Node, count: u32, isCounted: bool): bool {
+  const flags = node.flags;
   if (flags & NodeFlag.COUNTS) {
-    store<u64>(node, load<u64>(node, N_IN) + count, N_IN);
-    store<u64>(node, load<u64>(node, N_OUT) + count, N_OUT);
-    store<f64>(node, ctx.nowMs, N_LAST);
+    node.in += count;
+    node.out += count;
+    node.last = ctx.nowMs;
     return true;
   }
-  if (!load<u16>(node, N_CONDITION) || count > FEW_ROWS) return false;
+  if (!node.condition || count > FEW_ROWS) return false;
   const passed = passing(node);
   if (passed == UNDECIDED) return false;
   if (passed == (1 << count) - 1) {
@@ -103,29 +91,29 @@ function pushTimed(node: usize, index: u32): void {
 }
 
 // @ts-ignore: decorator
-@inline function take(node: usize, count: u32, isCounted: bool): void {
+@inline function take(node: Node, count: u32, isCounted: bool): void {
   ctx.addWork(count);
   if (isCounted) return;
-  store<u64>(node, load<u64>(node, N_IN) + count, N_IN);
-  store<f64>(node, ctx.nowMs, N_LAST);
+  node.in += count;
+  node.last = ctx.nowMs;
 }
 
 /** Hands the current batch (batch/context.ts) to every child, each with the same selection. */
-export function emit(node: usize): void {
+export function emit(node: Node): void {
   const n = ctx.selLen;
   if (n == 0) return;
-  store<u64>(node, load<u64>(node, N_OUT) + n, N_OUT);
-  const flags = load<u32>(node, N_FLAGS);
+  node.out += n;
+  const flags = node.flags;
   if (flags & NodeFlag.TALLIES) {
-    store<f64>(node, ctx.nowMs, N_SENT);
-    if (isMeasured) note(<usize>load<u32>(node, N_CHILD), 0);
+    node.sent = ctx.nowMs;
+    if (isMeasured) note(node.child, 0);
     return;
   }
   const cols = ctx.cols;
   const rows = ctx.rows;
   const sel = ctx.sel;
   const errors = ctx.rowErrors;
-  const isRoot = load<u32>(node, N_PARENT) == 0;
+  const isRoot = !node.parent;
   const mayDecide = !errors && !isSampled;
   if (flags & NodeFlag.CHOOSES && n <= CHOICE_ROWS && !errors && !isMeasured) {
     const choice = choose(node);
@@ -135,31 +123,31 @@ export function emit(node: usize): void {
       return;
     }
   }
-  let child = <usize>load<u32>(node, N_CHILD);
+  let child = node.child;
   while (child) {
     if (!mayDecide || !giveFew(child, n, false)) {
       give(child, n);
       ctx.setBatch(cols, rows, sel, n, errors);
     }
     if (isRoot) longestNote(child, n);
-    child = <usize>load<u32>(child, N_SIBLING);
+    child = child.sibling;
   }
   setCurrent(node);
 }
 
 /** Hands the current batch to the chosen nodes, in their order. */
-function emitChosen(choice: usize, isRoot: bool, mayDecide: bool): void {
+function emitChosen(choice: Choice, isRoot: bool, mayDecide: bool): void {
   const n = ctx.selLen;
-  const order = <usize>load<u32>(choice, CHOICE_ORDER);
-  const marks = <usize>load<u32>(choice, CHOICE_MARKS);
-  const always = <usize>load<u32>(choice, CHOICE_ALWAYS);
-  const count = load<u32>(choice, CHOICE_CHILDREN);
+  const order = choice.order;
+  const marks = choice.marks;
+  const always = choice.always;
+  const count = choice.children;
   const isDecided = isCertain;
   for (let first: u32 = 0; first < count; first += 64) {
     const called = load<u64>(marks + (first >> 3));
     const asked = isDecided ? load<u64>(always + (first >> 3)) : called;
     for (let bits = called; bits; bits &= bits - 1) {
-      const child = <usize>load<u32>(order + ((first + <u32>ctz(bits)) << 2));
+      const child = changetype<Node>(load<u32>(order + ((first + <u32>ctz(bits)) << 2)));
       const passes = !(asked & bits & -bits) && isWhole(child);
       // Less time than two looks at the clock: it has no part in batches that are timed.
       if (passes && tally(child, n)) continue;
@@ -173,31 +161,31 @@ function emitChosen(choice: usize, isRoot: bool, mayDecide: bool): void {
 
 /** Counts rows that a filter gives on where that is all there is to do; otherwise returns false. */
 // @ts-ignore: decorator
-@inline function tally(node: usize, count: u32): bool {
-  if (!(load<u32>(node, N_FLAGS) & NodeFlag.TALLIES)) return false;
-  store<u64>(node, load<u64>(node, N_OUT) + count, N_OUT);
-  store<f64>(node, ctx.nowMs, N_SENT);
+@inline function tally(node: Node, count: u32): bool {
+  if (!(node.flags & NodeFlag.TALLIES)) return false;
+  node.out += count;
+  node.sent = ctx.nowMs;
   return true;
 }
 
 /** Gives the batch on that a filter took, all rows of which pass. */
-function pass(node: usize): void {
+function pass(node: Node): void {
   writePassed(node);
   emit(node);
 }
 
-function giveChosen(node: usize, count: u32, mayDecide: bool): void {
+function giveChosen(node: Node, count: u32, mayDecide: bool): void {
   const cols = ctx.cols;
   const rows = ctx.rows;
   const sel = ctx.sel;
   if (mayDecide && giveFew(node, count, true)) return;
-  if (load<u16>(node, N_CONDITION)) store<u64>(node, load<u64>(node, N_IN) - count, N_IN);
+  if (node.condition) node.in -= count;
   give(node, count);
   ctx.setBatch(cols, rows, sel, count, 0);
 }
 
 /** Hands a signal to one node. One that is exhausted takes none but what asks for what was complete before. */
-export function signalTo(node: usize, signal: u32, value: u64): void {
+export function signalTo(node: Node, signal: u32, value: u64): void {
   if (isExhausted(node) && signal != Signal.FLUSH) return;
   setCurrent(node);
   // The work that is to be timed comes with the end of a message; other signals belong to the node that sends them.
@@ -212,44 +200,44 @@ export function signalTo(node: usize, signal: u32, value: u64): void {
 }
 
 // @ts-ignore: decorator
-@inline function handle(node: usize, signal: u32, value: u64): void {
+@inline function handle(node: Node, signal: u32, value: u64): void {
   const index = signalOf(node);
   if (index) call_indirect<void>(index, node, signal, value);
   else signalBelow(node, signal, value);
 }
 
 /** Hands a signal to every child. The current batch is another one afterwards. */
-export function signalBelow(node: usize, signal: u32, value: u64): void {
-  let child = <usize>load<u32>(node, N_CHILD);
+export function signalBelow(node: Node, signal: u32, value: u64): void {
+  let child = node.child;
   while (child) {
     signalTo(child, signal, value);
-    child = <usize>load<u32>(child, N_SIBLING);
+    child = child.sibling;
   }
   setCurrent(node);
 }
 
 /** Opens a message: all batches until `endMessage` are rows of it. */
 // @ts-ignore: decorator
-@inline export function beginMessage(node: usize): void {
+@inline export function beginMessage(node: Node): void {
   signalBelow(node, Signal.BEGIN, 0);
 }
 
 /** Closes the message. With `failedOff` != 0 the message is replaced by that error text. */
 // @ts-ignore: decorator
-@inline export function endMessage(node: usize, failedOff: usize, failedLen: u32): void {
+@inline export function endMessage(node: Node, failedOff: usize, failedLen: u32): void {
   signalBelow(node, Signal.END, span(failedOff, failedLen));
 }
 
 /** Hands the current batch to every child: each of its rows, none of which failed, is a message of its own. */
-export function emitEach(node: usize): void {
+export function emitEach(node: Node): void {
   const n = ctx.selLen;
   if (n == 0) return;
-  store<u64>(node, load<u64>(node, N_OUT) + n, N_OUT);
+  node.out += n;
   const cols = ctx.cols;
   const rows = ctx.rows;
   const sel = ctx.sel;
-  const isRoot = load<u32>(node, N_PARENT) == 0;
-  for (let child = <usize>load<u32>(node, N_CHILD); child; child = <usize>load<u32>(child, N_SIBLING)) {
+  const isRoot = !node.parent;
+  for (let child = node.child; child; child = child.sibling) {
     const index = pushEachOf(child);
     if (index) {
       giveTo(child, n, index);
@@ -271,8 +259,8 @@ export function emitEach(node: usize): void {
  * Makes a row that failed, alone, the current batch, if the node's rules send errors; false when there is nothing to
  * send. After it was handed on `endFailed` gives its block back.
  */
-export function beginFailed(node: usize, failure: u64): bool {
-  if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) return false;
+export function beginFailed(node: Node, failure: u64): bool {
+  if (!(node.flags & NodeFlag.SEND_ERROR)) return false;
   const stage = stageAcquire(1);
   if (!stage) return false;
   const errors = <usize>load<u32>(stage);
@@ -286,7 +274,7 @@ export function endFailed(): void {
 }
 
 /** Sends a row that failed on its own, if the node's rules send errors. The current batch is another one afterwards. */
-export function sendFailed(node: usize, failure: u64): void {
+export function sendFailed(node: Node, failure: u64): void {
   if (!beginFailed(node, failure)) return;
   emit(node);
   endFailed();
@@ -296,7 +284,7 @@ export function sendFailed(node: usize, failure: u64): void {
  * Takes begin and end of a message for a node whose rows leave the messages that they came in; true for these. A
  * message that failed goes on as a row that did.
  */
-export function leavesMessage(node: usize, signal: u32, value: u64): bool {
+export function leavesMessage(node: Node, signal: u32, value: u64): bool {
   if (signal == Signal.END && offOf(value)) sendFailed(node, value);
   return signal == Signal.BEGIN || signal == Signal.END;
 }

@@ -3,22 +3,8 @@
 // A row of a stream is a message of its own and is written straight to the output. Rows that belong together (the
 // result of a window, or rows gathered up to `batchSize`) are gathered first: see encode/gather.ts.
 import * as ctx from '../batch/context';
+import { NodeFlag, accountOf, addException, joinTally } from '../node/node';
 import {
-  N_FLAGS,
-  N_OUT,
-  N_PARENT,
-  N_PROGRAM,
-  N_SPEC,
-  N_STATE,
-  N_STATE_SIZE,
-  NodeFlag,
-  accountOf,
-  addException,
-  joinTally,
-} from '../node/node';
-import {
-  ENCODE_FLAGS,
-  ENCODE_FORMAT,
   EncodeFlag,
   OutputFormat,
   ROWS_HEAD,
@@ -43,7 +29,7 @@ import {
   namesDrop,
   placeNames,
 } from './gather';
-import { STATE_SIZE } from './gather-buffer';
+import { Gather, STATE_SIZE } from './gather-buffer';
 import { gatherLoad, gatherSave } from './gather-save';
 import { keepsNames } from './text';
 import { Operator, Signal } from '../node/operator';
@@ -54,6 +40,8 @@ import { TWO_ENDS, hasHead, headBound, headPrepare, headWrite } from './head';
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { runClean } from '../ops/clean';
+import { EncodeSpec } from '../gen/encode-layouts';
+import { Node } from '../gen/node-layouts';
 
 export function encodeOperator(operator: Operator): void {
   operator.open = encodeOpen;
@@ -67,76 +55,76 @@ export function encodeOperator(operator: Operator): void {
 }
 
 // @ts-ignore: decorator
-@inline function specOf(node: usize): usize {
-  return <usize>load<u32>(node, N_SPEC);
+@inline function specOf(node: Node): EncodeSpec {
+  return changetype<EncodeSpec>(node.spec);
 }
 
 /** True when rows are gathered: those of messages, and such as wait for others. */
 // @ts-ignore: decorator
-@inline function gathers(node: usize, spec: usize): bool {
-  return (load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) != 0 || isBatch(load<u8>(spec, ENCODE_FLAGS));
+@inline function gathers(node: Node, spec: EncodeSpec): bool {
+  return (node.flags & NodeFlag.MESSAGES) != 0 || isBatch(spec.flags);
 }
 
 /** Makes the state of an encode node; false when memory is exhausted. */
-function encodeOpen(node: usize): bool {
+function encodeOpen(node: Node): bool {
   const spec = specOf(node);
-  if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.NONE) {
-    const flags = load<u32>(node, N_FLAGS);
-    if (!load<u32>(node, N_PROGRAM) && !(flags & NodeFlag.MESSAGES)) {
-      store<u32>(node, flags | NodeFlag.COUNTS, N_FLAGS);
-      joinTally(<usize>load<u32>(node, N_PARENT));
+  if (spec.format == OutputFormat.NONE) {
+    const flags = node.flags;
+    if (!node.program && !(flags & NodeFlag.MESSAGES)) {
+      node.flags = flags | NodeFlag.COUNTS;
+      joinTally(node.parent);
     }
     return true;
   }
   if (!gathers(node, spec) && !keepsNames(spec)) return true;
   const state = allocZeroed(STATE_SIZE, accountOf(node));
-  store<u32>(node, <u32>state, N_STATE);
-  store<u32>(node, STATE_SIZE, N_STATE_SIZE);
+  node.state = state;
+  node.stateSize = STATE_SIZE;
   return state != 0;
 }
 
-function encodeFree(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
+function encodeFree(node: Node): void {
+  const state = changetype<Gather>(node.state);
   if (!state) return;
   namesDrop(node, state);
   gatherFree(node, state);
 }
 
-function encodeSignal(node: usize, signal: u32, value: u64): void {
+function encodeSignal(node: Node, signal: u32, value: u64): void {
   if (signal == Signal.BEGIN) gatherBegin(node);
   else if (signal == Signal.END) gatherEnd(node, offOf(value), lenOf(value));
   else if (signal == Signal.FLUSH) gatherFlush(node);
 }
 
-function encodePush(node: usize): void {
+function encodePush(node: Node): void {
   const spec = specOf(node);
-  if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.NONE) {
+  if (spec.format == OutputFormat.NONE) {
     countRows(node, spec);
     return;
   }
-  const state = <usize>load<u32>(node, N_STATE);
-  const isMessage = (load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) != 0;
+  const state = changetype<Gather>(node.state);
+  const isMessage = (node.flags & NodeFlag.MESSAGES) != 0;
   if (isMessage && isLost(state)) return;
-  if (!compute(node) || !rowsPrepare(spec, <usize>load<u32>(node, N_PROGRAM))) {
+  if (!compute(node) || !rowsPrepare(spec, node.program)) {
     failNoMemory();
     addException(node, failOff, failLen, isMessage ? 1 : ctx.selLen);
     if (isMessage) loseMessage(node, state);
     else sendFailure(node, spec);
     return;
   }
-  headPrepare(spec, <usize>load<u32>(node, N_PROGRAM));
+  headPrepare(spec, node.program);
   if (state && gathers(node, spec)) gatherRows(node, spec, state, isMessage);
   else writeRows(node, spec);
 }
 
 /** Takes rows that are a message each: as those of a stream, unless messages are gathered. */
-function encodePushEach(node: usize): void {
+function encodePushEach(node: Node): void {
   const spec = specOf(node);
-  if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.NONE) {
+  if (spec.format == OutputFormat.NONE) {
     countRows(node, spec);
     return;
   }
-  const program = <usize>load<u32>(node, N_PROGRAM);
+  const program = node.program;
   if (!compute(node) || !rowsPrepare(spec, program)) {
     failNoMemory();
     addException(node, failOff, failLen, ctx.selLen);
@@ -144,7 +132,7 @@ function encodePushEach(node: usize): void {
     return;
   }
   headPrepare(spec, program);
-  if (isBatch(load<u8>(spec, ENCODE_FLAGS))) gatherRows(node, spec, <usize>load<u32>(node, N_STATE), false);
+  if (isBatch(spec.flags)) gatherRows(node, spec, changetype<Gather>(node.state), false);
   else writeRows(node, spec);
 }
 
@@ -152,12 +140,12 @@ function encodePushEach(node: usize): void {
  * Takes rows that nobody wants to read. What is computed, here or in a window above, can fail, so such rows are looked
  * at; columns as they came are not.
  */
-function countRows(node: usize, spec: usize): void {
+function countRows(node: Node, spec: EncodeSpec): void {
   const sel = ctx.sel;
   const selLen = ctx.selLen;
-  const program = <usize>load<u32>(node, N_PROGRAM);
+  const program = node.program;
   let rows = selLen;
-  if (program || load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) {
+  if (program || node.flags & NodeFlag.MESSAGES) {
     if (!compute(node) || !rowsPrepare(spec, program)) {
       failNoMemory();
       addException(node, failOff, failLen, selLen);
@@ -175,26 +163,26 @@ function countRows(node: usize, spec: usize): void {
       }
     }
   }
-  store<u64>(node, load<u64>(node, N_OUT) + rows, N_OUT);
+  node.out += rows;
 }
 
 /** Runs the program, on the rows that did not fail before; false when memory is exhausted. */
 // @ts-ignore: decorator
-@inline function compute(node: usize): bool {
-  const program = <usize>load<u32>(node, N_PROGRAM);
+@inline function compute(node: Node): bool {
+  const program = node.program;
   return !program || runClean(program);
 }
 
 // ---- rows of a stream: each a message ---------------------------------------------------------------------------
 
-function writeRows(node: usize, spec: usize): void {
-  const flags = load<u8>(spec, ENCODE_FLAGS);
+function writeRows(node: Node, spec: EncodeSpec): void {
+  const flags = spec.flags;
   const isSingle = (flags & EncodeFlag.SINGLE) != 0;
   const isBare = (flags & (EncodeFlag.SINGLE | EncodeFlag.FIRST)) != 0;
   const omitsEmpty = isSingle && (flags & EncodeFlag.OMIT_EMPTY) != 0;
-  const isJson = load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
+  const isJson = spec.format == OutputFormat.JSON;
   const hasEnds = !isLines(spec);
-  const state = isText ? <usize>load<u32>(node, N_STATE) : 0;
+  const state = isText ? changetype<Gather>(node.state) : changetype<Gather>(0);
   const sel = ctx.sel;
   const selLen = ctx.selLen;
   const rowErrors = ctx.rowErrors;
@@ -248,7 +236,7 @@ function writeRows(node: usize, spec: usize): void {
     else store<u8>(p++, 0x0a);
   }
   outClose(p, messagesOf(rows), rows);
-  store<u64>(node, load<u64>(node, N_OUT) + total + rows, N_OUT);
+  node.out = node.out + total + rows;
 }
 
 /** Messages that so many rows are, heads counted. */
@@ -283,8 +271,8 @@ function writeHead(to: usize, row: u32, isSingle: bool): usize {
 }
 
 /** A row that may be longer than the output region: written aside and handed out at once. Returns the rows sent. */
-function writeLongRow(node: usize, spec: usize, row: u32, need: u64): u32 {
-  const flags = load<u8>(spec, ENCODE_FLAGS);
+function writeLongRow(node: Node, spec: EncodeSpec, row: u32, need: u64): u32 {
+  const flags = spec.flags;
   const isSingle = (flags & EncodeFlag.SINGLE) != 0;
   const aside = need < 0x7fffffff ? alloc(<u32>need, 0) : 0;
   let from = aside;
@@ -296,7 +284,7 @@ function writeLongRow(node: usize, spec: usize, row: u32, need: u64): u32 {
         from,
         row,
         (flags & (EncodeFlag.SINGLE | EncodeFlag.FIRST)) != 0,
-        load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON,
+        spec.format == OutputFormat.JSON,
       );
   } else failNoMemory();
   let sent: u32 = 0;
@@ -312,7 +300,7 @@ function writeLongRow(node: usize, spec: usize, row: u32, need: u64): u32 {
 }
 
 /** Hands out one message that stands outside the region, behind its head. */
-function handOut(node: usize, spec: usize, from: usize, headEnd: usize, end: usize): void {
+function handOut(node: Node, spec: EncodeSpec, from: usize, headEnd: usize, end: usize): void {
   if (hasHead) {
     store<u32>(TWO_ENDS, <u32>(headEnd - from));
     store<u32>(TWO_ENDS, <u32>(end - from), 4);

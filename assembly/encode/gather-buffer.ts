@@ -22,33 +22,39 @@
 //   96   wanted u32          room that the last long message needed
 import { accountOf } from '../node/node';
 import { alloc, free, roundedSize } from '../mem/alloc';
+import { Node } from '../gen/node-layouts';
 
 export const STATE_SIZE: u32 = 100;
-export const GATHER_BUF: usize = 0;
-export const GATHER_CAP: usize = 4;
-export const GATHER_LEN: usize = 8;
-export const GATHER_ROWS: usize = 12;
-export const GATHER_ENDS: usize = 16;
-const GATHER_ENDS_CAP: usize = 20;
-export const GATHER_ENDS_LEN: usize = 24;
-export const GATHER_FAIL_OFF: usize = 28;
-export const GATHER_FAIL_LEN: usize = 32;
-export const GATHER_MARK_LEN: usize = 36;
-export const GATHER_MARK_ROWS: usize = 40;
-export const GATHER_MARK_ENDS: usize = 44;
-export const GATHER_SENT: usize = 48;
-export const GATHER_PLACE: usize = 52;
-export const GATHER_NEXT: usize = 56;
-export const GATHER_NAMES: usize = 60;
-export const GATHER_HEADS: usize = 64;
-export const GATHER_HEADS_CAP: usize = 68;
-export const GATHER_HEADS_LEN: usize = 72;
-export const GATHER_MARK_HEADS: usize = 76;
-export const GATHER_ITEMS: usize = 80;
-export const GATHER_TAKEN: usize = 84;
-export const GATHER_MARK_ITEMS: usize = 88;
-export const GATHER_LAST_HEAD: usize = 92;
-export const GATHER_WANTED: usize = 96;
+/** What an encode node that gathers rows keeps. */
+// @ts-ignore: decorator
+@unmanaged
+export class Gather {
+  buf: usize;
+  cap: u32;
+  len: u32;
+  rows: u32;
+  ends: usize;
+  endsCap: u32;
+  endsLen: u32;
+  failOff: u32;
+  failLen: u32;
+  markLen: u32;
+  markRows: u32;
+  markEnds: u32;
+  sent: u32;
+  place: u32;
+  next: Node;
+  names: usize;
+  heads: usize;
+  headsCap: u32;
+  headsLen: u32;
+  markHeads: u32;
+  items: u32;
+  taken: u32;
+  markItems: u32;
+  lastHead: u32;
+  wanted: u32;
+}
 
 const FIRST_BUFFER: u32 = 1024;
 /** A buffer above this size is freed when its content is sent: most messages are far smaller. */
@@ -57,9 +63,9 @@ export const KEEP_BUFFER: u32 = 16384;
 const TAIL: u32 = 2;
 
 /** Makes room for `more` bytes and the end of the message behind what the buffer at {buf, cap, len} holds. */
-export function reserve(node: usize, state: usize, more: u64): bool {
-  const len = load<u32>(state, GATHER_LEN);
-  const cap = load<u32>(state, GATHER_CAP);
+export function reserve(node: Node, state: Gather, more: u64): bool {
+  const len = state.len;
+  const cap = state.cap;
   const need = more + len + TAIL;
   if (need <= cap) return true;
   const wanted = max<u64>(need, max<u64>(<u64>cap * 2, FIRST_BUFFER));
@@ -67,39 +73,39 @@ export function reserve(node: usize, state: usize, more: u64): bool {
   const size = roundedSize(<u32>wanted);
   const bigger = alloc(size, accountOf(node));
   if (!bigger) return false;
-  memory.copy(bigger, <usize>load<u32>(state, GATHER_BUF), len);
-  free(<usize>load<u32>(state, GATHER_BUF), cap, accountOf(node));
-  store<u32>(state, <u32>bigger, GATHER_BUF);
-  store<u32>(state, size, GATHER_CAP);
+  memory.copy(bigger, state.buf, len);
+  free(state.buf, cap, accountOf(node));
+  state.buf = bigger;
+  state.cap = size;
   return true;
 }
 
-export function addEnd(node: usize, state: usize, end: u32): bool {
-  const n = load<u32>(state, GATHER_ENDS_LEN);
-  const cap = load<u32>(state, GATHER_ENDS_CAP);
+export function addEnd(node: Node, state: Gather, end: u32): bool {
+  const n = state.endsLen;
+  const cap = state.endsCap;
   if (n == cap) {
     const wanted = cap ? cap << 1 : 64;
     const bigger = alloc(wanted << 2, accountOf(node));
     if (!bigger) return false;
-    memory.copy(bigger, <usize>load<u32>(state, GATHER_ENDS), (<usize>n) << 2);
-    free(<usize>load<u32>(state, GATHER_ENDS), cap << 2, accountOf(node));
-    store<u32>(state, <u32>bigger, GATHER_ENDS);
-    store<u32>(state, wanted, GATHER_ENDS_CAP);
+    memory.copy(bigger, state.ends, (<usize>n) << 2);
+    free(state.ends, cap << 2, accountOf(node));
+    state.ends = bigger;
+    state.endsCap = wanted;
   }
-  store<u32>(<usize>load<u32>(state, GATHER_ENDS) + ((<usize>n) << 2), end);
-  store<u32>(state, n + 1, GATHER_ENDS_LEN);
+  store<u32>(state.ends + ((<usize>n) << 2), end);
+  state.endsLen = n + 1;
   return true;
 }
 
 /** Frees the buffers, with what they hold. */
-export function dropBuffers(node: usize, state: usize): void {
-  free(<usize>load<u32>(state, GATHER_BUF), load<u32>(state, GATHER_CAP), accountOf(node));
-  free(<usize>load<u32>(state, GATHER_ENDS), load<u32>(state, GATHER_ENDS_CAP) << 2, accountOf(node));
-  free(<usize>load<u32>(state, GATHER_HEADS), load<u32>(state, GATHER_HEADS_CAP), accountOf(node));
-  store<u64>(state, 0);
-  store<u64>(state, 0, GATHER_ENDS);
-  store<u64>(state, 0, GATHER_HEADS);
-  store<u32>(state, 0, GATHER_LEN);
-  store<u32>(state, 0, GATHER_ENDS_LEN);
-  store<u32>(state, 0, GATHER_HEADS_LEN);
+export function dropBuffers(node: Node, state: Gather): void {
+  free(state.buf, state.cap, accountOf(node));
+  free(state.ends, state.endsCap << 2, accountOf(node));
+  free(state.heads, state.headsCap, accountOf(node));
+  store<u64>(changetype<usize>(state), 0);
+  store<u64>(changetype<usize>(state), 0, offsetof<Gather>('ends'));
+  store<u64>(changetype<usize>(state), 0, offsetof<Gather>('heads'));
+  state.len = 0;
+  state.endsLen = 0;
+  state.headsLen = 0;
 }

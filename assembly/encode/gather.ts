@@ -10,12 +10,8 @@
 // What a node keeps is told in encode/gather-buffer.ts; nodes that hold rows for a batch are in the list of
 // encode/gathering.ts.
 import * as ctx from '../batch/context';
-import { N_SPEC, N_STATE, accountOf, addException, exhaust, keepFailure } from '../node/node';
+import { accountOf, addException, exhaust, keepFailure } from '../node/node';
 import {
-  ENCODE_BATCH_SIZE,
-  ENCODE_FLAGS,
-  ENCODE_FORMAT,
-  ENCODE_LINGER,
   EncodeFlag,
   OutputFormat,
   ROWS_HEAD,
@@ -28,32 +24,7 @@ import {
   rowWrite,
 } from './row';
 import { isApart, keepsNames, namesFree, namesOfRow, textPlace } from './text';
-import {
-  GATHER_BUF,
-  GATHER_CAP,
-  GATHER_ENDS_LEN,
-  GATHER_FAIL_LEN,
-  GATHER_FAIL_OFF,
-  GATHER_HEADS,
-  GATHER_HEADS_LEN,
-  GATHER_ITEMS,
-  GATHER_LAST_HEAD,
-  GATHER_LEN,
-  GATHER_MARK_ENDS,
-  GATHER_MARK_HEADS,
-  GATHER_MARK_ITEMS,
-  GATHER_MARK_LEN,
-  GATHER_MARK_ROWS,
-  GATHER_NAMES,
-  GATHER_PLACE,
-  GATHER_ROWS,
-  GATHER_TAKEN,
-  GATHER_WANTED,
-  STATE_SIZE,
-  addEnd,
-  dropBuffers,
-  reserve,
-} from './gather-buffer';
+import { Gather, STATE_SIZE, addEnd, dropBuffers, reserve } from './gather-buffer';
 import { FAILURE_HEAD, failureWrite, isLines, sendFailure } from './send';
 import { OUT_SIZE } from './output';
 import { delist, enlist } from './gathering';
@@ -62,8 +33,9 @@ import { setDeadline } from '../node/timers';
 import { fail, failLen, failNoMemory, failOff, isNotObject } from '../batch/failure';
 import { free } from '../mem/alloc';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
-import { ERROR_BIT } from '../gen/encode-layouts';
+import { EncodeSpec, ERROR_BIT } from '../gen/encode-layouts';
 import { commit } from './gather-send';
+import { Node } from '../gen/node-layouts';
 
 /** So many rows at once are part of a message as long as the last one, mostly. */
 const MANY_ROWS: u32 = 256;
@@ -80,52 +52,52 @@ const LARGE_BATCH: u32 = 4 << 20;
 
 /** The rows of each message are a list in the list that a batch is. */
 // @ts-ignore: decorator
-@inline function isNested(spec: usize, flags: u32): bool {
+@inline function isNested(spec: EncodeSpec, flags: u32): bool {
   const ofLists = EncodeFlag.SINGLE | EncodeFlag.BATCH | EncodeFlag.FIRST;
-  return (flags & ofLists) == EncodeFlag.BATCH && load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
+  return (flags & ofLists) == EncodeFlag.BATCH && spec.format == OutputFormat.JSON;
 }
 
 /** True when the message under way is lost already. */
 // @ts-ignore: decorator
-@inline export function isLost(state: usize): bool {
-  return load<u32>(state, GATHER_FAIL_OFF) != 0;
+@inline export function isLost(state: Gather): bool {
+  return state.failOff != 0;
 }
 
-export function gatherBegin(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
+export function gatherBegin(node: Node): void {
+  const state = changetype<Gather>(node.state);
   if (state) mark(state);
 }
 
-function mark(state: usize): void {
-  store<u32>(state, 0, GATHER_FAIL_OFF);
-  store<u32>(state, load<u32>(state, GATHER_LEN), GATHER_MARK_LEN);
-  store<u32>(state, load<u32>(state, GATHER_ROWS), GATHER_MARK_ROWS);
-  store<u32>(state, load<u32>(state, GATHER_ENDS_LEN), GATHER_MARK_ENDS);
-  store<u32>(state, load<u32>(state, GATHER_HEADS_LEN), GATHER_MARK_HEADS);
-  store<u32>(state, load<u32>(state, GATHER_ITEMS), GATHER_MARK_ITEMS);
+function mark(state: Gather): void {
+  state.failOff = 0;
+  state.markLen = state.len;
+  state.markRows = state.rows;
+  state.markEnds = state.endsLen;
+  state.markHeads = state.headsLen;
+  state.markItems = state.items;
 }
 
-function rewind(state: usize): void {
-  store<u32>(state, load<u32>(state, GATHER_MARK_LEN), GATHER_LEN);
-  store<u32>(state, load<u32>(state, GATHER_MARK_ROWS), GATHER_ROWS);
-  store<u32>(state, load<u32>(state, GATHER_MARK_ENDS), GATHER_ENDS_LEN);
-  store<u32>(state, load<u32>(state, GATHER_MARK_HEADS), GATHER_HEADS_LEN);
-  store<u32>(state, load<u32>(state, GATHER_MARK_ITEMS), GATHER_ITEMS);
+function rewind(state: Gather): void {
+  state.len = state.markLen;
+  state.rows = state.markRows;
+  state.endsLen = state.markEnds;
+  state.headsLen = state.markHeads;
+  state.items = state.markItems;
 }
 
 /** The message under way is replaced by the reason in batch/failure.ts. */
-export function loseMessage(node: usize, state: usize): void {
+export function loseMessage(node: Node, state: Gather): void {
   keepFailure(node);
-  store<u32>(state, <u32>failOff, GATHER_FAIL_OFF);
-  store<u32>(state, failLen, GATHER_FAIL_LEN);
+  state.failOff = <u32>failOff;
+  state.failLen = failLen;
   rewind(state);
 }
 
-export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bool): void {
+export function gatherRows(node: Node, spec: EncodeSpec, state: Gather, isMessage: bool): void {
   const sel = ctx.sel;
   const selLen = ctx.selLen;
   const rowErrors = ctx.rowErrors;
-  if (selLen >= MANY_ROWS && !load<u32>(state, GATHER_CAP)) reserve(node, state, load<u32>(state, GATHER_WANTED));
+  if (selLen >= MANY_ROWS && !state.cap) reserve(node, state, state.wanted);
   for (let i = isMessage && !rowErrors ? gatherMany(node, spec, state) : 0; i < selLen; i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
     let isDone = false;
@@ -140,8 +112,7 @@ export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bo
     if (!isDone) {
       if (isMessage) {
         // What is sent row by row goes without the one whose column (dataField) is no row.
-        if (isNotObject() && load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE && putFailure(node, spec, state))
-          continue;
+        if (isNotObject() && spec.flags & EncodeFlag.SINGLE && putFailure(node, spec, state)) continue;
         loseMessage(node, state);
         return;
       }
@@ -156,10 +127,10 @@ export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bo
  * Appends rows of a message to its array, as JSON, as far as that can be done without looking at each of them before;
  * returns how many.
  */
-function gatherMany(node: usize, spec: usize, state: usize): u32 {
+function gatherMany(node: Node, spec: EncodeSpec, state: Gather): u32 {
   const bound = boundOfAll() + 16;
-  const flags = load<u8>(spec, ENCODE_FLAGS);
-  if (bound == 16 || hasHead || isText || load<u8>(spec, ENCODE_FORMAT) != OutputFormat.JSON) return 0;
+  const flags = spec.flags;
+  if (bound == 16 || hasHead || isText || spec.format != OutputFormat.JSON) return 0;
   if (isApart(flags) || flags & (EncodeFlag.BATCH | EncodeFlag.FIRST | EncodeFlag.OMIT_EMPTY)) return 0;
   const selLen = ctx.selLen;
   const step = max(ROOM / bound, 1);
@@ -167,27 +138,27 @@ function gatherMany(node: usize, spec: usize, state: usize): u32 {
   while (done < selLen) {
     const to = min(done + step, selLen);
     if (!reserve(node, state, <u64>bound * (to - done))) break;
-    const buf = <usize>load<u32>(state, GATHER_BUF);
+    const buf = state.buf;
     const first = done;
-    let p = buf + load<u32>(state, GATHER_LEN);
+    let p = buf + state.len;
     for (; done < to; done++) {
       store<u8>(p, 0x2c);
       const end = rowWrite(p + 1, load<u32>(ctx.sel + ((<usize>done) << 2)));
       if (!end) break;
       p = end;
     }
-    store<u32>(state, <u32>(p - buf), GATHER_LEN);
-    store<u32>(state, load<u32>(state, GATHER_ROWS) + done - first, GATHER_ROWS);
-    store<u32>(state, load<u32>(state, GATHER_ITEMS) + done - first, GATHER_ITEMS);
+    state.len = <u32>(p - buf);
+    state.rows = state.rows + done - first;
+    state.items = state.items + done - first;
     if (done < to) break;
   }
   return done;
 }
 
 /** A message of a batch is complete: closes its list. False when there is no memory for that. */
-function endItem(node: usize, spec: usize, state: usize): bool {
-  const flags = load<u8>(spec, ENCODE_FLAGS);
-  const hasRows = load<u32>(state, GATHER_ROWS) != load<u32>(state, GATHER_MARK_ROWS);
+function endItem(node: Node, spec: EncodeSpec, state: Gather): bool {
+  const flags = spec.flags;
+  const hasRows = state.rows != state.markRows;
   const closes = isNested(spec, flags) && (hasRows || !(flags & EncodeFlag.OMIT_EMPTY));
   if (closes && !reserve(node, state, 4)) {
     failNoMemory();
@@ -195,68 +166,67 @@ function endItem(node: usize, spec: usize, state: usize): bool {
   }
   if (hasRows) keepHeads(state, flags);
   if (!closes) return true;
-  let at = <usize>load<u32>(state, GATHER_BUF) + load<u32>(state, GATHER_LEN);
+  let at = state.buf + state.len;
   if (!hasRows) {
     store<u16>(at, 0x5b2c);
     at += 2;
   }
   store<u8>(at++, 0x5d);
-  store<u32>(state, <u32>(at - load<u32>(state, GATHER_BUF)), GATHER_LEN);
-  store<u32>(state, load<u32>(state, GATHER_ITEMS) + 1, GATHER_ITEMS);
+  state.len = <u32>(at - state.buf);
+  state.items++;
   return true;
 }
 
 /** Templates of a batch see its last message: with sendSingle its last row. */
-function keepHeads(state: usize, flags: u32): void {
-  const len = load<u32>(state, GATHER_HEADS_LEN);
-  const from = flags & EncodeFlag.SINGLE ? load<u32>(state, GATHER_LAST_HEAD) : load<u32>(state, GATHER_MARK_HEADS);
+function keepHeads(state: Gather, flags: u32): void {
+  const len = state.headsLen;
+  const from = flags & EncodeFlag.SINGLE ? state.lastHead : state.markHeads;
   if (!from || !len) return;
-  const heads = <usize>load<u32>(state, GATHER_HEADS);
+  const heads = state.heads;
   memory.copy(heads, heads + from, len - from);
-  store<u32>(state, len - from, GATHER_HEADS_LEN);
+  state.headsLen = len - from;
 }
 
 /** Sends the batch when it is full. Errors are messages of it where they are sent. */
-function afterItem(node: usize, spec: usize, state: usize, isDone: bool): void {
-  if (isDone || load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SEND_ERROR) {
-    store<u32>(state, load<u32>(state, GATHER_TAKEN) + 1, GATHER_TAKEN);
+function afterItem(node: Node, spec: EncodeSpec, state: Gather, isDone: bool): void {
+  if (isDone || spec.flags & EncodeFlag.SEND_ERROR) {
+    state.taken++;
   }
-  const batchSize = load<u32>(spec, ENCODE_BATCH_SIZE);
-  if (batchSize && load<u32>(state, GATHER_TAKEN) >= batchSize) {
-    if (load<u32>(state, GATHER_ITEMS)) commit(node, spec, state);
-    store<u32>(state, 0, GATHER_TAKEN);
-  } else if (load<u32>(state, GATHER_ITEMS) && !load<u32>(state, GATHER_PLACE)) batchBegins(node, spec, state);
+  const batchSize = spec.batchSize;
+  if (batchSize && state.taken >= batchSize) {
+    if (state.items) commit(node, spec, state);
+    state.taken = 0;
+  } else if (state.items && !state.place) batchBegins(node, spec, state);
 }
 
 /** Rows are held from now on, after a message or a row that is none. */
-function batchBegins(node: usize, spec: usize, state: usize): void {
+function batchBegins(node: Node, spec: EncodeSpec, state: Gather): void {
   enlist(node, state);
-  const wait = load<f64>(spec, ENCODE_LINGER);
+  const wait = spec.linger;
   if (wait > 0) setDeadline(node, ctx.nowMs + wait);
 }
 
 /** Appends a row to the buffer; false when it fails. */
-function gather(node: usize, spec: usize, state: usize, row: u32): bool {
-  const flags = load<u8>(spec, ENCODE_FLAGS);
-  const isJson = load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
-  const rows = load<u32>(state, GATHER_ROWS);
+function gather(node: Node, spec: EncodeSpec, state: Gather, row: u32): bool {
+  const flags = spec.flags;
+  const isJson = spec.format == OutputFormat.JSON;
+  const rows = state.rows;
   const isFirst = isApart(flags) || rows == 0;
   if (rowIsEmpty(row)) return true;
   if (isText) placeNames(node, state, row, isFirst);
-  if (flags & EncodeFlag.FIRST && rows != load<u32>(state, GATHER_MARK_ROWS))
-    return !hasHead || addHead(node, state, row);
+  if (flags & EncodeFlag.FIRST && rows != state.markRows) return !hasHead || addHead(node, state, row);
   let need = rowBound(row) + 16;
   if (hasHead) need += headBound(row);
   if (!reserve(node, state, need)) {
     // A large batch that can't grow is never full: all rows to come would fail. A small one is short of what others
     // have.
-    if (isBatch(flags) && load<u32>(state, GATHER_ITEMS) && load<u32>(state, GATHER_CAP) >= LARGE_BATCH) exhaust(node);
+    if (isBatch(flags) && state.items && state.cap >= LARGE_BATCH) exhaust(node);
     failNoMemory();
     return false;
   }
-  const len = load<u32>(state, GATHER_LEN);
-  const ends = load<u32>(state, GATHER_ENDS_LEN);
-  const at = <usize>load<u32>(state, GATHER_BUF) + len;
+  const len = state.len;
+  const ends = state.endsLen;
+  const at = state.buf + len;
   let from = at;
   if (isApart(flags)) {
     if (hasHead) {
@@ -268,7 +238,7 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
       if (!isFirst) store<u8>(from++, 0x0a);
     } else if (isJson) {
       store<u8>(from++, 0x2c);
-      if (isNested(spec, flags) && rows == load<u32>(state, GATHER_MARK_ROWS)) store<u8>(from++, 0x5b);
+      if (isNested(spec, flags) && rows == state.markRows) store<u8>(from++, 0x5b);
     } else if (!len) from += ROWS_HEAD;
   }
   let end = rowWrite(from, row);
@@ -279,9 +249,9 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   if (isApart(flags)) {
     if (isLines(spec)) store<u8>(end++, 0x0a);
     else {
-      const buf = load<u32>(state, GATHER_BUF);
+      const buf = state.buf;
       if ((hasHead && !addEnd(node, state, <u32>from - buf)) || !addEnd(node, state, <u32>end - buf)) {
-        store<u32>(state, ends, GATHER_ENDS_LEN);
+        state.endsLen = ends;
         failNoMemory();
         return false;
       }
@@ -295,9 +265,9 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
       end -= ROWS_HEAD;
     }
   }
-  store<u32>(state, <u32>(end - at) + len, GATHER_LEN);
-  store<u32>(state, rows + written, GATHER_ROWS);
-  if (!isNested(spec, flags)) store<u32>(state, load<u32>(state, GATHER_ITEMS) + 1, GATHER_ITEMS);
+  state.len = <u32>(end - at) + len;
+  state.rows = rows + written;
+  if (!isNested(spec, flags)) state.items++;
   return true;
 }
 
@@ -305,21 +275,21 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
  * Puts the reason in batch/failure.ts where the row would stand, if the rule wants that: at once in a batch, otherwise
  * behind the rows before it. False when there is no memory for it.
  */
-function putFailure(node: usize, spec: usize, state: usize): bool {
-  const flags = load<u8>(spec, ENCODE_FLAGS);
+function putFailure(node: Node, spec: EncodeSpec, state: Gather): bool {
+  const flags = spec.flags;
   if (!isApart(flags)) {
     sendFailure(node, spec);
     return true;
   }
   if (!(flags & EncodeFlag.SEND_ERROR)) return true;
   const len = min(failLen, OUT_SIZE >> 2);
-  const ends = load<u32>(state, GATHER_ENDS_LEN);
+  const ends = state.endsLen;
   if (!reserve(node, state, ((<u64>len) << 1) + FAILURE_HEAD)) {
     failNoMemory();
     return false;
   }
-  const buf = <usize>load<u32>(state, GATHER_BUF);
-  let at = buf + load<u32>(state, GATHER_LEN);
+  const buf = state.buf;
+  let at = buf + state.len;
   const hasEnds = !isLines(spec);
   if (headsOf(spec)) {
     memory.copy(at, failOff, len);
@@ -332,12 +302,12 @@ function putFailure(node: usize, spec: usize, state: usize): bool {
   at = failureWrite(spec, at, len);
   if (!hasEnds) store<u8>(at++, 0x0a);
   else if (!addEnd(node, state, <u32>(at - buf) | ERROR_BIT)) {
-    store<u32>(state, ends, GATHER_ENDS_LEN);
+    state.endsLen = ends;
     failNoMemory();
     return false;
   }
-  store<u32>(state, <u32>(at - buf), GATHER_LEN);
-  store<u32>(state, load<u32>(state, GATHER_ITEMS) + 1, GATHER_ITEMS);
+  state.len = <u32>(at - buf);
+  state.items++;
   return true;
 }
 
@@ -345,50 +315,50 @@ function putFailure(node: usize, spec: usize, state: usize): bool {
  * Says what columns the row has that is written next. Of objects: those of the first row, of the message or
  * (sendSingle) of all that the node has written.
  */
-export function placeNames(node: usize, state: usize, row: u32, isFirst: bool): void {
-  const spec = <usize>load<u32>(node, N_SPEC);
+export function placeNames(node: Node, state: Gather, row: u32, isFirst: bool): void {
+  const spec = changetype<EncodeSpec>(node.spec);
   if (keepsNames(spec)) {
-    if (!isApart(load<u8>(spec, ENCODE_FLAGS)) && isFirst) namesDrop(node, state);
-    if (!load<u32>(state, GATHER_NAMES)) store<u32>(state, <u32>namesOfRow(row, accountOf(node)), GATHER_NAMES);
+    if (!isApart(spec.flags) && isFirst) namesDrop(node, state);
+    if (!state.names) state.names = namesOfRow(row, accountOf(node));
   }
-  textPlace(<usize>load<u32>(state, GATHER_NAMES), isFirst);
+  textPlace(state.names, isFirst);
 }
 
-export function namesDrop(node: usize, state: usize): void {
-  namesFree(<usize>load<u32>(state, GATHER_NAMES), accountOf(node));
-  store<u32>(state, 0, GATHER_NAMES);
+export function namesDrop(node: Node, state: Gather): void {
+  namesFree(state.names, accountOf(node));
+  state.names = 0;
 }
 
 /** Appends the row to the heads; false when it fails. */
-function addHead(node: usize, state: usize, row: u32): bool {
-  if (!reserve(node, state + GATHER_HEADS, headBound(row) + 1)) {
+function addHead(node: Node, state: Gather, row: u32): bool {
+  if (!reserve(node, changetype<Gather>(changetype<usize>(state) + offsetof<Gather>('heads')), headBound(row) + 1)) {
     failNoMemory();
     return false;
   }
-  const heads = <usize>load<u32>(state, GATHER_HEADS);
-  const at = heads + load<u32>(state, GATHER_HEADS_LEN);
-  store<u32>(state, load<u32>(state, GATHER_HEADS_LEN), GATHER_LAST_HEAD);
+  const heads = state.heads;
+  const at = heads + state.headsLen;
+  state.lastHead = state.headsLen;
   store<u8>(at, 0x2c);
   const end = headWrite(at + 1, row);
   if (!end) return false;
-  store<u32>(state, <u32>(end - heads), GATHER_HEADS_LEN);
+  state.headsLen = <u32>(end - heads);
   return true;
 }
 
-export function gatherEnd(node: usize, failedOff: usize, failedLen: u32): void {
-  const state = <usize>load<u32>(node, N_STATE);
+export function gatherEnd(node: Node, failedOff: usize, failedLen: u32): void {
+  const state = changetype<Gather>(node.state);
   if (!state) return;
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const flags = load<u8>(spec, ENCODE_FLAGS);
-  const ownOff = <usize>load<u32>(state, GATHER_FAIL_OFF);
+  const spec = changetype<EncodeSpec>(node.spec);
+  const flags = spec.flags;
+  const ownOff = <usize>state.failOff;
   let isDone = false;
-  if (ownOff) fail(ownOff, load<u32>(state, GATHER_FAIL_LEN));
+  if (ownOff) fail(ownOff, state.failLen);
   else if (failedOff) fail(failedOff, failedLen);
   else if (isBatch(flags)) {
     isDone = endItem(node, spec, state);
     if (!isDone) addException(node, failOff, failLen, 1);
   } else {
-    const sent = isApart(flags) ? load<u32>(state, GATHER_ITEMS) : load<u32>(state, GATHER_ROWS);
+    const sent = isApart(flags) ? state.items : state.rows;
     if (sent || !(flags & EncodeFlag.OMIT_EMPTY)) commit(node, spec, state);
     isDone = true;
   }
@@ -401,16 +371,16 @@ export function gatherEnd(node: usize, failedOff: usize, failedLen: u32): void {
 }
 
 /** Sends what was gathered, if anything. */
-export function gatherFlush(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
+export function gatherFlush(node: Node): void {
+  const state = changetype<Gather>(node.state);
   if (!state) return;
-  if (load<u32>(state, GATHER_ITEMS)) commit(node, <usize>load<u32>(node, N_SPEC), state);
-  store<u32>(state, 0, GATHER_TAKEN);
+  if (state.items) commit(node, changetype<EncodeSpec>(node.spec), state);
+  state.taken = 0;
 }
 
 /** Frees what the state holds: its node goes. */
-export function gatherFree(node: usize, state: usize): void {
+export function gatherFree(node: Node, state: Gather): void {
   delist(state);
   dropBuffers(node, state);
-  free(state, STATE_SIZE, accountOf(node));
+  free(changetype<usize>(state), STATE_SIZE, accountOf(node));
 }

@@ -1,53 +1,53 @@
 // The nodes below a root that hold rows for a batch, as a list that begins at the root: nobody has to ask all nodes.
-import { GATHER_ITEMS, GATHER_NEXT, GATHER_PLACE, GATHER_SENT } from './gather-buffer';
-import { N_GATHERING, N_PARENT, N_STATE } from '../node/node';
 
 /** Puts the node into the list of its root, if it isn't there. */
-export function enlist(node: usize, state: usize): void {
-  if (load<u32>(state, GATHER_PLACE)) return;
+import { Node } from '../gen/node-layouts';
+import { Gather } from './gather-buffer';
+export function enlist(node: Node, state: Gather): void {
+  if (state.place) return;
   let root = node;
-  for (let above = node; above; above = <usize>load<u32>(above, N_PARENT)) root = above;
-  const next = <usize>load<u32>(root, N_GATHERING);
-  store<u32>(root, <u32>node, N_GATHERING);
-  store<u32>(state, <u32>(root + N_GATHERING), GATHER_PLACE);
-  store<u32>(state, <u32>next, GATHER_NEXT);
-  if (next) store<u32>(<usize>load<u32>(next, N_STATE), <u32>(state + GATHER_NEXT), GATHER_PLACE);
+  for (let above = node; above; above = above.parent) root = above;
+  const next = root.gathering;
+  root.gathering = node;
+  state.place = <u32>(changetype<usize>(root) + offsetof<Node>('gathering'));
+  state.next = next;
+  if (next) changetype<Gather>(next.state).place = <u32>(changetype<usize>(state) + offsetof<Gather>('next'));
 }
 
 /** Puts nodes that hold rows below another root now into its list; `old`: the root whose list they are in. */
-export function gatheringMoved(old: usize): void {
+export function gatheringMoved(old: Node): void {
   for (let node = gatheringFirst(old); node; ) {
     const next = gatheringNext(node);
-    const state = <usize>load<u32>(node, N_STATE);
+    const state = changetype<Gather>(node.state);
     delist(state);
-    store<u32>(state, 0, GATHER_NEXT);
+    state.next = changetype<Node>(0);
     enlist(node, state);
     node = next;
   }
 }
 
 /** Takes the node out of the list. */
-export function delist(state: usize): void {
-  const place = <usize>load<u32>(state, GATHER_PLACE);
+export function delist(state: Gather): void {
+  const place = <usize>state.place;
   if (!place) return;
-  const next = <usize>load<u32>(state, GATHER_NEXT);
-  store<u32>(place, <u32>next);
-  if (next) store<u32>(<usize>load<u32>(next, N_STATE), <u32>place, GATHER_PLACE);
-  store<u32>(state, 0, GATHER_PLACE);
+  const next = state.next;
+  store<u32>(place, changetype<u32>(next));
+  if (next) changetype<Gather>(next.state).place = <u32>place;
+  state.place = 0;
 }
 
 /** The first node below the root that holds rows for a batch, 0 none. */
-export function gatheringFirst(root: usize): usize {
-  return <usize>load<u32>(root, N_GATHERING);
+export function gatheringFirst(root: Node): Node {
+  return root.gathering;
 }
 
 /** The one after a node that does, 0 none. */
-export function gatheringNext(node: usize): usize {
-  return <usize>load<u32>(<usize>load<u32>(node, N_STATE), GATHER_NEXT);
+export function gatheringNext(node: Node): Node {
+  return changetype<Gather>(node.state).next;
 }
 
 /** Number of the batch that the node gathers, from 1; 0 while it holds nothing. */
-export function gatheredBatch(node: usize): u32 {
-  const state = <usize>load<u32>(node, N_STATE);
-  return state && load<u32>(state, GATHER_ITEMS) ? load<u32>(state, GATHER_SENT) + 1 : 0;
+export function gatheredBatch(node: Node): u32 {
+  const state = changetype<Gather>(node.state);
+  return state && state.items ? state.sent + 1 : 0;
 }

@@ -1,10 +1,11 @@
 // The head of a message: its rows as JSON, with all columns, for properties of sinks that are templates over them. A
 // head has an end of its own in the list of ends, before that of its message.
 import { fail, failNotObject } from '../batch/failure';
-import { ENCODE_HEAD } from '../gen/encode-layouts';
 import { jsonSizeBound, jsonWriteValue } from '../json/write';
 import { OPERAND_NONE, Tag, lenOf, offOf } from '../mem/layout';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
+import { EncodeSpec } from '../gen/encode-layouts';
+import { Program } from '../gen/ops-layouts';
 
 /** Ends of a head and its message that are handed out directly. */
 export const TWO_ENDS: usize = memory.data(8, 4);
@@ -16,15 +17,15 @@ let vals: usize = 0;
 let stride: u32 = 0;
 
 // @ts-ignore: decorator
-@inline export function headsOf(spec: usize): bool {
-  return load<u32>(spec, ENCODE_HEAD) != OPERAND_NONE;
+@inline export function headsOf(spec: EncodeSpec): bool {
+  return spec.head != OPERAND_NONE;
 }
 
 /** Reads the columns of the current batch. */
-export function headPrepare(spec: usize, program: usize): void {
+export function headPrepare(spec: EncodeSpec, program: Program): void {
   hasHead = headsOf(spec);
   if (!hasHead) return;
-  const operand = load<u32>(spec, ENCODE_HEAD);
+  const operand = spec.head;
   tags = tagsOf(program, operand);
   vals = valsOf(program, operand);
   stride = strideOf(operand);

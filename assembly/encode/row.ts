@@ -18,25 +18,17 @@ import { fail, failNotFinite, failNotObject } from '../batch/failure';
 import { rowsSize, rowsWrite } from '../json/binary-form';
 import { isTextFormat, textBound, textIsEmpty, textPrepare, textWrite } from './text';
 import {
-  ENCODE_EMPTY,
-  ENCODE_FIELDS,
-  ENCODE_FIELD_NAME_LEN,
-  ENCODE_FIELD_NAME_OFF,
-  ENCODE_FIELD_OPERAND,
-  ENCODE_FIELD_RULE,
+  EncodeSpec,
+  EncodeField,
   ENCODE_FIELD_SIZE_OF,
-  ENCODE_FORMAT,
-  ENCODE_LITERALS,
-  ENCODE_OPERAND,
-  ENCODE_SHAPE,
   ENCODE_SIZE_OF,
   NullRule,
   OutputFormat,
   OutputShape,
 } from '../gen/encode-layouts';
+import { Program } from '../gen/ops-layouts';
 
 export { EncodeFlag, OutputFormat } from '../gen/encode-layouts';
-export { ENCODE_FORMAT, ENCODE_FLAGS, ENCODE_FRAMING, ENCODE_BATCH_SIZE, ENCODE_LINGER } from '../gen/encode-layouts';
 
 /** Bytes before the members of an object or the items of an array in the binary form: tag u8, count u32. */
 export const ROWS_HEAD: usize = 5;
@@ -62,19 +54,29 @@ namespace Mode {
 //   32 tag u32 (of all rows, when the mode is not ANY) | 36 next u32 (entry whose room is computed for each row, 0
 //   none)
 //   40 number f64 | 48 its text 32 | 80 length u32 (0: none yet) | 84 0 u32         of the last row, in the mode RUNS
-const ENTRY_MODE: usize = 0;
-const ENTRY_NAME: usize = 4;
-const ENTRY_NAME_LEN: usize = 8;
-const ENTRY_RULE: usize = 12;
-const ENTRY_VALS: usize = 16;
-const ENTRY_TAGS: usize = 20;
-const ENTRY_RAW: usize = 24;
-const ENTRY_STRIDE: usize = 28;
-const ENTRY_TAG: usize = 32;
-const ENTRY_NEXT: usize = 36;
-const ENTRY_NUMBER: usize = 40;
+/** A field of the rows under way. */
+// @ts-ignore: decorator
+@unmanaged
+class FieldEntry {
+  mode: u32;
+  name: usize;
+  nameLen: u32;
+  rule: u32;
+  vals: usize;
+  tags: usize;
+  raw: usize;
+  stride: u32;
+  tag: u32;
+  next: FieldEntry;
+  number: u64;
+  private gap48: u64;
+  private gap56: u64;
+  private gap64: u64;
+  private gap72: u64;
+  textLen: u32;
+}
+
 const ENTRY_TEXT: usize = 48;
-const ENTRY_TEXT_LEN: usize = 80;
 const ENTRY: u32 = 88;
 /** Rows that are looked at to tell whether neighbours have one number. */
 const SAMPLE: u32 = 16;
@@ -85,7 +87,7 @@ const ESCAPED: u32 = 6;
 /** Texts up to this length get room for the longest of the batch; the room for longer ones is computed for each row. */
 const SHORT_TEXT: u32 = 256;
 
-let table: usize = 0;
+let table: FieldEntry = changetype<FieldEntry>(0);
 let tableSize: u32 = 0;
 let tableEnd: usize = 0;
 let isObject: bool = false;
@@ -95,53 +97,57 @@ export let isText: bool = false;
 let fixedBound: u32 = 0;
 /** Says which rows are left out. */
 let emptyOperand: u32 = OPERAND_NONE;
-let emptyProgram: usize = 0;
+let emptyProgram: Program = changetype<Program>(0);
 /** First entry whose room is computed for each row, 0 none. */
-let variable: usize = 0;
+let variable: FieldEntry = changetype<FieldEntry>(0);
 
 /** Reads the columns of the current batch; false when memory is exhausted. */
-export function rowsPrepare(spec: usize, program: usize): bool {
-  const n = load<u32>(spec, ENCODE_FIELDS);
-  isObject = load<u8>(spec, ENCODE_SHAPE) == OutputShape.OBJECT;
-  isJson = load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
-  isText = isTextFormat(load<u8>(spec, ENCODE_FORMAT));
-  emptyOperand = load<u32>(spec, ENCODE_EMPTY);
+export function rowsPrepare(spec: EncodeSpec, program: Program): bool {
+  const n = spec.fields;
+  isObject = spec.shape == OutputShape.OBJECT;
+  isJson = spec.format == OutputFormat.JSON;
+  isText = isTextFormat(spec.format);
+  emptyOperand = spec.empty;
   emptyProgram = program;
   if (isText) {
     textPrepare(spec, program);
     isObject = true;
-    variable = 1;
+    variable = changetype<FieldEntry>(1);
     return true;
   }
   const count: u32 = isObject ? 1 : n;
   if (count * ENTRY > tableSize) {
-    const bigger = alloc(count * ENTRY, WORKSPACE);
+    const bigger = changetype<FieldEntry>(alloc(count * ENTRY, WORKSPACE));
     if (!bigger) return false;
-    free(table, tableSize, WORKSPACE);
+    free(changetype<usize>(table), tableSize, WORKSPACE);
     table = bigger;
     tableSize = count * ENTRY;
   }
-  tableEnd = table + count * ENTRY;
-  variable = 0;
+  tableEnd = changetype<usize>(table) + count * ENTRY;
+  variable = changetype<FieldEntry>(0);
   // Braces, and 16 bytes that wide stores write behind the end.
-  fixedBound = load<u32>(spec, ENCODE_LITERALS) + 32 + (isJson ? 0 : 9 * count);
+  fixedBound = spec.literals + 32 + (isJson ? 0 : 9 * count);
   if (isObject) {
-    entry(table, program, load<u32>(spec, ENCODE_OPERAND));
-    store<u32>(table, Mode.ANY);
+    entry(table, program, spec.operand);
+    table.mode = Mode.ANY;
     return true;
   }
-  let field = spec + ENCODE_SIZE_OF;
-  for (let at = table; at < tableEnd; at += ENTRY) {
-    entry(at, program, load<u16>(field, ENCODE_FIELD_OPERAND));
-    store<u32>(at, <u32>spec + load<u32>(field, ENCODE_FIELD_NAME_OFF), ENTRY_NAME);
-    store<u32>(at, load<u32>(field, ENCODE_FIELD_NAME_LEN), ENTRY_NAME_LEN);
-    store<u32>(at, load<u8>(field, ENCODE_FIELD_RULE), ENTRY_RULE);
+  let field = changetype<usize>(spec) + ENCODE_SIZE_OF;
+  for (let at = changetype<usize>(table); at < tableEnd; at += ENTRY) {
+    entry(changetype<FieldEntry>(at), program, load<u16>(field, offsetof<EncodeField>('operand')));
+    store<u32>(
+      at,
+      changetype<u32>(spec) + load<u32>(field, offsetof<EncodeField>('nameOff')),
+      offsetof<FieldEntry>('name'),
+    );
+    store<u32>(at, load<u32>(field, offsetof<EncodeField>('nameLen')), offsetof<FieldEntry>('nameLen'));
+    store<u32>(at, load<u8>(field, offsetof<EncodeField>('rule')), offsetof<FieldEntry>('rule'));
     field += ENCODE_FIELD_SIZE_OF;
   }
   return true;
 }
 
-function entry(at: usize, program: usize, operand: u32): void {
+function entry(at: FieldEntry, program: Program, operand: u32): void {
   let mode = Mode.ANY;
   let raw: usize = 0;
   let uniform: u8 = Tag.MIXED;
@@ -161,19 +167,19 @@ function entry(at: usize, program: usize, operand: u32): void {
   const hasText = mode == Mode.STR || mode == Mode.BYTES;
   const longest = hasText ? longestText(valsOf(program, operand)) : 0;
   if (mode == Mode.BYTES && longest > SHORT_TEXT) mode = Mode.ANY;
-  store<u32>(at, mode, ENTRY_MODE);
-  if (mode == Mode.RUNS) store<u32>(at, 0, ENTRY_TEXT_LEN);
-  store<u32>(at, <u32>valsOf(program, operand), ENTRY_VALS);
-  store<u32>(at, <u32>tagsOf(program, operand), ENTRY_TAGS);
-  store<u32>(at, <u32>raw, ENTRY_RAW);
-  store<u32>(at, strideOf(operand), ENTRY_STRIDE);
-  store<u32>(at, uniform, ENTRY_TAG);
+  at.mode = mode;
+  if (mode == Mode.RUNS) at.textLen = 0;
+  at.vals = valsOf(program, operand);
+  at.tags = tagsOf(program, operand);
+  at.raw = raw;
+  at.stride = strideOf(operand);
+  at.tag = uniform;
   fixedBound += NUMBER_BOUND;
   if (mode != Mode.ANY && longest <= SHORT_TEXT) {
     fixedBound += longest * ESCAPED;
     return;
   }
-  store<u32>(at, <u32>variable, ENTRY_NEXT);
+  at.next = variable;
   variable = at;
 }
 
@@ -211,11 +217,11 @@ function longestText(vals: usize): u32 {
 
 /** Says whether a value of the row failed; the reason then stands in batch/failure.ts. For rows that nobody writes. */
 export function rowFails(row: u32): bool {
-  for (let at = table; at < tableEnd; at += ENTRY) {
-    if (load<u32>(at, ENTRY_MODE) != Mode.ANY) continue;
-    const i = row * load<u32>(at, ENTRY_STRIDE);
-    if (load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i) != Tag.ERROR) continue;
-    const text = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + ((<usize>i) << 3));
+  for (let at = changetype<usize>(table); at < tableEnd; at += ENTRY) {
+    if (load<u32>(at, offsetof<FieldEntry>('mode')) != Mode.ANY) continue;
+    const i = row * load<u32>(at, offsetof<FieldEntry>('stride'));
+    if (load<u8>(<usize>load<u32>(at, offsetof<FieldEntry>('tags')) + i) != Tag.ERROR) continue;
+    const text = load<u64>(<usize>load<u32>(at, offsetof<FieldEntry>('vals')) + ((<usize>i) << 3));
     fail(offOf(text), lenOf(text));
     return true;
   }
@@ -231,14 +237,14 @@ export function rowFails(row: u32): bool {
 function variableBound(row: u32): u64 {
   if (isText) return textBound(row);
   let bound: u64 = fixedBound;
-  for (let at = variable; at; at = <usize>load<u32>(at, ENTRY_NEXT)) {
-    if (load<u32>(at, ENTRY_MODE) == Mode.STR) {
-      bound += <u64>lenOf(load<u64>(<usize>load<u32>(at, ENTRY_VALS) + ((<usize>row) << 3))) * ESCAPED;
+  for (let at = variable; at; at = at.next) {
+    if (at.mode == Mode.STR) {
+      bound += <u64>lenOf(load<u64>(at.vals + ((<usize>row) << 3))) * ESCAPED;
     } else {
-      const i = row * load<u32>(at, ENTRY_STRIDE);
-      const tag = load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i);
+      const i = row * at.stride;
+      const tag = load<u8>(at.tags + i);
       if (tag >= Tag.STR) {
-        const val = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + ((<usize>i) << 3));
+        const val = load<u64>(at.vals + ((<usize>i) << 3));
         bound += isJson ? jsonSizeBound(tag, val) : rowsSize(tag, val);
       }
     }
@@ -262,36 +268,38 @@ function variableBound(row: u32): u64 {
 function writeFields(to: usize, row: u32): usize {
   let p = to;
   const end = tableEnd;
-  for (let at = table; at < end; at += ENTRY) {
-    const mode = load<u32>(at, ENTRY_MODE);
-    const val = <usize>load<u32>(at, ENTRY_VALS) + ((<usize>row) << 3);
+  for (let at = changetype<usize>(table); at < end; at += ENTRY) {
+    const mode = load<u32>(at, offsetof<FieldEntry>('mode'));
+    const val = <usize>load<u32>(at, offsetof<FieldEntry>('vals')) + ((<usize>row) << 3);
     if (mode == Mode.RAW) {
-      p = copyName(p, at);
-      const text = load<u64>(<usize>load<u32>(at, ENTRY_RAW) + ((<usize>row) << 3));
-      p = lenOf(text) ? copyNumber(p, text) : writeValue(p, <u8>load<u32>(at, ENTRY_TAG), load<u64>(val));
+      p = copyName(p, changetype<FieldEntry>(at));
+      const text = load<u64>(<usize>load<u32>(at, offsetof<FieldEntry>('raw')) + ((<usize>row) << 3));
+      p = lenOf(text)
+        ? copyNumber(p, text)
+        : writeValue(p, <u8>load<u32>(at, offsetof<FieldEntry>('tag')), load<u64>(val));
     } else if (mode == Mode.STR) {
-      p = copyName(p, at);
+      p = copyName(p, changetype<FieldEntry>(at));
       const text = load<u64>(val);
       p = jsonWriteString(p, offOf(text), lenOf(text));
       continue;
     } else if (mode == Mode.F64) {
-      p = copyName(p, at);
+      p = copyName(p, changetype<FieldEntry>(at));
       const number = load<u64>(val);
       p = isFinite64(number) ? jsonWriteF64(p, reinterpret<f64>(number)) : writeValue(p, Tag.F64, number);
     } else if (mode == Mode.I64) {
-      p = jsonWriteI64(copyName(p, at), load<i64>(val));
+      p = jsonWriteI64(copyName(p, changetype<FieldEntry>(at)), load<i64>(val));
       continue;
     } else if (mode == Mode.BOOL) {
-      p = writeBool(copyName(p, at), load<u64>(val) != 0);
+      p = writeBool(copyName(p, changetype<FieldEntry>(at)), load<u64>(val) != 0);
       continue;
     } else if (mode == Mode.BYTES) {
       const bytes = load<u64>(val);
-      p = jsonWriteBytes(copyName(p, at), offOf(bytes), lenOf(bytes));
+      p = jsonWriteBytes(copyName(p, changetype<FieldEntry>(at)), offOf(bytes), lenOf(bytes));
       continue;
     } else if (mode == Mode.RUNS) {
-      p = writeRun(copyName(p, at), at, load<u64>(val));
+      p = writeRun(copyName(p, changetype<FieldEntry>(at)), changetype<FieldEntry>(at), load<u64>(val));
     } else {
-      p = writeAny(p, at, row);
+      p = writeAny(p, changetype<FieldEntry>(at), row);
     }
     if (!p) return 0;
   }
@@ -300,10 +308,10 @@ function writeFields(to: usize, row: u32): usize {
 
 /** Writes a number, or copies the text of the one before. */
 // @ts-ignore: decorator
-@inline function writeRun(to: usize, at: usize, number: u64): usize {
-  const text = at + ENTRY_TEXT;
-  const len = load<u32>(at, ENTRY_TEXT_LEN);
-  if (len && load<u64>(at, ENTRY_NUMBER) == number) {
+@inline function writeRun(to: usize, at: FieldEntry, number: u64): usize {
+  const text = changetype<usize>(at) + ENTRY_TEXT;
+  const len = at.textLen;
+  if (len && at.number == number) {
     v128.store(to, v128.load(text));
     if (len > 16) v128.store(to, v128.load(text, 16), 16);
     return to + len;
@@ -312,26 +320,26 @@ function writeFields(to: usize, row: u32): usize {
   if (end) {
     v128.store(text, v128.load(to));
     v128.store(text, v128.load(to, 16), 16);
-    store<u64>(at, number, ENTRY_NUMBER);
-    store<u32>(at, <u32>(end - to), ENTRY_TEXT_LEN);
+    at.number = number;
+    at.textLen = <u32>(end - to);
   }
   return end;
 }
 
 /** Writes a field of which each row says what it is, or nothing; returns 0 when the row fails. */
-function writeAny(to: usize, at: usize, row: u32): usize {
-  const i = row * load<u32>(at, ENTRY_STRIDE);
-  const tag = load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i);
-  const val = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + ((<usize>i) << 3));
+function writeAny(to: usize, at: FieldEntry, row: u32): usize {
+  const i = row * at.stride;
+  const tag = load<u8>(at.tags + i);
+  const val = load<u64>(at.vals + ((<usize>i) << 3));
   if (tag <= Tag.NULL) {
-    const rule = <u8>load<u32>(at, ENTRY_RULE);
+    const rule = <u8>at.rule;
     if (rule == NullRule.OMIT || (rule == NullRule.KEEP_NULL && tag == Tag.MISSING)) return to;
   } else if (tag == Tag.ERROR) {
     fail(offOf(val), lenOf(val));
     return 0;
   }
   const p = copyName(to, at);
-  const raw = <usize>load<u32>(at, ENTRY_RAW);
+  const raw = at.raw;
   if (raw && (tag == Tag.F64 || tag == Tag.I64)) {
     const text = load<u64>(raw + ((<usize>i) << 3));
     if (lenOf(text)) return copyNumber(p, text);
@@ -349,9 +357,9 @@ function writeAny(to: usize, at: usize, row: u32): usize {
 }
 
 // @ts-ignore: decorator
-@inline function copyName(to: usize, at: usize): usize {
-  const from = <usize>load<u32>(at, ENTRY_NAME);
-  const len = load<u32>(at, ENTRY_NAME_LEN);
+@inline function copyName(to: usize, at: FieldEntry): usize {
+  const from = at.name;
+  const len = at.nameLen;
   v128.store(to, v128.load(from));
   for (let i: u32 = 16; i < len; i += 16) v128.store(to + i, v128.load(from + i));
   return to + len;
@@ -406,9 +414,9 @@ function writeValue(p: usize, tag: u8, val: u64): usize {
 /** The row is one value: an object, or (dataField) an array of objects. */
 function writeObject(to: usize, row: u32): usize {
   if (isText) return textWrite(to);
-  const i = row * load<u32>(table, ENTRY_STRIDE);
-  const tag = load<u8>(<usize>load<u32>(table, ENTRY_TAGS) + i);
-  const val = load<u64>(<usize>load<u32>(table, ENTRY_VALS) + ((<usize>i) << 3));
+  const i = row * table.stride;
+  const tag = load<u8>(table.tags + i);
+  const val = load<u64>(table.vals + ((<usize>i) << 3));
   if (tag == Tag.ERROR) {
     fail(offOf(val), lenOf(val));
     return 0;
@@ -423,21 +431,21 @@ function writeObject(to: usize, row: u32): usize {
 function writeFieldsBinary(to: usize, row: u32): usize {
   let p = to + ROWS_HEAD;
   let count: u32 = 0;
-  for (let at = table; at < tableEnd; at += ENTRY) {
-    const i = row * load<u32>(at, ENTRY_STRIDE);
-    let tag = load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i);
-    const val = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + ((<usize>i) << 3));
+  for (let at = changetype<usize>(table); at < tableEnd; at += ENTRY) {
+    const i = row * load<u32>(at, offsetof<FieldEntry>('stride'));
+    let tag = load<u8>(<usize>load<u32>(at, offsetof<FieldEntry>('tags')) + i);
+    const val = load<u64>(<usize>load<u32>(at, offsetof<FieldEntry>('vals')) + ((<usize>i) << 3));
     if (tag <= Tag.NULL) {
-      const rule = <u8>load<u32>(at, ENTRY_RULE);
+      const rule = <u8>load<u32>(at, offsetof<FieldEntry>('rule'));
       if (rule == NullRule.OMIT || (rule == NullRule.KEEP_NULL && tag == Tag.MISSING)) continue;
       tag = Tag.NULL;
     } else if (tag == Tag.ERROR) {
       fail(offOf(val), lenOf(val));
       return 0;
     }
-    const nameLen = load<u32>(at, ENTRY_NAME_LEN);
+    const nameLen = load<u32>(at, offsetof<FieldEntry>('nameLen'));
     store<u32>(p, nameLen);
-    memory.copy(p + 4, <usize>load<u32>(at, ENTRY_NAME), nameLen);
+    memory.copy(p + 4, <usize>load<u32>(at, offsetof<FieldEntry>('name')), nameLen);
     p = rowsWrite(p + 4 + nameLen, tag, val);
     count++;
   }
@@ -479,5 +487,5 @@ export function rowIsOmitted(row: u32, from: usize, end: usize): bool {
 
 /** True when the row is a list (dataField). */
 export function rowIsList(row: u32): bool {
-  return isObject && load<u8>(<usize>load<u32>(table, ENTRY_TAGS) + row * load<u32>(table, ENTRY_STRIDE)) == Tag.ARRAY;
+  return isObject && load<u8>(table.tags + row * table.stride) == Tag.ARRAY;
 }

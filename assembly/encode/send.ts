@@ -1,28 +1,29 @@
 // What both ways of encoding (encode/encode.ts, encode/gather.ts) have in common: how messages are told apart, and the
 // message that takes the place of one that failed.
-import { ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_FRAMING, EncodeFlag, OutputFormat, rowWriteHead } from './row';
-import { OutputFraming } from '../gen/encode-layouts';
+import { EncodeFlag, OutputFormat, rowWriteHead } from './row';
+import { EncodeSpec, OutputFraming } from '../gen/encode-layouts';
 import { failLen, failOff } from '../batch/failure';
 import { headsOf } from './head';
 import { OUT_SIZE, outClose, outEnd, outEndsFull, outErrorEnd, outFlush, outLimit, outOpen } from './output';
 import { Tag } from '../mem/layout';
+import { Node } from '../gen/node-layouts';
 
 /** End of the only message of a segment that is handed out directly. */
 export const ONE_END: usize = memory.data(4, 4);
 
 /** Messages end with a line feed; otherwise a list tells where. */
 // @ts-ignore: decorator
-@inline export function isLines(spec: usize): bool {
-  return load<u8>(spec, ENCODE_FRAMING) == OutputFraming.LINES;
+@inline export function isLines(spec: EncodeSpec): bool {
+  return spec.framing == OutputFraming.LINES;
 }
 
 /** Bytes that `failureWrite` writes beside the text, with room for the end of a message. */
 export const FAILURE_HEAD: u32 = 32;
 
 /** Writes so much of the reason in batch/failure.ts as a message in the format of the node; returns its end. */
-export function failureWrite(spec: usize, to: usize, len: u32): usize {
+export function failureWrite(spec: EncodeSpec, to: usize, len: u32): usize {
   let p = to;
-  if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.ROWS) {
+  if (spec.format == OutputFormat.ROWS) {
     rowWriteHead(p, Tag.OBJECT, 1);
     store<u32>(p, 5, 5);
     store<u32>(p, 0x6f727265, 9); // erro
@@ -35,8 +36,8 @@ export function failureWrite(spec: usize, to: usize, len: u32): usize {
 }
 
 /** Sends the reason in batch/failure.ts in place of a message, if the rule wants that. */
-export function sendFailure(node: usize, spec: usize): void {
-  if (!(load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SEND_ERROR)) return;
+export function sendFailure(node: Node, spec: EncodeSpec): void {
+  if (!(spec.flags & EncodeFlag.SEND_ERROR)) return;
   const head = headsOf(spec);
   const len = min(failLen, head ? OUT_SIZE >> 2 : OUT_SIZE >> 1);
   const hasEnds = !isLines(spec);

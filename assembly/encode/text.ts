@@ -8,17 +8,9 @@
 //   names    size u32 (bytes of the block) | count u32 | for each: len u32, bytes
 import { fail, failNoMemory } from '../batch/failure';
 import {
-  ENCODE_DELIMITER,
-  ENCODE_FIELD_NAME_LEN,
-  ENCODE_FIELD_NAME_OFF,
-  ENCODE_FIELD_OPERAND,
-  ENCODE_FIELD_RULE,
+  EncodeSpec,
+  EncodeField,
   ENCODE_FIELD_SIZE_OF,
-  ENCODE_FIELDS,
-  ENCODE_FLAGS,
-  ENCODE_FORMAT,
-  ENCODE_OPERAND,
-  ENCODE_SHAPE,
   ENCODE_SIZE_OF,
   EncodeFlag,
   NullRule,
@@ -43,12 +35,13 @@ import { plainError, valueError } from '../value/error';
 import { putFloatPlain } from '../value/float';
 import { printValue } from '../value/print';
 import { textAt, textBegin, textByte, textBytes, textFails, textLen } from '../value/text';
+import { Program } from '../gen/ops-layouts';
 
 const NAMES_COUNT: usize = 4;
 const NAMES_HEAD: u32 = 8;
 
-let spec: usize = 0;
-let program: usize = 0;
+let spec: EncodeSpec = changetype<EncodeSpec>(0);
+let program: Program = changetype<Program>(0);
 let format: u32 = 0;
 /** Block of names, 0 none. */
 let names: usize = 0;
@@ -71,14 +64,14 @@ let isComplete: bool = false;
 }
 
 /** True for nodes whose rows have the columns of the first one that they wrote. */
-export function keepsNames(spec: usize): bool {
-  return load<u8>(spec, ENCODE_FORMAT) == OutputFormat.DELIMITED && load<u8>(spec, ENCODE_SHAPE) == OutputShape.OBJECT;
+export function keepsNames(spec: EncodeSpec): bool {
+  return spec.format == OutputFormat.DELIMITED && spec.shape == OutputShape.OBJECT;
 }
 
-export function textPrepare(ofSpec: usize, ofProgram: usize): void {
+export function textPrepare(ofSpec: EncodeSpec, ofProgram: Program): void {
   spec = ofSpec;
   program = ofProgram;
-  format = load<u8>(spec, ENCODE_FORMAT);
+  format = spec.format;
   names = 0;
   isFirst = true;
 }
@@ -122,13 +115,13 @@ function failWith(error: u64): bool {
 }
 
 function putRow(row: u32): bool {
-  const isSingle = isApart(load<u8>(spec, ENCODE_FLAGS));
-  if (load<u8>(spec, ENCODE_SHAPE) != OutputShape.OBJECT) {
+  const isSingle = isApart(spec.flags);
+  if (spec.shape != OutputShape.OBJECT) {
     if (format == OutputFormat.FORM) return isSingle ? putFormFields(row) : failList();
     if (hasHeader(isSingle)) putHeaderFields();
     return putFields(row);
   }
-  const operand = load<u32>(spec, ENCODE_OPERAND);
+  const operand = spec.operand;
   const at = row * strideOf(operand);
   const tag = load<u8>(tagsOf(program, operand) + at);
   const val = load<u64>(valsOf(program, operand) + ((<usize>at) << 3));
@@ -166,7 +159,7 @@ function putValue(tag: u8, val: u64): void {
 
 /** The names of the columns stand before the row. */
 function hasHeader(isSingle: bool): bool {
-  const flags = load<u8>(spec, ENCODE_FLAGS);
+  const flags = spec.flags;
   return isSingle ? (flags & EncodeFlag.EACH_HEADER) != 0 : isFirst && (flags & EncodeFlag.HEADER) != 0;
 }
 
@@ -176,15 +169,15 @@ function endHeader(): void {
 }
 
 function putDelimiter(): void {
-  const at = spec + load<u32>(spec, ENCODE_DELIMITER);
+  const at = changetype<usize>(spec) + spec.delimiter;
   textBytes(at + 4, load<u32>(at));
 }
 
 function putFields(row: u32): bool {
-  const n = load<u32>(spec, ENCODE_FIELDS);
-  let field = spec + ENCODE_SIZE_OF;
+  const n = spec.fields;
+  let field = changetype<usize>(spec) + ENCODE_SIZE_OF;
   for (let i: u32 = 0; i < n; i++) {
-    const operand = <u32>load<u16>(field, ENCODE_FIELD_OPERAND);
+    const operand = <u32>load<u16>(field, offsetof<EncodeField>('operand'));
     const at = row * strideOf(operand);
     const tag = load<u8>(tagsOf(program, operand) + at);
     const val = load<u64>(valsOf(program, operand) + ((<usize>at) << 3));
@@ -197,11 +190,14 @@ function putFields(row: u32): bool {
 }
 
 function putHeaderFields(): void {
-  const n = load<u32>(spec, ENCODE_FIELDS);
-  let field = spec + ENCODE_SIZE_OF;
+  const n = spec.fields;
+  let field = changetype<usize>(spec) + ENCODE_SIZE_OF;
   for (let i: u32 = 0; i < n; i++) {
     if (i) putDelimiter();
-    textBytes(spec + load<u32>(field, ENCODE_FIELD_NAME_OFF), load<u32>(field, ENCODE_FIELD_NAME_LEN));
+    textBytes(
+      changetype<usize>(spec) + load<u32>(field, offsetof<EncodeField>('nameOff')),
+      load<u32>(field, offsetof<EncodeField>('nameLen')),
+    );
     field += ENCODE_FIELD_SIZE_OF;
   }
   endHeader();
@@ -263,7 +259,7 @@ function putHeaderNames(): void {
  * exhausted.
  */
 export function namesOfRow(row: u32, account: usize): usize {
-  const operand = load<u32>(spec, ENCODE_OPERAND);
+  const operand = spec.operand;
   const at = row * strideOf(operand);
   const object = load<u64>(valsOf(program, operand) + ((<usize>at) << 3));
   if (load<u8>(tagsOf(program, operand) + at) != Tag.OBJECT) return 0;
@@ -315,19 +311,24 @@ export function namesFree(block: usize, account: usize): void {
 let pairs: u32 = 0;
 
 function putFormFields(row: u32): bool {
-  const n = load<u32>(spec, ENCODE_FIELDS);
-  let field = spec + ENCODE_SIZE_OF;
+  const n = spec.fields;
+  let field = changetype<usize>(spec) + ENCODE_SIZE_OF;
   pairs = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const operand = <u32>load<u16>(field, ENCODE_FIELD_OPERAND);
+    const operand = <u32>load<u16>(field, offsetof<EncodeField>('operand'));
     const at = row * strideOf(operand);
     const tag = load<u8>(tagsOf(program, operand) + at);
     const val = load<u64>(valsOf(program, operand) + ((<usize>at) << 3));
     if (tag == Tag.ERROR) return failWith(val);
-    const rule = load<u8>(field, ENCODE_FIELD_RULE);
+    const rule = load<u8>(field, offsetof<EncodeField>('rule'));
     const isLeftOut = tag <= Tag.NULL && (rule == NullRule.OMIT || (rule == NullRule.KEEP_NULL && tag == Tag.MISSING));
     if (!isLeftOut) {
-      putPairs(spec + load<u32>(field, ENCODE_FIELD_NAME_OFF), load<u32>(field, ENCODE_FIELD_NAME_LEN), tag, val);
+      putPairs(
+        changetype<usize>(spec) + load<u32>(field, offsetof<EncodeField>('nameOff')),
+        load<u32>(field, offsetof<EncodeField>('nameLen')),
+        tag,
+        val,
+      );
     }
     field += ENCODE_FIELD_SIZE_OF;
   }

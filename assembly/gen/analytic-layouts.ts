@@ -33,60 +33,70 @@ export namespace AnalyticFn {
   export const USER: u16 = 21;
 }
 
-// analyticSpec, 24 bytes. Spec of an analytic node. All `…At` are offsets from its start.
-//
-//   0    partitions u32   count
-//   4    partitionsAt u32
-//   8    functions u32   count
-//   12   functionsAt u32
-//   16   ttl f64   time for which a partition is kept after its last row, ms, 0 for ever
-export const ANALYTIC_PARTITIONS: usize = 0;
-export const ANALYTIC_PARTITIONS_AT: usize = 4;
-export const ANALYTIC_FUNCTIONS: usize = 8;
-export const ANALYTIC_FUNCTIONS_AT: usize = 12;
-export const ANALYTIC_TTL: usize = 16;
+/** Spec of an analytic node. All `…At` are offsets from its start. */
+// @ts-ignore: decorator
+@unmanaged
+export class AnalyticSpec {
+  /** count */
+  partitions: u32;
+  partitionsAt: u32;
+  /** count */
+  functions: u32;
+  functionsAt: u32;
+  /** time for which a partition is kept after its last row, ms, 0 for ever */
+  ttl: f64;
+}
 export const ANALYTIC_SIZE_OF: u32 = 24;
 
-// partitionSpec, 12 bytes. What rows are partitioned by.
-//
-//   0    keys u32   count, 0: all rows are one partition
-//   4    keysAt u32   operands u16[keys]
-//   8    entrySize u32   bytes of a partition
-export const PARTITION_KEYS: usize = 0;
-export const PARTITION_KEYS_AT: usize = 4;
-export const PARTITION_ENTRY_SIZE: usize = 8;
+/** What rows are partitioned by. */
+// @ts-ignore: decorator
+@unmanaged
+export class PartitionSpec {
+  /** count, 0: all rows are one partition */
+  keys: u32;
+  /** operands u16[keys] */
+  keysAt: u32;
+  /** bytes of a partition */
+  entrySize: u32;
+}
 export const PARTITION_SIZE_OF: u32 = 12;
 
-// functionSpec, 24 bytes. A function.
-//
-//   0    fn u16   AnalyticFn
-//   2    dst u16   register that takes the result
-//   4    partition u16   index of the partitionSpec
-//   6    when u16   operand, 0xffff none: other rows leave the state as it is
-//   8    args u32   count
-//   12   argsAt u32   operands u16[args]
-//   16   size u32   of lag: rows to look back; of user: number of the host's function
-//   20   state u32   where its state stands in a partition
-export const FUNCTION_FN: usize = 0;
-export const FUNCTION_DST: usize = 2;
-export const FUNCTION_PARTITION: usize = 4;
-export const FUNCTION_WHEN: usize = 6;
-export const FUNCTION_ARGS: usize = 8;
-export const FUNCTION_ARGS_AT: usize = 12;
-export const FUNCTION_SIZE: usize = 16;
-export const FUNCTION_STATE: usize = 20;
+/** A function. */
+// @ts-ignore: decorator
+@unmanaged
+export class FunctionSpec {
+  /** AnalyticFn */
+  fn: u16;
+  /** register that takes the result */
+  dst: u16;
+  /** index of the partitionSpec */
+  partition: u16;
+  /** operand, 0xffff none: other rows leave the state as it is */
+  when: u16;
+  /** count */
+  args: u32;
+  /** operands u16[args] */
+  argsAt: u32;
+  /** of lag: rows to look back; of user: number of the host's function */
+  size: u32;
+  /** where its state stands in a partition */
+  state: u32;
+}
 export const FUNCTION_SIZE_OF: u32 = 24;
 
-// hitsSpec, 10 bytes. Spec of a hits node.
-//
-//   0    condition u16   operand, 0xffff none: all rows pass
-//   2    count u16   register: rows that passed before
-//   4    time u16   register: time of the newest of them, epoch ms
-//   6    when u16   operand: time of a row, 0xffff the clock
-//   8    judged u16   register that takes what the condition gives for each row, all of which pass; 0xffff none: rows pass for which it holds
-export const HITS_CONDITION: usize = 0;
-export const HITS_COUNT: usize = 2;
-export const HITS_TIME: usize = 4;
-export const HITS_WHEN: usize = 6;
-export const HITS_JUDGED: usize = 8;
+/** Spec of a hits node. */
+// @ts-ignore: decorator
+@unmanaged
+export class HitsSpec {
+  /** operand, 0xffff none: all rows pass */
+  condition: u16;
+  /** register: rows that passed before */
+  count: u16;
+  /** register: time of the newest of them, epoch ms */
+  time: u16;
+  /** operand: time of a row, 0xffff the clock */
+  when: u16;
+  /** register that takes what the condition gives for each row, all of which pass; 0xffff none: rows pass for which it holds */
+  judged: u16;
+}
 export const HITS_SIZE_OF: u32 = 10;

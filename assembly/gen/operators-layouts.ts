@@ -11,28 +11,36 @@ export namespace FilterFlag {
   export const MEETS_EMPTY: u32 = 4;
 }
 
-// filterSpec, 8 bytes. Spec of a filter.
-//
-//   0    condition u32   operand
-//   4    flags u32   FilterFlag
-export const FILTER_CONDITION: usize = 0;
-export const FILTER_FLAGS: usize = 4;
+/** Spec of a filter. */
+// @ts-ignore: decorator
+@unmanaged
+export class FilterSpec {
+  /** operand */
+  condition: u32;
+  /** FilterFlag */
+  flags: u32;
+}
 export const FILTER_SIZE_OF: u32 = 8;
 
-// limitSpec, 4 bytes. Spec of a limit.
-//
-//   0    count u32   rows of a message that may pass
-export const LIMIT_COUNT: usize = 0;
+/** Spec of a limit. */
+// @ts-ignore: decorator
+@unmanaged
+export class LimitSpec {
+  /** rows of a message that may pass */
+  count: u32;
+}
 export const LIMIT_SIZE_OF: u32 = 4;
 
-// expandSpec, 16 bytes. Spec of an expand node. Behind it: operands u16[columns].
-//
-//   0    list u32   operand
-//   4    members u32   1: the operand is an object, whose members the row gets; 0: a list, of whose elements rows are made
-//   8    most u32   rows that one row can become
-//   12   columns u32
-export const EXPAND_LIST: usize = 0;
-export const EXPAND_MEMBERS: usize = 4;
-export const EXPAND_MOST: usize = 8;
-export const EXPAND_COLUMNS: usize = 12;
+/** Spec of an expand node. Behind it: operands u16[columns]. */
+// @ts-ignore: decorator
+@unmanaged
+export class ExpandSpec {
+  /** operand */
+  list: u32;
+  /** 1: the operand is an object, whose members the row gets; 0: a list, of whose elements rows are made */
+  members: u32;
+  /** rows that one row can become */
+  most: u32;
+  columns: u32;
+}
 export const EXPAND_SIZE_OF: u32 = 16;

@@ -11,52 +11,53 @@ export namespace HostPart {
   export const MERGE: u32 = 536870912;
 }
 
-// program, 32 bytes. Head of a program. The host writes offsets from the start of the block, `programNew` turns them into addresses.
-//
-//   0    opCount u32
-//   4    constCount u32
-//   8    ops u32   -> op[opCount]
-//   12   consts u32   -> slot[constCount]
-//   16   args u32   -> operands u16[argCount]
-//   20   size u32   of the block
-//   24   acct u32   byte counter that the block is charged to, 0 nobody's
-//   28   argCount u32
-export const PROGRAM_OP_COUNT: usize = 0;
-export const PROGRAM_CONST_COUNT: usize = 4;
-export const PROGRAM_OPS: usize = 8;
-export const PROGRAM_CONSTS: usize = 12;
-export const PROGRAM_ARGS: usize = 16;
-export const PROGRAM_SIZE: usize = 20;
-export const PROGRAM_ACCT: usize = 24;
-export const PROGRAM_ARG_COUNT: usize = 28;
+/** Head of a program. The host writes offsets from the start of the block, `programNew` turns them into addresses. */
+// @ts-ignore: decorator
+@unmanaged
+export class Program {
+  opCount: u32;
+  constCount: u32;
+  /** -> operation[opCount] */
+  ops: usize;
+  /** -> slot[constCount] */
+  consts: usize;
+  /** -> operands u16[argCount] */
+  args: usize;
+  /** of the block */
+  size: u32;
+  /** byte counter that the block is charged to, 0 nobody's */
+  acct: usize;
+  argCount: u32;
+}
 export const PROGRAM_SIZE_OF: u32 = 32;
 
-// op, 24 bytes. An operation over columns.
-//
-//   0    code u16
-//   2    dst u16   register
-//   4    a u16   operand
-//   6    b u16   operand
-//   8    c u16   operand
-//   10   argCount u16
-//   12   imm u32
-//   16   args u32   index of the first argument in the program's args
-export const OP_CODE: usize = 0;
-export const OP_DST: usize = 2;
-export const OP_A: usize = 4;
-export const OP_B: usize = 6;
-export const OP_C: usize = 8;
-export const OP_ARG_COUNT: usize = 10;
-export const OP_IMM: usize = 12;
-export const OP_ARGS: usize = 16;
+/** An operation over columns. */
+// @ts-ignore: decorator
+@unmanaged
+export class Operation {
+  code: u16;
+  /** register */
+  dst: u16;
+  /** operand */
+  a: u16;
+  /** operand */
+  b: u16;
+  /** operand */
+  c: u16;
+  argCount: u16;
+  imm: u32;
+  /** index of the first argument in the program's args */
+  args: u32;
+}
 export const OP_SIZE_OF: u32 = 24;
 
-// argument, 16 bytes. A column lent to a function of the host: row i's payload stands at vals + i * stride * 8.
-//
-//   0    vals u32
-//   4    tags u32
-//   8    stride u32   0 for a constant
-export const ARG_VALS: usize = 0;
-export const ARG_TAGS: usize = 4;
-export const ARG_STRIDE: usize = 8;
+/** A column lent to a function of the host: row i's payload stands at vals + i * stride * 8. */
+// @ts-ignore: decorator
+@unmanaged
+export class Argument {
+  vals: u32;
+  tags: u32;
+  /** 0 for a constant */
+  stride: u32;
+}
 export const ARG_SIZE_OF: u32 = 16;

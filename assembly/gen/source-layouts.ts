@@ -78,40 +78,45 @@ export namespace SourceError {
   export const TOO_MANY: i32 = -3;
 }
 
-// streamSpec, 24 bytes. Spec of a stream. Behind it: the schema as a struct type (typeSize bytes, none when 0), default values.
-//
-//   0    framing u8   Framing
-//   1    version u8   of MQTT
-//   2    format u8   InputFormat
-//   3    flags u8   StreamFlag
-//   4    maxDepth u32
-//   8    maxMessage u32   bytes
-//   12   typeSize u32
-//   16   defaults u32   count
-//   20   delimiter u32   length of what the spec ends with: the text between fields; of coded messages a decoder
-export const STREAM_FRAMING: usize = 0;
-export const STREAM_VERSION: usize = 1;
-export const STREAM_FORMAT: usize = 2;
-export const STREAM_FLAGS: usize = 3;
-export const STREAM_MAX_DEPTH: usize = 4;
-export const STREAM_MAX_MESSAGE: usize = 8;
-export const STREAM_TYPE_SIZE: usize = 12;
-export const STREAM_DEFAULTS: usize = 16;
-export const STREAM_DELIMITER: usize = 20;
+/** Spec of a stream. Behind it: the schema as a struct type (typeSize bytes, none when 0), default values. */
+// @ts-ignore: decorator
+@unmanaged
+export class StreamSpec {
+  /** Framing */
+  framing: u8;
+  /** of MQTT */
+  version: u8;
+  /** InputFormat */
+  format: u8;
+  /** StreamFlag */
+  flags: u8;
+  maxDepth: u32;
+  /** bytes */
+  maxMessage: u32;
+  typeSize: u32;
+  /** count */
+  defaults: u32;
+  /** length of what the spec ends with: the text between fields; of coded messages a decoder */
+  delimiter: u32;
+}
 export const STREAM_SIZE_OF: u32 = 24;
 
-// decoder, 4 bytes. Who makes JSON of coded messages. Behind it: the text that errors begin with.
-//
-//   0    fn u32   of the host
-export const DECODER_FN: usize = 0;
+/** Who makes JSON of coded messages. Behind it: the text that errors begin with. */
+// @ts-ignore: decorator
+@unmanaged
+export class Decoder {
+  /** of the host */
+  fn: u32;
+}
 export const DECODER_SIZE_OF: u32 = 4;
 
-// defaultHead, 8 bytes. A default value. Behind it: name, value as JSON text.
-//
-//   0    nameLen u32
-//   4    valueLen u32
-export const DEFAULT_NAME_LEN: usize = 0;
-export const DEFAULT_VALUE_LEN: usize = 4;
+/** A default value. Behind it: name, value as JSON text. */
+// @ts-ignore: decorator
+@unmanaged
+export class DefaultHead {
+  nameLen: u32;
+  valueLen: u32;
+}
 export const DEFAULT_SIZE_OF: u32 = 8;
 
 // structHead, 7 bytes. Head of a struct type.

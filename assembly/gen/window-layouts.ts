@@ -41,72 +41,79 @@ export namespace WindowFlag {
   export const SENDS_AT_ONCE: u32 = 1024;
 }
 
-// windowSpec, 96 bytes. Spec of a window. Behind it: u16[inputs] operands, u16[keys] and u16[keeps] indexes of inputs, padding to 4, aggregates, u16[] indexes of inputs of those that are folded.
-//
-//   0    kind u32   WindowKind
-//   4    flags u32   WindowFlag
-//   8    unit f64   natural unit of the alignment (dd, hh, mi, ss, ms), ms
-//   16   length f64   length; longest duration of a session, ms
-//   24   step f64   hop (0 none), timeout of a session or delay of a sliding window; how long partitions of other kinds wait for a row, 0 for ever, ms
-//   32   countLength u32   rows of a count window
-//   36   countStep u32   rows between its ends
-//   40   zone u32   number of the time zone, 0 UTC
-//   44   timestamp u16   operand, 0xffff none
-//   46   trigger u16   index of an input, 0xffff none
-//   48   where u16   index of an input, 0xffff none
-//   50   emit u16   index of an input, 0xffff none
-//   52   start u16   of a message: index of the input with its start
-//   54   end u16   of a message: index of the input with its end
-//   56   partition u16   index of the first input that rows are partitioned by, 0xffff none
-//   58   further u16   how many more such inputs there are: their indexes end the spec
-//   64   inputs u32   count
-//   68   keys u32   count
-//   72   keeps u32   count
-//   76   aggs u32   count
-//   80   statesAt u32   layout of a group: its aggregates
-//   84   tagsAt u32   its tags
-//   88   entrySize u32   its size
-//   92   size u32   of the spec
-export const WINDOW_KIND: usize = 0;
-export const WINDOW_FLAGS: usize = 4;
-export const WINDOW_UNIT: usize = 8;
-export const WINDOW_LENGTH: usize = 16;
-export const WINDOW_STEP: usize = 24;
-export const WINDOW_COUNT_LENGTH: usize = 32;
-export const WINDOW_COUNT_STEP: usize = 36;
-export const WINDOW_ZONE: usize = 40;
-export const WINDOW_TIMESTAMP: usize = 44;
-export const WINDOW_TRIGGER: usize = 46;
-export const WINDOW_WHERE: usize = 48;
-export const WINDOW_EMIT: usize = 50;
-export const WINDOW_START: usize = 52;
-export const WINDOW_END: usize = 54;
-export const WINDOW_PARTITION: usize = 56;
-export const WINDOW_FURTHER: usize = 58;
-export const WINDOW_INPUTS: usize = 64;
-export const WINDOW_KEYS: usize = 68;
-export const WINDOW_KEEPS: usize = 72;
-export const WINDOW_AGGS: usize = 76;
-export const WINDOW_STATES_AT: usize = 80;
-export const WINDOW_TAGS_AT: usize = 84;
-export const WINDOW_ENTRY_SIZE: usize = 88;
-export const WINDOW_SIZE: usize = 92;
+/** Spec of a window. Behind it: u16[inputs] operands, u16[keys] and u16[keeps] indexes of inputs, padding to 4, aggregates, u16[] indexes of inputs of those that are folded. */
+// @ts-ignore: decorator
+@unmanaged
+export class WindowSpec {
+  /** WindowKind */
+  kind: u32;
+  /** WindowFlag */
+  flags: u32;
+  /** natural unit of the alignment (dd, hh, mi, ss, ms), ms */
+  unit: f64;
+  /** length; longest duration of a session, ms */
+  length: f64;
+  /** hop (0 none), timeout of a session or delay of a sliding window; how long partitions of other kinds wait for a row, 0 for ever, ms */
+  step: f64;
+  /** rows of a count window */
+  countLength: u32;
+  /** rows between its ends */
+  countStep: u32;
+  /** number of the time zone, 0 UTC */
+  zone: u32;
+  /** operand, 0xffff none */
+  timestamp: u16;
+  /** index of an input, 0xffff none */
+  trigger: u16;
+  /** index of an input, 0xffff none */
+  where: u16;
+  /** index of an input, 0xffff none */
+  emit: u16;
+  /** of a message: index of the input with its start */
+  start: u16;
+  /** of a message: index of the input with its end */
+  end: u16;
+  /** index of the first input that rows are partitioned by, 0xffff none */
+  partition: u16;
+  /** how many more such inputs there are: their indexes end the spec */
+  further: u16;
+  private gap60: u32;
+  /** count */
+  inputs: u32;
+  /** count */
+  keys: u32;
+  /** count */
+  keeps: u32;
+  /** count */
+  aggs: u32;
+  /** layout of a group: its aggregates */
+  statesAt: u32;
+  /** its tags */
+  tagsAt: u32;
+  /** its size */
+  entrySize: u32;
+  /** of the spec */
+  size: u32;
+}
 export const WINDOW_SIZE_OF: u32 = 96;
 
-// aggregateSpec, 20 bytes. An aggregate of a window.
-//
-//   0    fn u16   Agg
-//   2    a u16   index of an input; of one that is folded the place of its first argument behind the aggregates
-//   4    b u16   index of an input; of one that is folded how many arguments it has
-//   6    c u16   index of an input
-//   8    filter u16   index of an input, 0xffff none
-//   12   state u32   where its state stands in a group
-//   16   call u32   of one that is folded: number of the host's function
-export const AGG_FN: usize = 0;
-export const AGG_A: usize = 2;
-export const AGG_B: usize = 4;
-export const AGG_C: usize = 6;
-export const AGG_FILTER: usize = 8;
-export const AGG_STATE: usize = 12;
-export const AGG_CALL: usize = 16;
+/** An aggregate of a window. */
+// @ts-ignore: decorator
+@unmanaged
+export class AggregateSpec {
+  /** Agg */
+  fn: u16;
+  /** index of an input; of one that is folded the place of its first argument behind the aggregates */
+  a: u16;
+  /** index of an input; of one that is folded how many arguments it has */
+  b: u16;
+  /** index of an input */
+  c: u16;
+  /** index of an input, 0xffff none */
+  filter: u16;
+  /** where its state stands in a group */
+  state: u32;
+  /** of one that is folded: number of the host's function */
+  call: u32;
+}
 export const AGG_SIZE_OF: u32 = 20;

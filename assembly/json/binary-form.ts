@@ -18,6 +18,7 @@ import {
 } from '../mem/layout';
 import { isUtf8 } from '../text/utf8';
 import { push, stacked, takeArray, taken, takeObject, unstack } from './tree';
+import { Pool } from '../mem/pool';
 
 /** The value read last by rowsRead. */
 export let rowsTag: u8 = 0;
@@ -86,14 +87,14 @@ export function rowsWrite(out: usize, tag: u8, payload: u64): usize {
  * Reads the value at `p` into rowsTag and rowsPayload and returns the position after it; 0 when the bytes are not of
  * this form. Texts refer to the input; lists and objects are put into the pool, keys sorted whatever their order was.
  */
-export function rowsRead(p: usize, end: usize, pool: usize, depth: i32): usize {
+export function rowsRead(p: usize, end: usize, pool: Pool, depth: i32): usize {
   const height = stacked;
   const q = read(p, end, pool, depth);
   if (!q) unstack(height);
   return q;
 }
 
-function read(p: usize, end: usize, pool: usize, depth: i32): usize {
+function read(p: usize, end: usize, pool: Pool, depth: i32): usize {
   if (p >= end) return 0;
   const tag = load<u8>(p);
   const left = end - p - 1;

@@ -3,7 +3,7 @@
 // With a type (json/type.ts) the value is converted and checked while it is read: see `typed*` below. Syntax errors and
 // type errors both end the parse with 0; faultMessage (json/fault.ts) tells which.
 import { Tag, span } from '../mem/layout';
-import { poolAlloc } from '../mem/pool';
+import { Pool, poolAlloc } from '../mem/pool';
 import { bytesOf } from '../text/base64';
 import { parseF64, f64End, f64Whole } from '../text/f64-parse';
 import { printF64General, MAX_F64_TEXT } from '../text/f64-print';
@@ -47,12 +47,12 @@ export namespace ParseFlag {
   export const STRICT: u32 = 2;
 }
 
-let pool: usize = 0;
+let pool: Pool = changetype<Pool>(0);
 let end: usize = 0;
 let flags: u32 = 0;
 
 /** Settings of the following calls of `parseAt`. */
-export function parseInto(toPool: usize, withFlags: u32): void {
+export function parseInto(toPool: Pool, withFlags: u32): void {
   pool = toPool;
   flags = withFlags;
 }
@@ -70,7 +70,7 @@ export function parseAt(p: usize, textEnd: usize, depth: i32, type: usize, name:
 }
 
 /** Parses a text that holds one value and space around it. */
-export function parseDocument(off: usize, len: u32, toPool: usize, withFlags: u32, depth: i32, type: usize): bool {
+export function parseDocument(off: usize, len: u32, toPool: Pool, withFlags: u32, depth: i32, type: usize): bool {
   parseInto(toPool, withFlags);
   const stop = off + len;
   let p = parseAt(skipSpace(off, stop), stop, depth, type, 0, 0);

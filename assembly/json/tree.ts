@@ -1,7 +1,7 @@
 // Lists under construction: values of an array or object stand on a stack until the closing bracket, then move to a
 // pool as one block. All entries have the form of object members (24 bytes, see mem/layout.ts).
 import { alloc, free, WORKSPACE } from '../mem/alloc';
-import { poolAlloc } from '../mem/pool';
+import { Pool, poolAlloc } from '../mem/pool';
 import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, span } from '../mem/layout';
 
 const ORDER: usize = 20; // position in the text while sorting; 0 in finished members
@@ -58,7 +58,7 @@ export function stackTrim(): void {
 export let taken: u64 = 0;
 
 /** Moves the entries above `height` into the pool as an array; false when memory is exhausted. */
-export function takeArray(pool: usize, height: u32): bool {
+export function takeArray(pool: Pool, height: u32): bool {
   const n = stacked - height;
   const to = poolAlloc(pool, n * SLOT_SIZE);
   if (!to) return false;
@@ -73,7 +73,7 @@ export function takeArray(pool: usize, height: u32): bool {
 }
 
 /** Moves the entries above `height` into the pool as an object: keys ascending, the last of equal keys. */
-export function takeObject(pool: usize, height: u32): bool {
+export function takeObject(pool: Pool, height: u32): bool {
   const base = stack + <usize>height * MEMBER_SIZE;
   let n = stacked - height;
   let sorted = true;
@@ -98,7 +98,7 @@ export function takeObject(pool: usize, height: u32): bool {
 }
 
 /** As `takeObject`, but the values of equal keys are an array, in the order in which they were put there. */
-export function takeGroups(pool: usize, height: u32): bool {
+export function takeGroups(pool: Pool, height: u32): bool {
   const base = stack + <usize>height * MEMBER_SIZE;
   const n = stacked - height;
   if (n <= 32) insertionSort(base, n);

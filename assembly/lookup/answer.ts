@@ -3,7 +3,7 @@ import * as ctx from '../batch/context';
 import { accountOf, exhaust } from '../node/node';
 import { stageAcquire, stageRelease } from '../batch/stage';
 import { clearDeadline, setDeadline } from '../node/timers';
-import { LOOKUP_TTL, LookupFlag } from '../gen/lookup-layouts';
+import { LookupFlag } from '../gen/lookup-layouts';
 import {
   MEMBER_KEY_LEN,
   MEMBER_KEY_OFF,
@@ -19,6 +19,7 @@ import {
 import { poolAlloc } from '../mem/pool';
 import { plainError } from '../value/error';
 import {
+  Answer,
   EntryState,
   answersShapes,
   askedIn,
@@ -31,17 +32,26 @@ import {
 } from './answers';
 import { drain } from './ask';
 import { answersOf, hasFlag, queueOf, requestsOf, specOf } from './asking';
-import { itemNumber, queueBatches, queueFirst, queueNumber, queueWaiting } from './queue';
+import { Queue, itemNumber, queueBatches, queueFirst, queueNumber, queueWaiting } from './queue';
 import { recordNew } from './record';
-import { requestCount, requestDeadline, requestDrop, requestEntry, requestOf, requestsFirst } from './requests';
+import {
+  Request,
+  requestCount,
+  requestDeadline,
+  requestDrop,
+  requestEntry,
+  requestOf,
+  requestsFirst,
+} from './requests';
+import { Node } from '../gen/node-layouts';
 
-let node: usize = 0;
-let request: usize = 0;
+let node: Node = changetype<Node>(0);
+let request: Request = changetype<Request>(0);
 
 /**
  * Begins the answer to a request; returns how many lists of values it asked for, 0 when nobody waits for it any more.
  */
-export function answerBegin(to: usize, number: u32, now: f64): u32 {
+export function answerBegin(to: Node, number: u32, now: f64): u32 {
   ctx.setNow(now);
   ctx.scratchReset();
   node = to;
@@ -67,7 +77,7 @@ export function answerRows(blocks: usize, names: usize, count: u32, n: u32): voi
   const members = poolAlloc(ctx.scratch, count * MEMBER_SIZE);
   for (let row: u32 = 0; row < n && members; row++) {
     const list = <u32>valAt(<usize>load<u32>(blocks), row);
-    const entry: usize = list < requestCount(request) ? requestEntry(request, list) : 0;
+    const entry: Answer = list < requestCount(request) ? requestEntry(request, list) : changetype<Answer>(0);
     if (!entry || entryState(entry) != EntryState.WAITING) continue;
     if (isSingle && entryRows(entry)) {
       const text = plainError('the answer has several rows for one key');
@@ -94,7 +104,7 @@ export function answerRows(blocks: usize, names: usize, count: u32, n: u32): voi
   ctx.scratchReset();
 }
 
-function failNoRoom(entry: usize): void {
+function failNoRoom(entry: Answer): void {
   const text = plainError('memory is exhausted');
   entryFail(answersOf(node), entry, offOf(text), lenOf(text), accountOf(node));
 }
@@ -108,7 +118,7 @@ export function answerFail(i: u32, off: usize, len: u32): void {
 export function answerClose(): void {
   const spec = specOf(node);
   const acct = accountOf(node);
-  const ttl = load<f64>(spec, LOOKUP_TTL);
+  const ttl = spec.ttl;
   const expires: f64 = ttl > 0 ? ctx.nowMs + ttl : 0;
   const count = requestCount(request);
   for (let i: u32 = 0; i < count; i++) {
@@ -123,7 +133,7 @@ export function answerClose(): void {
   }
   const requests = requestsOf(node);
   requestDrop(requests, request, acct);
-  request = 0;
+  request = changetype<Request>(0);
   const next = requestsFirst(requests);
   clearDeadline(node);
   if (next && !setDeadline(node, requestDeadline(next))) exhaust(node);
@@ -131,29 +141,29 @@ export function answerClose(): void {
 }
 
 /** Batches of rows that wait in a node. */
-export function waitingBatches(asking: usize): u32 {
-  return queueBatches(queueOf(asking));
+export function waitingBatches(asking: Node): u32 {
+  return queueBatches(changetype<Queue>(queueOf(asking)));
 }
 
 /** Rows of these. */
-export function waitingRows(asking: usize): u32 {
-  return queueWaiting(queueOf(asking));
+export function waitingRows(asking: Node): u32 {
+  return queueWaiting(changetype<Queue>(queueOf(asking)));
 }
 
 /** Number of the last thing that came to wait in the node, and of the first that still does, 0 none. */
-export function waitingLast(asking: usize): u32 {
-  return queueNumber(queueOf(asking));
+export function waitingLast(asking: Node): u32 {
+  return queueNumber(changetype<Queue>(queueOf(asking)));
 }
 
-export function waitingFirst(asking: usize): u32 {
-  const item = queueFirst(queueOf(asking));
+export function waitingFirst(asking: Node): u32 {
+  const item = queueFirst(changetype<Queue>(queueOf(asking)));
   return item ? itemNumber(item) : 0;
 }
 
-export function answersFound(asking: usize): u64 {
+export function answersFound(asking: Node): u64 {
   return foundIn(answersOf(asking));
 }
 
-export function answersAsked(asking: usize): u64 {
+export function answersAsked(asking: Node): u64 {
   return askedIn(answersOf(asking));
 }

@@ -5,8 +5,8 @@ import { Signal } from '../node/operator';
 import { LookupFlag } from '../gen/lookup-layouts';
 import { LoadFault } from '../gen/state-layouts';
 import { BATCH_ROWS, Tag, lenOf, offOf } from '../mem/layout';
-import { poolFree, poolInit, poolReset } from '../mem/pool';
-import { ROWS_COUNT, ROWS_SIZE } from '../rows/layout';
+import { Pool, poolFree, poolInit, poolReset } from '../mem/pool';
+import { Rows, ROWS_SIZE } from '../rows/layout';
 import { rowsLoad, rowsSave } from '../rows/save';
 import { Members } from '../state/members';
 import { rowsFree, rowsInit } from '../rows/store';
@@ -23,9 +23,11 @@ import {
   valueRead,
 } from '../state/reader';
 import { writeBool, writeBytes, writeU32, writeU64, writeValue, writeVersion } from '../state/writer';
-import { entryJoin, entryNew, entryOf, entryTag, entryVal } from './answers';
+import { Answer, entryJoin, entryNew, entryOf, entryTag, entryVal } from './answers';
 import { setKey } from './find';
 import {
+  Queue,
+  Item,
   itemCount,
   itemEntries,
   itemEntry,
@@ -38,20 +40,20 @@ import {
   queueSignal,
 } from './queue';
 import { isKey } from './names-index';
-import { LOOKUP_COLUMNS, LOOKUP_KEYS } from './spec';
 import { FRESH, answersOf, ask, hasFlag, queueOf, specOf } from './asking';
+import { Node } from '../gen/node-layouts';
 
 const VERSION: u32 = 1;
 
 /** Saves what waits, with the values that were asked for: they are asked for again. What is remembered is not saved. */
-export function askSave(node: usize): void {
+export function askSave(node: Node): void {
   const spec = specOf(node);
-  const keys = load<u32>(spec, LOOKUP_KEYS);
+  const keys = spec.keys;
   writeVersion(VERSION);
   let items: u32 = 0;
-  for (let item = queueFirst(queueOf(node)); item; item = itemNext(item)) items++;
+  for (let item = queueFirst(changetype<Queue>(queueOf(node))); item; item = itemNext(item)) items++;
   writeU32(items);
-  for (let item = queueFirst(queueOf(node)); item; item = itemNext(item)) {
+  for (let item = queueFirst(changetype<Queue>(queueOf(node))); item; item = itemNext(item)) {
     writeU32(itemSignal(item));
     if (itemSignal(item)) {
       const hasText = itemSignal(item) == Signal.END && offOf(itemValue(item)) != 0;
@@ -64,17 +66,17 @@ export function askSave(node: usize): void {
     const count = itemCount(item);
     for (let i: u32 = 0; i < count; i++) {
       const entry = itemEntry(item, i);
-      writeBool(entry != 0);
+      writeBool(!!entry);
       for (let k: u32 = 0; entry && k < keys; k++) writeValue(entryTag(entry, keys, k), entryVal(entry, k));
     }
   }
 }
 
-const POOL: usize = memory.data(32, 16);
+const POOL: Pool = changetype<Pool>(memory.data(32, 16));
 
-const ASIDE: usize = memory.data(64, 16);
+const ASIDE: Rows = changetype<Rows>(memory.data(64, 16));
 
-export function askLoad(node: usize): bool {
+export function askLoad(node: Node): bool {
   if (!readVersion(VERSION)) return false;
   const items = readLength();
   poolInit(POOL, 1024, accountOf(node));
@@ -83,29 +85,33 @@ export function askLoad(node: usize): bool {
   return !readFails();
 }
 
-function loadItem(node: usize): void {
+function loadItem(node: Node): void {
   const acct = accountOf(node);
   const signal = readUpTo(Signal.FLUSH);
   if (signal) {
     const hasText = readBool();
     const value = hasText ? readBytes(POOL) : readU64();
-    if (!readFails() && !queueSignal(queueOf(node), signal, value, hasText, acct)) readFail(LoadFault.MEMORY);
+    if (!readFails() && !queueSignal(changetype<Queue>(queueOf(node)), signal, value, hasText, acct))
+      readFail(LoadFault.MEMORY);
     poolReset(POOL);
     return;
   }
   const spec = specOf(node);
   const rows = ASIDE;
-  rowsInit(rows, load<u32>(spec, LOOKUP_COLUMNS) + 1, 0, acct);
+  rowsInit(rows, spec.columns + 1, 0, acct);
   rowsLoad(rows, Members.ROWS);
-  const count = load<u32>(rows, ROWS_COUNT);
-  const item: usize = readFails() || count > BATCH_ROWS ? 0 : queueRows(queueOf(node), count, 0, acct);
+  const count = rows.count;
+  const item: Item =
+    readFails() || count > BATCH_ROWS
+      ? changetype<Item>(0)
+      : queueRows(changetype<Queue>(queueOf(node)), count, 0, acct);
   if (!item) {
     rowsFree(rows);
     if (!readFails()) readFail(count > BATCH_ROWS ? LoadFault.DAMAGED : LoadFault.MEMORY);
     return;
   }
-  memory.copy(itemRows(item), rows, ROWS_SIZE);
-  const keys = load<u32>(spec, LOOKUP_KEYS);
+  memory.copy(changetype<usize>(itemRows(item)), changetype<usize>(rows), ROWS_SIZE);
+  const keys = spec.keys;
   const isEach = hasFlag(spec, LookupFlag.IS_EACH);
   let fresh: u32 = 0;
   for (let i: u32 = 0; i < count && !readFails(); i++) {
@@ -121,15 +127,15 @@ function loadItem(node: usize): void {
       readFail(LoadFault.DAMAGED);
       break;
     }
-    let entry: usize = isEach ? 0 : entryOf(answersOf(node), keys, ctx.nowMs, acct);
+    let entry: Answer = isEach ? changetype<Answer>(0) : entryOf(answersOf(node), keys, ctx.nowMs, acct);
     if (!entry) {
       entry = entryNew(answersOf(node), keys, u32.MAX_VALUE, isEach, acct);
-      if (entry) store<u32>(FRESH + ((fresh++ as usize) << 2), <u32>entry);
+      if (entry) store<u32>(FRESH + ((fresh++ as usize) << 2), changetype<u32>(entry));
       else readFail(LoadFault.MEMORY);
     }
     if (entry) {
       entryJoin(entry);
-      store<u32>(itemEntries(item) + ((<usize>i) << 2), <u32>entry);
+      store<u32>(itemEntries(item) + ((<usize>i) << 2), changetype<u32>(entry));
     }
     poolReset(POOL);
   }

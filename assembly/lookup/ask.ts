@@ -5,28 +5,29 @@
 // Rows and signals keep their order. A message goes on as a whole: between two inputs none is open below (decision
 // 0022).
 //
-//   state   as of a lookup (spec.ts); LOOK_INDEX -> asking
+//   state   as of a lookup (spec.ts); `index` -> asking
 //   asking  0   queue 32 (queue.ts) | requests 16 (requests.ts) | answers 48 (answers.ts)
 import * as ctx from '../batch/context';
 import { signalBelow } from '../emit/emit';
 import { fail } from '../batch/failure';
-import { N_FLAGS, N_PROGRAM, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust } from '../node/node';
+import { NodeFlag, accountOf, addException, exhaust } from '../node/node';
 import { Operator, Signal, Trait } from '../node/operator';
 import { selectionPop, selectionPush } from '../batch/selection';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../batch/stage';
 import { setDeadline } from '../node/timers';
-import { LOOKUP_MOST_KEPT, LOOKUP_TIMEOUT, LookupFlag } from '../gen/lookup-layouts';
+import { LookupSpec, LookupFlag } from '../gen/lookup-layouts';
 import { allocZeroed, free } from '../mem/alloc';
-import { BIND_SIZE, bindBlock } from '../mem/bind';
+import { Bind, BIND_SIZE, bindBlock } from '../mem/bind';
 import { COL_TAGS, COL_VALS, OPERAND_NONE, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
 import { poolAlloc, poolChunk, poolFilled, poolReturn } from '../mem/pool';
 import { runClean } from '../ops/clean';
 import { blockOf } from '../ops/operand';
 import { programFree } from '../ops/vm';
-import { PAGE_NEXT, PAGE_TO, pageTags, pageVals } from '../rows/page';
+import { pageTags, pageVals } from '../rows/page';
 import { rowsAppend, rowsFirst } from '../rows/store';
 import { textBegin, textI64, textLiteral, textTake } from '../value/text';
 import {
+  Answer,
   EntryState,
   answersFree,
   answersInit,
@@ -46,6 +47,8 @@ import { lookupOpen } from './lookup';
 import { failMemory, failMessage, failRow, isInMessage, messageBegins, messageEnds } from './message';
 import { pairsAdd, pairsAreFull, pairsBegin, pairsFlush } from './pairs';
 import {
+  Queue,
+  Item,
   itemEntries,
   itemIsReady,
   itemNext,
@@ -58,7 +61,7 @@ import {
   queueRows,
   queueSignal,
 } from './queue';
-import { recordNext } from './record';
+import { Record, recordNext } from './record';
 import {
   requestCount,
   requestDeadline,
@@ -69,19 +72,12 @@ import {
   requestsSetBack,
 } from './requests';
 import { sendSingles, setRecord } from './singles';
-import {
-  LOOKUP_COLUMNS,
-  LOOKUP_CONDITION,
-  LOOKUP_FIELDS,
-  LOOKUP_IS_LEFT,
-  LOOKUP_KEYS,
-  LOOK_FAIL,
-  LOOK_INDEX,
-  LOOK_PROGRAM,
-  columnOperand,
-} from './spec';
+import { Look, columnOperand } from './spec';
 import { ASKING_SIZE, FRESH, answersOf, ask, askingOf, hasFlag, queueOf, requestsOf, specOf } from './asking';
 import { askLoad, askSave } from './ask-save';
+import { Node } from '../gen/node-layouts';
+import { Program } from '../gen/ops-layouts';
+import { NamesIndex } from './names-index';
 
 export function askOperator(operator: Operator): void {
   operator.open = askOpen;
@@ -95,30 +91,30 @@ export function askOperator(operator: Operator): void {
   operator.traits = Trait.MAKES_ROWS | Trait.ENDS_DEFERRING;
 }
 
-function askOpen(node: usize): bool {
+function askOpen(node: Node): bool {
   if (!lookupOpen(node)) return false;
-  const asking = allocZeroed(ASKING_SIZE, accountOf(node));
+  const asking = changetype<NamesIndex>(allocZeroed(ASKING_SIZE, accountOf(node)));
   if (!asking) return false;
-  store<u32>(<usize>load<u32>(node, N_STATE), <u32>asking, LOOK_INDEX);
+  changetype<Look>(node.state).index = asking;
   return answersInit(answersOf(node), accountOf(node));
 }
 
-function askFree(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
+function askFree(node: Node): void {
+  const state = changetype<Look>(node.state);
   if (!state) return;
   const acct = accountOf(node);
   if (askingOf(node)) {
-    queueFree(queueOf(node), acct);
+    queueFree(changetype<Queue>(queueOf(node)), acct);
     requestsFree(requestsOf(node), acct);
     answersFree(answersOf(node), acct);
-    free(askingOf(node), ASKING_SIZE, acct);
+    free(changetype<usize>(askingOf(node)), ASKING_SIZE, acct);
   }
-  programFree(<usize>load<u32>(state, LOOK_PROGRAM));
-  free(state, load<u32>(node, N_STATE_SIZE), acct);
+  programFree(state.program);
+  free(changetype<usize>(state), node.stateSize, acct);
 }
 
-function askSignal(node: usize, signal: u32, value: u64): void {
-  const queue = queueOf(node);
+function askSignal(node: Node, signal: u32, value: u64): void {
+  const queue = changetype<Queue>(queueOf(node));
   if (!isInMessage(node) && !queueFirst(queue)) {
     signalBelow(node, signal, value);
     return;
@@ -133,12 +129,12 @@ function askSignal(node: usize, signal: u32, value: u64): void {
 /** Entries of the batch, by their place in its selection. */
 const ENTRIES: usize = memory.data(4 * 1024, 16);
 
-function askPush(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
+function askPush(node: Node): void {
+  const state = changetype<Look>(node.state);
   const spec = specOf(node);
-  const program = <usize>load<u32>(node, N_PROGRAM);
+  const program = node.program;
   const marks = stageAcquire(1);
-  if (!marks || (program && !runClean(program))) {
+  if (!marks || (!!program && !runClean(program))) {
     if (marks) stageRelease(1);
     exhaust(node);
     return;
@@ -149,20 +145,20 @@ function askPush(node: usize): void {
 }
 
 /** Finds what the rows are to be joined with; false when memory is exhausted. */
-function takeBatch(node: usize, spec: usize, state: usize, program: usize, errors: usize): bool {
+function takeBatch(node: Node, spec: LookupSpec, state: Look, program: Program, errors: usize): bool {
   const acct = accountOf(node);
   const answers = answersOf(node);
-  const keys = load<u32>(spec, LOOKUP_KEYS);
+  const keys = spec.keys;
   const keeps = hasFlag(spec, LookupFlag.KEEPS);
   const isEach = hasFlag(spec, LookupFlag.IS_EACH);
-  const most = keeps ? load<u32>(spec, LOOKUP_MOST_KEPT) : u32.MAX_VALUE;
+  const most = keeps ? spec.mostKept : u32.MAX_VALUE;
   const before = ctx.rowErrors;
   const selLen = ctx.selLen;
   let fresh: u32 = 0;
   let waiting: u32 = 0;
   for (let i: u32 = 0; i < selLen; i++) {
     const row = load<u32>(ctx.sel + ((<usize>i) << 2));
-    let entry: usize = 0;
+    let entry: Answer = changetype<Answer>(0);
     let mark: u64 = 0;
     if (before && tagAt(before, row) == Tag.ERROR) mark = valAt(before, row);
     else {
@@ -171,11 +167,11 @@ function takeBatch(node: usize, spec: usize, state: usize, program: usize, error
         mark = keyFailure;
         if (!isInMessage(node)) addException(node, offOf(mark), lenOf(mark), 1);
       } else if (outcome == KeyOutcome.FOUND) {
-        entry = isEach ? 0 : entryOf(answers, keys, ctx.nowMs, acct);
+        entry = isEach ? changetype<Answer>(0) : entryOf(answers, keys, ctx.nowMs, acct);
         if (!entry) {
           entry = entryNew(answers, keys, most, isEach, acct);
           if (!entry) return false;
-          store<u32>(FRESH + ((fresh++ as usize) << 2), <u32>entry);
+          store<u32>(FRESH + ((fresh++ as usize) << 2), changetype<u32>(entry));
         }
         // Held while others of the batch are found.
         entryJoin(entry);
@@ -183,9 +179,9 @@ function takeBatch(node: usize, spec: usize, state: usize, program: usize, error
       }
     }
     setAt(errors, row, mark ? Tag.ERROR : Tag.NULL, mark);
-    store<u32>(ENTRIES + ((<usize>i) << 2), <u32>entry);
+    store<u32>(ENTRIES + ((<usize>i) << 2), changetype<u32>(entry));
   }
-  const queue = queueOf(node);
+  const queue = changetype<Queue>(queueOf(node));
   if (!waiting && !isInMessage(node) && !queueFirst(queue)) {
     sendNow(node, spec, state, errors);
     return true;
@@ -196,9 +192,9 @@ function takeBatch(node: usize, spec: usize, state: usize, program: usize, error
 }
 
 /** Sends a batch whose answers are all there. */
-function sendNow(node: usize, spec: usize, state: usize, errors: usize): void {
-  const columns = load<u32>(spec, LOOKUP_COLUMNS);
-  const blocks = poolAlloc(ctx.scratch, (columns + load<u32>(spec, LOOKUP_FIELDS)) << 2);
+function sendNow(node: Node, spec: LookupSpec, state: Look, errors: usize): void {
+  const columns = spec.columns;
+  const blocks = poolAlloc(ctx.scratch, (columns + spec.fields) << 2);
   const entries = poolAlloc(ctx.scratch, ctx.selLen << 2);
   if (!blocks || !entries) {
     exhaust(node);
@@ -211,20 +207,23 @@ function sendNow(node: usize, spec: usize, state: usize, errors: usize): void {
   const acct = accountOf(node);
   const keeps = hasFlag(spec, LookupFlag.KEEPS);
   for (let i: u32 = 0; i < selLen; i++) {
-    const entry = <usize>load<u32>(entries + ((<usize>i) << 2));
+    const entry = changetype<Answer>(load<u32>(entries + ((<usize>i) << 2)));
     if (entry) entryLeave(answersOf(node), entry, keeps, acct);
   }
 }
 
 /** Keeps the batch until its answers are there. */
-function queueBatch(node: usize, spec: usize, errors: usize): bool {
-  const columns = load<u32>(spec, LOOKUP_COLUMNS);
+function queueBatch(node: Node, spec: LookupSpec, errors: usize): bool {
+  const columns = spec.columns;
   const width = columns + 1;
   const binds = poolAlloc(ctx.scratch, width * BIND_SIZE);
-  const item: usize = binds ? queueRows(queueOf(node), ctx.selLen, width, accountOf(node)) : 0;
+  const item: Item = binds
+    ? queueRows(changetype<Queue>(queueOf(node)), ctx.selLen, width, accountOf(node))
+    : changetype<Item>(0);
   if (!item) return false;
-  for (let c: u32 = 0; c < columns; c++) bindBlock(binds + <usize>(c * BIND_SIZE), blockOf(columnOperand(spec, c)));
-  bindBlock(binds + <usize>(columns * BIND_SIZE), errors);
+  for (let c: u32 = 0; c < columns; c++)
+    bindBlock(changetype<Bind>(binds + <usize>(c * BIND_SIZE)), blockOf(columnOperand(spec, c)));
+  bindBlock(changetype<Bind>(binds + <usize>(columns * BIND_SIZE)), errors);
   memory.copy(itemEntries(item), ENTRIES, ctx.selLen << 2);
   return rowsAppend(itemRows(item), binds, width, ctx.sel, ctx.selLen, 0);
 }
@@ -233,15 +232,15 @@ function queueBatch(node: usize, spec: usize, errors: usize): bool {
  * Sends the rows of the current batch: `blocks` has the columns that go on, with room for those of the table behind
  * them, `errors` the marks of rows that failed, `entries` the entry of each selected row.
  */
-function sendRows(node: usize, spec: usize, state: usize, blocks: usize, errors: usize, entries: usize): void {
+function sendRows(node: Node, spec: LookupSpec, state: Look, blocks: usize, errors: usize, entries: usize): void {
   if (isInMessage(node)) sendPairs(node, spec, state, blocks, errors, entries);
   else sendEach(node, spec, state, blocks, errors, entries);
 }
 
 /** Rows of a stream: each becomes one at most. */
-function sendEach(node: usize, spec: usize, state: usize, blocks: usize, errors: usize, entries: usize): void {
-  const columns = load<u32>(spec, LOOKUP_COLUMNS);
-  const fields = load<u32>(spec, LOOKUP_FIELDS);
+function sendEach(node: Node, spec: LookupSpec, state: Look, blocks: usize, errors: usize, entries: usize): void {
+  const columns = spec.columns;
+  const fields = spec.fields;
   const kept = selectionPush();
   const own = stageAcquire(max<u32>(fields, 1));
   if (!kept || !own) {
@@ -251,15 +250,15 @@ function sendEach(node: usize, spec: usize, state: usize, blocks: usize, errors:
     return;
   }
   memory.copy(blocks + ((<usize>columns) << 2), own, fields << 2);
-  const isLeft = load<u32>(spec, LOOKUP_IS_LEFT) != 0;
+  const isLeft = spec.isLeft != 0;
   let n: u32 = 0;
   let hasFailed = false;
   for (let i: u32 = 0; i < ctx.selLen; i++) {
     const row = load<u32>(ctx.sel + ((<usize>i) << 2));
-    const entry = <usize>load<u32>(entries + ((<usize>i) << 2));
-    let record: usize = 0;
+    const entry = changetype<Answer>(load<u32>(entries + ((<usize>i) << 2)));
+    let record: Record = changetype<Record>(0);
     if (tagAt(errors, row) == Tag.ERROR) {
-      if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) continue;
+      if (!(node.flags & NodeFlag.SEND_ERROR)) continue;
       hasFailed = true;
     } else if (entry && entryState(entry) == EntryState.FAILED) {
       const failure = entryFailure(entry);
@@ -267,7 +266,7 @@ function sendEach(node: usize, spec: usize, state: usize, blocks: usize, errors:
       if (!failRow(node, errors, row)) continue;
       hasFailed = true;
     } else {
-      record = entry ? entryFirst(entry) : 0;
+      record = entry ? entryFirst(entry) : changetype<Record>(0);
       if (!record && !isLeft) continue;
     }
     setRecord(row, record);
@@ -279,44 +278,44 @@ function sendEach(node: usize, spec: usize, state: usize, blocks: usize, errors:
 }
 
 /** Rows of a message: each may become several. */
-function sendPairs(node: usize, spec: usize, state: usize, blocks: usize, errors: usize, entries: usize): void {
+function sendPairs(node: Node, spec: LookupSpec, state: Look, blocks: usize, errors: usize, entries: usize): void {
   const frame = pairsBegin(blocks);
   if (!frame) {
     failMemory(node, state);
     return;
   }
-  const isLeft = load<u32>(spec, LOOKUP_IS_LEFT) != 0;
-  const hasCondition = load<u32>(spec, LOOKUP_CONDITION) != OPERAND_NONE;
+  const isLeft = spec.isLeft != 0;
+  const hasCondition = spec.condition != OPERAND_NONE;
   const sel = ctx.sel;
   const selLen = ctx.selLen;
-  for (let i: u32 = 0; i < selLen && !load<u32>(state, LOOK_FAIL); i++) {
+  for (let i: u32 = 0; i < selLen && !state.fail; i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
-    const entry = <usize>load<u32>(entries + ((<usize>i) << 2));
-    const isFailed = entry != 0 && entryState(entry) == EntryState.FAILED;
+    const entry = changetype<Answer>(load<u32>(entries + ((<usize>i) << 2)));
+    const isFailed = !!entry && entryState(entry) == EntryState.FAILED;
     if (isFailed || tagAt(errors, row) == Tag.ERROR) {
       const failure = isFailed ? entryFailure(entry) : valAt(errors, row);
       fail(offOf(failure), lenOf(failure));
       failMessage(node, state);
       return;
     }
-    let record: usize = entry ? entryFirst(entry) : 0;
+    let record: Record = entry ? entryFirst(entry) : changetype<Record>(0);
     const isAlone = isLeft && (!record || hasCondition);
     for (; record; record = recordNext(record)) {
       pairsAdd(frame, row, record);
       if (pairsAreFull(frame)) pairsFlush(node, spec, state, frame);
-      if (load<u32>(state, LOOK_FAIL)) return;
+      if (state.fail) return;
     }
-    if (isAlone) pairsAdd(frame, row, 0);
+    if (isAlone) pairsAdd(frame, row, changetype<Record>(0));
     if (pairsAreFull(frame)) pairsFlush(node, spec, state, frame);
   }
-  if (!load<u32>(state, LOOK_FAIL)) pairsFlush(node, spec, state, frame);
+  if (!state.fail) pairsFlush(node, spec, state, frame);
 }
 
 // ---- what waits --------------------------------------------------------------------------------------------------
 
 /** Sends what has waited and is complete, in its order; a message as a whole. */
-export function drain(node: usize): void {
-  const queue = queueOf(node);
+export function drain(node: Node): void {
+  const queue = changetype<Queue>(queueOf(node));
   for (let item = queueFirst(queue); item; item = queueFirst(queue)) {
     if (itemSignal(item) == Signal.BEGIN ? !messageIsReady(item) : !itemIsReady(item)) return;
     const isMessage = itemSignal(item) == Signal.BEGIN;
@@ -324,23 +323,23 @@ export function drain(node: usize): void {
       const isLast = !isMessage || itemSignal(item) == Signal.END;
       sendItem(node, item);
       queueDrop(queue, answersOf(node), hasFlag(specOf(node), LookupFlag.KEEPS), accountOf(node));
-      item = isLast ? 0 : queueFirst(queue);
+      item = isLast ? changetype<Item>(0) : queueFirst(queue);
     }
   }
 }
 
 /** The end of the message has come, and all answers for its rows. */
-function messageIsReady(begin: usize): bool {
+function messageIsReady(begin: Item): bool {
   let item = begin;
   while (item && itemSignal(item) != Signal.END) {
     if (!itemIsReady(item)) return false;
     item = itemNext(item);
   }
-  return item != 0;
+  return !!item;
 }
 
-function sendItem(node: usize, item: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
+function sendItem(node: Node, item: Item): void {
+  const state = changetype<Look>(node.state);
   const signal = itemSignal(item);
   if (!signal) sendItemRows(node, state, item);
   else if (signal == Signal.BEGIN) messageBegins(state);
@@ -349,20 +348,20 @@ function sendItem(node: usize, item: usize): void {
 }
 
 /** Makes batches of the kept rows again. */
-function sendItemRows(node: usize, state: usize, item: usize): void {
-  if (isInMessage(node) && load<u32>(state, LOOK_FAIL)) return;
+function sendItemRows(node: Node, state: Look, item: Item): void {
+  if (isInMessage(node) && state.fail) return;
   const spec = specOf(node);
-  const columns = load<u32>(spec, LOOKUP_COLUMNS);
+  const columns = spec.columns;
   const chunk = poolChunk(ctx.scratch);
   const filled = poolFilled(ctx.scratch);
-  const blocks = poolAlloc(ctx.scratch, (columns + load<u32>(spec, LOOKUP_FIELDS)) << 2);
+  const blocks = poolAlloc(ctx.scratch, (columns + spec.fields) << 2);
   const own = stageAcquire(columns + 1);
   if (blocks && own) {
     memory.copy(blocks, own, columns << 2);
     const errors = <usize>load<u32>(own + ((<usize>columns) << 2));
     let from: u32 = 0;
-    for (let page = rowsFirst(itemRows(item)); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
-      const n = load<u32>(page, PAGE_TO);
+    for (let page = rowsFirst(itemRows(item)); page; page = page.next) {
+      const n = page.to;
       for (let c: u32 = 0; c <= columns; c++) {
         const block = <usize>load<u32>(own + ((<usize>c) << 2));
         memory.copy(block + COL_VALS, pageVals(page, c), (<usize>n) << 3);
@@ -379,13 +378,13 @@ function sendItemRows(node: usize, state: usize, item: usize): void {
 }
 
 /** The clock is set back: requests have as long as before, answers are remembered no longer. */
-function askSetBack(node: usize, ms: f64): void {
+function askSetBack(node: Node, ms: f64): void {
   requestsSetBack(requestsOf(node), ms);
   answersSetBack(answersOf(node), ms);
 }
 
 /** Gives up what was asked for too long ago; a delay is over then. */
-function askTick(node: usize): void {
+function askTick(node: Node): void {
   const requests = requestsOf(node);
   const acct = accountOf(node);
   const isDelay = hasFlag(specOf(node), LookupFlag.IS_DELAY);
@@ -407,10 +406,10 @@ function askTick(node: usize): void {
   drain(node);
 }
 
-function timeoutText(node: usize): u64 {
+function timeoutText(node: Node): u64 {
   textBegin();
   textLiteral('no answer within ');
-  textI64(<i64>load<f64>(specOf(node), LOOKUP_TIMEOUT));
+  textI64(<i64>specOf(node).timeout);
   textLiteral(' ms');
   return textTake();
 }

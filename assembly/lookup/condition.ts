@@ -4,7 +4,8 @@ import { fail, failNotBoolean } from '../batch/failure';
 import { Tag, lenOf, offOf } from '../mem/layout';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
-import { LOOKUP_CONDITION, LOOK_PROGRAM } from './spec';
+import { LookupSpec } from '../gen/lookup-layouts';
+import { Look } from './spec';
 
 /** What the condition says of a pair. */
 export namespace Verdict {
@@ -19,7 +20,7 @@ let vals: usize = 0;
 let stride: u32 = 0;
 
 /** Runs the condition over those of the `n` selected rows that have a record, 0 none; they are listed in `pairs`. */
-export function conditionRun(spec: usize, state: usize, records: usize, sel: usize, n: u32, pairs: usize): void {
+export function conditionRun(spec: LookupSpec, state: Look, records: usize, sel: usize, n: u32, pairs: usize): void {
   let count: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
@@ -27,9 +28,9 @@ export function conditionRun(spec: usize, state: usize, records: usize, sel: usi
     count += <u32>(load<u32>(records + ((<usize>row) << 2)) != 0);
   }
   ctx.setSelection(pairs, count);
-  const program = <usize>load<u32>(state, LOOK_PROGRAM);
+  const program = state.program;
   if (count && program) vmRun(program);
-  const condition = load<u32>(spec, LOOKUP_CONDITION);
+  const condition = spec.condition;
   tags = tagsOf(program, condition);
   vals = valsOf(program, condition);
   stride = strideOf(condition);

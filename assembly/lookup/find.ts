@@ -1,30 +1,17 @@
 // Finds the rows of a table that match a row of the input.
-import { N_STATE, accountOf } from '../node/node';
+import { accountOf } from '../node/node';
 import { Tag, tagAt, valAt } from '../mem/layout';
 import { blockOf, constOf, isConst } from '../ops/operand';
 import { equalValues } from '../value/compare';
 import { hashAdd, hashDone } from '../value/equal-hash';
-import { indexAfter, indexEquals, indexFirst, indexHasHash, indexIsBy, isKey } from './names-index';
-import { recordShape, recordTag, recordVal } from './record';
+import { indexAfter, indexFirst, indexHasHash, indexIsBy, isKey } from './names-index';
+import { Record, recordShape, recordTag, recordVal } from './record';
 import { shapeFind, shapeSerial } from './shape';
-import {
-  LOOKUP_FIELDS,
-  LOOKUP_KEYS,
-  LOOKUP_KEY_NAME_AT,
-  LOOKUP_KEY_NAME_LEN,
-  LOOKUP_KEY_OPERAND,
-  LOOKUP_TABLE,
-  LOOK_INDEX,
-  LOOK_IS_BY_KEY,
-  LOOK_KEY,
-  LOOK_SERIAL,
-  keyAt,
-  placeAt,
-} from './spec';
-import { tableCount, tableJoin, tableKey, tableRecord, tableSerial } from './table';
+import { Look, keyAt, placeAt } from './spec';
+import { LookupTable, tableCount, tableJoin, tableKey, tableRecord, tableSerial } from './table';
+import { LookupSpec } from '../gen/lookup-layouts';
+import { Program } from '../gen/ops-layouts';
 
-/** Values of the row's keys are in these. */
-const MAX_KEYS: u32 = 64;
 const TAGS: usize = memory.data(64);
 const VALS: usize = memory.data(64 * 8, 16);
 const NAMES: usize = memory.data(64 * 8, 16);
@@ -43,42 +30,40 @@ export let keyFailure: u64 = 0;
 
 /** The table of a lookup. */
 // @ts-ignore: decorator
-@inline export function tableOf(spec: usize): usize {
-  return <usize>load<u32>(<usize>load<u32>(spec, LOOKUP_TABLE), N_STATE);
+@inline export function tableOf(spec: LookupSpec): LookupTable {
+  return changetype<LookupTable>(spec.table.state);
 }
 
 /**
  * Finds the index to look up by, which may be another one since the table was loaded; false when memory is exhausted.
  */
-export function findIndex(spec: usize, state: usize): bool {
+export function findIndex(spec: LookupSpec, state: Look): bool {
   const table = tableOf(spec);
-  if (load<u32>(state, LOOK_SERIAL) == tableSerial(table)) return true;
-  const keys = load<u32>(spec, LOOKUP_KEYS);
-  store<u32>(state, 0, LOOK_IS_BY_KEY);
+  if (state.serial == tableSerial(table)) return true;
+  const keys = spec.keys;
+  state.isByKey = 0;
   for (let k: u32 = 0; k < keys; k++) {
     const key = keyAt(spec, k);
-    store<u32>(NAMES + ((<usize>k) << 3), <u32>spec + load<u32>(key, LOOKUP_KEY_NAME_AT));
-    store<u32>(NAMES + ((<usize>k) << 3), load<u32>(key, LOOKUP_KEY_NAME_LEN), 4);
+    store<u32>(NAMES + ((<usize>k) << 3), changetype<u32>(spec) + key.nameAt);
+    store<u32>(NAMES + ((<usize>k) << 3), key.nameLen, 4);
     if (!indexIsBy(tableKey(table), NAMES + ((<usize>k) << 3), 1)) continue;
-    store<u32>(state, 1, LOOK_IS_BY_KEY);
-    store<u32>(state, k, LOOK_KEY);
+    state.isByKey = 1;
+    state.key = k;
   }
-  const isByKey = load<u32>(state, LOOK_IS_BY_KEY) != 0;
-  const index = isByKey
-    ? tableKey(table)
-    : tableJoin(table, NAMES, keys, accountOf(<usize>load<u32>(spec, LOOKUP_TABLE)));
+  const isByKey = state.isByKey != 0;
+  const index = isByKey ? tableKey(table) : tableJoin(table, NAMES, keys, accountOf(spec.table));
   if (!index) return false;
-  store<u32>(state, <u32>index, LOOK_INDEX);
-  store<u32>(state, tableSerial(table), LOOK_SERIAL);
+  state.index = index;
+  state.serial = tableSerial(table);
   return true;
 }
 
 /** Reads the keys of a row of the input for `firstMatch`; with `isAny` all values are keys. */
-export function readKeys(spec: usize, program: usize, row: u32, isAny: bool = false): u32 {
-  const keys = load<u32>(spec, LOOKUP_KEYS);
+export function readKeys(spec: LookupSpec, program: Program, row: u32, isAny: bool = false): u32 {
+  const keys = spec.keys;
   let outcome = KeyOutcome.FOUND;
   for (let k: u32 = 0; k < keys; k++) {
-    const operand = load<u32>(keyAt(spec, k), LOOKUP_KEY_OPERAND);
+    const operand = keyAt(spec, k).operand;
     let tag: u8;
     let val: u64;
     if (isConst(operand)) {
@@ -126,11 +111,11 @@ let touched: u64 = 0;
  * Touches what the rows of the batch will find in a large table by its key: step by step for all of them, so that they
  * wait for memory together. One row after the other would wait for each step.
  */
-export function touchMatches(spec: usize, state: usize, program: usize, sel: usize, n: u32): void {
+export function touchMatches(spec: LookupSpec, state: Look, program: Program, sel: usize, n: u32): void {
   const table = tableOf(spec);
-  const operand = load<u32>(keyAt(spec, load<u32>(state, LOOK_KEY)), LOOKUP_KEY_OPERAND);
+  const operand = keyAt(spec, state.key).operand;
   if (tableCount(table) < LARGE || isConst(operand)) return;
-  const index = <usize>load<u32>(state, LOOK_INDEX);
+  const index = state.index;
   const block = blockOf(operand);
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
@@ -146,10 +131,10 @@ export function touchMatches(spec: usize, state: usize, program: usize, sel: usi
     const first = load<u32>(at);
     if (!first) continue;
     sum += indexAfter(index, first);
-    store<u32>(at, <u32>tableRecord(table, first - 1));
+    store<u32>(at, changetype<u32>(tableRecord(table, first - 1)));
   }
   for (let i: u32 = 0; i < n; i++) {
-    const record = <usize>load<u32>(SLOTS + ((<usize>i) << 2));
+    const record = changetype<Record>(load<u32>(SLOTS + ((<usize>i) << 2)));
     // What stands there may be on another line of the cache; all records are longer.
     if (record) sum += recordVal(record, 0) + recordVal(record, 3);
   }
@@ -160,21 +145,21 @@ let hash: u32 = 0;
 let slot: u32 = 0;
 
 /** The first row of the table that matches, 0 none; `nextMatch` has the others. */
-export function firstMatch(spec: usize, state: usize): usize {
-  const keys = load<u32>(spec, LOOKUP_KEYS);
+export function firstMatch(spec: LookupSpec, state: Look): Record {
+  const keys = spec.keys;
   hash = 0;
-  if (load<u32>(state, LOOK_IS_BY_KEY)) {
-    const k = load<u32>(state, LOOK_KEY);
+  if (state.isByKey) {
+    const k = state.key;
     hash = hashAdd(0, load<u8>(TAGS + k), load<u64>(VALS + ((<usize>k) << 3)));
   } else
     for (let k: u32 = 0; k < keys; k++) hash = hashAdd(hash, load<u8>(TAGS + k), load<u64>(VALS + ((<usize>k) << 3)));
   hash = hashDone(hash);
-  slot = indexFirst(<usize>load<u32>(state, LOOK_INDEX), hash);
+  slot = indexFirst(state.index, hash);
   return match(spec, state);
 }
 
-export function nextMatch(spec: usize, state: usize): usize {
-  slot = indexAfter(<usize>load<u32>(state, LOOK_INDEX), slot);
+export function nextMatch(spec: LookupSpec, state: Look): Record {
+  slot = indexAfter(state.index, slot);
   return match(spec, state);
 }
 
@@ -189,28 +174,23 @@ export function matchReturn(place: u64): void {
 }
 
 /** The first match at or after `slot`. */
-function match(spec: usize, state: usize): usize {
-  const index = <usize>load<u32>(state, LOOK_INDEX);
+function match(spec: LookupSpec, state: Look): Record {
+  const index = state.index;
   const table = tableOf(spec);
   for (; slot; slot = indexAfter(index, slot)) {
     if (!indexHasHash(index, slot, hash)) continue;
     const record = tableRecord(table, slot - 1);
     if (matches(spec, state, record)) return record;
   }
-  return 0;
+  return changetype<Record>(0);
 }
 
-function matches(spec: usize, state: usize, record: usize): bool {
-  const keys = load<u32>(spec, LOOKUP_KEYS);
-  const fields = load<u32>(spec, LOOKUP_FIELDS);
+function matches(spec: LookupSpec, state: Look, record: Record): bool {
+  const keys = spec.keys;
+  const fields = spec.fields;
   for (let k: u32 = 0; k < keys; k++) {
     const key = keyAt(spec, k);
-    const place = placeIn(
-      placeAt(state, fields + k),
-      record,
-      spec + load<u32>(key, LOOKUP_KEY_NAME_AT),
-      load<u32>(key, LOOKUP_KEY_NAME_LEN),
-    );
+    const place = placeIn(placeAt(state, fields + k), record, changetype<usize>(spec) + key.nameAt, key.nameLen);
     if (place < 0) return false;
     const tag = recordTag(record, place);
     if (!isKey(tag)) return false;
@@ -228,7 +208,7 @@ function matches(spec: usize, state: usize, record: usize): bool {
 
 /** Place of a name in the record, -1 none; `known` is where that of the shape looked at last stands. */
 // @ts-ignore: decorator
-@inline export function placeIn(known: usize, record: usize, name: usize, len: u32): i32 {
+@inline export function placeIn(known: usize, record: Record, name: usize, len: u32): i32 {
   const shape = recordShape(record);
   if (load<u32>(known) == shapeSerial(shape)) return load<i32>(known, 4);
   const place = shapeFind(shape, name, len);

@@ -4,21 +4,14 @@
 //   state   table (table.ts)
 import * as ctx from '../batch/context';
 import { fail, failLen, failNoMemory, failOff } from '../batch/failure';
-import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, addException } from '../node/node';
+import { accountOf, addException } from '../node/node';
 import { Operator } from '../node/operator';
 import { selectionPop, selectionPush, withoutErrors } from '../batch/selection';
-import {
-  KEYED_KEY_LEN,
-  KEYED_KEY_NAME,
-  KEYED_KIND_NAME,
-  KEYED_ROW,
-  KEYED_SENT,
-  KEYED_SIZE_OF,
-} from '../gen/lookup-layouts';
+import { KeyedSpec, KEYED_SIZE_OF } from '../gen/lookup-layouts';
 import { LoadFault } from '../gen/state-layouts';
 import { allocZeroed, free } from '../mem/alloc';
-import { MEMBER_TAG, OPERAND_NONE, Tag, isNull, lenOf, offOf, tagAt, valAt } from '../mem/layout';
-import { poolFree, poolInit, poolReset } from '../mem/pool';
+import { MEMBER_TAG, OPERAND_NONE, Tag, isNull, lenOf, offOf } from '../mem/layout';
+import { Pool, poolFree, poolInit, poolReset } from '../mem/pool';
 import { findMember } from '../ops/nested/access';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
@@ -27,7 +20,19 @@ import { writeU32, writeValue, writeVersion } from '../state/writer';
 import { bytesEqual } from '../value/bytes';
 import { textBegin, textBytes, textLiteral, textTake } from '../value/text';
 import { recordNext, recordObject } from './record';
-import { SetOutcome, TABLE_SIZE, tableCount, tableDelete, tableFirst, tableFree, tableInit, tableSet } from './table';
+import {
+  LookupTable,
+  SetOutcome,
+  TABLE_SIZE,
+  tableCount,
+  tableDelete,
+  tableFirst,
+  tableFree,
+  tableInit,
+  tableSet,
+} from './table';
+import { Node } from '../gen/node-layouts';
+import { Program } from '../gen/ops-layouts';
 
 export function keyedTableOperator(operator: Operator): void {
   operator.open = keyedOpen;
@@ -39,33 +44,33 @@ export function keyedTableOperator(operator: Operator): void {
 }
 
 // @ts-ignore: decorator
-@inline function keyName(spec: usize): usize {
-  return spec + KEYED_SIZE_OF;
+@inline function keyName(spec: KeyedSpec): usize {
+  return changetype<usize>(spec) + KEYED_SIZE_OF;
 }
 
 /** Makes the state of a table; false when memory is exhausted. */
-function keyedOpen(node: usize): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
+function keyedOpen(node: Node): bool {
+  const spec = changetype<KeyedSpec>(node.spec);
   const acct = accountOf(node);
-  const table = allocZeroed(TABLE_SIZE, acct);
+  const table = changetype<LookupTable>(allocZeroed(TABLE_SIZE, acct));
   if (!table) return false;
-  store<u32>(node, <u32>table, N_STATE);
-  store<u32>(node, TABLE_SIZE, N_STATE_SIZE);
-  return tableInit(table, keyName(spec), load<u32>(spec, KEYED_KEY_LEN), acct);
+  node.state = changetype<usize>(table);
+  node.stateSize = TABLE_SIZE;
+  return tableInit(table, keyName(spec), spec.keyLen, acct);
 }
 
-function keyedFree(node: usize): void {
-  const table = <usize>load<u32>(node, N_STATE);
+function keyedFree(node: Node): void {
+  const table = changetype<LookupTable>(node.state);
   if (!table) return;
   tableFree(table, accountOf(node));
-  free(table, TABLE_SIZE, accountOf(node));
+  free(changetype<usize>(table), TABLE_SIZE, accountOf(node));
 }
 
 /** What a stream tells its rules is of no meaning for the rows that it leaves here. */
-function keyedSignal(node: usize, signal: u32, value: u64): void {}
+function keyedSignal(node: Node, signal: u32, value: u64): void {}
 
 /** Takes rows in. Those that failed above are counted there. */
-function keyedPush(node: usize): void {
+function keyedPush(node: Node): void {
   const errors = ctx.rowErrors;
   if (!errors) {
     takeRows(node);
@@ -82,20 +87,20 @@ function keyedPush(node: usize): void {
   selectionPop();
 }
 
-function noMemory(node: usize, rows: u32): void {
+function noMemory(node: Node, rows: u32): void {
   failNoMemory();
   addException(node, failOff, failLen, rows);
 }
 
-function takeRows(node: usize): void {
-  const program = <usize>load<u32>(node, N_PROGRAM);
+function takeRows(node: Node): void {
+  const program = node.program;
   if (program) vmRun(program);
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const table = <usize>load<u32>(node, N_STATE);
-  const row = load<u16>(spec, KEYED_ROW);
+  const spec = changetype<KeyedSpec>(node.spec);
+  const table = changetype<LookupTable>(node.state);
+  const row = spec.row;
   const tags = tagsOf(program, row);
   const vals = valsOf(program, row);
-  const hasKinds = load<u16>(spec, KEYED_KIND_NAME) != OPERAND_NONE;
+  const hasKinds = spec.kindName != OPERAND_NONE;
   for (let i: u32 = 0; i < ctx.selLen; i++) {
     const at = load<u32>(ctx.sel + ((<usize>i) << 2));
     const tag = load<u8>(tags + at);
@@ -122,13 +127,21 @@ function kindOf(tag: u8, val: u64): u32 {
   return bytesEqual(at, INSERT, 6) || bytesEqual(at, UPSERT, 6) || bytesEqual(at, UPDATE, 6) ? SETS : UNKNOWN;
 }
 
-function takeRow(node: usize, spec: usize, program: usize, table: usize, row: u32, object: u64, hasKinds: bool): void {
+function takeRow(
+  node: Node,
+  spec: KeyedSpec,
+  program: Program,
+  table: LookupTable,
+  row: u32,
+  object: u64,
+  hasKinds: bool,
+): void {
   const acct = accountOf(node);
   if (hasKinds) {
-    const kindName = load<u16>(spec, KEYED_KIND_NAME);
+    const kindName = spec.kindName;
     if (load<u8>(tagsOf(program, kindName) + row * strideOf(kindName)) == Tag.STR) {
       const name = load<u64>(valsOf(program, kindName) + ((<usize>(row * strideOf(kindName))) << 3));
-      const sent = load<u16>(spec, KEYED_SENT);
+      const sent = spec.sent;
       const sentTag = load<u8>(tagsOf(program, sent) + row);
       const member: usize = sentTag == Tag.OBJECT ? findMember(valOf(program, sent, row), offOf(name), lenOf(name)) : 0;
       const kind = member ? kindOf(load<u8>(member, MEMBER_TAG), load<u64>(member)) : SETS;
@@ -144,26 +157,24 @@ function takeRow(node: usize, spec: usize, program: usize, table: usize, row: u3
   }
   const outcome = tableSet(table, object, acct);
   if (outcome == SetOutcome.NO_MEMORY) noMemory(node, 1);
-  else if (outcome == SetOutcome.NO_KEY) failKey(node, keyName(spec), load<u32>(spec, KEYED_KEY_LEN));
+  else if (outcome == SetOutcome.NO_KEY) failKey(node, keyName(spec), spec.keyLen);
 }
 
 // @ts-ignore: decorator
-@inline function valOf(program: usize, operand: u32, row: u32): u64 {
+@inline function valOf(program: Program, operand: u32, row: u32): u64 {
   return load<u64>(valsOf(program, operand) + ((<usize>row) << 3));
 }
 
 /** Deletes the row with the key that the sent object names. */
-function deleteRow(node: usize, spec: usize, program: usize, table: usize, row: u32): void {
-  const keyOperand = load<u16>(spec, KEYED_KEY_NAME);
+function deleteRow(node: Node, spec: KeyedSpec, program: Program, table: LookupTable, row: u32): void {
+  const keyOperand = spec.keyName;
   const name: u64 = load<u8>(tagsOf(program, keyOperand) + row) == Tag.STR ? valOf(program, keyOperand, row) : 0;
-  const member: usize = name
-    ? findMember(valOf(program, load<u16>(spec, KEYED_SENT), row), offOf(name), lenOf(name))
-    : 0;
+  const member: usize = name ? findMember(valOf(program, spec.sent, row), offOf(name), lenOf(name)) : 0;
   if (!member || isNull(load<u8>(member, MEMBER_TAG))) failKey(node, offOf(name), lenOf(name));
   else tableDelete(table, load<u8>(member, MEMBER_TAG), load<u64>(member), accountOf(node));
 }
 
-function failKind(node: usize, name: u64): void {
+function failKind(node: Node, name: u64): void {
   textBegin();
   textLiteral('the kind of change in ');
   textBytes(offOf(name), lenOf(name));
@@ -171,25 +182,25 @@ function failKind(node: usize, name: u64): void {
   failTaken(node);
 }
 
-function failKey(node: usize, name: usize, len: u32): void {
+function failKey(node: Node, name: usize, len: u32): void {
   textBegin();
   textLiteral('the row has no value for the key ');
   textBytes(name, len);
   failTaken(node);
 }
 
-function failTaken(node: usize): void {
+function failTaken(node: Node): void {
   const text = textTake();
   fail(offOf(text), lenOf(text));
   addException(node, failOff, failLen, 1);
 }
 
 const VERSION: u32 = 1;
-const POOL: usize = memory.data(32, 16);
+const POOL: Pool = changetype<Pool>(memory.data(32, 16));
 
 /** Saves the rows, those set first in front. Indexes are made again. */
-function keyedSave(node: usize): void {
-  const table = <usize>load<u32>(node, N_STATE);
+function keyedSave(node: Node): void {
+  const table = changetype<LookupTable>(node.state);
   writeVersion(VERSION);
   writeU32(tableCount(table));
   poolInit(POOL, 1024, accountOf(node));
@@ -202,9 +213,9 @@ function keyedSave(node: usize): void {
   poolFree(POOL);
 }
 
-function keyedLoad(node: usize): bool {
+function keyedLoad(node: Node): bool {
   if (!readVersion(VERSION)) return false;
-  const table = <usize>load<u32>(node, N_STATE);
+  const table = changetype<LookupTable>(node.state);
   const acct = accountOf(node);
   const count = readLength();
   poolInit(POOL, 1024, acct);

@@ -6,7 +6,7 @@
 import * as ctx from '../batch/context';
 import { signalBelow } from '../emit/emit';
 import { fail } from '../batch/failure';
-import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf } from '../node/node';
+import { accountOf } from '../node/node';
 import { Operator, Signal, Trait } from '../node/operator';
 import { selectionPop, selectionPush } from '../batch/selection';
 import { stageAcquire, stageRelease } from '../batch/stage';
@@ -20,22 +20,11 @@ import { KeyOutcome, findIndex, firstMatch, keyFailure, readKeys, tableOf, touch
 import { failMemory, failMessage, failRow, isInMessage, messageBegins, messageEnds } from './message';
 import { pushPairs } from './pairs';
 import { sendSingles, setRecord } from './singles';
-import {
-  LOOKUP_COLUMNS,
-  LOOKUP_FIELDS,
-  LOOKUP_IS_LEFT,
-  LOOKUP_PROGRAM,
-  LOOKUP_PROGRAM_LEN,
-  LOOKUP_TABLE,
-  LOOK_FAIL,
-  LOOK_INDEX,
-  LOOK_IS_BY_KEY,
-  LOOK_PROGRAM,
-  LOOK_SERIAL,
-  columnOperand,
-  stateSize,
-} from './spec';
+import { Look, columnOperand, stateSize } from './spec';
 import { tableLeave, tableSerial } from './table';
+import { LookupSpec } from '../gen/lookup-layouts';
+import { Node } from '../gen/node-layouts';
+import { Record } from './record';
 
 export function lookupOperator(operator: Operator): void {
   operator.open = lookupOpen;
@@ -46,57 +35,57 @@ export function lookupOperator(operator: Operator): void {
 }
 
 /** Makes the state of a lookup; false when memory is exhausted. */
-export function lookupOpen(node: usize): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
+export function lookupOpen(node: Node): bool {
+  const spec = changetype<LookupSpec>(node.spec);
   const acct = accountOf(node);
   const size = stateSize(spec);
-  const state = allocZeroed(size, acct);
+  const state = changetype<Look>(allocZeroed(size, acct));
   if (!state) return false;
-  store<u32>(node, <u32>state, N_STATE);
-  store<u32>(node, size, N_STATE_SIZE);
-  const len = load<u32>(spec, LOOKUP_PROGRAM_LEN);
+  node.state = changetype<usize>(state);
+  node.stateSize = size;
+  const len = spec.programLen;
   if (!len) return true;
-  const program = programNew(spec + <usize>load<u32>(spec, LOOKUP_PROGRAM), len, acct);
-  store<u32>(state, <u32>program, LOOK_PROGRAM);
-  return program != 0;
+  const program = programNew(changetype<usize>(spec) + spec.program, len, acct);
+  state.program = program;
+  return !!program;
 }
 
-function lookupFree(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
+function lookupFree(node: Node): void {
+  const state = changetype<Look>(node.state);
   if (!state) return;
-  const spec = <usize>load<u32>(node, N_SPEC);
+  const spec = changetype<LookupSpec>(node.spec);
   const table = tableOf(spec);
-  if (load<u32>(state, LOOK_SERIAL) && load<u32>(state, LOOK_SERIAL) == tableSerial(table)) {
-    tableLeave(table, <usize>load<u32>(state, LOOK_INDEX), accountOf(<usize>load<u32>(spec, LOOKUP_TABLE)));
+  if (state.serial && state.serial == tableSerial(table)) {
+    tableLeave(table, state.index, accountOf(spec.table));
   }
-  programFree(<usize>load<u32>(state, LOOK_PROGRAM));
-  free(state, load<u32>(node, N_STATE_SIZE), accountOf(node));
+  programFree(state.program);
+  free(changetype<usize>(state), node.stateSize, accountOf(node));
 }
 
-function lookupSignal(node: usize, signal: u32, value: u64): void {
-  const state = <usize>load<u32>(node, N_STATE);
+function lookupSignal(node: Node, signal: u32, value: u64): void {
+  const state = changetype<Look>(node.state);
   if (signal == Signal.BEGIN) messageBegins(state);
   else if (signal == Signal.END) messageEnds(node, state, offOf(value), lenOf(value));
   else signalBelow(node, signal, value);
 }
 
-function lookupPush(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
-  if (isInMessage(node) && load<u32>(state, LOOK_FAIL)) return;
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const program = <usize>load<u32>(node, N_PROGRAM);
-  if (!findIndex(spec, state) || (program && !runClean(program))) {
+function lookupPush(node: Node): void {
+  const state = changetype<Look>(node.state);
+  if (isInMessage(node) && state.fail) return;
+  const spec = changetype<LookupSpec>(node.spec);
+  const program = node.program;
+  if (!findIndex(spec, state) || (!!program && !runClean(program))) {
     failMemory(node, state);
     return;
   }
-  if (load<u32>(state, LOOK_IS_BY_KEY)) pushSingles(node, spec, state);
+  if (state.isByKey) pushSingles(node, spec, state);
   else pushPairs(node, spec, state);
 }
 
 /** Joins a batch of which each row matches one row of the table at most. */
-function pushSingles(node: usize, spec: usize, state: usize): void {
-  const columns = load<u32>(spec, LOOKUP_COLUMNS);
-  const fields = load<u32>(spec, LOOKUP_FIELDS);
+function pushSingles(node: Node, spec: LookupSpec, state: Look): void {
+  const columns = spec.columns;
+  const fields = spec.fields;
   const kept = selectionPush();
   const own = stageAcquire(fields + 1);
   const blocks = poolAlloc(ctx.scratch, (columns + fields) << 2);
@@ -109,9 +98,9 @@ function pushSingles(node: usize, spec: usize, state: usize): void {
   if (kept) selectionPop();
 }
 
-function joinSingles(node: usize, spec: usize, state: usize, blocks: usize, errors: usize, kept: usize): void {
-  const program = <usize>load<u32>(node, N_PROGRAM);
-  const isLeft = load<u32>(spec, LOOKUP_IS_LEFT) != 0;
+function joinSingles(node: Node, spec: LookupSpec, state: Look, blocks: usize, errors: usize, kept: usize): void {
+  const program = node.program;
+  const isLeft = spec.isLeft != 0;
   const before = ctx.rowErrors;
   const sel = ctx.sel;
   const selLen = ctx.selLen;
@@ -120,7 +109,7 @@ function joinSingles(node: usize, spec: usize, state: usize, blocks: usize, erro
   if (!before) touchMatches(spec, state, program, sel, selLen);
   for (let i: u32 = 0; i < selLen; i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
-    let record: usize = 0;
+    let record: Record = changetype<Record>(0);
     if (before && tagAt(before, row) == Tag.ERROR) {
       setAt(errors, row, Tag.ERROR, valAt(before, row));
       failed++;

@@ -14,35 +14,50 @@ import { Tag } from '../mem/layout';
 import { bytesEqual } from '../value/bytes';
 import { equalValues } from '../value/compare';
 import { NO_HASH, hashAdd, hashDone } from '../value/equal-hash';
-import { recordShape, recordTag, recordVal } from './record';
+import { Record, recordShape, recordTag, recordVal } from './record';
 import { shapeFind, shapeSerial } from './shape';
 
-const INDEX_USERS: usize = 4;
-const INDEX_SIZE: usize = 8;
-const INDEX_NAMES: usize = 12;
-const INDEX_MASK: usize = 16;
-const INDEX_BUCKETS: usize = 20;
-const INDEX_LINKS: usize = 24;
-const INDEX_CAPACITY: usize = 28;
-const INDEX_COUNT: usize = 32;
-const INDEX_NAME: u32 = 40;
+/** An index by the values of some names. */
+// @ts-ignore: decorator
+@unmanaged
+export class NamesIndex {
+  private gap0: u32;
+  users: u32;
+  size: u32;
+  names: u32;
+  mask: u32;
+  buckets: usize;
+  links: usize;
+  capacity: u32;
+  count: u32;
+  private gap36: u32;
+  name: u32;
+}
+
 const NAME_SIZE: u32 = 16;
 const LINK_SIZE: u32 = 12;
-const LINK_PREVIOUS: usize = 4;
-const LINK_HASH: usize = 8;
+/** Place of a row in an index. */
+// @ts-ignore: decorator
+@unmanaged
+class Link {
+  next: u32;
+  previous: u32;
+  hash: u32;
+}
+
 const FIRST_BUCKETS: u32 = 16;
 const MAX_BUCKETS: u32 = 1 << 27;
 
 /** An index without records by `count` names, at {address u32, length u32} each; 0 when memory is exhausted. */
-export function indexNew(names: usize, count: u32, capacity: u32, acct: usize): usize {
-  let size = INDEX_NAME + count * NAME_SIZE;
+export function indexNew(names: usize, count: u32, capacity: u32, acct: usize): NamesIndex {
+  let size = offsetof<NamesIndex>('name') + count * NAME_SIZE;
   for (let i: u32 = 0; i < count; i++) size += load<u32>(names + ((<usize>i) << 3), 4);
-  const index = allocZeroed(size, acct);
-  if (!index) return 0;
-  store<u32>(index, size, INDEX_SIZE);
-  store<u32>(index, count, INDEX_NAMES);
-  store<u32>(index, FIRST_BUCKETS - 1, INDEX_MASK);
-  let to = index + INDEX_NAME + <usize>(count * NAME_SIZE);
+  const index = changetype<NamesIndex>(allocZeroed(size, acct));
+  if (!index) return changetype<NamesIndex>(0);
+  index.size = size;
+  index.names = count;
+  index.mask = FIRST_BUCKETS - 1;
+  let to = changetype<usize>(index) + offsetof<NamesIndex>('name') + <usize>(count * NAME_SIZE);
   for (let i: u32 = 0; i < count; i++) {
     const len = load<u32>(names + ((<usize>i) << 3), 4);
     const name = nameAt(index, i);
@@ -51,53 +66,53 @@ export function indexNew(names: usize, count: u32, capacity: u32, acct: usize): 
     store<u32>(name, len, 4);
     to += len;
   }
-  store<u32>(index, <u32>allocZeroed(FIRST_BUCKETS << 3, acct), INDEX_BUCKETS);
-  if (load<u32>(index, INDEX_BUCKETS) && indexReserve(index, capacity, acct)) return index;
+  index.buckets = allocZeroed(FIRST_BUCKETS << 3, acct);
+  if (index.buckets && indexReserve(index, capacity, acct)) return index;
   indexFree(index, acct);
-  return 0;
+  return changetype<NamesIndex>(0);
 }
 
-export function indexFree(index: usize, acct: usize): void {
+export function indexFree(index: NamesIndex, acct: usize): void {
   if (!index) return;
-  free(<usize>load<u32>(index, INDEX_BUCKETS), (load<u32>(index, INDEX_MASK) + 1) << 3, acct);
-  free(<usize>load<u32>(index, INDEX_LINKS), load<u32>(index, INDEX_CAPACITY) * LINK_SIZE, acct);
-  free(index, load<u32>(index, INDEX_SIZE), acct);
+  free(index.buckets, (index.mask + 1) << 3, acct);
+  free(index.links, index.capacity * LINK_SIZE, acct);
+  free(changetype<usize>(index), index.size, acct);
 }
 
 /** Makes room for that many slots; false when memory is exhausted. */
-export function indexReserve(index: usize, capacity: u32, acct: usize): bool {
-  const before = load<u32>(index, INDEX_CAPACITY);
+export function indexReserve(index: NamesIndex, capacity: u32, acct: usize): bool {
+  const before = index.capacity;
   if (capacity <= before) return true;
   const links = alloc(capacity * LINK_SIZE, acct);
   if (!links) return false;
-  const old = <usize>load<u32>(index, INDEX_LINKS);
+  const old = index.links;
   if (old) memory.copy(links, old, before * LINK_SIZE);
   free(old, before * LINK_SIZE, acct);
-  store<u32>(index, <u32>links, INDEX_LINKS);
-  store<u32>(index, capacity, INDEX_CAPACITY);
+  index.links = links;
+  index.capacity = capacity;
   return true;
 }
 
 // @ts-ignore: decorator
-@inline export function indexNext(index: usize): usize {
-  return <usize>load<u32>(index);
+@inline export function indexNext(index: NamesIndex): NamesIndex {
+  return changetype<NamesIndex>(load<u32>(changetype<usize>(index)));
 }
 
 // @ts-ignore: decorator
-@inline export function setIndexNext(index: usize, next: usize): void {
-  store<u32>(index, <u32>next);
+@inline export function setIndexNext(index: NamesIndex, next: NamesIndex): void {
+  store<u32>(changetype<usize>(index), changetype<u32>(next));
 }
 
 /** Counts one who looks up by the index in or out; returns how many are left. */
-export function indexUse(index: usize, by: i32): u32 {
-  const users = load<u32>(index, INDEX_USERS) + by;
-  store<u32>(index, users, INDEX_USERS);
+export function indexUse(index: NamesIndex, by: i32): u32 {
+  const users = index.users + by;
+  index.users = users;
   return users;
 }
 
 /** The index is by these names, in this order. */
-export function indexIsBy(index: usize, names: usize, count: u32): bool {
-  if (load<u32>(index, INDEX_NAMES) != count) return false;
+export function indexIsBy(index: NamesIndex, names: usize, count: u32): bool {
+  if (index.names != count) return false;
   for (let i: u32 = 0; i < count; i++) {
     const name = nameAt(index, i);
     const len = load<u32>(names + ((<usize>i) << 3), 4);
@@ -111,23 +126,23 @@ export function indexIsBy(index: usize, names: usize, count: u32): bool {
 }
 
 // @ts-ignore: decorator
-@inline function nameAt(index: usize, i: u32): usize {
-  return index + INDEX_NAME + <usize>(i * NAME_SIZE);
+@inline function nameAt(index: NamesIndex, i: u32): usize {
+  return changetype<usize>(index) + offsetof<NamesIndex>('name') + <usize>(i * NAME_SIZE);
 }
 
 // @ts-ignore: decorator
-@inline function bucketAt(index: usize, hash: u32): usize {
-  return <usize>load<u32>(index, INDEX_BUCKETS) + ((<usize>(hash & load<u32>(index, INDEX_MASK))) << 3);
+@inline function bucketAt(index: NamesIndex, hash: u32): usize {
+  return index.buckets + ((<usize>(hash & index.mask)) << 3);
 }
 
 // @ts-ignore: decorator
-@inline function linkAt(index: usize, slot: u32): usize {
-  return <usize>load<u32>(index, INDEX_LINKS) + <usize>(slot * LINK_SIZE);
+@inline function linkAt(index: NamesIndex, slot: u32): Link {
+  return changetype<Link>(index.links + <usize>(slot * LINK_SIZE));
 }
 
 /** Place in the record of the value under name `i`, -1 none. */
 // @ts-ignore: decorator
-@inline export function indexPlace(index: usize, i: u32, record: usize): i32 {
+@inline export function indexPlace(index: NamesIndex, i: u32, record: Record): i32 {
   const name = nameAt(index, i);
   const shape = recordShape(record);
   if (load<u32>(name, 8) == shapeSerial(shape)) return load<i32>(name, 12);
@@ -144,8 +159,8 @@ export function indexIsBy(index: usize, names: usize, count: u32): bool {
 }
 
 /** Hash of the record's values; NO_HASH when one of them is no key. */
-function indexHash(index: usize, record: usize): u32 {
-  const count = load<u32>(index, INDEX_NAMES);
+function indexHash(index: NamesIndex, record: Record): u32 {
+  const count = index.names;
   let hash: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
     const place = indexPlace(index, i, record);
@@ -158,7 +173,7 @@ function indexHash(index: usize, record: usize): u32 {
 }
 
 /** The record has this value under name `i`. */
-export function indexEquals(index: usize, i: u32, record: usize, tag: u8, val: u64): bool {
+export function indexEquals(index: NamesIndex, i: u32, record: Record, tag: u8, val: u64): bool {
   const place = indexPlace(index, i, record);
   return (
     place >= 0 &&
@@ -168,90 +183,90 @@ export function indexEquals(index: usize, i: u32, record: usize, tag: u8, val: u
 }
 
 /** Adds the record of a slot for which there is room. */
-export function indexAdd(index: usize, slot: u32, record: usize): void {
+export function indexAdd(index: NamesIndex, slot: u32, record: Record): void {
   const hash = indexHash(index, record);
   const link = linkAt(index, slot);
-  store<u32>(link, 0);
-  store<u32>(link, hash, LINK_HASH);
+  link.next = 0;
+  link.hash = hash;
   if (hash == NO_HASH) return;
   chain(index, slot, link, hash);
-  store<u32>(index, load<u32>(index, INDEX_COUNT) + 1, INDEX_COUNT);
+  index.count++;
 }
 
-function chain(index: usize, slot: u32, link: usize, hash: u32): void {
+function chain(index: NamesIndex, slot: u32, link: Link, hash: u32): void {
   const bucket = bucketAt(index, hash);
   const last = load<u32>(bucket, 4);
-  store<u32>(link, last, LINK_PREVIOUS);
-  if (last) store<u32>(linkAt(index, last - 1), slot + 1);
+  link.previous = last;
+  if (last) linkAt(index, last - 1).next = slot + 1;
   else store<u32>(bucket, slot + 1);
   store<u32>(bucket, slot + 1, 4);
 }
 
 /** Takes the slot out. */
-export function indexRemove(index: usize, slot: u32): void {
+export function indexRemove(index: NamesIndex, slot: u32): void {
   const link = linkAt(index, slot);
-  const hash = load<u32>(link, LINK_HASH);
+  const hash = link.hash;
   if (hash == NO_HASH) return;
   const bucket = bucketAt(index, hash);
-  const next = load<u32>(link);
-  const previous = load<u32>(link, LINK_PREVIOUS);
-  if (previous) store<u32>(linkAt(index, previous - 1), next);
+  const next = link.next;
+  const previous = link.previous;
+  if (previous) linkAt(index, previous - 1).next = next;
   else store<u32>(bucket, next);
-  if (next) store<u32>(linkAt(index, next - 1), previous, LINK_PREVIOUS);
+  if (next) linkAt(index, next - 1).previous = previous;
   else store<u32>(bucket, previous, 4);
-  store<u32>(index, load<u32>(index, INDEX_COUNT) - 1, INDEX_COUNT);
+  index.count--;
 }
 
 /**
  * True when buckets have become long: `indexWiden` is to be called and all slots to be chained again, in their order.
  */
 // @ts-ignore: decorator
-@inline export function indexIsCrowded(index: usize): bool {
-  const mask = load<u32>(index, INDEX_MASK);
-  return load<u32>(index, INDEX_COUNT) > mask && mask + 1 < MAX_BUCKETS;
+@inline export function indexIsCrowded(index: NamesIndex): bool {
+  const mask = index.mask;
+  return index.count > mask && mask + 1 < MAX_BUCKETS;
 }
 
 /**
  * Empties the index into four times as many buckets; false, and nothing has changed, when there is no memory for them.
  */
-export function indexWiden(index: usize, acct: usize): bool {
-  const before = load<u32>(index, INDEX_MASK) + 1;
+export function indexWiden(index: NamesIndex, acct: usize): bool {
+  const before = index.mask + 1;
   const after = min(before << 2, MAX_BUCKETS);
   const buckets = allocZeroed(after << 3, acct);
   if (!buckets) return false;
-  free(<usize>load<u32>(index, INDEX_BUCKETS), before << 3, acct);
-  store<u32>(index, <u32>buckets, INDEX_BUCKETS);
-  store<u32>(index, after - 1, INDEX_MASK);
+  free(index.buckets, before << 3, acct);
+  index.buckets = buckets;
+  index.mask = after - 1;
   return true;
 }
 
 /** Makes buckets for so many records of an empty index, as far as there is memory. */
-export function indexFit(index: usize, records: u32, acct: usize): void {
-  while (load<u32>(index, INDEX_MASK) + 1 < min(records, MAX_BUCKETS) && indexWiden(index, acct)) continue;
+export function indexFit(index: NamesIndex, records: u32, acct: usize): void {
+  while (index.mask + 1 < min(records, MAX_BUCKETS) && indexWiden(index, acct)) continue;
 }
 
 /** Chains a slot again after `indexWiden`. */
-export function indexChain(index: usize, slot: u32): void {
+export function indexChain(index: NamesIndex, slot: u32): void {
   const link = linkAt(index, slot);
-  const hash = load<u32>(link, LINK_HASH);
-  store<u32>(link, 0);
+  const hash = link.hash;
+  link.next = 0;
   if (hash != NO_HASH) chain(index, slot, link, hash);
 }
 
 /** First slot + 1 of the bucket of a hash, 0 none. */
 // @ts-ignore: decorator
-@inline export function indexFirst(index: usize, hash: u32): u32 {
+@inline export function indexFirst(index: NamesIndex, hash: u32): u32 {
   return load<u32>(bucketAt(index, hash));
 }
 
 /** The slot after `slot` in its bucket, both + 1; 0 none. */
 // @ts-ignore: decorator
-@inline export function indexAfter(index: usize, slot: u32): u32 {
-  return load<u32>(linkAt(index, slot - 1));
+@inline export function indexAfter(index: NamesIndex, slot: u32): u32 {
+  return linkAt(index, slot - 1).next;
 }
 
 /** The slot (+ 1) has this hash. */
 // @ts-ignore: decorator
-@inline export function indexHasHash(index: usize, slot: u32, hash: u32): bool {
-  return load<u32>(linkAt(index, slot - 1), LINK_HASH) == hash;
+@inline export function indexHasHash(index: NamesIndex, slot: u32, hash: u32): bool {
+  return linkAt(index, slot - 1).hash == hash;
 }

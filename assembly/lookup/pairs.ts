@@ -8,7 +8,6 @@
 // matched.
 import * as ctx from '../batch/context';
 import { fail } from '../batch/failure';
-import { N_PROGRAM } from '../node/node';
 import { selectionPop, selectionPush } from '../batch/selection';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../batch/stage';
 import { BATCH_ROWS, COL_TAGS, COL_VALS, OPERAND_NONE, lenOf, offOf } from '../mem/layout';
@@ -18,7 +17,10 @@ import { Verdict, conditionRun, verdictOf } from './condition';
 import { fillField } from './fields';
 import { KeyOutcome, firstMatch, keyFailure, matchPlace, matchReturn, nextMatch, readKeys } from './find';
 import { failMemory, failMessage, pass } from './message';
-import { LOOKUP_COLUMNS, LOOKUP_CONDITION, LOOKUP_FIELDS, LOOKUP_IS_LEFT, LOOK_FAIL, columnOperand } from './spec';
+import { Look, columnOperand } from './spec';
+import { LookupSpec } from '../gen/lookup-layouts';
+import { Node } from '../gen/node-layouts';
+import { Record } from './record';
 
 const FRAME_RECORDS: usize = 4 * 1024;
 const FRAME_COUNT: usize = 8 * 1024;
@@ -36,8 +38,8 @@ export function pairsBegin(blocks: usize): usize {
 }
 
 /** Joins a batch of a message. */
-export function pushPairs(node: usize, spec: usize, state: usize): void {
-  const columns = load<u32>(spec, LOOKUP_COLUMNS);
+export function pushPairs(node: Node, spec: LookupSpec, state: Look): void {
+  const columns = spec.columns;
   const blocks = poolAlloc(ctx.scratch, columns << 2);
   const frame: usize = blocks ? pairsBegin(blocks) : 0;
   if (!frame) {
@@ -45,12 +47,12 @@ export function pushPairs(node: usize, spec: usize, state: usize): void {
     return;
   }
   for (let c: u32 = 0; c < columns; c++) store<u32>(blocks + ((<usize>c) << 2), <u32>blockOf(columnOperand(spec, c)));
-  const program = <usize>load<u32>(node, N_PROGRAM);
-  const isLeft = load<u32>(spec, LOOKUP_IS_LEFT) != 0;
-  const hasCondition = load<u32>(spec, LOOKUP_CONDITION) != OPERAND_NONE;
+  const program = node.program;
+  const isLeft = spec.isLeft != 0;
+  const hasCondition = spec.condition != OPERAND_NONE;
   const sel = ctx.sel;
   const selLen = ctx.selLen;
-  for (let i: u32 = 0; i < selLen && !load<u32>(state, LOOK_FAIL); i++) {
+  for (let i: u32 = 0; i < selLen && !state.fail; i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
     const outcome = readKeys(spec, program, row);
     if (outcome == KeyOutcome.FAILED) {
@@ -58,7 +60,7 @@ export function pushPairs(node: usize, spec: usize, state: usize): void {
       failMessage(node, state);
       return;
     }
-    let record: usize = outcome == KeyOutcome.FOUND ? firstMatch(spec, state) : 0;
+    let record: Record = outcome == KeyOutcome.FOUND ? firstMatch(spec, state) : changetype<Record>(0);
     const isAlone = isLeft && (!record || hasCondition);
     for (; record; record = nextMatch(spec, state)) {
       pairsAdd(frame, row, record);
@@ -66,21 +68,21 @@ export function pushPairs(node: usize, spec: usize, state: usize): void {
       // What stands below may be a lookup, which has its own place among the matches.
       const place = matchPlace();
       pairsFlush(node, spec, state, frame);
-      if (load<u32>(state, LOOK_FAIL)) return;
+      if (state.fail) return;
       readKeys(spec, program, row);
       matchReturn(place);
     }
-    if (isAlone) pairsAdd(frame, row, 0);
+    if (isAlone) pairsAdd(frame, row, changetype<Record>(0));
     if (pairsAreFull(frame)) pairsFlush(node, spec, state, frame);
   }
-  if (!load<u32>(state, LOOK_FAIL)) pairsFlush(node, spec, state, frame);
+  if (!state.fail) pairsFlush(node, spec, state, frame);
 }
 
 // @ts-ignore: decorator
-@inline export function pairsAdd(frame: usize, row: u32, record: usize): void {
+@inline export function pairsAdd(frame: usize, row: u32, record: Record): void {
   const count = load<u32>(frame, FRAME_COUNT);
   store<u32>(frame + ((<usize>count) << 2), row);
-  store<u32>(frame + ((<usize>count) << 2), <u32>record, FRAME_RECORDS);
+  store<u32>(frame + ((<usize>count) << 2), changetype<u32>(record), FRAME_RECORDS);
   store<u32>(frame, count + 1, FRAME_COUNT);
 }
 
@@ -91,7 +93,7 @@ export function pushPairs(node: usize, spec: usize, state: usize): void {
 }
 
 /** Sends the pairs gathered so far. */
-export function pairsFlush(node: usize, spec: usize, state: usize, frame: usize): void {
+export function pairsFlush(node: Node, spec: LookupSpec, state: Look, frame: usize): void {
   const n = load<u32>(frame, FRAME_COUNT);
   store<u32>(frame, 0, FRAME_COUNT);
   if (!n) return;
@@ -99,8 +101,8 @@ export function pairsFlush(node: usize, spec: usize, state: usize, frame: usize)
   const inputRows = ctx.rows;
   const inputSel = ctx.sel;
   const inputSelLen = ctx.selLen;
-  const columns = load<u32>(spec, LOOKUP_COLUMNS);
-  const fields = load<u32>(spec, LOOKUP_FIELDS);
+  const columns = spec.columns;
+  const fields = spec.fields;
   const from = <usize>load<u32>(frame, FRAME_BLOCKS);
   const kept = selectionPush();
   const blocks = stageAcquire(columns + fields);
@@ -114,7 +116,7 @@ export function pairsFlush(node: usize, spec: usize, state: usize, frame: usize)
       noteUniform(block, n);
     }
     ctx.setBatch(blocks, n, identity, n, 0);
-    if (load<u32>(spec, LOOKUP_CONDITION) == OPERAND_NONE || judge(node, spec, state, frame, kept)) {
+    if (spec.condition == OPERAND_NONE || judge(node, spec, state, frame, kept)) {
       if (ctx.selLen) pass(node, state);
     }
   } else failMemory(node, state);
@@ -136,7 +138,7 @@ function gather(to: usize, from: usize, frame: usize, n: u32): void {
 /**
  * Narrows the current batch to the pairs that match, and rows for which none did; false when the message has failed.
  */
-function judge(node: usize, spec: usize, state: usize, frame: usize, kept: usize): bool {
+function judge(node: Node, spec: LookupSpec, state: Look, frame: usize, kept: usize): bool {
   const n = ctx.rows;
   conditionRun(spec, state, frame + FRAME_RECORDS, identity, n, kept);
   let hasMatched = load<u32>(frame, FRAME_MATCHED) != 0;

@@ -10,185 +10,202 @@
 //           48  rows 48
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { lenOf, offOf, span } from '../mem/layout';
-import { ROWS_SIZE } from '../rows/layout';
+import { Rows, ROWS_SIZE } from '../rows/layout';
 import { rowsFree, rowsInit } from '../rows/store';
-import { EntryState, entryLeave, entryState } from './answers';
+import { Answers, Answer, EntryState, entryLeave, entryState } from './answers';
 
-const FIRST: usize = 0;
-const LAST: usize = 4;
-const BATCHES: usize = 8;
-const NUMBER: usize = 12;
-const ROWS: usize = 16;
+/** What waits, in its order. */
+// @ts-ignore: decorator
+@unmanaged
+export class Queue {
+  first: Item;
+  last: Item;
+  batches: u32;
+  number: u32;
+  rows: u32;
+}
+
 export const QUEUE_SIZE: u32 = 32;
 
-const ITEM_NUMBER: usize = 4;
-const ITEM_SIGNAL: usize = 8;
-const ITEM_COUNT: usize = 12;
-const ITEM_ENTRIES: usize = 16;
-const ITEM_READY: usize = 20;
-const ITEM_TEXT: usize = 24;
-const ITEM_TEXT_LEN: usize = 28;
-const ITEM_VALUE: usize = 32;
+/** A batch or signal that waits. */
+// @ts-ignore: decorator
+@unmanaged
+export class Item {
+  next: Item;
+  number: u32;
+  signal: u32;
+  count: u32;
+  entries: usize;
+  ready: u32;
+  text: usize;
+  textLen: u32;
+  value: u64;
+
+  get rows(): Rows {
+    return changetype<Rows>(changetype<usize>(this) + ITEM_ROWS);
+  }
+}
+
 const ITEM_ROWS: u32 = 48;
 const ITEM_SIZE: u32 = ITEM_ROWS + ROWS_SIZE;
 
 // @ts-ignore: decorator
-@inline export function queueFirst(queue: usize): usize {
-  return <usize>load<u32>(queue, FIRST);
+@inline export function queueFirst(queue: Queue): Item {
+  return queue.first;
 }
 
 /** Batches of rows that wait. */
 // @ts-ignore: decorator
-@inline export function queueBatches(queue: usize): u32 {
-  return load<u32>(queue, BATCHES);
+@inline export function queueBatches(queue: Queue): u32 {
+  return queue.batches;
 }
 
 /** Rows that wait. */
 // @ts-ignore: decorator
-@inline export function queueWaiting(queue: usize): u32 {
-  return load<u32>(queue, ROWS);
+@inline export function queueWaiting(queue: Queue): u32 {
+  return queue.rows;
 }
 
 /** Number of the last item that came in; items have numbers in their order. */
 // @ts-ignore: decorator
-@inline export function queueNumber(queue: usize): u32 {
-  return load<u32>(queue, NUMBER);
+@inline export function queueNumber(queue: Queue): u32 {
+  return queue.number;
 }
 
 // @ts-ignore: decorator
-@inline export function itemNext(item: usize): usize {
-  return <usize>load<u32>(item);
+@inline export function itemNext(item: Item): Item {
+  return item.next;
 }
 
 // @ts-ignore: decorator
-@inline export function itemNumber(item: usize): u32 {
-  return load<u32>(item, ITEM_NUMBER);
+@inline export function itemNumber(item: Item): u32 {
+  return item.number;
 }
 
 /** The signal, 0 for rows. */
 // @ts-ignore: decorator
-@inline export function itemSignal(item: usize): u32 {
-  return load<u32>(item, ITEM_SIGNAL);
+@inline export function itemSignal(item: Item): u32 {
+  return item.signal;
 }
 
 // @ts-ignore: decorator
-@inline export function itemValue(item: usize): u64 {
-  return load<u64>(item, ITEM_VALUE);
+@inline export function itemValue(item: Item): u64 {
+  return item.value;
 }
 
 // @ts-ignore: decorator
-@inline export function itemCount(item: usize): u32 {
-  return load<u32>(item, ITEM_COUNT);
+@inline export function itemCount(item: Item): u32 {
+  return item.count;
 }
 
 // @ts-ignore: decorator
-@inline export function itemRows(item: usize): usize {
-  return item + ITEM_ROWS;
+@inline export function itemRows(item: Item): Rows {
+  return item.rows;
 }
 
 // @ts-ignore: decorator
-@inline export function itemEntries(item: usize): usize {
-  return <usize>load<u32>(item, ITEM_ENTRIES);
+@inline export function itemEntries(item: Item): usize {
+  return item.entries;
 }
 
 // @ts-ignore: decorator
-@inline export function itemEntry(item: usize, i: u32): usize {
-  return <usize>load<u32>(itemEntries(item) + ((<usize>i) << 2));
+@inline export function itemEntry(item: Item, i: u32): Answer {
+  return changetype<Answer>(load<u32>(itemEntries(item) + ((<usize>i) << 2)));
 }
 
-function append(queue: usize, item: usize): void {
-  const last = <usize>load<u32>(queue, LAST);
-  if (last) store<u32>(last, <u32>item);
-  else store<u32>(queue, <u32>item, FIRST);
-  store<u32>(queue, <u32>item, LAST);
+function append(queue: Queue, item: Item): void {
+  const last = queue.last;
+  if (last) last.next = item;
+  else queue.first = item;
+  queue.last = item;
   const number = queueNumber(queue) + 1;
-  store<u32>(queue, number, NUMBER);
-  store<u32>(item, number, ITEM_NUMBER);
+  queue.number = number;
+  item.number = number;
 }
 
 /**
  * Adds an item for `count` rows of so many columns, whose store and entries the caller fills; 0 when memory is
  * exhausted.
  */
-export function queueRows(queue: usize, count: u32, columns: u32, acct: usize): usize {
-  const item = allocZeroed(ITEM_SIZE, acct);
+export function queueRows(queue: Queue, count: u32, columns: u32, acct: usize): Item {
+  const item = changetype<Item>(allocZeroed(ITEM_SIZE, acct));
   const entries: usize = item ? allocZeroed(max<u32>(count, 1) << 2, acct) : 0;
   if (!entries) {
-    free(item, ITEM_SIZE, acct);
-    return 0;
+    free(changetype<usize>(item), ITEM_SIZE, acct);
+    return changetype<Item>(0);
   }
-  store<u32>(item, count, ITEM_COUNT);
-  store<u32>(item, <u32>entries, ITEM_ENTRIES);
+  item.count = count;
+  item.entries = entries;
   rowsInit(itemRows(item), columns, 0, acct);
   append(queue, item);
-  store<u32>(queue, queueBatches(queue) + 1, BATCHES);
-  store<u32>(queue, queueWaiting(queue) + count, ROWS);
+  queue.batches = queueBatches(queue) + 1;
+  queue.rows = queueWaiting(queue) + count;
   return item;
 }
 
 /** Adds a signal; the text of an error that its value names is copied if `hasText`. False when memory is exhausted. */
-export function queueSignal(queue: usize, signal: u32, value: u64, hasText: bool, acct: usize): bool {
-  const item = allocZeroed(ITEM_SIZE, acct);
+export function queueSignal(queue: Queue, signal: u32, value: u64, hasText: bool, acct: usize): bool {
+  const item = changetype<Item>(allocZeroed(ITEM_SIZE, acct));
   if (!item) return false;
-  store<u32>(item, signal, ITEM_SIGNAL);
-  store<u64>(item, value, ITEM_VALUE);
+  item.signal = signal;
+  item.value = value;
   rowsInit(itemRows(item), 0, 0, acct);
   if (hasText && offOf(value)) {
     const len = lenOf(value);
     const text = alloc(max(len, 1), acct);
     if (!text) {
-      free(item, ITEM_SIZE, acct);
+      free(changetype<usize>(item), ITEM_SIZE, acct);
       return false;
     }
     memory.copy(text, offOf(value), len);
-    store<u32>(item, <u32>text, ITEM_TEXT);
-    store<u32>(item, max(len, 1), ITEM_TEXT_LEN);
-    store<u64>(item, span(text, len), ITEM_VALUE);
+    item.text = text;
+    item.textLen = max(len, 1);
+    item.value = span(text, len);
   }
   append(queue, item);
   return true;
 }
 
 /** All answers that the item waits for are there, or none will come. */
-export function itemIsReady(item: usize): bool {
+export function itemIsReady(item: Item): bool {
   const count: u32 = itemSignal(item) ? 0 : itemCount(item);
-  let i = load<u32>(item, ITEM_READY);
+  let i = item.ready;
   while (i < count) {
     const entry = itemEntry(item, i);
     if (entry && entryState(entry) == EntryState.WAITING) break;
     i++;
   }
-  store<u32>(item, i, ITEM_READY);
+  item.ready = i;
   return i == count;
 }
 
 /** Takes the first item out and frees it; its rows leave their entries. */
-export function queueDrop(queue: usize, answers: usize, keeps: bool, acct: usize): void {
+export function queueDrop(queue: Queue, answers: Answers, keeps: bool, acct: usize): void {
   const item = queueFirst(queue);
   const next = itemNext(item);
-  store<u32>(queue, <u32>next, FIRST);
-  if (!next) store<u32>(queue, 0, LAST);
+  queue.first = next;
+  if (!next) queue.last = changetype<Item>(0);
   if (!itemSignal(item)) {
-    store<u32>(queue, queueBatches(queue) - 1, BATCHES);
+    queue.batches = queueBatches(queue) - 1;
     const count = itemCount(item);
-    store<u32>(queue, queueWaiting(queue) - count, ROWS);
+    queue.rows = queueWaiting(queue) - count;
     for (let i: u32 = 0; i < count; i++) if (itemEntry(item, i)) entryLeave(answers, itemEntry(item, i), keeps, acct);
     free(itemEntries(item), max<u32>(count, 1) << 2, acct);
   }
   rowsFree(itemRows(item));
-  free(<usize>load<u32>(item, ITEM_TEXT), load<u32>(item, ITEM_TEXT_LEN), acct);
-  free(item, ITEM_SIZE, acct);
+  free(item.text, item.textLen, acct);
+  free(changetype<usize>(item), ITEM_SIZE, acct);
 }
 
 /** Frees what waits; entries are freed by their owner. */
-export function queueFree(queue: usize, acct: usize): void {
+export function queueFree(queue: Queue, acct: usize): void {
   for (let item = queueFirst(queue); item; ) {
     const next = itemNext(item);
     if (!itemSignal(item)) free(itemEntries(item), max<u32>(itemCount(item), 1) << 2, acct);
     rowsFree(itemRows(item));
-    free(<usize>load<u32>(item, ITEM_TEXT), load<u32>(item, ITEM_TEXT_LEN), acct);
-    free(item, ITEM_SIZE, acct);
+    free(item.text, item.textLen, acct);
+    free(changetype<usize>(item), ITEM_SIZE, acct);
     item = next;
   }
-  memory.fill(queue, 0, QUEUE_SIZE);
+  memory.fill(changetype<usize>(queue), 0, QUEUE_SIZE);
 }

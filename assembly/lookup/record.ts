@@ -15,84 +15,101 @@ import {
   offOf,
   span,
 } from '../mem/layout';
-import { poolAlloc } from '../mem/pool';
-import { shapeCount, shapeDrop, shapeJoin, shapeLeave, shapeName, shapeNameLen, shapeOf } from './shape';
+import { Pool, poolAlloc } from '../mem/pool';
+import {
+  RowShape,
+  RowShapes,
+  shapeCount,
+  shapeDrop,
+  shapeJoin,
+  shapeLeave,
+  shapeName,
+  shapeNameLen,
+  shapeOf,
+} from './shape';
 
-const RECORD_SIZE: usize = 4;
-const RECORD_SLOT: usize = 8;
-const RECORD_NEXT: usize = 12;
-const RECORD_PREVIOUS: usize = 16;
+/** A row of a table. */
+// @ts-ignore: decorator
+@unmanaged
+export class Record {
+  shape: RowShape;
+  size: u32;
+  slot: u32;
+  next: Record;
+  previous: Record;
+}
+
 const RECORD_VALS: usize = 24;
 /** Texts may be read by words of 16 bytes. */
 const SLACK: u32 = 16;
 
 // @ts-ignore: decorator
-@inline export function recordShape(record: usize): usize {
-  return <usize>load<u32>(record);
+@inline export function recordShape(record: Record): RowShape {
+  return record.shape;
 }
 
 // @ts-ignore: decorator
-@inline export function recordSlot(record: usize): u32 {
-  return load<u32>(record, RECORD_SLOT);
+@inline export function recordSlot(record: Record): u32 {
+  return record.slot;
 }
 
 // @ts-ignore: decorator
-@inline export function setRecordSlot(record: usize, slot: u32): void {
-  store<u32>(record, slot, RECORD_SLOT);
+@inline export function setRecordSlot(record: Record, slot: u32): void {
+  record.slot = slot;
 }
 
 // @ts-ignore: decorator
-@inline export function recordNext(record: usize): usize {
-  return <usize>load<u32>(record, RECORD_NEXT);
+@inline export function recordNext(record: Record): Record {
+  return record.next;
 }
 
 // @ts-ignore: decorator
-@inline export function setRecordNext(record: usize, next: usize): void {
-  store<u32>(record, <u32>next, RECORD_NEXT);
+@inline export function setRecordNext(record: Record, next: Record): void {
+  record.next = next;
 }
 
 // @ts-ignore: decorator
-@inline export function recordPrevious(record: usize): usize {
-  return <usize>load<u32>(record, RECORD_PREVIOUS);
+@inline export function recordPrevious(record: Record): Record {
+  return record.previous;
 }
 
 // @ts-ignore: decorator
-@inline export function setRecordPrevious(record: usize, previous: usize): void {
-  store<u32>(record, <u32>previous, RECORD_PREVIOUS);
+@inline export function setRecordPrevious(record: Record, previous: Record): void {
+  record.previous = previous;
 }
 
 // @ts-ignore: decorator
-@inline export function recordVal(record: usize, i: u32): u64 {
-  return load<u64>(record + ((<usize>i) << 3), RECORD_VALS);
+@inline export function recordVal(record: Record, i: u32): u64 {
+  return load<u64>(changetype<usize>(record) + ((<usize>i) << 3), RECORD_VALS);
 }
 
 // @ts-ignore: decorator
-@inline export function recordTag(record: usize, i: u32): u8 {
-  return load<u8>(record + ((<usize>shapeCount(recordShape(record))) << 3) + i, RECORD_VALS);
+@inline export function recordTag(record: Record, i: u32): u8 {
+  return load<u8>(changetype<usize>(record) + ((<usize>shapeCount(recordShape(record))) << 3) + i, RECORD_VALS);
 }
 
 /** Makes a record of an object; 0 when memory is exhausted. */
-export function recordNew(shapes: usize, object: u64, acct: usize): usize {
+export function recordNew(shapes: RowShapes, object: u64, acct: usize): Record {
   const members = offOf(object);
   const count = lenOf(object);
   const shape = shapeOf(shapes, members, count, acct);
-  if (!shape) return 0;
+  if (!shape) return changetype<Record>(0);
   let size: u64 = RECORD_VALS + <u64>count * 9 + 7 + SLACK;
   for (let i: u32 = 0; i < count; i++) {
     const member = members + <usize>(i * MEMBER_SIZE);
     size += bytesOf(load<u8>(member, MEMBER_TAG), load<u64>(member));
   }
-  const record: usize = size > 0x7fffffff ? 0 : alloc(<u32>size, acct);
+  const record: Record = size > 0x7fffffff ? changetype<Record>(0) : changetype<Record>(alloc(<u32>size, acct));
   if (!record) {
     shapeDrop(shapes, shape, acct);
-    return 0;
+    return changetype<Record>(0);
   }
   shapeJoin(shape);
-  store<u32>(record, <u32>shape);
-  store<u32>(record, <u32>size, RECORD_SIZE);
-  store<u64>(record, 0, RECORD_SLOT);
-  store<u64>(record, 0, RECORD_PREVIOUS);
-  const vals = record + RECORD_VALS;
+  record.shape = shape;
+  record.size = <u32>size;
+  store<u64>(changetype<usize>(record), 0, offsetof<Record>('slot'));
+  store<u64>(changetype<usize>(record), 0, offsetof<Record>('previous'));
+  const vals = changetype<usize>(record) + RECORD_VALS;
   const tags = vals + ((<usize>count) << 3);
   cursor = (tags + count + 7) & ~7;
   for (let i: u32 = 0; i < count; i++) {
@@ -104,14 +121,14 @@ export function recordNew(shapes: usize, object: u64, acct: usize): usize {
   return record;
 }
 
-export function recordFree(shapes: usize, record: usize, acct: usize): void {
+export function recordFree(shapes: RowShapes, record: Record, acct: usize): void {
   const shape = recordShape(record);
-  free(record, load<u32>(record, RECORD_SIZE), acct);
+  free(changetype<usize>(record), record.size, acct);
   shapeLeave(shapes, shape, acct);
 }
 
 /** The record as an object in the pool, whose texts stay where they are; its payload, or 0 when memory is exhausted. */
-export function recordObject(record: usize, pool: usize): u64 {
+export function recordObject(record: Record, pool: Pool): u64 {
   const shape = recordShape(record);
   const count = shapeCount(shape);
   const to = poolAlloc(pool, count * MEMBER_SIZE);

@@ -8,15 +8,29 @@
 import * as ctx from '../batch/context';
 import { alloc, free } from '../mem/alloc';
 import { poolAlloc } from '../mem/pool';
-import { entryTag, entryVal } from './answers';
+import { Answer, entryTag, entryVal } from './answers';
+import { Node } from '../gen/node-layouts';
 
-const FIRST: usize = 0;
-const LAST: usize = 4;
-const NUMBER: usize = 8;
+/** Requests that have no answer yet. */
+// @ts-ignore: decorator
+@unmanaged
+export class Requests {
+  first: Request;
+  last: Request;
+  number: u32;
+}
+
 export const REQUESTS_SIZE: u32 = 16;
-const REQUEST_NUMBER: usize = 4;
-const REQUEST_COUNT: usize = 8;
-const REQUEST_DEADLINE: usize = 16;
+/** Keys that the host was asked for at once. */
+// @ts-ignore: decorator
+@unmanaged
+export class Request {
+  next: Request;
+  number: u32;
+  count: u32;
+  deadline: f64;
+}
+
 const REQUEST_ENTRIES: u32 = 24;
 
 /**
@@ -26,28 +40,28 @@ const REQUEST_ENTRIES: u32 = 24;
  */
 // @ts-ignore: decorator
 @external("host", "ask")
-declare function hostAsk(node: usize, number: u32, count: u32, keys: usize, keyCount: u32, isEach: bool): void;
+declare function hostAsk(node: Node, number: u32, count: u32, keys: usize, keyCount: u32, isEach: bool): void;
 
 /** Makes a request for the entries at u32 `entries[0 … count)`; 0 when memory is exhausted. */
-export function requestNew(requests: usize, entries: usize, count: u32, acct: usize): usize {
-  const request = alloc(REQUEST_ENTRIES + (count << 2), acct);
-  if (!request) return 0;
-  const number = load<u32>(requests, NUMBER) + 1;
-  store<u32>(requests, number, NUMBER);
-  store<u32>(request, 0);
-  store<u32>(request, number, REQUEST_NUMBER);
-  store<u32>(request, count, REQUEST_COUNT);
-  store<f64>(request, 0, REQUEST_DEADLINE);
-  memory.copy(request + REQUEST_ENTRIES, entries, count << 2);
-  const last = <usize>load<u32>(requests, LAST);
-  if (last) store<u32>(last, <u32>request);
-  else store<u32>(requests, <u32>request, FIRST);
-  store<u32>(requests, <u32>request, LAST);
+export function requestNew(requests: Requests, entries: usize, count: u32, acct: usize): Request {
+  const request = changetype<Request>(alloc(REQUEST_ENTRIES + (count << 2), acct));
+  if (!request) return changetype<Request>(0);
+  const number = requests.number + 1;
+  requests.number = number;
+  request.next = changetype<Request>(0);
+  request.number = number;
+  request.count = count;
+  request.deadline = 0;
+  memory.copy(changetype<usize>(request) + REQUEST_ENTRIES, entries, count << 2);
+  const last = requests.last;
+  if (last) last.next = request;
+  else requests.first = request;
+  requests.last = request;
   return request;
 }
 
 /** Gives the host the request of the node, lists of `keys` values; false when memory is exhausted. */
-export function requestSend(request: usize, node: usize, keys: u32, isEach: bool): bool {
+export function requestSend(request: Request, node: Node, keys: u32, isEach: bool): bool {
   const count = requestCount(request);
   const table = poolAlloc(ctx.scratch, keys << 3);
   const vals = poolAlloc(ctx.scratch, (keys * count) << 3);
@@ -64,60 +78,60 @@ export function requestSend(request: usize, node: usize, keys: u32, isEach: bool
       store<u8>(toTags + i, entryTag(entry, keys, k));
     }
   }
-  hostAsk(node, load<u32>(request, REQUEST_NUMBER), count, table, keys, isEach);
+  hostAsk(node, request.number, count, table, keys, isEach);
   return true;
 }
 
 // @ts-ignore: decorator
-@inline export function requestsFirst(requests: usize): usize {
-  return <usize>load<u32>(requests, FIRST);
+@inline export function requestsFirst(requests: Requests): Request {
+  return requests.first;
 }
 
 // @ts-ignore: decorator
-@inline export function requestDeadline(request: usize): f64 {
-  return load<f64>(request, REQUEST_DEADLINE);
+@inline export function requestDeadline(request: Request): f64 {
+  return request.deadline;
 }
 
 // @ts-ignore: decorator
-@inline export function requestSetDeadline(request: usize, deadline: f64): void {
-  store<f64>(request, deadline, REQUEST_DEADLINE);
+@inline export function requestSetDeadline(request: Request, deadline: f64): void {
+  request.deadline = deadline;
 }
 
 // @ts-ignore: decorator
-@inline export function requestCount(request: usize): u32 {
-  return load<u32>(request, REQUEST_COUNT);
+@inline export function requestCount(request: Request): u32 {
+  return request.count;
 }
 
 // @ts-ignore: decorator
-@inline export function requestEntry(request: usize, i: u32): usize {
-  return <usize>load<u32>(request + ((<usize>i) << 2), REQUEST_ENTRIES);
+@inline export function requestEntry(request: Request, i: u32): Answer {
+  return changetype<Answer>(load<u32>(changetype<usize>(request) + ((<usize>i) << 2), REQUEST_ENTRIES));
 }
 
 /** The request of that number, 0 when it was answered or given up. */
-export function requestOf(requests: usize, number: u32): usize {
+export function requestOf(requests: Requests, number: u32): Request {
   let request = requestsFirst(requests);
-  while (request && load<u32>(request, REQUEST_NUMBER) != number) request = <usize>load<u32>(request);
+  while (request && request.number != number) request = request.next;
   return request;
 }
 
 /** Takes a request out and frees it. */
-export function requestDrop(requests: usize, request: usize, acct: usize): void {
-  let before: usize = 0;
-  for (let at = requestsFirst(requests); at != request; at = <usize>load<u32>(at)) before = at;
-  const next = load<u32>(request);
-  if (before) store<u32>(before, next);
-  else store<u32>(requests, next, FIRST);
-  if (!next) store<u32>(requests, <u32>before, LAST);
-  free(request, REQUEST_ENTRIES + (requestCount(request) << 2), acct);
+export function requestDrop(requests: Requests, request: Request, acct: usize): void {
+  let before: Request = changetype<Request>(0);
+  for (let at = requestsFirst(requests); at != request; at = at.next) before = at;
+  const next = request.next;
+  if (before) before.next = next;
+  else requests.first = next;
+  if (!next) requests.last = before;
+  free(changetype<usize>(request), REQUEST_ENTRIES + (requestCount(request) << 2), acct);
 }
 
 /** All are given up so many ms earlier. */
-export function requestsSetBack(requests: usize, ms: f64): void {
-  for (let request = requestsFirst(requests); request; request = <usize>load<u32>(request)) {
-    store<f64>(request, load<f64>(request, REQUEST_DEADLINE) - ms, REQUEST_DEADLINE);
+export function requestsSetBack(requests: Requests, ms: f64): void {
+  for (let request = requestsFirst(requests); request; request = request.next) {
+    request.deadline -= ms;
   }
 }
 
-export function requestsFree(requests: usize, acct: usize): void {
+export function requestsFree(requests: Requests, acct: usize): void {
   while (requestsFirst(requests)) requestDrop(requests, requestsFirst(requests), acct);
 }

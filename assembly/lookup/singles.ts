@@ -6,15 +6,18 @@ import { COL_UNIFORM, OPERAND_NONE, Tag, setAt, tagAt } from '../mem/layout';
 import { Verdict, conditionRun, verdictOf } from './condition';
 import { fillField } from './fields';
 import { failMemory, failMessage, failRow, isInMessage, pass } from './message';
-import { LOOKUP_COLUMNS, LOOKUP_CONDITION, LOOKUP_FIELDS, LOOKUP_IS_LEFT } from './spec';
+import { LookupSpec } from '../gen/lookup-layouts';
+import { Node } from '../gen/node-layouts';
+import { Look } from './spec';
+import { Record } from './record';
 
 /** Records by row of the batch, 0 none. */
 const RECORDS: usize = memory.data(4 * 1024, 16);
 
 /** Notes what the row has found. */
 // @ts-ignore: decorator
-@inline export function setRecord(row: u32, record: usize): void {
-  store<u32>(RECORDS + ((<usize>row) << 2), <u32>record);
+@inline export function setRecord(row: u32, record: Record): void {
+  store<u32>(RECORDS + ((<usize>row) << 2), changetype<u32>(record));
 }
 
 /**
@@ -22,9 +25,9 @@ const RECORDS: usize = memory.data(4 * 1024, 16);
  * table. With `hasFailed` those that failed are marked in `errors`.
  */
 export function sendSingles(
-  node: usize,
-  spec: usize,
-  state: usize,
+  node: Node,
+  spec: LookupSpec,
+  state: Look,
   blocks: usize,
   errors: usize,
   kept: usize,
@@ -32,15 +35,15 @@ export function sendSingles(
   hasFailed: bool,
 ): void {
   if (!n) return;
-  const columns = load<u32>(spec, LOOKUP_COLUMNS);
-  const fields = load<u32>(spec, LOOKUP_FIELDS);
+  const columns = spec.columns;
+  const fields = spec.fields;
   for (let f: u32 = 0; f < fields; f++) {
     const block = <usize>load<u32>(blocks + ((<usize>(columns + f)) << 2));
     fillField(spec, state, f, block, kept, n, RECORDS);
     if (n == ctx.rows) noteUniform(block, n);
   }
   ctx.setBatch(blocks, ctx.rows, kept, n, hasFailed ? errors : 0);
-  if (load<u32>(spec, LOOKUP_CONDITION) != OPERAND_NONE && !judgeSingles(node, spec, state, errors)) return;
+  if (spec.condition != OPERAND_NONE && !judgeSingles(node, spec, state, errors)) return;
   if (ctx.selLen) pass(node, state);
 }
 
@@ -48,7 +51,7 @@ export function sendSingles(
  * Decides by the condition which of the pairs in the current batch match: others lose the row of the table, or go.
  * False when the message has failed.
  */
-function judgeSingles(node: usize, spec: usize, state: usize, errors: usize): bool {
+function judgeSingles(node: Node, spec: LookupSpec, state: Look, errors: usize): bool {
   const blocks = ctx.cols;
   const rows = ctx.rows;
   const sel = ctx.sel;
@@ -59,7 +62,7 @@ function judgeSingles(node: usize, spec: usize, state: usize, errors: usize): bo
     return false;
   }
   conditionRun(spec, state, RECORDS, sel, n, pairs);
-  const isLeft = load<u32>(spec, LOOKUP_IS_LEFT) != 0;
+  const isLeft = spec.isLeft != 0;
   let left: u32 = 0;
   let failed: u32 = 0;
   let isLost = false;
@@ -86,9 +89,9 @@ function judgeSingles(node: usize, spec: usize, state: usize, errors: usize): bo
 }
 
 /** The row of the input has no row of the table after all. */
-function leaveRow(spec: usize, blocks: usize, row: u32): void {
-  const columns = load<u32>(spec, LOOKUP_COLUMNS);
-  const fields = load<u32>(spec, LOOKUP_FIELDS);
+function leaveRow(spec: LookupSpec, blocks: usize, row: u32): void {
+  const columns = spec.columns;
+  const fields = spec.fields;
   for (let f: u32 = 0; f < fields; f++) {
     const block = <usize>load<u32>(blocks + ((<usize>(columns + f)) << 2));
     setAt(block, row, Tag.MISSING, 0);

@@ -5,67 +5,50 @@
 //           16   failOff u32 | failLen u32 | isByKey u32 (one row of the table at most) | keyAt u32 (which of the keys
 //           it is)
 //           32   {serial u32 (of the shape looked at last), place i32}[fields + keys]
-import {
-  LOOKUP_COLUMNS_AT,
-  LOOKUP_FIELD_SIZE_OF,
-  LOOKUP_FIELDS,
-  LOOKUP_FIELDS_AT,
-  LOOKUP_KEY_SIZE_OF,
-  LOOKUP_KEYS,
-  LOOKUP_KEYS_AT,
-} from '../gen/lookup-layouts';
+import { LookupSpec, LookupField, LookupKey, LOOKUP_FIELD_SIZE_OF, LOOKUP_KEY_SIZE_OF } from '../gen/lookup-layouts';
+import { Program } from '../gen/ops-layouts';
+import { NamesIndex } from './names-index';
 
-export {
-  LOOKUP_COLUMNS,
-  LOOKUP_CONDITION,
-  LOOKUP_FIELDS,
-  LOOKUP_IS_LEFT,
-  LOOKUP_KEYS,
-  LOOKUP_PROGRAM,
-  LOOKUP_PROGRAM_LEN,
-  LOOKUP_TABLE,
-  LOOKUP_FIELD_KIND,
-  LOOKUP_FIELD_NAME_AT,
-  LOOKUP_FIELD_NAME_LEN,
-  LOOKUP_KEY_NAME_AT,
-  LOOKUP_KEY_NAME_LEN,
-  LOOKUP_KEY_OPERAND,
-  LookupFieldKind,
-} from '../gen/lookup-layouts';
+export { LookupFieldKind } from '../gen/lookup-layouts';
 
-export const LOOK_PROGRAM: usize = 0;
-export const LOOK_INDEX: usize = 4;
-export const LOOK_SERIAL: usize = 8;
-export const LOOK_BEGUN: usize = 12;
-export const LOOK_FAIL: usize = 16;
-export const LOOK_FAIL_LEN: usize = 20;
-export const LOOK_IS_BY_KEY: usize = 24;
-export const LOOK_KEY: usize = 28;
-const LOOK_PLACES: u32 = 32;
+/** State of a lookup. */
+// @ts-ignore: decorator
+@unmanaged
+export class Look {
+  program: Program;
+  index: NamesIndex;
+  serial: u32;
+  begun: u32;
+  fail: u32;
+  failLen: u32;
+  isByKey: u32;
+  key: u32;
+  places: u32;
+}
 
 /** Bytes of the state of a lookup. */
-export function stateSize(spec: usize): u32 {
-  return LOOK_PLACES + ((load<u32>(spec, LOOKUP_FIELDS) + load<u32>(spec, LOOKUP_KEYS)) << 3);
+export function stateSize(spec: LookupSpec): u32 {
+  return offsetof<Look>('places') + ((spec.fields + spec.keys) << 3);
 }
 
 /** The operand of column `i` that goes on. */
 // @ts-ignore: decorator
-@inline export function columnOperand(spec: usize, i: u32): u32 {
-  return load<u16>(spec + <usize>load<u32>(spec, LOOKUP_COLUMNS_AT) + ((<usize>i) << 1));
+@inline export function columnOperand(spec: LookupSpec, i: u32): u32 {
+  return load<u16>(changetype<usize>(spec) + spec.columnsAt + ((<usize>i) << 1));
 }
 
 // @ts-ignore: decorator
-@inline export function fieldAt(spec: usize, i: u32): usize {
-  return spec + <usize>load<u32>(spec, LOOKUP_FIELDS_AT) + <usize>(i * LOOKUP_FIELD_SIZE_OF);
+@inline export function fieldAt(spec: LookupSpec, i: u32): LookupField {
+  return changetype<LookupField>(changetype<usize>(spec) + spec.fieldsAt + <usize>(i * LOOKUP_FIELD_SIZE_OF));
 }
 
 // @ts-ignore: decorator
-@inline export function keyAt(spec: usize, i: u32): usize {
-  return spec + <usize>load<u32>(spec, LOOKUP_KEYS_AT) + <usize>(i * LOOKUP_KEY_SIZE_OF);
+@inline export function keyAt(spec: LookupSpec, i: u32): LookupKey {
+  return changetype<LookupKey>(changetype<usize>(spec) + spec.keysAt + <usize>(i * LOOKUP_KEY_SIZE_OF));
 }
 
 /** Where the place of field `i` is kept, or with `fields + k` that of key k. */
 // @ts-ignore: decorator
-@inline export function placeAt(state: usize, i: u32): usize {
-  return state + LOOK_PLACES + ((<usize>i) << 3);
+@inline export function placeAt(state: Look, i: u32): usize {
+  return changetype<usize>(state) + offsetof<Look>('places') + ((<usize>i) << 3);
 }

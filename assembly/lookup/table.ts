@@ -8,6 +8,7 @@
 import { alloc, free } from '../mem/alloc';
 import { hashAdd, hashDone } from '../value/equal-hash';
 import {
+  NamesIndex,
   indexAdd,
   indexAfter,
   indexChain,
@@ -29,6 +30,7 @@ import {
   setIndexNext,
 } from './names-index';
 import {
+  Record,
   recordFree,
   recordNew,
   recordNext,
@@ -40,18 +42,25 @@ import {
   setRecordPrevious,
   setRecordSlot,
 } from './record';
-import { shapesFree, shapesNew } from './shape';
+import { RowShapes, shapesFree, shapesNew } from './shape';
 
-const TABLE_SLOTS: usize = 4;
-const TABLE_CAPACITY: usize = 8;
-const TABLE_USED: usize = 12;
-const TABLE_FREE: usize = 16;
-const TABLE_COUNT: usize = 20;
-const TABLE_FIRST: usize = 24;
-const TABLE_LAST: usize = 28;
-const TABLE_KEY: usize = 32;
-const TABLE_INDEXES: usize = 36;
-const TABLE_SERIAL: usize = 40;
+/** A table that is looked up in. */
+// @ts-ignore: decorator
+@unmanaged
+export class LookupTable {
+  private gap0: u32;
+  slots: usize;
+  capacity: u32;
+  used: u32;
+  free: u32;
+  count: u32;
+  first: Record;
+  last: Record;
+  key: NamesIndex;
+  indexes: NamesIndex;
+  serial: u32;
+}
+
 export const TABLE_SIZE: u32 = 48;
 const FIRST_CAPACITY: u32 = 16;
 
@@ -67,18 +76,18 @@ const NAMES: usize = memory.data(8);
 let lastSerial: u32 = 0;
 
 /** Prepares a table, in zeroed memory, with rows by the key of that name; false when memory is exhausted. */
-export function tableInit(table: usize, name: usize, len: u32, acct: usize): bool {
-  store<u32>(table, ++lastSerial, TABLE_SERIAL);
-  store<u32>(table, <u32>shapesNew(acct));
-  if (!load<u32>(table)) return false;
+export function tableInit(table: LookupTable, name: usize, len: u32, acct: usize): bool {
+  table.serial = ++lastSerial;
+  store<u32>(changetype<usize>(table), changetype<u32>(shapesNew(acct)));
+  if (!load<u32>(changetype<usize>(table))) return false;
   store<u32>(NAMES, <u32>name);
   store<u32>(NAMES, len, 4);
-  store<u32>(table, <u32>indexNew(NAMES, 1, FIRST_CAPACITY, acct), TABLE_KEY);
-  return load<u32>(table, TABLE_KEY) != 0 && reserve(table, FIRST_CAPACITY, acct);
+  table.key = indexNew(NAMES, 1, FIRST_CAPACITY, acct);
+  return table.key && reserve(table, FIRST_CAPACITY, acct);
 }
 
-export function tableFree(table: usize, acct: usize): void {
-  const shapes = <usize>load<u32>(table);
+export function tableFree(table: LookupTable, acct: usize): void {
+  const shapes = changetype<RowShapes>(load<u32>(changetype<usize>(table)));
   let record = tableFirst(table);
   while (record) {
     const next = recordNext(record);
@@ -87,68 +96,68 @@ export function tableFree(table: usize, acct: usize): void {
   }
   shapesFree(shapes, acct);
   indexFree(tableKey(table), acct);
-  let index = <usize>load<u32>(table, TABLE_INDEXES);
+  let index = table.indexes;
   while (index) {
     const next = indexNext(index);
     indexFree(index, acct);
     index = next;
   }
-  free(<usize>load<u32>(table, TABLE_SLOTS), load<u32>(table, TABLE_CAPACITY) << 2, acct);
+  free(table.slots, table.capacity << 2, acct);
 }
 
 // @ts-ignore: decorator
-@inline export function tableCount(table: usize): u32 {
-  return load<u32>(table, TABLE_COUNT);
+@inline export function tableCount(table: LookupTable): u32 {
+  return table.count;
 }
 
 /** Tells the table from all others that there are and were: indexes of one are none of another. */
 // @ts-ignore: decorator
-@inline export function tableSerial(table: usize): u32 {
-  return load<u32>(table, TABLE_SERIAL);
+@inline export function tableSerial(table: LookupTable): u32 {
+  return table.serial;
 }
 
 /** The row that was set first, 0 none; `recordNext` goes on. */
 // @ts-ignore: decorator
-@inline export function tableFirst(table: usize): usize {
-  return <usize>load<u32>(table, TABLE_FIRST);
+@inline export function tableFirst(table: LookupTable): Record {
+  return table.first;
 }
 
 /** The index by the key. */
 // @ts-ignore: decorator
-@inline export function tableKey(table: usize): usize {
-  return <usize>load<u32>(table, TABLE_KEY);
+@inline export function tableKey(table: LookupTable): NamesIndex {
+  return table.key;
 }
 
 // @ts-ignore: decorator
-@inline export function tableRecord(table: usize, slot: u32): usize {
-  return <usize>load<u32>(<usize>load<u32>(table, TABLE_SLOTS) + ((<usize>slot) << 2));
+@inline export function tableRecord(table: LookupTable, slot: u32): Record {
+  return changetype<Record>(load<u32>(table.slots + ((<usize>slot) << 2)));
 }
 
 /** Makes room for that many slots, everywhere; false when memory is exhausted. */
-function reserve(table: usize, capacity: u32, acct: usize): bool {
-  const before = load<u32>(table, TABLE_CAPACITY);
+function reserve(table: LookupTable, capacity: u32, acct: usize): bool {
+  const before = table.capacity;
   if (capacity <= before) return true;
   if (capacity > 1 << 27 || !indexReserve(tableKey(table), capacity, acct)) return false;
-  for (let index = <usize>load<u32>(table, TABLE_INDEXES); index; index = indexNext(index)) {
+  for (let index = table.indexes; index; index = indexNext(index)) {
     if (!indexReserve(index, capacity, acct)) return false;
   }
   const slots = alloc(capacity << 2, acct);
   if (!slots) return false;
-  const old = <usize>load<u32>(table, TABLE_SLOTS);
+  const old = table.slots;
   if (old) memory.copy(slots, old, before << 2);
   free(old, before << 2, acct);
-  store<u32>(table, <u32>slots, TABLE_SLOTS);
-  store<u32>(table, capacity, TABLE_CAPACITY);
+  table.slots = slots;
+  table.capacity = capacity;
   return true;
 }
 
 /**
  * Sets the row in the place of one with the same key; where that can't be nothing has changed. Returns a SetOutcome.
  */
-export function tableSet(table: usize, object: u64, acct: usize): u32 {
-  const shapes = <usize>load<u32>(table);
-  const capacity = load<u32>(table, TABLE_CAPACITY);
-  const isFull = !load<u32>(table, TABLE_FREE) && load<u32>(table, TABLE_USED) == capacity;
+export function tableSet(table: LookupTable, object: u64, acct: usize): u32 {
+  const shapes = changetype<RowShapes>(load<u32>(changetype<usize>(table)));
+  const capacity = table.capacity;
+  const isFull = !table.free && table.used == capacity;
   if (isFull && !reserve(table, capacity << 1, acct)) return SetOutcome.NO_MEMORY;
   const record = recordNew(shapes, object, acct);
   if (!record) return SetOutcome.NO_MEMORY;
@@ -165,14 +174,14 @@ export function tableSet(table: usize, object: u64, acct: usize): u32 {
 }
 
 /** Deletes the row with that key, if there is one. */
-export function tableDelete(table: usize, tag: u8, val: u64, acct: usize): void {
+export function tableDelete(table: LookupTable, tag: u8, val: u64, acct: usize): void {
   if (!isKey(tag)) return;
   const record = tableFind(table, tag, val);
   if (record) remove(table, record, acct);
 }
 
 /** The row with that key, 0 none. */
-function tableFind(table: usize, tag: u8, val: u64): usize {
+function tableFind(table: LookupTable, tag: u8, val: u64): Record {
   const key = tableKey(table);
   const hash = hashDone(hashAdd(0, tag, val));
   for (let slot = indexFirst(key, hash); slot; slot = indexAfter(key, slot)) {
@@ -180,86 +189,86 @@ function tableFind(table: usize, tag: u8, val: u64): usize {
     const record = tableRecord(table, slot - 1);
     if (indexEquals(key, 0, record, tag, val)) return record;
   }
-  return 0;
+  return changetype<Record>(0);
 }
 
-function add(table: usize, record: usize, acct: usize): void {
-  const free = load<u32>(table, TABLE_FREE);
+function add(table: LookupTable, record: Record, acct: usize): void {
+  const free = table.free;
   let slot: u32;
   if (free) {
     slot = free - 1;
-    store<u32>(table, <u32>tableRecord(table, slot) >> 1, TABLE_FREE);
+    table.free = changetype<u32>(tableRecord(table, slot)) >> 1;
   } else {
-    slot = load<u32>(table, TABLE_USED);
-    store<u32>(table, slot + 1, TABLE_USED);
+    slot = table.used;
+    table.used = slot + 1;
   }
-  store<u32>(<usize>load<u32>(table, TABLE_SLOTS) + ((<usize>slot) << 2), <u32>record);
+  store<u32>(table.slots + ((<usize>slot) << 2), changetype<u32>(record));
   setRecordSlot(record, slot);
-  const last = <usize>load<u32>(table, TABLE_LAST);
+  const last = table.last;
   setRecordPrevious(record, last);
-  setRecordNext(record, 0);
+  setRecordNext(record, changetype<Record>(0));
   if (last) setRecordNext(last, record);
-  else store<u32>(table, <u32>record, TABLE_FIRST);
-  store<u32>(table, <u32>record, TABLE_LAST);
-  store<u32>(table, tableCount(table) + 1, TABLE_COUNT);
+  else table.first = record;
+  table.last = record;
+  table.count = tableCount(table) + 1;
   indexRow(table, tableKey(table), slot, record, acct);
-  for (let index = <usize>load<u32>(table, TABLE_INDEXES); index; index = indexNext(index)) {
+  for (let index = table.indexes; index; index = indexNext(index)) {
     indexRow(table, index, slot, record, acct);
   }
 }
 
-function indexRow(table: usize, index: usize, slot: u32, record: usize, acct: usize): void {
+function indexRow(table: LookupTable, index: NamesIndex, slot: u32, record: Record, acct: usize): void {
   indexAdd(index, slot, record);
   if (!indexIsCrowded(index) || !indexWiden(index, acct)) return;
   for (let row = tableFirst(table); row; row = recordNext(row)) indexChain(index, recordSlot(row));
 }
 
-function remove(table: usize, record: usize, acct: usize): void {
+function remove(table: LookupTable, record: Record, acct: usize): void {
   const slot = recordSlot(record);
   indexRemove(tableKey(table), slot);
-  for (let index = <usize>load<u32>(table, TABLE_INDEXES); index; index = indexNext(index)) indexRemove(index, slot);
+  for (let index = table.indexes; index; index = indexNext(index)) indexRemove(index, slot);
   const next = recordNext(record);
   const previous = recordPrevious(record);
   if (previous) setRecordNext(previous, next);
-  else store<u32>(table, <u32>next, TABLE_FIRST);
+  else table.first = next;
   if (next) setRecordPrevious(next, previous);
-  else store<u32>(table, <u32>previous, TABLE_LAST);
-  store<u32>(<usize>load<u32>(table, TABLE_SLOTS) + ((<usize>slot) << 2), (load<u32>(table, TABLE_FREE) << 1) | 1);
-  store<u32>(table, slot + 1, TABLE_FREE);
-  store<u32>(table, tableCount(table) - 1, TABLE_COUNT);
-  recordFree(<usize>load<u32>(table), record, acct);
+  else table.last = previous;
+  store<u32>(table.slots + ((<usize>slot) << 2), (table.free << 1) | 1);
+  table.free = slot + 1;
+  table.count = tableCount(table) - 1;
+  recordFree(changetype<RowShapes>(load<u32>(changetype<usize>(table))), record, acct);
 }
 
 /**
  * An index by these names, made of the rows if there is none; 0 when memory is exhausted. `tableLeave` gives it back.
  */
-export function tableJoin(table: usize, names: usize, count: u32, acct: usize): usize {
+export function tableJoin(table: LookupTable, names: usize, count: u32, acct: usize): NamesIndex {
   if (indexIsBy(tableKey(table), names, count)) return tableKey(table);
-  for (let index = <usize>load<u32>(table, TABLE_INDEXES); index; index = indexNext(index)) {
+  for (let index = table.indexes; index; index = indexNext(index)) {
     if (!indexIsBy(index, names, count)) continue;
     indexUse(index, 1);
     return index;
   }
-  const index = indexNew(names, count, load<u32>(table, TABLE_CAPACITY), acct);
-  if (!index) return 0;
+  const index = indexNew(names, count, table.capacity, acct);
+  if (!index) return changetype<NamesIndex>(0);
   indexUse(index, 1);
   indexFit(index, tableCount(table), acct);
   for (let record = tableFirst(table); record; record = recordNext(record)) indexAdd(index, recordSlot(record), record);
-  setIndexNext(index, <usize>load<u32>(table, TABLE_INDEXES));
-  store<u32>(table, <u32>index, TABLE_INDEXES);
+  setIndexNext(index, table.indexes);
+  table.indexes = index;
   return index;
 }
 
 /** Frees an index that nobody looks up by any more. */
-export function tableLeave(table: usize, index: usize, acct: usize): void {
+export function tableLeave(table: LookupTable, index: NamesIndex, acct: usize): void {
   if (!index || index == tableKey(table) || indexUse(index, -1)) return;
-  let before: usize = 0;
-  let at = <usize>load<u32>(table, TABLE_INDEXES);
+  let before: NamesIndex = changetype<NamesIndex>(0);
+  let at = table.indexes;
   while (at != index) {
     before = at;
     at = indexNext(at);
   }
   if (before) setIndexNext(before, indexNext(index));
-  else store<u32>(table, <u32>indexNext(index), TABLE_INDEXES);
+  else table.indexes = indexNext(index);
   indexFree(index, acct);
 }

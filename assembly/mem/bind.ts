@@ -6,35 +6,42 @@
 import { COL_TAGS, COL_UNIFORM, COL_VALS } from './layout';
 
 export const BIND_SIZE: u32 = 16;
-export const BIND_TAGS: usize = 4;
-const BIND_STRIDE: usize = 8;
-
+/** Where the values of a column stand. */
 // @ts-ignore: decorator
-@inline export function bindTag(bind: usize, row: u32): u8 {
-  return load<u8>(<usize>load<u32>(bind, BIND_TAGS) + <usize>(row * load<u32>(bind, BIND_STRIDE)));
+@unmanaged
+export class Bind {
+  vals: usize;
+  tags: usize;
+  stride: u32;
+  uniform: u32;
 }
 
 // @ts-ignore: decorator
-@inline export function bindVal(bind: usize, row: u32): u64 {
-  return load<u64>(<usize>load<u32>(bind) + ((<usize>(row * load<u32>(bind, BIND_STRIDE))) << 3));
+@inline export function bindTag(bind: Bind, row: u32): u8 {
+  return load<u8>(bind.tags + <usize>(row * bind.stride));
 }
 
 // @ts-ignore: decorator
-@inline export function bindUniform(bind: usize): u8 {
-  return load<u8>(bind, 12);
+@inline export function bindVal(bind: Bind, row: u32): u64 {
+  return load<u64>(bind.vals + ((<usize>(row * bind.stride)) << 3));
 }
 
 // @ts-ignore: decorator
-@inline export function bindIsConst(bind: usize): bool {
-  return load<u32>(bind, BIND_STRIDE) == 0;
+@inline export function bindUniform(bind: Bind): u8 {
+  return load<u8>(changetype<usize>(bind), 12);
 }
 
 // @ts-ignore: decorator
-@inline export function bindTo(bind: usize, vals: usize, tags: usize, stride: u32, uniform: u8): void {
-  store<u32>(bind, <u32>vals);
-  store<u32>(bind, <u32>tags, BIND_TAGS);
-  store<u32>(bind, stride, BIND_STRIDE);
-  store<u32>(bind, uniform, 12);
+@inline export function bindIsConst(bind: Bind): bool {
+  return bind.stride == 0;
+}
+
+// @ts-ignore: decorator
+@inline export function bindTo(bind: Bind, vals: usize, tags: usize, stride: u32, uniform: u8): void {
+  bind.vals = vals;
+  bind.tags = tags;
+  bind.stride = stride;
+  bind.uniform = uniform;
 }
 
 /** The column block that was bound. */
@@ -44,6 +51,6 @@ const BIND_STRIDE: usize = 8;
 }
 
 /** Binds a column block. */
-export function bindBlock(bind: usize, block: usize): void {
+export function bindBlock(bind: Bind, block: usize): void {
   bindTo(bind, block + COL_VALS, block + COL_TAGS, 1, load<u8>(block, COL_UNIFORM));
 }

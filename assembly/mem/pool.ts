@@ -19,87 +19,94 @@ import {
 } from './layout';
 
 export const POOL_SIZE: u32 = 32;
-const FIRST: usize = 0;
-const CUR: usize = 4;
-const END: usize = 8;
-const NEXT_SIZE: usize = 12;
-const ACCT: usize = 16;
-const BYTES: usize = 20;
+/** A pool: memory of its own, freed as a whole. */
+// @ts-ignore: decorator
+@unmanaged
+export class Pool {
+  first: usize;
+  current: u32;
+  end: u32;
+  nextSize: u32;
+  account: usize;
+  bytes: u32;
+  private gap24: u64;
+}
+
 const CHUNK_HEAD: u32 = 16;
 const MAX_CHUNK: u32 = 65536;
 
 /** Prepares a pool in the POOL_SIZE bytes at `pool`; its first chunk will have `firstChunk` bytes. */
-export function poolInit(pool: usize, firstChunk: u32, acct: usize): void {
-  memory.fill(pool, 0, POOL_SIZE);
-  store<u32>(pool, firstChunk, NEXT_SIZE);
-  store<u32>(pool, <u32>acct, ACCT);
+export function poolInit(pool: Pool, firstChunk: u32, acct: usize): void {
+  memory.fill(changetype<usize>(pool), 0, POOL_SIZE);
+  pool.nextSize = firstChunk;
+  pool.account = acct;
 }
 
 /** Returns `size` bytes, 8-byte aligned, followed by at least 16 readable bytes; 0 when memory is exhausted. */
 // @ts-ignore: decorator
-@inline export function poolAlloc(pool: usize, size: u32): usize {
-  const cur = <usize>load<u32>(pool, CUR);
+@inline export function poolAlloc(pool: Pool, size: u32): usize {
+  const cur = <usize>pool.current;
   // In 64 bits: a long text behind a high address must not come round to a low one.
   const next = (<u64>cur + size + 7) & ~7;
-  if (cur != 0 && next + 16 <= <u64>load<u32>(pool, END)) {
-    store<u32>(pool, <u32>next, CUR);
+  if (cur != 0 && next + 16 <= <u64>pool.end) {
+    pool.current = <u32>next;
     return cur;
   }
   return poolGrow(pool, size);
 }
 
-function poolGrow(pool: usize, size: u32): usize {
+function poolGrow(pool: Pool, size: u32): usize {
   if (size > 0x7fff0000) {
     noteRefusal();
     return 0;
   }
-  let want = load<u32>(pool, NEXT_SIZE);
-  if (want < MAX_CHUNK) store<u32>(pool, want << 1, NEXT_SIZE);
+  let want = pool.nextSize;
+  if (want < MAX_CHUNK) pool.nextSize = want << 1;
   const need = size + CHUNK_HEAD + 32;
   if (want < need) want = need;
-  const chunk = alloc(want, <usize>load<u32>(pool, ACCT));
+  const chunk = alloc(want, pool.account);
   if (!chunk) return 0;
-  store<u32>(chunk, load<u32>(pool, FIRST));
+  store<u32>(chunk, pool.first);
   store<u32>(chunk, want, 4);
-  store<u32>(pool, <u32>chunk, FIRST);
-  store<u32>(pool, load<u32>(pool, BYTES) + want, BYTES);
+  pool.first = chunk;
+  pool.bytes += want;
   const at = chunk + CHUNK_HEAD;
-  store<u32>(pool, <u32>((at + size + 7) & ~7), CUR);
-  store<u32>(pool, <u32>(chunk + want), END);
+  pool.current = <u32>((at + size + 7) & ~7);
+  pool.end = <u32>(chunk + want);
   return at;
 }
 
 /** Bytes of all chunks of the pool. */
-export function poolBytes(pool: usize): u32 {
-  return load<u32>(pool, BYTES);
+export function poolBytes(pool: Pool): u32 {
+  return pool.bytes;
 }
 
 /** Bytes of the pool that are in use, with what is left over of its full chunks. */
-export function poolUsed(pool: usize): u32 {
-  return load<u32>(pool, BYTES) - (load<u32>(pool, END) - load<u32>(pool, CUR));
+export function poolUsed(pool: Pool): u32 {
+  return pool.bytes - (pool.end - pool.current);
 }
 
 /** The chunk that is filled; with `poolFilled` what `poolReturn` needs to go back to. */
 // @ts-ignore: decorator
-@inline export function poolChunk(pool: usize): usize {
-  return <usize>load<u32>(pool, FIRST);
+@inline export function poolChunk(pool: Pool): usize {
+  return pool.first;
 }
 
 /** How far that chunk is filled. */
 // @ts-ignore: decorator
-@inline export function poolFilled(pool: usize): usize {
-  return <usize>load<u32>(pool, CUR);
+@inline export function poolFilled(pool: Pool): usize {
+  return <usize>pool.current;
 }
 
 /** Frees what was added since `poolChunk` and `poolFilled` gave these. */
-export function poolReturn(pool: usize, chunk: usize, filled: usize): void {
+export function poolReturn(pool: Pool, chunk: usize, filled: usize): void {
   if (!chunk) {
     poolReset(pool);
     return;
   }
-  const acct = <usize>load<u32>(pool, ACCT);
-  let at = <usize>load<u32>(pool, FIRST);
-  let bytes = load<u32>(pool, BYTES);
+  const acct = pool.account;
+  let at = pool.first;
+  let bytes = pool.bytes;
   while (at != chunk) {
     const next = <usize>load<u32>(at);
     const size = load<u32>(at, 4);
@@ -107,68 +114,67 @@ export function poolReturn(pool: usize, chunk: usize, filled: usize): void {
     bytes -= size;
     at = next;
   }
-  store<u32>(pool, bytes, BYTES);
-  store<u32>(pool, <u32>chunk, FIRST);
-  store<u32>(pool, <u32>filled, CUR);
-  store<u32>(pool, <u32>chunk + load<u32>(chunk, 4), END);
+  pool.bytes = bytes;
+  pool.first = chunk;
+  pool.current = <u32>filled;
+  pool.end = <u32>chunk + load<u32>(chunk, 4);
 }
 
 /**
  * Forgets the content; keeps the newest chunk when it is the only one and of common size, so that a steady state
  * allocates nothing.
  */
-export function poolReset(pool: usize): void {
-  const first = <usize>load<u32>(pool, FIRST);
+export function poolReset(pool: Pool): void {
+  const first = pool.first;
   if (!first) return;
   if (load<u32>(first) == 0 && load<u32>(first, 4) <= MAX_CHUNK) {
-    store<u32>(pool, <u32>(first + CHUNK_HEAD), CUR);
+    pool.current = <u32>(first + CHUNK_HEAD);
     return;
   }
   poolFree(pool);
 }
 
 /** Frees every chunk; the pool can be used again. */
-export function poolFree(pool: usize): void {
-  const acct = <usize>load<u32>(pool, ACCT);
-  let chunk = <usize>load<u32>(pool, FIRST);
+export function poolFree(pool: Pool): void {
+  const acct = pool.account;
+  let chunk = pool.first;
   while (chunk) {
     const next = <usize>load<u32>(chunk);
     free(chunk, load<u32>(chunk, 4), acct);
     chunk = next;
   }
-  store<u32>(pool, 0, FIRST);
-  store<u32>(pool, 0, CUR);
-  store<u32>(pool, 0, END);
-  store<u32>(pool, 0, BYTES);
+  pool.first = 0;
+  pool.current = 0;
+  pool.end = 0;
+  pool.bytes = 0;
 }
 
 /** The pool belongs to another account from now on. */
-export function poolMove(pool: usize, to: usize): void {
-  const from = <usize>load<u32>(pool, ACCT);
-  for (let chunk = <usize>load<u32>(pool, FIRST); chunk; chunk = <usize>load<u32>(chunk))
-    accountMove(load<u32>(chunk, 4), from, to);
-  store<u32>(pool, <u32>to, ACCT);
+export function poolMove(pool: Pool, to: usize): void {
+  const from = pool.account;
+  for (let chunk = pool.first; chunk; chunk = <usize>load<u32>(chunk)) accountMove(load<u32>(chunk, 4), from, to);
+  pool.account = to;
 }
 
 /** Takes the content of another pool over, which is empty then. */
-export function poolTake(pool: usize, from: usize): void {
-  const first = <usize>load<u32>(from, FIRST);
+export function poolTake(pool: Pool, from: Pool): void {
+  const first = from.first;
   if (!first) return;
-  const acct = <usize>load<u32>(from, ACCT);
-  poolMove(from, <usize>load<u32>(pool, ACCT));
+  const acct = from.account;
+  poolMove(from, pool.account);
   let last = first;
   while (load<u32>(last)) last = <usize>load<u32>(last);
-  store<u32>(last, load<u32>(pool, FIRST));
-  store<u32>(pool, <u32>first, FIRST);
-  store<u32>(pool, load<u32>(from, CUR), CUR);
-  store<u32>(pool, load<u32>(from, END), END);
-  store<u32>(pool, load<u32>(from, NEXT_SIZE), NEXT_SIZE);
-  store<u32>(pool, load<u32>(pool, BYTES) + load<u32>(from, BYTES), BYTES);
+  store<u32>(last, pool.first);
+  pool.first = first;
+  pool.current = from.current;
+  pool.end = from.end;
+  pool.nextSize = from.nextSize;
+  pool.bytes += from.bytes;
   poolInit(from, 128, acct);
 }
 
 /** Copies bytes into the pool and returns their address (0: memory exhausted). */
-export function poolBytesCopy(pool: usize, off: usize, len: u32): usize {
+export function poolBytesCopy(pool: Pool, off: usize, len: u32): usize {
   const to = poolAlloc(pool, len);
   if (to) copyBytes(to, off, len);
   return to;
@@ -179,7 +185,7 @@ export function poolBytesCopy(pool: usize, off: usize, len: u32): usize {
  * by the decoder's depth limit. When memory is exhausted the copy is cut to empty; the caller looks at
  * `refusals` (mem/alloc.ts).
  */
-export function copyValue(pool: usize, tag: u8, payload: u64): u64 {
+export function copyValue(pool: Pool, tag: u8, payload: u64): u64 {
   if (tag < Tag.STR || tag == Tag.TIME) return payload;
   const off = offOf(payload);
   const n = lenOf(payload);

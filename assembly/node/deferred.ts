@@ -9,26 +9,17 @@
 // can't take rows meanwhile.
 import * as ctx from '../batch/context';
 import { hostClock } from '../batch/host';
-import {
-  N_DEFERRED_AT,
-  N_FLAGS,
-  N_IS_DEFERRED,
-  N_NEXT_DEFERRED,
-  N_PARENT,
-  NodeFlag,
-  current,
-  isExhausted,
-  setCurrent,
-} from './node';
+import { NodeFlag, current, isExhausted, setCurrent } from './node';
 import { Trait, deferredOf, hasTrait } from './operator';
+import { Node } from '../gen/node-layouts';
 
 /** Rows, or pairs, that a node works on at once; with more it defers. */
 export let longRows: u32 = u32.MAX_VALUE;
 
 /** How many nodes have deferred work. */
 export let deferredCount: u32 = 0;
-let first: usize = 0;
-let last: usize = 0;
+let first: Node = changetype<Node>(0);
+let last: Node = changetype<Node>(0);
 /** Until when the piece of work under way may last, µs of the host's clock; infinite where it is not such a piece. */
 let until: f64 = Infinity;
 /** Rows, or pairs, between two looks at the clock. */
@@ -48,13 +39,13 @@ export function setLongRows(rows: u32): void {
 }
 
 // @ts-ignore: decorator
-@inline export function mayDefer(node: usize): bool {
-  return (load<u32>(node, N_FLAGS) & (NodeFlag.DEFERS | NodeFlag.AT_ONCE)) == NodeFlag.DEFERS;
+@inline export function mayDefer(node: Node): bool {
+  return (node.flags & (NodeFlag.DEFERS | NodeFlag.AT_ONCE)) == NodeFlag.DEFERS;
 }
 
 // @ts-ignore: decorator
-@inline export function isDeferred(node: usize): bool {
-  return load<u32>(node, N_IS_DEFERRED) != 0;
+@inline export function isDeferred(node: Node): bool {
+  return node.isDeferred != 0;
 }
 
 /** A node begins work that may become too long: see `goesOn`. */
@@ -74,7 +65,7 @@ export function goesOn(rows: u32): bool {
 }
 
 /** How many rows, or pairs, a node may work on before it is to ask whether that is all for now (`isOver`). */
-export function firstLook(node: usize): u32 {
+export function firstLook(node: Node): u32 {
   if (!mayDefer(node)) return u32.MAX_VALUE;
   return until != Infinity ? min(longRows, LOOK_ROWS) : longRows;
 }
@@ -85,61 +76,60 @@ export function isOver(): bool {
 }
 
 /** Notes that the node has deferred work. */
-export function defer(node: usize): void {
+export function defer(node: Node): void {
   if (isDeferred(node)) return;
-  store<u32>(node, 1, N_IS_DEFERRED);
-  store<f64>(node, ctx.nowMs, N_DEFERRED_AT);
+  node.isDeferred = 1;
+  node.deferredAt = ctx.nowMs;
   append(node);
   deferredCount++;
 }
 
-function append(node: usize): void {
-  store<u32>(node, 0, N_NEXT_DEFERRED);
-  if (last) store<u32>(last, <u32>node, N_NEXT_DEFERRED);
+function append(node: Node): void {
+  node.nextDeferred = changetype<Node>(0);
+  if (last) last.nextDeferred = node;
   else first = node;
   last = node;
 }
 
 /** The node has no deferred work any more. */
-export function leaveDeferred(node: usize): void {
+export function leaveDeferred(node: Node): void {
   if (!isDeferred(node)) return;
   unlink(node);
-  store<u32>(node, 0, N_IS_DEFERRED);
+  node.isDeferred = 0;
   deferredCount--;
 }
 
-function unlink(node: usize): void {
-  let before: usize = 0;
+function unlink(node: Node): void {
+  let before: Node = changetype<Node>(0);
   let at = first;
-  for (; at != node; at = <usize>load<u32>(at, N_NEXT_DEFERRED)) before = at;
-  const next = <usize>load<u32>(node, N_NEXT_DEFERRED);
-  if (before) store<u32>(before, <u32>next, N_NEXT_DEFERRED);
+  for (; at != node; at = at.nextDeferred) before = at;
+  const next = node.nextDeferred;
+  if (before) before.nextDeferred = next;
   else first = next;
   if (last == node) last = before;
 }
 
 /** The node after one that has deferred work, of 0 the first; 0 none. */
-export function nextDeferred(node: usize): usize {
-  return node ? <usize>load<u32>(node, N_NEXT_DEFERRED) : first;
+export function nextDeferred(node: Node): Node {
+  return node ? node.nextDeferred : first;
 }
 
 /** True when what the node sends has to wait: it may defer, and has deferred work, or a node below it has. */
 // @ts-ignore: decorator
-@inline export function isHeld(node: usize): bool {
+@inline export function isHeld(node: Node): bool {
   return deferredCount != 0 && mayDefer(node) && (isDeferred(node) || isHeldBelow(node));
 }
 
 /** True when a node below it has deferred work. */
-export function isHeldBelow(node: usize): bool {
-  for (let at = first; at; at = <usize>load<u32>(at, N_NEXT_DEFERRED)) if (at != node && isBelow(at, node)) return true;
+export function isHeldBelow(node: Node): bool {
+  for (let at = first; at; at = at.nextDeferred) if (at != node && isBelow(at, node)) return true;
   return false;
 }
 
 /** True when a node above it has deferred work, so that a message may be under way. */
-export function isBelowDeferred(node: usize): bool {
+export function isBelowDeferred(node: Node): bool {
   if (!deferredCount) return false;
-  for (let at = <usize>load<u32>(node, N_PARENT); at; at = <usize>load<u32>(at, N_PARENT))
-    if (isDeferred(at)) return true;
+  for (let at = node.parent; at; at = at.parent) if (isDeferred(at)) return true;
   return false;
 }
 
@@ -147,55 +137,54 @@ export function isBelowDeferred(node: usize): bool {
  * True when a node below it, in the middle of its work, gets its rows: it can't take others. Where they come through a
  * window, or a node that waits for time, they wait there.
  */
-export function isStoppedBelow(node: usize): bool {
-  for (let at = first; at; at = <usize>load<u32>(at, N_NEXT_DEFERRED)) if (at != node && reaches(node, at)) return true;
+export function isStoppedBelow(node: Node): bool {
+  for (let at = first; at; at = at.nextDeferred) if (at != node && reaches(node, at)) return true;
   return false;
 }
 
-function reaches(above: usize, node: usize): bool {
-  for (let at = node; at && !hasTrait(at, Trait.BUFFERS); at = <usize>load<u32>(at, N_PARENT))
-    if (<usize>load<u32>(at, N_PARENT) == above) return true;
+function reaches(above: Node, node: Node): bool {
+  for (let at = node; at && !hasTrait(at, Trait.BUFFERS); at = at.parent) if (at.parent == above) return true;
   return false;
 }
 
-function isBelow(node: usize, above: usize): bool {
-  for (let at = node; at; at = <usize>load<u32>(at, N_PARENT)) if (at == above) return true;
+function isBelow(node: Node, above: Node): bool {
+  for (let at = node; at; at = at.parent) if (at == above) return true;
   return false;
 }
 
 /** The node that can go on and waits for that longest, of those at or below `above` (0: all); 0 none. */
-function nextAtWork(above: usize): usize {
-  for (let at = first; at; at = <usize>load<u32>(at, N_NEXT_DEFERRED)) {
+function nextAtWork(above: Node): Node {
+  for (let at = first; at; at = at.nextDeferred) {
     if ((!above || isBelow(at, above)) && !isHeldBelow(at)) return at;
   }
-  return 0;
+  return changetype<Node>(0);
 }
 
 /** The node that is to go on next; 0 none. */
-export function takeDeferred(): usize {
-  return nextAtWork(0);
+export function takeDeferred(): Node {
+  return nextAtWork(changetype<Node>(0));
 }
 
 /** Does a piece of the node's work, until so many µs of the host's clock. Other nodes come before its next one. */
-export function pieceOf(node: usize, limit: f64): void {
+export function pieceOf(node: Node, limit: f64): void {
   const outer = until;
   until = limit;
   rowsLeft = longRows;
   unlink(node);
   append(node);
-  ctx.setNow(load<f64>(node, N_DEFERRED_AT));
+  ctx.setNow(node.deferredAt);
   setCurrent(node);
   if (isExhausted(node) || deferredOf(node)) leaveDeferred(node);
   until = outer;
 }
 
 /** Does all deferred work that the node would get rows of, and its own. */
-export function finishAbove(node: usize): void {
-  for (let at = node; at && deferredCount; at = <usize>load<u32>(at, N_PARENT)) if (isDeferred(at)) finish(at);
+export function finishAbove(node: Node): void {
+  for (let at = node; at && deferredCount; at = at.parent) if (isDeferred(at)) finish(at);
 }
 
 /** Does all deferred work of the node and of those below it (0: all nodes), in the middle of other work maybe. */
-export function finish(above: usize): void {
+export function finish(above: Node): void {
   if (!deferredCount) return;
   const cols = ctx.cols;
   const rows = ctx.rows;

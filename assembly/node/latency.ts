@@ -1,7 +1,7 @@
 // Histograms of the times that operators took, kept only while monitoring asks for them; every batch is timed then.
 import { allocZeroed, free } from '../mem/alloc';
-import { accountOf, N_HIST } from './node';
-import { HISTOGRAM_BOUNDS, HISTOGRAM_FIRST_US, HIST_COUNTS, HIST_SIZE_OF } from '../gen/node-layouts';
+import { accountOf } from './node';
+import { Node, HISTOGRAM_BOUNDS, HISTOGRAM_FIRST_US, HIST_COUNTS, HIST_SIZE_OF } from '../gen/node-layouts';
 
 /** Every batch is timed and every time is kept; otherwise a sample is timed and only added up. */
 export let isMeasured: bool = false;
@@ -11,12 +11,12 @@ export function measureAll(isOn: bool): void {
 }
 
 /** Notes one time of a node. Without memory for its histogram it is left out. */
-export function note(node: usize, us: f64): void {
-  let at = <usize>load<u32>(node, N_HIST);
+export function note(node: Node, us: f64): void {
+  let at = node.hist;
   if (!at) {
     at = allocZeroed(HIST_SIZE_OF, accountOf(node));
     if (!at) return;
-    store<u32>(node, <u32>at, N_HIST);
+    node.hist = at;
   }
   store<f64>(at, load<f64>(at) + us);
   let bound = <f64>HISTOGRAM_FIRST_US;
@@ -30,6 +30,6 @@ export function note(node: usize, us: f64): void {
 }
 
 /** Frees the histogram of a node. */
-export function noteFree(node: usize): void {
-  free(<usize>load<u32>(node, N_HIST), HIST_SIZE_OF, accountOf(node));
+export function noteFree(node: Node): void {
+  free(node.hist, HIST_SIZE_OF, accountOf(node));
 }

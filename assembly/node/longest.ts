@@ -7,7 +7,8 @@
 // read last.
 import * as ctx from '../batch/context';
 import { hostClock, hostTick } from '../batch/host';
-import { N_WORK, N_WORK_HOST, N_WORK_ROWS, N_WORK_US, current, recordsIn } from './node';
+import { current, recordsIn } from './node';
+import { Node } from '../gen/node-layouts';
 
 /** Rows of work worth a look at the clock: a millisecond or so. */
 const LOOK_AFTER: u32 = 100000;
@@ -20,7 +21,7 @@ let since: f64 = 0;
 /** Time since then that is booked already, µs. */
 let booked: f64 = 0;
 /** Rows are counted once for each batch of a node. */
-let lastNode: usize = 0;
+let lastNode: Node = changetype<Node>(0);
 let lastIn: u64 = 0;
 
 /** A piece of work of the host begins: what was booked for the one before is forgotten. */
@@ -30,7 +31,7 @@ export function beginWork(): void {
 
 /** A call of the host begins. */
 export function longestBegin(): void {
-  lastNode = 0;
+  lastNode = changetype<Node>(0);
   ctx.resetWork();
   longestFrom(hostClock());
 }
@@ -43,11 +44,11 @@ export function longestFrom(now: f64): void {
 
 /** A source, or a node at a root, has worked on `rows`. */
 // @ts-ignore: decorator
-@inline export function longestNote(at: usize, rows: u32): void {
+@inline export function longestNote(at: Node, rows: u32): void {
   if (ctx.worked >= LOOK_AFTER) look(at, rows);
 }
 
-function look(at: usize, rows: u32): void {
+function look(at: Node, rows: u32): void {
   ctx.resetWork();
   // A call with thousands of rules may be long; whoever waits for it sees that it goes from one to the next.
   hostTick(0);
@@ -55,7 +56,7 @@ function look(at: usize, rows: u32): void {
 }
 
 /** What was done until `now` and is not booked was the node's. */
-export function longestUntil(at: usize, now: f64, rows: u32): void {
+export function longestUntil(at: Node, now: f64, rows: u32): void {
   book(at, max(0, now - since - booked), rows);
   longestFrom(now);
 }
@@ -64,28 +65,28 @@ export function longestUntil(at: usize, now: f64, rows: u32): void {
 export function longestHost(us: f64, rows: u32): void {
   if (!current) return;
   book(current, us, rows);
-  store<u32>(current, load<u32>(current, N_WORK_HOST) + <u32>us, N_WORK_HOST);
+  current.workHost += <u32>us;
   booked += us;
   // As much as many rows.
   if (us > LONG_HOST_US) ctx.addWork(LOOK_AFTER);
 }
 
-function book(at: usize, us: f64, rows: u32): void {
-  if (load<u32>(at, N_WORK) != work) {
-    store<u32>(at, work, N_WORK);
-    store<f64>(at, 0, N_WORK_US);
-    store<u32>(at, 0, N_WORK_ROWS);
-    store<u32>(at, 0, N_WORK_HOST);
+function book(at: Node, us: f64, rows: u32): void {
+  if (at.work != work) {
+    at.work = work;
+    at.workUs = 0;
+    at.workRows = 0;
+    at.workHost = 0;
   }
-  store<f64>(at, load<f64>(at, N_WORK_US) + us, N_WORK_US);
+  at.workUs += us;
   const taken = recordsIn(at);
   if (at == lastNode && taken == lastIn) return;
   lastNode = at;
   lastIn = taken;
-  store<u32>(at, load<u32>(at, N_WORK_ROWS) + rows, N_WORK_ROWS);
+  at.workRows += rows;
 }
 
 /** What the node took of the work, µs. */
-export function timeInWork(node: usize): f64 {
-  return load<u32>(node, N_WORK) == work ? load<f64>(node, N_WORK_US) : 0;
+export function timeInWork(node: Node): f64 {
+  return node.work == work ? node.workUs : 0;
 }

@@ -4,9 +4,9 @@
 //
 //   record (48 bytes)   open u32 | push u32 | signal u32 | tick u32 | save u32 | load u32 | free u32 | setBack u32 |
 //                       pushEach u32 | deferred u32 | results u32 | traits u32
-import { N_KIND, N_PARENT } from './node';
 
 /** What travels to a node besides rows, with a value of 64 bits. */
+import { Node } from '../gen/node-layouts';
 export namespace Signal {
   /** A message begins: all batches until END are rows of it. */
   export const BEGIN: u32 = 1;
@@ -68,12 +68,12 @@ const RECORDS: usize = memory.data(48 * 32, 16);
 @unmanaged
 export class Operator {
   /** Makes the state of a new node from its spec; false when memory is exhausted. Left out: a node without state. */
-  set open(f: (node: usize) => bool) {
+  set open(f: (node: Node) => bool) {
     store<u32>(changetype<usize>(this), f.index, OPEN);
   }
 
   /** Takes the current batch (batch/context.ts). Left out: passes it on. */
-  set push(f: (node: usize) => void) {
+  set push(f: (node: Node) => void) {
     store<u32>(changetype<usize>(this), f.index, PUSH);
   }
 
@@ -81,32 +81,32 @@ export class Operator {
    * Takes the current batch, each row of which is a message of its own and did not fail. Left out: the rows come to
    * `push`, each between the signals of its message.
    */
-  set pushEach(f: (node: usize) => void) {
+  set pushEach(f: (node: Node) => void) {
     store<u32>(changetype<usize>(this), f.index, PUSH_EACH);
   }
 
   /** Takes a signal; what it does not know it passes on by `signalBelow`. Left out: passes all on. */
-  set signal(f: (node: usize, signal: u32, value: u64) => void) {
+  set signal(f: (node: Node, signal: u32, value: u64) => void) {
     store<u32>(changetype<usize>(this), f.index, SIGNAL);
   }
 
   /** The deadline of the node (node/timers.ts) has come. Left out: the kind sets none. */
-  set tick(f: (node: usize) => void) {
+  set tick(f: (node: Node) => void) {
     store<u32>(changetype<usize>(this), f.index, TICK);
   }
 
   /** Writes what the node keeps, which can't fail: the host takes every slice. Left out: it keeps nothing. */
-  set save(f: (node: usize) => void) {
+  set save(f: (node: Node) => void) {
     store<u32>(changetype<usize>(this), f.index, SAVE);
   }
 
   /** Reads what `save` wrote into a node just made; false when it does not fit. Left out: it keeps nothing. */
-  set load(f: (node: usize) => bool) {
+  set load(f: (node: Node) => bool) {
     store<u32>(changetype<usize>(this), f.index, LOAD);
   }
 
   /** Frees the state of the node. Left out: a node without state. */
-  set free(f: (node: usize) => void) {
+  set free(f: (node: Node) => void) {
     store<u32>(changetype<usize>(this), f.index, FREE);
   }
 
@@ -114,7 +114,7 @@ export class Operator {
    * The clock is set back by so many ms, from ctx.nowMs: times by the clock that the node keeps go along, as its
    * deadline has done. Nothing is sent. Left out: it keeps none.
    */
-  set setBack(f: (node: usize, ms: f64) => void) {
+  set setBack(f: (node: Node, ms: f64) => void) {
     store<u32>(changetype<usize>(this), f.index, SET_BACK);
   }
 
@@ -122,12 +122,12 @@ export class Operator {
    * Does a piece of the work that the node has deferred (node/deferred.ts); true when none is left. Left out: the kind
    * defers none.
    */
-  set deferred(f: (node: usize) => bool) {
+  set deferred(f: (node: Node) => bool) {
     store<u32>(changetype<usize>(this), f.index, DEFERRED);
   }
 
   /** How many results of the node wait to be sent, at most. Left out: none. */
-  set results(f: (node: usize) => u32) {
+  set results(f: (node: Node) => u32) {
     store<u32>(changetype<usize>(this), f.index, RESULTS);
   }
 
@@ -143,90 +143,90 @@ export function operatorOf(kind: u32): Operator {
 }
 
 // @ts-ignore: decorator
-@inline function entry(node: usize, field: usize): u32 {
-  return load<u32>(RECORDS + load<u32>(node, N_KIND) * RECORD + field);
+@inline function entry(node: Node, field: usize): u32 {
+  return load<u32>(RECORDS + node.kind * RECORD + field);
 }
 
 /** Number of the function that takes the node's batches, 0 none. */
 // @ts-ignore: decorator
-@inline export function pushOf(node: usize): u32 {
+@inline export function pushOf(node: Node): u32 {
   return entry(node, PUSH);
 }
 
 /** Number of the function that takes batches of messages of one row each, 0 none. */
 // @ts-ignore: decorator
-@inline export function pushEachOf(node: usize): u32 {
+@inline export function pushEachOf(node: Node): u32 {
   return entry(node, PUSH_EACH);
 }
 
 /** Number of the function that takes the node's signals, 0 none. */
 // @ts-ignore: decorator
-@inline export function signalOf(node: usize): u32 {
+@inline export function signalOf(node: Node): u32 {
   return entry(node, SIGNAL);
 }
 
 /** Makes the state of a new node; false when memory is exhausted. */
-export function openOf(node: usize): bool {
+export function openOf(node: Node): bool {
   const open = entry(node, OPEN);
   return !open || call_indirect<bool>(open, node);
 }
 
 /** Tells the node that its deadline has come. */
-export function tickOf(node: usize): void {
+export function tickOf(node: Node): void {
   const tick = entry(node, TICK);
   if (tick) call_indirect<void>(tick, node);
 }
 
 /** Frees the state of a node. */
-export function freeOf(node: usize): void {
+export function freeOf(node: Node): void {
   const free = entry(node, FREE);
   if (free) call_indirect<void>(free, node);
 }
 
 /** Tells the node that the clock is set back by so many ms. */
-export function setBackOf(node: usize, ms: f64): void {
+export function setBackOf(node: Node, ms: f64): void {
   const setBack = entry(node, SET_BACK);
   if (setBack) call_indirect<void>(setBack, node, ms);
 }
 
 /** Does a piece of the node's deferred work; true when none is left. */
-export function deferredOf(node: usize): bool {
+export function deferredOf(node: Node): bool {
   return call_indirect<bool>(entry(node, DEFERRED), node);
 }
 
 /** How many results wait to be sent in a node that has deferred work (node/deferred.ts), at most. */
-export function deferredResults(node: usize): u32 {
+export function deferredResults(node: Node): u32 {
   const results = entry(node, RESULTS);
   return results ? call_indirect<u32>(results, node) : 0;
 }
 
 /** True when the kind of the node has that trait. */
 // @ts-ignore: decorator
-@inline export function hasTrait(node: usize, trait: u32): bool {
+@inline export function hasTrait(node: Node, trait: u32): bool {
   return (entry(node, TRAITS) & trait) != 0;
 }
 
 /** The nearest node above whose kind has that trait, 0 none. */
-export function nearestAbove(node: usize, trait: u32): usize {
-  let above = <usize>load<u32>(node, N_PARENT);
-  while (above && !hasTrait(above, trait)) above = <usize>load<u32>(above, N_PARENT);
+export function nearestAbove(node: Node, trait: u32): Node {
+  let above = node.parent;
+  while (above && !hasTrait(above, trait)) above = above.parent;
   return above;
 }
 
 /** True for kinds that keep something from one input to the next. */
 // @ts-ignore: decorator
-@inline export function saves(node: usize): bool {
+@inline export function saves(node: Node): bool {
   return entry(node, SAVE) != 0;
 }
 
 /** Writes what the node keeps. */
-export function saveOf(node: usize): void {
+export function saveOf(node: Node): void {
   const save = entry(node, SAVE);
   if (save) call_indirect<void>(save, node);
 }
 
 /** Reads what a node of the same kind and spec wrote; false when it does not fit. */
-export function loadOf(node: usize): bool {
+export function loadOf(node: Node): bool {
   const load = entry(node, LOAD);
   return !load || call_indirect<bool>(load, node);
 }

@@ -2,7 +2,7 @@
 import { hostClock } from '../batch/host';
 import { isMeasured, note } from './latency';
 import { longestFrom, longestUntil } from './longest';
-import { N_BUSY, N_PARENT, N_TICK } from './node';
+import { Node } from '../gen/node-layouts';
 
 /** One batch in this many is timed; not the very first ones, which run before the code is optimised. */
 const SAMPLE_EVERY: u32 = 64;
@@ -59,15 +59,15 @@ export function beginTick(): f64 {
 }
 
 /** Ends the tick of a node that began at `start`. */
-export function endTick(node: usize, start: f64): void {
+export function endTick(node: Node, start: f64): void {
   const now = hostClock();
   const took = now - start;
   charge(node, took);
   longestUntil(node, now, 0);
   isSampled = false;
   let root = node;
-  while (load<u32>(root, N_PARENT)) root = <usize>load<u32>(root, N_PARENT);
-  store<f64>(root, load<f64>(root, N_TICK) + took, N_TICK);
+  while (root.parent) root = root.parent;
+  root.tick += took;
 }
 
 /** Begins timing a node; returns what `endTimed` wants back: the time spent in the children of the one above so far. */
@@ -78,22 +78,22 @@ export function beginTimed(): f64 {
 }
 
 /** Ends timing a node that began at `start`. */
-export function endTimed(node: usize, start: f64, outer: f64): void {
+export function endTimed(node: Node, start: f64, outer: f64): void {
   const took = hostClock() - start;
   charge(node, took);
   childrenUs = outer + took;
 }
 
 /** Books what a node took in a timed batch, without what its children took of it. */
-function charge(node: usize, took: f64): void {
+function charge(node: Node, took: f64): void {
   const own = took - childrenUs;
-  store<f64>(node, load<f64>(node, N_BUSY) + own * sampleWeight, N_BUSY);
+  node.busy += own * sampleWeight;
   if (isMeasured) note(node, own);
 }
 
 /** Books the time since `start` that a root took to read its input; only where every batch is timed. */
-export function chargeRoot(root: usize, start: f64): void {
+export function chargeRoot(root: Node, start: f64): void {
   const took = hostClock() - start;
-  store<f64>(root, load<f64>(root, N_BUSY) + took, N_BUSY);
+  root.busy += took;
   note(root, took);
 }

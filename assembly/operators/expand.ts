@@ -3,16 +3,18 @@
 // an error in the place of the element.
 import * as ctx from '../batch/context';
 import { emit } from '../emit/emit';
-import { N_PROGRAM, N_SPEC, exhaust } from '../node/node';
+import { exhaust } from '../node/node';
 import { Operator, Trait } from '../node/operator';
 import { identity, stageAcquire, stageRelease } from '../batch/stage';
-import { EXPAND_COLUMNS, EXPAND_LIST, EXPAND_MEMBERS, EXPAND_MOST, EXPAND_SIZE_OF } from '../gen/operators-layouts';
+import { ExpandSpec, EXPAND_SIZE_OF } from '../gen/operators-layouts';
 import { BATCH_ROWS, SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
 import { runClean } from '../ops/clean';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
 import { valueLength, valueLimit } from '../ops/result';
 import { plainError, valueError } from '../value/error';
 import { textBegin, textI64, textLiteral, textTakeError } from '../value/text';
+import { Node } from '../gen/node-layouts';
+import { Program } from '../gen/ops-layouts';
 
 /**
  * The other columns of a list's rows may have so many times the length of one value, those of a batch so many times
@@ -29,14 +31,14 @@ export function expandOperator(operator: Operator): void {
   operator.traits = Trait.MAKES_ROWS;
 }
 
-function expandPush(node: usize): void {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const program = <usize>load<u32>(node, N_PROGRAM);
+function expandPush(node: Node): void {
+  const spec = changetype<ExpandSpec>(node.spec);
+  const program = node.program;
   if (program && !runClean(program)) {
     exhaust(node);
     return;
   }
-  const columns = load<u32>(spec, EXPAND_COLUMNS);
+  const columns = spec.columns;
   const stage = stageAcquire(columns + 2);
   if (!stage) {
     exhaust(node);
@@ -46,14 +48,14 @@ function expandPush(node: usize): void {
   stageRelease(columns + 2);
 }
 
-function expandRows(node: usize, spec: usize, program: usize, stage: usize, columns: u32): void {
+function expandRows(node: Node, spec: ExpandSpec, program: Program, stage: usize, columns: u32): void {
   const outerCols = ctx.cols;
   const outerRows = ctx.rows;
   const sel = ctx.sel;
   const selLen = ctx.selLen;
   const before = ctx.rowErrors;
-  const list = load<u32>(spec, EXPAND_LIST);
-  const most = load<u32>(spec, EXPAND_MOST);
+  const list = spec.list;
+  const most = spec.most;
   const tags = tagsOf(program, list);
   const vals = valsOf(program, list);
   const stride = strideOf(list);
@@ -70,7 +72,7 @@ function expandRows(node: usize, spec: usize, program: usize, stage: usize, colu
     let from: usize = 0;
     let count: u32 = 1;
     if (isFailed) tag = Tag.NULL;
-    else if (load<u32>(spec, EXPAND_MEMBERS)) val = membersOf(tag, val);
+    else if (spec.members) val = membersOf(tag, val);
     else if (tag == Tag.ARRAY && lenOf(val)) {
       count = min(lenOf(val), most);
       const copied = lengthBeside(spec, program, columns, row, rowLimit) * count;
@@ -104,7 +106,7 @@ function expandRows(node: usize, spec: usize, program: usize, stage: usize, colu
 }
 
 /** True when a value of the row failed: the row fails once, whatever is made of it. */
-function hasError(spec: usize, program: usize, columns: u32, row: u32): bool {
+function hasError(spec: ExpandSpec, program: Program, columns: u32, row: u32): bool {
   for (let c: u32 = 0; c < columns; c++) {
     const operand = operandAt(spec, c);
     if (load<u8>(tagsOf(program, operand) + row * strideOf(operand)) == Tag.ERROR) return true;
@@ -113,7 +115,7 @@ function hasError(spec: usize, program: usize, columns: u32, row: u32): bool {
 }
 
 /** Bytes of the values that stand beside each element of the list. */
-function lengthBeside(spec: usize, program: usize, columns: u32, row: u32, limit: u64): u64 {
+function lengthBeside(spec: ExpandSpec, program: Program, columns: u32, row: u32, limit: u64): u64 {
   let len: u64 = 0;
   for (let c: u32 = 0; c < columns; c++) {
     const operand = operandAt(spec, c);
@@ -135,12 +137,12 @@ function tooMuch(name: string, most: u64): u64 {
 }
 
 // @ts-ignore: decorator
-@inline function operandAt(spec: usize, column: u32): u32 {
-  return load<u16>(spec + ((<usize>column) << 1), EXPAND_SIZE_OF);
+@inline function operandAt(spec: ExpandSpec, column: u32): u32 {
+  return load<u16>(changetype<usize>(spec) + ((<usize>column) << 1), EXPAND_SIZE_OF);
 }
 
 /** Sends the rows that ORIGINS names. */
-function give(node: usize, spec: usize, program: usize, stage: usize, columns: u32, n: u32, errors: usize): void {
+function give(node: Node, spec: ExpandSpec, program: Program, stage: usize, columns: u32, n: u32, errors: usize): void {
   for (let c: u32 = 0; c < columns; c++) {
     const operand = operandAt(spec, c);
     const block = <usize>load<u32>(stage + ((<usize>c) << 2));

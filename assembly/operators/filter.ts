@@ -10,34 +10,30 @@ import { noteCondition } from '../emit/condition';
 import * as ctx from '../batch/context';
 import { beginMessage, emit, emitEach, endMessage, signalBelow } from '../emit/emit';
 import { fail, failLen, failNoMemory, failNotBoolean, failOff } from '../batch/failure';
-import {
-  N_FLAGS,
-  N_PROGRAM,
-  N_SPEC,
-  N_STATE,
-  N_STATE_SIZE,
-  NodeFlag,
-  accountOf,
-  addException,
-  exhaust,
-  keepFailure,
-  leaveChoice,
-} from '../node/node';
+import { NodeFlag, accountOf, addException, exhaust, keepFailure, leaveChoice } from '../node/node';
 import { Operator, Signal, Trait } from '../node/operator';
 import { selectionPop, selectionPush, withoutErrors } from '../batch/selection';
 import { stageAcquire, stageRelease } from '../batch/stage';
-import { FILTER_CONDITION, FILTER_FLAGS, FilterFlag } from '../gen/operators-layouts';
+import { FilterSpec, FilterFlag } from '../gen/operators-layouts';
 import { allocZeroed, free } from '../mem/alloc';
 import { COL_UNIFORM, Tag, offOf, lenOf, setAt, span, tagAt, valAt } from '../mem/layout';
 import { isConst, blockOf, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
+import { Node } from '../gen/node-layouts';
+import { Program } from '../gen/ops-layouts';
 
 const STATE_SIZE: u32 = 16;
-const VERDICT_BEGUN: usize = 0;
-const VERDICT_FAIL_OFF: usize = 4;
-const VERDICT_FAIL_LEN: usize = 8;
-/** What the first row of the message decided on all of it: 0 nothing yet. */
-const VERDICT_VERDICT: usize = 12;
+/** What a filter of whole messages knows of the one under way. */
+// @ts-ignore: decorator
+@unmanaged
+class FilterState {
+  begun: u32;
+  failOff: u32;
+  failLen: u32;
+  /** What the first row of the message decided on all of it: 0 nothing yet. */
+  verdict: u32;
+}
+
 const PASSES: u32 = 1;
 const DROPS: u32 = 2;
 /** Result of `narrow`: a row failed. */
@@ -53,45 +49,45 @@ export function filterOperator(operator: Operator): void {
 }
 
 // @ts-ignore: decorator
-@inline function filterFlags(node: usize): u32 {
-  return load<u32>(<usize>load<u32>(node, N_SPEC), FILTER_FLAGS);
+@inline function filterFlags(node: Node): u32 {
+  return changetype<FilterSpec>(node.spec).flags;
 }
 
 /** Makes the state of a filter; false when memory is exhausted. */
-function filterOpen(node: usize): bool {
-  if (!(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) {
-    if (noteCondition(node, load<u32>(<usize>load<u32>(node, N_SPEC), FILTER_CONDITION))) mayBeChosen(node);
+function filterOpen(node: Node): bool {
+  if (!(node.flags & NodeFlag.MESSAGES)) {
+    if (noteCondition(node, changetype<FilterSpec>(node.spec).condition)) mayBeChosen(node);
     return true;
   }
   const state = allocZeroed(STATE_SIZE, accountOf(node));
-  store<u32>(node, <u32>state, N_STATE);
-  store<u32>(node, STATE_SIZE, N_STATE_SIZE);
+  node.state = state;
+  node.stateSize = STATE_SIZE;
   return state != 0;
 }
 
-function filterSignal(node: usize, signal: u32, value: u64): void {
+function filterSignal(node: Node, signal: u32, value: u64): void {
   if (signal == Signal.BEGIN) begin(node);
   else if (signal == Signal.END) end(node, offOf(value), lenOf(value));
   else signalBelow(node, signal, value);
 }
 
-function begin(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
-  store<u64>(state, 0);
-  store<u64>(state, 0, 8);
+function begin(node: Node): void {
+  const state = changetype<FilterState>(node.state);
+  store<u64>(changetype<usize>(state), 0);
+  store<u64>(changetype<usize>(state), 0, 8);
   if (filterFlags(node) & FilterFlag.KEEPS_EMPTY) {
-    store<u32>(state, 1, VERDICT_BEGUN);
+    state.begun = 1;
     beginMessage(node);
   }
 }
 
-function end(node: usize, failedOff: usize, failedLen: u32): void {
-  const state = <usize>load<u32>(node, N_STATE);
-  const ownOff = <usize>load<u32>(state, VERDICT_FAIL_OFF);
+function end(node: Node, failedOff: usize, failedLen: u32): void {
+  const state = changetype<FilterState>(node.state);
+  const ownOff = <usize>state.failOff;
   const off = ownOff ? ownOff : failedOff;
-  const len = ownOff ? load<u32>(state, VERDICT_FAIL_LEN) : failedLen;
-  if (!load<u32>(state, VERDICT_BEGUN)) {
-    const meets = (filterFlags(node) & FilterFlag.MEETS_EMPTY) != 0 && load<u32>(state, VERDICT_VERDICT) == 0;
+  const len = ownOff ? state.failLen : failedLen;
+  if (!state.begun) {
+    const meets = (filterFlags(node) & FilterFlag.MEETS_EMPTY) != 0 && state.verdict == 0;
     if (!off && !meets) return;
     beginMessage(node);
   }
@@ -100,22 +96,22 @@ function end(node: usize, failedOff: usize, failedLen: u32): void {
 
 /** Sends the narrowed batch on; below a window after the begin that was held back. */
 // @ts-ignore: decorator
-@inline function pass(node: usize): void {
-  if (load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) {
-    const state = <usize>load<u32>(node, N_STATE);
-    if (!load<u32>(state, VERDICT_BEGUN)) {
-      store<u32>(state, 1, VERDICT_BEGUN);
+@inline function pass(node: Node): void {
+  if (node.flags & NodeFlag.MESSAGES) {
+    const state = changetype<FilterState>(node.state);
+    if (!state.begun) {
+      state.begun = 1;
       beginMessage(node);
     }
   }
   emit(node);
 }
 
-function filterPush(node: usize): void {
-  const flags = load<u32>(node, N_FLAGS);
-  if (flags & NodeFlag.MESSAGES && load<u32>(<usize>load<u32>(node, N_STATE), VERDICT_FAIL_OFF)) return;
-  const condition = load<u32>(<usize>load<u32>(node, N_SPEC), FILTER_CONDITION);
-  const program = <usize>load<u32>(node, N_PROGRAM);
+function filterPush(node: Node): void {
+  const flags = node.flags;
+  if (flags & NodeFlag.MESSAGES && changetype<FilterState>(node.state).failOff) return;
+  const condition = changetype<FilterSpec>(node.spec).condition;
+  const program = node.program;
   if (flags & NodeFlag.MESSAGES && filterFlags(node) & FilterFlag.WHOLE) {
     pushWhole(node, program, condition);
     return;
@@ -149,7 +145,7 @@ function filterPush(node: usize): void {
  * FAILS.
  */
 // @ts-ignore: decorator
-@inline function narrow(program: usize, condition: u32, kept: usize): u32 {
+@inline function narrow(program: Program, condition: u32, kept: usize): u32 {
   const sel = ctx.sel;
   const selLen = ctx.selLen;
   let n: u32 = 0;
@@ -177,9 +173,9 @@ function filterPush(node: usize): void {
 }
 
 /** Passes or drops messages of one row each; where one fails, or is sent without its row, they are taken one by one. */
-function filterPushEach(node: usize): void {
-  const condition = load<u32>(<usize>load<u32>(node, N_SPEC), FILTER_CONDITION);
-  const program = <usize>load<u32>(node, N_PROGRAM);
+function filterPushEach(node: Node): void {
+  const condition = changetype<FilterSpec>(node.spec).condition;
+  const program = node.program;
   if (program) vmRun(program);
   const kept = selectionPush();
   const n = kept && !(filterFlags(node) & FilterFlag.KEEPS_EMPTY) ? narrow(program, condition, kept) : FAILS;
@@ -195,7 +191,7 @@ function filterPushEach(node: usize): void {
   selectionPop();
 }
 
-function pushOneByOne(node: usize): void {
+function pushOneByOne(node: Node): void {
   const cols = ctx.cols;
   const rows = ctx.rows;
   const sel = ctx.sel;
@@ -209,16 +205,16 @@ function pushOneByOne(node: usize): void {
 }
 
 /** Passes or drops the batch as the first row of the message says. */
-function pushWhole(node: usize, program: usize, condition: u32): void {
-  const state = <usize>load<u32>(node, N_STATE);
-  if (load<u32>(state, VERDICT_VERDICT) == DROPS) return;
+function pushWhole(node: Node, program: Program, condition: u32): void {
+  const state = changetype<FilterState>(node.state);
+  if (state.verdict == DROPS) return;
   if (program) vmRun(program);
-  if (load<u32>(state, VERDICT_VERDICT) == 0) {
+  if (state.verdict == 0) {
     const row = isConst(condition) ? 0 : load<u32>(ctx.sel);
     const tag = load<u8>(tagsOf(program, condition) + row);
     const val = load<u64>(valsOf(program, condition) + ((<usize>row) << 3));
     const passes = tag == Tag.BOOL && val != 0;
-    store<u32>(state, passes ? PASSES : DROPS, VERDICT_VERDICT);
+    state.verdict = passes ? PASSES : DROPS;
     if (tag > Tag.NULL && tag != Tag.BOOL) failMessage(node, tag, val);
     if (!passes) return;
   }
@@ -226,26 +222,26 @@ function pushWhole(node: usize, program: usize, condition: u32): void {
 }
 
 /** Counts a condition that failed; the message is replaced by the error. */
-function failMessage(node: usize, tag: u8, val: u64): void {
+function failMessage(node: Node, tag: u8, val: u64): void {
   if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
   else failNotBoolean();
   noteFailure(node);
 }
 
 /** Counts the failure of the message under way and keeps its reason until the message ends. */
-function noteFailure(node: usize): void {
+function noteFailure(node: Node): void {
   addException(node, failOff, failLen, 1);
   keepFailure(node);
-  const state = <usize>load<u32>(node, N_STATE);
-  store<u32>(state, <u32>failOff, VERDICT_FAIL_OFF);
-  store<u32>(state, failLen, VERDICT_FAIL_LEN);
+  const state = changetype<FilterState>(node.state);
+  state.failOff = <u32>failOff;
+  state.failLen = failLen;
 }
 
 /**
  * There is no memory to narrow the batch: the message fails, or, of a stream, the rules end, which may count its rows.
  */
-function noMemory(node: usize): void {
-  if (!(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) {
+function noMemory(node: Node): void {
+  if (!(node.flags & NodeFlag.MESSAGES)) {
     exhaust(node);
     return;
   }
@@ -254,7 +250,7 @@ function noMemory(node: usize): void {
 }
 
 /** Rows that failed in an earlier step pass unseen; the others are judged. */
-function pushWithErrors(node: usize, program: usize, condition: u32): void {
+function pushWithErrors(node: Node, program: Program, condition: u32): void {
   const clean = selectionPush();
   if (!clean) {
     noMemory(node);
@@ -273,8 +269,8 @@ function pushWithErrors(node: usize, program: usize, condition: u32): void {
 }
 
 /** The way for batches with failing rows: decides row by row and marks the failures. */
-function judge(node: usize, program: usize, condition: u32, sel: usize, selLen: u32, before: usize): void {
-  const flags = load<u32>(node, N_FLAGS);
+function judge(node: Node, program: Program, condition: u32, sel: usize, selLen: u32, before: usize): void {
+  const flags = node.flags;
   const kept = selectionPush();
   const marks = stageAcquire(1);
   if (!kept || !marks) {
@@ -331,7 +327,7 @@ function judge(node: usize, program: usize, condition: u32, sel: usize, selLen: 
   selectionPop();
 }
 
-function filterFree(node: usize): void {
+function filterFree(node: Node): void {
   leaveChoice(node);
-  free(<usize>load<u32>(node, N_STATE), load<u32>(node, N_STATE_SIZE), accountOf(node));
+  free(node.state, node.stateSize, accountOf(node));
 }

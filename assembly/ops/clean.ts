@@ -2,9 +2,10 @@
 import * as ctx from '../batch/context';
 import { selectionPop, selectionPush, withoutErrors } from '../batch/selection';
 import { vmRun } from './vm';
+import { Program } from '../gen/ops-layouts';
 
 /** Runs the program over the selected rows that did not fail; false when memory is exhausted. */
-export function runClean(program: usize): bool {
+export function runClean(program: Program): bool {
   if (!ctx.rowErrors) {
     vmRun(program);
     return true;

@@ -4,8 +4,9 @@ import { COL_VALS, Tag, isNull, lenOf } from '../mem/layout';
 import { putKind } from '../value/error';
 import { toF64 } from '../value/number';
 import { textBegin, textLiteral, textTake } from '../value/text';
-import { OP_A, isConst, program, valsOf } from './operand';
+import { isConst, program, valsOf } from './operand';
 import { dstOf, give, giveF64, giveNull, isDense, map1, map2, setUniform, uniformOf } from './row-loops';
+import { Operation } from '../gen/ops-layouts';
 
 /** Null, or a collection without elements. */
 // @ts-ignore: decorator
@@ -53,8 +54,8 @@ let isNanNull: bool = false;
 
 /** dst := f(a) for a column of doubles without nulls; false when it is not one. */
 // @ts-ignore: decorator
-@inline export function dense1(op: usize, f: (x: f64) => f64): bool {
-  const a = load<u16>(op, OP_A);
+@inline export function dense1(op: Operation, f: (x: f64) => f64): bool {
+  const a = op.a;
   if (isConst(a) || uniformOf(a) != Tag.F64 || !isDense()) return false;
   const dst = dstOf(op);
   const from = valsOf(program, a);
@@ -69,18 +70,18 @@ let isNanNull: bool = false;
 
 /** dst := f(a) as doubles; a result that is not a number stays. */
 // @ts-ignore: decorator
-@inline export function float1(op: usize, f: (x: f64) => f64): void {
+@inline export function float1(op: Operation, f: (x: f64) => f64): void {
   if (!dense1(op, f)) sparse1(op, f);
 }
 
-function sparse1(op: usize, f: (x: f64) => f64): void {
+function sparse1(op: Operation, f: (x: f64) => f64): void {
   f1 = f;
   isNanNull = false;
   map1(op, row1);
 }
 
 /** As `float1`; a result that is not a number is null. */
-export function float1OrNull(op: usize, f: (x: f64) => f64): void {
+export function float1OrNull(op: Operation, f: (x: f64) => f64): void {
   f1 = f;
   isNanNull = true;
   map1(op, row1);
@@ -97,7 +98,7 @@ function row1(tag: u8, val: u64): void {
 }
 
 /** dst := f(a, b) as doubles. */
-export function float2(op: usize, f: (x: f64, y: f64) => f64): void {
+export function float2(op: Operation, f: (x: f64, y: f64) => f64): void {
   f2 = f;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isNumeric(tagA) && isNumeric(tagB)) giveF64(f2(toF64(tagA, a), toF64(tagB, b)));

@@ -6,21 +6,14 @@
 // `strideOf(operand)` (1 or 0), so that one loop serves both.
 import * as ctx from '../batch/context';
 import { COL_SIZE, COL_TAGS, COL_VALS, OPERAND_COL, OPERAND_CONST, OPERAND_NONE } from '../mem/layout';
-import { PROGRAM_CONSTS } from '../gen/ops-layouts';
+import { Program } from '../gen/ops-layouts';
 
-export {
-  PROGRAM_OPS,
-  PROGRAM_CONSTS,
-  PROGRAM_ARGS,
-  PROGRAM_SIZE,
-  PROGRAM_ACCT,
-} from '../gen/ops-layouts';
-export { OP_DST, OP_A, OP_B, OP_C, OP_ARG_COUNT, OP_IMM, OP_ARGS, OP_SIZE_OF as OP_SIZE } from '../gen/ops-layouts';
+export { OP_SIZE_OF as OP_SIZE } from '../gen/ops-layouts';
 
 /** Program under way: ops resolve their constants in it. */
-export let program: usize = 0;
+export let program: Program = changetype<Program>(0);
 
-export function setProgram(next: usize): void {
+export function setProgram(next: Program): void {
   program = next;
 }
 
@@ -42,20 +35,20 @@ const NONE_SLOT: usize = memory.data(16, 16);
 
 /** Address of the constant's slot. */
 // @ts-ignore: decorator
-@inline export function constOf(program: usize, operand: u32): usize {
+@inline export function constOf(program: Program, operand: u32): usize {
   if (operand == OPERAND_NONE) return NONE_SLOT;
-  return <usize>load<u32>(program, PROGRAM_CONSTS) + ((operand - OPERAND_CONST) << 4);
+  return program.consts + ((operand - OPERAND_CONST) << 4);
 }
 
 /** Address of the payloads: row i's is at + i * stride * 8. */
 // @ts-ignore: decorator
-@inline export function valsOf(program: usize, operand: u32): usize {
+@inline export function valsOf(program: Program, operand: u32): usize {
   return isConst(operand) ? constOf(program, operand) : blockOf(operand) + COL_VALS;
 }
 
 /** Address of the tags: row i's is at + i * stride. */
 // @ts-ignore: decorator
-@inline export function tagsOf(program: usize, operand: u32): usize {
+@inline export function tagsOf(program: Program, operand: u32): usize {
   return isConst(operand) ? constOf(program, operand) + 8 : blockOf(operand) + COL_TAGS;
 }
 

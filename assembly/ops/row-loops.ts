@@ -2,22 +2,8 @@
 // what happens to one value. Fast paths over whole columns stand beside the ops that have them.
 import * as ctx from '../batch/context';
 import { BATCH_ROWS, COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../mem/layout';
-import {
-  OP_A,
-  OP_ARGS,
-  OP_ARG_COUNT,
-  OP_B,
-  OP_C,
-  OP_DST,
-  PROGRAM_ARGS,
-  blockOf,
-  constOf,
-  isConst,
-  program,
-  strideOf,
-  tagsOf,
-  valsOf,
-} from './operand';
+import { blockOf, constOf, isConst, program, strideOf, tagsOf, valsOf } from './operand';
+import { Operation } from '../gen/ops-layouts';
 
 /** What the function of a row gave: set by `give`. */
 export let outTag: u8 = 0;
@@ -51,8 +37,8 @@ export let outVal: u64 = 0;
 }
 
 // @ts-ignore: decorator
-@inline export function dstOf(op: usize): usize {
-  return blockOf(load<u16>(op, OP_DST));
+@inline export function dstOf(op: Operation): usize {
+  return blockOf(op.dst);
 }
 
 /** Tag of all selected rows of the operand, or MIXED. */
@@ -95,14 +81,14 @@ export let outVal: u64 = 0;
 }
 
 /** dst := f(a) for each selected row; an error stays itself. */
-export function map1(op: usize, f: (tag: u8, val: u64) => void): void {
+export function map1(op: Operation, f: (tag: u8, val: u64) => void): void {
   loop1(op, f, false);
 }
 
 /** As `map1` for a column whose values all have one tag, which is no error and no constant. */
-export function mapUniform(op: usize, f: (val: u64) => void): void {
+export function mapUniform(op: Operation, f: (val: u64) => void): void {
   const dst = dstOf(op);
-  const vals = valsOf(program, load<u16>(op, OP_A));
+  const vals = valsOf(program, op.a);
   const sel = ctx.sel;
   const n = ctx.selLen;
   let uniform: u8 = Tag.MIXED;
@@ -117,9 +103,9 @@ export function mapUniform(op: usize, f: (val: u64) => void): void {
 
 /** `gathers` and, below, `isStrict` are constants of each caller: inlined, so that the loops hold no test for them. */
 // @ts-ignore: decorator
-@inline function loop1(op: usize, f: (tag: u8, val: u64) => void, gathers: bool): void {
+@inline function loop1(op: Operation, f: (tag: u8, val: u64) => void, gathers: bool): void {
   const dst = dstOf(op);
-  const a = load<u16>(op, OP_A);
+  const a = op.a;
   const vals = valsOf(program, a);
   const tags = tagsOf(program, a);
   const stride = strideOf(a);
@@ -143,19 +129,19 @@ export function mapUniform(op: usize, f: (val: u64) => void): void {
 }
 
 /** dst := f(a, b) for each selected row; an error on the left or else on the right is the result. */
-export function map2(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64) => void): void {
+export function map2(op: Operation, f: (tagA: u8, a: u64, tagB: u8, b: u64) => void): void {
   loop2(op, f, true);
 }
 
 /** As `map2`, but `f` sees errors: for ops whose left side may decide alone. */
-export function map2Raw(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64) => void): void {
+export function map2Raw(op: Operation, f: (tagA: u8, a: u64, tagB: u8, b: u64) => void): void {
   loop2(op, f, false);
 }
 
 // @ts-ignore: decorator
-@inline function loop2(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64) => void, isStrict: bool): void {
-  const a = load<u16>(op, OP_A);
-  const b = load<u16>(op, OP_B);
+@inline function loop2(op: Operation, f: (tagA: u8, a: u64, tagB: u8, b: u64) => void, isStrict: bool): void {
+  const a = op.a;
+  const b = op.b;
   const aVals = valsOf(program, a);
   const aTags = tagsOf(program, a);
   const aStride = strideOf(a);
@@ -186,10 +172,10 @@ export function map2Raw(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64) => vo
 /**
  * dst := f(a, b, c) for each selected row; an error in `a` is the result, `f` sees those of b and c. NONE is MISSING.
  */
-export function map3(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64) => void): void {
-  const a = load<u16>(op, OP_A);
-  const b = load<u16>(op, OP_B);
-  const c = load<u16>(op, OP_C);
+export function map3(op: Operation, f: (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64) => void): void {
+  const a = op.a;
+  const b = op.b;
+  const c = op.c;
   const aVals = valsOf(program, a);
   const aTags = tagsOf(program, a);
   const aStride = strideOf(a);
@@ -252,8 +238,8 @@ export let argCount: u32 = 0;
   return i;
 }
 
-function gather(op: usize, row: u32): void {
-  const args = <usize>load<u32>(program, PROGRAM_ARGS) + ((<usize>load<u32>(op, OP_ARGS)) << 1);
+function gather(op: Operation, row: u32): void {
+  const args = program.args + ((<usize>op.args) << 1);
   for (let i: u32 = 0; i < argCount; i++) {
     const operand = load<u16>(args + ((<usize>i) << 1));
     const at = row * strideOf(operand);
@@ -264,26 +250,26 @@ function gather(op: usize, row: u32): void {
 }
 
 /** dst := f(args) for each selected row; `f` reads the slots and sees errors. */
-export function mapArgs(op: usize, f: () => void): void {
+export function mapArgs(op: Operation, f: () => void): void {
   loopArgs(op, f, false);
 }
 
 /** As `mapArgs` with operand a as well: `f(a)`. An error in `a` is the result. */
-export function mapA(op: usize, f: (tag: u8, val: u64) => void): void {
-  argCount = min(<u32>load<u16>(op, OP_ARG_COUNT), MAX_ARGS);
+export function mapA(op: Operation, f: (tag: u8, val: u64) => void): void {
+  argCount = min(<u32>op.argCount, MAX_ARGS);
   loop1(op, f, true);
 }
 
 /** As `mapArgs`; the first argument that is an error is the result. */
-export function mapArgsStrict(op: usize, f: () => void): void {
+export function mapArgsStrict(op: Operation, f: () => void): void {
   loopArgs(op, f, true);
 }
 
-function loopArgs(op: usize, f: () => void, isStrict: bool): void {
+function loopArgs(op: Operation, f: () => void, isStrict: bool): void {
   const dst = dstOf(op);
   const sel = ctx.sel;
   const n = ctx.selLen;
-  argCount = min(<u32>load<u16>(op, OP_ARG_COUNT), MAX_ARGS);
+  argCount = min(<u32>op.argCount, MAX_ARGS);
   let uniform: u8 = Tag.MIXED;
   for (let k: u32 = 0; k < n; k++) {
     const row = load<u32>(sel + (k << 2));

@@ -8,16 +8,8 @@ import { plainError } from '../value/error';
 import { textFound, textLost } from '../value/text';
 import { setRun } from './list/each';
 import { dstOf } from './row-loops';
-import {
-  OP_SIZE,
-  PROGRAM_OPS,
-  PROGRAM_CONSTS,
-  PROGRAM_ARGS,
-  PROGRAM_SIZE,
-  PROGRAM_ACCT,
-  program,
-  setProgram,
-} from './operand';
+import { OP_SIZE, program, setProgram } from './operand';
+import { Program, Operation } from '../gen/ops-layouts';
 
 setRun(dispatch);
 
@@ -25,26 +17,26 @@ setRun(dispatch);
  * Copies an encoded program (kernels/plan/program.ts) of `len` bytes and makes its offsets absolute. The bytes are
  * charged to the counter at `acct`, which must live as long as the program. Returns 0 when memory is exhausted.
  */
-export function programNew(ptr: usize, len: u32, acct: usize): usize {
-  const made = alloc(len, acct);
-  if (!made) return 0;
-  memory.copy(made, ptr, len);
-  store<u32>(made, load<u32>(made, PROGRAM_OPS) + <u32>made, PROGRAM_OPS);
-  store<u32>(made, load<u32>(made, PROGRAM_CONSTS) + <u32>made, PROGRAM_CONSTS);
-  store<u32>(made, load<u32>(made, PROGRAM_ARGS) + <u32>made, PROGRAM_ARGS);
-  store<u32>(made, len, PROGRAM_SIZE);
-  store<u32>(made, <u32>acct, PROGRAM_ACCT);
-  const consts = <usize>load<u32>(made, PROGRAM_CONSTS);
-  const count = load<u32>(made, 4);
-  for (let i: u32 = 0; i < count; i++) relocate(consts + (i << 4), <u32>made);
+export function programNew(ptr: usize, len: u32, acct: usize): Program {
+  const made = changetype<Program>(alloc(len, acct));
+  if (!made) return changetype<Program>(0);
+  memory.copy(changetype<usize>(made), ptr, len);
+  made.ops += changetype<u32>(made);
+  made.consts += changetype<u32>(made);
+  made.args += changetype<u32>(made);
+  made.size = len;
+  made.acct = acct;
+  const consts = made.consts;
+  const count = made.constCount;
+  for (let i: u32 = 0; i < count; i++) relocate(consts + (i << 4), made);
   return made;
 }
 
 /** Adds `base` to the offsets of the value in a slot or member and of everything below it. */
-function relocate(slot: usize, base: u32): void {
+function relocate(slot: usize, base: Program): void {
   const tag = load<u8>(slot, SLOT_TAG);
   if (tag < Tag.STR || tag == Tag.TIME) return;
-  store<u32>(slot, load<u32>(slot) + base);
+  store<u32>(slot, load<u32>(slot) + changetype<usize>(base));
   const payload = load<u64>(slot);
   const off = offOf(payload);
   const n = lenOf(payload);
@@ -53,34 +45,34 @@ function relocate(slot: usize, base: u32): void {
   } else if (tag == Tag.OBJECT) {
     for (let i: u32 = 0; i < n; i++) {
       const member = off + i * MEMBER_SIZE;
-      store<u32>(member, load<u32>(member, MEMBER_KEY_OFF) + base, MEMBER_KEY_OFF);
+      store<u32>(member, load<u32>(member, MEMBER_KEY_OFF) + changetype<usize>(base), MEMBER_KEY_OFF);
       relocate(member, base);
     }
   }
 }
 
-export function programFree(made: usize): void {
-  if (made) free(made, load<u32>(made, PROGRAM_SIZE), <usize>load<u32>(made, PROGRAM_ACCT));
+export function programFree(made: Program): void {
+  if (made) free(changetype<usize>(made), made.size, made.acct);
 }
 
 /** Runs all ops of the program over the selected rows of the current batch (batch/context.ts). */
-export function vmRun(made: usize): void {
+export function vmRun(made: Program): void {
   const outer = program;
   setProgram(made);
-  let op = <usize>load<u32>(made, PROGRAM_OPS);
-  const end = op + load<u32>(made) * OP_SIZE;
+  let op = made.ops;
+  const end = op + made.opCount * OP_SIZE;
   textFound();
   ctx.addWork(ctx.selLen);
   while (op < end) {
-    dispatch(op);
-    if (textLost) lose(op);
+    dispatch(changetype<Operation>(op));
+    if (textLost) lose(changetype<Operation>(op));
     op += OP_SIZE;
   }
   setProgram(outer);
 }
 
 /** A text that the op needed was not to be had: which of its results are right is not known. */
-function lose(op: usize): void {
+function lose(op: Operation): void {
   const dst = dstOf(op);
   const error = plainError('memory is exhausted');
   for (let i: u32 = 0; i < ctx.selLen; i++) setAt(dst, load<u32>(ctx.sel + ((<usize>i) << 2)), Tag.ERROR, error);

@@ -12,14 +12,14 @@
 // given: objects with start_key and end_key as texts, or no list at all. Rows that failed go on at once.
 import * as ctx from '../batch/context';
 import { emit, sendFailed } from '../emit/emit';
-import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, addException, exhaust, isExhausted } from '../node/node';
+import { accountOf, addException, exhaust, isExhausted } from '../node/node';
 import { Operator, Trait } from '../node/operator';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../batch/stage';
 import { clearDeadline, setDeadline } from '../node/timers';
-import { DEDUP_BEGIN, DEDUP_COLUMNS, DEDUP_END, DEDUP_EXPIRE, DEDUP_NOW, DEDUP_SIZE_OF } from '../gen/order-layouts';
+import { DedupSpec, DEDUP_SIZE_OF } from '../gen/order-layouts';
 import { LoadFault } from '../gen/state-layouts';
 import { alloc, allocZeroed, free } from '../mem/alloc';
-import { BIND_SIZE, bindTag, bindTo, bindVal } from '../mem/bind';
+import { Bind, BIND_SIZE, bindTag, bindTo, bindVal } from '../mem/bind';
 import {
   BATCH_ROWS,
   COL_UNIFORM,
@@ -50,8 +50,9 @@ import { plainError, putShort } from '../value/error';
 import { fitsI64 } from '../value/number';
 import { textBegin, textI64, textLiteral, textTake, textTakeError } from '../value/text';
 import {
+  Pending,
+  PendingRow,
   ENTRY_SIZE,
-  PENDING_ROW,
   PENDING_SIZE,
   pendingAdd,
   pendingCount,
@@ -63,11 +64,20 @@ import {
   pendingTake,
 } from './pending';
 import { pendingLoad, pendingSave } from './pending-save';
+import { Node } from '../gen/node-layouts';
+import { Program } from '../gen/ops-layouts';
+import { Rows } from '../rows/layout';
 
-const DUE: usize = PENDING_SIZE;
-const RANGES: usize = PENDING_SIZE + 8;
-const COUNT: usize = PENDING_SIZE + 12;
-const ROOM: usize = PENDING_SIZE + 16;
+/** State of a dedup node. */
+// @ts-ignore: decorator
+@unmanaged
+class DedupState extends Pending {
+  due: f64;
+  ranges: usize;
+  rangeCount: u32;
+  room: u32;
+}
+
 const STATE_SIZE: u32 = PENDING_SIZE + 24;
 const RANGE: u32 = 16;
 /** What is kept of a row behind its columns. */
@@ -93,27 +103,27 @@ export function dedupOperator(operator: Operator): void {
 }
 
 // @ts-ignore: decorator
-@inline function columnsOf(node: usize): u32 {
-  return load<u32>(<usize>load<u32>(node, N_SPEC), DEDUP_COLUMNS);
+@inline function columnsOf(node: Node): u32 {
+  return changetype<DedupSpec>(node.spec).columns;
 }
 
-function dedupOpen(node: usize): bool {
-  const state = allocZeroed(STATE_SIZE, accountOf(node));
+function dedupOpen(node: Node): bool {
+  const state = changetype<Pending>(allocZeroed(STATE_SIZE, accountOf(node)));
   if (!state) return false;
-  store<u32>(node, <u32>state, N_STATE);
-  store<u32>(node, STATE_SIZE, N_STATE_SIZE);
+  node.state = changetype<usize>(state);
+  node.stateSize = STATE_SIZE;
   pendingInit(state, columnsOf(node) + TIMES, accountOf(node));
   return true;
 }
 
-function dedupFree(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
+function dedupFree(node: Node): void {
+  const state = changetype<DedupState>(node.state);
   if (!state) return;
   clearDeadline(node);
   pendingFree(state);
-  free(<usize>load<u32>(state, RANGES), load<u32>(state, ROOM) * RANGE, accountOf(node));
-  free(state, STATE_SIZE, accountOf(node));
-  store<u32>(node, 0, N_STATE);
+  free(state.ranges, state.room * RANGE, accountOf(node));
+  free(changetype<usize>(state), STATE_SIZE, accountOf(node));
+  node.state = 0;
 }
 
 /** Entries of rows that go on next, and what they are given (u64 each). */
@@ -132,12 +142,12 @@ function begin(): bool {
 /** Time of a row by itself, where `pendingAdd` finds it. */
 const ROW_TIME: usize = memory.data(8, 8);
 
-function dedupPush(node: usize): void {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const state = <usize>load<u32>(node, N_STATE);
-  const program = <usize>load<u32>(node, N_PROGRAM);
+function dedupPush(node: Node): void {
+  const spec = changetype<DedupSpec>(node.spec);
+  const state = changetype<DedupState>(node.state);
+  const program = node.program;
   if (program) vmRun(program);
-  const columns = load<u32>(spec, DEDUP_COLUMNS);
+  const columns = spec.columns;
   const width = columns + TIMES;
   const sel = ctx.sel;
   const n = ctx.selLen;
@@ -148,15 +158,19 @@ function dedupPush(node: usize): void {
     return;
   }
   for (let c: u32 = 0; c < columns; c++)
-    bindOperand(binds + c * BIND_SIZE, program, load<u16>(spec + ((<usize>c) << 1), DEDUP_SIZE_OF));
-  const times = binds + columns * BIND_SIZE;
-  bindOperand(times, program, load<u16>(spec, DEDUP_BEGIN));
-  bindOperand(times + BIND_SIZE, program, load<u16>(spec, DEDUP_END));
-  bindOperand(times + 2 * BIND_SIZE, program, load<u16>(spec, DEDUP_NOW));
+    bindOperand(
+      changetype<Bind>(binds + c * BIND_SIZE),
+      program,
+      load<u16>(changetype<usize>(spec) + ((<usize>c) << 1), DEDUP_SIZE_OF),
+    );
+  const times = changetype<Bind>(binds + columns * BIND_SIZE);
+  bindOperand(times, program, spec.begin);
+  bindOperand(changetype<Bind>(changetype<usize>(times) + BIND_SIZE), program, spec.end);
+  bindOperand(changetype<Bind>(changetype<usize>(times) + 2 * BIND_SIZE), program, spec.now);
   for (let i: u32 = 0; i < n && !isExhausted(node); i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
     const isFailed = errors && tagAt(errors, row) == Tag.ERROR;
-    const failure = isFailed ? valAt(errors, row) : timesFail(times, row);
+    const failure = isFailed ? valAt(errors, row) : timesFail(changetype<usize>(times), row);
     if (failure) {
       // What came before the failure goes out before it.
       flush(node, columns);
@@ -164,15 +178,15 @@ function dedupPush(node: usize): void {
       sendFailed(node, failure);
       continue;
     }
-    store<f64>(ROW_TIME, <f64>wholeOf(times + END * BIND_SIZE, row));
+    store<f64>(ROW_TIME, <f64>wholeOf(changetype<Bind>(changetype<usize>(times) + END * BIND_SIZE), row));
     if (!pendingAdd(state, binds, width, sel + ((<usize>i) << 2), 1, ROW_TIME - ((<usize>row) << 3), 0)) exhaust(node);
-    else release(node, state, columns, <f64>wholeOf(times + NOW * BIND_SIZE, row));
+    else release(node, state, columns, <f64>wholeOf(changetype<Bind>(changetype<usize>(times) + NOW * BIND_SIZE), row));
   }
   flush(node, columns);
   awaitNext(node, state);
 }
 
-function bindOperand(bind: usize, program: usize, operand: u32): void {
+function bindOperand(bind: Bind, program: Program, operand: u32): void {
   const tags = tagsOf(program, operand);
   const uniform = isConst(operand) ? load<u8>(tags) : load<u8>(blockOf(operand), COL_UNIFORM);
   bindTo(bind, valsOf(program, operand), tags, strideOf(operand), uniform);
@@ -181,8 +195,8 @@ function bindOperand(bind: usize, program: usize, operand: u32): void {
 /** Why the times of the row are none, a payload of ERROR; 0 when they are. */
 function timesFail(times: usize, row: u32): u64 {
   for (let t: u32 = 0; t < TIMES; t++) {
-    const tag = bindTag(times + t * BIND_SIZE, row);
-    const val = bindVal(times + t * BIND_SIZE, row);
+    const tag = bindTag(changetype<Bind>(times + t * BIND_SIZE), row);
+    const val = bindVal(changetype<Bind>(times + t * BIND_SIZE), row);
     if (tag == Tag.I64 || (tag == Tag.F64 && fitsI64(reinterpret<f64>(val)))) continue;
     if (tag == Tag.ERROR) return val;
     const name = t == BEGIN ? 'start' : t == END ? 'end' : 'now';
@@ -197,12 +211,15 @@ function timesFail(times: usize, row: u32): u64 {
     }
     return textTakeError();
   }
-  if (wholeOf(times + BEGIN * BIND_SIZE, row) < wholeOf(times + END * BIND_SIZE, row)) return 0;
+  if (
+    wholeOf(changetype<Bind>(times + BEGIN * BIND_SIZE), row) < wholeOf(changetype<Bind>(times + END * BIND_SIZE), row)
+  )
+    return 0;
   return plainError('dedup_trigger: the start time is not before the end time');
 }
 
 // @ts-ignore: decorator
-@inline function wholeOf(bind: usize, row: u32): i64 {
+@inline function wholeOf(bind: Bind, row: u32): i64 {
   return whole(bindTag(bind, row), bindVal(bind, row));
 }
 
@@ -212,23 +229,23 @@ function timesFail(times: usize, row: u32): u64 {
 }
 
 /** Takes the rows that wait and whose end time has reached; then the clock runs for the next of them. */
-function release(node: usize, state: usize, columns: u32, now: f64): void {
+function release(node: Node, state: DedupState, columns: u32, now: f64): void {
   while (!isExhausted(node) && pendingTake(state, now, taken + count * ENTRY_SIZE, 1)) {
-    const entry = taken + count * ENTRY_SIZE;
+    const entry = changetype<PendingRow>(taken + count * ENTRY_SIZE);
     store<u64>(given + ((<usize>count) << 3), give(node, state, columns, entry));
     if (++count == BATCH_ROWS) flush(node, columns);
   }
-  store<f64>(state, pendingIsEmpty(state) ? 0 : ctx.nowMs + (pendingNext(state) - now), DUE);
+  state.due = pendingIsEmpty(changetype<usize>(state)) ? 0 : ctx.nowMs + (pendingNext(state) - now);
 }
 
 /** Rows that wait for the end of their range. */
-export function dedupWaiting(node: usize): u32 {
-  return pendingCount(<usize>load<u32>(node, N_STATE));
+export function dedupWaiting(node: Node): u32 {
+  return pendingCount(changetype<Pending>(node.state));
 }
 
-function dedupTick(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
-  if (isExhausted(node) || pendingIsEmpty(state)) return;
+function dedupTick(node: Node): void {
+  const state = changetype<DedupState>(node.state);
+  if (isExhausted(node) || pendingIsEmpty(changetype<usize>(state))) return;
   if (!begin()) {
     exhaust(node);
     return;
@@ -239,18 +256,18 @@ function dedupTick(node: usize): void {
 }
 
 /** Asks for a tick when the first row that waits is to go on. */
-function awaitNext(node: usize, state: usize): void {
+function awaitNext(node: Node, state: DedupState): void {
   clearDeadline(node);
-  const due = load<f64>(state, DUE);
+  const due = state.due;
   if (due && !setDeadline(node, due)) exhaust(node);
 }
 
 /** Sends the rows that were taken. */
-function flush(node: usize, columns: u32): void {
+function flush(node: Node, columns: u32): void {
   const n = count;
   count = 0;
   if (!n || isExhausted(node)) return;
-  const state = <usize>load<u32>(node, N_STATE);
+  const state = changetype<Rows>(node.state);
   const stage = stageAcquire(columns + 1);
   if (!stage) {
     exhaust(node);
@@ -258,7 +275,7 @@ function flush(node: usize, columns: u32): void {
   }
   for (let c: u32 = 0; c < columns; c++) {
     const block = <usize>load<u32>(stage + ((<usize>c) << 2));
-    copyOut(block, c, taken + PENDING_ROW, ENTRY_SIZE, n);
+    copyOut(block, c, taken + offsetof<PendingRow>('page'), ENTRY_SIZE, n);
     noteUniform(block, n);
   }
   const lists = <usize>load<u32>(stage + ((<usize>columns) << 2));
@@ -267,23 +284,23 @@ function flush(node: usize, columns: u32): void {
   ctx.setBatch(stage, n, identity, n, 0);
   emit(node);
   stageRelease(columns + 1);
-  for (let i: u32 = 0; i < n; i++) pendingDone(state, taken + i * ENTRY_SIZE);
+  for (let i: u32 = 0; i < n; i++) pendingDone(state, changetype<PendingRow>(taken + i * ENTRY_SIZE));
 }
 
 // ---- what was given ----------------------------------------------------------------------------------------------
 
 // @ts-ignore: decorator
-@inline function rangeAt(state: usize, i: u32): usize {
-  return <usize>load<u32>(state, RANGES) + <usize>(i * RANGE);
+@inline function rangeAt(state: DedupState, i: u32): usize {
+  return state.ranges + <usize>(i * RANGE);
 }
 
 /** What of its range the row of the entry is given, a payload of ARRAY; from then on it is given away. */
-function give(node: usize, state: usize, columns: u32, entry: usize): u64 {
-  const page = <usize>load<u32>(entry, PENDING_ROW);
-  const row = load<u32>(entry, PENDING_ROW + 4);
+function give(node: Node, state: DedupState, columns: u32, entry: PendingRow): u64 {
+  const page = entry.page;
+  const row = load<u32>(changetype<usize>(entry), offsetof<PendingRow>('page') + 4);
   const end = whole(pageTag(page, columns + END, row), pageVal(page, columns + END, row));
   const now = whole(pageTag(page, columns + NOW, row), pageVal(page, columns + NOW, row));
-  const oldest = now - <i64>load<f64>(<usize>load<u32>(node, N_SPEC), DEDUP_EXPIRE);
+  const oldest = now - <i64>changetype<DedupSpec>(node.spec).expire;
   if (end < oldest) return NO_LIST;
   const from = max(whole(pageTag(page, columns + BEGIN, row), pageVal(page, columns + BEGIN, row)), oldest);
   forget(state, oldest);
@@ -297,21 +314,21 @@ function give(node: usize, state: usize, columns: u32, entry: usize): u64 {
 }
 
 /** Forgets what ended before that time. */
-function forget(state: usize, oldest: i64): void {
-  const n = load<u32>(state, COUNT);
+function forget(state: DedupState, oldest: i64): void {
+  const n = state.rangeCount;
   let gone: u32 = 0;
   while (gone < n && load<i64>(rangeAt(state, gone), 8) < oldest) gone++;
   if (!gone) return;
   memory.copy(rangeAt(state, 0), rangeAt(state, gone), (n - gone) * RANGE);
-  store<u32>(state, n - gone, COUNT);
+  state.rangeCount = n - gone;
 }
 
 /**
  * Counts the parts of the range that were not given; writes them to `list`, an array of so many items, unless that is
  * 0.
  */
-function gapsIn(state: usize, from: i64, end: i64, list: usize): u32 {
-  const n = load<u32>(state, COUNT);
+function gapsIn(state: DedupState, from: i64, end: i64, list: usize): u32 {
+  const n = state.rangeCount;
   let at = from;
   let gaps: u32 = 0;
   for (let i: u32 = 0; i < n && at < end; i++) {
@@ -350,12 +367,12 @@ function putMember(at: usize, name: usize, len: u32, time: i64): void {
  * Writes the parts that were not given to `list`, if there are any, and gives the range away; false when memory is
  * exhausted.
  */
-function take(node: usize, state: usize, from: i64, end: i64, list: usize): bool {
+function take(node: Node, state: DedupState, from: i64, end: i64, list: usize): bool {
   if (list) {
     listGaps = gapsIn(state, from, end, 0);
     gapsIn(state, from, end, list);
   }
-  const n = load<u32>(state, COUNT);
+  const n = state.rangeCount;
   let first: u32 = 0;
   while (first < n && load<i64>(rangeAt(state, first), 8) < from) first++;
   let after = first;
@@ -369,21 +386,21 @@ function take(node: usize, state: usize, from: i64, end: i64, list: usize): bool
   memory.copy(rangeAt(state, first + 1), rangeAt(state, after), (n - after) * RANGE);
   store<i64>(rangeAt(state, first), least);
   store<i64>(rangeAt(state, first), most, 8);
-  store<u32>(state, n - (after - first) + 1, COUNT);
+  state.rangeCount = n - (after - first) + 1;
   return true;
 }
 
-function roomForOne(node: usize, state: usize): bool {
-  const n = load<u32>(state, COUNT);
-  const room = load<u32>(state, ROOM);
+function roomForOne(node: Node, state: DedupState): bool {
+  const n = state.rangeCount;
+  const room = state.room;
   if (n < room) return true;
   const wanted = max<u32>(room << 1, 8);
   const ranges: usize = wanted > 1 << 26 ? 0 : alloc(wanted * RANGE, accountOf(node));
   if (!ranges) return false;
-  memory.copy(ranges, <usize>load<u32>(state, RANGES), n * RANGE);
-  free(<usize>load<u32>(state, RANGES), room * RANGE, accountOf(node));
-  store<u32>(state, <u32>ranges, RANGES);
-  store<u32>(state, wanted, ROOM);
+  memory.copy(ranges, state.ranges, n * RANGE);
+  free(state.ranges, room * RANGE, accountOf(node));
+  state.ranges = ranges;
+  state.room = wanted;
   return true;
 }
 
@@ -391,12 +408,12 @@ function roomForOne(node: usize, state: usize): bool {
 
 const VERSION: u32 = 2;
 
-function dedupSave(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
+function dedupSave(node: Node): void {
+  const state = changetype<DedupState>(node.state);
   writeVersion(VERSION);
   pendingSave(state);
-  writeF64(load<f64>(state, DUE));
-  const n = load<u32>(state, COUNT);
+  writeF64(state.due);
+  const n = state.rangeCount;
   writeU32(n);
   for (let i: u32 = 0; i < n; i++) {
     writeU64(load<u64>(rangeAt(state, i)));
@@ -404,11 +421,11 @@ function dedupSave(node: usize): void {
   }
 }
 
-function dedupLoad(node: usize): bool {
+function dedupLoad(node: Node): bool {
   if (!readVersion(VERSION)) return false;
-  const state = <usize>load<u32>(node, N_STATE);
+  const state = changetype<DedupState>(node.state);
   pendingLoad(state);
-  store<f64>(state, readF64(), DUE);
+  state.due = readF64();
   const n = readLength();
   let last = i64.MIN_VALUE;
   for (let i: u32 = 0; i < n && !readFails(); i++) {
@@ -420,7 +437,7 @@ function dedupLoad(node: usize): bool {
     else {
       store<i64>(rangeAt(state, i), from);
       store<i64>(rangeAt(state, i), end, 8);
-      store<u32>(state, i + 1, COUNT);
+      state.rangeCount = i + 1;
       last = end;
     }
   }

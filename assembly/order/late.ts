@@ -3,20 +3,10 @@
 // comes by here: rows in time go to the other nodes below it alone.
 import * as ctx from '../batch/context';
 import { emit, give, signalBelow } from '../emit/emit';
-import {
-  N_CHILD,
-  N_FLAGS,
-  N_KIND,
-  N_OUT,
-  N_PARENT,
-  N_SIBLING,
-  N_SPEC,
-  NodeFlag,
-  NodeKind,
-  setCurrent,
-} from '../node/node';
+import { NodeFlag, NodeKind, setCurrent } from '../node/node';
 import { Operator, Signal, Trait } from '../node/operator';
-import { LATE_BRANCH } from '../gen/order-layouts';
+import { Node } from '../gen/node-layouts';
+import { LateSpec } from '../gen/order-layouts';
 
 export function lateOperator(operator: Operator): void {
   operator.open = lateOpen;
@@ -25,55 +15,63 @@ export function lateOperator(operator: Operator): void {
   operator.traits = Trait.ENDS_DEFERRING;
 }
 
-function lateOpen(node: usize): bool {
-  const parent = <usize>load<u32>(node, N_PARENT);
-  store<u16>(parent, load<u16>(parent, N_FLAGS) | <u16>NodeFlag.LATE, N_FLAGS);
+function lateOpen(node: Node): bool {
+  const parent = node.parent;
+  store<u16>(
+    changetype<usize>(parent),
+    load<u16>(changetype<usize>(parent), offsetof<Node>('flags')) | <u16>NodeFlag.LATE,
+    offsetof<Node>('flags'),
+  );
   return true;
 }
 
 /** No message begins or ends here, and no window below waits for time. */
-function lateSignal(node: usize, signal: u32, value: u64): void {
+function lateSignal(node: Node, signal: u32, value: u64): void {
   if (signal == Signal.FLUSH) signalBelow(node, signal, value);
 }
 
 /** The last that goes takes the mark of its parent along. */
-function lateFree(node: usize): void {
-  const parent = <usize>load<u32>(node, N_PARENT);
-  for (let child = <usize>load<u32>(parent, N_CHILD); child; child = <usize>load<u32>(child, N_SIBLING)) {
+function lateFree(node: Node): void {
+  const parent = node.parent;
+  for (let child = parent.child; child; child = child.sibling) {
     if (child != node && isLate(child)) return;
   }
-  store<u16>(parent, load<u16>(parent, N_FLAGS) & ~(<u16>NodeFlag.LATE), N_FLAGS);
+  store<u16>(
+    changetype<usize>(parent),
+    load<u16>(changetype<usize>(parent), offsetof<Node>('flags')) & ~(<u16>NodeFlag.LATE),
+    offsetof<Node>('flags'),
+  );
 }
 
 // @ts-ignore: decorator
-@inline function isLate(node: usize): bool {
-  return load<u32>(node, N_KIND) == NodeKind.LATE;
+@inline function isLate(node: Node): bool {
+  return node.kind == NodeKind.LATE;
 }
 
 /** The node below that takes late rows of the branch, 0 none. */
-export function lateBelow(node: usize, branch: u32): usize {
-  if (!(load<u32>(node, N_FLAGS) & NodeFlag.LATE)) return 0;
-  let child = <usize>load<u32>(node, N_CHILD);
-  while (child && !(isLate(child) && load<u32>(<usize>load<u32>(child, N_SPEC), LATE_BRANCH) == branch)) {
-    child = <usize>load<u32>(child, N_SIBLING);
+export function lateBelow(node: Node, branch: u32): Node {
+  if (!(node.flags & NodeFlag.LATE)) return changetype<Node>(0);
+  let child = node.child;
+  while (child && !(isLate(child) && changetype<LateSpec>(child.spec).branch == branch)) {
+    child = child.sibling;
   }
   return child;
 }
 
 /** Hands the current batch, rows in time, to all nodes below but those. */
-export function emitInTime(node: usize): void {
-  if (!(load<u32>(node, N_FLAGS) & NodeFlag.LATE)) {
+export function emitInTime(node: Node): void {
+  if (!(node.flags & NodeFlag.LATE)) {
     emit(node);
     return;
   }
   const n = ctx.selLen;
   if (n == 0) return;
-  store<u64>(node, load<u64>(node, N_OUT) + n, N_OUT);
+  node.out += n;
   const cols = ctx.cols;
   const rows = ctx.rows;
   const sel = ctx.sel;
   const errors = ctx.rowErrors;
-  for (let child = <usize>load<u32>(node, N_CHILD); child; child = <usize>load<u32>(child, N_SIBLING)) {
+  for (let child = node.child; child; child = child.sibling) {
     if (isLate(child)) continue;
     give(child, n);
     ctx.setBatch(cols, rows, sel, n, errors);

@@ -18,85 +18,98 @@ export namespace Mark {
 }
 
 export const MARKS_SIZE: u32 = 16;
-const LAST: usize = 4;
-const COUNT: usize = 8;
+/** A list of marks. */
+// @ts-ignore: decorator
+@unmanaged
+export class Marks {
+  first: Mark;
+  last: Mark;
+  count: u32;
+}
 
-const SIZE: usize = 4;
-const KIND: usize = 8;
-const VALUE: usize = 16;
-const MS: usize = 24;
-const SEQUENCE: usize = 32;
-const NOW: usize = 40;
+/** A signal or failure that waits for the rows before it. */
+// @ts-ignore: decorator
+@unmanaged
+export class Mark {
+  next: Mark;
+  size: u32;
+  kind: u32;
+  value: u64;
+  ms: f64;
+  sequence: u64;
+  now: f64;
+}
+
 const MARK_SIZE: u32 = 48;
 
 /** Adds a mark behind the others; false when memory is exhausted. */
-export function markAdd(marks: usize, kind: u32, value: u64, ms: f64, sequence: u64, acct: usize): bool {
+export function markAdd(marks: Marks, kind: u32, value: u64, ms: f64, sequence: u64, acct: usize): bool {
   const len: u32 = kind == Mark.FAILURE ? lenOf(value) : 0;
   const size = MARK_SIZE + len;
-  const mark = alloc(size, acct);
+  const mark = changetype<Mark>(alloc(size, acct));
   if (!mark) return false;
-  if (len) memory.copy(mark + MARK_SIZE, offOf(value), len);
-  store<u32>(mark, 0);
-  store<u32>(mark, size, SIZE);
-  store<u32>(mark, kind, KIND);
-  store<u64>(mark, kind == Mark.FAILURE ? span(mark + MARK_SIZE, len) : value, VALUE);
-  store<f64>(mark, ms, MS);
-  store<u64>(mark, sequence, SEQUENCE);
-  store<f64>(mark, ctx.nowMs, NOW);
-  const last = <usize>load<u32>(marks, LAST);
-  if (last) store<u32>(last, <u32>mark);
-  else store<u32>(marks, <u32>mark);
-  store<u32>(marks, <u32>mark, LAST);
-  store<u32>(marks, load<u32>(marks, COUNT) + 1, COUNT);
+  if (len) memory.copy(changetype<usize>(mark) + MARK_SIZE, offOf(value), len);
+  mark.next = changetype<Mark>(0);
+  mark.size = size;
+  mark.kind = kind;
+  mark.value = kind == Mark.FAILURE ? span(changetype<usize>(mark) + MARK_SIZE, len) : value;
+  mark.ms = ms;
+  mark.sequence = sequence;
+  mark.now = ctx.nowMs;
+  const last = marks.last;
+  if (last) last.next = mark;
+  else marks.first = mark;
+  marks.last = mark;
+  marks.count++;
   return true;
 }
 
 /** The mark that comes first; 0 none. */
 // @ts-ignore: decorator
-@inline export function markFirst(marks: usize): usize {
-  return <usize>load<u32>(marks);
+@inline export function markFirst(marks: Marks): Mark {
+  return marks.first;
 }
 
 // @ts-ignore: decorator
-@inline export function marksCount(marks: usize): u32 {
-  return load<u32>(marks, COUNT);
+@inline export function marksCount(marks: Marks): u32 {
+  return marks.count;
 }
 
 // @ts-ignore: decorator
-@inline export function markKind(mark: usize): u32 {
-  return load<u32>(mark, KIND);
+@inline export function markKind(mark: Mark): u32 {
+  return mark.kind;
 }
 
 // @ts-ignore: decorator
-@inline export function markValue(mark: usize): u64 {
-  return load<u64>(mark, VALUE);
+@inline export function markValue(mark: Mark): u64 {
+  return mark.value;
 }
 
 // @ts-ignore: decorator
-@inline export function markMs(mark: usize): f64 {
-  return load<f64>(mark, MS);
+@inline export function markMs(mark: Mark): f64 {
+  return mark.ms;
 }
 
 // @ts-ignore: decorator
-@inline export function markSequence(mark: usize): u64 {
-  return load<u64>(mark, SEQUENCE);
+@inline export function markSequence(mark: Mark): u64 {
+  return mark.sequence;
 }
 
 // @ts-ignore: decorator
-@inline export function markNow(mark: usize): f64 {
-  return load<f64>(mark, NOW);
+@inline export function markNow(mark: Mark): f64 {
+  return mark.now;
 }
 
 /** Takes the first mark out and frees it. */
-export function markShift(marks: usize, acct: usize): void {
+export function markShift(marks: Marks, acct: usize): void {
   const mark = markFirst(marks);
-  const next = load<u32>(mark);
-  store<u32>(marks, next);
-  if (!next) store<u32>(marks, 0, LAST);
-  store<u32>(marks, load<u32>(marks, COUNT) - 1, COUNT);
-  free(mark, load<u32>(mark, SIZE), acct);
+  const next = mark.next;
+  marks.first = next;
+  if (!next) marks.last = changetype<Mark>(0);
+  marks.count--;
+  free(changetype<usize>(mark), mark.size, acct);
 }
 
-export function marksFree(marks: usize, acct: usize): void {
+export function marksFree(marks: Marks, acct: usize): void {
   while (markFirst(marks)) markShift(marks, acct);
 }

@@ -1,28 +1,28 @@
 // Rows that wait for the watermark (order/pending.ts) as they stand in the batch at work, kept before that goes.
 import { BATCH_ROWS } from '../mem/layout';
-import { PAGE_CAPACITY, PAGE_NEXT, PAGE_TO } from '../rows/page';
 import { rowsAppend, rowsFirst, rowsLast } from '../rows/store';
-import { HEAP, HEAP_COUNT, MAX_RUNS, PENDING_ROW, RUN_FROM, RUN_TO, entryAt, runOf } from './pending';
+import { Pending, PendingRow, MAX_RUNS, entryAt, runOf } from './pending';
+import { Page } from '../rows/page';
 
 /**
  * Keeps the rows that `pendingName` let wait and that were not taken, before the batch at work goes; `sel` has room for
  * their numbers. False when memory is exhausted.
  */
-export function pendingKeep(pending: usize, binds: usize, columns: u32, sel: usize, input: u32): bool {
+export function pendingKeep(pending: Pending, binds: usize, columns: u32, sel: usize, input: u32): bool {
   const run = runOf(pending, min(input, MAX_RUNS - 1));
   if (!run) return false;
-  const entries = <usize>load<u32>(run);
-  const to = load<u32>(run, RUN_TO);
+  const entries = run.entries;
+  const to = run.to;
   // What the batch brought stands last.
-  const from = max(load<u32>(run, RUN_FROM), to > BATCH_ROWS ? to - BATCH_ROWS : 0);
-  const heap = <usize>load<u32>(pending, HEAP);
-  const heapCount = load<u32>(pending, HEAP_COUNT);
+  const from = max(run.from, to > BATCH_ROWS ? to - BATCH_ROWS : 0);
+  const heap = pending.heap;
+  const heapCount = pending.heapCount;
   let n: u32 = 0;
   for (let i = from; i < to; i++) n = numberNamed(entryAt(entries, i), sel, n);
   for (let i: u32 = 0; i < heapCount; i++) n = numberNamed(entryAt(heap, i), sel, n);
   if (n == 0) return true;
   place = rowsLast(pending);
-  placeAt = place ? load<u32>(place, PAGE_TO) : 0;
+  placeAt = place ? place.to : 0;
   if (!rowsAppend(pending, binds, columns, sel, n, 0)) return false;
   if (!place) place = rowsFirst(pending);
   for (let i = from; i < to; i++) placeNamed(entryAt(entries, i));
@@ -31,23 +31,23 @@ export function pendingKeep(pending: usize, binds: usize, columns: u32, sel: usi
 }
 
 /** Where the next row stands of those that `pendingKeep` has added. */
-let place: usize = 0;
+let place: Page = changetype<Page>(0);
 let placeAt: u32 = 0;
 
 // @ts-ignore: decorator
-@inline function numberNamed(entry: usize, sel: usize, n: u32): u32 {
-  if (load<u32>(entry, PENDING_ROW)) return n;
-  store<u32>(sel + ((<usize>n) << 2), load<u32>(entry, PENDING_ROW + 4));
+@inline function numberNamed(entry: PendingRow, sel: usize, n: u32): u32 {
+  if (entry.page) return n;
+  store<u32>(sel + ((<usize>n) << 2), load<u32>(changetype<usize>(entry), offsetof<PendingRow>('page') + 4));
   return n + 1;
 }
 
 // @ts-ignore: decorator
-@inline function placeNamed(entry: usize): void {
-  if (load<u32>(entry, PENDING_ROW)) return;
-  if (placeAt == load<u32>(place, PAGE_CAPACITY)) {
-    place = <usize>load<u32>(place, PAGE_NEXT);
+@inline function placeNamed(entry: PendingRow): void {
+  if (entry.page) return;
+  if (placeAt == place.capacity) {
+    place = place.next;
     placeAt = 0;
   }
-  store<u32>(entry, <u32>place, PENDING_ROW);
-  store<u32>(entry, placeAt++, PENDING_ROW + 4);
+  entry.page = place;
+  store<u32>(changetype<usize>(entry), placeAt++, offsetof<PendingRow>('page') + 4);
 }

@@ -1,20 +1,14 @@
 // Rows that wait for the watermark (order/pending.ts), saved and loaded.
-import { PAGE_TO } from '../rows/page';
 import { rowLoad, rowSave } from '../rows/save';
 import { LoadFault } from '../gen/state-layouts';
 import { Members } from '../state/members';
 import { readF64, readFail, readFails, readLength, readTime, readU64, readUpTo } from '../state/reader';
 import { writeF64, writeTime, writeU32, writeU64 } from '../state/writer';
 import {
-  HEAP,
-  HEAP_COUNT,
-  LAST_TIME,
+  Pending,
+  Run,
+  PendingRow,
   MAX_RUNS,
-  PENDING_ROW,
-  PENDING_SEQUENCE,
-  RUN_COUNT,
-  RUN_FROM,
-  SEQUENCE,
   entryAt,
   heapRoom,
   heapUp,
@@ -25,31 +19,31 @@ import {
 } from './pending';
 
 /** Saves the rows of the runs, then those of the heap, each with time, sequence and values. */
-export function pendingSave(pending: usize): void {
-  writeU64(load<u64>(pending, SEQUENCE));
-  const runs = load<u32>(pending, RUN_COUNT);
+export function pendingSave(pending: Pending): void {
+  writeU64(pending.sequence);
+  const runs = pending.runCount;
   writeU32(runs);
   for (let i: u32 = 0; i < runs; i++) {
     const run = runAt(pending, i);
-    writeF64(load<f64>(run, LAST_TIME));
-    listSave(pending, entryAt(<usize>load<u32>(run), load<u32>(run, RUN_FROM)), runRest(run));
+    writeF64(run.lastTime);
+    listSave(pending, changetype<usize>(entryAt(run.entries, run.from)), runRest(run));
   }
-  listSave(pending, <usize>load<u32>(pending, HEAP), load<u32>(pending, HEAP_COUNT));
+  listSave(pending, pending.heap, pending.heapCount);
 }
 
-function listSave(pending: usize, list: usize, count: u32): void {
+function listSave(pending: Pending, list: usize, count: u32): void {
   writeU32(count);
   for (let i: u32 = 0; i < count; i++) {
     const entry = entryAt(list, i);
-    writeTime(load<f64>(entry));
-    writeU64(load<u64>(pending, SEQUENCE) - load<u64>(entry, PENDING_SEQUENCE));
-    rowSave(pending, <usize>load<u32>(entry, PENDING_ROW), load<u32>(entry, PENDING_ROW + 4));
+    writeTime(entry.time);
+    writeU64(pending.sequence - entry.sequence);
+    rowSave(pending, entry.page, load<u32>(changetype<usize>(entry), offsetof<PendingRow>('page') + 4));
   }
 }
 
 /** Adds saved rows; there must be none. */
-export function pendingLoad(pending: usize): void {
-  store<u64>(pending, readU64(), SEQUENCE);
+export function pendingLoad(pending: Pending): void {
+  pending.sequence = readU64();
   const runs = readUpTo(MAX_RUNS);
   for (let i: u32 = 0; i < runs && !readFails(); i++) {
     const run = runOf(pending, i);
@@ -57,17 +51,17 @@ export function pendingLoad(pending: usize): void {
       readFail(LoadFault.MEMORY);
       return;
     }
-    store<f64>(run, readF64(), LAST_TIME);
+    run.lastTime = readF64();
     listLoad(pending, run);
   }
-  listLoad(pending, 0);
+  listLoad(pending, changetype<Run>(0));
 }
 
-function listLoad(pending: usize, run: usize): void {
+function listLoad(pending: Pending, run: Run): void {
   const count = readLength();
   for (let i: u32 = 0; i < count && !readFails(); i++) {
     const ms = readTime();
-    const sequence = load<u64>(pending, SEQUENCE) - readU64();
+    const sequence = pending.sequence - readU64();
     const page = rowLoad(pending, count - i, Members.ROWS);
     if (!page) return;
     const entry = run ? runRoom(pending, run) : heapRoom(pending);
@@ -75,10 +69,10 @@ function listLoad(pending: usize, run: usize): void {
       readFail(LoadFault.MEMORY);
       return;
     }
-    store<f64>(entry, ms);
-    store<u32>(entry, <u32>page, PENDING_ROW);
-    store<u32>(entry, load<u32>(page, PAGE_TO) - 1, PENDING_ROW + 4);
-    store<u64>(entry, sequence, PENDING_SEQUENCE);
+    entry.time = ms;
+    entry.page = page;
+    store<u32>(changetype<usize>(entry), page.to - 1, offsetof<PendingRow>('page') + 4);
+    entry.sequence = sequence;
     if (!run) heapUp(pending);
   }
 }

@@ -3,103 +3,115 @@
 // Rows that an input brings in order are appended to a queue (the run of that input); stragglers go to a heap. The next
 // row is the smallest of the heads, so ordered input costs O(1) a row, however far inputs are behind each other, and
 // disorder O(log n). Both refer to the rows, which stand in a store.
-//
-//   pending  0   rows 48 (rows/store.ts)
-//            48  runs u32 -> runs | runCount u32 | heap u32 | heapCount u32 | heapCapacity u32 | acct u32
-//            72  sequence u64
-//   run      entries u32 | from u32 | to u32 | capacity u32 | lastTime f64
-//   entry    time f64 | page u32 | row u32 | sequence u64
 import { alloc, free } from '../mem/alloc';
-import { ROWS_SIZE } from '../rows/layout';
-import { PAGE_CAPACITY, PAGE_NEXT, PAGE_TO } from '../rows/page';
+import { Rows, ROWS_SIZE } from '../rows/layout';
 import { rowsAppend, rowsFirst, rowsFree, rowsInit, rowsLast, rowsLeave } from '../rows/store';
+import { Page } from '../rows/page';
 
 export const PENDING_SIZE: u32 = ROWS_SIZE + 32;
-const RUNS: usize = ROWS_SIZE;
-export const RUN_COUNT: usize = ROWS_SIZE + 4;
-export const HEAP: usize = ROWS_SIZE + 8;
-export const HEAP_COUNT: usize = ROWS_SIZE + 12;
-const HEAP_CAPACITY: usize = ROWS_SIZE + 16;
-const ACCT: usize = ROWS_SIZE + 20;
-export const SEQUENCE: usize = ROWS_SIZE + 24;
+/** Rows that wait for the watermark. */
+// @ts-ignore: decorator
+@unmanaged
+export class Pending extends Rows {
+  runs: usize;
+  runCount: u32;
+  heap: usize;
+  heapCount: u32;
+  heapCapacity: u32;
+  pendingAccount: usize;
+  sequence: u64;
+}
 
 /** Inputs beyond that share the last run. */
 export const MAX_RUNS: u32 = 64;
 const RUN_SIZE: u32 = 24;
-export const RUN_FROM: usize = 4;
-export const RUN_TO: usize = 8;
-const RUN_CAPACITY: usize = 12;
-export const LAST_TIME: usize = 16;
+/** Rows that an input brings in order. */
+// @ts-ignore: decorator
+@unmanaged
+export class Run {
+  entries: usize;
+  from: u32;
+  to: u32;
+  capacity: u32;
+  lastTime: f64;
+}
 
 export const ENTRY_SIZE: u32 = 24;
-/** Where an entry names its row, as {page u32, row u32}. */
-export const PENDING_ROW: usize = 8;
-export const PENDING_SEQUENCE: usize = 16;
+/** A row that waits. */
+// @ts-ignore: decorator
+@unmanaged
+export class PendingRow {
+  time: f64;
+  /** Where an entry names its row, as {page u32, row u32}. */
+  page: Page;
+  row: u32;
+  sequence: u64;
+}
 
-export function pendingInit(pending: usize, columns: u32, acct: usize): void {
-  memory.fill(pending, 0, PENDING_SIZE);
+export function pendingInit(pending: Pending, columns: u32, acct: usize): void {
+  memory.fill(changetype<usize>(pending), 0, PENDING_SIZE);
   rowsInit(pending, columns, 0, acct);
-  store<u32>(pending, <u32>acct, ACCT);
+  pending.pendingAccount = acct;
 }
 
 // @ts-ignore: decorator
-@inline export function runAt(pending: usize, i: u32): usize {
-  return <usize>load<u32>(pending, RUNS) + <usize>(i * RUN_SIZE);
+@inline export function runAt(pending: Pending, i: u32): Run {
+  return changetype<Run>(pending.runs + <usize>(i * RUN_SIZE));
 }
 
 // @ts-ignore: decorator
-@inline export function runRest(run: usize): u32 {
-  return load<u32>(run, RUN_TO) - load<u32>(run, RUN_FROM);
+@inline export function runRest(run: Run): u32 {
+  return run.to - run.from;
 }
 
 /** The run of an input, made with those before it; 0 when memory is exhausted. */
-export function runOf(pending: usize, input: u32): usize {
-  const count = load<u32>(pending, RUN_COUNT);
+export function runOf(pending: Pending, input: u32): Run {
+  const count = pending.runCount;
   if (input < count) return runAt(pending, input);
-  const acct = <usize>load<u32>(pending, ACCT);
+  const acct = pending.pendingAccount;
   const made = alloc((input + 1) * RUN_SIZE, acct);
-  if (!made) return 0;
-  const before = <usize>load<u32>(pending, RUNS);
+  if (!made) return changetype<Run>(0);
+  const before = pending.runs;
   if (before) memory.copy(made, before, count * RUN_SIZE);
   free(before, count * RUN_SIZE, acct);
-  store<u32>(pending, <u32>made, RUNS);
-  store<u32>(pending, input + 1, RUN_COUNT);
+  pending.runs = made;
+  pending.runCount = input + 1;
   for (let i = count; i <= input; i++) {
     const run = runAt(pending, i);
-    memory.fill(run, 0, RUN_SIZE);
-    store<f64>(run, -Infinity, LAST_TIME);
+    memory.fill(changetype<usize>(run), 0, RUN_SIZE);
+    run.lastTime = -Infinity;
   }
   return runAt(pending, input);
 }
 
 /** How many rows wait. */
-export function pendingCount(pending: usize): u32 {
-  let n = load<u32>(pending, HEAP_COUNT);
-  for (let i: u32 = 0; i < load<u32>(pending, RUN_COUNT); i++) n += runRest(runAt(pending, i));
+export function pendingCount(pending: Pending): u32 {
+  let n = pending.heapCount;
+  for (let i: u32 = 0; i < pending.runCount; i++) n += runRest(runAt(pending, i));
   return n;
 }
 
 // @ts-ignore: decorator
 @inline export function pendingIsEmpty(pending: usize): bool {
-  return pendingCount(pending) == 0;
+  return pendingCount(changetype<Pending>(pending)) == 0;
 }
 
 // @ts-ignore: decorator
-@inline function copyEntry(to: usize, from: usize): void {
-  v128.store(to, v128.load(from));
-  store<u64>(to, load<u64>(from, 16), 16);
+@inline function copyEntry(to: PendingRow, from: PendingRow): void {
+  v128.store(changetype<usize>(to), v128.load(changetype<usize>(from)));
+  to.sequence = from.sequence;
 }
 
 // @ts-ignore: decorator
-@inline export function entryAt(list: usize, i: u32): usize {
-  return list + <usize>(i * ENTRY_SIZE);
+@inline export function entryAt(list: usize, i: u32): PendingRow {
+  return changetype<PendingRow>(list + <usize>(i * ENTRY_SIZE));
 }
 
 // @ts-ignore: decorator
-@inline function isBefore(a: usize, b: usize): bool {
-  const x = load<f64>(a);
-  const y = load<f64>(b);
-  return x < y || (x == y && load<u64>(a, PENDING_SEQUENCE) < load<u64>(b, PENDING_SEQUENCE));
+@inline function isBefore(a: PendingRow, b: PendingRow): bool {
+  const x = a.time;
+  const y = b.time;
+  return x < y || (x == y && a.sequence < b.sequence);
 }
 
 /**
@@ -107,7 +119,7 @@ export function pendingCount(pending: usize): u32 {
  * `times` + 8 * row. False when memory is exhausted.
  */
 export function pendingAdd(
-  pending: usize,
+  pending: Pending,
   binds: usize,
   columns: u32,
   sel: usize,
@@ -117,12 +129,12 @@ export function pendingAdd(
 ): bool {
   const run = runOf(pending, min(input, MAX_RUNS - 1));
   let page = rowsLast(pending);
-  let at = page ? load<u32>(page, PAGE_TO) : 0;
+  let at = page ? page.to : 0;
   if (!run || !runReserve(pending, run, n) || !rowsAppend(pending, binds, columns, sel, n, 0)) return false;
   if (!page) page = rowsFirst(pending);
   for (let i: u32 = 0; i < n; i++) {
-    if (at == load<u32>(page, PAGE_CAPACITY)) {
-      page = <usize>load<u32>(page, PAGE_NEXT);
+    if (at == page.capacity) {
+      page = page.next;
       at = 0;
     }
     const ms = load<f64>(times + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3));
@@ -137,35 +149,35 @@ export function pendingAdd(
  * of `sel`. Returns how many these are; more than `n` when memory is exhausted.
  */
 export function pendingName(pending: usize, sel: usize, n: u32, times: usize, until: f64, input: u32): u32 {
-  const run = runOf(pending, min(input, MAX_RUNS - 1));
-  if (!run || !runReserve(pending, run, n)) return n + 1;
+  const run = runOf(changetype<Pending>(pending), min(input, MAX_RUNS - 1));
+  if (!run || !runReserve(changetype<Pending>(pending), run, n)) return n + 1;
   let later: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
     const ms = load<f64>(times + ((<usize>row) << 3));
     if (ms > until) store<u32>(sel + ((later++ as usize) << 2), row);
-    else if (!enter(pending, run, 0, row, ms)) return n + 1;
+    else if (!enter(changetype<Pending>(pending), run, changetype<Page>(0), row, ms)) return n + 1;
   }
   return later;
 }
 
 /** Number of the next row that comes. */
 // @ts-ignore: decorator
-@inline export function pendingSequence(pending: usize): u64 {
-  return load<u64>(pending, SEQUENCE);
+@inline export function pendingSequence(pending: Pending): u64 {
+  return pending.sequence;
 }
 
 /** How many rows wait whose time is `ms` or earlier; of those in the heap `most` are counted. */
-export function pendingReached(pending: usize, ms: f64, most: u32): u32 {
-  let n = heapReached(<usize>load<u32>(pending, HEAP), load<u32>(pending, HEAP_COUNT), 0, ms, most);
-  for (let i: u32 = 0; i < load<u32>(pending, RUN_COUNT); i++) {
+export function pendingReached(pending: Pending, ms: f64, most: u32): u32 {
+  let n = heapReached(pending.heap, pending.heapCount, 0, ms, most);
+  for (let i: u32 = 0; i < pending.runCount; i++) {
     const run = runAt(pending, i);
-    const first = load<u32>(run, RUN_FROM);
+    const first = run.from;
     let from = first;
-    let to = load<u32>(run, RUN_TO);
+    let to = run.to;
     while (from < to) {
       const middle = (from + to) >> 1;
-      if (load<f64>(entryAt(<usize>load<u32>(run), middle)) <= ms) from = middle + 1;
+      if (entryAt(run.entries, middle).time <= ms) from = middle + 1;
       else to = middle;
     }
     n += from - first;
@@ -175,7 +187,7 @@ export function pendingReached(pending: usize, ms: f64, most: u32): u32 {
 
 /** Counts the entries of that time or earlier at and below entry `i`; nothing below a later one is earlier. */
 function heapReached(heap: usize, count: u32, i: u32, ms: f64, most: u32): u32 {
-  if (i >= count || load<f64>(entryAt(heap, i)) > ms) return 0;
+  if (i >= count || entryAt(heap, i).time > ms) return 0;
   let n: u32 = 1;
   if (n < most) n += heapReached(heap, count, (i << 1) + 1, ms, most - n);
   if (n < most) n += heapReached(heap, count, (i << 1) + 2, ms, most - n);
@@ -184,83 +196,83 @@ function heapReached(heap: usize, count: u32, i: u32, ms: f64, most: u32): u32 {
 
 /** Puts a row in its place among those that wait; the run has room for it. */
 // @ts-ignore: decorator
-@inline function enter(pending: usize, run: usize, page: usize, row: u32, ms: f64): bool {
-  let entry: usize;
-  const isOrdered = ms >= load<f64>(run, LAST_TIME);
+@inline function enter(pending: Pending, run: Run, page: Page, row: u32, ms: f64): bool {
+  let entry: PendingRow;
+  const isOrdered = ms >= run.lastTime;
   if (isOrdered) {
-    const to = load<u32>(run, RUN_TO);
-    entry = entryAt(<usize>load<u32>(run), to);
-    store<u32>(run, to + 1, RUN_TO);
-    store<f64>(run, ms, LAST_TIME);
+    const to = run.to;
+    entry = entryAt(run.entries, to);
+    run.to = to + 1;
+    run.lastTime = ms;
   } else entry = heapRoom(pending);
   if (!entry) return false;
-  const sequence = load<u64>(pending, SEQUENCE);
-  store<u64>(pending, sequence + 1, SEQUENCE);
-  store<f64>(entry, ms);
-  store<u32>(entry, <u32>page, PENDING_ROW);
-  store<u32>(entry, row, PENDING_ROW + 4);
-  store<u64>(entry, sequence, PENDING_SEQUENCE);
+  const sequence = pending.sequence;
+  pending.sequence = sequence + 1;
+  entry.time = ms;
+  entry.page = page;
+  store<u32>(changetype<usize>(entry), row, offsetof<PendingRow>('page') + 4);
+  entry.sequence = sequence;
   if (!isOrdered) heapUp(pending);
   return true;
 }
 
 /** Makes room for `n` more entries at the end of the run; false when memory is exhausted. */
-function runReserve(pending: usize, run: usize, n: u32): bool {
-  const from = load<u32>(run, RUN_FROM);
-  const to = load<u32>(run, RUN_TO);
-  const capacity = load<u32>(run, RUN_CAPACITY);
+function runReserve(pending: Pending, run: Run, n: u32): bool {
+  const from = run.from;
+  const to = run.to;
+  const capacity = run.capacity;
   if (to + n <= capacity) return true;
-  const entries = <usize>load<u32>(run);
+  const entries = run.entries;
   const count = to - from;
   if (from > 0 && count + n <= capacity && count <= capacity >> 1)
-    memory.copy(entries, entryAt(entries, from), count * ENTRY_SIZE);
+    memory.copy(entries, changetype<usize>(entryAt(entries, from)), count * ENTRY_SIZE);
   else {
     let wanted = max(capacity << 1, 16);
     while (wanted < count + n) wanted <<= 1;
-    const acct = <usize>load<u32>(pending, ACCT);
+    const acct = pending.pendingAccount;
     const made = alloc(wanted * ENTRY_SIZE, acct);
     if (!made) return false;
-    memory.copy(made, entryAt(entries, from), count * ENTRY_SIZE);
+    memory.copy(made, changetype<usize>(entryAt(entries, from)), count * ENTRY_SIZE);
     free(entries, capacity * ENTRY_SIZE, acct);
-    store<u32>(run, <u32>made);
-    store<u32>(run, wanted, RUN_CAPACITY);
+    run.entries = made;
+    run.capacity = wanted;
   }
-  store<u32>(run, 0, RUN_FROM);
-  store<u32>(run, count, RUN_TO);
+  run.from = 0;
+  run.to = count;
   return true;
 }
 
 /** Room for one more entry at the end of the run; 0 when memory is exhausted. */
-export function runRoom(pending: usize, run: usize): usize {
-  if (!runReserve(pending, run, 1)) return 0;
-  const to = load<u32>(run, RUN_TO);
-  store<u32>(run, to + 1, RUN_TO);
-  return entryAt(<usize>load<u32>(run), to);
+export function runRoom(pending: Pending, run: Run): PendingRow {
+  if (!runReserve(pending, run, 1)) return changetype<PendingRow>(0);
+  const to = run.to;
+  run.to = to + 1;
+  return entryAt(run.entries, to);
 }
 
 /** Room for one more entry at the end of the heap; `heapUp` puts it in its place. */
-export function heapRoom(pending: usize): usize {
-  const count = load<u32>(pending, HEAP_COUNT);
-  const capacity = load<u32>(pending, HEAP_CAPACITY);
+export function heapRoom(pending: Pending): PendingRow {
+  const count = pending.heapCount;
+  const capacity = pending.heapCapacity;
   if (count == capacity) {
     const wanted = max(capacity << 1, 16);
-    const acct = <usize>load<u32>(pending, ACCT);
+    const acct = pending.pendingAccount;
     const made = alloc(wanted * ENTRY_SIZE, acct);
-    if (!made) return 0;
-    memory.copy(made, <usize>load<u32>(pending, HEAP), count * ENTRY_SIZE);
-    free(<usize>load<u32>(pending, HEAP), capacity * ENTRY_SIZE, acct);
-    store<u32>(pending, <u32>made, HEAP);
-    store<u32>(pending, wanted, HEAP_CAPACITY);
+    if (!made) return changetype<PendingRow>(0);
+    memory.copy(made, pending.heap, count * ENTRY_SIZE);
+    free(pending.heap, capacity * ENTRY_SIZE, acct);
+    pending.heap = made;
+    pending.heapCapacity = wanted;
   }
-  store<u32>(pending, count + 1, HEAP_COUNT);
-  return entryAt(<usize>load<u32>(pending, HEAP), count);
+  pending.heapCount = count + 1;
+  return entryAt(pending.heap, count);
 }
 
-const MOVING: usize = memory.data(32, 16);
+const MOVING: PendingRow = changetype<PendingRow>(memory.data(32, 16));
 
-export function heapUp(pending: usize): void {
-  const heap = <usize>load<u32>(pending, HEAP);
-  let i = load<u32>(pending, HEAP_COUNT) - 1;
+export function heapUp(pending: Pending): void {
+  const heap = pending.heap;
+  let i = pending.heapCount - 1;
   copyEntry(MOVING, entryAt(heap, i));
   while (i > 0) {
     const up = (i - 1) >> 1;
@@ -271,10 +283,10 @@ export function heapUp(pending: usize): void {
   copyEntry(entryAt(heap, i), MOVING);
 }
 
-function heapShift(pending: usize): void {
-  const heap = <usize>load<u32>(pending, HEAP);
-  const count = load<u32>(pending, HEAP_COUNT) - 1;
-  store<u32>(pending, count, HEAP_COUNT);
+function heapShift(pending: Pending): void {
+  const heap = pending.heap;
+  const count = pending.heapCount - 1;
+  pending.heapCount = count;
   if (count == 0) return;
   copyEntry(MOVING, entryAt(heap, count));
   let i: u32 = 0;
@@ -291,25 +303,25 @@ function heapShift(pending: usize): void {
 
 /** The entry of the next row, 0 when none waits; and the run that it heads, 0: the heap. */
 let next: usize = 0;
-let nextRun: usize = 0;
+let nextRun: Run = changetype<Run>(0);
 
 // @ts-ignore: decorator
-@inline function findNext(pending: usize, runs: u32): void {
-  next = load<u32>(pending, HEAP_COUNT) ? <usize>load<u32>(pending, HEAP) : 0;
-  nextRun = 0;
+@inline function findNext(pending: Pending, runs: u32): void {
+  next = pending.heapCount ? pending.heap : 0;
+  nextRun = changetype<Run>(0);
   for (let i: u32 = 0; i < runs; i++) {
     const run = runAt(pending, i);
     if (runRest(run) == 0) continue;
-    const head = entryAt(<usize>load<u32>(run), load<u32>(run, RUN_FROM));
-    if (next && !isBefore(head, next)) continue;
-    next = head;
+    const head = entryAt(run.entries, run.from);
+    if (next && !isBefore(head, changetype<PendingRow>(next))) continue;
+    next = changetype<usize>(head);
     nextRun = run;
   }
 }
 
 /** Time of the next row; Infinity when none waits. */
-export function pendingNext(pending: usize): f64 {
-  findNext(pending, load<u32>(pending, RUN_COUNT));
+export function pendingNext(pending: Pending): f64 {
+  findNext(pending, pending.runCount);
   return next ? load<f64>(next) : Infinity;
 }
 
@@ -317,13 +329,13 @@ export function pendingNext(pending: usize): f64 {
  * Moves the entries of the next rows whose time is `ms` or earlier to `to`, `room` of them at most; returns how many
  * they are.
  */
-export function pendingTake(pending: usize, ms: f64, to: usize, room: u32): u32 {
-  const runs = load<u32>(pending, RUN_COUNT);
+export function pendingTake(pending: Pending, ms: f64, to: usize, room: u32): u32 {
+  const runs = pending.runCount;
   for (let n: u32 = 0; n < room; n++, to += ENTRY_SIZE) {
     findNext(pending, runs);
     if (!next || load<f64>(next) > ms) return n;
-    copyEntry(to, next);
-    if (nextRun) store<u32>(nextRun, load<u32>(nextRun, RUN_FROM) + 1, RUN_FROM);
+    copyEntry(changetype<PendingRow>(to), changetype<PendingRow>(next));
+    if (nextRun) nextRun.from++;
     else heapShift(pending);
   }
   return room;
@@ -331,21 +343,21 @@ export function pendingTake(pending: usize, ms: f64, to: usize, room: u32): u32 
 
 /** Gives the row of an entry that was taken back, after its values were used. */
 // @ts-ignore: decorator
-@inline export function pendingDone(pending: usize, entry: usize): void {
-  rowsLeave(pending, <usize>load<u32>(entry, PENDING_ROW), 1);
+@inline export function pendingDone(pending: Rows, entry: PendingRow): void {
+  rowsLeave(pending, entry.page, 1);
 }
 
 /**
  * As `pendingTake`, but gives names {page u32, row u32} and times (i64) of the rows. Rows of two inputs in order, which
  * most are, go from run to run without a look at the heap.
  */
-export function pendingNames(pending: usize, ms: f64, names: usize, times: usize, room: u32): u32 {
-  const runs = load<u32>(pending, RUN_COUNT);
+export function pendingNames(pending: Pending, ms: f64, names: usize, times: usize, room: u32): u32 {
+  const runs = pending.runCount;
   let n: u32 = 0;
   while (n < room) {
-    let first: usize = 0;
-    let second: usize = 0;
-    let isMore = load<u32>(pending, HEAP_COUNT) != 0;
+    let first: Run = changetype<Run>(0);
+    let second: Run = changetype<Run>(0);
+    let isMore = pending.heapCount != 0;
     for (let i: u32 = 0; i < runs; i++) {
       const run = runAt(pending, i);
       if (runRest(run) == 0) continue;
@@ -357,8 +369,8 @@ export function pendingNames(pending: usize, ms: f64, names: usize, times: usize
     if (isMore) {
       findNext(pending, runs);
       if (load<f64>(next) > ms) return n;
-      putName(names, times, n, next);
-      if (nextRun) store<u32>(nextRun, load<u32>(nextRun, RUN_FROM) + 1, RUN_FROM);
+      putName(names, times, n, changetype<PendingRow>(next));
+      if (nextRun) nextRun.from++;
       else heapShift(pending);
       taken = 1;
     } else if (second) taken = ofTwo(first, second, ms, names, times, n, room);
@@ -370,14 +382,14 @@ export function pendingNames(pending: usize, ms: f64, names: usize, times: usize
 }
 
 /** As `pendingNames` of the next rows that are of that time, and came before `sequence`. */
-export function pendingAtTime(pending: usize, ms: f64, sequence: u64, names: usize, times: usize, room: u32): u32 {
-  const runs = load<u32>(pending, RUN_COUNT);
+export function pendingAtTime(pending: Pending, ms: f64, sequence: u64, names: usize, times: usize, room: u32): u32 {
+  const runs = pending.runCount;
   let n: u32 = 0;
   while (n < room) {
     findNext(pending, runs);
-    if (!next || load<f64>(next) > ms || load<u64>(next, PENDING_SEQUENCE) >= sequence) return n;
-    putName(names, times, n++, next);
-    if (nextRun) store<u32>(nextRun, load<u32>(nextRun, RUN_FROM) + 1, RUN_FROM);
+    if (!next || load<f64>(next) > ms || load<u64>(next, offsetof<PendingRow>('sequence')) >= sequence) return n;
+    putName(names, times, n++, changetype<PendingRow>(next));
+    if (nextRun) nextRun.from++;
     else heapShift(pending);
   }
   return n;
@@ -387,49 +399,50 @@ export function pendingAtTime(pending: usize, ms: f64, sequence: u64, names: usi
  * Puts the last of `n` rows that `pendingNames` has named back when further ones of the same time wait: these are to
  * come together. Not where all `n` are of that time, or memory is exhausted. Returns how many are left.
  */
-export function pendingUncut(pending: usize, names: usize, times: usize, n: u32): u32 {
+export function pendingUncut(pending: Pending, names: usize, times: usize, n: u32): u32 {
   const last = load<i64>(times + ((<usize>(n - 1)) << 3));
   if (pendingNext(pending) != <f64>last) return n;
   let left = n - 1;
   while (left > 0 && load<i64>(times + ((<usize>(left - 1)) << 3)) == last) left--;
   if (left == 0) return n;
-  const count = load<u32>(pending, HEAP_COUNT);
+  const count = pending.heapCount;
   for (let i = left; i < n; i++) {
     if (heapRoom(pending)) continue;
-    store<u32>(pending, count, HEAP_COUNT);
+    pending.heapCount = count;
     return n;
   }
-  store<u32>(pending, count, HEAP_COUNT);
+  pending.heapCount = count;
   for (let i = left; i < n; i++) {
     const entry = heapRoom(pending);
-    store<f64>(entry, <f64>last);
-    store<u64>(entry, load<u64>(names + ((<usize>i) << 3)), PENDING_ROW);
+    entry.time = <f64>last;
+    store<u64>(changetype<usize>(entry), load<u64>(names + ((<usize>i) << 3)), offsetof<PendingRow>('page'));
     // They came before all that still wait of that time.
-    store<u64>(entry, i - left, PENDING_SEQUENCE);
+    entry.sequence = i - left;
     heapUp(pending);
   }
   return left;
 }
 
 // @ts-ignore: decorator
-@inline function putName(names: usize, times: usize, i: u32, entry: usize): void {
-  store<u64>(names + ((<usize>i) << 3), load<u64>(entry, PENDING_ROW));
-  store<i64>(times + ((<usize>i) << 3), <i64>load<f64>(entry));
+@inline function putName(names: usize, times: usize, i: u32, entry: PendingRow): void {
+  store<u64>(names + ((<usize>i) << 3), load<u64>(changetype<usize>(entry), offsetof<PendingRow>('page')));
+  store<i64>(times + ((<usize>i) << 3), <i64>entry.time);
 }
 
-function ofOne(run: usize, ms: f64, names: usize, times: usize, from: u32, room: u32): u32 {
-  let entry = entryAt(<usize>load<u32>(run), load<u32>(run, RUN_FROM));
+function ofOne(run: Run, ms: f64, names: usize, times: usize, from: u32, room: u32): u32 {
+  let entry = changetype<usize>(entryAt(run.entries, run.from));
   const end = from + min(room - from, runRest(run));
   let n = from;
-  for (; n < end && load<f64>(entry) <= ms; n++, entry += ENTRY_SIZE) putName(names, times, n, entry);
-  store<u32>(run, load<u32>(run, RUN_FROM) + (n - from), RUN_FROM);
+  for (; n < end && load<f64>(entry) <= ms; n++, entry += ENTRY_SIZE)
+    putName(names, times, n, changetype<PendingRow>(entry));
+  run.from += n - from;
   return n - from;
 }
 
 /** Takes rows of two runs, until one of them is at its end. Without a jump for each: nobody knows which comes next. */
-function ofTwo(a: usize, b: usize, ms: f64, names: usize, times: usize, from: u32, room: u32): u32 {
-  let x = entryAt(<usize>load<u32>(a), load<u32>(a, RUN_FROM));
-  let y = entryAt(<usize>load<u32>(b), load<u32>(b, RUN_FROM));
+function ofTwo(a: Run, b: Run, ms: f64, names: usize, times: usize, from: u32, room: u32): u32 {
+  let x = changetype<usize>(entryAt(a.entries, a.from));
+  let y = changetype<usize>(entryAt(b.entries, b.from));
   const xEnd = x + <usize>(runRest(a) * ENTRY_SIZE);
   const yEnd = y + <usize>(runRest(b) * ENTRY_SIZE);
   const xStart = x;
@@ -440,44 +453,45 @@ function ofTwo(a: usize, b: usize, ms: f64, names: usize, times: usize, from: u3
     const ofY = load<f64>(y);
     const isY =
       (<u32>(ofY < ofX) |
-        (<u32>(ofY == ofX) & <u32>(load<u64>(y, PENDING_SEQUENCE) < load<u64>(x, PENDING_SEQUENCE)))) !=
+        (<u32>(ofY == ofX) &
+          <u32>(load<u64>(y, offsetof<PendingRow>('sequence')) < load<u64>(x, offsetof<PendingRow>('sequence'))))) !=
       0;
-    const entry = select<usize>(y, x, isY);
+    const entry = changetype<PendingRow>(select<usize>(y, x, isY));
     if (select<f64>(ofY, ofX, isY) > ms) break;
     putName(names, times, n++, entry);
     x += select<usize>(0, ENTRY_SIZE, isY);
     y += select<usize>(ENTRY_SIZE, 0, isY);
   }
-  store<u32>(a, load<u32>(a, RUN_FROM) + <u32>(x - xStart) / ENTRY_SIZE, RUN_FROM);
-  store<u32>(b, load<u32>(b, RUN_FROM) + <u32>(y - yStart) / ENTRY_SIZE, RUN_FROM);
+  a.from += <u32>(x - xStart) / ENTRY_SIZE;
+  b.from += <u32>(y - yStart) / ENTRY_SIZE;
   return n - from;
 }
 
 /** Gives `n` rows back that `pendingNames` has named, after their values were used. */
 export function pendingReturn(pending: usize, names: usize, n: u32): void {
-  let page: usize = 0;
+  let page: Page = changetype<Page>(0);
   let rows: u32 = 0;
   for (const end = names + ((<usize>n) << 3); names < end; names += 8) {
-    const at = <usize>load<u32>(names);
+    const at = changetype<Page>(load<u32>(names));
     if (!at) continue;
     if (at != page) {
-      if (rows) rowsLeave(pending, page, rows);
+      if (rows) rowsLeave(changetype<Rows>(pending), page, rows);
       page = at;
       rows = 0;
     }
     rows++;
   }
-  if (rows) rowsLeave(pending, page, rows);
+  if (rows) rowsLeave(changetype<Rows>(pending), page, rows);
 }
 
-export function pendingFree(pending: usize): void {
+export function pendingFree(pending: Pending): void {
   rowsFree(pending);
-  const acct = <usize>load<u32>(pending, ACCT);
-  const runs = load<u32>(pending, RUN_COUNT);
+  const acct = pending.pendingAccount;
+  const runs = pending.runCount;
   for (let i: u32 = 0; i < runs; i++) {
     const run = runAt(pending, i);
-    free(<usize>load<u32>(run), load<u32>(run, RUN_CAPACITY) * ENTRY_SIZE, acct);
+    free(run.entries, run.capacity * ENTRY_SIZE, acct);
   }
-  free(<usize>load<u32>(pending, RUNS), runs * RUN_SIZE, acct);
-  free(<usize>load<u32>(pending, HEAP), load<u32>(pending, HEAP_CAPACITY) * ENTRY_SIZE, acct);
+  free(pending.runs, runs * RUN_SIZE, acct);
+  free(pending.heap, pending.heapCapacity * ENTRY_SIZE, acct);
 }

@@ -10,17 +10,17 @@
 import * as ctx from '../batch/context';
 import { defer, deferredCount, goesOn, isDeferred, isLong, isStoppedBelow, longRows, mayDefer } from '../node/deferred';
 import { beginFailed, endFailed, signalBelow } from '../emit/emit';
-import { N_FLAGS, N_SPEC, N_STATE, NodeFlag, accountOf, exhaust, isExhausted } from '../node/node';
+import { NodeFlag, accountOf, exhaust, isExhausted } from '../node/node';
 import { Signal } from '../node/operator';
 import { selectionPop, selectionPush } from '../batch/selection';
 import { identity, stageAcquire, stageRelease } from '../batch/stage';
-import { BIND_SIZE, bindBlock } from '../mem/bind';
+import { Bind, BIND_SIZE, bindBlock } from '../mem/bind';
 import { BATCH_ROWS, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, setAt } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { partBegin, partColumn } from '../rows/copy';
-import { EVENT_TIME_COLUMNS, EVENT_TIME_STREAMS } from '../gen/order-layouts';
 import { emitInTime } from './late';
 import {
+  Marks,
   MARKS_SIZE,
   Mark,
   markAdd,
@@ -33,6 +33,7 @@ import {
   markValue,
 } from './marks';
 import {
+  Pending,
   PENDING_SIZE,
   pendingAdd,
   pendingAtTime,
@@ -47,39 +48,49 @@ import {
 } from './pending';
 import { pendingKeep } from './pending-keep';
 import { TIMES } from './row-times';
+import { Node } from '../gen/node-layouts';
+import { EventTimeSpec } from '../gen/order-layouts';
 
-/** How far time has come, in the state of the node. */
-export const ORDER_WATERMARK: usize = PENDING_SIZE;
+/** Rows that wait, and how far time has come. */
+// @ts-ignore: decorator
+@unmanaged
+export class Release extends Pending {
+  /** How far time has come, in the state of the node. */
+  watermark: f64;
+  dropped: u64;
+  ahead: u64;
+}
+
 export const ORDER_MARKS: usize = PENDING_SIZE + 24;
 export const RELEASE_SIZE: u32 = <u32>ORDER_MARKS + MARKS_SIZE;
 
 /** Time has come as far as `ms` on all inputs that count. Afterwards the current batch is another one. */
-export function follow(node: usize, ms: f64): void {
-  const state = <usize>load<u32>(node, N_STATE);
-  if (ms <= load<f64>(state, ORDER_WATERMARK)) return;
-  store<f64>(state, ms, ORDER_WATERMARK);
+export function follow(node: Node, ms: f64): void {
+  const state = changetype<Release>(node.state);
+  if (ms <= state.watermark) return;
+  state.watermark = ms;
   if (isLongRelease(node, state, ms)) note(node, state, Mark.WATERMARK, reinterpret<u64>(ms));
-  else releaseAll(node, <usize>load<u32>(node, N_SPEC), state, ms, 0);
+  else releaseAll(node, changetype<EventTimeSpec>(node.spec), state, ms, 0);
 }
 
 /** Nothing has come for long on any input. */
-export function sendIdle(node: usize): void {
-  if (isOnHold(node)) note(node, <usize>load<u32>(node, N_STATE), Mark.IDLE, 0);
+export function sendIdle(node: Node): void {
+  if (isOnHold(node)) note(node, changetype<Release>(node.state), Mark.IDLE, 0);
   else signalBelow(node, Signal.IDLE, 0);
 }
 
 /** Lets the accepted rows go on or wait, in order with those that wait, and says how far time has come. */
 export function release(
-  node: usize,
-  spec: usize,
-  state: usize,
+  node: Node,
+  spec: EventTimeSpec,
+  state: Release,
   blocks: usize,
   rows: u32,
   accepted: usize,
   count: u32,
 ): void {
   if (count == 0 || isExhausted(node)) return;
-  const watermark = load<f64>(state, ORDER_WATERMARK);
+  const watermark = state.watermark;
   if (isLongRelease(node, state, watermark)) {
     if (!hold(spec, state, blocks, accepted, count)) exhaust(node);
     else note(node, state, Mark.WATERMARK, reinterpret<u64>(watermark));
@@ -96,8 +107,8 @@ export function release(
 }
 
 /** Sends a row that failed, if rules want it. */
-export function sendFailure(node: usize, state: usize, failure: u64): void {
-  if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) return;
+export function sendFailure(node: Node, state: Release, failure: u64): void {
+  if (!(node.flags & NodeFlag.SEND_ERROR)) return;
   if (isOnHold(node)) {
     note(node, state, Mark.FAILURE, failure);
     return;
@@ -111,13 +122,13 @@ export function sendFailure(node: usize, state: usize, failure: u64): void {
 
 /** Nothing is to be sent: something waits for its turn already, or a node below is in the middle of its work. */
 // @ts-ignore: decorator
-@inline function isOnHold(node: usize): bool {
+@inline function isOnHold(node: Node): bool {
   return deferredCount != 0 && (isDeferred(node) || isStoppedBelow(node));
 }
 
 /** Rows that the watermark has reached are to be left to later. */
 // @ts-ignore: decorator
-@inline function isLongRelease(node: usize, state: usize, watermark: f64): bool {
+@inline function isLongRelease(node: Node, state: Release, watermark: f64): bool {
   return (
     isOnHold(node) ||
     (isLong(pendingCount(state)) && mayDefer(node) && isLong(pendingReached(state, watermark, longRows + 1)))
@@ -125,17 +136,27 @@ export function sendFailure(node: usize, state: usize, failure: u64): void {
 }
 
 /** Notes what comes behind all rows that are there and were reached. */
-function note(node: usize, state: usize, kind: u32, value: u64): void {
-  const ms = kind == Mark.WATERMARK ? reinterpret<f64>(value) : load<f64>(state, ORDER_WATERMARK);
-  if (markAdd(state + ORDER_MARKS, kind, value, ms, pendingSequence(state), accountOf(node))) defer(node);
+function note(node: Node, state: Release, kind: u32, value: u64): void {
+  const ms = kind == Mark.WATERMARK ? reinterpret<f64>(value) : state.watermark;
+  if (
+    markAdd(
+      changetype<Marks>(changetype<usize>(state) + ORDER_MARKS),
+      kind,
+      value,
+      ms,
+      pendingSequence(state),
+      accountOf(node),
+    )
+  )
+    defer(node);
   else exhaust(node);
 }
 
 /** Goes on with what waits for its turn; true when nothing is left. */
-export function releaseGoOn(node: usize): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const state = <usize>load<u32>(node, N_STATE);
-  const marks = state + ORDER_MARKS;
+export function releaseGoOn(node: Node): bool {
+  const spec = changetype<EventTimeSpec>(node.spec);
+  const state = changetype<Release>(node.state);
+  const marks = changetype<Marks>(changetype<usize>(state) + ORDER_MARKS);
   // Once for all marks: there may be thousands of them.
   const names = poolAlloc(ctx.scratch, BATCH_ROWS << 3);
   if (!names) exhaust(node);
@@ -152,12 +173,12 @@ export function releaseGoOn(node: usize): bool {
     markShift(marks, accountOf(node));
     if (isStoppedBelow(node) || !goesOn(1)) break;
   }
-  return markFirst(marks) == 0;
+  return !markFirst(marks);
 }
 
 /** Sends rows that come before the mark; true when these were all. */
-function releaseSome(node: usize, spec: usize, state: usize, mark: usize, names: usize): bool {
-  const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
+function releaseSome(node: Node, spec: EventTimeSpec, state: Release, mark: Mark, names: usize): bool {
+  const columns = spec.columns;
   while (!isExhausted(node)) {
     const n = releaseBatch(node, state, columns, markMs(mark), markSequence(mark), names, BATCH_ROWS, 0);
     if (n == 0) return true;
@@ -170,35 +191,35 @@ function releaseSome(node: usize, spec: usize, state: usize, mark: usize, names:
  * Lets rows of the arriving batch wait. Those that the watermark has reached go on before the batch is over, between
  * others: they are not copied. False when memory is exhausted.
  */
-function wait(spec: usize, state: usize, blocks: usize, sel: usize, n: u32, watermark: f64): bool {
-  const later = pendingName(state, sel, n, TIMES, watermark, inputOf(spec));
+function wait(spec: EventTimeSpec, state: Release, blocks: usize, sel: usize, n: u32, watermark: f64): bool {
+  const later = pendingName(changetype<usize>(state), sel, n, TIMES, watermark, inputOf(spec));
   return later == 0 || (later <= n && hold(spec, state, blocks, sel, later));
 }
 
 // @ts-ignore: decorator
-@inline function inputOf(spec: usize): u32 {
-  return load<u32>(spec, EVENT_TIME_STREAMS) == 1 ? 0 : ctx.branch;
+@inline function inputOf(spec: EventTimeSpec): u32 {
+  return spec.streams == 1 ? 0 : ctx.branch;
 }
 
 /** Keeps rows of the arriving batch; false when memory is exhausted. */
-function hold(spec: usize, state: usize, blocks: usize, sel: usize, n: u32): bool {
+function hold(spec: EventTimeSpec, state: Release, blocks: usize, sel: usize, n: u32): bool {
   const binds = bindAll(spec, blocks);
-  return binds != 0 && pendingAdd(state, binds, load<u16>(spec, EVENT_TIME_COLUMNS), sel, n, TIMES, inputOf(spec));
+  return binds != 0 && pendingAdd(state, binds, spec.columns, sel, n, TIMES, inputOf(spec));
 }
 
 /** Binds the columns of the arriving batch; 0 when memory is exhausted. */
-function bindAll(spec: usize, blocks: usize): usize {
-  const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
+function bindAll(spec: EventTimeSpec, blocks: usize): usize {
+  const columns = spec.columns;
   const binds = poolAlloc(ctx.scratch, columns * BIND_SIZE);
   for (let c: u32 = 0; c < columns && binds; c++) {
-    bindBlock(binds + <usize>(c * BIND_SIZE), <usize>load<u32>(blocks + ((<usize>c) << 2)));
+    bindBlock(changetype<Bind>(binds + <usize>(c * BIND_SIZE)), <usize>load<u32>(blocks + ((<usize>c) << 2)));
   }
   return binds;
 }
 
 /** How many of the first accepted rows can pass without waiting: in order, reached, and not before rows that wait. */
-function passable(state: usize, watermark: f64, accepted: usize, count: u32): u32 {
-  if (!pendingIsEmpty(state)) return 0;
+function passable(state: Release, watermark: f64, accepted: usize, count: u32): u32 {
+  if (!pendingIsEmpty(changetype<usize>(state))) return 0;
   let last: f64 = -Infinity;
   let n: u32 = 0;
   while (n < count) {
@@ -217,7 +238,7 @@ function passable(state: usize, watermark: f64, accepted: usize, count: u32): u3
 }
 
 /** Sends rows of the arriving batch as they stand. */
-function passThrough(node: usize, spec: usize, blocks: usize, rows: u32, sel: usize, n: u32): void {
+function passThrough(node: Node, spec: EventTimeSpec, blocks: usize, rows: u32, sel: usize, n: u32): void {
   const stage = stageAcquire(1);
   if (!stage) {
     exhaust(node);
@@ -229,7 +250,7 @@ function passThrough(node: usize, spec: usize, blocks: usize, rows: u32, sel: us
     setAt(times, row, Tag.I64, <u64>(<i64>load<f64>(TIMES + ((<usize>row) << 3))));
   }
   store<u8>(times, Tag.I64, COL_UNIFORM);
-  store<u32>(blocks + ((<usize>load<u16>(spec, EVENT_TIME_COLUMNS)) << 2), <u32>times);
+  store<u32>(blocks + ((<usize>spec.columns) << 2), <u32>times);
   ctx.setBatch(blocks, rows, sel, n, 0);
   emitInTime(node);
   stageRelease(1);
@@ -242,10 +263,10 @@ const ALL: u64 = u64.MAX_VALUE;
  * Sends the waiting rows that the watermark has reached, then the watermark; `blocks`: the columns of those that are
  * not kept. Where a node below stops in the middle of its work the rest is left to later.
  */
-function releaseAll(node: usize, spec: usize, state: usize, watermark: f64, blocks: usize): void {
-  const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
+function releaseAll(node: Node, spec: EventTimeSpec, state: Release, watermark: f64, blocks: usize): void {
+  const columns = spec.columns;
   let isStopped = deferredCount != 0 && isStoppedBelow(node);
-  if (!pendingIsEmpty(state) && !isStopped) {
+  if (!pendingIsEmpty(changetype<usize>(state)) && !isStopped) {
     const room = min(BATCH_ROWS, pendingCount(state));
     const names = poolAlloc(ctx.scratch, room << 3);
     if (!names) exhaust(node);
@@ -264,11 +285,11 @@ function releaseAll(node: usize, spec: usize, state: usize, watermark: f64, bloc
 }
 
 /** Rows of the arriving batch that are not kept would go with it. */
-function keepNamed(spec: usize, state: usize, blocks: usize): bool {
+function keepNamed(spec: EventTimeSpec, state: Release, blocks: usize): bool {
   const binds = bindAll(spec, blocks);
   const sel = binds ? selectionPush() : 0;
   if (!sel) return false;
-  const isKept = pendingKeep(state, binds, load<u16>(spec, EVENT_TIME_COLUMNS), sel, inputOf(spec));
+  const isKept = pendingKeep(state, binds, spec.columns, sel, inputOf(spec));
   selectionPop();
   return isKept;
 }
@@ -278,8 +299,8 @@ function keepNamed(spec: usize, state: usize, blocks: usize): bool {
  * many.
  */
 function releaseBatch(
-  node: usize,
-  state: usize,
+  node: Node,
+  state: Release,
   columns: u32,
   watermark: f64,
   sequence: u64,
@@ -287,7 +308,7 @@ function releaseBatch(
   room: u32,
   blocks: usize,
 ): u32 {
-  if (pendingIsEmpty(state)) return 0;
+  if (pendingIsEmpty(changetype<usize>(state))) return 0;
   const stage = stageAcquire(columns + 1);
   if (!stage) {
     exhaust(node);
@@ -297,7 +318,7 @@ function releaseBatch(
   // Times are whole.
   let n = pendingNames(state, sequence == ALL ? watermark : watermark - 0.5, names, times + COL_VALS, room);
   if (n == 0 && sequence != ALL) n = pendingAtTime(state, watermark, sequence, names, times + COL_VALS, room);
-  if (n == room && load<u32>(node, N_FLAGS) & NodeFlag.ROUNDS) n = pendingUncut(state, names, times + COL_VALS, n);
+  if (n == room && node.flags & NodeFlag.ROUNDS) n = pendingUncut(state, names, times + COL_VALS, n);
   if (n) {
     memory.fill(times + COL_TAGS, Tag.I64, n);
     store<u8>(times, Tag.I64, COL_UNIFORM);
@@ -314,6 +335,6 @@ function releaseBatch(
     emitInTime(node);
   }
   stageRelease(columns + 1);
-  if (n) pendingReturn(state, names, n);
+  if (n) pendingReturn(changetype<usize>(state), names, n);
   return n;
 }

@@ -17,49 +17,49 @@
 import * as ctx from '../batch/context';
 import { beginLong, defer, goesOn, mayDefer } from '../node/deferred';
 import { beginMessage, emit, endMessage, signalBelow } from '../emit/emit';
-import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, NodeFlag, accountOf, addException, keepFailure } from '../node/node';
+import { NodeFlag, accountOf, addException, keepFailure } from '../node/node';
 import { Operator, Signal } from '../node/operator';
 import { fail, failLen, failNoMemory, failOff } from '../batch/failure';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../batch/stage';
 import { alloc, allocZeroed, free } from '../mem/alloc';
-import { BIND_SIZE, bindBlock } from '../mem/bind';
+import { Bind, BIND_SIZE, bindBlock } from '../mem/bind';
 import { BATCH_ROWS, SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf, span } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { blockOf, isConst, tagsOf, valsOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
 import { copyOut } from '../rows/copy';
-import { ROWS_COUNT, ROWS_SIZE } from '../rows/layout';
-import { PAGE_NEXT, PAGE_TO, pageTag, pageVal } from '../rows/page';
+import { Rows, ROWS_SIZE } from '../rows/layout';
+import { Page, pageTag, pageVal } from '../rows/page';
 import { rowsAppend, rowsClear, rowsFirst, rowsFree, rowsInit, rowsLast } from '../rows/store';
 import { Cmp } from '../value/compare';
 import { orderCompare } from '../value/key';
 import { kindName, putKind } from '../value/error';
 import { textBegin, textLiteral, textTake } from '../value/text';
-import {
-  SORT_CARRIED,
-  SORT_COLUMNS,
-  SORT_KEY_DESCENDING,
-  SORT_KEY_OPERAND,
-  SORT_KEY_SIZE_OF,
-  SORT_KEYS,
-  SORT_SIZE_OF,
-} from '../gen/order-layouts';
+import { SortSpec, SortKey, SORT_KEY_SIZE_OF, SORT_SIZE_OF } from '../gen/order-layouts';
+import { Node } from '../gen/node-layouts';
+import { Program } from '../gen/ops-layouts';
 
-const FAIL: usize = ROWS_SIZE;
-const FAIL_LEN: usize = ROWS_SIZE + 4;
-const ENTRIES: usize = ROWS_SIZE + 8;
-const SIZE: usize = ROWS_SIZE + 12;
-const COUNT: usize = ROWS_SIZE + 16;
-const PHASE: usize = ROWS_SIZE + 20;
-const AT: usize = ROWS_SIZE + 24;
-const MADE: usize = ROWS_SIZE + 28;
-const FROM_LIST: usize = ROWS_SIZE + 32;
-const TO_LIST: usize = ROWS_SIZE + 36;
-const WIDTH: usize = ROWS_SIZE + 40;
-const FIRST: usize = ROWS_SIZE + 44;
-const LEFT: usize = ROWS_SIZE + 48;
-const RIGHT: usize = ROWS_SIZE + 52;
-const NEXT: usize = ROWS_SIZE + 56;
+/** State of a sort. */
+// @ts-ignore: decorator
+@unmanaged
+class SortState extends Rows {
+  fail: u32;
+  failLen: u32;
+  entries: usize;
+  size: u32;
+  entryCount: u32;
+  phase: u32;
+  at: Page;
+  made: u32;
+  fromList: usize;
+  toList: usize;
+  width: u32;
+  firstEntry: u32;
+  left: u32;
+  right: u32;
+  next: u32;
+}
+
 const STATE_SIZE: u32 = ROWS_SIZE + 60;
 /** Entries are made; they are merged; they are sent. */
 const ENTERS: u32 = 0;
@@ -72,13 +72,13 @@ const REF_SIZE: u32 = 8;
 const ORDER_KEYS: u32 = 8;
 
 // @ts-ignore: decorator
-@inline function keyOperand(spec: usize, k: u32): u32 {
-  return load<u16>(spec + k * SORT_KEY_SIZE_OF, <usize>SORT_SIZE_OF + SORT_KEY_OPERAND);
+@inline function keyOperand(spec: SortSpec, k: u32): u32 {
+  return load<u16>(changetype<usize>(spec) + k * SORT_KEY_SIZE_OF, <usize>SORT_SIZE_OF + offsetof<SortKey>('operand'));
 }
 
 /** Keys that differ from row to row and are kept with it. */
-function keptKeys(spec: usize): u32 {
-  const keys = load<u32>(spec, SORT_KEYS);
+function keptKeys(spec: SortSpec): u32 {
+  const keys = spec.keys;
   let kept: u32 = 0;
   for (let k: u32 = 0; k < keys; k++) kept += <u32>!isConst(keyOperand(spec, k));
   return kept;
@@ -86,8 +86,8 @@ function keptKeys(spec: usize): u32 {
 
 /** Columns of the output: those of the input, then what is carried. */
 // @ts-ignore: decorator
-@inline function outColumns(spec: usize): u32 {
-  return load<u32>(spec, SORT_COLUMNS) + load<u32>(spec, SORT_CARRIED);
+@inline function outColumns(spec: SortSpec): u32 {
+  return spec.columns + spec.carried;
 }
 
 export function sortOperator(operator: Operator): void {
@@ -98,64 +98,64 @@ export function sortOperator(operator: Operator): void {
   operator.deferred = goOn;
 }
 
-function sortSignal(node: usize, signal: u32, value: u64): void {
+function sortSignal(node: Node, signal: u32, value: u64): void {
   if (signal == Signal.BEGIN) begin(node);
   else if (signal == Signal.END) end(node, offOf(value), lenOf(value));
   else signalBelow(node, signal, value);
 }
 
-export function sortOpen(node: usize): bool {
-  if (!(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) return true;
-  const state = allocZeroed(STATE_SIZE, accountOf(node));
+export function sortOpen(node: Node): bool {
+  if (!(node.flags & NodeFlag.MESSAGES)) return true;
+  const state = changetype<Rows>(allocZeroed(STATE_SIZE, accountOf(node)));
   if (!state) return false;
-  const spec = <usize>load<u32>(node, N_SPEC);
-  store<u32>(node, <u32>state, N_STATE);
+  const spec = changetype<SortSpec>(node.spec);
+  node.state = changetype<usize>(state);
   rowsInit(state, keptKeys(spec) + outColumns(spec), 0, accountOf(node));
   return true;
 }
 
-function begin(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
+function begin(node: Node): void {
+  const state = changetype<SortState>(node.state);
   rowsClear(state);
-  store<u32>(state, 0, FAIL);
+  state.fail = 0;
 }
 
 /** The whole message fails, with a text that lasts as long as it; the first reason counts. */
-function failMessage(state: usize, payload: u64): void {
-  if (load<u32>(state, FAIL)) return;
-  store<u32>(state, <u32>offOf(payload), FAIL);
-  store<u32>(state, lenOf(payload), FAIL_LEN);
+function failMessage(state: SortState, payload: u64): void {
+  if (state.fail) return;
+  state.fail = <u32>offOf(payload);
+  state.failLen = lenOf(payload);
 }
 
 /** As `failMessage` with a text that was made for the batch. */
-function failUnordered(node: usize, state: usize, text: u64): void {
+function failUnordered(node: Node, state: SortState, text: u64): void {
   fail(offOf(text), lenOf(text));
   keepFailure(node);
   failMessage(state, span(failOff, failLen));
 }
 
-function failMemory(state: usize): void {
+function failMemory(state: SortState): void {
   failNoMemory();
-  if (load<u32>(state, FAIL)) return;
-  store<u32>(state, <u32>failOff, FAIL);
-  store<u32>(state, failLen, FAIL_LEN);
+  if (state.fail) return;
+  state.fail = <u32>failOff;
+  state.failLen = failLen;
 }
 
-export function sortPush(node: usize): void {
-  if (!(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) {
+export function sortPush(node: Node): void {
+  if (!(node.flags & NodeFlag.MESSAGES)) {
     emit(node);
     return;
   }
-  const state = <usize>load<u32>(node, N_STATE);
-  if (load<u32>(state, FAIL)) return;
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const program = <usize>load<u32>(node, N_PROGRAM);
+  const state = changetype<SortState>(node.state);
+  if (state.fail) return;
+  const spec = changetype<SortSpec>(node.spec);
+  const program = node.program;
   if (program) vmRun(program);
   const keys = keptKeys(spec);
   const columns = outColumns(spec);
   const binds = poolAlloc(ctx.scratch, (keys + columns) * BIND_SIZE);
   const page = rowsLast(state);
-  const to: u32 = page ? load<u32>(page, PAGE_TO) : 0;
+  const to: u32 = page ? page.to : 0;
   if (!binds) failMemory(state);
   else {
     bindAll(spec, binds);
@@ -165,36 +165,36 @@ export function sortPush(node: usize): void {
 }
 
 /** Binds what is kept of a row. */
-function bindAll(spec: usize, binds: usize): void {
-  const columns = load<u32>(spec, SORT_COLUMNS);
-  const carried = load<u32>(spec, SORT_CARRIED);
-  const keys = load<u32>(spec, SORT_KEYS);
+function bindAll(spec: SortSpec, binds: usize): void {
+  const columns = spec.columns;
+  const carried = spec.carried;
+  const keys = spec.keys;
   for (let k: u32 = 0; k < keys; k++) {
     const operand = keyOperand(spec, k);
     if (isConst(operand)) continue;
-    bindBlock(binds, blockOf(operand));
+    bindBlock(changetype<Bind>(binds), blockOf(operand));
     binds += BIND_SIZE;
   }
   for (let c: u32 = 0; c < columns; c++, binds += BIND_SIZE) {
-    bindBlock(binds, <usize>load<u32>(ctx.cols + ((<usize>c) << 2)));
+    bindBlock(changetype<Bind>(binds), <usize>load<u32>(ctx.cols + ((<usize>c) << 2)));
   }
-  const operands = spec + SORT_SIZE_OF + keys * SORT_KEY_SIZE_OF;
+  const operands = changetype<usize>(spec) + SORT_SIZE_OF + keys * SORT_KEY_SIZE_OF;
   for (let c: u32 = 0; c < carried; c++, binds += BIND_SIZE)
-    bindBlock(binds, blockOf(load<u16>(operands + ((<usize>c) << 1))));
+    bindBlock(changetype<Bind>(binds), blockOf(load<u16>(operands + ((<usize>c) << 1))));
 }
 
 /** Fails the message if a key of the rows from `to` of `page` (0: of the first one) has failed. */
-function failByKeys(node: usize, state: usize, program: usize, page: usize, to: u32): void {
-  for (let at = page ? page : rowsFirst(state); at; at = <usize>load<u32>(at, PAGE_NEXT), to = 0) {
-    const end = load<u32>(at, PAGE_TO);
+function failByKeys(node: Node, state: SortState, program: Program, page: Page, to: u32): void {
+  for (let at = page ? page : rowsFirst(state); at; changetype<usize>((at = at.next)), to = 0) {
+    const end = at.to;
     for (let row = to; row < end; row++) failByRow(node, state, program, at, row);
   }
 }
 
 // @ts-ignore: decorator
-@inline function failByRow(node: usize, state: usize, program: usize, page: usize, row: u32): void {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const keys = load<u32>(spec, SORT_KEYS);
+@inline function failByRow(node: Node, state: SortState, program: Program, page: Page, row: u32): void {
+  const spec = changetype<SortSpec>(node.spec);
+  const keys = spec.keys;
   let c: u32 = 0;
   for (let k: u32 = 0; k < keys; k++) {
     const operand = keyOperand(spec, k);
@@ -202,7 +202,7 @@ function failByKeys(node: usize, state: usize, program: usize, page: usize, to: 
       const tag = pageTag(page, c, row);
       if (tag == Tag.ERROR) failMessage(state, pageVal(page, c, row));
       // Not even with themselves.
-      else if ((tag == Tag.ARRAY || tag == Tag.OBJECT) && !load<u32>(state, FAIL))
+      else if ((tag == Tag.ARRAY || tag == Tag.OBJECT) && !state.fail)
         failUnordered(node, state, mismatch(tag, pageVal(page, c, row), tag));
       c++;
     } else if (load<u8>(tagsOf(program, operand)) == Tag.ERROR) failMessage(state, load<u64>(valsOf(program, operand)));
@@ -213,8 +213,8 @@ function failByKeys(node: usize, state: usize, program: usize, page: usize, to: 
 let unordered: u64 = 0;
 
 /** True when the row of entry `a` comes after that of entry `b`. */
-function isAfter(spec: usize, program: usize, a: usize, b: usize): bool {
-  const keys = load<u32>(spec, SORT_KEYS);
+function isAfter(spec: SortSpec, program: Program, a: usize, b: usize): bool {
+  const keys = spec.keys;
   a += ORDER_KEYS;
   b += ORDER_KEYS;
   for (let k: u32 = 0; k < keys; k++) {
@@ -241,7 +241,11 @@ function isAfter(spec: usize, program: usize, a: usize, b: usize): bool {
       unordered = mismatch(tagA, valA, tagB);
       return false;
     }
-    const isDescending = load<u16>(spec + k * SORT_KEY_SIZE_OF, <usize>SORT_SIZE_OF + SORT_KEY_DESCENDING) != 0;
+    const isDescending =
+      load<u16>(
+        changetype<usize>(spec) + k * SORT_KEY_SIZE_OF,
+        <usize>SORT_SIZE_OF + offsetof<SortKey>('descending'),
+      ) != 0;
     return isDescending && !isNull(tagA) && !isNull(tagB) ? order < 0 : order > 0;
   }
   return false;
@@ -257,18 +261,18 @@ function mismatch(tagX: u8, x: u64, tagY: u8): u64 {
 }
 
 /** Merges from below; true when the rows are in order, or can't be: see `unordered`. */
-function merge(node: usize, state: usize): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const program = <usize>load<u32>(node, N_PROGRAM);
+function merge(node: Node, state: SortState): bool {
+  const spec = changetype<SortSpec>(node.spec);
+  const program = node.program;
   const pauses = mayDefer(node);
-  const n = load<u32>(state, COUNT);
-  let a = <usize>load<u32>(state, FROM_LIST);
-  let b = <usize>load<u32>(state, TO_LIST);
-  let width = load<u32>(state, WIDTH);
-  let from = load<u32>(state, FIRST);
-  let i = load<u32>(state, LEFT);
-  let j = load<u32>(state, RIGHT);
-  let to = load<u32>(state, NEXT);
+  const n = state.entryCount;
+  let a = state.fromList;
+  let b = state.toList;
+  let width = state.width;
+  let from = state.firstEntry;
+  let i = state.left;
+  let j = state.right;
+  let to = state.next;
   let until = to + PART;
   unordered = 0;
   while (width < n) {
@@ -296,13 +300,13 @@ function merge(node: usize, state: usize): bool {
       until = to + PART;
       ctx.addWork(PART);
       if (!pauses || unordered || goesOn(PART)) continue;
-      store<u32>(state, <u32>a, FROM_LIST);
-      store<u32>(state, <u32>b, TO_LIST);
-      store<u32>(state, width, WIDTH);
-      store<u32>(state, from, FIRST);
-      store<u32>(state, i, LEFT);
-      store<u32>(state, j, RIGHT);
-      store<u32>(state, to, NEXT);
+      state.fromList = a;
+      state.toList = b;
+      state.width = width;
+      state.firstEntry = from;
+      state.left = i;
+      state.right = j;
+      state.next = to;
       return false;
     }
     const swap = a;
@@ -313,17 +317,17 @@ function merge(node: usize, state: usize): bool {
     to = 0;
     until = PART;
   }
-  store<u32>(state, <u32>a, FROM_LIST);
+  state.fromList = a;
   return true;
 }
 
-function end(node: usize, failedOff: usize, failedLen: u32): void {
-  const state = <usize>load<u32>(node, N_STATE);
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const n = load<u32>(state, ROWS_COUNT);
+function end(node: Node, failedOff: usize, failedLen: u32): void {
+  const state = changetype<SortState>(node.state);
+  const spec = changetype<SortSpec>(node.spec);
+  const n = state.count;
   const size = <u64>n * (entrySize(spec) + 8);
   let entries: usize = 0;
-  if (!failedOff && !load<u32>(state, FAIL) && n) {
+  if (!failedOff && !state.fail && n) {
     entries = size > 0x7fffffff ? 0 : alloc(<u32>size, accountOf(node));
     if (!entries) failMemory(state);
   }
@@ -332,28 +336,28 @@ function end(node: usize, failedOff: usize, failedLen: u32): void {
     return;
   }
   const lists = entries + n * entrySize(spec);
-  store<u32>(state, <u32>entries, ENTRIES);
-  store<u32>(state, <u32>size, SIZE);
-  store<u32>(state, n, COUNT);
-  store<u32>(state, ENTERS, PHASE);
-  store<u32>(state, <u32>rowsFirst(state), AT);
-  store<u32>(state, 0, MADE);
-  store<u32>(state, <u32>lists, FROM_LIST);
-  store<u32>(state, <u32>lists + (n << 2), TO_LIST);
-  store<u32>(state, 1, WIDTH);
-  store<u32>(state, 0, FIRST);
-  store<u32>(state, 0, NEXT);
+  state.entries = entries;
+  state.size = <u32>size;
+  state.entryCount = n;
+  state.phase = ENTERS;
+  state.at = rowsFirst(state);
+  state.made = 0;
+  state.fromList = lists;
+  state.toList = <u32>lists + (n << 2);
+  state.width = 1;
+  state.firstEntry = 0;
+  state.next = 0;
   beginLong();
   if (!goOn(node)) defer(node);
 }
 
 /** Ends a message without rows, or one that has failed. */
-function fails(node: usize, state: usize, failedOff: usize, failedLen: u32): void {
+function fails(node: Node, state: SortState, failedOff: usize, failedLen: u32): void {
   let off = failedOff;
   let len = failedLen;
-  if (!off && load<u32>(state, FAIL)) {
-    off = <usize>load<u32>(state, FAIL);
-    len = load<u32>(state, FAIL_LEN);
+  if (!off && state.fail) {
+    off = <usize>state.fail;
+    len = state.failLen;
     addException(node, off, len, 1);
   }
   beginMessage(node);
@@ -361,53 +365,53 @@ function fails(node: usize, state: usize, failedOff: usize, failedLen: u32): voi
   clear(node, state);
 }
 
-function clear(node: usize, state: usize): void {
-  const entries = <usize>load<u32>(state, ENTRIES);
-  if (entries) free(entries, load<u32>(state, SIZE), accountOf(node));
-  store<u32>(state, 0, ENTRIES);
+function clear(node: Node, state: SortState): void {
+  const entries = state.entries;
+  if (entries) free(entries, state.size, accountOf(node));
+  state.entries = 0;
   rowsClear(state);
 }
 
 /** Goes on with the message; true when it has ended. */
-function goOn(node: usize): bool {
-  const state = <usize>load<u32>(node, N_STATE);
-  if (load<u32>(state, PHASE) == ENTERS) {
+function goOn(node: Node): bool {
+  const state = changetype<SortState>(node.state);
+  if (state.phase == ENTERS) {
     if (!makeEntries(node, state)) return false;
-    store<u32>(state, MERGES, PHASE);
+    state.phase = MERGES;
   }
-  if (load<u32>(state, PHASE) == MERGES) {
+  if (state.phase == MERGES) {
     if (!merge(node, state)) return false;
     if (unordered) {
       failMessage(state, unordered);
       fails(node, state, 0, 0);
       return true;
     }
-    store<u32>(state, SENDS, PHASE);
-    store<u32>(state, 0, AT);
+    state.phase = SENDS;
+    state.at = changetype<Page>(0);
     beginMessage(node);
   }
-  return sendSorted(node, <usize>load<u32>(node, N_SPEC), state);
+  return sendSorted(node, changetype<SortSpec>(node.spec), state);
 }
 
 // @ts-ignore: decorator
-@inline function entrySize(spec: usize): u32 {
+@inline function entrySize(spec: SortSpec): u32 {
   return ORDER_KEYS + keptKeys(spec) * SLOT_SIZE;
 }
 
 /** Makes entries of rows, and the list of their addresses; true when all have one. */
-function makeEntries(node: usize, state: usize): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
+function makeEntries(node: Node, state: SortState): bool {
+  const spec = changetype<SortSpec>(node.spec);
   const pauses = mayDefer(node);
   const keys = keptKeys(spec);
   const size = entrySize(spec);
-  const lists = <usize>load<u32>(state, FROM_LIST);
-  let made = load<u32>(state, MADE);
-  let entry = <usize>load<u32>(state, ENTRIES) + made * size;
-  let page = <usize>load<u32>(state, AT);
+  const lists = state.fromList;
+  let made = state.made;
+  let entry = state.entries + made * size;
+  let page = state.at;
   while (page) {
-    const end = load<u32>(page, PAGE_TO);
+    const end = page.to;
     for (let row: u32 = 0; row < end; row++, entry += size) {
-      store<u32>(entry, <u32>page);
+      store<u32>(entry, changetype<u32>(page));
       store<u32>(entry, row, 4);
       let slot = entry + ORDER_KEYS;
       for (let c: u32 = 0; c < keys; c++, slot += SLOT_SIZE) {
@@ -417,24 +421,24 @@ function makeEntries(node: usize, state: usize): bool {
       store<u32>(lists + ((<usize>made) << 2), <u32>entry);
       made++;
     }
-    page = <usize>load<u32>(page, PAGE_NEXT);
+    page = page.next;
     if (!page || !pauses || goesOn(end)) continue;
-    store<u32>(state, made, MADE);
-    store<u32>(state, <u32>page, AT);
+    state.made = made;
+    state.at = page;
     return false;
   }
   return true;
 }
 
 /** Sends rows in order; true when the message has ended. */
-function sendSorted(node: usize, spec: usize, state: usize): bool {
+function sendSorted(node: Node, spec: SortSpec, state: SortState): bool {
   const pauses = mayDefer(node);
   const keys = keptKeys(spec);
   const columns = outColumns(spec);
-  const n = load<u32>(state, COUNT);
-  const order = <usize>load<u32>(state, FROM_LIST);
+  const n = state.entryCount;
+  const order = state.fromList;
   const refs = poolAlloc(ctx.scratch, min(n, BATCH_ROWS) * REF_SIZE);
-  for (let done = load<u32>(state, AT); done < n; done += BATCH_ROWS) {
+  for (let done = changetype<usize>(state.at); done < n; done += BATCH_ROWS) {
     const part = min(n - done, BATCH_ROWS);
     const cols = refs ? stageAcquire(columns) : 0;
     if (!cols) {
@@ -456,7 +460,7 @@ function sendSorted(node: usize, spec: usize, state: usize): bool {
     emit(node);
     stageRelease(columns);
     if (done + part == n || !pauses || goesOn(part)) continue;
-    store<u32>(state, done + part, AT);
+    state.at = changetype<Page>(done + part);
     return false;
   }
   endMessage(node, 0, 0);
@@ -464,11 +468,11 @@ function sendSorted(node: usize, spec: usize, state: usize): bool {
   return true;
 }
 
-export function sortFree(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
+export function sortFree(node: Node): void {
+  const state = changetype<SortState>(node.state);
   if (!state) return;
   clear(node, state);
   rowsFree(state);
-  free(state, STATE_SIZE, accountOf(node));
-  store<u32>(node, 0, N_STATE);
+  free(changetype<usize>(state), STATE_SIZE, accountOf(node));
+  node.state = 0;
 }

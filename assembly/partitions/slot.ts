@@ -19,7 +19,7 @@ import {
   offOf,
   span,
 } from '../mem/layout';
-import { poolFree, poolInit } from '../mem/pool';
+import { Pool, poolFree, poolInit } from '../mem/pool';
 import { LoadFault } from '../gen/state-layouts';
 import { readFail, readFails, readValue, valueRead } from '../state/reader';
 import { writeValue } from '../state/writer';
@@ -39,13 +39,13 @@ const LARGE: u32 = 512;
 
 /** Tag of the value; MISSING when none was kept. */
 // @ts-ignore: decorator
-@inline export function keptTag(slot: usize): u8 {
-  return load<u8>(slot, TAG);
+@inline export function keptTag(slot: Pool): u8 {
+  return load<u8>(changetype<usize>(slot), TAG);
 }
 
 // @ts-ignore: decorator
-@inline export function keptVal(slot: usize): u64 {
-  return load<u64>(slot);
+@inline export function keptVal(slot: Pool): u64 {
+  return load<u64>(changetype<usize>(slot));
 }
 
 /** The value is a copy that the slot owns: it was kept in an earlier batch. */
@@ -55,20 +55,20 @@ const LARGE: u32 = 512;
 }
 
 // @ts-ignore: decorator
-@inline export function slotPlace(slot: usize): u32 {
-  return load<u32>(slot, PLACE);
+@inline export function slotPlace(slot: Pool): u32 {
+  return load<u32>(changetype<usize>(slot), PLACE);
 }
 
 // @ts-ignore: decorator
-@inline export function setSlotPlace(slot: usize, place: u32): void {
-  store<u32>(slot, place, PLACE);
+@inline export function setSlotPlace(slot: Pool, place: u32): void {
+  store<u32>(changetype<usize>(slot), place, PLACE);
 }
 
 /** Keeps a value. True when it refers to something, which must be made the slot's own once the batch was handed on. */
 // @ts-ignore: decorator
-@inline export function keep(slot: usize, tag: u8, payload: u64): bool {
-  store<u64>(slot, payload);
-  store<u32>(slot, tag, TAG);
+@inline export function keep(slot: Pool, tag: u8, payload: u64): bool {
+  store<u64>(changetype<usize>(slot), payload);
+  store<u32>(changetype<usize>(slot), tag, TAG);
   return tag >= Tag.STR && tag != Tag.TIME;
 }
 
@@ -201,19 +201,19 @@ export function slotFree(slot: usize, acct: usize): void {
 }
 
 // @ts-ignore: decorator
-@inline export function slotSave(slot: usize): void {
+@inline export function slotSave(slot: Pool): void {
   writeValue(keptTag(slot), keptVal(slot));
 }
 
-const READ_POOL: usize = memory.data(32, 16);
+const READ_POOL: Pool = changetype<Pool>(memory.data(32, 16));
 
 /** Reads a value into an empty slot. */
-export function slotLoad(slot: usize, acct: usize): void {
+export function slotLoad(slot: Pool, acct: usize): void {
   poolInit(READ_POOL, 256, 0);
   const tag = readValue(READ_POOL);
   if (!readFails() && tag < Tag.ERROR) {
     keep(slot, tag, valueRead);
-    if (!slotOwn(slot, acct)) readFail(LoadFault.MEMORY);
+    if (!slotOwn(changetype<usize>(slot), acct)) readFail(LoadFault.MEMORY);
   } else readFail(LoadFault.DAMAGED);
   poolFree(READ_POOL);
 }

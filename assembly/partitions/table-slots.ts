@@ -1,19 +1,38 @@
 // The slots of a table of partitions: how they grow and shrink, at once or little by little.
 import { alloc, allocZeroed, forgiveRefusals, free, refusals } from '../mem/alloc';
 
-export const TABLE_COUNT: usize = 8;
-export const TABLE_FIRST: usize = 12;
-export const NULL_ENTRY: usize = 20;
-export const ACCT: usize = 44;
-export const ENTRY_NEXT: usize = 12;
+/** A table of partitions (partitions/table.ts). */
+// @ts-ignore: decorator
+@unmanaged
+export class PartitionTable {
+  slots: usize;
+  mask: u32;
+  count: u32;
+  first: PartitionEntry;
+  last: PartitionEntry;
+  nullEntry: PartitionEntry;
+  dirty: PartitionEntry;
+  isAging: u32;
+  other: u32;
+  otherMask: u32;
+  cursor: u32;
+  account: usize;
+}
 
-export const MASK: usize = 4;
-
-export const OTHER: usize = 32;
-
-export const OTHER_MASK: usize = 36;
-
-export const CURSOR: usize = 40;
+/** Head of an entry of a table. */
+// @ts-ignore: decorator
+@unmanaged
+export class PartitionEntry {
+  hash: u32;
+  keyLen: u32;
+  key: usize;
+  next: PartitionEntry;
+  private gap16: u64;
+  private gap24: u64;
+  dirty: PartitionEntry;
+  previous: PartitionEntry;
+  seen: f64;
+}
 
 /** Of `other`: they are those before. */
 export const MOVES: u32 = 1;
@@ -45,51 +64,51 @@ export const END: u32 = 1;
 export const EDGE: usize = memory.data(32, 16);
 
 // @ts-ignore: decorator
-@inline export function slotBytes(table: usize): u32 {
-  return (load<u32>(table, MASK) + 1) << 3;
+@inline export function slotBytes(table: PartitionTable): u32 {
+  return (table.mask + 1) << 3;
 }
 
 /** After a peak the upper half of the slots goes back with the entries. */
-export function shrink(table: usize, acct: usize): void {
-  const half = (load<u32>(table, MASK) + 1) >> 1;
+export function shrink(table: PartitionTable, acct: usize): void {
+  const half = (table.mask + 1) >> 1;
   if (half >= LARGE) {
     shrinkLarge(table, half, acct);
     return;
   }
-  if (half < KEPT_SLOTS || load<u32>(table, TABLE_COUNT) > half >> 3) return;
+  if (half < KEPT_SLOTS || table.count > half >> 3) return;
   dropOther(table, acct);
-  const slots = <usize>load<u32>(table);
+  const slots = table.slots;
   free(slots + ((<usize>half) << 3), half << 3, acct);
   memory.fill(slots, 0, half << 3);
-  store<u32>(table, half - 1, MASK);
+  table.mask = half - 1;
   placeAll(table);
 }
 
-function shrinkLarge(table: usize, half: u32, acct: usize): void {
-  if (load<u32>(table, OTHER) & MOVES) moveSome(table);
-  else if (load<u32>(table, TABLE_COUNT) <= half >> 3 && clearSome(table, half, false, acct)) takeOther(table, acct);
+function shrinkLarge(table: PartitionTable, half: u32, acct: usize): void {
+  if (table.other & MOVES) moveSome(table);
+  else if (table.count <= half >> 3 && clearSome(table, half, false, acct)) takeOther(table, acct);
   // Nothing is left to move.
-  if (load<u32>(table, TABLE_COUNT)) return;
+  if (table.count) return;
   dropOther(table, acct);
-  free(<usize>load<u32>(table), slotBytes(table), acct);
-  store<u32>(table, 0);
-  store<u32>(table, 0, MASK);
+  free(table.slots, slotBytes(table), acct);
+  table.slots = 0;
+  table.mask = 0;
 }
 
 /** Gives the slots back that are made ready, or that those before are moved from. */
-export function dropOther(table: usize, acct: usize): void {
-  const other = load<u32>(table, OTHER);
-  if (other) free(<usize>(other & ~MOVES), (load<u32>(table, OTHER_MASK) + 1) << 3, acct);
-  store<u32>(table, 0, OTHER);
-  store<u32>(table, 0, CURSOR);
+export function dropOther(table: PartitionTable, acct: usize): void {
+  const other = table.other;
+  if (other) free(<usize>(other & ~MOVES), (table.otherMask + 1) << 3, acct);
+  table.other = 0;
+  table.cursor = 0;
 }
 
 /** Makes room for another entry, or prepares for it; false when memory is exhausted. */
-export function makeRoom(table: usize, acct: usize): bool {
-  const isFull = load<u32>(table, TABLE_COUNT) * 2 >= load<u32>(table, MASK);
-  const slots = load<u32>(table, MASK) + 1;
+export function makeRoom(table: PartitionTable, acct: usize): bool {
+  const isFull = table.count * 2 >= table.mask;
+  const slots = table.mask + 1;
   if (slots < LARGE) return !isFull || grow(table, acct);
-  while (load<u32>(table, OTHER) & MOVES) {
+  while (table.other & MOVES) {
     moveSome(table);
     if (!isFull) return true;
   }
@@ -102,79 +121,79 @@ export function makeRoom(table: usize, acct: usize): bool {
 }
 
 /** Clears some of the next slots, of which there are to be so many, or all that are left; true when all are clear. */
-function clearSome(table: usize, slots: u32, areNeeded: bool, acct: usize): bool {
-  if (load<u32>(table, OTHER) && load<u32>(table, OTHER_MASK) != slots - 1) dropOther(table, acct);
+function clearSome(table: PartitionTable, slots: u32, areNeeded: bool, acct: usize): bool {
+  if (table.other && table.otherMask != slots - 1) dropOther(table, acct);
   const bytes = slots << 3;
-  if (!load<u32>(table, OTHER)) {
+  if (!table.other) {
     // A large block that was refused is asked for again with each 1,024th entry only, as long as there is room without
     // it.
-    if (!areNeeded && load<u32>(table, TABLE_COUNT) & 1023) return false;
+    if (!areNeeded && table.count & 1023) return false;
     const before = refusals;
     const made = alloc(bytes, acct);
     if (!made) {
       if (!areNeeded) forgiveRefusals(before);
       return false;
     }
-    store<u32>(table, <u32>made, OTHER);
-    store<u32>(table, slots - 1, OTHER_MASK);
+    table.other = <u32>made;
+    table.otherMask = slots - 1;
   }
-  const cursor = load<u32>(table, CURSOR);
+  const cursor = table.cursor;
   const end = areNeeded ? bytes : min(cursor + CLEARED, bytes);
-  memory.fill(<usize>load<u32>(table, OTHER) + cursor, 0, end - cursor);
-  store<u32>(table, end, CURSOR);
+  memory.fill(<usize>table.other + cursor, 0, end - cursor);
+  table.cursor = end;
   return end == bytes;
 }
 
 /** The next slots, which are clear, take the place of the others. */
-function takeOther(table: usize, acct: usize): void {
-  const slots = load<u32>(table);
-  const mask = load<u32>(table, MASK);
-  store<u32>(table, load<u32>(table, OTHER));
-  store<u32>(table, load<u32>(table, OTHER_MASK), MASK);
-  store<u32>(table, slots | MOVES, OTHER);
-  store<u32>(table, mask, OTHER_MASK);
-  store<u32>(table, 0, CURSOR);
-  store<u32>(table, <u32>acct, ACCT);
+function takeOther(table: PartitionTable, acct: usize): void {
+  const slots = table.slots;
+  const mask = table.mask;
+  table.slots = table.other;
+  table.mask = table.otherMask;
+  table.other = slots | MOVES;
+  table.otherMask = mask;
+  table.cursor = 0;
+  table.account = acct;
 }
 
 /** Moves some entries from the slots before; gives these back when none is left there. */
-export function moveSome(table: usize): void {
-  const slots = <usize>(load<u32>(table, OTHER) & ~MOVES);
-  const count = load<u32>(table, OTHER_MASK) + 1;
-  const from = load<u32>(table, CURSOR);
+export function moveSome(table: PartitionTable): void {
+  const slots = <usize>(table.other & ~MOVES);
+  const count = table.otherMask + 1;
+  const from = table.cursor;
   const to = min(from + MOVED, count);
   for (let slot = slots + ((<usize>from) << 3); slot < slots + ((<usize>to) << 3); slot += 8) {
-    const entry = load<u32>(slot, 4);
-    if (entry > HOLE) place(table, <usize>entry, load<u32>(slot));
+    const entry = changetype<PartitionEntry>(load<u32>(slot, 4));
+    if (changetype<usize>(entry) > HOLE) place(table, entry, load<u32>(slot));
   }
-  store<u32>(table, to, CURSOR);
-  if (to == count) dropOther(table, <usize>load<u32>(table, ACCT));
+  table.cursor = to;
+  if (to == count) dropOther(table, table.account);
 }
 
-function grow(table: usize, acct: usize): bool {
-  const old = <usize>load<u32>(table);
-  const slots = old ? (load<u32>(table, MASK) + 1) << 1 : FIRST_SLOTS;
+function grow(table: PartitionTable, acct: usize): bool {
+  const old = table.slots;
+  const slots = old ? (table.mask + 1) << 1 : FIRST_SLOTS;
   const made = allocZeroed(slots << 3, acct);
   if (!made) return false;
   dropOther(table, acct);
   if (old) free(old, slotBytes(table), acct);
-  store<u32>(table, <u32>made);
-  store<u32>(table, slots - 1, MASK);
+  table.slots = made;
+  table.mask = slots - 1;
   placeAll(table);
   return true;
 }
 
-function placeAll(table: usize): void {
-  for (let entry = <usize>load<u32>(table, TABLE_FIRST); entry; entry = <usize>load<u32>(entry, ENTRY_NEXT)) {
-    if (entry != <usize>load<u32>(table, NULL_ENTRY)) place(table, entry, load<u32>(entry));
+function placeAll(table: PartitionTable): void {
+  for (let entry = table.first; entry; entry = entry.next) {
+    if (entry != table.nullEntry) place(table, entry, entry.hash);
   }
 }
 
-export function place(table: usize, entry: usize, hash: u32): void {
-  const slots = <usize>load<u32>(table);
-  const mask = load<u32>(table, MASK);
+export function place(table: PartitionTable, entry: PartitionEntry, hash: u32): void {
+  const slots = table.slots;
+  const mask = table.mask;
   let i = hash & mask;
   while (load<u32>(slots + ((<usize>i) << 3), 4)) i = (i + 1) & mask;
   store<u32>(slots + ((<usize>i) << 3), hash);
-  store<u32>(slots + ((<usize>i) << 3), <u32>entry, 4);
+  store<u32>(slots + ((<usize>i) << 3), changetype<u32>(entry), 4);
 }

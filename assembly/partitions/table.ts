@@ -20,168 +20,153 @@
 // that goes leaves a hole there that ends no search.
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { keyAdd, keyBegin, keyLen, keyOff, keyText } from '../agg/group/key';
-import { bindIsConst, bindTag, bindUniform, bindVal } from '../mem/bind';
+import { Bind, bindIsConst, bindTag, bindUniform, bindVal } from '../mem/bind';
 import { Tag, lenOf, offOf } from '../mem/layout';
 import { bytesEqual, hashLong, hashShort, textHash, textsEqual } from '../value/bytes';
 import {
-  CURSOR,
+  PartitionTable,
+  PartitionEntry,
   EDGE,
   END,
   HOLE,
-  MASK,
   MOVES,
-  OTHER,
-  OTHER_MASK,
   dropOther,
   makeRoom,
   moveSome,
   place,
   shrink,
   slotBytes,
-  TABLE_COUNT,
-  TABLE_FIRST,
-  NULL_ENTRY,
-  ACCT,
-  ENTRY_NEXT,
 } from './table-slots';
 
 export const TABLE_SIZE: u32 = 48;
-export const TABLE_LAST: usize = 16;
-const DIRTY: usize = 24;
-const AGING: usize = 28;
 
 /** Bytes of an entry before what is kept of the partition. */
 export const ENTRY_HEAD: u32 = 48;
-const ENTRY_KEY_LEN: usize = 4;
-const ENTRY_KEY: usize = 8;
 const ENTRY_SHORT: usize = 16;
-const ENTRY_DIRTY: usize = 32;
-const ENTRY_PREVIOUS: usize = 36;
-export const ENTRY_SEEN: usize = 40;
 const SHORT: u32 = 16;
 /** Bytes behind a long key that can be read. */
 const SLACK: u32 = 16;
 
-export function tableInit(table: usize, isAging: bool): void {
-  memory.fill(table, 0, TABLE_SIZE);
-  store<u32>(table, <u32>isAging, AGING);
-  store<u32>(table, END, DIRTY);
+export function tableInit(table: PartitionTable, isAging: bool): void {
+  memory.fill(changetype<usize>(table), 0, TABLE_SIZE);
+  table.isAging = <u32>isAging;
+  table.dirty = changetype<PartitionEntry>(END);
   memory.fill(EDGE, 0xff, 16);
 }
 
 /** Frees the table with its entries; what their states hold has been freed before. */
-export function tableFree(table: usize, entrySize: u32, acct: usize): void {
-  for (let entry = <usize>load<u32>(table, TABLE_FIRST); entry; ) {
-    const next = <usize>load<u32>(entry, ENTRY_NEXT);
+export function tableFree(table: PartitionTable, entrySize: u32, acct: usize): void {
+  for (let entry = table.first; entry; ) {
+    const next = entry.next;
     entryFree(entry, entrySize, acct);
     entry = next;
   }
   dropOther(table, acct);
-  if (load<u32>(table)) free(<usize>load<u32>(table), slotBytes(table), acct);
+  if (table.slots) free(table.slots, slotBytes(table), acct);
 }
 
-function entryFree(entry: usize, entrySize: u32, acct: usize): void {
-  const len = load<u32>(entry, ENTRY_KEY_LEN);
-  if (len > SHORT) free(<usize>load<u32>(entry, ENTRY_KEY), len + SLACK, acct);
-  free(entry, entrySize, acct);
+function entryFree(entry: PartitionEntry, entrySize: u32, acct: usize): void {
+  const len = entry.keyLen;
+  if (len > SHORT) free(entry.key, len + SLACK, acct);
+  free(changetype<usize>(entry), entrySize, acct);
 }
 
 /** Notes that an entry holds what belongs to the batch. */
 // @ts-ignore: decorator
-@inline export function noteDirty(table: usize, entry: usize): void {
-  if (load<u32>(entry, ENTRY_DIRTY)) return;
-  store<u32>(entry, load<u32>(table, DIRTY), ENTRY_DIRTY);
-  store<u32>(table, <u32>entry, DIRTY);
+@inline export function noteDirty(table: PartitionTable, entry: PartitionEntry): void {
+  if (entry.dirty) return;
+  entry.dirty = table.dirty;
+  table.dirty = entry;
 }
 
 /** One of the entries that changed; 0 when there is none. */
 // @ts-ignore: decorator
-@inline export function firstDirty(table: usize): usize {
-  const entry = load<u32>(table, DIRTY);
-  return entry == END ? 0 : <usize>entry;
+@inline export function firstDirty(table: PartitionTable): PartitionEntry {
+  const entry = table.dirty;
+  return changetype<usize>(entry) == END ? changetype<PartitionEntry>(0) : entry;
 }
 
 /** The one after it. */
 // @ts-ignore: decorator
-@inline export function nextDirty(entry: usize): usize {
-  const next = load<u32>(entry, ENTRY_DIRTY);
-  return next == END ? 0 : <usize>next;
+@inline export function nextDirty(entry: PartitionEntry): PartitionEntry {
+  const next = entry.dirty;
+  return changetype<usize>(next) == END ? changetype<PartitionEntry>(0) : next;
 }
 
 /** Takes one of the entries that changed; 0 when none is left. */
-export function takeDirty(table: usize): usize {
-  const entry = load<u32>(table, DIRTY);
-  if (entry == END) return 0;
-  store<u32>(table, load<u32>(entry, ENTRY_DIRTY), DIRTY);
-  store<u32>(entry, 0, ENTRY_DIRTY);
+export function takeDirty(table: PartitionTable): PartitionEntry {
+  const entry = table.dirty;
+  if (changetype<usize>(entry) == END) return changetype<PartitionEntry>(0);
+  table.dirty = entry.dirty;
+  entry.dirty = changetype<PartitionEntry>(0);
   return entry;
 }
 
 /** Makes an entry behind the others that nobody finds yet; 0 when memory is exhausted. */
-function newEntry(table: usize, entrySize: u32, hash: u32, off: usize, len: u32, acct: usize): usize {
-  const entry = allocZeroed(entrySize, acct);
-  if (!entry) return 0;
-  let key = entry + ENTRY_SHORT;
+function newEntry(table: PartitionTable, entrySize: u32, hash: u32, off: usize, len: u32, acct: usize): PartitionEntry {
+  const entry = changetype<PartitionEntry>(allocZeroed(entrySize, acct));
+  if (!entry) return changetype<PartitionEntry>(0);
+  let key = changetype<usize>(entry) + ENTRY_SHORT;
   if (len > SHORT) {
     key = len > 0x7fff0000 ? 0 : alloc(len + SLACK, acct);
     if (!key) {
-      free(entry, entrySize, acct);
-      return 0;
+      free(changetype<usize>(entry), entrySize, acct);
+      return changetype<PartitionEntry>(0);
     }
   }
   memory.copy(key, off, len);
-  store<u32>(entry, hash);
-  store<u32>(entry, len, ENTRY_KEY_LEN);
-  store<u32>(entry, <u32>key, ENTRY_KEY);
+  entry.hash = hash;
+  entry.keyLen = len;
+  entry.key = key;
   append(table, entry);
-  store<u32>(table, load<u32>(table, TABLE_COUNT) + 1, TABLE_COUNT);
+  table.count++;
   return entry;
 }
 
-function append(table: usize, entry: usize): void {
-  const last = <usize>load<u32>(table, TABLE_LAST);
-  if (last) store<u32>(last, <u32>entry, ENTRY_NEXT);
-  else store<u32>(table, <u32>entry, TABLE_FIRST);
-  store<u32>(entry, <u32>last, ENTRY_PREVIOUS);
-  store<u32>(entry, 0, ENTRY_NEXT);
-  store<u32>(table, <u32>entry, TABLE_LAST);
+function append(table: PartitionTable, entry: PartitionEntry): void {
+  const last = table.last;
+  if (last) last.next = entry;
+  else table.first = entry;
+  entry.previous = last;
+  entry.next = changetype<PartitionEntry>(0);
+  table.last = entry;
 }
 
-function unlink(table: usize, entry: usize): void {
-  const before = <usize>load<u32>(entry, ENTRY_PREVIOUS);
-  const next = <usize>load<u32>(entry, ENTRY_NEXT);
-  if (before) store<u32>(before, <u32>next, ENTRY_NEXT);
-  else store<u32>(table, <u32>next, TABLE_FIRST);
-  if (next) store<u32>(next, <u32>before, ENTRY_PREVIOUS);
-  else store<u32>(table, <u32>before, TABLE_LAST);
+function unlink(table: PartitionTable, entry: PartitionEntry): void {
+  const before = entry.previous;
+  const next = entry.next;
+  if (before) before.next = next;
+  else table.first = next;
+  if (next) next.previous = before;
+  else table.last = before;
 }
 
 /** Notes a row of the entry at that time. */
 // @ts-ignore: decorator
-@inline export function entrySee(table: usize, entry: usize, ms: f64): void {
-  if (!load<u32>(table, AGING)) return;
-  store<f64>(entry, ms, ENTRY_SEEN);
-  if (<usize>load<u32>(table, TABLE_LAST) == entry) return;
+@inline export function entrySee(table: PartitionTable, entry: PartitionEntry, ms: f64): void {
+  if (!table.isAging) return;
+  entry.seen = ms;
+  if (table.last == entry) return;
   unlink(table, entry);
   append(table, entry);
 }
 
 /** Takes an entry out and frees it; what its states hold has been freed before. */
-export function entryDrop(table: usize, entry: usize, entrySize: u32, acct: usize): void {
-  if (<usize>load<u32>(table, NULL_ENTRY) == entry) store<u32>(table, 0, NULL_ENTRY);
-  else if (!(load<u32>(table, OTHER) & MOVES) || leaveHole(table, entry)) displace(table, entry);
+export function entryDrop(table: PartitionTable, entry: PartitionEntry, entrySize: u32, acct: usize): void {
+  if (table.nullEntry == entry) table.nullEntry = changetype<PartitionEntry>(0);
+  else if (!(table.other & MOVES) || leaveHole(table, entry)) displace(table, entry);
   unlink(table, entry);
-  store<u32>(table, load<u32>(table, TABLE_COUNT) - 1, TABLE_COUNT);
+  table.count--;
   entryFree(entry, entrySize, acct);
   shrink(table, acct);
 }
 
 /** Empties the slot of an entry; later ones of the same run move up, so that they are found. */
-function displace(table: usize, entry: usize): void {
-  const slots = <usize>load<u32>(table);
-  const mask = load<u32>(table, MASK);
-  let hole = load<u32>(entry) & mask;
-  while (<usize>load<u32>(slots + ((<usize>hole) << 3), 4) != entry) hole = (hole + 1) & mask;
+function displace(table: PartitionTable, entry: PartitionEntry): void {
+  const slots = table.slots;
+  const mask = table.mask;
+  let hole = entry.hash & mask;
+  while (<usize>load<u32>(slots + ((<usize>hole) << 3), 4) != changetype<usize>(entry)) hole = (hole + 1) & mask;
   for (let i = (hole + 1) & mask; load<u32>(slots + ((<usize>i) << 3), 4); i = (i + 1) & mask) {
     const home = load<u32>(slots + ((<usize>i) << 3)) & mask;
     // An entry may stand anywhere from its home on.
@@ -193,27 +178,27 @@ function displace(table: usize, entry: usize): void {
 }
 
 /** Takes an entry out of the slots before; true when it is in the others, too. */
-function leaveHole(table: usize, entry: usize): bool {
-  const slots = <usize>(load<u32>(table, OTHER) & ~MOVES);
-  const mask = load<u32>(table, OTHER_MASK);
-  for (let i = load<u32>(entry) & mask; load<u32>(slots + ((<usize>i) << 3), 4); i = (i + 1) & mask) {
-    if (load<u32>(slots + ((<usize>i) << 3), 4) != <u32>entry) continue;
+function leaveHole(table: PartitionTable, entry: PartitionEntry): bool {
+  const slots = <usize>(table.other & ~MOVES);
+  const mask = table.otherMask;
+  for (let i = entry.hash & mask; load<u32>(slots + ((<usize>i) << 3), 4); i = (i + 1) & mask) {
+    if (load<u32>(slots + ((<usize>i) << 3), 4) != changetype<u32>(entry)) continue;
     store<u32>(slots + ((<usize>i) << 3), HOLE, 4);
-    return i < load<u32>(table, CURSOR);
+    return i < table.cursor;
   }
   return true;
 }
 
 /** The entry of a key in the slots before; 0 when there is none. Some of them move. */
-function lookBefore(table: usize, off: usize, len: u32, hash: u32): usize {
-  const slots = <usize>(load<u32>(table, OTHER) & ~MOVES);
-  const mask = load<u32>(table, OTHER_MASK);
-  let found: usize = 0;
+function lookBefore(table: PartitionTable, off: usize, len: u32, hash: u32): PartitionEntry {
+  const slots = <usize>(table.other & ~MOVES);
+  const mask = table.otherMask;
+  let found: PartitionEntry = changetype<PartitionEntry>(0);
   for (let i = hash & mask; load<u32>(slots + ((<usize>i) << 3), 4) && !found; i = (i + 1) & mask) {
-    const entry = <usize>load<u32>(slots + ((<usize>i) << 3), 4);
-    if (entry == HOLE || load<u32>(slots + ((<usize>i) << 3)) != hash || load<u32>(entry, ENTRY_KEY_LEN) != len)
+    const entry = changetype<PartitionEntry>(load<u32>(slots + ((<usize>i) << 3), 4));
+    if (changetype<usize>(entry) == HOLE || load<u32>(slots + ((<usize>i) << 3)) != hash || entry.keyLen != len)
       continue;
-    if (bytesEqual(<usize>load<u32>(entry, ENTRY_KEY), off, len)) found = entry;
+    if (bytesEqual(entry.key, off, len)) found = entry;
   }
   moveSome(table);
   return found;
@@ -223,7 +208,7 @@ let soughtHash: u32 = 0;
 
 /** The entry of a key; 0 when there is none. */
 // @ts-ignore: decorator
-@inline export function lookEntry(table: usize, off: usize, len: u32): usize {
+@inline export function lookEntry(table: PartitionTable, off: usize, len: u32): PartitionEntry {
   let key = i64x2.splat(0);
   let hash: u32;
   if (len <= SHORT) {
@@ -231,62 +216,62 @@ let soughtHash: u32 = 0;
     hash = hashShort(i64x2.extract_lane(key, 0), i64x2.extract_lane(key, 1), len);
   } else hash = hashLong(off, len);
   soughtHash = hash;
-  const slots = <usize>load<u32>(table);
-  if (!slots) return 0;
-  const mask = load<u32>(table, MASK);
+  const slots = table.slots;
+  if (!slots) return changetype<PartitionEntry>(0);
+  const mask = table.mask;
   let i = hash & mask;
-  let entry = <usize>load<u32>(slots + ((<usize>i) << 3), 4);
+  let entry = changetype<PartitionEntry>(load<u32>(slots + ((<usize>i) << 3), 4));
   while (entry) {
-    if (load<u32>(slots + ((<usize>i) << 3)) == hash && load<u32>(entry, ENTRY_KEY_LEN) == len) {
+    if (load<u32>(slots + ((<usize>i) << 3)) == hash && entry.keyLen == len) {
       if (len <= SHORT) {
-        if (!v128.any_true(v128.xor(v128.load(entry, ENTRY_SHORT), key))) break;
-      } else if (bytesEqual(<usize>load<u32>(entry, ENTRY_KEY), off, len)) break;
+        if (!v128.any_true(v128.xor(v128.load(changetype<usize>(entry), ENTRY_SHORT), key))) break;
+      } else if (bytesEqual(entry.key, off, len)) break;
     }
     i = (i + 1) & mask;
-    entry = <usize>load<u32>(slots + ((<usize>i) << 3), 4);
+    entry = changetype<PartitionEntry>(load<u32>(slots + ((<usize>i) << 3), 4));
   }
-  return entry || !(load<u32>(table, OTHER) & MOVES) ? entry : lookBefore(table, off, len, hash);
+  return entry || !(table.other & MOVES) ? entry : lookBefore(table, off, len, hash);
 }
 
 /** The entry of a key, made when there is none; 0 when memory is exhausted. */
-export function findEntry(table: usize, entrySize: u32, off: usize, len: u32, acct: usize): usize {
+export function findEntry(table: PartitionTable, entrySize: u32, off: usize, len: u32, acct: usize): usize {
   const known = lookEntry(table, off, len);
-  if (known) return known;
+  if (known) return changetype<usize>(known);
   const hash = soughtHash;
-  const mask = load<u32>(table, MASK);
-  if (load<u32>(table, TABLE_COUNT) * 2 >= mask - (mask >> 2) && !makeRoom(table, acct)) return 0;
+  const mask = table.mask;
+  if (table.count * 2 >= mask - (mask >> 2) && !makeRoom(table, acct)) return 0;
   const entry = newEntry(table, entrySize, hash, off, len, acct);
   if (entry) place(table, entry, hash);
-  return entry;
+  return changetype<usize>(entry);
 }
 
 /** The entry that `findNullEntry` has made, 0 none. */
 // @ts-ignore: decorator
-@inline export function nullEntry(table: usize): usize {
-  return <usize>load<u32>(table, NULL_ENTRY);
+@inline export function nullEntry(table: PartitionTable): PartitionEntry {
+  return table.nullEntry;
 }
 
 /** The entry of rows whose only key is null or missing, and the only one without keys; 0 when memory is exhausted. */
-export function findNullEntry(table: usize, entrySize: u32, acct: usize): usize {
-  let entry = <usize>load<u32>(table, NULL_ENTRY);
-  if (entry) return entry;
+export function findNullEntry(table: PartitionTable, entrySize: u32, acct: usize): usize {
+  let entry = table.nullEntry;
+  if (entry) return changetype<usize>(entry);
   entry = newEntry(table, entrySize, 0, EDGE, 0, acct);
-  store<u32>(table, <u32>entry, NULL_ENTRY);
-  return entry;
+  table.nullEntry = entry;
+  return changetype<usize>(entry);
 }
 
 // @ts-ignore: decorator
-@inline export function isNullEntry(table: usize, entry: usize): bool {
-  return <usize>load<u32>(table, NULL_ENTRY) == entry;
+@inline export function isNullEntry(table: PartitionTable, entry: PartitionEntry): bool {
+  return table.nullEntry == entry;
 }
 
 /** Where the key of an entry stands. */
-export function entryKey(entry: usize): usize {
-  return <usize>load<u32>(entry, ENTRY_KEY);
+export function entryKey(entry: PartitionEntry): usize {
+  return entry.key;
 }
 
-export function entryKeyLen(entry: usize): u32 {
-  return load<u32>(entry, ENTRY_KEY_LEN);
+export function entryKeyLen(entry: PartitionEntry): u32 {
+  return entry.keyLen;
 }
 
 /** Hashes of the keys of a batch, by their place in its selection. */
@@ -297,7 +282,7 @@ const HASHES: usize = memory.data(4 * 1024, 16);
  * for the memory of slots and entries together.
  */
 function findTexts(
-  table: usize,
+  table: PartitionTable,
   entrySize: u32,
   vals: usize,
   sel: usize,
@@ -306,8 +291,8 @@ function findTexts(
   acct: usize,
   now: f64,
 ): bool {
-  const slots = <usize>load<u32>(table);
-  const mask = load<u32>(table, MASK);
+  const slots = table.slots;
+  const mask = table.mask;
   for (let i: u32 = 0; i < n; i++) {
     const row = <usize>load<u32>(sel + ((<usize>i) << 2));
     const text = load<u64>(vals + (row << 3));
@@ -315,20 +300,16 @@ function findTexts(
     store<u32>(HASHES + ((<usize>i) << 2), hash);
     store<u32>(to + (row << 2), slots ? load<u32>(slots + ((<usize>(hash & mask)) << 3), 4) : 0);
   }
-  const isAging = load<u32>(table, AGING) != 0;
+  const isAging = table.isAging != 0;
   for (let i: u32 = 0; i < n; i++) {
     const row = <usize>load<u32>(sel + ((<usize>i) << 2));
     const text = load<u64>(vals + (row << 3));
-    let entry = <usize>load<u32>(to + (row << 2));
-    if (
-      !entry ||
-      load<u32>(entry) != load<u32>(HASHES + ((<usize>i) << 2)) ||
-      !hasKey(entry, offOf(text), lenOf(text))
-    ) {
+    let entry = changetype<PartitionEntry>(load<u32>(to + (row << 2)));
+    if (!entry || entry.hash != load<u32>(HASHES + ((<usize>i) << 2)) || !hasKey(entry, offOf(text), lenOf(text))) {
       // Another one has the slot.
-      entry = findEntry(table, entrySize, offOf(text), lenOf(text), acct);
+      entry = changetype<PartitionEntry>(findEntry(table, entrySize, offOf(text), lenOf(text), acct));
       if (!entry) return false;
-      store<u32>(to + (row << 2), <u32>entry);
+      store<u32>(to + (row << 2), changetype<u32>(entry));
     }
     if (isAging) entrySee(table, entry, now);
   }
@@ -336,8 +317,8 @@ function findTexts(
 }
 
 // @ts-ignore: decorator
-@inline function hasKey(entry: usize, off: usize, len: u32): bool {
-  return load<u32>(entry, ENTRY_KEY_LEN) == len && textsEqual(<usize>load<u32>(entry, ENTRY_KEY), off, len);
+@inline function hasKey(entry: PartitionEntry, off: usize, len: u32): bool {
+  return entry.keyLen == len && textsEqual(entry.key, off, len);
 }
 
 /** Set by `findEntries`: a key failed in some row. */
@@ -348,7 +329,7 @@ export let keyFailed: bool = false;
  * (`keyFailed` then). False when memory is exhausted.
  */
 export function findEntries(
-  table: usize,
+  table: PartitionTable,
   entrySize: u32,
   binds: usize,
   bindSize: u32,
@@ -361,36 +342,38 @@ export function findEntries(
 ): bool {
   keyFailed = false;
   if (keys == 0) {
-    const entry = findNullEntry(table, entrySize, acct);
+    const entry = changetype<PartitionEntry>(findNullEntry(table, entrySize, acct));
     if (!entry) return false;
     entrySee(table, entry, now);
-    for (let i: u32 = 0; i < n; i++) store<u32>(to + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 2), <u32>entry);
+    for (let i: u32 = 0; i < n; i++)
+      store<u32>(to + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 2), changetype<u32>(entry));
     return true;
   }
-  if (keys == 1 && bindUniform(binds) == Tag.STR && !bindIsConst(binds)) {
+  if (keys == 1 && bindUniform(changetype<Bind>(binds)) == Tag.STR && !bindIsConst(changetype<Bind>(binds))) {
     return findTexts(table, entrySize, <usize>load<u32>(binds), sel, n, to, acct, now);
   }
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
-    let entry: usize;
+    let entry: PartitionEntry;
     if (keys == 1) {
-      const tag = bindTag(binds, row);
-      const payload = bindVal(binds, row);
-      if (tag == Tag.STR) entry = findEntry(table, entrySize, offOf(payload), lenOf(payload), acct);
-      else if (tag <= Tag.NULL) entry = findNullEntry(table, entrySize, acct);
+      const tag = bindTag(changetype<Bind>(binds), row);
+      const payload = bindVal(changetype<Bind>(binds), row);
+      if (tag == Tag.STR)
+        entry = changetype<PartitionEntry>(findEntry(table, entrySize, offOf(payload), lenOf(payload), acct));
+      else if (tag <= Tag.NULL) entry = changetype<PartitionEntry>(findNullEntry(table, entrySize, acct));
       else if (tag == Tag.ERROR) {
         keyFailed = true;
         store<u32>(to + ((<usize>row) << 2), 0);
         continue;
       } else {
         keyText(tag, payload);
-        entry = findEntry(table, entrySize, keyOff, keyLen, acct);
+        entry = changetype<PartitionEntry>(findEntry(table, entrySize, keyOff, keyLen, acct));
       }
     } else {
       keyBegin();
       let fails = false;
       for (let k: u32 = 0; k < keys; k++) {
-        const bind = binds + k * bindSize;
+        const bind = changetype<Bind>(binds + k * bindSize);
         const tag = bindTag(bind, row);
         fails = fails || tag == Tag.ERROR;
         keyAdd(tag, bindVal(bind, row));
@@ -400,11 +383,11 @@ export function findEntries(
         store<u32>(to + ((<usize>row) << 2), 0);
         continue;
       }
-      entry = findEntry(table, entrySize, keyOff, keyLen, acct);
+      entry = changetype<PartitionEntry>(findEntry(table, entrySize, keyOff, keyLen, acct));
     }
     if (!entry) return false;
     entrySee(table, entry, now);
-    store<u32>(to + ((<usize>row) << 2), <u32>entry);
+    store<u32>(to + ((<usize>row) << 2), changetype<u32>(entry));
   }
   return true;
 }

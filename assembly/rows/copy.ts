@@ -1,18 +1,18 @@
 // Rows of a store written into column blocks. Text stays where it is: the blocks are good as long as the rows are held.
 import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../mem/layout';
 import { noteUniform } from '../batch/stage';
-import { pageTags, pageUniforms, pageVals } from './page';
+import { Page, pageTags, pageUniforms, pageVals } from './page';
 
 /**
  * Writes column `c` of `n` rows to the block, payloads and tags; the rows are named by {page u32, row u32} at `refs`,
  * `step` bytes apart.
  */
 export function copyOut(block: usize, c: u32, refs: usize, step: u32, n: u32): void {
-  let page: usize = 0;
+  let page: Page = changetype<Page>(0);
   let vals: usize = 0;
   let tags: usize = 0;
   for (let i: u32 = 0; i < n; i++, refs += step) {
-    const at = <usize>load<u32>(refs);
+    const at = changetype<Page>(load<u32>(refs));
     const row = <usize>load<u32>(refs, 4);
     if (at != page) {
       page = at;
@@ -60,10 +60,10 @@ export function partBegin(refs: usize, n: u32): void {
 
 /** Tag of the held rows in column `c`, of so many, if pages say that they have one. */
 function heldUniform(c: u32, columns: u32): u8 {
-  let page: usize = 0;
+  let page: Page = changetype<Page>(0);
   let uniform: u8 = Tag.MIXED;
   for (let i: u32 = 0; i < held; i++) {
-    const at = <usize>load<u32>(HELD + ((<usize>i) << 3));
+    const at = changetype<Page>(load<u32>(HELD + ((<usize>i) << 3)));
     if (at == page) continue;
     const tag = load<u8>(pageUniforms(at, columns) + c);
     if (page && tag != uniform) return Tag.MIXED;
@@ -106,10 +106,10 @@ export function partColumn(block: usize, c: u32, columns: u32, from: usize): voi
 }
 
 function heldVals(block: usize, c: u32): void {
-  let page: usize = 0;
+  let page: Page = changetype<Page>(0);
   let vals: usize = 0;
   for (let i: u32 = 0; i < held; i++) {
-    const at = <usize>load<u32>(HELD + ((<usize>i) << 3));
+    const at = changetype<Page>(load<u32>(HELD + ((<usize>i) << 3)));
     const row = <usize>load<u32>(HELD + ((<usize>i) << 3), 4);
     if (at != page) {
       page = at;
@@ -120,10 +120,10 @@ function heldVals(block: usize, c: u32): void {
 }
 
 function heldTags(block: usize, c: u32): void {
-  let page: usize = 0;
+  let page: Page = changetype<Page>(0);
   let tags: usize = 0;
   for (let i: u32 = 0; i < held; i++) {
-    const at = <usize>load<u32>(HELD + ((<usize>i) << 3));
+    const at = changetype<Page>(load<u32>(HELD + ((<usize>i) << 3)));
     const row = <usize>load<u32>(HELD + ((<usize>i) << 3), 4);
     if (at != page) {
       page = at;

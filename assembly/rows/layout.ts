@@ -4,15 +4,25 @@
 //               16  columns u32 | flags u32 | most u32 | 0 u32     `most`: rows that it held when it was cleared last
 //               32  numbers 16                                         rows/number.ts
 
+import { Page } from './page';
 export const ROWS_SIZE: u32 = 48;
-export const ROWS_FIRST: usize = 0;
-export const ROWS_LAST: usize = 4;
-export const ROWS_COUNT: usize = 8;
-export const ROWS_ACCT: usize = 12;
-export const ROWS_COLUMNS: usize = 16;
-export const ROWS_FLAGS: usize = 20;
-export const ROWS_MOST: usize = 24;
-export const ROWS_NUMBERS: usize = 32;
+/** A store of rows (rows/store.ts). */
+// @ts-ignore: decorator
+@unmanaged
+export class Rows {
+  first: Page;
+  last: Page;
+  count: u32;
+  account: usize;
+  columns: u32;
+  flags: u32;
+  most: u32;
+  private gap28: u32;
+  numbers: usize;
+  numbersFrom: u32;
+  numbersTo: u32;
+  numbersCapacity: u32;
+}
 
 export namespace RowsFlag {
   /** Each row has a time (epoch ms); rows come in the order of their times. */

@@ -14,26 +14,40 @@
 // as they are. A page that snapshots (`pins`) or views (`holds`) have is freed with the last of them.
 import { copyBytes } from '../mem/copy';
 import { accountMove, free } from '../mem/alloc';
-import { BIND_TAGS, bindUniform } from '../mem/bind';
+import { Bind, bindUniform } from '../mem/bind';
 import { Tag, lenOf, offOf, span } from '../mem/layout';
-import { copyValue, poolAlloc, poolFree, poolMove } from '../mem/pool';
+import { Pool, copyValue, poolAlloc, poolFree, poolMove } from '../mem/pool';
 
-export const PAGE_NEXT: usize = 0;
-export const PAGE_PREVIOUS: usize = 4;
-export const PAGE_CAPACITY: usize = 8;
-export const PAGE_LEFT: usize = 12;
-export const PAGE_TO: usize = 16;
-export const PAGE_NUMBER: usize = 20;
-export const PAGE_VALS: usize = 24;
-export const PAGE_TAGS: usize = 28;
-export const PAGE_POOL: usize = 32;
-export const PAGE_CHAIN: usize = 64;
-export const PAGE_SERIAL: usize = 68;
-export const PAGE_SAVED: usize = 72;
-export const PAGE_FIRST_SEGMENT: usize = 74;
-export const PAGE_LAST_SEGMENT: usize = 76;
-const PAGE_PINS: usize = 78;
-const PAGE_HOLDS: usize = 80;
+/** Head of a page. */
+// @ts-ignore: decorator
+@unmanaged
+export class Page {
+  next: Page;
+  previous: Page;
+  capacity: u32;
+  left: u32;
+  to: u32;
+  number: u32;
+  vals: usize;
+  tags: usize;
+  private gap32: u64;
+  private gap40: u64;
+  private gap48: u64;
+  private gap56: u64;
+  chain: u32;
+  serial: u32;
+  saved: u16;
+  firstSegment: u16;
+  lastSegment: u16;
+  pins: u16;
+  holds: u32;
+
+  get pool(): Pool {
+    return changetype<Pool>(changetype<usize>(this) + PAGE_POOL);
+  }
+}
+
+const PAGE_POOL: usize = 32;
 export const PAGE_TIMES: u32 = 88;
 
 /** Who is charged for pages that have left their store and stay for snapshots alone. */
@@ -50,107 +64,108 @@ export function pageSize(columns: u32, hasTimes: bool, capacity: u32): u32 {
 }
 
 /** Lays out an empty page in the block; its links and its pool are the caller's. */
-export function pageLay(page: usize, columns: u32, hasTimes: bool, capacity: u32): void {
-  memory.fill(page, 0, PAGE_TIMES);
-  const vals = page + PAGE_TIMES + (hasTimes ? (<usize>capacity) << 3 : 0);
-  store<u32>(page, capacity, PAGE_CAPACITY);
-  store<u32>(page, <u32>vals, PAGE_VALS);
-  store<u32>(page, <u32>vals + ((columns * capacity) << 3), PAGE_TAGS);
+export function pageLay(page: Page, columns: u32, hasTimes: bool, capacity: u32): void {
+  memory.fill(changetype<usize>(page), 0, PAGE_TIMES);
+  const vals = changetype<usize>(page) + PAGE_TIMES + (hasTimes ? (<usize>capacity) << 3 : 0);
+  page.capacity = capacity;
+  page.vals = vals;
+  page.tags = <u32>vals + ((columns * capacity) << 3);
 }
 
 /**
  * Frees a page that `pageLay` has laid out, unless snapshots or views have it. As long as views have it its owner is
  * charged for it, who is there as long as they are.
  */
-export function pageFree(page: usize, columns: u32, hasTimes: bool, acct: usize): void {
-  if (load<u32>(page, PAGE_HOLDS)) {
-    store<u32>(page, <u32>acct | GONE, PAGE_PREVIOUS);
+export function pageFree(page: Page, columns: u32, hasTimes: bool, acct: usize): void {
+  if (page.holds) {
+    page.previous = changetype<Page>(<u32>acct | GONE);
     return;
   }
-  if (load<u16>(page, PAGE_PINS)) {
+  if (page.pins) {
     pageMove(page, columns, hasTimes, acct, PINNED);
-    store<u32>(page, <u32>PINNED | GONE, PAGE_PREVIOUS);
+    page.previous = changetype<Page>(<u32>PINNED | GONE);
     return;
   }
-  poolFree(page + PAGE_POOL);
-  free(page, pageSize(columns, hasTimes, load<u32>(page, PAGE_CAPACITY)), acct);
+  poolFree(page.pool);
+  free(changetype<usize>(page), pageSize(columns, hasTimes, page.capacity), acct);
 }
 
 /** The page belongs to another account from now on. */
-export function pageMove(page: usize, columns: u32, hasTimes: bool, from: usize, to: usize): void {
-  accountMove(pageSize(columns, hasTimes, load<u32>(page, PAGE_CAPACITY)), from, to);
-  poolMove(page + PAGE_POOL, to);
+export function pageMove(page: Page, columns: u32, hasTimes: bool, from: usize, to: usize): void {
+  accountMove(pageSize(columns, hasTimes, page.capacity), from, to);
+  poolMove(page.pool, to);
 }
 
 /** A snapshot has the page: it is not freed before `pageUnpin`. */
-export function pagePin(page: usize): void {
-  store<u16>(page, load<u16>(page, PAGE_PINS) + 1, PAGE_PINS);
+export function pagePin(page: Page): void {
+  page.pins++;
 }
 
-export function pageUnpin(page: usize, columns: u32, hasTimes: bool): void {
-  store<u16>(page, load<u16>(page, PAGE_PINS) - 1, PAGE_PINS);
+export function pageUnpin(page: Page, columns: u32, hasTimes: bool): void {
+  page.pins--;
   freeGone(page, columns, hasTimes);
 }
 
 /** A view has the page: it is not freed before `pageRelease`. */
 // @ts-ignore: decorator
-@inline export function pageHold(page: usize): void {
-  store<u32>(page, load<u32>(page, PAGE_HOLDS) + 1, PAGE_HOLDS);
+@inline export function pageHold(page: Page): void {
+  page.holds++;
 }
 
-export function pageRelease(page: usize, columns: u32, hasTimes: bool): void {
-  store<u32>(page, load<u32>(page, PAGE_HOLDS) - 1, PAGE_HOLDS);
+export function pageRelease(page: Page, columns: u32, hasTimes: bool): void {
+  page.holds--;
   freeGone(page, columns, hasTimes);
 }
 
 /** Frees a page that has left its store, unless others have it still. */
-function freeGone(page: usize, columns: u32, hasTimes: bool): void {
-  const previous = load<u32>(page, PAGE_PREVIOUS);
-  if (previous & GONE) pageFree(page, columns, hasTimes, <usize>(previous & ~GONE));
+function freeGone(page: Page, columns: u32, hasTimes: bool): void {
+  const previous = page.previous;
+  if (changetype<usize>(previous) & GONE)
+    pageFree(page, columns, hasTimes, <usize>(changetype<usize>(previous) & ~GONE));
 }
 
 /** A snapshot or a view has the page. */
 // @ts-ignore: decorator
-@inline export function pageIsShared(page: usize): bool {
-  return load<u16>(page, PAGE_PINS) != 0 || load<u32>(page, PAGE_HOLDS) != 0;
+@inline export function pageIsShared(page: Page): bool {
+  return page.pins != 0 || page.holds != 0;
 }
 
 // @ts-ignore: decorator
-@inline export function timeAt(page: usize, row: u32): f64 {
-  return load<f64>(page + ((<usize>row) << 3), PAGE_TIMES);
+@inline export function timeAt(page: Page, row: u32): f64 {
+  return load<f64>(changetype<usize>(page) + ((<usize>row) << 3), PAGE_TIMES);
 }
 
 /** Address of the payloads of column `c`. */
 // @ts-ignore: decorator
-@inline export function pageVals(page: usize, c: u32): usize {
-  return <usize>load<u32>(page, PAGE_VALS) + ((<usize>(c * load<u32>(page, PAGE_CAPACITY))) << 3);
+@inline export function pageVals(page: Page, c: u32): usize {
+  return page.vals + ((<usize>(c * page.capacity)) << 3);
 }
 
 /** Address of the tags of column `c`. */
 // @ts-ignore: decorator
-@inline export function pageTags(page: usize, c: u32): usize {
-  return <usize>load<u32>(page, PAGE_TAGS) + <usize>(c * load<u32>(page, PAGE_CAPACITY));
+@inline export function pageTags(page: Page, c: u32): usize {
+  return page.tags + <usize>(c * page.capacity);
 }
 
 // @ts-ignore: decorator
-@inline export function pageVal(page: usize, c: u32, row: u32): u64 {
+@inline export function pageVal(page: Page, c: u32, row: u32): u64 {
   return load<u64>(pageVals(page, c) + ((<usize>row) << 3));
 }
 
 // @ts-ignore: decorator
-@inline export function pageTag(page: usize, c: u32, row: u32): u8 {
+@inline export function pageTag(page: Page, c: u32, row: u32): u8 {
   return load<u8>(pageTags(page, c) + row);
 }
 
 /** Address of the uniform tags of a page of so many columns. */
 // @ts-ignore: decorator
-@inline export function pageUniforms(page: usize, columns: u32): usize {
+@inline export function pageUniforms(page: Page, columns: u32): usize {
   return pageTags(page, columns);
 }
 
 /** True when the values of a bound column refer to nothing. */
 // @ts-ignore: decorator
-@inline export function isPlain(bind: usize): bool {
+@inline export function isPlain(bind: Bind): bool {
   const uniform = bindUniform(bind);
   return uniform < Tag.STR || uniform == Tag.TIME;
 }
@@ -180,8 +195,8 @@ export function isBlock(sel: usize, n: u32): bool {
  * Copies the rows `sel[0 … n)` of a column of one tag to the addresses of payloads and tags; `isBlock` says how they
  * stand.
  */
-export function copyPlain(bind: usize, sel: usize, n: u32, isBlock: bool, vals: usize, tags: usize): void {
-  const from = <usize>load<u32>(bind);
+export function copyPlain(bind: Bind, sel: usize, n: u32, isBlock: bool, vals: usize, tags: usize): void {
+  const from = bind.vals;
   const uniform = bindUniform(bind);
   if (isBlock) {
     if (uniform <= Tag.NULL) memory.fill(vals, 0, (<usize>n) << 3);
@@ -199,9 +214,9 @@ export function copyPlain(bind: usize, sel: usize, n: u32, isBlock: bool, vals: 
  * As `copyPlain` of any column: what the payloads refer to stays where it is. Returns the tag that all rows have, or
  * MIXED; whether some refer to something, `refersToAny` says afterwards.
  */
-export function copyReferring(bind: usize, sel: usize, n: u32, isBlock: bool, vals: usize, tags: usize): u8 {
-  const fromVals = <usize>load<u32>(bind);
-  const fromTags = <usize>load<u32>(bind, BIND_TAGS);
+export function copyReferring(bind: Bind, sel: usize, n: u32, isBlock: bool, vals: usize, tags: usize): u8 {
+  const fromVals = bind.vals;
+  const fromTags = bind.tags;
   if (isBlock) {
     const first = <usize>load<u32>(sel);
     memory.copy(vals, fromVals + (first << 3), (<usize>n) << 3);
@@ -253,10 +268,10 @@ export function referringBegin(): void {
 }
 
 /** Adds a column, to be copied to the addresses of payloads and tags. False when the list is full. */
-export function referringAdd(bind: usize, vals: usize, tags: usize): bool {
+export function referringAdd(bind: Bind, vals: usize, tags: usize): bool {
   if (referring == REFERRING + REFERRING_SIZE * MAX_REFERRING) return false;
-  store<u32>(referring, load<u32>(bind));
-  store<u32>(referring, bindUniform(bind) == Tag.STR ? 0 : load<u32>(bind, BIND_TAGS), 4);
+  store<u32>(referring, bind.vals);
+  store<u32>(referring, bindUniform(bind) == Tag.STR ? 0 : bind.tags, 4);
   store<u32>(referring, <u32>vals, 8);
   store<u32>(referring, <u32>tags, 12);
   referring += REFERRING_SIZE;
@@ -267,7 +282,7 @@ export function referringAdd(bind: usize, vals: usize, tags: usize): bool {
  * Copies the rows `sel[0 … n)` of the columns of the list, with what they refer to into the pool, row by row: who reads
  * a row finds its texts beside each other. As `copyOne` where the pool has no room.
  */
-export function referringCopy(pool: usize, sel: usize, n: u32): void {
+export function referringCopy(pool: Pool, sel: usize, n: u32): void {
   const end = referring;
   if (end == REFERRING) return;
   for (let i: u32 = 0; i < n; i++) {
@@ -294,9 +309,9 @@ export function referringCopy(pool: usize, sel: usize, n: u32): void {
  * `refusals` (mem/alloc.ts) grows.
  */
 // @ts-ignore: decorator
-@inline export function copyOne(pool: usize, bind: usize, row: usize, val: usize, tag: usize): u8 {
-  const t = load<u8>(<usize>load<u32>(bind, BIND_TAGS) + row);
-  const payload = load<u64>(<usize>load<u32>(bind) + (row << 3));
+@inline export function copyOne(pool: Pool, bind: Bind, row: usize, val: usize, tag: usize): u8 {
+  const t = load<u8>(bind.tags + row);
+  const payload = load<u64>(bind.vals + (row << 3));
   store<u8>(tag, t);
   store<u64>(val, copyPayload(pool, t, payload));
   return t;
@@ -304,13 +319,13 @@ export function referringCopy(pool: usize, sel: usize, n: u32): void {
 
 /** Copies what the payload refers to into the pool and returns the payload of the copy. */
 // @ts-ignore: decorator
-@inline export function copyPayload(pool: usize, tag: u8, payload: u64): u64 {
+@inline export function copyPayload(pool: Pool, tag: u8, payload: u64): u64 {
   return tag < Tag.STR ? payload : tag == Tag.STR ? copyText(pool, payload) : copyValue(pool, tag, payload);
 }
 
 /** Copies a text; blocks are read behind it and written behind its copy, where the pool has nothing yet. */
 // @ts-ignore: decorator
-@inline function copyText(pool: usize, payload: u64): u64 {
+@inline function copyText(pool: Pool, payload: u64): u64 {
   const len = lenOf(payload);
   const to = poolAlloc(pool, len);
   if (!to) return 0;

@@ -7,27 +7,15 @@
 //                                   | lengths as numbers, then the texts, where they are texts
 //            or MIXED               | a value for each row
 import { LoadFault } from '../gen/state-layouts';
-import { alloc, free } from '../mem/alloc';
+import { alloc } from '../mem/alloc';
 import { BATCH_ROWS, Tag, lenOf, offOf, span } from '../mem/layout';
-import { poolAlloc, poolBytes, poolInit, poolTake } from '../mem/pool';
+import { Pool, poolAlloc, poolBytes, poolInit, poolTake } from '../mem/pool';
 import { placeOf } from '../state/members';
 import { readBool, readFail, readFails, readRaw, readU8, readUpTo, readValue, valueRead } from '../state/reader';
 import { partBegin, partEnd, writeBool, writeRaw, writeU32, writeU8, writeValue } from '../state/writer';
 import { numbersLoad, numbersSave } from './numbers';
 import { MIN_PAGE } from './layout';
-import {
-  PAGE_CAPACITY,
-  PAGE_NEXT,
-  PAGE_POOL,
-  PAGE_TIMES,
-  PAGE_TO,
-  pageFree,
-  pageLay,
-  pageSize,
-  pageTags,
-  pageUniforms,
-  pageVals,
-} from './page';
+import { Page, PAGE_TIMES, pageFree, pageLay, pageSize, pageTags, pageUniforms, pageVals } from './page';
 
 /** Bytes of text that a run has about, so that it takes no time to speak of. */
 const RUN_TEXT: u32 = 262144;
@@ -36,20 +24,20 @@ const MOST_COLUMNS: u32 = 65536;
 const LENGTHS: usize = memory.data(8 * 1024, 16);
 
 /** How many rows of the page behind `from` make a run. */
-export function runRows(page: usize, from: u32, to: u32): u32 {
-  const each = poolBytes(page + PAGE_POOL) / load<u32>(page, PAGE_TO);
+export function runRows(page: Page, from: u32, to: u32): u32 {
+  const each = poolBytes(page.pool) / page.to;
   return min(to - from, max(RUN_TEXT / max(each, 1), 1));
 }
 
 /** Writes the rows `from` to `from + n` of a page. */
-export function runSave(page: usize, serial: u32, from: u32, n: u32, columns: u32, hasTimes: bool): void {
+export function runSave(page: Page, serial: u32, from: u32, n: u32, columns: u32, hasTimes: bool): void {
   partBegin(serial);
   writeU32(from);
   writeU32(n);
-  writeU32(load<u32>(page, PAGE_CAPACITY));
+  writeU32(page.capacity);
   writeU32(columns);
   writeBool(hasTimes);
-  if (hasTimes) numbersSave(page + PAGE_TIMES + ((<usize>from) << 3), n, true);
+  if (hasTimes) numbersSave(changetype<usize>(page) + PAGE_TIMES + ((<usize>from) << 3), n, true);
   const uniforms = pageUniforms(page, columns);
   for (let c: u32 = 0; c < columns; c++) {
     const vals = pageVals(page, c) + ((<usize>from) << 3);
@@ -97,28 +85,28 @@ function textsSave(vals: usize, n: u32): void {
 }
 
 /** True when the page, which no store has, is one of a store of that form. */
-export function pageSuits(page: usize, columns: u32, hasTimes: bool): bool {
-  return load<u32>(page, PAGE_NEXT) == formOf(columns, hasTimes);
+export function pageSuits(page: Page, columns: u32, hasTimes: bool): bool {
+  return changetype<usize>(page.next) == formOf(columns, hasTimes);
 }
 
 /**
  * The page, which no store has, with the columns of a node in the place of those that were saved, its members `list`;
  * those that are new have no values. 0 when memory is exhausted: the page is as it was then.
  */
-export function pageWithOwn(page: usize, columns: u32, list: u32, acct: usize): usize {
-  const form = load<u32>(page, PAGE_NEXT);
-  const saved = form >> 1;
-  const hasTimes = (form & 1) != 0;
-  const capacity = load<u32>(page, PAGE_CAPACITY);
-  const made = alloc(pageSize(columns, hasTimes, capacity), acct);
-  if (!made) return 0;
+export function pageWithOwn(page: Page, columns: u32, list: u32, acct: usize): Page {
+  const form = page.next;
+  const saved = changetype<usize>(form) >> 1;
+  const hasTimes = (changetype<usize>(form) & 1) != 0;
+  const capacity = page.capacity;
+  const made = changetype<Page>(alloc(pageSize(columns, hasTimes, capacity), acct));
+  if (!made) return changetype<Page>(0);
   pageLay(made, columns, hasTimes, capacity);
-  poolInit(made + PAGE_POOL, 128, acct);
-  poolTake(made + PAGE_POOL, page + PAGE_POOL);
-  store<u32>(made, formOf(columns, hasTimes), PAGE_NEXT);
-  const rows = <usize>load<u32>(page, PAGE_TO);
-  store<u32>(made, <u32>rows, PAGE_TO);
-  if (hasTimes) memory.copy(made + PAGE_TIMES, page + PAGE_TIMES, rows << 3);
+  poolInit(made.pool, 128, acct);
+  poolTake(made.pool, page.pool);
+  made.next = changetype<Page>(formOf(columns, hasTimes));
+  const rows = <usize>page.to;
+  made.to = <u32>rows;
+  if (hasTimes) memory.copy(changetype<usize>(made) + PAGE_TIMES, changetype<usize>(page) + PAGE_TIMES, rows << 3);
   memory.fill(pageVals(made, 0), 0, (<usize>(columns * capacity)) << 3);
   memory.fill(pageTags(made, 0), Tag.MISSING, <usize>(columns * capacity));
   memory.fill(pageUniforms(made, columns), Tag.MISSING, columns);
@@ -134,51 +122,49 @@ export function pageWithOwn(page: usize, columns: u32, list: u32, acct: usize): 
 }
 
 /** Frees a page that no store has. */
-export function loosePageFree(page: usize, acct: usize): void {
-  const form = load<u32>(page, PAGE_NEXT);
-  pageFree(page, form >> 1, (form & 1) != 0, acct);
+export function loosePageFree(page: Page, acct: usize): void {
+  const form = page.next;
+  pageFree(page, changetype<usize>(form) >> 1, (changetype<usize>(form) & 1) != 0, acct);
 }
 
 /**
  * Reads the run of the part under way into its page, which is made when there is none (0) yet, and returns it; 0 when
  * it can't be read. A page that was given stays the caller's.
  */
-export function runLoad(known: usize, acct: usize): usize {
+export function runLoad(known: Page, acct: usize): Page {
   const from = readUpTo(BATCH_ROWS);
   const n = readUpTo(BATCH_ROWS);
   const capacity = readUpTo(BATCH_ROWS);
   const columns = readUpTo(MOST_COLUMNS);
   const hasTimes = readBool();
-  const form = formOf(columns, hasTimes);
+  const form = changetype<Page>(formOf(columns, hasTimes));
   const isGood = known
-    ? load<u32>(known, PAGE_TO) == from &&
-      load<u32>(known, PAGE_CAPACITY) == capacity &&
-      load<u32>(known, PAGE_NEXT) == form
+    ? known.to == from && known.capacity == capacity && known.next == form
     : from == 0 && capacity >= MIN_PAGE && (capacity & (capacity - 1)) == 0;
   if (!isGood || n == 0 || from + n > capacity) readFail(LoadFault.DAMAGED);
-  if (readFails()) return 0;
+  if (readFails()) return changetype<Page>(0);
   let page = known;
   if (!page) {
-    page = alloc(pageSize(columns, hasTimes, capacity), acct);
+    page = changetype<Page>(alloc(pageSize(columns, hasTimes, capacity), acct));
     if (!page) {
       readFail(LoadFault.MEMORY);
-      return 0;
+      return changetype<Page>(0);
     }
     pageLay(page, columns, hasTimes, capacity);
-    poolInit(page + PAGE_POOL, capacity << 4, acct);
-    store<u32>(page, form, PAGE_NEXT);
+    poolInit(page.pool, capacity << 4, acct);
+    page.next = form;
   }
-  if (hasTimes) numbersLoad(page + PAGE_TIMES + ((<usize>from) << 3), n);
+  if (hasTimes) numbersLoad(changetype<usize>(page) + PAGE_TIMES + ((<usize>from) << 3), n);
   for (let c: u32 = 0; c < columns && !readFails(); c++) columnLoad(page, pageUniforms(page, columns) + c, c, from, n);
   if (!readFails()) {
-    store<u32>(page, from + n, PAGE_TO);
+    page.to = from + n;
     return page;
   }
   if (!known) loosePageFree(page, acct);
-  return 0;
+  return changetype<Page>(0);
 }
 
-function columnLoad(page: usize, uniformAt: usize, c: u32, from: u32, n: u32): void {
+function columnLoad(page: Page, uniformAt: usize, c: u32, from: u32, n: u32): void {
   const vals = pageVals(page, c) + ((<usize>from) << 3);
   const tags = pageTags(page, c) + from;
   let uniform = readU8();
@@ -195,11 +181,11 @@ function columnLoad(page: usize, uniformAt: usize, c: u32, from: u32, n: u32): v
       break;
     case Tag.STR:
     case Tag.BYTES:
-      textsLoad(page + PAGE_POOL, vals, n);
+      textsLoad(page.pool, vals, n);
       break;
     case Tag.MIXED:
       for (let i: usize = 0; i < n && !readFails(); i++) {
-        const tag = readValue(page + PAGE_POOL);
+        const tag = readValue(page.pool);
         if (tag > Tag.ERROR) readFail(LoadFault.DAMAGED);
         store<u8>(tags + i, tag);
         store<u64>(vals + (i << 3), valueRead);
@@ -215,7 +201,7 @@ function columnLoad(page: usize, uniformAt: usize, c: u32, from: u32, n: u32): v
   store<u8>(uniformAt, from == 0 || load<u8>(uniformAt) == uniform ? uniform : Tag.MIXED);
 }
 
-function textsLoad(pool: usize, vals: usize, n: u32): void {
+function textsLoad(pool: Pool, vals: usize, n: u32): void {
   numbersLoad(LENGTHS, n);
   for (let i: usize = 0; i < (<usize>n) << 3 && !readFails(); i += 8) {
     const len = load<u64>(LENGTHS + i);

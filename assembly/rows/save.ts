@@ -15,32 +15,20 @@ import {
   valueRead,
 } from '../state/reader';
 import { writeTime, writeU32, writeValue } from '../state/writer';
-import { ROWS_COLUMNS, ROWS_COUNT, ROWS_FLAGS, RowsFlag } from './layout';
-import {
-  PAGE_LEFT,
-  PAGE_NEXT,
-  PAGE_POOL,
-  PAGE_TIMES,
-  PAGE_TO,
-  pageTag,
-  pageTags,
-  pageUniforms,
-  pageVal,
-  pageVals,
-  timeAt,
-} from './page';
+import { Rows, RowsFlag } from './layout';
+import { Page, PAGE_TIMES, pageTag, pageTags, pageUniforms, pageVal, pageVals, timeAt } from './page';
 import { shelfTake } from './shelf';
 import { BY_PAGES, snapshotRows } from './snapshot';
 import { rowsAdd, rowsFirst } from './store';
 
 /** Saves the rows of a store from which they leave in order: of each its time, if it has one, and its values. */
-export function rowsSave(rows: usize): void {
+export function rowsSave(rows: Rows): void {
   if (snapshotRows(rows)) return;
-  const hasTimes = (load<u32>(rows, ROWS_FLAGS) & RowsFlag.TIMES) != 0;
-  writeU32(load<u32>(rows, ROWS_COUNT));
-  for (let page = rowsFirst(rows); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
-    const to = load<u32>(page, PAGE_TO);
-    for (let row = load<u32>(page, PAGE_LEFT); row < to; row++) {
+  const hasTimes = (rows.flags & RowsFlag.TIMES) != 0;
+  writeU32(rows.count);
+  for (let page = rowsFirst(rows); page; page = page.next) {
+    const to = page.to;
+    for (let row = page.left; row < to; row++) {
       if (hasTimes) writeTime(timeAt(page, row));
       rowSave(rows, page, row);
     }
@@ -50,8 +38,8 @@ export function rowsSave(rows: usize): void {
 /**
  * Adds saved rows, whose columns are the members `list` of their node (state/members.ts); they lack those that are new.
  */
-export function rowsLoad(rows: usize, list: u32): void {
-  const hasTimes = (load<u32>(rows, ROWS_FLAGS) & RowsFlag.TIMES) != 0;
+export function rowsLoad(rows: Rows, list: u32): void {
+  const hasTimes = (rows.flags & RowsFlag.TIMES) != 0;
   const first = readU64();
   if (first == BY_PAGES) {
     pagesLoad(rows, list);
@@ -59,17 +47,17 @@ export function rowsLoad(rows: usize, list: u32): void {
   }
   const count = <u32>first;
   // Rows without times and columns take no bytes.
-  const columns = savedCount(list, load<u32>(rows, ROWS_COLUMNS));
+  const columns = savedCount(list, rows.columns);
   if (first > u32.MAX_VALUE || ((hasTimes || columns) && !canFollow(count))) readFail(LoadFault.DAMAGED);
   for (let done: u32 = 0; done < count && !readFails(); done++) {
     const ms = hasTimes ? readTime() : 0;
     const page = rowLoad(rows, count - done, list);
-    if (page && hasTimes) store<f64>(page + ((<usize>(load<u32>(page, PAGE_TO) - 1)) << 3), ms, PAGE_TIMES);
+    if (page && hasTimes) store<f64>(changetype<usize>(page) + ((<usize>(page.to - 1)) << 3), ms, PAGE_TIMES);
   }
 }
 
 /** Takes the pages whose numbers were saved. */
-function pagesLoad(rows: usize, list: u32): void {
+function pagesLoad(rows: Rows, list: u32): void {
   for (;;) {
     const serial = readU32();
     if (serial == 0 || readFails()) return;
@@ -81,8 +69,8 @@ function pagesLoad(rows: usize, list: u32): void {
 }
 
 /** Saves the values of a row. */
-export function rowSave(rows: usize, page: usize, row: u32): void {
-  const columns = load<u32>(rows, ROWS_COLUMNS);
+export function rowSave(rows: Rows, page: Page, row: u32): void {
+  const columns = rows.columns;
   for (let c: u32 = 0; c < columns; c++) writeValue(pageTag(page, c, row), pageVal(page, c, row));
 }
 
@@ -90,21 +78,21 @@ export function rowSave(rows: usize, page: usize, row: u32): void {
  * Adds a saved row, one of `more`, whose columns are the members `list` of its node, and returns its page, in which it
  * is the last one; 0 when it can't be read.
  */
-export function rowLoad(rows: usize, more: u32, list: u32): usize {
+export function rowLoad(rows: Rows, more: u32, list: u32): Page {
   const page = rowsAdd(rows, more);
   if (!page) {
     readFail(LoadFault.MEMORY);
-    return 0;
+    return changetype<Page>(0);
   }
-  const columns = load<u32>(rows, ROWS_COLUMNS);
+  const columns = rows.columns;
   const uniforms = pageUniforms(page, columns);
-  const row = <usize>(load<u32>(page, PAGE_TO) - 1);
+  const row = <usize>(page.to - 1);
   if (areSame(list)) {
     for (let c: u32 = 0; c < columns; c++) {
       const tag = readCell(page);
       setCell(page, uniforms, c, row, tag, readFails() ? 0 : valueRead);
     }
-    return readFails() ? 0 : page;
+    return readFails() ? changetype<Page>(0) : page;
   }
   for (let c: u32 = 0; c < columns; c++) setCell(page, uniforms, c, row, Tag.MISSING, 0);
   const saved = savedCount(list, columns);
@@ -115,17 +103,17 @@ export function rowLoad(rows: usize, more: u32, list: u32): usize {
     if (c < columns) setCell(page, uniforms, c, row, tag, valueRead);
     else readFail(LoadFault.DAMAGED);
   }
-  return readFails() ? 0 : page;
+  return readFails() ? changetype<Page>(0) : page;
 }
 
 /** Reads a value of a row of the page, and returns its tag. */
-function readCell(page: usize): u8 {
-  const tag = readValue(page + PAGE_POOL);
+function readCell(page: Page): u8 {
+  const tag = readValue(page.pool);
   if (tag > Tag.ERROR) readFail(LoadFault.DAMAGED);
   return readFails() ? Tag.MISSING : tag;
 }
 
-function setCell(page: usize, uniforms: usize, c: u32, row: usize, tag: u8, payload: u64): void {
+function setCell(page: Page, uniforms: usize, c: u32, row: usize, tag: u8, payload: u64): void {
   store<u8>(pageTags(page, c) + row, tag);
   store<u64>(pageVals(page, c) + (row << 3), payload);
   if (row == 0) store<u8>(uniforms + c, tag);

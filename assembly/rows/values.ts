@@ -1,8 +1,8 @@
 // Values of rows by their numbers.
-import { PAGE_CAPACITY, PAGE_NUMBER, pageTags, pageVals } from './page';
+import { pageTags, pageVals } from './page';
 import { firstNumber, pageOf } from './number';
-import { ROWS_COUNT } from './layout';
 import { Tag } from '../mem/layout';
+import { Rows } from './layout';
 
 /** Set in a position that is of no row of the store: its value is missing. */
 const NO_POSITION: u32 = 0x80000000;
@@ -23,7 +23,7 @@ export const LACKS_ROWS: u32 = 0x80000000;
  */
 // @ts-ignore: decorator
 @inline export function copyValues(
-  rows: usize,
+  rows: Rows,
   slot: u32,
   positions: usize,
   stride: u32,
@@ -33,7 +33,7 @@ export const LACKS_ROWS: u32 = 0x80000000;
   tags: usize,
   vals: usize,
 ): u32 {
-  const first: u32 = load<u32>(rows, ROWS_COUNT) ? firstNumber(rows) : 0;
+  const first: u32 = rows.count ? firstNumber(rows) : 0;
   // Rows that follow each other mostly stand in one page.
   let start: u32 = 0;
   let capacity: u32 = 0;
@@ -52,8 +52,8 @@ export const LACKS_ROWS: u32 = 0x80000000;
       const number = first + position;
       if (number - start >= capacity) {
         const page = pageOf(rows, number);
-        start = load<u32>(page, PAGE_NUMBER);
-        capacity = load<u32>(page, PAGE_CAPACITY);
+        start = page.number;
+        capacity = page.capacity;
         pageValsAt = pageVals(page, slot);
         pageTagsAt = pageTags(page, slot);
       }

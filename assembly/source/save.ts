@@ -6,17 +6,18 @@ import { LoadFault } from '../gen/state-layouts';
 import { readFail, readFails, readLength, readRaw, readU32, readU64, readUpTo, readVersion } from '../state/reader';
 import { writeBytes, writeU32, writeU64, writeVersion } from '../state/writer';
 import { aliasEntry, aliasesMake } from './framing/aliases';
-import { SOURCE_ALIASES, SOURCE_RESUME, SOURCE_SKIP, stateOf } from './columns/state';
+import { stateOf } from './columns/state';
+import { Node } from '../gen/node-layouts';
 
 const VERSION: u32 = 1;
 const LAST_ALIAS: u32 = 0xffff;
 
-export function sourceSave(node: usize): void {
+export function sourceSave(node: Node): void {
   const state = stateOf(node);
   writeVersion(VERSION);
-  writeU64(load<u64>(state, SOURCE_SKIP));
-  writeU32(load<u32>(state, SOURCE_RESUME));
-  const table = <usize>load<u32>(state, SOURCE_ALIASES);
+  writeU64(state.skip);
+  writeU32(state.resume);
+  const table = state.aliases;
   for (let alias: u32 = 1; table && alias <= LAST_ALIAS; alias++) {
     const entry = aliasEntry(table, alias);
     if (!load<u32>(entry)) continue;
@@ -27,11 +28,11 @@ export function sourceSave(node: usize): void {
 }
 
 /** Fills a source that has read nothing. */
-export function sourceLoad(node: usize): bool {
+export function sourceLoad(node: Node): bool {
   if (!readVersion(VERSION)) return false;
   const state = stateOf(node);
-  store<u64>(state, readU64(), SOURCE_SKIP);
-  store<u32>(state, readU32(), SOURCE_RESUME);
+  state.skip = readU64();
+  state.resume = readU32();
   for (let alias = readUpTo(LAST_ALIAS); alias; alias = readUpTo(LAST_ALIAS)) {
     const table = aliasesMake(state, accountOf(node));
     const len = readLength();

@@ -35,19 +35,8 @@ import { acknowledge, mqttBegin, nextPacket, Packet, packetEnd } from './framing
 import * as message from './framing/message';
 import { parserFor } from './decode/parser';
 import { aliasesForget } from './framing/aliases';
-import {
-  Framing,
-  InputFormat,
-  SOURCE_BYTES,
-  SOURCE_DECODE_ERRORS,
-  STREAM_FORMAT,
-  STREAM_FRAMING,
-  SOURCE_MESSAGES,
-  SOURCE_OVERSIZED,
-  SOURCE_RESUME,
-  SOURCE_SKIP,
-  stateOf,
-} from './columns/state';
+import { Source, Framing, InputFormat, stateOf } from './columns/state';
+import { Node } from '../gen/node-layouts';
 
 export { colsTable } from './columns/blocks';
 export { sourceFree, sourceInit } from './open';
@@ -64,9 +53,9 @@ export function sourceBegin(): void {
 }
 
 /** Decodes messages of [pos, end) into the source's columns; see the list above. */
-export function sourceFill(node: usize, pos: usize, end: usize): usize {
+export function sourceFill(node: Node, pos: usize, end: usize): usize {
   const state = stateOf(node);
-  const framing = load<u8>(state, STREAM_FRAMING);
+  const framing = state.framing;
   ctx.scratchReset();
   batchBegin(state);
   parserFor(state);
@@ -77,14 +66,14 @@ export function sourceFill(node: usize, pos: usize, end: usize): usize {
   fillMore = false;
   store<u64>(end, 0);
   store<u64>(end, 0, 8);
-  if (load<u8>(state, STREAM_FORMAT) == InputFormat.CODED) {
+  if (state.format == InputFormat.CODED) {
     const stop = fillCoded(node, state, pos, end);
     fillMore = codedMore;
     return stop;
   }
   let p = pos;
   let messages: u64 = 0;
-  if (load<u64>(state, SOURCE_SKIP)) p = skipRest(state, p, end);
+  if (state.skip) p = skipRest(state, p, end);
   while (p < end) {
     if (filledRows == BATCH_ROWS) {
       fillMore = true;
@@ -113,14 +102,14 @@ export function sourceFill(node: usize, pos: usize, end: usize): usize {
     p = next;
   }
   batchEnd(state);
-  store<u64>(state, load<u64>(state, SOURCE_MESSAGES) + messages, SOURCE_MESSAGES);
-  store<u64>(state, load<u64>(state, SOURCE_BYTES) + (p - pos), SOURCE_BYTES);
+  state.messages += messages;
+  state.bytes += p - pos;
   return p;
 }
 
 // @ts-ignore: decorator
-@inline function decodeMessage(node: usize, state: usize): bool {
-  const format = load<u8>(state, STREAM_FORMAT);
+@inline function decodeMessage(node: Node, state: Source): bool {
+  const format = state.format;
   if (format == InputFormat.JSON) return decodeJson(node, state);
   if (format == InputFormat.BINARY) return decodeBinary(node);
   if (format == InputFormat.ROWS) return decodeRows(node);
@@ -128,25 +117,25 @@ export function sourceFill(node: usize, pos: usize, end: usize): usize {
 }
 
 /** A new connection: what belonged to the old one is forgotten. */
-export function sourceReset(node: usize): void {
+export function sourceReset(node: Node): void {
   const state = stateOf(node);
-  store<u64>(state, 0, SOURCE_SKIP);
-  store<u32>(state, 0, SOURCE_RESUME);
+  state.skip = 0;
+  state.resume = 0;
   aliasesForget(state, accountOf(node));
 }
 
-export function sourceMessages(node: usize): u64 {
-  return load<u64>(stateOf(node), SOURCE_MESSAGES);
+export function sourceMessages(node: Node): u64 {
+  return stateOf(node).messages;
 }
 
-export function sourceBytes(node: usize): u64 {
-  return load<u64>(stateOf(node), SOURCE_BYTES);
+export function sourceBytes(node: Node): u64 {
+  return stateOf(node).bytes;
 }
 
-export function sourceDecodeErrors(node: usize): u64 {
-  return load<u64>(stateOf(node), SOURCE_DECODE_ERRORS);
+export function sourceDecodeErrors(node: Node): u64 {
+  return stateOf(node).decodeErrors;
 }
 
-export function sourceOversized(node: usize): u64 {
-  return load<u64>(stateOf(node), SOURCE_OVERSIZED);
+export function sourceOversized(node: Node): u64 {
+  return stateOf(node).oversized;
 }

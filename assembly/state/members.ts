@@ -9,8 +9,9 @@
 // Without keys a node has the members that it was saved with.
 import { LoadFault } from '../gen/state-layouts';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
-import { canFollow, readFail, readFails, readKey, readU32, readUpTo } from './reader';
+import { canFollow, readFail, readFails, readKey, readUpTo } from './reader';
 import { writeKey, writeU32 } from './writer';
+import { Node } from '../gen/node-layouts';
 
 /** Lists of the members of all kinds of nodes; tables of joins are those from `ROWS` on, in their order. */
 export namespace Members {
@@ -65,8 +66,8 @@ export function targetCount(): u32 {
   return targets;
 }
 
-export function targetNode(i: u32): usize {
-  return <usize>load<u32>(NODES + ((<usize>i) << 2));
+export function targetNode(i: u32): Node {
+  return changetype<Node>(load<u32>(NODES + ((<usize>i) << 2)));
 }
 
 // @ts-ignore: decorator

@@ -18,7 +18,7 @@ import {
   Tag,
   span,
 } from '../mem/layout';
-import { poolAlloc } from '../mem/pool';
+import { Pool, poolAlloc } from '../mem/pool';
 import {
   FORMAT,
   HEAD_CHECK,
@@ -335,7 +335,7 @@ export function canFollow(len: u32): bool {
 }
 
 /** Reads bytes with their length into the pool and returns where they stand as a payload; 0 when they can't be read. */
-export function readBytes(pool: usize): u64 {
+export function readBytes(pool: Pool): u64 {
   const len = readLength();
   if (loadFault) return 0;
   const to = poolAlloc(pool, len);
@@ -351,11 +351,11 @@ export function readBytes(pool: usize): u64 {
 export let valueRead: u64 = 0;
 
 /** Reads a value into the pool and returns its tag, or SavedTag.ELSEWHERE; its payload is `valueRead` then. */
-export function readValue(pool: usize): u8 {
+export function readValue(pool: Pool): u8 {
   return readNested(pool, MAX_DEPTH);
 }
 
-function readNested(pool: usize, depth: u32): u8 {
+function readNested(pool: Pool, depth: u32): u8 {
   const tag = readU8();
   switch (tag) {
     case Tag.MISSING:
@@ -397,7 +397,7 @@ function readNested(pool: usize, depth: u32): u8 {
 }
 
 /** Room for `n` items of nested values; 0 when there is none, or they would be too deep. */
-function roomFor(pool: usize, n: u32, size: u32, depth: u32): usize {
+function roomFor(pool: Pool, n: u32, size: u32, depth: u32): usize {
   valueRead = 0;
   if (loadFault) return 0;
   if (!depth || <u64>n * size > 0x7fff0000) {
@@ -409,7 +409,7 @@ function roomFor(pool: usize, n: u32, size: u32, depth: u32): usize {
   return to;
 }
 
-function readArray(pool: usize, depth: u32): u8 {
+function readArray(pool: Pool, depth: u32): u8 {
   const n = readLength();
   const to = roomFor(pool, n, SLOT_SIZE, depth);
   if (!to) return Tag.MISSING;
@@ -424,7 +424,7 @@ function readArray(pool: usize, depth: u32): u8 {
   return Tag.ARRAY;
 }
 
-function readObject(pool: usize, depth: u32): u8 {
+function readObject(pool: Pool, depth: u32): u8 {
   const n = readLength();
   const to = roomFor(pool, n, MEMBER_SIZE, depth);
   if (!to) return Tag.MISSING;

@@ -4,7 +4,7 @@
 import { hostStateOut } from '../batch/host';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { copyBytes } from '../mem/copy';
-import { poolAlloc } from '../mem/pool';
+import { Pool, poolAlloc } from '../mem/pool';
 import {
   MEMBER_KEY_LEN,
   MEMBER_KEY_OFF,
@@ -42,7 +42,7 @@ let firstFlag: u8 = 0;
 let lastTime: f64 = 0;
 
 /** The pool of what is held, 0 when slices go to the host. */
-let holder: usize = 0;
+let holder: Pool = changetype<Pool>(0);
 /**
  * Pieces of what is held: next u32 | length u32 | bytes; or a list that stays where it is: next u32 | LIST u32 | slots
  * u32 | count u32.
@@ -115,7 +115,7 @@ export function partResume(): void {
  * What is written is held in the pool until `holdEnd`, to be written with `writeHeldSome` later; false when memory is
  * exhausted. Long lists are not copied: their values have to stay as they are.
  */
-export function holdBegin(pool: usize): bool {
+export function holdBegin(pool: Pool): bool {
   const scratch = alloc(SLICE_SIZE + SLICE_SLACK, WORKSPACE);
   if (!scratch) return false;
   sliceBefore = slice;
@@ -141,7 +141,7 @@ export function holdNext(): usize {
 
 export function holdEnd(): void {
   free(slice, SLICE_SIZE + SLICE_SLACK, WORKSPACE);
-  holder = 0;
+  holder = changetype<Pool>(0);
   slice = sliceBefore;
   at = atBefore;
   end = endBefore;

@@ -1,5 +1,5 @@
 // Writer and reader of saved state alone: values of a test's memory through a sequence of slices and back.
-import { poolFree, poolInit } from '../mem/pool';
+import { Pool, poolFree, poolInit } from '../mem/pool';
 
 export { alloc, bytesInUse, setMemoryLimit } from '../mem/alloc';
 export {
@@ -34,7 +34,7 @@ export {
 } from '../state/reader';
 
 /** Where values are read to. */
-export const pool: usize = memory.data(32, 16);
+export const pool: Pool = changetype<Pool>(memory.data(32, 16));
 
 export function poolBegin(): void {
   poolInit(pool, 128, 0);

@@ -7,6 +7,7 @@ import { lenOf, offOf } from '../mem/layout';
 import { eventTimeOperator } from '../order/event-time';
 import { sortOperator } from '../order/sort';
 import { windowOperator } from '../window/window';
+import { Node } from '../gen/node-layouts';
 
 export { alloc, free, bytesInUse } from '../mem/alloc';
 export { contextInit, setBatch, setNow, scratchReset, cols, rows, sel, selLen, rowErrors } from '../batch/context';
@@ -19,19 +20,19 @@ export { sortOpen, sortPush, sortFree } from '../order/sort';
 export { emit, signalTo } from '../emit/emit';
 
 // @ts-ignore: decorator
-@external('probe', 'rows') declare function probeRows(node: u32): void;
+@external('probe', 'rows') declare function probeRows(node: Node): void;
 // @ts-ignore: decorator
-@external('probe', 'begin') declare function probeBegin(node: u32): void;
+@external('probe', 'begin') declare function probeBegin(node: Node): void;
 // @ts-ignore: decorator
-@external('probe', 'end') declare function probeEnd(node: u32, failedOff: u32, failedLen: u32): void;
+@external('probe', 'end') declare function probeEnd(node: Node, failedOff: u32, failedLen: u32): void;
 
 const PROBE: u32 = 31;
 
 function probeOperator(operator: Operator): void {
-  operator.push = (node: usize): void => probeRows(<u32>node);
-  operator.signal = (node: usize, signal: u32, value: u64): void => {
-    if (signal == Signal.BEGIN) probeBegin(<u32>node);
-    else if (signal == Signal.END) probeEnd(<u32>node, <u32>offOf(value), lenOf(value));
+  operator.push = (node: Node): void => probeRows(node);
+  operator.signal = (node: Node, signal: u32, value: u64): void => {
+    if (signal == Signal.BEGIN) probeBegin(node);
+    else if (signal == Signal.END) probeEnd(node, <u32>offOf(value), lenOf(value));
     else signalBelow(node, signal, value);
   };
 }

@@ -1,6 +1,6 @@
 // Base64 with padding (RFC 4648, section 4).
 import { span } from '../mem/layout';
-import { poolAlloc } from '../mem/pool';
+import { Pool, poolAlloc } from '../mem/pool';
 
 /** Bytes that one step turns into 16 letters. */
 const STEP: u32 = 12;
@@ -104,7 +104,7 @@ export function parseBase64(out: usize, off: usize, len: u32): usize {
 }
 
 /** The bytes that the text stands for, in memory of the pool: those of base64, or the text's own when it is none. */
-export function bytesOf(off: usize, len: u32, pool: usize): u64 {
+export function bytesOf(off: usize, len: u32, pool: Pool): u64 {
   const to = poolAlloc(pool, len);
   const end = to ? parseBase64(to, off, len) : 0;
   return end ? span(to, <u32>(end - to)) : span(off, len);

@@ -1,11 +1,11 @@
 // Streams: input bytes become batches, batches go through the rules, output goes to the host.
 import { FEED_LEFT } from '../gen/tree-layouts';
 import { hostAcknowledge, hostClock, hostPacket } from '../batch/host';
-import { inletAt, inletBegin, inletKeep, inletReset } from './inlet';
+import { Inlet, inletAt, inletBegin, inletKeep, inletReset } from './inlet';
 import { signalBelow } from '../emit/emit';
 import { isMeasured, noteFree } from '../node/latency';
 import { longestBegin, longestNote } from '../node/longest';
-import { N_IN, NodeKind, nodeNew, nodeRelease, setCurrent } from '../node/node';
+import { NodeKind, nodeNew, nodeRelease, setCurrent } from '../node/node';
 import { Signal } from '../node/operator';
 import { outFlush } from '../encode/output';
 import { identity } from '../batch/stage';
@@ -29,22 +29,24 @@ import {
   sourceReset,
 } from '../source/source';
 import * as message from '../source/framing/message';
-import { Framing, STREAM_FRAMING, stateOf } from '../source/columns/state';
+import { Framing, stateOf } from '../source/columns/state';
+import { Node } from '../gen/node-layouts';
+import { StreamSpec } from '../gen/source-layouts';
 
 /**
  * * Makes a stream from its spec (source/columns/state.ts), which is copied; 0 when memory is exhausted or the spec is
  * cut short.
  */
-export function streamOpen(spec: usize, specLen: u32): usize {
-  const root = nodeNew(NodeKind.SOURCE, 0);
-  if (!root) return 0;
+export function streamOpen(spec: StreamSpec, specLen: u32): Node {
+  const root = nodeNew(NodeKind.SOURCE, changetype<Node>(0));
+  if (!root) return changetype<Node>(0);
   if (sourceInit(root, spec, specLen) == 0) return root;
   nodeRelease(root);
-  return 0;
+  return changetype<Node>(0);
 }
 
 /** Frees a stream without nodes. */
-export function streamClose(root: usize): void {
+export function streamClose(root: Node): void {
   sourceFree(root);
   noteFree(root);
   nodeRelease(root);
@@ -60,7 +62,7 @@ const BYTES_PER_ROW: u32 = 64;
  * Returns 0, or what is wrong with the bytes (ProtocolError), or FEED_LEFT and with it the number of bytes at the end
  * that were not taken, since there is no memory to keep them: they are to be given again.
  */
-export function feed(root: usize, inlet: usize, length: u32, now: f64, skips: bool): u32 {
+export function feed(root: Node, inlet: Inlet, length: u32, now: f64, skips: bool): u32 {
   const from = inletBegin(inlet);
   const at = inletAt(inlet);
   const end = at + length;
@@ -81,7 +83,7 @@ export function feed(root: usize, inlet: usize, length: u32, now: f64, skips: bo
   return error ? error : left ? FEED_LEFT + left : 0;
 }
 
-function run(root: usize, from: usize, end: usize): usize {
+function run(root: Node, from: usize, end: usize): usize {
   let p = from;
   sourceBegin();
   do {
@@ -95,7 +97,7 @@ function run(root: usize, from: usize, end: usize): usize {
     const rows = filledRows;
     const isFull = fillMore;
     if (rows) {
-      store<u64>(root, load<u64>(root, N_IN) + rows, N_IN);
+      root.in += rows;
       setBatch(colsTable, rows, identity, rows, filledErrors);
       emitRoot(root);
     }
@@ -103,12 +105,12 @@ function run(root: usize, from: usize, end: usize): usize {
     if (!isFull) break;
   } while (protocolError == 0);
   sourceBegin();
-  setCurrent(0);
+  setCurrent(changetype<Node>(0));
   return p;
 }
 
 /** Packets and ids of the last fill. An id is named only after the output of its message was handed out. */
-function handOver(root: usize): void {
+function handOver(root: Node): void {
   for (let i: u32 = 0; i < packetCount; i++) {
     const at = packetList + ((<usize>i) << 3);
     hostPacket(root, <usize>load<u32>(at), load<u32>(at, 4));
@@ -120,24 +122,24 @@ function handOver(root: usize): void {
 }
 
 /** The input is over: an unfinished last line is a message, any other rest is dropped; gathered output is sent. */
-export function endInput(root: usize, inlet: usize, now: f64): void {
+export function endInput(root: Node, inlet: Inlet, now: f64): void {
   setNow(now);
   longestBegin();
   const from = inletBegin(inlet);
   const end = inletAt(inlet);
-  if (end > from && load<u8>(stateOf(root), STREAM_FRAMING) == Framing.LINES) {
+  if (end > from && stateOf(root).framing == Framing.LINES) {
     store<u8>(end, 0x0a);
     run(root, from, end + 1);
   }
   inletReset(inlet);
   sourceReset(root);
   signalBelow(root, Signal.FLUSH, 0);
-  setCurrent(0);
+  setCurrent(changetype<Node>(0));
   outFlush();
 }
 
 /** The connection is lost: its half message is dropped. */
-export function resetInput(root: usize, inlet: usize): void {
+export function resetInput(root: Node, inlet: Inlet): void {
   inletReset(inlet);
   sourceReset(root);
 }

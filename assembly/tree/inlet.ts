@@ -17,10 +17,15 @@ const HEAD: u32 = 65536;
 const BODY: u32 = 1 << 20;
 const TAIL: u32 = 64;
 const INLET: u32 = 16;
-const INLET_REST: usize = 0;
-const INLET_REST_LEN: usize = 4;
-const INLET_OWN: usize = 8;
-const INLET_OWN_SIZE: usize = 12;
+/** What a stream has left unread. */
+// @ts-ignore: decorator
+@unmanaged
+export class Inlet {
+  rest: usize;
+  restLen: u32;
+  own: usize;
+  ownSize: u32;
+}
 
 let region: usize = 0;
 
@@ -33,49 +38,47 @@ export function inletNew(): usize {
   return allocZeroed(INLET, 0);
 }
 
-export function inletFree(inlet: usize): void {
+export function inletFree(inlet: Inlet): void {
   inletReset(inlet);
-  free(inlet, INLET, 0);
+  free(changetype<usize>(inlet), INLET, 0);
 }
 
 /** Forgets the unread rest. */
-export function inletReset(inlet: usize): void {
+export function inletReset(inlet: Inlet): void {
   freeRest(inlet);
   freeOwn(inlet);
-  store<u32>(inlet, 0, INLET_REST_LEN);
+  inlet.restLen = 0;
 }
 
-function freeRest(inlet: usize): void {
-  free(<usize>load<u32>(inlet, INLET_REST), load<u32>(inlet, INLET_REST_LEN), 0);
-  store<u32>(inlet, 0, INLET_REST);
+function freeRest(inlet: Inlet): void {
+  free(inlet.rest, inlet.restLen, 0);
+  inlet.rest = 0;
 }
 
-function freeOwn(inlet: usize): void {
-  free(<usize>load<u32>(inlet, INLET_OWN), load<u32>(inlet, INLET_OWN_SIZE), 0);
-  store<u32>(inlet, 0, INLET_OWN);
-  store<u32>(inlet, 0, INLET_OWN_SIZE);
+function freeOwn(inlet: Inlet): void {
+  free(inlet.own, inlet.ownSize, 0);
+  inlet.own = 0;
+  inlet.ownSize = 0;
 }
 
 /** Where the next input of the stream is to be written. */
-export function inletAt(inlet: usize): usize {
-  const own = <usize>load<u32>(inlet, INLET_OWN);
-  return own ? own + load<u32>(inlet, INLET_REST_LEN) : region + HEAD;
+export function inletAt(inlet: Inlet): usize {
+  const own = inlet.own;
+  return own ? own + inlet.restLen : region + HEAD;
 }
 
 /** How many bytes may be written there. */
-export function inletRoom(inlet: usize): u32 {
-  return load<u32>(inlet, INLET_OWN)
-    ? load<u32>(inlet, INLET_OWN_SIZE) - load<u32>(inlet, INLET_REST_LEN) - TAIL
-    : BODY;
+export function inletRoom(inlet: Inlet): u32 {
+  return inlet.own ? inlet.ownSize - inlet.restLen - TAIL : BODY;
 }
 
 /** Puts the rest in front of the new input and returns where the whole begins. */
-export function inletBegin(inlet: usize): usize {
-  const own = <usize>load<u32>(inlet, INLET_OWN);
+export function inletBegin(inlet: Inlet): usize {
+  const own = inlet.own;
   if (own) return own;
-  const len = load<u32>(inlet, INLET_REST_LEN);
+  const len = inlet.restLen;
   const at = region + HEAD - len;
-  if (len) memory.copy(at, <usize>load<u32>(inlet, INLET_REST), len);
+  if (len) memory.copy(at, inlet.rest, len);
   return at;
 }
 
@@ -83,7 +86,7 @@ export function inletBegin(inlet: usize): usize {
  * Keeps the bytes from `from` to `end` for the next input. False when memory is exhausted: what was kept before stays
  * as it was.
  */
-export function inletKeep(inlet: usize, from: usize, end: usize): bool {
+export function inletKeep(inlet: Inlet, from: usize, end: usize): bool {
   const len = <u32>(end - from);
   if (len > HEAD) return keepLong(inlet, from, len);
   let rest: usize = 0;
@@ -94,17 +97,17 @@ export function inletKeep(inlet: usize, from: usize, end: usize): bool {
   }
   freeRest(inlet);
   freeOwn(inlet);
-  store<u32>(inlet, <u32>rest, INLET_REST);
-  store<u32>(inlet, len, INLET_REST_LEN);
+  inlet.rest = rest;
+  inlet.restLen = len;
   return true;
 }
 
 /** Room for as much again, so that a long message is moved a few times only. */
-function keepLong(inlet: usize, from: usize, len: u32): bool {
-  const own = <usize>load<u32>(inlet, INLET_OWN);
+function keepLong(inlet: Inlet, from: usize, len: u32): bool {
+  const own = inlet.own;
   const least = <u64>len + BODY + TAIL;
   let want = <u64>len + max(len, BODY) + TAIL;
-  if (own && len + (BODY >> 1) + TAIL <= load<u32>(inlet, INLET_OWN_SIZE)) {
+  if (own && len + (BODY >> 1) + TAIL <= inlet.ownSize) {
     memory.copy(own, from, len);
   } else {
     let bigger: usize = want > 0x7fffffff ? 0 : alloc(<u32>want, 0);
@@ -115,22 +118,22 @@ function keepLong(inlet: usize, from: usize, len: u32): bool {
     if (!bigger) return false;
     memory.copy(bigger, from, len);
     freeOwn(inlet);
-    store<u32>(inlet, <u32>bigger, INLET_OWN);
-    store<u32>(inlet, <u32>want, INLET_OWN_SIZE);
+    inlet.own = bigger;
+    inlet.ownSize = <u32>want;
   }
   freeRest(inlet);
-  store<u32>(inlet, len, INLET_REST_LEN);
+  inlet.restLen = len;
   return true;
 }
 
 /** Saves the unread rest. */
-export function inletSave(inlet: usize): void {
-  const own = <usize>load<u32>(inlet, INLET_OWN);
-  writeBytes(own ? own : <usize>load<u32>(inlet, INLET_REST), load<u32>(inlet, INLET_REST_LEN));
+export function inletSave(inlet: Inlet): void {
+  const own = inlet.own;
+  writeBytes(own ? own : inlet.rest, inlet.restLen);
 }
 
 /** Makes saved bytes the unread rest, in place of another one. */
-export function inletLoad(inlet: usize): void {
+export function inletLoad(inlet: Inlet): void {
   const len = readLength();
   if (readFails()) return;
   const aside = alloc(max(len, 1), 0);

@@ -3,18 +3,18 @@
 // (host/run/plane/schedule/throttle-queue.ts).
 import { mayBeChosen } from '../emit/choice';
 import { gatheringMoved } from '../encode/gathering';
-import { N_PARENT, leaveChoice, linkBelow, unlink } from '../node/node';
-import { N_CONDITION } from '../gen/node-layouts';
+import { leaveChoice, linkBelow, unlink } from '../node/node';
+import { Node } from '../gen/node-layouts';
 
 /** Between two inputs; the node comes after the last child of the stream. */
-export function nodeMove(node: usize, to: usize): void {
-  const from = <usize>load<u32>(node, N_PARENT);
-  const condition = load<u16>(node, N_CONDITION);
+export function nodeMove(node: Node, to: Node): void {
+  const from = node.parent;
+  const condition = node.condition;
   leaveChoice(node);
   unlink(node);
   linkBelow(to, node);
   if (condition) {
-    store<u16>(node, condition, N_CONDITION);
+    node.condition = condition;
     mayBeChosen(node);
   }
   gatheringMoved(from);

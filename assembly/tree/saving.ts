@@ -6,11 +6,11 @@
 //   part of a stream   identity u64 | unread bytes of its inlet | what its source writes
 //
 // Counters of rows, times and exceptions are accounts of a run and begin anew with it.
-import { exhaust, isExhausted, setCurrent, N_DEADLINE, N_HEAP, N_STATE } from '../node/node';
+import { exhaust, isExhausted, setCurrent } from '../node/node';
 import { isDeferred, leaveDeferred } from '../node/deferred';
 import { freeOf, loadOf, openOf, saveOf, saves } from '../node/operator';
 import { resetInput } from './feed';
-import { inletLoad, inletSave } from './inlet';
+import { Inlet, inletLoad, inletSave } from './inlet';
 import { clearDeadline, setDeadline } from '../node/timers';
 import { refusals } from '../mem/alloc';
 import { sourceLoad, sourceSave } from '../source/save';
@@ -18,34 +18,35 @@ import { LoadFault } from '../gen/state-layouts';
 import { loadTarget, membersEnd, membersLoad, membersSave, targetCount, targetNode } from '../state/members';
 import { loadFault, partEnds, readBool, readF64, readFail, readFails } from '../state/reader';
 import { partBegin, partEnd, writeBool, writeF64 } from '../state/writer';
+import { Node } from '../gen/node-layouts';
 
 /** True for nodes that have a part. One whose state could not grow is at its end. */
-export function nodeKeeps(node: usize): bool {
-  return saves(node) && load<u32>(node, N_STATE) != 0 && !isExhausted(node);
+export function nodeKeeps(node: Node): bool {
+  return saves(node) && node.state != 0 && !isExhausted(node);
 }
 
 /** Writes the part of a node that has one; `members` are its members, 0 without keys (state/members.ts). */
-export function nodeSave(node: usize, identity: u64, members: usize): void {
+export function nodeSave(node: Node, identity: u64, members: usize): void {
   assert(!isDeferred(node), 'a node is saved in the middle of its work');
   setCurrent(node);
   partBegin(identity);
   membersSave(members);
-  const hasDeadline = load<u32>(node, N_HEAP) != 0;
+  const hasDeadline = node.heap != 0;
   writeBool(hasDeadline);
-  if (hasDeadline) writeF64(load<f64>(node, N_DEADLINE));
+  if (hasDeadline) writeF64(node.deadline);
   saveOf(node);
   partEnd();
-  setCurrent(0);
+  setCurrent(changetype<Node>(0));
 }
 
 /** Writes the part of a stream. */
-export function streamSave(root: usize, inlet: usize, identity: u64): void {
+export function streamSave(root: Node, inlet: Inlet, identity: u64): void {
   setCurrent(root);
   partBegin(identity);
   inletSave(inlet);
   sourceSave(root);
   partEnd();
-  setCurrent(0);
+  setCurrent(changetype<Node>(0));
 }
 
 /** The part under way is for the node as well, whose members are given. False: it can't be for so many. */
@@ -73,7 +74,7 @@ export function nodeLoad(adds: bool): u32 {
   if (refusals != before) readFail(LoadFault.MEMORY);
   if (!partEnds()) targetsEmpty();
   membersEnd();
-  setCurrent(0);
+  setCurrent(changetype<Node>(0));
   return loadFault;
 }
 
@@ -82,22 +83,22 @@ function targetsEmpty(): void {
 }
 
 /** As `nodeLoad` for a stream. */
-export function streamLoad(root: usize, inlet: usize): u32 {
+export function streamLoad(root: Node, inlet: Inlet): u32 {
   setCurrent(root);
   resetInput(root, inlet);
   inletLoad(inlet);
   sourceLoad(root);
   if (!partEnds()) resetInput(root, inlet);
-  setCurrent(0);
+  setCurrent(changetype<Node>(0));
   return loadFault;
 }
 
 /** Makes a node as one that was just added. */
-export function nodeEmpty(node: usize): void {
+export function nodeEmpty(node: Node): void {
   clearDeadline(node);
   leaveDeferred(node);
   freeOf(node);
-  store<u32>(node, 0, N_STATE);
+  node.state = 0;
   if (!openOf(node)) {
     readFail(LoadFault.MEMORY);
     exhaust(node);

@@ -2,28 +2,7 @@
 import { emit, give, signalTo } from '../emit/emit';
 import { deferredCount, finish, isBelowDeferred, leaveDeferred, pieceOf, takeDeferred } from '../node/deferred';
 import { noteFree } from '../node/latency';
-import {
-  N_DEADLINE,
-  N_HEAP,
-  N_CHILD,
-  N_FLAGS,
-  N_HOST,
-  N_LAST,
-  N_OUT,
-  N_PARENT,
-  N_PROGRAM,
-  N_SIBLING,
-  N_SPEC,
-  N_SPEC_SIZE,
-  NodeFlag,
-  accountOf,
-  current,
-  exhaust,
-  leaveEventTime,
-  nodeNew,
-  nodeRelease,
-  setCurrent,
-} from '../node/node';
+import { NodeFlag, accountOf, current, exhaust, leaveEventTime, nodeNew, nodeRelease, setCurrent } from '../node/node';
 import { Signal, Trait, freeOf, hasTrait, openOf, setBackOf, tickOf } from '../node/operator';
 import { operatorsInit } from './gen/kinds';
 import { beginTick, endTick, nextSample } from '../node/timing';
@@ -44,6 +23,8 @@ import { frameIsFree } from '../window/content/frame';
 import { alloc, free } from '../mem/alloc';
 import { COL_SIZE } from '../mem/layout';
 import { programFree, programNew, vmRun } from '../ops/vm';
+import { Node } from '../gen/node-layouts';
+import { Program } from '../gen/ops-layouts';
 
 /** Prepares the kernel; false when the first memory is not to be had. */
 export function kernelInit(): bool {
@@ -58,7 +39,7 @@ export function kernelInit(): bool {
  */
 export function nodeAdd(
   kind: u32,
-  parent: usize,
+  parent: Node,
   flags: u32,
   host: u32,
   program: usize,
@@ -66,26 +47,25 @@ export function nodeAdd(
   spec: usize,
   specLen: u32,
   now: f64,
-): usize {
+): Node {
   const node = nodeNew(kind, parent);
-  if (!node) return 0;
-  store<u32>(node, load<u32>(node, N_FLAGS) | flags, N_FLAGS);
-  store<u32>(node, host, N_HOST);
+  if (!node) return changetype<Node>(0);
+  node.flags |= flags;
+  node.host = host;
   let isMade = true;
   if (specLen) {
     const copy = alloc(specLen, accountOf(node));
     if (copy) memory.copy(copy, spec, specLen);
     else isMade = false;
-    store<u32>(node, <u32>copy, N_SPEC);
-    store<u32>(node, copy ? specLen : 0, N_SPEC_SIZE);
+    node.spec = copy;
+    node.specSize = copy ? specLen : 0;
   }
   if (isMade && programLen) {
     const made = programNew(program, programLen, accountOf(node));
-    store<u32>(node, <u32>made, N_PROGRAM);
-    isMade = made != 0;
+    node.program = made;
+    isMade = !!made;
   }
-  if (parent && hasTrait(parent, Trait.ENDS_DEFERRING))
-    store<u32>(node, load<u32>(node, N_FLAGS) & ~NodeFlag.DEFERS, N_FLAGS);
+  if (parent && hasTrait(parent, Trait.ENDS_DEFERRING)) node.flags &= ~NodeFlag.DEFERS;
   setNow(now);
   if (isMade && openOf(node)) {
     if (hasTrait(node, Trait.MAKES_ROWS)) leaveEventTime(node);
@@ -93,34 +73,33 @@ export function nodeAdd(
     return node;
   }
   nodeRemove(node);
-  return 0;
+  return changetype<Node>(0);
 }
 
 /**
  * Where rows meet those of other branches their order counts: what could defer them above the port, and all below it,
  * defers nothing.
  */
-function workAtOnce(port: usize): void {
+function workAtOnce(port: Node): void {
   let top = port;
-  for (let at = port; at; at = <usize>load<u32>(at, N_PARENT)) if (hasTrait(at, Trait.BUFFERS)) top = at;
+  for (let at = port; at; at = at.parent) if (hasTrait(at, Trait.BUFFERS)) top = at;
   forbidDeferring(top);
 }
 
-function forbidDeferring(node: usize): void {
+function forbidDeferring(node: Node): void {
   finishWork(node);
-  store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.AT_ONCE, N_FLAGS);
+  node.flags |= NodeFlag.AT_ONCE;
   if (hasTrait(node, Trait.LEADS_ELSEWHERE)) return;
-  for (let child = <usize>load<u32>(node, N_CHILD); child; child = <usize>load<u32>(child, N_SIBLING))
-    forbidDeferring(child);
+  for (let child = node.child; child; child = child.sibling) forbidDeferring(child);
 }
 
 /** Frees a node without children, with all it holds. */
-export function nodeRemove(node: usize): void {
+export function nodeRemove(node: Node): void {
   clearDeadline(node);
   leaveDeferred(node);
   freeOf(node);
-  programFree(<usize>load<u32>(node, N_PROGRAM));
-  free(<usize>load<u32>(node, N_SPEC), load<u32>(node, N_SPEC_SIZE), accountOf(node));
+  programFree(node.program);
+  free(node.spec, node.specSize, accountOf(node));
   noteFree(node);
   nodeRelease(node);
 }
@@ -129,7 +108,7 @@ export function nodeRemove(node: usize): void {
  * Hands the current batch of a source to the rules. Rows that did not decode (ctx.rowErrors) reach only rules that send
  * errors; the source has counted them.
  */
-export function emitRoot(root: usize): void {
+export function emitRoot(root: Node): void {
   nextSample();
   const errors = ctx.rowErrors;
   if (!errors) {
@@ -142,14 +121,14 @@ export function emitRoot(root: usize): void {
   const n = ctx.selLen;
   const clean = selectionPush();
   if (!clean) {
-    for (let child = <usize>load<u32>(root, N_CHILD); child; child = <usize>load<u32>(child, N_SIBLING)) exhaust(child);
+    for (let child = root.child; child; child = child.sibling) exhaust(child);
     return;
   }
   const cleanLen = withoutErrors(sel, n, errors, clean);
-  store<u64>(root, load<u64>(root, N_OUT) + cleanLen, N_OUT);
-  let child = <usize>load<u32>(root, N_CHILD);
+  root.out += cleanLen;
+  let child = root.child;
   while (child) {
-    if (load<u32>(child, N_FLAGS) & NodeFlag.SEND_ERROR) {
+    if (child.flags & NodeFlag.SEND_ERROR) {
       setBatch(cols, rows, sel, n, errors);
       if (n) give(child, n);
     } else {
@@ -157,7 +136,7 @@ export function emitRoot(root: usize): void {
       if (cleanLen) give(child, cleanLen);
     }
     longestNote(child, n);
-    child = <usize>load<u32>(child, N_SIBLING);
+    child = child.sibling;
   }
   selectionPop();
 }
@@ -190,13 +169,13 @@ export function tick(now: f64): void {
     scratchReset();
     setBatch(0, 0, 0, 0, 0);
     setCurrent(node);
-    store<f64>(node, now, N_LAST);
-    hostTick(load<u32>(node, N_HOST));
+    node.last = now;
+    hostTick(node.host);
     const start = beginTick();
     tickOf(node);
     endTick(node, start);
   }
-  setCurrent(0);
+  setCurrent(changetype<Node>(0));
   outFlush();
   trim();
 }
@@ -211,25 +190,25 @@ export function workOn(us: f64): bool {
   for (let node = takeDeferred(); node; node = takeDeferred()) {
     scratchReset();
     setBatch(0, 0, 0, 0, 0);
-    hostTick(load<u32>(node, N_HOST));
+    hostTick(node.host);
     const start = beginTick();
     pieceOf(node, until);
     endTick(node, start);
     if (hostClock() >= until) break;
   }
-  setCurrent(0);
+  setCurrent(changetype<Node>(0));
   outFlush();
   trim();
   return deferredCount != 0;
 }
 
 /** Does all deferred work of the node and those below it, 0: of all nodes. */
-export function finishWork(node: usize): void {
+export function finishWork(node: Node): void {
   if (!deferredCount) return;
   longestBegin();
   scratchReset();
   finish(node);
-  setCurrent(0);
+  setCurrent(changetype<Node>(0));
   outFlush();
   trim();
 }
@@ -243,47 +222,47 @@ export function clockSetBack(ms: f64, now: f64): void {
 }
 
 /** Tells a node that the clock was set back by so many ms; those above it must have been told. */
-export function nodeSetBack(node: usize, ms: f64): void {
+export function nodeSetBack(node: Node, ms: f64): void {
   setCurrent(node);
   setBackOf(node, ms);
-  setCurrent(0);
+  setCurrent(changetype<Node>(0));
 }
 
 /**
  * As `nodeSetBack` of a node that was just loaded, whose deadline is not among those that `clockSetBack` has set back.
  */
-export function loadedSetBack(node: usize, ms: f64): void {
-  if (load<u32>(node, N_HEAP) != 0) setDeadline(node, load<f64>(node, N_DEADLINE) - ms);
+export function loadedSetBack(node: Node, ms: f64): void {
+  if (node.heap != 0) setDeadline(node, node.deadline - ms);
   nodeSetBack(node, ms);
 }
 
 /** Sends what the node gathered. */
-export function flush(node: usize, now: f64): void {
-  for (let above = node; above; above = <usize>load<u32>(above, N_PARENT)) finishWork(above);
+export function flush(node: Node, now: f64): void {
+  for (let above = node; above; above = above.parent) finishWork(above);
   setNow(now);
   longestBegin();
   signalTo(node, Signal.FLUSH, 0);
-  setCurrent(0);
+  setCurrent(changetype<Node>(0));
   outFlush();
 }
 
 /** Closes the answer to what a node has asked for (lookup/answer.ts) and hands out what is written then. */
-export function answerEnd(node: usize): void {
+export function answerEnd(node: Node): void {
   longestBegin();
   setCurrent(node);
   answerClose();
-  setCurrent(0);
+  setCurrent(changetype<Node>(0));
   outFlush();
   trim();
 }
 
 /** The node at work; after a failure of the kernel the one that failed. */
-export function currentNode(): usize {
+export function currentNode(): Node {
   return current;
 }
 
 /** Runs a program without columns on one row; its registers then hold the results (constant folding). */
-export function evaluate(program: usize, now: f64): void {
+export function evaluate(program: Program, now: f64): void {
   scratchReset();
   setNow(now);
   setBatch(0, 1, identity, 1, 0);

@@ -1,5 +1,5 @@
 // What a window keeps, saved and loaded: the same for all kinds, then what only some have.
-import { N_SPEC, N_STATE, accountOf } from '../node/node';
+import { accountOf } from '../node/node';
 import { WindowFlag, hasFlag, isPartitioned } from '../agg/group/spec';
 import { setReset } from '../agg/group/group';
 import { setLeave, setLoad, setSave } from '../agg/save/save';
@@ -15,23 +15,13 @@ import { isSound } from './kinds/kind';
 import { keyedArrange } from './partitions/keyed';
 import { vectorsLeave } from './stacks/vectors';
 import { panesLoad, panesSave } from './panes/panes';
-import { partitionsLoad, partitionsSave } from './partitions/partitions';
+import { Partitions, partitionsLoad, partitionsSave } from './partitions/partitions';
 import { queueLoad, queueSave } from './content/queue';
 import { stacksLoad, stacksOpen, stacksPass, stacksSave } from './stacks/stacks';
-import {
-  W_COUNTER,
-  W_END,
-  W_FIRST,
-  W_VECTORS,
-  W_LAST,
-  W_OPEN,
-  W_PARTITIONS,
-  W_ROWS,
-  W_SET,
-  W_STACKS,
-  W_START,
-  W_TICK,
-} from './content/state';
+import { WindowState, W_PARTITIONS } from './content/state';
+import { Node } from '../gen/node-layouts';
+import { WindowSpec } from '../gen/window-layouts';
+import { PartitionTable } from '../partitions/table-slots';
 
 const VERSION: u32 = 4;
 
@@ -44,17 +34,17 @@ namespace Besides {
   export const STACKS: u32 = 3;
 }
 
-function besides(spec: usize, state: usize): u32 {
-  if (!load<u32>(state, W_STACKS)) return Besides.NOTHING;
+function besides(spec: WindowSpec, state: WindowState): u32 {
+  if (!state.stacks) return Besides.NOTHING;
   if (isPartitioned(spec)) return Besides.PARTITIONS;
   return hasFlag(spec, WindowFlag.PANES) ? Besides.PANES : Besides.STACKS;
 }
 
-export function windowSave(node: usize): void {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const state = <usize>load<u32>(node, N_STATE);
+export function windowSave(node: Node): void {
+  const spec = changetype<WindowSpec>(node.spec);
+  const state = changetype<WindowState>(node.state);
   // What vectors hold is saved as what the stacks would.
-  if (load<u32>(state, W_VECTORS) && frameEnter()) {
+  if (state.vectors && frameEnter()) {
     vectorsLeave(node, spec, state);
     frameLeave();
   }
@@ -62,14 +52,18 @@ export function windowSave(node: usize): void {
   const form = besides(spec, state);
   writeU32(form);
   formSave(spec);
-  contentSave(spec, state, !load<u32>(state, W_STACKS));
+  contentSave(spec, state, !state.stacks);
   queueSave(state);
   switch (form) {
     case Besides.PANES:
       panesSave(spec, state);
       break;
     case Besides.PARTITIONS:
-      partitionsSave(<usize>load<u32>(state, W_PARTITIONS), spec, partitionSave);
+      partitionsSave(
+        changetype<PartitionTable>(load<u32>(changetype<usize>(state), W_PARTITIONS)),
+        spec,
+        partitionSave,
+      );
       break;
     case Besides.STACKS:
       stacksSave(spec, state);
@@ -79,7 +73,7 @@ export function windowSave(node: usize): void {
 }
 
 /** Fills a window that was just made. */
-export function windowLoad(node: usize): bool {
+export function windowLoad(node: Node): bool {
   if (!frameEnter()) {
     readFail(LoadFault.MEMORY);
     return false;
@@ -90,9 +84,9 @@ export function windowLoad(node: usize): bool {
   return isLoaded;
 }
 
-function loadAll(node: usize): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const state = <usize>load<u32>(node, N_STATE);
+function loadAll(node: Node): bool {
+  const spec = changetype<WindowSpec>(node.spec);
+  const state = changetype<WindowState>(node.state);
   if (!readVersion(VERSION)) return false;
   const saved = readU32();
   const own = besides(spec, state);
@@ -109,7 +103,12 @@ function loadAll(node: usize): bool {
       break;
     case Besides.PARTITIONS:
       if (own == saved) {
-        partitionsLoad(node, <usize>load<u32>(state, W_PARTITIONS), spec, partitionLoad);
+        partitionsLoad(
+          node,
+          changetype<Partitions>(load<u32>(changetype<usize>(state), W_PARTITIONS)),
+          spec,
+          partitionLoad,
+        );
         if (!readFails()) keyedArrange(node, spec, state);
       } else readFail(LoadFault.DAMAGED);
       break;
@@ -129,26 +128,25 @@ function isAsSaved(): bool {
 }
 
 /** Passes by what was made in advance of other rows and groups: it is made again of the rows that are kept. */
-function stacksLeave(spec: usize, state: usize): void {
+function stacksLeave(spec: WindowSpec, state: WindowState): void {
   if (!keepsRows(spec)) readFail(LoadFault.DAMAGED);
   stacksPass(spec);
-  setReset(state + W_SET);
+  setReset(state);
 }
 
 /** Partitions are many, and have few groups each. */
-function partitionSave(spec: usize, part: usize): void {
+function partitionSave(spec: WindowSpec, part: WindowState): void {
   contentSave(spec, part, false);
   if (!hasFlag(spec, WindowFlag.QUEUES)) return;
   queueSave(part);
-  const hasStacks = load<u32>(part, W_STACKS) != 0;
+  const hasStacks = part.stacks != 0;
   writeBool(hasStacks);
   if (hasStacks) stacksSave(spec, part);
 }
 
-function partitionLoad(node: usize, spec: usize, part: usize): void {
+function partitionLoad(node: Node, spec: WindowSpec, part: WindowState): void {
   contentLoad(spec, part);
-  const isTimed =
-    isFinite(load<f64>(part, W_START)) && isFinite(load<f64>(part, W_LAST)) && isFinite(load<f64>(part, W_TICK));
+  const isTimed = isFinite(part.start) && isFinite(part.lastTime) && isFinite(part.tick);
   if (!isTimed) readFail(LoadFault.DAMAGED);
   if (!hasFlag(spec, WindowFlag.QUEUES)) return;
   queueLoad(part, accountOf(node));
@@ -160,28 +158,28 @@ function partitionLoad(node: usize, spec: usize, part: usize): void {
 }
 
 /** What a window has itself, and each partition of one. `leaves`: its groups are changed by rows alone. */
-function contentSave(spec: usize, state: usize, leaves: bool): void {
-  writeF64(load<f64>(state, W_START));
-  writeF64(load<f64>(state, W_END));
-  writeF64(load<f64>(state, W_FIRST));
-  writeF64(load<f64>(state, W_LAST));
-  writeF64(load<f64>(state, W_TICK));
-  writeU32(load<u32>(state, W_COUNTER));
-  writeU32(load<u32>(state, W_OPEN));
-  if (leaves) setLeave(spec, state + W_SET);
-  else setSave(spec, state + W_SET);
-  rowsSave(state + W_ROWS);
+function contentSave(spec: WindowSpec, state: WindowState, leaves: bool): void {
+  writeF64(state.start);
+  writeF64(state.end);
+  writeF64(state.firstTime);
+  writeF64(state.lastTime);
+  writeF64(state.tick);
+  writeU32(state.counter);
+  writeU32(state.isOpen);
+  if (leaves) setLeave(spec, state);
+  else setSave(spec, state);
+  rowsSave(state.kept);
 }
 
-function contentLoad(spec: usize, state: usize): void {
-  store<f64>(state, readF64(), W_START);
-  store<f64>(state, readF64(), W_END);
-  store<f64>(state, readF64(), W_FIRST);
-  store<f64>(state, readF64(), W_LAST);
-  store<f64>(state, readF64(), W_TICK);
-  store<u32>(state, readU32(), W_COUNTER);
-  store<u32>(state, readU32(), W_OPEN);
+function contentLoad(spec: WindowSpec, state: WindowState): void {
+  state.start = readF64();
+  state.end = readF64();
+  state.firstTime = readF64();
+  state.lastTime = readF64();
+  state.tick = readF64();
+  state.counter = readU32();
+  state.isOpen = readU32();
   if (!isSound(spec, state)) readFail(LoadFault.DAMAGED);
-  setLoad(spec, state + W_SET);
-  rowsLoad(state + W_ROWS, Members.ROWS);
+  setLoad(spec, state);
+  rowsLoad(state.kept, Members.ROWS);
 }

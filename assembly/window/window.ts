@@ -1,32 +1,13 @@
 // Window nodes: rows come in, messages go out. What the kinds have in common: opening, the clock, errors, freeing.
 import * as ctx from '../batch/context';
-import {
-  N_FLAGS,
-  N_PROGRAM,
-  N_SPEC,
-  N_STATE,
-  N_STATE_SIZE,
-  NodeFlag,
-  accountOf,
-  exhaust,
-  isExhausted,
-  timesColumn,
-} from '../node/node';
+import { NodeFlag, accountOf, exhaust, isExhausted, timesColumn } from '../node/node';
 import { Operator, Signal, Trait, nearestAbove } from '../node/operator';
 import { selectionPop, selectionPush, withoutErrors } from '../batch/selection';
 import { clearDeadline } from '../node/timers';
 import { allocZeroed, free } from '../mem/alloc';
 import { OPERAND_COL, Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { vmRun } from '../ops/vm';
-import {
-  WINDOW_FLAGS,
-  WINDOW_TIMESTAMP,
-  WindowFlag,
-  hasFlag,
-  isEventTime,
-  isPartitioned,
-  specPrepare,
-} from '../agg/group/spec';
+import { WindowFlag, hasFlag, isEventTime, isPartitioned, specPrepare } from '../agg/group/spec';
 import { windowKindsInit } from './gen/kinds';
 import { setFree, setInit } from '../agg/group/group';
 import { rowsFree } from '../rows/store';
@@ -50,14 +31,24 @@ import { keyedDeadline, keyedPush, keyedSetBack, keyedTick, keyedWatermark } fro
 import { vectorsFree } from './stacks/vectors';
 import { panesFree } from './panes/panes';
 import { outboxFree, sendError, sendSignal } from './content/outbox';
-import { partitionCount, partitionsForgotten, partitionsFree, partitionsOpen } from './partitions/partitions';
+import {
+  Partitions,
+  partitionCount,
+  partitionsForgotten,
+  partitionsFree,
+  partitionsOpen,
+} from './partitions/partitions';
 import { piecesSend } from './pieces';
 import { queueFree } from './content/queue';
 import { windowLoad, windowSave } from './save';
 import { stacksFree, stacksOpen } from './stacks/stacks';
 import { windowResults } from './results';
 import { readTimes } from './content/times';
-import { W_PARTITIONS, W_ROWS, W_SET, W_SIZE } from './content/state';
+import { WindowState, W_PARTITIONS, W_SIZE } from './content/state';
+import { Node } from '../gen/node-layouts';
+import { Program } from '../gen/ops-layouts';
+import { WindowSpec } from '../gen/window-layouts';
+import { PartitionTable } from '../partitions/table-slots';
 
 export function windowOperator(operator: Operator): void {
   operator.open = windowOpen;
@@ -74,20 +65,20 @@ export function windowOperator(operator: Operator): void {
   windowKindsInit();
 }
 
-/** Makes the state of a window node whose spec stands in N_SPEC. Returns false when memory is exhausted. */
-export function windowOpen(node: usize): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
+/** Makes the state of a window node whose spec stands in `spec`. Returns false when memory is exhausted. */
+export function windowOpen(node: Node): bool {
+  const spec = changetype<WindowSpec>(node.spec);
   specPrepare(spec);
   setFlags(spec);
-  const flags = load<u32>(node, N_FLAGS) & ~NodeFlag.DEFERS;
-  store<u32>(node, flags | NodeFlag.MESSAGES | (keepsOutbox(spec) ? NodeFlag.DEFERS : 0), N_FLAGS);
+  const flags = node.flags & ~NodeFlag.DEFERS;
+  node.flags = flags | NodeFlag.MESSAGES | (keepsOutbox(spec) ? NodeFlag.DEFERS : 0);
   if (isEventTime(spec)) followEventTime(node, spec);
   const acct = accountOf(node);
-  const state = allocZeroed(W_SIZE, acct);
+  const state = changetype<WindowState>(allocZeroed(W_SIZE, acct));
   if (!state) return false;
-  store<u32>(node, <u32>state, N_STATE);
-  store<u32>(node, W_SIZE, N_STATE_SIZE);
-  setInit(state + W_SET, acct);
+  node.state = changetype<usize>(state);
+  node.stateSize = W_SIZE;
+  setInit(state, acct);
   keptInit(spec, state, acct);
   if (isPartitioned(spec)) return partitionsOpen(node, state);
   if (hasFlag(spec, WindowFlag.STACKS) && !stacksOpen(node, state)) return false;
@@ -98,7 +89,7 @@ export function windowOpen(node: usize): bool {
  * What it sends it can leave to later: groups leave it, rows, panes and stacks stay as they are. Stacks of partitions
  * are sent at once.
  */
-function keepsOutbox(spec: usize): bool {
+function keepsOutbox(spec: WindowSpec): bool {
   return !hasFlag(spec, WindowFlag.SENDS_AT_ONCE) && !(hasFlag(spec, WindowFlag.STACKS) && isPartitioned(spec));
 }
 
@@ -106,36 +97,36 @@ function keepsOutbox(spec: usize): bool {
  * Below an eventTime node its column of parsed times is the timestamp, whatever the plan names: texts are parsed once.
  * It also says whether rows of the same time come together.
  */
-function followEventTime(node: usize, spec: usize): void {
+function followEventTime(node: Node, spec: WindowSpec): void {
   const column = timesColumn(node);
   if (column < 0) return;
-  store<u16>(spec, <u16>(OPERAND_COL + column), WINDOW_TIMESTAMP);
-  if (!(load<u32>(node, N_FLAGS) & NodeFlag.TIES)) return;
-  store<u32>(spec, load<u32>(spec, WINDOW_FLAGS) | WindowFlag.JOINS_EQUAL, WINDOW_FLAGS);
+  spec.timestamp = <u16>(OPERAND_COL + column);
+  if (!(node.flags & NodeFlag.TIES)) return;
+  spec.flags |= WindowFlag.JOINS_EQUAL;
   if (!rowsHaveWindows(spec)) return;
   const above = nearestAbove(node, Trait.ORDERS_BY_TIME);
-  if (above) store<u32>(above, load<u32>(above, N_FLAGS) | NodeFlag.ROUNDS, N_FLAGS);
+  if (above) above.flags |= NodeFlag.ROUNDS;
 }
 
 /** Begins the work of a window; false when memory is exhausted. */
-function enter(node: usize): bool {
+function enter(node: Node): bool {
   if (frameEnter()) return true;
   exhaust(node);
   return false;
 }
 
 /** Gives the current batch to the window. */
-export function windowPush(node: usize): void {
+export function windowPush(node: Node): void {
   if (!enter(node)) return;
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const state = <usize>load<u32>(node, N_STATE);
+  const spec = changetype<WindowSpec>(node.spec);
+  const state = changetype<WindowState>(node.state);
   if (isOfMessages(spec)) pushMessageOf(node, spec, state);
-  else if (ctx.rowErrors) pushBetweenFailures(node, spec, state, <usize>load<u32>(node, N_PROGRAM));
-  else pushAll(node, spec, state, <usize>load<u32>(node, N_PROGRAM));
+  else if (ctx.rowErrors) pushBetweenFailures(node, spec, state, node.program);
+  else pushAll(node, spec, state, node.program);
   frameLeave();
 }
 
-function pushAll(node: usize, spec: usize, state: usize, program: usize): void {
+function pushAll(node: Node, spec: WindowSpec, state: WindowState, program: Program): void {
   if (program) vmRun(program);
   readTimes(spec, program, ctx.sel, ctx.selLen);
   hold(spec, program);
@@ -143,7 +134,7 @@ function pushAll(node: usize, spec: usize, state: usize, program: usize): void {
 }
 
 /** Takes the rows in that have not failed; each failure goes on as a message, after what the rows before it make. */
-function pushBetweenFailures(node: usize, spec: usize, state: usize, program: usize): void {
+function pushBetweenFailures(node: Node, spec: WindowSpec, state: WindowState, program: Program): void {
   const cols = ctx.cols;
   const rows = ctx.rows;
   const sel = ctx.sel;
@@ -180,7 +171,7 @@ function pushBetweenFailures(node: usize, spec: usize, state: usize, program: us
   selectionPop();
 }
 
-function push(node: usize, spec: usize, state: usize): void {
+function push(node: Node, spec: WindowSpec, state: WindowState): void {
   if (isPartitioned(spec)) {
     keyedPush(node, spec, state);
     if (!isExhausted(node)) keyedDeadline(node, spec, state);
@@ -191,21 +182,21 @@ function push(node: usize, spec: usize, state: usize): void {
 }
 
 /** Sets the deadline of a window of processing time. */
-function askForTick(node: usize, spec: usize, state: usize): void {
+function askForTick(node: Node, spec: WindowSpec, state: WindowState): void {
   if (!isEventTime(spec) && !isExhausted(node)) deadlineOf(node, spec, state);
 }
 
 /** A row that failed before the window, where it is counted, doesn't enter it: its failure is a message of its own. */
-function passFailure(node: usize, text: u64): void {
-  if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) return;
+function passFailure(node: Node, text: u64): void {
+  if (!(node.flags & NodeFlag.SEND_ERROR)) return;
   sendError(node, offOf(text), lenOf(text));
 }
 
 /** The time that the node asked for has come (ctx.nowMs); its deadline is taken back already. */
-export function windowTick(node: usize): void {
+export function windowTick(node: Node): void {
   if (isExhausted(node) || !enter(node)) return;
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const state = <usize>load<u32>(node, N_STATE);
+  const spec = changetype<WindowSpec>(node.spec);
+  const state = changetype<WindowState>(node.state);
   if (isPartitioned(spec)) {
     keyedTick(node, spec, state);
     frameLeave();
@@ -220,8 +211,8 @@ export function windowTick(node: usize): void {
  * Messages begin and end only for windows of messages, time goes on for all others. Rows of another window that such a
  * one gathers come one by one; a message that failed has no rows, its failure goes on.
  */
-function windowSignal(node: usize, signal: u32, value: u64): void {
-  const spec = <usize>load<u32>(node, N_SPEC);
+function windowSignal(node: Node, signal: u32, value: u64): void {
+  const spec = changetype<WindowSpec>(node.spec);
   switch (signal) {
     case Signal.BEGIN:
       if (isOfMessages(spec)) beginOf(node, spec);
@@ -237,57 +228,61 @@ function windowSignal(node: usize, signal: u32, value: u64): void {
   }
 }
 
-function windowEnd(node: usize, spec: usize, value: u64): void {
+function windowEnd(node: Node, spec: WindowSpec, value: u64): void {
   if (!enter(node)) return;
   endOf(node, spec, offOf(value), lenOf(value));
   frameLeave();
 }
 
 /** No row older than `ms` will come any more (event time). Afterwards the current batch is another one. */
-function windowWatermark(node: usize, ms: f64): void {
+function windowWatermark(node: Node, ms: f64): void {
   if (!enter(node)) return;
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const state = <usize>load<u32>(node, N_STATE);
+  const spec = changetype<WindowSpec>(node.spec);
+  const state = changetype<WindowState>(node.state);
   if (isPartitioned(spec)) keyedWatermark(node, spec, state, ms);
   else watermarkOf(node, spec, state, ms);
   frameLeave();
 }
 
 /** The clock is set back by so many ms: what windows of processing time hold stays as old as it is. */
-function windowSetBack(node: usize, ms: f64): void {
-  const spec = <usize>load<u32>(node, N_SPEC);
+function windowSetBack(node: Node, ms: f64): void {
+  const spec = changetype<WindowSpec>(node.spec);
   if (isExhausted(node)) return;
-  const state = <usize>load<u32>(node, N_STATE);
+  const state = changetype<WindowState>(node.state);
   if (isPartitioned(spec)) keyedSetBack(node, spec, state, ms);
   else if (!isEventTime(spec)) setBackOf(node, spec, state, ms);
 }
 
 /** Frees everything that the window holds. */
-export function windowFree(node: usize): void {
+export function windowFree(node: Node): void {
   clearDeadline(node);
-  const state = <usize>load<u32>(node, N_STATE);
+  const state = changetype<WindowState>(node.state);
   if (!state) return;
   outboxFree(node);
-  setFree(state + W_SET);
-  rowsFree(state + W_ROWS);
-  const spec = <usize>load<u32>(node, N_SPEC);
+  setFree(state);
+  rowsFree(state.kept);
+  const spec = changetype<WindowSpec>(node.spec);
   if (isPartitioned(spec)) partitionsFree(node, state);
   else if (hasFlag(spec, WindowFlag.PANES)) panesFree(node, state);
   else stacksFree(node, state);
   vectorsFree(node, state);
   queueFree(state, accountOf(node));
-  free(state, W_SIZE, accountOf(node));
-  store<u32>(node, 0, N_STATE);
+  free(changetype<usize>(state), W_SIZE, accountOf(node));
+  node.state = 0;
 }
 
 /** Partitions that a window keeps, 0 where rows are not partitioned. */
-export function windowPartitions(node: usize): u32 {
-  const state = <usize>load<u32>(node, N_STATE);
-  return isPartitioned(<usize>load<u32>(node, N_SPEC)) ? partitionCount(<usize>load<u32>(state, W_PARTITIONS)) : 0;
+export function windowPartitions(node: Node): u32 {
+  const state = node.state;
+  return isPartitioned(changetype<WindowSpec>(node.spec))
+    ? partitionCount(changetype<PartitionTable>(load<u32>(state, W_PARTITIONS)))
+    : 0;
 }
 
 /** Partitions that a window has forgotten since nothing came for them. */
-export function windowForgotten(node: usize): u64 {
-  const state = <usize>load<u32>(node, N_STATE);
-  return isPartitioned(<usize>load<u32>(node, N_SPEC)) ? partitionsForgotten(<usize>load<u32>(state, W_PARTITIONS)) : 0;
+export function windowForgotten(node: Node): u64 {
+  const state = node.state;
+  return isPartitioned(changetype<WindowSpec>(node.spec))
+    ? partitionsForgotten(changetype<Partitions>(load<u32>(state, W_PARTITIONS)))
+    : 0;
 }

@@ -6,7 +6,7 @@ import {
   operandCol as firstColumn,
   operandConst as firstConst,
   member as memberLayout,
-  op as opLayout,
+  operation as opLayout,
   program as programLayout,
   registerCount,
   slot as slotLayout,

@@ -3,17 +3,27 @@ import { Agg } from '../../gen/aggregates';
 import { Tag } from '../../mem/layout';
 import { giveResult } from '../state/result';
 import { addToSum } from '../state/take';
+import { AggregateSpec } from '../../gen/window-layouts';
+import { GroupSet } from '../group/table';
 
 /** Of doubles u64; of integers u32, with the upper half of the sum behind it. */
 const COUNT: usize = 8;
 const UPPER: usize = 12;
 
-export function avgTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
+export function avgTake(
+  set: GroupSet,
+  agg: AggregateSpec,
+  state: usize,
+  tagAt: usize,
+  tag: u8,
+  payload: u64,
+  row: u32,
+): void {
   if (tag > Tag.NULL) add(set, state, tagAt, tag, payload, <i64>payload >> 63, 1);
 }
 
 /** Adds the sum of so many numbers, of which an integer has an upper half. */
-function add(set: usize, state: usize, tagAt: usize, tag: u8, payload: u64, upper: i64, count: u64): void {
+function add(set: GroupSet, state: usize, tagAt: usize, tag: u8, payload: u64, upper: i64, count: u64): void {
   const have = load<u8>(tagAt);
   const all = averageCount(state, have) + count;
   if (tag == Tag.I64 && (have == Tag.I64 || have == Tag.MISSING) && all <= u32.MAX_VALUE) {
@@ -55,7 +65,7 @@ function wideToF64(lower: u64, upper: i64): f64 {
   return <f64>upper * 18446744073709551616.0 + <f64>lower;
 }
 
-export function avgDoubles(set: usize, at: u32, tagAt: u32, vals: usize, sel: usize, groups: usize, n: u32): void {
+export function avgDoubles(set: GroupSet, at: u32, tagAt: u32, vals: usize, sel: usize, groups: usize, n: u32): void {
   for (let i: u32 = 0; i < n; i++) {
     const group = <usize>load<u32>(groups + ((<usize>i) << 2));
     const from = vals + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3);
@@ -66,7 +76,7 @@ export function avgDoubles(set: usize, at: u32, tagAt: u32, vals: usize, sel: us
   }
 }
 
-export function avgMerge(set: usize, agg: usize, to: usize, tagTo: usize, from: usize, tag: u8): void {
+export function avgMerge(set: GroupSet, agg: AggregateSpec, to: usize, tagTo: usize, from: usize, tag: u8): void {
   if (tag == Tag.MISSING) return;
   add(set, to, tagTo, tag, load<u64>(from), averageUpper(from), averageCount(from, tag));
 }
@@ -94,7 +104,7 @@ function quotient(lower: u64, upper: i64, count: u64): i64 {
   return <i64>(isNegative ? 0 - low : low);
 }
 
-export function avgFinish(agg: usize, state: usize, tag: u8): void {
+export function avgFinish(agg: AggregateSpec, state: usize, tag: u8): void {
   const count = averageCount(state, tag);
   if (tag == Tag.I64) giveResult(Tag.I64, <u64>quotient(load<u64>(state), averageUpper(state), count));
   else if (tag == Tag.F64) giveResult(Tag.F64, reinterpret<u64>(load<f64>(state) / <f64>count));

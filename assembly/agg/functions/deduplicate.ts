@@ -10,11 +10,13 @@ import { parameterError } from '../state/error';
 import { keepItem, keepParameter } from '../state/keep';
 import { keyLen, keyOff, keyText } from '../group/key';
 import { giveResult } from '../state/result';
-import { AGG_C, NO_INPUT, bindOf, bindTag, bindVal } from '../group/spec';
+import { NO_INPUT, bindOf, bindTag, bindVal } from '../group/spec';
+import { AggregateSpec } from '../../gen/window-layouts';
+import { GroupSet } from '../group/table';
 
 export function deduplicateTake(
-  set: usize,
-  agg: usize,
+  set: GroupSet,
+  agg: AggregateSpec,
   state: usize,
   tagAt: usize,
   tag: u8,
@@ -23,7 +25,7 @@ export function deduplicateTake(
 ): void {
   if (!keepParameter(set, agg, state, tagAt, row) || !keepItem(set, Agg.DEDUPLICATE, state, tagAt, tag, payload))
     return;
-  const c = load<u16>(agg, AGG_C);
+  const c = agg.c;
   if (c != NO_INPUT) keepItem(set, Agg.DEDUPLICATE, state, tagAt, bindTag(bindOf(c), row), bindVal(bindOf(c), row));
 }
 
@@ -31,8 +33,8 @@ export function deduplicateTake(
  * deduplicate: the rows whose value was not there before. With the parameter true all of them, otherwise the last row
  * if its value is new, null if not. With operand c an item is a value and its row, otherwise the value alone.
  */
-export function deduplicateFinish(agg: usize, list: usize, parameterTag: u8): void {
-  const width: u32 = load<u16>(agg, AGG_C) == NO_INPUT ? 1 : 2;
+export function deduplicateFinish(agg: AggregateSpec, list: usize, parameterTag: u8): void {
+  const width: u32 = agg.c == NO_INPUT ? 1 : 2;
   const n = load<u32>(list, 4) / width;
   if (n == 0) {
     giveResult(Tag.NULL, 0);

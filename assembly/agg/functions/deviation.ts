@@ -9,6 +9,8 @@ import { numberError } from '../state/error';
 import { giveResult } from '../state/result';
 import { giveDouble } from '../state/statistics';
 import { failAggregate } from '../state/take';
+import { AggregateSpec } from '../../gen/window-layouts';
+import { GroupSet } from '../group/table';
 
 const COUNT: usize = 8;
 const SUM: usize = 16;
@@ -48,7 +50,7 @@ const TWO_63: f64 = 9223372036854775808.0;
   store<f64>(at, load<f64>(at, LOST) + (lostOfSum(before, x, sum) + lost), LOST);
 }
 
-function take(fn: u32, set: usize, state: usize, tagAt: usize, tag: u8, payload: u64): void {
+function take(fn: u32, set: GroupSet, state: usize, tagAt: usize, tag: u8, payload: u64): void {
   if (tag <= Tag.NULL || load<u8>(tagAt) == Tag.ERROR) return;
   if (!isNumber(tag)) {
     failAggregate(set, state, tagAt, numberError(fn, tag, payload));
@@ -158,50 +160,82 @@ function finish(fn: u32, state: usize, tag: u8): void {
   }
 }
 
-export function stddevTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
+export function stddevTake(
+  set: GroupSet,
+  agg: AggregateSpec,
+  state: usize,
+  tagAt: usize,
+  tag: u8,
+  payload: u64,
+  row: u32,
+): void {
   take(Agg.STDDEV, set, state, tagAt, tag, payload);
 }
 
-export function stddevMerge(set: usize, agg: usize, to: usize, tagTo: usize, from: usize, tag: u8): void {
+export function stddevMerge(set: GroupSet, agg: AggregateSpec, to: usize, tagTo: usize, from: usize, tag: u8): void {
   merge(to, tagTo, from, tag);
 }
 
-export function stddevFinish(agg: usize, state: usize, tag: u8): void {
+export function stddevFinish(agg: AggregateSpec, state: usize, tag: u8): void {
   finish(Agg.STDDEV, state, tag);
 }
 
-export function stddevsTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
+export function stddevsTake(
+  set: GroupSet,
+  agg: AggregateSpec,
+  state: usize,
+  tagAt: usize,
+  tag: u8,
+  payload: u64,
+  row: u32,
+): void {
   take(Agg.STDDEVS, set, state, tagAt, tag, payload);
 }
 
-export function stddevsMerge(set: usize, agg: usize, to: usize, tagTo: usize, from: usize, tag: u8): void {
+export function stddevsMerge(set: GroupSet, agg: AggregateSpec, to: usize, tagTo: usize, from: usize, tag: u8): void {
   merge(to, tagTo, from, tag);
 }
 
-export function stddevsFinish(agg: usize, state: usize, tag: u8): void {
+export function stddevsFinish(agg: AggregateSpec, state: usize, tag: u8): void {
   finish(Agg.STDDEVS, state, tag);
 }
 
-export function varTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
+export function varTake(
+  set: GroupSet,
+  agg: AggregateSpec,
+  state: usize,
+  tagAt: usize,
+  tag: u8,
+  payload: u64,
+  row: u32,
+): void {
   take(Agg.VAR, set, state, tagAt, tag, payload);
 }
 
-export function varMerge(set: usize, agg: usize, to: usize, tagTo: usize, from: usize, tag: u8): void {
+export function varMerge(set: GroupSet, agg: AggregateSpec, to: usize, tagTo: usize, from: usize, tag: u8): void {
   merge(to, tagTo, from, tag);
 }
 
-export function varFinish(agg: usize, state: usize, tag: u8): void {
+export function varFinish(agg: AggregateSpec, state: usize, tag: u8): void {
   finish(Agg.VAR, state, tag);
 }
 
-export function varsTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
+export function varsTake(
+  set: GroupSet,
+  agg: AggregateSpec,
+  state: usize,
+  tagAt: usize,
+  tag: u8,
+  payload: u64,
+  row: u32,
+): void {
   take(Agg.VARS, set, state, tagAt, tag, payload);
 }
 
-export function varsMerge(set: usize, agg: usize, to: usize, tagTo: usize, from: usize, tag: u8): void {
+export function varsMerge(set: GroupSet, agg: AggregateSpec, to: usize, tagTo: usize, from: usize, tag: u8): void {
   merge(to, tagTo, from, tag);
 }
 
-export function varsFinish(agg: usize, state: usize, tag: u8): void {
+export function varsFinish(agg: AggregateSpec, state: usize, tag: u8): void {
   finish(Agg.VARS, state, tag);
 }

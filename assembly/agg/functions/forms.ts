@@ -6,17 +6,17 @@
 import { itemFits } from '../../gen/aggregates';
 import { LoadFault } from '../../gen/state-layouts';
 import { SLOT_SIZE, SLOT_TAG, Tag, lenOf } from '../../mem/layout';
-import { poolAlloc } from '../../mem/pool';
+import { Pool, poolAlloc } from '../../mem/pool';
 import { readBool, readFail, readFails, readLength, readU32, readU64, readValue, valueRead } from '../../state/reader';
 import { writeBool, writeSlots, writeU32, writeU64, writeValue } from '../../state/writer';
-import { sketchLoad, sketchSave } from '../state/sketch';
+import { Sketch, sketchLoad, sketchSave } from '../state/sketch';
 import { averageCount, averageSetInts, averageUpper } from './avg';
 
 export function countFormSave(state: usize, tag: u8): void {
   writeValue(Tag.I64, load<u64>(state));
 }
 
-export function countFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+export function countFormLoad(fn: u32, pool: Pool, state: usize, tag: u8, payload: u64): void {
   if (tag != Tag.I64) readFail(LoadFault.DAMAGED);
   store<u64>(state, payload);
 }
@@ -25,7 +25,7 @@ export function sumFormSave(state: usize, tag: u8): void {
   writeValue(tag, load<u64>(state));
 }
 
-export function sumFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+export function sumFormLoad(fn: u32, pool: Pool, state: usize, tag: u8, payload: u64): void {
   if (!isSum(tag)) readFail(LoadFault.DAMAGED);
   store<u64>(state, payload);
 }
@@ -46,7 +46,7 @@ export function averageFormSave(state: usize, tag: u8): void {
   if (isWide) writeU64(<u64>averageUpper(state));
 }
 
-export function averageFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+export function averageFormLoad(fn: u32, pool: Pool, state: usize, tag: u8, payload: u64): void {
   const mark = readU64();
   const count = mark & ~MORE;
   const upper = mark & MORE ? readU64() : <u64>(<i64>payload >> 63);
@@ -70,7 +70,7 @@ export function momentsFormSave(state: usize, tag: u8): void {
   for (let at: usize = 24; at < 48; at += 8) writeU64(load<u64>(state + at));
 }
 
-export function momentsFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+export function momentsFormLoad(fn: u32, pool: Pool, state: usize, tag: u8, payload: u64): void {
   const first = readU64();
   const mark = readU64();
   const count = mark & ~MORE;
@@ -87,7 +87,7 @@ export function valueFormSave(state: usize, tag: u8): void {
 }
 
 /** As `storeValue` of a value that has its place in the pool. */
-export function valueFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+export function valueFormLoad(fn: u32, pool: Pool, state: usize, tag: u8, payload: u64): void {
   store<u64>(state, payload);
   store<u32>(state, tag == Tag.STR || tag == Tag.BYTES ? lenOf(payload) : 0, 8);
   store<u32>(state, <u32>readBool(), 12);
@@ -95,16 +95,16 @@ export function valueFormLoad(fn: u32, pool: usize, state: usize, tag: u8, paylo
 
 /** The parameter, then the sketch, if there is one. */
 export function sketchFormSave(state: usize, tag: u8): void {
-  const sketch = <usize>load<u32>(state);
+  const sketch = changetype<Sketch>(load<u32>(state));
   writeValue(tag, load<u64>(state, 16));
-  writeBool(sketch != 0);
+  writeBool(!!sketch);
   if (sketch) sketchSave(sketch);
 }
 
-export function sketchFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+export function sketchFormLoad(fn: u32, pool: Pool, state: usize, tag: u8, payload: u64): void {
   store<u64>(state, payload, 16);
   if (!readBool()) return;
-  store<u32>(state, <u32>sketchLoad(pool));
+  store<u32>(state, changetype<u32>(sketchLoad(pool)));
   store<u32>(state, 1, 4);
 }
 
@@ -118,7 +118,7 @@ export function listFormSave(state: usize, tag: u8): void {
   writeSlots(slots, n);
 }
 
-export function listFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+export function listFormLoad(fn: u32, pool: Pool, state: usize, tag: u8, payload: u64): void {
   store<u64>(state, payload, 16);
   const length = readU32();
   const n = readLength();
@@ -146,7 +146,7 @@ export function foldedFormSave(state: usize, tag: u8): void {
   writeValue(tag, load<u64>(state));
 }
 
-export function foldedFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+export function foldedFormLoad(fn: u32, pool: Pool, state: usize, tag: u8, payload: u64): void {
   if (tag != Tag.MISSING && tag != Tag.BYTES) readFail(LoadFault.DAMAGED);
   store<u64>(state, payload);
   store<u32>(state, lenOf(payload), 8);
@@ -156,6 +156,6 @@ export function joinedFormSave(state: usize, tag: u8): void {
   foldedFormSave(state, tag);
 }
 
-export function joinedFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+export function joinedFormLoad(fn: u32, pool: Pool, state: usize, tag: u8, payload: u64): void {
   foldedFormLoad(fn, pool, state, tag, payload);
 }

@@ -5,13 +5,23 @@ import { Tag } from '../../mem/layout';
 import { keepNumber } from '../state/keep';
 import { giveResult } from '../state/result';
 import { giveDouble, giveWhole, numbers, sort, takeWhole } from '../state/statistics';
+import { AggregateSpec } from '../../gen/window-layouts';
+import { GroupSet } from '../group/table';
 
-export function medianTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
+export function medianTake(
+  set: GroupSet,
+  agg: AggregateSpec,
+  state: usize,
+  tagAt: usize,
+  tag: u8,
+  payload: u64,
+  row: u32,
+): void {
   keepNumber(set, agg, state, tagAt, tag, payload, row);
 }
 
 /** The middle value; the mean of the two middle ones of an even count. That of whole numbers is exact. */
-export function medianFinish(agg: usize, list: usize, tag: u8): void {
+export function medianFinish(agg: AggregateSpec, list: usize, tag: u8): void {
   const at = numbers(Agg.MEDIAN, list);
   if (!at) return;
   const n = load<u32>(list, 4);

@@ -8,10 +8,12 @@ import { noMemory } from '../../ops/result';
 import { bytesCompare } from '../../value/bytes';
 import { keepItem, keepParameter } from '../state/keep';
 import { giveResult } from '../state/result';
+import { AggregateSpec } from '../../gen/window-layouts';
+import { GroupSet } from '../group/table';
 
 export function mergeAggTake(
-  set: usize,
-  agg: usize,
+  set: GroupSet,
+  agg: AggregateSpec,
   state: usize,
   tagAt: usize,
   tag: u8,
@@ -152,6 +154,6 @@ function mergeMembers(a: usize, aCount: u32, b: usize, bCount: u32, to: usize): 
   return <u32>(at - to) / MEMBER_SIZE;
 }
 
-export function mergeAggFinish(agg: usize, state: usize, tag: u8): void {
+export function mergeAggFinish(agg: AggregateSpec, state: usize, tag: u8): void {
   mergeObjects(state);
 }

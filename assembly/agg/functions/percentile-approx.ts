@@ -3,32 +3,33 @@
 //   state   sketch u32 | isSet u32 | 0 u64 | parameter u64, its tag being that of the state
 import { Agg } from '../../gen/aggregates';
 import { Tag, isNumber } from '../../mem/layout';
-import { copyValue } from '../../mem/pool';
+import { Pool, copyValue } from '../../mem/pool';
 import { toF64 } from '../../value/number';
 import { numberError, parameterError, rangeError } from '../state/error';
-import { SET_VALUES } from '../group/group';
 import { keepParameter } from '../state/keep';
 import { giveResult } from '../state/result';
-import { sketchAdd, sketchMerge, sketchNew, sketchQuantile } from '../state/sketch';
+import { Sketch, sketchAdd, sketchMerge, sketchNew, sketchQuantile } from '../state/sketch';
 import { giveDouble } from '../state/statistics';
 import { failAggregate } from '../state/take';
+import { AggregateSpec } from '../../gen/window-layouts';
+import { GroupSet } from '../group/table';
 
 const IS_SET: usize = 4;
 const PARAMETER: usize = 16;
 
 /** The sketch of the state, a new one when it has none; 0 when memory is exhausted. */
-function sketchOf(pool: usize, state: usize): usize {
-  const sketch = <usize>load<u32>(state);
+function sketchOf(pool: Pool, state: usize): Sketch {
+  const sketch = changetype<Sketch>(load<u32>(state));
   if (sketch) return sketch;
   const fresh = sketchNew(pool);
-  store<u32>(state, <u32>fresh);
-  store<u32>(state, <u32>(fresh != 0), IS_SET);
+  store<u32>(state, changetype<u32>(fresh));
+  store<u32>(state, <u32>!!fresh, IS_SET);
   return fresh;
 }
 
 export function percentileApproxTake(
-  set: usize,
-  agg: usize,
+  set: GroupSet,
+  agg: AggregateSpec,
   state: usize,
   tagAt: usize,
   tag: u8,
@@ -41,23 +42,30 @@ export function percentileApproxTake(
     failAggregate(set, state, tagAt, numberError(Agg.PERCENTILE_APPROX, tag, payload));
     return;
   }
-  const sketch = sketchOf(set + SET_VALUES, state);
-  if (sketch) sketchAdd(set + SET_VALUES, sketch, x);
+  const sketch = sketchOf(set.values, state);
+  if (sketch) sketchAdd(set.values, sketch, x);
 }
 
-export function percentileApproxMerge(set: usize, agg: usize, to: usize, tagTo: usize, from: usize, tag: u8): void {
+export function percentileApproxMerge(
+  set: GroupSet,
+  agg: AggregateSpec,
+  to: usize,
+  tagTo: usize,
+  from: usize,
+  tag: u8,
+): void {
   if (tag == Tag.MISSING) return;
   if (load<u8>(tagTo) == Tag.MISSING) {
-    store<u64>(to, copyValue(set + SET_VALUES, tag, load<u64>(from, PARAMETER)), PARAMETER);
+    store<u64>(to, copyValue(set.values, tag, load<u64>(from, PARAMETER)), PARAMETER);
     store<u8>(tagTo, tag);
   }
   if (!load<u32>(from)) return;
-  const sketch = sketchOf(set + SET_VALUES, to);
-  if (sketch) sketchMerge(set + SET_VALUES, sketch, <usize>load<u32>(from));
+  const sketch = sketchOf(set.values, to);
+  if (sketch) sketchMerge(set.values, sketch, changetype<Sketch>(load<u32>(from)));
 }
 
-export function percentileApproxFinish(agg: usize, state: usize, tag: u8): void {
-  const sketch = <usize>load<u32>(state);
+export function percentileApproxFinish(agg: AggregateSpec, state: usize, tag: u8): void {
+  const sketch = changetype<Sketch>(load<u32>(state));
   if (!sketch) giveResult(Tag.NULL, 0);
   else if (!isNumber(tag)) {
     giveResult(Tag.ERROR, parameterError(Agg.PERCENTILE_APPROX, 'float64', tag, load<u64>(state, PARAMETER)));

@@ -6,10 +6,12 @@ import { parameterError, rangeError } from '../state/error';
 import { keepNumber } from '../state/keep';
 import { giveResult } from '../state/result';
 import { giveDouble, giveWhole, numbers, sort, takeWhole } from '../state/statistics';
+import { AggregateSpec } from '../../gen/window-layouts';
+import { GroupSet } from '../group/table';
 
 export function percentileContTake(
-  set: usize,
-  agg: usize,
+  set: GroupSet,
+  agg: AggregateSpec,
   state: usize,
   tagAt: usize,
   tag: u8,
@@ -20,8 +22,8 @@ export function percentileContTake(
 }
 
 export function percentileDiscTake(
-  set: usize,
-  agg: usize,
+  set: GroupSet,
+  agg: AggregateSpec,
   state: usize,
   tagAt: usize,
   tag: u8,
@@ -73,10 +75,10 @@ function giveBetween(at: usize, position: f64, n: u32): void {
   else giveDouble(low + (load<f64>(at + ((<usize>(i + 1)) << 3)) - low) * part);
 }
 
-export function percentileContFinish(agg: usize, state: usize, tag: u8): void {
+export function percentileContFinish(agg: AggregateSpec, state: usize, tag: u8): void {
   percentile(Agg.PERCENTILE_CONT, state, tag);
 }
 
-export function percentileDiscFinish(agg: usize, state: usize, tag: u8): void {
+export function percentileDiscFinish(agg: AggregateSpec, state: usize, tag: u8): void {
   percentile(Agg.PERCENTILE_DISC, state, tag);
 }

@@ -18,32 +18,18 @@ import { copyBytes } from '../../mem/copy';
 import { failLen, failNoMemory, failOff } from '../../batch/failure';
 import { poolInit, poolAlloc, poolBytesCopy, poolFree, poolReset, poolTake, copyValue } from '../../mem/pool';
 import { Tag, lenOf, offOf, span } from '../../mem/layout';
-import {
-  WINDOW_KEYS,
-  WINDOW_KEEPS,
-  WINDOW_ENTRY_SIZE,
-  WINDOW_TAGS_AT,
-  GROUP_HEAD,
-  NUMBER_SIZE,
-  bindOf,
-  bindTag,
-  bindVal,
-  bindUniform,
-  keysAt,
-  keepsAt,
-} from './spec';
+import { GROUP_HEAD, NUMBER_SIZE, bindOf, bindTag, bindVal, bindUniform, keysAt, keepsAt } from './spec';
 import { bytesEqual, hashLong, hashShort } from '../../value/bytes';
 import { keyBegin, keyAdd, keyText, keyOff, keyLen } from './key';
 import { isPinned, pinnedLeave } from './pinned';
 import {
+  GroupSet,
+  Group,
   EDGE,
   FIRST_SLOTS,
   LARGE,
-  MASK,
   MOVES,
-  OTHER,
   ROOM,
-  TABLE,
   dropOther,
   grow,
   growTo,
@@ -52,156 +38,149 @@ import {
   otherSlots,
   place,
   tableBytes,
-  SET_COUNT,
-  SET_FIRST,
-  SET_NULL_GROUP,
-  ACCT,
-  GROUP_NEXT,
 } from './table';
+import { WindowSpec } from '../../gen/window-layouts';
+import { Bind } from '../../mem/bind';
 
 export const SET_SIZE: u32 = 120;
-const LAST: usize = 16;
-export const SET_ERROR: usize = 24;
-export const SET_ERROR_LEN: usize = 28;
-export const GROUPS_POOL: usize = 32;
-export const SET_VALUES: usize = 64;
-/** Rows taken in since the set was emptied. */
-export const SET_ROWS: usize = 100;
+const GROUPS_POOL: usize = 32;
 
-export const GROUP_KEY_LEN: usize = 4;
-export const GROUP_KEY: usize = 8;
 const SHORT_KEY: usize = 16;
 const SHORT: u32 = 16;
 
-export function setInit(set: usize, acct: usize): void {
-  memory.fill(set, 0, SET_SIZE);
-  poolInit(set + GROUPS_POOL, 128, acct);
-  poolInit(set + SET_VALUES, 128, acct);
-  store<u32>(set, <u32>acct, ACCT);
+export function setInit(set: GroupSet, acct: usize): void {
+  memory.fill(changetype<usize>(set), 0, SET_SIZE);
+  poolInit(set.groupsPool, 128, acct);
+  poolInit(set.values, 128, acct);
+  set.account = acct;
   memory.fill(EDGE, 0xff, 16);
 }
 
 /** Empties the set and keeps memory that the next window is likely to need again. */
-export function setReset(set: usize): void {
+export function setReset(set: GroupSet): void {
   dropOther(set);
-  if (isPinned(set)) pinnedLeave(set, set + GROUPS_POOL, set + SET_VALUES);
-  const table = <usize>load<u32>(set, TABLE);
-  const count = load<u32>(set, SET_COUNT);
+  if (isPinned(set)) pinnedLeave(set, set.groupsPool, set.values);
+  const table = <usize>set.table;
+  const count = set.count;
   if (table) {
     // A table much larger than this window needed goes back, so that one peak doesn't hold memory for ever.
-    if (load<u32>(set, MASK) + 1 > (count + FIRST_SLOTS) * ROOM * 4) {
-      free(table, tableBytes(set), <usize>load<u32>(set, ACCT));
-      store<u32>(set, 0, TABLE);
-      store<u32>(set, 0, MASK);
+    if (set.mask + 1 > (count + FIRST_SLOTS) * ROOM * 4) {
+      free(table, tableBytes(set), set.account);
+      set.table = 0;
+      set.mask = 0;
     } else memory.fill(table, 0, tableBytes(set));
   }
-  poolReset(set + GROUPS_POOL);
-  poolReset(set + SET_VALUES);
-  memory.fill(set + SET_COUNT, 0, GROUPS_POOL - SET_COUNT);
-  store<u32>(set, 0, SET_ROWS);
+  poolReset(set.groupsPool);
+  poolReset(set.values);
+  memory.fill(changetype<usize>(set) + offsetof<GroupSet>('count'), 0, GROUPS_POOL - offsetof<GroupSet>('count'));
+  set.rows = 0;
 }
 
-export function setFree(set: usize): void {
+export function setFree(set: GroupSet): void {
   dropOther(set);
-  if (isPinned(set)) pinnedLeave(set, set + GROUPS_POOL, set + SET_VALUES);
-  const table = <usize>load<u32>(set, TABLE);
-  if (table) free(table, tableBytes(set), <usize>load<u32>(set, ACCT));
-  poolFree(set + GROUPS_POOL);
-  poolFree(set + SET_VALUES);
-  memory.fill(set, 0, GROUPS_POOL);
+  if (isPinned(set)) pinnedLeave(set, set.groupsPool, set.values);
+  const table = <usize>set.table;
+  if (table) free(table, tableBytes(set), set.account);
+  poolFree(set.groupsPool);
+  poolFree(set.values);
+  memory.fill(changetype<usize>(set), 0, GROUPS_POOL);
 }
 
 /** Takes the groups of another set over, which is empty then; what failed the set stays. */
-export function setTake(set: usize, from: usize): void {
-  const acct = <usize>load<u32>(from, ACCT);
-  const to = <usize>load<u32>(set, ACCT);
-  if (load<u32>(from, TABLE)) accountMove(tableBytes(from), acct, to);
-  if (load<u32>(from, OTHER)) accountMove(otherSlots(from) << 3, acct, to);
-  memory.copy(set, from, SET_ERROR);
-  store<u64>(set, load<u64>(from, OTHER), OTHER);
-  memory.fill(from, 0, SET_ERROR);
-  store<u64>(from, 0, OTHER);
-  poolTake(set + GROUPS_POOL, from + GROUPS_POOL);
-  poolTake(set + SET_VALUES, from + SET_VALUES);
+export function setTake(set: GroupSet, from: GroupSet): void {
+  const acct = from.account;
+  const to = set.account;
+  if (from.table) accountMove(tableBytes(from), acct, to);
+  if (from.other) accountMove(otherSlots(from) << 3, acct, to);
+  memory.copy(changetype<usize>(set), changetype<usize>(from), offsetof<GroupSet>('error'));
+  store<u64>(
+    changetype<usize>(set),
+    load<u64>(changetype<usize>(from), offsetof<GroupSet>('other')),
+    offsetof<GroupSet>('other'),
+  );
+  memory.fill(changetype<usize>(from), 0, offsetof<GroupSet>('error'));
+  store<u64>(changetype<usize>(from), 0, offsetof<GroupSet>('other'));
+  poolTake(set.groupsPool, from.groupsPool);
+  poolTake(set.values, from.values);
 }
 
 /** Gives back what only looking for keys needs: nothing comes into the set any more. */
-export function setSeal(set: usize): void {
+export function setSeal(set: GroupSet): void {
   dropOther(set);
-  const table = <usize>load<u32>(set, TABLE);
-  if (table) free(table, tableBytes(set), <usize>load<u32>(set, ACCT));
-  store<u32>(set, 0, TABLE);
-  store<u32>(set, 0, MASK);
+  const table = <usize>set.table;
+  if (table) free(table, tableBytes(set), set.account);
+  set.table = 0;
+  set.mask = 0;
 }
 
 /** Forgets what was taken in for want of memory; what is sent of the set before its next reset fails. */
-export function setLose(set: usize): void {
+export function setLose(set: GroupSet): void {
   setReset(set);
   noteNoMemory(set);
 }
 
-function noteNoMemory(set: usize): void {
+function noteNoMemory(set: GroupSet): void {
   failNoMemory();
-  store<u32>(set, <u32>failOff, SET_ERROR);
-  store<u32>(set, failLen, SET_ERROR_LEN);
+  set.error = <u32>failOff;
+  set.errorLen = failLen;
 }
 
 /** Keeps the text of an error as long as the set's values; where memory is exhausted that is the reason. */
-export function keepReason(set: usize, payload: u64): u64 {
+export function keepReason(set: GroupSet, payload: u64): u64 {
   const len = min(lenOf(payload), 4096);
-  const to = poolBytesCopy(set + SET_VALUES, offOf(payload), len);
+  const to = poolBytesCopy(set.values, offOf(payload), len);
   if (to) return span(to, len);
   failNoMemory();
   return span(failOff, failLen);
 }
 
 /** Notes the error that the whole message fails with; the first one counts. */
-export function setError(set: usize, payload: u64): void {
-  if (load<u32>(set, SET_ERROR)) return;
+export function setError(set: GroupSet, payload: u64): void {
+  if (set.error) return;
   const reason = keepReason(set, payload);
-  store<u32>(set, <u32>offOf(reason), SET_ERROR);
-  store<u32>(set, lenOf(reason), SET_ERROR_LEN);
+  set.error = <u32>offOf(reason);
+  set.errorLen = lenOf(reason);
 }
 
 /**
  * Makes room in an empty set for that many groups, which come one by one, as far as that is not better done little by
  * little.
  */
-export function setReserve(set: usize, groups: u32): void {
-  if (load<u32>(set, TABLE)) return;
+export function setReserve(set: GroupSet, groups: u32): void {
+  if (set.table) return;
   let slots = FIRST_SLOTS;
   while (slots <= groups * ROOM && slots < LARGE) slots <<= 1;
   growTo(set, slots);
 }
 
 /** Makes a group behind the others that nobody finds yet; 0 when memory is exhausted. */
-export function newGroup(spec: usize, set: usize, hash: u32, off: usize, len: u32): usize {
-  const size = load<u32>(spec, WINDOW_ENTRY_SIZE);
-  const group = poolAlloc(set + GROUPS_POOL, size);
-  if (!group) return 0;
-  memory.fill(group, 0, size);
-  store<u32>(group, hash);
-  store<u32>(group, len, 4);
-  let key = group + 16;
+export function newGroup(spec: WindowSpec, set: GroupSet, hash: u32, off: usize, len: u32): Group {
+  const size = spec.entrySize;
+  const group = changetype<Group>(poolAlloc(set.groupsPool, size));
+  if (!group) return changetype<Group>(0);
+  memory.fill(changetype<usize>(group), 0, size);
+  group.hash = hash;
+  group.keyLen = len;
+  let key = changetype<usize>(group) + 16;
   if (len <= SHORT) copyBytes(key, off, len);
   else {
-    key = poolBytesCopy(set + SET_VALUES, off, len);
-    if (!key) return 0;
+    key = poolBytesCopy(set.values, off, len);
+    if (!key) return changetype<Group>(0);
   }
-  store<u32>(group, <u32>key, 8);
-  store<u32>(group + load<u32>(spec, WINDOW_TAGS_AT) - NUMBER_SIZE, load<u32>(set, SET_COUNT));
-  const last = <usize>load<u32>(set, LAST);
-  if (last) store<u32>(last, <u32>group, GROUP_NEXT);
-  else store<u32>(set, <u32>group, SET_FIRST);
-  store<u32>(set, <u32>group, LAST);
-  store<u32>(set, load<u32>(set, SET_COUNT) + 1, SET_COUNT);
+  group.key = key;
+  store<u32>(changetype<usize>(group) + spec.tagsAt - NUMBER_SIZE, set.count);
+  const last = set.last;
+  if (last) last.next = group;
+  else set.first = group;
+  set.last = group;
+  set.count++;
   return group;
 }
 
 /** Number of the group among those of its set, in their order. */
 // @ts-ignore: decorator
-@inline export function groupNumber(spec: usize, group: usize): u32 {
-  return load<u32>(group + load<u32>(spec, WINDOW_TAGS_AT) - NUMBER_SIZE);
+@inline export function groupNumber(spec: WindowSpec, group: Group): u32 {
+  return load<u32>(changetype<usize>(group) + spec.tagsAt - NUMBER_SIZE);
 }
 
 /** True when the group was made by the last find. */
@@ -221,28 +200,28 @@ export let isNew: bool = false;
 }
 
 /** Returns the group of a key, made when there is none; 0 when memory is exhausted. */
-export function findGroup(spec: usize, set: usize, off: usize, len: u32): usize {
+export function findGroup(spec: WindowSpec, set: GroupSet, off: usize, len: u32): Group {
   return findByHash(spec, set, off, len, keyHash(off, len));
 }
 
-function findByHash(spec: usize, set: usize, off: usize, len: u32, hash: u32): usize {
+function findByHash(spec: WindowSpec, set: GroupSet, off: usize, len: u32, hash: u32): Group {
   isNew = false;
-  const table = <usize>load<u32>(set, TABLE);
+  const table = <usize>set.table;
   if (table) {
-    const group = findIn(table, load<u32>(set, MASK), off, len, hash);
+    const group = findIn(table, set.mask, off, len, hash);
     if (group) return group;
   }
-  if (load<u32>(set, OTHER) & MOVES) {
-    const group = findIn(<usize>(load<u32>(set, OTHER) & ~MOVES), load<u32>(set, MASK) >> 1, off, len, hash);
+  if (set.other & MOVES) {
+    const group = findIn(<usize>(set.other & ~MOVES), set.mask >> 1, off, len, hash);
     moveSome(set);
     if (group) return group;
   }
-  const mask = load<u32>(set, MASK);
-  if (load<u32>(set, SET_COUNT) * ROOM >= mask - (mask >> 2)) {
-    if (!makeRoom(set)) return 0;
+  const mask = set.mask;
+  if (set.count * ROOM >= mask - (mask >> 2)) {
+    if (!makeRoom(set)) return changetype<Group>(0);
   }
   const group = newGroup(spec, set, hash, off, len);
-  if (!group) return 0;
+  if (!group) return changetype<Group>(0);
   place(set, group, hash);
   isNew = true;
   return group;
@@ -250,38 +229,38 @@ function findByHash(spec: usize, set: usize, off: usize, len: u32, hash: u32): u
 
 /** The group of a key in a table, 0 none. */
 // @ts-ignore: decorator
-@inline function findIn(table: usize, mask: u32, off: usize, len: u32, hash: u32): usize {
+@inline function findIn(table: usize, mask: u32, off: usize, len: u32, hash: u32): Group {
   let i = hash & mask;
-  let group = <usize>load<u32>(table + ((<usize>i) << 3), 4);
+  let group = changetype<Group>(load<u32>(table + ((<usize>i) << 3), 4));
   while (group) {
-    if (load<u32>(table + ((<usize>i) << 3)) == hash && load<u32>(group, GROUP_KEY_LEN) == len) {
+    if (load<u32>(table + ((<usize>i) << 3)) == hash && group.keyLen == len) {
       if (len <= SHORT) {
-        if (!v128.any_true(v128.xor(v128.load(group, SHORT_KEY), shortKey(off, len)))) break;
-      } else if (bytesEqual(<usize>load<u32>(group, GROUP_KEY), off, len)) break;
+        if (!v128.any_true(v128.xor(v128.load(changetype<usize>(group), SHORT_KEY), shortKey(off, len)))) break;
+      } else if (bytesEqual(group.key, off, len)) break;
     }
     i = (i + 1) & mask;
-    group = <usize>load<u32>(table + ((<usize>i) << 3), 4);
+    group = changetype<Group>(load<u32>(table + ((<usize>i) << 3), 4));
   }
   return group;
 }
 
 /** The group of rows whose only key is null or missing, and the only group of a window without keys. */
-export function findNullGroup(spec: usize, set: usize): usize {
+export function findNullGroup(spec: WindowSpec, set: GroupSet): Group {
   isNew = false;
-  let group = <usize>load<u32>(set, SET_NULL_GROUP);
+  let group = set.nullGroup;
   if (group) return group;
   group = newGroup(spec, set, 0, EDGE, 0);
-  store<u32>(set, <u32>group, SET_NULL_GROUP);
+  set.nullGroup = group;
   isNew = true;
   return group;
 }
 
 /** Copies the kept values of the group's first row; text that is the key of group `keyed` is not copied again. */
-function keepRow(spec: usize, set: usize, group: usize, row: u32, keyed: usize = group): void {
-  const count = load<u32>(spec, WINDOW_KEEPS);
+function keepRow(spec: WindowSpec, set: GroupSet, group: Group, row: u32, keyed: Group = group): void {
+  const count = spec.keeps;
   const keeps = keepsAt(spec);
-  const tags = group + load<u32>(spec, WINDOW_TAGS_AT);
-  const single = load<u32>(spec, WINDOW_KEYS) == 1 ? load<u16>(keysAt(spec)) : 0xffff;
+  const tags = changetype<usize>(group) + spec.tagsAt;
+  const single = spec.keys == 1 ? load<u16>(keysAt(spec)) : 0xffff;
   for (let i: u32 = 0; i < count; i++) {
     const input = load<u16>(keeps + ((<usize>i) << 1));
     const bind = bindOf(input);
@@ -289,10 +268,8 @@ function keepRow(spec: usize, set: usize, group: usize, row: u32, keyed: usize =
     const payload = bindVal(bind, row);
     store<u8>(tags + i, tag);
     const kept =
-      tag == Tag.STR && input == single
-        ? span(<usize>load<u32>(keyed, GROUP_KEY), load<u32>(keyed, GROUP_KEY_LEN))
-        : copyValue(set + SET_VALUES, tag, payload);
-    store<u64>(group + GROUP_HEAD + ((<usize>i) << 3), kept);
+      tag == Tag.STR && input == single ? span(keyed.key, keyed.keyLen) : copyValue(set.values, tag, payload);
+    store<u64>(changetype<usize>(group) + GROUP_HEAD + ((<usize>i) << 3), kept);
   }
 }
 
@@ -303,28 +280,31 @@ const HASHES: usize = memory.data(4 * 1024, 16);
  * As `assignGroups` for a single key that is text in all rows. All hashes are there before the first group is looked
  * for, so that looking waits for memory alone, and for that of several rows at a time.
  */
-function assignTexts(spec: usize, set: usize, bind: usize, sel: usize, n: u32, groups: usize): bool {
-  if (!load<u32>(set, TABLE) && !grow(set)) return false;
+function assignTexts(spec: WindowSpec, set: GroupSet, bind: Bind, sel: usize, n: u32, groups: usize): bool {
+  if (!set.table && !grow(set)) return false;
   for (let i: u32 = 0; i < n << 2; i += 4) {
     const text = bindVal(bind, load<u32>(sel + i));
     store<u32>(HASHES + i, keyHash(offOf(text), lenOf(text)));
   }
-  let table = <usize>load<u32>(set, TABLE);
-  let mask = load<u32>(set, MASK);
+  let table = <usize>set.table;
+  let mask = set.mask;
   for (let i: u32 = 0; i < n << 2; i += 4) {
     const row = load<u32>(sel + i);
     const text = bindVal(bind, row);
     const len = lenOf(text);
     const hash = load<u32>(HASHES + i);
     const slot = load<u64>(table + ((<usize>(hash & mask)) << 3));
-    let group = <usize>(slot >> 32);
+    let group = changetype<Group>(<usize>(slot >> 32));
     // Conditions in each other: the value of a conjunction would be stored and tested once more.
     if (<u32>slot == hash) {
       if (group) {
-        if (load<u32>(group, GROUP_KEY_LEN) == len) {
+        if (group.keyLen == len) {
           if (len <= SHORT) {
-            if (i8x16.bitmask(i8x16.eq(v128.load(group, SHORT_KEY), shortKey(offOf(text), len))) == 0xffff) {
-              store<u32>(groups + i, <u32>group);
+            if (
+              i8x16.bitmask(i8x16.eq(v128.load(changetype<usize>(group), SHORT_KEY), shortKey(offOf(text), len))) ==
+              0xffff
+            ) {
+              store<u32>(groups + i, changetype<u32>(group));
               continue;
             }
           }
@@ -335,43 +315,43 @@ function assignTexts(spec: usize, set: usize, bind: usize, sel: usize, n: u32, g
     if (!group) return false;
     if (isNew) {
       keepRow(spec, set, group, row);
-      table = <usize>load<u32>(set, TABLE);
-      mask = load<u32>(set, MASK);
+      table = <usize>set.table;
+      mask = set.mask;
     }
-    store<u32>(groups + i, <u32>group);
+    store<u32>(groups + i, changetype<u32>(group));
   }
   return true;
 }
 
 /** Writes the group of each selected row to `groups`; false when memory is exhausted. */
-export function assignGroups(spec: usize, set: usize, sel: usize, n: u32, groups: usize): bool {
-  const keyCount = load<u32>(spec, WINDOW_KEYS);
+export function assignGroups(spec: WindowSpec, set: usize, sel: usize, n: u32, groups: usize): bool {
+  const keyCount = spec.keys;
   if (keyCount == 0) {
-    const group = findNullGroup(spec, set);
+    const group = findNullGroup(spec, changetype<GroupSet>(set));
     if (!group) return false;
-    if (isNew) keepRow(spec, set, group, load<u32>(sel));
-    for (let i: u32 = 0; i < n; i++) store<u32>(groups + ((<usize>i) << 2), <u32>group);
+    if (isNew) keepRow(spec, changetype<GroupSet>(set), group, load<u32>(sel));
+    for (let i: u32 = 0; i < n; i++) store<u32>(groups + ((<usize>i) << 2), changetype<u32>(group));
     return true;
   }
   const keys = keysAt(spec);
   if (keyCount == 1) {
     const bind = bindOf(load<u16>(keys));
-    if (bindUniform(bind) == Tag.STR) return assignTexts(spec, set, bind, sel, n, groups);
+    if (bindUniform(bind) == Tag.STR) return assignTexts(spec, changetype<GroupSet>(set), bind, sel, n, groups);
     for (let i: u32 = 0; i < n; i++) {
       const row = load<u32>(sel + ((<usize>i) << 2));
       const tag = bindTag(bind, row);
       const payload = bindVal(bind, row);
-      let group: usize;
-      if (tag == Tag.STR) group = findGroup(spec, set, offOf(payload), lenOf(payload));
-      else if (tag <= Tag.NULL) group = findNullGroup(spec, set);
+      let group: Group;
+      if (tag == Tag.STR) group = findGroup(spec, changetype<GroupSet>(set), offOf(payload), lenOf(payload));
+      else if (tag <= Tag.NULL) group = findNullGroup(spec, changetype<GroupSet>(set));
       else {
-        if (tag == Tag.ERROR) setError(set, payload);
+        if (tag == Tag.ERROR) setError(changetype<GroupSet>(set), payload);
         keyText(tag, payload);
-        group = findGroup(spec, set, keyOff, keyLen);
+        group = findGroup(spec, changetype<GroupSet>(set), keyOff, keyLen);
       }
       if (!group) return false;
-      if (isNew) keepRow(spec, set, group, row);
-      store<u32>(groups + ((<usize>i) << 2), <u32>group);
+      if (isNew) keepRow(spec, changetype<GroupSet>(set), group, row);
+      store<u32>(groups + ((<usize>i) << 2), changetype<u32>(group));
     }
     return true;
   }
@@ -382,13 +362,13 @@ export function assignGroups(spec: usize, set: usize, sel: usize, n: u32, groups
       const bind = bindOf(load<u16>(keys + ((<usize>k) << 1)));
       const tag = bindTag(bind, row);
       const payload = bindVal(bind, row);
-      if (tag == Tag.ERROR) setError(set, payload);
+      if (tag == Tag.ERROR) setError(changetype<GroupSet>(set), payload);
       keyAdd(tag, payload);
     }
-    const group = findGroup(spec, set, keyOff, keyLen);
+    const group = findGroup(spec, changetype<GroupSet>(set), keyOff, keyLen);
     if (!group) return false;
-    if (isNew) keepRow(spec, set, group, row);
-    store<u32>(groups + ((<usize>i) << 2), <u32>group);
+    if (isNew) keepRow(spec, changetype<GroupSet>(set), group, row);
+    store<u32>(groups + ((<usize>i) << 2), changetype<u32>(group));
   }
   return true;
 }
@@ -397,18 +377,24 @@ export function assignGroups(spec: usize, set: usize, sel: usize, n: u32, groups
  * Writes a group of its own for each selected row to `groups`; false when memory is exhausted. `keyed` has groups of
  * another set with the keys of the rows, which that set must hold as long.
  */
-export function separateGroups(spec: usize, set: usize, sel: usize, n: u32, groups: usize, keyed: usize): bool {
+export function separateGroups(spec: WindowSpec, set: GroupSet, sel: usize, n: u32, groups: usize, keyed: usize): bool {
   for (let i: u32 = 0; i < n; i++) {
     const group = newGroup(spec, set, 0, EDGE, 0);
     if (!group) return false;
-    keepRow(spec, set, group, load<u32>(sel + ((<usize>i) << 2)), <usize>load<u32>(keyed + ((<usize>i) << 2)));
-    store<u32>(groups + ((<usize>i) << 2), <u32>group);
+    keepRow(
+      spec,
+      set,
+      group,
+      load<u32>(sel + ((<usize>i) << 2)),
+      changetype<Group>(load<u32>(keyed + ((<usize>i) << 2))),
+    );
+    store<u32>(groups + ((<usize>i) << 2), changetype<u32>(group));
   }
   return true;
 }
 
 /** The group of `set` with the key of group `from`, which belongs to the set `other`; 0 when memory is exhausted. */
-export function regroup(spec: usize, set: usize, other: usize, from: usize): usize {
-  if (from == <usize>load<u32>(other, SET_NULL_GROUP)) return findNullGroup(spec, set);
-  return findGroup(spec, set, <usize>load<u32>(from, 8), load<u32>(from, 4));
+export function regroup(spec: WindowSpec, set: usize, other: GroupSet, from: Group): Group {
+  if (from == other.nullGroup) return findNullGroup(spec, changetype<GroupSet>(set));
+  return findGroup(spec, changetype<GroupSet>(set), from.key, from.keyLen);
 }

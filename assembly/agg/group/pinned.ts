@@ -11,31 +11,59 @@
 //          88   groups pool 32 | values pool 32         of a set that was emptied meanwhile
 //          152  piece u32 | item u32            of the image that is to go on there, 0: it is at its next group
 import { alloc, free, WORKSPACE } from '../../mem/alloc';
-import { POOL_SIZE, poolTake } from '../../mem/pool';
+import { Pool, POOL_SIZE, poolTake } from '../../mem/pool';
+import { WindowSpec } from '../../gen/window-layouts';
+import { GroupSet, Group } from './table';
 
-/** Of a set: place of its walk and 1, 0 none; its id. */
-const SET_WALK: usize = 112;
-const SET_WALK_ID: usize = 116;
+/** A set of groups that a snapshot has still to write. */
+// @ts-ignore: decorator
+@unmanaged
+export class Walk {
+  next: Walk;
+  id: u32;
+  place: u32;
+  number: u32;
+  group: Group;
+  done: u32;
+  count: u32;
+  each: u32;
+  spec: WindowSpec;
+  specSize: u32;
+  held: usize;
+  nullAt: u32;
+  isLacking: u32;
+  end: u32;
+  private gap56: u64;
+  private gap64: u64;
+  private gap72: u64;
+  private gap80: u64;
+  private gap88: u64;
+  private gap96: u64;
+  private gap104: u64;
+  private gap112: u64;
+  private gap120: u64;
+  private gap128: u64;
+  private gap136: u64;
+  private gap144: u64;
+  piece: usize;
+  item: u32;
 
-export const WALK_NEXT: usize = 0;
-const ID: usize = 4;
-const PLACE: usize = 8;
-export const WALK_NUMBER: usize = 12;
-export const WALK_GROUP: usize = 16;
-export const WALK_DONE: usize = 20;
-export const WALK_COUNT: usize = 24;
-export const WALK_EACH: usize = 28;
-export const WALK_SPEC: usize = 32;
-export const WALK_SPEC_SIZE: usize = 36;
-export const WALK_HELD: usize = 40;
-export const WALK_NULL: usize = 44;
-export const WALK_LACKING: usize = 48;
-export const WALK_END: usize = 52;
-export const WALK_IMAGES: usize = 56;
-export const WALK_GROUPS: usize = WALK_IMAGES + POOL_SIZE;
-export const WALK_VALUES: usize = WALK_GROUPS + POOL_SIZE;
-export const WALK_PIECE: usize = 152;
-export const WALK_ITEM: usize = 156;
+  get images(): Pool {
+    return changetype<Pool>(changetype<usize>(this) + WALK_IMAGES);
+  }
+
+  get groups(): Pool {
+    return changetype<Pool>(changetype<usize>(this) + WALK_GROUPS);
+  }
+
+  get values(): Pool {
+    return changetype<Pool>(changetype<usize>(this) + WALK_VALUES);
+  }
+}
+
+const WALK_IMAGES: usize = 56;
+const WALK_GROUPS: usize = WALK_IMAGES + POOL_SIZE;
+const WALK_VALUES: usize = WALK_GROUPS + POOL_SIZE;
 export const WALK_SIZE: u32 = 160;
 
 const FIRST_PLACES: u32 = 16;
@@ -52,51 +80,51 @@ let hint: u32 = 0;
 
 /** True when a snapshot may still have to write the set. */
 // @ts-ignore: decorator
-@inline export function isPinned(set: usize): bool {
-  return load<u32>(set, SET_WALK) != 0;
+@inline export function isPinned(set: GroupSet): bool {
+  return set.walk != 0;
 }
 
 /** The walk that has still to write groups of the set, 0 none. */
-export function walkOf(set: usize): usize {
-  const place = load<u32>(set, SET_WALK);
+export function walkOf(set: GroupSet): Walk {
+  const place = set.walk;
   if (place && place <= capacity) {
-    const walk = <usize>load<u32>(placeAt(place - 1));
-    if (walk && load<u32>(walk, ID) == load<u32>(set, SET_WALK_ID)) return walk;
+    const walk = changetype<Walk>(load<u32>(placeAt(place - 1)));
+    if (walk && walk.id == set.walkId) return walk;
   }
-  store<u32>(set, 0, SET_WALK);
-  return 0;
+  set.walk = 0;
+  return changetype<Walk>(0);
 }
 
 /** Makes the walk the one of the set; false when memory is exhausted. */
-export function pin(set: usize, walk: usize): bool {
+export function pin(set: GroupSet, walk: Walk): bool {
   let i = hint;
   while (i < capacity && load<u32>(placeAt(i))) i++;
   if (i == capacity && !grow()) return false;
-  store<u32>(placeAt(i), <u32>walk);
+  store<u32>(placeAt(i), changetype<u32>(walk));
   hint = i + 1;
-  store<u32>(walk, ++ids, ID);
-  store<u32>(walk, i, PLACE);
-  store<u32>(set, i + 1, SET_WALK);
-  store<u32>(set, ids, SET_WALK_ID);
+  walk.id = ++ids;
+  walk.place = i;
+  set.walk = i + 1;
+  set.walkId = ids;
   return true;
 }
 
 /** No set has the walk any more. */
-export function unpin(walk: usize): void {
-  const place = load<u32>(walk, PLACE);
-  if (place >= capacity || <usize>load<u32>(placeAt(place)) != walk) return;
+export function unpin(walk: Walk): void {
+  const place = walk.place;
+  if (place >= capacity || <usize>load<u32>(placeAt(place)) != changetype<usize>(walk)) return;
   store<u32>(placeAt(place), 0);
   hint = min(hint, place);
 }
 
 /** The set is emptied: its pools are the walk's from now on, if there is something to be written still. */
-export function pinnedLeave(set: usize, groups: usize, values: usize): void {
+export function pinnedLeave(set: GroupSet, groups: Pool, values: Pool): void {
   const walk = walkOf(set);
   if (!walk) return;
-  store<u32>(set, 0, SET_WALK);
+  set.walk = 0;
   unpin(walk);
-  poolTake(walk + WALK_GROUPS, groups);
-  poolTake(walk + WALK_VALUES, values);
+  poolTake(walk.groups, groups);
+  poolTake(walk.values, values);
 }
 
 function grow(): bool {

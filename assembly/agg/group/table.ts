@@ -1,19 +1,54 @@
 // The hash table of a set of groups: how it grows, at once or little by little.
 import { alloc, forgiveRefusals, free, refusals } from '../../mem/alloc';
+import { Pool } from '../../mem/pool';
 
-export const SET_COUNT: usize = 8;
-export const SET_FIRST: usize = 12;
-export const SET_NULL_GROUP: usize = 20;
-export const ACCT: usize = 96;
-export const GROUP_NEXT: usize = 12;
+/** A set of groups (agg/group/group.ts). */
+// @ts-ignore: decorator
+@unmanaged
+export class GroupSet {
+  table: u32;
+  mask: u32;
+  count: u32;
+  first: Group;
+  last: Group;
+  nullGroup: Group;
+  error: u32;
+  errorLen: u32;
+  private gap32: u64;
+  private gap40: u64;
+  private gap48: u64;
+  private gap56: u64;
+  private gap64: u64;
+  private gap72: u64;
+  private gap80: u64;
+  private gap88: u64;
+  account: usize;
+  /** Rows taken in since the set was emptied. */
+  rows: u32;
+  other: u32;
+  cursor: u32;
+  /** Of a set: place of its walk and 1, 0 none; its id. */
+  walk: u32;
+  walkId: u32;
 
-export const TABLE: usize = 0;
+  get groupsPool(): Pool {
+    return changetype<Pool>(changetype<usize>(this) + 32);
+  }
 
-export const MASK: usize = 4;
+  get values(): Pool {
+    return changetype<Pool>(changetype<usize>(this) + 64);
+  }
+}
 
-export const OTHER: usize = 104;
-
-const CURSOR: usize = 108;
+/** Head of a group. */
+// @ts-ignore: decorator
+@unmanaged
+export class Group {
+  hash: u32;
+  keyLen: u32;
+  key: usize;
+  next: Group;
+}
 
 /** Of `other`: it is the table before. */
 export const MOVES: u32 = 1;
@@ -36,100 +71,100 @@ const MOVED: u32 = 16;
 
 export const EDGE: usize = memory.data(32, 16);
 
-export function tableBytes(set: usize): u32 {
-  return (load<u32>(set, MASK) + 1) << 3;
+export function tableBytes(set: GroupSet): u32 {
+  return (set.mask + 1) << 3;
 }
 
-export function otherSlots(set: usize): u32 {
-  const slots = load<u32>(set, MASK) + 1;
-  return load<u32>(set, OTHER) & MOVES ? slots >> 1 : slots << 1;
+export function otherSlots(set: GroupSet): u32 {
+  const slots = set.mask + 1;
+  return set.other & MOVES ? slots >> 1 : slots << 1;
 }
 
 /** Gives the table back that another is cleared for, or that is moved from. */
-export function dropOther(set: usize): void {
-  const other = load<u32>(set, OTHER);
+export function dropOther(set: GroupSet): void {
+  const other = set.other;
   if (!other) return;
-  free(<usize>(other & ~MOVES), otherSlots(set) << 3, <usize>load<u32>(set, ACCT));
-  store<u32>(set, 0, OTHER);
-  store<u32>(set, 0, CURSOR);
+  free(<usize>(other & ~MOVES), otherSlots(set) << 3, set.account);
+  set.other = 0;
+  set.cursor = 0;
 }
 
-export function grow(set: usize): bool {
-  return growTo(set, load<u32>(set, TABLE) ? (load<u32>(set, MASK) + 1) << 1 : FIRST_SLOTS);
+export function grow(set: GroupSet): bool {
+  return growTo(set, set.table ? (set.mask + 1) << 1 : FIRST_SLOTS);
 }
 
-export function growTo(set: usize, slots: u32): bool {
-  const old = <usize>load<u32>(set, TABLE);
-  const acct = <usize>load<u32>(set, ACCT);
+export function growTo(set: GroupSet, slots: u32): bool {
+  const old = <usize>set.table;
+  const acct = set.account;
   const table = alloc(slots << 3, acct);
   if (!table) return false;
   memory.fill(table, 0, slots << 3);
   if (old) free(old, tableBytes(set), acct);
-  store<u32>(set, <u32>table, TABLE);
-  store<u32>(set, slots - 1, MASK);
-  let group = <usize>load<u32>(set, SET_FIRST);
+  set.table = <u32>table;
+  set.mask = slots - 1;
+  let group = set.first;
   while (group) {
-    if (group != <usize>load<u32>(set, SET_NULL_GROUP)) place(set, group, load<u32>(group));
-    group = <usize>load<u32>(group, GROUP_NEXT);
+    if (group != set.nullGroup) place(set, group, group.hash);
+    group = group.next;
   }
   return true;
 }
 
 /** Makes room for another group, or prepares for it; false when memory is exhausted. */
-export function makeRoom(set: usize): bool {
-  const isFull = load<u32>(set, SET_COUNT) * ROOM >= load<u32>(set, MASK);
-  const slots = load<u32>(set, MASK) + 1;
+export function makeRoom(set: GroupSet): bool {
+  const isFull = set.count * ROOM >= set.mask;
+  const slots = set.mask + 1;
   if (slots < LARGE) return !isFull || grow(set);
-  while (load<u32>(set, OTHER) & MOVES) {
+  while (set.other & MOVES) {
     moveSome(set);
     if (!isFull) return true;
   }
   const bytes = slots << 4;
-  if (!load<u32>(set, OTHER)) {
+  if (!set.other) {
     // A large block that was refused is asked for again with each 1,024th group only, as long as there is room without
     // it.
-    if (!isFull && load<u32>(set, SET_COUNT) & 1023) return true;
+    if (!isFull && set.count & 1023) return true;
     const before = refusals;
-    const next = alloc(bytes, <usize>load<u32>(set, ACCT));
+    const next = alloc(bytes, set.account);
     if (!next) {
       if (isFull) return false;
       forgiveRefusals(before);
       return true;
     }
-    store<u32>(set, <u32>next, OTHER);
+    set.other = <u32>next;
   }
-  const next = <usize>load<u32>(set, OTHER);
-  const cursor = load<u32>(set, CURSOR);
+  const next = <usize>set.other;
+  const cursor = set.cursor;
   const end = isFull ? bytes : min(cursor + CLEARED, bytes);
   memory.fill(next + cursor, 0, end - cursor);
-  store<u32>(set, end, CURSOR);
+  set.cursor = end;
   if (!isFull) return true;
-  store<u32>(set, load<u32>(set, TABLE) | MOVES, OTHER);
-  store<u32>(set, 0, CURSOR);
-  store<u32>(set, <u32>next, TABLE);
-  store<u32>(set, (slots << 1) - 1, MASK);
+  set.other = set.table | MOVES;
+  set.cursor = 0;
+  set.table = <u32>next;
+  set.mask = (slots << 1) - 1;
   return true;
 }
 
 /** Moves some groups from the table before; gives it back when none is left there. */
-export function moveSome(set: usize): void {
-  const table = <usize>(load<u32>(set, OTHER) & ~MOVES);
-  const slots = (load<u32>(set, MASK) + 1) >> 1;
-  const from = load<u32>(set, CURSOR);
+export function moveSome(set: GroupSet): void {
+  const table = <usize>(set.other & ~MOVES);
+  const slots = (set.mask + 1) >> 1;
+  const from = set.cursor;
   const to = min(from + MOVED, slots);
   for (let slot = table + ((<usize>from) << 3); slot < table + ((<usize>to) << 3); slot += 8) {
-    const group = <usize>load<u32>(slot, 4);
+    const group = changetype<Group>(load<u32>(slot, 4));
     if (group) place(set, group, load<u32>(slot));
   }
-  store<u32>(set, to, CURSOR);
+  set.cursor = to;
   if (to == slots) dropOther(set);
 }
 
-export function place(set: usize, group: usize, hash: u32): void {
-  const table = <usize>load<u32>(set, TABLE);
-  const mask = load<u32>(set, MASK);
+export function place(set: GroupSet, group: Group, hash: u32): void {
+  const table = <usize>set.table;
+  const mask = set.mask;
   let i = hash & mask;
   while (load<u32>(table + ((<usize>i) << 3), 4)) i = (i + 1) & mask;
   store<u32>(table + ((<usize>i) << 3), hash);
-  store<u32>(table + ((<usize>i) << 3), <u32>group, 4);
+  store<u32>(table + ((<usize>i) << 3), changetype<u32>(group), 4);
 }

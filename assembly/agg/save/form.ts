@@ -8,7 +8,8 @@ import { alloc, free, WORKSPACE } from '../../mem/alloc';
 import { ABSENT, Members, areSame, placeOf, savedCount } from '../../state/members';
 import { readFail, readFails, readUpTo } from '../../state/reader';
 import { writeU32 } from '../../state/writer';
-import { AGG_FN, AGG_SIZE_OF, WINDOW_AGGS, WINDOW_KEEPS, aggsAt } from '../group/spec';
+import { AGG_SIZE_OF, aggsAt } from '../group/spec';
+import { WindowSpec, AggregateSpec } from '../../gen/window-layouts';
 
 const MOST_VALUES: u32 = 65535;
 
@@ -20,18 +21,18 @@ let size: u32 = 0;
 /** Groups have what they had, in the same order. */
 export let isSameForm: bool = true;
 
-export function formSave(spec: usize): void {
-  const aggs = load<u32>(spec, WINDOW_AGGS);
-  writeU32(load<u32>(spec, WINDOW_KEEPS));
+export function formSave(spec: WindowSpec): void {
+  const aggs = spec.aggs;
+  writeU32(spec.keeps);
   writeU32(aggs);
   let agg = aggsAt(spec);
-  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF) writeU32(load<u16>(agg, AGG_FN));
+  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF) writeU32(load<u16>(agg, offsetof<AggregateSpec>('fn')));
 }
 
 /** Reads the form; with the end of the part `formEnd` is called. */
-export function formLoad(spec: usize): void {
-  const keeps = load<u32>(spec, WINDOW_KEEPS);
-  const aggs = load<u32>(spec, WINDOW_AGGS);
+export function formLoad(spec: WindowSpec): void {
+  const keeps = spec.keeps;
+  const aggs = spec.aggs;
   savedKeeps = readUpTo(MOST_VALUES);
   savedAggs = readUpTo(MOST_VALUES);
   isSameForm = areSame(Members.KEPT) && areSame(Members.AGGREGATES);
@@ -49,7 +50,9 @@ export function formLoad(spec: usize): void {
     store<u16>(functions + ((<usize>a) << 1), <u16>fn);
     const place = placeOf(Members.AGGREGATES, a);
     const isKnown =
-      place == ABSENT ? isAggregate(fn) : place < aggs && load<u16>(aggsAt(spec) + place * AGG_SIZE_OF, AGG_FN) == fn;
+      place == ABSENT
+        ? isAggregate(fn)
+        : place < aggs && load<u16>(aggsAt(spec) + place * AGG_SIZE_OF, offsetof<AggregateSpec>('fn')) == fn;
     if (!isKnown) readFail(LoadFault.DAMAGED);
   }
   for (let k: u32 = 0; k < savedKeeps && !readFails(); k++) {

@@ -5,62 +5,60 @@
 import { stateLoad, stateSave } from '../gen/forms';
 import { LoadFault } from '../../gen/state-layouts';
 import { Tag, lenOf, offOf, span } from '../../mem/layout';
-import { poolFree, poolInit, poolReset } from '../../mem/pool';
+import { Pool, poolFree, poolInit, poolReset } from '../../mem/pool';
 import { SavedTag } from '../../state/form';
 import { ABSENT, Members, placeOf } from '../../state/members';
 import { readBytes, readFail, readFails, readValue, valueRead } from '../../state/reader';
 import { writeU8, writeValue } from '../../state/writer';
-import { GROUP_KEY, GROUP_KEY_LEN, SET_VALUES, findGroup, findNullGroup, isNew } from '../group/group';
+import { findGroup, findNullGroup, isNew } from '../group/group';
 import { isSameForm, savedAggs, savedFunction, savedKeeps } from './form';
-import {
-  AGG_FN,
-  AGG_SIZE_OF,
-  AGG_STATE,
-  GROUP_HEAD,
-  WINDOW_AGGS,
-  WINDOW_KEEPS,
-  WINDOW_TAGS_AT,
-  aggsAt,
-} from '../group/spec';
+import { AGG_SIZE_OF, GROUP_HEAD, aggsAt } from '../group/spec';
+import { WindowSpec, AggregateSpec } from '../../gen/window-layouts';
+import { GroupSet, Group } from '../group/table';
 
 /** Keys on their way into a set. */
-const KEYS: usize = memory.data(32, 16);
+const KEYS: Pool = changetype<Pool>(memory.data(32, 16));
 let holdsKeys: bool = false;
 
 /** Saves what a group holds, without its key. */
-export function groupSave(spec: usize, group: usize): void {
-  const keeps = load<u32>(spec, WINDOW_KEEPS);
-  let tagAt = group + load<u32>(spec, WINDOW_TAGS_AT);
-  const key = <usize>load<u32>(group, GROUP_KEY);
+export function groupSave(spec: WindowSpec, group: Group): void {
+  const keeps = spec.keeps;
+  let tagAt = changetype<usize>(group) + spec.tagsAt;
+  const key = group.key;
   for (let k: u32 = 0; k < keeps; k++, tagAt++) {
     const tag = load<u8>(tagAt);
-    const payload = load<u64>(group + GROUP_HEAD + ((<usize>k) << 3));
+    const payload = load<u64>(changetype<usize>(group) + GROUP_HEAD + ((<usize>k) << 3));
     if (tag == Tag.STR && offOf(payload) == key) writeU8(SavedTag.ELSEWHERE);
     else writeValue(tag, payload);
   }
-  const aggs = load<u32>(spec, WINDOW_AGGS);
+  const aggs = spec.aggs;
   let agg = aggsAt(spec);
   for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF, tagAt++) {
-    const state = group + load<u32>(agg, AGG_STATE);
+    const state = changetype<usize>(group) + load<u32>(agg, offsetof<AggregateSpec>('state'));
     const tag = load<u8>(tagAt);
     if (tag == Tag.ERROR) writeValue(tag, load<u64>(state));
-    else stateSave(load<u16>(agg, AGG_FN), state, tag);
+    else stateSave(load<u16>(agg, offsetof<AggregateSpec>('fn')), state, tag);
   }
 }
 
 /** Fills a group that was just made. */
-export function groupLoad(spec: usize, set: usize, group: usize): void {
+export function groupLoad(spec: WindowSpec, set: GroupSet, group: Group): void {
   if (!isSameForm) {
     groupTake(spec, set, group);
     return;
   }
-  const keeps = load<u32>(spec, WINDOW_KEEPS);
-  let tagAt = group + load<u32>(spec, WINDOW_TAGS_AT);
+  const keeps = spec.keeps;
+  let tagAt = changetype<usize>(group) + spec.tagsAt;
   for (let k: u32 = 0; k < keeps; k++, tagAt++) keptRead(set, group, k, tagAt);
-  const aggs = load<u32>(spec, WINDOW_AGGS);
+  const aggs = spec.aggs;
   let agg = aggsAt(spec);
   for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF, tagAt++) {
-    stateRead(load<u16>(agg, AGG_FN), set + SET_VALUES, group + load<u32>(agg, AGG_STATE), tagAt);
+    stateRead(
+      load<u16>(agg, offsetof<AggregateSpec>('fn')),
+      set.values,
+      changetype<usize>(group) + load<u32>(agg, offsetof<AggregateSpec>('state')),
+      tagAt,
+    );
   }
 }
 
@@ -69,37 +67,38 @@ const PASSED: usize = memory.data(128, 16);
 const PASSED_TAG: usize = memory.data(8, 8);
 
 /** As `groupLoad` where groups have other values or aggregates now. */
-function groupTake(spec: usize, set: usize, group: usize): void {
-  const tagsAt = group + load<u32>(spec, WINDOW_TAGS_AT);
+function groupTake(spec: WindowSpec, set: GroupSet, group: Group): void {
+  const tagsAt = changetype<usize>(group) + spec.tagsAt;
   for (let k: u32 = 0; k < savedKeeps && !readFails(); k++) {
     const place = placeOf(Members.KEPT, k);
-    if (place == ABSENT) readValue(set + SET_VALUES);
+    if (place == ABSENT) readValue(set.values);
     else keptRead(set, group, place, tagsAt + place);
   }
-  const ownKeeps = load<u32>(spec, WINDOW_KEEPS);
+  const ownKeeps = spec.keeps;
   for (let a: u32 = 0; a < savedAggs && !readFails(); a++) {
     const place = placeOf(Members.AGGREGATES, a);
-    if (place == ABSENT) stateRead(savedFunction(a), set + SET_VALUES, PASSED, PASSED_TAG);
+    if (place == ABSENT) stateRead(savedFunction(a), set.values, PASSED, PASSED_TAG);
     else {
-      const state = group + load<u32>(aggsAt(spec) + place * AGG_SIZE_OF, AGG_STATE);
-      stateRead(savedFunction(a), set + SET_VALUES, state, tagsAt + ownKeeps + place);
+      const state =
+        changetype<usize>(group) + load<u32>(aggsAt(spec) + place * AGG_SIZE_OF, offsetof<AggregateSpec>('state'));
+      stateRead(savedFunction(a), set.values, state, tagsAt + ownKeeps + place);
     }
   }
 }
 
 /** Reads the kept value `k` of a group. */
-function keptRead(set: usize, group: usize, k: u32, tagAt: usize): void {
-  let tag = readValue(set + SET_VALUES);
+function keptRead(set: GroupSet, group: Group, k: u32, tagAt: usize): void {
+  let tag = readValue(set.values);
   let payload = valueRead;
   if (tag == SavedTag.ELSEWHERE) {
     tag = Tag.STR;
-    payload = span(<usize>load<u32>(group, GROUP_KEY), load<u32>(group, GROUP_KEY_LEN));
+    payload = span(group.key, group.keyLen);
   }
   store<u8>(tagAt, tag);
-  store<u64>(group + GROUP_HEAD + ((<usize>k) << 3), payload);
+  store<u64>(changetype<usize>(group) + GROUP_HEAD + ((<usize>k) << 3), payload);
 }
 
-function stateRead(fn: u32, pool: usize, state: usize, tagAt: usize): void {
+function stateRead(fn: u32, pool: Pool, state: usize, tagAt: usize): void {
   const tag = readValue(pool);
   if (readFails()) return;
   if (tag > Tag.ERROR) {
@@ -112,19 +111,19 @@ function stateRead(fn: u32, pool: usize, state: usize, tagAt: usize): void {
 }
 
 /** Adds a saved group, one without a key where `isKeyless`; with the last of several `groupsAdded` is called. */
-export function groupAdd(spec: usize, set: usize, isKeyless: bool): void {
+export function groupAdd(spec: WindowSpec, set: GroupSet, isKeyless: bool): void {
   const group = isKeyless ? findNullGroup(spec, set) : keyedGroup(spec, set);
   if (!group) readFail(LoadFault.MEMORY);
   else if (!isNew) readFail(LoadFault.DAMAGED);
   else groupLoad(spec, set, group);
 }
 
-function keyedGroup(spec: usize, set: usize): usize {
+function keyedGroup(spec: WindowSpec, set: GroupSet): Group {
   if (holdsKeys) poolReset(KEYS);
   else poolInit(KEYS, 128, 0);
   holdsKeys = true;
   const key = readBytes(KEYS);
-  return key ? findGroup(spec, set, offOf(key), lenOf(key)) : 0;
+  return key ? findGroup(spec, set, offOf(key), lenOf(key)) : changetype<Group>(0);
 }
 
 /** Gives back what adding groups has needed. */

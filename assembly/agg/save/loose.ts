@@ -10,34 +10,12 @@ import { Tag, lenOf, offOf, span } from '../../mem/layout';
 import { poolTake } from '../../mem/pool';
 import { ABSENT, Members, placeOf } from '../../state/members';
 import { readFail, readFails, readU32, readUpTo } from '../../state/reader';
-import {
-  GROUP_KEY,
-  GROUP_KEY_LEN,
-  SET_SIZE,
-  SET_VALUES,
-  findGroup,
-  findNullGroup,
-  setFree,
-  setInit,
-  setReserve,
-  setTake,
-} from '../group/group';
-import { GROUP_NEXT, SET_COUNT, SET_FIRST, SET_NULL_GROUP } from '../group/table';
+import { SET_SIZE, findGroup, findNullGroup, setFree, setInit, setReserve, setTake } from '../group/group';
 import { groupAdd, groupsAdded } from './group';
 import { isSameForm, savedAggs, savedFunction, savedKeeps } from './form';
-import {
-  AGG_FN,
-  AGG_SIZE_OF,
-  AGG_STATE,
-  GROUP_HEAD,
-  WINDOW_AGGS,
-  WINDOW_ENTRY_SIZE,
-  WINDOW_KEEPS,
-  WINDOW_TAGS_AT,
-  aggsAt,
-  specPrepare,
-} from '../group/spec';
-import { WINDOW_SIZE_OF } from '../../gen/window-layouts';
+import { AGG_SIZE_OF, GROUP_HEAD, aggsAt, specPrepare } from '../group/spec';
+import { WindowSpec, AggregateSpec, WINDOW_SIZE_OF } from '../../gen/window-layouts';
+import { GroupSet, Group } from '../group/table';
 
 const NUMBER: usize = 4;
 const COUNT: usize = 8;
@@ -66,7 +44,7 @@ export function looseFree(list: usize): void {
 function drop(list: usize): void {
   const loose = <usize>load<u32>(list);
   store<u32>(list, load<u32>(loose));
-  setFree(loose + SET);
+  setFree(changetype<GroupSet>(loose + SET));
   free(<usize>load<u32>(loose, SPEC), load<u32>(loose, SPEC_SIZE), 0);
   free(loose, LOOSE_SIZE, 0);
 }
@@ -90,11 +68,12 @@ export function looseLoad(list: usize, number: u32, acct: usize): void {
   if (readFails()) return;
   const loose = <usize>load<u32>(at);
   const count = load<u32>(loose, COUNT);
-  const spec = <usize>load<u32>(loose, SPEC);
+  const spec = changetype<WindowSpec>(load<u32>(loose, SPEC));
   const nullAt = load<u32>(loose, NULL_AT);
-  if (load<u32>(loose + SET, SET_COUNT) != first || n > count - first) readFail(LoadFault.DAMAGED);
+  if (load<u32>(loose + SET, offsetof<GroupSet>('count')) != first || n > count - first) readFail(LoadFault.DAMAGED);
   const before = refusals;
-  for (let i: u32 = 0; i < n && !readFails(); i++) groupAdd(spec, loose + SET, first + i == nullAt);
+  for (let i: u32 = 0; i < n && !readFails(); i++)
+    groupAdd(spec, changetype<GroupSet>(loose + SET), first + i == nullAt);
   groupsAdded();
   if (refusals != before) readFail(LoadFault.MEMORY);
 }
@@ -108,113 +87,117 @@ function looseNew(at: usize, number: u32, acct: usize): void {
   if (readFails()) return;
   // The inputs and keys of a spec are not needed for this.
   const specSize = WINDOW_SIZE_OF + (keeps << 1) + 4 + aggs * AGG_SIZE_OF;
-  const spec = allocZeroed(specSize, 0);
+  const spec = changetype<WindowSpec>(allocZeroed(specSize, 0));
   const loose = spec ? allocZeroed(LOOSE_SIZE, 0) : 0;
   if (!loose) {
-    free(spec, specSize, 0);
+    free(changetype<usize>(spec), specSize, 0);
     readFail(LoadFault.MEMORY);
     return;
   }
   store<u32>(loose, number, NUMBER);
   store<u32>(loose, count, COUNT);
   store<u32>(loose, nullAt, NULL_AT);
-  store<u32>(loose, <u32>spec, SPEC);
+  store<u32>(loose, changetype<u32>(spec), SPEC);
   store<u32>(loose, specSize, SPEC_SIZE);
-  setInit(loose + SET, acct);
+  setInit(changetype<GroupSet>(loose + SET), acct);
   store<u32>(at, <u32>loose);
-  store<u32>(spec, keeps, WINDOW_KEEPS);
-  store<u32>(spec, aggs, WINDOW_AGGS);
+  spec.keeps = keeps;
+  spec.aggs = aggs;
   let agg = aggsAt(spec);
   for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF) {
     const fn = readUpTo(u16.MAX_VALUE);
     if (!isAggregate(fn)) readFail(LoadFault.DAMAGED);
-    store<u16>(agg, <u16>fn, AGG_FN);
+    store<u16>(agg, <u16>fn, offsetof<AggregateSpec>('fn'));
   }
   if (readFails()) return;
   specPrepare(spec);
 }
 
 /** Puts the groups of that number into an empty set; false when they are not there, not whole or of another form. */
-export function looseTake(spec: usize, set: usize, number: u32): bool {
+export function looseTake(spec: WindowSpec, set: GroupSet, number: u32): bool {
   if (!current) return false;
   const at = find(current, number);
   const loose = <usize>load<u32>(at);
-  if (!loose || load<u32>(loose + SET, SET_COUNT) != load<u32>(loose, COUNT)) return false;
-  const saved = <usize>load<u32>(loose, SPEC);
+  if (!loose || load<u32>(loose + SET, offsetof<GroupSet>('count')) != load<u32>(loose, COUNT)) return false;
+  const saved = changetype<WindowSpec>(load<u32>(loose, SPEC));
   if (isSameForm) {
     if (!suits(spec, saved)) return false;
-    setTake(set, loose + SET);
-  } else if (!isOfForm(saved) || !takeOver(spec, set, saved, loose + SET)) return false;
+    setTake(set, changetype<GroupSet>(loose + SET));
+  } else if (!isOfForm(saved) || !takeOver(spec, set, saved, changetype<GroupSet>(loose + SET))) return false;
   drop(at);
   return true;
 }
 
 /** True when groups of the spec are of the form that the part under way has named. */
-function isOfForm(saved: usize): bool {
-  if (load<u32>(saved, WINDOW_KEEPS) != savedKeeps || load<u32>(saved, WINDOW_AGGS) != savedAggs) return false;
+function isOfForm(saved: WindowSpec): bool {
+  if (saved.keeps != savedKeeps || saved.aggs != savedAggs) return false;
   let agg = aggsAt(saved);
   for (let a: u32 = 0; a < savedAggs; a++, agg += AGG_SIZE_OF)
-    if (load<u16>(agg, AGG_FN) != savedFunction(a)) return false;
+    if (load<u16>(agg, offsetof<AggregateSpec>('fn')) != savedFunction(a)) return false;
   return true;
 }
 
 /** Makes groups of the spec from those of another set, with what they have still; false when memory is exhausted. */
-function takeOver(spec: usize, set: usize, saved: usize, from: usize): bool {
+function takeOver(spec: WindowSpec, set: GroupSet, saved: WindowSpec, from: GroupSet): bool {
   const before = refusals;
-  const nullGroup = <usize>load<u32>(from, SET_NULL_GROUP);
-  setReserve(set, load<u32>(from, SET_COUNT));
-  for (let old = <usize>load<u32>(from, SET_FIRST); old; old = <usize>load<u32>(old, GROUP_NEXT)) {
-    const key = <usize>load<u32>(old, GROUP_KEY);
-    const group =
-      old == nullGroup ? findNullGroup(spec, set) : findGroup(spec, set, key, load<u32>(old, GROUP_KEY_LEN));
+  const nullGroup = from.nullGroup;
+  setReserve(set, from.count);
+  for (let old = from.first; old; old = old.next) {
+    const key = old.key;
+    const group = old == nullGroup ? findNullGroup(spec, set) : findGroup(spec, set, key, old.keyLen);
     if (!group) return false;
     copyGroup(spec, group, saved, old);
   }
   // What the values refer to.
-  poolTake(set + SET_VALUES, from + SET_VALUES);
+  poolTake(set.values, from.values);
   return refusals == before;
 }
 
-function copyGroup(spec: usize, group: usize, saved: usize, old: usize): void {
-  const tags = group + load<u32>(spec, WINDOW_TAGS_AT);
-  const oldTags = old + load<u32>(saved, WINDOW_TAGS_AT);
-  const key = <usize>load<u32>(old, GROUP_KEY);
+function copyGroup(spec: WindowSpec, group: Group, saved: WindowSpec, old: Group): void {
+  const tags = changetype<usize>(group) + spec.tagsAt;
+  const oldTags = changetype<usize>(old) + saved.tagsAt;
+  const key = old.key;
   for (let k: u32 = 0; k < savedKeeps; k++) {
     const place = placeOf(Members.KEPT, k);
     if (place == ABSENT) continue;
     const tag = load<u8>(oldTags + k);
-    const payload = load<u64>(old + GROUP_HEAD + ((<usize>k) << 3));
+    const payload = load<u64>(changetype<usize>(old) + GROUP_HEAD + ((<usize>k) << 3));
     const isKey = tag == Tag.STR && offOf(payload) == key;
     store<u8>(tags + place, tag);
     store<u64>(
-      group + GROUP_HEAD + ((<usize>place) << 3),
-      isKey ? span(<usize>load<u32>(group, GROUP_KEY), lenOf(payload)) : payload,
+      changetype<usize>(group) + GROUP_HEAD + ((<usize>place) << 3),
+      isKey ? span(group.key, lenOf(payload)) : payload,
     );
   }
-  const ownKeeps = load<u32>(spec, WINDOW_KEEPS);
+  const ownKeeps = spec.keeps;
   let agg = aggsAt(saved);
   for (let a: u32 = 0; a < savedAggs; a++, agg += AGG_SIZE_OF) {
     const place = placeOf(Members.AGGREGATES, a);
     if (place == ABSENT) continue;
-    const to = group + load<u32>(aggsAt(spec) + place * AGG_SIZE_OF, AGG_STATE);
-    memory.copy(to, old + load<u32>(agg, AGG_STATE), stateSize(savedFunction(a)));
+    const to =
+      changetype<usize>(group) + load<u32>(aggsAt(spec) + place * AGG_SIZE_OF, offsetof<AggregateSpec>('state'));
+    memory.copy(
+      to,
+      changetype<usize>(old) + load<u32>(agg, offsetof<AggregateSpec>('state')),
+      stateSize(savedFunction(a)),
+    );
     store<u8>(tags + ownKeeps + place, load<u8>(oldTags + savedKeeps + a));
   }
 }
 
 /** True when groups of one spec are laid out as those of the other. */
-function suits(spec: usize, other: usize): bool {
-  const aggs = load<u32>(spec, WINDOW_AGGS);
+function suits(spec: WindowSpec, other: WindowSpec): bool {
+  const aggs = spec.aggs;
   const isSame =
-    load<u32>(spec, WINDOW_KEEPS) == load<u32>(other, WINDOW_KEEPS) &&
-    aggs == load<u32>(other, WINDOW_AGGS) &&
-    load<u32>(spec, WINDOW_TAGS_AT) == load<u32>(other, WINDOW_TAGS_AT) &&
-    load<u32>(spec, WINDOW_ENTRY_SIZE) == load<u32>(other, WINDOW_ENTRY_SIZE);
+    spec.keeps == other.keeps && aggs == other.aggs && spec.tagsAt == other.tagsAt && spec.entrySize == other.entrySize;
   if (!isSame) return false;
   let a = aggsAt(spec);
   let b = aggsAt(other);
   for (let i: u32 = 0; i < aggs; i++, a += AGG_SIZE_OF, b += AGG_SIZE_OF) {
-    if (load<u16>(a, AGG_FN) != load<u16>(b, AGG_FN) || load<u32>(a, AGG_STATE) != load<u32>(b, AGG_STATE))
+    if (
+      load<u16>(a, offsetof<AggregateSpec>('fn')) != load<u16>(b, offsetof<AggregateSpec>('fn')) ||
+      load<u32>(a, offsetof<AggregateSpec>('state')) != load<u32>(b, offsetof<AggregateSpec>('state'))
+    )
       return false;
   }
   return true;

@@ -5,11 +5,12 @@ import { lenOf, offOf } from '../../mem/layout';
 import { LoadFault } from '../../gen/state-layouts';
 import { readBool, readBytes, readFail, readFails, readU32, readU64, readUpTo } from '../../state/reader';
 import { writeBool, writeBytes, writeU32, writeU64 } from '../../state/writer';
-import { GROUP_KEY, GROUP_KEY_LEN, SET_ERROR, SET_ERROR_LEN, SET_VALUES, groupNumber, newGroup } from '../group/group';
-import { GROUP_NEXT, SET_COUNT, SET_FIRST, SET_NULL_GROUP } from '../group/table';
+import { groupNumber, newGroup } from '../group/group';
 import { groupAdd, groupLoad, groupSave, groupsAdded } from './group';
 import { looseTake } from './loose';
 import { walkTake } from './walk';
+import { WindowSpec } from '../../gen/window-layouts';
+import { GroupSet } from '../group/table';
 
 /** In place of a count of groups: their number among what is saved apart follows. */
 const APART: u64 = 1 << 32;
@@ -17,16 +18,16 @@ const APART: u64 = 1 << 32;
 const NO_KEY: usize = memory.data(16, 16);
 
 /** Saves all at once. */
-export function setSave(spec: usize, set: usize): void {
+export function setSave(spec: WindowSpec, set: GroupSet): void {
   errorSave(set);
-  const count = load<u32>(set, SET_COUNT);
+  const count = set.count;
   writeU32(count);
   // Its place among the groups; the count where there is none.
-  const keyless = <usize>load<u32>(set, SET_NULL_GROUP);
+  const keyless = set.nullGroup;
   let place = keyless ? groupNumber(spec, keyless) : count;
   writeU32(place);
-  for (let group = <usize>load<u32>(set, SET_FIRST); group; group = <usize>load<u32>(group, GROUP_NEXT)) {
-    if (place--) writeBytes(<usize>load<u32>(group, GROUP_KEY), load<u32>(group, GROUP_KEY_LEN));
+  for (let group = set.first; group; group = group.next) {
+    if (place--) writeBytes(group.key, group.keyLen);
     groupSave(spec, group);
   }
 }
@@ -35,7 +36,7 @@ export function setSave(spec: usize, set: usize): void {
  * As `setSave`, but many groups are left to the snapshot that is being taken, if there is one: only rows may change
  * them meanwhile.
  */
-export function setLeave(spec: usize, set: usize): void {
+export function setLeave(spec: WindowSpec, set: GroupSet): void {
   const number = walkTake(spec, set);
   if (number < 0) {
     setSave(spec, set);
@@ -46,18 +47,18 @@ export function setLeave(spec: usize, set: usize): void {
   writeU32(<u32>number);
 }
 
-function errorSave(set: usize): void {
-  const error = <usize>load<u32>(set, SET_ERROR);
+function errorSave(set: GroupSet): void {
+  const error = <usize>set.error;
   writeBool(error != 0);
-  if (error) writeBytes(error, load<u32>(set, SET_ERROR_LEN));
+  if (error) writeBytes(error, set.errorLen);
 }
 
 /** Fills an empty set; see the reader for failures. */
-export function setLoad(spec: usize, set: usize): void {
+export function setLoad(spec: WindowSpec, set: GroupSet): void {
   if (readBool()) {
-    const reason = readBytes(set + SET_VALUES);
-    store<u32>(set, <u32>offOf(reason), SET_ERROR);
-    store<u32>(set, lenOf(reason), SET_ERROR_LEN);
+    const reason = readBytes(set.values);
+    set.error = <u32>offOf(reason);
+    set.errorLen = lenOf(reason);
   }
   const first = readU64();
   if (first == APART) {
@@ -75,7 +76,7 @@ export function setLoad(spec: usize, set: usize): void {
 /**
  * Fills an empty set with at most so many groups that are found by their place alone, and returns how many they are.
  */
-export function groupsLoad(spec: usize, set: usize, most: u32): u32 {
+export function groupsLoad(spec: WindowSpec, set: GroupSet, most: u32): u32 {
   const n = readUpTo(most);
   for (let i: u32 = 0; i < n && !readFails(); i++) {
     const group = newGroup(spec, set, 0, NO_KEY, 0);

@@ -31,42 +31,12 @@ import {
   writeU32,
 } from '../../state/writer';
 import { keepsValues } from '../../gen/aggregates';
-import { GROUPS_POOL, GROUP_KEY, GROUP_KEY_LEN, SET_VALUES, groupNumber } from '../group/group';
-import { GROUP_NEXT, SET_COUNT, SET_FIRST, SET_NULL_GROUP } from '../group/table';
+import { groupNumber } from '../group/group';
 import { groupSave } from './group';
-import {
-  WALK_COUNT,
-  WALK_DONE,
-  WALK_EACH,
-  WALK_END,
-  WALK_GROUP,
-  WALK_GROUPS,
-  WALK_HELD,
-  WALK_IMAGES,
-  WALK_ITEM,
-  WALK_LACKING,
-  WALK_NEXT,
-  WALK_NULL,
-  WALK_NUMBER,
-  WALK_PIECE,
-  WALK_SIZE,
-  WALK_SPEC,
-  WALK_SPEC_SIZE,
-  WALK_VALUES,
-  pin,
-  unpin,
-  walkOf,
-} from '../group/pinned';
-import {
-  AGG_FN,
-  AGG_SIZE_OF,
-  AGG_STATE,
-  GROUP_HEAD,
-  WINDOW_AGGS,
-  WINDOW_KEEPS,
-  WINDOW_TAGS_AT,
-  aggsAt,
-} from '../group/spec';
+import { Walk, WALK_SIZE, pin, unpin, walkOf } from '../group/pinned';
+import { AGG_SIZE_OF, GROUP_HEAD, aggsAt } from '../group/spec';
+import { WindowSpec, AggregateSpec } from '../../gen/window-layouts';
+import { GroupSet, Group } from '../group/table';
 
 /** In the identity of a part: it is a run of groups. */
 export const GROUPS_PART: u64 = 1 << 32;
@@ -85,22 +55,22 @@ const HELD: usize = memory.data(8, 8);
  * and bytes.
  */
 let isTaking: bool = false;
-let first: usize = 0;
-let last: usize = 0;
+let first: Walk = changetype<Walk>(0);
+let last: Walk = changetype<Walk>(0);
 let budget: u32 = 0;
 let isShort: bool = false;
 
 /** A snapshot is being taken until `walksTaken`; sets of `small` values or bytes of text in all are saved at once. */
 export function walksBegin(small: u32): void {
   isTaking = true;
-  first = 0;
-  last = 0;
+  first = changetype<Walk>(0);
+  last = changetype<Walk>(0);
   budget = small;
   isShort = false;
 }
 
 /** Ends the taking; returns the walks. */
-export function walksTaken(): usize {
+export function walksTaken(): Walk {
   isTaking = false;
   return first;
 }
@@ -114,8 +84,8 @@ export function walksLack(): bool {
  * Leaves the groups of the set to the snapshot that is being taken, and returns their number; -1 when they are to be
  * saved at once.
  */
-export function walkTake(spec: usize, set: usize): i64 {
-  const count = load<u32>(set, SET_COUNT);
+export function walkTake(spec: WindowSpec, set: GroupSet): i64 {
+  const count = set.count;
   if (!isTaking || !count || isSmall(spec, set, count)) return -1;
   // One of a snapshot that was given up.
   walkOf(set);
@@ -124,44 +94,44 @@ export function walkTake(spec: usize, set: usize): i64 {
     isShort = true;
     return 0;
   }
-  if (last) store<u32>(last, <u32>walk, WALK_NEXT);
+  if (last) last.next = walk;
   else first = walk;
   last = walk;
-  return load<u32>(walk, WALK_NUMBER);
+  return walk.number;
 }
 
-function isSmall(spec: usize, set: usize, count: u32): bool {
-  const values = <u64>count * (load<u32>(spec, WINDOW_KEEPS) + load<u32>(spec, WINDOW_AGGS) + 1);
-  const needed = max(values, <u64>poolBytes(set + SET_VALUES));
+function isSmall(spec: WindowSpec, set: GroupSet, count: u32): bool {
+  const values = <u64>count * (<u64>spec.keeps + spec.aggs + 1);
+  const needed = max(values, <u64>poolBytes(set.values));
   if (needed > budget) return false;
   budget -= <u32>needed;
   return true;
 }
 
-function walkNew(spec: usize, set: usize, count: u32): usize {
-  const walk = allocZeroed(WALK_SIZE, WORKSPACE);
-  if (!walk) return 0;
-  poolInit(walk + WALK_IMAGES, 65536, HELD);
-  poolInit(walk + WALK_GROUPS, 128, HELD);
-  poolInit(walk + WALK_VALUES, 128, HELD);
-  const specSize = <u32>(aggsAt(spec) - spec) + load<u32>(spec, WINDOW_AGGS) * AGG_SIZE_OF;
-  const copy = alloc(specSize, WORKSPACE);
+function walkNew(spec: WindowSpec, set: GroupSet, count: u32): Walk {
+  const walk = changetype<Walk>(allocZeroed(WALK_SIZE, WORKSPACE));
+  if (!walk) return changetype<Walk>(0);
+  poolInit(walk.images, 65536, HELD);
+  poolInit(walk.groups, 128, HELD);
+  poolInit(walk.values, 128, HELD);
+  const specSize = <u32>(aggsAt(spec) - changetype<usize>(spec)) + spec.aggs * AGG_SIZE_OF;
+  const copy = changetype<WindowSpec>(alloc(specSize, WORKSPACE));
   const images = allocZeroed(pagesOf(count) << 2, WORKSPACE);
-  store<u32>(walk, count, WALK_COUNT);
-  store<u32>(walk, <u32>copy, WALK_SPEC);
-  store<u32>(walk, specSize, WALK_SPEC_SIZE);
-  store<u32>(walk, <u32>images, WALK_HELD);
+  walk.count = count;
+  walk.spec = copy;
+  walk.specSize = specSize;
+  walk.held = images;
   if (!copy || !images || !pin(set, walk)) {
     walkFree(walk);
-    return 0;
+    return changetype<Walk>(0);
   }
-  memory.copy(copy, spec, specSize);
-  const keyless = <usize>load<u32>(set, SET_NULL_GROUP);
-  const each = (<u64>poolBytes(set + GROUPS_POOL) + poolBytes(set + SET_VALUES)) / count;
-  store<u32>(walk, keyless ? groupNumber(spec, keyless) : count, WALK_NULL);
-  store<u32>(walk, <u32>each, WALK_EACH);
-  store<u32>(walk, load<u32>(set, SET_FIRST), WALK_GROUP);
-  store<u32>(walk, apartNumber(), WALK_NUMBER);
+  memory.copy(changetype<usize>(copy), changetype<usize>(spec), specSize);
+  const keyless = set.nullGroup;
+  const each = (<u64>poolBytes(set.groupsPool) + poolBytes(set.values)) / count;
+  walk.nullAt = keyless ? groupNumber(spec, keyless) : count;
+  walk.each = <u32>each;
+  walk.group = set.first;
+  walk.number = apartNumber();
   return walk;
 }
 
@@ -171,43 +141,43 @@ function walkNew(spec: usize, set: usize, count: u32): usize {
 }
 
 /** Frees the walk, and what it has of a set that was emptied; returns the next of its snapshot. */
-export function walkFree(walk: usize): usize {
-  const next = <usize>load<u32>(walk, WALK_NEXT);
-  const pages = pagesOf(load<u32>(walk, WALK_COUNT));
-  const images = <usize>load<u32>(walk, WALK_HELD);
+export function walkFree(walk: Walk): Walk {
+  const next = walk.next;
+  const pages = pagesOf(walk.count);
+  const images = walk.held;
   unpin(walk);
-  poolFree(walk + WALK_IMAGES);
-  poolFree(walk + WALK_GROUPS);
-  poolFree(walk + WALK_VALUES);
+  poolFree(walk.images);
+  poolFree(walk.groups);
+  poolFree(walk.values);
   if (images)
     for (let i: u32 = 0; i < pages; i++) free(<usize>load<u32>(images + ((<usize>i) << 2)), PAGE_IMAGES << 2, HELD);
   free(images, pages << 2, WORKSPACE);
-  free(<usize>load<u32>(walk, WALK_SPEC), load<u32>(walk, WALK_SPEC_SIZE), WORKSPACE);
-  free(walk, WALK_SIZE, WORKSPACE);
+  free(changetype<usize>(walk.spec), walk.specSize, WORKSPACE);
+  free(changetype<usize>(walk), WALK_SIZE, WORKSPACE);
   return next;
 }
 
 /** Runs that it will write, where pieces are large. */
-export function walkRuns(walk: usize): u32 {
-  return (load<u32>(walk, WALK_COUNT) - 1) / runOf(walk, RUN_BYTES) + 1;
+export function walkRuns(walk: Walk): u32 {
+  return (walk.count - 1) / runOf(walk, RUN_BYTES) + 1;
 }
 
 /** Groups of a run of so many bytes. */
-function runOf(walk: usize, bytes: u32): u32 {
-  return max(min(min(bytes, RUN_BYTES) / max(load<u32>(walk, WALK_EACH), 1), RUN_GROUPS), 1);
+function runOf(walk: Walk, bytes: u32): u32 {
+  return max(min(min(bytes, RUN_BYTES) / max(walk.each, 1), RUN_GROUPS), 1);
 }
 
 /** True when memory was exhausted for an image: what it writes is worth nothing. */
-export function walkLacks(walk: usize): bool {
-  return load<u32>(walk, WALK_LACKING) != 0;
+export function walkLacks(walk: Walk): bool {
+  return walk.isLacking != 0;
 }
 
 /**
  * Where the address of the image of a group stands; 0 when there is no place for it: `makes` makes one, while there is
  * memory.
  */
-function imageAt(walk: usize, number: u32, makes: bool): usize {
-  const at = <usize>load<u32>(walk, WALK_HELD) + ((<usize>(number >> PAGE_LOG)) << 2);
+function imageAt(walk: Walk, number: u32, makes: bool): usize {
+  const at = walk.held + ((<usize>(number >> PAGE_LOG)) << 2);
   let page = <usize>load<u32>(at);
   if (!page) {
     if (!makes) return 0;
@@ -219,24 +189,25 @@ function imageAt(walk: usize, number: u32, makes: bool): usize {
 }
 
 /** Saves what those of the groups are that the walk of the set has still to write: they will change. */
-export function walkHold(spec: usize, set: usize, groups: usize, n: u32): void {
+export function walkHold(spec: WindowSpec, set: GroupSet, groups: usize, n: u32): void {
   const walk = holding(set);
   if (!walk) return;
-  for (let i: u32 = 0; i < n; i++) if (!hold(spec, walk, <usize>load<u32>(groups + ((<usize>i) << 2)))) break;
+  for (let i: u32 = 0; i < n; i++)
+    if (!hold(spec, walk, changetype<Group>(load<u32>(groups + ((<usize>i) << 2))))) break;
   held();
 }
 
 let refusalsBefore: u32 = 0;
 
 /** Begins to save images; returns the walk that they are for, 0 none. */
-function holding(set: usize): usize {
+function holding(set: GroupSet): Walk {
   const walk = walkOf(set);
-  if (!walk || walkLacks(walk)) return 0;
+  if (!walk || walkLacks(walk)) return changetype<Walk>(0);
   refusalsBefore = refusals;
-  if (holdBegin(walk + WALK_IMAGES)) return walk;
-  store<u32>(walk, 1, WALK_LACKING);
+  if (holdBegin(walk.images)) return walk;
+  walk.isLacking = 1;
   forgiveRefusals(refusalsBefore);
-  return 0;
+  return changetype<Walk>(0);
 }
 
 /** What there was no memory for is harm to the snapshot alone. */
@@ -246,9 +217,9 @@ function held(): void {
 }
 
 /** False when memory is exhausted. */
-function hold(spec: usize, walk: usize, group: usize): bool {
+function hold(spec: WindowSpec, walk: Walk, group: Group): bool {
   const number = groupNumber(spec, group);
-  if (number < load<u32>(walk, WALK_DONE) || number >= load<u32>(walk, WALK_COUNT)) return true;
+  if (number < walk.done || number >= walk.count) return true;
   const at = imageAt(walk, number, true);
   if (at && load<u32>(at)) return true;
   if (at) {
@@ -256,7 +227,7 @@ function hold(spec: usize, walk: usize, group: usize): bool {
     store<u32>(at, <u32>holdNext());
     if (load<u32>(at)) return true;
   }
-  store<u32>(walk, 1, WALK_LACKING);
+  walk.isLacking = 1;
   return false;
 }
 
@@ -264,26 +235,26 @@ function hold(spec: usize, walk: usize, group: usize): bool {
  * Writes the next run, of `most` bytes about, or goes on with the one that was left; true when it was the last one. A
  * run with a large group is left in its middle when so many bytes are saved in all.
  */
-export function walkWrite(walk: usize, most: u32, until: u64): bool {
-  const spec = <usize>load<u32>(walk, WALK_SPEC);
-  const count = load<u32>(walk, WALK_COUNT);
-  const nullAt = load<u32>(walk, WALK_NULL);
-  let number = load<u32>(walk, WALK_DONE);
-  let end = load<u32>(walk, WALK_END);
+export function walkWrite(walk: Walk, most: u32, until: u64): bool {
+  const spec = walk.spec;
+  const count = walk.count;
+  const nullAt = walk.nullAt;
+  let number = walk.done;
+  let end = walk.end;
   if (end) partResume();
   else {
     end = min(number + runOf(walk, most), count);
-    partBegin(GROUPS_PART | load<u32>(walk, WALK_NUMBER));
+    partBegin(GROUPS_PART | walk.number);
     writeU32(number);
     writeU32(end - number);
     if (number == 0) headWrite(spec, count, nullAt);
   }
-  let group = <usize>load<u32>(walk, WALK_GROUP);
-  let piece = <usize>load<u32>(walk, WALK_PIECE);
-  let item = load<u32>(walk, WALK_ITEM);
-  for (; number < end; number++, group = <usize>load<u32>(group, GROUP_NEXT)) {
+  let group = walk.group;
+  let piece = walk.piece;
+  let item = walk.item;
+  for (; number < end; number++, changetype<usize>((group = group.next))) {
     if (!piece) {
-      if (number != nullAt) writeBytes(<usize>load<u32>(group, GROUP_KEY), load<u32>(group, GROUP_KEY_LEN));
+      if (number != nullAt) writeBytes(group.key, group.keyLen);
       piece = imageOf(spec, walk, group, number);
       item = 0;
       if (!piece) {
@@ -294,11 +265,11 @@ export function walkWrite(walk: usize, most: u32, until: u64): bool {
     piece = writeHeldSome(piece, item, until);
     if (piece) break;
   }
-  store<u32>(walk, <u32>group, WALK_GROUP);
-  store<u32>(walk, number, WALK_DONE);
-  store<u32>(walk, <u32>piece, WALK_PIECE);
-  store<u32>(walk, heldItem, WALK_ITEM);
-  store<u32>(walk, piece ? end : 0, WALK_END);
+  walk.group = group;
+  walk.done = number;
+  walk.piece = piece;
+  walk.item = heldItem;
+  walk.end = piece ? end : 0;
   if (piece) {
     partLeave();
     return false;
@@ -311,14 +282,14 @@ export function walkWrite(walk: usize, most: u32, until: u64): bool {
  * The image of a group, which is made of one that takes long to be written; 0 of others, and when there is no memory
  * for it.
  */
-function imageOf(spec: usize, walk: usize, group: usize, number: u32): usize {
+function imageOf(spec: WindowSpec, walk: Walk, group: Group, number: u32): usize {
   const at = imageAt(walk, number, false);
   if (at && load<u32>(at)) return <usize>load<u32>(at);
-  if (!isLarge(spec, group)) return 0;
+  if (!isLarge(spec, changetype<usize>(group))) return 0;
   const before = refusals;
   const to = imageAt(walk, number, true);
   let image: usize = 0;
-  if (to && holdBegin(walk + WALK_IMAGES)) {
+  if (to && holdBegin(walk.images)) {
     groupSave(spec, group);
     image = holdNext();
     holdEnd();
@@ -329,19 +300,23 @@ function imageOf(spec: usize, walk: usize, group: usize, number: u32): usize {
 }
 
 /** True for a group with a value, or a list of them, that is not written in a moment. */
-function isLarge(spec: usize, group: usize): bool {
-  const keeps = load<u32>(spec, WINDOW_KEEPS);
-  const tags = group + load<u32>(spec, WINDOW_TAGS_AT);
+function isLarge(spec: WindowSpec, group: usize): bool {
+  const keeps = spec.keeps;
+  const tags = group + spec.tagsAt;
   for (let k: u32 = 0; k < keeps; k++) {
     if (isLong(load<u8>(tags + k), load<u64>(group + GROUP_HEAD + ((<usize>k) << 3)))) return true;
   }
-  const aggs = load<u32>(spec, WINDOW_AGGS);
+  const aggs = spec.aggs;
   let agg = aggsAt(spec);
   for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF) {
-    const state = group + load<u32>(agg, AGG_STATE);
+    const state = group + load<u32>(agg, offsetof<AggregateSpec>('state'));
     const tag = load<u8>(tags + keeps + a);
     if (tag == Tag.ERROR) continue;
-    if (keepsValues(load<u16>(agg, AGG_FN)) ? load<u32>(state, 4) >= LONG_LIST : isLong(tag, load<u64>(state)))
+    if (
+      keepsValues(load<u16>(agg, offsetof<AggregateSpec>('fn')))
+        ? load<u32>(state, 4) >= LONG_LIST
+        : isLong(tag, load<u64>(state))
+    )
       return true;
   }
   return false;
@@ -356,12 +331,12 @@ const LONG_TEXT: u32 = 1 << 20;
   return tag == Tag.ARRAY && payload != NO_LIST && lenOf(payload) >= LONG_LIST;
 }
 
-function headWrite(spec: usize, count: u32, nullAt: u32): void {
-  const aggs = load<u32>(spec, WINDOW_AGGS);
+function headWrite(spec: WindowSpec, count: u32, nullAt: u32): void {
+  const aggs = spec.aggs;
   writeU32(count);
   writeU32(nullAt);
-  writeU32(load<u32>(spec, WINDOW_KEEPS));
+  writeU32(spec.keeps);
   writeU32(aggs);
   let agg = aggsAt(spec);
-  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF) writeU32(load<u16>(agg, AGG_FN));
+  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF) writeU32(load<u16>(agg, offsetof<AggregateSpec>('fn')));
 }

@@ -18,16 +18,25 @@ import {
   rowTag,
   rowVal,
 } from '../../ops/call/states';
-import { SET_VALUES } from '../group/group';
-import { AGG_B, AGG_CALL, AGG_STATE, bindOf, bindTag, bindVal, foldedInput } from '../group/spec';
+import { bindOf, bindTag, bindVal, foldedInput } from '../group/spec';
 import { failAggregate, storeValue } from './take';
+import { WindowSpec, AggregateSpec } from '../../gen/window-layouts';
+import { GroupSet } from '../group/table';
 
 const PLACE: usize = 12;
 /** Groups of the call, in the order of their numbers. */
 const GROUPS: usize = memory.data(4 * 512, 16);
 
 /** Takes the rows `sel[0 … n)` of the groups into their states. */
-export function foldRows(spec: usize, set: usize, agg: usize, tagAt: u32, sel: usize, groups: usize, n: u32): void {
+export function foldRows(
+  spec: WindowSpec,
+  set: GroupSet,
+  agg: AggregateSpec,
+  tagAt: u32,
+  sel: usize,
+  groups: usize,
+  n: u32,
+): void {
   for (let done: u32 = 0; done < n; done += CALL_ROWS) {
     foldPart(
       spec,
@@ -41,10 +50,18 @@ export function foldRows(spec: usize, set: usize, agg: usize, tagAt: u32, sel: u
   }
 }
 
-function foldPart(spec: usize, set: usize, agg: usize, tagAt: u32, sel: usize, groups: usize, n: u32): void {
-  const args = <u32>load<u16>(agg, AGG_B);
+function foldPart(
+  spec: WindowSpec,
+  set: GroupSet,
+  agg: AggregateSpec,
+  tagAt: u32,
+  sel: usize,
+  groups: usize,
+  n: u32,
+): void {
+  const args = <u32>agg.b;
   if (!callBegin(args)) return;
-  const at = load<u32>(agg, AGG_STATE);
+  const at = agg.state;
   let count: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
@@ -64,7 +81,7 @@ function foldPart(spec: usize, set: usize, agg: usize, tagAt: u32, sel: usize, g
       callArg(a, k, bindTag(bind, row), bindVal(bind, row));
     }
   }
-  callRun(load<u32>(agg, AGG_CALL), HostPart.STEP);
+  callRun(agg.call, HostPart.STEP);
   for (let g: u32 = 0; g < count; g++) {
     const group = <usize>load<u32>(GROUPS + ((<usize>g) << 2));
     store<u32>(group + at, 0, PLACE);
@@ -74,7 +91,15 @@ function foldPart(spec: usize, set: usize, agg: usize, tagAt: u32, sel: usize, g
   callEnd(true);
 }
 
-function argumentFails(spec: usize, set: usize, agg: usize, args: u32, state: usize, tagAt: usize, row: u32): bool {
+function argumentFails(
+  spec: WindowSpec,
+  set: GroupSet,
+  agg: AggregateSpec,
+  args: u32,
+  state: usize,
+  tagAt: usize,
+  row: u32,
+): bool {
   for (let a: u32 = 0; a < args; a++) {
     const bind = bindOf(foldedInput(spec, agg, a));
     if (bindTag(bind, row) != Tag.ERROR) continue;
@@ -85,9 +110,9 @@ function argumentFails(spec: usize, set: usize, agg: usize, args: u32, state: us
 }
 
 /** Takes what the host gave for a state. */
-function take(set: usize, state: usize, tagAt: usize, tag: u8, payload: u64): void {
+function take(set: GroupSet, state: usize, tagAt: usize, tag: u8, payload: u64): void {
   if (tag == Tag.BYTES) {
-    storeValue(set + SET_VALUES, state, tag, payload);
+    storeValue(set.values, state, tag, payload);
     store<u8>(tagAt, tag);
   } else if (tag == Tag.ERROR) failAggregate(set, state, tagAt, payload);
   else if (tag == Tag.NULL) store<u8>(tagAt, Tag.MISSING);
@@ -106,7 +131,7 @@ const PAIR_DONE: usize = 24;
 let pairs: u32 = 0;
 
 /** Adds state `from`, which has the tag, to state `to`: at once or with others, `joinStates` at the latest. */
-export function joinLater(set: usize, agg: usize, to: usize, tagTo: usize, from: usize, tag: u8): void {
+export function joinLater(set: GroupSet, agg: AggregateSpec, to: usize, tagTo: usize, from: usize, tag: u8): void {
   if (tag != Tag.BYTES) return;
   if (load<u32>(from, PLACE) | load<u32>(to, PLACE)) joinStates();
   if (load<u8>(tagTo) != Tag.BYTES) {
@@ -114,8 +139,8 @@ export function joinLater(set: usize, agg: usize, to: usize, tagTo: usize, from:
     return;
   }
   const pair = PAIRS + pairs++ * PAIR_SIZE;
-  store<u32>(pair, <u32>set);
-  store<u32>(pair, load<u32>(agg, AGG_CALL), PAIR_CALL);
+  store<u32>(pair, changetype<u32>(set));
+  store<u32>(pair, agg.call, PAIR_CALL);
   store<u32>(pair, <u32>to, PAIR_STATE);
   store<u32>(pair, <u32>tagTo, PAIR_TAG);
   store<u64>(pair, load<u64>(from), PAIR_LATER);
@@ -156,7 +181,7 @@ function joinAll(first: u32, fn: u32): void {
     const pair = PAIRS + i * PAIR_SIZE;
     if (load<u32>(pair, PAIR_CALL) != fn || !load<u32>(pair, PAIR_STATE)) continue;
     take(
-      <usize>load<u32>(pair),
+      changetype<GroupSet>(load<u32>(pair)),
       <usize>load<u32>(pair, PAIR_STATE),
       <usize>load<u32>(pair, PAIR_TAG),
       rowTag(k),

@@ -1,16 +1,17 @@
 // Aggregates that keep their values: a list, and the parameter that the first row gave.
 import { functionName } from '../../gen/aggregates';
 import { SLOT_SIZE, Tag } from '../../mem/layout';
-import { copyValue } from '../../mem/pool';
+import { Pool, copyValue } from '../../mem/pool';
 import { tooLong, valueLength, valueLimit } from '../../ops/result';
-import { SET_VALUES } from '../group/group';
 import { listPush } from './list';
-import { AGG_B, NO_INPUT, bindOf, bindTag, bindVal } from '../group/spec';
+import { NO_INPUT, bindOf, bindTag, bindVal } from '../group/spec';
 import { failAggregate } from './take';
+import { AggregateSpec } from '../../gen/window-layouts';
+import { GroupSet } from '../group/table';
 
 /** Takes the parameter (operand b) of the first row; false when it failed, and the aggregate with it. */
-export function keepParameter(set: usize, agg: usize, state: usize, tagAt: usize, row: u32): bool {
-  const b = load<u16>(agg, AGG_B);
+export function keepParameter(set: GroupSet, agg: AggregateSpec, state: usize, tagAt: usize, row: u32): bool {
+  const b = agg.b;
   if (load<u32>(state, 4) != 0 || b == NO_INPUT) return true;
   const tag = bindTag(bindOf(b), row);
   const payload = bindVal(bindOf(b), row);
@@ -19,27 +20,35 @@ export function keepParameter(set: usize, agg: usize, state: usize, tagAt: usize
     return false;
   }
   // A text stays longer than the batch: the result names it when it is no parameter.
-  store<u64>(state, copyValue(set + SET_VALUES, tag, payload), 16);
+  store<u64>(state, copyValue(set.values, tag, payload), 16);
   store<u8>(tagAt, tag);
   return true;
 }
 
 /** Keeps a value of an aggregate over numbers; nulls are left out. */
-export function keepNumber(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
-  if (keepParameter(set, agg, state, tagAt, row) && tag > Tag.NULL) keep(set + SET_VALUES, state, tag, payload);
+export function keepNumber(
+  set: GroupSet,
+  agg: AggregateSpec,
+  state: usize,
+  tagAt: usize,
+  tag: u8,
+  payload: u64,
+  row: u32,
+): void {
+  if (keepParameter(set, agg, state, tagAt, row) && tag > Tag.NULL) keep(set.values, state, tag, payload);
 }
 
 /** Keeps an item of a result; the aggregate fails when that becomes longer than a value may be. False then. */
-export function keepItem(set: usize, fn: u32, state: usize, tagAt: usize, tag: u8, payload: u64): bool {
+export function keepItem(set: GroupSet, fn: u32, state: usize, tagAt: usize, tag: u8, payload: u64): bool {
   if (!measure(set, fn, state, tagAt, tag, payload)) return false;
-  keep(set + SET_VALUES, state, tag, payload);
+  keep(set.values, state, tag, payload);
   return true;
 }
 
 /**
  * Adds an item to the length of a list; false when that is longer than a value may be: the aggregate has failed then.
  */
-function measure(set: usize, fn: u32, list: usize, tagAt: usize, tag: u8, payload: u64): bool {
+function measure(set: GroupSet, fn: u32, list: usize, tagAt: usize, tag: u8, payload: u64): bool {
   if (load<u8>(tagAt) == Tag.ERROR) return false;
   const limit = valueLimit();
   const len = <u64>load<u32>(list, 12) + SLOT_SIZE + (tag >= Tag.STR ? valueLength(tag, payload, limit) : 0);
@@ -51,6 +60,6 @@ function measure(set: usize, fn: u32, list: usize, tagAt: usize, tag: u8, payloa
   return true;
 }
 
-function keep(pool: usize, list: usize, tag: u8, payload: u64): void {
+function keep(pool: Pool, list: usize, tag: u8, payload: u64): void {
   listPush(pool, list, tag, copyValue(pool, tag, payload));
 }

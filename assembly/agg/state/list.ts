@@ -1,11 +1,11 @@
 // Growing lists of values inside the state of an aggregate: off u32 | count u32 | capacity u32 | length u32, the items
 // being slots, so that a list is the content of an ARRAY as it stands. The length is that of ops/result.ts, of lists
 // that are bounded.
-import { poolAlloc } from '../../mem/pool';
+import { Pool, poolAlloc } from '../../mem/pool';
 import { SLOT_SIZE, SLOT_TAG } from '../../mem/layout';
 
 /** Adds a value that the pool (or something that lives as long) holds; false when memory is exhausted. */
-export function listPush(pool: usize, list: usize, tag: u8, payload: u64): bool {
+export function listPush(pool: Pool, list: usize, tag: u8, payload: u64): bool {
   const count = load<u32>(list, 4);
   if (count == load<u32>(list, 8)) {
     const capacity = count ? count << 1 : 4;

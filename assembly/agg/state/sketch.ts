@@ -5,20 +5,41 @@
 //   store    counts u32 -> u64[capacity] | first key i32 | capacity u32 | 0
 //
 // A store has at most MAX_BUCKETS buckets, enough for 17 decades; beyond those the values nearest to zero share one.
-import { poolAlloc } from '../../mem/pool';
+import { Pool, poolAlloc } from '../../mem/pool';
 import { LoadFault } from '../../gen/state-layouts';
 import { readFail, readFails, readU32, readU64, readUpTo } from '../../state/reader';
 import { writeU32, writeU64 } from '../../state/writer';
 
-const ZEROS: usize = 8;
-const MIN: usize = 16;
-const MAX: usize = 24;
+/** A sketch of numbers. */
+// @ts-ignore: decorator
+@unmanaged
+export class Sketch {
+  total: u64;
+  zeros: u64;
+  min: f64;
+  max: f64;
+
+  get positive(): Buckets {
+    return changetype<Buckets>(changetype<usize>(this) + POSITIVE);
+  }
+
+  get negative(): Buckets {
+    return changetype<Buckets>(changetype<usize>(this) + NEGATIVE);
+  }
+}
+
 const POSITIVE: usize = 32;
 const NEGATIVE: usize = 48;
 const SKETCH_SIZE: u32 = 64;
 
-const FIRST: usize = 4;
-const CAPACITY: usize = 8;
+/** Counts of the values of one sign. */
+// @ts-ignore: decorator
+@unmanaged
+class Buckets {
+  counts: usize;
+  first: i32;
+  capacity: i32;
+}
 
 const MAX_BUCKETS: i32 = 2048;
 const FEW_BUCKETS: i32 = 32;
@@ -30,38 +51,38 @@ const FACTOR: f64 = (1 + ACCURACY) / (1 - ACCURACY);
 const LOG_FACTOR: f64 = 0.020000666706669435;
 
 /** A sketch without values; 0 when memory is exhausted. */
-export function sketchNew(pool: usize): usize {
-  const sketch = poolAlloc(pool, SKETCH_SIZE);
-  if (!sketch) return 0;
-  memory.fill(sketch, 0, SKETCH_SIZE);
-  store<f64>(sketch, Infinity, MIN);
-  store<f64>(sketch, -Infinity, MAX);
+export function sketchNew(pool: Pool): Sketch {
+  const sketch = changetype<Sketch>(poolAlloc(pool, SKETCH_SIZE));
+  if (!sketch) return changetype<Sketch>(0);
+  memory.fill(changetype<usize>(sketch), 0, SKETCH_SIZE);
+  sketch.min = Infinity;
+  sketch.max = -Infinity;
   return sketch;
 }
 
 /** Adds a finite number; without memory it is lost, which the count of refusals tells (mem/alloc.ts). */
-export function sketchAdd(pool: usize, sketch: usize, x: f64): void {
-  store<u64>(sketch, load<u64>(sketch) + 1);
-  if (x < load<f64>(sketch, MIN)) store<f64>(sketch, x, MIN);
-  if (x > load<f64>(sketch, MAX)) store<f64>(sketch, x, MAX);
-  if (x == 0) store<u64>(sketch, load<u64>(sketch, ZEROS) + 1, ZEROS);
-  else count(pool, sketch + (x > 0 ? POSITIVE : NEGATIVE), keyOf(abs(x)), 1);
+export function sketchAdd(pool: Pool, sketch: Sketch, x: f64): void {
+  sketch.total++;
+  if (x < sketch.min) sketch.min = x;
+  if (x > sketch.max) sketch.max = x;
+  if (x == 0) sketch.zeros++;
+  else count(pool, changetype<Buckets>(changetype<usize>(sketch) + (x > 0 ? POSITIVE : NEGATIVE)), keyOf(abs(x)), 1);
 }
 
 /** Adds all values of another sketch. */
-export function sketchMerge(pool: usize, to: usize, from: usize): void {
-  store<u64>(to, load<u64>(to) + load<u64>(from));
-  store<u64>(to, load<u64>(to, ZEROS) + load<u64>(from, ZEROS), ZEROS);
-  store<f64>(to, min(load<f64>(to, MIN), load<f64>(from, MIN)), MIN);
-  store<f64>(to, max(load<f64>(to, MAX), load<f64>(from, MAX)), MAX);
-  addStore(pool, to + POSITIVE, from + POSITIVE);
-  addStore(pool, to + NEGATIVE, from + NEGATIVE);
+export function sketchMerge(pool: Pool, to: Sketch, from: Sketch): void {
+  to.total += from.total;
+  to.zeros += from.zeros;
+  to.min = min(to.min, from.min);
+  to.max = max(to.max, from.max);
+  addStore(pool, to.positive, from.positive);
+  addStore(pool, to.negative, from.negative);
 }
 
-function addStore(pool: usize, to: usize, from: usize): void {
-  const first = load<i32>(from, FIRST);
+function addStore(pool: Pool, to: Buckets, from: Buckets): void {
+  const first = from.first;
   // From the top, so that what has no room is known at once.
-  for (let i = load<i32>(from, CAPACITY) - 1; i >= 0; i--) {
+  for (let i = from.capacity - 1; i >= 0; i--) {
     const n = countAt(from, i);
     if (n) count(pool, to, first + i, n);
   }
@@ -80,24 +101,24 @@ function addStore(pool: usize, to: usize, from: usize): void {
 }
 
 // @ts-ignore: decorator
-@inline function countAt(buckets: usize, i: i32): u64 {
-  return load<u64>(<usize>load<u32>(buckets) + ((<usize>i) << 3));
+@inline function countAt(buckets: Buckets, i: i32): u64 {
+  return load<u64>(buckets.counts + ((<usize>i) << 3));
 }
 
-function count(pool: usize, buckets: usize, key: i32, n: u64): void {
-  let i = key - load<i32>(buckets, FIRST);
-  if (i < 0 || i >= load<i32>(buckets, CAPACITY)) {
+function count(pool: Pool, buckets: Buckets, key: i32, n: u64): void {
+  let i = key - buckets.first;
+  if (i < 0 || i >= buckets.capacity) {
     if (!grow(pool, buckets, key)) return;
-    i = max(key - load<i32>(buckets, FIRST), 0);
+    i = max(key - buckets.first, 0);
   }
-  const at = <usize>load<u32>(buckets) + ((<usize>i) << 3);
+  const at = buckets.counts + ((<usize>i) << 3);
   store<u64>(at, load<u64>(at) + n);
 }
 
 /** Makes room for the key, or for those above where there are too many; false when memory is exhausted. */
-function grow(pool: usize, buckets: usize, key: i32): bool {
-  const first = load<i32>(buckets, FIRST);
-  const capacity = load<i32>(buckets, CAPACITY);
+function grow(pool: Pool, buckets: Buckets, key: i32): bool {
+  const first = buckets.first;
+  const capacity = buckets.capacity;
   let low = key;
   let high = key;
   for (let i: i32 = 0; i < capacity; i++) {
@@ -118,79 +139,79 @@ function grow(pool: usize, buckets: usize, key: i32): bool {
     const n = countAt(buckets, i);
     if (n) store<u64>(at, load<u64>(at) + n);
   }
-  store<u32>(buckets, <u32>to);
-  store<i32>(buckets, start, FIRST);
-  store<i32>(buckets, wanted, CAPACITY);
+  buckets.counts = to;
+  buckets.first = start;
+  buckets.capacity = wanted;
   return true;
 }
 
 /** The value at the rank p * (count - 1), p from 0 to 1, of a sketch that has values. */
-export function sketchQuantile(sketch: usize, p: f64): f64 {
-  const least = load<f64>(sketch, MIN);
-  const largest = load<f64>(sketch, MAX);
-  const rank = p * <f64>(load<u64>(sketch) - 1);
+export function sketchQuantile(sketch: Sketch, p: f64): f64 {
+  const least = sketch.min;
+  const largest = sketch.max;
+  const rank = p * <f64>(sketch.total - 1);
   if (rank < 1) return least;
   if (p == 1) return largest;
   return max(least, min(largest, valueAt(sketch, rank)));
 }
 
-function valueAt(sketch: usize, rank: f64): f64 {
+function valueAt(sketch: Sketch, rank: f64): f64 {
   let seen: u64 = 0;
-  let buckets = sketch + NEGATIVE;
-  for (let i = load<i32>(buckets, CAPACITY) - 1; i >= 0; i--) {
+  let buckets = sketch.negative;
+  for (let i = buckets.capacity - 1; i >= 0; i--) {
     seen += countAt(buckets, i);
-    if (<f64>seen > rank) return -valueOf(load<i32>(buckets, FIRST) + i);
+    if (<f64>seen > rank) return -valueOf(buckets.first + i);
   }
-  seen += load<u64>(sketch, ZEROS);
+  seen += sketch.zeros;
   if (<f64>seen > rank) return 0;
-  buckets = sketch + POSITIVE;
-  for (let i: i32 = 0; i < load<i32>(buckets, CAPACITY); i++) {
+  buckets = sketch.positive;
+  for (let i: i32 = 0; i < buckets.capacity; i++) {
     seen += countAt(buckets, i);
-    if (<f64>seen > rank) return valueOf(load<i32>(buckets, FIRST) + i);
+    if (<f64>seen > rank) return valueOf(buckets.first + i);
   }
-  return load<f64>(sketch, MAX);
+  return sketch.max;
 }
 
 // ---- saved form ------------------------------------------------------------------------------------------------
 
-export function sketchSave(sketch: usize): void {
-  writeU64(load<u64>(sketch));
-  writeU64(load<u64>(sketch, ZEROS));
-  writeU64(load<u64>(sketch, MIN));
-  writeU64(load<u64>(sketch, MAX));
-  saveStore(sketch + POSITIVE);
-  saveStore(sketch + NEGATIVE);
+export function sketchSave(sketch: Sketch): void {
+  writeU64(sketch.total);
+  writeU64(sketch.zeros);
+  writeU64(load<u64>(changetype<usize>(sketch), offsetof<Sketch>('min')));
+  writeU64(load<u64>(changetype<usize>(sketch), offsetof<Sketch>('max')));
+  saveStore(sketch.positive);
+  saveStore(sketch.negative);
 }
 
-function saveStore(buckets: usize): void {
-  const capacity = load<u32>(buckets, CAPACITY);
+function saveStore(buckets: Buckets): void {
+  const capacity = load<u32>(changetype<usize>(buckets), offsetof<Buckets>('capacity'));
   writeU32(capacity);
-  writeU32(load<u32>(buckets, FIRST));
+  writeU32(load<u32>(changetype<usize>(buckets), offsetof<Buckets>('first')));
   for (let i: u32 = 0; i < capacity; i++) writeU64(countAt(buckets, i));
 }
 
 /** A sketch of the saved values; 0 when they can't be read (state/reader.ts). */
-export function sketchLoad(pool: usize): usize {
+export function sketchLoad(pool: Pool): Sketch {
   const sketch = sketchNew(pool);
   if (!sketch) {
     readFail(LoadFault.MEMORY);
-    return 0;
+    return changetype<Sketch>(0);
   }
-  store<u64>(sketch, readU64());
-  store<u64>(sketch, readU64(), ZEROS);
-  store<u64>(sketch, readU64(), MIN);
-  store<u64>(sketch, readU64(), MAX);
-  let sum = load<u64>(sketch, ZEROS);
-  sum += loadStore(pool, sketch + POSITIVE);
-  sum += loadStore(pool, sketch + NEGATIVE);
+  sketch.total = readU64();
+  sketch.zeros = readU64();
+  store<u64>(changetype<usize>(sketch), readU64(), offsetof<Sketch>('min'));
+  store<u64>(changetype<usize>(sketch), readU64(), offsetof<Sketch>('max'));
+  let sum = sketch.zeros;
+  sum += loadStore(pool, sketch.positive);
+  sum += loadStore(pool, sketch.negative);
   // What is no number would be sent as a percentile.
-  const isNumbered = isFinite(load<f64>(sketch, MIN)) && isFinite(load<f64>(sketch, MAX));
-  if (!readFails() && (sum != load<u64>(sketch) || sum == 0 || !isNumbered)) readFail(LoadFault.DAMAGED);
-  return readFails() ? 0 : sketch;
+  const isNumbered = isFinite(sketch.min) && isFinite(sketch.max);
+  if (!readFails() && (sum != sketch.total || sum == 0 || !isNumbered)) readFail(LoadFault.DAMAGED);
+  return readFails() ? changetype<Sketch>(0) : sketch;
 }
 
 /** Returns how many values the store has. */
-function loadStore(pool: usize, buckets: usize): u64 {
+function loadStore(pool: Pool, buckets: Buckets): u64 {
   const capacity = readUpTo(<u32>MAX_BUCKETS);
   const first = <i32>readU32();
   if (readFails() || capacity == 0) return 0;
@@ -207,8 +228,8 @@ function loadStore(pool: usize, buckets: usize): u64 {
     store<u64>(to + ((<usize>i) << 3), n);
     sum += n;
   }
-  store<u32>(buckets, <u32>to);
-  store<i32>(buckets, first, FIRST);
-  store<u32>(buckets, capacity, CAPACITY);
+  buckets.counts = to;
+  buckets.first = first;
+  store<u32>(changetype<usize>(buckets), capacity, offsetof<Buckets>('capacity'));
   return sum;
 }

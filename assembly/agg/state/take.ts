@@ -2,10 +2,11 @@
 // it ERROR for good, with the reason in the place of its state.
 import { copyBytes } from '../../mem/copy';
 import { Tag, lenOf, offOf } from '../../mem/layout';
-import { copyValue, poolAlloc } from '../../mem/pool';
+import { Pool, copyValue, poolAlloc } from '../../mem/pool';
 import { compareValues, Cmp } from '../../value/compare';
 import { kindError } from './error';
-import { SET_VALUES, keepReason } from '../group/group';
+import { keepReason } from '../group/group';
+import { GroupSet } from '../group/table';
 
 /** Room for the copied text of a value: twice its length, so that values which grow slowly are seldom copied anew. */
 // @ts-ignore: decorator
@@ -14,7 +15,7 @@ import { SET_VALUES, keepReason } from '../group/group';
 }
 
 /** Stores a value at `state`; text goes into the room that the state has, or into new room. */
-export function storeValue(pool: usize, state: usize, tag: u8, payload: u64): void {
+export function storeValue(pool: Pool, state: usize, tag: u8, payload: u64): void {
   if (tag == Tag.STR || tag == Tag.BYTES) {
     const len = lenOf(payload);
     // Without room the state holds no place but another kind of value.
@@ -34,13 +35,13 @@ export function storeValue(pool: usize, state: usize, tag: u8, payload: u64): vo
 }
 
 /** Makes the aggregate fail with the error that the payload is. */
-export function failAggregate(set: usize, state: usize, tagAt: usize, payload: u64): void {
+export function failAggregate(set: GroupSet, state: usize, tagAt: usize, payload: u64): void {
   store<u64>(state, keepReason(set, payload));
   store<u8>(tagAt, Tag.ERROR);
 }
 
 /** Adds a number to a sum; anything else makes the aggregate fail. */
-export function addToSum(set: usize, fn: u32, state: usize, tagAt: usize, tag: u8, payload: u64): void {
+export function addToSum(set: GroupSet, fn: u32, state: usize, tagAt: usize, tag: u8, payload: u64): void {
   const have = load<u8>(tagAt);
   if (have == Tag.ERROR) return;
   if (tag == Tag.I64) {
@@ -62,7 +63,15 @@ export function addToSum(set: usize, fn: u32, state: usize, tagAt: usize, tag: u
 }
 
 /** Keeps the value if it is in that order (-1 smaller, 1 larger) to the one that the state has. */
-export function takeExtreme(set: usize, fn: u32, wanted: i32, state: usize, tagAt: usize, tag: u8, payload: u64): void {
+export function takeExtreme(
+  set: GroupSet,
+  fn: u32,
+  wanted: i32,
+  state: usize,
+  tagAt: usize,
+  tag: u8,
+  payload: u64,
+): void {
   const have = load<u8>(tagAt);
   if (have == Tag.ERROR) return;
   if (tag != Tag.I64 && tag != Tag.F64 && tag != Tag.STR && tag != Tag.TIME) {
@@ -79,6 +88,6 @@ export function takeExtreme(set: usize, fn: u32, wanted: i32, state: usize, tagA
     }
     if (order != wanted) return;
   }
-  storeValue(set + SET_VALUES, state, tag, payload);
+  storeValue(set.values, state, tag, payload);
   store<u8>(tagAt, tag);
 }

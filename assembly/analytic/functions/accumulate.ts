@@ -3,11 +3,13 @@
 // first, 0.
 import { Tag } from '../../mem/layout';
 import { toF64 } from '../../value/number';
-import { AnalyticFn, FUNCTION_ARGS, FUNCTION_FN } from '../spec';
+import { AnalyticFn } from '../spec';
 import { argTag, argVal, failRow, isTaken, keepsBatch, put, rowAt, selLen, stateOf, whenFails } from '../run';
 import { KEPT_SIZE, keep, keptTag, keptVal } from '../../partitions/slot';
 import { Cmp, compareValues } from '../../value/compare';
 import { argumentFails, flagFails, kindFault } from './fail';
+import { FunctionSpec } from '../../gen/analytic-layouts';
+import { Pool } from '../../mem/pool';
 
 const COUNT: usize = 8;
 const FLAGS: usize = 16;
@@ -33,9 +35,9 @@ function nameOf(fn: u32): string {
   }
 }
 
-export function accumulateRows(at: usize): void {
-  const fn = load<u16>(at, FUNCTION_FN);
-  const isBounded = load<u32>(at, FUNCTION_ARGS) == 3;
+export function accumulateRows(at: FunctionSpec): void {
+  const fn = at.fn;
+  const isBounded = at.args == 3;
   for (let i: u32 = 0; i < selLen; i++) {
     const row = rowAt(i);
     if (argumentFails(0, row)) continue;
@@ -44,18 +46,18 @@ export function accumulateRows(at: usize): void {
     const state = stateOf(row);
     let isOpen = true;
     if (isBounded) {
-      const begun = (load<u32>(state, FLAGS) & BEGUN) != 0;
+      const begun = (load<u32>(changetype<usize>(state), FLAGS) & BEGUN) != 0;
       if (!begun) {
-        store<u64>(state, 0);
-        store<u64>(state, 0, COUNT);
+        store<u64>(changetype<usize>(state), 0);
+        store<u64>(changetype<usize>(state), 0, COUNT);
       }
       isOpen = begun || argVal(1, row) != 0;
     }
     if (isOpen) {
-      if (isTaken(row) && !take(fn, state, row)) continue;
-      if (isBounded) store<u32>(state, argVal(2, row) != 0 ? 0 : BEGUN, FLAGS);
+      if (isTaken(row) && !take(fn, changetype<usize>(state), row)) continue;
+      if (isBounded) store<u32>(changetype<usize>(state), argVal(2, row) != 0 ? 0 : BEGUN, FLAGS);
     }
-    give(fn, state, row);
+    give(fn, changetype<usize>(state), row);
   }
 }
 
@@ -88,14 +90,14 @@ export function accumulateRows(at: usize): void {
 }
 
 /** acc_max_by(x, y) and acc_min_by(x, y): x of the row with the largest, or smallest, y; of equal ones the first. */
-export function extremeRows(at: usize): void {
-  const fn = load<u16>(at, FUNCTION_FN);
+export function extremeRows(at: FunctionSpec): void {
+  const fn = at.fn;
   const wanted = fn == AnalyticFn.ACC_MAX_BY ? 1 : -1;
   for (let i: u32 = 0; i < selLen; i++) {
     const row = rowAt(i);
     if (argumentFails(0, row) || argumentFails(1, row) || whenFails(row)) continue;
     const state = stateOf(row);
-    const best = state + KEPT_SIZE;
+    const best = changetype<Pool>(changetype<usize>(state) + KEPT_SIZE);
     const tag = argTag(1, row);
     if (tag > Tag.NULL && isTaken(row)) {
       if (tag != Tag.I64 && tag != Tag.F64 && tag != Tag.STR && tag != Tag.TIME) {

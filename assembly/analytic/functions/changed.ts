@@ -2,8 +2,7 @@
 // changed_cols. Before the first row a value is null.
 import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, Tag, lenOf, offOf, span } from '../../mem/layout';
 import * as ctx from '../../batch/context';
-import { poolAlloc } from '../../mem/pool';
-import { FUNCTION_ARGS } from '../spec';
+import { Pool, poolAlloc } from '../../mem/pool';
 import {
   argIsConst,
   argTag,
@@ -26,10 +25,11 @@ import { KEPT_SIZE, keep, keptTag, keptVal } from '../../partitions/slot';
 import { bytesCompare, textsEqual } from '../../value/bytes';
 import { sameValues } from '../../value/same';
 import { argumentFails, flagFails } from './fail';
+import { FunctionSpec } from '../../gen/analytic-layouts';
 
 /** True when the value is another one than the slot has, which keeps it then. */
 // @ts-ignore: decorator
-@inline function changes(slot: usize, i: u32, row: u32): bool {
+@inline function changes(slot: Pool, i: u32, row: u32): bool {
   const tag = argTag(i, row);
   const payload = argVal(i, row);
   if (tag <= Tag.NULL && argVal(0, row) != 0) return false;
@@ -38,8 +38,8 @@ import { argumentFails, flagFails } from './fail';
   return true;
 }
 
-export function hadChangedRows(fn: usize): void {
-  const args = load<u32>(fn, FUNCTION_ARGS);
+export function hadChangedRows(fn: FunctionSpec): void {
+  const args = fn.args;
   if (args == 2 && takesAll() && argUniform(0) == Tag.BOOL && argUniform(1) == Tag.STR && !argIsConst(1)) {
     hadChangedTexts();
     return;
@@ -51,7 +51,7 @@ export function hadChangedRows(fn: usize): void {
     if (isTaken(row)) {
       const state = stateOf(row);
       for (let k: u32 = 1; k < args; k++) {
-        if (changes(state + (k - 1) * KEPT_SIZE, k, row)) changed = true;
+        if (changes(changetype<Pool>(changetype<usize>(state) + (k - 1) * KEPT_SIZE), k, row)) changed = true;
       }
     }
     put(row, Tag.BOOL, <u64>changed);

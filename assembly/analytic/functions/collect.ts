@@ -8,7 +8,7 @@
 import { listPush } from '../../agg/state/list';
 import { refusals } from '../../mem/alloc';
 import { SLOT_SIZE, SLOT_TAG, Tag, span } from '../../mem/layout';
-import { copyValue, poolAlloc, poolFree, poolInit, poolReset } from '../../mem/pool';
+import { Pool, copyValue, poolAlloc, poolFree, poolInit, poolReset } from '../../mem/pool';
 import { tooLong, valueLength, valueLimit } from '../../ops/result';
 import { readFail, readFails, readLength, readValue, valueRead } from '../../state/reader';
 import { writeU32, writeValue } from '../../state/writer';
@@ -35,16 +35,20 @@ export function accCollectRows(isDistinct: bool): void {
     if (argumentFails(0, row) || whenFails(row)) continue;
     const state = stateOf(row);
     if (isTaken(row) && !(isDistinct && isThere(state, row)) && !append(state, row)) continue;
-    put(row, Tag.ARRAY, span(<usize>load<u32>(state, LIST), load<u32>(state, COUNT)));
+    put(
+      row,
+      Tag.ARRAY,
+      span(<usize>load<u32>(changetype<usize>(state), LIST), load<u32>(changetype<usize>(state), COUNT)),
+    );
   }
 }
 
 /** The list has the row's value. */
-function isThere(state: usize, row: u32): bool {
+function isThere(state: Pool, row: u32): bool {
   const tag = argTag(0, row);
   const payload = argVal(0, row);
-  const count = load<u32>(state, COUNT);
-  let slot = <usize>load<u32>(state, LIST);
+  const count = load<u32>(changetype<usize>(state), COUNT);
+  let slot = <usize>load<u32>(changetype<usize>(state), LIST);
   if (count > FEW && makeIndex(state, count)) return load<u32>(placeOf(state, tag, payload)) != 0;
   for (let n = count; n > 0; n--, slot += SLOT_SIZE) {
     if (sameValues(load<u8>(slot, SLOT_TAG), load<u64>(slot), tag, payload)) return true;
@@ -53,10 +57,10 @@ function isThere(state: usize, row: u32): bool {
 }
 
 /** Where the index has the value, or would have it. */
-function placeOf(state: usize, tag: u8, payload: u64): usize {
-  const index = <usize>load<u32>(state, INDEX);
-  const slots = <usize>load<u32>(state, LIST);
-  const mask = load<u32>(state, ENTRIES) - 1;
+function placeOf(state: Pool, tag: u8, payload: u64): usize {
+  const index = <usize>load<u32>(changetype<usize>(state), INDEX);
+  const slots = <usize>load<u32>(changetype<usize>(state), LIST);
+  const mask = load<u32>(changetype<usize>(state), ENTRIES) - 1;
   let i = sameHash(tag, payload) & mask;
   while (true) {
     const place = index + ((<usize>i) << 2);
@@ -72,19 +76,19 @@ function placeOf(state: usize, tag: u8, payload: u64): usize {
  * Makes the index, or a larger one, where one more item would fill more than half of it; false when memory is
  * exhausted.
  */
-function makeIndex(state: usize, count: u32): bool {
-  if ((count + 1) << 1 <= load<u32>(state, ENTRIES)) return true;
+function makeIndex(state: Pool, count: u32): bool {
+  if ((count + 1) << 1 <= load<u32>(changetype<usize>(state), ENTRIES)) return true;
   let entries: u32 = 64;
   while (entries < count << 2) entries <<= 1;
   const index = poolAlloc(state, entries << 2);
   if (!index) {
-    store<u32>(state, 0, ENTRIES);
+    store<u32>(changetype<usize>(state), 0, ENTRIES);
     return false;
   }
   memory.fill(index, 0, entries << 2);
-  store<u32>(state, <u32>index, INDEX);
-  store<u32>(state, entries, ENTRIES);
-  let slot = <usize>load<u32>(state, LIST);
+  store<u32>(changetype<usize>(state), <u32>index, INDEX);
+  store<u32>(changetype<usize>(state), entries, ENTRIES);
+  let slot = <usize>load<u32>(changetype<usize>(state), LIST);
   for (let i: u32 = 1; i <= count; i++, slot += SLOT_SIZE) {
     store<u32>(placeOf(state, load<u8>(slot, SLOT_TAG), load<u64>(slot)), i);
   }
@@ -92,26 +96,27 @@ function makeIndex(state: usize, count: u32): bool {
 }
 
 /** Adds the value of the row; false when the list would be longer than a value may be, with the row's error given. */
-function append(state: usize, row: u32): bool {
+function append(state: Pool, row: u32): bool {
   const tag: u8 = argTag(0, row) == Tag.MISSING ? Tag.NULL : argTag(0, row);
   const payload = argVal(0, row);
   const limit = valueLimit();
-  const bytes = <u64>load<u32>(state, BYTES) + SLOT_SIZE + valueLength(tag, payload, limit);
+  const bytes = <u64>load<u32>(changetype<usize>(state), BYTES) + SLOT_SIZE + valueLength(tag, payload, limit);
   if (bytes > limit) {
     failRow(row, tooLong('acc_collect', 0));
     return false;
   }
   const before = refusals;
-  if (!load<u32>(state, POOL_ACCT)) poolInit(state, FIRST_CHUNK, account);
-  const isPushed = listPush(state, state + LIST, tag, copyValue(state, tag, payload));
-  if (isPushed && load<u32>(state, ENTRIES)) store<u32>(placeOf(state, tag, payload), load<u32>(state, COUNT));
-  store<u32>(state, <u32>bytes, BYTES);
+  if (!load<u32>(changetype<usize>(state), POOL_ACCT)) poolInit(state, FIRST_CHUNK, account);
+  const isPushed = listPush(state, changetype<usize>(state) + LIST, tag, copyValue(state, tag, payload));
+  if (isPushed && load<u32>(changetype<usize>(state), ENTRIES))
+    store<u32>(placeOf(state, tag, payload), load<u32>(changetype<usize>(state), COUNT));
+  store<u32>(changetype<usize>(state), <u32>bytes, BYTES);
   if (refusals != before) setOut();
   return true;
 }
 
-export function collectFree(state: usize): void {
-  if (load<u32>(state, POOL_ACCT)) poolFree(state);
+export function collectFree(state: Pool): void {
+  if (load<u32>(changetype<usize>(state), POOL_ACCT)) poolFree(state);
 }
 
 export function collectSave(state: usize): void {
@@ -122,20 +127,20 @@ export function collectSave(state: usize): void {
   for (let i: u32 = 0; i < n; i++, slot += SLOT_SIZE) writeValue(load<u8>(slot, SLOT_TAG), load<u64>(slot));
 }
 
-export function collectLoad(state: usize, bytes: u32, acct: usize): void {
+export function collectLoad(state: Pool, bytes: u32, acct: usize): void {
   const n = readLength();
   if (readFails() || !n) return;
   poolInit(state, FIRST_CHUNK, acct);
   const before = refusals;
   for (let i: u32 = 0; i < n && !readFails(); i++) {
     const tag = readValue(state);
-    if (!readFails()) listPush(state, state + LIST, tag, valueRead);
+    if (!readFails()) listPush(state, changetype<usize>(state) + LIST, tag, valueRead);
   }
-  store<u32>(state, bytes, BYTES);
+  store<u32>(changetype<usize>(state), bytes, BYTES);
   if (refusals != before) readFail(LoadFault.MEMORY);
 }
 
-const PASSED: usize = memory.data(32, 16);
+const PASSED: Pool = changetype<Pool>(memory.data(32, 16));
 
 /** Reads what `collectSave` wrote behind its bytes, of a function that is gone. */
 export function collectPass(): void {

@@ -27,11 +27,12 @@ import { argTag, argVal, failRow, isTaken, keepsBatch, put, rowAt, selLen, state
 import { isOwned, keep, keptTag, keptVal } from '../../partitions/slot';
 import { ACC_SIZE } from '../spec';
 import { argumentFails, kindFault } from './fail';
+import { Pool } from '../../mem/pool';
 
 const FEW: u32 = 8;
 
 /** What the row is given when it adds nothing. */
-function putKept(slot: usize, row: u32): void {
+function putKept(slot: Pool, row: u32): void {
   if (keptTag(slot) == Tag.MISSING) put(row, Tag.NULL, 0);
   else put(row, keptTag(slot), keptVal(slot));
 }
@@ -41,32 +42,32 @@ export function collectRows(): void {
     const row = rowAt(i);
     if (argumentFails(0, row) || whenFails(row)) continue;
     const state = stateOf(row);
-    const list = state + ACC_SIZE;
+    const list = changetype<usize>(state) + ACC_SIZE;
     const tag = argTag(0, row);
     if (isNull(tag)) put(row, Tag.NULL, 0);
-    else if (!isTaken(row)) putKept(list, row);
+    else if (!isTaken(row)) putKept(changetype<Pool>(list), row);
     else if (append(state, list, tag, argVal(0, row))) {
       keepsBatch(row);
-      put(row, Tag.ARRAY, keptVal(list));
+      put(row, Tag.ARRAY, keptVal(changetype<Pool>(list)));
     } else failRow(row, outVal);
   }
 }
 
 /** Adds an element to the list; false when there is no room for it. */
-function append(state: usize, list: usize, tag: u8, val: u64): bool {
-  const isList = keptTag(list) == Tag.ARRAY;
-  const n = isList ? lenOf(keptVal(list)) : 0;
-  let at = isList ? offOf(keptVal(list)) : 0;
-  if (!isList || isOwned(list) || n == load<u32>(state)) {
+function append(state: Pool, list: usize, tag: u8, val: u64): bool {
+  const isList = keptTag(changetype<Pool>(list)) == Tag.ARRAY;
+  const n = isList ? lenOf(keptVal(changetype<Pool>(list))) : 0;
+  let at = isList ? offOf(keptVal(changetype<Pool>(list))) : 0;
+  if (!isList || isOwned(list) || n == state.first) {
     const room = max(n << 1, FEW);
     const to = resultRoom('inc_collect', <u64>room * SLOT_SIZE);
     if (!to) return false;
     memory.copy(to, at, <usize>n * SLOT_SIZE);
-    store<u32>(state, room);
+    state.first = room;
     at = to;
   }
   putItem(at + n * SLOT_SIZE, tag, val);
-  keep(list, Tag.ARRAY, span(at, n + 1));
+  keep(changetype<Pool>(list), Tag.ARRAY, span(at, n + 1));
   return true;
 }
 
@@ -96,7 +97,7 @@ export function mapRows(): void {
 }
 
 /** Gives the row the object that is kept with the members of another set in it, and keeps that. */
-function merge(slot: usize, row: u32, name: string, val: u64): void {
+function merge(slot: Pool, row: u32, name: string, val: u64): void {
   const before: u64 = keptTag(slot) == Tag.OBJECT ? keptVal(slot) : 0;
   const to = resultRoom(name, (<u64>lenOf(before) + lenOf(val)) * MEMBER_SIZE);
   if (!to) {

@@ -1,6 +1,6 @@
 // lag(x, n, default, ignoreNull): the value n rows ago. The default is that of the partition's first row.
 import { Tag } from '../../mem/layout';
-import { FUNCTION_SIZE, LAG_HEAD } from '../spec';
+import { LAG_HEAD } from '../spec';
 import {
   argTag,
   argUniform,
@@ -16,6 +16,8 @@ import {
 } from '../run';
 import { KEPT_SIZE, keep, keptTag, keptVal } from '../../partitions/slot';
 import { argumentFails, flagFails } from './fail';
+import { FunctionSpec } from '../../gen/analytic-layouts';
+import { Pool } from '../../mem/pool';
 
 /** Rows kept so far + 1; 0 before the first row. */
 const KEPT: usize = 0;
@@ -23,8 +25,8 @@ const OLDEST: usize = 4;
 /** Argument that says whether nulls are passed over. */
 const IGNORE: u32 = 2;
 
-export function lagRows(fn: usize): void {
-  const size = load<u32>(fn, FUNCTION_SIZE);
+export function lagRows(fn: FunctionSpec): void {
+  const size = fn.size;
   if (size == 1 && takesAll() && isPlain(argUniform(0)) && argUniform(1) < Tag.STR && argUniform(IGNORE) == Tag.BOOL) {
     lagOne();
     return;
@@ -32,22 +34,22 @@ export function lagRows(fn: usize): void {
   for (let i: u32 = 0; i < selLen; i++) {
     const row = rowAt(i);
     if (argumentFails(0, row) || argumentFails(1, row) || flagFails('lag', IGNORE, row) || whenFails(row)) continue;
-    const state = stateOf(row);
+    const state = changetype<usize>(stateOf(row));
     if (!load<u32>(state, KEPT)) {
       store<u32>(state, 1, KEPT);
-      if (keep(state + LAG_HEAD, argTag(1, row), argVal(1, row))) keepsBatch(row);
+      if (keep(changetype<Pool>(state + LAG_HEAD), argTag(1, row), argVal(1, row))) keepsBatch(row);
     }
     const isFull = load<u32>(state, KEPT) > size;
     const oldest = load<u32>(state, OLDEST);
     const ring = state + LAG_HEAD + KEPT_SIZE;
-    const from = size != 0 && isFull ? ring + oldest * KEPT_SIZE : state + LAG_HEAD;
+    const from = size != 0 && isFull ? changetype<Pool>(ring + oldest * KEPT_SIZE) : changetype<Pool>(state + LAG_HEAD);
     const had = keptTag(from);
     if (size == 0 || had == Tag.MISSING) put(row, Tag.NULL, 0);
     else put(row, had, keptVal(from));
     const tag = argTag(0, row);
     if (size == 0 || !isTaken(row) || (tag <= Tag.NULL && argVal(IGNORE, row) != 0)) continue;
     const slot = isFull ? oldest : load<u32>(state, KEPT) - 1;
-    if (keep(ring + slot * KEPT_SIZE, tag, argVal(0, row))) keepsBatch(row);
+    if (keep(changetype<Pool>(ring + slot * KEPT_SIZE), tag, argVal(0, row))) keepsBatch(row);
     if (isFull) store<u32>(state, oldest + 1 == size ? 0 : oldest + 1, OLDEST);
     else store<u32>(state, load<u32>(state, KEPT) + 1, KEPT);
   }
@@ -65,13 +67,17 @@ function lagOne(): void {
   const refers = tag >= Tag.STR && tag != Tag.TIME;
   for (let i: u32 = 0; i < selLen; i++) {
     const row = rowAt(i);
-    const state = stateOf(row);
-    const ring = state + LAG_HEAD + KEPT_SIZE;
+    const state = changetype<usize>(stateOf(row));
+    const ring = changetype<Pool>(state + LAG_HEAD + KEPT_SIZE);
     if (load<u32>(state, KEPT) > 1) put(row, keptTag(ring), keptVal(ring));
     else {
-      if (!load<u32>(state, KEPT)) keep(state + LAG_HEAD, argTag(1, row), argVal(1, row));
-      const had = keptTag(state + LAG_HEAD);
-      put(row, had == Tag.MISSING ? Tag.NULL : had, had == Tag.MISSING ? 0 : keptVal(state + LAG_HEAD));
+      if (!load<u32>(state, KEPT)) keep(changetype<Pool>(state + LAG_HEAD), argTag(1, row), argVal(1, row));
+      const had = keptTag(changetype<Pool>(state + LAG_HEAD));
+      put(
+        row,
+        had == Tag.MISSING ? Tag.NULL : had,
+        had == Tag.MISSING ? 0 : keptVal(changetype<Pool>(state + LAG_HEAD)),
+      );
       store<u32>(state, 2, KEPT);
     }
     keep(ring, tag, argVal(0, row));

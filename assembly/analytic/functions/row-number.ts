@@ -9,7 +9,7 @@ const MESSAGE: usize = 4;
 export function rowNumberRows(): void {
   for (let i: u32 = 0; i < selLen; i++) {
     const row = rowAt(i);
-    const state = stateOf(row);
+    const state = changetype<usize>(stateOf(row));
     const before: u32 = message != 0 && load<u32>(state, MESSAGE) == message ? load<u32>(state, ROWS) : 0;
     store<u32>(state, before + 1, ROWS);
     store<u32>(state, message, MESSAGE);

@@ -33,8 +33,10 @@ import {
   stateOf,
   whenFails,
 } from '../run';
-import { FUNCTION_ARGS, FUNCTION_SIZE, slotCount } from '../spec';
+import { slotCount } from '../spec';
 import { argumentFails } from './fail';
+import { FunctionSpec } from '../../gen/analytic-layouts';
+import { Pool } from '../../mem/pool';
 
 /** Rows that get something, and 1 above their numbers in the call; 0: WHEN left them out. */
 const ROWS: usize = memory.data(4 * 512, 16);
@@ -42,19 +44,19 @@ const CALLED: usize = memory.data(4 * 512, 16);
 /** A row of each partition of the call. */
 const FIRST_ROWS: usize = memory.data(4 * 512, 16);
 
-export function userRows(fn: usize): void {
+export function userRows(fn: FunctionSpec): void {
   const n = selLen;
   for (let done: u32 = 0; done < n; done += CALL_ROWS) userPart(fn, done, min(done + CALL_ROWS, n));
 }
 
-function userPart(fn: usize, from: u32, to: u32): void {
+function userPart(fn: FunctionSpec, from: u32, to: u32): void {
   const count = selectRows(fn, from, to);
-  if (!callBegin(load<u32>(fn, FUNCTION_ARGS))) {
+  if (!callBegin(fn.args)) {
     setOut();
     return;
   }
   const groups = addRows(fn, count);
-  callRun(load<u32>(fn, FUNCTION_SIZE), HostPart.STEP);
+  callRun(fn.size, HostPart.STEP);
   for (let g: u32 = 0; g < groups; g++) takeState(load<u32>(FIRST_ROWS + ((<usize>g) << 2)), groupTag(g), groupVal(g));
   giveRows(count, slotCount(fn) > 1);
   callEnd(false);
@@ -65,8 +67,8 @@ function userPart(fn: usize, from: u32, to: u32): void {
 }
 
 /** Leaves rows out of which an argument, or the condition, failed; returns how many others there are. */
-function selectRows(fn: usize, from: u32, to: u32): u32 {
-  const args = load<u32>(fn, FUNCTION_ARGS);
+function selectRows(fn: FunctionSpec, from: u32, to: u32): u32 {
+  const args = fn.args;
   let count: u32 = 0;
   for (let i = from; i < to; i++) {
     const row = rowAt(i);
@@ -83,8 +85,8 @@ function selectRows(fn: usize, from: u32, to: u32): u32 {
  * Adds the rows that are to be taken in to the call, each partition with its first one; returns the number of
  * partitions.
  */
-function addRows(fn: usize, count: u32): u32 {
-  const args = load<u32>(fn, FUNCTION_ARGS);
+function addRows(fn: FunctionSpec, count: u32): u32 {
+  const args = fn.args;
   let groups: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
     const row = load<u32>(ROWS + ((<usize>i) << 2));
@@ -116,7 +118,7 @@ function giveRows(count: u32, keepsLast: bool): void {
   for (let i: u32 = 0; i < count; i++) {
     const row = load<u32>(ROWS + ((<usize>i) << 2));
     const called = load<u32>(CALLED + ((<usize>i) << 2));
-    const last = stateOf(row) + KEPT_SIZE;
+    const last = changetype<Pool>(changetype<usize>(stateOf(row)) + KEPT_SIZE);
     if (!called) {
       put(row, keptTag(last) == Tag.MISSING ? Tag.NULL : keptTag(last), keptVal(last));
       continue;

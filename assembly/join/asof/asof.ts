@@ -9,42 +9,19 @@
 // slots in which they are kept; what the batch brings is made the slots' own when it was handed on.
 import * as ctx from '../../batch/context';
 import { emit, leavesMessage, signalBelow } from '../../emit/emit';
-import {
-  N_PROGRAM,
-  N_SPEC,
-  N_STATE,
-  N_STATE_SIZE,
-  accountOf,
-  exhaust,
-  isExhausted,
-  setTimesColumn,
-} from '../../node/node';
+import { accountOf, exhaust, isExhausted, setTimesColumn } from '../../node/node';
 import { Operator, Signal, Trait } from '../../node/operator';
 import { selectionPop, selectionPush } from '../../batch/selection';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../../batch/stage';
 import { clearDeadline } from '../../node/timers';
-import {
-  ASOF_COLUMNS,
-  ASOF_COLUMNS_AT,
-  ASOF_FIELDS,
-  ASOF_FIELDS_AT,
-  ASOF_KEYS,
-  ASOF_KEYS_AT,
-  ASOF_TIME,
-  ASOF_TOLERANCE,
-  ASOF_TTL,
-} from '../../gen/join-layouts';
 import { allocZeroed, free } from '../../mem/alloc';
-import { BIND_SIZE, bindBlock } from '../../mem/bind';
+import { Bind, BIND_SIZE, bindBlock } from '../../mem/bind';
 import { BATCH_ROWS, COL_UNIFORM, Tag, setAt, tagAt, valAt } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';
 import { runClean } from '../../ops/clean';
 import { blockOf } from '../../ops/operand';
 import { tableFree, tableInit } from '../../partitions/table';
-import { ENTRY_NEXT, TABLE_FIRST } from '../../partitions/table-slots';
 import { copyOut } from '../../rows/copy';
-import { ROWS_COUNT } from '../../rows/layout';
-import { PAGE_LEFT, PAGE_NEXT, PAGE_TO } from '../../rows/page';
 import { rowsAppend, rowsDrop, rowsFirst, rowsFree, rowsInit } from '../../rows/store';
 import {
   begin,
@@ -63,10 +40,9 @@ import {
   takeRight,
 } from './rows';
 import {
+  AsofState,
   ASOF_HELD,
-  ASOF_HELD_TIME,
   ASOF_STATE_SIZE,
-  ASOF_WATERMARK,
   asofLoad,
   asofSave,
   asofSetBack,
@@ -76,6 +52,9 @@ import {
   freeSlots,
   settle,
 } from './state';
+import { AsofSpec } from '../../gen/join-layouts';
+import { Node } from '../../gen/node-layouts';
+import { Rows } from '../../rows/layout';
 
 const NO_TIMES: u32 = 0xffff;
 
@@ -91,77 +70,77 @@ export function asofOperator(operator: Operator): void {
   operator.traits = Trait.ENDS_DEFERRING;
 }
 
-function asofOpen(node: usize): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
+function asofOpen(node: Node): bool {
+  const spec = changetype<AsofSpec>(node.spec);
   const acct = accountOf(node);
-  const state = allocZeroed(ASOF_STATE_SIZE, acct);
+  const state = changetype<AsofState>(allocZeroed(ASOF_STATE_SIZE, acct));
   if (!state) return false;
-  store<u32>(node, <u32>state, N_STATE);
-  store<u32>(node, ASOF_STATE_SIZE, N_STATE_SIZE);
-  tableInit(state, load<f64>(spec, ASOF_TTL) > 0 || load<f64>(spec, ASOF_TOLERANCE) < Infinity);
-  const columns = load<u32>(spec, ASOF_COLUMNS);
-  rowsInit(state + ASOF_HELD, columns + load<u32>(spec, ASOF_KEYS), 0, acct);
-  store<f64>(state, -Infinity, ASOF_HELD_TIME);
-  store<f64>(state, -Infinity, ASOF_WATERMARK);
-  if (isTimed(spec)) setTimesColumn(node, columns + load<u32>(spec, ASOF_FIELDS));
+  node.state = changetype<usize>(state);
+  node.stateSize = ASOF_STATE_SIZE;
+  tableInit(state, spec.ttl > 0 || spec.tolerance < Infinity);
+  const columns = spec.columns;
+  rowsInit(state.held, columns + spec.keys, 0, acct);
+  state.heldTime = -Infinity;
+  state.watermark = -Infinity;
+  if (isTimed(spec)) setTimesColumn(node, columns + spec.fields);
   return true;
 }
 
-function asofFree(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
+function asofFree(node: Node): void {
+  const state = changetype<AsofState>(node.state);
   if (!state) return;
-  const spec = <usize>load<u32>(node, N_SPEC);
+  const spec = changetype<AsofSpec>(node.spec);
   const acct = accountOf(node);
   clearDeadline(node);
-  for (let entry = <usize>load<u32>(state, TABLE_FIRST); entry; entry = <usize>load<u32>(entry, ENTRY_NEXT)) {
+  for (let entry = state.first; entry; entry = entry.next) {
     freeSlots(spec, entry, acct);
   }
   tableFree(state, entrySize(spec), acct);
-  rowsFree(state + ASOF_HELD);
-  free(state, ASOF_STATE_SIZE, acct);
-  store<u32>(node, 0, N_STATE);
+  rowsFree(state.held);
+  free(changetype<usize>(state), ASOF_STATE_SIZE, acct);
+  node.state = 0;
 }
 
 // @ts-ignore: decorator
-@inline function isTimed(spec: usize): bool {
-  return load<u32>(spec, ASOF_TIME) != NO_TIMES;
+@inline function isTimed(spec: AsofSpec): bool {
+  return spec.time != NO_TIMES;
 }
 
 // @ts-ignore: decorator
-@inline function heldCount(state: usize): u32 {
-  return load<u32>(state + ASOF_HELD, ROWS_COUNT);
+@inline function heldCount(state: AsofState): u32 {
+  return state.held.count;
 }
 
-function asofTick(node: usize): void {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const state = <usize>load<u32>(node, N_STATE);
+function asofTick(node: Node): void {
+  const spec = changetype<AsofSpec>(node.spec);
+  const state = changetype<AsofState>(node.state);
   forgetOld(node, spec, state);
   awaitIdle(node, spec, state);
 }
 
-function asofSignal(node: usize, signal: u32, value: u64): void {
+function asofSignal(node: Node, signal: u32, value: u64): void {
   if (leavesMessage(node, signal, value)) return;
   if (signal == Signal.WATERMARK && !isExhausted(node)) {
     const ms = reinterpret<f64>(value);
-    const state = <usize>load<u32>(node, N_STATE);
-    store<f64>(state, ms, ASOF_WATERMARK);
-    if (heldCount(state) && ms > load<f64>(state, ASOF_HELD_TIME)) sendHeld(node);
+    const state = changetype<AsofState>(node.state);
+    state.watermark = ms;
+    if (heldCount(state) && ms > state.heldTime) sendHeld(node);
     if (isExhausted(node)) return;
-    forgetOld(node, <usize>load<u32>(node, N_SPEC), state);
+    forgetOld(node, changetype<AsofSpec>(node.spec), state);
   }
   signalBelow(node, signal, value);
 }
 
 // ---- rows -----------------------------------------------------------------------------------------------------
 
-function asofPush(node: usize): void {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const state = <usize>load<u32>(node, N_STATE);
+function asofPush(node: Node): void {
+  const spec = changetype<AsofSpec>(node.spec);
+  const state = changetype<AsofState>(node.state);
   forgetOld(node, spec, state);
-  const keys = load<u32>(spec, ASOF_KEYS);
-  const columns = load<u32>(spec, ASOF_COLUMNS);
-  const fields = load<u32>(spec, ASOF_FIELDS);
-  const program = <usize>load<u32>(node, N_PROGRAM);
+  const keys = spec.keys;
+  const columns = spec.columns;
+  const fields = spec.fields;
+  const program = node.program;
   const rows = selectionPush();
   const late = selectionPush();
   const own = stageAcquire(fields + 1);
@@ -170,12 +149,16 @@ function asofPush(node: usize): void {
   let done = rows != 0 && late != 0 && own != 0 && blocks != 0 && binds != 0 && (!program || runClean(program));
   if (done) {
     for (let c: u32 = 0; c < columns; c++)
-      store<u32>(blocks + ((<usize>c) << 2), <u32>blockOf(operandAt(spec, ASOF_COLUMNS_AT, c)));
+      store<u32>(blocks + ((<usize>c) << 2), <u32>blockOf(operandAt(spec, offsetof<AsofSpec>('columnsAt'), c)));
     memory.copy(blocks + ((<usize>columns) << 2), own, fields << 2);
-    for (let k: u32 = 0; k < 2 * keys; k++) bindBlock(binds + k * BIND_SIZE, blockOf(operandAt(spec, ASOF_KEYS_AT, k)));
+    for (let k: u32 = 0; k < 2 * keys; k++)
+      bindBlock(changetype<Bind>(binds + k * BIND_SIZE), blockOf(operandAt(spec, offsetof<AsofSpec>('keysAt'), k)));
     const fieldsAt = binds + 2 * keys * BIND_SIZE;
     for (let f: u32 = 0; f < fields; f++)
-      bindBlock(fieldsAt + f * BIND_SIZE, blockOf(operandAt(spec, ASOF_FIELDS_AT, f)));
+      bindBlock(
+        changetype<Bind>(fieldsAt + f * BIND_SIZE),
+        blockOf(operandAt(spec, offsetof<AsofSpec>('fieldsAt'), f)),
+      );
     const outerRows = ctx.rows;
     done = isTimed(spec) ? takeTimed(node, blocks, binds, own, rows, late) : takeAll(node, binds, own, rows);
     if (done && keptCount) {
@@ -194,8 +177,8 @@ function asofPush(node: usize): void {
 }
 
 // @ts-ignore: decorator
-@inline function operandAt(spec: usize, list: usize, i: u32): u32 {
-  return load<u16>(spec + load<u32>(spec + list) + ((<usize>i) << 1));
+@inline function operandAt(spec: AsofSpec, list: usize, i: u32): u32 {
+  return load<u16>(changetype<usize>(spec) + load<u32>(changetype<usize>(spec) + list) + ((<usize>i) << 1));
 }
 
 /** The block for marks stands behind those of the fields. */
@@ -205,8 +188,8 @@ function asofPush(node: usize): void {
 }
 
 /** Takes the rows as they come. */
-function takeAll(node: usize, binds: usize, own: usize, rows: usize): bool {
-  begin(node, binds, own, ofMarks(own, load<u32>(<usize>load<u32>(node, N_SPEC), ASOF_FIELDS)), rows);
+function takeAll(node: Node, binds: usize, own: usize, rows: usize): bool {
+  begin(node, binds, own, ofMarks(own, changetype<AsofSpec>(node.spec).fields), rows);
   const errors = ctx.rowErrors;
   const sel = ctx.sel;
   const n = ctx.selLen;
@@ -226,15 +209,15 @@ function takeAll(node: usize, binds: usize, own: usize, rows: usize): bool {
  * Takes rows in the order of their times: of each time those of the right side first. Those of the left of the last
  * time are held back; `late` has room for their numbers.
  */
-function takeTimed(node: usize, blocks: usize, binds: usize, own: usize, rows: usize, late: usize): bool {
+function takeTimed(node: Node, blocks: usize, binds: usize, own: usize, rows: usize, late: usize): bool {
   const cols = ctx.cols;
   const count = ctx.rows;
   const sel = ctx.sel;
   const n = ctx.selLen;
   const errors = ctx.rowErrors;
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const state = <usize>load<u32>(node, N_STATE);
-  const fields = load<u32>(spec, ASOF_FIELDS);
+  const spec = changetype<AsofSpec>(node.spec);
+  const state = changetype<AsofState>(node.state);
+  const fields = spec.fields;
   const forMarks = ofMarks(own, fields);
   begin(node, binds, own, forMarks, rows);
   // Rows that failed come alone, without columns.
@@ -242,13 +225,13 @@ function takeTimed(node: usize, blocks: usize, binds: usize, own: usize, rows: u
   if (i == n) return true;
   const known = roomFor(n);
   if (!known || !lookUp(known)) return false;
-  const times = <usize>load<u32>(cols + ((<usize>load<u32>(spec, ASOF_TIME)) << 2));
-  const last = load<u32>(spec, ASOF_COLUMNS) + fields;
+  const times = <usize>load<u32>(cols + ((<usize>spec.time) << 2));
+  const last = spec.columns + fields;
   store<u32>(blocks + ((<usize>last) << 2), <u32>times);
   while (i < n) {
     const row = load<u32>(sel + ((<usize>i) << 2));
     const ms = <f64>(<i64>valAt(times, row));
-    if (heldCount(state) && ms > load<f64>(state, ASOF_HELD_TIME)) {
+    if (heldCount(state) && ms > state.heldTime) {
       const failed = marks;
       const sent = keptCount;
       sendHeld(node);
@@ -317,25 +300,26 @@ function takeRound(round: i32, errors: usize, sel: usize, from: u32, to: u32, ms
 }
 
 /** Holds rows of the left side back, the keys of which are bound at `keys`; false when memory is exhausted. */
-function hold(node: usize, blocks: usize, keys: usize, rows: usize, n: u32, ms: f64): bool {
-  const state = <usize>load<u32>(node, N_STATE);
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const columns = load<u32>(spec, ASOF_COLUMNS);
-  const keyCount = load<u32>(spec, ASOF_KEYS);
+function hold(node: Node, blocks: usize, keys: usize, rows: usize, n: u32, ms: f64): bool {
+  const state = changetype<AsofState>(node.state);
+  const spec = changetype<AsofSpec>(node.spec);
+  const columns = spec.columns;
+  const keyCount = spec.keys;
   const binds = poolAlloc(ctx.scratch, (columns + keyCount) * BIND_SIZE);
   if (!binds) return false;
-  for (let c: u32 = 0; c < columns; c++) bindBlock(binds + c * BIND_SIZE, <usize>load<u32>(blocks + ((<usize>c) << 2)));
+  for (let c: u32 = 0; c < columns; c++)
+    bindBlock(changetype<Bind>(binds + c * BIND_SIZE), <usize>load<u32>(blocks + ((<usize>c) << 2)));
   memory.copy(binds + columns * BIND_SIZE, keys, keyCount * BIND_SIZE);
-  if (!rowsAppend(state + ASOF_HELD, binds, columns + keyCount, rows, n, 0)) return false;
-  store<f64>(state, ms, ASOF_HELD_TIME);
+  if (!rowsAppend(state.held, binds, columns + keyCount, rows, n, 0)) return false;
+  state.heldTime = ms;
   return true;
 }
 
 /** Sends the rows that were held back: time has gone on. Afterwards the current batch is another one. */
-function sendHeld(node: usize): void {
-  const held = <usize>load<u32>(node, N_STATE) + ASOF_HELD;
-  while (load<u32>(held, ROWS_COUNT) && !isExhausted(node)) {
-    const n = min(BATCH_ROWS, load<u32>(held, ROWS_COUNT));
+function sendHeld(node: Node): void {
+  const held = changetype<Rows>(node.state + ASOF_HELD);
+  while (held.count && !isExhausted(node)) {
+    const n = min(BATCH_ROWS, held.count);
     if (!sendSome(node, held, n)) {
       exhaust(node);
       return;
@@ -344,12 +328,12 @@ function sendHeld(node: usize): void {
   }
 }
 
-function sendSome(node: usize, held: usize, n: u32): bool {
-  const ofSpec = <usize>load<u32>(node, N_SPEC);
-  const columns = load<u32>(ofSpec, ASOF_COLUMNS);
-  const fields = load<u32>(ofSpec, ASOF_FIELDS);
-  const keys = load<u32>(ofSpec, ASOF_KEYS);
-  const ms = load<f64>(<usize>load<u32>(node, N_STATE), ASOF_HELD_TIME);
+function sendSome(node: Node, held: Rows, n: u32): bool {
+  const ofSpec = changetype<AsofSpec>(node.spec);
+  const columns = ofSpec.columns;
+  const fields = ofSpec.fields;
+  const keys = ofSpec.keys;
+  const ms = changetype<AsofState>(node.state).heldTime;
   // As in the output, then the keys.
   const width = columns + fields + 1 + keys;
   const rows = selectionPush();
@@ -364,7 +348,7 @@ function sendSome(node: usize, held: usize, n: u32): bool {
       const block = <usize>load<u32>(own + ((<usize>(c < columns ? c : c + fields + 1)) << 2));
       copyOut(block, c, refs, 8, n);
       noteUniform(block, n);
-      if (c >= columns) bindBlock(binds + (c - columns) * BIND_SIZE, block);
+      if (c >= columns) bindBlock(changetype<Bind>(binds + (c - columns) * BIND_SIZE), block);
     }
     const times = <usize>load<u32>(own + ((<usize>(columns + fields)) << 2));
     for (let i: u32 = 0; i < n; i++) setAt(times, i, Tag.I64, <u64>(<i64>ms));
@@ -381,15 +365,15 @@ function sendSome(node: usize, held: usize, n: u32): bool {
 }
 
 /** Writes {page u32, row u32} of the first `n` rows of the store to `refs`. */
-function nameRows(held: usize, refs: usize, n: u32): void {
+function nameRows(held: Rows, refs: usize, n: u32): void {
   let page = rowsFirst(held);
-  let row = load<u32>(page, PAGE_LEFT);
+  let row = page.left;
   for (let i: u32 = 0; i < n; i++, refs += 8) {
-    if (row == load<u32>(page, PAGE_TO)) {
-      page = <usize>load<u32>(page, PAGE_NEXT);
-      row = load<u32>(page, PAGE_LEFT);
+    if (row == page.to) {
+      page = page.next;
+      row = page.left;
     }
-    store<u32>(refs, <u32>page);
+    store<u32>(refs, changetype<u32>(page));
     store<u32>(refs, row++, 4);
   }
 }

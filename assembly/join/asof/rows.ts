@@ -1,21 +1,22 @@
 // The batch of an as-of join at work: rows of the right side are kept, those of the left one get their partners.
 // Between two steps of it others may be at work, which is why each begins by `begin`.
 import * as ctx from '../../batch/context';
-import { N_FLAGS, N_SPEC, N_STATE, NodeFlag, accountOf, addException } from '../../node/node';
-import { ASOF_FIELDS, ASOF_IS_LEFT, ASOF_KEYS, ASOF_LEFT, ASOF_RIGHT, ASOF_TOLERANCE } from '../../gen/join-layouts';
-import { BIND_SIZE, bindTag, bindVal } from '../../mem/bind';
+import { NodeFlag, accountOf, addException } from '../../node/node';
+import { Bind, BIND_SIZE, bindTag, bindVal } from '../../mem/bind';
 import { BATCH_ROWS, COL_TAGS, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../../mem/layout';
-import { poolAlloc } from '../../mem/pool';
+import { Pool, poolAlloc } from '../../mem/pool';
 import { KEPT_SIZE, keep, keptTag, keptVal } from '../../partitions/slot';
-import { TABLE_LAST, entrySee, noteDirty } from '../../partitions/table';
-import { ENTRY_NEXT, TABLE_FIRST } from '../../partitions/table-slots';
-import { ENTRY_TIME, entrySize, slotsOf } from './state';
+import { entrySee, noteDirty } from '../../partitions/table';
+import { AsofEntry, entrySize, slotsOf } from './state';
 import { keyError, makeKey } from '../key/bytes';
 import { KeyEntry, KeyWish, isEntry, keyEntries } from '../key/entries';
+import { AsofSpec } from '../../gen/join-layouts';
+import { Node } from '../../gen/node-layouts';
+import { PartitionTable, PartitionEntry } from '../../partitions/table-slots';
 
-let spec: usize = 0;
-let state: usize = 0;
-let owner: usize = 0;
+let spec: AsofSpec = changetype<AsofSpec>(0);
+let state: PartitionTable = changetype<PartitionTable>(0);
+let owner: Node = changetype<Node>(0);
 /** What keys of the left are made of, and those of the right; fields of rows of the right (mem/bind.ts). */
 let leftKeys: usize = 0;
 let rightKeys: usize = 0;
@@ -34,12 +35,12 @@ let marksBlock: usize = 0;
 let kept: usize = 0;
 export let keptCount: u32 = 0;
 
-export function begin(node: usize, binds: usize, fields: usize, forMarks: usize, rows: usize): void {
+export function begin(node: Node, binds: usize, fields: usize, forMarks: usize, rows: usize): void {
   owner = node;
-  spec = <usize>load<u32>(node, N_SPEC);
-  state = <usize>load<u32>(node, N_STATE);
-  keyCount = load<u32>(spec, ASOF_KEYS);
-  fieldCount = load<u32>(spec, ASOF_FIELDS);
+  spec = changetype<AsofSpec>(node.spec);
+  state = changetype<PartitionTable>(node.state);
+  keyCount = spec.keys;
+  fieldCount = spec.fields;
   leftKeys = binds;
   rightKeys = binds + keyCount * BIND_SIZE;
   fieldBinds = rightKeys + keyCount * BIND_SIZE;
@@ -67,8 +68,8 @@ export function roomFor(n: u32): usize {
 export function lookUp(room: usize): bool {
   const branches = <usize>load<u32>(ctx.cols);
   const errors = ctx.rowErrors;
-  const left = <u64>load<u32>(spec, ASOF_LEFT);
-  const right = <u64>load<u32>(spec, ASOF_RIGHT);
+  const left = <u64>spec.left;
+  const right = <u64>spec.right;
   const sel = ctx.sel;
   const n = ctx.selLen;
   entries = room;
@@ -82,11 +83,17 @@ export function lookUp(room: usize): bool {
     }
     store<u8>(wishes + i, wish);
   }
-  const before = <usize>load<u32>(state, TABLE_LAST);
+  const before = state.last;
   if (!find(n, sel)) return false;
   // Whose first row is still to be taken has no partner for rows before it.
-  let made = <usize>load<u32>(before ? before + ENTRY_NEXT : state + TABLE_FIRST);
-  for (; made; made = <usize>load<u32>(made, ENTRY_NEXT)) store<f64>(made, NaN, ENTRY_TIME);
+  let made = changetype<AsofEntry>(
+    load<u32>(
+      before
+        ? changetype<usize>(before) + offsetof<PartitionEntry>('next')
+        : changetype<usize>(state) + offsetof<PartitionTable>('first'),
+    ),
+  );
+  for (; made; made = changetype<AsofEntry>(made.next)) made.time = NaN;
   return true;
 }
 
@@ -126,19 +133,20 @@ export function lookUpLefts(room: usize, rows: usize, n: u32): bool {
 /** Keeps a row of the right side, the i-th, in the place of that before it. */
 // @ts-ignore: decorator
 @inline export function takeRight(i: u32, row: u32, ms: f64): void {
-  const found = entryOf(i);
-  if (!isEntry(found)) {
-    if (found == KeyEntry.FAILED) failKey(rightKeys, row);
+  const found = changetype<AsofEntry>(entryOf(i));
+  if (!isEntry(changetype<usize>(found))) {
+    if (changetype<usize>(found) == KeyEntry.FAILED) failKey(rightKeys, row);
     return;
   }
-  const entry = <usize>found;
+  const entry = found;
   entrySee(state, entry, ctx.nowMs);
-  store<f64>(entry, ms, ENTRY_TIME);
+  entry.time = ms;
   let slot = slotsOf(entry);
   let bind = fieldBinds;
   let isBorrowed = false;
   for (let f: u32 = 0; f < fieldCount; f++, slot += KEPT_SIZE, bind += BIND_SIZE) {
-    if (keep(slot, bindTag(bind, row), bindVal(bind, row))) isBorrowed = true;
+    if (keep(changetype<Pool>(slot), bindTag(changetype<Bind>(bind), row), bindVal(changetype<Bind>(bind), row)))
+      isBorrowed = true;
   }
   if (isBorrowed) noteDirty(state, entry);
 }
@@ -146,19 +154,24 @@ export function lookUpLefts(room: usize, rows: usize, n: u32): bool {
 /** Lets a row of the left side, the i-th, go on with its partner. */
 // @ts-ignore: decorator
 @inline export function joinLeft(i: u32, row: u32, ms: f64): void {
-  const found = entryOf(i);
-  if (isEntry(found) && ms - load<f64>(found, ENTRY_TIME) <= load<f64>(spec, ASOF_TOLERANCE)) {
-    let slot = slotsOf(<usize>found);
+  const found = changetype<AsofEntry>(entryOf(i));
+  if (isEntry(changetype<usize>(found)) && ms - found.time <= spec.tolerance) {
+    let slot = slotsOf(found);
     for (let f: u32 = 0; f < fieldCount; f++, slot += KEPT_SIZE) {
-      setAt(<usize>load<u32>(fieldBlocks + ((<usize>f) << 2)), row, keptTag(slot), keptVal(slot));
+      setAt(
+        <usize>load<u32>(fieldBlocks + ((<usize>f) << 2)),
+        row,
+        keptTag(changetype<Pool>(slot)),
+        keptVal(changetype<Pool>(slot)),
+      );
     }
     keepRow(row);
   } else joinNone(found, row);
 }
 
-function joinNone(found: u32, row: u32): void {
-  if (found == KeyEntry.FAILED) failKey(leftKeys, row);
-  else if (load<u32>(spec, ASOF_IS_LEFT)) passOther(row);
+function joinNone(found: AsofEntry, row: u32): void {
+  if (changetype<usize>(found) == KeyEntry.FAILED) failKey(leftKeys, row);
+  else if (spec.isLeft) passOther(row);
 }
 
 /** Whether the key of a row of the left, the i-th, can be compared; otherwise the row fails. */
@@ -184,7 +197,7 @@ function leaveFields(row: u32): void {
 function failKey(binds: usize, row: u32): void {
   makeKey(binds, keyCount, row);
   addException(owner, offOf(keyError), lenOf(keyError), 1);
-  if (load<u32>(owner, N_FLAGS) & NodeFlag.SEND_ERROR) passFailure(row, keyError);
+  if (owner.flags & NodeFlag.SEND_ERROR) passFailure(row, keyError);
 }
 
 /** Lets a row go on as one that failed. */

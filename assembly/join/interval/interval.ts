@@ -8,35 +8,11 @@
 import * as ctx from '../../batch/context';
 import { defer, finish, isDeferred } from '../../node/deferred';
 import { signalBelow } from '../../emit/emit';
-import {
-  N_PROGRAM,
-  N_SPEC,
-  N_STATE,
-  N_STATE_SIZE,
-  accountOf,
-  exhaust,
-  isExhausted,
-  setTimesColumn,
-} from '../../node/node';
+import { accountOf, exhaust, isExhausted, setTimesColumn } from '../../node/node';
 import { Operator, Signal, Trait } from '../../node/operator';
 import { selectionPop, selectionPush } from '../../batch/selection';
-import {
-  INTERVAL_CODE,
-  INTERVAL_CODE_LEN,
-  INTERVAL_KEEPS_LEFT,
-  INTERVAL_KEEPS_RIGHT,
-  INTERVAL_KEYS,
-  INTERVAL_KEYS_AT,
-  INTERVAL_LEAST,
-  INTERVAL_LEFT,
-  INTERVAL_LEFTS,
-  INTERVAL_LEFTS_AT,
-  INTERVAL_MOST,
-  INTERVAL_RIGHTS,
-  INTERVAL_RIGHTS_AT,
-} from '../../gen/join-layouts';
 import { allocZeroed, free } from '../../mem/alloc';
-import { BIND_SIZE, bindBlock } from '../../mem/bind';
+import { Bind, BIND_SIZE, bindBlock } from '../../mem/bind';
 import { valAt } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';
 import { runClean } from '../../ops/clean';
@@ -45,22 +21,17 @@ import { programFree, programNew } from '../../ops/vm';
 import { tableFree, tableInit } from '../../partitions/table';
 import { RowsFlag } from '../../rows/layout';
 import { rowsAppend, rowsFree, rowsInit } from '../../rows/store';
-import { JOB_MS, JOB_OF_TIME, JOB_PHASE, Phase, jobFree, jobNew } from './job';
+import { IntervalJob, Phase, jobFree, jobNew } from './job';
 import { Note, isError, keysOf, meetAll, meetOn, rowAt, timeIn, timesBlock } from './meet';
 import { isStopped } from './old';
 import { keysGo, workOffBefore } from './old';
 import { budgetBegin, pairsBegin, pairsFlush } from './pairs';
 import { intervalLoad, intervalSave } from './save';
-import {
-  INTERVAL_ENTRY,
-  INTERVAL_JOB,
-  INTERVAL_PROGRAM,
-  INTERVAL_STATE_SIZE,
-  linksFree,
-  linksReserve,
-  sideOf,
-} from './state';
+import { IntervalState, Side, INTERVAL_ENTRY, INTERVAL_STATE_SIZE, linksFree, linksReserve, sideOf } from './state';
 import { KeyEntry, KeyWish, isEntry, keyEntries } from '../key/entries';
+import { IntervalSpec } from '../../gen/join-layouts';
+import { Node } from '../../gen/node-layouts';
+import { PartitionTable } from '../../partitions/table-slots';
 
 export function intervalOperator(operator: Operator): void {
   operator.open = intervalOpen;
@@ -73,44 +44,44 @@ export function intervalOperator(operator: Operator): void {
   operator.traits = Trait.ENDS_DEFERRING;
 }
 
-function intervalOpen(node: usize): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
+function intervalOpen(node: Node): bool {
+  const spec = changetype<IntervalSpec>(node.spec);
   const acct = accountOf(node);
-  const state = allocZeroed(INTERVAL_STATE_SIZE, acct);
+  const state = changetype<IntervalState>(allocZeroed(INTERVAL_STATE_SIZE, acct));
   if (!state) return false;
-  store<u32>(node, <u32>state, N_STATE);
-  store<u32>(node, INTERVAL_STATE_SIZE, N_STATE_SIZE);
+  node.state = changetype<usize>(state);
+  node.stateSize = INTERVAL_STATE_SIZE;
   tableInit(state, false);
-  const lefts = load<u32>(spec, INTERVAL_LEFTS);
-  const rights = load<u32>(spec, INTERVAL_RIGHTS);
-  rowsInit(sideOf(state, false), lefts, RowsFlag.NUMBERED, acct);
-  rowsInit(sideOf(state, true), rights, RowsFlag.NUMBERED, acct);
+  const lefts = spec.lefts;
+  const rights = spec.rights;
+  rowsInit(sideOf(changetype<usize>(state), false), lefts, RowsFlag.NUMBERED, acct);
+  rowsInit(sideOf(changetype<usize>(state), true), rights, RowsFlag.NUMBERED, acct);
   setTimesColumn(node, lefts + rights);
-  const len = load<u32>(spec, INTERVAL_CODE_LEN);
+  const len = spec.codeLen;
   if (!len) return true;
-  const program = programNew(spec + <usize>load<u32>(spec, INTERVAL_CODE), len, acct);
-  store<u32>(state, <u32>program, INTERVAL_PROGRAM);
-  return program != 0;
+  const program = programNew(changetype<usize>(spec) + spec.code, len, acct);
+  state.program = program;
+  return !!program;
 }
 
-function intervalFree(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
+function intervalFree(node: Node): void {
+  const state = changetype<IntervalState>(node.state);
   if (!state) return;
   const acct = accountOf(node);
-  const program = <usize>load<u32>(state, INTERVAL_PROGRAM);
+  const program = state.program;
   if (program) programFree(program);
-  const job = <usize>load<u32>(state, INTERVAL_JOB);
+  const job = state.job;
   if (job) jobFree(job);
   tableFree(state, INTERVAL_ENTRY, acct);
   for (let s = 0; s < 2; s++) {
-    linksFree(sideOf(state, s == 1), acct);
-    rowsFree(sideOf(state, s == 1));
+    linksFree(sideOf(changetype<usize>(state), s == 1), acct);
+    rowsFree(sideOf(changetype<usize>(state), s == 1));
   }
-  free(state, INTERVAL_STATE_SIZE, acct);
-  store<u32>(node, 0, N_STATE);
+  free(changetype<usize>(state), INTERVAL_STATE_SIZE, acct);
+  node.state = 0;
 }
 
-function intervalSignal(node: usize, signal: u32, value: u64): void {
+function intervalSignal(node: Node, signal: u32, value: u64): void {
   finishOwn(node);
   if (signal == Signal.WATERMARK && !isExhausted(node)) {
     pairsBegin(node, 0, 0, 0);
@@ -124,7 +95,7 @@ function intervalSignal(node: usize, signal: u32, value: u64): void {
 
 /** Nodes above that can't wait for it: what it was in the middle of is done first. */
 // @ts-ignore: decorator
-@inline function finishOwn(node: usize): void {
+@inline function finishOwn(node: Node): void {
   if (isDeferred(node)) finish(node);
 }
 
@@ -132,10 +103,10 @@ function intervalSignal(node: usize, signal: u32, value: u64): void {
  * Time has come to `ms`: rows and keys go that it leaves behind, from a phase on. Returns the phase in which it was
  * stopped, or DONE.
  */
-function timeComes(node: usize, ms: f64, from: u32): u32 {
-  const state = <usize>load<u32>(node, N_STATE);
+function timeComes(node: Node, ms: f64, from: u32): u32 {
+  const state = changetype<PartitionTable>(node.state);
   if (from == Phase.TIME) {
-    workOffBefore(node, <usize>load<u32>(node, N_SPEC), state, ms);
+    workOffBefore(node, changetype<IntervalSpec>(node.spec), state, ms);
     if (isStopped) return Phase.TIME;
     pairsFlush();
   }
@@ -143,40 +114,40 @@ function timeComes(node: usize, ms: f64, from: u32): u32 {
 }
 
 /** Leaves the rest of that, from a phase on, to later. */
-function leaveTime(node: usize, ms: f64, phase: u32): void {
+function leaveTime(node: Node, ms: f64, phase: u32): void {
   const job = jobNew(0, 0, accountOf(node));
   if (!job) {
     exhaust(node);
     return;
   }
-  store<u32>(job, phase, JOB_PHASE);
-  store<f64>(job, ms, JOB_MS);
-  store<u32>(job, 1, JOB_OF_TIME);
-  store<u32>(<usize>load<u32>(node, N_STATE), <u32>job, INTERVAL_JOB);
+  job.phase = phase;
+  job.ms = ms;
+  job.ofTime = 1;
+  changetype<IntervalState>(node.state).job = job;
   defer(node);
   pairsFlush();
 }
 
 /** Goes on with what was left to later; true when nothing is left. */
-function intervalGoOn(node: usize): bool {
-  const state = <usize>load<u32>(node, N_STATE);
-  const job = <usize>load<u32>(state, INTERVAL_JOB);
+function intervalGoOn(node: Node): bool {
+  const state = changetype<IntervalState>(node.state);
+  const job = state.job;
   budgetBegin(node);
-  if (!(load<u32>(job, JOB_OF_TIME) ? timeGoesOn(node, job) : meetOn(node, job))) return false;
+  if (!(job.ofTime ? timeGoesOn(node, job) : meetOn(node, job))) return false;
   jobFree(job);
-  store<u32>(state, 0, INTERVAL_JOB);
+  state.job = changetype<IntervalJob>(0);
   return true;
 }
 
-function timeGoesOn(node: usize, job: usize): bool {
-  const ms = load<f64>(job, JOB_MS);
+function timeGoesOn(node: Node, job: IntervalJob): bool {
+  const ms = job.ms;
   pairsBegin(node, 0, 0, 0);
-  const phase = timeComes(node, ms, load<u32>(job, JOB_PHASE));
+  const phase = timeComes(node, ms, job.phase);
   if (phase == Phase.DONE) {
     if (!isExhausted(node)) signalBelow(node, Signal.WATERMARK, reinterpret<u64>(ms));
     return true;
   }
-  store<u32>(job, phase, JOB_PHASE);
+  job.phase = phase;
   pairsFlush();
   return false;
 }
@@ -184,18 +155,19 @@ function timeGoesOn(node: usize, job: usize): bool {
 // ---- rows that come --------------------------------------------------------------------------------------------
 
 // @ts-ignore: decorator
-@inline function operandAt(spec: usize, list: usize, i: u32): u32 {
-  return load<u16>(spec + load<u32>(spec + list) + ((<usize>i) << 1));
+@inline function operandAt(spec: IntervalSpec, list: usize, i: u32): u32 {
+  return load<u16>(changetype<usize>(spec) + load<u32>(changetype<usize>(spec) + list) + ((<usize>i) << 1));
 }
 
 /** Binds `count` operands of a list of the spec. */
-function bindAll(binds: usize, spec: usize, list: usize, count: u32): void {
-  for (let i: u32 = 0; i < count; i++) bindBlock(binds + i * BIND_SIZE, blockOf(operandAt(spec, list, i)));
+function bindAll(binds: usize, spec: IntervalSpec, list: usize, count: u32): void {
+  for (let i: u32 = 0; i < count; i++)
+    bindBlock(changetype<Bind>(binds + i * BIND_SIZE), blockOf(operandAt(spec, list, i)));
 }
 
-function intervalPush(node: usize): void {
+function intervalPush(node: Node): void {
   finishOwn(node);
-  const program = <usize>load<u32>(node, N_PROGRAM);
+  const program = node.program;
   if (program && !runClean(program)) {
     exhaust(node);
     return;
@@ -208,11 +180,11 @@ function intervalPush(node: usize): void {
 }
 
 /** Takes the rows of the batch; `lefts` and `rights` have room for their numbers. False when memory is exhausted. */
-function take(node: usize, lefts: usize, rights: usize): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const leftColumns = load<u32>(spec, INTERVAL_LEFTS);
-  const columns = leftColumns + load<u32>(spec, INTERVAL_RIGHTS);
-  const keys = load<u32>(spec, INTERVAL_KEYS);
+function take(node: Node, lefts: usize, rights: usize): bool {
+  const spec = changetype<IntervalSpec>(node.spec);
+  const leftColumns = spec.lefts;
+  const columns = leftColumns + spec.rights;
+  const keys = spec.keys;
   const binds = poolAlloc(ctx.scratch, (columns + 2 * keys + 1) * BIND_SIZE);
   const notes = poolAlloc(ctx.scratch, ctx.selLen + 1);
   const entries = poolAlloc(ctx.scratch, ctx.selLen << 2);
@@ -225,9 +197,9 @@ function take(node: usize, lefts: usize, rights: usize): bool {
   // Rows that failed may come alone, without columns.
   pairsBegin(node, binds, last ? timesBlock(spec) : 0, ctx.rows);
   if (last) {
-    bindAll(binds, spec, INTERVAL_LEFTS_AT, leftColumns);
-    bindAll(binds + leftColumns * BIND_SIZE, spec, INTERVAL_RIGHTS_AT, columns - leftColumns);
-    bindAll(binds + columns * BIND_SIZE, spec, INTERVAL_KEYS_AT, 2 * keys);
+    bindAll(binds, spec, offsetof<IntervalSpec>('leftsAt'), leftColumns);
+    bindAll(binds + leftColumns * BIND_SIZE, spec, offsetof<IntervalSpec>('rightsAt'), columns - leftColumns);
+    bindAll(binds + columns * BIND_SIZE, spec, offsetof<IntervalSpec>('keysAt'), 2 * keys);
     if (!keep(node, binds, notes, entries, lefts, rights, last)) return false;
   }
   budgetBegin(node);
@@ -236,21 +208,21 @@ function take(node: usize, lefts: usize, rights: usize): bool {
 
 /** Whether rows of a side stand on the lists of their keys: others may come that they meet. */
 // @ts-ignore: decorator
-@inline function areListed(spec: usize, isRight: bool): bool {
-  return isRight ? load<f64>(spec, INTERVAL_LEAST) <= 0 : load<f64>(spec, INTERVAL_MOST) >= 0;
+@inline function areListed(spec: IntervalSpec, isRight: bool): bool {
+  return isRight ? spec.least <= 0 : spec.most >= 0;
 }
 
 /**
  * Notes what is known of each row, with the entry of its key, and keeps those that may meet rows which come later, or
  * go on alone.
  */
-function keep(node: usize, binds: usize, notes: usize, entries: usize, lefts: usize, rights: usize, n: u32): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const state = <usize>load<u32>(node, N_STATE);
-  const left = <u64>load<u32>(spec, INTERVAL_LEFT);
-  const most = load<f64>(spec, INTERVAL_MOST);
-  const keepsLeft = load<u32>(spec, INTERVAL_KEEPS_LEFT) != 0;
-  const keepsRight = load<u32>(spec, INTERVAL_KEEPS_RIGHT) != 0;
+function keep(node: Node, binds: usize, notes: usize, entries: usize, lefts: usize, rights: usize, n: u32): bool {
+  const spec = changetype<IntervalSpec>(node.spec);
+  const state = changetype<PartitionTable>(node.state);
+  const left = <u64>spec.left;
+  const most = spec.most;
+  const keepsLeft = spec.keepsLeft != 0;
+  const keepsRight = spec.keepsRight != 0;
   const leftsListed = areListed(spec, false);
   const rightsListed = areListed(spec, true);
   const errors = ctx.rowErrors;
@@ -272,7 +244,7 @@ function keep(node: usize, binds: usize, notes: usize, entries: usize, lefts: us
     }
     store<u8>(notes + i, note);
   }
-  const keys = load<u32>(spec, INTERVAL_KEYS);
+  const keys = spec.keys;
   const ofLeft = keysOf(spec, binds, false);
   const ofRight = keysOf(spec, binds, true);
   if (!keyEntries(state, INTERVAL_ENTRY, keys, ofLeft, ofRight, notes, sel, n, entries, accountOf(node))) return false;
@@ -292,13 +264,13 @@ function keep(node: usize, binds: usize, notes: usize, entries: usize, lefts: us
     if (isRight) store<u32>(rights + ((rightCount++ as usize) << 2), rowAt(sel, i));
     else store<u32>(lefts + ((leftCount++ as usize) << 2), rowAt(sel, i));
   }
-  const columns = load<u32>(spec, INTERVAL_LEFTS);
+  const columns = spec.lefts;
   return (
-    append(node, sideOf(state, false), binds, columns, lefts, leftCount) &&
-    append(node, sideOf(state, true), binds + columns * BIND_SIZE, load<u32>(spec, INTERVAL_RIGHTS), rights, rightCount)
+    append(node, sideOf(changetype<usize>(state), false), binds, columns, lefts, leftCount) &&
+    append(node, sideOf(changetype<usize>(state), true), binds + columns * BIND_SIZE, spec.rights, rights, rightCount)
   );
 }
 
-function append(node: usize, side: usize, binds: usize, columns: u32, sel: usize, n: u32): bool {
+function append(node: Node, side: Side, binds: usize, columns: u32, sel: usize, n: u32): bool {
   return n == 0 || (rowsAppend(side, binds, columns, sel, n, 0) && linksReserve(side, accountOf(node)));
 }

@@ -14,12 +14,11 @@
 import * as ctx from '../../batch/context';
 import { identity, stageAcquire } from '../../batch/stage';
 import { alloc, free } from '../../mem/alloc';
-import { BIND_SIZE, bindBlock } from '../../mem/bind';
+import { Bind, BIND_SIZE, bindBlock } from '../../mem/bind';
 import { BATCH_ROWS, Tag } from '../../mem/layout';
-import { copyValue, poolAlloc, poolFree, poolInit } from '../../mem/pool';
+import { Pool, copyValue, poolAlloc, poolFree, poolInit } from '../../mem/pool';
 import { partBegin, partColumn } from '../../rows/copy';
-import { ROWS_COUNT, ROWS_SIZE } from '../../rows/layout';
-import { PAGE_NEXT, PAGE_TO } from '../../rows/page';
+import { Rows, ROWS_SIZE } from '../../rows/layout';
 import { rowsAppend, rowsFirst, rowsFree, rowsInit } from '../../rows/store';
 
 /** What is to be done next. */
@@ -38,88 +37,110 @@ export namespace Phase {
 }
 
 const TEXTS: usize = ROWS_SIZE;
-const ITEMS: usize = 80;
-const COUNT: usize = 84;
-const ACCT: usize = 88;
-export const JOB_ENDS: usize = 92;
-export const JOB_PHASE: usize = 96;
-/** The first of the rows of one time, which of them is at work, and whether it is the turn of those of the left (1). */
-export const JOB_AT: usize = 100;
-export const JOB_MEMBER: usize = 104;
-export const JOB_ROUND: usize = 108;
-/** Of a list: its next row, how many are left, and the name of the row that meets them. */
-export const JOB_OTHER: usize = 112;
-export const JOB_LEFT: usize = 116;
-export const JOB_OWN: usize = 120;
-/** 1: time has come further, there is no batch. */
-export const JOB_OF_TIME: usize = 124;
-export const JOB_DUE: usize = 128;
-export const JOB_LAST: usize = 136;
-export const JOB_MS: usize = 144;
+/** Work that an interval join has deferred. */
+// @ts-ignore: decorator
+@unmanaged
+export class IntervalJob extends Rows {
+  private gap48: u64;
+  private gap56: u64;
+  private gap64: u64;
+  private gap72: u64;
+  items: usize;
+  itemCount: u32;
+  jobAccount: usize;
+  ends: u32;
+  phase: u32;
+  /**
+   * The first of the rows of one time, which of them is at work, and whether it is the turn of those of the left (1).
+   */
+  at: u32;
+  member: u32;
+  round: u32;
+  /** Of a list: its next row, how many are left, and the name of the row that meets them. */
+  other: u32;
+  left: u32;
+  own: u32;
+  /** 1: time has come further, there is no batch. */
+  ofTime: u32;
+  due: f64;
+  lastTime: f64;
+  ms: f64;
+
+  get texts(): Pool {
+    return changetype<Pool>(changetype<usize>(this) + TEXTS);
+  }
+}
+
 const JOB_SIZE: u32 = 152;
 
 const ITEM_LOG: u32 = 4;
-const ITEM_ENTRY: usize = 8;
-const ITEM_NOTE: usize = 12;
+/** A row or failure of the batch. */
+// @ts-ignore: decorator
+@unmanaged
+class JobItem {
+  value: u64;
+  entry: u32;
+  note: u32;
+}
 
 /** Makes a job of so many rows, with values of so many columns; 0 when memory is exhausted. */
-export function jobNew(columns: u32, count: u32, acct: usize): usize {
-  const job = alloc(JOB_SIZE, acct);
-  if (!job) return 0;
-  memory.fill(job, 0, JOB_SIZE);
+export function jobNew(columns: u32, count: u32, acct: usize): IntervalJob {
+  const job = changetype<IntervalJob>(alloc(JOB_SIZE, acct));
+  if (!job) return changetype<IntervalJob>(0);
+  memory.fill(changetype<usize>(job), 0, JOB_SIZE);
   rowsInit(job, columns + 1, 0, acct);
-  poolInit(job + TEXTS, 256, acct);
-  store<u32>(job, <u32>acct, ACCT);
+  poolInit(job.texts, 256, acct);
+  job.jobAccount = acct;
   const items: usize = count ? alloc(count << ITEM_LOG, acct) : 0;
   if (count && !items) {
     jobFree(job);
-    return 0;
+    return changetype<IntervalJob>(0);
   }
-  store<u32>(job, <u32>items, ITEMS);
-  store<u32>(job, count, COUNT);
+  job.items = items;
+  job.itemCount = count;
   return job;
 }
 
-export function jobFree(job: usize): void {
-  const acct = <usize>load<u32>(job, ACCT);
+export function jobFree(job: IntervalJob): void {
+  const acct = job.jobAccount;
   rowsFree(job);
-  poolFree(job + TEXTS);
-  free(<usize>load<u32>(job, ITEMS), load<u32>(job, COUNT) << ITEM_LOG, acct);
-  free(job, JOB_SIZE, acct);
+  poolFree(job.texts);
+  free(job.items, job.itemCount << ITEM_LOG, acct);
+  free(changetype<usize>(job), JOB_SIZE, acct);
 }
 
 // @ts-ignore: decorator
-@inline function itemAt(job: usize, i: u32): usize {
-  return <usize>load<u32>(job, ITEMS) + ((<usize>i) << ITEM_LOG);
+@inline function itemAt(job: IntervalJob, i: u32): JobItem {
+  return changetype<JobItem>(job.items + ((<usize>i) << ITEM_LOG));
 }
 
 // @ts-ignore: decorator
-@inline export function jobCount(job: usize): u32 {
-  return load<u32>(job, COUNT);
+@inline export function jobCount(job: IntervalJob): u32 {
+  return job.itemCount;
 }
 
 /** Notes what is known of row `i`: the entry of its key, and its note. */
-export function jobItem(job: usize, i: u32, value: u64, entry: u32, note: u8): void {
+export function jobItem(job: IntervalJob, i: u32, value: u64, entry: u32, note: u8): void {
   const item = itemAt(job, i);
-  store<u64>(item, value);
-  store<u32>(item, entry, ITEM_ENTRY);
-  store<u32>(item, note, ITEM_NOTE);
+  item.value = value;
+  item.entry = entry;
+  item.note = note;
 }
 
 /** As `jobItem` of a row that failed; false when memory is exhausted. */
-export function jobFailure(job: usize, i: u32, failure: u64, note: u8): bool {
-  const copy = copyValue(job + TEXTS, Tag.ERROR, failure);
+export function jobFailure(job: IntervalJob, i: u32, failure: u64, note: u8): bool {
+  const copy = copyValue(job.texts, Tag.ERROR, failure);
   jobItem(job, i, copy, 0, note);
   return copy != 0;
 }
 
 /** Keeps the rows `sel[0 … n)` of the columns that are bound, the times among them; false when memory is exhausted. */
-export function jobKeep(job: usize, binds: usize, columns: u32, times: usize, sel: usize, n: u32): bool {
+export function jobKeep(job: IntervalJob, binds: usize, columns: u32, times: usize, sel: usize, n: u32): bool {
   if (n == 0) return true;
   const all = poolAlloc(ctx.scratch, (columns + 1) * BIND_SIZE);
   if (!all) return false;
   memory.copy(all, binds, columns * BIND_SIZE);
-  bindBlock(all + columns * BIND_SIZE, times);
+  bindBlock(changetype<Bind>(all + columns * BIND_SIZE), times);
   return rowsAppend(job, all, columns + 1, sel, n, 0);
 }
 
@@ -128,7 +149,7 @@ export function jobKeep(job: usize, binds: usize, columns: u32, times: usize, se
  * gives back its entries, notes, failures and row numbers; the addresses of the lists are in `jobEntries` … `jobSel`. 0
  * when memory is exhausted.
  */
-export function jobBatch(job: usize, columns: u32, binds: usize): usize {
+export function jobBatch(job: IntervalJob, columns: u32, binds: usize): usize {
   const count = jobCount(job);
   const names = poolAlloc(ctx.scratch, BATCH_ROWS << 3);
   jobEntries = poolAlloc(ctx.scratch, (count << 2) + 4);
@@ -140,16 +161,16 @@ export function jobBatch(job: usize, columns: u32, binds: usize): usize {
   if (!stage) return 0;
   for (let i: u32 = 0; i < count; i++) {
     const item = itemAt(job, i);
-    store<u32>(jobEntries + ((<usize>i) << 2), load<u32>(item, ITEM_ENTRY));
-    store<u8>(jobNotes + i, <u8>load<u32>(item, ITEM_NOTE));
-    store<u64>(jobFailures + ((<usize>i) << 3), load<u64>(item));
-    store<u32>(jobSel + ((<usize>i) << 2), load<u32>(item));
+    store<u32>(jobEntries + ((<usize>i) << 2), item.entry);
+    store<u8>(jobNotes + i, <u8>item.note);
+    store<u64>(jobFailures + ((<usize>i) << 3), item.value);
+    store<u32>(jobSel + ((<usize>i) << 2), load<u32>(changetype<usize>(item)));
   }
   let n: u32 = 0;
-  for (let page = rowsFirst(job); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
-    const to = load<u32>(page, PAGE_TO);
+  for (let page = rowsFirst(job); page; page = page.next) {
+    const to = page.to;
     for (let row: u32 = 0; row < to; row++, n++) {
-      store<u32>(names + ((<usize>n) << 3), <u32>page);
+      store<u32>(names + ((<usize>n) << 3), changetype<u32>(page));
       store<u32>(names + ((<usize>n) << 3), row, 4);
     }
   }
@@ -158,7 +179,7 @@ export function jobBatch(job: usize, columns: u32, binds: usize): usize {
     for (let c: u32 = 0; c <= columns; c++) {
       const block = <usize>load<u32>(stage + ((<usize>c) << 2));
       partColumn(block, c, columns + 1, 0);
-      if (c < columns) bindBlock(binds + c * BIND_SIZE, block);
+      if (c < columns) bindBlock(changetype<Bind>(binds + c * BIND_SIZE), block);
     }
   }
   ctx.setBatch(stage, n, identity, n, 0);
@@ -173,6 +194,6 @@ export let jobSel: usize = 0;
 
 /** Rows of the batch of the job. */
 // @ts-ignore: decorator
-@inline export function jobRows(job: usize): u32 {
-  return load<u32>(job, ROWS_COUNT);
+@inline export function jobRows(job: Rows): u32 {
+  return job.count;
 }

@@ -4,33 +4,14 @@
 import * as ctx from '../../batch/context';
 import { defer } from '../../node/deferred';
 import { sendFailed } from '../../emit/emit';
-import { N_SPEC, N_STATE, accountOf, addException, exhaust, isExhausted } from '../../node/node';
+import { accountOf, addException, exhaust, isExhausted } from '../../node/node';
 import { selectionPop, selectionPush } from '../../batch/selection';
 import { stageRelease } from '../../batch/stage';
-import {
-  INTERVAL_KEEPS_LEFT,
-  INTERVAL_KEEPS_RIGHT,
-  INTERVAL_KEYS,
-  INTERVAL_LEAST,
-  INTERVAL_LEFTS,
-  INTERVAL_MOST,
-  INTERVAL_RIGHTS,
-  INTERVAL_TIME,
-} from '../../gen/join-layouts';
 import { BIND_SIZE } from '../../mem/bind';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';
 import {
-  JOB_AT,
-  JOB_DUE,
-  JOB_ENDS,
-  JOB_LAST,
-  JOB_LEFT,
-  JOB_MEMBER,
-  JOB_OTHER,
-  JOB_OWN,
-  JOB_PHASE,
-  JOB_ROUND,
+  IntervalJob,
   Phase,
   jobBatch,
   jobCount,
@@ -46,7 +27,7 @@ import {
 } from './job';
 import { OF_BATCH, addPair, budget, budgetRestore, isTired, pairsBegin, pairsFlush } from './pairs';
 import {
-  INTERVAL_JOB,
+  IntervalState,
   leaveEarly,
   linkAt,
   linkRow,
@@ -61,6 +42,9 @@ import {
 import { keyError, makeKey } from '../key/bytes';
 import { KeyWish, isEntry } from '../key/entries';
 import { keysGo, oldGo, workOffBefore, isStopped } from './old';
+import { IntervalSpec } from '../../gen/join-layouts';
+import { Node } from '../../gen/node-layouts';
+import { PartitionTable, PartitionEntry } from '../../partitions/table-slots';
 
 /** What is known of each row of the batch before rows meet, beside the wishes of its key (join/key/entries.ts). */
 export namespace Note {
@@ -83,8 +67,8 @@ export namespace Note {
 }
 
 // @ts-ignore: decorator
-@inline export function timesBlock(spec: usize): usize {
-  return <usize>load<u32>(ctx.cols + ((<usize>load<u32>(spec, INTERVAL_TIME)) << 2));
+@inline export function timesBlock(spec: IntervalSpec): usize {
+  return <usize>load<u32>(ctx.cols + ((<usize>spec.time) << 2));
 }
 
 // @ts-ignore: decorator
@@ -94,19 +78,19 @@ export namespace Note {
 
 /** Where the keys of a side are bound. */
 // @ts-ignore: decorator
-@inline export function keysOf(spec: usize, binds: usize, isRight: bool): usize {
-  const keys = load<u32>(spec, INTERVAL_KEYS);
+@inline export function keysOf(spec: IntervalSpec, binds: usize, isRight: bool): usize {
+  const keys = spec.keys;
   return binds + (columnsOf(spec) + (isRight ? keys : 0)) * BIND_SIZE;
 }
 
 // @ts-ignore: decorator
-@inline function columnsOf(spec: usize): u32 {
-  return load<u32>(spec, INTERVAL_LEFTS) + load<u32>(spec, INTERVAL_RIGHTS);
+@inline function columnsOf(spec: IntervalSpec): u32 {
+  return spec.lefts + spec.rights;
 }
 
 // @ts-ignore: decorator
-@inline function isOuterJoin(spec: usize): bool {
-  return (load<u32>(spec, INTERVAL_KEEPS_LEFT) | load<u32>(spec, INTERVAL_KEEPS_RIGHT)) != 0;
+@inline function isOuterJoin(spec: IntervalSpec): bool {
+  return (spec.keepsLeft | spec.keepsRight) != 0;
 }
 
 // ---- what time leaves behind ------------------------------------------------------------------------------------
@@ -138,7 +122,7 @@ function stopAt(phase: u32, at: u32, member: u32, round: u32, due: f64, last: f6
  * failed. What takes too long is left to later. False when memory is exhausted.
  */
 export function meetAll(
-  node: usize,
+  node: Node,
   binds: usize,
   notes: usize,
   entries: usize,
@@ -147,10 +131,10 @@ export function meetAll(
   last: u32,
   n: u32,
 ): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
+  const spec = changetype<IntervalSpec>(node.spec);
   const times: usize = last ? timesBlock(spec) : 0;
   const rows = ctx.rows;
-  if (!meet(node, binds, times, rows, notes, entries, errors, 0, sel, last, 0)) {
+  if (!meet(node, binds, times, rows, notes, entries, errors, 0, sel, last, changetype<IntervalJob>(0))) {
     return leave(node, binds, times, notes, entries, errors, sel, last, n);
   }
   for (let i = last; i < n && !isExhausted(node); i++) sendFailed(node, valAt(errors, rowAt(sel, i)));
@@ -159,7 +143,7 @@ export function meetAll(
 
 /** Leaves the rest of the batch to later; false when memory is exhausted. */
 function leave(
-  node: usize,
+  node: Node,
   binds: usize,
   times: usize,
   notes: usize,
@@ -169,12 +153,12 @@ function leave(
   last: u32,
   n: u32,
 ): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
+  const spec = changetype<IntervalSpec>(node.spec);
   const from = stoppedPhase <= Phase.LIST ? stoppedAt : last;
   const columns = columnsOf(spec);
   const clean = selectionPush();
-  const job: usize = clean ? jobNew(columns, n - from, accountOf(node)) : 0;
-  let isKept = job != 0;
+  const job: IntervalJob = clean ? jobNew(columns, n - from, accountOf(node)) : changetype<IntervalJob>(0);
+  let isKept = !!job;
   let count: u32 = 0;
   for (let i = from; i < n && isKept; i++) {
     const row = rowAt(sel, i);
@@ -182,7 +166,7 @@ function leave(
     if (note & Note.FAILED) {
       let failure: u64 = isError(errors, row) ? valAt(errors, row) : 0;
       if (!failure) {
-        makeKey(keysOf(spec, binds, (note & KeyWish.RIGHT) != 0), load<u32>(spec, INTERVAL_KEYS), row);
+        makeKey(keysOf(spec, binds, (note & KeyWish.RIGHT) != 0), spec.keys, row);
         failure = keyError;
         note |= Note.COUNTS;
       }
@@ -195,8 +179,8 @@ function leave(
   isKept = isKept && jobKeep(job, binds, columns, times, clean, count);
   if (clean) selectionPop();
   if (job) {
-    store<u32>(<usize>load<u32>(node, N_STATE), <u32>job, INTERVAL_JOB);
-    store<u32>(job, last - from, JOB_ENDS);
+    changetype<IntervalState>(node.state).job = job;
+    job.ends = last - from;
     noteStop(job, from);
   }
   if (!isKept) return false;
@@ -207,21 +191,21 @@ function leave(
 }
 
 /** Writes where the work was stopped to the job, whose first row is number `from` of the batch. */
-function noteStop(job: usize, from: u32): void {
-  store<u32>(job, stoppedPhase, JOB_PHASE);
-  store<u32>(job, stoppedAt - from, JOB_AT);
-  store<u32>(job, stoppedMember - from, JOB_MEMBER);
-  store<u32>(job, stoppedRound, JOB_ROUND);
-  store<u32>(job, stoppedOther, JOB_OTHER);
-  store<u32>(job, stoppedLeft, JOB_LEFT);
-  store<u32>(job, stoppedOwn, JOB_OWN);
-  store<f64>(job, stoppedDue, JOB_DUE);
-  store<f64>(job, stoppedLast, JOB_LAST);
+function noteStop(job: IntervalJob, from: u32): void {
+  job.phase = stoppedPhase;
+  job.at = stoppedAt - from;
+  job.member = stoppedMember - from;
+  job.round = stoppedRound;
+  job.other = stoppedOther;
+  job.left = stoppedLeft;
+  job.own = stoppedOwn;
+  job.due = stoppedDue;
+  job.lastTime = stoppedLast;
 }
 
 /** Goes on with the batch of a job; true when it is done, or memory is exhausted. */
-export function meetOn(node: usize, job: usize): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
+export function meetOn(node: Node, job: IntervalJob): bool {
+  const spec = changetype<IntervalSpec>(node.spec);
   const columns = columnsOf(spec);
   const binds = poolAlloc(ctx.scratch, (columns + 1) * BIND_SIZE);
   const stage: usize = binds ? jobBatch(job, columns, binds) : 0;
@@ -232,7 +216,7 @@ export function meetOn(node: usize, job: usize): bool {
   const times = <usize>load<u32>(stage + ((<usize>columns) << 2));
   const rows = jobRows(job);
   const failures = jobFailures;
-  const last = load<u32>(job, JOB_ENDS);
+  const last = job.ends;
   pairsBegin(node, binds, times, rows);
   const isDone = meet(node, binds, times, rows, jobNotes, jobEntries, 0, failures, jobSel, last, job);
   if (isDone)
@@ -251,7 +235,7 @@ export function meetOn(node: usize, job: usize): bool {
  * and keys go that they leave behind. False when it was stopped (`stopped…` say where).
  */
 function meet(
-  node: usize,
+  node: Node,
   binds: usize,
   times: usize,
   rows: u32,
@@ -261,20 +245,20 @@ function meet(
   failures: usize,
   sel: usize,
   n: u32,
-  job: usize,
+  job: IntervalJob,
 ): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const state = <usize>load<u32>(node, N_STATE);
+  const spec = changetype<IntervalSpec>(node.spec);
+  const state = changetype<PartitionTable>(node.state);
   const isOuter = isOuterJoin(spec);
-  let phase: u32 = job ? load<u32>(job, JOB_PHASE) : Phase.TIME;
+  let phase: u32 = job ? job.phase : Phase.TIME;
   // Before this no row is to be worked off. Where rows do not go on alone that is done once for the batch: of what is
   // too old a row looks only at what stands before it on the list of its key.
-  let due: f64 = job ? load<f64>(job, JOB_DUE) : isOuter ? -Infinity : Infinity;
-  let last: f64 = job ? load<f64>(job, JOB_LAST) : -Infinity;
+  let due: f64 = job ? job.due : isOuter ? -Infinity : Infinity;
+  let last: f64 = job ? job.lastTime : -Infinity;
   if (phase <= Phase.LIST) {
-    const leftWaits = max<f64>(load<f64>(spec, INTERVAL_MOST), 0);
-    const rightWaits = max<f64>(-load<f64>(spec, INTERVAL_LEAST), 0);
-    for (let i: u32 = job ? load<u32>(job, JOB_AT) : 0; i < n; ) {
+    const leftWaits = max<f64>(spec.most, 0);
+    const rightWaits = max<f64>(-spec.least, 0);
+    for (let i: u32 = job ? job.at : 0; i < n; ) {
       const note = load<u8>(notes + i);
       if (note & Note.FAILED) {
         failRow(node, binds, errors, failures, note, i, rowAt(sel, i));
@@ -299,7 +283,7 @@ function meet(
               node,
               spec,
               state,
-              load<u32>(entries + ((<usize>i) << 2)),
+              changetype<PartitionEntry>(load<u32>(entries + ((<usize>i) << 2))),
               rowAt(sel, i),
               note,
               ms,
@@ -315,15 +299,11 @@ function meet(
       }
       if (phase != Phase.TIME || end > i + 1) {
         const isJob = phase != Phase.TIME;
-        for (
-          let round: u32 = isJob ? load<u32>(job, JOB_ROUND) : 0, at: u32 = isJob ? load<u32>(job, JOB_MEMBER) : i;
-          round < 2;
-          round++, at = i
-        ) {
+        for (let round: u32 = isJob ? job.round : 0, at: u32 = isJob ? job.member : i; round < 2; round++, at = i) {
           for (; at < end; at++) {
             const its = load<u8>(notes + at);
             if (((its & KeyWish.RIGHT) != 0) != (round == 0)) continue;
-            const entry = load<u32>(entries + ((<usize>at) << 2));
+            const entry = changetype<PartitionEntry>(load<u32>(entries + ((<usize>at) << 2)));
             const isMet =
               phase == Phase.LIST
                 ? meetRest(node, spec, state, rowAt(sel, at), (its & KeyWish.RIGHT) != 0, its, ms, isOuter, job)
@@ -368,12 +348,12 @@ function meet(
 }
 
 /** A row that failed above goes on as it is; where its key failed that is counted here. */
-function failRow(node: usize, binds: usize, errors: usize, failures: usize, note: u8, i: u32, row: u32): void {
-  const spec = <usize>load<u32>(node, N_SPEC);
+function failRow(node: Node, binds: usize, errors: usize, failures: usize, note: u8, i: u32, row: u32): void {
+  const spec = changetype<IntervalSpec>(node.spec);
   let failure: u64 = failures ? load<u64>(failures + ((<usize>i) << 3)) : isError(errors, row) ? valAt(errors, row) : 0;
   let counts = (note & Note.COUNTS) != 0;
   if (!failure) {
-    makeKey(keysOf(spec, binds, (note & KeyWish.RIGHT) != 0), load<u32>(spec, INTERVAL_KEYS), row);
+    makeKey(keysOf(spec, binds, (note & KeyWish.RIGHT) != 0), spec.keys, row);
     failure = keyError;
     counts = true;
   }
@@ -392,10 +372,10 @@ function failRow(node: usize, binds: usize, errors: usize, failures: usize, note
  */
 // @ts-ignore: decorator
 @inline function meetRow(
-  node: usize,
-  spec: usize,
-  state: usize,
-  found: u32,
+  node: Node,
+  spec: IntervalSpec,
+  state: PartitionTable,
+  found: PartitionEntry,
   row: u32,
   note: u8,
   ms: f64,
@@ -404,17 +384,22 @@ function failRow(node: usize, binds: usize, errors: usize, failures: usize, note
   isOuter: bool,
 ): bool {
   const isRight = (note & KeyWish.RIGHT) != 0;
-  const entry: usize = isEntry(found) ? <usize>found : 0;
+  const entry: PartitionEntry = isEntry(changetype<usize>(found)) ? found : changetype<PartitionEntry>(0);
   let own = OF_BATCH | row;
   let isNumbered = false;
   if (note & Note.KEPT) {
-    const number = linkRow(sideOf(state, isRight), isRight, note & KeyWish.MAKES ? entry : 0, ms);
+    const number = linkRow(
+      sideOf(changetype<usize>(state), isRight),
+      isRight,
+      changetype<usize>(note & KeyWish.MAKES ? entry : changetype<PartitionEntry>(0)),
+      ms,
+    );
     isNumbered = isOuter;
     if (isOuter) own = number;
   }
-  if (!entry || !listCount(listOf(entry, !isRight))) return true;
-  const others = sideOf(state, !isRight);
-  const list = listOf(entry, !isRight);
+  if (!entry || !listCount(listOf(changetype<usize>(entry), !isRight))) return true;
+  const others = sideOf(changetype<usize>(state), !isRight);
+  const list = listOf(changetype<usize>(entry), !isRight);
   const waits = isRight ? leftWaits : rightWaits;
   while (linkTime(linkAt(others, listFirst(list))) + waits < ms) {
     leaveEarly(state, others, !isRight, entry);
@@ -425,19 +410,19 @@ function failRow(node: usize, binds: usize, errors: usize, failures: usize, note
 
 /** Goes on with the row of a job that was stopped in the middle of its list. */
 function meetRest(
-  node: usize,
-  spec: usize,
-  state: usize,
+  node: Node,
+  spec: IntervalSpec,
+  state: PartitionTable,
   row: u32,
   isRight: bool,
   note: u8,
   ms: f64,
   isOuter: bool,
-  job: usize,
+  job: IntervalJob,
 ): bool {
   const isNumbered = isOuter && (note & Note.KEPT) != 0;
-  const own = isNumbered ? load<u32>(job, JOB_OWN) : OF_BATCH | row;
-  return meetList(node, spec, state, isRight, isNumbered, own, ms, load<u32>(job, JOB_OTHER), load<u32>(job, JOB_LEFT));
+  const own = isNumbered ? job.own : OF_BATCH | row;
+  return meetList(node, spec, state, isRight, isNumbered, own, ms, job.other, job.left);
 }
 
 /**
@@ -445,9 +430,9 @@ function meetRest(
  * stopped.
  */
 function meetList(
-  node: usize,
-  spec: usize,
-  state: usize,
+  node: Node,
+  spec: IntervalSpec,
+  state: PartitionTable,
   isRight: bool,
   isNumbered: bool,
   own: u32,
@@ -455,9 +440,9 @@ function meetList(
   other: u32,
   left: u32,
 ): bool {
-  const side = sideOf(state, isRight);
-  const others = sideOf(state, !isRight);
-  const until = ms + (isRight ? -load<f64>(spec, INTERVAL_LEAST) : load<f64>(spec, INTERVAL_MOST));
+  const side = sideOf(changetype<usize>(state), isRight);
+  const others = sideOf(changetype<usize>(state), !isRight);
+  const until = ms + (isRight ? -spec.least : spec.most);
   while (true) {
     const link = linkAt(others, other);
     if (linkTime(link) > until) return true;

@@ -1,8 +1,10 @@
 // Keys and rows of an interval join that time has left behind.
 import { isExhausted } from '../../node/node';
-import { INTERVAL_KEEPS_LEFT, INTERVAL_KEEPS_RIGHT, INTERVAL_LEAST, INTERVAL_MOST } from '../../gen/join-layouts';
 import { NO_ROW, addPair, isTired, noteWorked, pairsTidy } from './pairs';
 import { dropEmpty, sideCount, sideDone, sideOf, timeOf, workOff, workOffOld } from './state';
+import { IntervalSpec } from '../../gen/join-layouts';
+import { Node } from '../../gen/node-layouts';
+import { PartitionTable } from '../../partitions/table-slots';
 
 /** Of the last call: the work was stopped, and is to go on later. */
 export let isStopped: bool = false;
@@ -11,13 +13,13 @@ export let isStopped: bool = false;
  * Works off the rows that can meet none which is at `ms` or later, in the order in which that is certain. Returns the
  * time from which on that is so of the next one, Infinity when there is none. It may be stopped (`isStopped`).
  */
-export function workOffBefore(node: usize, spec: usize, state: usize, ms: f64): f64 {
-  const lefts = sideOf(state, false);
-  const rights = sideOf(state, true);
-  const leftWaits = max<f64>(load<f64>(spec, INTERVAL_MOST), 0);
-  const rightWaits = max<f64>(-load<f64>(spec, INTERVAL_LEAST), 0);
-  const keepsLeft = load<u32>(spec, INTERVAL_KEEPS_LEFT) != 0;
-  const keepsRight = load<u32>(spec, INTERVAL_KEEPS_RIGHT) != 0;
+export function workOffBefore(node: Node, spec: IntervalSpec, state: PartitionTable, ms: f64): f64 {
+  const lefts = sideOf(changetype<usize>(state), false);
+  const rights = sideOf(changetype<usize>(state), true);
+  const leftWaits = max<f64>(spec.most, 0);
+  const rightWaits = max<f64>(-spec.least, 0);
+  const keepsLeft = spec.keepsLeft != 0;
+  const keepsRight = spec.keepsRight != 0;
   while (true) {
     const left = sideDone(lefts);
     const right = sideDone(rights);
@@ -47,7 +49,7 @@ export function workOffBefore(node: usize, spec: usize, state: usize, ms: f64): 
 }
 
 /** Lets keys go that have no rows any more; false when it was stopped. */
-export function keysGo(state: usize, acct: usize): bool {
+export function keysGo(state: PartitionTable, acct: usize): bool {
   while (dropEmpty(state, acct)) {
     noteWorked();
     if (isTired()) return false;
@@ -59,14 +61,14 @@ export function keysGo(state: usize, acct: usize): bool {
  * Lets rows go of which the last row of the batch was too far away, where rows do not go on alone; false when it was
  * stopped.
  */
-export function oldGo(spec: usize, state: usize, last: f64): bool {
-  const leftWaits = max<f64>(load<f64>(spec, INTERVAL_MOST), 0);
-  const rightWaits = max<f64>(-load<f64>(spec, INTERVAL_LEAST), 0);
-  while (workOffOld(state, sideOf(state, false), false, leftWaits, last)) {
+export function oldGo(spec: IntervalSpec, state: PartitionTable, last: f64): bool {
+  const leftWaits = max<f64>(spec.most, 0);
+  const rightWaits = max<f64>(-spec.least, 0);
+  while (workOffOld(state, sideOf(changetype<usize>(state), false), false, leftWaits, last)) {
     noteWorked();
     if (isTired()) return false;
   }
-  while (workOffOld(state, sideOf(state, true), true, rightWaits, last)) {
+  while (workOffOld(state, sideOf(changetype<usize>(state), true), true, rightWaits, last)) {
     noteWorked();
     if (isTired()) return false;
   }

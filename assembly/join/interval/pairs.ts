@@ -7,19 +7,10 @@ import * as ctx from '../../batch/context';
 import { LOOK_ROWS, firstLook, isOver } from '../../node/deferred';
 import { emit } from '../../emit/emit';
 import { failLen, failNotBoolean, failOff } from '../../batch/failure';
-import { N_FLAGS, N_SPEC, N_STATE, NodeFlag, addException, exhaust } from '../../node/node';
+import { NodeFlag, addException, exhaust } from '../../node/node';
 import { selectionPop, selectionPush } from '../../batch/selection';
 import { identity, stageAcquire, stageRelease } from '../../batch/stage';
-import {
-  INTERVAL_CONDITION,
-  INTERVAL_KEEPS_LEFT,
-  INTERVAL_KEEPS_RIGHT,
-  INTERVAL_LEFTS,
-  INTERVAL_READS,
-  INTERVAL_READS_AT,
-  INTERVAL_RIGHTS,
-} from '../../gen/join-layouts';
-import { BIND_SIZE, BIND_TAGS, blockOfBind } from '../../mem/bind';
+import { Bind, BIND_SIZE, blockOfBind } from '../../mem/bind';
 import {
   BATCH_ROWS,
   COL_HAS_RAW,
@@ -39,7 +30,10 @@ import { poolAlloc, poolChunk, poolFilled, poolReturn } from '../../mem/pool';
 import { strideOf, tagsOf, valsOf } from '../../ops/operand';
 import { vmRun } from '../../ops/vm';
 import { LACKS_ROWS, copyValues, tagOfSeen } from '../../rows/values';
-import { INTERVAL_PROGRAM, dropDone, isMatched, noteMatched, sideCount, sideDone, sideOf } from './state';
+import { IntervalState, dropDone, isMatched, noteMatched, sideDone, sideOf } from './state';
+import { IntervalSpec } from '../../gen/join-layouts';
+import { Node } from '../../gen/node-layouts';
+import { Program } from '../../gen/ops-layouts';
 
 /** No row on that side. */
 export const NO_ROW: u32 = 0xffffffff;
@@ -52,9 +46,9 @@ const RIGHTS: usize = memory.data(4 * 1024, 16);
 /** Time of each. */
 const TIMES: usize = memory.data(8 * 1024, 16);
 
-let owner: usize = 0;
-let spec: usize = 0;
-let state: usize = 0;
+let owner: Node = changetype<Node>(0);
+let spec: IntervalSpec = changetype<IntervalSpec>(0);
+let state: IntervalState = changetype<IntervalState>(0);
 /** Values of the batch at work, those of rows of the left, then of the right (mem/bind.ts). */
 let binds: usize = 0;
 /** Times of the rows of that batch, and how many rows its blocks have. */
@@ -67,7 +61,7 @@ let worked: u32 = 0;
 let lookAt: u32 = u32.MAX_VALUE;
 
 /** The node begins work, or goes on with it, that it may leave in the middle. */
-export function budgetBegin(node: usize): void {
+export function budgetBegin(node: Node): void {
   worked = 0;
   lookAt = firstLook(node);
 }
@@ -106,10 +100,10 @@ function look(): bool {
  * Begins: `columns` are the values of the batch at work, if there is one, `times` the block of the times of its rows,
  * of which there are `rows`. What is sent may bring another join to work meanwhile.
  */
-export function pairsBegin(node: usize, columns: usize, times: usize, rows: u32): void {
+export function pairsBegin(node: Node, columns: usize, times: usize, rows: u32): void {
   owner = node;
-  spec = <usize>load<u32>(node, N_SPEC);
-  state = <usize>load<u32>(node, N_STATE);
+  spec = changetype<IntervalSpec>(node.spec);
+  state = changetype<IntervalState>(node.state);
   binds = columns;
   ownTimes = times;
   ownRows = rows;
@@ -127,7 +121,11 @@ export function pairsBegin(node: usize, columns: usize, times: usize, rows: u32)
 /** Lets rows go that are worked off, where there are many and nobody refers to them. */
 // @ts-ignore: decorator
 @inline export function pairsTidy(): void {
-  if (count == 0 && sideDone(sideOf(state, false)) + sideDone(sideOf(state, true)) >= BATCH_ROWS) dropBoth();
+  if (
+    count == 0 &&
+    sideDone(sideOf(changetype<usize>(state), false)) + sideDone(sideOf(changetype<usize>(state), true)) >= BATCH_ROWS
+  )
+    dropBoth();
 }
 
 /** Judges the candidates, sends those that go on, and lets rows go that are worked off. */
@@ -150,8 +148,8 @@ export function pairsFlush(): void {
 }
 
 function dropBoth(): void {
-  dropDone(sideOf(state, false));
-  dropDone(sideOf(state, true));
+  dropDone(sideOf(changetype<usize>(state), false));
+  dropDone(sideOf(changetype<usize>(state), true));
 }
 
 /** The rows of all candidates are those of the batch at work. */
@@ -161,7 +159,7 @@ let rightsOfBatch: bool = false;
 /** Rows of a side go on alone. */
 // @ts-ignore: decorator
 @inline function isOuter(): bool {
-  return (load<u32>(spec, INTERVAL_KEEPS_LEFT) | load<u32>(spec, INTERVAL_KEEPS_RIGHT)) != 0;
+  return (spec.keepsLeft | spec.keepsRight) != 0;
 }
 
 function areOfBatch(names: usize, n: u32): bool {
@@ -176,7 +174,7 @@ function areOfBatch(names: usize, n: u32): bool {
 function send(n: u32): bool {
   leftsOfBatch = areOfBatch(LEFTS, n);
   rightsOfBatch = areOfBatch(RIGHTS, n);
-  const columns = load<u32>(spec, INTERVAL_LEFTS) + load<u32>(spec, INTERVAL_RIGHTS);
+  const columns = spec.lefts + spec.rights;
   const kept = selectionPush();
   const stage = stageAcquire(columns + 2);
   const done = kept != 0 && stage != 0;
@@ -212,7 +210,7 @@ let isRightOwn: bool = false;
  * and all go on: then what goes on is the batch, with columns of the other side beside its own.
  */
 function isInPlace(n: u32): bool {
-  if (!binds || isOuter() || load<u32>(spec, INTERVAL_CONDITION) != NO_CONDITION) return false;
+  if (!binds || isOuter() || spec.condition != NO_CONDITION) return false;
   isRightOwn = (load<u32>(RIGHTS) & OF_BATCH) != 0;
   const own = isRightOwn ? RIGHTS : LEFTS;
   let last = load<u32>(own);
@@ -227,8 +225,8 @@ function isInPlace(n: u32): bool {
 
 /** As `send` of such candidates. */
 function sendInPlace(n: u32): bool {
-  const lefts = load<u32>(spec, INTERVAL_LEFTS);
-  const columns = lefts + load<u32>(spec, INTERVAL_RIGHTS);
+  const lefts = spec.lefts;
+  const columns = lefts + spec.rights;
   const others = isRightOwn ? lefts : columns - lefts;
   const firstOther = isRightOwn ? 0 : lefts;
   const sel = selectionPush();
@@ -264,7 +262,7 @@ let passed: u32 = 0;
  * then.
  */
 function judge(stage: usize, n: u32, marks: usize, kept: usize): bool {
-  const condition = load<u32>(spec, INTERVAL_CONDITION);
+  const condition = spec.condition;
   const hasCondition = condition != NO_CONDITION;
   const marksMatched = isOuter();
   passed = n;
@@ -272,13 +270,13 @@ function judge(stage: usize, n: u32, marks: usize, kept: usize): bool {
     memory.copy(kept, identity, n << 2);
     return false;
   }
-  const program = <usize>load<u32>(state, INTERVAL_PROGRAM);
+  const program = state.program;
   if (hasCondition) run(program, stage, n);
   const tags = hasCondition ? tagsOf(program, condition) : 0;
   const vals = hasCondition ? valsOf(program, condition) : 0;
   const stride = hasCondition ? strideOf(condition) : 0;
-  const lefts = sideOf(state, false);
-  const rights = sideOf(state, true);
+  const lefts = sideOf(changetype<usize>(state), false);
+  const rights = sideOf(changetype<usize>(state), true);
   let hasFailed = false;
   passed = 0;
   for (let i: u32 = 0; i < n; i++) {
@@ -303,7 +301,7 @@ function judge(stage: usize, n: u32, marks: usize, kept: usize): bool {
       }
       if (failure) {
         addException(owner, offOf(failure), lenOf(failure), 1);
-        if (!(load<u32>(owner, N_FLAGS) & NodeFlag.SEND_ERROR)) continue;
+        if (!(owner.flags & NodeFlag.SEND_ERROR)) continue;
         if (!hasFailed) memory.fill(marks + COL_TAGS, Tag.NULL, n);
         hasFailed = true;
         setAt(marks, i, Tag.ERROR, failure);
@@ -321,9 +319,9 @@ function failureOf(tag: u8, payload: u64): u64 {
 }
 
 /** Runs the condition over the candidates. */
-function run(program: usize, stage: usize, n: u32): void {
-  const reads = load<u32>(spec, INTERVAL_READS);
-  const list = spec + <usize>load<u32>(spec, INTERVAL_READS_AT);
+function run(program: Program, stage: usize, n: u32): void {
+  const reads = spec.reads;
+  const list = changetype<usize>(spec) + spec.readsAt;
   for (let i: u32 = 0; i < reads; i++) {
     const column = load<u16>(list + ((<usize>i) << 1));
     fill(<usize>load<u32>(stage + ((<usize>column) << 2)), column, identity, n);
@@ -334,7 +332,7 @@ function run(program: usize, stage: usize, n: u32): void {
 
 /** Writes a column of the selected candidates. */
 function fill(block: usize, column: u32, sel: usize, n: u32): void {
-  const lefts = load<u32>(spec, INTERVAL_LEFTS);
+  const lefts = spec.lefts;
   const isRight = column >= lefts;
   if (isRight ? rightsOfBatch : leftsOfBatch) fillOwn(block, column, isRight ? RIGHTS : LEFTS, sel, n);
   else fillAny(block, column, isRight ? column - lefts : column, isRight, sel, n);
@@ -361,7 +359,7 @@ function fillAny(block: usize, column: u32, slot: u32, isRight: bool, sel: usize
   const names = isRight ? RIGHTS : LEFTS;
   const tags = block + COL_TAGS;
   const vals = block + COL_VALS;
-  let seen = copyValues(sideOf(state, isRight), slot, names, 4, sel, sel, n, tags, vals);
+  let seen = copyValues(sideOf(changetype<usize>(state), isRight), slot, names, 4, sel, sel, n, tags, vals);
   if (seen & LACKS_ROWS && binds) seen = fillFromBatch(block, column, names, sel, n);
   store<u8>(block, tagOfSeen(seen), COL_UNIFORM);
   store<u8>(block, 0, COL_HAS_RAW);
@@ -370,7 +368,7 @@ function fillAny(block: usize, column: u32, slot: u32, isRight: bool, sel: usize
 /** Adds the values of rows of the batch at work to a column that has those of kept rows; returns the tags seen. */
 function fillFromBatch(block: usize, column: u32, names: usize, sel: usize, n: u32): u32 {
   const ownVals = <usize>load<u32>(binds + column * BIND_SIZE);
-  const ownTags = <usize>load<u32>(binds + column * BIND_SIZE, BIND_TAGS);
+  const ownTags = <usize>load<u32>(binds + column * BIND_SIZE, offsetof<Bind>('tags'));
   let seen: u32 = 0;
   for (let k: u32 = 0; k < n; k++) {
     const i = load<u32>(sel + ((<usize>k) << 2));
@@ -387,7 +385,17 @@ function fillFromBatch(block: usize, column: u32, names: usize, sel: usize, n: u
 /** Writes the column at that place of a side whose rows are all kept, beside the rows of the batch that `sel` has. */
 function fillBeside(block: usize, slot: u32, isRight: bool, sel: usize, n: u32): void {
   const names = isRight ? RIGHTS : LEFTS;
-  const seen = copyValues(sideOf(state, isRight), slot, names, 4, 0, sel, n, block + COL_TAGS, block + COL_VALS);
+  const seen = copyValues(
+    sideOf(changetype<usize>(state), isRight),
+    slot,
+    names,
+    4,
+    0,
+    sel,
+    n,
+    block + COL_TAGS,
+    block + COL_VALS,
+  );
   store<u8>(block, tagOfSeen(seen), COL_UNIFORM);
   store<u8>(block, 0, COL_HAS_RAW);
 }

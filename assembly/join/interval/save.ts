@@ -1,18 +1,17 @@
 // What an interval join keeps, saved and loaded: of both sides the rows in their order, each with its time and key, of
 // which the lists are made again.
-import { N_SPEC, N_STATE, accountOf } from '../../node/node';
-import { INTERVAL_KEYS } from '../../gen/join-layouts';
+import { accountOf } from '../../node/node';
 import { LoadFault } from '../../gen/state-layouts';
 import { lenOf, offOf } from '../../mem/layout';
-import { poolFree, poolInit } from '../../mem/pool';
+import { Pool, poolFree, poolInit } from '../../mem/pool';
 import { entryKey, entryKeyLen, findEntry, findNullEntry, isNullEntry } from '../../partitions/table';
-import { PAGE_LEFT, PAGE_NEXT, PAGE_TO } from '../../rows/page';
 import { rowLoad, rowSave } from '../../rows/save';
 import { rowsFirst } from '../../rows/store';
 import { Members } from '../../state/members';
 import { readBytes, readFail, readFails, readLength, readTime, readUpTo, readVersion } from '../../state/reader';
 import { writeBytes, writeTime, writeU32, writeVersion } from '../../state/writer';
 import {
+  Side,
   INTERVAL_ENTRY,
   entryOf,
   isMatched,
@@ -23,6 +22,9 @@ import {
   sideOf,
   timeOf,
 } from './state';
+import { IntervalSpec } from '../../gen/join-layouts';
+import { Node } from '../../gen/node-layouts';
+import { PartitionTable } from '../../partitions/table-slots';
 
 const VERSION: u32 = 1;
 /** Marks of a row: it has met one of the other side; it is on the list of its key. */
@@ -30,19 +32,19 @@ const MATCHED: u32 = 1;
 const LISTED: u32 = 2;
 
 /** Saves the rows of both sides. */
-export function intervalSave(node: usize): void {
+export function intervalSave(node: Node): void {
   writeVersion(VERSION);
-  const state = <usize>load<u32>(node, N_STATE);
-  saveSide(state, sideOf(state, false));
-  saveSide(state, sideOf(state, true));
+  const state = changetype<PartitionTable>(node.state);
+  saveSide(state, sideOf(changetype<usize>(state), false));
+  saveSide(state, sideOf(changetype<usize>(state), true));
 }
 
-function saveSide(state: usize, side: usize): void {
+function saveSide(state: PartitionTable, side: Side): void {
   writeU32(sideCount(side));
   let position: u32 = 0;
-  for (let page = rowsFirst(side); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
-    const to = load<u32>(page, PAGE_TO);
-    for (let row = load<u32>(page, PAGE_LEFT); row < to; row++, position++) {
+  for (let page = rowsFirst(side); page; page = page.next) {
+    const to = page.to;
+    for (let row = page.left; row < to; row++, position++) {
       const entry = entryOf(side, position);
       writeTime(timeOf(side, position));
       writeU32((isMatched(side, position) ? MATCHED : 0) | (entry ? LISTED : 0));
@@ -53,17 +55,17 @@ function saveSide(state: usize, side: usize): void {
 }
 
 /** Fills a node that was just made. */
-export function intervalLoad(node: usize): bool {
+export function intervalLoad(node: Node): bool {
   if (!readVersion(VERSION)) return false;
   loadSide(node, false);
   loadSide(node, true);
   return !readFails();
 }
 
-function loadSide(node: usize, isRight: bool): void {
-  const state = <usize>load<u32>(node, N_STATE);
-  const side = sideOf(state, isRight);
-  const hasKeys = load<u32>(<usize>load<u32>(node, N_SPEC), INTERVAL_KEYS) != 0;
+function loadSide(node: Node, isRight: bool): void {
+  const state = changetype<PartitionTable>(node.state);
+  const side = sideOf(changetype<usize>(state), isRight);
+  const hasKeys = changetype<IntervalSpec>(node.spec).keys != 0;
   const acct = accountOf(node);
   const count = readLength();
   for (let i: u32 = 0; i < count && !readFails(); i++) {
@@ -80,9 +82,9 @@ function loadSide(node: usize, isRight: bool): void {
   }
 }
 
-const KEY_POOL: usize = memory.data(32, 16);
+const KEY_POOL: Pool = changetype<Pool>(memory.data(32, 16));
 
-function readEntry(state: usize, hasKeys: bool, acct: usize): usize {
+function readEntry(state: PartitionTable, hasKeys: bool, acct: usize): usize {
   let entry: usize = 0;
   if (!hasKeys) entry = findNullEntry(state, INTERVAL_ENTRY, acct);
   else {

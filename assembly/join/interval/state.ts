@@ -17,34 +17,81 @@
 // Links are numbered one by one, round after 2^32, and stand in the ring at their number.
 import { alloc, free } from '../../mem/alloc';
 import { ENTRY_HEAD, TABLE_SIZE, entryDrop, noteDirty, takeDirty } from '../../partitions/table';
-import { ROWS_COUNT, ROWS_SIZE } from '../../rows/layout';
+import { Rows, ROWS_SIZE } from '../../rows/layout';
 import { rowsDrop } from '../../rows/store';
+import { Program } from '../../gen/ops-layouts';
+import { PartitionTable, PartitionEntry } from '../../partitions/table-slots';
+import { IntervalJob } from './job';
 
-const LINKS: usize = ROWS_SIZE;
-const LINK_MASK: usize = ROWS_SIZE + 4;
-const OLDEST: usize = ROWS_SIZE + 8;
-const NEXT: usize = ROWS_SIZE + 12;
-const DONE: usize = ROWS_SIZE + 16;
+/** Rows of one side. */
+// @ts-ignore: decorator
+@unmanaged
+export class Side extends Rows {
+  links: usize;
+  linkMask: u32;
+  oldest: u32;
+  nextLink: u32;
+  done: u32;
+}
+
 const SIDE_SIZE: u32 = ROWS_SIZE + 24;
-export const INTERVAL_PROGRAM: usize = TABLE_SIZE + 2 * SIDE_SIZE;
-export const INTERVAL_JOB: usize = INTERVAL_PROGRAM + 4;
-export const INTERVAL_STATE_SIZE: u32 = <u32>INTERVAL_PROGRAM + 8;
+/** State of an interval join. */
+// @ts-ignore: decorator
+@unmanaged
+export class IntervalState extends PartitionTable {
+  private gap48: u64;
+  private gap56: u64;
+  private gap64: u64;
+  private gap72: u64;
+  private gap80: u64;
+  private gap88: u64;
+  private gap96: u64;
+  private gap104: u64;
+  private gap112: u64;
+  private gap120: u64;
+  private gap128: u64;
+  private gap136: u64;
+  private gap144: u64;
+  private gap152: u64;
+  private gap160: u64;
+  private gap168: u64;
+  private gap176: u64;
+  private gap184: u64;
+  program: Program;
+  job: IntervalJob;
+}
+
+export const INTERVAL_STATE_SIZE: u32 = <u32>offsetof<IntervalState>('program') + 8;
 
 const LINK_SIZE_LOG: u32 = 4;
-const LINK_ENTRY: usize = 4;
-const LINK_TIME: usize = 8;
+/** Place of a row in the list of its key. */
+// @ts-ignore: decorator
+@unmanaged
+class RowLink {
+  next: u32;
+  entry: u32;
+  time: f64;
+}
+
 const FIRST_LINKS: u32 = 16;
 const MATCHED: u32 = 1;
 
-const LIST_LAST: usize = 4;
-const LIST_COUNT: usize = 8;
+/** Rows of a key on one side. */
+// @ts-ignore: decorator
+@unmanaged
+class KeyList {
+  first: u32;
+  last: u32;
+  count: u32;
+}
+
 const LIST_SIZE: u32 = 12;
 /** Bytes of an entry. */
 export const INTERVAL_ENTRY: u32 = ENTRY_HEAD + 2 * LIST_SIZE;
 
 // @ts-ignore: decorator
-@inline export function sideOf(state: usize, isRight: bool): usize {
-  return state + TABLE_SIZE + (isRight ? <usize>SIDE_SIZE : 0);
+@inline export function sideOf(state: usize, isRight: bool): Side {
+  return changetype<Side>(state + TABLE_SIZE + (isRight ? <usize>SIDE_SIZE : 0));
 }
 
 /** The rows of a key on one side. */
@@ -55,7 +102,7 @@ export const INTERVAL_ENTRY: u32 = ENTRY_HEAD + 2 * LIST_SIZE;
 
 // @ts-ignore: decorator
 @inline export function listCount(list: usize): u32 {
-  return load<u32>(list, LIST_COUNT);
+  return load<u32>(list, offsetof<KeyList>('count'));
 }
 
 // @ts-ignore: decorator
@@ -65,140 +112,144 @@ export const INTERVAL_ENTRY: u32 = ENTRY_HEAD + 2 * LIST_SIZE;
 
 /** Rows that are at work, those that are worked off included. */
 // @ts-ignore: decorator
-@inline export function sideCount(side: usize): u32 {
-  return load<u32>(side, NEXT) - load<u32>(side, OLDEST);
+@inline export function sideCount(side: Side): u32 {
+  return side.nextLink - side.oldest;
 }
 
 // @ts-ignore: decorator
-@inline export function sideDone(side: usize): u32 {
-  return load<u32>(side, DONE);
+@inline export function sideDone(side: Side): u32 {
+  return side.done;
 }
 
 // @ts-ignore: decorator
-@inline function linkOf(side: usize, position: u32): usize {
-  return linkAt(side, load<u32>(side, OLDEST) + position);
+@inline function linkOf(side: Side, position: u32): RowLink {
+  return linkAt(side, side.oldest + position);
 }
 
 /** The link of the row of the number: numbers stay when rows before them go, links as long as none come. */
 // @ts-ignore: decorator
-@inline export function linkAt(side: usize, number: u32): usize {
-  return <usize>load<u32>(side, LINKS) + ((<usize>(number & load<u32>(side, LINK_MASK))) << LINK_SIZE_LOG);
+@inline export function linkAt(side: Side, number: u32): RowLink {
+  return changetype<RowLink>(side.links + ((<usize>(number & side.linkMask)) << LINK_SIZE_LOG));
 }
 
 /** Number of the row behind that of the link on the list of its key; it must not be the last one. */
 // @ts-ignore: decorator
-@inline export function nextOf(link: usize): u32 {
-  return load<u32>(link);
+@inline export function nextOf(link: RowLink): u32 {
+  return link.next;
 }
 
 // @ts-ignore: decorator
-@inline export function linkTime(link: usize): f64 {
-  return load<f64>(link, LINK_TIME);
+@inline export function linkTime(link: RowLink): f64 {
+  return link.time;
 }
 
 /** Position of the row of the number. */
 // @ts-ignore: decorator
-@inline export function positionOf(side: usize, number: u32): u32 {
-  return number - load<u32>(side, OLDEST);
+@inline export function positionOf(side: Side, number: u32): u32 {
+  return number - side.oldest;
 }
 
 /** Time of the row at that position, epoch ms. */
 // @ts-ignore: decorator
-@inline export function timeOf(side: usize, position: u32): f64 {
-  return load<f64>(linkOf(side, position), LINK_TIME);
+@inline export function timeOf(side: Side, position: u32): f64 {
+  return linkOf(side, position).time;
 }
 
 /** The entry of the row's key, 0 when it is on no list. */
 // @ts-ignore: decorator
-@inline export function entryOf(side: usize, position: u32): usize {
-  return <usize>(load<u32>(linkOf(side, position), LINK_ENTRY) & ~MATCHED);
+@inline export function entryOf(side: Side, position: u32): PartitionEntry {
+  return changetype<PartitionEntry>(<usize>(linkOf(side, position).entry & ~MATCHED));
 }
 
 // @ts-ignore: decorator
-@inline export function isMatched(side: usize, position: u32): bool {
-  return (load<u32>(linkOf(side, position), LINK_ENTRY) & MATCHED) != 0;
+@inline export function isMatched(side: Side, position: u32): bool {
+  return (linkOf(side, position).entry & MATCHED) != 0;
 }
 
 // @ts-ignore: decorator
-@inline export function noteMatched(side: usize, position: u32): void {
+@inline export function noteMatched(side: Side, position: u32): void {
   const link = linkOf(side, position);
-  store<u32>(link, load<u32>(link, LINK_ENTRY) | MATCHED, LINK_ENTRY);
+  link.entry |= MATCHED;
 }
 
 /** Makes room for links of all rows that are there; false when memory is exhausted. */
-export function linksReserve(side: usize, acct: usize): bool {
-  const links = <usize>load<u32>(side, LINKS);
-  const before: u32 = links ? load<u32>(side, LINK_MASK) + 1 : 0;
-  const count = load<u32>(side, ROWS_COUNT);
+export function linksReserve(side: Side, acct: usize): bool {
+  const links = side.links;
+  const before: u32 = links ? side.linkMask + 1 : 0;
+  const count = side.count;
   if (count <= before) return true;
   let room = max(before, FIRST_LINKS);
   while (room < count && room < 1 << 26) room <<= 1;
   const made: usize = room < count ? 0 : alloc(room << LINK_SIZE_LOG, acct);
   if (!made) return false;
-  const oldest = load<u32>(side, OLDEST);
+  const oldest = side.oldest;
   for (let i: u32 = 0; i < before; i++) {
     const number = oldest + i;
-    memory.copy(made + ((<usize>(number & (room - 1))) << LINK_SIZE_LOG), linkAt(side, number), 1 << LINK_SIZE_LOG);
+    memory.copy(
+      made + ((<usize>(number & (room - 1))) << LINK_SIZE_LOG),
+      changetype<usize>(linkAt(side, number)),
+      1 << LINK_SIZE_LOG,
+    );
   }
   linksFree(side, acct);
-  store<u32>(side, <u32>made, LINKS);
-  store<u32>(side, room - 1, LINK_MASK);
+  side.links = made;
+  side.linkMask = room - 1;
   return true;
 }
 
-export function linksFree(side: usize, acct: usize): void {
-  const links = <usize>load<u32>(side, LINKS);
-  if (links) free(links, (load<u32>(side, LINK_MASK) + 1) << LINK_SIZE_LOG, acct);
+export function linksFree(side: Side, acct: usize): void {
+  const links = side.links;
+  if (links) free(links, (side.linkMask + 1) << LINK_SIZE_LOG, acct);
 }
 
 /**
  * Lets the next row come to work: on the list of its key (entry, 0 none). Returns its number. There must be room for
  * the link.
  */
-export function linkRow(side: usize, isRight: bool, entry: usize, ms: f64): u32 {
-  const number = load<u32>(side, NEXT);
-  store<u32>(side, number + 1, NEXT);
+export function linkRow(side: Side, isRight: bool, entry: usize, ms: f64): u32 {
+  const number = side.nextLink;
+  side.nextLink = number + 1;
   const link = linkAt(side, number);
-  store<u32>(link, <u32>entry, LINK_ENTRY);
-  store<f64>(link, ms, LINK_TIME);
+  link.entry = <u32>entry;
+  link.time = ms;
   if (!entry) return number;
   const list = listOf(entry, isRight);
   const count = listCount(list);
-  if (count) store<u32>(linkAt(side, load<u32>(list, LIST_LAST)), number);
+  if (count) linkAt(side, load<u32>(list, offsetof<KeyList>('last'))).next = number;
   else store<u32>(list, number);
-  store<u32>(list, number, LIST_LAST);
-  store<u32>(list, count + 1, LIST_COUNT);
+  store<u32>(list, number, offsetof<KeyList>('last'));
+  store<u32>(list, count + 1, offsetof<KeyList>('count'));
   return number;
 }
 
 /** The first row that is not worked off is: it leaves the list of its key, on which it is the first. */
-export function workOff(state: usize, side: usize, isRight: bool): void {
+export function workOff(state: PartitionTable, side: Side, isRight: bool): void {
   const position = sideDone(side);
   const entry = entryOf(side, position);
-  store<u32>(side, position + 1, DONE);
+  side.done = position + 1;
   if (entry) leaveList(state, entry, isRight, linkOf(side, position));
 }
 
 // @ts-ignore: decorator
-@inline function leaveList(state: usize, entry: usize, isRight: bool, link: usize): void {
-  const list = listOf(entry, isRight);
+@inline function leaveList(state: PartitionTable, entry: PartitionEntry, isRight: bool, link: RowLink): void {
+  const list = listOf(changetype<usize>(entry), isRight);
   const count = listCount(list) - 1;
-  store<u32>(list, count, LIST_COUNT);
-  if (count) store<u32>(list, load<u32>(link));
+  store<u32>(list, count, offsetof<KeyList>('count'));
+  if (count) store<u32>(list, link.next);
   // Rows of the batch at work may come to it yet.
-  else if (listCount(listOf(entry, !isRight)) == 0) noteDirty(state, entry);
+  else if (listCount(listOf(changetype<usize>(entry), !isRight)) == 0) noteDirty(state, entry);
 }
 
 /** The first row of the list of the key leaves it before it is worked off. */
-export function leaveEarly(state: usize, side: usize, isRight: bool, entry: usize): void {
-  const link = linkAt(side, listFirst(listOf(entry, isRight)));
+export function leaveEarly(state: PartitionTable, side: Side, isRight: bool, entry: PartitionEntry): void {
+  const link = linkAt(side, listFirst(listOf(changetype<usize>(entry), isRight)));
   leaveList(state, entry, isRight, link);
-  store<u32>(link, load<u32>(link, LINK_ENTRY) & MATCHED, LINK_ENTRY);
+  link.entry &= MATCHED;
 }
 
 /** Works off the first row of a side whose rows do not go on alone, if it is older than that; false when it is not. */
 // @ts-ignore: decorator
-@inline export function workOffOld(state: usize, side: usize, isRight: bool, waits: f64, ms: f64): bool {
+@inline export function workOffOld(state: PartitionTable, side: Side, isRight: bool, waits: f64, ms: f64): bool {
   const done = sideDone(side);
   if (done >= sideCount(side) || !(timeOf(side, done) + waits < ms)) return false;
   workOff(state, side, isRight);
@@ -207,19 +258,19 @@ export function leaveEarly(state: usize, side: usize, isRight: bool, entry: usiz
 
 /** Takes the next key that was noted, and lets it go if it has no rows; false when none was noted. */
 // @ts-ignore: decorator
-@inline export function dropEmpty(state: usize, acct: usize): bool {
+@inline export function dropEmpty(state: PartitionTable, acct: usize): bool {
   const entry = takeDirty(state);
   if (!entry) return false;
-  if (listCount(listOf(entry, false)) + listCount(listOf(entry, true)) == 0)
+  if (listCount(listOf(changetype<usize>(entry), false)) + listCount(listOf(changetype<usize>(entry), true)) == 0)
     entryDrop(state, entry, INTERVAL_ENTRY, acct);
   return true;
 }
 
 /** Lets the rows go that are worked off: those behind them have other positions then. */
-export function dropDone(side: usize): void {
+export function dropDone(side: Side): void {
   const done = sideDone(side);
   if (!done) return;
   rowsDrop(side, done);
-  store<u32>(side, load<u32>(side, OLDEST) + done, OLDEST);
-  store<u32>(side, 0, DONE);
+  side.oldest += done;
+  side.done = 0;
 }

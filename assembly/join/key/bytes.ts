@@ -3,7 +3,7 @@
 //
 // A key of one text is that text; any other value is its kind and 8 bytes, a text its kind, length and bytes. What is
 // not a text by itself begins with a byte that no text has.
-import { bindTag, bindVal, BIND_SIZE } from '../../mem/bind';
+import { Bind, bindTag, bindVal, BIND_SIZE } from '../../mem/bind';
 import { Tag, lenOf, offOf } from '../../mem/layout';
 import { timeInstant } from '../../text/time';
 import { failLen, failNoMemory, failOff } from '../../batch/failure';
@@ -30,7 +30,9 @@ const NUMBER: usize = memory.data(32, 16);
 
 /** Makes the key of a row of the values at `binds` (mem/bind.ts), which must be one at least. */
 export function makeKey(binds: usize, keys: u32, row: u32): u32 {
-  return keys == 1 ? single(bindTag(binds, row), bindVal(binds, row)) : several(binds, keys, row);
+  return keys == 1
+    ? single(bindTag(changetype<Bind>(binds), row), bindVal(changetype<Bind>(binds), row))
+    : several(binds, keys, row);
 }
 
 // @ts-ignore: decorator
@@ -64,8 +66,8 @@ function several(binds: usize, keys: u32, row: u32): u32 {
   textBegin();
   let outcome = KeyOutcome.KEY;
   for (let k: u32 = 0; k < keys; k++, binds += BIND_SIZE) {
-    const tag = bindTag(binds, row);
-    const payload = bindVal(binds, row);
+    const tag = bindTag(changetype<Bind>(binds), row);
+    const payload = bindVal(changetype<Bind>(binds), row);
     if (tag == Tag.STR || tag == Tag.BYTES) {
       const to = textRoom(5);
       if (!to) break;
@@ -85,7 +87,8 @@ function several(binds: usize, keys: u32, row: u32): u32 {
       if (outcome == KeyOutcome.FAILED) return outcome;
       for (k++; k < keys; k++) {
         binds += BIND_SIZE;
-        if (bindTag(binds, row) == Tag.ERROR) return otherwise(Tag.ERROR, bindVal(binds, row));
+        if (bindTag(changetype<Bind>(binds), row) == Tag.ERROR)
+          return otherwise(Tag.ERROR, bindVal(changetype<Bind>(binds), row));
       }
       return outcome;
     }

@@ -1,10 +1,10 @@
 // Entries of a table (partitions/table.ts) by the keys of a batch of rows of two sides. They are looked for before rows
 // are worked on one after the other: looks that do not wait for what is done between them wait for memory together.
-import { bindTag, bindVal } from '../../mem/bind';
+import { Bind, bindTag, bindVal } from '../../mem/bind';
 import { Tag, lenOf, offOf } from '../../mem/layout';
 import { findEntry, findNullEntry, lookEntry, nullEntry } from '../../partitions/table';
-import { TABLE_COUNT } from '../../partitions/table-slots';
 import { KeyOutcome, keyLen, keyOff, makeKey } from './bytes';
+import { PartitionTable } from '../../partitions/table-slots';
 
 /** What is to be known of a row. */
 export namespace KeyWish {
@@ -37,7 +37,7 @@ export namespace KeyEntry {
  * is exhausted.
  */
 export function keyEntries(
-  table: usize,
+  table: PartitionTable,
   entrySize: u32,
   keys: u32,
   lefts: usize,
@@ -48,7 +48,7 @@ export function keyEntries(
   to: usize,
   acct: usize,
 ): bool {
-  const before = load<u32>(table, TABLE_COUNT);
+  const before = table.count;
   let unknown: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const entry = entryOf(table, entrySize, keys, lefts, rights, load<u8>(wishes + i), sel + ((<usize>i) << 2), acct);
@@ -58,7 +58,7 @@ export function keyEntries(
     }
     store<u32>(to + ((<usize>i) << 2), entry);
   }
-  if (!unknown || load<u32>(table, TABLE_COUNT) == before) return true;
+  if (!unknown || table.count == before) return true;
   // A row behind may have brought the key: of rows of one time the order is another one.
   for (let i: u32 = 0; i < n; i++) {
     const at = to + ((<usize>i) << 2);
@@ -70,7 +70,7 @@ export function keyEntries(
 
 // @ts-ignore: decorator
 @inline function entryOf(
-  table: usize,
+  table: PartitionTable,
   entrySize: u32,
   keys: u32,
   lefts: usize,
@@ -81,15 +81,19 @@ export function keyEntries(
 ): u32 {
   if (wish & KeyWish.SKIPS) return KeyEntry.NONE;
   const isMade = (wish & KeyWish.MAKES) != 0;
-  if (keys == 0) return <u32>(isMade ? findNullEntry(table, entrySize, acct) : nullEntry(table));
+  if (keys == 0) return <u32>(isMade ? findNullEntry(table, entrySize, acct) : changetype<usize>(nullEntry(table)));
   const row = load<u32>(at);
   const binds = select<usize>(rights, lefts, (wish & KeyWish.RIGHT) != 0);
-  if (keys == 1 && bindTag(binds, row) == Tag.STR) {
-    const text = bindVal(binds, row);
+  if (keys == 1 && bindTag(changetype<Bind>(binds), row) == Tag.STR) {
+    const text = bindVal(changetype<Bind>(binds), row);
     const known = lookEntry(table, offOf(text), lenOf(text));
-    return <u32>(known || !isMade ? known : findEntry(table, entrySize, offOf(text), lenOf(text), acct));
+    return <u32>(
+      (known || !isMade ? changetype<usize>(known) : findEntry(table, entrySize, offOf(text), lenOf(text), acct))
+    );
   }
   const outcome = makeKey(binds, keys, row);
   if (outcome != KeyOutcome.KEY) return outcome == KeyOutcome.FAILED ? KeyEntry.FAILED : KeyEntry.NONE;
-  return <u32>(isMade ? findEntry(table, entrySize, keyOff, keyLen, acct) : lookEntry(table, keyOff, keyLen));
+  return <u32>(
+    (isMade ? findEntry(table, entrySize, keyOff, keyLen, acct) : changetype<usize>(lookEntry(table, keyOff, keyLen)))
+  );
 }

@@ -7,18 +7,13 @@
 // Which are idle is not saved: after a start all have their time again.
 import * as ctx from '../../batch/context';
 import { signalBelow } from '../../emit/emit';
-import { N_CHILD, N_SPEC, N_STATE, N_STATE_SIZE, accountOf } from '../../node/node';
+import { accountOf } from '../../node/node';
 import { Operator, Signal } from '../../node/operator';
-import {
-  MERGE_BRANCH_FIRST,
-  MERGE_BRANCH_SIZE_OF,
-  MERGE_BRANCHES,
-  MERGE_COLUMNS,
-  MERGE_SIZE_OF,
-} from '../../gen/join-layouts';
+import { MergeSpec, MergeBranch, MERGE_BRANCH_SIZE_OF, MERGE_SIZE_OF } from '../../gen/join-layouts';
 import { allocZeroed, free } from '../../mem/alloc';
 import { readF64, readFails, readVersion } from '../../state/reader';
 import { writeF64, writeVersion } from '../../state/writer';
+import { Node } from '../../gen/node-layouts';
 
 export function mergeOperator(operator: Operator): void {
   operator.open = mergeOpen;
@@ -28,20 +23,20 @@ export function mergeOperator(operator: Operator): void {
   operator.free = mergeFree;
 }
 
-function mergeOpen(node: usize): bool {
-  const branches = load<u32>(<usize>load<u32>(node, N_SPEC), MERGE_BRANCHES);
+function mergeOpen(node: Node): bool {
+  const branches = changetype<MergeSpec>(node.spec).branches;
   const size = 8 + branches * 9;
   const state = allocZeroed(size, accountOf(node));
   if (!state) return false;
   for (let i: u32 = 0; i <= branches; i++) store<f64>(state + ((<usize>i) << 3), -Infinity);
-  store<u32>(node, <u32>state, N_STATE);
-  store<u32>(node, size, N_STATE_SIZE);
+  node.state = state;
+  node.stateSize = size;
   return true;
 }
 
-function mergeSignal(node: usize, signal: u32, value: u64): void {
-  const state = <usize>load<u32>(node, N_STATE);
-  const branches = load<u32>(<usize>load<u32>(node, N_SPEC), MERGE_BRANCHES);
+function mergeSignal(node: Node, signal: u32, value: u64): void {
+  const state = node.state;
+  const branches = changetype<MergeSpec>(node.spec).branches;
   const isIdle = signal == Signal.IDLE;
   if (!isIdle && signal != Signal.WATERMARK) {
     signalBelow(node, signal, value);
@@ -58,7 +53,7 @@ function mergeSignal(node: usize, signal: u32, value: u64): void {
 }
 
 /** When time has come further than before on all branches that count, passes that on. */
-function meet(node: usize, state: usize, branches: u32): void {
+function meet(node: Node, state: usize, branches: u32): void {
   let least: f64 = Infinity;
   let most: f64 = -Infinity;
   for (let i: u32 = 0; i < branches; i++) {
@@ -78,36 +73,39 @@ function meet(node: usize, state: usize, branches: u32): void {
 const VERSION: u32 = 1;
 
 /** Saves how far time has come on each branch. */
-function mergeSave(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
-  const branches = load<u32>(<usize>load<u32>(node, N_SPEC), MERGE_BRANCHES);
+function mergeSave(node: Node): void {
+  const state = node.state;
+  const branches = changetype<MergeSpec>(node.spec).branches;
   writeVersion(VERSION);
   for (let i: u32 = 0; i <= branches; i++) writeF64(load<f64>(state + ((<usize>i) << 3)));
 }
 
-function mergeLoad(node: usize): bool {
+function mergeLoad(node: Node): bool {
   if (!readVersion(VERSION)) return false;
-  const state = <usize>load<u32>(node, N_STATE);
-  const branches = load<u32>(<usize>load<u32>(node, N_SPEC), MERGE_BRANCHES);
+  const state = node.state;
+  const branches = changetype<MergeSpec>(node.spec).branches;
   for (let i: u32 = 0; i <= branches; i++) store<f64>(state + ((<usize>i) << 3), readF64());
   return !readFails();
 }
 
-function mergeFree(node: usize): void {
-  free(<usize>load<u32>(node, N_STATE), load<u32>(node, N_STATE_SIZE), accountOf(node));
+function mergeFree(node: Node): void {
+  free(node.state, node.stateSize, accountOf(node));
 }
 
 /** Columns of a batch of the merge below the port. */
-export function mergeWidth(port: usize): u32 {
-  return load<u32>(specBelow(port), MERGE_COLUMNS);
+export function mergeWidth(port: Node): u32 {
+  return specBelow(port).columns;
 }
 
 /** The first of them that is the branch's. */
-export function mergeFirst(port: usize, branch: u32): u32 {
-  return load<u32>(specBelow(port) + branch * MERGE_BRANCH_SIZE_OF, <usize>MERGE_SIZE_OF + MERGE_BRANCH_FIRST);
+export function mergeFirst(port: Node, branch: u32): u32 {
+  return load<u32>(
+    changetype<usize>(specBelow(port)) + branch * MERGE_BRANCH_SIZE_OF,
+    <usize>MERGE_SIZE_OF + offsetof<MergeBranch>('first'),
+  );
 }
 
 // @ts-ignore: decorator
-@inline function specBelow(port: usize): usize {
-  return <usize>load<u32>(<usize>load<u32>(port, N_CHILD), N_SPEC);
+@inline function specBelow(port: Node): MergeSpec {
+  return changetype<MergeSpec>(port.child.spec);
 }

@@ -7,23 +7,18 @@
 // alone.
 import * as ctx from '../../batch/context';
 import { emit, signalBelow } from '../../emit/emit';
-import { N_CHILD, N_PROGRAM, N_SPEC, exhaust } from '../../node/node';
+import { exhaust } from '../../node/node';
 import { Operator, Trait, hasTrait } from '../../node/operator';
 import { stageAcquire, stageRelease } from '../../batch/stage';
-import {
-  MERGE_FIRST,
-  PORT_BRANCH,
-  PORT_COLUMNS,
-  PORT_SIZE_OF,
-  PORT_TARGET,
-  PORT_TIMESTAMP,
-} from '../../gen/join-layouts';
+import { PortSpec, MERGE_FIRST, PORT_SIZE_OF } from '../../gen/join-layouts';
 import { COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';
 import { runClean } from '../../ops/clean';
 import { blockOf, constOf, isConst } from '../../ops/operand';
 import { mergeFirst, mergeWidth } from './merge';
 import { FOR_TABLE, NO_VALUES } from '../message/spec';
+import { Node } from '../../gen/node-layouts';
+import { Program } from '../../gen/ops-layouts';
 
 export function portOperator(operator: Operator): void {
   operator.open = portOpen;
@@ -32,41 +27,41 @@ export function portOperator(operator: Operator): void {
   operator.traits = Trait.LEADS_ELSEWHERE;
 }
 
-function portOpen(node: usize): bool {
-  store<u32>(node, load<u32>(<usize>load<u32>(node, N_SPEC), PORT_TARGET), N_CHILD);
+function portOpen(node: Node): bool {
+  node.child = changetype<PortSpec>(node.spec).target;
   return true;
 }
 
 // @ts-ignore: decorator
-@inline function isForTable(node: usize): bool {
-  return hasTrait(<usize>load<u32>(node, N_CHILD), Trait.FILLS_TABLES);
+@inline function isForTable(node: Node): bool {
+  return hasTrait(node.child, Trait.FILLS_TABLES);
 }
 
 /** What `branch` is while rows and signals of the port are under way. */
 // @ts-ignore: decorator
-@inline function branchOf(node: usize): u32 {
-  const branch = load<u32>(<usize>load<u32>(node, N_SPEC), PORT_BRANCH);
+@inline function branchOf(node: Node): u32 {
+  const branch = changetype<PortSpec>(node.spec).branch;
   return isForTable(node) ? branch | FOR_TABLE : branch;
 }
 
-function portSignal(node: usize, signal: u32, value: u64): void {
+function portSignal(node: Node, signal: u32, value: u64): void {
   const outer = ctx.branch;
   ctx.setBranch(branchOf(node));
   signalBelow(node, signal, value);
   ctx.setBranch(outer);
 }
 
-function portPush(node: usize): void {
-  const program = <usize>load<u32>(node, N_PROGRAM);
+function portPush(node: Node): void {
+  const program = node.program;
   if (program && !runClean(program)) {
     exhaust(node);
     return;
   }
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const columns = load<u16>(spec, PORT_COLUMNS);
+  const spec = changetype<PortSpec>(node.spec);
+  const columns = spec.columns;
   const isTable = isForTable(node);
   // Blocks that a constant or the number of the branch fills.
-  let filled: u32 = <u32>isConst(load<u16>(spec, PORT_TIMESTAMP)) + 1;
+  let filled: u32 = <u32>isConst(spec.timestamp) + 1;
   for (let i: u32 = 0; i < columns; i++) filled += <u32>isConst(operandAt(spec, i));
   const width = isTable ? columns : mergeWidth(node);
   const stage = stageAcquire(filled);
@@ -79,10 +74,10 @@ function portPush(node: usize): void {
   if (isTable) place(spec, program, stage, blocks, 0);
   else {
     for (let c: u32 = MERGE_FIRST; c < width; c++) store<u32>(blocks + ((<usize>c) << 2), <u32>NO_VALUES);
-    fill(<usize>load<u32>(stage), Tag.I64, load<u32>(spec, PORT_BRANCH));
+    fill(<usize>load<u32>(stage), Tag.I64, spec.branch);
     store<u32>(blocks, load<u32>(stage));
-    const next = blockFor(program, load<u16>(spec, PORT_TIMESTAMP), stage + 4, blocks + 4);
-    place(spec, program, next, blocks, mergeFirst(node, load<u32>(spec, PORT_BRANCH)));
+    const next = blockFor(program, spec.timestamp, stage + 4, blocks + 4);
+    place(spec, program, next, blocks, mergeFirst(node, spec.branch));
   }
   const outer = ctx.branch;
   ctx.setBranch(branchOf(node));
@@ -93,13 +88,13 @@ function portPush(node: usize): void {
 }
 
 // @ts-ignore: decorator
-@inline function operandAt(spec: usize, i: u32): u32 {
-  return load<u16>(spec + ((<usize>i) << 1), PORT_SIZE_OF);
+@inline function operandAt(spec: PortSpec, i: u32): u32 {
+  return load<u16>(changetype<usize>(spec) + ((<usize>i) << 1), PORT_SIZE_OF);
 }
 
 /** Writes the blocks of the port's columns to `blocks`, from column `first` on. `stage`: blocks for constants. */
-function place(spec: usize, program: usize, stage: usize, blocks: usize, first: u32): void {
-  const columns = load<u16>(spec, PORT_COLUMNS);
+function place(spec: PortSpec, program: Program, stage: usize, blocks: usize, first: u32): void {
+  const columns = spec.columns;
   let next = stage;
   for (let c: u32 = 0; c < columns; c++) {
     next = blockFor(program, operandAt(spec, c), next, blocks + ((<usize>(first + c)) << 2));
@@ -107,7 +102,7 @@ function place(spec: usize, program: usize, stage: usize, blocks: usize, first: 
 }
 
 /** Writes the block of an operand to `to`; a constant fills the next block at `stage`. Returns the one after that. */
-function blockFor(program: usize, operand: u32, stage: usize, to: usize): usize {
+function blockFor(program: Program, operand: u32, stage: usize, to: usize): usize {
   if (!isConst(operand)) {
     store<u32>(to, <u32>blockOf(operand));
     return stage;

@@ -8,21 +8,12 @@
 import { accountOf } from '../../node/node';
 import { alloc, free } from '../../mem/alloc';
 import { Tag, lenOf, offOf } from '../../mem/layout';
-import { ROWS_COLUMNS } from '../../rows/layout';
-import { PAGE_LEFT, PAGE_NEXT, PAGE_TO, pageTags, pageUniforms, pageVals } from '../../rows/page';
+import { pageTags, pageUniforms, pageVals } from '../../rows/page';
 import { rowsFirst } from '../../rows/store';
 import { LACKS_ROWS, copyValues } from '../../rows/values';
 import { textHash, textsEqual } from '../../value/bytes';
 import { equalValues } from '../../value/compare';
-import {
-  JOIN_KEY_IS_PLAIN,
-  JOIN_KEY_LEFT,
-  JOIN_KEY_LEFT_BRANCH,
-  JOIN_KEY_RIGHT,
-  JOIN_STEP_KEYS,
-  branchRows,
-  keyAt,
-} from './spec';
+import { branchRows, keyAt } from './spec';
 import { KIND_OTHER, NO_HASH, hashAdd, hashDone, isOneKind, kindOf } from './keys';
 import {
   isLast,
@@ -40,6 +31,8 @@ import {
 } from './run';
 import { addMatch, outerIsRight } from './pairs';
 import { isPaused, noteBatch } from './pause';
+import { JoinKey } from '../../gen/join-layouts';
+import { Rows } from '../../rows/layout';
 
 /** Bytes of a side. */
 // @ts-ignore: decorator
@@ -101,7 +94,7 @@ export function equalRestore(from: usize): void {
 
 /** Reads the keys of the step. False when its matches are not to be had this way. */
 export function equalBegin(): bool {
-  const keys = load<u32>(step, JOIN_STEP_KEYS);
+  const keys = step.keys;
   const inner = outerIsRight ? leftCount : rightCount;
   let slots: u32 = 64;
   while (slots >> 2 < inner && slots < 1 << 28) slots <<= 1;
@@ -129,7 +122,7 @@ export function equalBegin(): bool {
 
 /** Makes the matches ready; false when that was stopped. */
 function makeReady(): bool {
-  const keys = load<u32>(step, JOIN_STEP_KEYS);
+  const keys = step.keys;
   const right = block + <usize>sideSize(leftCount, keys);
   const table = right + <usize>sideSize(rightCount, keys);
   const nexts = table + ((<usize>blockSlots) << 3);
@@ -207,30 +200,22 @@ function isTextSide(side: usize, count: u32): bool {
 }
 
 /** Reads a key of the left side; returns the kinds of its values, a bit for each; null has none. */
-function readLeft(side: usize, k: u32, key: usize): u32 {
-  const branch = load<u32>(key, JOIN_KEY_LEFT_BRANCH);
+function readLeft(side: usize, k: u32, key: JoinKey): u32 {
+  const branch = key.leftBranch;
   const place = placeOf(branch);
   if (place < 0) return 1 << KIND_OTHER;
   // What a computed key is without a row is not known here.
-  const missing: u32 = load<u32>(key, JOIN_KEY_IS_PLAIN) ? 0 : 1 << KIND_OTHER;
-  return readSide(
-    side,
-    leftCount,
-    k,
-    branchRows(state, branch),
-    load<u32>(key, JOIN_KEY_LEFT),
-    lefts ? place : -1,
-    missing,
-  );
+  const missing: u32 = key.isPlain ? 0 : 1 << KIND_OTHER;
+  return readSide(side, leftCount, k, branchRows(state, branch), key.left, lefts ? place : -1, missing);
 }
 
-function readRight(side: usize, k: u32, key: usize): u32 {
-  return readSide(side, rightCount, k, rights, load<u32>(key, JOIN_KEY_RIGHT), -1, 0);
+function readRight(side: usize, k: u32, key: JoinKey): u32 {
+  return readSide(side, rightCount, k, rights, key.right, -1, 0);
 }
 
 /** `place`: of the rows in the tuples, -1 where they follow each other; `missing`: what a tuple without a row adds. */
-function readSide(side: usize, count: u32, k: u32, rows: usize, slot: u32, place: i32, missing: u32): u32 {
-  const keys = load<u32>(step, JOIN_STEP_KEYS);
+function readSide(side: usize, count: u32, k: u32, rows: Rows, slot: u32, place: i32, missing: u32): u32 {
+  const keys = step.keys;
   const valsTo = valsAt(side, count, k);
   const tagsTo = tagsAt(side, count, keys, k);
   if (place < 0) return readPages(rows, slot, valsTo, tagsTo);
@@ -241,14 +226,14 @@ function readSide(side: usize, count: u32, k: u32, rows: usize, slot: u32, place
 }
 
 /** As `readSide` of all rows in their order. */
-function readPages(rows: usize, slot: u32, valsTo: usize, tagsTo: usize): u32 {
+function readPages(rows: Rows, slot: u32, valsTo: usize, tagsTo: usize): u32 {
   let kinds: u32 = 0;
-  for (let page = rowsFirst(rows); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
-    const first = load<u32>(page, PAGE_LEFT);
-    const n = load<u32>(page, PAGE_TO) - first;
+  for (let page = rowsFirst(rows); page; page = page.next) {
+    const first = page.left;
+    const n = page.to - first;
     memory.copy(valsTo, pageVals(page, slot) + ((<usize>first) << 3), (<usize>n) << 3);
     memory.copy(tagsTo, pageTags(page, slot) + first, n);
-    const uniform = load<u8>(pageUniforms(page, load<u32>(rows, ROWS_COLUMNS)) + slot);
+    const uniform = load<u8>(pageUniforms(page, rows.columns) + slot);
     if (uniform != Tag.MIXED) kinds |= (<u32>1) << kindOf(uniform);
     else for (let i: u32 = 0; i < n; i++) kinds |= (<u32>1) << kindOf(load<u8>(tagsTo + i));
     valsTo += (<usize>n) << 3;
@@ -325,7 +310,7 @@ function hashSide(side: usize, count: u32, keys: u32, from: u32, to: u32): void 
 export function equalSome(): bool {
   if (ready < Ready.ALL && !makeReady()) return false;
   const isRight = outerIsRight;
-  const keys = load<u32>(step, JOIN_STEP_KEYS);
+  const keys = step.keys;
   const left = block;
   const right = block + <usize>sideSize(leftCount, keys);
   const table = right + <usize>sideSize(rightCount, keys);

@@ -2,8 +2,9 @@
 // kind and equal ones have one hash; null never equals anything.
 import { Tag } from '../../mem/layout';
 import { NO_HASH, hashAdd, hashDone } from '../../value/equal-hash';
-import { pageTag, pageVal } from '../../rows/page';
-import { JOIN_KEY_RIGHT, JOIN_STEP_KEYS, keyAt } from './spec';
+import { Page, pageTag, pageVal } from '../../rows/page';
+import { keyAt } from './spec';
+import { JoinSpec, JoinStep } from '../../gen/join-layouts';
 
 export { NO_HASH, hashAdd, hashDone } from '../../value/equal-hash';
 
@@ -27,11 +28,11 @@ export function kindOf(tag: u8): u32 {
 }
 
 /** Hash of the keys of a row of the right side, in its page; NO_HASH when one of them is null. */
-export function rightHash(spec: usize, step: usize, page: usize, row: u32): u32 {
-  const keys = load<u32>(step, JOIN_STEP_KEYS);
+export function rightHash(spec: JoinSpec, step: JoinStep, page: Page, row: u32): u32 {
+  const keys = step.keys;
   let hash: u32 = 0;
   for (let k: u32 = 0; k < keys; k++) {
-    const slot = load<u32>(keyAt(spec, step, k), JOIN_KEY_RIGHT);
+    const slot = keyAt(spec, step, k).right;
     const tag = pageTag(page, slot, row);
     if (tag <= Tag.NULL) return NO_HASH;
     hash = hashAdd(hash, tag, pageVal(page, slot, row));

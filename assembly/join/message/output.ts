@@ -3,7 +3,6 @@ import * as ctx from '../../batch/context';
 import { beginMessage, emit } from '../../emit/emit';
 import { identity, stageAcquire, stageRelease } from '../../batch/stage';
 import { BATCH_ROWS } from '../../mem/layout';
-import { JOIN_COLUMNS, JOIN_STATE_BEGUN } from './spec';
 import { addTuple, isLast, node, runFailMemory, spec, state } from './run';
 import { fillColumn } from './fill';
 import { noteBatch } from './pause';
@@ -35,7 +34,7 @@ export function outputFlush(): void {
   if (n == 0) return;
   ctx.addWork(n);
   noteBatch();
-  const columns = load<u32>(spec, JOIN_COLUMNS);
+  const columns = spec.columns;
   const cols = stageAcquire(columns);
   if (!cols) {
     runFailMemory();
@@ -44,8 +43,8 @@ export function outputFlush(): void {
   for (let c: u32 = 0; c < columns; c++) {
     fillColumn(<usize>load<u32>(cols + ((<usize>c) << 2)), c, LEFTS, RIGHTS, n);
   }
-  if (!load<u32>(state, JOIN_STATE_BEGUN)) {
-    store<u32>(state, 1, JOIN_STATE_BEGUN);
+  if (!state.begun) {
+    state.begun = 1;
     beginMessage(node);
   }
   ctx.setBatch(cols, n, identity, n, 0);

@@ -8,21 +8,12 @@ import { BATCH_ROWS, Tag, lenOf, offOf, span } from '../../mem/layout';
 import { poolBytesCopy, poolChunk, poolFilled, poolReturn } from '../../mem/pool';
 import { strideOf, tagsOf, valsOf } from '../../ops/operand';
 import { vmRun } from '../../ops/vm';
-import {
-  JOIN_COLUMNS,
-  JoinType,
-  NO_VALUES,
-  JOIN_STATE_POINTERS,
-  JOIN_STEP_CONDITION,
-  JOIN_STEP_MADE,
-  JOIN_STEP_READS,
-  JOIN_STEP_READS_AT,
-  JOIN_STEP_TYPE,
-} from './spec';
+import { JoinType, NO_VALUES } from './spec';
 import { NO_ROW, failure, leftCount, rightCount, runFail, runFailMemory, spec, state, step } from './run';
 import { addResult } from './output';
 import { fillColumn } from './fill';
 import { noteBatch } from './pause';
+import { Program } from '../../gen/ops-layouts';
 
 const LEFTS: usize = memory.data(4 * 1024, 16);
 const RIGHTS: usize = memory.data(4 * 1024, 16);
@@ -75,7 +66,7 @@ export function pairsRestore(from: usize): void {
 
 /** Begins the pairs of a step. */
 export function pairsBegin(newMatchedRights: usize): void {
-  const type = load<u32>(step, JOIN_STEP_TYPE);
+  const type = step.type;
   count = 0;
   outer = 0;
   isMatched = false;
@@ -133,8 +124,8 @@ function judgePairs(): void {
   if (n == 0 || failure) return;
   ctx.addWork(n);
   noteBatch();
-  const program = <usize>load<u32>(step, JOIN_STEP_MADE);
-  const condition = load<u32>(step, JOIN_STEP_CONDITION);
+  const program = step.made;
+  const condition = step.condition;
   if (condition == 0xffff) memory.fill(VERDICTS, YES, n);
   else if (!evaluate(program, condition, n)) return;
   for (let i: u32 = 0; i < n; i++) {
@@ -156,17 +147,17 @@ function judgePairs(): void {
 }
 
 /** Runs the condition over the pairs; false when memory is exhausted. Text that it computed is given back at once. */
-function evaluate(program: usize, condition: u32, n: u32): bool {
-  const reads = load<u32>(step, JOIN_STEP_READS);
+function evaluate(program: Program, condition: u32, n: u32): bool {
+  const reads = step.reads;
   const stage = stageAcquire(reads);
   if (!stage && reads) {
     runFailMemory();
     return false;
   }
-  const pointers = <usize>load<u32>(state, JOIN_STATE_POINTERS);
-  const columns = load<u32>(spec, JOIN_COLUMNS);
+  const pointers = state.pointers;
+  const columns = spec.columns;
   for (let c: u32 = 0; c < columns; c++) store<u32>(pointers + ((<usize>c) << 2), <u32>NO_VALUES);
-  const list = spec + <usize>load<u32>(step, JOIN_STEP_READS_AT);
+  const list = changetype<usize>(spec) + step.readsAt;
   for (let i: u32 = 0; i < reads; i++) {
     const column = load<u16>(list + ((<usize>i) << 1));
     const block = <usize>load<u32>(stage + ((<usize>i) << 2));
@@ -183,7 +174,7 @@ function evaluate(program: usize, condition: u32, n: u32): bool {
   return true;
 }
 
-function readVerdicts(program: usize, condition: u32, n: u32): void {
+function readVerdicts(program: Program, condition: u32, n: u32): void {
   const tags = tagsOf(program, condition);
   const vals = valsOf(program, condition);
   const stride = strideOf(condition);

@@ -1,28 +1,27 @@
 // What tables hold, for the host to show.
-import { N_STATE } from '../../node/node';
 import { jsonSizeBound, jsonWriteValue } from '../../json/write';
 import { Tag } from '../../mem/layout';
 import { textBegin, textGrow, textRoom } from '../../value/text';
-import { ROWS_COUNT } from '../../rows/layout';
 import { firstNumber, pageOf } from '../../rows/number';
-import { PAGE_NUMBER, pageTag, pageVal } from '../../rows/page';
+import { pageTag, pageVal } from '../../rows/page';
 import { NO_MEMORY, NO_TEXT } from '../../gen/join-layouts';
-import { branchRows } from './spec';
+import { JoinState, branchRows } from './spec';
+import { Node } from '../../gen/node-layouts';
 
 /** Rows that a table of a join holds. */
-export function tableCount(node: usize, branch: u32): u32 {
-  return load<u32>(branchRows(<usize>load<u32>(node, N_STATE), branch), ROWS_COUNT);
+export function tableCount(node: Node, branch: u32): u32 {
+  return branchRows(changetype<JoinState>(node.state), branch).count;
 }
 
 /**
  * Writes column `column` of the table's row `row` as JSON to the text buffer (value/text.ts) and returns the length of
  * the text; NO_TEXT or NO_MEMORY.
  */
-export function tableJson(node: usize, branch: u32, row: u32, column: u32): i32 {
-  const rows = branchRows(<usize>load<u32>(node, N_STATE), branch);
+export function tableJson(node: Node, branch: u32, row: u32, column: u32): i32 {
+  const rows = branchRows(changetype<JoinState>(node.state), branch);
   const number = firstNumber(rows) + row;
   const page = pageOf(rows, number);
-  const at = number - load<u32>(page, PAGE_NUMBER);
+  const at = number - page.number;
   const tag = pageTag(page, column, at);
   if (tag == Tag.MISSING || tag == Tag.ERROR) return NO_TEXT;
   const payload = pageVal(page, column, at);

@@ -10,20 +10,27 @@ import { accountOf } from '../../node/node';
 import { failLen, failNoMemory, failOff } from '../../batch/failure';
 import { alloc, free } from '../../mem/alloc';
 import { span } from '../../mem/layout';
-import { ROWS_COUNT } from '../../rows/layout';
-import { JOIN_FIRST, JOIN_STEPS, JOIN_STATE_TUPLES, JOIN_STEP_BRANCH, branchRows, positionOf, stepAt } from './spec';
+import { JoinState, JOIN_STATE_TUPLES, branchRows, positionOf, stepAt } from './spec';
+import { JoinSpec, JoinStep } from '../../gen/join-layouts';
+import { Node } from '../../gen/node-layouts';
+import { Rows } from '../../rows/layout';
 
 /** No row on that side. */
 export const NO_ROW: u32 = 0xffffffff;
 
-const ITEMS: usize = 0;
-const COUNT: usize = 4;
-const CAPACITY: usize = 8;
+/** What the steps so far have joined. */
+// @ts-ignore: decorator
+@unmanaged
+class Tuples {
+  items: usize;
+  count: u32;
+  capacity: u32;
+}
 
-export let node: usize = 0;
-export let spec: usize = 0;
-export let state: usize = 0;
-export let step: usize = 0;
+export let node: Node = changetype<Node>(0);
+export let spec: JoinSpec = changetype<JoinSpec>(0);
+export let state: JoinState = changetype<JoinState>(0);
+export let step: JoinStep = changetype<JoinStep>(0);
 /** The step is the last one: its results are the output. */
 export let isLast: bool = false;
 /** Tuples of the left side: `width` positions each; 0 in the first step, where the left side is the first branch. */
@@ -31,60 +38,60 @@ export let lefts: usize = 0;
 export let leftCount: u32 = 0;
 let width: u32 = 0;
 /** Rows of the right side. */
-export let rights: usize = 0;
+export let rights: Rows = changetype<Rows>(0);
 export let rightCount: u32 = 0;
 /** Payload of the error that takes the place of the message, 0 none. */
 export let failure: u64 = 0;
 /** Where the results of a step before the last go. */
-let results: usize = 0;
+let results: Tuples = changetype<Tuples>(0);
 
 /** Bytes that `runSave` writes. */
 export const RUN_SIZE: u32 = 56;
 
 export function runIsUnderWay(): bool {
-  return node != 0;
+  return !!node;
 }
 
 /** Puts the run aside. */
 export function runSave(to: usize): void {
-  store<u32>(to, <u32>node);
-  store<u32>(to, <u32>spec, 4);
-  store<u32>(to, <u32>state, 8);
-  store<u32>(to, <u32>step, 12);
+  store<u32>(to, changetype<u32>(node));
+  store<u32>(to, changetype<u32>(spec), 4);
+  store<u32>(to, changetype<u32>(state), 8);
+  store<u32>(to, changetype<u32>(step), 12);
   store<u32>(to, <u32>isLast, 16);
   store<u32>(to, <u32>lefts, 20);
   store<u32>(to, leftCount, 24);
   store<u32>(to, width, 28);
-  store<u32>(to, <u32>rights, 32);
+  store<u32>(to, changetype<u32>(rights), 32);
   store<u32>(to, rightCount, 36);
   store<u64>(to, failure, 40);
-  store<u32>(to, <u32>results, 48);
+  store<u32>(to, changetype<u32>(results), 48);
 }
 
 /** Says that no join is under way. */
 export function runLeave(): void {
-  node = 0;
+  node = changetype<Node>(0);
 }
 
 /** Takes it back. */
 export function runRestore(from: usize): void {
-  node = <usize>load<u32>(from);
-  spec = <usize>load<u32>(from, 4);
-  state = <usize>load<u32>(from, 8);
-  step = <usize>load<u32>(from, 12);
+  node = changetype<Node>(load<u32>(from));
+  spec = changetype<JoinSpec>(load<u32>(from, 4));
+  state = changetype<JoinState>(load<u32>(from, 8));
+  step = changetype<JoinStep>(load<u32>(from, 12));
   isLast = load<u32>(from, 16) != 0;
   lefts = <usize>load<u32>(from, 20);
   leftCount = load<u32>(from, 24);
   width = load<u32>(from, 28);
-  rights = <usize>load<u32>(from, 32);
+  rights = changetype<Rows>(load<u32>(from, 32));
   rightCount = load<u32>(from, 36);
   failure = load<u64>(from, 40);
-  results = <usize>load<u32>(from, 48);
+  results = changetype<Tuples>(load<u32>(from, 48));
 }
 
 /** Begins the join of the message that the node has gathered. */
-export function runBegin(newNode: usize, newSpec: usize, newState: usize): void {
-  assert(node == 0, 'a join began while another one was at work');
+export function runBegin(newNode: Node, newSpec: JoinSpec, newState: JoinState): void {
+  assert(!node, 'a join began while another one was at work');
   node = newNode;
   spec = newSpec;
   state = newState;
@@ -94,19 +101,19 @@ export function runBegin(newNode: usize, newSpec: usize, newState: usize): void 
 /** Goes to step `i`: its left side are the results of the step before. */
 export function runStep(i: u32): void {
   step = stepAt(spec, i);
-  isLast = i + 1 == load<u32>(spec, JOIN_STEPS);
+  isLast = i + 1 == spec.steps;
   width = i + 1;
   if (i == 0) {
     lefts = 0;
-    leftCount = load<u32>(branchRows(state, load<u32>(spec, JOIN_FIRST)), ROWS_COUNT);
+    leftCount = branchRows(state, spec.first).count;
   } else {
-    lefts = <usize>load<u32>(results, ITEMS);
-    leftCount = load<u32>(results, COUNT);
+    lefts = results.items;
+    leftCount = results.count;
   }
-  rights = branchRows(state, load<u32>(step, JOIN_STEP_BRANCH));
-  rightCount = load<u32>(rights, ROWS_COUNT);
-  results = state + JOIN_STATE_TUPLES + ((<usize>(i & 1)) << 5);
-  store<u32>(results, 0, COUNT);
+  rights = branchRows(state, step.branch);
+  rightCount = rights.count;
+  results = changetype<Tuples>(changetype<usize>(state) + JOIN_STATE_TUPLES + ((<usize>(i & 1)) << 5));
+  results.count = 0;
 }
 
 /** Frees what the steps kept. */
@@ -115,12 +122,12 @@ export function runEnd(): void {
   runLeave();
 }
 
-export function tuplesFree(ofState: usize, acct: usize): void {
+export function tuplesFree(ofState: JoinState, acct: usize): void {
   for (let i: usize = 0; i < 2; i++) {
-    const tuples = ofState + JOIN_STATE_TUPLES + (i << 5);
-    if (!load<u32>(tuples, ITEMS)) continue;
-    free(<usize>load<u32>(tuples, ITEMS), load<u32>(tuples, CAPACITY), acct);
-    memory.fill(tuples, 0, 32);
+    const tuples = changetype<Tuples>(changetype<usize>(ofState) + JOIN_STATE_TUPLES + (i << 5));
+    if (!tuples.items) continue;
+    free(tuples.items, tuples.capacity, acct);
+    memory.fill(changetype<usize>(tuples), 0, 32);
   }
 }
 
@@ -137,33 +144,33 @@ export function runFailMemory(): void {
 /** Adds a result of a step before the last. */
 export function addTuple(left: u32, right: u32): void {
   const size = (width + 1) << 2;
-  const count = load<u32>(results, COUNT);
+  const count = results.count;
   const at = <u64>count * size;
-  if (at + size > <u64>load<u32>(results, CAPACITY) && !grow(at + size)) {
+  if (at + size > <u64>results.capacity && !grow(at + size)) {
     runFailMemory();
     return;
   }
-  const tuple = <usize>load<u32>(results, ITEMS) + <usize>at;
+  const tuple = results.items + <usize>at;
   const head = width << 2;
   if (left == NO_ROW) memory.fill(tuple, 0xff, head);
   else if (!lefts) store<u32>(tuple, left);
   else memory.copy(tuple, lefts + left * head, head);
   store<u32>(tuple + head, right);
-  store<u32>(results, count + 1, COUNT);
+  results.count = count + 1;
 }
 
 function grow(need: u64): bool {
-  const before = load<u32>(results, CAPACITY);
+  const before = results.capacity;
   const wanted = max<u64>(max<u64>(1024, need), (<u64>before) << 1);
   if (wanted > 0x7fffffff) return false;
   const acct = accountOf(node);
   const bigger = alloc(<u32>wanted, acct);
   if (!bigger) return false;
-  const items = <usize>load<u32>(results, ITEMS);
+  const items = results.items;
   if (items) memory.copy(bigger, items, before);
   free(items, before, acct);
-  store<u32>(results, <u32>bigger, ITEMS);
-  store<u32>(results, <u32>wanted, CAPACITY);
+  results.items = bigger;
+  results.capacity = <u32>wanted;
   return true;
 }
 
@@ -190,7 +197,7 @@ function grow(need: u64): bool {
 
 /** Place of a branch for `rowOf`; -2 when a later step joins it. */
 export function placeOf(branch: u32): i32 {
-  if (branch == load<u32>(step, JOIN_STEP_BRANCH)) return -1;
+  if (branch == step.branch) return -1;
   const position = positionOf(spec, branch, width);
   return position < 0 ? -2 : position;
 }

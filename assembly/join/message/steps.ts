@@ -3,7 +3,7 @@
 import { beginLong, mayDefer } from '../../node/deferred';
 import { accountOf } from '../../node/node';
 import { allocZeroed, free } from '../../mem/alloc';
-import { JOIN_STEPS, JOIN_STEP_TYPE, JoinType } from './spec';
+import { JoinType } from './spec';
 import { NO_ROW, failure, leftCount, node, rightCount, runFailMemory, runStep, spec, step } from './run';
 import { addResult, outputFlush } from './output';
 import { addPair, outerIsRight, matchedRights, pairsBegin, pairsEnd } from './pairs';
@@ -55,7 +55,7 @@ export function stepsBegin(): void {
 
 /** Goes on with the steps; false when they were stopped. */
 export function stepsGoOn(): bool {
-  const steps = load<u32>(spec, JOIN_STEPS);
+  const steps = spec.steps;
   pauseBegin(mayDefer(node));
   for (; number < steps && failure == 0; number++) {
     if (!isBegun) begin();
@@ -72,7 +72,7 @@ export function stepsGoOn(): bool {
 
 function begin(): void {
   runStep(number);
-  const isFull = load<u32>(step, JOIN_STEP_TYPE) == JoinType.FULL;
+  const isFull = step.type == JoinType.FULL;
   const matched: usize = isFull && rightCount ? allocZeroed(rightCount, accountOf(node)) : 0;
   pairsBegin(matched);
   isBegun = true;

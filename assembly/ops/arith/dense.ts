@@ -1,9 +1,10 @@
 // Arithmetic on whole columns of doubles or of integers, two rows at a time.
 import * as ctx from '../../batch/context';
 import { COL_VALS, Tag } from '../../mem/layout';
-import { OP_A, OP_B, constOf, isConst, program, tagsOf, valsOf } from '../operand';
+import { constOf, isConst, program, tagsOf, valsOf } from '../operand';
 import { dstOf, isDense, setUniform, uniformOf } from '../row-loops';
 import { FLOAT_TAGS, isFloatOrNull, setFloatOrNull } from '../tags';
+import { Operation } from '../../gen/ops-layouts';
 
 export namespace Kind {
   export const ADD: u32 = 0;
@@ -79,10 +80,10 @@ const pairB: usize = memory.data(16, 16);
 
 /** Computes the columns as a whole when their tags allow; false when the op must go row by row. */
 // @ts-ignore: decorator
-@inline export function arithDense(op: usize, kind: u32): bool {
+@inline export function arithDense(op: Operation, kind: u32): bool {
   if (!isDense()) return false;
-  const a = load<u16>(op, OP_A);
-  const b = load<u16>(op, OP_B);
+  const a = op.a;
+  const b = op.b;
   const isConstA = isConst(a);
   const isConstB = isConst(b);
   if (isConstA && isConstB) return false;

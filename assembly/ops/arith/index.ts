@@ -4,6 +4,7 @@ import { Tag, isNull } from '../../mem/layout';
 import { operandError, plainError, valueError } from '../../value/error';
 import { give, giveBool, giveF64, giveI64, giveNull, map1, map2 } from '../row-loops';
 import { Kind, arithDense } from './dense';
+import { Operation } from '../../gen/ops-layouts';
 
 // @ts-ignore: decorator
 @inline function toF64(tag: u8, val: u64): f64 {
@@ -24,7 +25,7 @@ function giveZeroDivision(): void {
   give(Tag.ERROR, plainError('divided by zero'));
 }
 
-export function arithAdd(op: usize): void {
+export function arithAdd(op: Operation): void {
   if (arithDense(op, Kind.ADD)) return;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (!isNumeric(tagA, tagB)) giveRefusal('+', tagA, a, tagB, b);
@@ -33,7 +34,7 @@ export function arithAdd(op: usize): void {
   });
 }
 
-export function arithSub(op: usize): void {
+export function arithSub(op: Operation): void {
   if (arithDense(op, Kind.SUB)) return;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (!isNumeric(tagA, tagB)) giveRefusal('-', tagA, a, tagB, b);
@@ -42,7 +43,7 @@ export function arithSub(op: usize): void {
   });
 }
 
-export function arithMul(op: usize): void {
+export function arithMul(op: Operation): void {
   if (arithDense(op, Kind.MUL)) return;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (!isNumeric(tagA, tagB)) giveRefusal('*', tagA, a, tagB, b);
@@ -51,7 +52,7 @@ export function arithMul(op: usize): void {
   });
 }
 
-export function arithDiv(op: usize): void {
+export function arithDiv(op: Operation): void {
   if (arithDense(op, Kind.DIV)) return;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (!isNumeric(tagA, tagB)) {
@@ -69,7 +70,7 @@ export function arithDiv(op: usize): void {
   });
 }
 
-export function arithMod(op: usize): void {
+export function arithMod(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (!isNumeric(tagA, tagB)) {
       giveRefusal('%', tagA, a, tagB, b);
@@ -85,7 +86,7 @@ export function arithMod(op: usize): void {
   });
 }
 
-export function arithBitAnd(op: usize): void {
+export function arithBitAnd(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (tagA == Tag.I64 && tagB == Tag.I64) giveI64(<i64>(a & b));
     else if (tagA == Tag.BOOL && tagB == Tag.BOOL) giveBool((a & b) != 0);
@@ -93,7 +94,7 @@ export function arithBitAnd(op: usize): void {
   });
 }
 
-export function arithBitOr(op: usize): void {
+export function arithBitOr(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (tagA == Tag.I64 && tagB == Tag.I64) giveI64(<i64>(a | b));
     else if (tagA == Tag.BOOL && tagB == Tag.BOOL) giveBool((a | b) != 0);
@@ -101,7 +102,7 @@ export function arithBitOr(op: usize): void {
   });
 }
 
-export function arithBitXor(op: usize): void {
+export function arithBitXor(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (tagA == Tag.I64 && tagB == Tag.I64) giveI64(<i64>(a ^ b));
     else if (tagA == Tag.BOOL && tagB == Tag.BOOL) giveBool(a != b);
@@ -109,7 +110,7 @@ export function arithBitXor(op: usize): void {
   });
 }
 
-export function arithNeg(op: usize): void {
+export function arithNeg(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (tag == Tag.I64) giveI64(0 - <i64>val);
     else if (tag == Tag.F64) giveF64(-reinterpret<f64>(val));

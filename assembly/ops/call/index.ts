@@ -6,10 +6,11 @@ import * as ctx from '../../batch/context';
 import { hostClock } from '../../batch/host';
 import { longestHost } from '../../node/longest';
 import { COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../../mem/layout';
-import { poolAlloc } from '../../mem/pool';
-import { OP_ARGS, OP_ARG_COUNT, OP_IMM, PROGRAM_ARGS, program, strideOf, tagsOf, valsOf } from '../operand';
+import { Pool, poolAlloc } from '../../mem/pool';
+import { program, strideOf, tagsOf, valsOf } from '../operand';
 import { dstOf } from '../row-loops';
 import { count } from '../result';
+import { Operation } from '../../gen/ops-layouts';
 
 const MAX_ARGS: u32 = 64;
 const TABLE: usize = memory.data(64 * 16, 16);
@@ -20,7 +21,7 @@ const TABLE: usize = memory.data(64 * 16, 16);
 declare function hostCall(fn: u32, table: usize, argCount: u32, sel: usize, rows: u32, vals: usize, tags: usize): void;
 
 /** Where results go in the place of scratch memory; 0 they don't. */
-let lent: usize = 0;
+let lent: Pool = changetype<Pool>(0);
 /** Text may be read in blocks beyond its end. */
 const PADDING: u32 = 64;
 
@@ -45,7 +46,7 @@ export function callHostOver(
   rows: u32,
   toVals: usize,
   toTags: usize,
-  pool: usize,
+  pool: Pool,
 ): void {
   store<u32>(TABLE, <u32>vals);
   store<u32>(TABLE, <u32>tags, 4);
@@ -54,7 +55,7 @@ export function callHostOver(
   const start = hostClock();
   hostCall(fn, TABLE, 1, sel, rows, toVals, toTags);
   longestHost(hostClock() - start, rows);
-  lent = 0;
+  lent = changetype<Pool>(0);
 }
 
 /** Function `fn` over column blocks, as `hostCall`. */
@@ -71,9 +72,9 @@ export function callBlocks(fn: u32, blocks: usize, count: u32, sel: usize, rows:
   longestHost(hostClock() - start, rows);
 }
 
-export function callHost(op: usize): void {
-  const args = <usize>load<u32>(program, PROGRAM_ARGS) + ((<usize>load<u32>(op, OP_ARGS)) << 1);
-  const argCount = min(<u32>load<u16>(op, OP_ARG_COUNT), MAX_ARGS);
+export function callHost(op: Operation): void {
+  const args = program.args + ((<usize>op.args) << 1);
+  const argCount = min(<u32>op.argCount, MAX_ARGS);
   for (let i: u32 = 0; i < argCount; i++) {
     const operand = load<u16>(args + ((<usize>i) << 1));
     const entry = TABLE + ((<usize>i) << 4);
@@ -83,7 +84,7 @@ export function callHost(op: usize): void {
   }
   const dst = dstOf(op);
   const start = hostClock();
-  hostCall(load<u32>(op, OP_IMM), TABLE, argCount, ctx.sel, ctx.selLen, dst + COL_VALS, dst + COL_TAGS);
+  hostCall(op.imm, TABLE, argCount, ctx.sel, ctx.selLen, dst + COL_VALS, dst + COL_TAGS);
   longestHost(hostClock() - start, ctx.selLen);
   store<u8>(dst, Tag.MIXED, COL_UNIFORM);
   store<u8>(dst, 0, COL_HAS_RAW);

@@ -10,8 +10,9 @@ import { floatValue, intValue, readFloat, fitsI64, readInteger, toF64 } from '..
 import { timeOf } from '../../value/time';
 import { giveRefusal, isAbsent } from '../numeric';
 import { giveText, resultBegin } from '../result';
-import { OP_A, blockOf, isConst } from '../operand';
+import { blockOf, isConst } from '../operand';
 import { dstOf, give, giveBool, giveF64, giveI64, giveNull, map1, map2, setUniform, uniformOf } from '../row-loops';
+import { Operation } from '../../gen/ops-layouts';
 
 const MICROS_PER_MS: i64 = 1000;
 const MICROS_PER_SECOND: i64 = 1000000;
@@ -29,7 +30,7 @@ function giveBigint(tag: u8, val: u64): void {
   else giveRefusal(tag, val, 'int');
 }
 
-export function castToBigint(op: usize): void {
+export function castToBigint(op: Operation): void {
   map1(op, giveBigint);
 }
 
@@ -43,7 +44,7 @@ function giveFloat(tag: u8, val: u64): void {
   else giveRefusal(tag, val, 'float64');
 }
 
-export function castToFloat(op: usize): void {
+export function castToFloat(op: Operation): void {
   map1(op, giveFloat);
 }
 
@@ -71,8 +72,8 @@ const MOST_PLAIN: f64 = 1e15;
 /**
  * Takes the source texts of a column of doubles; false when it has none, or one that a cast would write in another way.
  */
-function takeTexts(op: usize): bool {
-  const a = load<u16>(op, OP_A);
+function takeTexts(op: Operation): bool {
+  const a = op.a;
   if (isConst(a) || uniformOf(a) != Tag.F64) return false;
   const from = blockOf(a);
   const dst = dstOf(op);
@@ -90,7 +91,7 @@ function takeTexts(op: usize): bool {
   return true;
 }
 
-export function castToString(op: usize): void {
+export function castToString(op: Operation): void {
   if (takeTexts(op)) return;
   map1(op, giveString);
 }
@@ -128,7 +129,7 @@ function giveBoolean(tag: u8, val: u64): void {
   }
 }
 
-export function castToBoolean(op: usize): void {
+export function castToBoolean(op: Operation): void {
   map1(op, giveBoolean);
 }
 
@@ -143,7 +144,7 @@ function giveDatetime(tag: u8, val: u64): void {
   }
 }
 
-export function castToDatetime(op: usize): void {
+export function castToDatetime(op: Operation): void {
   map1(op, giveDatetime);
 }
 
@@ -154,7 +155,7 @@ function giveBytea(tag: u8, val: u64): void {
   else giveRefusal(tag, val, 'bytea');
 }
 
-export function castToBytea(op: usize): void {
+export function castToBytea(op: Operation): void {
   map1(op, giveBytea);
 }
 
@@ -167,7 +168,7 @@ function isType(type: u64, name: string): bool {
   return true;
 }
 
-export function castToType(op: usize): void {
+export function castToType(op: Operation): void {
   map2(op, (tag: u8, val: u64, typeTag: u8, type: u64): void => {
     if (isAbsent(tag, val) || isNull(typeTag)) giveNull();
     else if (typeTag != Tag.STR) give(Tag.ERROR, valueError('cast needs the name of a type, not ', typeTag, type));

@@ -4,6 +4,7 @@ import { COL_VALS, Tag } from '../../mem/layout';
 import { constOf, isConst, program, tagsOf, valsOf } from '../operand';
 import { dstOf, isDense, setUniform, uniformOf } from '../row-loops';
 import { falseWhereNull, isFloatOrNull } from '../tags';
+import { Operation } from '../../gen/ops-layouts';
 
 /** Kinds of comparison; `mirror` swaps the sides. */
 export namespace Kind {
@@ -202,7 +203,7 @@ function compareNullable(kind: u32, dst: usize, a: u32, b: u32, n: usize): bool 
 }
 
 /** Compares the columns as a whole when their tags allow; false when the op must go row by row. */
-export function compareDense(op: usize, kind: u32, a: u32, b: u32): bool {
+export function compareDense(op: Operation, kind: u32, a: u32, b: u32): bool {
   if (!isDense()) return false;
   if (isConst(a)) {
     const t = a;

@@ -4,8 +4,9 @@ import * as ctx from '../../batch/context';
 import { COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf } from '../../mem/layout';
 import { bytesEqual, bytesFind } from '../../value/bytes';
 import { operandError, plainError, valueError } from '../../value/error';
-import { OP_A, OP_B, constOf, isConst, program, valsOf } from '../operand';
+import { constOf, isConst, program, valsOf } from '../operand';
 import { dstOf, give, giveBool, map2Raw, outVal, setUniform, uniformOf } from '../row-loops';
+import { Operation } from '../../gen/ops-layouts';
 
 const PERCENT: u8 = 0x25;
 const UNDERSCORE: u8 = 0x5f;
@@ -201,9 +202,9 @@ function likePrefix(to: usize, vals: usize, wanted: bool): void {
 }
 
 /** A column of strings against one pattern. */
-function likeStrings(op: usize, wanted: bool): bool {
-  const a = load<u16>(op, OP_A);
-  const b = load<u16>(op, OP_B);
+function likeStrings(op: Operation, wanted: bool): bool {
+  const a = op.a;
+  const b = op.b;
   if (!isConst(b) || isConst(a) || uniformOf(a) != Tag.STR || uniformOf(b) != Tag.STR) return false;
   const pattern = load<u64>(constOf(program, b));
   const patternOff = offOf(pattern);
@@ -240,12 +241,12 @@ function likeStrings(op: usize, wanted: bool): bool {
   return true;
 }
 
-export function compareLike(op: usize): void {
+export function compareLike(op: Operation): void {
   if (likeStrings(op, true)) return;
   map2Raw(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveLike(tagA, a, tagB, b, true));
 }
 
-export function compareNotLike(op: usize): void {
+export function compareNotLike(op: Operation): void {
   if (likeStrings(op, false)) return;
   map2Raw(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveLike(tagA, a, tagB, b, false));
 }

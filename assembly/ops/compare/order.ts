@@ -4,9 +4,10 @@ import { COL_VALS, Tag, isNull, lenOf, offOf } from '../../mem/layout';
 import { bytesEqual } from '../../value/bytes';
 import { Cmp, compareValues } from '../../value/compare';
 import { operandError } from '../../value/error';
-import { OP_A, OP_B, constOf, isConst, program, valsOf } from '../operand';
+import { constOf, isConst, program, valsOf } from '../operand';
 import { dstOf, give, giveBool, map2, setUniform, uniformOf } from '../row-loops';
 import { Kind, compareDense } from './dense';
+import { Operation } from '../../gen/ops-layouts';
 
 const LANES: v128 = i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 
@@ -59,7 +60,7 @@ function giveComparison(kind: u32, tagA: u8, a: u64, tagB: u8, b: u64): void {
 }
 
 /** Equality of a column of strings with a string: lengths first, then 16 bytes at a time. */
-function equalString(op: usize, a: u32, b: u32, wanted: bool): bool {
+function equalString(op: Operation, a: u32, b: u32, wanted: bool): bool {
   if (isConst(a)) {
     const t = a;
     a = b;
@@ -126,36 +127,36 @@ function equalString(op: usize, a: u32, b: u32, wanted: bool): bool {
   giveComparison(kind, tagA, a, tagB, b);
 }
 
-export function compareEq(op: usize): void {
-  const a = load<u16>(op, OP_A);
-  const b = load<u16>(op, OP_B);
+export function compareEq(op: Operation): void {
+  const a = op.a;
+  const b = op.b;
   if (compareDense(op, Kind.EQ, a, b) || equalString(op, a, b, true)) return;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveFast(Kind.EQ, tagA, a, tagB, b));
 }
 
-export function compareNe(op: usize): void {
-  const a = load<u16>(op, OP_A);
-  const b = load<u16>(op, OP_B);
+export function compareNe(op: Operation): void {
+  const a = op.a;
+  const b = op.b;
   if (compareDense(op, Kind.NE, a, b) || equalString(op, a, b, false)) return;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveFast(Kind.NE, tagA, a, tagB, b));
 }
 
-export function compareLt(op: usize): void {
-  if (compareDense(op, Kind.LT, load<u16>(op, OP_A), load<u16>(op, OP_B))) return;
+export function compareLt(op: Operation): void {
+  if (compareDense(op, Kind.LT, op.a, op.b)) return;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveFast(Kind.LT, tagA, a, tagB, b));
 }
 
-export function compareLe(op: usize): void {
-  if (compareDense(op, Kind.LE, load<u16>(op, OP_A), load<u16>(op, OP_B))) return;
+export function compareLe(op: Operation): void {
+  if (compareDense(op, Kind.LE, op.a, op.b)) return;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveFast(Kind.LE, tagA, a, tagB, b));
 }
 
-export function compareGt(op: usize): void {
-  if (compareDense(op, Kind.GT, load<u16>(op, OP_A), load<u16>(op, OP_B))) return;
+export function compareGt(op: Operation): void {
+  if (compareDense(op, Kind.GT, op.a, op.b)) return;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveFast(Kind.GT, tagA, a, tagB, b));
 }
 
-export function compareGe(op: usize): void {
-  if (compareDense(op, Kind.GE, load<u16>(op, OP_A), load<u16>(op, OP_B))) return;
+export function compareGe(op: Operation): void {
+  if (compareDense(op, Kind.GE, op.a, op.b)) return;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveFast(Kind.GE, tagA, a, tagB, b));
 }

@@ -4,6 +4,7 @@ import { Cmp, compareValues } from '../../value/compare';
 import { operandError, putKind, wrapError } from '../../value/error';
 import { textBegin, textLiteral, textTake } from '../../value/text';
 import { argCount, argTag, argVal, give, giveBool, map2Raw, map3, mapA } from '../row-loops';
+import { Operation } from '../../gen/ops-layouts';
 
 // ---- BETWEEN -------------------------------------------------------------------------------------------------
 
@@ -56,13 +57,13 @@ function giveBetween(tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64, wante
   giveBool(((lower & upper) != 0) == wanted);
 }
 
-export function compareBetween(op: usize): void {
+export function compareBetween(op: Operation): void {
   map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void =>
     giveBetween(tagA, a, tagB, b, tagC, c, true),
   );
 }
 
-export function compareNotBetween(op: usize): void {
+export function compareNotBetween(op: Operation): void {
   map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void =>
     giveBetween(tagA, a, tagB, b, tagC, c, false),
   );
@@ -106,11 +107,11 @@ function giveIn(tagA: u8, a: u64, wanted: bool): void {
   giveBool(!wanted);
 }
 
-export function compareIn(op: usize): void {
+export function compareIn(op: Operation): void {
   mapA(op, (tag: u8, val: u64): void => giveIn(tag, val, true));
 }
 
-export function compareNotIn(op: usize): void {
+export function compareNotIn(op: Operation): void {
   mapA(op, (tag: u8, val: u64): void => giveIn(tag, val, false));
 }
 
@@ -147,10 +148,10 @@ function giveInArray(tagA: u8, a: u64, tagB: u8, b: u64, wanted: bool): void {
   giveBool(!wanted);
 }
 
-export function compareInArray(op: usize): void {
+export function compareInArray(op: Operation): void {
   map2Raw(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveInArray(tagA, a, tagB, b, true));
 }
 
-export function compareNotInArray(op: usize): void {
+export function compareNotInArray(op: Operation): void {
   map2Raw(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveInArray(tagA, a, tagB, b, false));
 }

@@ -3,6 +3,7 @@ import { lenOf, offOf } from '../../mem/layout';
 import { textByte } from '../../value/text';
 import { giveText, resultBegin } from '../result';
 import { text1 } from '../string/text-of';
+import { Operation } from '../../gen/ops-layouts';
 
 const TABLE: usize = memory.data(1024, 16);
 let isReady: bool = false;
@@ -26,7 +27,7 @@ export function putHex(v: u64): void {
   }
 }
 
-export function convertCrc32(op: usize): void {
+export function convertCrc32(op: Operation): void {
   if (!isReady) prepare();
   text1(op, (text: u64): void => {
     let c: u32 = 0xffffffff;

@@ -8,6 +8,7 @@ import { giveText, resultBegin } from '../result';
 import { give, giveI64, giveNull, map1, map3 } from '../row-loops';
 import { count, isCount, readCount, textOf } from '../string/text-of';
 import { putHex } from './crc32';
+import { Operation } from '../../gen/ops-layouts';
 
 // @ts-ignore: decorator
 @inline function digitOf(c: u32): u32 {
@@ -33,7 +34,7 @@ function readDigits(p: usize, end: usize, base: u32): void {
   }
 }
 
-export function convertFromHex(op: usize): void {
+export function convertFromHex(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isAbsent(tag, val)) {
       giveNull();
@@ -57,7 +58,7 @@ export function convertFromHex(op: usize): void {
   });
 }
 
-export function convertToHex(op: usize): void {
+export function convertToHex(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isAbsent(tag, val)) {
       giveNull();
@@ -87,7 +88,7 @@ function putDigits(v: u64, base: u64): void {
   for (; at < 64; at++) textByte(load<u8>(DIGITS + at));
 }
 
-export function convertBase(op: usize): void {
+export function convertBase(op: Operation): void {
   map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void => {
     if (!readCount(tagB, b)) return;
     const from = count;

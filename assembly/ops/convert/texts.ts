@@ -17,6 +17,7 @@ import { giveWrong } from '../list/items';
 import { isAbsent, isNumeric } from '../numeric';
 import { charge, giveText, noMemory, resultRoom, tooLong, valueLength, valueLimit } from '../result';
 import { give, giveNull, map1 } from '../row-loops';
+import { Operation } from '../../gen/ops-layouts';
 
 const LAST_CODE: i64 = 0x10ffff;
 const MAX_CODE_LEN: u32 = 4;
@@ -24,7 +25,7 @@ const MAX_JSON: u64 = 0x3fff0000;
 /** Lists and objects within each other, as in messages. */
 const MAX_DEPTH: i32 = 64;
 
-export function convertChr(op: usize): void {
+export function convertChr(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isNumeric(tag)) {
       const code = tag == Tag.I64 ? <i64>val : truncateF64(toF64(tag, val));
@@ -44,7 +45,7 @@ export function convertChr(op: usize): void {
   });
 }
 
-export function convertEncode(op: usize): void {
+export function convertEncode(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isAbsent(tag, val)) {
       giveNull();
@@ -57,7 +58,7 @@ export function convertEncode(op: usize): void {
   });
 }
 
-export function convertDecode(op: usize): void {
+export function convertDecode(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isAbsent(tag, val)) {
       giveNull();
@@ -73,7 +74,7 @@ export function convertDecode(op: usize): void {
   });
 }
 
-export function convertToJson(op: usize): void {
+export function convertToJson(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isNull(tag)) {
       giveNull();
@@ -111,7 +112,7 @@ function giveFailure(): void {
   give(Tag.ERROR, span(to, failLen));
 }
 
-export function convertFromJson(op: usize): void {
+export function convertFromJson(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isNull(tag)) {
       giveNull();

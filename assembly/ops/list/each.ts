@@ -18,32 +18,18 @@ import {
 import { isAbsent, isAbsentAs } from '../numeric';
 import { valueError } from '../../value/error';
 import { findMember } from '../nested/access';
-import {
-  OP_A,
-  OP_ARG_COUNT,
-  OP_B,
-  OP_C,
-  OP_DST,
-  OP_IMM,
-  OP_SIZE,
-  PROGRAM_ARGS,
-  constOf,
-  program,
-  setProgram,
-  strideOf,
-  tagsOf,
-  valsOf,
-} from '../operand';
+import { OP_SIZE, constOf, program, setProgram, strideOf, tagsOf, valsOf } from '../operand';
 import { noMemory } from '../result';
 import { dstOf, give, giveNull, outTag, outVal, setHeader } from '../row-loops';
 import { isList, itemAt, itemTag, listRoom, putItem } from './items';
+import { Program, Operation } from '../../gen/ops-layouts';
 
 // The operation of a function is an int64: its number u16 | takes its argument as `args` u16 | imm u32.
 const IN_ARGS: u64 = 0x10000;
 
 /** A program of one operation that reads register 0 and fills register 1. */
-const INNER: usize = memory.data(64, 16);
-const INNER_OP: usize = memory.data(32, 16);
+const INNER: Program = changetype<Program>(memory.data(64, 16));
+const INNER_OP: Operation = changetype<Operation>(memory.data(32, 16));
 const INNER_ARGS: usize = memory.data(16, 16);
 /** Row numbers 0, 1, 2 … */
 const ROWS: usize = memory.data(4096, 16);
@@ -51,9 +37,9 @@ const ROWS: usize = memory.data(4096, 16);
 const TARGETS: usize = memory.data(4096, 16);
 
 /** Runs one operation; set by the loop over programs, which knows all families (ops/vm.ts). */
-let run: (op: usize) => void = (_op: usize): void => {};
+let run: (op: Operation) => void = (_op: Operation): void => {};
 
-export function setRun(dispatch: (op: usize) => void): void {
+export function setRun(dispatch: (op: Operation) => void): void {
   run = dispatch;
 }
 
@@ -69,7 +55,7 @@ function prepare(): bool {
   if (blocks) return true;
   blocks = alloc(COL_SIZE * 2, WORKSPACE);
   for (let i: u32 = 0; i < BATCH_ROWS; i++) store<u32>(ROWS + ((<usize>i) << 2), i);
-  store<u32>(INNER, <u32>INNER_ARGS, PROGRAM_ARGS);
+  INNER.args = INNER_ARGS;
   return blocks != 0;
 }
 
@@ -77,14 +63,14 @@ function prepare(): bool {
 function flush(): void {
   if (!gathered) return;
   const isInArgs = (operation & IN_ARGS) != 0;
-  memory.fill(INNER_OP, 0, OP_SIZE);
-  store<u16>(INNER_OP, <u16>operation);
-  store<u16>(INNER_OP, 1, OP_DST);
-  store<u16>(INNER_OP, isInArgs ? <u16>OPERAND_NONE : 0, OP_A);
-  store<u16>(INNER_OP, <u16>OPERAND_NONE, OP_B);
-  store<u16>(INNER_OP, <u16>OPERAND_NONE, OP_C);
-  store<u16>(INNER_OP, <u16>isInArgs, OP_ARG_COUNT);
-  store<u32>(INNER_OP, <u32>(operation >> 32), OP_IMM);
+  memory.fill(changetype<usize>(INNER_OP), 0, OP_SIZE);
+  INNER_OP.code = <u16>operation;
+  INNER_OP.dst = 1;
+  INNER_OP.a = isInArgs ? <u16>OPERAND_NONE : 0;
+  INNER_OP.b = <u16>OPERAND_NONE;
+  INNER_OP.c = <u16>OPERAND_NONE;
+  INNER_OP.argCount = <u16>isInArgs;
+  INNER_OP.imm = <u32>(operation >> 32);
   store<u8>(blocks, uniform, COL_UNIFORM);
   store<u8>(blocks, 0, COL_HAS_RAW);
   const outer = program;
@@ -152,10 +138,10 @@ function failedItem(list: u64): usize {
   return 0;
 }
 
-export function listMap(op: usize): void {
-  const a = load<u16>(op, OP_A);
-  const b = load<u16>(op, OP_B);
-  const known = load<u64>(constOf(program, load<u16>(op, OP_C)));
+export function listMap(op: Operation): void {
+  const a = op.a;
+  const b = op.b;
+  const known = load<u64>(constOf(program, op.c));
   const dst = dstOf(op);
   const isReady = prepare();
   const sel = ctx.sel;

@@ -7,12 +7,13 @@ import { give, giveBool, giveI64, giveNull, map1, map2 } from '../row-loops';
 import { count, isCount } from '../string/text-of';
 import { giveList, giveWrong, isList, itemAt, itemTag, listRoom, putItem, sameItem } from './items';
 import { setAdd, setBegin, setEnd, setHas } from './set';
+import { Operation } from '../../gen/ops-layouts';
 
-export function listSize(op: usize): void {
+export function listSize(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => giveI64(tag == Tag.ARRAY ? lenOf(val) : 0));
 }
 
-export function listCount(op: usize): void {
+export function listCount(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isAbsent(tag, val)) {
       giveI64(0);
@@ -36,28 +37,28 @@ function indexOf(list: u64, tag: u8, val: u64, isLast: bool): i32 {
   return -1;
 }
 
-export function listContains(op: usize): void {
+export function listContains(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isNull(tagA)) giveBool(false);
     else if (isList(1, tagA, a)) giveBool(indexOf(a, tagB, b, false) >= 0);
   });
 }
 
-export function listPosition(op: usize): void {
+export function listPosition(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isNull(tagA)) giveI64(-1);
     else if (isList(1, tagA, a)) giveI64(indexOf(a, tagB, b, false));
   });
 }
 
-export function listLastPosition(op: usize): void {
+export function listLastPosition(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isNull(tagA)) giveI64(-1);
     else if (isList(1, tagA, a)) giveI64(indexOf(a, tagB, b, true));
   });
 }
 
-export function listPositions(op: usize): void {
+export function listPositions(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (!isNull(tagA) && !isList(1, tagA, a)) return;
     const n: u32 = isNull(tagA) ? 0 : lenOf(a);
@@ -72,7 +73,7 @@ export function listPositions(op: usize): void {
   });
 }
 
-export function listContainsAny(op: usize): void {
+export function listContainsAny(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isNull(tagA)) {
       giveBool(false);
@@ -87,7 +88,7 @@ export function listContainsAny(op: usize): void {
   });
 }
 
-export function listElementAt(op: usize): void {
+export function listElementAt(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isAbsent(tagA, a) || isAbsent(tagB, b)) {
       giveNull();

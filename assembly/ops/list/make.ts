@@ -5,13 +5,13 @@ import { plainError } from '../../value/error';
 import { putFloatPlain } from '../../value/float';
 import { printValue } from '../../value/print';
 import { textBytes, textFails } from '../../value/text';
-import { OP_C } from '../operand';
 import { giveText, resultBegin, tooLong } from '../result';
 import { argCount, argTag, argVal, give, giveNull, map1, map2, map3, mapArgsStrict } from '../row-loops';
 import { count, isCount } from '../string/text-of';
 import { giveList, giveWrong, isList, itemAt, itemTag, listRoom, putItem, sameItem } from './items';
+import { Operation } from '../../gen/ops-layouts';
 
-export function listCreate(op: usize): void {
+export function listCreate(op: Operation): void {
   mapArgsStrict(op, (): void => {
     const to = listRoom('array_create', argCount);
     if (!to) return;
@@ -24,7 +24,7 @@ export function listCreate(op: usize): void {
   });
 }
 
-export function listConcat(op: usize): void {
+export function listConcat(op: Operation): void {
   mapArgsStrict(op, (): void => {
     let n: u64 = 0;
     let hasList = false;
@@ -54,7 +54,7 @@ function append(at: usize, list: u64): usize {
   return at + ((<usize>lenOf(list)) << 4);
 }
 
-export function listRemove(op: usize): void {
+export function listRemove(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isNull(tagA)) {
       giveNull();
@@ -71,7 +71,7 @@ export function listRemove(op: usize): void {
   });
 }
 
-export function listFlatten(op: usize): void {
+export function listFlatten(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isAbsentAs(Tag.ARRAY, tag, val)) {
       giveNull();
@@ -98,7 +98,7 @@ export function listFlatten(op: usize): void {
   });
 }
 
-export function listRepeat(op: usize): void {
+export function listRepeat(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isNull(tagA) || isAbsent(tagB, b)) {
       giveNull();
@@ -127,8 +127,8 @@ function readWhole(position: i64, tag: u8, val: u64): bool {
   return false;
 }
 
-export function listSequence(op: usize): void {
-  hasThird = load<u16>(op, OP_C) != OPERAND_NONE;
+export function listSequence(op: Operation): void {
+  hasThird = op.c != OPERAND_NONE;
   map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void => {
     if (!readWhole(1, tagA, a)) return;
     first = count;
@@ -166,8 +166,8 @@ function giveSequence(last: i64, step: i64): void {
 
 // ---- text ----------------------------------------------------------------------------------------------------
 
-export function listJoin(op: usize): void {
-  hasThird = load<u16>(op, OP_C) != OPERAND_NONE;
+export function listJoin(op: Operation): void {
+  hasThird = op.c != OPERAND_NONE;
   map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void => {
     if (tagB == Tag.ERROR || tagC == Tag.ERROR) {
       give(Tag.ERROR, tagB == Tag.ERROR ? b : c);

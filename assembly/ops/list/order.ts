@@ -9,6 +9,7 @@ import { isAbsent, isAbsentAs, isNumeric } from '../numeric';
 import { noMemory } from '../result';
 import { give, giveNull, map1 } from '../row-loops';
 import { giveList, isList, itemAt, itemTag, listRoom } from './items';
+import { Operation } from '../../gen/ops-layouts';
 
 // ---- largest, smallest -----------------------------------------------------------------------------------------
 
@@ -52,11 +53,11 @@ function giveUnordered(tagA: u8, tagB: u8): void {
   give(bestTag, best);
 }
 
-export function listMax(op: usize): void {
+export function listMax(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => extreme(tag, val, 1));
 }
 
-export function listMin(op: usize): void {
+export function listMin(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => extreme(tag, val, -1));
 }
 
@@ -121,7 +122,7 @@ function mergeRuns(source: usize, target: usize, from: u32, middle: u32, end: u3
   memory.copy(to + (aEnd - a), b, bEnd - b);
 }
 
-export function listSort(op: usize): void {
+export function listSort(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isAbsentAs(Tag.ARRAY, tag, val)) {
       giveNull();
@@ -165,7 +166,7 @@ function randomNumber(): u64 {
   return z ^ (z >> 31);
 }
 
-export function listShuffle(op: usize): void {
+export function listShuffle(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isAbsentAs(Tag.ARRAY, tag, val)) {
       giveNull();

@@ -4,6 +4,7 @@ import { isAbsentAs } from '../numeric';
 import { giveNull, map1, map2 } from '../row-loops';
 import { giveList, isList, itemAt, listRoom } from './items';
 import { setAdd, setBegin, setEnd, setForget, setHas } from './set';
+import { Operation } from '../../gen/ops-layouts';
 
 let to: usize = 0;
 let n: u32 = 0;
@@ -29,7 +30,7 @@ function begin(name: string, most: u64, known: u32): bool {
   return to != 0 && setBegin(name, known);
 }
 
-export function listDistinct(op: usize): void {
+export function listDistinct(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isAbsentAs(Tag.ARRAY, tag, val)) giveNull();
     else if (isList(1, tag, val) && begin('array_distinct', lenOf(val), lenOf(val))) {
@@ -40,7 +41,7 @@ export function listDistinct(op: usize): void {
   });
 }
 
-export function listUnion(op: usize): void {
+export function listUnion(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     const first: u64 = isNull(tagA) ? 0 : a;
     const second: u64 = isNull(tagB) ? 0 : b;
@@ -54,7 +55,7 @@ export function listUnion(op: usize): void {
   });
 }
 
-export function listExcept(op: usize): void {
+export function listExcept(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isNull(tagA)) {
       giveNull();
@@ -70,7 +71,7 @@ export function listExcept(op: usize): void {
   });
 }
 
-export function listIntersect(op: usize): void {
+export function listIntersect(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isAbsentAs(Tag.ARRAY, tagA, a) || isAbsentAs(Tag.ARRAY, tagB, b)) {
       giveNull();

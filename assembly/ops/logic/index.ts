@@ -2,18 +2,7 @@
 import * as ctx from '../../batch/context';
 import { COL_VALS, OPERAND_NONE, Tag, isNull, setAt } from '../../mem/layout';
 import { operandError, valueError, wrapError } from '../../value/error';
-import {
-  OP_A,
-  OP_ARGS,
-  OP_ARG_COUNT,
-  OP_B,
-  PROGRAM_ARGS,
-  isConst,
-  program,
-  strideOf,
-  tagsOf,
-  valsOf,
-} from '../operand';
+import { isConst, program, strideOf, tagsOf, valsOf } from '../operand';
 import {
   argCount,
   argTag,
@@ -30,12 +19,13 @@ import {
   setUniform,
   uniformOf,
 } from '../row-loops';
+import { Operation } from '../../gen/ops-layouts';
 
 /** Two columns of booleans. */
 // @ts-ignore: decorator
-@inline function dense(op: usize, isAnd: bool): bool {
-  const a = load<u16>(op, OP_A);
-  const b = load<u16>(op, OP_B);
+@inline function dense(op: Operation, isAnd: bool): bool {
+  const a = op.a;
+  const b = op.b;
   if (!isDense() || isConst(a) || isConst(b)) return false;
   if (uniformOf(a) != Tag.BOOL || uniformOf(b) != Tag.BOOL) return false;
   const dst = dstOf(op);
@@ -64,17 +54,17 @@ function giveLogic(name: string, decisive: u64, tagA: u8, a: u64, tagB: u8, b: u
   else give(Tag.ERROR, operandError(tagA, a, name, tagB, b));
 }
 
-export function logicAnd(op: usize): void {
+export function logicAnd(op: Operation): void {
   if (dense(op, true)) return;
   map2Raw(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveLogic('AND', 0, tagA, a, tagB, b));
 }
 
-export function logicOr(op: usize): void {
+export function logicOr(op: Operation): void {
   if (dense(op, false)) return;
   map2Raw(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveLogic('OR', 1, tagA, a, tagB, b));
 }
 
-export function logicNot(op: usize): void {
+export function logicNot(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (tag == Tag.BOOL) give(tag, val ^ 1);
     else if (isNull(tag)) giveNull();
@@ -82,11 +72,11 @@ export function logicNot(op: usize): void {
   });
 }
 
-export function logicIsNull(op: usize): void {
+export function logicIsNull(op: Operation): void {
   map1(op, (tag: u8, _val: u64): void => giveBool(isNull(tag)));
 }
 
-export function logicIsNotNull(op: usize): void {
+export function logicIsNotNull(op: Operation): void {
   map1(op, (tag: u8, _val: u64): void => giveBool(!isNull(tag)));
 }
 
@@ -102,10 +92,10 @@ const MAX_CASE: u32 = 16;
 const CASE_ARGS: usize = memory.data(16 * 16, 16);
 
 /** CASE whose conditions are columns of booleans; false when one is anything else. */
-function denseCase(op: usize): bool {
-  const count = <u32>load<u16>(op, OP_ARG_COUNT);
+function denseCase(op: Operation): bool {
+  const count = <u32>op.argCount;
   if (count > MAX_CASE) return false;
-  const args = <usize>load<u32>(program, PROGRAM_ARGS) + ((<usize>load<u32>(op, OP_ARGS)) << 1);
+  const args = program.args + ((<usize>op.args) << 1);
   for (let i: u32 = 0; i < count; i++) {
     const operand = load<u16>(args + ((<usize>i) << 1));
     const isCondition = (i & 1) == 0 && i + 1 < count;
@@ -153,7 +143,7 @@ function denseCase(op: usize): bool {
   return load<u8>(<usize>load<u32>(arg, 4) + <usize>(row * load<u32>(arg, 8)));
 }
 
-export function logicCase(op: usize): void {
+export function logicCase(op: Operation): void {
   if (denseCase(op)) return;
   mapArgs(op, (): void => {
     let i: u32 = 0;
@@ -174,7 +164,7 @@ export function logicCase(op: usize): void {
   });
 }
 
-export function logicCoalesce(op: usize): void {
+export function logicCoalesce(op: Operation): void {
   mapArgs(op, (): void => {
     for (let i: u32 = 0; i < argCount; i++) {
       if (!isNull(argTag(i))) {
@@ -186,7 +176,7 @@ export function logicCoalesce(op: usize): void {
   });
 }
 
-export function logicPresent(op: usize): void {
+export function logicPresent(op: Operation): void {
   mapArgs(op, (): void => {
     let i: u32 = 0;
     while (i < argCount && argTag(i) == Tag.MISSING) i++;
@@ -195,14 +185,14 @@ export function logicPresent(op: usize): void {
   });
 }
 
-export function logicIfNotNull(op: usize): void {
+export function logicIfNotNull(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isNull(tag)) give(Tag.MISSING, 0);
     else give(tag, val);
   });
 }
 
-export function logicNullBeside(op: usize): void {
+export function logicNullBeside(op: Operation): void {
   map2Raw(op, (tagA: u8, a: u64, tagB: u8, _b: u64): void => {
     if (tagA == Tag.MISSING && !isNull(tagB)) giveNull();
     else give(tagA, a);

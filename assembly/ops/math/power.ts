@@ -3,15 +3,16 @@ import * as ctx from '../../batch/context';
 import { COL_VALS, OPERAND_NONE, Tag } from '../../mem/layout';
 import { plainError, valueError } from '../../value/error';
 import { toF64 } from '../../value/number';
-import { OP_A, OP_B, constOf, isConst, program, valsOf } from '../operand';
+import { constOf, isConst, program, valsOf } from '../operand';
 import { float1, float2, giveNoNumber, giveNoNumbers, isNumeric } from '../numeric';
 import { dstOf, give, giveF64, map1, map2, setUniform, uniformOf } from '../row-loops';
+import { Operation } from '../../gen/ops-layouts';
 
-export function mathPower(op: usize): void {
+export function mathPower(op: Operation): void {
   float2(op, (x: f64, y: f64): f64 => Math.pow(x, y));
 }
 
-export function mathExp(op: usize): void {
+export function mathExp(op: Operation): void {
   float1(op, (x: f64): f64 => Math.exp(x));
 }
 
@@ -29,9 +30,9 @@ function remainder(x: f64, y: f64): f64 {
 }
 
 /** Remainders of a column of integers by one constant other than 0; false when it is not that. */
-function wholeMod(op: usize): bool {
-  const a = load<u16>(op, OP_A);
-  const b = load<u16>(op, OP_B);
+function wholeMod(op: Operation): bool {
+  const a = op.a;
+  const b = op.b;
   if (isConst(a) || !isConst(b) || uniformOf(a) != Tag.I64 || !isNumeric(uniformOf(b))) return false;
   const slot = constOf(program, b);
   const y = toF64(load<u8>(slot, 8), load<u64>(slot));
@@ -51,7 +52,7 @@ function wholeMod(op: usize): bool {
   return true;
 }
 
-export function mathMod(op: usize): void {
+export function mathMod(op: Operation): void {
   if (wholeMod(op)) return;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isNumeric(tagA) && isNumeric(tagB)) {
@@ -73,8 +74,8 @@ function giveReal(y: f64, text: string, tag: u8, val: u64): void {
 }
 
 /** Roots of a column of doubles without nulls; false when it is not one, or a root is not a number. */
-function denseSqrt(op: usize): bool {
-  const a = load<u16>(op, OP_A);
+function denseSqrt(op: Operation): bool {
+  const a = op.a;
   if (isConst(a) || uniformOf(a) != Tag.F64) return false;
   const dst = dstOf(op);
   const from = valsOf(program, a);
@@ -91,7 +92,7 @@ function denseSqrt(op: usize): bool {
   return isReal;
 }
 
-export function mathSqrt(op: usize): void {
+export function mathSqrt(op: Operation): void {
   if (denseSqrt(op)) return;
   map1(op, (tag: u8, val: u64): void => {
     if (isNumeric(tag)) giveReal(sqrt(toF64(tag, val)), 'The argument must be a positive number but got ', tag, val);
@@ -99,15 +100,15 @@ export function mathSqrt(op: usize): void {
   });
 }
 
-export function mathLn(op: usize): void {
+export function mathLn(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isNumeric(tag)) giveReal(Math.log(toF64(tag, val)), NOT_POSITIVE, tag, val);
     else giveNoNumber(tag, val);
   });
 }
 
-export function mathLog(op: usize): void {
-  if (load<u16>(op, OP_B) == OPERAND_NONE) {
+export function mathLog(op: Operation): void {
+  if (op.b == OPERAND_NONE) {
     map1(op, (tag: u8, val: u64): void => {
       if (isNumeric(tag)) giveReal(Math.log10(toF64(tag, val)), NOT_POSITIVE, tag, val);
       else giveNoNumber(tag, val);

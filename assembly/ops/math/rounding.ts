@@ -2,15 +2,16 @@
 import * as ctx from '../../batch/context';
 import { COL_HAS_RAW, COL_RAW, COL_VALS, OPERAND_NONE, Tag, lenOf, offOf, span } from '../../mem/layout';
 import { toF64, truncateF64 } from '../../value/number';
-import { OP_A, OP_B, blockOf, isConst, program, valsOf } from '../operand';
+import { blockOf, isConst, program, valsOf } from '../operand';
 import { dense1, float1, giveNoNumber, giveRefusal, isAbsent, isNumeric } from '../numeric';
 import { dstOf, giveF64, giveI64, giveNull, isDense, map1, map2, setUniform, uniformOf } from '../row-loops';
+import { Operation } from '../../gen/ops-layouts';
 
-export function mathCeil(op: usize): void {
+export function mathCeil(op: Operation): void {
   float1(op, (x: f64): f64 => ceil(x));
 }
 
-export function mathFloor(op: usize): void {
+export function mathFloor(op: Operation): void {
   float1(op, (x: f64): f64 => floor(x));
 }
 
@@ -40,8 +41,8 @@ function places2(tagA: u8, a: u64, tagB: u8, b: u64): void {
   else giveRefusal(tagA, a, 'float64');
 }
 
-export function mathRound(op: usize): void {
-  if (load<u16>(op, OP_B) == OPERAND_NONE) {
+export function mathRound(op: Operation): void {
+  if (op.b == OPERAND_NONE) {
     float1(op, roundHalf);
     return;
   }
@@ -49,8 +50,8 @@ export function mathRound(op: usize): void {
   map2(op, places2);
 }
 
-export function mathTrunc(op: usize): void {
-  if (load<u16>(op, OP_B) == OPERAND_NONE) {
+export function mathTrunc(op: Operation): void {
+  if (op.b == OPERAND_NONE) {
     float1(op, (x: f64): f64 => trunc(x));
     return;
   }
@@ -59,8 +60,8 @@ export function mathTrunc(op: usize): void {
 }
 
 /** The source texts of the numbers stay, without their signs. */
-function keepTexts(op: usize): void {
-  const from = blockOf(load<u16>(op, OP_A));
+function keepTexts(op: Operation): void {
+  const from = blockOf(op.a);
   if (!load<u8>(from, COL_HAS_RAW)) return;
   const dst = dstOf(op);
   const sel = ctx.sel;
@@ -75,7 +76,7 @@ function keepTexts(op: usize): void {
   store<u8>(dst, 1, COL_HAS_RAW);
 }
 
-export function mathAbs(op: usize): void {
+export function mathAbs(op: Operation): void {
   if (dense1(op, (x: f64): f64 => abs(x))) {
     keepTexts(op);
     return;
@@ -88,8 +89,8 @@ export function mathAbs(op: usize): void {
 }
 
 /** Signs of a column of doubles without nulls; false when it is not one. */
-function denseSign(op: usize): bool {
-  const a = load<u16>(op, OP_A);
+function denseSign(op: Operation): bool {
+  const a = op.a;
   if (isConst(a) || uniformOf(a) != Tag.F64 || !isDense()) return false;
   const dst = dstOf(op);
   const from = valsOf(program, a);
@@ -102,7 +103,7 @@ function denseSign(op: usize): bool {
   return true;
 }
 
-export function mathSign(op: usize): void {
+export function mathSign(op: Operation): void {
   if (denseSign(op)) return;
   map1(op, (tag: u8, val: u64): void => {
     if (isNumeric(tag)) {
@@ -114,7 +115,7 @@ export function mathSign(op: usize): void {
   });
 }
 
-export function mathPi(op: usize): void {
+export function mathPi(op: Operation): void {
   map1(op, (_tag: u8, _val: u64): void => giveF64(Math.PI));
 }
 
@@ -150,28 +151,28 @@ function bits(tagA: u8, a: u64, tagB: u8, b: u64, kind: u32): void {
   giveI64(kind == 0 ? x & whole : kind == 1 ? x | whole : x ^ whole);
 }
 
-export function mathBitAnd(op: usize): void {
+export function mathBitAnd(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (tagA == Tag.I64 && tagB == Tag.I64) giveI64(<i64>(a & b));
     else bits(tagA, a, tagB, b, 0);
   });
 }
 
-export function mathBitOr(op: usize): void {
+export function mathBitOr(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (tagA == Tag.I64 && tagB == Tag.I64) giveI64(<i64>(a | b));
     else bits(tagA, a, tagB, b, 1);
   });
 }
 
-export function mathBitXor(op: usize): void {
+export function mathBitXor(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (tagA == Tag.I64 && tagB == Tag.I64) giveI64(<i64>(a ^ b));
     else bits(tagA, a, tagB, b, 2);
   });
 }
 
-export function mathBitNot(op: usize): void {
+export function mathBitNot(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (readWhole(tag, val)) giveI64(~whole);
   });

@@ -1,15 +1,16 @@
 // Copies.
 import * as ctx from '../../batch/context';
 import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS } from '../../mem/layout';
-import { OP_A, OP_DST, blockOf, constOf, isConst, program } from '../operand';
+import { blockOf, constOf, isConst, program } from '../operand';
 import { toF64 } from '../../value/number';
 import { giveRefusal, isAbsent, isNumeric } from '../numeric';
 import { giveI64, giveNull, map2, setUniform } from '../row-loops';
+import { Operation } from '../../gen/ops-layouts';
 
 /** dst := a with its tags as they are; the source text of numbers comes along. */
-export function moveMove(op: usize): void {
-  const a = load<u16>(op, OP_A);
-  const dst = blockOf(load<u16>(op, OP_DST));
+export function moveMove(op: Operation): void {
+  const a = op.a;
+  const dst = blockOf(op.dst);
   const rows = ctx.rows;
   if (isConst(a)) {
     const slot = constOf(program, a);
@@ -27,14 +28,14 @@ export function moveMove(op: usize): void {
   store<u8>(dst, hasRaw, COL_HAS_RAW);
 }
 
-export function moveRuleStart(op: usize): void {
+export function moveRuleStart(op: Operation): void {
   moveMove(op);
 }
 
 /** Longest delay, ms: sums with the clock stay whole numbers that a double has, too. */
 const MOST_MS: f64 = 4503599627370496;
 
-export function moveDue(op: usize): void {
+export function moveDue(op: Operation): void {
   map2(op, (tagA, a, tagB, b) => {
     if (isAbsent(tagA, a) || isAbsent(tagB, b)) giveNull();
     else if (!isNumeric(tagA)) giveRefusal(tagA, a, 'int');

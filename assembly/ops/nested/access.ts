@@ -17,6 +17,7 @@ import { kindName, putShort, valueError } from '../../value/error';
 import { fitsI64 } from '../../value/number';
 import { textBegin, textByte, textI64, textLiteral, textTake } from '../../value/text';
 import { give, giveNull, map2, map3 } from '../row-loops';
+import { Operation } from '../../gen/ops-layouts';
 
 /** Address of the member with this key, 0 when there is none. */
 export function findMember(object: u64, keyOff: usize, keyLen: u32): usize {
@@ -37,7 +38,7 @@ function giveMember(object: u64, key: u64): void {
   else give(load<u8>(member, MEMBER_TAG), load<u64>(member));
 }
 
-export function nestedMember(op: usize): void {
+export function nestedMember(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (tagA == Tag.OBJECT) {
       if (tagB == Tag.STR) giveMember(a, b);
@@ -97,7 +98,7 @@ function giveNotAccessible(tag: u8): void {
   give(Tag.ERROR, textTake());
 }
 
-export function nestedIndex(op: usize): void {
+export function nestedIndex(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isNull(tagA)) {
       giveNull();
@@ -120,7 +121,7 @@ export function nestedIndex(op: usize): void {
   });
 }
 
-export function nestedSlice(op: usize): void {
+export function nestedSlice(op: Operation): void {
   map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void => {
     if (isNull(tagA)) {
       giveNull();

@@ -14,11 +14,11 @@ import {
 } from '../../mem/layout';
 import { bytesCompare } from '../../value/bytes';
 import { valueError } from '../../value/error';
-import { OP_IMM } from '../operand';
 import { charge, resultRoom, valueLength, valueLimit } from '../result';
 import { argCount, argIsConst, argTag, argVal, give, map2, mapA, mapArgsStrict } from '../row-loops';
+import { Operation } from '../../gen/ops-layouts';
 
-export function nestedArrayOf(op: usize): void {
+export function nestedArrayOf(op: Operation): void {
   mapArgsStrict(op, (): void => {
     const to = resultRoom('array', <u64>argCount * SLOT_SIZE);
     if (!to || !chargeArgs('array', 1)) return;
@@ -111,7 +111,7 @@ function isKey(i: u32): bool {
   return false;
 }
 
-export function nestedObjectOf(op: usize): void {
+export function nestedObjectOf(op: Operation): void {
   mapArgsStrict(op, (): void => {
     if (!begin(0, argCount >> 1)) return;
     for (let i: u32 = 0; i + 1 < argCount; i += 2) {
@@ -126,8 +126,8 @@ export function nestedObjectOf(op: usize): void {
 const OMIT_NULL: u32 = 1;
 let flags: u32 = 0;
 
-export function nestedMerge(op: usize): void {
-  flags = load<u32>(op, OP_IMM);
+export function nestedMerge(op: Operation): void {
+  flags = op.imm;
   mapA(op, (tag: u8, val: u64): void => {
     if (tag != Tag.OBJECT && !isNull(tag)) {
       give(Tag.ERROR, valueError('an object is needed, but found ', tag, val));
@@ -152,7 +152,7 @@ export function nestedMerge(op: usize): void {
   });
 }
 
-export function nestedSpread(op: usize): void {
+export function nestedSpread(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (tagA == Tag.OBJECT || tagA == Tag.ERROR) {
       give(tagA, a);

@@ -4,6 +4,7 @@ import { bytesCompare } from '../../value/bytes';
 import { valueError } from '../../value/error';
 import { resultRoom } from '../result';
 import { argCount, argTag, argVal, give, mapArgsStrict } from '../row-loops';
+import { Operation } from '../../gen/ops-layouts';
 
 /** Negative, zero or positive as the key of member a stands before, with or after that of member b. */
 // @ts-ignore: decorator
@@ -40,7 +41,7 @@ export function mergeObjects(at: usize, left: u64, right: u64): u64 {
   return span(at, <u32>(to - at) / MEMBER_SIZE);
 }
 
-export function nestedConcat(op: usize): void {
+export function nestedConcat(op: Operation): void {
   mapArgsStrict(op, (): void => {
     let total: u64 = 0;
     for (let i: u32 = 0; i < argCount; i++) {

@@ -14,10 +14,10 @@ import {
 } from '../../mem/layout';
 import { bytesEqual } from '../../value/bytes';
 import { valueError } from '../../value/error';
-import { OP_IMM } from '../operand';
 import { resultRoom } from '../result';
 import { argCount, argVal, give, mapA } from '../row-loops';
 import { findMember } from './access';
+import { Operation } from '../../gen/ops-layouts';
 
 /** The named members are left out; otherwise only they are there, null where the object has none. */
 const WITHOUT: u32 = 1;
@@ -25,8 +25,8 @@ let flags: u32 = 0;
 /** The object that `selected` made. */
 let made: u64 = 0;
 
-export function nestedSelect(op: usize): void {
-  flags = load<u32>(op, OP_IMM);
+export function nestedSelect(op: Operation): void {
+  flags = op.imm;
   mapA(op, (tag: u8, val: u64): void => {
     if (tag == Tag.OBJECT) {
       if (selected(val)) give(Tag.OBJECT, made);

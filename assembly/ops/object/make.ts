@@ -8,6 +8,7 @@ import { giveWrong, isList, itemAt, itemTag } from '../list/items';
 import { charge, noMemory, valueLength, valueLimit } from '../result';
 import { argCount, argTag, argVal, give, giveNull, map1, map2, mapArgsStrict } from '../row-loops';
 import { keyOfPair } from './parts';
+import { Operation } from '../../gen/ops-layouts';
 
 let height: u32 = 0;
 let length: u64 = 0;
@@ -42,7 +43,7 @@ function giveObject(name: string): void {
   }
 }
 
-export function objectFromLists(op: usize): void {
+export function objectFromLists(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isAbsentAs(Tag.ARRAY, tagA, a) || isAbsentAs(Tag.ARRAY, tagB, b)) {
       giveNull();
@@ -67,7 +68,7 @@ export function objectFromLists(op: usize): void {
   });
 }
 
-export function objectFromItems(op: usize): void {
+export function objectFromItems(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isAbsentAs(Tag.ARRAY, tag, val)) {
       giveNull();
@@ -90,7 +91,7 @@ export function objectFromItems(op: usize): void {
   });
 }
 
-export function objectFromPairs(op: usize): void {
+export function objectFromPairs(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isAbsentAs(Tag.ARRAY, tag, val)) {
       giveNull();
@@ -112,7 +113,7 @@ export function objectFromPairs(op: usize): void {
   });
 }
 
-export function objectConstruct(op: usize): void {
+export function objectConstruct(op: Operation): void {
   mapArgsStrict(op, (): void => {
     begin();
     for (let i: u32 = 0; i + 1 < argCount; i += 2) {

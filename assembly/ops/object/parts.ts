@@ -15,6 +15,7 @@ import { isAbsentAs } from '../numeric';
 import { giveList, giveWrong, listRoom, putItem } from '../list/items';
 import { resultRoom } from '../result';
 import { giveI64, giveNull, map1 } from '../row-loops';
+import { Operation } from '../../gen/ops-layouts';
 
 /** False, and null or the error given, when the value is no object. */
 export function isObject(tag: u8, val: u64): bool {
@@ -29,7 +30,7 @@ export function isObject(tag: u8, val: u64): bool {
   return span(<usize>load<u32>(member, MEMBER_KEY_OFF), load<u32>(member, MEMBER_KEY_LEN));
 }
 
-export function objectKeys(op: usize): void {
+export function objectKeys(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     const to = isObject(tag, val) ? listRoom('keys', lenOf(val)) : 0;
     if (!to) return;
@@ -40,7 +41,7 @@ export function objectKeys(op: usize): void {
   });
 }
 
-export function objectValues(op: usize): void {
+export function objectValues(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     const to = isObject(tag, val) ? listRoom('values', lenOf(val)) : 0;
     if (!to) return;
@@ -52,7 +53,7 @@ export function objectValues(op: usize): void {
   });
 }
 
-export function objectItems(op: usize): void {
+export function objectItems(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     const n = lenOf(val);
     // The list, and behind it the two elements of each of its lists.
@@ -82,7 +83,7 @@ function putMember(at: usize, name: usize, len: u32, tag: u8, val: u64): void {
   store<u64>(at, <u64>name, MEMBER_KEY_OFF);
 }
 
-export function objectPairs(op: usize): void {
+export function objectPairs(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     const n = lenOf(val);
     const to = isObject(tag, val) ? resultRoom('obj_to_kvpair_array', <u64>n * (SLOT_SIZE + MEMBER_SIZE * 2)) : 0;
@@ -113,7 +114,7 @@ function isNamed(member: usize, name: usize, len: u32): bool {
   return memory.compare(<usize>load<u32>(member, MEMBER_KEY_OFF), name, len) == 0;
 }
 
-export function objectSize(op: usize): void {
+export function objectSize(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isNull(tag)) giveI64(0);
     else if (tag == Tag.OBJECT) giveI64(lenOf(val));

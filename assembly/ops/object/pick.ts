@@ -21,6 +21,7 @@ import { charge, noMemory, resultRoom } from '../result';
 import { argCount, argSlots, argTag, argVal, firstArgError, give, giveNull, map2, mapA } from '../row-loops';
 import { textOf } from '../string/text-of';
 import { isObject } from './parts';
+import { Operation } from '../../gen/ops-layouts';
 
 // ---- erase ---------------------------------------------------------------------------------------------------
 
@@ -62,7 +63,7 @@ function isErased(member: usize): bool {
   return false;
 }
 
-export function objectErase(op: usize): void {
+export function objectErase(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isAbsentAs(Tag.ARRAY, tagB, b)) {
       giveNull();
@@ -188,7 +189,7 @@ function memberOf(object: u64, key: u64): usize {
   return 0;
 }
 
-export function objectPick(op: usize): void {
+export function objectPick(op: Operation): void {
   mapA(op, (tag: u8, val: u64): void => {
     if (isNull(tag)) {
       giveNull();

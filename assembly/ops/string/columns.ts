@@ -4,9 +4,10 @@
 import * as ctx from '../../batch/context';
 import { COL_TAGS, COL_UNIFORM, COL_VALS, OPERAND_NONE, Tag, lenOf, offOf, span } from '../../mem/layout';
 import { shortRoom } from '../result';
-import { OP_A, OP_B, OP_C, constOf, isConst, program, valsOf } from '../operand';
+import { constOf, isConst, program, valsOf } from '../operand';
 import { dstOf, outTag, outVal, setUniform, uniformOf } from '../row-loops';
 import { count, isCount, part } from './text-of';
+import { Operation } from '../../gen/ops-layouts';
 
 const BLOCK: u32 = 16;
 
@@ -38,8 +39,8 @@ const PLACES: usize = memory.data<u64>([0x0706050403020100, 0x0f0e0d0c0b0a0908],
  * `f` does other texts. `reverses` is a constant of each caller.
  */
 // @ts-ignore: decorator
-@inline function turnColumn(op: usize, reverses: bool, first: u8, f: (text: u64) => void): void {
-  const vals = valsOf(program, load<u16>(op, OP_A));
+@inline function turnColumn(op: Operation, reverses: bool, first: u8, f: (text: u64) => void): void {
+  const vals = valsOf(program, op.a);
   const dst = dstOf(op);
   const sel = ctx.sel;
   const n = ctx.selLen;
@@ -70,13 +71,13 @@ const PLACES: usize = memory.data<u64>([0x0706050403020100, 0x0f0e0d0c0b0a0908],
 
 /** ASCII letters in the other case, `first` being the first letter to change; `f` does other texts. */
 // @ts-ignore: decorator
-@inline export function caseOfColumn(op: usize, first: u8, f: (text: u64) => void): void {
+@inline export function caseOfColumn(op: Operation, first: u8, f: (text: u64) => void): void {
   turnColumn(op, false, first, f);
 }
 
 /** The characters in the opposite order; `f` does other texts. */
 // @ts-ignore: decorator
-@inline export function reverseColumn(op: usize, f: (text: u64) => void): void {
+@inline export function reverseColumn(op: Operation, f: (text: u64) => void): void {
   turnColumn(op, true, 0, f);
 }
 
@@ -88,8 +89,8 @@ const PLACES: usize = memory.data<u64>([0x0706050403020100, 0x0f0e0d0c0b0a0908],
 
 /** Texts without the blanks at the ends that `atStart` and `atEnd` say, which are constants of each caller. */
 // @ts-ignore: decorator
-@inline export function trimColumn(op: usize, atStart: bool, atEnd: bool, f: (text: u64) => void): void {
-  const vals = valsOf(program, load<u16>(op, OP_A));
+@inline export function trimColumn(op: Operation, atStart: bool, atEnd: bool, f: (text: u64) => void): void {
+  const vals = valsOf(program, op.a);
   const dst = dstOf(op);
   const sel = ctx.sel;
   const n = ctx.selLen;
@@ -121,8 +122,8 @@ const PLACES: usize = memory.data<u64>([0x0706050403020100, 0x0f0e0d0c0b0a0908],
 
 /** Lengths of texts up to 64 bytes in ASCII; `f` counts the characters of others. */
 // @ts-ignore: decorator
-@inline export function lengthsOfColumn(op: usize, f: (at: usize, len: u32) => u32): void {
-  const vals = valsOf(program, load<u16>(op, OP_A));
+@inline export function lengthsOfColumn(op: Operation, f: (at: usize, len: u32) => u32): void {
+  const vals = valsOf(program, op.a);
   const dst = dstOf(op);
   const sel = ctx.sel;
   const n = ctx.selLen;
@@ -144,10 +145,10 @@ const PLACES: usize = memory.data<u64>([0x0706050403020100, 0x0f0e0d0c0b0a0908],
 }
 
 /** Parts of texts between two places that are the same for all rows; false when they are not, or none. */
-export function partsOfColumn(op: usize): bool {
-  const a = load<u16>(op, OP_A);
-  const b = load<u16>(op, OP_B);
-  const c = load<u16>(op, OP_C);
+export function partsOfColumn(op: Operation): bool {
+  const a = op.a;
+  const b = op.b;
+  const c = op.c;
   if (!isTextColumn(a) || !isConst(b) || !isConst(c) || !isPlace(b)) return false;
   const start = <u32>count;
   let end: u32 = u32.MAX_VALUE;
@@ -191,12 +192,12 @@ function isPlace(operand: u32): bool {
 /** Where one byte, the same for all rows, stands first; `f` seeks it in texts of more than 16. */
 // @ts-ignore: decorator
 @inline export function placesOfByte(
-  op: usize,
+  op: Operation,
   f: (hay: usize, hayLen: u32, needle: usize, needleLen: u32, from: u32) => i32,
 ): void {
-  const needle = offOf(load<u64>(constOf(program, load<u16>(op, OP_B))));
+  const needle = offOf(load<u64>(constOf(program, op.b)));
   const sought = i8x16.splat(load<i8>(needle));
-  const vals = valsOf(program, load<u16>(op, OP_A));
+  const vals = valsOf(program, op.a);
   const dst = dstOf(op);
   const sel = ctx.sel;
   const n = ctx.selLen;
@@ -216,12 +217,12 @@ function isPlace(operand: u32): bool {
 
 /** One byte exchanged for another one everywhere; `f` does texts of more than 16. */
 // @ts-ignore: decorator
-@inline export function exchangeInColumn(op: usize, f: (text: u64, old: u64, fresh: u64) => void): void {
-  const b = load<u16>(op, OP_B);
-  const c = load<u16>(op, OP_C);
+@inline export function exchangeInColumn(op: Operation, f: (text: u64, old: u64, fresh: u64) => void): void {
+  const b = op.b;
+  const c = op.c;
   const old = i8x16.splat(byteOf(b));
   const fresh = i8x16.splat(byteOf(c));
-  const vals = valsOf(program, load<u16>(op, OP_A));
+  const vals = valsOf(program, op.a);
   const dst = dstOf(op);
   const sel = ctx.sel;
   const n = ctx.selLen;

@@ -4,13 +4,13 @@ import { Tag, lenOf, offOf, span } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';
 import { charge, noMemory, resultRoom } from '../result';
 import { putCodePoint } from '../../text/utf8';
-import { OP_A } from '../operand';
 import { plainError } from '../../value/error';
 import { isAscii, isSpace, lowerOf, runeAt, runeLen, upperOf } from '../../value/unicode';
 import { isAbsent } from '../numeric';
 import { give, giveNull, map2 } from '../row-loops';
 import { caseOfColumn, isTextColumn, reverseColumn, trimColumn } from './columns';
 import { count, endOf, part, readCount, text1, textOf } from './text-of';
+import { Operation } from '../../gen/ops-layouts';
 
 const MAX_PADDING: i64 = 1 << 20;
 
@@ -70,8 +70,8 @@ function giveUpper(text: u64): void {
   giveCase(text, true);
 }
 
-export function stringUpper(op: usize): void {
-  if (isTextColumn(load<u16>(op, OP_A))) caseOfColumn(op, 0x61, giveUpper);
+export function stringUpper(op: Operation): void {
+  if (isTextColumn(op.a)) caseOfColumn(op, 0x61, giveUpper);
   else text1(op, giveUpper);
 }
 
@@ -79,8 +79,8 @@ function giveLower(text: u64): void {
   giveCase(text, false);
 }
 
-export function stringLower(op: usize): void {
-  if (isTextColumn(load<u16>(op, OP_A))) caseOfColumn(op, 0x41, giveLower);
+export function stringLower(op: Operation): void {
+  if (isTextColumn(op.a)) caseOfColumn(op, 0x41, giveLower);
   else text1(op, giveLower);
 }
 
@@ -118,8 +118,8 @@ function giveReversed(text: u64): void {
   give(Tag.STR, span(to, size));
 }
 
-export function stringReverse(op: usize): void {
-  if (isTextColumn(load<u16>(op, OP_A))) reverseColumn(op, giveReversed);
+export function stringReverse(op: Operation): void {
+  if (isTextColumn(op.a)) reverseColumn(op, giveReversed);
   else text1(op, giveReversed);
 }
 
@@ -151,8 +151,8 @@ function giveTrimmed(text: u64): void {
   give(Tag.STR, part(text, from, withoutTrailing(text, from)));
 }
 
-export function stringTrim(op: usize): void {
-  if (isTextColumn(load<u16>(op, OP_A))) trimColumn(op, true, true, giveTrimmed);
+export function stringTrim(op: Operation): void {
+  if (isTextColumn(op.a)) trimColumn(op, true, true, giveTrimmed);
   else text1(op, giveTrimmed);
 }
 
@@ -160,8 +160,8 @@ function giveLtrimmed(text: u64): void {
   give(Tag.STR, part(text, leading(text), lenOf(text)));
 }
 
-export function stringLtrim(op: usize): void {
-  if (isTextColumn(load<u16>(op, OP_A))) trimColumn(op, true, false, giveLtrimmed);
+export function stringLtrim(op: Operation): void {
+  if (isTextColumn(op.a)) trimColumn(op, true, false, giveLtrimmed);
   else text1(op, giveLtrimmed);
 }
 
@@ -169,8 +169,8 @@ function giveRtrimmed(text: u64): void {
   give(Tag.STR, part(text, 0, withoutTrailing(text, 0)));
 }
 
-export function stringRtrim(op: usize): void {
-  if (isTextColumn(load<u16>(op, OP_A))) trimColumn(op, false, true, giveRtrimmed);
+export function stringRtrim(op: Operation): void {
+  if (isTextColumn(op.a)) trimColumn(op, false, true, giveRtrimmed);
   else text1(op, giveRtrimmed);
 }
 
@@ -193,10 +193,10 @@ function pad(tagA: u8, a: u64, tagB: u8, b: u64, isLeft: bool): void {
   give(Tag.STR, span(to, spaces + lenOf(text)));
 }
 
-export function stringLpad(op: usize): void {
+export function stringLpad(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => pad(tagA, a, tagB, b, true));
 }
 
-export function stringRpad(op: usize): void {
+export function stringRpad(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => pad(tagA, a, tagB, b, false));
 }

@@ -8,19 +8,7 @@ import { printValue } from '../../value/print';
 import { textBegin, textFails, textI64, textLiteral, textTake } from '../../value/text';
 import { runeAt, runeCount, runeLen } from '../../value/unicode';
 import { isAbsent } from '../numeric';
-import {
-  OP_A,
-  OP_ARGS,
-  OP_ARG_COUNT,
-  OP_B,
-  OP_C,
-  PROGRAM_ARGS,
-  constOf,
-  isConst,
-  program,
-  strideOf,
-  valsOf,
-} from '../operand';
+import { constOf, isConst, program, strideOf, valsOf } from '../operand';
 import { giveText, resultBegin, shortRoom } from '../result';
 import {
   argCount,
@@ -40,9 +28,10 @@ import {
 } from '../row-loops';
 import { isByte, isTextColumn, lengthsOfColumn, partsOfColumn, placesOfByte } from './columns';
 import { count, isCount, part, readCount, textOf } from './text-of';
+import { Operation } from '../../gen/ops-layouts';
 
-export function stringLength(op: usize): void {
-  if (isTextColumn(load<u16>(op, OP_A))) {
+export function stringLength(op: Operation): void {
+  if (isTextColumn(op.a)) {
     lengthsOfColumn(op, runeCount);
     return;
   }
@@ -58,12 +47,12 @@ export function stringLength(op: usize): void {
   });
 }
 
-export function stringNumbytes(op: usize): void {
+export function stringNumbytes(op: Operation): void {
   map1(op, (tag: u8, val: u64): void => giveI64(isAbsent(tag, val) ? 0 : lenOf(textOf(tag, val))));
 }
 
-export function stringIndexOf(op: usize): void {
-  if (isTextColumn(load<u16>(op, OP_A)) && isByte(load<u16>(op, OP_B))) {
+export function stringIndexOf(op: Operation): void {
+  if (isTextColumn(op.a) && isByte(op.b)) {
     placesOfByte(op, bytesFind);
     return;
   }
@@ -82,9 +71,9 @@ export function stringIndexOf(op: usize): void {
  * Whether all rows have texts in the column, and the other operand is one text; the texts of the rows begin or end with
  * it.
  */
-function meetsText(op: usize, atEnd: bool): bool {
-  const a = load<u16>(op, OP_A);
-  const b = load<u16>(op, OP_B);
+function meetsText(op: Operation, atEnd: bool): bool {
+  const a = op.a;
+  const b = op.b;
   if (isConst(a) || !isConst(b) || uniformOf(a) != Tag.STR || uniformOf(b) != Tag.STR) return false;
   const text = load<u64>(constOf(program, b));
   const len = lenOf(text);
@@ -108,7 +97,7 @@ function meetsText(op: usize, atEnd: bool): bool {
   return true;
 }
 
-export function stringStartsWith(op: usize): void {
+export function stringStartsWith(op: Operation): void {
   if (meetsText(op, false)) return;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isAbsent(tagA, a) || isAbsent(tagB, b)) {
@@ -121,7 +110,7 @@ export function stringStartsWith(op: usize): void {
   });
 }
 
-export function stringEndsWith(op: usize): void {
+export function stringEndsWith(op: Operation): void {
   if (meetsText(op, true)) return;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isAbsent(tagA, a) || isAbsent(tagB, b)) {
@@ -138,9 +127,9 @@ export function stringEndsWith(op: usize): void {
 let hasEnd: bool = false;
 
 // Positions count bytes, as the language has it; a cut character is replaced when the row is written.
-export function stringSubstring(op: usize): void {
+export function stringSubstring(op: Operation): void {
   if (partsOfColumn(op)) return;
-  hasEnd = load<u16>(op, OP_C) != OPERAND_NONE;
+  hasEnd = op.c != OPERAND_NONE;
   map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void => {
     // A null wins over an argument of the wrong kind.
     const isAnyAbsent = isAbsent(tagA, a) || isAbsent(tagB, b) || (hasEnd && isAbsent(tagC, c));
@@ -177,10 +166,10 @@ const MAX_JOINED: u32 = 16;
 const JOINED: usize = memory.data(16 * 8, 16);
 
 /** Joins columns of texts, and constants; false where one is anything else, or a result is long. */
-function joinTexts(op: usize): bool {
-  const count = <u32>load<u16>(op, OP_ARG_COUNT);
+function joinTexts(op: Operation): bool {
+  const count = <u32>op.argCount;
   if (count > MAX_JOINED) return false;
-  const args = <usize>load<u32>(program, PROGRAM_ARGS) + ((<usize>load<u32>(op, OP_ARGS)) << 1);
+  const args = program.args + ((<usize>op.args) << 1);
   for (let i: u32 = 0; i < count; i++) {
     const operand = load<u16>(args + ((<usize>i) << 1));
     if (operand == OPERAND_NONE || uniformOf(operand) != Tag.STR) return false;
@@ -214,7 +203,7 @@ function joinTexts(op: usize): bool {
   return load<u64>(<usize>load<u32>(arg) + <usize>(row * load<u32>(arg, 4)));
 }
 
-export function stringConcat(op: usize): void {
+export function stringConcat(op: Operation): void {
   if (joinTexts(op)) return;
   mapArgsStrict(op, (): void => {
     resultBegin();
@@ -250,7 +239,7 @@ function partCount(text: u64, separator: u64): i64 {
   return n;
 }
 
-export function stringSplitValue(op: usize): void {
+export function stringSplitValue(op: Operation): void {
   map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void => {
     if (isAbsent(tagA, a) || isAbsent(tagB, b)) {
       giveNull();

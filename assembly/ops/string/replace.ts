@@ -3,14 +3,14 @@ import { Tag, lenOf, offOf, span } from '../../mem/layout';
 import { bytesFind } from '../../value/bytes';
 import { textBytes, textFails } from '../../value/text';
 import { isAbsent } from '../numeric';
-import { OP_A, OP_B, OP_C } from '../operand';
 import { giveText, resultBegin, shortRoom } from '../result';
 import { give, giveNull, map3 } from '../row-loops';
 import { exchangeInColumn, isByte, isTextColumn } from './columns';
 import { textOf } from './text-of';
+import { Operation } from '../../gen/ops-layouts';
 
-export function stringReplace(op: usize): void {
-  if (isTextColumn(load<u16>(op, OP_A)) && isByte(load<u16>(op, OP_B)) && isByte(load<u16>(op, OP_C))) {
+export function stringReplace(op: Operation): void {
+  if (isTextColumn(op.a) && isByte(op.b) && isByte(op.c)) {
     exchangeInColumn(op, giveReplaced);
     return;
   }

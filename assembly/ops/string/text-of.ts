@@ -4,8 +4,9 @@ import { printValue } from '../../value/print';
 import { truncateF64 } from '../../value/number';
 import { textBegin, textTake } from '../../value/text';
 import { giveRefusal, isAbsent } from '../numeric';
-import { OP_A, isConst } from '../operand';
+import { isConst } from '../operand';
 import { give, giveNull, map1, mapUniform, uniformOf } from '../row-loops';
+import { Operation } from '../../gen/ops-layouts';
 
 /** The value as text: payload of a STR. */
 export function textOf(tag: u8, val: u64): u64 {
@@ -18,8 +19,8 @@ export function textOf(tag: u8, val: u64): u64 {
 let f: (text: u64) => void = (text: u64): void => give(Tag.STR, text);
 
 /** dst := g(text of a); null and empty collections give null. */
-export function text1(op: usize, g: (text: u64) => void): void {
-  const a = load<u16>(op, OP_A);
+export function text1(op: Operation, g: (text: u64) => void): void {
+  const a = op.a;
   if (!isConst(a) && uniformOf(a) == Tag.STR) {
     mapUniform(op, g);
     return;

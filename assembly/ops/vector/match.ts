@@ -18,6 +18,7 @@ import { resultRoom } from '../result';
 import { give, giveNull, map3 } from '../row-loops';
 import { count, isCount } from '../string/text-of';
 import { cosine, measure } from './pairs';
+import { Operation } from '../../gen/ops-layouts';
 
 // similarity, embedding, vector: names of members, with room to be read in blocks.
 const SIMILARITY: usize = memory.data<u8>(
@@ -92,7 +93,7 @@ function matchOf(slot: usize, similarity: f64): u64 {
   return span(to, <u32>(at - to) / MEMBER_SIZE);
 }
 
-export function vectorMatch(op: usize): void {
+export function vectorMatch(op: Operation): void {
   map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void => {
     if (tagB == Tag.ERROR || tagC == Tag.ERROR) {
       give(Tag.ERROR, tagB == Tag.ERROR ? b : c);

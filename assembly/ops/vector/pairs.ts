@@ -3,6 +3,7 @@ import { Tag, lenOf, offOf } from '../../mem/layout';
 import { toF64 } from '../../value/number';
 import { isNumeric } from '../numeric';
 import { giveF64, giveNull, map2 } from '../row-loops';
+import { Operation } from '../../gen/ops-layouts';
 
 /** Set by `measure`. */
 let product: f64 = 0;
@@ -40,14 +41,14 @@ export function cosine(): f64 {
   return max<f64>(-1, min<f64>(1, product / (sqrt(squaresA) * sqrt(squaresB))));
 }
 
-export function vectorDot(op: usize): void {
+export function vectorDot(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (measure(tagA, a, tagB, b)) giveF64(product);
     else giveNull();
   });
 }
 
-export function vectorCosine(op: usize): void {
+export function vectorCosine(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     const similarity = measure(tagA, a, tagB, b) ? cosine() : NaN;
     if (isNaN(similarity)) giveNull();
@@ -55,7 +56,7 @@ export function vectorCosine(op: usize): void {
   });
 }
 
-export function vectorDistance(op: usize): void {
+export function vectorDistance(op: Operation): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (measure(tagA, a, tagB, b)) giveF64(sqrt(squaresBetween));
     else giveNull();

@@ -17,27 +17,28 @@ import { poolBytesCopy } from '../../mem/pool';
 import { messageLen, messageOff } from '../../text/message';
 import { addException } from '../../node/node';
 import { blockAt } from './blocks';
-import { SOURCE_DECODE_ERRORS, SOURCE_USE_COUNT, stateOf } from './state';
-import { USE_REFS, useAt } from './use';
+import { Source, stateOf } from './state';
+import { useAt } from './use';
+import { Node } from '../../gen/node-layouts';
 
 /**
  * State of the source that is filling. A variable, because the loops over a message's values have few registers to
  * spare.
  */
-export let filling: usize = 0;
+export let filling: Source = changetype<Source>(0);
 /** Rows of the batch. */
 export let filledRows: u32 = 0;
 /** Column block with tag ERROR at rows that failed, 0 when none did. */
 export let filledErrors: usize = 0;
 let errorBlock: usize = 0;
 
-export function batchBegin(state: usize): void {
+export function batchBegin(state: Source): void {
   filling = state;
   filledRows = 0;
   filledErrors = 0;
-  const count = load<u32>(state, SOURCE_USE_COUNT);
+  const count = state.useCount;
   for (let i: u32 = 0; i < count; i++) {
-    if (!load<u32>(useAt(state, i), USE_REFS)) continue;
+    if (!useAt(state, i).refs) continue;
     const block = blockAt(i);
     store<u8>(block, 0, COL_HAS_RAW);
     memory.fill(block + COL_TAGS, Tag.MISSING, BATCH_ROWS);
@@ -50,15 +51,15 @@ export function batchBegin(state: usize): void {
 }
 
 /** Takes rows back, down to `count`. */
-export function batchRewind(state: usize, count: u32): void {
+export function batchRewind(state: Source, count: u32): void {
   while (filledRows > count) clearRow(state, --filledRows);
 }
 
 /** Makes every column of the row MISSING again. */
-export function clearRow(state: usize, row: u32): void {
-  const count = load<u32>(state, SOURCE_USE_COUNT);
+export function clearRow(state: Source, row: u32): void {
+  const count = state.useCount;
   for (let i: u32 = 0; i < count; i++) {
-    if (load<u32>(useAt(state, i), USE_REFS)) store<u8>(blockAt(i) + row, Tag.MISSING, COL_TAGS);
+    if (useAt(state, i).refs) store<u8>(blockAt(i) + row, Tag.MISSING, COL_TAGS);
   }
 }
 
@@ -71,7 +72,7 @@ export function clearRow(state: usize, row: u32): void {
 }
 
 /** Adds an error row with the message in text/message.ts and counts it. */
-export function addErrorRow(node: usize): void {
+export function addErrorRow(node: Node): void {
   const state = stateOf(node);
   const row = filledRows;
   clearRow(state, row);
@@ -86,17 +87,17 @@ export function addErrorRow(node: usize): void {
   const len = messageLen();
   const text = poolBytesCopy(ctx.scratch, messageOff(), len);
   setAt(filledErrors, row, Tag.ERROR, text ? span(text, len) : 0);
-  store<u64>(state, load<u64>(state, SOURCE_DECODE_ERRORS) + 1, SOURCE_DECODE_ERRORS);
+  state.decodeErrors++;
   addException(node, messageOff(), len, 1);
   filledRows++;
 }
 
 /** Finds out for each column whether all rows have one tag, and clears payloads of rows without the column. */
-export function batchEnd(state: usize): void {
+export function batchEnd(state: Source): void {
   const rows = filledRows;
-  const count = load<u32>(state, SOURCE_USE_COUNT);
+  const count = state.useCount;
   for (let i: u32 = 0; i < count; i++) {
-    if (!load<u32>(useAt(state, i), USE_REFS)) continue;
+    if (!useAt(state, i).refs) continue;
     const block = blockAt(i);
     const tag = rows ? load<u8>(block, COL_TAGS) : Tag.MISSING;
     const all = i8x16.splat(tag);

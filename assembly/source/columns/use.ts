@@ -10,25 +10,31 @@
 //   32   defaultPayload u64
 //   40   takesText u8 (strings are stored as they are) | 0 … | 44 block u32
 //   48   first 16 bytes of the name, zeros behind it
-import { SOURCE_HASH, SOURCE_HASH_SIZE, SOURCE_USES } from './state';
 
+import { Source } from './state';
 export { UseKind } from '../../gen/source-layouts';
 
 export const USE_SIZE: u32 = 64;
-export const USE_NAME: usize = 0;
-export const USE_NAME_LEN: usize = 4;
-export const USE_KIND: usize = 8;
-export const USE_TYPE_KIND: usize = 9;
-export const USE_DEFAULT_TAG: usize = 10;
-export const USE_NUMBER: usize = 11;
-export const USE_TYPE: usize = 12;
-export const USE_TYPE_SIZE: usize = 16;
-export const USE_REFS: usize = 20;
-export const USE_NEXT: usize = 24;
-export const USE_HASH: usize = 28;
-export const USE_DEFAULT: usize = 32;
-export const USE_TEXT: usize = 40;
-export const USE_BLOCK: usize = 44;
+/** What some rule reads of the messages. */
+// @ts-ignore: decorator
+@unmanaged
+export class Use {
+  name: usize;
+  nameLen: u32;
+  kind: u8;
+  typeKind: u8;
+  defaultTag: u8;
+  numberAs: u8;
+  type: usize;
+  typeSize: u32;
+  refs: u32;
+  next: u32;
+  hash: u32;
+  defaultPayload: u64;
+  takesText: u8;
+  block: usize;
+}
+
 export const USE_START: usize = 48;
 export const NO_DEFAULT: u8 = 0xff;
 
@@ -43,12 +49,12 @@ export namespace NumberAs {
 }
 
 // @ts-ignore: decorator
-@inline export function useAt(state: usize, index: u32): usize {
-  return <usize>load<u32>(state, SOURCE_USES) + <usize>index * USE_SIZE;
+@inline export function useAt(state: Source, index: u32): Use {
+  return changetype<Use>(state.uses + <usize>index * USE_SIZE);
 }
 
-export function hasDefault(use: usize): bool {
-  return load<u8>(use, USE_DEFAULT_TAG) != NO_DEFAULT;
+export function hasDefault(use: Use): bool {
+  return use.defaultTag != NO_DEFAULT;
 }
 
 // @ts-ignore: decorator
@@ -61,23 +67,22 @@ export function hasDefault(use: usize): bool {
 }
 
 /** Index + 1 of the first field use of that name, 0 when nobody needs it. Reads 16 bytes at `name`. */
-export function findUse(state: usize, name: usize, len: u32): u32 {
-  const hash = <usize>load<u32>(state, SOURCE_HASH);
+export function findUse(state: Source, name: usize, len: u32): u32 {
+  const hash = state.hash;
   // No rule of the stream reads a column: `SELECT 1 FROM s`.
   if (!hash) return 0;
-  const mask = load<u32>(state, SOURCE_HASH_SIZE) - 1;
+  const mask = state.hashSize - 1;
   const h = hashOf(name, len);
   let slot = h & mask;
   while (true) {
     const found = <u32>load<u16>(hash + (slot << 1));
     if (!found) return 0;
     const use = useAt(state, found - 1);
-    if (load<u32>(use, USE_HASH) == h && load<u32>(use, USE_NAME_LEN) == len) {
-      const equal = <u32>i8x16.bitmask(i8x16.eq(v128.load(use, USE_START), v128.load(name)));
+    if (use.hash == h && use.nameLen == len) {
+      const equal = <u32>i8x16.bitmask(i8x16.eq(v128.load(changetype<usize>(use), USE_START), v128.load(name)));
       if (len <= 16) {
         if (len == 16 ? equal == 0xffff : (~equal & ((1 << len) - 1)) == 0) return found;
-      } else if (equal == 0xffff && memory.compare(<usize>load<u32>(use, USE_NAME) + 16, name + 16, len - 16) == 0)
-        return found;
+      } else if (equal == 0xffff && memory.compare(use.name + 16, name + 16, len - 16) == 0) return found;
     }
     slot = (slot + 1) & mask;
   }

@@ -9,8 +9,8 @@ import { identity } from '../../batch/stage';
 import * as ctx from '../../batch/context';
 import { alloc, WORKSPACE } from '../../mem/alloc';
 import { BATCH_ROWS, lenOf, offOf, span, Tag } from '../../mem/layout';
-import { poolBytesCopy, poolInit, poolReset } from '../../mem/pool';
-import { DECODER_FN, DECODER_SIZE_OF, STREAM_DELIMITER } from '../../gen/source-layouts';
+import { Pool, poolBytesCopy, poolInit, poolReset } from '../../mem/pool';
+import { Decoder, DECODER_SIZE_OF } from '../../gen/source-layouts';
 import { callHostOver } from '../../ops/call/index';
 import { messageBegin, messageBytes, messagesBeginWith } from '../../text/message';
 import { addErrorRow, batchEnd, filledRows } from '../columns/batch';
@@ -18,15 +18,8 @@ import { decodeJson } from './decode';
 import { frameEnd, nextFrame, nextLine, skipRest } from '../framing/frames';
 import * as message from '../framing/message';
 import { acknowledge, nextPacket, Packet, packetEnd, postponeError, protocolError } from '../framing/mqtt';
-import {
-  Framing,
-  SOURCE_BYTES,
-  SOURCE_MESSAGES,
-  SOURCE_SKIP,
-  SOURCE_SPEC,
-  SOURCE_SPEC_SIZE,
-  STREAM_FRAMING,
-} from '../columns/state';
+import { Source, Framing } from '../columns/state';
+import { Node } from '../../gen/node-layouts';
 
 const ENTRY: u32 = 24;
 const ENTRY_TOPIC_LEN: usize = 4;
@@ -46,7 +39,7 @@ let count: u32 = 0;
 /** The next one to be decoded. */
 let next: u32 = 0;
 /** What the function made of them. */
-const pool: usize = memory.data(32, 16);
+const pool: Pool = changetype<Pool>(memory.data(32, 16));
 
 /** As `fillMore`. */
 export let codedMore: bool = false;
@@ -68,7 +61,7 @@ export function codedForget(): void {
 }
 
 /** As `sourceFill`, where a batch was begun. */
-export function fillCoded(node: usize, state: usize, pos: usize, end: usize): usize {
+export function fillCoded(node: Node, state: Source, pos: usize, end: usize): usize {
   let p = pos;
   // While messages wait nothing more is cut out.
   codedMore = next != count && pos < end;
@@ -86,16 +79,16 @@ export function fillCoded(node: usize, state: usize, pos: usize, end: usize): us
     acknowledge();
   }
   batchEnd(state);
-  store<u64>(state, load<u64>(state, SOURCE_MESSAGES) + (next - before), SOURCE_MESSAGES);
-  store<u64>(state, load<u64>(state, SOURCE_BYTES) + (p - pos), SOURCE_BYTES);
+  state.messages += next - before;
+  state.bytes += p - pos;
   return p;
 }
 
 /** Puts the messages of [pos, end) on the list, as far as it has room; returns where that stopped. */
-function cut(node: usize, state: usize, pos: usize, end: usize): usize {
-  const framing = load<u8>(state, STREAM_FRAMING);
+function cut(node: Node, state: Source, pos: usize, end: usize): usize {
+  const framing = state.framing;
   let p = pos;
-  if (load<u64>(state, SOURCE_SKIP)) p = skipRest(state, p, end);
+  if (state.skip) p = skipRest(state, p, end);
   while (p < end) {
     if (count == BATCH_ROWS) {
       codedMore = true;
@@ -144,24 +137,24 @@ function add(pos: usize, end: usize): void {
 }
 
 /** The decoder, which its spec ends with. */
-function decoderOf(state: usize): usize {
-  return <usize>load<u32>(state, SOURCE_SPEC) + load<u32>(state, SOURCE_SPEC_SIZE) - decoderSize(state);
+function decoderOf(state: Source): Decoder {
+  return changetype<Decoder>(changetype<usize>(state.spec) + state.specSize - decoderSize(state));
 }
 
-function decoderSize(state: usize): u32 {
-  return load<u32>(<usize>load<u32>(state, SOURCE_SPEC), STREAM_DELIMITER);
+function decoderSize(state: Source): u32 {
+  return state.spec.delimiter;
 }
 
 /** Has the function make JSON of all messages of the list. */
-function read(state: usize): void {
-  const fn = load<u32>(decoderOf(state), DECODER_FN);
+function read(state: Source): void {
+  const fn = decoderOf(state).fn;
   callHostOver(fn, list + PAYLOADS, list + PAYLOAD_TAGS, identity, count, list + TEXTS, list + TEXT_TAGS, pool);
   // That is no work of programs.
   ctx.setComputed(0);
 }
 
 /** Decodes the next message of the list. False: the batch is full, the same message is to be decoded again. */
-function decode(node: usize, state: usize): bool {
+function decode(node: Node, state: Source): bool {
   const entry = list + next * ENTRY;
   message.setTopic(<usize>load<u32>(entry), load<u32>(entry, ENTRY_TOPIC_LEN));
   message.setExtra(<usize>load<u32>(entry, ENTRY_EXTRA), <usize>load<u32>(entry, ENTRY_EXTRA_END));
@@ -174,7 +167,7 @@ function decode(node: usize, state: usize): bool {
   const text = load<u64>(list + TEXTS + ((<usize>next) << 3));
   if (tag == Tag.STR) {
     message.setPayload(offOf(text), offOf(text) + lenOf(text));
-    messagesBeginWith(decoderOf(state) + DECODER_SIZE_OF, decoderSize(state) - DECODER_SIZE_OF);
+    messagesBeginWith(changetype<usize>(decoderOf(state)) + DECODER_SIZE_OF, decoderSize(state) - DECODER_SIZE_OF);
     const isDone = decodeJson(node, state);
     messagesBeginWith(0, 0);
     return isDone;

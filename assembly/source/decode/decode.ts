@@ -11,34 +11,16 @@ import { hasSpecial, putSpecial } from './meta';
 import * as message from '../framing/message';
 import { decodeBySteps, ended, readMember, stepsBegin } from './steps';
 import { blockAt } from '../columns/blocks';
-import {
-  STREAM_FLAGS,
-  SOURCE_KINDS,
-  STREAM_MAX_DEPTH,
-  SOURCE_RESUME,
-  SOURCE_SCHEMA,
-  SOURCE_STEPS,
-  SOURCE_USE_COUNT,
-  StreamFlag,
-} from '../columns/state';
-import {
-  hasDefault,
-  USE_DEFAULT,
-  USE_DEFAULT_TAG,
-  USE_KIND,
-  USE_NAME,
-  USE_NAME_LEN,
-  USE_REFS,
-  useAt,
-  UseKind,
-} from '../columns/use';
+import { Source, StreamFlag } from '../columns/state';
+import { hasDefault, useAt, UseKind } from '../columns/use';
+import { Node } from '../../gen/node-layouts';
 
 /** Decodes the payload of the message under way. False: the batch is full, the same message has to be given again. */
 // @ts-ignore: decorator
-@inline export function decodeJson(node: usize, state: usize): bool {
+@inline export function decodeJson(node: Node, state: Source): bool {
   const row = filledRows;
   const end = message.payloadEnd;
-  const q = decodeBySteps(load<u32>(state, SOURCE_STEPS), message.payload, end, row);
+  const q = decodeBySteps(state.steps, message.payload, end, row);
   if (q != end) return decodeOther(node, state, q, row);
   if (completeRow(state, row)) nextRow();
   else failMessage(node);
@@ -46,7 +28,7 @@ import {
 }
 
 /** A message that the steps did not decode to the end, but to `q`; 0: not at all. */
-function decodeOther(node: usize, state: usize, q: usize, row: u32): bool {
+function decodeOther(node: Node, state: Source, q: usize, row: u32): bool {
   const end = message.payloadEnd;
   const p = skipSpace(message.payload, end);
   const c = p < end ? <u32>load<u8>(p) : 0;
@@ -73,32 +55,28 @@ function isEnd(p: usize, end: usize, otherwise: string): bool {
 }
 
 /** The message under way is an error row, with the reason in json/fault.ts. */
-export function failMessage(node: usize): void {
+export function failMessage(node: Node): void {
   faultMessage(message.payload);
   addErrorRow(node);
 }
 
 /** Decodes the object at `p`, which the steps did not; returns the position after it, 0 on failure. */
-function decodeFirst(node: usize, state: usize, p: usize, end: usize, row: u32): usize {
+function decodeFirst(node: Node, state: Source, p: usize, end: usize, row: u32): usize {
   clearRow(state, row);
-  if (
-    !load<u32>(state, SOURCE_STEPS) &&
-    !(load<u32>(state, SOURCE_KINDS) & (1 << UseKind.ROW)) &&
-    load<i32>(state, STREAM_MAX_DEPTH) > 0
-  )
+  if (!state.steps && !(state.kinds & (1 << UseKind.ROW)) && <i32>state.maxDepth > 0)
     stepsBegin(state, accountOf(node));
   return decodeGeneral(state, p, end, row);
 }
 
 /** Decodes the object at `p` by looking up each key; returns the position after it, 0 on failure. */
-function decodeGeneral(state: usize, p0: usize, end: usize, row: u32): usize {
-  const depth = load<i32>(state, STREAM_MAX_DEPTH);
+function decodeGeneral(state: Source, p0: usize, end: usize, row: u32): usize {
+  const depth = <i32>state.maxDepth;
   if (depth <= 0) return fault('nested too deeply', p0);
-  if (load<u32>(state, SOURCE_KINDS) & (1 << UseKind.ROW)) {
-    const q = parseAt(p0, end, depth, <usize>load<u32>(state, SOURCE_SCHEMA), 0, 0);
+  if (state.kinds & (1 << UseKind.ROW)) {
+    const q = parseAt(p0, end, depth, state.schema, 0, 0);
     if (!q) return 0;
     putRow(state, row);
-    if (!(load<u32>(state, SOURCE_KINDS) & (1 << UseKind.FIELD))) return q;
+    if (!(state.kinds & (1 << UseKind.FIELD))) return q;
   }
   let p = readMember(0, true, p0, end, row);
   while (p && !ended) p = readMember(0, false, p, end, row);
@@ -106,32 +84,30 @@ function decodeGeneral(state: usize, p0: usize, end: usize, row: u32): usize {
 }
 
 /** Stores the object just parsed in the columns that take the whole row. */
-function putRow(state: usize, row: u32): void {
-  const count = load<u32>(state, SOURCE_USE_COUNT);
+function putRow(state: Source, row: u32): void {
+  const count = state.useCount;
   for (let i: u32 = 0; i < count; i++) {
     const use = useAt(state, i);
-    if (load<u32>(use, USE_REFS) && load<u8>(use, USE_KIND) == UseKind.ROW)
-      put(blockAt(i), row, valueTag, valuePayload);
+    if (use.refs && use.kind == UseKind.ROW) put(blockAt(i), row, valueTag, valuePayload);
   }
 }
 
 /** Adds what does not come from the payload; with strict validation, checks for missing columns. False: an error. */
 // @ts-ignore: decorator
-@inline export function completeRow(state: usize, row: u32): bool {
-  if (load<u8>(state, STREAM_FLAGS) & StreamFlag.STRICT && !checkMissing(state, row)) return false;
+@inline export function completeRow(state: Source, row: u32): bool {
+  if (state.flags & StreamFlag.STRICT && !checkMissing(state, row)) return false;
   if (hasSpecial(state)) putSpecial(state, row);
   return true;
 }
 
-function checkMissing(state: usize, row: u32): bool {
-  const count = load<u32>(state, SOURCE_USE_COUNT);
+function checkMissing(state: Source, row: u32): bool {
+  const count = state.useCount;
   for (let i: u32 = 0; i < count; i++) {
     const use = useAt(state, i);
-    if (!load<u32>(use, USE_REFS) || load<u8>(use, USE_KIND) != UseKind.FIELD || tagAt(blockAt(i), row) != Tag.MISSING)
-      continue;
-    if (hasDefault(use)) put(blockAt(i), row, load<u8>(use, USE_DEFAULT_TAG), load<u64>(use, USE_DEFAULT));
+    if (!use.refs || use.kind != UseKind.FIELD || tagAt(blockAt(i), row) != Tag.MISSING) continue;
+    if (hasDefault(use)) put(blockAt(i), row, use.defaultTag, use.defaultPayload);
     else {
-      missingMessage(<usize>load<u32>(use, USE_NAME), load<u32>(use, USE_NAME_LEN));
+      missingMessage(use.name, use.nameLen);
       return false;
     }
   }
@@ -142,10 +118,10 @@ function checkMissing(state: usize, row: u32): bool {
 
 /**
  * A list of objects is as many rows; one bad element makes the whole payload an error. Lists longer than a batch are
- * checked to the end first, then given out over several batches (SOURCE_RESUME).
+ * checked to the end first, then given out over several batches (`resume`).
  */
-function decodeList(node: usize, state: usize, p0: usize, end: usize): bool {
-  const resume = load<u32>(state, SOURCE_RESUME);
+function decodeList(node: Node, state: Source, p0: usize, end: usize): bool {
+  const resume = state.resume;
   let p = resume ? message.payload + resume : skipSpace(p0 + 1, end);
   const start = filledRows;
   let last = p;
@@ -159,7 +135,7 @@ function decodeList(node: usize, state: usize, p0: usize, end: usize): bool {
   while (true) {
     if (filledRows == BATCH_ROWS) {
       if (resume) {
-        store<u32>(state, <u32>(p - message.payload), SOURCE_RESUME);
+        state.resume = <u32>(p - message.payload);
         return false;
       }
       if (start == 0) {
@@ -168,7 +144,7 @@ function decodeList(node: usize, state: usize, p0: usize, end: usize): bool {
           failMessage(node);
           return true;
         }
-        store<u32>(state, <u32>(p - message.payload), SOURCE_RESUME);
+        state.resume = <u32>(p - message.payload);
         return false;
       }
       batchRewind(state, start);
@@ -184,7 +160,7 @@ function decodeList(node: usize, state: usize, p0: usize, end: usize): bool {
     nextRow();
     p = afterElement(p, end);
     if (p == end) {
-      store<u32>(state, 0, SOURCE_RESUME);
+      state.resume = 0;
       return true;
     }
     if (!p) {
@@ -195,10 +171,10 @@ function decodeList(node: usize, state: usize, p0: usize, end: usize): bool {
   }
 }
 
-function decodeElement(node: usize, state: usize, p: usize, end: usize, row: u32): usize {
+function decodeElement(node: Node, state: Source, p: usize, end: usize, row: u32): usize {
   if (p < end && load<u8>(p) == 0x7b) {
     clearRow(state, row);
-    let q = decodeBySteps(load<u32>(state, SOURCE_STEPS), p, end, row);
+    let q = decodeBySteps(state.steps, p, end, row);
     if (!q) q = decodeFirst(node, state, p, end, row);
     return q && completeRow(state, row) ? q : 0;
   }
@@ -220,7 +196,7 @@ function afterElement(p0: usize, end: usize): usize {
 }
 
 /** Checks all further elements, decoding them in place of the batch's last row, which is decoded again from `last`. */
-function checkList(node: usize, state: usize, p0: usize, end: usize, last: usize): bool {
+function checkList(node: Node, state: Source, p0: usize, end: usize, last: usize): bool {
   let p = p0;
   while (true) {
     p = decodeElement(node, state, p, end, BATCH_ROWS - 1);

@@ -10,8 +10,8 @@ import { put } from '../columns/batch';
 import { parserFor } from './parser';
 import { propertyBytes, propertyEnd } from '../framing/properties';
 import { blockAt } from '../columns/blocks';
-import { Framing, STREAM_FRAMING, SOURCE_KINDS, STREAM_MAX_DEPTH, SOURCE_USE_COUNT } from '../columns/state';
-import { USE_KIND, USE_NAME, USE_NAME_LEN, USE_REFS, useAt, UseKind } from '../columns/use';
+import { Source, Framing } from '../columns/state';
+import { useAt, UseKind } from '../columns/use';
 import * as message from '../framing/message';
 
 const TOPIC: usize = memory.data<u8>([0x74, 0x6f, 0x70, 0x69, 0x63]);
@@ -30,19 +30,19 @@ let object: u64 = 0;
 let objectTag: u8 = Tag.MISSING;
 
 // @ts-ignore: decorator
-@inline export function hasSpecial(state: usize): bool {
-  return (load<u32>(state, SOURCE_KINDS) & SPECIAL) != 0;
+@inline export function hasSpecial(state: Source): bool {
+  return (state.kinds & SPECIAL) != 0;
 }
 
 /** Fills the row's columns that do not come from the payload. */
-export function putSpecial(state: usize, row: u32): void {
+export function putSpecial(state: Source, row: u32): void {
   objectTag = Tag.MISSING;
-  const count = load<u32>(state, SOURCE_USE_COUNT);
+  const count = state.useCount;
   for (let i: u32 = 0; i < count; i++) {
     const use = useAt(state, i);
-    if (!load<u32>(use, USE_REFS)) continue;
+    if (!use.refs) continue;
     const block = blockAt(i);
-    switch (<i32>load<u8>(use, USE_KIND)) {
+    switch (<i32>use.kind) {
       case UseKind.SELF:
         put(block, row, Tag.BYTES, span(message.payload, <u32>(message.payloadEnd - message.payload)));
         break;
@@ -50,7 +50,7 @@ export function putSpecial(state: usize, row: u32): void {
         put(block, row, Tag.I64, <u64>(<i64>ctx.nowMs));
         break;
       case UseKind.META:
-        putMeta(state, block, row, <usize>load<u32>(use, USE_NAME), load<u32>(use, USE_NAME_LEN));
+        putMeta(state, block, row, use.name, use.nameLen);
         break;
       case UseKind.META_ALL:
         buildObject(state);
@@ -67,8 +67,8 @@ export function putSpecial(state: usize, row: u32): void {
   return len == keyLen && memory.compare(name, key, keyLen) == 0;
 }
 
-function putMeta(state: usize, block: usize, row: u32, name: usize, len: u32): void {
-  if (load<u8>(state, STREAM_FRAMING) == Framing.MQTT) {
+function putMeta(state: Source, block: usize, row: u32, name: usize, len: u32): void {
+  if (state.framing == Framing.MQTT) {
     if (len == 5 && load<u32>(name) == load<u32>(TOPIC) && load<u8>(name, 4) == load<u8>(TOPIC, 4))
       return put(block, row, Tag.STR, span(message.topic, message.topicLen));
     if (isKey(name, len, QOS, 3)) return put(block, row, Tag.I64, message.qos);
@@ -87,14 +87,14 @@ function putMeta(state: usize, block: usize, row: u32, name: usize, len: u32): v
   put(block, row, Tag.NULL, 0);
 }
 
-function buildObject(state: usize): void {
+function buildObject(state: Source): void {
   if (objectTag != Tag.MISSING) return;
   objectTag = Tag.NULL;
   object = 0;
-  if (load<u8>(state, STREAM_FRAMING) != Framing.MQTT) {
+  if (state.framing != Framing.MQTT) {
     const len = <u32>(message.extraEnd - message.extra);
     if (len == 0) return;
-    if (parseDocument(message.extra, len, ctx.scratch, ParseFlag.INTS, load<i32>(state, STREAM_MAX_DEPTH), 0)) {
+    if (parseDocument(message.extra, len, ctx.scratch, ParseFlag.INTS, <i32>state.maxDepth, 0)) {
       objectTag = valueTag;
       object = valuePayload;
     }

@@ -15,7 +15,7 @@
 //   66   length u8 | patience u8 (other numbers until it is replaced)
 import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_VALS, span, Tag } from '../../mem/layout';
 import { POW10_F64 } from '../../text/wide';
-import { NumberAs, USE_BLOCK, USE_NUMBER } from '../columns/use';
+import { Use, NumberAs } from '../columns/use';
 
 const SHAPE_MOST: usize = 16;
 const SHAPE_PLACES: usize = 32;
@@ -74,8 +74,8 @@ const TEN_THOUSANDS: usize = memory.data<i16>([10000, 1, 10000, 1, 10000, 1, 100
 
 /** Stores the number at `p`, which has the shape. */
 // @ts-ignore: decorator
-@inline export function putDouble(shape: usize, use: usize, p: usize, x: v128, row: u32): void {
-  const block = <usize>load<u32>(use, USE_BLOCK);
+@inline export function putDouble(shape: usize, use: Use, p: usize, x: v128, row: u32): void {
+  const block = use.block;
   const at = block + ((<usize>row) << 3);
   store<f64>(at, <f64>numberOf(shape, x) / load<f64>(shape, SHAPE_DIVISOR), COL_VALS);
   store<u8>(block + row, Tag.F64, COL_TAGS);
@@ -85,8 +85,8 @@ const TEN_THOUSANDS: usize = memory.data<i16>([10000, 1, 10000, 1, 10000, 1, 100
 
 /** As `putDouble` for a number without point. */
 // @ts-ignore: decorator
-@inline export function putInteger(shape: usize, use: usize, p: usize, x: v128, row: u32): void {
-  const block = <usize>load<u32>(use, USE_BLOCK);
+@inline export function putInteger(shape: usize, use: Use, p: usize, x: v128, row: u32): void {
+  const block = use.block;
   const at = block + ((<usize>row) << 3);
   const m = numberOf(shape, x);
   store<i64>(at, load<i64>(shape, SHAPE_DIVISOR) < 0 ? -m : m, COL_VALS);
@@ -158,17 +158,17 @@ export function measure(p: usize, isWhole: bool): bool {
 }
 
 /** Stores the number at `p`, which was measured. */
-export function putMeasured(use: usize, p: usize, row: u32): void {
+export function putMeasured(use: Use, p: usize, row: u32): void {
   const first = p + sign;
   const digits = i8x16.sub(v128.load(first), i8x16.splat(48));
   const m = valueOf(digits, i8x16.sub(v128.load(PLACES + whole + fraction), v128.load(BEHIND + fraction)), 0);
-  const block = <usize>load<u32>(use, USE_BLOCK);
+  const block = use.block;
   const at = block + ((<usize>row) << 3);
   // What the encoder would print in another way: zeros behind, small fractions, -0.
   let raw = span(p, <u32>(measuredEnd - p));
   if (load<u8>(first) == 48 && fraction > MAX_FRACTION_BELOW_ONE) raw = 0;
   if (sign && m == 0) raw = 0;
-  if (isDouble(load<u8>(use, USE_NUMBER))) {
+  if (isDouble(use.numberAs)) {
     let x = <f64>m;
     if (fraction) {
       x /= load<f64>(POW10_F64 + ((<usize>fraction) << 3));

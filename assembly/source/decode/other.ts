@@ -19,36 +19,30 @@ import { addErrorRow, filledRows, nextRow, put } from '../columns/batch';
 import { hasSpecial, putSpecial } from './meta';
 import * as message from '../framing/message';
 import { blockAt } from '../columns/blocks';
-import {
-  SOURCE_KINDS,
-  STREAM_MAX_DEPTH,
-  SOURCE_RESUME,
-  SOURCE_SCHEMA,
-  SOURCE_USE_COUNT,
-  stateOf,
-} from '../columns/state';
-import { findUse, USE_KIND, USE_NAME, USE_NAME_LEN, USE_NEXT, USE_REFS, useAt, UseKind } from '../columns/use';
+import { Source, stateOf } from '../columns/state';
+import { findUse, useAt, UseKind } from '../columns/use';
+import { Node } from '../../gen/node-layouts';
 
 const SELF: usize = memory.data<u8>([0x73, 0x65, 0x6c, 0x66]);
 
 /** The payload is the value of the field `self` or, with a schema, of the declared field. */
-export function decodeBinary(node: usize): bool {
+export function decodeBinary(node: Node): bool {
   const state = stateOf(node);
   const row = filledRows;
   const bytes = span(message.payload, <u32>(message.payloadEnd - message.payload));
-  const schema = <usize>load<u32>(state, SOURCE_SCHEMA);
-  const count = load<u32>(state, SOURCE_USE_COUNT);
+  const schema = state.schema;
+  const count = state.useCount;
   for (let i: u32 = 0; i < count; i++) {
     const use = useAt(state, i);
-    if (!load<u32>(use, USE_REFS)) continue;
-    const kind = load<u8>(use, USE_KIND);
+    if (!use.refs) continue;
+    const kind = use.kind;
     if (kind == UseKind.ROW) {
       const height = stacked;
       push(Tag.BYTES, bytes, SELF, 4);
       if (takeObject(ctx.scratch, height)) put(blockAt(i), row, Tag.OBJECT, taken);
     } else if (kind == UseKind.FIELD) {
-      const name = <usize>load<u32>(use, USE_NAME);
-      const len = load<u32>(use, USE_NAME_LEN);
+      const name = use.name;
+      const len = use.nameLen;
       const isSelf = len == 4 && load<u32>(name) == load<u32>(SELF);
       if (isSelf || (schema && findField(schema, name, len))) put(blockAt(i), row, Tag.BYTES, bytes);
     }
@@ -59,12 +53,12 @@ export function decodeBinary(node: usize): bool {
 }
 
 /**
- * An object is a row, a list of objects as many; what does not fit in the batch follows in the next (SOURCE_RESUME).
+ * An object is a row, a list of objects as many; what does not fit in the batch follows in the next (`resume`).
  */
-export function decodeRows(node: usize): bool {
+export function decodeRows(node: Node): bool {
   const state = stateOf(node);
   const end = message.payloadEnd;
-  const read = rowsRead(message.payload, end, ctx.scratch, load<i32>(state, STREAM_MAX_DEPTH));
+  const read = rowsRead(message.payload, end, ctx.scratch, <i32>state.maxDepth);
   if (read != end || !isRows(rowsTag, rowsPayload)) {
     messageBegin();
     messageText(read != end ? 'invalid row data' : 'the payload is neither an object nor a list of objects');
@@ -77,14 +71,14 @@ export function decodeRows(node: usize): bool {
   }
   const n = <u32>(rowsPayload >> 32);
   const slots = <usize>(<u32>rowsPayload);
-  for (let i = load<u32>(state, SOURCE_RESUME); i < n; i++) {
+  for (let i = state.resume; i < n; i++) {
     if (filledRows == BATCH_ROWS) {
-      store<u32>(state, i, SOURCE_RESUME);
+      state.resume = i;
       return false;
     }
     putObject(state, load<u64>(slots + i * SLOT_SIZE));
   }
-  store<u32>(state, 0, SOURCE_RESUME);
+  state.resume = 0;
   return true;
 }
 
@@ -98,21 +92,21 @@ function isRows(tag: u8, payload: u64): bool {
   return true;
 }
 
-function putObject(state: usize, object: u64): void {
+function putObject(state: Source, object: u64): void {
   const row = filledRows;
   let member = <usize>(<u32>object);
   for (let n = <u32>(object >> 32); n > 0; n--, member += MEMBER_SIZE) {
     let use = findUse(state, <usize>load<u32>(member, MEMBER_KEY_OFF), load<u32>(member, MEMBER_KEY_LEN));
     while (use) {
       put(blockAt(use - 1), row, load<u8>(member, MEMBER_TAG), load<u64>(member));
-      use = load<u32>(useAt(state, use - 1), USE_NEXT);
+      use = useAt(state, use - 1).next;
     }
   }
-  if (load<u32>(state, SOURCE_KINDS) & (1 << UseKind.ROW)) {
-    const count = load<u32>(state, SOURCE_USE_COUNT);
+  if (state.kinds & (1 << UseKind.ROW)) {
+    const count = state.useCount;
     for (let i: u32 = 0; i < count; i++) {
       const use = useAt(state, i);
-      if (load<u32>(use, USE_REFS) && load<u8>(use, USE_KIND) == UseKind.ROW) put(blockAt(i), row, Tag.OBJECT, object);
+      if (use.refs && use.kind == UseKind.ROW) put(blockAt(i), row, Tag.OBJECT, object);
     }
   }
   if (hasSpecial(state)) putSpecial(state, row);

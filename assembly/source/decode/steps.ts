@@ -22,14 +22,7 @@ import { alloc, free } from '../../mem/alloc';
 import { poolAlloc } from '../../mem/pool';
 import { fault } from '../../json/fault';
 import { afterKey, scanString, skipSpace, stringEscaped, unescape } from '../../json/scan';
-import {
-  SOURCE_STEP_ACCOUNT,
-  SOURCE_STEP_CAPACITY,
-  SOURCE_STEP_COUNT,
-  SOURCE_STEP_MISSES,
-  SOURCE_STEPS,
-} from '../columns/state';
-import { findUse, NumberAs, USE_NEXT, USE_NUMBER, USE_TEXT, useAt } from '../columns/use';
+import { Use, findUse, NumberAs, useAt } from '../columns/use';
 import { filling } from '../columns/batch';
 import {
   fits,
@@ -48,6 +41,7 @@ import {
   shapesSwap,
 } from './number';
 import { putText, putValue, skipText, skipValue } from './value';
+import { Source } from '../columns/state';
 
 const STEP: u32 = 240;
 const STEP_MASK: usize = 60;
@@ -90,13 +84,13 @@ namespace StepKind {
   export const MISS: u8 = 9;
 }
 
-export function stepsForget(state: usize, account: usize): void {
-  const steps = <usize>load<u32>(state, SOURCE_STEPS);
-  if (steps) free(steps, load<u32>(state, SOURCE_STEP_CAPACITY) * STEP, account);
-  store<u32>(state, 0, SOURCE_STEPS);
-  store<u32>(state, 0, SOURCE_STEP_COUNT);
-  store<u32>(state, 0, SOURCE_STEP_CAPACITY);
-  store<u32>(state, 0, SOURCE_STEP_MISSES);
+export function stepsForget(state: Source, account: usize): void {
+  const steps = state.steps;
+  if (steps) free(steps, state.stepCapacity * STEP, account);
+  state.steps = 0;
+  state.stepCount = 0;
+  state.stepCapacity = 0;
+  state.stepMisses = 0;
 }
 
 // @ts-ignore: decorator
@@ -146,20 +140,20 @@ export function decodeBySteps(steps: usize, p0: usize, end: usize, row: u32): us
       if (fits(shape, x)) {
         hasFitted(shape);
         const q = p + lengthOf(shape);
-        if (kind == StepKind.DOUBLE) putDouble(shape, <usize>load<u32>(step, STEP_USE), p, x, row);
-        else if (kind == StepKind.INTEGER) putInteger(shape, <usize>load<u32>(step, STEP_USE), p, x, row);
+        if (kind == StepKind.DOUBLE) putDouble(shape, changetype<Use>(load<u32>(step, STEP_USE)), p, x, row);
+        else if (kind == StepKind.INTEGER) putInteger(shape, changetype<Use>(load<u32>(step, STEP_USE)), p, x, row);
         if (q > end) return 0;
         p = q;
         way = step;
         continue;
       }
       p = kind ? putOther(step, p, end, row) : skipOther(step, p, end);
-    } else if (kind == StepKind.TEXT) p = putText(<usize>load<u32>(step, STEP_USE), p, end, row);
+    } else if (kind == StepKind.TEXT) p = putText(changetype<Use>(load<u32>(step, STEP_USE)), p, end, row);
     else if (kind == StepKind.SKIP_TEXT) p = skipText(p, end);
     else if (kind == StepKind.END) return p <= end ? p : 0;
     else if (kind == StepKind.VALUE) p = putOther(step, p, end, row);
     else if (kind == StepKind.SKIP) p = skipOther(step, p, end);
-    else if (kind == StepKind.VALUES) p = putValues(<usize>load<u32>(step, STEP_USE), p, end, row);
+    else if (kind == StepKind.VALUES) p = putValues(changetype<Use>(load<u32>(step, STEP_USE)), p, end, row);
     else {
       p = readAfter(way, p, end, row);
       if (!p || ended) return p <= end ? p : 0;
@@ -173,8 +167,8 @@ export function decodeBySteps(steps: usize, p0: usize, end: usize, row: u32): us
 
 /** Decodes a value that is no number of the step's first shape. */
 function putOther(step: usize, p: usize, end: usize, row: u32): usize {
-  const use = <usize>load<u32>(step, STEP_USE);
-  const as = load<u8>(use, USE_NUMBER);
+  const use = changetype<Use>(load<u32>(step, STEP_USE));
+  const as = use.numberAs;
   if (as == NumberAs.OTHER) return putValue(use, p, end, row);
   const shape = step + STEP_SECOND;
   const x = offset(shape, p);
@@ -221,40 +215,40 @@ function useSecond(step: usize, kind: u8): void {
 
 /** Reads a member that none of the steps at `way` matched. */
 function readAfter(way: usize, p: usize, end: usize, row: u32): usize {
-  const first = <usize>load<u32>(filling, SOURCE_STEPS);
+  const first = filling.steps;
   const after = way - ((way - first) % STEP);
   return readMember(after, after == first, p, end, row);
 }
 
 /** Decodes a value for all columns of one name, the first of which is `first`. */
-function putValues(first: usize, p: usize, end: usize, row: u32): usize {
+function putValues(first: Use, p: usize, end: usize, row: u32): usize {
   let use = first;
   while (true) {
     const q = putValue(use, p, end, row);
-    const next = load<u32>(use, USE_NEXT);
+    const next = use.next;
     if (!q || !next) return q;
     use = useAt(filling, next - 1);
   }
 }
 
 /** Makes the first steps and returns their address; 0 when memory is exhausted. */
-export function stepsBegin(state: usize, account: usize): u32 {
+export function stepsBegin(state: Source, account: usize): u32 {
   const steps = <u32>alloc(FIRST_CAPACITY * STEP, account);
   if (!steps) return 0;
-  store<u32>(state, steps, SOURCE_STEPS);
-  store<u32>(state, FIRST_CAPACITY, SOURCE_STEP_CAPACITY);
-  store<u32>(state, <u32>account, SOURCE_STEP_ACCOUNT);
+  state.steps = steps;
+  state.stepCapacity = FIRST_CAPACITY;
+  state.stepAccount = account;
   restart(state);
   return steps;
 }
 
 /** Drops all that was learnt. */
-function restart(state: usize): void {
-  const steps = <usize>load<u32>(state, SOURCE_STEPS);
+function restart(state: Source): void {
+  const steps = state.steps;
   for (let i: u32 = 0; i < FIRST_LEARNT; i++) clearStep(steps, steps + i * STEP);
   store<u8>(steps + MISS * STEP, StepKind.MISS, STEP_KIND);
-  store<u32>(state, FIRST_LEARNT, SOURCE_STEP_COUNT);
-  store<u32>(state, 0, SOURCE_STEP_MISSES);
+  state.stepCount = FIRST_LEARNT;
+  state.stepMisses = 0;
 }
 
 function clearStep(steps: usize, step: usize): void {
@@ -285,7 +279,7 @@ export function readMember(after: usize, isFirst: bool, p0: usize, end: usize, r
   } else if (isFirst || !canEnd) return fault("',' or '}' was expected", p);
   if (c == 0x7d && canEnd) {
     ended = true;
-    if (after) learn(state, after, p0, p + 1, StepKind.END, 0);
+    if (after) learn(state, after, p0, p + 1, StepKind.END, changetype<Use>(0));
     return p + 1;
   }
   if (c != 0x22) return fault('a key was expected', p);
@@ -302,12 +296,12 @@ export function readMember(after: usize, isFirst: bool, p0: usize, end: usize, r
   p = afterKey(close + 1, end);
   if (!p) return 0;
   const index = findUse(state, key, keyLen);
-  const use = index ? useAt(state, index - 1) : 0;
+  const use = index ? useAt(state, index - 1) : changetype<Use>(0);
   if (after) {
-    if (use && load<u32>(use, USE_NEXT)) learn(state, after, p0, p, StepKind.VALUES, use);
+    if (use && use.next) learn(state, after, p0, p, StepKind.VALUES, use);
     else if (load<u8>(p) != 0x22) learn(state, after, p0, p, use ? StepKind.VALUE : StepKind.SKIP, use);
-    else if (!use) learn(state, after, p0, p + 1, StepKind.SKIP_TEXT, 0);
-    else if (load<u8>(use, USE_TEXT)) learn(state, after, p0, p + 1, StepKind.TEXT, use);
+    else if (!use) learn(state, after, p0, p + 1, StepKind.SKIP_TEXT, changetype<Use>(0));
+    else if (use.takesText) learn(state, after, p0, p + 1, StepKind.TEXT, use);
     else learn(state, after, p0, p, StepKind.VALUE, use);
   }
   return use ? putValues(use, p, end, row) : skipValue(p, end);
@@ -322,9 +316,9 @@ let seenRandom: u32 = 0;
  * Makes the literal [from, to) the step after `after`: finds or adds the step and the way to it, once the literal has
  * been seen before. Sets `reached` to the step's offset when there is one.
  */
-function learn(state: usize, after: usize, from: usize, to: usize, kind: u8, use: usize): void {
+function learn(state: Source, after: usize, from: usize, to: usize, kind: u8, use: Use): void {
   const len = <u32>(to - from);
-  let steps = <usize>load<u32>(state, SOURCE_STEPS);
+  let steps = state.steps;
   reached = steps + UNKNOWN * STEP;
   if (len > MAX_LITERAL) return;
   let slot: usize = 0;
@@ -333,31 +327,31 @@ function learn(state: usize, after: usize, from: usize, to: usize, kind: u8, use
   let step = findStep(state, from, len);
   if (!step) {
     if (!isSeen(from, len)) return;
-    const count = load<u32>(state, SOURCE_STEP_COUNT);
-    if (count == load<u32>(state, SOURCE_STEP_CAPACITY)) {
+    const count = state.stepCount;
+    if (count == state.stepCapacity) {
       if (!growSteps(state)) return missed(state);
       after -= steps;
-      steps = <usize>load<u32>(state, SOURCE_STEPS);
+      steps = state.steps;
       after += steps;
       reached = steps + UNKNOWN * STEP;
     }
     step = steps + count * STEP;
-    store<u32>(state, count + 1, SOURCE_STEP_COUNT);
+    state.stepCount = count + 1;
     clearStep(steps, step);
     memory.copy(step, from, len);
     store<u32>(step, (1 << min(len, 16)) - 1, STEP_MASK);
     store<u8>(step, <u8>len, STEP_LEN);
     store<u8>(step, kind, STEP_KIND);
-    store<u32>(step, <u32>use, STEP_USE);
+    store<u32>(step, changetype<u32>(use), STEP_USE);
   }
   store<u32>(after + slot, <u32>step, STEP_NEXT);
   reached = step;
 }
 
 /** Address of the step with this literal, 0 when there is none. */
-function findStep(state: usize, from: usize, len: u32): usize {
-  const first = <usize>load<u32>(state, SOURCE_STEPS);
-  const stop = first + load<u32>(state, SOURCE_STEP_COUNT) * STEP;
+function findStep(state: Source, from: usize, len: u32): usize {
+  const first = state.steps;
+  const stop = first + state.stepCount * STEP;
   for (let step = first + FIRST_LEARNT * STEP; step < stop; step += STEP) {
     if (<u32>load<u8>(step, STEP_LEN) == len && matches(step, from)) return step;
   }
@@ -381,11 +375,11 @@ function isSeen(from: usize, len: u32): bool {
 }
 
 /** Doubles the room for steps; they move. */
-function growSteps(state: usize): bool {
-  const account = <usize>load<u32>(state, SOURCE_STEP_ACCOUNT);
-  const capacity = load<u32>(state, SOURCE_STEP_CAPACITY);
+function growSteps(state: Source): bool {
+  const account = state.stepAccount;
+  const capacity = state.stepCapacity;
   if (capacity == MAX_STEPS) return false;
-  const old = <usize>load<u32>(state, SOURCE_STEPS);
+  const old = state.steps;
   const steps = alloc(capacity * 2 * STEP, account);
   if (!steps) return false;
   memory.copy(steps, old, capacity * STEP);
@@ -395,14 +389,14 @@ function growSteps(state: usize): bool {
     }
   }
   free(old, capacity * STEP, account);
-  store<u32>(state, <u32>steps, SOURCE_STEPS);
-  store<u32>(state, capacity * 2, SOURCE_STEP_CAPACITY);
+  state.steps = steps;
+  state.stepCapacity = capacity * 2;
   return true;
 }
 
 /** Counts a member that could not become a step. */
-function missed(state: usize): void {
-  const misses = load<u32>(state, SOURCE_STEP_MISSES) + 1;
-  store<u32>(state, misses, SOURCE_STEP_MISSES);
+function missed(state: Source): void {
+  const misses = state.stepMisses + 1;
+  state.stepMisses = misses;
   if (misses >= FORGET_AFTER) restart(state);
 }

@@ -17,28 +17,22 @@ import { addErrorRow, clearRow, filledRows, nextRow, put } from '../columns/batc
 import { blockAt } from '../columns/blocks';
 import { completeRow, failMessage } from './decode';
 import * as message from '../framing/message';
-import {
-  SOURCE_KINDS,
-  SOURCE_SCHEMA,
-  SOURCE_SPEC,
-  SOURCE_SPEC_SIZE,
-  SOURCE_USE_COUNT,
-  STREAM_MAX_DEPTH,
-} from '../columns/state';
-import { findUse, USE_KIND, USE_NEXT, USE_REFS, USE_TYPE, USE_TYPE_KIND, useAt, UseKind } from '../columns/use';
-import { STREAM_DELIMITER, TypeKind } from '../../gen/source-layouts';
+import { Use, findUse, useAt, UseKind } from '../columns/use';
+import { TypeKind } from '../../gen/source-layouts';
+import { Node } from '../../gen/node-layouts';
+import { Source } from '../columns/state';
 
 /** Longest name of a field that has none of its own: `col` and ten digits, readable in blocks of 16. */
 const NAME_ROOM: u32 = 32;
 
 /** Fields between delimiters, as one row. */
-export function decodeDelimited(node: usize, state: usize): bool {
+export function decodeDelimited(node: Node, state: Source): bool {
   if (!beginRow(node, state)) return true;
-  const spec = <usize>load<u32>(state, SOURCE_SPEC);
-  const delimiterLen = load<u32>(spec, STREAM_DELIMITER);
-  const delimiter = spec + load<u32>(state, SOURCE_SPEC_SIZE) - delimiterLen;
-  const schema = <usize>load<u32>(state, SOURCE_SCHEMA);
-  const needsRow = (load<u32>(state, SOURCE_KINDS) & (1 << UseKind.ROW)) != 0;
+  const spec = state.spec;
+  const delimiterLen = spec.delimiter;
+  const delimiter = changetype<usize>(spec) + state.specSize - delimiterLen;
+  const schema = state.schema;
+  const needsRow = (state.kinds & (1 << UseKind.ROW)) != 0;
   const height = stacked;
   const end = message.payloadEnd;
   let field = schema ? firstField(schema) : 0;
@@ -68,7 +62,7 @@ export function decodeDelimited(node: usize, state: usize): bool {
 }
 
 /** Names and values of a form; a name that is there several times has a list of its values. */
-export function decodeForm(node: usize, state: usize): bool {
+export function decodeForm(node: Node, state: Source): bool {
   if (!beginRow(node, state)) return true;
   const height = stacked;
   const end = message.payloadEnd;
@@ -109,7 +103,7 @@ export function decodeForm(node: usize, state: usize): bool {
 }
 
 /** Checks the text; false: it is an error row. */
-function beginRow(node: usize, state: usize): bool {
+function beginRow(node: Node, state: Source): bool {
   clearRow(state, filledRows);
   if (isUtf8(message.payload, message.payloadEnd)) return true;
   messageBegin();
@@ -118,7 +112,7 @@ function beginRow(node: usize, state: usize): bool {
   return false;
 }
 
-function endRow(node: usize, state: usize, height: u32, needsRow: bool): bool {
+function endRow(node: Node, state: Source, height: u32, needsRow: bool): bool {
   if (needsRow) {
     if (!takeGroups(ctx.scratch, height)) return failMemory(node, height);
     putRow(state, taken);
@@ -126,20 +120,20 @@ function endRow(node: usize, state: usize, height: u32, needsRow: bool): bool {
   return complete(node, state);
 }
 
-function complete(node: usize, state: usize): bool {
+function complete(node: Node, state: Source): bool {
   if (completeRow(state, filledRows)) nextRow();
   else failMessage(node);
   return true;
 }
 
 /** The message of the failure stands in text/message.ts, or is noted in json/fault.ts. */
-function failRow(node: usize, height: u32): bool {
+function failRow(node: Node, height: u32): bool {
   unstack(height);
   failMessage(node);
   return true;
 }
 
-function failMemory(node: usize, height: u32): bool {
+function failMemory(node: Node, height: u32): bool {
   unstack(height);
   messageBegin();
   messageText('memory is exhausted');
@@ -163,24 +157,23 @@ function nextDelimiter(from: usize, end: usize, delimiter: usize, len: u32): usi
 }
 
 /** Stores the object in the columns that take the whole row. */
-function putRow(state: usize, object: u64): void {
-  if (!(load<u32>(state, SOURCE_KINDS) & (1 << UseKind.ROW))) return;
-  const count = load<u32>(state, SOURCE_USE_COUNT);
+function putRow(state: Source, object: u64): void {
+  if (!(state.kinds & (1 << UseKind.ROW))) return;
+  const count = state.useCount;
   for (let i: u32 = 0; i < count; i++) {
     const use = useAt(state, i);
-    if (load<u32>(use, USE_REFS) && load<u8>(use, USE_KIND) == UseKind.ROW)
-      put(blockAt(i), filledRows, Tag.OBJECT, object);
+    if (use.refs && use.kind == UseKind.ROW) put(blockAt(i), filledRows, Tag.OBJECT, object);
   }
 }
 
 /** Stores the value in the columns of that name; false when it is not of their type. */
-function putField(state: usize, name: usize, nameLen: u32, tag: u8, val: u64): bool {
+function putField(state: Source, name: usize, nameLen: u32, tag: u8, val: u64): bool {
   let use = findUse(state, name, nameLen);
   while (use) {
     const at = useAt(state, use - 1);
     if (!convert(state, at, tag, val, name, nameLen)) return false;
     put(blockAt(use - 1), filledRows, convertedTag, converted);
-    use = load<u32>(at, USE_NEXT);
+    use = at.next;
   }
   return true;
 }
@@ -188,8 +181,8 @@ function putField(state: usize, name: usize, nameLen: u32, tag: u8, val: u64): b
 let convertedTag: u8 = 0;
 let converted: u64 = 0;
 
-function convert(state: usize, use: usize, tag: u8, val: u64, name: usize, nameLen: u32): bool {
-  const kind = load<u8>(use, USE_TYPE_KIND);
+function convert(state: Source, use: Use, tag: u8, val: u64, name: usize, nameLen: u32): bool {
+  const kind = use.typeKind;
   convertedTag = tag;
   converted = val;
   if (kind == TypeKind.ANY || (kind == TypeKind.STRING && tag == Tag.STR)) return true;
@@ -233,14 +226,7 @@ function convert(state: usize, use: usize, tag: u8, val: u64, name: usize, nameL
       convertedTag = Tag.BYTES;
       return true;
     default: {
-      const stop = parseAt(
-        at,
-        at + len,
-        load<i32>(state, STREAM_MAX_DEPTH),
-        <usize>load<u32>(use, USE_TYPE),
-        name,
-        nameLen,
-      );
+      const stop = parseAt(at, at + len, <i32>state.maxDepth, use.type, name, nameLen);
       if (!stop) return false;
       convertedTag = valueTag;
       converted = valuePayload;

@@ -8,26 +8,17 @@ import { TypeKind } from '../../json/type';
 import { f64Canonical, f64End, f64Whole, parseF64 } from '../../text/f64-parse';
 import { POW10_F64 } from '../../text/wide';
 import { filling, put } from '../columns/batch';
-import { STREAM_FLAGS, STREAM_MAX_DEPTH, StreamFlag } from '../columns/state';
-import {
-  NumberAs,
-  USE_BLOCK,
-  USE_NAME,
-  USE_NAME_LEN,
-  USE_NUMBER,
-  USE_TEXT,
-  USE_TYPE,
-  USE_TYPE_KIND,
-} from '../columns/use';
+import { StreamFlag } from '../columns/state';
+import { Use, NumberAs } from '../columns/use';
 
 /**
  * Decodes the value at `p` into the column of a use. Returns the position after it, 0 on failure. A position behind
  * `end` is a number that ran out of its message.
  */
-export function putValue(use: usize, p: usize, end: usize, row: u32): usize {
+export function putValue(use: Use, p: usize, end: usize, row: u32): usize {
   const c = <u32>load<u8>(p);
   if (c == 0x22) {
-    if (load<u8>(use, USE_TEXT)) return putText(use, p + 1, end, row);
+    if (use.takesText) return putText(use, p + 1, end, row);
   } else if (c - 0x2d <= 12) {
     // digits, minus and what putNumber refuses
     const q = putNumber(use, row, p);
@@ -41,11 +32,11 @@ export function putValue(use: usize, p: usize, end: usize, row: u32): usize {
  * failure.
  */
 // @ts-ignore: decorator
-@inline export function putText(use: usize, p: usize, end: usize, row: u32): usize {
+@inline export function putText(use: Use, p: usize, end: usize, row: u32): usize {
   const q = scanString(p, end);
   if (!q) return 0;
-  if (stringEscaped) return putEscaped(<usize>load<u32>(use, USE_BLOCK), row, p, q);
-  put(<usize>load<u32>(use, USE_BLOCK), row, Tag.STR, span(p, <u32>(q - p)));
+  if (stringEscaped) return putEscaped(use.block, row, p, q);
+  put(use.block, row, Tag.STR, span(p, <u32>(q - p)));
   return q + 1;
 }
 
@@ -64,19 +55,15 @@ function putEscaped(block: usize, row: u32, p: usize, q: usize): usize {
 }
 
 /** Decodes the value at `p` into the column of a use; returns the position after it, 0 on failure. */
-function putField(use: usize, p: usize, end: usize, row: u32): usize {
+function putField(use: Use, p: usize, end: usize, row: u32): usize {
   const state = filling;
-  const block = <usize>load<u32>(use, USE_BLOCK);
-  const kind = load<u8>(use, USE_TYPE_KIND);
+  const block = use.block;
+  const kind = use.typeKind;
   const c = p < end ? <u32>load<u8>(p) : 0;
   if ((c == 0x2d || c - 48 < 10) && (kind == TypeKind.FLOAT || kind == TypeKind.ANY)) {
     const v = parseF64(p, end);
     const q = f64End;
-    if (
-      q != p &&
-      !isPadded(p, q) &&
-      !(f64Whole && kind == TypeKind.ANY && load<u8>(state, STREAM_FLAGS) & StreamFlag.INTS)
-    ) {
+    if (q != p && !isPadded(p, q) && !(f64Whole && kind == TypeKind.ANY && state.flags & StreamFlag.INTS)) {
       const at = block + ((<usize>row) << 3);
       store<f64>(at, v, COL_VALS);
       store<u8>(block + row, Tag.F64, COL_TAGS);
@@ -85,9 +72,9 @@ function putField(use: usize, p: usize, end: usize, row: u32): usize {
       return q;
     }
   }
-  const type = <usize>load<u32>(use, USE_TYPE);
-  const name = <usize>load<u32>(use, USE_NAME);
-  const q = parseAt(p, end, load<i32>(state, STREAM_MAX_DEPTH) - 1, type, name, load<u32>(use, USE_NAME_LEN));
+  const type = use.type;
+  const name = use.name;
+  const q = parseAt(p, end, <i32>state.maxDepth - 1, type, name, use.nameLen);
   if (q) put(block, row, valueTag, valuePayload);
   return q;
 }
@@ -97,7 +84,7 @@ export function skipValue(p: usize, end: usize): usize {
   const c = <u32>load<u8>(p);
   if (c == 0x22) return skipText(p + 1, end);
   if (c == 0x2d || c - 48 < 10) return scanNumber(p, end);
-  return scanValue(p, end, load<i32>(filling, STREAM_MAX_DEPTH) - 1);
+  return scanValue(p, end, <i32>filling.maxDepth - 1);
 }
 
 /**
@@ -105,7 +92,7 @@ export function skipValue(p: usize, end: usize): usize {
  * message: a number that runs out of its message is noticed when the literal after it does not match.
  */
 // @ts-ignore: decorator
-@inline function putNumber(use: usize, row: u32, p0: usize): usize {
+@inline function putNumber(use: Use, row: u32, p0: usize): usize {
   const negative = load<u8>(p0) == 0x2d;
   const start = p0 + <usize>negative;
   let p = start;
@@ -133,8 +120,8 @@ export function skipValue(p: usize, end: usize): usize {
   // Up to 15 digits are exact as a double.
   if (digits > 15) return 0;
   if ((c | 32) == 0x35) return putScaled(use, row, negative, m, fraction, p);
-  const as = load<u8>(use, USE_NUMBER);
-  const block = <usize>load<u32>(use, USE_BLOCK);
+  const as = use.numberAs;
+  const block = use.block;
   const at = block + ((<usize>row) << 3);
   let raw = span(p0, <u32>(p - p0));
   if (m == 0 && negative) raw = 0;
@@ -158,11 +145,11 @@ export function skipValue(p: usize, end: usize): usize {
 }
 
 /** Stores a short number whose exponent stands at `p`; 0 for large exponents and where no double is wanted. */
-function putScaled(use: usize, row: u32, negative: bool, m: u64, fraction: u32, p: usize): usize {
+function putScaled(use: Use, row: u32, negative: bool, m: u64, fraction: u32, p: usize): usize {
   const sign = <u32>load<u8>(p, 1);
   let q = p + 1 + <usize>(sign == 0x2b || sign == 0x2d);
   let c = <u32>load<u8>(q) - 48;
-  const as = load<u8>(use, USE_NUMBER);
+  const as = use.numberAs;
   if (c >= 10 || (as != NumberAs.F64 && as != NumberAs.WHOLE_I64)) return 0;
   let exponent: u32 = 0;
   do {
@@ -174,6 +161,6 @@ function putScaled(use: usize, row: u32, negative: bool, m: u64, fraction: u32, 
   if (scale < -22 || scale > 22) return 0;
   let v = <f64>(<i64>m);
   v = scale < 0 ? v / load<f64>(POW10_F64 + ((<usize>-scale) << 3)) : v * load<f64>(POW10_F64 + ((<usize>scale) << 3));
-  put(<usize>load<u32>(use, USE_BLOCK), row, Tag.F64, reinterpret<u64>(negative ? -v : v));
+  put(use.block, row, Tag.F64, reinterpret<u64>(negative ? -v : v));
   return q;
 }

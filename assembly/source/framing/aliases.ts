@@ -4,16 +4,17 @@ import { accountOf } from '../../node/node';
 import { alloc, allocZeroed, free } from '../../mem/alloc';
 import { poolBytesCopy } from '../../mem/pool';
 import * as message from './message';
-import { SOURCE_ALIASES } from '../columns/state';
+import { Node } from '../../gen/node-layouts';
+import { Source } from '../columns/state';
 
 const ALIASES_SIZE: u32 = 65536 * 8;
 
 /** The table of topic aliases, made when there is none; 0 when memory is exhausted. */
-export function aliasesMake(state: usize, account: usize): usize {
-  let table = <usize>load<u32>(state, SOURCE_ALIASES);
+export function aliasesMake(state: Source, account: usize): usize {
+  let table = state.aliases;
   if (table) return table;
   table = allocZeroed(ALIASES_SIZE, account);
-  store<u32>(state, <u32>table, SOURCE_ALIASES);
+  state.aliases = table;
   return table;
 }
 
@@ -24,9 +25,9 @@ export function aliasesMake(state: usize, account: usize): usize {
 }
 
 /** Remembers the topic of the message under way for the alias or, when it is empty, looks it up. */
-export function resolveAlias(node: usize, state: usize, alias: u32): bool {
+export function resolveAlias(node: Node, state: Source, alias: u32): bool {
   const account = accountOf(node);
-  if (!message.topicLen && !load<u32>(state, SOURCE_ALIASES)) return false;
+  if (!message.topicLen && !state.aliases) return false;
   const table = aliasesMake(state, account);
   if (!table) return false;
   const entry = aliasEntry(table, alias);
@@ -51,11 +52,11 @@ export function resolveAlias(node: usize, state: usize, alias: u32): bool {
 }
 
 /** Drops the topic aliases: they belong to a connection. */
-export function aliasesForget(state: usize, account: usize): void {
-  const table = <usize>load<u32>(state, SOURCE_ALIASES);
+export function aliasesForget(state: Source, account: usize): void {
+  const table = state.aliases;
   if (!table) return;
   for (let i: u32 = 0; i < 65536; i++)
     free(<usize>load<u32>(aliasEntry(table, i)), load<u32>(aliasEntry(table, i), 4), account);
   free(table, ALIASES_SIZE, account);
-  store<u32>(state, 0, SOURCE_ALIASES);
+  state.aliases = 0;
 }

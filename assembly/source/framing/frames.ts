@@ -1,7 +1,7 @@
 // Framing by lines and by length prefixes.
 import * as message from './message';
-import { STREAM_MAX_MESSAGE, SOURCE_OVERSIZED, SOURCE_SKIP } from '../columns/state';
 import { Packet } from './mqtt';
+import { Source } from '../columns/state';
 
 /** Position after the message found. */
 export let frameEnd: usize = 0;
@@ -15,18 +15,18 @@ function findLineFeed(p0: usize, end: usize): usize {
   return end;
 }
 
-function countOversized(state: usize): void {
-  store<u64>(state, load<u64>(state, SOURCE_OVERSIZED) + 1, SOURCE_OVERSIZED);
+function countOversized(state: Source): void {
+  state.oversized++;
 }
 
 /** Finds the line at `p`. */
-export function nextLine(state: usize, p: usize, end: usize): u32 {
+export function nextLine(state: Source, p: usize, end: usize): u32 {
   const feed = findLineFeed(p, end);
-  const most = <usize>load<u32>(state, STREAM_MAX_MESSAGE);
+  const most = <usize>state.maxMessage;
   if (feed == end) {
     if (end - p <= most + 1 && !message.skipsUnfinished) return Packet.INCOMPLETE;
     countOversized(state);
-    store<u64>(state, u64.MAX_VALUE, SOURCE_SKIP);
+    state.skip = u64.MAX_VALUE;
     frameEnd = end;
     return Packet.OTHER;
   }
@@ -42,17 +42,17 @@ export function nextLine(state: usize, p: usize, end: usize): u32 {
 }
 
 /** Finds the frame at `p`: payload length u32, metadata length u32, metadata, payload. */
-export function nextFrame(state: usize, p: usize, end: usize): u32 {
+export function nextFrame(state: Source, p: usize, end: usize): u32 {
   if (p + 8 > end) return Packet.INCOMPLETE;
   const payloadLen = <u64>load<u32>(p);
   const metaLen = <u64>load<u32>(p, 4);
   const total = 8 + payloadLen + metaLen;
-  const most = <u64>load<u32>(state, STREAM_MAX_MESSAGE);
+  const most = <u64>state.maxMessage;
   const there = <u64>(end - p);
   if (payloadLen > most || metaLen > most || (message.skipsUnfinished && there < total)) {
     countOversized(state);
     if (total > there) {
-      store<u64>(state, total - there, SOURCE_SKIP);
+      state.skip = total - there;
       frameEnd = end;
     } else frameEnd = p + <usize>total;
     return Packet.OTHER;
@@ -67,15 +67,15 @@ export function nextFrame(state: usize, p: usize, end: usize): u32 {
 }
 
 /** Skips what is left of an oversized message; returns the position to go on from. */
-export function skipRest(state: usize, p: usize, end: usize): usize {
-  const left = load<u64>(state, SOURCE_SKIP);
+export function skipRest(state: Source, p: usize, end: usize): usize {
+  const left = state.skip;
   if (left == u64.MAX_VALUE) {
     const feed = findLineFeed(p, end);
     if (feed == end) return end;
-    store<u64>(state, 0, SOURCE_SKIP);
+    state.skip = 0;
     return feed + 1;
   }
   const n = min(left, <u64>(end - p));
-  store<u64>(state, left - n, SOURCE_SKIP);
+  state.skip = left - n;
   return p + <usize>n;
 }

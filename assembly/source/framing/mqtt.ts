@@ -5,8 +5,9 @@ import { resolveAlias } from './aliases';
 import * as message from './message';
 import { ProtocolError } from '../../gen/source-layouts';
 import { propertyEnd, TOPIC_ALIAS } from './properties';
-import { SOURCE_KINDS, STREAM_MAX_MESSAGE, SOURCE_OVERSIZED, SOURCE_SKIP, STREAM_VERSION } from '../columns/state';
 import { UseKind } from '../columns/use';
+import { Node } from '../../gen/node-layouts';
+import { Source } from '../columns/state';
 
 const MAX_PACKETS: u32 = 256;
 const MAX_ACKS: u32 = 2048;
@@ -72,7 +73,7 @@ function broken(error: u32): u32 {
 
 /** Looks at the packet at `p`; at least one byte is there. */
 // @ts-ignore: decorator
-@inline export function nextPacket(node: usize, state: usize, p: usize, end: usize): u32 {
+@inline export function nextPacket(node: Node, state: Source, p: usize, end: usize): u32 {
   const head = <u32>load<u8>(p);
   if (p + 2 > end) return Packet.INCOMPLETE;
   let length = <u32>load<u8>(p, 1);
@@ -109,19 +110,16 @@ function broken(error: u32): u32 {
   }
   message.setDelivery(qos, (head & 1) != 0, id);
   if (at > stop) return broken(ProtocolError.PUBLISH);
-  if (load<u8>(state, STREAM_VERSION) == 5) {
+  if (state.version == 5) {
     at = readProperties(node, state, at, stop);
     if (!at) return Packet.BROKEN;
   } else if (topicLen == 0) return broken(ProtocolError.TOPIC);
-  if (
-    load<u32>(state, SOURCE_KINDS) & ((1 << UseKind.META) | (1 << UseKind.META_ALL)) &&
-    !isUtf8(topic, topic + topicLen)
-  ) {
+  if (state.kinds & ((1 << UseKind.META) | (1 << UseKind.META_ALL)) && !isUtf8(topic, topic + topicLen)) {
     return broken(ProtocolError.TOPIC);
   }
   message.setPayload(at, stop);
-  if (<u32>(stop - at) > load<u32>(state, STREAM_MAX_MESSAGE)) {
-    store<u64>(state, load<u64>(state, SOURCE_OVERSIZED) + 1, SOURCE_OVERSIZED);
+  if (<u32>(stop - at) > state.maxMessage) {
+    state.oversized++;
     acknowledge();
     return Packet.OTHER;
   }
@@ -129,12 +127,12 @@ function broken(error: u32): u32 {
 }
 
 /** A packet that is no PUBLISH of a known QoS. */
-function otherPacket(state: usize, head: u32, p: usize, body: usize, length: u32, end: usize): u32 {
+function otherPacket(state: Source, head: u32, p: usize, body: usize, length: u32, end: usize): u32 {
   const type = head >> 4;
-  if (type == 0 || (head & 0xf6) == 0x36 || (type == 15 && load<u8>(state, STREAM_VERSION) != 5)) {
+  if (type == 0 || (head & 0xf6) == 0x36 || (type == 15 && state.version != 5)) {
     return broken(ProtocolError.TYPE);
   }
-  if (length > load<u32>(state, STREAM_MAX_MESSAGE) + MAX_HEADER) return broken(ProtocolError.TOO_LONG);
+  if (length > state.maxMessage + MAX_HEADER) return broken(ProtocolError.TOO_LONG);
   if (packetEnd > end) return Packet.INCOMPLETE;
   if (packetCount == MAX_PACKETS) return Packet.STOP;
   const entry = packetList + ((<usize>packetCount) << 3);
@@ -145,8 +143,8 @@ function otherPacket(state: usize, head: u32, p: usize, body: usize, length: u32
 }
 
 /** A PUBLISH whose end is not there: waits for it, or skips it when it is longer than a message may be. */
-function unfinished(node: usize, state: usize, head: u32, body: usize, length: u32, end: usize): u32 {
-  if (length <= load<u32>(state, STREAM_MAX_MESSAGE) + MAX_HEADER && !message.skipsUnfinished) return Packet.INCOMPLETE;
+function unfinished(node: Node, state: Source, head: u32, body: usize, length: u32, end: usize): u32 {
+  if (length <= state.maxMessage + MAX_HEADER && !message.skipsUnfinished) return Packet.INCOMPLETE;
   if (packetCount != 0 || ackCount == MAX_ACKS) return Packet.STOP;
   if (head & 6) {
     // The id stands behind the topic; the sender has to get its acknowledgement, or it would send again for ever.
@@ -157,14 +155,14 @@ function unfinished(node: usize, state: usize, head: u32, body: usize, length: u
     message.setDelivery((head >> 1) & 3, false, bigEndian(at));
     acknowledge();
   }
-  store<u64>(state, load<u64>(state, SOURCE_OVERSIZED) + 1, SOURCE_OVERSIZED);
-  store<u64>(state, packetEnd - end, SOURCE_SKIP);
+  state.oversized++;
+  state.skip = packetEnd - end;
   packetEnd = end;
   return Packet.OTHER;
 }
 
 /** Reads the properties at `at`; returns the start of the payload, 0 when they are malformed. */
-function readProperties(node: usize, state: usize, at: usize, stop: usize): usize {
+function readProperties(node: Node, state: Source, at: usize, stop: usize): usize {
   let length: usize = 0;
   let p = at;
   for (let shift: usize = 0; ; shift += 7) {

@@ -2,55 +2,43 @@
 // when the window is sent.
 import { deferredCount, isHeldBelow, isLong, mayDefer } from '../../node/deferred';
 import { failLen, failNotBoolean, failOff } from '../../batch/failure';
-import { N_PROGRAM } from '../../node/node';
 import { selectionPop, selectionPush } from '../../batch/selection';
 import { Tag, lenOf, offOf, span } from '../../mem/layout';
-import {
-  NO_INPUT,
-  WINDOW_AGGS,
-  WINDOW_FLAGS,
-  WINDOW_KEYS,
-  WINDOW_WHERE,
-  WindowFlag,
-  bindOf,
-  bindTag,
-  bindUniform,
-  bindVal,
-  hasFlag,
-  keysAt,
-} from '../../agg/group/spec';
-import { SET_ERROR, setError, setReset } from '../../agg/group/group';
-import { SET_COUNT, SET_FIRST } from '../../agg/group/table';
+import { NO_INPUT, WindowFlag, bindOf, bindTag, bindUniform, bindVal, hasFlag, keysAt } from '../../agg/group/spec';
+import { setError, setReset } from '../../agg/group/group';
 import { accumulate } from '../../agg/accumulate';
 import { addRows, beginRows, endRows, sendFailure, sendGroups, sendNoMemory } from './output';
-import { ROWS_COUNT } from '../../rows/layout';
-import { PAGE_LEFT, PAGE_NEXT, PAGE_TO, timeAt } from '../../rows/page';
+import { Page, timeAt } from '../../rows/page';
 import { rowsClear, rowsFirst } from '../../rows/store';
-import { FRAME_WHERE_ERROR, frame } from './frame';
+import { frame } from './frame';
 import { bindPage, keep } from './kept';
 import { Phase, mustWait, outboxGroups, outboxRows } from './outbox';
-import { W_ROWS, W_SET } from './state';
+import { Node } from '../../gen/node-layouts';
+import { Program } from '../../gen/ops-layouts';
+import { WindowSpec } from '../../gen/window-layouts';
+import { Group } from '../../agg/group/table';
+import { WindowState } from './state';
 
 // @ts-ignore: decorator
-@inline export function isGrouped(spec: usize): bool {
+@inline export function isGrouped(spec: WindowSpec): bool {
   return hasFlag(spec, WindowFlag.GROUPED);
 }
 
 /** True when the window keeps rows; otherwise it keeps only aggregate states. */
 // @ts-ignore: decorator
-@inline export function keepsRows(spec: usize): bool {
+@inline export function keepsRows(spec: WindowSpec): bool {
   return hasFlag(spec, WindowFlag.KEEPS_ROWS);
 }
 
 /** Payload of the error that WHERE gave last, 0 when there was none. */
 // @ts-ignore: decorator
 @inline export function whereError(): u64 {
-  return load<u64>(frame, FRAME_WHERE_ERROR);
+  return frame.whereError;
 }
 
 // @ts-ignore: decorator
 @inline export function setWhereError(payload: u64): void {
-  store<u64>(frame, payload, FRAME_WHERE_ERROR);
+  frame.whereError = payload;
 }
 
 /** Decides WHERE for one bound row: 1 in, 0 out, -1 failed (`whereError`). */
@@ -70,13 +58,13 @@ function judge(where: u32, row: u32): i32 {
 }
 
 /** As `judge` by the WHERE of the spec and by the keys of the group, none of which may have failed. */
-export function judgeRow(spec: usize, row: u32): i32 {
-  const where = load<u16>(spec, WINDOW_WHERE);
+export function judgeRow(spec: WindowSpec, row: u32): i32 {
+  const where = spec.where;
   if (where != NO_INPUT) {
     const verdict = judge(where, row);
     if (verdict <= 0) return verdict;
   }
-  const count = load<u32>(spec, WINDOW_KEYS);
+  const count = spec.keys;
   for (let k: u32 = 0; k < count; k++) {
     const bind = bindOf(load<u16>(keysAt(spec) + ((<usize>k) << 1)));
     if (bindTag(bind, row) != Tag.ERROR) continue;
@@ -90,11 +78,11 @@ export function judgeRow(spec: usize, row: u32): i32 {
  * Takes the bound rows `sel[0 … n)` in. Rows that WHERE rejects leave no trace, except where they are kept to
  * be counted. Returns false when memory is exhausted.
  */
-export function takeIn(spec: usize, state: usize, sel: usize, n: u32): bool {
-  const where = load<u16>(spec, WINDOW_WHERE);
+export function takeIn(spec: WindowSpec, state: WindowState, sel: usize, n: u32): bool {
+  const where = spec.where;
   const asRows = keepsRows(spec);
   if (where == NO_INPUT || (asRows && hasFlag(spec, WindowFlag.KEEPS_REJECTED))) {
-    return asRows ? keep(spec, state, sel, n) : accumulate(spec, state + W_SET, sel, n);
+    return asRows ? keep(spec, state, sel, n) : accumulate(spec, state, sel, n);
   }
   const kept = selectionPush();
   if (!kept) return false;
@@ -102,38 +90,38 @@ export function takeIn(spec: usize, state: usize, sel: usize, n: u32): bool {
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
     const verdict = judge(where, row);
-    if (verdict < 0 && !asRows) setError(state + W_SET, whereError());
+    if (verdict < 0 && !asRows) setError(state, whereError());
     if (verdict == 0 || (verdict < 0 && !asRows)) continue;
     store<u32>(kept + ((<usize>count) << 2), row);
     count++;
   }
   let ok = true;
-  if (count) ok = asRows ? keep(spec, state, kept, count) : accumulate(spec, state + W_SET, kept, count);
+  if (count) ok = asRows ? keep(spec, state, kept, count) : accumulate(spec, state, kept, count);
   selectionPop();
   return ok;
 }
 
 /** True when nothing is taken in, and nothing failed. */
-export function isVoid(spec: usize, state: usize): bool {
-  if (keepsRows(spec)) return load<u32>(state + W_ROWS, ROWS_COUNT) == 0;
-  return (load<u32>(state + W_SET, SET_COUNT) | load<u32>(state + W_SET, SET_ERROR)) == 0;
+export function isVoid(spec: WindowSpec, state: WindowState): bool {
+  if (keepsRows(spec)) return state.kept.count == 0;
+  return (state.count | state.error) == 0;
 }
 
 /**
  * Sends the groups taken in, or all kept rows, and forgets them. Many of them are left to later, as all while something
  * waits.
  */
-export function sendAll(node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64): void {
+export function sendAll(node: Node, spec: WindowSpec, state: WindowState, start: f64, end: f64, trigger: f64): void {
   if (keepsRows(spec)) {
     sendRange(node, spec, state, start, end, trigger, -Infinity, Infinity, true);
-    rowsClear(state + W_ROWS);
+    rowsClear(state.kept);
     return;
   }
-  const count = load<u32>(state + W_SET, SET_COUNT);
+  const count = state.count;
   const waits = (isLong(count) && mayDefer(node)) || mustWait(node);
   if (waits && outboxGroups(node, state, start, end, trigger, Phase.NEW)) return;
-  sendGroups(node, spec, state + W_SET, start, end, trigger);
-  setReset(state + W_SET);
+  sendGroups(node, spec, state, start, end, trigger);
+  setReset(state);
 }
 
 /**
@@ -141,8 +129,8 @@ export function sendAll(node: usize, spec: usize, state: usize, start: f64, end:
  * `judge`. Of several failures in a window the first one counts, however the rows are divided among pages.
  */
 export function selectRows(
-  spec: usize,
-  page: usize,
+  spec: WindowSpec,
+  page: Page,
   left: u32,
   end: u32,
   from: f64,
@@ -150,7 +138,7 @@ export function selectRows(
   closed: bool,
   sel: usize,
 ): u32 {
-  const where = load<u16>(spec, WINDOW_WHERE);
+  const where = spec.where;
   let failed = whereError();
   let n: u32 = 0;
   if (where == NO_INPUT && from == -Infinity && to == Infinity) {
@@ -174,13 +162,13 @@ export function selectRows(
 
 /** True when WHERE decided each row of the page that is bound, and gave no error. */
 // @ts-ignore: decorator
-@inline function isDecided(spec: usize): bool {
-  return bindUniform(bindOf(load<u16>(spec, WINDOW_WHERE))) == Tag.BOOL;
+@inline function isDecided(spec: WindowSpec): bool {
+  return bindUniform(bindOf(spec.where)) == Tag.BOOL;
 }
 
 /** As `selectRows` of all rows that the store holds. */
-function selectHeld(spec: usize, page: usize, from: f64, to: f64, closed: bool, sel: usize): u32 {
-  return selectRows(spec, page, load<u32>(page, PAGE_LEFT), load<u32>(page, PAGE_TO), from, to, closed, sel);
+function selectHeld(spec: WindowSpec, page: Page, from: f64, to: f64, closed: bool, sel: usize): u32 {
+  return selectRows(spec, page, page.left, page.to, from, to, closed, sel);
 }
 
 /**
@@ -188,9 +176,9 @@ function selectHeld(spec: usize, page: usize, from: f64, to: f64, closed: bool, 
  * stay. Many of them are left to later, as all while something waits.
  */
 export function sendRange(
-  node: usize,
-  spec: usize,
-  state: usize,
+  node: Node,
+  spec: WindowSpec,
+  state: WindowState,
   start: f64,
   end: f64,
   trigger: f64,
@@ -198,7 +186,7 @@ export function sendRange(
   to: f64,
   closed: bool,
 ): void {
-  const waits = (isLong(load<u32>(state + W_ROWS, ROWS_COUNT)) && mayDefer(node)) || mustWait(node);
+  const waits = (isLong(state.kept.count) && mayDefer(node)) || mustWait(node);
   if (waits && outboxRows(node, state, start, end, trigger, from, to, closed, Phase.NEW)) return;
   const sel = selectionPush();
   if (!sel) {
@@ -215,9 +203,9 @@ export function sendRange(
 }
 
 function sendRangeGrouped(
-  node: usize,
-  spec: usize,
-  state: usize,
+  node: Node,
+  spec: WindowSpec,
+  state: WindowState,
   start: f64,
   end: f64,
   trigger: f64,
@@ -226,9 +214,9 @@ function sendRangeGrouped(
   closed: bool,
   sel: usize,
 ): void {
-  const program = <usize>load<u32>(node, N_PROGRAM);
-  const set = state + W_SET;
-  for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+  const program = node.program;
+  const set = state;
+  for (let page = rowsFirst(state.kept); page; page = page.next) {
     bindPage(page, spec, program);
     const n = selectHeld(spec, page, from, to, closed, sel);
     if (whereError()) setError(set, whereError());
@@ -243,9 +231,17 @@ function sendRangeGrouped(
 }
 
 /** Takes all rows of the range into one group of the set; false when memory is exhausted. */
-function groupAll(spec: usize, state: usize, program: usize, from: f64, to: f64, closed: bool, sel: usize): bool {
-  const set = state + W_SET;
-  for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+function groupAll(
+  spec: WindowSpec,
+  state: WindowState,
+  program: Program,
+  from: f64,
+  to: f64,
+  closed: bool,
+  sel: usize,
+): bool {
+  const set = state;
+  for (let page = rowsFirst(state.kept); page; page = page.next) {
     bindPage(page, spec, program);
     const n = selectHeld(spec, page, from, to, closed, sel);
     if (n && !accumulate(spec, set, sel, n)) return false;
@@ -257,17 +253,25 @@ function groupAll(spec: usize, state: usize, program: usize, from: f64, to: f64,
  * Looks whether WHERE fails in a row of the range (`whereError`): then none of its message may come to nodes that
  * remember it.
  */
-function judgeAll(spec: usize, state: usize, program: usize, from: f64, to: f64, closed: bool, sel: usize): void {
-  for (let page = rowsFirst(state + W_ROWS); page && !whereError(); page = <usize>load<u32>(page, PAGE_NEXT)) {
+function judgeAll(
+  spec: WindowSpec,
+  state: WindowState,
+  program: Program,
+  from: f64,
+  to: f64,
+  closed: bool,
+  sel: usize,
+): void {
+  for (let page = rowsFirst(state.kept); page && !whereError(); page = page.next) {
     bindPage(page, spec, program);
     if (!isDecided(spec)) selectHeld(spec, page, from, to, closed, sel);
   }
 }
 
 function sendRangeRows(
-  node: usize,
-  spec: usize,
-  state: usize,
+  node: Node,
+  spec: WindowSpec,
+  state: WindowState,
   start: f64,
   end: f64,
   trigger: f64,
@@ -276,17 +280,17 @@ function sendRangeRows(
   closed: bool,
   sel: usize,
 ): void {
-  const program = <usize>load<u32>(node, N_PROGRAM);
-  const set = state + W_SET;
-  if (load<u32>(spec, WINDOW_AGGS) && !groupAll(spec, state, program, from, to, closed, sel)) {
+  const program = node.program;
+  const set = state;
+  if (spec.aggs && !groupAll(spec, state, program, from, to, closed, sel)) {
     sendNoMemory(node);
     setReset(set);
     return;
   }
-  if (load<u16>(spec, WINDOW_WHERE) != NO_INPUT) judgeAll(spec, state, program, from, to, closed, sel);
-  const group = <usize>load<u32>(set, SET_FIRST);
+  if (spec.where != NO_INPUT) judgeAll(spec, state, program, from, to, closed, sel);
+  const group = set.first;
   let isOpen = false;
-  for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+  for (let page = rowsFirst(state.kept); page; page = page.next) {
     bindPage(page, spec, program);
     const n = selectHeld(spec, page, from, to, closed, sel);
     if (whereError()) break;
@@ -300,8 +304,8 @@ function sendRangeRows(
   }
   if (isOpen) endRows(node, spec, whereError());
   else if (whereError()) sendFailure(node, offOf(whereError()), lenOf(whereError()));
-  else if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.SEND_EMPTY) {
-    if (beginRows(node, spec, set, start, end, trigger, 0)) endRows(node, spec, 0);
+  else if (spec.flags & WindowFlag.SEND_EMPTY) {
+    if (beginRows(node, spec, set, start, end, trigger, changetype<Group>(0))) endRows(node, spec, 0);
   }
   if (group) setReset(set);
 }

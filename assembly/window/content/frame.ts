@@ -13,58 +13,67 @@
 import * as ctx from '../../batch/context';
 import { bindBatch, binds, setBinds } from '../../agg/group/spec';
 import { alloc, WORKSPACE } from '../../mem/alloc';
+import { Program } from '../../gen/ops-layouts';
+import { WindowSpec } from '../../gen/window-layouts';
+import { GroupSet, Group } from '../../agg/group/table';
 
-const FRAME_ABOVE: usize = 0;
-const FRAME_BELOW: usize = 4;
-const FRAME_BINDS_IN_USE: usize = 8;
-const FRAME_SPEC: usize = 12;
-const FRAME_PROGRAM: usize = 16;
-const FRAME_COLS: usize = 20;
-const FRAME_ROWS: usize = 24;
-const FRAME_SEL: usize = 28;
-const FRAME_SEL_LEN: usize = 32;
-const FRAME_ERRORS: usize = 36;
-export const FRAME_START: usize = 40;
-export const FRAME_END: usize = 48;
-export const FRAME_TRIGGER: usize = 56;
-export const FRAME_ROW_COLS: usize = 64;
-export const FRAME_ROW_COUNT: usize = 68;
-export const FRAME_ROW_GROUP: usize = 72;
-export const FRAME_ROW_SET: usize = 76;
-export const FRAME_WHERE_ERROR: usize = 80;
+/** Head of a frame. */
+// @ts-ignore: decorator
+@unmanaged
+class Frame {
+  above: Frame;
+  below: Frame;
+  bindsInUse: usize;
+  spec: WindowSpec;
+  program: Program;
+  cols: usize;
+  rows: u32;
+  sel: usize;
+  selLen: u32;
+  rowErrors: usize;
+  start: f64;
+  end: f64;
+  trigger: f64;
+  rowCols: usize;
+  rowCount: u32;
+  rowGroup: Group;
+  rowSet: GroupSet;
+  whereError: u64;
+}
+
 const FRAME_TIMES: usize = 96;
 const HEAD: u32 = 96;
 const FRAME_BINDS: usize = 8288;
 const SIZE: u32 = 24672;
 
 /** No window is at work. */
-const NONE: usize = memory.data(96, 16);
-const FIRST: usize = memory.data(24672, 16);
+const NONE: Frame = changetype<Frame>(memory.data(96, 16));
+const FIRST: Frame = changetype<Frame>(memory.data(24672, 16));
 
 /** Frame of the window at work. */
-export let frame: usize = NONE;
+export let frame: Frame = NONE;
 
 /** A window begins its work; false when memory is exhausted. */
 export function frameEnter(): bool {
-  let below = frame == NONE ? FIRST : <usize>load<u32>(frame, FRAME_BELOW);
+  let below = frame == NONE ? FIRST : frame.below;
   if (!below) {
-    below = alloc(SIZE, WORKSPACE);
+    below = changetype<Frame>(alloc(SIZE, WORKSPACE));
     if (!below) return false;
-    memory.fill(below, 0, HEAD);
-    store<u32>(frame, <u32>below, FRAME_BELOW);
+    memory.fill(changetype<usize>(below), 0, HEAD);
+    frame.below = below;
   }
-  store<u32>(frame, <u32>binds, FRAME_BINDS_IN_USE);
-  store<u32>(below, <u32>frame, FRAME_ABOVE);
+  frame.bindsInUse = binds;
+  below.above = frame;
   frame = below;
-  setBinds(below + FRAME_BINDS);
+  setBinds(changetype<usize>(below) + FRAME_BINDS);
   return true;
 }
 
 /** It has ended its work: the window above goes on. */
 export function frameLeave(): void {
   assert(frame != NONE, 'a window left that was not at work');
-  frame = <usize>load<u32>(frame, FRAME_ABOVE);
-  setBinds(<usize>load<u32>(frame, FRAME_BINDS_IN_USE));
+  frame = frame.above;
+  setBinds(frame.bindsInUse);
 }
 
 /** True when no window is at work. */
@@ -73,25 +82,25 @@ export function frameIsFree(): bool {
 }
 
 /** The frame of the window that brought this one to work. */
-export function frameAbove(): usize {
-  return <usize>load<u32>(frame, FRAME_ABOVE);
+export function frameAbove(): Frame {
+  return frame.above;
 }
 
 /** Times of the rows of the batch, f64 each, by their number in it. */
 // @ts-ignore: decorator
 @inline export function rowTimes(): usize {
-  return frame + FRAME_TIMES;
+  return changetype<usize>(frame) + FRAME_TIMES;
 }
 
 /** Notes the current batch and binds the inputs to it. */
-export function hold(spec: usize, program: usize): void {
-  store<u32>(frame, <u32>ctx.cols, FRAME_COLS);
-  store<u32>(frame, ctx.rows, FRAME_ROWS);
-  store<u32>(frame, <u32>ctx.sel, FRAME_SEL);
-  store<u32>(frame, ctx.selLen, FRAME_SEL_LEN);
-  store<u32>(frame, <u32>ctx.rowErrors, FRAME_ERRORS);
-  store<u32>(frame, <u32>spec, FRAME_SPEC);
-  store<u32>(frame, <u32>program, FRAME_PROGRAM);
+export function hold(spec: WindowSpec, program: Program): void {
+  frame.cols = ctx.cols;
+  frame.rows = ctx.rows;
+  frame.sel = ctx.sel;
+  frame.selLen = ctx.selLen;
+  frame.rowErrors = ctx.rowErrors;
+  frame.spec = spec;
+  frame.program = program;
   bindBatch(spec, program);
 }
 
@@ -100,12 +109,6 @@ export function hold(spec: usize, program: usize): void {
  * inputs to it.
  */
 export function resume(): void {
-  ctx.setBatch(
-    <usize>load<u32>(frame, FRAME_COLS),
-    load<u32>(frame, FRAME_ROWS),
-    <usize>load<u32>(frame, FRAME_SEL),
-    load<u32>(frame, FRAME_SEL_LEN),
-    <usize>load<u32>(frame, FRAME_ERRORS),
-  );
-  bindBatch(<usize>load<u32>(frame, FRAME_SPEC), <usize>load<u32>(frame, FRAME_PROGRAM));
+  ctx.setBatch(frame.cols, frame.rows, frame.sel, frame.selLen, frame.rowErrors);
+  bindBatch(frame.spec, frame.program);
 }

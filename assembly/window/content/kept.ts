@@ -1,37 +1,39 @@
 // Rows that a window keeps (W_ROWS of its state): the values of its inputs, of which constants are left out, and their
 // times.
-import { WINDOW_INPUTS, bindOf, inputOperand, setBind } from '../../agg/group/spec';
+import { bindOf, inputOperand, setBind } from '../../agg/group/spec';
 import { isConst, tagsOf, valsOf } from '../../ops/operand';
 import { RowsFlag } from '../../rows/layout';
-import { PAGE_CAPACITY, PAGE_TAGS, PAGE_VALS, pageUniforms } from '../../rows/page';
+import { Page, pageUniforms } from '../../rows/page';
 import { rowsAppend, rowsInit } from '../../rows/store';
 import { rowTimes } from './frame';
-import { W_ROWS } from './state';
+import { Program } from '../../gen/ops-layouts';
+import { WindowSpec } from '../../gen/window-layouts';
+import { WindowState } from './state';
 
 /** Prepares the store of a window. */
-export function keptInit(spec: usize, state: usize, acct: usize): void {
-  rowsInit(state + W_ROWS, keptColumns(spec), RowsFlag.TIMES, acct);
+export function keptInit(spec: WindowSpec, state: WindowState, acct: usize): void {
+  rowsInit(state.kept, keptColumns(spec), RowsFlag.TIMES, acct);
 }
 
 /** Columns that the store has: inputs that are no constants. */
-export function keptColumns(spec: usize): u32 {
-  const inputs = load<u32>(spec, WINDOW_INPUTS);
+export function keptColumns(spec: WindowSpec): u32 {
+  const inputs = spec.inputs;
   let columns: u32 = 0;
   for (let i: u32 = 0; i < inputs; i++) columns += <u32>!isConst(inputOperand(spec, i));
   return columns;
 }
 
 /** Keeps the bound rows `sel[0 … n)`; false when memory is exhausted. */
-export function keep(spec: usize, state: usize, sel: usize, n: u32): bool {
-  return rowsAppend(state + W_ROWS, bindOf(0), load<u32>(spec, WINDOW_INPUTS), sel, n, rowTimes());
+export function keep(spec: WindowSpec, state: WindowState, sel: usize, n: u32): bool {
+  return rowsAppend(state.kept, changetype<usize>(bindOf(0)), spec.inputs, sel, n, rowTimes());
 }
 
 /** Binds the inputs to the page: its rows are numbered from 0. Constants stand in `program`. */
-export function bindPage(page: usize, spec: usize, program: usize): void {
-  const inputs = load<u32>(spec, WINDOW_INPUTS);
-  const capacity = load<u32>(page, PAGE_CAPACITY);
-  let vals = <usize>load<u32>(page, PAGE_VALS);
-  let tags = <usize>load<u32>(page, PAGE_TAGS);
+export function bindPage(page: Page, spec: WindowSpec, program: Program): void {
+  const inputs = spec.inputs;
+  const capacity = page.capacity;
+  let vals = page.vals;
+  let tags = page.tags;
   let uniforms = pageUniforms(page, keptColumns(spec));
   for (let i: u32 = 0; i < inputs; i++) {
     const operand = inputOperand(spec, i);
@@ -47,8 +49,8 @@ export function bindPage(page: usize, spec: usize, program: usize): void {
 }
 
 /** Parameters of aggregates are constants, which need no batch. */
-export function bindConstants(spec: usize, program: usize): void {
-  const inputs = load<u32>(spec, WINDOW_INPUTS);
+export function bindConstants(spec: WindowSpec, program: Program): void {
+  const inputs = spec.inputs;
   for (let i: u32 = 0; i < inputs; i++) {
     const operand = inputOperand(spec, i);
     if (!isConst(operand)) continue;

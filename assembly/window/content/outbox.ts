@@ -16,12 +16,14 @@
 import * as ctx from '../../batch/context';
 import { endMessage, beginMessage, signalBelow } from '../../emit/emit';
 import { defer, deferredCount, finish, isHeld, isHeldBelow } from '../../node/deferred';
-import { N_STATE, accountOf } from '../../node/node';
+import { accountOf } from '../../node/node';
 import { alloc, free } from '../../mem/alloc';
 import { lenOf, offOf, span } from '../../mem/layout';
-import { VIEW_SIZE, viewFree, viewRows } from '../../rows/view';
+import { View, VIEW_SIZE, viewFree, viewRows } from '../../rows/view';
 import { SET_SIZE, setFree, setInit } from '../../agg/group/group';
-import { W_OUT_COUNT, W_OUT_FIRST, W_OUT_LAST, W_ROWS, W_SET } from './state';
+import { Node } from '../../gen/node-layouts';
+import { GroupSet, Group } from '../../agg/group/table';
+import { WindowState } from './state';
 
 export namespace Entry {
   export const WINDOW: u32 = 0;
@@ -48,18 +50,28 @@ export namespace Phase {
   export const SENT: u32 = 4;
 }
 
-const NEXT: usize = 0;
-export const ENTRY_KIND: usize = 4;
-export const ENTRY_PHASE: usize = 8;
-export const ENTRY_AT: usize = 12;
-const ENTRY_VALUE: usize = 16;
-export const ENTRY_NOW: usize = 24;
-export const ENTRY_START: usize = 32;
-export const ENTRY_END: usize = 40;
-export const ENTRY_TRIGGER: usize = 48;
-const SIZE: usize = 56;
-const ENTRY_SIGNAL: usize = 60;
-export const ENTRY_SET: usize = 64;
+/** What waits to be sent. */
+// @ts-ignore: decorator
+@unmanaged
+export class OutboxEntry {
+  next: OutboxEntry;
+  kind: u32;
+  phase: u32;
+  at: Group;
+  value: u64;
+  now: f64;
+  start: f64;
+  end: f64;
+  trigger: f64;
+  size: u32;
+  signal: u32;
+
+  get set(): GroupSet {
+    return changetype<GroupSet>(changetype<usize>(this) + ENTRY_SET);
+  }
+}
+
+const ENTRY_SET: usize = 64;
 export const ENTRY_VIEW: usize = ENTRY_SET + SET_SIZE;
 export const ENTRY_FROM: usize = ENTRY_VIEW + VIEW_SIZE;
 export const ENTRY_TO: usize = ENTRY_FROM + 8;
@@ -71,10 +83,10 @@ const PLAIN_SIZE: u32 = 64;
 const WINDOW_SIZE: u32 = <u32>ENTRY_CLOSED + 8;
 
 /** The window whose outbox is being sent: its failures are those of the entry at hand. */
-let sending: usize = 0;
+let sending: Node = changetype<Node>(0);
 
 /** Notes that the outbox of the node is being sent, 0 of none; returns the node of which it was before. */
-export function beginSending(node: usize): usize {
+export function beginSending(node: Node): Node {
   const before = sending;
   sending = node;
   return before;
@@ -82,14 +94,14 @@ export function beginSending(node: usize): usize {
 
 /** The entry that is to be sent first, 0 none. */
 // @ts-ignore: decorator
-@inline export function outboxFirst(node: usize): usize {
-  return <usize>load<u32>(<usize>load<u32>(node, N_STATE), W_OUT_FIRST);
+@inline export function outboxFirst(node: Node): OutboxEntry {
+  return changetype<OutboxEntry>(changetype<WindowState>(node.state).outFirst);
 }
 
 /** Windows that wait in a node. */
 // @ts-ignore: decorator
-@inline export function outboxCount(node: usize): u32 {
-  return load<u32>(<usize>load<u32>(node, N_STATE), W_OUT_COUNT);
+@inline export function outboxCount(node: Node): u32 {
+  return changetype<WindowState>(node.state).outCount;
 }
 
 /**
@@ -97,79 +109,79 @@ export function beginSending(node: usize): usize {
  * something waits behind it.
  */
 // @ts-ignore: decorator
-@inline export function mustWait(node: usize): bool {
+@inline export function mustWait(node: Node): bool {
   return deferredCount != 0 && isHeld(node) && !isAlone(node);
 }
 
-function isAlone(node: usize): bool {
-  const state = <usize>load<u32>(node, N_STATE);
-  const first = <usize>load<u32>(state, W_OUT_FIRST);
-  if (node != sending || !first || first != <usize>load<u32>(state, W_OUT_LAST)) return false;
-  return load<u32>(first, ENTRY_KIND) == Entry.DUE && !isHeldBelow(node);
+function isAlone(node: Node): bool {
+  const state = changetype<WindowState>(node.state);
+  const first = changetype<OutboxEntry>(state.outFirst);
+  if (node != sending || !first || changetype<usize>(first) != state.outLast) return false;
+  return first.kind == Entry.DUE && !isHeldBelow(node);
 }
 
 /** True when a failure is that of the window, or of what is due, whose turn it is. */
-function isOfEntry(node: usize): bool {
-  return node == sending && (load<u32>(outboxFirst(node), ENTRY_KIND) != Entry.DUE || isAlone(node));
+function isOfEntry(node: Node): bool {
+  return node == sending && (outboxFirst(node).kind != Entry.DUE || isAlone(node));
 }
 
 /** Leaves what is due of partitions to later; false when there is no memory for that. */
-export function outboxDue(node: usize): bool {
-  return add(node, Entry.DUE, PLAIN_SIZE) != 0;
+export function outboxDue(node: Node): bool {
+  return !!add(node, Entry.DUE, PLAIN_SIZE);
 }
 
 /**
  * Adds an entry behind the others; 0 when memory is exhausted: what waits has to be sent then (`finish`), so that
  * nothing is in the way.
  */
-function add(node: usize, kind: u32, size: u32): usize {
-  const entry = alloc(size, accountOf(node));
-  if (!entry) return 0;
-  const state = <usize>load<u32>(node, N_STATE);
-  memory.fill(entry, 0, kind == Entry.WINDOW ? WINDOW_SIZE : PLAIN_SIZE);
-  store<u32>(entry, kind, ENTRY_KIND);
-  store<u32>(entry, size, SIZE);
-  store<f64>(entry, ctx.nowMs, ENTRY_NOW);
-  const last = <usize>load<u32>(state, W_OUT_LAST);
-  if (last) store<u32>(last, <u32>entry, NEXT);
-  else store<u32>(state, <u32>entry, W_OUT_FIRST);
-  store<u32>(state, <u32>entry, W_OUT_LAST);
-  if (kind == Entry.WINDOW) store<u32>(state, load<u32>(state, W_OUT_COUNT) + 1, W_OUT_COUNT);
+function add(node: Node, kind: u32, size: u32): OutboxEntry {
+  const entry = changetype<OutboxEntry>(alloc(size, accountOf(node)));
+  if (!entry) return changetype<OutboxEntry>(0);
+  const state = changetype<WindowState>(node.state);
+  memory.fill(changetype<usize>(entry), 0, kind == Entry.WINDOW ? WINDOW_SIZE : PLAIN_SIZE);
+  entry.kind = kind;
+  entry.size = size;
+  entry.now = ctx.nowMs;
+  const last = changetype<OutboxEntry>(state.outLast);
+  if (last) last.next = entry;
+  else state.outFirst = changetype<usize>(entry);
+  state.outLast = changetype<usize>(entry);
+  if (kind == Entry.WINDOW) state.outCount++;
   defer(node);
   return entry;
 }
 
-function addWindow(node: usize, start: f64, end: f64, trigger: f64, phase: u32): usize {
+function addWindow(node: Node, start: f64, end: f64, trigger: f64, phase: u32): OutboxEntry {
   const entry = add(node, Entry.WINDOW, WINDOW_SIZE);
-  if (!entry) return 0;
-  store<u32>(entry, phase, ENTRY_PHASE);
-  store<f64>(entry, start, ENTRY_START);
-  store<f64>(entry, end, ENTRY_END);
-  store<f64>(entry, trigger, ENTRY_TRIGGER);
+  if (!entry) return changetype<OutboxEntry>(0);
+  entry.phase = phase;
+  entry.start = start;
+  entry.end = end;
+  entry.trigger = trigger;
   return entry;
 }
 
 /** Moves the groups of `from`, a window state of the node, to the outbox; false when they are to be sent at once. */
-export function outboxGroups(node: usize, from: usize, start: f64, end: f64, trigger: f64, phase: u32): bool {
+export function outboxGroups(node: Node, from: WindowState, start: f64, end: f64, trigger: f64, phase: u32): bool {
   const entry = addWindow(node, start, end, trigger, phase);
   if (!entry) {
     finish(node);
     return false;
   }
-  memory.copy(entry + ENTRY_SET, from + W_SET, SET_SIZE);
-  setInit(from + W_SET, accountOf(node));
+  memory.copy(changetype<usize>(entry.set), changetype<usize>(from), SET_SIZE);
+  setInit(from, accountOf(node));
   return true;
 }
 
-const VIEW: usize = memory.data(16, 8);
+const VIEW: View = changetype<View>(memory.data(16, 8));
 
 /**
  * Leaves a window of kept rows, those of `from` (a window state of the node) of the times `least` to `most`, to the
  * outbox; false when it is to be sent at once. The rows stay where they are.
  */
 export function outboxRows(
-  node: usize,
-  from: usize,
+  node: Node,
+  from: WindowState,
   start: f64,
   end: f64,
   trigger: f64,
@@ -178,16 +190,18 @@ export function outboxRows(
   closed: bool,
   phase: u32,
 ): bool {
-  const isViewed = viewRows(VIEW, from + W_ROWS);
-  const entry: usize = isViewed ? addWindow(node, start, end, trigger, phase) : 0;
+  const isViewed = viewRows(VIEW, from.kept);
+  const entry: usize = changetype<usize>(
+    isViewed ? addWindow(node, start, end, trigger, phase) : changetype<OutboxEntry>(0),
+  );
   if (!entry) {
     // First the view: while others work theirs stand in its place.
     if (isViewed) viewFree(VIEW);
     finish(node);
     return false;
   }
-  memory.copy(entry + ENTRY_VIEW, VIEW, VIEW_SIZE);
-  setInit(entry + ENTRY_SET, accountOf(node));
+  memory.copy(entry + ENTRY_VIEW, changetype<usize>(VIEW), VIEW_SIZE);
+  setInit(changetype<GroupSet>(entry + ENTRY_SET), accountOf(node));
   store<f64>(entry, least, ENTRY_FROM);
   store<f64>(entry, most, ENTRY_TO);
   store<u32>(entry, <u32>closed, ENTRY_CLOSED);
@@ -198,49 +212,57 @@ export function outboxRows(
  * Leaves a window whose rows are in stacks (window/stacks/stacks.ts) to the outbox; returns its entry, 0 when it is to
  * be sent at once.
  */
-export function outboxStacks(node: usize, start: f64, end: f64, trigger: f64, phase: u32, rows: u32, left: u32): usize {
+export function outboxStacks(
+  node: Node,
+  start: f64,
+  end: f64,
+  trigger: f64,
+  phase: u32,
+  rows: u32,
+  left: u32,
+): OutboxEntry {
   const entry = addWindow(node, start, end, trigger, phase);
   if (!entry) {
     finish(node);
-    return 0;
+    return changetype<OutboxEntry>(0);
   }
-  setInit(entry + ENTRY_SET, accountOf(node));
-  store<u32>(entry, rows, ENTRY_ROWS);
-  store<u32>(entry, left, ENTRY_LEFT);
+  setInit(entry.set, accountOf(node));
+  store<u32>(changetype<usize>(entry), rows, ENTRY_ROWS);
+  store<u32>(changetype<usize>(entry), left, ENTRY_LEFT);
   return entry;
 }
 
 /** Sends a signal, when its turn comes. */
-export function sendSignal(node: usize, signal: u32, value: u64): void {
+export function sendSignal(node: Node, signal: u32, value: u64): void {
   const waits = isHeld(node);
-  const entry: usize = waits ? add(node, Entry.SIGNAL, PLAIN_SIZE) : 0;
+  const entry: OutboxEntry = waits ? add(node, Entry.SIGNAL, PLAIN_SIZE) : changetype<OutboxEntry>(0);
   if (!entry) {
     if (waits) finish(node);
     signalBelow(node, signal, value);
     return;
   }
-  store<u32>(entry, signal, ENTRY_SIGNAL);
-  store<u64>(entry, value, ENTRY_VALUE);
+  entry.signal = signal;
+  entry.value = value;
 }
 
 /** Sends a message that is the text of an error, when its turn comes. */
-export function sendError(node: usize, off: usize, len: u32): void {
+export function sendError(node: Node, off: usize, len: u32): void {
   const waits = isHeld(node) && !isOfEntry(node);
-  const entry: usize = waits ? add(node, Entry.FAILURE, PLAIN_SIZE + len) : 0;
+  const entry: OutboxEntry = waits ? add(node, Entry.FAILURE, PLAIN_SIZE + len) : changetype<OutboxEntry>(0);
   if (!entry) {
     if (waits) finish(node);
     beginMessage(node);
     endMessage(node, off, len);
     return;
   }
-  memory.copy(entry + PLAIN_SIZE, off, len);
-  store<u64>(entry, span(entry + PLAIN_SIZE, len), ENTRY_VALUE);
+  memory.copy(changetype<usize>(entry) + PLAIN_SIZE, off, len);
+  entry.value = span(changetype<usize>(entry) + PLAIN_SIZE, len);
 }
 
 /** Sends a signal or failure of the outbox. */
-export function sendEntry(node: usize, entry: usize): void {
-  const value = load<u64>(entry, ENTRY_VALUE);
-  if (load<u32>(entry, ENTRY_KIND) == Entry.SIGNAL) signalBelow(node, load<u32>(entry, ENTRY_SIGNAL), value);
+export function sendEntry(node: Node, entry: OutboxEntry): void {
+  const value = entry.value;
+  if (entry.kind == Entry.SIGNAL) signalBelow(node, entry.signal, value);
   else {
     beginMessage(node);
     endMessage(node, offOf(value), lenOf(value));
@@ -248,21 +270,21 @@ export function sendEntry(node: usize, entry: usize): void {
 }
 
 /** Takes the first entry out and frees it. */
-export function outboxShift(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
-  const entry = <usize>load<u32>(state, W_OUT_FIRST);
-  const next = load<u32>(entry, NEXT);
-  store<u32>(state, next, W_OUT_FIRST);
-  if (!next) store<u32>(state, 0, W_OUT_LAST);
-  if (load<u32>(entry, ENTRY_KIND) == Entry.WINDOW) {
-    store<u32>(state, load<u32>(state, W_OUT_COUNT) - 1, W_OUT_COUNT);
-    setFree(entry + ENTRY_SET);
-    viewFree(entry + ENTRY_VIEW);
+export function outboxShift(node: Node): void {
+  const state = changetype<WindowState>(node.state);
+  const entry = changetype<OutboxEntry>(state.outFirst);
+  const next = entry.next;
+  state.outFirst = changetype<usize>(next);
+  if (!next) state.outLast = 0;
+  if (entry.kind == Entry.WINDOW) {
+    state.outCount--;
+    setFree(entry.set);
+    viewFree(changetype<View>(changetype<usize>(entry) + ENTRY_VIEW));
   }
-  free(entry, load<u32>(entry, SIZE), accountOf(node));
+  free(changetype<usize>(entry), entry.size, accountOf(node));
 }
 
 /** Frees all entries. */
-export function outboxFree(node: usize): void {
+export function outboxFree(node: Node): void {
   while (outboxFirst(node)) outboxShift(node);
 }

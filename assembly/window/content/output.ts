@@ -5,38 +5,16 @@ import { addException } from '../../node/node';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../../batch/stage';
 import { failLen, failNoMemory, failOff } from '../../batch/failure';
 import { emptyIsNull } from '../../gen/aggregates';
-import { BIND_TAGS, bindIsConst } from '../../mem/bind';
+import { bindIsConst } from '../../mem/bind';
 import { BATCH_ROWS, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf, setAt, span } from '../../mem/layout';
-import {
-  AGG_SIZE_OF,
-  GROUP_HEAD,
-  AGG_FN,
-  WINDOW_AGGS,
-  WINDOW_FLAGS,
-  WINDOW_KEEPS,
-  WINDOW_TAGS_AT,
-  WindowFlag,
-  aggsAt,
-  bindOf,
-  bindTag,
-  bindVal,
-  keepsAt,
-} from '../../agg/group/spec';
-import { SET_ERROR, SET_ERROR_LEN } from '../../agg/group/group';
-import { GROUP_NEXT, SET_COUNT, SET_FIRST } from '../../agg/group/table';
-import {
-  FRAME_END,
-  FRAME_ROW_COLS,
-  FRAME_ROW_COUNT,
-  FRAME_ROW_GROUP,
-  FRAME_ROW_SET,
-  FRAME_START,
-  FRAME_TRIGGER,
-  frame,
-} from './frame';
+import { AGG_SIZE_OF, GROUP_HEAD, WindowFlag, aggsAt, bindOf, bindTag, bindVal, keepsAt } from '../../agg/group/spec';
+import { frame } from './frame';
 import { sendError } from './outbox';
 import { finish } from '../../agg/finish';
 import { giveResult, resultTag, resultVal } from '../../agg/state/result';
+import { Node } from '../../gen/node-layouts';
+import { WindowSpec, AggregateSpec } from '../../gen/window-layouts';
+import { GroupSet, Group } from '../../agg/group/table';
 
 /** Fewer rows are copied one by one with less work. */
 const FEW_ROWS: u32 = 8;
@@ -45,8 +23,8 @@ const POINTERS: usize = memory.data(4 * 1024, 16);
 
 /** Columns of the output: kept values, aggregates, start, end and time of the trigger. */
 // @ts-ignore: decorator
-@inline export function outputColumns(spec: usize): u32 {
-  return load<u32>(spec, WINDOW_KEEPS) + load<u32>(spec, WINDOW_AGGS) + 3;
+@inline export function outputColumns(spec: WindowSpec): u32 {
+  return spec.keeps + spec.aggs + 3;
 }
 
 // @ts-ignore: decorator
@@ -73,21 +51,21 @@ function fillTimes(cols: usize, from: u32, n: u32, start: f64, end: f64, trigger
 }
 
 /** Sends a message that failed before a row of it was sent. */
-export function sendFailure(node: usize, off: usize, len: u32): void {
+export function sendFailure(node: Node, off: usize, len: u32): void {
   addException(node, off, len, 1);
   sendError(node, off, len);
 }
 
 /** As `sendFailure`: memory is exhausted. */
-export function sendNoMemory(node: usize): void {
+export function sendNoMemory(node: Node): void {
   failNoMemory();
   sendFailure(node, failOff, failLen);
 }
 
 /** Fills `n` rows from the groups at POINTERS. What failed is an error in its row. */
-function fillGroups(spec: usize, cols: usize, n: u32): void {
-  const keeps = load<u32>(spec, WINDOW_KEEPS);
-  const tagsAt = load<u32>(spec, WINDOW_TAGS_AT);
+function fillGroups(spec: WindowSpec, cols: usize, n: u32): void {
+  const keeps = spec.keeps;
+  const tagsAt = spec.tagsAt;
   for (let k: u32 = 0; k < keeps; k++) {
     const col = columnAt(cols, k);
     const at = GROUP_HEAD + (k << 3);
@@ -97,12 +75,16 @@ function fillGroups(spec: usize, cols: usize, n: u32): void {
     }
     noteUniform(col, n);
   }
-  const aggs = load<u32>(spec, WINDOW_AGGS);
+  const aggs = spec.aggs;
   let agg = aggsAt(spec);
   for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF) {
     const col = columnAt(cols, keeps + a);
     for (let i: u32 = 0; i < n; i++) {
-      finish(agg, <usize>load<u32>(POINTERS + ((<usize>i) << 2)), tagsAt + keeps + a);
+      finish(
+        changetype<AggregateSpec>(agg),
+        changetype<Group>(load<u32>(POINTERS + ((<usize>i) << 2))),
+        tagsAt + keeps + a,
+      );
       setAt(col, i, resultTag, resultVal);
     }
     noteUniform(col, n);
@@ -110,16 +92,16 @@ function fillGroups(spec: usize, cols: usize, n: u32): void {
 }
 
 /** One row without groups: its aggregates are those over no rows. */
-function fillEmpty(spec: usize, cols: usize): void {
-  const keeps = load<u32>(spec, WINDOW_KEEPS);
+function fillEmpty(spec: WindowSpec, cols: usize): void {
+  const keeps = spec.keeps;
   for (let k: u32 = 0; k < keeps; k++) {
     setAt(columnAt(cols, k), 0, Tag.MISSING, 0);
     store<u8>(columnAt(cols, k), Tag.MISSING, COL_UNIFORM);
   }
-  const aggs = load<u32>(spec, WINDOW_AGGS);
+  const aggs = spec.aggs;
   let agg = aggsAt(spec);
   for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF) {
-    const tag = emptyIsNull(load<u16>(agg, AGG_FN)) ? Tag.NULL : Tag.MISSING;
+    const tag = emptyIsNull(load<u16>(agg, offsetof<AggregateSpec>('fn'))) ? Tag.NULL : Tag.MISSING;
     setAt(columnAt(cols, keeps + a), 0, tag, 0);
     store<u8>(columnAt(cols, keeps + a), tag, COL_UNIFORM);
   }
@@ -129,13 +111,13 @@ function fillEmpty(spec: usize, cols: usize): void {
  * Sends the groups of the set as one message; nothing when it has none, unless empty windows are sent. The current
  * batch is another one afterwards: the caller restores it.
  */
-export function sendGroups(node: usize, spec: usize, set: usize, start: f64, end: f64, trigger: f64): void {
-  if (load<u32>(set, SET_ERROR)) {
-    sendFailure(node, <usize>load<u32>(set, SET_ERROR), load<u32>(set, SET_ERROR_LEN));
+export function sendGroups(node: Node, spec: WindowSpec, set: GroupSet, start: f64, end: f64, trigger: f64): void {
+  if (set.error) {
+    sendFailure(node, <usize>set.error, set.errorLen);
     return;
   }
-  const isEmpty = load<u32>(set, SET_COUNT) == 0;
-  if (isEmpty && !(load<u32>(spec, WINDOW_FLAGS) & WindowFlag.SEND_EMPTY)) return;
+  const isEmpty = set.count == 0;
+  if (isEmpty && !(spec.flags & WindowFlag.SEND_EMPTY)) return;
   const columns = outputColumns(spec);
   const cols = stageAcquire(columns);
   if (!cols) {
@@ -149,7 +131,7 @@ export function sendGroups(node: usize, spec: usize, set: usize, start: f64, end
     ctx.setBatch(cols, 1, identity, 1, 0);
     emit(node);
   }
-  let group = <usize>load<u32>(set, SET_FIRST);
+  let group = set.first;
   while (group) group = sendSomeGroups(node, spec, cols, group, start, end, trigger);
   endMessage(node, 0, 0);
   stageRelease(columns);
@@ -160,19 +142,19 @@ export function sendGroups(node: usize, spec: usize, set: usize, start: f64, end
  * 0 none.
  */
 export function sendSomeGroups(
-  node: usize,
-  spec: usize,
+  node: Node,
+  spec: WindowSpec,
   cols: usize,
-  first: usize,
+  first: Group,
   start: f64,
   end: f64,
   trigger: f64,
-): usize {
+): Group {
   let group = first;
   let n: u32 = 0;
   while (group && n < BATCH_ROWS) {
-    store<u32>(POINTERS + ((<usize>n) << 2), <u32>group);
-    group = <usize>load<u32>(group, GROUP_NEXT);
+    store<u32>(POINTERS + ((<usize>n) << 2), changetype<u32>(group));
+    group = group.next;
     n++;
   }
   fillGroups(spec, cols, n);
@@ -189,13 +171,13 @@ export function sendSomeGroups(
  * @param group of all rows of the message, one of `set`, for aggregates that each row shows; 0 without
  */
 export function beginRows(
-  node: usize,
-  spec: usize,
-  set: usize,
+  node: Node,
+  spec: WindowSpec,
+  set: GroupSet,
   start: f64,
   end: f64,
   trigger: f64,
-  group: usize,
+  group: Group,
 ): bool {
   if (!openRows(spec, set, start, end, trigger, group)) {
     sendNoMemory(node);
@@ -206,34 +188,34 @@ export function beginRows(
 }
 
 /** As `beginRows` of a message that has begun already, and was left by `pauseRows`. */
-export function openRows(spec: usize, set: usize, start: f64, end: f64, trigger: f64, group: usize): bool {
+export function openRows(spec: WindowSpec, set: GroupSet, start: f64, end: f64, trigger: f64, group: Group): bool {
   const cols = stageAcquire(outputColumns(spec));
   if (!cols) return false;
-  store<u32>(frame, <u32>cols, FRAME_ROW_COLS);
-  store<u32>(frame, 0, FRAME_ROW_COUNT);
-  store<u32>(frame, <u32>group, FRAME_ROW_GROUP);
-  store<u32>(frame, <u32>set, FRAME_ROW_SET);
-  store<f64>(frame, start, FRAME_START);
-  store<f64>(frame, end, FRAME_END);
-  store<f64>(frame, trigger, FRAME_TRIGGER);
+  frame.rowCols = cols;
+  frame.rowCount = 0;
+  frame.rowGroup = group;
+  frame.rowSet = set;
+  frame.start = start;
+  frame.end = end;
+  frame.trigger = trigger;
   return true;
 }
 
 /** Leaves the message for a while: what was added to it is sent. */
-export function pauseRows(node: usize, spec: usize): void {
+export function pauseRows(node: Node, spec: WindowSpec): void {
   flushRows(node, spec);
   stageRelease(outputColumns(spec));
 }
 
 /** Adds the kept values of the bound rows `sel[0 … n)`. */
-export function addRows(node: usize, spec: usize, sel: usize, n: u32): void {
+export function addRows(node: Node, spec: WindowSpec, sel: usize, n: u32): void {
   ctx.addWork(n);
-  const cols = <usize>load<u32>(frame, FRAME_ROW_COLS);
+  const cols = frame.rowCols;
   let done: u32 = 0;
   while (done < n) {
-    const count = load<u32>(frame, FRAME_ROW_COUNT);
+    const count = frame.rowCount;
     const part = min(n - done, BATCH_ROWS - count);
-    const keeps = load<u32>(spec, WINDOW_KEEPS);
+    const keeps = spec.keeps;
     const first = load<u32>(sel + ((<usize>done) << 2));
     // Rows that follow each other are copied as they stand.
     const isPart = part >= FEW_ROWS && load<u32>(sel + ((<usize>(done + part - 1)) << 2)) - first == part - 1;
@@ -241,12 +223,8 @@ export function addRows(node: usize, spec: usize, sel: usize, n: u32): void {
       const bind = bindOf(load<u16>(keepsAt(spec) + ((<usize>k) << 1)));
       const col = columnAt(cols, k);
       if (isPart && !bindIsConst(bind)) {
-        memory.copy(
-          col + COL_VALS + ((<usize>count) << 3),
-          <usize>load<u32>(bind) + ((<usize>first) << 3),
-          (<usize>part) << 3,
-        );
-        memory.copy(col + COL_TAGS + count, <usize>load<u32>(bind, BIND_TAGS) + first, part);
+        memory.copy(col + COL_VALS + ((<usize>count) << 3), bind.vals + ((<usize>first) << 3), (<usize>part) << 3);
+        memory.copy(col + COL_TAGS + count, bind.tags + first, part);
         continue;
       }
       for (let i: u32 = 0; i < part; i++) {
@@ -254,51 +232,44 @@ export function addRows(node: usize, spec: usize, sel: usize, n: u32): void {
         setAt(col, count + i, bindTag(bind, row), bindVal(bind, row));
       }
     }
-    store<u32>(frame, count + part, FRAME_ROW_COUNT);
+    frame.rowCount = count + part;
     done += part;
     if (count + part == BATCH_ROWS) flushRows(node, spec);
   }
 }
 
-function flushRows(node: usize, spec: usize): void {
-  const n = load<u32>(frame, FRAME_ROW_COUNT);
+function flushRows(node: Node, spec: WindowSpec): void {
+  const n = frame.rowCount;
   if (n == 0) return;
-  const cols = <usize>load<u32>(frame, FRAME_ROW_COLS);
-  const group = <usize>load<u32>(frame, FRAME_ROW_GROUP);
-  const keeps = load<u32>(spec, WINDOW_KEEPS);
+  const cols = frame.rowCols;
+  const group = frame.rowGroup;
+  const keeps = spec.keeps;
   for (let k: u32 = 0; k < keeps; k++) noteUniform(columnAt(cols, k), n);
-  if (group) fillShared(spec, cols, <usize>load<u32>(frame, FRAME_ROW_SET), group, n);
-  fillTimes(
-    cols,
-    outputColumns(spec) - 3,
-    n,
-    load<f64>(frame, FRAME_START),
-    load<f64>(frame, FRAME_END),
-    load<f64>(frame, FRAME_TRIGGER),
-  );
+  if (group) fillShared(spec, cols, frame.rowSet, group, n);
+  fillTimes(cols, outputColumns(spec) - 3, n, frame.start, frame.end, frame.trigger);
   ctx.setBatch(cols, n, identity, n, 0);
   emit(node);
-  store<u32>(frame, 0, FRAME_ROW_COUNT);
+  frame.rowCount = 0;
 }
 
 /** Shows the aggregates of all rows in each of them; when one of them failed, all are errors. */
-function fillShared(spec: usize, cols: usize, set: usize, group: usize, n: u32): void {
-  const failed = load<u32>(set, SET_ERROR);
-  const keeps = load<u32>(spec, WINDOW_KEEPS);
-  const tagsAt = load<u32>(spec, WINDOW_TAGS_AT) + keeps;
-  const aggs = load<u32>(spec, WINDOW_AGGS);
+function fillShared(spec: WindowSpec, cols: usize, set: GroupSet, group: Group, n: u32): void {
+  const failed = set.error;
+  const keeps = spec.keeps;
+  const tagsAt = spec.tagsAt + keeps;
+  const aggs = spec.aggs;
   let agg = aggsAt(spec);
   for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF) {
     const col = columnAt(cols, keeps + a);
-    if (failed) giveResult(Tag.ERROR, span(failed, load<u32>(set, SET_ERROR_LEN)));
-    else finish(agg, group, tagsAt + a);
+    if (failed) giveResult(Tag.ERROR, span(failed, set.errorLen));
+    else finish(changetype<AggregateSpec>(agg), group, tagsAt + a);
     for (let i: u32 = 0; i < n; i++) setAt(col, i, resultTag, resultVal);
     noteUniform(col, n);
   }
 }
 
 /** Closes the message of rows; `failure`: payload of the error that takes its place, 0 none. */
-export function endRows(node: usize, spec: usize, failure: u64): void {
+export function endRows(node: Node, spec: WindowSpec, failure: u64): void {
   if (failure) addException(node, offOf(failure), lenOf(failure), 1);
   else flushRows(node, spec);
   endMessage(node, offOf(failure), lenOf(failure));

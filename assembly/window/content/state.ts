@@ -1,4 +1,4 @@
-// State of a window node (N_STATE), the same block for all kinds.
+// State of a window node (`state`), the same block for all kinds.
 //
 //   0    group set (agg/group/group.ts), 120
 //   120  rows (window/content/kept.ts), 48
@@ -17,29 +17,47 @@
 //   244  place u32                     among those that are due, from 1; 0: it is not
 //   248  order u64                     by which of several that are due at once one comes first
 import { SET_SIZE } from '../../agg/group/group';
+import { Rows } from '../../rows/layout';
+import { GroupSet } from '../../agg/group/table';
 
-export const W_SET: usize = 0;
-export const W_ROWS: usize = SET_SIZE;
-export const W_START: usize = 168;
-export const W_END: usize = 176;
-export const W_FIRST: usize = 184;
-export const W_LAST: usize = 192;
-export const W_COUNTER: usize = 200;
-export const W_OPEN: usize = 204;
-export const W_QUEUE: usize = 208;
-export const W_QUEUE_FROM: usize = 212;
-export const W_QUEUE_TO: usize = 216;
-export const W_QUEUE_CAPACITY: usize = 220;
-export const W_TICK: usize = 224;
-export const W_VECTORS: usize = 232;
-export const W_STACKS: usize = 240;
+const W_ROWS: usize = SET_SIZE;
+/** State of a window, or of one of its partitions. */
+// @ts-ignore: decorator
+@unmanaged
+export class WindowState extends GroupSet {
+  private gap120: u64;
+  private gap128: u64;
+  private gap136: u64;
+  private gap144: u64;
+  private gap152: u64;
+  private gap160: u64;
+  start: f64;
+  end: f64;
+  firstTime: f64;
+  lastTime: f64;
+  counter: u32;
+  isOpen: u32;
+  queue: usize;
+  queueFrom: u32;
+  queueTo: u32;
+  queueCapacity: u32;
+  tick: f64;
+  vectors: u32;
+  private gap236: u32;
+  stacks: usize;
+  outFirst: usize;
+  outLast: usize;
+  outCount: u32;
+
+  get kept(): Rows {
+    return changetype<Rows>(changetype<usize>(this) + W_ROWS);
+  }
+}
+
 /** In place of those where rows are partitioned. */
-export const W_PARTITIONS: usize = W_STACKS;
-export const W_OUT_FIRST: usize = 244;
-export const W_OUT_LAST: usize = 248;
-export const W_OUT_COUNT: usize = 252;
+export const W_PARTITIONS: usize = offsetof<WindowState>('stacks');
 export const W_SIZE: u32 = 256;
 
-export const P_DUE: usize = W_VECTORS;
-export const P_PLACE: usize = W_OUT_FIRST;
-export const P_ORDER: usize = W_OUT_LAST;
+export const P_DUE: usize = offsetof<WindowState>('vectors');
+export const P_PLACE: usize = offsetof<WindowState>('outFirst');
+export const P_ORDER: usize = offsetof<WindowState>('outLast');

@@ -3,9 +3,12 @@ import * as ctx from '../../batch/context';
 import { Tag } from '../../mem/layout';
 import { strideOf, tagsOf, valsOf } from '../../ops/operand';
 import { microsOf } from '../../value/time';
-import { WINDOW_FLAGS, WINDOW_TIMESTAMP, WindowFlag } from '../../agg/group/spec';
+import { WindowFlag } from '../../agg/group/spec';
 import { rowTimes } from './frame';
-import { W_LAST, W_START } from './state';
+import { Node } from '../../gen/node-layouts';
+import { Program } from '../../gen/ops-layouts';
+import { WindowSpec } from '../../gen/window-layouts';
+import { WindowState } from './state';
 
 // @ts-ignore: decorator
 @inline export function timeOfRow(row: u32): f64 {
@@ -13,14 +16,14 @@ import { W_LAST, W_START } from './state';
 }
 
 /** Reads the times of the rows: event time from the timestamp column, otherwise the clock. */
-export function readTimes(spec: usize, program: usize, sel: usize, n: u32): void {
+export function readTimes(spec: WindowSpec, program: Program, sel: usize, n: u32): void {
   const times = rowTimes();
-  if (!(load<u32>(spec, WINDOW_FLAGS) & WindowFlag.EVENT_TIME)) {
+  if (!(spec.flags & WindowFlag.EVENT_TIME)) {
     const now = floor(ctx.nowMs);
     for (let i: u32 = 0; i < n; i++) store<f64>(times + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3), now);
     return;
   }
-  const operand = load<u16>(spec, WINDOW_TIMESTAMP);
+  const operand = spec.timestamp;
   const vals = valsOf(program, operand);
   const tags = tagsOf(program, operand);
   const stride = strideOf(operand);
@@ -40,7 +43,7 @@ export function readTimes(spec: usize, program: usize, sel: usize, n: u32): void
 }
 
 /** The clock is set back: so are the begin of the window and its last row, where they are known. */
-export function timesSetBack(node: usize, spec: usize, state: usize, ms: f64): void {
-  if (load<f64>(state, W_START)) store<f64>(state, load<f64>(state, W_START) - ms, W_START);
-  if (load<f64>(state, W_LAST)) store<f64>(state, load<f64>(state, W_LAST) - ms, W_LAST);
+export function timesSetBack(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
+  if (state.start) state.start -= ms;
+  if (state.lastTime) state.lastTime -= ms;
 }

@@ -4,21 +4,15 @@ import { exhaust, isExhausted } from '../../node/node';
 import { setDeadline } from '../../node/timers';
 import { rowsDropBefore, rowsSetBack } from '../../rows/store';
 import { resume, rowTimes } from '../content/frame';
-import {
-  WINDOW_LENGTH,
-  WINDOW_STEP,
-  WINDOW_UNIT,
-  WINDOW_ZONE,
-  WindowFlag,
-  hasFlag,
-  isEventTime,
-} from '../../agg/group/spec';
+import { WindowFlag, hasFlag, isEventTime } from '../../agg/group/spec';
 import { alignedEnd, endAfter, lastEnd, startBefore } from '../content/align';
 import { isVoid, sendAll, sendRange, takeIn } from '../content/content';
 import { isInPanes, panesAreVoid, panesEnd, panesSend, panesSetBack } from '../panes/panes';
 import { timeOfRow } from '../content/times';
 import { Kind } from './kind';
-import { W_END, W_ROWS, W_START } from '../content/state';
+import { Node } from '../../gen/node-layouts';
+import { WindowSpec } from '../../gen/window-layouts';
+import { WindowState } from '../content/state';
 
 /**
  * Empty windows sent in a row before the rest of a gap is skipped: one wrong timestamp years ahead must not keep the
@@ -28,20 +22,20 @@ const MAX_EMPTY: u32 = 1000;
 
 /** Windows overlap, or leave gaps. */
 // @ts-ignore: decorator
-@inline function isHopping(spec: usize): bool {
-  return load<f64>(spec, WINDOW_STEP) > 0;
+@inline function isHopping(spec: WindowSpec): bool {
+  return spec.step > 0;
 }
 
 // @ts-ignore: decorator
-@inline function stepOf(spec: usize): f64 {
-  return isHopping(spec) ? load<f64>(spec, WINDOW_STEP) : load<f64>(spec, WINDOW_LENGTH);
+@inline function stepOf(spec: WindowSpec): f64 {
+  return isHopping(spec) ? spec.step : spec.length;
 }
 
 /** Where the window begins that ends at `end`. */
 // @ts-ignore: decorator
-@inline function startOf(spec: usize, end: f64): f64 {
-  const unit = load<f64>(spec, WINDOW_UNIT);
-  return startBefore(end, unit, stepOf(spec), load<f64>(spec, WINDOW_LENGTH), load<u32>(spec, WINDOW_ZONE));
+@inline function startOf(spec: WindowSpec, end: f64): f64 {
+  const unit = spec.unit;
+  return startBefore(end, unit, stepOf(spec), spec.length, spec.zone);
 }
 
 /** Fills in what kinds by the clock have in common. */
@@ -55,61 +49,56 @@ export function fillAligned(kind: Kind): void {
 }
 
 /** Windows of processing time count from the first tick, which they ask for at once. */
-export function alignedOpen(node: usize, spec: usize, state: usize): bool {
+export function alignedOpen(node: Node, spec: WindowSpec, state: WindowState): bool {
   return isEventTime(spec) || setDeadline(node, 0);
 }
 
-function alignedDeadline(node: usize, spec: usize, state: usize): void {
-  setDeadline(node, load<f64>(state, W_END));
+function alignedDeadline(node: Node, spec: WindowSpec, state: WindowState): void {
+  setDeadline(node, state.end);
 }
 
-function alignedTick(node: usize, spec: usize, state: usize): void {
-  if (load<f64>(state, W_END) == 0) alignedStart(spec, state, floor(ctx.nowMs));
+function alignedTick(node: Node, spec: WindowSpec, state: WindowState): void {
+  if (state.end == 0) alignedStart(spec, state, floor(ctx.nowMs));
   alignedFire(node, spec, state, ctx.nowMs);
 }
 
 /** Sets the first window so that `ms` lies in it. */
-function alignedStart(spec: usize, state: usize, ms: f64): void {
-  store<f64>(state, alignedEnd(ms, load<f64>(spec, WINDOW_UNIT), stepOf(spec), load<u32>(spec, WINDOW_ZONE)), W_END);
+function alignedStart(spec: WindowSpec, state: WindowState, ms: f64): void {
+  state.end = alignedEnd(ms, spec.unit, stepOf(spec), spec.zone);
   // window_start() of the first window is when it began to listen, a hop's overlap before that for hopping windows.
-  const start = ms - (load<f64>(spec, WINDOW_LENGTH) - stepOf(spec));
-  store<f64>(state, start > 0 ? start : startOf(spec, load<f64>(state, W_END)), W_START);
+  const start = ms - (spec.length - stepOf(spec));
+  state.start = start > 0 ? start : startOf(spec, state.end);
 }
 
 /**
  * The clock is set back: the open windows are from here on those that are open by the new time, with what they hold.
  * Ends stay aligned, so what is kept moves by as much as the end does.
  */
-function alignedSetBack(node: usize, spec: usize, state: usize, ms: f64): void {
-  const before = load<f64>(state, W_END);
+function alignedSetBack(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
+  const before = state.end;
   if (before == 0) return;
-  const end = alignedEnd(
-    floor(ctx.nowMs - ms),
-    load<f64>(spec, WINDOW_UNIT),
-    stepOf(spec),
-    load<u32>(spec, WINDOW_ZONE),
-  );
-  store<f64>(state, end, W_END);
-  store<f64>(state, startOf(spec, end), W_START);
-  rowsSetBack(state + W_ROWS, before - end);
+  const end = alignedEnd(floor(ctx.nowMs - ms), spec.unit, stepOf(spec), spec.zone);
+  state.end = end;
+  state.start = startOf(spec, end);
+  rowsSetBack(state.kept, before - end);
   if (isInPanes(spec, state)) panesSetBack(state, before - end);
   setDeadline(node, end);
 }
 
 /** Takes the selected rows in, sending the windows that end before them. */
-function alignedPush(node: usize, spec: usize, state: usize): void {
+function alignedPush(node: Node, spec: WindowSpec, state: WindowState): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
   const times = rowTimes();
   let i: u32 = 0;
   while (i < n) {
     const ms = timeOfRow(load<u32>(sel + ((<usize>i) << 2)));
-    if (load<f64>(state, W_END) == 0) alignedStart(spec, state, ms);
-    if (ms >= load<f64>(state, W_END)) {
+    if (state.end == 0) alignedStart(spec, state, ms);
+    if (ms >= state.end) {
       alignedFire(node, spec, state, ms);
       resume();
     }
-    const end = isInPanes(spec, state) ? panesEnd(node, spec, state, ms) : load<f64>(state, W_END);
+    const end = isInPanes(spec, state) ? panesEnd(node, spec, state, ms) : state.end;
     let j = i + 1;
     while (j < n && load<f64>(times + ((<usize>load<u32>(sel + ((<usize>j) << 2))) << 3)) < end) j++;
     if (!takeIn(spec, state, sel + ((<usize>i) << 2), j - i)) {
@@ -121,14 +110,14 @@ function alignedPush(node: usize, spec: usize, state: usize): void {
 }
 
 /** Sends the windows that end at or before `ms`. */
-function alignedFire(node: usize, spec: usize, state: usize, ms: f64): void {
+function alignedFire(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
   const step = stepOf(spec);
-  const unit = load<f64>(spec, WINDOW_UNIT);
-  const zone = load<u32>(spec, WINDOW_ZONE);
+  const unit = spec.unit;
+  const zone = spec.zone;
   const hops = isHopping(spec);
   const sendsEmpty = hasFlag(spec, WindowFlag.SEND_EMPTY);
   let empty: u32 = 0;
-  let end = load<f64>(state, W_END);
+  let end = state.end;
   if (end == 0) return;
   while (end <= ms) {
     if (isExhausted(node)) return;
@@ -136,18 +125,18 @@ function alignedFire(node: usize, spec: usize, state: usize, ms: f64): void {
     if (isEmpty && (!sendsEmpty || ++empty > MAX_EMPTY)) {
       const last = lastEnd(end, ms, unit, step, zone);
       end = endAfter(last, 1, unit, step, zone);
-      store<f64>(state, hops ? startOf(spec, end) : last, W_START);
+      state.start = hops ? startOf(spec, end) : last;
       break;
     }
-    const start = load<f64>(state, W_START);
+    const start = state.start;
     if (isInPanes(spec, state)) panesSend(node, spec, state, start, end);
     else if (hops) {
       sendRange(node, spec, state, start, end, end, startOf(spec, end), end, false);
-      rowsDropBefore(state + W_ROWS, startOf(spec, endAfter(end, 1, unit, step, zone)));
+      rowsDropBefore(state.kept, startOf(spec, endAfter(end, 1, unit, step, zone)));
     } else sendAll(node, spec, state, start, end, end);
     const before = end;
     end = endAfter(end, 1, unit, step, zone);
-    store<f64>(state, hops ? startOf(spec, end) : before, W_START);
+    state.start = hops ? startOf(spec, end) : before;
   }
-  store<f64>(state, end, W_END);
+  state.end = end;
 }

@@ -1,17 +1,18 @@
 // Count windows end with a row, whatever the time. Their start is the time of the message before. Where rows are
 // partitioned (window/partitions/keyed.ts) `state` is that of a partition.
 import * as ctx from '../../batch/context';
-import { WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WindowFlag } from '../../agg/group/spec';
+import { WindowFlag } from '../../agg/group/spec';
 import { accountOf, exhaust, isExhausted } from '../../node/node';
-import { ROWS_COUNT } from '../../rows/layout';
 import { rowsDrop } from '../../rows/store';
 import { resume } from '../content/frame';
 import { keepsRows, sendAll, sendRange, takeIn } from '../content/content';
 import { canStack, stacksDrop, stacksOfPartition, stacksSend } from '../stacks/stacks';
-import { rowsInside } from '../stacks/state';
+import { Stacks, rowsInside } from '../stacks/state';
 import { timeOfRow, timesSetBack } from '../content/times';
-import { W_COUNTER, W_ROWS, W_STACKS, W_START, W_TICK } from '../content/state';
 import { Kind } from './kind';
+import { Node } from '../../gen/node-layouts';
+import { WindowSpec } from '../../gen/window-layouts';
+import { WindowState } from '../content/state';
 
 /** A row that is in so many windows is taken in anew for each with less work than stacks are. */
 const FEW_WINDOWS: u32 = 4;
@@ -24,65 +25,65 @@ export function countWindow(kind: Kind): void {
   kind.take = takeInPartition;
 }
 
-function countFlags(spec: usize): u32 {
-  const length = load<u32>(spec, WINDOW_COUNT_LENGTH);
-  const step = load<u32>(spec, WINDOW_COUNT_STEP);
+function countFlags(spec: WindowSpec): u32 {
+  const length = spec.countLength;
+  const step = spec.countStep;
   const always = WindowFlag.ENDS_WITH_ROW | WindowFlag.KEEPS_REJECTED | WindowFlag.QUEUES;
   const stacks = length / step > FEW_WINDOWS && canStack(spec) ? WindowFlag.STACKS : 0;
   return always | stacks | (length != step ? WindowFlag.KEEPS_ROWS : 0);
 }
 
 /** Rows are counted up to the step. */
-function countIsSound(spec: usize, state: usize): bool {
-  return load<u32>(state, W_COUNTER) < load<u32>(spec, WINDOW_COUNT_STEP);
+function countIsSound(spec: WindowSpec, state: WindowState): bool {
+  return state.counter < spec.countStep;
 }
 
 /**
  * Count windows: the last `length` rows after each `step` rows, once there are so many. Rows that WHERE rejects count
  * but are not part of the window.
  */
-function countPush(node: usize, spec: usize, state: usize): void {
+function countPush(node: Node, spec: WindowSpec, state: WindowState): void {
   countTake(node, spec, state, ctx.sel, ctx.selLen);
 }
 
 /** Takes the rows `sel[0 … n)` in. */
-function countTake(node: usize, spec: usize, state: usize, sel: usize, n: u32): void {
-  const length = load<u32>(spec, WINDOW_COUNT_LENGTH);
-  const step = load<u32>(spec, WINDOW_COUNT_STEP);
+function countTake(node: Node, spec: WindowSpec, state: WindowState, sel: usize, n: u32): void {
+  const length = spec.countLength;
+  const step = spec.countStep;
   const isSliding = length != step;
   let i: u32 = 0;
   while (i < n) {
-    const counter = load<u32>(state, W_COUNTER);
+    const counter = state.counter;
     const part = min(n - i, step - counter);
     if (!takeIn(spec, state, sel + ((<usize>i) << 2), part)) {
       exhaust(node);
       return;
     }
     i += part;
-    const stacks = <usize>load<u32>(state, W_STACKS);
-    const kept = stacks ? rowsInside(state, stacks) : load<u32>(state + W_ROWS, ROWS_COUNT);
+    const stacks = changetype<Stacks>(state.stacks);
+    const kept = stacks ? rowsInside(state, stacks) : state.kept.count;
     if (isSliding && kept > length) {
       if (stacks) stacksDrop(state, kept - length, accountOf(node));
-      else rowsDrop(state + W_ROWS, kept - length);
+      else rowsDrop(state.kept, kept - length);
     }
     if (counter + part < step) {
-      store<u32>(state, counter + part, W_COUNTER);
+      state.counter = counter + part;
       return;
     }
-    store<u32>(state, 0, W_COUNTER);
+    state.counter = 0;
     if (isSliding && kept < length) continue;
     const now = timeOfRow(load<u32>(sel + ((<usize>(i - 1)) << 2)));
-    const start = load<f64>(state, W_START) > 0 ? load<f64>(state, W_START) : now;
+    const start = state.start > 0 ? state.start : now;
     if (stacks) stacksSend(node, spec, state, start, now, now);
     else if (isSliding && keepsRows(spec)) sendRange(node, spec, state, start, now, now, -Infinity, Infinity, true);
     else sendAll(node, spec, state, start, now, now);
-    store<f64>(state, now, W_START);
+    state.start = now;
     resume();
     if (isExhausted(node)) return;
   }
 }
 
-function takeInPartition(node: usize, spec: usize, part: usize, at: usize, ms: f64): void {
-  store<f64>(part, floor(ctx.nowMs), W_TICK);
+function takeInPartition(node: Node, spec: WindowSpec, part: WindowState, at: usize, ms: f64): void {
+  part.tick = floor(ctx.nowMs);
   if (stacksOfPartition(node, spec, part)) countTake(node, spec, part, at, 1);
 }

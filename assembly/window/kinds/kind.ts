@@ -4,7 +4,10 @@
 //
 // `state` is the state of the window (window/content/state.ts). Where rows are partitioned each partition has one,
 // `part`, and the functions of the second half are called in place of those of the first.
-import { WINDOW_FLAGS, WINDOW_KIND, WindowFlag, hasFlag } from '../../agg/group/spec';
+import { WindowFlag, hasFlag } from '../../agg/group/spec';
+import { Node } from '../../gen/node-layouts';
+import { WindowSpec } from '../../gen/window-layouts';
+import { WindowState } from '../content/state';
 
 const RECORD: u32 = 68;
 const FLAGS: usize = 0;
@@ -33,47 +36,47 @@ const RECORDS: usize = memory.data(68 * 32, 16);
 @unmanaged
 export class Kind {
   /** Flags that follow from the kind and what the spec asks for; they are set before all else. Left out: none. */
-  set flags(f: (spec: usize) => u32) {
+  set flags(f: (spec: WindowSpec) => u32) {
     store<u32>(changetype<usize>(this), f.index, FLAGS);
   }
 
   /** Completes a new window without partitions; false when memory is exhausted. Left out: it is complete. */
-  set open(f: (node: usize, spec: usize, state: usize) => bool) {
+  set open(f: (node: Node, spec: WindowSpec, state: WindowState) => bool) {
     store<u32>(changetype<usize>(this), f.index, OPEN);
   }
 
   /** Takes the current batch, of which no row has failed; the times of the rows are there. */
-  set push(f: (node: usize, spec: usize, state: usize) => void) {
+  set push(f: (node: Node, spec: WindowSpec, state: WindowState) => void) {
     store<u32>(changetype<usize>(this), f.index, PUSH);
   }
 
   /** Takes a batch of the message above in place of `push`. Left out: messages above are no windows. */
-  set pushMessage(f: (node: usize, spec: usize, state: usize) => void) {
+  set pushMessage(f: (node: Node, spec: WindowSpec, state: WindowState) => void) {
     store<u32>(changetype<usize>(this), f.index, PUSH_MESSAGE);
   }
 
   /** The message above begins. */
-  set begin(f: (node: usize) => void) {
+  set begin(f: (node: Node) => void) {
     store<u32>(changetype<usize>(this), f.index, BEGIN);
   }
 
   /** The message above ends, with the span of an error text if it failed. */
-  set end(f: (node: usize, failedOff: usize, failedLen: u32) => void) {
+  set end(f: (node: Node, failedOff: usize, failedLen: u32) => void) {
     store<u32>(changetype<usize>(this), f.index, END);
   }
 
   /** Asks for the next tick by the clock. Left out: none. */
-  set deadline(f: (node: usize, spec: usize, state: usize) => void) {
+  set deadline(f: (node: Node, spec: WindowSpec, state: WindowState) => void) {
     store<u32>(changetype<usize>(this), f.index, DEADLINE);
   }
 
   /** The clock has come to the deadline. Left out: nothing ends by the clock. */
-  set tick(f: (node: usize, spec: usize, state: usize) => void) {
+  set tick(f: (node: Node, spec: WindowSpec, state: WindowState) => void) {
     store<u32>(changetype<usize>(this), f.index, TICK);
   }
 
   /** No row older than `ms` will come (event time). Left out: nothing ends by the time of rows. */
-  set watermark(f: (node: usize, spec: usize, state: usize, ms: f64) => void) {
+  set watermark(f: (node: Node, spec: WindowSpec, state: WindowState, ms: f64) => void) {
     store<u32>(changetype<usize>(this), f.index, WATERMARK);
   }
 
@@ -81,17 +84,17 @@ export class Kind {
    * The clock is set back by `ms`: times of processing that the window, or a partition, keeps go along. Left out: it
    * keeps none.
    */
-  set setBack(f: (node: usize, spec: usize, state: usize, ms: f64) => void) {
+  set setBack(f: (node: Node, spec: WindowSpec, state: WindowState, ms: f64) => void) {
     store<u32>(changetype<usize>(this), f.index, SET_BACK);
   }
 
   /** False for a state that was loaded and can't be. Left out: all can. */
-  set isSound(f: (spec: usize, state: usize) => bool) {
+  set isSound(f: (spec: WindowSpec, state: WindowState) => bool) {
     store<u32>(changetype<usize>(this), f.index, IS_SOUND);
   }
 
   /** Takes the row at `at`, of the time `ms`, into its partition. Left out: such windows have no partitions. */
-  set take(f: (node: usize, spec: usize, part: usize, at: usize, ms: f64) => void) {
+  set take(f: (node: Node, spec: WindowSpec, part: WindowState, at: usize, ms: f64) => void) {
     store<u32>(changetype<usize>(this), f.index, TAKE);
   }
 
@@ -99,27 +102,27 @@ export class Kind {
    * True for a row that opens a window where its partition has none; a value of the partition that failed is one like
    * others then. Left out: each row does, and one with such a value fails.
    */
-  set opens(f: (spec: usize, row: u32) => bool) {
+  set opens(f: (spec: WindowSpec, row: u32) => bool) {
     store<u32>(changetype<usize>(this), f.index, OPENS);
   }
 
   /** Sends the window of a row, or notes it, once all rows of its time are taken in. Left out: rows have none. */
-  set send(f: (node: usize, spec: usize, part: usize, row: u32, ms: f64) => void) {
+  set send(f: (node: Node, spec: WindowSpec, part: WindowState, row: u32, ms: f64) => void) {
     store<u32>(changetype<usize>(this), f.index, SEND);
   }
 
   /** When something is to be done for the partition. Left out: it is forgotten when its time without rows is over. */
-  set due(f: (spec: usize, part: usize) => f64) {
+  set due(f: (spec: WindowSpec, part: WindowState) => f64) {
     store<u32>(changetype<usize>(this), f.index, DUE);
   }
 
   /** True when no row at `ms` or later needs what the partition holds. Left out: later rows always may. */
-  set isOver(f: (spec: usize, part: usize, ms: f64) => bool) {
+  set isOver(f: (spec: WindowSpec, part: WindowState, ms: f64) => bool) {
     store<u32>(changetype<usize>(this), f.index, IS_OVER);
   }
 
   /** Sends what is due of the partition. Left out: nothing ever is. */
-  set fire(f: (node: usize, spec: usize, part: usize) => void) {
+  set fire(f: (node: Node, spec: WindowSpec, part: WindowState) => void) {
     store<u32>(changetype<usize>(this), f.index, FIRE);
   }
 }
@@ -130,111 +133,110 @@ export function kindOf(number: u32): Kind {
 }
 
 // @ts-ignore: decorator
-@inline function entry(spec: usize, field: usize): u32 {
-  return load<u32>(RECORDS + load<u32>(spec, WINDOW_KIND) * RECORD + field);
+@inline function entry(spec: WindowSpec, field: usize): u32 {
+  return load<u32>(RECORDS + spec.kind * RECORD + field);
 }
 
 /** Sets the flags that follow from the kind. */
-export function setFlags(spec: usize): void {
+export function setFlags(spec: WindowSpec): void {
   const flags = entry(spec, FLAGS);
-  if (flags) store<u32>(spec, load<u32>(spec, WINDOW_FLAGS) | call_indirect<u32>(flags, spec), WINDOW_FLAGS);
-  if (!hasFlag(spec, WindowFlag.GROUPED))
-    store<u32>(spec, load<u32>(spec, WINDOW_FLAGS) | WindowFlag.KEEPS_ROWS, WINDOW_FLAGS);
+  if (flags) spec.flags |= call_indirect<u32>(flags, spec);
+  if (!hasFlag(spec, WindowFlag.GROUPED)) spec.flags |= WindowFlag.KEEPS_ROWS;
 }
 
 /** Completes a new window; false when memory is exhausted. */
-export function openOf(node: usize, spec: usize, state: usize): bool {
+export function openOf(node: Node, spec: WindowSpec, state: WindowState): bool {
   const open = entry(spec, OPEN);
   return !open || call_indirect<bool>(open, node, spec, state);
 }
 
-export function pushOf(node: usize, spec: usize, state: usize): void {
+export function pushOf(node: Node, spec: WindowSpec, state: WindowState): void {
   call_indirect<void>(entry(spec, PUSH), node, spec, state);
 }
 
 /** True where the messages above are the windows. */
 // @ts-ignore: decorator
-@inline export function isOfMessages(spec: usize): bool {
+@inline export function isOfMessages(spec: WindowSpec): bool {
   return entry(spec, PUSH_MESSAGE) != 0;
 }
 
-export function pushMessageOf(node: usize, spec: usize, state: usize): void {
+export function pushMessageOf(node: Node, spec: WindowSpec, state: WindowState): void {
   call_indirect<void>(entry(spec, PUSH_MESSAGE), node, spec, state);
 }
 
-export function beginOf(node: usize, spec: usize): void {
+export function beginOf(node: Node, spec: WindowSpec): void {
   call_indirect<void>(entry(spec, BEGIN), node);
 }
 
-export function endOf(node: usize, spec: usize, failedOff: usize, failedLen: u32): void {
+export function endOf(node: Node, spec: WindowSpec, failedOff: usize, failedLen: u32): void {
   call_indirect<void>(entry(spec, END), node, failedOff, failedLen);
 }
 
-export function deadlineOf(node: usize, spec: usize, state: usize): void {
+export function deadlineOf(node: Node, spec: WindowSpec, state: WindowState): void {
   const deadline = entry(spec, DEADLINE);
   if (deadline) call_indirect<void>(deadline, node, spec, state);
 }
 
-export function tickOf(node: usize, spec: usize, state: usize): void {
+export function tickOf(node: Node, spec: WindowSpec, state: WindowState): void {
   const tick = entry(spec, TICK);
   if (tick) call_indirect<void>(tick, node, spec, state);
 }
 
-export function watermarkOf(node: usize, spec: usize, state: usize, ms: f64): void {
+export function watermarkOf(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
   const watermark = entry(spec, WATERMARK);
   if (watermark) call_indirect<void>(watermark, node, spec, state, ms);
 }
 
-export function setBackOf(node: usize, spec: usize, state: usize, ms: f64): void {
+export function setBackOf(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
   const setBack = entry(spec, SET_BACK);
   if (setBack) call_indirect<void>(setBack, node, spec, state, ms);
 }
 
-export function isSound(spec: usize, state: usize): bool {
+export function isSound(spec: WindowSpec, state: WindowState): bool {
   const isSound = entry(spec, IS_SOUND);
   return !isSound || call_indirect<bool>(isSound, spec, state);
 }
 
-export function takeOf(node: usize, spec: usize, part: usize, at: usize, ms: f64): void {
+export function takeOf(node: Node, spec: WindowSpec, part: WindowState, at: usize, ms: f64): void {
   call_indirect<void>(entry(spec, TAKE), node, spec, part, at, ms);
 }
 
 /** True where only some rows open a window. */
 // @ts-ignore: decorator
-@inline export function choosesRows(spec: usize): bool {
+@inline export function choosesRows(spec: WindowSpec): bool {
   return entry(spec, OPENS) != 0;
 }
 
-export function opensOf(spec: usize, row: u32): bool {
+export function opensOf(spec: WindowSpec, row: u32): bool {
   return call_indirect<bool>(entry(spec, OPENS), spec, row);
 }
 
 /** True where rows have windows, which those of the same time have together. */
 // @ts-ignore: decorator
-@inline export function rowsHaveWindows(spec: usize): bool {
+@inline export function rowsHaveWindows(spec: WindowSpec): bool {
   return entry(spec, SEND) != 0;
 }
 
-export function sendOf(node: usize, spec: usize, part: usize, row: u32, ms: f64): void {
+export function sendOf(node: Node, spec: WindowSpec, part: WindowState, row: u32, ms: f64): void {
   call_indirect<void>(entry(spec, SEND), node, spec, part, row, ms);
 }
 
 /** True where the kind says when its partitions are due. */
 // @ts-ignore: decorator
-@inline export function hasDue(spec: usize): bool {
+@inline export function hasDue(spec: WindowSpec): bool {
   return entry(spec, DUE) != 0;
 }
 
-export function dueOf(spec: usize, part: usize): f64 {
+export function dueOf(spec: WindowSpec, part: WindowState): f64 {
   return call_indirect<f64>(entry(spec, DUE), spec, part);
 }
 
-export function isOver(spec: usize, part: usize, ms: f64): bool {
+export function isOver(spec: WindowSpec, part: WindowState, ms: f64): bool {
   const isOver = entry(spec, IS_OVER);
   return isOver && call_indirect<bool>(isOver, spec, part, ms);
 }
 
-export function fireOf(node: usize, spec: usize, part: usize): void {
+export function fireOf(node: Node, spec: WindowSpec, part: WindowState): void {
   const fire = entry(spec, FIRE);
   if (fire) call_indirect<void>(fire, node, spec, part);
 }

@@ -2,15 +2,17 @@
 // or for each partition (window/partitions/keyed.ts), whose state `state` is then. A session that lasts is cut at the
 // second aligned end after its start (one longest duration at least), and what follows the cut starts there.
 import * as ctx from '../../batch/context';
-import { N_DEADLINE, N_HEAP, exhaust } from '../../node/node';
+import { exhaust } from '../../node/node';
 import { setDeadline } from '../../node/timers';
-import { WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, isEventTime, isPartitioned } from '../../agg/group/spec';
+import { isEventTime, isPartitioned } from '../../agg/group/spec';
 import { alignedEnd } from '../content/align';
 import { resume } from '../content/frame';
 import { sendAll, takeIn } from '../content/content';
 import { timeOfRow } from '../content/times';
 import { Kind } from './kind';
-import { W_END, W_LAST, W_OPEN, W_START, W_TICK } from '../content/state';
+import { Node } from '../../gen/node-layouts';
+import { WindowSpec } from '../../gen/window-layouts';
+import { WindowState } from '../content/state';
 
 export function sessionWindow(kind: Kind): void {
   kind.push = sessionPush;
@@ -25,16 +27,16 @@ export function sessionWindow(kind: Kind): void {
 }
 
 /** Takes the selected rows in, sending the sessions that end before them. */
-function sessionPush(node: usize, spec: usize, state: usize): void {
+function sessionPush(node: Node, spec: WindowSpec, state: WindowState): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
-  const timeout = load<f64>(spec, WINDOW_STEP);
+  const timeout = spec.step;
   let i: u32 = 0;
   while (i < n) {
     const ms = timeOfRow(load<u32>(sel + ((<usize>i) << 2)));
-    if (load<u32>(state, W_OPEN) && closeBefore(node, spec, state, ms)) resume();
-    if (!load<u32>(state, W_OPEN)) open(spec, state, ms);
-    const tick = load<f64>(state, W_TICK);
+    if (state.isOpen && closeBefore(node, spec, state, ms)) resume();
+    if (!state.isOpen) open(spec, state, ms);
+    const tick = state.tick;
     let last = ms;
     let j = i + 1;
     while (j < n) {
@@ -43,7 +45,7 @@ function sessionPush(node: usize, spec: usize, state: usize): void {
       last = next;
       j++;
     }
-    store<f64>(state, last, W_LAST);
+    state.lastTime = last;
     if (!takeIn(spec, state, sel + ((<usize>i) << 2), j - i)) {
       exhaust(node);
       return;
@@ -53,35 +55,31 @@ function sessionPush(node: usize, spec: usize, state: usize): void {
 }
 
 /** Takes one row of the time `ms` in, sending the session that ends before it. */
-function sessionTake(node: usize, spec: usize, state: usize, at: usize, ms: f64): void {
-  if (load<u32>(state, W_OPEN) && closeBefore(node, spec, state, ms)) resume();
-  if (!load<u32>(state, W_OPEN)) open(spec, state, ms);
-  store<f64>(state, ms, W_LAST);
+function sessionTake(node: Node, spec: WindowSpec, state: WindowState, at: usize, ms: f64): void {
+  if (state.isOpen && closeBefore(node, spec, state, ms)) resume();
+  if (!state.isOpen) open(spec, state, ms);
+  state.lastTime = ms;
   if (!takeIn(spec, state, at, 1)) exhaust(node);
 }
 
-/** Opens a session with a row of the time `ms`; W_END holds the cut that it follows, 0 none. */
-function open(spec: usize, state: usize, ms: f64): void {
-  const cut = load<f64>(state, W_END);
-  const length = load<f64>(spec, WINDOW_LENGTH);
+/** Opens a session with a row of the time `ms`; `end` holds the cut that it follows, 0 none. */
+function open(spec: WindowSpec, state: WindowState, ms: f64): void {
+  const cut = state.end;
+  const length = spec.length;
   // A row much later than the cut doesn't continue the session that was cut.
-  const continues = cut > 0 && ms - load<f64>(state, W_LAST) <= load<f64>(spec, WINDOW_STEP);
-  store<f64>(state, continues ? cut : ms, W_START);
-  store<f64>(state, 0, W_END);
-  store<u32>(state, 1, W_OPEN);
-  store<f64>(
-    state,
-    alignedEnd(ms, load<f64>(spec, WINDOW_UNIT), length, load<u32>(spec, WINDOW_ZONE)) + length,
-    W_TICK,
-  );
+  const continues = cut > 0 && ms - state.lastTime <= spec.step;
+  state.start = continues ? cut : ms;
+  state.end = 0;
+  state.isOpen = 1;
+  state.tick = alignedEnd(ms, spec.unit, length, spec.zone) + length;
 }
 
 /** Sends the open session if it ends before a row of the time `ms`. */
-function closeBefore(node: usize, spec: usize, state: usize, ms: f64): bool {
-  const last = load<f64>(state, W_LAST);
-  const tick = load<f64>(state, W_TICK);
-  const end = last + load<f64>(spec, WINDOW_STEP);
-  if (ms - last > load<f64>(spec, WINDOW_STEP) && end <= tick) {
+function closeBefore(node: Node, spec: WindowSpec, state: WindowState, ms: f64): bool {
+  const last = state.lastTime;
+  const tick = state.tick;
+  const end = last + spec.step;
+  if (ms - last > spec.step && end <= tick) {
     close(node, spec, state, end, 0);
     return true;
   }
@@ -92,33 +90,33 @@ function closeBefore(node: usize, spec: usize, state: usize, ms: f64): bool {
   return false;
 }
 
-function close(node: usize, spec: usize, state: usize, end: f64, cut: f64): void {
-  sendAll(node, spec, state, load<f64>(state, W_START), end, end);
-  store<u32>(state, 0, W_OPEN);
-  store<f64>(state, cut, W_END);
+function close(node: Node, spec: WindowSpec, state: WindowState, end: f64, cut: f64): void {
+  sendAll(node, spec, state, state.start, end, end);
+  state.isOpen = 0;
+  state.end = cut;
 }
 
 /** Sends the session when nothing can continue it: event time has passed its timeout. */
-function sessionWatermark(node: usize, spec: usize, state: usize, ms: f64): void {
-  if (!load<u32>(state, W_OPEN)) return;
-  const last = load<f64>(state, W_LAST);
-  if (ms - last > load<f64>(spec, WINDOW_STEP)) closeBefore(node, spec, state, ms);
+function sessionWatermark(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
+  if (!state.isOpen) return;
+  const last = state.lastTime;
+  if (ms - last > spec.step) closeBefore(node, spec, state, ms);
 }
 
 /** As `sessionWatermark` by the clock, which also cuts without a further row. */
-function sessionTick(node: usize, spec: usize, state: usize): void {
-  if (!load<u32>(state, W_OPEN)) return;
-  const end = load<f64>(state, W_LAST) + load<f64>(spec, WINDOW_STEP);
-  const tick = load<f64>(state, W_TICK);
+function sessionTick(node: Node, spec: WindowSpec, state: WindowState): void {
+  if (!state.isOpen) return;
+  const end = state.lastTime + spec.step;
+  const tick = state.tick;
   if (end <= ctx.nowMs && end <= tick) close(node, spec, state, end, 0);
   else if (tick <= ctx.nowMs) close(node, spec, state, tick, tick);
 }
 
 /** Sends the open session whose timeout or longest duration has passed. */
-function sessionClose(node: usize, spec: usize, state: usize): void {
-  if (!load<u32>(state, W_OPEN)) return;
-  const end = load<f64>(state, W_LAST) + load<f64>(spec, WINDOW_STEP);
-  const tick = load<f64>(state, W_TICK);
+function sessionClose(node: Node, spec: WindowSpec, state: WindowState): void {
+  if (!state.isOpen) return;
+  const end = state.lastTime + spec.step;
+  const tick = state.tick;
   if (end <= tick) close(node, spec, state, end, 0);
   else close(node, spec, state, tick, tick);
 }
@@ -127,36 +125,32 @@ function sessionClose(node: usize, spec: usize, state: usize): void {
  * When `sessionClose` is to be called; of one that was cut, when the next row does not continue it any more. In event
  * time a row at the end of the timeout still belongs to it, and it is cut with a row.
  */
-function sessionDue(spec: usize, state: usize): f64 {
-  const end = load<f64>(state, W_LAST) + load<f64>(spec, WINDOW_STEP);
-  if (isEventTime(spec) || !load<u32>(state, W_OPEN)) return end + 1;
-  return min(end, load<f64>(state, W_TICK));
+function sessionDue(spec: WindowSpec, state: WindowState): f64 {
+  const end = state.lastTime + spec.step;
+  if (isEventTime(spec) || !state.isOpen) return end + 1;
+  return min(end, state.tick);
 }
 
 /** True when no session is open, and a row at `ms` or later continues none. */
-function sessionIsOver(spec: usize, state: usize, ms: f64): bool {
-  return !load<u32>(state, W_OPEN) && (load<f64>(state, W_END) == 0 || sessionDue(spec, state) <= ms);
+function sessionIsOver(spec: WindowSpec, state: WindowState, ms: f64): bool {
+  return !state.isOpen && (state.end == 0 || sessionDue(spec, state) <= ms);
 }
 
 /** The clock is set back: the session goes on, and is cut by the new time. */
-function sessionSetBack(node: usize, spec: usize, state: usize, ms: f64): void {
-  if (load<f64>(state, W_LAST)) store<f64>(state, load<f64>(state, W_LAST) - ms, W_LAST);
-  if (load<f64>(state, W_END)) store<f64>(state, load<f64>(state, W_END) - ms, W_END);
-  if (!load<u32>(state, W_OPEN)) return;
-  const start = load<f64>(state, W_START) - ms;
-  const length = load<f64>(spec, WINDOW_LENGTH);
-  store<f64>(state, start, W_START);
-  store<f64>(
-    state,
-    alignedEnd(start, load<f64>(spec, WINDOW_UNIT), length, load<u32>(spec, WINDOW_ZONE)) + length,
-    W_TICK,
-  );
+function sessionSetBack(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
+  if (state.lastTime) state.lastTime -= ms;
+  if (state.end) state.end -= ms;
+  if (!state.isOpen) return;
+  const start = state.start - ms;
+  const length = spec.length;
+  state.start = start;
+  state.tick = alignedEnd(start, spec.unit, length, spec.zone) + length;
   if (!isPartitioned(spec)) sessionDeadline(node, spec, state);
 }
 
 /** Sets the deadline to when the session may end, unless an earlier one is set: its tick looks again. */
-function sessionDeadline(node: usize, spec: usize, state: usize): void {
-  if (!load<u32>(state, W_OPEN)) return;
-  const due = min(load<f64>(state, W_LAST) + load<f64>(spec, WINDOW_STEP), load<f64>(state, W_TICK));
-  if (!load<u32>(node, N_HEAP) || due < load<f64>(node, N_DEADLINE)) setDeadline(node, due);
+function sessionDeadline(node: Node, spec: WindowSpec, state: WindowState): void {
+  if (!state.isOpen) return;
+  const due = min(state.lastTime + spec.step, state.tick);
+  if (!node.heap || due < node.deadline) setDeadline(node, due);
 }

@@ -4,21 +4,9 @@
 // Event time that waits for late rows or for other streams releases rows of the same time together: each is in the
 // windows of all of them. Where rows are partitioned (window/partitions/keyed.ts) `state` is that of a partition.
 import * as ctx from '../../batch/context';
-import { N_FLAGS, NodeFlag, accountOf, exhaust, isExhausted } from '../../node/node';
+import { NodeFlag, accountOf, exhaust, isExhausted } from '../../node/node';
 import { setDeadline } from '../../node/timers';
-import {
-  NO_INPUT,
-  WINDOW_LENGTH,
-  WINDOW_STEP,
-  WINDOW_TRIGGER,
-  WindowFlag,
-  bindOf,
-  bindTag,
-  bindVal,
-  hasFlag,
-  isPartitioned,
-  isTrue,
-} from '../../agg/group/spec';
+import { NO_INPUT, WindowFlag, bindOf, bindTag, bindVal, hasFlag, isPartitioned, isTrue } from '../../agg/group/spec';
 import { rowsDropBefore, rowsSetBack } from '../../rows/store';
 import { resume } from '../content/frame';
 import { sendRange, takeIn } from '../content/content';
@@ -28,7 +16,9 @@ import { canStack, stacksDropBefore, stacksOfPartition, stacksSend, stacksTake }
 import { vectorsOpen } from '../stacks/vectors';
 import { timeOfRow } from '../content/times';
 import { Kind } from './kind';
-import { W_VECTORS, W_LAST, W_ROWS, W_STACKS } from '../content/state';
+import { Node } from '../../gen/node-layouts';
+import { WindowSpec } from '../../gen/window-layouts';
+import { WindowState } from '../content/state';
 
 export function slidingWindow(kind: Kind): void {
   kind.flags = slidingFlags;
@@ -45,23 +35,23 @@ export function slidingWindow(kind: Kind): void {
   kind.fire = firePartition;
 }
 
-function slidingFlags(spec: usize): u32 {
+function slidingFlags(spec: WindowSpec): u32 {
   return WindowFlag.KEEPS_ROWS | WindowFlag.QUEUES | (canStack(spec) ? WindowFlag.STACKS : 0);
 }
 
-function slidingOpen(node: usize, spec: usize, state: usize): bool {
+function slidingOpen(node: Node, spec: WindowSpec, state: WindowState): bool {
   if (!vectorsOpen(node, spec, state)) return false;
   // Vectors send at once what takes them a moment.
-  if (load<u32>(state, W_VECTORS)) store<u32>(node, load<u32>(node, N_FLAGS) & ~NodeFlag.DEFERS, N_FLAGS);
+  if (state.vectors) node.flags &= ~NodeFlag.DEFERS;
   return true;
 }
 
 /** Takes the selected rows in one after the other and sends the windows that they trigger. */
-function slidingPush(node: usize, spec: usize, state: usize): void {
+function slidingPush(node: Node, spec: WindowSpec, state: WindowState): void {
   if (vectorsPush(node, spec, state)) return;
   const sel = ctx.sel;
   const n = ctx.selLen;
-  const delay = load<f64>(spec, WINDOW_STEP);
+  const delay = spec.step;
   const joinsEqual = hasFlag(spec, WindowFlag.JOINS_EQUAL);
   let triggers: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
@@ -84,8 +74,8 @@ function slidingPush(node: usize, spec: usize, state: usize): void {
 }
 
 /** True for a row that sends a window. */
-function slidingTriggers(spec: usize, row: u32): bool {
-  const trigger = load<u16>(spec, WINDOW_TRIGGER);
+function slidingTriggers(spec: WindowSpec, row: u32): bool {
+  const trigger = spec.trigger;
   return trigger == NO_INPUT || isTrue(bindTag(bindOf(trigger), row), bindVal(bindOf(trigger), row));
 }
 
@@ -93,43 +83,43 @@ function slidingTriggers(spec: usize, row: u32): bool {
  * Takes one row of the time `ms` in, and drops those that are too old for it and for windows that wait. False when
  * memory is exhausted.
  */
-function slidingTake(node: usize, spec: usize, state: usize, at: usize, ms: f64, isTrigger: bool): bool {
-  const length = load<f64>(spec, WINDOW_LENGTH);
+function slidingTake(node: Node, spec: WindowSpec, state: WindowState, at: usize, ms: f64, isTrigger: bool): bool {
+  const length = spec.length;
   const oldest = queueIsEmpty(state) ? ms : min(ms, queueFirst(state));
-  if (load<u32>(state, W_STACKS)) stacksDropBefore(state, oldest - length, accountOf(node));
-  else rowsDropBefore(state + W_ROWS, oldest - length);
+  if (state.stacks) stacksDropBefore(state, oldest - length, accountOf(node));
+  else rowsDropBefore(state.kept, oldest - length);
   if (isExhausted(node)) return false;
-  const isSent = isTrigger && load<f64>(spec, WINDOW_STEP) == 0 && load<u32>(state, W_STACKS) != 0;
+  const isSent = isTrigger && spec.step == 0 && state.stacks != 0;
   if (takeIn(spec, state, at, 1) && (!isSent || stacksTake(spec, state, at))) return true;
   exhaust(node);
   return false;
 }
 
 /** Sends the window of a trigger at `ms`, or notes it when there is a delay. */
-function slidingSend(node: usize, spec: usize, state: usize, ms: f64): void {
-  const length = load<f64>(spec, WINDOW_LENGTH);
-  if (load<f64>(spec, WINDOW_STEP) > 0) {
+function slidingSend(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
+  const length = spec.length;
+  if (spec.step > 0) {
     if (!queuePush(state, ms, accountOf(node))) exhaust(node);
     return;
   }
-  if (load<u32>(state, W_STACKS)) stacksSend(node, spec, state, ms - length, ms, ms);
+  if (state.stacks) stacksSend(node, spec, state, ms - length, ms, ms);
   else sendRange(node, spec, state, ms - length, ms, ms, ms - length, ms, true);
   resume();
 }
 
 /** Sends the windows whose delay has passed at `ms`. */
-function slidingFire(node: usize, spec: usize, state: usize, ms: f64): void {
-  const delay = load<f64>(spec, WINDOW_STEP);
+function slidingFire(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
+  const delay = spec.step;
   while (!queueIsEmpty(state) && queueFirst(state) + delay <= ms && !isExhausted(node))
     slidingFireFirst(node, spec, state);
 }
 
 /** Sends the first of the windows that wait for their delay; there must be one. */
-function slidingFireFirst(node: usize, spec: usize, state: usize): void {
-  const length = load<f64>(spec, WINDOW_LENGTH);
+function slidingFireFirst(node: Node, spec: WindowSpec, state: WindowState): void {
+  const length = spec.length;
   const trigger = queueFirst(state);
-  const end = trigger + load<f64>(spec, WINDOW_STEP);
-  if (load<u32>(state, W_STACKS)) {
+  const end = trigger + spec.step;
+  if (state.stacks) {
     // A row at the end or later is taken in after this was sent.
     stacksDropBefore(state, trigger - length, accountOf(node));
     stacksSend(node, spec, state, trigger - length, end, trigger);
@@ -138,25 +128,25 @@ function slidingFireFirst(node: usize, spec: usize, state: usize): void {
 }
 
 /** Asks for a tick when the next delay ends, by the clock. */
-function slidingDeadline(node: usize, spec: usize, state: usize): void {
-  if (!queueIsEmpty(state)) setDeadline(node, queueFirst(state) + load<f64>(spec, WINDOW_STEP));
+function slidingDeadline(node: Node, spec: WindowSpec, state: WindowState): void {
+  if (!queueIsEmpty(state)) setDeadline(node, queueFirst(state) + spec.step);
 }
 
-function slidingTick(node: usize, spec: usize, state: usize): void {
+function slidingTick(node: Node, spec: WindowSpec, state: WindowState): void {
   slidingFire(node, spec, state, ctx.nowMs);
 }
 
-function slidingSetBack(node: usize, spec: usize, state: usize, ms: f64): void {
-  rowsSetBack(state + W_ROWS, ms);
+function slidingSetBack(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
+  rowsSetBack(state.kept, ms);
   queueSetBack(state, ms);
-  if (isPartitioned(spec)) store<f64>(state, load<f64>(state, W_LAST) - ms, W_LAST);
+  if (isPartitioned(spec)) state.lastTime -= ms;
 }
 
 // ---- of a partition ---------------------------------------------------------------------------------------------
 
-function takeInPartition(node: usize, spec: usize, part: usize, at: usize, ms: f64): void {
-  store<f64>(part, ms, W_LAST);
-  if (!queueIsEmpty(part) && queueFirst(part) + load<f64>(spec, WINDOW_STEP) <= ms) {
+function takeInPartition(node: Node, spec: WindowSpec, part: WindowState, at: usize, ms: f64): void {
+  part.lastTime = ms;
+  if (!queueIsEmpty(part) && queueFirst(part) + spec.step <= ms) {
     slidingFire(node, spec, part, ms);
     resume();
   }
@@ -164,20 +154,20 @@ function takeInPartition(node: usize, spec: usize, part: usize, at: usize, ms: f
 }
 
 /** Sends the window of the row, if it is one that does, or notes it. */
-function sendOfPartition(node: usize, spec: usize, part: usize, row: u32, ms: f64): void {
+function sendOfPartition(node: Node, spec: WindowSpec, part: WindowState, row: u32, ms: f64): void {
   if (slidingTriggers(spec, row) && stacksOfPartition(node, spec, part)) slidingSend(node, spec, part, ms);
 }
 
-function partitionDue(spec: usize, part: usize): f64 {
+function partitionDue(spec: WindowSpec, part: WindowState): f64 {
   // A row is in windows that are as long after it as they are long.
-  if (queueIsEmpty(part)) return load<f64>(part, W_LAST) + load<f64>(spec, WINDOW_LENGTH) + 1;
-  return queueFirst(part) + load<f64>(spec, WINDOW_STEP);
+  if (queueIsEmpty(part)) return part.lastTime + spec.length + 1;
+  return queueFirst(part) + spec.step;
 }
 
-function partitionIsOver(spec: usize, part: usize, ms: f64): bool {
+function partitionIsOver(spec: WindowSpec, part: WindowState, ms: f64): bool {
   return queueIsEmpty(part) && partitionDue(spec, part) <= ms;
 }
 
-function firePartition(node: usize, spec: usize, part: usize): void {
+function firePartition(node: Node, spec: WindowSpec, part: WindowState): void {
   if (!queueIsEmpty(part) && stacksOfPartition(node, spec, part)) slidingFireFirst(node, spec, part);
 }

@@ -1,22 +1,15 @@
 // State windows end with a row, whatever the time. Their start and end are the times of the first and last row. Where
 // rows are partitioned (window/partitions/keyed.ts) `state` is that of a partition.
 import * as ctx from '../../batch/context';
-import {
-  NO_INPUT,
-  WINDOW_EMIT,
-  WINDOW_TRIGGER,
-  WindowFlag,
-  bindOf,
-  bindTag,
-  bindVal,
-  isTrue,
-} from '../../agg/group/spec';
+import { NO_INPUT, WindowFlag, bindOf, bindTag, bindVal, isTrue } from '../../agg/group/spec';
 import { exhaust, isExhausted } from '../../node/node';
 import { resume } from '../content/frame';
 import { sendAll, takeIn } from '../content/content';
 import { timeOfRow, timesSetBack } from '../content/times';
-import { W_LAST, W_OPEN, W_START, W_TICK } from '../content/state';
 import { Kind } from './kind';
+import { Node } from '../../gen/node-layouts';
+import { WindowSpec } from '../../gen/window-layouts';
+import { WindowState } from '../content/state';
 
 export function stateWindow(kind: Kind): void {
   kind.flags = stateFlags;
@@ -27,7 +20,7 @@ export function stateWindow(kind: Kind): void {
   kind.isOver = partitionIsOver;
 }
 
-function stateFlags(spec: usize): u32 {
+function stateFlags(spec: WindowSpec): u32 {
   return WindowFlag.ENDS_WITH_ROW;
 }
 
@@ -40,31 +33,31 @@ function stateFlags(spec: usize): u32 {
  * State windows: from a row for which the first condition is true to the next later one for which the second is true.
  * With one condition: from one row for which it is true to the row before the next.
  */
-function statePush(node: usize, spec: usize, state: usize): void {
+function statePush(node: Node, spec: WindowSpec, state: WindowState): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
   for (let i: u32 = 0; i < n && !isExhausted(node); i++) stateTake(node, spec, state, sel + ((<usize>i) << 2));
 }
 
 /** True for a row that opens a window where none is open. */
-function stateOpens(spec: usize, row: u32): bool {
-  return holds(load<u16>(spec, WINDOW_TRIGGER), row);
+function stateOpens(spec: WindowSpec, row: u32): bool {
+  return holds(spec.trigger, row);
 }
 
 /** Takes the row at `at` into the window of the state. */
-function stateTake(node: usize, spec: usize, state: usize, at: usize): void {
+function stateTake(node: Node, spec: WindowSpec, state: WindowState, at: usize): void {
   const row = load<u32>(at);
   const ms = timeOfRow(row);
-  const begin = load<u16>(spec, WINDOW_TRIGGER);
-  const emit = load<u16>(spec, WINDOW_EMIT);
-  if (load<u32>(state, W_OPEN) && emit == NO_INPUT && holds(begin, row)) sendState(node, spec, state);
-  const isFirst = !load<u32>(state, W_OPEN);
+  const begin = spec.trigger;
+  const emit = spec.emit;
+  if (state.isOpen && emit == NO_INPUT && holds(begin, row)) sendState(node, spec, state);
+  const isFirst = !state.isOpen;
   if (isFirst) {
     if (!holds(begin, row)) return;
-    store<u32>(state, 1, W_OPEN);
-    store<f64>(state, ms, W_START);
+    state.isOpen = 1;
+    state.start = ms;
   }
-  store<f64>(state, ms, W_LAST);
+  state.lastTime = ms;
   if (!takeIn(spec, state, at, 1)) {
     exhaust(node);
     return;
@@ -72,18 +65,18 @@ function stateTake(node: usize, spec: usize, state: usize, at: usize): void {
   if (!isFirst && emit != NO_INPUT && holds(emit, row)) sendState(node, spec, state);
 }
 
-function sendState(node: usize, spec: usize, state: usize): void {
-  const end = load<f64>(state, W_LAST);
-  sendAll(node, spec, state, load<f64>(state, W_START), end, end);
-  store<u32>(state, 0, W_OPEN);
+function sendState(node: Node, spec: WindowSpec, state: WindowState): void {
+  const end = state.lastTime;
+  sendAll(node, spec, state, state.start, end, end);
+  state.isOpen = 0;
   resume();
 }
 
-function takeInPartition(node: usize, spec: usize, part: usize, at: usize, ms: f64): void {
-  store<f64>(part, floor(ctx.nowMs), W_TICK);
+function takeInPartition(node: Node, spec: WindowSpec, part: WindowState, at: usize, ms: f64): void {
+  part.tick = floor(ctx.nowMs);
   stateTake(node, spec, part, at);
 }
 
-function partitionIsOver(spec: usize, part: usize, ms: f64): bool {
-  return !load<u32>(part, W_OPEN);
+function partitionIsOver(spec: WindowSpec, part: WindowState, ms: f64): bool {
+  return !part.isOpen;
 }

@@ -8,7 +8,6 @@
 import { goesOn } from '../../node/deferred';
 import { refusals } from '../../mem/alloc';
 import { regroup, setReserve } from '../../agg/group/group';
-import { GROUP_NEXT, SET_COUNT, SET_FIRST } from '../../agg/group/table';
 import { mergeSome } from '../../agg/merge';
 import {
   FRONT_END,
@@ -21,7 +20,9 @@ import {
   frontReserve,
   frontSealSome,
 } from '../stacks/front';
-import { AT, BACK, BOUND, FIRST, GROUP, IN_BACK, IN_FRONT, LINKS, PLACE, STEP, TO, paneAt, paneSet } from './state';
+import { Panes, paneAt, paneSet } from './state';
+import { WindowSpec } from '../../gen/window-layouts';
+import { GroupSet, Group } from '../../agg/group/table';
 
 /** So many panes are joined for each window with less work than it is to make a front of them. */
 const FEW: u32 = 16;
@@ -66,50 +67,50 @@ export namespace Joined {
 }
 
 /** How many panes have ended by `end`. */
-export function panesUntil(panes: usize, end: f64): u32 {
-  const first = load<u32>(panes, FIRST);
-  let to = load<u32>(panes, TO);
+export function panesUntil(panes: Panes, end: f64): u32 {
+  const first = panes.firstPane;
+  let to = panes.to;
   while (to > first && load<f64>(paneAt(panes, to - 1)) > end) to--;
   return to - first;
 }
 
 /** Begins to join the first `bound` panes. */
-export function joinBegin(panes: usize, bound: u32): void {
-  store<u32>(panes, bound, BOUND);
-  if (load<u32>(panes, IN_FRONT) | load<u32>(panes, IN_BACK)) beginBacks(panes);
+export function joinBegin(panes: Panes, bound: u32): void {
+  panes.bound = bound;
+  if (panes.inFront | panes.inBack) beginBacks(panes);
   else if (bound > FEW) beginFront(panes, Links.JOINS);
   else beginPane(panes, Step.PANES, 0);
 }
 
 /** Goes on with the join in the set, which is empty at first; returns how far it came. */
-export function joinSome(spec: usize, panes: usize, set: usize, acct: usize, pauses: bool): u32 {
+export function joinSome(spec: WindowSpec, panes: Panes, set: GroupSet, acct: usize, pauses: bool): u32 {
   const before = refusals;
-  while (load<u32>(panes, STEP) != Step.DONE) {
+  while (panes.step != Step.DONE) {
     step(spec, panes, set, acct);
     if (refusals != before) {
-      store<u32>(panes, Step.DONE, STEP);
+      panes.step = Step.DONE;
       return Joined.LOST;
     }
-    if (pauses && load<u32>(panes, STEP) != Step.DONE && !goesOn(PART)) return Joined.SOME;
+    if (pauses && panes.step != Step.DONE && !goesOn(PART)) return Joined.SOME;
   }
   return Joined.ALL;
 }
 
 /** Makes the first `n` panes the front, as it was saved; false when memory is exhausted. */
-export function frontLoad(spec: usize, panes: usize, n: u32, acct: usize): bool {
-  store<u32>(panes, n, BOUND);
+export function frontLoad(spec: WindowSpec, panes: Panes, n: u32, acct: usize): bool {
+  panes.bound = n;
   beginFront(panes, Links.LOADS);
-  return joinSome(spec, panes, 0, acct, false) == Joined.ALL;
+  return joinSome(spec, panes, changetype<GroupSet>(0), acct, false) == Joined.ALL;
 }
 
-function step(spec: usize, panes: usize, set: usize, acct: usize): void {
-  const group = <usize>load<u32>(panes, GROUP);
-  const place = load<u32>(panes, PLACE);
-  const at = load<u32>(panes, AT);
-  switch (load<u32>(panes, STEP)) {
+function step(spec: WindowSpec, panes: Panes, set: GroupSet, acct: usize): void {
+  const group = panes.group;
+  const place = panes.place;
+  const at = panes.at;
+  switch (panes.step) {
     case Step.PANES:
-      setReserve(set, load<u32>(paneSet(panes, at), SET_COUNT));
-      store<u32>(panes, <u32>mergeSome(spec, set, paneSet(panes, at), group, PART), GROUP);
+      setReserve(set, paneSet(panes, at).count);
+      panes.group = mergeSome(spec, set, paneSet(panes, at), group, PART);
       nextPane(panes);
       break;
     case Step.PUTS:
@@ -117,7 +118,7 @@ function step(spec: usize, panes: usize, set: usize, acct: usize): void {
       break;
     case Step.SEALS: {
       const next = frontSealSome(panes, group, PART);
-      store<u32>(panes, <u32>next, GROUP);
+      panes.group = next;
       if (!next) beginLinks(panes);
       break;
     }
@@ -125,140 +126,141 @@ function step(spec: usize, panes: usize, set: usize, acct: usize): void {
       linkSome(spec, panes);
       break;
     case Step.MARKS: {
-      const end = min(place + (PART << 3), frontCount(panes));
+      const end = changetype<Group>(min(changetype<usize>(place) + (PART << 3), frontCount(panes)));
       frontMarkSome(panes, place, end);
-      store<u32>(panes, end, PLACE);
-      if (end == frontCount(panes)) endFront(panes);
+      panes.place = end;
+      if (changetype<usize>(end) == frontCount(panes)) endFront(panes);
       break;
     }
     case Step.BACKS:
-      setReserve(panes + BACK, load<u32>(paneSet(panes, at), SET_COUNT));
-      store<u32>(panes, <u32>mergeSome(spec, panes + BACK, paneSet(panes, at), group, PART), GROUP);
-      if (!load<u32>(panes, GROUP)) store<u32>(panes, load<u32>(panes, IN_BACK) + 1, IN_BACK);
+      setReserve(panes.back, paneSet(panes, at).count);
+      panes.group = mergeSome(spec, panes.back, paneSet(panes, at), group, PART);
+      if (!panes.group) panes.inBack++;
       nextPane(panes);
       break;
     case Step.FRONT: {
-      setReserve(set, load<u32>(panes, SET_COUNT));
-      const next = frontJoinSome(spec, panes, set, place, PART);
-      store<u32>(panes, next, PLACE);
-      if (next == FRONT_END) beginBack(panes);
+      setReserve(set, panes.count);
+      const next = changetype<Group>(frontJoinSome(spec, panes, set, place, PART));
+      panes.place = next;
+      if (changetype<usize>(next) == FRONT_END) beginBack(panes);
       break;
     }
     default: {
-      const next = mergeSome(spec, set, panes + BACK, group, PART);
-      store<u32>(panes, <u32>next, GROUP);
-      if (!next) store<u32>(panes, Step.DONE, STEP);
+      const next = mergeSome(spec, set, panes.back, group, PART);
+      panes.group = next;
+      if (!next) panes.step = Step.DONE;
     }
   }
 }
 
 /** Begins a step over panes with pane `at`, or the one after it when there are no more. */
-function beginPane(panes: usize, step: u32, at: u32): void {
-  const bound = load<u32>(panes, BOUND);
-  store<u32>(panes, step, STEP);
-  store<u32>(panes, at, AT);
+function beginPane(panes: Panes, step: u32, at: u32): void {
+  const bound = panes.bound;
+  panes.step = step;
+  panes.at = at;
   if (at < bound) {
-    store<u32>(panes, load<u32>(paneSet(panes, at), SET_FIRST), GROUP);
+    panes.group = paneSet(panes, at).first;
     return;
   }
   switch (step) {
     case Step.PUTS:
-      store<u32>(panes, load<u32>(panes, SET_FIRST), GROUP);
-      store<u32>(panes, Step.SEALS, STEP);
+      panes.group = panes.first;
+      panes.step = Step.SEALS;
       break;
     case Step.BACKS:
       beginHeads(panes);
       break;
     default:
-      store<u32>(panes, Step.DONE, STEP);
+      panes.step = Step.DONE;
   }
 }
 
 /** Goes on to the next pane when no group of the one at hand is left. */
-function nextPane(panes: usize): void {
-  if (!load<u32>(panes, GROUP)) beginPane(panes, load<u32>(panes, STEP), load<u32>(panes, AT) + 1);
+function nextPane(panes: Panes): void {
+  if (!panes.group) beginPane(panes, panes.step, panes.at + 1);
 }
 
 // ---- the front -------------------------------------------------------------------------------------------------
 
-function beginFront(panes: usize, links: u32): void {
-  store<u32>(panes, links, LINKS);
+function beginFront(panes: Panes, links: u32): void {
+  panes.links = links;
   // Nothing is put in yet: room for all is made with the first group.
   beginPane(panes, Step.PUTS, 0);
 }
 
 /** Groups of the panes that the join is about. */
-function entriesOf(panes: usize): u32 {
-  const bound = load<u32>(panes, BOUND);
+function entriesOf(panes: Panes): u32 {
+  const bound = panes.bound;
   let entries: u32 = 0;
-  for (let i: u32 = 0; i < bound; i++) entries += load<u32>(paneSet(panes, i), SET_COUNT);
+  for (let i: u32 = 0; i < bound; i++) entries += paneSet(panes, i).count;
   return entries;
 }
 
-function putSome(spec: usize, panes: usize, acct: usize): void {
-  const at = load<u32>(panes, AT);
+function putSome(spec: WindowSpec, panes: Panes, acct: usize): void {
+  const at = panes.at;
   const set = paneSet(panes, at);
-  let group = <usize>load<u32>(panes, GROUP);
-  if (at == 0 && group == <usize>load<u32>(set, SET_FIRST)) {
+  let group = panes.group;
+  if (at == 0 && group == set.first) {
     if (!frontReserve(panes, entriesOf(panes), acct)) return;
-    setReserve(panes, load<u32>(set, SET_COUNT));
+    setReserve(panes, set.count);
   }
-  for (let n: u32 = 0; group && n < PART; n++, group = <usize>load<u32>(group, GROUP_NEXT)) {
-    const key = regroup(spec, panes, set, group);
+  for (let n: u32 = 0; group && n < PART; n++, changetype<usize>((group = group.next))) {
+    const key = regroup(spec, changetype<usize>(panes), set, group);
     if (!key) return;
     frontPut(panes, group, key);
   }
-  store<u32>(panes, <u32>group, GROUP);
+  panes.group = group;
   nextPane(panes);
 }
 
-function beginLinks(panes: usize): void {
-  store<u32>(panes, Step.LINKS, STEP);
-  store<u32>(panes, frontCount(panes), PLACE);
-  linkPane(panes, load<u32>(panes, BOUND) - 1);
+function beginLinks(panes: Panes): void {
+  panes.step = Step.LINKS;
+  panes.place = changetype<Group>(frontCount(panes));
+  linkPane(panes, panes.bound - 1);
 }
 
 /** Goes on with pane `at`, whose last entry is before `place`; the number of its first one is kept as `group`. */
-function linkPane(panes: usize, at: u32): void {
-  store<u32>(panes, at, AT);
-  store<u32>(panes, load<u32>(panes, PLACE) - load<u32>(paneSet(panes, at), SET_COUNT), GROUP);
+function linkPane(panes: Panes, at: u32): void {
+  panes.at = at;
+  panes.group = changetype<Group>(changetype<usize>(panes.place) - paneSet(panes, at).count);
 }
 
-function linkSome(spec: usize, panes: usize): void {
-  const at = load<u32>(panes, AT);
-  const to = load<u32>(panes, PLACE);
-  const first = load<u32>(panes, GROUP);
-  const from = to - first > PART ? to - PART : first;
-  frontLink(spec, panes, paneSet(panes, at), from, to, load<u32>(panes, LINKS) == Links.JOINS);
-  store<u32>(panes, from, PLACE);
-  if (from > first) return;
+function linkSome(spec: WindowSpec, panes: Panes): void {
+  const at = panes.at;
+  const to = panes.place;
+  const first = panes.group;
+  const from =
+    changetype<usize>(to) - changetype<usize>(first) > PART ? changetype<Group>(changetype<usize>(to) - PART) : first;
+  frontLink(spec, panes, paneSet(panes, at), from, to, panes.links == Links.JOINS);
+  panes.place = from;
+  if (changetype<usize>(from) > changetype<usize>(first)) return;
   if (at > 0) linkPane(panes, at - 1);
   else {
     frontMarkBegin(panes);
-    store<u32>(panes, 0, PLACE);
-    store<u32>(panes, Step.MARKS, STEP);
+    panes.place = changetype<Group>(0);
+    panes.step = Step.MARKS;
   }
 }
 
-function endFront(panes: usize): void {
-  store<u32>(panes, load<u32>(panes, BOUND), IN_FRONT);
-  if (load<u32>(panes, LINKS) == Links.LOADS) store<u32>(panes, Step.DONE, STEP);
+function endFront(panes: Panes): void {
+  panes.inFront = panes.bound;
+  if (panes.links == Links.LOADS) panes.step = Step.DONE;
   else beginBacks(panes);
 }
 
 // ---- the set ---------------------------------------------------------------------------------------------------
 
-function beginBacks(panes: usize): void {
-  beginPane(panes, Step.BACKS, load<u32>(panes, IN_FRONT) + load<u32>(panes, IN_BACK));
+function beginBacks(panes: Panes): void {
+  beginPane(panes, Step.BACKS, panes.inFront + panes.inBack);
 }
 
-function beginHeads(panes: usize): void {
-  store<u32>(panes, 0, PLACE);
-  if (load<u32>(panes, IN_FRONT)) store<u32>(panes, Step.FRONT, STEP);
+function beginHeads(panes: Panes): void {
+  panes.place = changetype<Group>(0);
+  if (panes.inFront) panes.step = Step.FRONT;
   else beginBack(panes);
 }
 
-function beginBack(panes: usize): void {
-  store<u32>(panes, load<u32>(panes + BACK, SET_FIRST), GROUP);
-  store<u32>(panes, Step.BACK, STEP);
+function beginBack(panes: Panes): void {
+  panes.group = panes.back.first;
+  panes.step = Step.BACK;
 }

@@ -5,20 +5,11 @@
 // The pane under way is the set of the window. A window of many groups is joined and sent later, piece by piece
 // (window/content/outbox.ts): its panes stay until then, while others come behind them.
 import { isHeld, isLong, mayDefer } from '../../node/deferred';
-import { N_PROGRAM, accountOf, exhaust } from '../../node/node';
+import { accountOf, exhaust } from '../../node/node';
 import { alloc, allocZeroed, free } from '../../mem/alloc';
 import { bindConstants } from '../content/kept';
-import {
-  WINDOW_LENGTH,
-  WINDOW_STEP,
-  WINDOW_UNIT,
-  WINDOW_ZONE,
-  WindowFlag,
-  allMergeable,
-  hasFlag,
-} from '../../agg/group/spec';
-import { SET_ERROR, SET_ERROR_LEN, SET_SIZE, setFree, setInit, setReset, setSeal } from '../../agg/group/group';
-import { SET_COUNT } from '../../agg/group/table';
+import { WindowFlag, allMergeable, hasFlag } from '../../agg/group/spec';
+import { SET_SIZE, setFree, setInit, setReset, setSeal } from '../../agg/group/group';
 import { setLoad, setSave } from '../../agg/save/save';
 import { LoadFault } from '../../gen/state-layouts';
 import { readF64, readFail, readFails, readLength, readTime, readUpTo } from '../../state/reader';
@@ -28,79 +19,66 @@ import { HOUR, endAfter, startBefore } from '../content/align';
 import { Phase, outboxGroups } from '../content/outbox';
 import { sendFailure, sendGroups, sendNoMemory } from '../content/output';
 import { Joined, frontLoad, joinBegin, joinSome, panesUntil } from './join';
-import {
-  BACK,
-  BEGUN,
-  CAPACITY,
-  FAILED,
-  FIRST,
-  GROUPS,
-  IN_BACK,
-  IN_FRONT,
-  LIST,
-  PANES_SIZE,
-  PANE_SET,
-  PANE_SIZE,
-  TO,
-  paneAt,
-  paneSet,
-} from './state';
-import { W_END, W_SET, W_STACKS } from '../content/state';
+import { Panes, PANES_SIZE, PANE_SET, PANE_SIZE, paneAt, paneSet } from './state';
+import { Node } from '../../gen/node-layouts';
+import { WindowSpec } from '../../gen/window-layouts';
+import { GroupSet } from '../../agg/group/table';
+import { WindowState } from '../content/state';
 
 /** True for groups whose aggregates can be joined, and windows that begin as long before each end. */
-export function canHavePanes(spec: usize): bool {
+export function canHavePanes(spec: WindowSpec): bool {
   if (!hasFlag(spec, WindowFlag.GROUPED) || !allMergeable(spec)) return false;
   // Where clocks are set, windows that begin between two ends do so at another distance from them.
-  const isRegular = !load<u32>(spec, WINDOW_ZONE) || load<f64>(spec, WINDOW_UNIT) < HOUR;
-  return isRegular || load<f64>(spec, WINDOW_LENGTH) % load<f64>(spec, WINDOW_STEP) == 0;
+  const isRegular = !spec.zone || spec.unit < HOUR;
+  return isRegular || spec.length % spec.step == 0;
 }
 
 /** True for windows that have panes. */
 // @ts-ignore: decorator
-@inline export function isInPanes(spec: usize, state: usize): bool {
-  return hasFlag(spec, WindowFlag.PANES) && load<u32>(state, W_STACKS) != 0;
+@inline export function isInPanes(spec: WindowSpec, state: WindowState): bool {
+  return hasFlag(spec, WindowFlag.PANES) && state.stacks != 0;
 }
 
-export function panesOpen(node: usize, state: usize): bool {
+export function panesOpen(node: Node, state: WindowState): bool {
   const acct = accountOf(node);
-  const panes = allocZeroed(PANES_SIZE, acct);
+  const panes = changetype<Panes>(allocZeroed(PANES_SIZE, acct));
   if (!panes) return false;
   frontInit(panes, acct);
-  setInit(panes + BACK, acct);
-  store<u32>(state, <u32>panes, W_STACKS);
+  setInit(panes.back, acct);
+  state.stacks = changetype<usize>(panes);
   return true;
 }
 
-export function panesFree(node: usize, state: usize): void {
-  const panes = <usize>load<u32>(state, W_STACKS);
+export function panesFree(node: Node, state: WindowState): void {
+  const panes = changetype<Panes>(state.stacks);
   if (!panes) return;
   const acct = accountOf(node);
-  for (let i = load<u32>(panes, FIRST); i < load<u32>(panes, TO); i++) setFree(paneAt(panes, i) + PANE_SET);
+  for (let i = panes.firstPane; i < panes.to; i++) setFree(changetype<GroupSet>(paneAt(panes, i) + PANE_SET));
   frontFree(panes, acct);
-  setFree(panes + BACK);
-  free(<usize>load<u32>(panes, LIST), load<u32>(panes, CAPACITY) * PANE_SIZE, acct);
-  free(panes, PANES_SIZE, acct);
+  setFree(panes.back);
+  free(panes.panes, panes.paneCapacity * PANE_SIZE, acct);
+  free(changetype<usize>(panes), PANES_SIZE, acct);
 }
 
 /** Saves the panes that have ended; those of the front are joined already. */
-export function panesSave(spec: usize, state: usize): void {
-  const panes = <usize>load<u32>(state, W_STACKS);
-  const first = load<u32>(panes, FIRST);
-  const to = load<u32>(panes, TO);
+export function panesSave(spec: WindowSpec, state: WindowState): void {
+  const panes = changetype<Panes>(state.stacks);
+  const first = panes.firstPane;
+  const to = panes.to;
   writeU32(to - first);
   for (let i = first; i < to; i++) {
     writeTime(load<f64>(paneAt(panes, i)));
-    setSave(spec, paneAt(panes, i) + PANE_SET);
+    setSave(spec, changetype<GroupSet>(paneAt(panes, i) + PANE_SET));
   }
-  writeU32(load<u32>(panes, IN_FRONT));
-  writeU32(load<u32>(panes, IN_BACK));
-  writeF64(load<f64>(panes, BEGUN));
-  setSave(spec, panes + BACK);
+  writeU32(panes.inFront);
+  writeU32(panes.inBack);
+  writeF64(panes.begun);
+  setSave(spec, panes.back);
 }
 
 /** Adds saved panes; there must be none. */
-export function panesLoad(node: usize, spec: usize, state: usize): void {
-  const panes = <usize>load<u32>(state, W_STACKS);
+export function panesLoad(node: Node, spec: WindowSpec, state: WindowState): void {
+  const panes = changetype<Panes>(state.stacks);
   const acct = accountOf(node);
   const count = readLength();
   for (let i: u32 = 0; i < count && !readFails(); i++) {
@@ -111,35 +89,35 @@ export function panesLoad(node: usize, spec: usize, state: usize): void {
       return;
     }
     store<f64>(pane, end);
-    setInit(pane + PANE_SET, acct);
-    setLoad(spec, pane + PANE_SET);
+    setInit(changetype<GroupSet>(pane + PANE_SET), acct);
+    setLoad(spec, changetype<GroupSet>(pane + PANE_SET));
     endPane(panes, pane);
   }
   const inFront = readUpTo(count);
   const inBack = readUpTo(count - inFront);
-  store<f64>(panes, readF64(), BEGUN);
-  setLoad(spec, panes + BACK);
+  panes.begun = readF64();
+  setLoad(spec, panes.back);
   if (readFails()) return;
   if (inFront && !frontLoad(spec, panes, inFront, acct)) readFail(LoadFault.MEMORY);
-  store<u32>(panes, inBack, IN_BACK);
+  panes.inBack = inBack;
 }
 
 /** All panes end so many ms earlier. */
-export function panesSetBack(state: usize, ms: f64): void {
-  const panes = <usize>load<u32>(state, W_STACKS);
-  const to = load<u32>(panes, TO);
-  for (let i = load<u32>(panes, FIRST); i < to; i++) store<f64>(paneAt(panes, i), load<f64>(paneAt(panes, i)) - ms);
-  if (load<f64>(panes, BEGUN)) store<f64>(panes, load<f64>(panes, BEGUN) - ms, BEGUN);
+export function panesSetBack(state: WindowState, ms: f64): void {
+  const panes = changetype<Panes>(state.stacks);
+  const to = panes.to;
+  for (let i = panes.firstPane; i < to; i++) store<f64>(paneAt(panes, i), load<f64>(paneAt(panes, i)) - ms);
+  if (panes.begun) panes.begun -= ms;
 }
 
 /** Room for a pane behind the others; 0 when memory is exhausted. */
-function addPane(panes: usize, acct: usize): usize {
-  const first = load<u32>(panes, FIRST);
-  let to = load<u32>(panes, TO);
-  const capacity = load<u32>(panes, CAPACITY);
+function addPane(panes: Panes, acct: usize): usize {
+  const first = panes.firstPane;
+  let to = panes.to;
+  const capacity = panes.paneCapacity;
   if (to == capacity) {
     const count = to - first;
-    const list = <usize>load<u32>(panes, LIST);
+    const list = panes.panes;
     if (first > 0 && count <= capacity >> 1) memory.copy(list, paneAt(panes, first), count * PANE_SIZE);
     else {
       const wanted = max(capacity << 1, 8);
@@ -147,63 +125,63 @@ function addPane(panes: usize, acct: usize): usize {
       if (!next) return 0;
       memory.copy(next, paneAt(panes, first), count * PANE_SIZE);
       free(list, capacity * PANE_SIZE, acct);
-      store<u32>(panes, <u32>next, LIST);
-      store<u32>(panes, wanted, CAPACITY);
+      panes.panes = next;
+      panes.paneCapacity = wanted;
     }
-    store<u32>(panes, 0, FIRST);
+    panes.firstPane = 0;
     to = count;
   }
-  store<u32>(panes, to + 1, TO);
+  panes.to = to + 1;
   return paneAt(panes, to);
 }
 
 /** No row comes into the pane any more. */
-function endPane(panes: usize, pane: usize): void {
-  setSeal(pane + PANE_SET);
-  store<u32>(panes, load<u32>(panes, GROUPS) + load<u32>(pane + PANE_SET, SET_COUNT), GROUPS);
-  if (load<u32>(pane + PANE_SET, SET_ERROR)) store<u32>(panes, load<u32>(panes, FAILED) + 1, FAILED);
+function endPane(panes: Panes, pane: usize): void {
+  setSeal(changetype<GroupSet>(pane + PANE_SET));
+  panes.groups += load<u32>(pane + PANE_SET, offsetof<GroupSet>('count'));
+  if (load<u32>(pane + PANE_SET, offsetof<GroupSet>('error'))) panes.failed++;
 }
 
 // @ts-ignore: decorator
-@inline function isVoid(set: usize): bool {
-  return (load<u32>(set, SET_COUNT) | load<u32>(set, SET_ERROR)) == 0;
+@inline function isVoid(set: GroupSet): bool {
+  return (set.count | set.error) == 0;
 }
 
 /**
  * True when neither the pane under way nor the others that are in the window which ends at `end` have rows or errors.
  */
-export function panesAreVoid(spec: usize, state: usize, end: f64): bool {
-  if (!isVoid(state + W_SET)) return false;
-  const panes = <usize>load<u32>(state, W_STACKS);
-  const to = load<u32>(panes, TO);
+export function panesAreVoid(spec: WindowSpec, state: WindowState, end: f64): bool {
+  if (!isVoid(state)) return false;
+  const panes = changetype<Panes>(state.stacks);
+  const to = panes.to;
   // Panes of windows that wait to be sent may be there still.
-  return load<u32>(panes, FIRST) == to || load<f64>(paneAt(panes, to - 1)) <= startOf(spec, end);
+  return panes.firstPane == to || load<f64>(paneAt(panes, to - 1)) <= startOf(spec, end);
 }
 
 /** Where windows begin between two ends, of which `end` is the later one; there if they begin where others end. */
 // @ts-ignore: decorator
-@inline function beginOf(spec: usize, end: f64): f64 {
-  const length = load<f64>(spec, WINDOW_LENGTH);
-  const step = load<f64>(spec, WINDOW_STEP);
+@inline function beginOf(spec: WindowSpec, end: f64): f64 {
+  const length = spec.length;
+  const step = spec.step;
   return end - (length - floor(length / step) * step);
 }
 
 /** Returns the end of the pane that a row of the time `ms` comes into, after the pane before it is ended. */
-export function panesEnd(node: usize, spec: usize, state: usize, ms: f64): f64 {
-  const panes = <usize>load<u32>(state, W_STACKS);
-  const end = load<f64>(state, W_END);
+export function panesEnd(node: Node, spec: WindowSpec, state: WindowState, ms: f64): f64 {
+  const panes = changetype<Panes>(state.stacks);
+  const end = state.end;
   const begin = beginOf(spec, end);
   if (ms < begin) return begin;
-  if (begin < end && load<f64>(panes, BEGUN) != begin) {
+  if (begin < end && panes.begun != begin) {
     closePane(node, state, panes, begin);
-    store<f64>(panes, begin, BEGUN);
+    panes.begun = begin;
   }
   return end;
 }
 
 /** Ends the pane under way; one without rows leaves no trace. */
-function closePane(node: usize, state: usize, panes: usize, end: f64): void {
-  const set = state + W_SET;
+function closePane(node: Node, state: WindowState, panes: Panes, end: f64): void {
+  const set = state;
   if (isVoid(set)) return;
   const pane = addPane(panes, accountOf(node));
   if (!pane) {
@@ -211,56 +189,50 @@ function closePane(node: usize, state: usize, panes: usize, end: f64): void {
     return;
   }
   store<f64>(pane, end);
-  memory.copy(pane + PANE_SET, set, SET_SIZE);
+  memory.copy(pane + PANE_SET, changetype<usize>(set), SET_SIZE);
   setInit(set, accountOf(node));
   endPane(panes, pane);
 }
 
 /** Drops the panes that end at `ms` or before. */
-function dropUntil(panes: usize, ms: f64, acct: usize): void {
-  let first = load<u32>(panes, FIRST);
-  const to = load<u32>(panes, TO);
+function dropUntil(panes: Panes, ms: f64, acct: usize): void {
+  let first = panes.firstPane;
+  const to = panes.to;
   for (; first < to && load<f64>(paneAt(panes, first)) <= ms; first++) {
-    const set = paneAt(panes, first) + PANE_SET;
-    const inFront = load<u32>(panes, IN_FRONT);
+    const set = changetype<GroupSet>(paneAt(panes, first) + PANE_SET);
+    const inFront = panes.inFront;
     if (inFront > 0) {
-      frontDrop(panes, load<u32>(set, SET_COUNT));
-      store<u32>(panes, inFront - 1, IN_FRONT);
+      frontDrop(panes, set.count);
+      panes.inFront = inFront - 1;
       if (inFront == 1) frontReset(panes, acct);
-    } else if (load<u32>(panes, IN_BACK)) {
-      store<u32>(panes, 0, IN_BACK);
-      setReset(panes + BACK);
+    } else if (panes.inBack) {
+      panes.inBack = 0;
+      setReset(panes.back);
     }
-    if (load<u32>(set, SET_ERROR)) store<u32>(panes, load<u32>(panes, FAILED) - 1, FAILED);
-    store<u32>(panes, load<u32>(panes, GROUPS) - load<u32>(set, SET_COUNT), GROUPS);
+    if (set.error) panes.failed--;
+    panes.groups -= set.count;
     setFree(set);
   }
-  store<u32>(panes, first, FIRST);
+  panes.firstPane = first;
 }
 
 // @ts-ignore: decorator
-@inline function startOf(spec: usize, end: f64): f64 {
-  const unit = load<f64>(spec, WINDOW_UNIT);
-  return startBefore(
-    end,
-    unit,
-    load<f64>(spec, WINDOW_STEP),
-    load<f64>(spec, WINDOW_LENGTH),
-    load<u32>(spec, WINDOW_ZONE),
-  );
+@inline function startOf(spec: WindowSpec, end: f64): f64 {
+  const unit = spec.unit;
+  return startBefore(end, unit, spec.step, spec.length, spec.zone);
 }
 
 /**
  * Ends the pane under way and sends the window that ends with it; one of many groups, and each while something waits,
  * is left to later.
  */
-export function panesSend(node: usize, spec: usize, state: usize, start: f64, end: f64): void {
-  const panes = <usize>load<u32>(state, W_STACKS);
+export function panesSend(node: Node, spec: WindowSpec, state: WindowState, start: f64, end: f64): void {
+  const panes = changetype<Panes>(state.stacks);
   const begin = beginOf(spec, end);
-  closePane(node, state, panes, load<f64>(panes, BEGUN) == begin ? end : begin);
-  const waits = (isLong(load<u32>(panes, GROUPS)) && mayDefer(node)) || isHeld(node);
+  closePane(node, state, panes, panes.begun == begin ? end : begin);
+  const waits = (isLong(panes.groups) && mayDefer(node)) || isHeld(node);
   if (waits && outboxGroups(node, state, start, end, end, Phase.NEW)) return;
-  const set = state + W_SET;
+  const set = state;
   if (panesBegin(node, spec, state, end)) {
     if (panesJoin(node, spec, state, set, false) == Joined.ALL) sendGroups(node, spec, set, start, end, end);
     setReset(set);
@@ -272,14 +244,14 @@ export function panesSend(node: usize, spec: usize, state: usize, start: f64, en
  * Begins to join the panes of the window that ends at `end`; false when one of them has failed, and the window was sent
  * as such.
  */
-export function panesBegin(node: usize, spec: usize, state: usize, end: f64): bool {
-  const panes = <usize>load<u32>(state, W_STACKS);
+export function panesBegin(node: Node, spec: WindowSpec, state: WindowState, end: f64): bool {
+  const panes = changetype<Panes>(state.stacks);
   dropUntil(panes, startOf(spec, end), accountOf(node));
   const count = panesUntil(panes, end);
-  for (let i: u32 = 0; i < count && load<u32>(panes, FAILED); i++) {
+  for (let i: u32 = 0; i < count && panes.failed; i++) {
     const set = paneSet(panes, i);
-    if (!load<u32>(set, SET_ERROR)) continue;
-    sendFailure(node, <usize>load<u32>(set, SET_ERROR), load<u32>(set, SET_ERROR_LEN));
+    if (!set.error) continue;
+    sendFailure(node, <usize>set.error, set.errorLen);
     return false;
   }
   joinBegin(panes, count);
@@ -290,9 +262,9 @@ export function panesBegin(node: usize, spec: usize, state: usize, end: f64): bo
  * Joins the panes in the set, which is empty at first; `pauses`: as far as it comes. Where memory is exhausted the
  * window is sent as failed.
  */
-export function panesJoin(node: usize, spec: usize, state: usize, set: usize, pauses: bool): u32 {
-  bindConstants(spec, <usize>load<u32>(node, N_PROGRAM));
-  const joined = joinSome(spec, <usize>load<u32>(state, W_STACKS), set, accountOf(node), pauses);
+export function panesJoin(node: Node, spec: WindowSpec, state: WindowState, set: GroupSet, pauses: bool): u32 {
+  bindConstants(spec, node.program);
+  const joined = joinSome(spec, changetype<Panes>(state.stacks), set, accountOf(node), pauses);
   if (joined == Joined.LOST) {
     sendNoMemory(node);
     exhaust(node);
@@ -301,13 +273,7 @@ export function panesJoin(node: usize, spec: usize, state: usize, set: usize, pa
 }
 
 /** The window that ends at `end` was sent: panes that are in no later one are not needed any more. */
-export function panesSent(node: usize, spec: usize, state: usize, end: f64): void {
-  const next = endAfter(
-    end,
-    1,
-    load<f64>(spec, WINDOW_UNIT),
-    load<f64>(spec, WINDOW_STEP),
-    load<u32>(spec, WINDOW_ZONE),
-  );
-  dropUntil(<usize>load<u32>(state, W_STACKS), startOf(spec, next), accountOf(node));
+export function panesSent(node: Node, spec: WindowSpec, state: WindowState, end: f64): void {
+  const next = endAfter(end, 1, spec.unit, spec.step, spec.zone);
+  dropUntil(changetype<Panes>(state.stacks), startOf(spec, next), accountOf(node));
 }

@@ -8,36 +8,62 @@
 //           (window/panes/join.ts)
 //   pane    end f64 | group set 120
 import { SET_SIZE } from '../../agg/group/group';
-import { FRONT_SIZE } from '../stacks/front';
+import { Front, FRONT_SIZE } from '../stacks/front';
+import { GroupSet, Group } from '../../agg/group/table';
 
-export const BACK: usize = FRONT_SIZE;
-export const LIST: usize = FRONT_SIZE + SET_SIZE;
-export const FIRST: usize = LIST + 4;
-export const TO: usize = LIST + 8;
-export const CAPACITY: usize = LIST + 12;
-export const IN_FRONT: usize = LIST + 16;
-export const IN_BACK: usize = LIST + 20;
-export const FAILED: usize = LIST + 24;
-export const GROUPS: usize = LIST + 28;
-export const BEGUN: usize = LIST + 32;
-export const STEP: usize = LIST + 40;
-export const BOUND: usize = LIST + 44;
-export const AT: usize = LIST + 48;
-export const GROUP: usize = LIST + 52;
-export const PLACE: usize = LIST + 56;
-export const LINKS: usize = LIST + 60;
-export const PANES_SIZE: u32 = <u32>LIST + 64;
+const BACK: usize = FRONT_SIZE;
+/** What a hopping window keeps. */
+// @ts-ignore: decorator
+@unmanaged
+export class Panes extends Front {
+  private gap144: u64;
+  private gap152: u64;
+  private gap160: u64;
+  private gap168: u64;
+  private gap176: u64;
+  private gap184: u64;
+  private gap192: u64;
+  private gap200: u64;
+  private gap208: u64;
+  private gap216: u64;
+  private gap224: u64;
+  private gap232: u64;
+  private gap240: u64;
+  private gap248: u64;
+  private gap256: u64;
+  panes: usize;
+  firstPane: u32;
+  to: u32;
+  paneCapacity: u32;
+  inFront: u32;
+  inBack: u32;
+  failed: u32;
+  groups: u32;
+  begun: f64;
+  step: u32;
+  bound: u32;
+  at: u32;
+  group: Group;
+  place: Group;
+  links: u32;
+
+  get back(): GroupSet {
+    return changetype<GroupSet>(changetype<usize>(this) + BACK);
+  }
+}
+
+export const PANES_SIZE: u32 = <u32>offsetof<Panes>('panes') + 64;
 
 export const PANE_SET: usize = 8;
 export const PANE_SIZE: u32 = 8 + SET_SIZE;
 
 // @ts-ignore: decorator
-@inline export function paneAt(panes: usize, i: u32): usize {
-  return <usize>load<u32>(panes, LIST) + <usize>(i * PANE_SIZE);
+@inline export function paneAt(panes: Panes, i: u32): usize {
+  return panes.panes + <usize>(i * PANE_SIZE);
 }
 
 /** The set of pane `i` of those that are in the window: panes that come meanwhile may move it. */
 // @ts-ignore: decorator
-@inline export function paneSet(panes: usize, i: u32): usize {
-  return paneAt(panes, load<u32>(panes, FIRST) + i) + PANE_SET;
+@inline export function paneSet(panes: Panes, i: u32): GroupSet {
+  return changetype<GroupSet>(paneAt(panes, panes.firstPane + i) + PANE_SET);
 }

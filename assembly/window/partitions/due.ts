@@ -7,11 +7,18 @@
 //
 //   due   heap u32 -> u32[] (window states) | count u32 | capacity u32 | 0 u32
 import { alloc, free } from '../../mem/alloc';
-import { P_DUE, P_ORDER, P_PLACE } from '../content/state';
+import { WindowState, P_DUE, P_ORDER, P_PLACE } from '../content/state';
 
-export const DUE_SIZE: u32 = 16;
-const COUNT: usize = 4;
-const CAPACITY: usize = 8;
+const DUE_SIZE: u32 = 16;
+/** Partitions by the time at which they are looked at. */
+// @ts-ignore: decorator
+@unmanaged
+export class Due {
+  heap: usize;
+  count: u32;
+  capacity: u32;
+}
+
 const FIRST_CAPACITY: u32 = 16;
 /**
  * A heap for so many, a power of 2, is not made smaller: the bytes of both halves are a size of blocks by themselves
@@ -20,24 +27,27 @@ const FIRST_CAPACITY: u32 = 16;
 const KEPT_CAPACITY: u32 = 1024;
 
 // @ts-ignore: decorator
-@inline function at(due: usize, i: u32): usize {
-  return <usize>load<u32>(<usize>load<u32>(due) + ((<usize>i) << 2));
+@inline function at(due: Due, i: u32): WindowState {
+  return changetype<WindowState>(load<u32>(due.heap + ((<usize>i) << 2)));
 }
 
 // @ts-ignore: decorator
-@inline function place(due: usize, i: u32, part: usize): void {
-  store<u32>(<usize>load<u32>(due) + ((<usize>i) << 2), <u32>part);
-  store<u32>(part, i + 1, P_PLACE);
+@inline function place(due: Due, i: u32, part: WindowState): void {
+  store<u32>(due.heap + ((<usize>i) << 2), changetype<u32>(part));
+  store<u32>(changetype<usize>(part), i + 1, P_PLACE);
 }
 
 // @ts-ignore: decorator
-@inline function isBefore(part: usize, other: usize): bool {
-  const ms = load<f64>(part, P_DUE);
-  const otherMs = load<f64>(other, P_DUE);
-  return ms < otherMs || (ms == otherMs && load<u64>(part, P_ORDER) < load<u64>(other, P_ORDER));
+@inline function isBefore(part: WindowState, other: WindowState): bool {
+  const ms = load<f64>(changetype<usize>(part), P_DUE);
+  const otherMs = load<f64>(changetype<usize>(other), P_DUE);
+  return (
+    ms < otherMs ||
+    (ms == otherMs && load<u64>(changetype<usize>(part), P_ORDER) < load<u64>(changetype<usize>(other), P_ORDER))
+  );
 }
 
-function siftUp(due: usize, from: u32, part: usize): void {
+function siftUp(due: Due, from: u32, part: WindowState): void {
   let i = from;
   while (i > 0) {
     const up = (i - 1) >> 1;
@@ -49,8 +59,8 @@ function siftUp(due: usize, from: u32, part: usize): void {
   place(due, i, part);
 }
 
-function siftDown(due: usize, from: u32, part: usize): void {
-  const count = load<u32>(due, COUNT);
+function siftDown(due: Due, from: u32, part: WindowState): void {
+  const count = due.count;
   let i = from;
   for (;;) {
     let child = (i << 1) + 1;
@@ -66,53 +76,56 @@ function siftDown(due: usize, from: u32, part: usize): void {
 
 /** The partition that is due first, 0 none. */
 // @ts-ignore: decorator
-@inline export function dueFirst(due: usize): usize {
-  return load<u32>(due, COUNT) ? at(due, 0) : 0;
+@inline export function dueFirst(due: Due): WindowState {
+  return due.count ? at(due, 0) : changetype<WindowState>(0);
 }
 
 /** Says when a partition is due; false when memory is exhausted. */
-export function dueSet(due: usize, part: usize, ms: f64, acct: usize): bool {
-  const i = load<u32>(part, P_PLACE);
+export function dueSet(due: Due, part: WindowState, ms: f64, acct: usize): bool {
+  const i = load<u32>(changetype<usize>(part), P_PLACE);
   if (i) {
-    const before = load<f64>(part, P_DUE);
-    store<f64>(part, ms, P_DUE);
+    const before = load<f64>(changetype<usize>(part), P_DUE);
+    store<f64>(changetype<usize>(part), ms, P_DUE);
     if (ms < before) siftUp(due, i - 1, part);
     else if (ms > before) siftDown(due, i - 1, part);
     return true;
   }
-  const count = load<u32>(due, COUNT);
-  if (count == load<u32>(due, CAPACITY) && !grow(due, acct)) return false;
-  store<f64>(part, ms, P_DUE);
-  store<u32>(due, count + 1, COUNT);
+  const count = due.count;
+  if (count == due.capacity && !grow(due, acct)) return false;
+  store<f64>(changetype<usize>(part), ms, P_DUE);
+  due.count = count + 1;
   siftUp(due, count, part);
   return true;
 }
 
 /** As `dueSet` where the time is not later than the partition has said; a later one it says when it is looked at. */
 // @ts-ignore: decorator
-@inline export function dueNote(due: usize, part: usize, ms: f64, acct: usize): bool {
-  return (load<u32>(part, P_PLACE) != 0 && ms >= load<f64>(part, P_DUE)) || dueSet(due, part, ms, acct);
+@inline export function dueNote(due: Due, part: WindowState, ms: f64, acct: usize): bool {
+  return (
+    (load<u32>(changetype<usize>(part), P_PLACE) != 0 && ms >= load<f64>(changetype<usize>(part), P_DUE)) ||
+    dueSet(due, part, ms, acct)
+  );
 }
 
-function grow(due: usize, acct: usize): bool {
-  const capacity = load<u32>(due, CAPACITY);
+function grow(due: Due, acct: usize): bool {
+  const capacity = due.capacity;
   const wanted = max(capacity << 1, FIRST_CAPACITY);
   const heap = alloc(wanted << 2, acct);
   if (!heap) return false;
-  memory.copy(heap, <usize>load<u32>(due), (<usize>load<u32>(due, COUNT)) << 2);
-  free(<usize>load<u32>(due), capacity << 2, acct);
-  store<u32>(due, <u32>heap);
-  store<u32>(due, wanted, CAPACITY);
+  memory.copy(heap, due.heap, (<usize>due.count) << 2);
+  free(due.heap, capacity << 2, acct);
+  due.heap = heap;
+  due.capacity = wanted;
   return true;
 }
 
 /** Takes a partition out, if it is there. */
-export function dueLeave(due: usize, part: usize, acct: usize): void {
-  const i = load<u32>(part, P_PLACE);
+export function dueLeave(due: Due, part: WindowState, acct: usize): void {
+  const i = load<u32>(changetype<usize>(part), P_PLACE);
   if (!i) return;
-  store<u32>(part, 0, P_PLACE);
-  const count = load<u32>(due, COUNT) - 1;
-  store<u32>(due, count, COUNT);
+  store<u32>(changetype<usize>(part), 0, P_PLACE);
+  const count = due.count - 1;
+  due.count = count;
   if (!count) {
     dueFree(due, acct);
     return;
@@ -120,19 +133,19 @@ export function dueLeave(due: usize, part: usize, acct: usize): void {
   const last = at(due, count);
   if (last != part) moveTo(due, i - 1, last);
   // After a peak half of it goes back.
-  const half = load<u32>(due, CAPACITY) >> 1;
+  const half = due.capacity >> 1;
   if (half < KEPT_CAPACITY || count > half >> 1) return;
-  free(<usize>load<u32>(due) + ((<usize>half) << 2), half << 2, acct);
-  store<u32>(due, half, CAPACITY);
+  free(due.heap + ((<usize>half) << 2), half << 2, acct);
+  due.capacity = half;
 }
 
 /** Puts the last one in the place of one that has left. */
-function moveTo(due: usize, i: u32, last: usize): void {
+function moveTo(due: Due, i: u32, last: WindowState): void {
   if (i > 0 && isBefore(last, at(due, (i - 1) >> 1))) siftUp(due, i, last);
   else siftDown(due, i, last);
 }
 
-export function dueFree(due: usize, acct: usize): void {
-  free(<usize>load<u32>(due), load<u32>(due, CAPACITY) << 2, acct);
-  memory.fill(due, 0, DUE_SIZE);
+export function dueFree(due: Due, acct: usize): void {
+  free(due.heap, due.capacity << 2, acct);
+  memory.fill(changetype<usize>(due), 0, DUE_SIZE);
 }

@@ -10,25 +10,16 @@
 // row comes.
 import * as ctx from '../../batch/context';
 import { beginLong, defer, deferredCount, goesOn, isHeldBelow, mayDefer } from '../../node/deferred';
-import {
-  N_FLAGS,
-  N_PROGRAM,
-  N_SPEC,
-  N_STATE,
-  NodeFlag,
-  accountOf,
-  addException,
-  exhaust,
-  isExhausted,
-} from '../../node/node';
+import { NodeFlag, accountOf, addException, exhaust, isExhausted } from '../../node/node';
 import { setDeadline } from '../../node/timers';
 import { lenOf, offOf } from '../../mem/layout';
-import { WINDOW_STEP, WindowFlag, hasFlag, isEventTime, isPartitioned } from '../../agg/group/spec';
+import { WindowFlag, hasFlag, isEventTime, isPartitioned } from '../../agg/group/spec';
 import { dueFirst, dueNote, dueSet } from './due';
 import { resume } from '../content/frame';
 import { bindConstants } from '../content/kept';
 import { outboxDue, sendError } from '../content/outbox';
 import {
+  Partitions,
   leftUntil,
   partitionCount,
   partitionDrop,
@@ -42,7 +33,7 @@ import {
   setLeftUntil,
 } from './partitions';
 import { timeOfRow } from '../content/times';
-import { P_DUE, W_PARTITIONS, W_TICK } from '../content/state';
+import { WindowState, P_DUE, W_PARTITIONS } from '../content/state';
 import {
   choosesRows,
   dueOf,
@@ -55,6 +46,9 @@ import {
   setBackOf,
   takeOf,
 } from '../kinds/kind';
+import { Node } from '../../gen/node-layouts';
+import { WindowSpec } from '../../gen/window-layouts';
+import { PartitionTable } from '../../partitions/table-slots';
 
 /**
  * Windows that one tick sends; the others have to wait for the next one, so that sockets and other rules have their
@@ -64,34 +58,34 @@ const MOST_FIRED: u32 = 4096;
 
 /** True where the time of rows, not the clock, says what is due. */
 // @ts-ignore: decorator
-@inline function followsRows(spec: usize): bool {
+@inline function followsRows(spec: WindowSpec): bool {
   return isEventTime(spec) && !endsWithRow(spec);
 }
 
 // @ts-ignore: decorator
-@inline function endsWithRow(spec: usize): bool {
+@inline function endsWithRow(spec: WindowSpec): bool {
   return hasFlag(spec, WindowFlag.ENDS_WITH_ROW);
 }
 
 // @ts-ignore: decorator
-@inline function partitionsOf(state: usize): usize {
-  return <usize>load<u32>(state, W_PARTITIONS);
+@inline function partitionsOf(state: WindowState): usize {
+  return <usize>load<u32>(changetype<usize>(state), W_PARTITIONS);
 }
 
 /** Takes the selected rows in. */
-export function keyedPush(node: usize, spec: usize, state: usize): void {
+export function keyedPush(node: Node, spec: WindowSpec, state: WindowState): void {
   const partitions = partitionsOf(state);
   const sel = ctx.sel;
   const n = ctx.selLen;
   const joinsEqual = hasFlag(spec, WindowFlag.JOINS_EQUAL);
-  if (leftUntil(partitions) != -Infinity) {
-    fire(node, spec, partitions, leftUntil(partitions));
+  if (leftUntil(changetype<Partitions>(partitions)) != -Infinity) {
+    fire(node, spec, changetype<Partitions>(partitions), leftUntil(changetype<Partitions>(partitions)));
     resume();
   }
   for (let i: u32 = 0; i < n && !isExhausted(node); ) {
     const ms = timeOfRow(load<u32>(sel + ((<usize>i) << 2)));
     if (followsRows(spec) && isDue(partitions, ms)) {
-      fire(node, spec, partitions, ms);
+      fire(node, spec, changetype<Partitions>(partitions), ms);
       resume();
     }
     let j = i + 1;
@@ -105,11 +99,11 @@ export function keyedPush(node: usize, spec: usize, state: usize): void {
 // @ts-ignore: decorator
 @inline function isDue(partitions: usize, ms: f64): bool {
   const part = dueFirst(partitionsDue(partitions));
-  return part != 0 && load<f64>(part, P_DUE) <= ms;
+  return part && load<f64>(changetype<usize>(part), P_DUE) <= ms;
 }
 
 /** Takes rows of one time in, which come together. */
-function take(node: usize, spec: usize, partitions: usize, sel: usize, n: u32, ms: f64): void {
+function take(node: Node, spec: WindowSpec, partitions: usize, sel: usize, n: u32, ms: f64): void {
   const sends = rowsHaveWindows(spec);
   for (let i: u32 = 0; i < n; i++) {
     const at = sel + ((<usize>i) << 2);
@@ -117,33 +111,33 @@ function take(node: usize, spec: usize, partitions: usize, sel: usize, n: u32, m
     if (isExhausted(node)) return;
     // A window of rows of one time is sent when all of them are in.
     if (sends && n == 1 && part) sendOf(node, spec, part, load<u32>(at), ms);
-    if (part && !settle(node, spec, partitions, part)) return;
+    if (part && !settle(node, spec, changetype<Partitions>(partitions), part)) return;
   }
   if (!sends || n == 1) return;
   for (let i: u32 = 0; i < n && !isExhausted(node); i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
     if (partitionFault(spec, row)) continue;
-    const part = partitionFind(spec, partitions, row);
+    const part = partitionFind(spec, changetype<PartitionTable>(partitions), row);
     sendOf(node, spec, part, row, ms);
-    settle(node, spec, partitions, part);
+    settle(node, spec, changetype<Partitions>(partitions), part);
   }
 }
 
 /** Takes the row at `at` into the window of its partition; returns that, 0 where the row is in none. */
-function takeRow(node: usize, spec: usize, partitions: usize, at: usize, ms: f64): usize {
+function takeRow(node: Node, spec: WindowSpec, partitions: usize, at: usize, ms: f64): WindowState {
   const row = load<u32>(at);
   const fault = choosesRows(spec) ? 0 : partitionFault(spec, row);
   if (fault) {
     passFault(node, fault);
-    return 0;
+    return changetype<WindowState>(0);
   }
-  let part = partitionFind(spec, partitions, row);
+  let part = partitionFind(spec, changetype<PartitionTable>(partitions), row);
   if (!part) {
-    if (choosesRows(spec) && !opensOf(spec, row)) return 0;
-    part = partitionNew(node, spec, partitions);
+    if (choosesRows(spec) && !opensOf(spec, row)) return changetype<WindowState>(0);
+    part = partitionNew(node, spec, changetype<Partitions>(partitions));
     if (!part) {
       exhaust(node);
-      return 0;
+      return changetype<WindowState>(0);
     }
   }
   takeOf(node, spec, part, at, ms);
@@ -151,45 +145,45 @@ function takeRow(node: usize, spec: usize, partitions: usize, at: usize, ms: f64
 }
 
 /** A row that can't be said to be of a partition is in no window: its failure is a message of its own. */
-function passFault(node: usize, text: u64): void {
+function passFault(node: Node, text: u64): void {
   addException(node, offOf(text), lenOf(text), 1);
-  if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) return;
+  if (!(node.flags & NodeFlag.SEND_ERROR)) return;
   sendError(node, offOf(text), lenOf(text));
   resume();
 }
 
 /** Says when the partition, which has changed, is due next, or drops it; false when memory is exhausted. */
-function settle(node: usize, spec: usize, partitions: usize, part: usize): bool {
+function settle(node: Node, spec: WindowSpec, partitions: Partitions, part: WindowState): bool {
   if (isOver(spec, part, -Infinity)) {
     partitionDrop(node, partitions, part);
     return true;
   }
   const ms = dueTime(spec, part);
-  if (ms == Infinity || dueNote(partitionsDue(partitions), part, ms, accountOf(node))) return true;
+  if (ms == Infinity || dueNote(partitionsDue(changetype<usize>(partitions)), part, ms, accountOf(node))) return true;
   exhaust(node);
   return false;
 }
 
 /** When something is to be done for the partition; Infinity never. */
-function dueTime(spec: usize, part: usize): f64 {
+function dueTime(spec: WindowSpec, part: WindowState): f64 {
   if (hasDue(spec)) return dueOf(spec, part);
-  const ttl = load<f64>(spec, WINDOW_STEP);
-  return ttl > 0 ? load<f64>(part, W_TICK) + ttl : Infinity;
+  const ttl = spec.step;
+  return ttl > 0 ? part.tick + ttl : Infinity;
 }
 
 /** Does what is due next at `ms`; false when nothing is. */
-function fireNext(node: usize, spec: usize, partitions: usize, ms: f64): bool {
+function fireNext(node: Node, spec: WindowSpec, partitions: usize, ms: f64): bool {
   const due = partitionsDue(partitions);
-  for (let part = dueFirst(due); part && load<f64>(part, P_DUE) <= ms; part = dueFirst(due)) {
+  for (let part = dueFirst(due); part && load<f64>(changetype<usize>(part), P_DUE) <= ms; part = dueFirst(due)) {
     const real = dueTime(spec, part);
-    if (real > load<f64>(part, P_DUE)) {
+    if (real > load<f64>(changetype<usize>(part), P_DUE)) {
       dueSet(due, part, real, accountOf(node));
       continue;
     }
-    if (endsWithRow(spec)) partitionForget(node, partitions, part);
+    if (endsWithRow(spec)) partitionForget(node, changetype<Partitions>(partitions), part);
     else {
       fireOf(node, spec, part);
-      if (isOver(spec, part, ms)) partitionDrop(node, partitions, part);
+      if (isOver(spec, part, ms)) partitionDrop(node, changetype<Partitions>(partitions), part);
       else dueSet(due, part, dueTime(spec, part), accountOf(node));
     }
     return !isExhausted(node);
@@ -198,17 +192,17 @@ function fireNext(node: usize, spec: usize, partitions: usize, ms: f64): bool {
 }
 
 /** Does all that is due at `ms`. Where that is much, the rest of the windows waits to be sent. */
-function fire(node: usize, spec: usize, partitions: usize, ms: f64): void {
+function fire(node: Node, spec: WindowSpec, partitions: Partitions, ms: f64): void {
   setLeftUntil(partitions, -Infinity);
   beginLong();
-  while (fireNext(node, spec, partitions, ms)) if (mayDefer(node) && !goesOn(1)) defer(node);
+  while (fireNext(node, spec, changetype<usize>(partitions), ms)) if (mayDefer(node) && !goesOn(1)) defer(node);
 }
 
 /** Goes on with what was left to later, as far as it comes; true when all is done. */
-export function keyedGoOn(node: usize, spec: usize): bool {
-  const partitions = partitionsOf(<usize>load<u32>(node, N_STATE));
-  bindConstants(spec, <usize>load<u32>(node, N_PROGRAM));
-  while (fireNext(node, spec, partitions, leftUntil(partitions))) {
+export function keyedGoOn(node: Node, spec: WindowSpec): bool {
+  const partitions = changetype<Partitions>(partitionsOf(changetype<WindowState>(node.state)));
+  bindConstants(spec, node.program);
+  while (fireNext(node, spec, changetype<usize>(partitions), leftUntil(partitions))) {
     if (deferredCount > 1 && isHeldBelow(node)) return false;
     if (!goesOn(1)) return false;
   }
@@ -217,22 +211,22 @@ export function keyedGoOn(node: usize, spec: usize): bool {
 }
 
 /** Partitions whose windows may wait to be sent, 0 where rows are not partitioned or none does. */
-export function keyedResults(node: usize): u32 {
-  if (!isPartitioned(<usize>load<u32>(node, N_SPEC))) return 0;
-  const partitions = partitionsOf(<usize>load<u32>(node, N_STATE));
+export function keyedResults(node: Node): u32 {
+  if (!isPartitioned(changetype<WindowSpec>(node.spec))) return 0;
+  const partitions = changetype<Partitions>(partitionsOf(changetype<WindowState>(node.state)));
   return leftUntil(partitions) == -Infinity ? 0 : partitionCount(partitions);
 }
 
 /** No row older than `ms` will come any more (event time). Many windows are left to later. */
-export function keyedWatermark(node: usize, spec: usize, state: usize, ms: f64): void {
+export function keyedWatermark(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
   if (!followsRows(spec)) return;
-  const partitions = partitionsOf(state);
+  const partitions = changetype<Partitions>(partitionsOf(state));
   if (leftUntil(partitions) != -Infinity) {
     setLeftUntil(partitions, ms);
     return;
   }
   beginLong();
-  while (fireNext(node, spec, partitions, ms)) {
+  while (fireNext(node, spec, changetype<usize>(partitions), ms)) {
     if (!mayDefer(node) || goesOn(1)) continue;
     if (outboxDue(node)) setLeftUntil(partitions, ms);
     else fire(node, spec, partitions, ms);
@@ -244,7 +238,7 @@ export function keyedWatermark(node: usize, spec: usize, state: usize, ms: f64):
  * The clock has come to the time that the node asked for. What is more than is done in one go has its turn a moment
  * later.
  */
-export function keyedTick(node: usize, spec: usize, state: usize): void {
+export function keyedTick(node: Node, spec: WindowSpec, state: WindowState): void {
   const partitions = partitionsOf(state);
   for (let i: u32 = 0; fireNext(node, spec, partitions, ctx.nowMs); i++) {
     if (i < MOST_FIRED) continue;
@@ -255,26 +249,26 @@ export function keyedTick(node: usize, spec: usize, state: usize): void {
 }
 
 /** Asks for a tick when the first partition is due by the clock. */
-export function keyedDeadline(node: usize, spec: usize, state: usize): void {
+export function keyedDeadline(node: Node, spec: WindowSpec, state: WindowState): void {
   if (followsRows(spec)) return;
   const part = dueFirst(partitionsDue(partitionsOf(state)));
-  if (part && !setDeadline(node, load<f64>(part, P_DUE))) exhaust(node);
+  if (part && !setDeadline(node, load<f64>(changetype<usize>(part), P_DUE))) exhaust(node);
 }
 
 /** The clock is set back: what partitions hold, and what they wait for, goes along. */
-export function keyedSetBack(node: usize, spec: usize, state: usize, ms: f64): void {
-  const partitions = partitionsOf(state);
+export function keyedSetBack(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
+  const partitions = changetype<PartitionTable>(partitionsOf(state));
   for (let part = partitionFirst(partitions); part; part = partitionNext(part)) {
-    if (endsWithRow(spec)) store<f64>(part, load<f64>(part, W_TICK) - ms, W_TICK);
+    if (endsWithRow(spec)) part.tick -= ms;
     if (!isEventTime(spec)) setBackOf(node, spec, part, ms);
   }
   if (!followsRows(spec)) keyedArrange(node, spec, state);
 }
 
 /** Puts all partitions in the order in which they are due. */
-export function keyedArrange(node: usize, spec: usize, state: usize): void {
-  const partitions = partitionsOf(state);
-  const due = partitionsDue(partitions);
+export function keyedArrange(node: Node, spec: WindowSpec, state: WindowState): void {
+  const partitions = changetype<PartitionTable>(partitionsOf(state));
+  const due = partitionsDue(changetype<usize>(partitions));
   for (let part = partitionFirst(partitions); part; part = partitionNext(part)) {
     const ms = dueTime(spec, part);
     if (ms < Infinity && !dueSet(due, part, ms, accountOf(node))) {

@@ -3,7 +3,7 @@
 // head; when that leaves, the next entry of the key is the head. Neither leaving nor reading a key depends on how many
 // entries there are.
 //
-//   front   0    keys: a group set with a group for each key (agg/group/group.ts); while in use GROUP_NEXT of these
+//   front   0    keys: a group set with a group for each key (agg/group/group.ts); while in use `next` of these
 //                groups is the place of the key's first entry
 //           120  list u32 | from u32 | count u32 | capacity u32       entries `from` to `count` are in the window
 //           136  marks u32 | marksBytes u32                           which entries are heads
@@ -14,64 +14,77 @@
 // are found in the order of their entries. Marks of entries that have left stay.
 import { alloc, free } from '../../mem/alloc';
 import { SET_SIZE, regroup, setFree, setInit, setReset } from '../../agg/group/group';
-import { GROUP_NEXT, SET_FIRST } from '../../agg/group/table';
 import { keepOf, mergeEnd, mergeGroup } from '../../agg/merge';
+import { WindowSpec } from '../../gen/window-layouts';
+import { GroupSet, Group } from '../../agg/group/table';
 
 export const FRONT_SIZE: u32 = SET_SIZE + 24;
-const LIST: usize = SET_SIZE;
-const FROM: usize = SET_SIZE + 4;
-const COUNT: usize = SET_SIZE + 8;
-const CAPACITY: usize = SET_SIZE + 12;
-const MARKS: usize = SET_SIZE + 16;
-const MARKS_BYTES: usize = SET_SIZE + 20;
+/** The older part of a window in two stacks. */
+// @ts-ignore: decorator
+@unmanaged
+export class Front extends GroupSet {
+  list: usize;
+  from: u32;
+  entryCount: Group;
+  capacity: u32;
+  marks: usize;
+  marksBytes: u32;
+}
 
 const ENTRY_SIZE: u32 = 12;
-const NEXT: usize = 4;
-const KEY: usize = 8;
+/** A partial aggregate. */
+// @ts-ignore: decorator
+@unmanaged
+class FrontEntry {
+  group: Group;
+  next: Group;
+  key: Group;
+}
+
 const NONE: u32 = 0xffffffff;
 /** In place of the number of an entry: there is none. */
 export const FRONT_END: u32 = NONE;
 /** An empty front keeps room for so many entries. */
 const KEPT_ENTRIES: u32 = 1024;
 
-export function frontInit(front: usize, acct: usize): void {
-  memory.fill(front, 0, FRONT_SIZE);
+export function frontInit(front: Front, acct: usize): void {
+  memory.fill(changetype<usize>(front), 0, FRONT_SIZE);
   setInit(front, acct);
 }
 
-export function frontFree(front: usize, acct: usize): void {
+export function frontFree(front: Front, acct: usize): void {
   setFree(front);
   freeList(front, acct);
 }
 
-function freeList(front: usize, acct: usize): void {
-  free(<usize>load<u32>(front, LIST), load<u32>(front, CAPACITY) * ENTRY_SIZE, acct);
-  free(<usize>load<u32>(front, MARKS), load<u32>(front, MARKS_BYTES), acct);
-  memory.fill(front + LIST, 0, FRONT_SIZE - SET_SIZE);
+function freeList(front: Front, acct: usize): void {
+  free(front.list, front.capacity * ENTRY_SIZE, acct);
+  free(front.marks, front.marksBytes, acct);
+  memory.fill(changetype<usize>(front) + offsetof<Front>('list'), 0, FRONT_SIZE - SET_SIZE);
 }
 
 /** Entries that are in the window. */
 // @ts-ignore: decorator
-@inline export function frontCount(front: usize): u32 {
-  return load<u32>(front, COUNT) - load<u32>(front, FROM);
+@inline export function frontCount(front: Front): u32 {
+  return changetype<usize>(front.entryCount) - front.from;
 }
 
 /** Empties the front; a large list goes back, so that one peak doesn't hold memory for ever. */
-export function frontReset(front: usize, acct: usize): void {
+export function frontReset(front: Front, acct: usize): void {
   setReset(front);
-  if (load<u32>(front, CAPACITY) > KEPT_ENTRIES) freeList(front, acct);
-  store<u32>(front, 0, FROM);
-  store<u32>(front, 0, COUNT);
+  if (front.capacity > KEPT_ENTRIES) freeList(front, acct);
+  front.from = 0;
+  front.entryCount = changetype<Group>(0);
 }
 
 // @ts-ignore: decorator
-@inline function entryAt(front: usize, i: u32): usize {
-  return <usize>load<u32>(front, LIST) + <usize>(i * ENTRY_SIZE);
+@inline function entryAt(front: Front, i: Group): FrontEntry {
+  return changetype<FrontEntry>(front.list + <usize>(changetype<usize>(i) * ENTRY_SIZE));
 }
 
 /** Makes room for `n` entries of an empty front; false when memory is exhausted. */
-export function frontReserve(front: usize, n: u32, acct: usize): bool {
-  if (n <= load<u32>(front, CAPACITY)) return true;
+export function frontReserve(front: Front, n: u32, acct: usize): bool {
+  if (n <= front.capacity) return true;
   freeList(front, acct);
   const wanted = (n + (n >> 2) + 15) & ~15;
   const bytes = (words(wanted) + words(wanted >> 6) + words(wanted >> 12)) << 3;
@@ -81,10 +94,10 @@ export function frontReserve(front: usize, n: u32, acct: usize): bool {
     free(list, wanted * ENTRY_SIZE, acct);
     return false;
   }
-  store<u32>(front, <u32>list, LIST);
-  store<u32>(front, wanted, CAPACITY);
-  store<u32>(front, <u32>marks, MARKS);
-  store<u32>(front, bytes, MARKS_BYTES);
+  front.list = list;
+  front.capacity = wanted;
+  front.marks = marks;
+  front.marksBytes = bytes;
   return true;
 }
 
@@ -96,41 +109,41 @@ export function frontReserve(front: usize, n: u32, acct: usize): bool {
 
 /** Adds an entry, for which there must be room: a group of the key that a group of the keys stands for. */
 // @ts-ignore: decorator
-@inline export function frontPut(front: usize, group: usize, key: usize): void {
-  const i = load<u32>(front, COUNT);
+@inline export function frontPut(front: Front, group: Group, key: Group): void {
+  const i = front.entryCount;
   const entry = entryAt(front, i);
-  store<u32>(entry, <u32>group);
-  store<u32>(entry, <u32>key, KEY);
-  store<u32>(front, i + 1, COUNT);
+  entry.group = group;
+  entry.key = key;
+  front.entryCount = changetype<Group>(changetype<usize>(i) + 1);
 }
 
 /** The group of entry `i` of those in the window, 0 none; with its key it was put in. */
 // @ts-ignore: decorator
-@inline export function frontGroup(front: usize, i: u32): usize {
-  return <usize>load<u32>(entryAt(front, load<u32>(front, FROM) + i));
+@inline export function frontGroup(front: Front, i: u32): Group {
+  return entryAt(front, changetype<Group>(front.from + i)).group;
 }
 
 /** How many entries were put in with a key. */
-export function frontKeyed(front: usize): u32 {
-  const n = load<u32>(front, COUNT);
+export function frontKeyed(front: Front): u32 {
+  const n = front.entryCount;
   let keyed: u32 = 0;
-  for (let i: u32 = 0; i < n; i++) keyed += <u32>(load<u32>(entryAt(front, i), KEY) != 0);
+  for (let i: u32 = 0; i < changetype<usize>(n); i++) keyed += <u32>!!entryAt(front, changetype<Group>(i)).key;
   return keyed;
 }
 
 /** All entries were put in, and will be linked: no key comes any more. */
-export function frontSeal(front: usize): void {
-  frontSealSome(front, <usize>load<u32>(front, SET_FIRST), u32.MAX_VALUE);
+export function frontSeal(front: GroupSet): void {
+  frontSealSome(front, front.first, u32.MAX_VALUE);
 }
 
 /**
  * As `frontSeal` for so many keys from `first` on, at first that of the set; returns the one that comes next, 0 none.
  */
-export function frontSealSome(front: usize, first: usize, most: u32): usize {
+export function frontSealSome(front: GroupSet, first: Group, most: u32): Group {
   let key = first;
   for (; key && most > 0; most--) {
-    const next = <usize>load<u32>(key, GROUP_NEXT);
-    store<u32>(key, NONE, GROUP_NEXT);
+    const next = key.next;
+    key.next = changetype<Group>(NONE);
     key = next;
   }
   return key;
@@ -140,35 +153,35 @@ export function frontSealSome(front: usize, first: usize, most: u32): usize {
  * Links the entries `from` to `to`, whose groups belong to the set, with those behind them, which are linked already;
  * `merges`: and joins them, unless they were saved as joined.
  */
-export function frontLink(spec: usize, front: usize, set: usize, from: u32, to: u32, merges: bool): void {
-  for (let i = to; i > from; ) {
-    const entry = entryAt(front, --i);
-    const group = <usize>load<u32>(entry);
+export function frontLink(spec: WindowSpec, front: Front, set: GroupSet, from: Group, to: Group, merges: bool): void {
+  for (let i = changetype<usize>(to); i > changetype<usize>(from); ) {
+    const entry = entryAt(front, changetype<Group>(--i));
+    const group = entry.group;
     if (!group) continue;
-    const key = <usize>load<u32>(entry, KEY);
-    const next = load<u32>(key, GROUP_NEXT);
-    store<u32>(entry, next, NEXT);
-    store<u32>(key, i, GROUP_NEXT);
-    if (merges && next != NONE) mergeGroup(spec, set, group, <usize>load<u32>(entryAt(front, next)));
+    const key = entry.key;
+    const next = key.next;
+    entry.next = next;
+    key.next = changetype<Group>(i);
+    if (merges && changetype<usize>(next) != NONE) mergeGroup(spec, set, group, entryAt(front, next).group);
   }
   mergeEnd();
 }
 
 /** Marks the first entry of each key, after all are linked. */
-export function frontMark(front: usize): void {
+export function frontMark(front: Front): void {
   frontMarkBegin(front);
-  frontMarkSome(front, 0, load<u32>(front, COUNT));
+  frontMarkSome(front, changetype<Group>(0), front.entryCount);
 }
 
-export function frontMarkBegin(front: usize): void {
-  memory.fill(<usize>load<u32>(front, MARKS), 0, load<u32>(front, MARKS_BYTES));
+export function frontMarkBegin(front: Front): void {
+  memory.fill(front.marks, 0, front.marksBytes);
 }
 
 /** As `frontMark` for the entries `from` to `to`, after `frontMarkBegin`. */
-export function frontMarkSome(front: usize, from: u32, to: u32): void {
-  for (let i = from; i < to; i++) {
-    const entry = entryAt(front, i);
-    if (load<u32>(entry) && load<u32>(<usize>load<u32>(entry, KEY), GROUP_NEXT) == i) mark(front, i);
+export function frontMarkSome(front: Front, from: Group, to: Group): void {
+  for (let i = changetype<usize>(from); i < changetype<usize>(to); i++) {
+    const entry = entryAt(front, changetype<Group>(i));
+    if (entry.group && changetype<usize>(entry.key.next) == i) mark(front, changetype<Group>(i));
   }
 }
 
@@ -178,14 +191,14 @@ export function frontMarkSome(front: usize, from: u32, to: u32): void {
   store<u64>(at, load<u64>(at) | ((<u64>1) << (i & 63)));
 }
 
-function mark(front: usize, i: u32): void {
-  const capacity = load<u32>(front, CAPACITY);
-  let level = <usize>load<u32>(front, MARKS);
-  setBit(level, i);
+function mark(front: Front, i: Group): void {
+  const capacity = front.capacity;
+  let level = front.marks;
+  setBit(level, changetype<usize>(i));
   level += (<usize>words(capacity)) << 3;
-  setBit(level, i >> 6);
+  setBit(level, changetype<usize>(i) >> 6);
   level += (<usize>words(capacity >> 6)) << 3;
-  setBit(level, i >> 12);
+  setBit(level, changetype<usize>(i) >> 12);
 }
 
 /** Bits of the level from bit `i` to the end of its word. */
@@ -195,11 +208,11 @@ function mark(front: usize, i: u32): void {
 }
 
 /** The first marked entry from `i` on; NONE when there is none. */
-function marked(front: usize, i: u32): u32 {
-  const count = load<u32>(front, COUNT);
-  if (i >= count) return NONE;
-  const capacity = load<u32>(front, CAPACITY);
-  const level0 = <usize>load<u32>(front, MARKS);
+function marked(front: Front, i: u32): u32 {
+  const count = front.entryCount;
+  if (i >= changetype<usize>(count)) return NONE;
+  const capacity = front.capacity;
+  const level0 = front.marks;
   let bits = bitsFrom(level0, i);
   if (bits) return i + <u32>ctz(bits);
   const level1 = level0 + ((<usize>words(capacity)) << 3);
@@ -223,13 +236,13 @@ function marked(front: usize, i: u32): u32 {
 }
 
 /** The oldest `n` entries leave; there must be so many. */
-export function frontDrop(front: usize, n: u32): void {
-  const from = load<u32>(front, FROM);
+export function frontDrop(front: Front, n: u32): void {
+  const from = front.from;
   for (let i = from; i < from + n; i++) {
-    const entry = entryAt(front, i);
-    if (load<u32>(entry) && load<u32>(entry, NEXT) != NONE) mark(front, load<u32>(entry, NEXT));
+    const entry = entryAt(front, changetype<Group>(i));
+    if (entry.group && changetype<usize>(entry.next) != NONE) mark(front, entry.next);
   }
-  store<u32>(front, from + n, FROM);
+  front.from = from + n;
 }
 
 /**
@@ -237,17 +250,17 @@ export function frontDrop(front: usize, n: u32): void {
  * from entry `from` on (at first 0); returns the entry that comes next, FRONT_END none, or when memory is exhausted
  * (`refusals`).
  */
-export function frontJoinSome(spec: usize, front: usize, set: usize, from: u32, most: u32): u32 {
-  let i = marked(front, max(from, load<u32>(front, FROM)));
+export function frontJoinSome(spec: WindowSpec, front: Front, set: GroupSet, from: Group, most: u32): u32 {
+  let i = marked(front, max(changetype<usize>(from), front.from));
   for (; i != NONE && most > 0; most--, i = marked(front, i + 1)) {
-    const entry = entryAt(front, i);
-    const group = regroup(spec, set, front, <usize>load<u32>(entry, KEY));
+    const entry = entryAt(front, changetype<Group>(i));
+    const group = regroup(spec, changetype<usize>(set), front, entry.key);
     if (!group) {
       i = NONE;
       break;
     }
-    keepOf(spec, group, <usize>load<u32>(entry));
-    mergeGroup(spec, set, group, <usize>load<u32>(entry));
+    keepOf(spec, group, entry.group);
+    mergeGroup(spec, set, group, entry.group);
   }
   mergeEnd();
   return i;

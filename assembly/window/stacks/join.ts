@@ -2,14 +2,11 @@
 // of at most PART groups after the other, so that much of it can be left in between: rows that come meanwhile come
 // behind those that it is about, and none leaves before it is over.
 import { goesOn } from '../../node/deferred';
-import { N_PROGRAM, accountOf } from '../../node/node';
+import { accountOf } from '../../node/node';
 import { selectionPop, selectionPush } from '../../batch/selection';
 import { refusals } from '../../mem/alloc';
-import { ROWS_COUNT } from '../../rows/layout';
-import { PAGE_LEFT, PAGE_NEXT, PAGE_PREVIOUS, PAGE_TO } from '../../rows/page';
 import { rowsFirst, rowsLast } from '../../rows/store';
 import { assignGroups } from '../../agg/group/group';
-import { GROUP_NEXT, SET_FIRST } from '../../agg/group/table';
 import { accumulate, accumulateSeparately } from '../../agg/accumulate';
 import { mergeSome } from '../../agg/merge';
 import { judgeRow } from '../content/content';
@@ -27,23 +24,13 @@ import {
   frontSealSome,
 } from './front';
 import { bindPage } from '../content/kept';
-import {
-  AGAIN,
-  BEFORE,
-  BOUND,
-  ENTRIES,
-  FAILED,
-  FAILED_PAGE,
-  FAILED_ROW,
-  FEW,
-  FIRST_FAILED,
-  GROUP,
-  PAGE,
-  PLACE,
-  STEP,
-  TAKEN,
-} from './state';
-import { W_ROWS, W_SET } from '../content/state';
+import { Stacks, FEW } from './state';
+import { Node } from '../../gen/node-layouts';
+import { Program } from '../../gen/ops-layouts';
+import { WindowSpec } from '../../gen/window-layouts';
+import { Page } from '../../rows/page';
+import { GroupSet, Group } from '../../agg/group/table';
+import { WindowState } from '../content/state';
 
 /** Groups, or entries, of a step. */
 const PART: u32 = 1024;
@@ -81,119 +68,127 @@ export namespace Stacked {
 const KEYS: usize = memory.data(4 * 1024, 16);
 
 /** Begins to join the window of the first `n` kept rows. */
-export function stackedBegin(state: usize, stacks: usize, n: u32): void {
-  const done = frontCount(stacks) + load<u32>(stacks, TAKEN);
-  store<u32>(stacks, n, BOUND);
+export function stackedBegin(state: WindowState, stacks: Stacks, n: u32): void {
+  const done = frontCount(stacks) + stacks.taken;
+  stacks.bound = n;
   if (n == done) {
     beginHeads(stacks);
     return;
   }
-  const isAgain = load<u32>(stacks, AGAIN) != 0;
-  store<u32>(stacks, 0, AGAIN);
+  const isAgain = stacks.again != 0;
+  stacks.again = 0;
   if (done == 0 && n > FEW && isAgain) {
-    store<u32>(stacks, 0, FAILED);
-    store<u32>(stacks, Step.PUTS, STEP);
-    store<u32>(stacks, <u32>rowsFirst(state + W_ROWS), PAGE);
-    store<u32>(stacks, 0, BEFORE);
-    store<u32>(stacks, 0, GROUP);
+    stacks.failed = 0;
+    stacks.step = Step.PUTS;
+    stacks.page = rowsFirst(state.kept);
+    stacks.before = 0;
+    stacks.group = changetype<Group>(0);
   } else beginTakes(state, stacks, done);
 }
 
 /** Finds the page of the kept row that has `done` rows before it, from behind. */
-function beginTakes(state: usize, stacks: usize, done: u32): void {
-  let page = rowsLast(state + W_ROWS);
-  let before = load<u32>(state + W_ROWS, ROWS_COUNT);
+function beginTakes(state: WindowState, stacks: Stacks, done: u32): void {
+  let page = rowsLast(state.kept);
+  let before = state.kept.count;
   for (;;) {
-    before -= load<u32>(page, PAGE_TO) - load<u32>(page, PAGE_LEFT);
+    before -= page.to - page.left;
     if (before <= done) break;
-    page = <usize>load<u32>(page, PAGE_PREVIOUS);
+    page = page.previous;
   }
-  store<u32>(stacks, Step.TAKES, STEP);
-  store<u32>(stacks, <u32>page, PAGE);
-  store<u32>(stacks, before, BEFORE);
+  stacks.step = Step.TAKES;
+  stacks.page = page;
+  stacks.before = before;
 }
 
 /**
  * Goes on with the join in the set, which is empty at first; returns how far it came (Stacked). A window of which a row
  * failed, or which has no front, is not joined: its back is what is sent.
  */
-export function stackedJoin(node: usize, spec: usize, state: usize, stacks: usize, set: usize, pauses: bool): u32 {
+export function stackedJoin(
+  node: Node,
+  spec: WindowSpec,
+  state: WindowState,
+  stacks: Stacks,
+  set: GroupSet,
+  pauses: bool,
+): u32 {
   const before = refusals;
-  while (load<u32>(stacks, STEP) != Step.DONE) {
-    const step = load<u32>(stacks, STEP);
+  while (stacks.step != Step.DONE) {
+    const step = stacks.step;
     if (!take(node, spec, state, stacks, set, step) || refusals != before) {
-      store<u32>(stacks, Step.DONE, STEP);
+      stacks.step = Step.DONE;
       return step < Step.HEADS ? Stacked.EXHAUSTED : Stacked.LOST;
     }
-    if (pauses && load<u32>(stacks, STEP) != Step.DONE && !goesOn(PART)) return Stacked.SOME;
+    if (pauses && stacks.step != Step.DONE && !goesOn(PART)) return Stacked.SOME;
   }
   return Stacked.ALL;
 }
 
 /** Takes a step; false when memory is exhausted. */
-function take(node: usize, spec: usize, state: usize, stacks: usize, set: usize, step: u32): bool {
-  const place = load<u32>(stacks, PLACE);
+function take(node: Node, spec: WindowSpec, state: WindowState, stacks: Stacks, set: GroupSet, step: u32): bool {
+  const place = stacks.place;
   switch (step) {
     case Step.TAKES:
-      return takePage(spec, state, stacks, <usize>load<u32>(node, N_PROGRAM));
+      return takePage(spec, state, stacks, node.program);
     case Step.PUTS: {
-      const bound = load<u32>(stacks, BOUND);
-      if (!load<u32>(stacks, BEFORE) && !frontReserve(stacks, bound, accountOf(node))) return false;
-      if (!putPage(spec, stacks, <usize>load<u32>(node, N_PROGRAM), bound, true)) return false;
-      if (load<u32>(stacks, BEFORE) < bound) return true;
-      store<u32>(stacks, load<u32>(stacks, SET_FIRST), GROUP);
-      store<u32>(stacks, Step.SEALS, STEP);
+      const bound = stacks.bound;
+      if (!stacks.before && !frontReserve(stacks, bound, accountOf(node))) return false;
+      if (!putPage(spec, stacks, node.program, bound, true)) return false;
+      if (stacks.before < bound) return true;
+      stacks.group = stacks.first;
+      stacks.step = Step.SEALS;
       return true;
     }
     case Step.SEALS: {
-      const next = frontSealSome(stacks, <usize>load<u32>(stacks, GROUP), PART);
-      store<u32>(stacks, <u32>next, GROUP);
+      const next = frontSealSome(stacks, stacks.group, PART);
+      stacks.group = next;
       if (next) return true;
-      store<u32>(stacks, frontCount(stacks), PLACE);
-      store<u32>(stacks, Step.LINKS, STEP);
+      stacks.place = changetype<Group>(frontCount(stacks));
+      stacks.step = Step.LINKS;
       return true;
     }
     case Step.LINKS: {
-      const from = place > PART ? place - PART : 0;
-      frontLink(spec, stacks, stacks + ENTRIES, from, place, true);
-      store<u32>(stacks, from, PLACE);
+      const from =
+        changetype<usize>(place) > PART ? changetype<Group>(changetype<usize>(place) - PART) : changetype<Group>(0);
+      frontLink(spec, stacks, stacks.partials, from, place, true);
+      stacks.place = from;
       if (from) return true;
       frontMarkBegin(stacks);
-      store<u32>(stacks, Step.MARKS, STEP);
+      stacks.step = Step.MARKS;
       return true;
     }
     case Step.MARKS: {
-      const end = min(place + (PART << 3), frontCount(stacks));
+      const end = changetype<Group>(min(changetype<usize>(place) + (PART << 3), frontCount(stacks)));
       frontMarkSome(stacks, place, end);
-      store<u32>(stacks, end, PLACE);
-      if (end == frontCount(stacks)) beginHeads(stacks);
+      stacks.place = end;
+      if (changetype<usize>(end) == frontCount(stacks)) beginHeads(stacks);
       return true;
     }
     case Step.HEADS: {
-      const next = frontJoinSome(spec, stacks, set, place, PART);
-      store<u32>(stacks, next, PLACE);
-      if (next == FRONT_END) beginBack(state, stacks);
+      const next = changetype<Group>(frontJoinSome(spec, stacks, set, place, PART));
+      stacks.place = next;
+      if (changetype<usize>(next) == FRONT_END) beginBack(state, stacks);
       return true;
     }
     default: {
-      const next = mergeSome(spec, set, state + W_SET, <usize>load<u32>(stacks, GROUP), PART);
-      store<u32>(stacks, <u32>next, GROUP);
-      if (!next) store<u32>(stacks, Step.DONE, STEP);
+      const next = mergeSome(spec, set, state, stacks.group, PART);
+      stacks.group = next;
+      if (!next) stacks.step = Step.DONE;
       return true;
     }
   }
 }
 
 /** All rows are in; `isStackedWhole` says whether there is something to join. */
-function beginHeads(stacks: usize): void {
-  store<u32>(stacks, 0, PLACE);
-  store<u32>(stacks, load<u32>(stacks, FAILED) || frontCount(stacks) == 0 ? Step.DONE : Step.HEADS, STEP);
+function beginHeads(stacks: Stacks): void {
+  stacks.place = changetype<Group>(0);
+  stacks.step = stacks.failed || frontCount(stacks) == 0 ? Step.DONE : Step.HEADS;
 }
 
-function beginBack(state: usize, stacks: usize): void {
-  const first = load<u32>(state + W_SET, SET_FIRST);
-  store<u32>(stacks, first, GROUP);
-  store<u32>(stacks, first ? Step.BACK : Step.DONE, STEP);
+function beginBack(state: WindowState, stacks: Stacks): void {
+  const first = state.first;
+  stacks.group = first;
+  stacks.step = first ? Step.BACK : Step.DONE;
 }
 
 // ---- rows ------------------------------------------------------------------------------------------------------
@@ -202,7 +197,7 @@ function beginBack(state: usize, stacks: usize): void {
  * Selects the rows `from` to `to` of the bound page that are part of the window; `before`: kept rows before the page's
  * row 0.
  */
-function selectPart(spec: usize, stacks: usize, page: usize, from: u32, to: u32, before: u32, sel: usize): u32 {
+function selectPart(spec: WindowSpec, stacks: Stacks, page: Page, from: u32, to: u32, before: u32, sel: usize): u32 {
   let n: u32 = 0;
   for (let i = from; i < to; i++) {
     const verdict = judgeRow(spec, i);
@@ -214,33 +209,33 @@ function selectPart(spec: usize, stacks: usize, page: usize, from: u32, to: u32,
   return n;
 }
 
-function noteFailed(stacks: usize, page: usize, row: u32, place: u32): void {
-  if (!load<u32>(stacks, FAILED)) {
-    store<u32>(stacks, place, FIRST_FAILED);
-    store<u32>(stacks, <u32>page, FAILED_PAGE);
-    store<u32>(stacks, row, FAILED_ROW);
+function noteFailed(stacks: Stacks, page: Page, row: u32, place: u32): void {
+  if (!stacks.failed) {
+    stacks.firstFailed = place;
+    stacks.failedPage = page;
+    stacks.failedRow = row;
   }
-  store<u32>(stacks, place, FAILED);
+  stacks.failed = place;
 }
 
 /** Takes rows of the page at hand into the back; false when memory is exhausted. */
-function takePage(spec: usize, state: usize, stacks: usize, program: usize): bool {
+function takePage(spec: WindowSpec, state: WindowState, stacks: Stacks, program: Program): bool {
   const sel = selectionPush();
   if (!sel) return false;
-  const page = <usize>load<u32>(stacks, PAGE);
-  const before = load<u32>(stacks, BEFORE);
-  const bound = load<u32>(stacks, BOUND);
-  const taken = load<u32>(stacks, TAKEN);
-  const left = load<u32>(page, PAGE_LEFT);
+  const page = stacks.page;
+  const before = stacks.before;
+  const bound = stacks.bound;
+  const taken = stacks.taken;
+  const left = page.left;
   const from = left + (frontCount(stacks) + taken - before);
-  const to = min(load<u32>(page, PAGE_TO), left + (bound - before));
+  const to = min(page.to, left + (bound - before));
   bindPage(page, spec, program);
   const count = selectPart(spec, stacks, page, from, to, before - left, sel);
-  const isTaken = !count || accumulate(spec, state + W_SET, sel, count);
+  const isTaken = !count || accumulate(spec, state, sel, count);
   selectionPop();
-  store<u32>(stacks, taken + (to - from), TAKEN);
-  store<u32>(stacks, before + (to - left), BEFORE);
-  store<u32>(stacks, load<u32>(page, PAGE_NEXT), PAGE);
+  stacks.taken = taken + (to - from);
+  stacks.before = before + (to - left);
+  stacks.page = page.next;
   if (before + (to - left) == bound) beginHeads(stacks);
   return isTaken;
 }
@@ -249,33 +244,33 @@ function takePage(spec: usize, state: usize, stacks: usize, program: usize): boo
  * Puts rows of the page at hand into the front, of `n` in all, and (`fills`) a group for each of them into its set;
  * otherwise the groups are there. False when memory is exhausted.
  */
-function putPage(spec: usize, stacks: usize, program: usize, n: u32, fills: bool): bool {
+function putPage(spec: WindowSpec, stacks: Stacks, program: Program, n: u32, fills: bool): bool {
   const sel = selectionPush();
   if (!sel) return false;
-  const page = <usize>load<u32>(stacks, PAGE);
-  const before = load<u32>(stacks, BEFORE);
-  const left = load<u32>(page, PAGE_LEFT);
-  const to = min(load<u32>(page, PAGE_TO), left + n - before);
+  const page = stacks.page;
+  const before = stacks.before;
+  const left = page.left;
+  const to = min(page.to, left + n - before);
   bindPage(page, spec, program);
   const count = selectPart(spec, stacks, page, left, to, before - left, sel);
   const isDone =
     !count ||
-    (assignGroups(spec, stacks, sel, count, KEYS) &&
-      (!fills || accumulateSeparately(spec, stacks + ENTRIES, sel, count, KEYS)));
-  let group = <usize>load<u32>(stacks, GROUP);
+    (assignGroups(spec, changetype<usize>(stacks), sel, count, KEYS) &&
+      (!fills || accumulateSeparately(spec, stacks.partials, sel, count, KEYS)));
+  let group = stacks.group;
   for (let i = left, k: u32 = 0; i < to && isDone; i++) {
     if (k == count || load<u32>(sel + ((<usize>k) << 2)) != i) {
-      frontPut(stacks, 0, 0);
+      frontPut(stacks, changetype<Group>(0), changetype<Group>(0));
       continue;
     }
-    group = group ? <usize>load<u32>(group, GROUP_NEXT) : <usize>load<u32>(stacks + ENTRIES, SET_FIRST);
-    frontPut(stacks, group, <usize>load<u32>(KEYS + ((<usize>k) << 2)));
+    group = group ? group.next : stacks.partials.first;
+    frontPut(stacks, group, changetype<Group>(load<u32>(KEYS + ((<usize>k) << 2))));
     k++;
   }
   selectionPop();
-  store<u32>(stacks, <u32>group, GROUP);
-  store<u32>(stacks, before + (to - left), BEFORE);
-  store<u32>(stacks, load<u32>(page, PAGE_NEXT), PAGE);
+  stacks.group = group;
+  stacks.before = before + (to - left);
+  stacks.page = page.next;
   return isDone;
 }
 
@@ -283,36 +278,36 @@ function putPage(spec: usize, stacks: usize, program: usize, n: u32, fills: bool
 
 /** Puts the first `n` kept rows into the empty front, and (`fills`) a group for each of them into its set. */
 export function makeFront(
-  spec: usize,
-  state: usize,
-  stacks: usize,
-  program: usize,
+  spec: WindowSpec,
+  state: WindowState,
+  stacks: Stacks,
+  program: Program,
   n: u32,
   acct: usize,
   fills: bool,
 ): bool {
-  store<u32>(stacks, 0, AGAIN);
+  stacks.again = 0;
   if (!frontReserve(stacks, n, acct)) return false;
-  store<u32>(stacks, <u32>rowsFirst(state + W_ROWS), PAGE);
-  store<u32>(stacks, 0, BEFORE);
-  store<u32>(stacks, 0, GROUP);
-  while (load<u32>(stacks, BEFORE) < n) if (!putPage(spec, stacks, program, n, fills)) return false;
+  stacks.page = rowsFirst(state.kept);
+  stacks.before = 0;
+  stacks.group = changetype<Group>(0);
+  while (stacks.before < n) if (!putPage(spec, stacks, program, n, fills)) return false;
   return true;
 }
 
 /** Links the rows of the front, which are joined already. */
-export function linkFront(spec: usize, stacks: usize): void {
+export function linkFront(spec: WindowSpec, stacks: Stacks): void {
   frontSeal(stacks);
-  frontLink(spec, stacks, stacks + ENTRIES, 0, frontCount(stacks), false);
+  frontLink(spec, stacks, stacks.partials, changetype<Group>(0), changetype<Group>(frontCount(stacks)), false);
   frontMark(stacks);
 }
 
 /** Takes the kept rows up to the `n`th into the back, behind those of the stacks; false when memory is exhausted. */
-export function takeRows(spec: usize, state: usize, stacks: usize, program: usize, n: u32): bool {
-  store<u32>(stacks, 0, AGAIN);
-  store<u32>(stacks, n, BOUND);
-  beginTakes(state, stacks, frontCount(stacks) + load<u32>(stacks, TAKEN));
-  while (load<u32>(stacks, STEP) == Step.TAKES) if (!takePage(spec, state, stacks, program)) return false;
-  store<u32>(stacks, Step.DONE, STEP);
+export function takeRows(spec: WindowSpec, state: WindowState, stacks: Stacks, program: Program, n: u32): bool {
+  stacks.again = 0;
+  stacks.bound = n;
+  beginTakes(state, stacks, frontCount(stacks) + stacks.taken);
+  while (stacks.step == Step.TAKES) if (!takePage(spec, state, stacks, program)) return false;
+  stacks.step = Step.DONE;
   return true;
 }

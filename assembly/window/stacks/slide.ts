@@ -2,50 +2,22 @@
 // batch.
 import * as ctx from '../../batch/context';
 import { emitEach } from '../../emit/emit';
-import { N_PROGRAM, accountOf, exhaust } from '../../node/node';
+import { accountOf, exhaust } from '../../node/node';
 import { identity, stageAcquire, stageRelease } from '../../batch/stage';
 import { Agg } from '../../gen/aggregates';
 import { COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../../mem/layout';
-import {
-  WINDOW_FLAGS,
-  WINDOW_KEEPS,
-  WINDOW_LENGTH,
-  WindowFlag,
-  bindOf,
-  bindTag,
-  bindVal,
-  keepsAt,
-} from '../../agg/group/spec';
-import { ROWS_COUNT } from '../../rows/layout';
-import { PAGE_LEFT, PAGE_NEXT, PAGE_TO, pageVals, timeAt } from '../../rows/page';
+import { WindowFlag, bindOf, bindTag, bindVal, keepsAt } from '../../agg/group/spec';
+import { Page, pageVals, timeAt } from '../../rows/page';
 import { rowsDrop, rowsFirst } from '../../rows/store';
 import { resume } from '../content/frame';
 import { bindPage, keep } from '../content/kept';
-import {
-  ACTIVE,
-  AGAIN,
-  COUNT,
-  FROM,
-  VECTORS,
-  VECTOR_BACK,
-  VECTOR_COLUMN,
-  VECTOR_INPUT,
-  VECTOR_TAG,
-  NONE,
-  PASSED,
-  TAKEN,
-  enter,
-  fits,
-  isCount,
-  vectorAt,
-  vectorsLeave,
-  reserve,
-  valuesOf,
-} from './vectors';
+import { Vectors, Vector, NONE, enter, fits, isCount, vectorAt, vectorsLeave, reserve, valuesOf } from './vectors';
 import { columnAt, outputColumns } from '../content/output';
 import { FEW } from './state';
 import { timeOfRow } from '../content/times';
-import { W_VECTORS, W_ROWS } from '../content/state';
+import { Node } from '../../gen/node-layouts';
+import { WindowSpec } from '../../gen/window-layouts';
+import { WindowState } from '../content/state';
 
 /**
  * Of each row of the batch: its place in the front that its window begins with, NONE without; and the rows of its
@@ -58,15 +30,15 @@ const PAGES: usize = memory.data(4 * 1024, 16);
 const PLACES: usize = memory.data(4 * 1024, 16);
 
 /** Takes the selected rows in and sends a window for each; false when the stacks have to. */
-export function vectorsPush(node: usize, spec: usize, state: usize): bool {
-  const vectors = <usize>load<u32>(state, W_VECTORS);
+export function vectorsPush(node: Node, spec: WindowSpec, state: WindowState): bool {
+  const vectors = changetype<Vectors>(state.vectors);
   if (!vectors) return false;
-  if (!load<u32>(vectors, ACTIVE)) {
+  if (!vectors.isActive) {
     // So that what takes the time of all kept rows is not done for each few.
-    const passed = load<u32>(vectors, PASSED) + ctx.selLen;
-    store<u32>(vectors, passed, PASSED);
-    if (passed < load<u32>(state + W_ROWS, ROWS_COUNT)) return false;
-    store<u32>(vectors, 0, PASSED);
+    const passed = vectors.passed + ctx.selLen;
+    vectors.passed = passed;
+    if (passed < state.kept.count) return false;
+    vectors.passed = 0;
     if (!enter(node, spec, state, vectors)) return false;
   } else if (!fits(vectors, true)) {
     vectorsLeave(node, spec, state);
@@ -83,13 +55,13 @@ export function vectorsPush(node: usize, spec: usize, state: usize): bool {
   ctx.addWork(ctx.selLen);
   const dropped = slide(node, spec, state, vectors, cols);
   if (dropped == NONE) {
-    store<u32>(vectors, 0, ACTIVE);
+    vectors.isActive = 0;
     exhaust(node);
   } else {
     fillResults(node, spec, vectors, cols);
     ctx.setBatch(cols, ctx.selLen, identity, ctx.selLen, 0);
     emitEach(node);
-    rowsDrop(state + W_ROWS, dropped);
+    rowsDrop(state.kept, dropped);
     resume();
   }
   stageRelease(columns);
@@ -104,19 +76,19 @@ export function vectorsPush(node: usize, spec: usize, state: usize): bool {
 }
 
 /** Computes the vectors of all windows; returns how many rows have left, NONE when memory is exhausted. */
-function slide(node: usize, spec: usize, state: usize, vectors: usize, cols: usize): u32 {
+function slide(node: Node, spec: WindowSpec, state: WindowState, vectors: Vectors, cols: usize): u32 {
   const sel = ctx.sel;
   const n = ctx.selLen;
-  const length = load<f64>(spec, WINDOW_LENGTH);
-  const hasKeeps = load<u32>(spec, WINDOW_KEEPS) != 0;
-  const joinsEqual = (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.JOINS_EQUAL) != 0;
-  let page = rowsFirst(state + W_ROWS);
-  let place = load<u32>(page, PAGE_LEFT);
-  let size = load<u32>(state + W_ROWS, ROWS_COUNT) - n;
-  let from = load<u32>(vectors, FROM);
-  let inFront = load<u32>(vectors, COUNT) - from;
-  let taken = load<u32>(vectors, TAKEN);
-  let again = load<u32>(vectors, AGAIN);
+  const length = spec.length;
+  const hasKeeps = spec.keeps != 0;
+  const joinsEqual = (spec.flags & WindowFlag.JOINS_EQUAL) != 0;
+  let page = rowsFirst(state.kept);
+  let place = page.left;
+  let size = state.kept.count - n;
+  let from = vectors.from;
+  let inFront = vectors.count - from;
+  let taken = vectors.taken;
+  let again = vectors.again;
   let dropped: u32 = 0;
   // Rows since then go into the back.
   let begun: u32 = 0;
@@ -126,15 +98,15 @@ function slide(node: usize, spec: usize, state: usize, vectors: usize, cols: usi
     const had = size;
     while (timeAt(page, place) < least) {
       size--;
-      if (++place < load<u32>(page, PAGE_TO)) continue;
-      page = <usize>load<u32>(page, PAGE_NEXT);
-      place = load<u32>(page, PAGE_LEFT);
+      if (++place < page.to) continue;
+      page = page.next;
+      place = page.left;
     }
     const leave = had - size;
     size++;
     store<u32>(SIZES + ((<usize>i) << 2), size);
     if (hasKeeps) {
-      store<u32>(PAGES + ((<usize>i) << 2), <u32>page);
+      store<u32>(PAGES + ((<usize>i) << 2), changetype<u32>(page));
       store<u32>(PLACES + ((<usize>i) << 2), place);
     }
     dropped += leave;
@@ -164,18 +136,18 @@ function slide(node: usize, spec: usize, state: usize, vectors: usize, cols: usi
     begin(vectors, cols, spec, page, place, size, i, isFront);
     if (isFront) inFront = size;
     else taken = size;
-    store<u32>(vectors, inFront, COUNT);
+    vectors.count = inFront;
     again = 0;
     takenThen = taken;
   }
   extend(vectors, cols, spec, begun, n, takenThen != 0);
   if (!inFront) {
     from = 0;
-    store<u32>(vectors, 0, COUNT);
+    vectors.count = 0;
   }
-  store<u32>(vectors, from, FROM);
-  store<u32>(vectors, taken, TAKEN);
-  store<u32>(vectors, again, AGAIN);
+  vectors.from = from;
+  vectors.taken = taken;
+  vectors.again = again;
   return dropped;
 }
 
@@ -188,18 +160,18 @@ function slide(node: usize, spec: usize, state: usize, vectors: usize, cols: usi
 }
 
 // @ts-ignore: decorator
-@inline function resultColumn(spec: usize, cols: usize, i: u32): usize {
-  return columnAt(cols, load<u32>(spec, WINDOW_KEEPS) + i) + COL_VALS;
+@inline function resultColumn(spec: WindowSpec, cols: usize, i: u32): usize {
+  return columnAt(cols, spec.keeps + i) + COL_VALS;
 }
 
 /** Takes the rows `from` to `to` of the batch into the backs, and computes what is in the window with each. */
-function extend(vectors: usize, cols: usize, spec: usize, from: u32, to: u32, hasBack: bool): void {
+function extend(vectors: Vectors, cols: usize, spec: WindowSpec, from: u32, to: u32, hasBack: bool): void {
   if (from == to) return;
-  const count = load<u32>(vectors, VECTORS);
+  const count = vectors.vectors;
   for (let i: u32 = 0; i < count; i++) {
     const vector = vectorAt(vectors, i);
     if (isCount(vector)) continue;
-    const vals = <usize>load<u32>(bindOf(load<u32>(vector, VECTOR_INPUT)));
+    const vals = changetype<Page>(bindOf(vector.input).vals);
     work(vector, Work.EXTEND, vals, valuesOf(vectors, i), resultColumn(spec, cols, i), from, to, hasBack);
   }
 }
@@ -207,8 +179,8 @@ function extend(vectors: usize, cols: usize, spec: usize, from: u32, to: u32, ha
 // @ts-ignore: decorator
 @inline function extendVector<T>(
   fn: u32,
-  vector: usize,
-  vals: usize,
+  vector: Vector,
+  vals: Page,
   front: usize,
   out: usize,
   from: u32,
@@ -216,15 +188,15 @@ function extend(vectors: usize, cols: usize, spec: usize, from: u32, to: u32, ha
   hasBack: bool,
 ): void {
   const sel = ctx.sel;
-  let back = load<T>(vector, VECTOR_BACK);
+  let back = load<T>(changetype<usize>(vector), offsetof<Vector>('back'));
   for (let i = from; i < to; i++) {
-    const value = load<T>(vals + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3));
+    const value = load<T>(changetype<usize>(vals) + ((<usize>load<u32>(sel + ((<usize>i) << 2))) << 3));
     back = hasBack ? join<T>(fn, back, value) : value;
     hasBack = true;
     const at = load<u32>(FRONTS + ((<usize>i) << 2));
     store<T>(out + ((<usize>i) << 3), at == NONE ? back : join<T>(fn, load<T>(front + ((<usize>at) << 3)), back));
   }
-  store<T>(vector, back, VECTOR_BACK);
+  store<T>(changetype<usize>(vector), back, offsetof<Vector>('back'));
 }
 
 /**
@@ -232,16 +204,16 @@ function extend(vectors: usize, cols: usize, spec: usize, from: u32, to: u32, ha
  * sends.
  */
 function begin(
-  vectors: usize,
+  vectors: Vectors,
   cols: usize,
-  spec: usize,
-  page: usize,
+  spec: WindowSpec,
+  page: Page,
   place: u32,
   n: u32,
   row: u32,
   isFront: bool,
 ): void {
-  const count = load<u32>(vectors, VECTORS);
+  const count = vectors.vectors;
   for (let i: u32 = 0; i < count; i++) {
     const vector = vectorAt(vectors, i);
     if (isCount(vector)) continue;
@@ -253,11 +225,11 @@ function begin(
 // @ts-ignore: decorator
 @inline function beginVector<T>(
   fn: u32,
-  vector: usize,
+  vector: Vector,
   column: u32,
   front: usize,
   out: usize,
-  firstPage: usize,
+  firstPage: Page,
   firstPlace: u32,
   n: u32,
 ): void {
@@ -266,7 +238,7 @@ function begin(
   let done: u32 = 0;
   let joined: T = 0;
   for (;;) {
-    const part = min(load<u32>(page, PAGE_TO) - place, n - done);
+    const part = min(page.to - place, n - done);
     const from = pageVals(page, column) + ((<usize>place) << 3);
     if (front) memory.copy(front + ((<usize>done) << 3), from, (<usize>part) << 3);
     else {
@@ -277,11 +249,11 @@ function begin(
     }
     done += part;
     if (done == n) break;
-    page = <usize>load<u32>(page, PAGE_NEXT);
-    place = load<u32>(page, PAGE_LEFT);
+    page = page.next;
+    place = page.left;
   }
   if (!front) {
-    store<T>(vector, joined, VECTOR_BACK);
+    store<T>(changetype<usize>(vector), joined, offsetof<Vector>('back'));
     store<T>(out, joined);
     return;
   }
@@ -302,17 +274,17 @@ namespace Work {
 
 /** Extends or begins a vector with the loop for its aggregate and the type of its numbers. */
 function work(
-  vector: usize,
+  vector: Vector,
   kind: u32,
-  rows: usize,
+  rows: Page,
   front: usize,
   out: usize,
   from: u32,
   to: u32,
   hasBack: bool,
 ): void {
-  const isInt = load<u32>(vector, VECTOR_TAG) == Tag.I64;
-  switch (load<u32>(vector)) {
+  const isInt = vector.tag == Tag.I64;
+  switch (vector.op) {
     case Agg.MIN:
       if (isInt) workAs<i64>(Agg.MIN, vector, kind, rows, front, out, from, to, hasBack);
       else workAs<f64>(Agg.MIN, vector, kind, rows, front, out, from, to, hasBack);
@@ -330,9 +302,9 @@ function work(
 // @ts-ignore: decorator
 @inline function workAs<T>(
   fn: u32,
-  vector: usize,
+  vector: Vector,
   kind: u32,
-  rows: usize,
+  rows: Page,
   front: usize,
   out: usize,
   from: u32,
@@ -340,22 +312,22 @@ function work(
   hasBack: bool,
 ): void {
   if (kind == Work.EXTEND) extendVector<T>(fn, vector, rows, front, out, from, to, hasBack);
-  else beginVector<T>(fn, vector, load<u32>(vector, VECTOR_COLUMN), front, out, rows, from, to);
+  else beginVector<T>(fn, vector, vector.column, front, out, rows, from, to);
 }
 
 /** Completes the columns of all windows of the batch. */
-function fillResults(node: usize, spec: usize, vectors: usize, cols: usize): void {
+function fillResults(node: Node, spec: WindowSpec, vectors: Vectors, cols: usize): void {
   const n = ctx.selLen;
-  const keeps = load<u32>(spec, WINDOW_KEEPS);
-  const count = load<u32>(vectors, VECTORS);
-  if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.JOINS_EQUAL) joinEqual(spec, vectors, cols, n);
+  const keeps = spec.keeps;
+  const count = vectors.vectors;
+  if (spec.flags & WindowFlag.JOINS_EQUAL) joinEqual(spec, vectors, cols, n);
   for (let i: u32 = 0; i < count; i++) {
     const vector = vectorAt(vectors, i);
     const vals = resultColumn(spec, cols, i);
-    const isInt = isCount(vector) || load<u32>(vector, VECTOR_TAG) == Tag.I64;
+    const isInt = isCount(vector) || vector.tag == Tag.I64;
     if (isCount(vector)) {
       for (let k: u32 = 0; k < n; k++) store<u64>(vals + ((<usize>k) << 3), load<u32>(SIZES + ((<usize>k) << 2)));
-    } else if (load<u32>(vector) == Agg.AVG) {
+    } else if (vector.op == Agg.AVG) {
       if (isInt) divide<i64>(vals, n);
       else divide<f64>(vals, n);
     }
@@ -363,7 +335,7 @@ function fillResults(node: usize, spec: usize, vectors: usize, cols: usize): voi
   }
   for (let k: u32 = 0; k < keeps; k++)
     fillKept(node, spec, columnAt(cols, k), load<u16>(keepsAt(spec) + ((<usize>k) << 1)), n);
-  const length = load<f64>(spec, WINDOW_LENGTH);
+  const length = spec.length;
   const sel = ctx.sel;
   const starts = columnAt(cols, keeps + count);
   const ends = columnAt(cols, keeps + count + 1);
@@ -395,8 +367,8 @@ function fillResults(node: usize, spec: usize, vectors: usize, cols: usize): voi
 }
 
 /** Rows of the same time are in the windows of all of them. */
-function joinEqual(spec: usize, vectors: usize, cols: usize, n: u32): void {
-  const count = load<u32>(vectors, VECTORS);
+function joinEqual(spec: WindowSpec, vectors: Vectors, cols: usize, n: u32): void {
+  const count = vectors.vectors;
   for (let i = n - 1; i > 0; i--) {
     if (!isSameTime(i - 1)) continue;
     store<u32>(SIZES + ((<usize>(i - 1)) << 2), load<u32>(SIZES + ((<usize>i) << 2)));
@@ -408,14 +380,14 @@ function joinEqual(spec: usize, vectors: usize, cols: usize, n: u32): void {
 }
 
 /** Fills a column with the value that the oldest row of each window has. */
-function fillKept(node: usize, spec: usize, col: usize, input: u32, n: u32): void {
-  const program = <usize>load<u32>(node, N_PROGRAM);
+function fillKept(node: Node, spec: WindowSpec, col: usize, input: u32, n: u32): void {
+  const program = node.program;
   const bind = bindOf(input);
-  let bound: usize = 0;
+  let bound: Page = changetype<Page>(0);
   let uniform = Tag.MIXED;
   let isSame = true;
   for (let i: u32 = 0; i < n; i++) {
-    const page = <usize>load<u32>(PAGES + ((<usize>i) << 2));
+    const page = changetype<Page>(load<u32>(PAGES + ((<usize>i) << 2)));
     if (page != bound) {
       bindPage(page, spec, program);
       bound = page;

@@ -12,119 +12,103 @@
 // one before and how many are in its window. Rows and stacks stay behind as they are, and come to that moment when its
 // turn is there, so the sums are those of work at once, and what it refers to stays until it is sent.
 import { deferredCount, isHeldBelow, isLong, mayDefer } from '../../node/deferred';
-import { N_PROGRAM, accountOf, exhaust } from '../../node/node';
+import { accountOf, exhaust } from '../../node/node';
 import { allocZeroed, free } from '../../mem/alloc';
 import { lenOf, offOf } from '../../mem/layout';
-import { WINDOW_FLAGS, WindowFlag, allFixed, allMergeable, hasFlag, isPartitioned } from '../../agg/group/spec';
+import { WindowFlag, allFixed, allMergeable, hasFlag, isPartitioned } from '../../agg/group/spec';
 import { SET_SIZE, setFree, setInit, setReset } from '../../agg/group/group';
-import { SET_COUNT } from '../../agg/group/table';
 import { accumulate } from '../../agg/accumulate';
 import { groupSave } from '../../agg/save/group';
 import { groupsLoad } from '../../agg/save/save';
 import { LoadFault } from '../../gen/state-layouts';
 import { readBool, readFail, readFails, readU32, readUpTo } from '../../state/reader';
 import { writeBool, writeU32 } from '../../state/writer';
-import { ROWS_COUNT } from '../../rows/layout';
-import { PAGE_LEFT, PAGE_NEXT, PAGE_TO } from '../../rows/page';
 import { rowsBefore, rowsDrop, rowsDropBefore, rowsFirst } from '../../rows/store';
-import { frontCount, frontDrop, frontFree, frontGroup, frontInit, frontKeyed, frontReset } from './front';
+import { Front, frontCount, frontDrop, frontFree, frontGroup, frontInit, frontKeyed, frontReset } from './front';
 import { judgeRow, whereError } from '../content/content';
 import { bindConstants, bindPage } from '../content/kept';
-import { ENTRY_SET, Phase, mustWait, outboxStacks } from '../content/outbox';
+import { OutboxEntry, Phase, mustWait, outboxStacks } from '../content/outbox';
 import { sendFailure, sendGroups, sendNoMemory } from '../content/output';
 import { Stacked, linkFront, makeFront, stackedBegin, stackedJoin, takeRows } from './join';
-import {
-  AGAIN,
-  ENTRIES,
-  FAILED,
-  FAILED_PAGE,
-  FAILED_ROW,
-  FEW,
-  FIRST_FAILED,
-  LEFT,
-  QUERY,
-  SINCE,
-  STACKS_SIZE,
-  TAKEN,
-  WAITS,
-  rowsInside,
-} from './state';
-import { W_ROWS, W_SET, W_STACKS } from '../content/state';
+import { Stacks, FEW, STACKS_SIZE, rowsInside } from './state';
+import { Node } from '../../gen/node-layouts';
+import { WindowSpec } from '../../gen/window-layouts';
+import { GroupSet } from '../../agg/group/table';
+import { WindowState } from '../content/state';
 
 /** True for groups whose aggregates can be joined and have states of fixed size. */
-export function canStack(spec: usize): bool {
+export function canStack(spec: WindowSpec): bool {
   return hasFlag(spec, WindowFlag.GROUPED) && allMergeable(spec) && allFixed(spec);
 }
 
-export function stacksOpen(node: usize, state: usize): bool {
+export function stacksOpen(node: Node, state: WindowState): bool {
   const acct = accountOf(node);
-  const stacks = allocZeroed(STACKS_SIZE, acct);
+  const stacks = changetype<Stacks>(allocZeroed(STACKS_SIZE, acct));
   if (!stacks) return false;
   frontInit(stacks, acct);
-  setInit(stacks + ENTRIES, acct);
-  setInit(stacks + QUERY, acct);
-  store<u32>(state, <u32>stacks, W_STACKS);
+  setInit(stacks.partials, acct);
+  setInit(stacks.query, acct);
+  state.stacks = changetype<usize>(stacks);
   return true;
 }
 
 /** Makes the stacks of a partition as soon as they are worth their memory; false when that is exhausted. */
-export function stacksOfPartition(node: usize, spec: usize, part: usize): bool {
-  if (load<u32>(part, W_STACKS) || load<u32>(part + W_ROWS, ROWS_COUNT) < FEW || !hasFlag(spec, WindowFlag.STACKS))
-    return true;
+export function stacksOfPartition(node: Node, spec: WindowSpec, part: WindowState): bool {
+  if (part.stacks || part.kept.count < FEW || !hasFlag(spec, WindowFlag.STACKS)) return true;
   if (stacksOpen(node, part)) return true;
   exhaust(node);
   return false;
 }
 
-export function stacksFree(node: usize, state: usize): void {
-  const stacks = <usize>load<u32>(state, W_STACKS);
+export function stacksFree(node: Node, state: WindowState): void {
+  const stacks = changetype<Stacks>(state.stacks);
   if (!stacks) return;
   const acct = accountOf(node);
   frontFree(stacks, acct);
-  setFree(stacks + ENTRIES);
-  setFree(stacks + QUERY);
-  free(stacks, STACKS_SIZE, acct);
+  setFree(stacks.partials);
+  setFree(stacks.query);
+  free(changetype<usize>(stacks), STACKS_SIZE, acct);
 }
 
 /** Rows older than `ms` leave. */
-export function stacksDropBefore(state: usize, ms: f64, acct: usize): void {
-  const stacks = <usize>load<u32>(state, W_STACKS);
-  const rows = state + W_ROWS;
-  if (load<u32>(stacks, WAITS)) {
-    leaveLater(stacks, rowsBefore(rows, load<u32>(stacks, LEFT), ms));
+export function stacksDropBefore(state: WindowState, ms: f64, acct: usize): void {
+  const stacks = changetype<Stacks>(state.stacks);
+  const rows = state.kept;
+  if (stacks.waits) {
+    leaveLater(stacks, rowsBefore(rows, stacks.left, ms));
     return;
   }
-  const before = load<u32>(rows, ROWS_COUNT);
+  const before = rows.count;
   rowsDropBefore(rows, ms);
-  const dropped = before - load<u32>(rows, ROWS_COUNT);
+  const dropped = before - rows.count;
   if (dropped) forget(state, stacks, dropped, acct);
 }
 
 /** The oldest `n` rows leave. */
-export function stacksDrop(state: usize, n: u32, acct: usize): void {
-  const stacks = <usize>load<u32>(state, W_STACKS);
-  if (load<u32>(stacks, WAITS)) leaveLater(stacks, n);
+export function stacksDrop(state: WindowState, n: u32, acct: usize): void {
+  const stacks = changetype<Stacks>(state.stacks);
+  if (stacks.waits) leaveLater(stacks, n);
   else drop(state, stacks, n, acct);
 }
 
-function leaveLater(stacks: usize, n: u32): void {
-  store<u32>(stacks, load<u32>(stacks, LEFT) + n, LEFT);
-  store<u32>(stacks, load<u32>(stacks, SINCE) + n, SINCE);
+function leaveLater(stacks: Stacks, n: u32): void {
+  stacks.left += n;
+  stacks.since += n;
 }
 
-function drop(state: usize, stacks: usize, n: u32, acct: usize): void {
+function drop(state: WindowState, stacks: Stacks, n: u32, acct: usize): void {
   if (!n) return;
-  rowsDrop(state + W_ROWS, n);
+  rowsDrop(state.kept, n);
   forget(state, stacks, n, acct);
 }
 
 /** The oldest `n` kept rows have left. That two leave after each other is the same as that they leave together. */
-function forget(state: usize, stacks: usize, n: u32, acct: usize): void {
-  const failed = load<u32>(stacks, FAILED);
+function forget(state: WindowState, stacks: Stacks, n: u32, acct: usize): void {
+  const failed = stacks.failed;
   if (failed) {
-    const first = load<u32>(stacks, FIRST_FAILED);
-    store<u32>(stacks, failed > n ? failed - n : 0, FAILED);
-    store<u32>(stacks, first > n ? first - n : 0, FIRST_FAILED);
+    const first = stacks.firstFailed;
+    stacks.failed = failed > n ? failed - n : 0;
+    stacks.firstFailed = first > n ? first - n : 0;
   }
   const inFront = frontCount(stacks);
   if (n < inFront) {
@@ -132,30 +116,30 @@ function forget(state: usize, stacks: usize, n: u32, acct: usize): void {
     return;
   }
   if (inFront) resetFront(stacks, acct);
-  const taken = load<u32>(stacks, TAKEN);
+  const taken = stacks.taken;
   if (n == inFront || taken == 0) return;
-  store<u32>(stacks, <u32>(taken > 1), AGAIN);
-  store<u32>(stacks, 0, TAKEN);
-  setReset(state + W_SET);
+  stacks.again = <u32>(taken > 1);
+  stacks.taken = 0;
+  setReset(state);
 }
 
-function resetFront(stacks: usize, acct: usize): void {
+function resetFront(stacks: Stacks, acct: usize): void {
   frontReset(stacks, acct);
-  setReset(stacks + ENTRIES);
+  setReset(stacks.partials);
 }
 
 /**
  * Takes the bound row at `at`, which may have been kept as the last one, into the back if that has all rows before it:
  * the batch that it came with is read with less work than the page that it is kept in. False when memory is exhausted.
  */
-export function stacksTake(spec: usize, state: usize, at: usize): bool {
-  const stacks = <usize>load<u32>(state, W_STACKS);
-  if (load<u32>(stacks, WAITS)) return true;
-  const taken = load<u32>(stacks, TAKEN);
+export function stacksTake(spec: WindowSpec, state: WindowState, at: usize): bool {
+  const stacks = changetype<Stacks>(state.stacks);
+  if (stacks.waits) return true;
+  const taken = stacks.taken;
   const done = frontCount(stacks) + taken;
-  if (done == 0 || load<u32>(state + W_ROWS, ROWS_COUNT) != done + 1 || judgeRow(spec, load<u32>(at)) <= 0) return true;
-  if (!accumulate(spec, state + W_SET, at, 1)) return false;
-  store<u32>(stacks, taken + 1, TAKEN);
+  if (done == 0 || state.kept.count != done + 1 || judgeRow(spec, load<u32>(at)) <= 0) return true;
+  if (!accumulate(spec, state, at, 1)) return false;
+  stacks.taken = taken + 1;
   return true;
 }
 
@@ -164,39 +148,46 @@ export function stacksTake(spec: usize, state: usize, at: usize): bool {
 
 /** Rows in the back. */
 // @ts-ignore: decorator
-@inline export function stacksTaken(stacks: usize): u32 {
-  return load<u32>(stacks, TAKEN);
+@inline export function stacksTaken(stacks: Stacks): u32 {
+  return stacks.taken;
 }
 
 /** Some of the rows in the window were in a back before. */
 // @ts-ignore: decorator
-@inline export function stacksAgain(stacks: usize): bool {
-  return load<u32>(stacks, AGAIN) != 0;
+@inline export function stacksAgain(stacks: Stacks): bool {
+  return stacks.again != 0;
 }
 
 /** Kept rows failed. */
 // @ts-ignore: decorator
-@inline export function stacksFailed(stacks: usize): bool {
-  return load<u32>(stacks, FAILED) != 0;
+@inline export function stacksFailed(stacks: Stacks): bool {
+  return stacks.failed != 0;
 }
 
 /** Forgets what was taken in. */
-export function stacksClear(state: usize, acct: usize): void {
-  const stacks = <usize>load<u32>(state, W_STACKS);
+export function stacksClear(state: WindowState, acct: usize): void {
+  const stacks = changetype<Stacks>(state.stacks);
   if (frontCount(stacks)) resetFront(stacks, acct);
-  store<u32>(stacks, 0, TAKEN);
-  store<u32>(stacks, 0, AGAIN);
-  setReset(state + W_SET);
+  stacks.taken = 0;
+  stacks.again = 0;
+  setReset(state);
 }
 
 /**
  * Fills empty stacks: a front of the first `inFront` kept rows, each of which stands there for itself, and a back of
  * the others, of which there are `taken`. False when memory is exhausted: they are empty then.
  */
-export function stacksFill(node: usize, spec: usize, state: usize, inFront: u32, taken: u32, again: bool): bool {
-  const stacks = <usize>load<u32>(state, W_STACKS);
-  const program = <usize>load<u32>(node, N_PROGRAM);
-  store<u32>(stacks, 0, FAILED);
+export function stacksFill(
+  node: Node,
+  spec: WindowSpec,
+  state: WindowState,
+  inFront: u32,
+  taken: u32,
+  again: bool,
+): bool {
+  const stacks = changetype<Stacks>(state.stacks);
+  const program = node.program;
+  stacks.failed = 0;
   const isFilled =
     (!inFront || makeFront(spec, state, stacks, program, inFront, accountOf(node), true)) &&
     (!taken || takeRows(spec, state, stacks, program, inFront + taken));
@@ -205,50 +196,46 @@ export function stacksFill(node: usize, spec: usize, state: usize, inFront: u32,
     if (inFront) resetFront(stacks, accountOf(node));
     stacksClear(state, accountOf(node));
   }
-  store<u32>(stacks, <u32>(again || !isFilled), AGAIN);
+  stacks.again = <u32>(again || !isFilled);
   return isFilled;
 }
 
 /** Payload of the error of the first kept row that failed; there must be one. Binds its page. */
-function firstFailure(node: usize, spec: usize, state: usize, stacks: usize): u64 {
-  const program = <usize>load<u32>(node, N_PROGRAM);
+function firstFailure(node: Node, spec: WindowSpec, state: WindowState, stacks: Stacks): u64 {
+  const program = node.program;
   let before: u32 = 0;
-  for (
-    let page = rowsFirst(state + W_ROWS);
-    page && !load<u32>(stacks, FIRST_FAILED);
-    page = <usize>load<u32>(page, PAGE_NEXT)
-  ) {
+  for (let page = rowsFirst(state.kept); page && !stacks.firstFailed; page = page.next) {
     bindPage(page, spec, program);
-    const left = load<u32>(page, PAGE_LEFT);
-    const to = load<u32>(page, PAGE_TO);
+    const left = page.left;
+    const to = page.to;
     for (let i = left; i < to; i++) {
       if (judgeRow(spec, i) >= 0) continue;
-      store<u32>(stacks, before + (i - left) + 1, FIRST_FAILED);
-      store<u32>(stacks, <u32>page, FAILED_PAGE);
-      store<u32>(stacks, i, FAILED_ROW);
+      stacks.firstFailed = before + (i - left) + 1;
+      stacks.failedPage = page;
+      stacks.failedRow = i;
       break;
     }
     before += to - left;
   }
-  bindPage(<usize>load<u32>(stacks, FAILED_PAGE), spec, program);
-  judgeRow(spec, load<u32>(stacks, FAILED_ROW));
+  bindPage(stacks.failedPage, spec, program);
+  judgeRow(spec, stacks.failedRow);
   return whereError();
 }
 
 /** Sends what the window holds, or leaves that to later. The current batch and what is bound are others afterwards. */
-export function stacksSend(node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64): void {
-  const stacks = <usize>load<u32>(state, W_STACKS);
-  const waits = (mayDefer(node) && (load<u32>(stacks, WAITS) != 0 || isMuch(state, stacks))) || mustWait(node);
+export function stacksSend(node: Node, spec: WindowSpec, state: WindowState, start: f64, end: f64, trigger: f64): void {
+  const stacks = changetype<Stacks>(state.stacks);
+  const waits = (mayDefer(node) && (stacks.waits != 0 || isMuch(state, stacks))) || mustWait(node);
   if (waits && leave(node, state, stacks, start, end, trigger, Phase.NEW)) return;
-  const query = stacks + QUERY;
-  stackedBegin(state, stacks, load<u32>(state + W_ROWS, ROWS_COUNT));
+  const query = stacks.query;
+  stackedBegin(state, stacks, state.kept.count);
   if (bring(node, spec, state, query, false) == Stacked.ALL)
     sendGroups(node, spec, stacksSet(state, query), start, end, trigger);
   // A node below that has deferred its work may refer to it.
   if (deferredCount && mayDefer(node) && isHeldBelow(node)) {
     const entry = leave(node, state, stacks, start, end, trigger, Phase.SENT);
     if (entry) {
-      memory.copy(entry + ENTRY_SET, query, SET_SIZE);
+      memory.copy(changetype<usize>(entry.set), changetype<usize>(query), SET_SIZE);
       setInit(query, accountOf(node));
       return;
     }
@@ -257,17 +244,25 @@ export function stacksSend(node: usize, spec: usize, state: usize, start: f64, e
 }
 
 /** True when there are so many rows and groups to be worked on. */
-function isMuch(state: usize, stacks: usize): bool {
-  const fresh = load<u32>(state + W_ROWS, ROWS_COUNT) - frontCount(stacks) - load<u32>(stacks, TAKEN);
-  return isLong(fresh + load<u32>(stacks, SET_COUNT) + load<u32>(state + W_SET, SET_COUNT));
+function isMuch(state: WindowState, stacks: Stacks): bool {
+  const fresh = state.kept.count - frontCount(stacks) - stacks.taken;
+  return isLong(fresh + stacks.count + state.count);
 }
 
 /** Leaves the window that has come to its end to the outbox; 0 when it is to be sent at once. */
-function leave(node: usize, state: usize, stacks: usize, start: f64, end: f64, trigger: f64, phase: u32): usize {
-  const entry = outboxStacks(node, start, end, trigger, phase, rowsInside(state, stacks), load<u32>(stacks, SINCE));
-  if (!entry) return 0;
-  store<u32>(stacks, 0, SINCE);
-  store<u32>(stacks, load<u32>(stacks, WAITS) + 1, WAITS);
+function leave(
+  node: Node,
+  state: WindowState,
+  stacks: Stacks,
+  start: f64,
+  end: f64,
+  trigger: f64,
+  phase: u32,
+): OutboxEntry {
+  const entry = outboxStacks(node, start, end, trigger, phase, rowsInside(state, stacks), stacks.since);
+  if (!entry) return changetype<OutboxEntry>(0);
+  stacks.since = 0;
+  stacks.waits++;
   return entry;
 }
 
@@ -275,12 +270,12 @@ function leave(node: usize, state: usize, stacks: usize, start: f64, end: f64, t
  * Brings the stacks up to the rows of the window and joins them in the set, `pauses`: as far as it comes. Unless it
  * comes to all, or is to go on, the window is sent as failed.
  */
-function bring(node: usize, spec: usize, state: usize, set: usize, pauses: bool): u32 {
-  const stacks = <usize>load<u32>(state, W_STACKS);
+function bring(node: Node, spec: WindowSpec, state: WindowState, set: GroupSet, pauses: bool): u32 {
+  const stacks = changetype<Stacks>(state.stacks);
   const come = stackedJoin(node, spec, state, stacks, set, pauses);
   if (come == Stacked.EXHAUSTED) exhaust(node);
   else if (come == Stacked.LOST) sendNoMemory(node);
-  else if (come == Stacked.ALL && load<u32>(stacks, FAILED)) {
+  else if (come == Stacked.ALL && stacks.failed) {
     const failure = firstFailure(node, spec, state, stacks);
     sendFailure(node, offOf(failure), lenOf(failure));
     return Stacked.LOST;
@@ -289,70 +284,70 @@ function bring(node: usize, spec: usize, state: usize, set: usize, pauses: bool)
 }
 
 /** The set that is sent of a window that was joined in `set`. */
-export function stacksSet(state: usize, set: usize): usize {
-  return frontCount(<usize>load<u32>(state, W_STACKS)) ? set : state + W_SET;
+export function stacksSet(state: WindowState, set: GroupSet): GroupSet {
+  return frontCount(changetype<Front>(state.stacks)) ? set : state;
 }
 
 /** True for a window whose rows are in stacks of its own. */
-export function isInStacks(spec: usize, state: usize): bool {
-  return load<u32>(state, W_STACKS) != 0 && !isPartitioned(spec) && !hasFlag(spec, WindowFlag.PANES);
+export function isInStacks(spec: WindowSpec, state: WindowState): bool {
+  return state.stacks != 0 && !isPartitioned(spec) && !hasFlag(spec, WindowFlag.PANES);
 }
 
 /** The turn of a window in the outbox has come: so many rows have left since the one before, and so many are in it. */
-export function stacksBegin(node: usize, state: usize, left: u32, rows: u32): void {
-  const stacks = <usize>load<u32>(state, W_STACKS);
-  store<u32>(stacks, load<u32>(stacks, LEFT) - left, LEFT);
+export function stacksBegin(node: Node, state: WindowState, left: u32, rows: u32): void {
+  const stacks = changetype<Stacks>(state.stacks);
+  stacks.left -= left;
   drop(state, stacks, left, accountOf(node));
   stackedBegin(state, stacks, rows);
 }
 
 /** Goes on with what was begun, in the set of the window, as far as it comes; see `bring`. */
-export function stacksJoin(node: usize, spec: usize, state: usize, set: usize): u32 {
-  bindConstants(spec, <usize>load<u32>(node, N_PROGRAM));
+export function stacksJoin(node: Node, spec: WindowSpec, state: WindowState, set: GroupSet): u32 {
+  bindConstants(spec, node.program);
   return bring(node, spec, state, set, true);
 }
 
 /** A window of the outbox was sent: behind the last one rows leave that have had to wait for it. */
-export function stacksSent(node: usize, state: usize): void {
-  const stacks = <usize>load<u32>(state, W_STACKS);
-  const waits = load<u32>(stacks, WAITS) - 1;
-  store<u32>(stacks, waits, WAITS);
+export function stacksSent(node: Node, state: WindowState): void {
+  const stacks = changetype<Stacks>(state.stacks);
+  const waits = stacks.waits - 1;
+  stacks.waits = waits;
   if (waits) return;
-  const since = load<u32>(stacks, SINCE);
-  store<u32>(stacks, 0, SINCE);
-  store<u32>(stacks, 0, LEFT);
+  const since = stacks.since;
+  stacks.since = 0;
+  stacks.left = 0;
   drop(state, stacks, since, accountOf(node));
 }
 
 /** Saves the groups of the part of the front that is still in the window, and how far the back is filled. */
-export function stacksSave(spec: usize, state: usize): void {
-  const stacks = <usize>load<u32>(state, W_STACKS);
+export function stacksSave(spec: WindowSpec, state: WindowState): void {
+  const stacks = changetype<Stacks>(state.stacks);
   const inFront = frontCount(stacks);
   let groups: u32 = 0;
-  for (let i: u32 = 0; i < inFront; i++) groups += <u32>(frontGroup(stacks, i) != 0);
+  for (let i: u32 = 0; i < inFront; i++) groups += <u32>!!frontGroup(stacks, i);
   writeU32(inFront);
   writeU32(groups);
   for (let i: u32 = 0; i < inFront; i++) {
     const group = frontGroup(stacks, i);
     if (group) groupSave(spec, group);
   }
-  writeU32(load<u32>(stacks, TAKEN));
-  writeBool(load<u32>(stacks, AGAIN) != 0);
-  writeU32(load<u32>(stacks, FAILED));
+  writeU32(stacks.taken);
+  writeBool(stacks.again != 0);
+  writeU32(stacks.failed);
 }
 
 /** Fills stacks that were just made; rows and back are there already. */
-export function stacksLoad(node: usize, spec: usize, state: usize): void {
-  const stacks = <usize>load<u32>(state, W_STACKS);
-  const rows = load<u32>(state + W_ROWS, ROWS_COUNT);
+export function stacksLoad(node: Node, spec: WindowSpec, state: WindowState): void {
+  const stacks = changetype<Stacks>(state.stacks);
+  const rows = state.kept.count;
   const inFront = readUpTo(rows);
-  const groups = groupsLoad(spec, stacks + ENTRIES, inFront);
+  const groups = groupsLoad(spec, stacks.partials, inFront);
   const taken = readUpTo(rows - inFront);
   const again = readBool();
   const failed = readUpTo(rows);
   if (readFails()) return;
   if (inFront) {
-    if (!makeFront(spec, state, stacks, <usize>load<u32>(node, N_PROGRAM), inFront, accountOf(node), false)) {
+    if (!makeFront(spec, state, stacks, node.program, inFront, accountOf(node), false)) {
       readFail(LoadFault.MEMORY);
       return;
     }
@@ -362,17 +357,17 @@ export function stacksLoad(node: usize, spec: usize, state: usize): void {
     }
     linkFront(spec, stacks);
   }
-  store<u32>(stacks, taken, TAKEN);
-  store<u32>(stacks, <u32>again, AGAIN);
-  store<u32>(stacks, failed, FAILED);
-  store<u32>(stacks, 0, FIRST_FAILED);
+  stacks.taken = taken;
+  stacks.again = <u32>again;
+  stacks.failed = failed;
+  stacks.firstFailed = 0;
 }
 
 /** A set for groups that nobody takes. */
-const PASSED: usize = memory.data(128, 16);
+const PASSED: GroupSet = changetype<GroupSet>(memory.data(128, 16));
 
 /** Reads what `stacksSave` wrote without taking it. */
-export function stacksPass(spec: usize): void {
+export function stacksPass(spec: WindowSpec): void {
   setInit(PASSED, 0);
   groupsLoad(spec, PASSED, readU32());
   setFree(PASSED);

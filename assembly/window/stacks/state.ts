@@ -13,34 +13,79 @@
 // in the outbox; as long as there are some, rows that have left stay in the store: `left` in all, `since` the last of
 // these windows came to its end.
 import { SET_SIZE } from '../../agg/group/group';
-import { ROWS_COUNT } from '../../rows/layout';
-import { FRONT_SIZE } from './front';
-import { W_ROWS } from '../content/state';
+import { Front, FRONT_SIZE } from './front';
+import { Page } from '../../rows/page';
+import { GroupSet, Group } from '../../agg/group/table';
+import { WindowState } from '../content/state';
 
-export const ENTRIES: usize = FRONT_SIZE;
-export const QUERY: usize = FRONT_SIZE + SET_SIZE;
-export const TAKEN: usize = FRONT_SIZE + 2 * SET_SIZE;
-export const AGAIN: usize = TAKEN + 4;
-export const FAILED: usize = TAKEN + 8;
-export const FIRST_FAILED: usize = TAKEN + 12;
-export const FAILED_PAGE: usize = TAKEN + 16;
-export const FAILED_ROW: usize = TAKEN + 20;
-export const STEP: usize = TAKEN + 24;
-export const BOUND: usize = TAKEN + 28;
-export const PAGE: usize = TAKEN + 32;
-export const BEFORE: usize = TAKEN + 36;
-export const GROUP: usize = TAKEN + 40;
-export const PLACE: usize = TAKEN + 44;
-export const WAITS: usize = TAKEN + 48;
-export const LEFT: usize = TAKEN + 52;
-export const SINCE: usize = TAKEN + 56;
-export const STACKS_SIZE: u32 = <u32>TAKEN + 64;
+const ENTRIES: usize = FRONT_SIZE;
+const QUERY: usize = FRONT_SIZE + SET_SIZE;
+/** What a sliding or counting window keeps. */
+// @ts-ignore: decorator
+@unmanaged
+export class Stacks extends Front {
+  private gap144: u64;
+  private gap152: u64;
+  private gap160: u64;
+  private gap168: u64;
+  private gap176: u64;
+  private gap184: u64;
+  private gap192: u64;
+  private gap200: u64;
+  private gap208: u64;
+  private gap216: u64;
+  private gap224: u64;
+  private gap232: u64;
+  private gap240: u64;
+  private gap248: u64;
+  private gap256: u64;
+  private gap264: u64;
+  private gap272: u64;
+  private gap280: u64;
+  private gap288: u64;
+  private gap296: u64;
+  private gap304: u64;
+  private gap312: u64;
+  private gap320: u64;
+  private gap328: u64;
+  private gap336: u64;
+  private gap344: u64;
+  private gap352: u64;
+  private gap360: u64;
+  private gap368: u64;
+  private gap376: u64;
+  taken: u32;
+  again: u32;
+  failed: u32;
+  firstFailed: u32;
+  failedPage: Page;
+  failedRow: u32;
+  step: u32;
+  bound: u32;
+  page: Page;
+  before: u32;
+  group: Group;
+  place: Group;
+  waits: u32;
+  left: u32;
+  since: u32;
+
+  get partials(): GroupSet {
+    return changetype<GroupSet>(changetype<usize>(this) + ENTRIES);
+  }
+
+  get query(): GroupSet {
+    return changetype<GroupSet>(changetype<usize>(this) + QUERY);
+  }
+}
+
+export const STACKS_SIZE: u32 = <u32>offsetof<Stacks>('taken') + 64;
 
 /** So many rows are taken in anew with less work than it is to make a front of them. */
 export const FEW: u32 = 16;
 
 /** Kept rows that have not left the window. */
 // @ts-ignore: decorator
-@inline export function rowsInside(state: usize, stacks: usize): u32 {
-  return load<u32>(state + W_ROWS, ROWS_COUNT) - load<u32>(stacks, LEFT);
+@inline export function rowsInside(state: WindowState, stacks: Stacks): u32 {
+  return state.kept.count - stacks.left;
 }

@@ -19,19 +19,8 @@ import { bindIsConst } from '../../mem/bind';
 import { Tag } from '../../mem/layout';
 import { isConst } from '../../ops/operand';
 import {
-  AGG_A,
-  AGG_FILTER,
-  AGG_FN,
   AGG_SIZE_OF,
-  AGG_STATE,
   NO_INPUT,
-  WINDOW_AGGS,
-  WINDOW_KEEPS,
-  WINDOW_KEYS,
-  WINDOW_STEP,
-  WINDOW_TAGS_AT,
-  WINDOW_TRIGGER,
-  WINDOW_WHERE,
   WindowFlag,
   aggsAt,
   bindOf,
@@ -40,30 +29,45 @@ import {
   inputOperand,
 } from '../../agg/group/spec';
 import { averageCount, averageSetInts } from '../../agg/functions/avg';
-import { SET_FIRST } from '../../agg/group/table';
-import { ROWS_COUNT } from '../../rows/layout';
-import { PAGE_LEFT, PAGE_NEXT, PAGE_TO, pageUniforms, pageVals } from '../../rows/page';
+import { Page, pageUniforms, pageVals } from '../../rows/page';
 import { rowsFirst } from '../../rows/store';
-import { frontCount, frontGroup } from './front';
+import { Front, frontCount, frontGroup } from './front';
 import { keptColumns } from '../content/kept';
 import { stacksAgain, stacksClear, stacksFailed, stacksFill, stacksTaken } from './stacks';
-import { W_VECTORS, W_ROWS, W_SET, W_STACKS } from '../content/state';
+import { Node } from '../../gen/node-layouts';
+import { WindowSpec, AggregateSpec } from '../../gen/window-layouts';
+import { Group } from '../../agg/group/table';
+import { WindowState } from '../content/state';
+import { Stacks } from './state';
 
-export const ACTIVE: usize = 0;
-export const VECTORS: usize = 4;
-const VALUES: usize = 8;
-const CAPACITY: usize = 12;
-export const FROM: usize = 16;
-export const COUNT: usize = 20;
-export const TAKEN: usize = 24;
-export const AGAIN: usize = 28;
-export const PASSED: usize = 32;
+/** Windows of a count that are kept as vectors. */
+// @ts-ignore: decorator
+@unmanaged
+export class Vectors {
+  isActive: u32;
+  vectors: u32;
+  values: usize;
+  capacity: u32;
+  from: u32;
+  count: u32;
+  taken: u32;
+  again: u32;
+  passed: u32;
+}
+
 const HEAD: u32 = 40;
 
-export const VECTOR_TAG: usize = 4;
-export const VECTOR_INPUT: usize = 8;
-export const VECTOR_COLUMN: usize = 12;
-export const VECTOR_BACK: usize = 16;
+/** One vector of values. */
+// @ts-ignore: decorator
+@unmanaged
+export class Vector {
+  op: u32;
+  tag: u32;
+  input: u32;
+  column: u32;
+  back: u64;
+}
+
 const VECTOR_SIZE: u32 = 24;
 
 /** No place of the front. */
@@ -74,33 +78,27 @@ const SMALL: u64 = 1 << 31;
 const KEPT_ROWS: u32 = 1024;
 
 // @ts-ignore: decorator
-@inline export function vectorAt(vectors: usize, i: u32): usize {
-  return vectors + HEAD + <usize>(i * VECTOR_SIZE);
+@inline export function vectorAt(vectors: Vectors, i: u32): Vector {
+  return changetype<Vector>(changetype<usize>(vectors) + HEAD + <usize>(i * VECTOR_SIZE));
 }
 
 // @ts-ignore: decorator
-@inline export function valuesOf(vectors: usize, i: u32): usize {
-  return <usize>load<u32>(vectors, VALUES) + ((<usize>(i * load<u32>(vectors, CAPACITY))) << 3);
+@inline export function valuesOf(vectors: Vectors, i: u32): usize {
+  return vectors.values + ((<usize>(i * vectors.capacity)) << 3);
 }
 
 /** Makes vectors for a window that they serve, if it is one: each row sends it. False when memory is exhausted. */
-export function vectorsOpen(node: usize, spec: usize, state: usize): bool {
-  if (
-    !hasFlag(spec, WindowFlag.STACKS) ||
-    load<u32>(spec, WINDOW_KEYS) ||
-    load<u16>(spec, WINDOW_WHERE) != NO_INPUT ||
-    load<u16>(spec, WINDOW_TRIGGER) != NO_INPUT
-  )
-    return true;
-  if (load<f64>(spec, WINDOW_STEP) > 0) return true;
-  const count = load<u32>(spec, WINDOW_AGGS);
-  const vectors = allocZeroed(HEAD + count * VECTOR_SIZE, accountOf(node));
+export function vectorsOpen(node: Node, spec: WindowSpec, state: WindowState): bool {
+  if (!hasFlag(spec, WindowFlag.STACKS) || spec.keys || spec.where != NO_INPUT || spec.trigger != NO_INPUT) return true;
+  if (spec.step > 0) return true;
+  const count = spec.aggs;
+  const vectors = changetype<Vectors>(allocZeroed(HEAD + count * VECTOR_SIZE, accountOf(node)));
   if (!vectors) return false;
-  store<u32>(vectors, count, VECTORS);
-  store<u32>(state, <u32>vectors, W_VECTORS);
+  vectors.vectors = count;
+  state.vectors = changetype<u32>(vectors);
   let agg = aggsAt(spec);
   for (let i: u32 = 0; i < count; i++, agg += AGG_SIZE_OF) {
-    if (!vectorOpen(spec, vectorAt(vectors, i), agg)) {
+    if (!vectorOpen(spec, vectorAt(vectors, i), changetype<AggregateSpec>(agg))) {
       vectorsFree(node, state);
       return true;
     }
@@ -109,66 +107,66 @@ export function vectorsOpen(node: usize, spec: usize, state: usize): bool {
 }
 
 /** False for an aggregate that has no vector. */
-function vectorOpen(spec: usize, vector: usize, agg: usize): bool {
-  const fn = <u32>load<u16>(agg, AGG_FN);
-  const input = load<u16>(agg, AGG_A);
-  if (load<u16>(agg, AGG_FILTER) != NO_INPUT) return false;
-  store<u32>(vector, fn);
-  store<u32>(vector, input, VECTOR_INPUT);
+function vectorOpen(spec: WindowSpec, vector: Vector, agg: AggregateSpec): bool {
+  const fn = <u32>agg.fn;
+  const input = agg.a;
+  if (agg.filter != NO_INPUT) return false;
+  vector.op = fn;
+  vector.input = input;
   if (fn == Agg.COUNT_ALL) return true;
   if (fn != Agg.COUNT && fn != Agg.SUM && fn != Agg.AVG && fn != Agg.MIN && fn != Agg.MAX) return false;
   if (input == NO_INPUT || isConst(inputOperand(spec, input))) return false;
   let column: u32 = 0;
   for (let i: u32 = 0; i < input; i++) column += <u32>!isConst(inputOperand(spec, i));
-  store<u32>(vector, column, VECTOR_COLUMN);
+  vector.column = column;
   return true;
 }
 
-export function vectorsFree(node: usize, state: usize): void {
-  const vectors = <usize>load<u32>(state, W_VECTORS);
+export function vectorsFree(node: Node, state: WindowState): void {
+  const vectors = changetype<Vectors>(state.vectors);
   if (!vectors) return;
   freeValues(vectors, accountOf(node));
-  free(vectors, HEAD + load<u32>(vectors, VECTORS) * VECTOR_SIZE, accountOf(node));
-  store<u32>(state, 0, W_VECTORS);
+  free(changetype<usize>(vectors), HEAD + vectors.vectors * VECTOR_SIZE, accountOf(node));
+  state.vectors = 0;
 }
 
-function freeValues(vectors: usize, acct: usize): void {
-  free(<usize>load<u32>(vectors, VALUES), load<u32>(vectors, VECTORS) * load<u32>(vectors, CAPACITY) * 8, acct);
-  store<u32>(vectors, 0, VALUES);
-  store<u32>(vectors, 0, CAPACITY);
+function freeValues(vectors: Vectors, acct: usize): void {
+  free(vectors.values, vectors.vectors * vectors.capacity * 8, acct);
+  vectors.values = 0;
+  vectors.capacity = 0;
 }
 
 /** Makes room for the front; what it holds is lost. False when memory is exhausted. */
-export function reserve(vectors: usize, n: u32, acct: usize): bool {
-  const capacity = load<u32>(vectors, CAPACITY);
+export function reserve(vectors: Vectors, n: u32, acct: usize): bool {
+  const capacity = vectors.capacity;
   if (n <= capacity && (capacity <= KEPT_ROWS || n > capacity >> 2)) return true;
   freeValues(vectors, acct);
   const wanted = (n + (n >> 2) + 15) & ~15;
-  const bytes = <u64>load<u32>(vectors, VECTORS) * wanted * 8;
+  const bytes = <u64>vectors.vectors * wanted * 8;
   const values = bytes < 0x7fffffff ? alloc(<u32>bytes, acct) : 0;
   if (!values) return false;
-  store<u32>(vectors, <u32>values, VALUES);
-  store<u32>(vectors, wanted, CAPACITY);
+  vectors.values = values;
+  vectors.capacity = wanted;
   return true;
 }
 
 /** The vector counts rows: it needs no values. */
 // @ts-ignore: decorator
-@inline export function isCount(vector: usize): bool {
-  return load<u32>(vector) <= Agg.COUNT_ALL;
+@inline export function isCount(vector: Vector): bool {
+  return vector.op <= Agg.COUNT_ALL;
 }
 
 /** True when a vector can take values that all have the tag. */
 // @ts-ignore: decorator
-@inline function suits(vector: usize, uniform: u8): bool {
+@inline function suits(vector: Vector, uniform: u8): bool {
   if (isCount(vector)) return uniform > Tag.NULL && uniform != Tag.MIXED && uniform != Tag.ERROR;
   return uniform == Tag.F64 || uniform == Tag.I64;
 }
 
 /** The vector averages integers, whose sum must not need more than 64 bits. */
 // @ts-ignore: decorator
-@inline function sumsIntegers(vector: usize, uniform: u8): bool {
-  return load<u32>(vector) == Agg.AVG && uniform == Tag.I64;
+@inline function sumsIntegers(vector: Vector, uniform: u8): bool {
+  return vector.op == Agg.AVG && uniform == Tag.I64;
 }
 
 /** All of the integers `sel[0 … n)` are so small that no window has enough of them for a sum of more than 64 bits. */
@@ -182,42 +180,42 @@ function areSmall(vals: usize, sel: usize, n: u32): bool {
 }
 
 /** True when all vectors can take the bound rows; `isGoingOn`: beside what they hold. */
-export function fits(vectors: usize, isGoingOn: bool): bool {
-  const count = load<u32>(vectors, VECTORS);
+export function fits(vectors: Vectors, isGoingOn: bool): bool {
+  const count = vectors.vectors;
   for (let i: u32 = 0; i < count; i++) {
     const vector = vectorAt(vectors, i);
-    if (load<u32>(vector) == Agg.COUNT_ALL) continue;
-    const bind = bindOf(load<u32>(vector, VECTOR_INPUT));
+    if (vector.op == Agg.COUNT_ALL) continue;
+    const bind = bindOf(vector.input);
     const uniform = bindUniform(bind);
     if (bindIsConst(bind) || !suits(vector, uniform)) return false;
-    if (sumsIntegers(vector, uniform) && !areSmall(<usize>load<u32>(bind), ctx.sel, ctx.selLen)) return false;
-    if (isGoingOn && !isCount(vector) && load<u32>(vector, VECTOR_TAG) != uniform) return false;
+    if (sumsIntegers(vector, uniform) && !areSmall(bind.vals, ctx.sel, ctx.selLen)) return false;
+    if (isGoingOn && !isCount(vector) && vector.tag != uniform) return false;
   }
   return true;
 }
 
 /** Begins to work with rows that are bound. False when the stacks must go on. */
-export function enter(node: usize, spec: usize, state: usize, vectors: usize): bool {
+export function enter(node: Node, spec: WindowSpec, state: WindowState, vectors: Vectors): bool {
   if (!fits(vectors, false)) return false;
-  const count = load<u32>(vectors, VECTORS);
+  const count = vectors.vectors;
   for (let i: u32 = 0; i < count; i++) {
     const vector = vectorAt(vectors, i);
-    if (!isCount(vector)) store<u32>(vector, bindUniform(bindOf(load<u32>(vector, VECTOR_INPUT))), VECTOR_TAG);
+    if (!isCount(vector)) vector.tag = bindUniform(bindOf(vector.input));
   }
-  store<u32>(vectors, 0, FROM);
-  store<u32>(vectors, 0, COUNT);
-  store<u32>(vectors, 0, TAKEN);
-  store<u32>(vectors, 0, AGAIN);
-  const rows = load<u32>(state + W_ROWS, ROWS_COUNT);
+  vectors.from = 0;
+  vectors.count = 0;
+  vectors.taken = 0;
+  vectors.again = 0;
+  const rows = state.kept.count;
   if (rows && !takeOver(node, spec, state, vectors, rows)) return false;
   stacksClear(state, accountOf(node));
-  store<u32>(vectors, 1, ACTIVE);
+  vectors.isActive = 1;
   return true;
 }
 
 /** Takes what the stacks hold of so many kept rows; false when that does not suit. */
-function takeOver(node: usize, spec: usize, state: usize, vectors: usize, rows: u32): bool {
-  const stacks = <usize>load<u32>(state, W_STACKS);
+function takeOver(node: Node, spec: WindowSpec, state: WindowState, vectors: Vectors, rows: u32): bool {
+  const stacks = changetype<Stacks>(state.stacks);
   const inFront = frontCount(stacks);
   const taken = stacksTaken(stacks);
   if (stacksFailed(stacks) || inFront + taken != rows || !keptFit(spec, state, vectors)) return false;
@@ -225,51 +223,54 @@ function takeOver(node: usize, spec: usize, state: usize, vectors: usize, rows: 
   for (let i: u32 = 0; i < inFront; i++) {
     if (!readGroup(spec, vectors, frontGroup(stacks, i), i)) return false;
   }
-  if (taken && !readGroup(spec, vectors, <usize>load<u32>(state + W_SET, SET_FIRST), NONE)) return false;
-  store<u32>(vectors, inFront, COUNT);
-  store<u32>(vectors, taken, TAKEN);
-  store<u32>(vectors, <u32>stacksAgain(stacks), AGAIN);
+  if (taken && !readGroup(spec, vectors, state.first, NONE)) return false;
+  vectors.count = inFront;
+  vectors.taken = taken;
+  vectors.again = <u32>stacksAgain(stacks);
   return true;
 }
 
 /** True when all kept rows have values that suit the vectors. */
-function keptFit(spec: usize, state: usize, vectors: usize): bool {
-  const count = load<u32>(vectors, VECTORS);
+function keptFit(spec: WindowSpec, state: WindowState, vectors: Vectors): bool {
+  const count = vectors.vectors;
   const columns = keptColumns(spec);
-  for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+  for (let page = rowsFirst(state.kept); page; page = page.next) {
     const uniforms = pageUniforms(page, columns);
     for (let i: u32 = 0; i < count; i++) {
       const vector = vectorAt(vectors, i);
-      if (load<u32>(vector) == Agg.COUNT_ALL) continue;
-      const uniform = load<u8>(uniforms + load<u32>(vector, VECTOR_COLUMN));
-      if (!suits(vector, uniform) || (!isCount(vector) && uniform != <u8>load<u32>(vector, VECTOR_TAG))) return false;
-      if (sumsIntegers(vector, uniform) && !arePageSmall(page, load<u32>(vector, VECTOR_COLUMN))) return false;
+      if (vector.op == Agg.COUNT_ALL) continue;
+      const uniform = load<u8>(uniforms + vector.column);
+      if (!suits(vector, uniform) || (!isCount(vector) && uniform != <u8>vector.tag)) return false;
+      if (sumsIntegers(vector, uniform) && !arePageSmall(page, vector.column)) return false;
     }
   }
   return true;
 }
 
 /** As `areSmall` of a column of kept rows. */
-function arePageSmall(page: usize, column: u32): bool {
+function arePageSmall(page: Page, column: u32): bool {
   const vals = pageVals(page, column);
-  for (let i = load<u32>(page, PAGE_LEFT); i < load<u32>(page, PAGE_TO); i++) {
+  for (let i = page.left; i < page.to; i++) {
     if (load<u64>(vals + ((<usize>i) << 3)) + SMALL >= SMALL << 1) return false;
   }
   return true;
 }
 
 /** Reads the states of a group as row `at` of the front, or (NONE) as the back. */
-function readGroup(spec: usize, vectors: usize, group: usize, at: u32): bool {
+function readGroup(spec: WindowSpec, vectors: Vectors, group: Group, at: u32): bool {
   if (!group) return false;
-  const count = load<u32>(vectors, VECTORS);
-  const tagsAt = load<u32>(spec, WINDOW_TAGS_AT) + load<u32>(spec, WINDOW_KEEPS);
+  const count = vectors.vectors;
+  const tagsAt = spec.tagsAt + spec.keeps;
   let agg = aggsAt(spec);
   for (let i: u32 = 0; i < count; i++, agg += AGG_SIZE_OF) {
     const vector = vectorAt(vectors, i);
     if (isCount(vector)) continue;
-    if (load<u8>(group + tagsAt + i) != <u8>load<u32>(vector, VECTOR_TAG)) return false;
-    const value = load<u64>(group + load<u32>(agg, AGG_STATE));
-    store<u64>(at == NONE ? vector + VECTOR_BACK : valuesOf(vectors, i) + ((<usize>at) << 3), value);
+    if (load<u8>(changetype<usize>(group) + tagsAt + i) != <u8>vector.tag) return false;
+    const value = load<u64>(changetype<usize>(group) + load<u32>(agg, offsetof<AggregateSpec>('state')));
+    store<u64>(
+      at == NONE ? changetype<usize>(vector) + offsetof<Vector>('back') : valuesOf(vectors, i) + ((<usize>at) << 3),
+      value,
+    );
   }
   return true;
 }
@@ -278,35 +279,35 @@ function readGroup(spec: usize, vectors: usize, group: usize, at: u32): bool {
  * Hands what the vectors hold to the stacks, if they are at work: the stacks make their groups of the kept rows, and
  * get the sums as they were added here. False when memory is exhausted; the stacks then begin anew with the kept rows.
  */
-export function vectorsLeave(node: usize, spec: usize, state: usize): bool {
-  const vectors = <usize>load<u32>(state, W_VECTORS);
-  if (!vectors || !load<u32>(vectors, ACTIVE)) return true;
-  store<u32>(vectors, 0, ACTIVE);
-  store<u32>(vectors, 0, PASSED);
-  const from = load<u32>(vectors, FROM);
-  const inFront = load<u32>(vectors, COUNT) - from;
-  const taken = load<u32>(vectors, TAKEN);
-  if (!stacksFill(node, spec, state, inFront, taken, load<u32>(vectors, AGAIN) != 0)) return false;
-  const stacks = <usize>load<u32>(state, W_STACKS);
+export function vectorsLeave(node: Node, spec: WindowSpec, state: WindowState): bool {
+  const vectors = changetype<Vectors>(state.vectors);
+  if (!vectors || !vectors.isActive) return true;
+  vectors.isActive = 0;
+  vectors.passed = 0;
+  const from = vectors.from;
+  const inFront = vectors.count - from;
+  const taken = vectors.taken;
+  if (!stacksFill(node, spec, state, inFront, taken, vectors.again != 0)) return false;
+  const stacks = changetype<Front>(state.stacks);
   for (let i: u32 = 0; i < inFront; i++) writeGroup(spec, vectors, frontGroup(stacks, i), from + i);
-  if (taken) writeGroup(spec, vectors, <usize>load<u32>(state + W_SET, SET_FIRST), NONE);
+  if (taken) writeGroup(spec, vectors, state.first, NONE);
   return true;
 }
 
-function writeGroup(spec: usize, vectors: usize, group: usize, at: u32): void {
-  const count = load<u32>(vectors, VECTORS);
-  const inWindow = load<u32>(vectors, COUNT) - at;
+function writeGroup(spec: WindowSpec, vectors: Vectors, group: Group, at: u32): void {
+  const count = vectors.vectors;
+  const inWindow = vectors.count - at;
   let agg = aggsAt(spec);
   for (let i: u32 = 0; i < count; i++, agg += AGG_SIZE_OF) {
     const vector = vectorAt(vectors, i);
-    const to = group + load<u32>(agg, AGG_STATE);
-    const isInt = load<u32>(vector, VECTOR_TAG) == Tag.I64;
+    const to = changetype<usize>(group) + load<u32>(agg, offsetof<AggregateSpec>('state'));
+    const isInt = vector.tag == Tag.I64;
     if (isCount(vector)) {
       if (at != NONE) store<u64>(to, inWindow);
       continue;
     }
-    const value = at == NONE ? load<u64>(vector, VECTOR_BACK) : load<u64>(valuesOf(vectors, i) + ((<usize>at) << 3));
-    if (load<u32>(vector) != Agg.AVG) store<u64>(to, value);
+    const value = at == NONE ? vector.back : load<u64>(valuesOf(vectors, i) + ((<usize>at) << 3));
+    if (vector.op != Agg.AVG) store<u64>(to, value);
     else if (isInt) {
       averageSetInts(to, value, <i64>value >> 63, at == NONE ? <u32>averageCount(to, Tag.I64) : inWindow);
     } else {
