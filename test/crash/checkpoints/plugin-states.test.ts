@@ -1,0 +1,102 @@
+/**
+ * States of functions of plugins over a kill -9 of the server: with qos 1 aggregates and functions that look back go on
+ * where they were, though the numbers of the functions are other ones then. `HAUMEA_CHECKPOINT_ROUNDS` sets how many
+ * rounds are run.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { eventually, startServer, type TestServer, temporaryFolder } from '../../support/harness.js';
+
+const rounds = Number(process.env.HAUMEA_CHECKPOINT_ROUNDS ?? 2);
+const rules = ['a', 'b'] as const;
+
+async function made(server: TestServer, path: string, body: object): Promise<void> {
+  const { status, text } = await server.request('POST', path, body);
+  assert.is(status, 201, text);
+}
+
+/** Waits until rules have a checkpoint after those that they have. */
+async function nextCheckpoints(server: TestServer): Promise<void> {
+  for (const id of rules) {
+    let before: number | undefined;
+    await eventually('a checkpoint', async () => {
+      const { json } = await server.request('GET', `/rules/${id}/status`);
+      // At the end of the input there is none any more.
+      if (json.message === 'done') return true;
+      const count = json.checkpointsTotal as number | undefined;
+      before ??= count;
+      return count !== undefined && count > before!;
+    });
+  }
+}
+
+function linesOf(path: string): Record<string, number | string>[] {
+  if (!existsSync(path)) return [];
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      try {
+        return [JSON.parse(line) as Record<string, number | string>];
+      } catch {
+        // A line that was cut off by the kill.
+        return [];
+      }
+    });
+}
+
+test('states of plugins are those of the last checkpoint, however often the server is killed', async () => {
+  const data = temporaryFolder();
+  const count = 900 * rounds;
+  writeFileSync(join(data, 'in'), Array.from({ length: count }, (_, id) => `{"id":${id}}\n`).join(''));
+  let server = await startServer({ data });
+  const conf = { path: data, fileType: 'lines', sendInterval: '1ms' };
+  await server.request('PUT', '/metadata/sources/file/confKeys/in', conf);
+  await made(server, '/streams', { sql: 'CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="in")' });
+  const bytecode = readFileSync(new URL('../../guests/states.wasm', import.meta.url)).toString('base64');
+  await made(server, '/plugins/wasm', { name: 'states', bytecode });
+  const rule = (id: (typeof rules)[number], sql: string) => ({
+    id,
+    sql,
+    actions: [{ file: { path: join(data, `${id}.out`), sendSingle: true } }],
+    options: { qos: 1, checkpointInterval: '100ms' },
+  });
+  // The rule that is made first is not the first that is started again, so that functions get each other's numbers.
+  const aggregate = 'SELECT min(id) AS low, count(*) AS n, total(id, 1) AS sum, path(cast(id % 10, "string")) AS path';
+  await made(server, '/rules', rule('b', `${aggregate} FROM s GROUP BY COUNTWINDOW(300)`));
+  await made(
+    server,
+    '/rules',
+    rule('a', 'SELECT id, running(1) AS n, running(id) OVER (PARTITION BY id % 3) AS sum FROM s'),
+  );
+  for (let round = 0; round < rounds; round++) {
+    await nextCheckpoints(server);
+    await server.stop('SIGKILL');
+    server = await startServer({ data });
+  }
+  const [ofA, ofB] = rules.map((id) => join(data, `${id}.out`)) as [string, string];
+  await eventually(
+    'the last rows',
+    () => linesOf(ofA).some(({ id }) => id === count - 1) && linesOf(ofB).some(({ low }) => low === count - 300),
+    60_000 + 10 * count,
+  );
+  await server.stop();
+  const lows = new Set<number>();
+  for (const { low, n, sum, path } of linesOf(ofB) as { low: number; n: number; sum: number; path: string }[]) {
+    assert.equal([low % 300, n, sum], [0, 300, 300 * low + (299 * 300) / 2], `window from ${low}`);
+    assert.is(path, '0123456789'.repeat(30));
+    lows.add(low);
+  }
+  assert.is(lows.size, count / 300);
+  const ids = new Set<number>();
+  for (const { id, n, sum } of linesOf(ofA) as { id: number; n: number; sum: number }[]) {
+    const first = id % 3;
+    const before = (id - first) / 3;
+    assert.equal([n, sum], [id + 1, (before + 1) * first + (3 * before * (before + 1)) / 2], `row ${id}`);
+    ids.add(id);
+  }
+  assert.is(ids.size, count);
+});
+
+test.run();
