@@ -12,7 +12,6 @@ const longFunctions: readonly string[] = [
   'assembly/analytic/hits.ts: hitsPush',
   'assembly/join/interval/meet.ts: meet',
   'assembly/order/event-time.ts: eventTimePush',
-  'host/plan/bind/select-list.ts: bindSelectList',
 ];
 
 const folders = ['assembly', 'bench', 'bin', 'host', 'kernels', 'test', 'tools'];

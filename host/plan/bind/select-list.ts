@@ -1,13 +1,13 @@
 /** The SELECT list as an output row: names, wildcards with EXCEPT and REPLACE, duplicates. */
 
-import type { Expr, Select } from '../../sql/ast.js';
+import type { Expr, Select, SelectItem } from '../../sql/ast.js';
 import { outputNames, ownName } from '../../sql/names.js';
 import { expressionErrors } from '../errors/expression.js';
 import { selectErrors } from '../errors/select.js';
 import type { OutputEntry, OutputRow } from '../logical/logical.js';
 import { isColumn, mergedObject } from '../values/joined-row.js';
 import type { Relation } from '../values/source.js';
-import type { Value } from '../values/value.js';
+import type { Value, Values } from '../values/value.js';
 import { sourcesIn } from '../values/value.js';
 import type { Binder, Clause } from './bind.js';
 import { replacedName } from './replaced.js';
@@ -36,15 +36,7 @@ export function bindSelectList(
   let expand: SelectList['expand'] = null;
   /** Names that stand in the list themselves; they win over columns that a wildcard brings. */
   const named = new Set<string>();
-  const stars = select.items.flatMap(({ expr }) => (expr.kind === 'star' ? [expr] : []));
-  const isOfObjects = stars.some((star) => starSources(star, scope).some(({ declared }) => declared === null));
-  const wild: Wildcards = {
-    columns: new Map(),
-    isOfObjects,
-    changedColumns: new Map(),
-    changed: [],
-    objects: new Map(),
-  };
+  const wild = wildcardsOf(select, scope);
   for (const [i, item] of select.items.entries()) {
     const { expr, alias } = item;
     if (isChangedColumns(expr)) {
@@ -63,28 +55,56 @@ export function bindSelectList(
       if (expand !== null) throw selectErrors.severalRowMakers(expr.span);
       if (item.invisible) throw selectErrors.rowMakerInvisible(names[i], expr.span);
       expand = rows;
-      const { values } = scope;
-      const name = names[i] ?? '';
-      const value = values.op('nested.spread', [values.item(), values.text(name)]);
-      row.set = { value, name: rows.of === 'elements' ? name : null };
+      row.set = setOf(rows, names[i] ?? '', scope.values);
       continue;
     }
-    const value =
-      alias === null
-        ? binder.bind(expr, clause)
-        : scope.resolve(alias, clause.place, expr.span, (own) => binder.bind(own.expr, clause));
-    if (item.invisible) continue;
-    const name = names[i] ?? '';
-    const isNamed = expr.kind === 'column' && !isPick(expr, scope);
-    const entry: OutputEntry = {
-      name,
-      value,
-      isPlain: alias === null && isNamed && isColumn(value),
-      isBrought: false,
-      isUnnamed: alias === null && !isNamed,
-    };
-    add(entry, row, named, expr);
+    const entry = entryOf(item, names[i] ?? '', scope, binder, clause);
+    if (entry !== null) add(entry, row, named, expr);
   }
+  addBrought(row, wild);
+  row.star = starOf(wild, scope);
+  if (row.star !== null) leaveToStar(row, row.star);
+  return { row, expand };
+}
+
+/** The wildcards of a list before their columns are added. */
+function wildcardsOf({ items }: Pick<Select, 'items'>, scope: Scope): Wildcards {
+  const stars = items.flatMap(({ expr }) => (expr.kind === 'star' ? [expr] : []));
+  return {
+    columns: new Map(),
+    isOfObjects: stars.some((star) => starSources(star, scope).some(({ declared }) => declared === null)),
+    changedColumns: new Map(),
+    changed: [],
+    objects: new Map(),
+  };
+}
+
+/** The column that a function of several rows fills. */
+function setOf({ of }: NonNullable<SelectList['expand']>, name: string, values: Values): OutputRow['set'] {
+  const value = values.op('nested.spread', [values.item(), values.text(name)]);
+  return { value, name: of === 'elements' ? name : null };
+}
+
+/** The column of an expression of the list; null for an invisible one, which is bound for its errors. */
+function entryOf(item: SelectItem, name: string, scope: Scope, binder: Binder, clause: Clause): OutputEntry | null {
+  const { expr, alias } = item;
+  const value =
+    alias === null
+      ? binder.bind(expr, clause)
+      : scope.resolve(alias, clause.place, expr.span, (own) => binder.bind(own.expr, clause));
+  if (item.invisible) return null;
+  const isNamed = expr.kind === 'column' && !isPick(expr, scope);
+  return {
+    name,
+    value,
+    isPlain: alias === null && isNamed && isColumn(value),
+    isBrought: false,
+    isUnnamed: alias === null && !isNamed,
+  };
+}
+
+/** Puts the columns that wildcards and changed_cols bring before those of the list, which win over them. */
+function addBrought(row: OutputRow, wild: Wildcards): void {
   if (wild.columns.size > 0) {
     const own = new Set(row.entries.map(({ name }) => name));
     const entries = row.entries.map((entry) =>
@@ -94,18 +114,16 @@ export function bindSelectList(
   }
   const all = new Set(row.entries.map(({ name }) => name));
   row.entries = [...[...wild.changedColumns.values()].filter(({ name }) => !all.has(name)), ...row.entries];
-  row.star = starOf(wild, scope);
-  if (row.star !== null) {
-    // The wildcard brings the column already.
-    const { star } = row;
-    const brought = star.sources.map(({ index }) => index);
-    const isBrought = ({ name, value, isPlain }: OutputEntry): boolean =>
-      isPlain && sourcesIn(value).every((source) => brought.includes(source)) && !star.except.includes(name);
-    row.entries = row.entries.filter((entry) => !isBrought(entry));
-    // A column that rows may not have leaves no place for that of the wildcard either.
-    star.except = star.except.filter((name) => !row.entries.some((entry) => entry.name === name && !entry.isBrought));
-  }
-  return { row, expand };
+}
+
+/** Removes the columns that the object of the wildcards has already. */
+function leaveToStar(row: OutputRow, star: NonNullable<OutputRow['star']>): void {
+  const brought = star.sources.map(({ index }) => index);
+  const isBrought = ({ name, value, isPlain }: OutputEntry): boolean =>
+    isPlain && sourcesIn(value).every((source) => brought.includes(source)) && !star.except.includes(name);
+  row.entries = row.entries.filter((entry) => !isBrought(entry));
+  // A column that rows may not have leaves no place for that of the wildcard either.
+  star.except = star.except.filter((name) => !row.entries.some((entry) => entry.name === name && !entry.isBrought));
 }
 
 /** True for a call of changed_cols. */
