@@ -55,7 +55,8 @@ function deadLinks(folder, page, text) {
   for (const { line, number, isCode } of linesOf(text)) {
     if (isCode) continue;
     const prose = line.replace(/`[^`]*`/g, (code) => ' '.repeat(code.length));
-    for (const [, target] of prose.matchAll(/\]\(([^)\s]+)\)/g)) {
+    for (const [, inline, named] of prose.matchAll(/\]\(([^)\s]+)\)|^ *\[[^\]]+\]: +(\S+)/g)) {
+      const target = inline ?? named;
       if (/^[a-z]+:/.test(target)) continue;
       const [path, anchor] = target.split('#');
       const file = path === '' ? join(folder, page) : join(folder, dirname(page), path);
