@@ -138,7 +138,7 @@ function wrapped(text) {
 
 /** What each connector can do, with its properties. */
 function connectorSections(list) {
-  return list.map(({ name, doc, connection, source, sink }) => {
+  return list.map(({ name, doc, connection, source, lookup, sink }) => {
     const shares =
       connection?.sharing === undefined
         ? ''
@@ -147,6 +147,10 @@ function connectorSections(list) {
     if (source !== undefined) {
       const from = source.dataSource === undefined ? '' : `DATASOURCE: ${source.dataSource.doc}.\n\n`;
       parts.push(`\n### Source\n\n${from}${properties(source.props)}`);
+    }
+    if (lookup?.asked !== undefined) {
+      const from = lookup.dataSource === undefined ? '' : `DATASOURCE: ${lookup.dataSource.doc}.\n\n`;
+      parts.push(`\n### Lookup table\n\n${from}${properties(lookup.asked.props)}`);
     }
     if (sink !== undefined)
       parts.push(`\n### Sink\n\n${properties(without(sink.props, { ...cacheProps, ...sealProps }))}`);

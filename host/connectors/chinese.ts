@@ -42,5 +42,6 @@ export async function chineseForm(
   part: 'source' | 'sink' | 'connection',
 ): Promise<ChineseForm | undefined> {
   const texts: ConnectorTexts | undefined = await chinese?.();
-  return texts && { ...texts, props: { ...common, ...texts.connection, ...texts[part] } };
+  const own = part === 'source' ? { ...texts?.lookup, ...texts?.source } : texts?.[part];
+  return texts && { ...texts, props: { ...common, ...texts.connection, ...own } };
 }

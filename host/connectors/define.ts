@@ -53,6 +53,8 @@ export interface SinkForm {
   framing: OutputPlan['framing'];
   /** Each message begins with its header, which the sink puts where it belongs. */
   hasHeaders?: true;
+  /** A message is one row, whatever `sendSingle` says. */
+  isRowByRow?: true;
 }
 
 /**
@@ -95,6 +97,7 @@ export interface ConnectorTexts extends Omit<FormTexts, 'props'> {
   readonly dataSource?: string;
   readonly connection?: FieldTexts;
   readonly source?: FieldTexts;
+  readonly lookup?: FieldTexts;
   readonly sink?: FieldTexts;
 }
 
@@ -141,6 +144,10 @@ export interface SourceDeclaration<C extends Spec, S extends Spec> {
 export interface LookupDeclaration<C extends Spec = Spec, L extends LookupProps = LookupProps> {
   /** The rows come by the connector's source, from the creation of the table on, and the newest of each key is kept. */
   isKept?: boolean;
+  /** As of a source. */
+  dataSource?: DataSource;
+  /** As of a source. */
+  defaultKey?: Readonly<Props>;
   /** Why a lookup table can't have this DATASOURCE and KEY. */
   refusal?(dataSource: string, key: string | null): string | undefined;
   /** Properties of a table that is asked, those of `commonLookup` among them. */
@@ -195,7 +202,7 @@ export interface Connector {
   readonly sink?: SinkPart;
 }
 
-export interface LookupPart extends Pick<LookupDeclaration, 'isKept' | 'refusal'> {
+export interface LookupPart extends Pick<LookupDeclaration, 'isKept' | 'dataSource' | 'defaultKey' | 'refusal'> {
   /** Left out where rows are kept. */
   readonly asked?: AskedPart;
 }
@@ -305,9 +312,8 @@ function sourcePart<C extends Spec, S extends Spec>(
 
 function lookupPart<C extends Spec, L extends LookupProps>(
   { name, connection, packages }: Named<C>,
-  { isKept, refusal, props, files, load }: LookupDeclaration<C, L>,
+  { props, files, load, ...known }: LookupDeclaration<C, L>,
 ): LookupPart {
-  const known = { ...(isKept && { isKept }), ...(refusal && { refusal }) };
   if (props === undefined || load === undefined) return known;
   const what = `${name} lookup`;
   const spec: Spec = { ...connection?.props, ...props };

@@ -136,7 +136,10 @@ export interface SourceKeys {
 
 /** What is known of the configuration keys of sources, by name. */
 export function sourceKeys(): ReadonlyMap<string, SourceKeys> {
-  const built = manifests.flatMap(({ name, source }) => (source === undefined ? [] : [[name, source] as const]));
+  const built = manifests.flatMap(({ name, source, lookup }): (readonly [string, SourceKeys])[] => {
+    const part = source ?? lookup;
+    return part === undefined ? [] : [[name, part]];
+  });
   return new Map<string, SourceKeys>(
     [...built, ...Object.entries(plannedConnectors)].sort(([a], [b]) => (a < b ? -1 : 1)),
   );

@@ -12,8 +12,6 @@ export interface PlannedConnector {
   readonly defaultKey?: Readonly<Record<string, unknown>>;
 }
 
-const redisDatabases = 16;
-
 export const plannedConnectors: Readonly<Record<string, PlannedConnector>> = {
   edgex: { isConnection: true },
   httppull: {
@@ -32,15 +30,6 @@ export const plannedConnectors: Readonly<Record<string, PlannedConnector>> = {
   },
   kafka: { isConnection: true },
   nng: { isConnection: true },
-  redis: {
-    lookup: {
-      refusal: (database) =>
-        /^\d+$/.test(database) && Number(database) < redisDatabases
-          ? undefined
-          : `the option DATASOURCE is "${database}", expected the number of a Redis database, 0 to 15`,
-    },
-    defaultKey: { addr: '127.0.0.1:6379', datatype: 'string' },
-  },
   sql: { isConnection: true },
   sse: { isConnection: true },
   websocket: { isConnection: true },

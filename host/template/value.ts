@@ -1,4 +1,5 @@
 /** Values of templates and how Go prints them. */
+import { readExactJson } from '../base/text/exact-json.js';
 import { goTime } from './time.js';
 
 /** `undefined` is the missing member, which prints as `<no value>`; integers beyond 2^53 are bigint. */
@@ -226,20 +227,7 @@ export function isDeepEqual(a: Value, b: Value, budget: Budget): boolean {
   return (a ?? null) === (b ?? null);
 }
 
-const markedInteger = '\u0000int:';
-
 /** Reads JSON; integers that a double can't hold become bigint. */
 export function readJson(text: string): Value {
-  if (!/\d{16}/.test(text)) return JSON.parse(text) as Value;
-  const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g, (token) => {
-    const isLong = token.length >= 16 && /^-?\d{16,19}$/.test(token);
-    return isLong ? JSON.stringify(markedInteger + token) : token;
-  });
-  return JSON.parse(marked, (_key, value: Value) => {
-    if (typeof value !== 'string' || !value.startsWith(markedInteger)) return value;
-    const digits = value.slice(markedInteger.length);
-    if (!/^-?\d+$/.test(digits)) return value;
-    const number = Number(digits);
-    return Number.isSafeInteger(number) ? number : BigInt(digits);
-  }) as Value;
+  return readExactJson(text) as Value;
 }

@@ -21,7 +21,9 @@ const layers: readonly (readonly [folder: string, below: readonly string[]])[] =
   // Requests to servers, as connectors make them.
   ['host/http', ['host/template', 'host/base']],
   ['host/codecs', ['host/template', 'kernels', 'host/base']],
-  ['host/connectors', ['host/codecs', 'host/http', 'kernels', 'host/base']],
+  // Clients of other systems, which several connectors share.
+  ['host/clients', ['host/base']],
+  ['host/connectors', ['host/clients', 'host/codecs', 'host/http', 'kernels', 'host/base']],
   // Code of users.
   ['host/plugins', ['kernels', 'host/base']],
   // Definitions of streams are checked by the manifests of connectors and formats.
@@ -335,7 +337,19 @@ test('what tests share lives in test/support, which imports no test', () => {
 });
 
 test('errors of an area stand in its table', () => {
-  const areas = ['base', 'codecs', 'connectors', 'functions', 'http', 'meta', 'plan', 'rest', 'services', 'sql'];
+  const areas = [
+    'base',
+    'clients',
+    'codecs',
+    'connectors',
+    'functions',
+    'http',
+    'meta',
+    'plan',
+    'rest',
+    'services',
+    'sql',
+  ];
   const makers = ['host/base/errors.ts', 'host/plan/errors/table.ts'];
   const wrong = areas
     .flatMap((area) => filesIn(`host/${area}`))

@@ -10,6 +10,7 @@ import mqtt from '../mqtt/index.js';
 import nexmark from '../nexmark/index.js';
 import nop from '../nop/index.js';
 import random from '../random/index.js';
+import redis from '../redis/index.js';
 import rest from '../rest/index.js';
 import ruletest from '../ruletest/index.js';
 import simulator from '../simulator/index.js';
@@ -25,6 +26,7 @@ export const manifests: readonly Connector[] = [
   nexmark,
   nop,
   random,
+  redis,
   rest,
   ruletest,
   simulator,

@@ -5,6 +5,7 @@ import { planErrors } from './table.js';
 export const sinkErrors = planErrors('sink', {
   propertyUnsupported: (name: string) => `sink property ${name} is not supported yet`,
   binaryBatch: 'sink format binary sends each row by itself, which batchSize and lingerInterval exclude',
+  rowsBatch: (type: string) => `sink ${type} takes each row by itself, which batchSize and lingerInterval exclude`,
   unknownFormat: (format: string, hint: string) => `sink property format: ${format} is not known${hint}`,
   formatUnsupported: (format: string) => `sink format ${format} is not supported yet`,
   propertyOfSink: (property: string, type: string) => `sink property ${property} of sink ${type} is not supported yet`,

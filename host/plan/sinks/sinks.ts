@@ -90,17 +90,19 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
     if (isSet(props[name]) && !isTaken) throw sinkErrors.propertyUnsupported(name);
   }
   const encode = encodeFor(type, props);
-  const takesMessages = sinkForm(type, props).takes === 'messages';
+  const { takes, isRowByRow = false } = sinkForm(type, props);
+  const takesMessages = takes === 'messages';
   const isWhole = 'isWhole' in encode && takesMessages;
   const form = outputForm(type, props, encode);
-  const batch = batchOf(props, isWhole || form.format === 'form');
+  const batch = batchOf(props, isWhole || isRowByRow || form.format === 'form');
   const gathers = isBatch(batch);
   if (isWhole && gathers) throw sinkErrors.binaryBatch();
+  if (isRowByRow && gathers) throw sinkErrors.rowsBatch(type);
   const selected = selection(props, 'selects' in encode);
   const isSelected = selected.fields !== null || selected.excludeFields.length > 0 || selected.dataField !== null;
   return {
     ...form,
-    sendSingle: isWhole || flag(props, 'sendSingle'),
+    sendSingle: isWhole || isRowByRow || flag(props, 'sendSingle'),
     keepsOrder: 'keepsOrder' in encode && takesMessages,
     isWhole,
     sendNil: options.sendNilField,

@@ -68,7 +68,9 @@ export class MetadataService {
   async list(owner: Owner, kind = 'scan'): Promise<Entry[]> {
     const all = this.#connectors(owner);
     const isLookup = owner === 'sources' && kind.toLowerCase() === 'lookup';
-    const found = isLookup ? all.filter(({ lookup }) => lookup !== undefined) : all;
+    const isTaken = ({ source, lookup }: Connector) =>
+      owner !== 'sources' || (isLookup ? lookup : source) !== undefined;
+    const found = all.filter(isTaken);
     return Promise.all(
       found.map(async (connector) => {
         const { name, doc } = connector;
@@ -80,9 +82,10 @@ export class MetadataService {
   /** The form of a source: the properties of its configuration keys. */
   async source(name: string): Promise<Record<string, unknown>> {
     const connector = this.#connector('sources', name);
-    const { doc, source, connection } = connector;
+    const { doc, source, lookup, connection } = connector;
     const chinese = await chineseForm(connector, 'source');
-    const hint = source?.dataSource;
+    const hint = (source ?? lookup)?.dataSource;
+    const props = source?.props ?? lookup?.asked?.props ?? {};
     return {
       about: about(doc, chinese),
       libs: [],
@@ -94,7 +97,7 @@ export class MetadataService {
               hint: text(hint.doc, chinese?.dataSource),
               label: text('Data source', wordTexts.dataSource),
             },
-      properties: { default: formOf(source?.props ?? {}, this.#context(name, connection?.props, chinese)) },
+      properties: { default: formOf(props, this.#context(name, connection?.props, chinese)) },
       outputs,
       node: nodeOf('source', name, chinese),
       type,
@@ -191,7 +194,7 @@ export class MetadataService {
 
   #connectors(owner: Owner): readonly Connector[] {
     const plays: Record<Owner, (connector: Connector) => boolean> = {
-      sources: ({ source }) => source !== undefined,
+      sources: ({ source, lookup }) => source !== undefined || lookup?.asked !== undefined,
       sinks: ({ sink }) => sink !== undefined,
       connections: ({ connection }) => connection?.ping !== undefined,
     };

@@ -164,9 +164,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function specOf(owner: KeyOwner, { connection, source, sink }: Connector): Spec {
+function specOf(owner: KeyOwner, { connection, source, lookup, sink }: Connector): Spec {
   if (owner === 'connections') return connection?.props ?? {};
-  return owner === 'sources' ? (source?.props ?? {}) : allSinkProps(sink?.props ?? {});
+  return owner === 'sources' ? (source?.props ?? lookup?.asked?.props ?? {}) : allSinkProps(sink?.props ?? {});
 }
 
 /** Checks the properties that are there: others may come with the stream, the action or a connection. */

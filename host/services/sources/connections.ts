@@ -133,14 +133,15 @@ export class ConnectionService {
     });
   }
 
-  /** Checks whether the other side of a source or sink can be reached with the properties given. */
+  /** Checks whether the other side of a source, of lookups or not, or of a sink can be reached with the properties. */
   check(part: 'source' | 'sink', type: string, properties: Record<string, unknown>): Promise<undefined> {
     return inContext(`check ${part} connection error`, async () => {
       const connector = this.#connector(type);
-      const isKnown = connector?.[part] !== undefined || connectionTypes().includes(type.toLowerCase());
+      const plays = connector?.[part] ?? (part === 'source' ? connector?.lookup?.asked : undefined);
+      const isKnown = plays !== undefined || connectionTypes().includes(type.toLowerCase());
       if (!isKnown) throw sourceErrors.noPart(part, type);
       const connection = connector?.connection;
-      if (connection?.ping === undefined || connector?.[part] === undefined) {
+      if (connection?.ping === undefined || plays === undefined) {
         throw sourceErrors.noPing(part, type);
       }
       const id = textOf(properties, 'connectionSelector');
@@ -159,8 +160,13 @@ export class ConnectionService {
   async #warned({ typ, props }: ConnectionRecord): Promise<string | Outcome> {
     const connector = this.#connector(typ);
     if (connector === undefined) return 'success';
-    const { connection, source, sink } = connector;
-    const known = { ...connection?.props, ...source?.props, ...allSinkProps(sink?.props ?? {}) };
+    const { connection, source, lookup, sink } = connector;
+    const known = {
+      ...connection?.props,
+      ...source?.props,
+      ...lookup?.asked?.props,
+      ...allSinkProps(sink?.props ?? {}),
+    };
     return new Outcome(
       'success',
       unknownIn(known, props).map((text) => `the property ${text}`),

@@ -6,7 +6,7 @@ import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
 import { describe } from '../../../host/base/fields/field.js';
-import { loadConnector } from '../../../host/connectors/index.js';
+import { askedPart, loadConnector } from '../../../host/connectors/index.js';
 import { FakeKernel } from '../engine/fake-kernel.js';
 import { openPlane, passRule } from '../engine/plane.js';
 
@@ -88,6 +88,21 @@ export function sinkContract(test: Test, contract: () => SinkContract, type: str
     assert.is(metrics.sinkRecordsFailedTotal, 0);
     assert.is(metrics.bufferLength, 0);
     await plane.close();
+  });
+}
+
+/** Adds the tests of a lookup table that is asked. */
+export function lookupContract(test: Test, refused: readonly [Props, RegExp][], type: string): void {
+  test(`${type} lookup: declares every property with a text`, () => {
+    const mute = describe(askedPart(type).props).filter((info) => info.doc === '');
+    assert.equal(
+      mute.map((info) => info.name),
+      [],
+    );
+  });
+
+  test(`${type} lookup: names the property it refuses`, () => {
+    for (const [props, reason] of refused) assert.throws(() => askedPart(type).check(props), refusal(reason));
   });
 }
 

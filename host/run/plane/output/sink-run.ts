@@ -121,11 +121,11 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     const templates = dynamicProps(spec.type, spec.props);
     const names = Object.keys(templates);
     this.dynamic = names.length === 0 ? none : new Set(names);
+    const { framing: usual, hasHeaders = false, isRowByRow = false } = sink.form(spec.props);
     if (names.length > 0 && output !== undefined) {
-      const isSingle = String(spec.props.sendSingle) === 'true';
+      const isSingle = isRowByRow || String(spec.props.sendSingle) === 'true';
       this.#targets = targetsOf({ label: this.label, spec: sink.props, templates, output, isSingle });
     }
-    const { framing: usual, hasHeaders = false } = sink.form(spec.props);
     this.hasHeaders = hasHeaders;
     this.#encoder = encoderOf(spec, sink, {
       sink: this.label,

@@ -1,0 +1,133 @@
+/** Connections to Redis servers: parts with the same settings share one. None connects again by itself. */
+import { createClient, ErrorReply } from '@redis/client';
+import { reasonOf } from '../../base/errors.js';
+import { type RedisConf, redisHost } from './connection.js';
+import { redisClientErrors } from './errors.js';
+
+export type RedisCommand = (string | Buffer)[];
+type Client = ReturnType<typeof makeClient>;
+
+const connectTimeoutMs = 10_000;
+/** A connection without traffic is tried so often, ms. */
+const pingIntervalMs = 10_000;
+/** A server that is silent for so long is taken for gone, ms. */
+const silenceMs = 30_000;
+
+/** A client of a connection of its own; `lost` is called when that is no more. */
+export function makeClient(conf: RedisConf, lost: (reason: string) => void) {
+  const { username, password, db, addr } = conf;
+  const client = createClient({
+    RESP: 2,
+    database: db,
+    ...(username === '' ? {} : { username }),
+    ...(password === '' ? {} : { password }),
+    socket: {
+      ...redisHost(addr),
+      connectTimeout: connectTimeoutMs,
+      socketTimeout: silenceMs,
+      reconnectStrategy: false,
+    },
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+    pingInterval: pingIntervalMs,
+  });
+  // An answer to the ping that is no pong is an answer, too.
+  client.on('error', (error: unknown) => {
+    if (!isReply(error)) lost(reasonOf(error));
+  });
+  return client;
+}
+
+/** The server has answered, with an error. */
+export function isReply(error: unknown): error is ErrorReply {
+  return error instanceof ErrorReply;
+}
+
+/** Connects once and leaves again; throws the reason when the server does not answer. */
+export async function pingRedis(conf: RedisConf): Promise<void> {
+  const client = makeClient(conf, () => {});
+  try {
+    await client.connect();
+    await client.sendCommand(['PING']);
+  } catch (error) {
+    throw redisClientErrors.connection(reasonOf(error), { cause: error });
+  } finally {
+    client.destroy();
+  }
+}
+
+export class RedisPool {
+  readonly #clients = new Map<string, SharedRedis>();
+
+  /** Returns the connection with these settings; each user gives it back. */
+  take(conf: RedisConf): SharedRedis {
+    const key = JSON.stringify([conf.addr, conf.username, conf.password, conf.db]);
+    let client = this.#clients.get(key);
+    if (client === undefined) {
+      client = new SharedRedis(conf, () => this.#clients.delete(key));
+      this.#clients.set(key, client);
+    }
+    client.users++;
+    return client;
+  }
+}
+
+export class SharedRedis {
+  users = 0;
+  /** The client of the connection that is. */
+  #client: Client | undefined;
+  #opening: Promise<void> | undefined;
+  readonly #lost = new Map<object, (reason: string) => void>();
+
+  constructor(
+    readonly conf: RedisConf,
+    readonly onUnused: () => void,
+  ) {}
+
+  /** Resolves when it is connected; `lost` is called when it is no more: what is not answered never will be. */
+  async open(user: object, lost: (reason: string) => void): Promise<void> {
+    if (this.#client === undefined) {
+      this.#opening ??= this.#connect().finally(() => {
+        this.#opening = undefined;
+      });
+      await this.#opening;
+    }
+    this.#lost.set(user, lost);
+  }
+
+  /** Sends the command behind all others; rejects with an `ErrorReply`, or when the connection is lost before. */
+  send(command: RedisCommand): Promise<unknown> {
+    if (this.#client === undefined) return Promise.reject(redisClientErrors.connection('not connected'));
+    return this.#client.sendCommand(command);
+  }
+
+  giveBack(user: object): void {
+    this.#lost.delete(user);
+    if (--this.users > 0) return;
+    this.onUnused();
+    this.#client?.destroy();
+    this.#client = undefined;
+  }
+
+  async #connect(): Promise<void> {
+    const client = makeClient(this.conf, (reason) => this.#end(client, reason));
+    try {
+      await client.connect();
+    } catch (error) {
+      client.destroy();
+      throw redisClientErrors.connection(reasonOf(error), { cause: error });
+    }
+    if (this.users > 0) this.#client = client;
+    else client.destroy();
+  }
+
+  #end(client: Client, reason: string): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    const users = [...this.#lost.values()];
+    this.#lost.clear();
+    for (const lost of users) lost(reason);
+    client.destroy();
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * Sends the commands that messages are to a server, behind each other without waiting, and keeps each message until all
+ * its commands are answered. What is not answered when a connection breaks is sent again on the next one.
+ */
+import { reasonOf } from '../../base/errors.js';
+import { isReply, type RedisCommand, RedisPool, type SharedRedis } from './client.js';
+import { type RedisConf, redisPeer } from './connection.js';
+
+/** What the sender needs of the sink that it works for. */
+export interface SenderContext {
+  accepted(bytes: number, messages: number): void;
+  failed(bytes: number, messages: number, reason: string): void;
+  disconnected(reason: string, isPatient?: boolean): void;
+  shared<T>(key: string, make: () => T): T;
+}
+
+interface Sent {
+  readonly commands: readonly RedisCommand[];
+  /** Credit that goes back when it is answered. */
+  readonly bytes: number;
+  unanswered: number;
+  /** Why the server refused it. */
+  refusal: string | undefined;
+}
+
+/** Answers of a server that may do later what it does not now: it loads, is full, has become a replica. */
+const later = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|OOM|NOREPLICAS|MISCONF)\b/;
+
+export class RedisSender {
+  readonly peer: string;
+  readonly #client: SharedRedis;
+  /** Not yet sent on this connection. */
+  #queue: Sent[] = [];
+  /** Sent on this connection and not yet answered, in order. */
+  #unanswered = new Set<Sent>();
+  /** What the server is to be sent again, and why: it waits for the answers to all that was sent. */
+  #again: Sent[] = [];
+  #reason = '';
+  #credit = { bytes: 0, messages: 0 };
+  #isSettling = false;
+  #isConnected = false;
+  #isClosed = false;
+  #isScheduled = false;
+  #onIdle: (() => void)[] = [];
+
+  constructor(
+    conf: RedisConf,
+    readonly context: SenderContext,
+  ) {
+    this.peer = redisPeer(conf.addr);
+    this.#client = context.shared('redis.clients', () => new RedisPool()).take(conf);
+  }
+
+  async open(): Promise<void> {
+    await this.#client.open(this, (reason) => {
+      this.#isConnected = false;
+      this.#queue = [...this.#again, ...this.#unanswered, ...this.#queue];
+      this.#again = [];
+      this.#unanswered = new Set();
+      if (!this.#isClosed) this.context.disconnected(reason);
+    });
+    this.#isConnected = true;
+    this.#send();
+  }
+
+  /** Takes a message of so many bytes of credit; it is sent at the end of this turn. */
+  add(commands: readonly RedisCommand[], bytes: number): void {
+    this.#queue.push({ commands, bytes, unanswered: 0, refusal: undefined });
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    queueMicrotask(() => {
+      this.#isScheduled = false;
+      this.#send();
+    });
+  }
+
+  flush(): Promise<void> {
+    if (this.#isIdle) return Promise.resolve();
+    return new Promise((resolve) => this.#onIdle.push(resolve));
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#isConnected = false;
+    this.#client.giveBack(this);
+    // Whoever closes it counts what is left as lost.
+    this.#unanswered = new Set();
+  }
+
+  get #isIdle(): boolean {
+    const isSent = this.#queue.length === 0 && this.#unanswered.size === 0 && this.#again.length === 0;
+    return isSent && !this.#isSettling;
+  }
+
+  #send(): void {
+    if (!this.#isConnected || this.#again.length > 0) return;
+    const queue = this.#queue;
+    this.#queue = [];
+    const unanswered = this.#unanswered;
+    for (const message of queue) {
+      message.unanswered = message.commands.length;
+      message.refusal = undefined;
+      unanswered.add(message);
+      for (const command of message.commands) {
+        this.#client.send(command).then(
+          () => this.#answered(message, unanswered),
+          (error: unknown) => {
+            // Without an answer the loss of the connection follows.
+            if (isReply(error)) this.#answered(message, unanswered, reasonOf(error));
+          },
+        );
+      }
+    }
+  }
+
+  #answered(message: Sent, unanswered: Set<Sent>, refusal?: string): void {
+    if (unanswered !== this.#unanswered) return;
+    // What may be tried again counts more than what may not.
+    if (refusal !== undefined && !later.test(message.refusal ?? '')) message.refusal = refusal;
+    if (--message.unanswered > 0) return;
+    unanswered.delete(message);
+    const { bytes, refusal: reason } = message;
+    if (reason === undefined) {
+      this.#credit.bytes += bytes;
+      this.#credit.messages++;
+      this.#settle();
+    } else if (later.test(reason)) {
+      this.#again.push(message);
+      this.#reason = reason;
+    } else {
+      this.context.failed(bytes, 1, reason);
+      this.#settle();
+    }
+    if (unanswered.size === 0 && this.#again.length > 0) this.#tryLater();
+  }
+
+  /** The server is there, but does not take everything now: it is asked again as if the connection had been lost. */
+  #tryLater(): void {
+    this.#isConnected = false;
+    this.#queue = [...this.#again, ...this.#queue];
+    this.#again = [];
+    this.context.disconnected(this.#reason, true);
+  }
+
+  /** Gives the credit back of all that is answered in this turn. */
+  #settle(): void {
+    if (this.#isSettling) return;
+    this.#isSettling = true;
+    setImmediate(() => {
+      this.#isSettling = false;
+      const { bytes, messages } = this.#credit;
+      this.#credit = { bytes: 0, messages: 0 };
+      if (messages > 0 && !this.#isClosed) this.context.accepted(bytes, messages);
+      if (this.#isIdle) for (const call of this.#onIdle.splice(0)) call();
+    });
+  }
+}
