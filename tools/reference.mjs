@@ -212,7 +212,8 @@ ${properties(cacheProps)}
 
 Each message is compressed, then encrypted, before it waits in a queue or goes out. Long messages are packed better:
 \`sendSingle\` and \`batchSize\` say what stands in one. Sinks that take rows, as \`memory\`, and \`file\` refuse both.
-With \`resendIndicatorField\` both are refused as well.
+With \`resendIndicatorField\` both are refused as well. Sources undo compression by their property \`decompression\`; a
+message that can't be decompressed, or is too long then, is left out and counted as an exception.
 
 Encrypted messages are iv, text and tag with the mode gcm, and iv and text with cfb. With \`aad\` they are tag and text:
 both sides know the iv.

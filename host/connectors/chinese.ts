@@ -17,6 +17,7 @@ const common: FieldTexts = {
   resendIndicatorField: ['重发标识字段', '等待过的消息的行带有此字段，值为 true'],
   resendDestination: ['重发目标', '等待过的消息的去处，例如另一个主题'],
   cacheFullPolicy: ['缓存已满时', '磁盘上的消息达到上限时，源等待，或丢弃最旧的一页并计数'],
+  decompression: ['解压缩', '每条消息的压缩方式'],
   compression: ['压缩', '每条消息的压缩方式'],
   compressionProps: ['压缩属性', '消息如何压缩'],
   encryption: ['加密', '每条消息的加密方式，密钥为配置中的 basic.aesKey'],

@@ -3,7 +3,8 @@
  * offer that.
  */
 import type { WaitingPlan } from '../../kernels/plan/ir.js';
-import { field, type Parsed } from '../base/fields/field.js';
+import { type CompressionName, compressionNames } from '../base/bytes/compression.js';
+import { field, type Parsed, type Spec } from '../base/fields/field.js';
 import { sinkCacheSpec } from '../base/fields/sink-cache-spec.js';
 import { parseDuration } from '../base/time/duration.js';
 import { sealProps } from './seal.js';
@@ -24,7 +25,27 @@ export const commonSource = {
   merger: field.string().notYet(notYetUnlessEmpty).unlisted(),
   payloadFormat: field.string().notYet(notYetUnlessEmpty).doc('Second decoding of one column').unlisted(),
   decrypt: field.object().notYet(notYet).unlisted(),
+  decompression: field
+    .string()
+    .oneOf('', ...compressionNames)
+    .default('')
+    .doc('Compression of each message'),
 };
+
+/** Of sources whose messages nobody has compressed: they are made here, or are rows. */
+export const plainSource = {
+  ...commonSource,
+  decompression: field.string().notYet(notYetUnlessEmpty).doc('Compression of each message').unlisted(),
+};
+
+/** How messages of a source are compressed; undefined where they are not, or where the name means something else. */
+export function packingOf(
+  spec: Spec,
+  { decompression }: Readonly<Record<string, unknown>>,
+): CompressionName | undefined {
+  if (spec.decompression !== commonSource.decompression || typeof decompression !== 'string') return undefined;
+  return compressionNames.find((name) => name === decompression.toLowerCase());
+}
 
 const lookupFields = {
   cache: field.bool().default(false).doc('Answers are remembered'),

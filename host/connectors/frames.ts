@@ -45,6 +45,16 @@ export class FrameBuffer {
   }
 }
 
+/** The frame that begins there; undefined when it has not come whole. */
+export function nextFrame(bytes: Buffer, at: number): { payload: Buffer; meta: Buffer; end: number } | undefined {
+  if (at + headerBytes > bytes.length) return undefined;
+  const meta = at + headerBytes;
+  const payload = meta + bytes.readUInt32LE(at + 4);
+  const end = payload + bytes.readUInt32LE(at);
+  if (end > bytes.length) return undefined;
+  return { payload: bytes.subarray(payload, end), meta: bytes.subarray(meta, payload), end };
+}
+
 /** The payloads of frames; the last frame may be cut off. */
 export function payloadsOf(frames: Uint8Array): Uint8Array[] {
   const bytes = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);

@@ -1,6 +1,6 @@
 /** Topics between the rules of one worker; rows pass without being written as text. */
 import { field } from '../../base/fields/field.js';
-import { commonSource, plainSink } from '../common.js';
+import { plainSink, plainSource } from '../common.js';
 import { defineConnector } from '../define.js';
 import { matches } from './topics.js';
 
@@ -11,7 +11,7 @@ export default defineConnector({
   topics: { property: 'topic', areRead: (filter, topic) => matches(filter.split('/'), topic.split('/')) },
   source: {
     dataSource: { doc: 'Topic that sinks of other rules write to; may have the wildcards + and #', isNeeded: true },
-    props: { ...commonSource },
+    props: { ...plainSource },
     form: () => ({ framing: 'frames', format: 'rows' }),
     rewinds: () => 'writers',
     load: async () => {

@@ -4,12 +4,13 @@ export interface Subscription {
   readonly qos: number;
   readonly enableClientSession: boolean;
   readonly eofMessage: string;
+  readonly decompression: string;
 }
 
 /**
- * A payload that ends the stream needs a look in JavaScript. Without a session QoS 2 has nothing to remember over a
- * connection, and the client library knows the rest of it.
+ * A payload that ends the stream, or is compressed, needs a look in JavaScript. Without a session QoS 2 has nothing to
+ * remember over a connection, and the client library knows the rest of it.
  */
-export function isRaw({ qos, enableClientSession, eofMessage }: Subscription): boolean {
-  return eofMessage === '' && (qos < 2 || enableClientSession);
+export function isRaw({ qos, enableClientSession, eofMessage, decompression }: Subscription): boolean {
+  return eofMessage === '' && decompression === '' && (qos < 2 || enableClientSession);
 }

@@ -20,6 +20,7 @@ export interface MqttSourceConf extends ConnectionConf {
   enableClientSession: boolean;
   sessionExpiryIntervalSeconds: number;
   eofMessage: string;
+  decompression: string;
 }
 
 const puback = 0x40;

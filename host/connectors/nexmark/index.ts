@@ -1,6 +1,6 @@
 /** Events of the Nexmark benchmark: persons who open auctions, and bids on these. */
 import { field } from '../../base/fields/field.js';
-import { commonSource } from '../common.js';
+import { plainSource } from '../common.js';
 import { defineConnector } from '../define.js';
 
 export default defineConnector({
@@ -9,7 +9,7 @@ export default defineConnector({
   chinese: async () => (await import('./chinese.js')).chinese,
   source: {
     props: {
-      ...commonSource,
+      ...plainSource,
       qps: field.int().min(1).max(1_000_000).default(1).doc('Events a second'),
       bufferSize: field
         .int()

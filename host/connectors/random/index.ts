@@ -1,6 +1,6 @@
 /** Rows of random whole numbers, one at each interval. */
 import { field } from '../../base/fields/field.js';
-import { commonSource } from '../common.js';
+import { plainSource } from '../common.js';
 import { defineConnector } from '../define.js';
 
 export default defineConnector({
@@ -9,7 +9,7 @@ export default defineConnector({
   chinese: async () => (await import('./chinese.js')).chinese,
   source: {
     props: {
-      ...commonSource,
+      ...plainSource,
       interval: field.duration().min(0).default(1000).doc('Pause between two rows'),
       seed: field
         .int()

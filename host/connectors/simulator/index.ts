@@ -1,6 +1,6 @@
 /** Rows given in the configuration, one at each interval: for trying rules out. */
 import { field } from '../../base/fields/field.js';
-import { commonLookup, commonSource } from '../common.js';
+import { commonLookup, plainSource } from '../common.js';
 import { defineConnector } from '../define.js';
 
 export default defineConnector({
@@ -9,7 +9,7 @@ export default defineConnector({
   chinese: async () => (await import('./chinese.js')).chinese,
   source: {
     props: {
-      ...commonSource,
+      ...plainSource,
       data: field
         .list(field.object())
         .default([{ temperature: 22.5, humidity: 50 }])

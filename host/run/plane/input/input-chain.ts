@@ -1,7 +1,8 @@
 /**
- * The way of a source's input to the kernel, as a chain of stages: messages that came again are taken out, the log
- * takes its copy, throttled input waits for its turn, long reads are cut to pieces, and what the kernel has no room for
- * waits. A stage is in the chain where the source needs it. While one of them is full, or a sink, the connector pauses.
+ * The way of a source's input to the kernel, as a chain of stages: messages are decompressed, those that came again are
+ * taken out, the log takes its copy, throttled input waits for its turn, long reads are cut to pieces, and what the
+ * kernel has no room for waits. A stage is in the chain where the source needs it. While one of them is full, or a
+ * sink, the connector pauses.
  */
 import type { Redeliveries } from '../../../connectors/redeliveries.js';
 import type { Barrier } from '../acknowledge/barrier.js';
@@ -18,6 +19,7 @@ import { LogStage } from './log-stage.js';
 import { PacedStage } from './paced-stage.js';
 import { PendingStage } from './pending-stage.js';
 import { RedeliveryStage } from './redelivery-stage.js';
+import type { UnpackStage } from './unpack-stage.js';
 
 /** The source, as its chain sees it. */
 export interface ChainedSource extends FedSource {
@@ -39,6 +41,7 @@ export class InputChain {
   fullSince = 0;
   #fullSinks = 0;
   readonly #redelivery: RedeliveryStage | undefined;
+  readonly #unpack: UnpackStage | undefined;
   #throttle: TurnQueue | undefined;
   readonly #paced: PacedStage;
   readonly #pending: PendingStage;
@@ -51,7 +54,9 @@ export class InputChain {
   constructor(
     private readonly source: ChainedSource,
     redeliveries: Redeliveries<Barrier> | undefined,
+    unpack?: UnpackStage,
   ) {
+    this.#unpack = unpack;
     this.#redelivery = redeliveries && new RedeliveryStage(redeliveries);
     this.log = new LogStage(
       () => this.isWaiting || source.host.kernel.unreadBytes(source.stream) > 0,
@@ -77,6 +82,7 @@ export class InputChain {
   /** Makes the chain of the stages that there are. */
   #link(): void {
     const stages: (PassingStage<Input> | undefined)[] = [
+      this.#unpack,
       this.#redelivery,
       this.log.log && this.log,
       this.#throttle,
@@ -196,6 +202,7 @@ export class InputChain {
 
   /** The connection was lost: what waits for room is half a message maybe. */
   reset(): void {
+    this.#unpack?.close();
     if (!this.#pending.isFull) return;
     this.#pending.close();
     this.#resume();

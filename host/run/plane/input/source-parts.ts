@@ -1,8 +1,11 @@
 /** What only some sources need: a log of their input, turns. It is loaded when the first rule needs it. */
 import type { Kernel } from '../../../../kernels/api.js';
 import { sampleOften } from '../../../../kernels/streams/copy.js';
-import type { SourceForm } from '../../../connectors/define.js';
+import { HaumeaError } from '../../../base/errors.js';
+import { packingOf } from '../../../connectors/common.js';
+import type { SourceForm, SourcePart } from '../../../connectors/define.js';
 import type { Redeliveries } from '../../../connectors/redeliveries.js';
+import type { SourceSpec } from '../../link/protocol.js';
 import type { Barrier } from '../acknowledge/barrier.js';
 import type { FedSource } from '../feed/fed-source.js';
 import type { RunningRule } from '../running/running.js';
@@ -11,11 +14,13 @@ import type { InputLog } from '../state/input-log/input-log.js';
 import type { KnownMessages } from '../state/input-log/known-messages.js';
 import type { InputLogHost } from '../state/input-log/log-host.js';
 import type { RulePlaces } from '../state/rule-places.js';
+import type { UnpackStage } from './unpack-stage.js';
 
 let Log: typeof InputLog | undefined;
 let Known: typeof KnownMessages | undefined;
 let Again: typeof Redeliveries | undefined;
 let Apart: typeof RulePlaces | undefined;
+let Unpack: typeof UnpackStage | undefined;
 
 export async function loadInputLog(): Promise<void> {
   Log ??= (await import('../state/input-log/input-log.js')).InputLog;
@@ -32,6 +37,27 @@ export function redeliveriesOf(form: SourceForm, maxMessageBytes: number): Redel
   if (form.session === undefined) return undefined;
   if (Again === undefined) throw new Error('redeliveries are not loaded');
   return new Again(form.session, maxMessageBytes, form.mqttVersion ?? 4);
+}
+
+/** What decompresses messages, where they are compressed. */
+export async function loadUnpacking(part: SourcePart | undefined, { props }: SourceSpec): Promise<void> {
+  if (part === undefined || packingOf(part.props, props) === undefined) return;
+  Unpack ??= (await import('./unpack-stage.js')).UnpackStage;
+}
+
+/** It is to be loaded before. */
+export function unpackingOf(
+  part: SourcePart,
+  { name, props }: SourceSpec,
+  { framing }: SourceForm,
+  maxMessageBytes: number,
+  failed: (reason: string) => void,
+): UnpackStage | undefined {
+  const method = packingOf(part.props, props);
+  if (method === undefined) return undefined;
+  if (framing !== 'frames') throw new HaumeaError('config', `stream ${name}: property decompression needs messages`);
+  if (Unpack === undefined) throw new Error('decompression is not loaded');
+  return new Unpack(method, maxMessageBytes, failed);
 }
 
 /** Loads what rules need whose state is kept. */

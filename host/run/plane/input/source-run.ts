@@ -24,7 +24,7 @@ import { type ChainedSource, InputChain } from './input-chain.js';
 import { LateStart } from './late-start.js';
 import { isSameBut } from './same-spec.js';
 import { SourceFaults } from './source-faults.js';
-import { inputLog, redeliveriesOf, rulePlaces } from './source-parts.js';
+import { inputLog, redeliveriesOf, rulePlaces, unpackingOf } from './source-parts.js';
 
 export class SourceRun extends SourceFaults implements ChainedSource, SourceContext, ConnectionOwner {
   readonly users = new Set<RunningRule>();
@@ -81,7 +81,8 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     const form = source.form(spec.props);
     this.form = form;
     this.redeliveries = redeliveriesOf(form, defaultMaxMessageBytes);
-    this.#chain = new InputChain(this, this.redeliveries);
+    const unpack = unpackingOf(source, spec, form, defaultMaxMessageBytes, (reason) => this.exception(reason));
+    this.#chain = new InputChain(this, this.redeliveries, unpack);
     this.endsSoon = form.endsSoon === true;
     this.stream = openSourceStream(host.kernel, form, spec);
     try {

@@ -5,7 +5,7 @@ import { connectorFor, loadConnector } from '../../../connectors/index.js';
 import type { RuleStart, SourceSpec } from '../../link/protocol.js';
 import type { SourceHost } from '../feed/source-host.js';
 import type { RunningSource } from '../running/running.js';
-import { loadInputLog, loadPlaces, loadRedeliveries } from './source-parts.js';
+import { loadInputLog, loadPlaces, loadRedeliveries, loadUnpacking } from './source-parts.js';
 import { SourceRun } from './source-run.js';
 
 /** Loads what the sources of a rule need. */
@@ -14,8 +14,11 @@ export async function loadSourceParts({ sources, inputLogs, checkpoint }: RuleSt
     ...(inputLogs === undefined ? [] : [loadInputLog()]),
     ...(inputLogs === undefined && checkpoint === undefined ? [] : [loadPlaces()]),
   ];
-  const again = sources.map(({ type, props }) => loadRedeliveries(connectorFor('source', type).source?.form(props)));
-  await Promise.all([...logs, ...again, ...sources.map(({ type }) => loadConnector('source', type))]);
+  const own = sources.flatMap((spec) => {
+    const { source } = connectorFor('source', spec.type);
+    return [loadRedeliveries(source?.form(spec.props)), loadUnpacking(source, spec)];
+  });
+  await Promise.all([...logs, ...own, ...sources.map(({ type }) => loadConnector('source', type))]);
 }
 
 export class Sources {
