@@ -9,7 +9,7 @@ export * from '../source/source';
 export { parseF64, f64End, f64Whole, f64Canonical } from '../text/f64-parse';
 export { printF64, printF64General, printF64Plain } from '../text/f64-print';
 export { printI64, parseI64, i64Value } from '../text/i64';
-export { parseBase64, printBase64 } from '../text/base64';
+export { BASE64_SLACK, parseBase64, printBase64 } from '../text/base64';
 export { isUtf8 } from '../text/utf8';
 export { timeParse, timePrint, timeValue } from '../text/time';
 export { parseDocument, valueTag, valuePayload } from '../json/parse';
