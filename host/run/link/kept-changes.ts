@@ -3,7 +3,7 @@ import type { KeptChanges, KeptList, KeptMember, KeptOperator } from '../../mode
 
 /** Compares what was kept with what the rule keeps from now on. */
 export function keptChanges(before: Iterable<KeptOperator>, after: Iterable<KeptOperator>): KeptChanges {
-  const changes = new Changes(told(before), told(after));
+  const changes = new Changes(visible(before), visible(after));
   return { kept: changes.kept, lost: changes.lost, empty: changes.empty };
 }
 
@@ -75,8 +75,8 @@ class Changes {
   }
 }
 
-/** Those that a user would miss. */
-function told(operators: Iterable<KeptOperator>): KeptOperator[] {
+/** Operators whose state a user would miss. */
+function visible(operators: Iterable<KeptOperator>): KeptOperator[] {
   return [...operators].filter(({ isSilent }) => isSilent !== true);
 }
 

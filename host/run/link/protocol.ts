@@ -42,7 +42,7 @@ export interface LookupSpec {
   props: Record<string, unknown>;
   /** How rows wait for its answers. */
   waiting: WaitingPlan;
-  /** It is no table: this function is asked. */
+  /** Function that is asked instead of a table. */
   call?: UserFunction;
   /** See `SourceSpec`. */
   secrets?: readonly string[];
@@ -57,13 +57,13 @@ export interface SinkSpec {
   retryQueue?: RetryQueueSettings;
   /** Number of the codec's function that makes its messages. */
   encoder?: number;
-  /** Of messages that are encrypted, base64. */
+  /** Key of encrypted messages, base64. */
   aesKey?: string;
   /** See `SourceSpec`. */
   secrets?: readonly string[];
 }
 
-/** What a sink takes that is away or too slow waits on disk, so that its sources and their other rules go on. */
+/** Retry queue of a sink: while the sink is away or slow, messages wait on disk and the sources go on. */
 export interface RetryQueueSettings {
   /** See `CacheSettings`. */
   folder: string;
@@ -72,20 +72,20 @@ export interface RetryQueueSettings {
    * two all messages go through it, and writes are forced to the disk; otherwise it begins when the sink takes no more.
    */
   awaits: 'nobody' | 'source' | 'checkpoint';
-  /** An earlier run has left some: all go through it until those are out. */
+  /** Messages of an earlier run are left: all go through the queue until those are sent. */
   hasRest: boolean;
-  /** Neighbours stand still with it: they are not to wait for long. */
+  /** Other rules share its sources, so the queue must not block them for long. */
   isShared: boolean;
   /** At the bound the oldest are dropped; otherwise the sources wait. */
   dropsOldest: boolean;
   maxDiskBytes: number;
-  /** What stays free for others on the disk. */
+  /** Bytes of the disk that stay free. */
   minFreeBytes: number;
 }
 
 /** Where messages wait that a sink can't take yet, and how they leave. */
 export interface CacheSettings {
-  /** It is the retry queue of a rule, which nobody asked for. */
+  /** True for the retry queue that a rule has by itself, false for a cache that options ask for. */
   isRetryQueue?: boolean;
   /**
    * For the files of this sink alone, absolute; without it messages wait in memory, as many as the rule's bound allows.
@@ -136,7 +136,7 @@ export interface RuleStart {
   sinkLimitBytes: number;
   /** Bytes that it may keep in the kernel; left out without a bound. */
   maxStateBytes?: number;
-  /** It ends when a sink of it has held a source for long. */
+  /** The rule ends when one of its sinks has blocked a source for long. */
   stopsWhenFull?: boolean;
   /**
    * When too much input waits for it while others read on the oldest messages are given up; otherwise its sources wait.

@@ -48,7 +48,7 @@ export function endText(sources: readonly string[]): string {
 
 export class RuleLives {
   readonly #options: LifeOptions;
-  /** Those that run, by the number of the run. */
+  /** Running rules by the number of their run. */
   readonly #byRun = new Map<number, Entry>();
   #lastRun = 0;
   /** When a data plane died of late, epoch ms. */

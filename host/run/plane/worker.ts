@@ -55,7 +55,7 @@ class LogLines extends LineLogger {
   }
 }
 
-/** So many rows take about five milliseconds to send. */
+/** Number of rows that take about five milliseconds to send. */
 const longRows = 8192;
 
 const plane = DataPlane.open({

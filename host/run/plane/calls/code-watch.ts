@@ -6,14 +6,14 @@ import type { Logger } from '../../../base/log/log.js';
 import type { CodeHost } from '../../../plugins/define.js';
 import { UserMemory } from './user-memory.js';
 
-/** So many faults within `faultMs`, and nothing else than a stop helps. */
+/** Number of faults within `faultMs` after which the code is stopped. */
 const maxFaults = 10;
 const faultMs = 10_000;
 /** Lines of one owner within a second; what comes faster is left out and counted. */
 const maxLines = 100;
 
 export class CodeWatch {
-  /** What all code has together. */
+  /** Memory of the code of all owners. */
   readonly memory: UserMemory;
 
   /**

@@ -39,7 +39,7 @@ export class Waiting implements RunningWaiting {
     readonly node: NodeHandle,
     /** Batches that may wait before the sources of the rule pause. */
     private readonly most: number,
-    /** What the rows wait for. */
+    /** Reason of the wait. */
     private readonly cause: string,
     protected readonly host: WaitingHost,
   ) {}

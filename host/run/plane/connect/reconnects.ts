@@ -5,7 +5,7 @@
 const firstDelayMs = 200;
 /** Attempts are spread, so that thousands don't come at the same moment: a delay is this much shorter at most. */
 const jitter = 0.2;
-/** Those who hear that the other side is back are spread by so much each, ms. */
+/** Delay between two parts that reconnect to the same system, ms. */
 const spreadMs = 1;
 const maxSpreadMs = 1000;
 

@@ -11,9 +11,9 @@ export const defaultMaxMessageBytes = 16 * 1024 * 1024;
 /** Longest piece of input given to the kernel in one call, so that a call stays a slice of a few milliseconds. */
 const sliceBytes = 256 * 1024;
 
-/** What came of input. */
+/** Result of feeding input. */
 export interface Fed {
-  /** So many bytes the kernel took. */
+  /** Bytes that the kernel took. */
   readonly taken: number;
   /** What is wrong with the bytes: none are left, and what was read of them is forgotten; undefined when nothing is. */
   readonly malformed: string | undefined;

@@ -21,7 +21,7 @@ export interface InputBranch {
 export class InputBranches {
   readonly all = new Set<InputBranch>();
 
-  /** Those of its users that have no branch. */
+  /** Users without a branch. */
   readersOf(users: ReadonlySet<RunningRule>): ReadonlySet<RunningRule> {
     if (this.all.size === 0) return users;
     const readers = new Set(users);

@@ -10,7 +10,7 @@ import type { Gathering } from '../acknowledge/gathering.js';
 import type { FedSource } from '../feed/fed-source.js';
 import type { LogStage } from './log-stage.js';
 
-/** What the connector is told. */
+/** The connector's side of an acknowledgement. */
 export interface Acknowledged {
   acknowledge(receipts: Uint32Array): void;
   /** The sender waits for nothing: its connection is to end. */

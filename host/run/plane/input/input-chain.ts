@@ -27,7 +27,7 @@ export interface ChainedSource extends FedSource {
   noteSkipped(count: number): boolean;
   /** The source can't go on. */
   refused(reason: string): void;
-  /** The other side is told that its input is malformed. */
+  /** Tells the sender that its input is malformed. */
   malformed(reason: string): void;
   /** Nothing waits any more, and no more comes. */
   end(): void;
@@ -65,7 +65,7 @@ export class InputChain {
     this.#paced = new PacedStage(
       source,
       () => this.isBlocked,
-      (isWaiting) => this.#turnsWait(isWaiting),
+      (isWaiting) => this.#queueWaits(isWaiting),
     );
     this.#pending = new PendingStage(
       () => this.#tryAgain(),
@@ -123,7 +123,7 @@ export class InputChain {
   /** From now on input waits for its turn. */
   throttle(turns: Pick<FairQueue, 'add'>, now: () => number): TurnQueue {
     const isBlocked = () => this.isBlocked || this.#paced.isFull;
-    this.#throttle = new TurnQueue(turns, now, isBlocked, (isWaiting) => this.#turnsWait(isWaiting));
+    this.#throttle = new TurnQueue(turns, now, isBlocked, (isWaiting) => this.#queueWaits(isWaiting));
     this.#link();
     return this.#throttle;
   }
@@ -222,7 +222,7 @@ export class InputChain {
     else this.flow.resume();
   }
 
-  #turnsWait(isWaiting: boolean): void {
+  #queueWaits(isWaiting: boolean): void {
     if (this.source.isClosed) return;
     if (isWaiting && !this.isBlocked) this.flow.pause();
     if (isWaiting) return;

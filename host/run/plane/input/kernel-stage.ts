@@ -9,16 +9,16 @@ import type { Stage } from '../stage/stage.js';
 import type { InputAcknowledgement } from './input-acknowledgement.js';
 import type { LogStage } from './log-stage.js';
 
-/** What the kernel does not take. */
+/** Takes bytes that the kernel refuses. */
 export interface Refusals {
-  /** It has no room for these bytes now. */
+  /** The kernel has no room for the bytes now. */
   keep(bytes: Uint8Array): void;
   /** The input is malformed. */
   malformed(reason: string): void;
 }
 
 export class KernelStage implements Stage<Input> {
-  /** What it has no room for waits in the stage before. */
+  /** Bytes that the kernel has no room for wait in the stage before. */
   readonly isFull = false;
   /** Epoch ms, 0 never. */
   lastInputAt = 0;

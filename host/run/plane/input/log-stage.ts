@@ -11,7 +11,7 @@ import type { InputLog } from '../state/input-log/input-log.js';
 export class LogStage extends PassingStage<Input> {
   /** Messages that no rule has safe yet. */
   log: InputLog | undefined;
-  /** What is at work comes from it. */
+  /** The input at work is replayed from the log. */
   isReplay = false;
   /** New input may come. */
   isLive = false;
@@ -32,7 +32,7 @@ export class LogStage extends PassingStage<Input> {
     return this.next.write(input);
   }
 
-  /** What comes is written to it. */
+  /** Input is written to the log. */
   get isReady(): boolean {
     return this.log?.isReady === true;
   }
@@ -71,7 +71,7 @@ export class LogStage extends PassingStage<Input> {
     }
   }
 
-  /** What is wrong with it; empty when nothing is. */
+  /** Fault of the log; empty without one. */
   get trouble(): string {
     return this.log?.trouble ?? '';
   }

@@ -21,7 +21,7 @@ export interface PacedSource extends PiecesOf {
 
 export class PacedStage extends PassingStage<Input> {
   readonly #pieces: InputPieces;
-  /** What is left of a read. */
+  /** Rest of a read. */
   #rest: TurnQueue | undefined;
 
   /**

@@ -55,7 +55,7 @@ export abstract class SourceFaults {
     }
   }
 
-  /** It is not counted. */
+  /** Notes an exception without counting it. */
   protected noteException(reason: string): void {
     this.#note(this.redact(reason));
     for (const rule of this.users) rule.debug(() => `${this.label}: ${this.lastException}`);

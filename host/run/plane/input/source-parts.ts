@@ -1,4 +1,4 @@
-/** What only some sources need: a log of their input, turns. It is loaded when the first rule needs it. */
+/** Parts that only some sources need, as an input log or a fair queue: loaded for the first rule that needs them. */
 import type { Kernel } from '../../../../kernels/api.js';
 import { sampleOften } from '../../../../kernels/streams/copy.js';
 import { HaumeaError } from '../../../base/errors.js';

@@ -22,7 +22,7 @@ export async function loadSourceParts({ sources, inputLogs, checkpoint }: RuleSt
 }
 
 export class Sources {
-  /** Those that further rules may use. */
+  /** Sources that further rules may share. */
   readonly #byKey = new Map<string, SourceRun>();
   readonly #byStream = new Map<StreamHandle, SourceRun>();
 

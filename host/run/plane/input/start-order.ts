@@ -9,7 +9,7 @@ import type { RunningRule } from '../running/running.js';
 
 export interface StartingRule {
   readonly start: RuleStart;
-  /** It was stopped meanwhile. */
+  /** The rule was stopped during its start. */
   isStopped: boolean;
 }
 

@@ -21,7 +21,7 @@ interface Hold {
   readonly rule: RunningRule;
   /** Epoch ms. */
   readonly since: number;
-  /** What is wrong with its sink, or with its checkpoints. */
+  /** Fault of the sink or of the checkpoints. */
   readonly reason: string;
 }
 
@@ -59,11 +59,11 @@ function findHolds(source: RunningSource, now: number): Hold[] {
     if (now - ofCheckpoints >= noticeMs && ofCheckpoints < (hold?.since ?? now)) {
       hold = { rule, since: ofCheckpoints, reason: rule.checkpoints?.failure ?? '' };
     }
-    const laneSince = branch?.blocksSince ?? Number.POSITIVE_INFINITY;
-    if (now - laneSince >= noticeMs && laneSince < (hold?.since ?? now)) {
+    const branchSince = branch?.blocksSince ?? Number.POSITIVE_INFINITY;
+    if (now - branchSince >= noticeMs && branchSince < (hold?.since ?? now)) {
       hold = {
         rule,
-        since: laneSince,
+        since: branchSince,
         reason: 'it takes more than its share of the processor, and input waits for it',
       };
     }

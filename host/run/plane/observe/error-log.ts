@@ -45,10 +45,10 @@ export interface RecentFailures {
   readonly last: string;
 }
 
-/** What was written about an operator. */
-interface Told {
+/** Log lines that an operator has had. */
+interface Logged {
   readonly operator: string;
-  /** Of rows that came too late: they are told of, and are no trouble. */
+  /** The rows are late: they are logged, and no failure. */
   readonly isLate: boolean;
   /** Failures when it was last looked at. */
   count: number;
@@ -61,7 +61,7 @@ interface Told {
 }
 
 export class ErrorLog {
-  readonly #told = new Map<RunningRule, Map<string, Told>>();
+  readonly #logged = new Map<RunningRule, Map<string, Logged>>();
   /** Of sources at whose rows something failed since the last look. */
   readonly #inputs = new Map<RunningSource, FailedInput>();
   /** Something failed since the last look that was not about input. */
@@ -92,18 +92,18 @@ export class ErrorLog {
   end(rule: RunningRule): void {
     this.#lookAt(rule);
     this.#sumUp(rule);
-    this.#told.delete(rule);
+    this.#logged.delete(rule);
   }
 
   /** Failures of a rule in the last minute, as far as they were looked at. */
   recent(rule: RunningRule): RecentFailures {
     let count = 0;
     let last = '';
-    for (const told of this.#told.get(rule)?.values() ?? []) {
-      if (told.isLate) continue;
-      const news = recentOf(told).reduce((sum, look) => sum + look.count, 0);
+    for (const logged of this.#logged.get(rule)?.values() ?? []) {
+      if (logged.isLate) continue;
+      const news = recentOf(logged).reduce((sum, look) => sum + look.count, 0);
       count += news;
-      if (news > 0) last = told.last;
+      if (news > 0) last = logged.last;
     }
     return { count, last };
   }
@@ -130,25 +130,25 @@ export class ErrorLog {
   #lookAt(rule: RunningRule): void {
     for (const { operator, isLate, count, last, source } of rowFailuresOf(rule)) {
       const key = isLate ? `${operator} late` : operator;
-      let operators = this.#told.get(rule);
+      let operators = this.#logged.get(rule);
       if (operators === undefined) {
         operators = new Map();
-        this.#told.set(rule, operators);
+        this.#logged.set(rule, operators);
       }
-      let told = operators.get(key);
-      if (told === undefined) {
-        told = { operator, isLate, count: 0, inFull: new Set(), more: 0, last: '', recent: [] };
-        operators.set(key, told);
+      let logged = operators.get(key);
+      if (logged === undefined) {
+        logged = { operator, isLate, count: 0, inFull: new Set(), more: 0, last: '', recent: [] };
+        operators.set(key, logged);
       }
-      if (count === told.count) continue;
-      const news = count - told.count;
-      noteNews(told, news, last);
+      if (count === logged.count) continue;
+      const news = count - logged.count;
+      noteNews(logged, news, last);
       // A payload that rules share is a line of one of them.
-      const isToldByOther = source?.spec.isShared === true && [...source.users][0] !== rule;
-      told.count = count;
-      if (isToldByOther) continue;
-      told.more += news;
-      this.#tell(rule, told, this.#inputOf(rule, source, news, last));
+      const isLoggedByOther = source?.spec.isShared === true && [...source.users][0] !== rule;
+      logged.count = count;
+      if (isLoggedByOther) continue;
+      logged.more += news;
+      this.#tell(rule, logged, this.#inputOf(rule, source, news, last));
     }
   }
 
@@ -162,49 +162,49 @@ export class ErrorLog {
     return inputs.length === 1 && !this.#hasOthers ? inputs[0]?.only : undefined;
   }
 
-  #tell(rule: RunningRule, told: Told, input: string | undefined): void {
-    const text = told.last;
+  #tell(rule: RunningRule, logged: Logged, input: string | undefined): void {
+    const text = logged.last;
     this.#minute ??= setTimeout(() => this.#endMinute(), minuteMs).unref();
-    if (told.inFull.has(text) || told.inFull.size >= maxInFull || this.#lines >= maxLines) return;
+    if (logged.inFull.has(text) || logged.inFull.size >= maxInFull || this.#lines >= maxLines) return;
     this.#lines++;
-    told.inFull.add(text);
-    told.more--;
+    logged.inFull.add(text);
+    logged.more--;
     const redact = rule.redact;
-    rule.log.warn(redact(`${subjectOf(told)}: ${text}`), input === undefined ? undefined : { input: redact(input) });
+    rule.log.warn(redact(`${subjectOf(logged)}: ${text}`), input === undefined ? undefined : { input: redact(input) });
   }
 
   #endMinute(): void {
     this.#minute = undefined;
     this.#lines = 0;
-    for (const rule of [...this.#told.keys()]) this.#sumUp(rule);
+    for (const rule of [...this.#logged.keys()]) this.#sumUp(rule);
   }
 
-  /** Writes how many failures were not written; an operator without any is told of in full again. */
+  /** Writes how many failures were not written; an operator without any is logged in full again. */
   #sumUp(rule: RunningRule): void {
-    for (const told of this.#told.get(rule)?.values() ?? []) {
-      if (told.more === 0) {
-        told.inFull.clear();
+    for (const logged of this.#logged.get(rule)?.values() ?? []) {
+      if (logged.more === 0) {
+        logged.inFull.clear();
         continue;
       }
-      const count = told.more.toLocaleString('en');
-      told.more = 0;
-      rule.log.warn(rule.redact(`${subjectOf(told)}: … ${count} more of the same, the last one: ${told.last}`));
+      const count = logged.more.toLocaleString('en');
+      logged.more = 0;
+      rule.log.warn(rule.redact(`${subjectOf(logged)}: … ${count} more of the same, the last one: ${logged.last}`));
       this.#minute ??= setTimeout(() => this.#endMinute(), minuteMs).unref();
     }
   }
 }
 
-function subjectOf({ operator, isLate }: Told): string {
+function subjectOf({ operator, isLate }: Logged): string {
   return isLate ? operator : `${operator} failed`;
 }
 
-function noteNews(told: Told, count: number, last: string): void {
-  told.last = last;
-  told.recent = recentOf(told);
-  told.recent.push({ at: performance.now(), count });
+function noteNews(logged: Logged, count: number, last: string): void {
+  logged.last = last;
+  logged.recent = recentOf(logged);
+  logged.recent.push({ at: performance.now(), count });
 }
 
-function recentOf({ recent }: Told): Told['recent'] {
+function recentOf({ recent }: Logged): Logged['recent'] {
   const since = performance.now() - minuteMs;
   return recent.filter(({ at }) => at >= since);
 }

@@ -153,7 +153,7 @@ export function failureOf(rule: RunningRule): Failure | undefined {
 export interface RowFailures {
   /** Name of the operator. */
   operator: string;
-  /** They came too late for it, which is no error. */
+  /** The rows are late, which is no error. */
   isLate: boolean;
   count: number;
   /** Text of the last one. */

@@ -75,7 +75,7 @@ export async function troubleOfAll(
 interface Part {
   readonly label: string;
   readonly connection: Connection;
-  /** The other side, where the connector names it. */
+  /** Name of the remote system; undefined where the connector gives none. */
   readonly peer?: string | undefined;
   readonly spec: { readonly props: Readonly<Record<string, unknown>> };
 }

@@ -29,7 +29,7 @@ export class SinkMarks {
     return Number.POSITIVE_INFINITY;
   }
 
-  /** So many bytes have left. */
+  /** Passes the marks up to this byte, which the sink has sent. */
   left(bytes: number): void {
     while (this.#waiting.length > 0 && this.#waiting[0]!.at <= bytes) this.#waiting.shift()!.mark.passed(false);
   }

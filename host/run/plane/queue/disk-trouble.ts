@@ -22,7 +22,7 @@ export class DiskTrouble {
     private readonly again: () => void,
   ) {}
 
-  /** It was tried a moment ago. */
+  /** The last attempt was a moment ago. */
   get isResting(): boolean {
     return performance.now() < this.#retryAt;
   }

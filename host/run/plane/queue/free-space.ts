@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 const restMs = 1000;
 
 export class FreeSpace {
-  /** What may be written. */
+  /** Bytes that may still be written. */
   bytes = Number.POSITIVE_INFINITY;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
@@ -27,7 +27,7 @@ export class FreeSpace {
   }
 }
 
-/** Of the folder, or of the next one above it that is there. */
+/** Free bytes of the folder, or of its nearest parent that exists. */
 async function freeIn(folder: string): Promise<number> {
   try {
     const { bavail, bsize } = await statfs(folder);

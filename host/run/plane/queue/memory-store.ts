@@ -2,7 +2,7 @@
 import { type Item, messagesOf, split } from './item.js';
 import type { Batch, Store } from './store.js';
 
-/** What is taken at once, bytes. */
+/** Size of a batch, bytes. */
 const batchBytes = 256 * 1024;
 
 export class MemoryStore implements Store {

@@ -21,7 +21,7 @@ export class ReadMark {
 
   constructor(private readonly path: string) {}
 
-  /** What was written last; 0 when nothing was. */
+  /** The last mark written; 0 without one. */
   async read(): Promise<number> {
     const file = await open(this.path, 'r').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined;

@@ -1,7 +1,7 @@
 /** Where messages wait that were spilled: first in, first out. */
 import type { Item } from './item.js';
 
-/** What is read next. */
+/** Messages read at once. */
 export interface Batch {
   readonly items: readonly Item[];
   /** Messages before them that can't be read any more. */
@@ -16,23 +16,23 @@ export interface Store {
   /** Messages that were not read, and their bytes where a bound is set for them. */
   readonly unread: number;
   readonly unreadBytes: number;
-  /** What it takes of the disk, bytes. */
+  /** Size on disk, bytes. */
   readonly diskBytes: number;
-  /** What was cut off at the end, a sentence; empty when nothing was. */
+  /** Sentence about a damaged end that was cut off; empty without one. */
   readonly cutOff: string;
-  /** Messages in it, as far as it shows. */
+  /** Messages in the part cut off, as far as they can be counted. */
   readonly cutOffMessages: number;
-  /** It looks like something that was written as a whole and damaged since. */
+  /** The part cut off was written completely and damaged later. */
   readonly isCutOffWhole: boolean;
   /** Takes pages, all of them or none; rejects with the reason. One call at a time. */
   append(pages: readonly (readonly Item[])[]): Promise<void>;
   /** Takes the next messages as read; undefined when there are none. One call at a time. */
   next(): Promise<Batch | undefined>;
-  /** The next so many messages need not be read. */
+  /** Skips the next messages. */
   skip(messages: number): void;
-  /** So many messages more are out, the oldest ones. */
+  /** Marks the oldest `messages` as sent. */
   free(messages: number): void;
-  /** Resolves when the disk has back what is out. */
+  /** Resolves when the files of sent messages are removed. */
   removed?(): Promise<unknown>;
   close(): Promise<void>;
   /** Removes all there is. */

@@ -29,11 +29,11 @@ export interface EndOptions<S extends RunningSource> {
   settled(isOut: boolean): Promise<void> | undefined;
 }
 
-/** What became of the sinks. */
+/** Result of ending the sinks. */
 export interface End {
   /** Why one could not send what was left. */
   readonly reason: string | undefined;
-  /** What was lost with them, a sentence each. */
+  /** Losses of the sinks, a sentence each. */
   readonly losses: readonly string[];
 }
 

@@ -195,7 +195,7 @@ export class RuleRun implements SinkHost, RunningRule {
     return this.#columns[source]?.indexes ?? [];
   }
 
-  /** What its tables hold now. */
+  /** Rows of its scan tables. */
   tableRows(): TableRow[] {
     return this.tables.flatMap((table) => rowsOf(table, this.host.kernel));
   }
@@ -205,7 +205,7 @@ export class RuleRun implements SinkHost, RunningRule {
     for (const node of this.nodes) if (node.kind === 'encode') this.host.kernel.flush(node.handle);
   }
 
-  /** It calls functions that the owner brought. */
+  /** The rule calls functions of the owner. */
   usesCodeOf(owner: string): boolean {
     return this.#owners().includes(owner);
   }

@@ -4,7 +4,7 @@ import type { RunningBranch, RunningRule, RunningSource } from './running.js';
 
 export interface RuleGroup {
   readonly rules: readonly RunningRule[];
-  /** Those that bring it rows: tables aside. */
+  /** Sources of the rule without its tables. */
   readonly sources: ReadonlySet<RunningSource>;
   /** Where these do their work for it. */
   readonly places: ReadonlySet<RunningSource | RunningBranch>;

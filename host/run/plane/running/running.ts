@@ -22,7 +22,7 @@ import type { BranchHold } from '../acknowledge/branch-hold.js';
 import type { Retention } from '../acknowledge/retention.js';
 import type { Connection } from '../connect/connection.js';
 
-/** What its parts may ask of the data plane. */
+/** The data plane as its parts see it. */
 export interface PlaneHost {
   readonly kernel: Kernel;
   readonly log: Logger;
@@ -49,7 +49,7 @@ export interface RunningPart {
   /** `source demo`, `sink mqtt` */
   readonly label: string;
   readonly connection: Connection;
-  /** The other side, where the connector names it. */
+  /** Name of the remote system; undefined where the connector gives none. */
   readonly peer: string | undefined;
   /** Masks the secrets of its properties. */
   readonly redact: Redact;
@@ -62,19 +62,19 @@ export interface RunningPart {
 
 export interface RunningSource extends RunningPart {
   readonly spec: SourceSpec;
-  /** Of the stream. */
+  /** Name of the stream. */
   readonly name: string;
   readonly stream: StreamHandle;
   readonly log: Logger;
   readonly users: ReadonlySet<RunningRule>;
-  /** Those of its users that take its input as it comes. */
+  /** Users that take the input as it arrives. */
   readonly readers: ReadonlySet<RunningRule>;
   readonly counters: StreamCounters;
   /** Of a source with messages that are to be acknowledged. */
   readonly acknowledgements: Acknowledgements | undefined;
   /** There were such messages. */
   readonly hasAcknowledged: boolean;
-  /** It reads nothing: a sink below it is full, or the kernel has no room. */
+  /** Reading is paused: a sink below is full, or the kernel has no room. */
   readonly isFull: boolean;
   /** Its input waits for its turn. */
   readonly waitsForTurn: boolean;
@@ -88,7 +88,7 @@ export interface RunningSource extends RunningPart {
   readonly fullSince: number;
   /** Since when the kernel has had no room for its input, epoch ms; 0 when it has. */
   readonly starvedSince: number;
-  /** What is wrong with the log of its input; empty when nothing is. */
+  /** Fault of the input log; empty without one. */
   readonly logTrouble: string;
   /** Who uses up the memory that its input needs; empty when nobody does. */
   readonly starvedBy: string;
@@ -187,7 +187,7 @@ export interface RunningCheckpoints {
   readonly failedSince: number;
 }
 
-/** What is told of the messages that wait on disk. */
+/** Figures of a queue on disk. */
 export interface RunningCache {
   readonly counts: {
     /** Messages written to disk, and passed on from there. */
@@ -211,7 +211,7 @@ export interface RunningCache {
   readonly onDisk: number;
   /** Bytes of its files. */
   readonly diskBytes: number;
-  /** What is wrong with it; empty when nothing is. */
+  /** Fault of the queue; empty without one. */
   readonly trouble: string;
   /** What waits on disk, where and since when, once it has for a while; empty otherwise. */
   readonly holding: string;
@@ -269,11 +269,11 @@ export interface RunningNode {
   /** Its sinks get nothing: rows are only counted. */
   readonly isSilent: boolean;
   readonly handle: NodeHandle;
-  /** What a shared node had counted before this rule came; null for a fresh node. */
+  /** Figures of a shared node when the rule joined; null for a fresh node. */
   readonly base: NodeCounters | null;
   /** Its rows wait for the answers of a table. */
   readonly asksTable?: boolean;
-  /** It keeps something for each of several values: its status says for how many. */
+  /** The node keeps state by key; its status has the number of keys. */
   readonly isPartitioned?: boolean;
   /** Times that were measured in it before. */
   readonly latencyBase: Histogram | null;
@@ -339,7 +339,7 @@ export interface InputAtWork {
   readonly place: RunningSource | RunningBranch;
   /** Undefined: it is the end of the input. */
   readonly bytes: Uint8Array | undefined;
-  /** What acknowledges it; undefined where nobody waits for that. */
+  /** Barrier that acknowledges the input; undefined where nobody waits for it. */
   readonly barrier: Barrier | undefined;
 }
 
@@ -400,7 +400,7 @@ export interface RunningRule {
   readonly maxStateBytes: number;
   /** Memory of the code of users that it calls; undefined: it calls none. */
   readonly userCodeBytes: number | undefined;
-  /** It ends when a sink of it has held a source for long. */
+  /** The rule ends when one of its sinks has blocked a source for long. */
   readonly stopsWhenFull: boolean;
   /** Set once a call of the kernel took long for it. */
   longCalls: LongCalls | undefined;

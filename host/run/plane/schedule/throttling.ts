@@ -59,7 +59,7 @@ class Throttled implements RunningLag {
         );
       }
     } catch (error) {
-      this.#closeLanes();
+      this.#closeBranches();
       throw error;
     }
     for (const source of group.sources as ReadonlySet<ThrottledSource>) {
@@ -158,7 +158,7 @@ class Throttled implements RunningLag {
     this.#release(rule);
     this.rules.delete(rule);
     for (const branch of this.#branches.values()) branch.rules.delete(rule);
-    if (this.rules.size === 0) this.#closeLanes();
+    if (this.rules.size === 0) this.#closeBranches();
     return losses;
   }
 
@@ -166,7 +166,7 @@ class Throttled implements RunningLag {
   end(): void {
     for (const source of this.#inputs.keys()) this.#free(source);
     for (const rule of this.rules) this.#release(rule);
-    this.#closeLanes();
+    this.#closeBranches();
   }
 
   #emptied(): void {
@@ -178,7 +178,7 @@ class Throttled implements RunningLag {
     this.#inputs.delete(source);
   }
 
-  #closeLanes(): void {
+  #closeBranches(): void {
     for (const branch of this.#branches.values()) branch.close();
     this.#branches.clear();
   }

@@ -8,7 +8,7 @@ export interface Flight {
   /** Where they are in memory. */
   item: Item | undefined;
   isStored: boolean;
-  /** They are left out. */
+  /** The messages are dropped. */
   isDropped: boolean;
   /** On disk there was no more room for them: the sink alone has them. */
   isReleased?: boolean;

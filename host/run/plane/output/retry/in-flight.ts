@@ -1,7 +1,7 @@
 /** Messages in flight: what the connector behind a retry queue has got and has not passed on, in order. */
 import type { SpillQueue } from './spill-queue.js';
 
-/** What it has at most, messages; those of a round, see below. */
+/** Most messages in flight, and messages of a round, see below. */
 const windowMessages = 4096;
 const roundMessages = 1024;
 

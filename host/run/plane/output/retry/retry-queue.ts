@@ -43,14 +43,14 @@ export interface QueueOwner {
   failed(bytes: number, messages: number, reason: string): void;
 }
 
-/** What the connector had got before there was a queue. */
+/** Messages that the connector got before there was a queue. */
 export interface Before {
   readonly messages: number;
   /** Not given back yet. */
   readonly bytes: number;
 }
 
-/** What the connector may pass on at a stop, ms; the rest stays in the cache. */
+/** Time in which the connector may still send at a stop, ms; the rest stays in the queue. */
 const lastMs = 1000;
 const retryMs = 1000;
 /** A cache whose files are still being closed by an earlier run. */
@@ -71,9 +71,9 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
   readonly #opened: Promise<void>;
   #isOpen = false;
   #openTrouble = '';
-  /** What is not safe, in the order in which it came. */
+  /** Tickets of messages that are not safe yet, oldest first. */
   readonly #tickets: Ticket[] = [];
-  /** What the connector has. */
+  /** Messages in flight. */
   readonly #inFlight: InFlight;
   /** With an interval: messages that may be sent now of those that waited. */
   #allowed = Number.POSITIVE_INFINITY;
@@ -181,7 +181,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     return this.#isOpen && this.#inFlight.isEmpty && this.length === 0;
   }
 
-  /** What waits survives the process. */
+  /** The waiting messages survive the process. */
   get isDurable(): boolean {
     return this.settings.folder !== undefined;
   }
@@ -331,7 +331,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     return this.#diskWait.text;
   }
 
-  /** What is wrong with it; empty when nothing is. */
+  /** Fault of the queue; empty without one. */
   get trouble(): string {
     if (this.#openTrouble !== '') return `its ${this.#name} can't be opened: ${this.#openTrouble}`;
     const reason = this.#queues.map(({ trouble }) => trouble).find((text) => text !== '');
@@ -391,7 +391,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     return destination === undefined ? again : { ...again, values: { ...again.values, ...destination } };
   }
 
-  /** So many messages of those handed over are out or lost. */
+  /** Removes messages in flight that were sent or lost. */
   #leave(messages: number): void {
     this.#inFlight.leave(messages, (queue, part) => (queue === undefined ? this.#leaveBefore(part) : queue.out(part)));
     this.#pump();

@@ -35,9 +35,9 @@ export interface SpillOwner {
   ready(): void;
   /** Messages were spilled. */
   spilled(): void;
-  /** So many messages are gone for good. */
+  /** Counts messages that are lost. */
   lost(messages: number, reason: string): void;
-  /** So many messages that were safe on disk are damaged; undefined: nobody knows how many. */
+  /** Counts messages that were safe on disk and are damaged; undefined: an unknown number. */
   damaged(messages: number | undefined, reason: string): void;
   warn(line: string): void;
   info(line: string): void;

@@ -46,7 +46,7 @@ export class SpillQueue {
   #soon: NodeJS.Immediate | undefined;
   readonly #disk: DiskTrouble;
   #isAwaited = false;
-  /** It could not be opened. */
+  /** The queue could not be opened. */
   #isShut = false;
   /** Since when something is being written. */
   #writingSince = Number.POSITIVE_INFINITY;
@@ -122,7 +122,7 @@ export class SpillQueue {
     return this.#store?.diskBytes ?? 0;
   }
 
-  /** What is in the way of taking more; empty when nothing is. */
+  /** Reason why the queue takes no more; empty while it does. */
   get trouble(): string {
     if (this.#disk.text !== '') return this.#disk.text;
     if (!this.#disk.isFull) return '';
@@ -175,7 +175,7 @@ export class SpillQueue {
     this.#timer = setTimeout(() => this.#look(), momentMs).unref();
   }
 
-  /** What is to be handed over next; undefined when there is nothing, or it has to be read or written first. */
+  /** The next message; undefined without one, or while it has to be read or written first. */
   peek(): Item | undefined {
     if (this.#store === undefined) return undefined;
     if (this.#ready.length > 0) return this.#ready[0];
@@ -211,7 +211,7 @@ export class SpillQueue {
     return item;
   }
 
-  /** What is first becomes two. */
+  /** Splits the first item in two. */
   #part(item: Item, messages: number): void {
     if (this.#ready.length > 0) this.#ready.splice(0, 1, ...split(item, messages));
     else this.#memory.part(this.#memory.inFlight, item, messages);

@@ -40,7 +40,7 @@ export const mostSliceBytes = 256 << 10;
 const cutsAtOnce = 16;
 
 export class Cutter {
-  /** Of the last cut. */
+  /** Epoch of the last cut. */
   epoch = 0;
   /** Numbers of the sinks that can be cut back. */
   cutBack: readonly string[] = [];

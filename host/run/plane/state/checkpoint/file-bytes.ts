@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { HaumeaError } from '../../../../base/errors.js';
 
-/** What is wrong with a file. */
+/** The error of a damaged file. */
 export function damaged(reason: string): HaumeaError {
   return new HaumeaError('general', reason);
 }

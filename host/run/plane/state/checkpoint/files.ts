@@ -38,7 +38,7 @@ const maxHeadBytes = 16 << 20;
 const pieceBytes = 1 << 20;
 const ending = '.checkpoint';
 const unfinished = '.part';
-/** So many of a rule stay. */
+/** Number of checkpoints that are kept of a rule. */
 export const kept = 2;
 /**
  * What has the name of a file is not always one: a folder in its place must not keep newer checkpoints from counting.
@@ -51,7 +51,7 @@ export class CheckpointFiles {
 
   constructor(readonly folder: string) {}
 
-  /** Those that are there, the newest first. */
+  /** Checkpoints of the rule, the newest first. */
   async list(): Promise<{ epoch: number; path: string }[]> {
     await refuseLink(this.folder);
     return this.#checkpointsOf(await this.#names());

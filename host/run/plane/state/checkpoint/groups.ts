@@ -5,7 +5,7 @@
 import { feeds, type TopicUse } from '../../../../connectors/topic-use.js';
 import { Marks } from './marks.js';
 
-/** What joins a rule with others. */
+/** Links of a rule with others: topics, and streams that both read. */
 export interface Joints {
   readonly use: TopicUse;
   /** Streams that it shares. */

@@ -7,7 +7,7 @@ import type { KeptOperator } from '../../../../model/kept.js';
 import { damaged } from './file-bytes.js';
 import type { SegmentedRows } from './segments.js';
 
-/** What is known of a checkpoint besides the state. */
+/** Head of a checkpoint: everything but the state. */
 export interface CheckpointHead {
   readonly rule: string;
   /** Rises from one to the next. */
@@ -33,7 +33,7 @@ export interface CheckpointHead {
 
 /** Where a checkpoint is. */
 export interface CheckpointName {
-  /** Of the rule, in that of all checkpoints. */
+  /** Folder of the rule within that of all checkpoints. */
   readonly folder: string;
   readonly epoch: number;
 }

@@ -5,12 +5,12 @@
 import { reasonOf } from '../../../../base/errors.js';
 import type { MarkedName, Marks } from './marks.js';
 
-/** What one rule has in it. */
+/** The part of one rule. */
 export interface Part {
   /** Where it counts or fails now. */
   joint?: Joint<Part>;
   readonly name: MarkedName;
-  /** It was taken at the end of its rule, and can't be taken again. */
+  /** The part was taken at the end of its rule and can't be taken again. */
   readonly isLast: boolean;
   /** Brings it to disk, with all output from before; false when that can't be. Its work is done once. */
   prepare(signal: AbortSignal): Promise<boolean>;

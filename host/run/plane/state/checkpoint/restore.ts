@@ -19,7 +19,7 @@ export interface FoundState {
   readonly checkpoint: ReadCheckpoint | undefined;
   /** Its pages, in the kernel. */
   readonly shelf: Shelf | undefined;
-  /** Of the newest one. */
+  /** Epoch of the newest checkpoint. */
   readonly epoch: number;
   /** Why those that are newer can't be used, a sentence each. */
   readonly refusals: readonly string[];

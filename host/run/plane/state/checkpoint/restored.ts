@@ -4,18 +4,18 @@ import type { KeptByNode, KeptOperator } from '../../../../model/kept.js';
 import { keptChanges } from '../../../link/kept-changes.js';
 import type { CheckpointHead } from './head.js';
 
-/** What users know of all that a rule keeps. */
-export function toldIn(kept: KeptByNode): KeptOperator[] {
+/** Operators with state that users are shown. */
+export function shownIn(kept: KeptByNode): KeptOperator[] {
   return [...kept.values()].filter(({ isSilent }) => isSilent !== true);
 }
 
 export interface Restored {
   /** A sentence without its subject. */
   readonly text: string;
-  /** All goes on, and nothing else is there. */
+  /** All state was loaded, and nothing is left over. */
   readonly isWhole: boolean;
   readonly isLost: boolean;
-  /** What could not be loaded although the rule has it still. */
+  /** Operators of the rule whose state could not be loaded. */
   readonly damaged: readonly string[];
 }
 
@@ -26,13 +26,13 @@ export function restoredBy(
   failed: readonly LoadFailure[],
   nodes: readonly { readonly handle: NodeHandle }[],
 ): Restored {
-  const after = toldIn(kept);
+  const after = shownIn(kept);
   // One of an earlier release does not say what it has.
   const { lost, empty } = keptChanges(before ?? after, after);
   const damaged = failed.flatMap(({ of, reason, text }) => {
     const operator = kept.get(nodes.findIndex(({ handle }) => handle === of));
-    const isToldElsewhere = reason === 'other' || reason === 'nothing';
-    return operator === undefined || operator.isSilent || isToldElsewhere ? [] : [`${operator.what}: ${text}`];
+    const isReportedElsewhere = reason === 'other' || reason === 'nothing';
+    return operator === undefined || operator.isSilent || isReportedElsewhere ? [] : [`${operator.what}: ${text}`];
   });
   const gone = [...lost, ...damaged];
   const parts = [

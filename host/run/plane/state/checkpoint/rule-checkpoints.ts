@@ -22,7 +22,7 @@ import { type CheckpointHead, mostNamed } from './head.js';
 import { Joint } from './joint.js';
 import { hasStuckSink, isFed, isStarved, seenOf, UnderWay, whenTaken } from './of-rule.js';
 import { type FoundState, findState, restoreState } from './restore.js';
-import { toldIn } from './restored.js';
+import { shownIn } from './restored.js';
 import { outcomeOf, type PartOwner, RulePart } from './rule-part.js';
 
 /** Time until a checkpoint that failed is tried again, ms; and until one that could not be taken is. */
@@ -86,7 +86,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     private readonly beat: () => void,
     readonly log: Logger,
   ) {
-    this.cutter = new Cutter(order.qos > 1, toldIn(order.kept), files, host, beat, log);
+    this.cutter = new Cutter(order.qos > 1, shownIn(order.kept), files, host, beat, log);
     this.#groups = host.shared('checkpoint.groups', () => new Groups<RuleCheckpoints>());
   }
 

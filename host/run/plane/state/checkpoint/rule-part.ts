@@ -35,7 +35,7 @@ export class RulePart implements Part {
   /** Rows of a rule that is gone. */
   readonly #rows = new Pieces();
   #settle: (isOut: boolean) => void = () => {};
-  /** Of the last part: the sinks had their time. */
+  /** Resolves when the sinks have had their time after the last part. */
   readonly #isSettled = new Promise<boolean>((resolve) => {
     this.#settle = resolve;
   });
@@ -61,7 +61,7 @@ export class RulePart implements Part {
     }
   }
 
-  /** It is not to be brought to disk at all. */
+  /** Gives the part up before it is on disk. */
   undo(): void {
     this.owner.cutter.abandon();
     for (const claim of this.claims) claim.giveBack();

@@ -38,7 +38,7 @@ const small = 16_384;
 /** Segments of a chain, and those that a checkpoint needs, at most: then all rows are written anew. */
 const mostSegments = 60_000;
 const mostNeeded = 256;
-/** So many numbers of pages are looked up when a checkpoint is read. */
+/** Most numbers of pages that are looked up when a checkpoint is read. */
 const mostNumbers = 1 << 22;
 /** What rows that are gone may take on disk, besides as much as those that are there. */
 const wasteBytes = 32 << 20;

@@ -56,7 +56,7 @@ export class InputLog {
   #hasAsked = false;
   #retry: NodeJS.Timeout | undefined;
   #isClosed = false;
-  /** What is wrong with it; empty when nothing is. */
+  /** Fault of the log; empty without one. */
   trouble = '';
 
   constructor(
@@ -90,7 +90,7 @@ export class InputLog {
     this.trouble = trouble;
   }
 
-  /** What comes is logged. */
+  /** Input is logged. */
   get isReady(): boolean {
     return !this.isReplaying && this.isAligned;
   }

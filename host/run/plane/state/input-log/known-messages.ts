@@ -22,7 +22,7 @@ interface Store {
   keepFrom(message: number): void;
 }
 
-/** What is said of each item. */
+/** Remark on an item of the log. */
 type Remark = Readonly<Record<string, unknown>>;
 
 export class KnownMessages {

@@ -22,7 +22,7 @@ interface Opening {
   readonly host: Pick<InputLogHost, 'name' | 'log' | 'known' | 'isShared'>;
   readonly out: OutMark;
   isClosed(): boolean;
-  /** What is wrong; empty when nothing is. */
+  /** Fault of the log; empty without one. */
   note(reason: string): void;
 }
 

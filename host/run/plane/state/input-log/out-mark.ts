@@ -9,7 +9,7 @@ const name = 'out';
 export class OutMark {
   /** Number behind the last message before which all are out. */
   number = 0;
-  /** So many of the first entries are out. */
+  /** Number of entries at the front that were sent. */
   #entries = 0;
   readonly #mark: ReadMark;
 
