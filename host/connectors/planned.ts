@@ -14,20 +14,6 @@ export interface PlannedConnector {
 
 export const plannedConnectors: Readonly<Record<string, PlannedConnector>> = {
   edgex: { isConnection: true },
-  httppull: {
-    lookup: {},
-    defaultKey: {
-      url: 'http://localhost',
-      method: 'post',
-      interval: '10s',
-      timeout: '5s',
-      incremental: false,
-      bodyType: 'json',
-      insecureSkipVerify: true,
-      headers: { Accept: 'application/json' },
-      responseType: 'code',
-    },
-  },
   kafka: { isConnection: true },
   nng: { isConnection: true },
   sql: { isConnection: true },

@@ -38,7 +38,7 @@ const decoders: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLeng
 };
 
 /** Takes a compression off; throws for one that is not known, and for what is too long. */
-async function decompressed(bytes: Buffer, compression: string): Promise<Buffer> {
+export async function decompressed(bytes: Buffer, compression: string): Promise<Buffer> {
   const decode = decoders[compression.toLowerCase()];
   if (decode === undefined) throw new Error(`the compression ${compression} of the answer is not known`);
   return decode(bytes, { maxOutputLength: maxAnswerBytes });

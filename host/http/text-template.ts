@@ -2,7 +2,10 @@
 import { compileTemplate } from '../template/compile.js';
 import type { Dict } from '../template/value.js';
 
-export type TextTemplate = (data: Dict) => string;
+/** What templates see. */
+export type Values = Dict;
+
+type TextTemplate = (data: Values) => string;
 
 /** Throws a `plan` error for a template that is not right. */
 export function textTemplate(text: string): TextTemplate {
@@ -10,7 +13,7 @@ export function textTemplate(text: string): TextTemplate {
 }
 
 /** The same of all members, which are texts then. */
-export function headerTemplates(headers: Readonly<Record<string, unknown>>): (data: Dict) => Record<string, string> {
+export function headerTemplates(headers: Readonly<Record<string, unknown>>): (data: Values) => Record<string, string> {
   const templates = Object.entries(headers).map(([name, value]) => [name, textTemplate(String(value ?? ''))] as const);
   return (data) => Object.fromEntries(templates.map(([name, render]) => [name, render(data)]));
 }

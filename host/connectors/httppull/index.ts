@@ -1,0 +1,79 @@
+/** What a server answers, asked again and again; rows looked up in its answer. */
+import { field } from '../../base/fields/field.js';
+import { literalOf } from '../../base/fields/row-template.js';
+import { httpProps, urlReason } from '../../http/props.js';
+import { commonLookup, commonSource } from '../common.js';
+import { defineConnector } from '../define.js';
+import { tlsFiles, tlsProps } from '../tls.js';
+
+const requestProps = {
+  url: field
+    .address()
+    .default('http://localhost')
+    .check((text) => urlReason(literalOf(text)))
+    .doc('Address that is asked; the DATASOURCE is added to it'),
+  ...httpProps,
+  body: field.secret().default('').doc('Body of the requests'),
+  compression: field
+    .string()
+    .oneOf('', 'zlib', 'gzip', 'flate', 'zstd')
+    .default('')
+    .notYet((kind) => (kind === 'zstd' ? 'zstd is not supported yet' : undefined))
+    .doc('Compression of answers that do not say it themselves (Content-Encoding)'),
+  ...tlsProps,
+  insecureSkipVerify: tlsProps.insecureSkipVerify.default(true),
+};
+
+const dataSource = { doc: 'Path that is added to the address' };
+
+export default defineConnector({
+  name: 'httppull',
+  doc: 'Asks a server over HTTP at each interval, and takes its answers.',
+  chinese: async () => (await import('./chinese.js')).chinese,
+  source: {
+    dataSource,
+    showsDecoder: true,
+    defaultKey: {
+      url: 'http://localhost',
+      method: 'post',
+      interval: '10s',
+      timeout: '5s',
+      incremental: false,
+      bodyType: 'json',
+      insecureSkipVerify: true,
+      headers: { Accept: 'application/json' },
+      responseType: 'code',
+    },
+    props: {
+      ...commonSource,
+      ...requestProps,
+      interval: field.duration().min(1).default(10_000).doc('Time between two requests'),
+      incremental: field.bool().default(false).doc('An answer equal to the last one is left out'),
+      states: field
+        .map()
+        .default({})
+        .doc(
+          'Values for templates in url, body and headers; members of an answer with their names replace them. With ' +
+            'the option qos they are kept over restarts',
+        ),
+    },
+    files: (conf) => tlsFiles(conf),
+    form: () => ({ framing: 'frames', waits: true }),
+    rewinds: ({ states }) =>
+      Object.keys(states).length === 0
+        ? { no: 'without states each answer comes once' }
+        : { provided: 'the server answers with what comes after the states that a checkpoint keeps' },
+    load: async () => {
+      const { PullSource } = await import('./source.js');
+      return (conf, context) => new PullSource(conf, context);
+    },
+  },
+  lookup: {
+    props: { ...commonLookup, ...requestProps },
+    files: (conf) => tlsFiles(conf),
+    load: async () => {
+      const { PullLookup } = await import('./lookup.js');
+      return (conf, context) => new PullLookup(conf, context);
+    },
+  },
+});

@@ -1,0 +1,76 @@
+/** Asks a server, as the source and lookup tables do. */
+import type { AllowedPaths } from '../../base/files/allowed-paths.js';
+import type { Logger } from '../../base/log/log.js';
+import { bodyOf, usualBodyType, withHeaders } from '../../http/bodies.js';
+import { decompressed } from '../../http/client.js';
+import { outcomeOf } from '../../http/outcome.js';
+import type { HttpConf } from '../../http/props.js';
+import { HttpSession } from '../../http/session.js';
+import { headerTemplates, textTemplate, type Values } from '../../http/text-template.js';
+import type { TlsConf } from '../tls.js';
+import { tlsOptions } from '../tls-options.js';
+
+export interface PullConf extends HttpConf, TlsConf {
+  url: string;
+  body: string;
+  compression: string;
+}
+
+/** The other side has answered, but with a failure. */
+export class BadAnswer extends Error {
+  /** @param afterMs it wants no request before */
+  constructor(
+    reason: string,
+    readonly afterMs: number,
+  ) {
+    super(reason);
+  }
+}
+
+/** Requests that lookups may have under way. */
+const maxAtOnce = 16;
+
+export class Puller {
+  #session: HttpSession | undefined;
+  readonly #url: (data: Values) => string;
+  readonly #body: (data: Values) => string;
+  readonly #headers: (data: Values) => Record<string, string>;
+
+  constructor(
+    private readonly conf: PullConf,
+    dataSource: string,
+    private readonly context: { readonly log: Logger; readonly paths: AllowedPaths },
+  ) {
+    this.#url = textTemplate(joined(conf.url, dataSource));
+    this.#body = textTemplate(conf.body);
+    this.#headers = headerTemplates(conf.headers);
+  }
+
+  /** The body of the answer; throws `Unreachable`, `BadAnswer`, or why there can be no request. */
+  async pull(states: Values, signal?: AbortSignal): Promise<Buffer> {
+    const { conf } = this;
+    const { log, paths } = this.context;
+    const tls = this.#session === undefined ? await tlsOptions('httppull', conf, paths) : undefined;
+    if (tls !== undefined) this.#session ??= new HttpSession(conf, log, { tls, maxAtOnce });
+    const { method, bodyType = usualBodyType(method) } = conf;
+    const answer = await this.#session!.send((token) => {
+      const data = { ...token, ...states };
+      const { headers, body } = bodyOf(bodyType, Buffer.from(this.#body(data)));
+      return { method, url: this.#url(data), headers: withHeaders(headers, this.#headers(data)), body };
+    }, signal);
+    const isPlain = conf.compression === '' || answer.headers['content-encoding'] !== undefined;
+    const body = isPlain ? answer.body : await decompressed(answer.body, conf.compression);
+    const outcome = outcomeOf({ ...answer, body }, conf.responseType);
+    if (outcome.is === 'taken') return body;
+    throw new BadAnswer(outcome.reason, outcome.is === 'later' ? outcome.afterMs : 0);
+  }
+
+  close(): void {
+    this.#session?.close();
+  }
+}
+
+function joined(url: string, path: string): string {
+  const isApart = path === '' || url.endsWith('/') || /^[/?#]/.test(path);
+  return isApart ? url + path : `${url}/${path}`;
+}
