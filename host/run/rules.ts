@@ -403,7 +403,7 @@ export class Rules implements Engine, PlaneListener {
     const isLive = entry.state === 'running' || entry.state === 'starting';
     if (!isLive && strategy !== null) throw lifeErrors.notRunning(id);
     entry.trace = strategy ?? undefined;
-    if (isLive) this.#lives.trace(entry);
+    if (isLive) await this.#lives.trace(entry);
   }
 
   isTraced(id: string): boolean {

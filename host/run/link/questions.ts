@@ -17,6 +17,8 @@ export interface Questions {
   tableRows(run: number): TableRow[];
   /** Lets a source of a run go on from a position, whoever else reads it; answers with the reason when it can't. */
   resetSource(run: number, stream: string, position: unknown): string | undefined;
+  /** Whether the input of a run is traced; answered when orders given before are carried out. */
+  traced(run: number): boolean;
   /** What went wrong in the runs, and is wrong now; of each that has or had any trouble. */
   troubles(): ByRun<RunTrouble> | undefined;
   /** CPU time of each run since its start, µs. */
@@ -62,6 +64,7 @@ const terms: { readonly [Q in Question]: Terms<Q> } = {
   status: { otherwise: undefined, timeoutMs: usualMs },
   tableRows: { otherwise: [], timeoutMs: usualMs },
   resetSource: { otherwise: 'the data plane did not answer', timeoutMs: usualMs },
+  traced: { otherwise: false, timeoutMs: usualMs },
   troubles: { otherwise: undefined, timeoutMs: usualMs },
   cpuTimes: { otherwise: [], timeoutMs: usualMs },
   memory: { otherwise: [], timeoutMs: usualMs },

@@ -97,9 +97,14 @@ export class RuleLives {
     return this.#stop(entry, canceled);
   }
 
-  /** Follows the input of a rule that runs as it says now. */
-  trace(entry: Entry): void {
-    entry.plane?.command({ kind: 'trace', run: entry.run, order: this.#traceOrder(entry) ?? null });
+  /**
+   * Follows the input of a rule that runs as it says now; resolves when the data plane does. Pushed input comes to it
+   * by another channel, and could overtake the command.
+   */
+  async trace(entry: Entry): Promise<void> {
+    const { plane, run } = entry;
+    plane?.command({ kind: 'trace', run, order: this.#traceOrder(entry) ?? null });
+    await plane?.ask('traced', run);
   }
 
   /**

@@ -38,7 +38,7 @@ import { ErrorLog } from './observe/error-log.js';
 import { latenciesOf } from './observe/latencies.js';
 import { metricsOf, refreshSinks } from './observe/metrics.js';
 import { endExhausted } from './observe/notices.js';
-import { TraceRecorder } from './observe/trace-recorder.js';
+import { Tracing } from './observe/tracing.js';
 import { troubleOfAll, troublesOf } from './observe/trouble.js';
 import { Outputs } from './output/outputs.js';
 import { loadSinkParts } from './output/sink-parts.js';
@@ -61,10 +61,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #operators = new OperatorLists();
   readonly #shared = new Map<string, unknown>();
   readonly userCalls: UserCalls;
-  readonly #traces = new TraceRecorder(
-    () => this.kernel,
-    (trace) => this.options.tell({ kind: 'trace', trace }),
-  );
+  readonly #tracing = new Tracing(this, (run) => this.#rules.get(run));
   readonly #cpuTimes = new CpuTimes();
   readonly #errors = new ErrorLog(this.#all);
   // The kernel may be in the middle of a call.
@@ -94,7 +91,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       kernel: () => this.kernel,
       rules: this.#all,
       heartbeat: options.heartbeat,
-      traces: this.#traces,
+      tracing: this.#tracing,
       errors: this.#errors,
       stateBounds: this.#stateBounds,
       shares: (options.shares ?? shareWatch)(
@@ -147,7 +144,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       const lookups = (start.lookups ?? []).flatMap(({ type, call }) =>
         call === undefined ? this.askedPart(type).load() : [],
       );
-      await Promise.all([loadSinkParts(start.sinks), ...sinks, ...lookups, loadSourceParts(start)]);
+      const parts = [loadSinkParts(start.sinks), loadSourceParts(start), start.trace && this.#tracing.load()];
+      await Promise.all([...parts, ...sinks, ...lookups]);
       leaveAsked = await this.askedTables.hold(start.lookups ?? [], this.askedPart);
       await this.userCalls.use(functions);
       isUsing = true;
@@ -198,11 +196,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   }
 
   /** Follows the input of a run from now on, or no longer. */
-  trace(run: number, order: TraceOrder | null): void {
-    const starting = this.starting.get(run);
-    if (starting !== undefined) starting.start.trace = order ?? undefined;
-    const rule = this.#rules.get(run);
-    if (rule !== undefined && !rule.isEnding) this.#traces.set(rule, order);
+  trace(run: number, order: TraceOrder | null): Promise<void> {
+    return this.#tracing.follow(run, order);
   }
 
   renew(run: number, specs: readonly SourceSpec[]): void {
@@ -244,6 +239,10 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     const rule = this.#rules.get(run);
     const source = rule?.sources.find(({ name }) => name === stream);
     return source === undefined ? 'the rule does not run' : source.seek(position);
+  }
+
+  traced(run: number): Promise<boolean> {
+    return this.#tracing.isTraced(run);
   }
 
   troubles(): Promise<ByRun<RunTrouble>> {
@@ -382,7 +381,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   // What the kernel calls
 
   onOutput(chunk: OutputChunk, now: number): void {
-    if (this.#traces.isOn) this.#traces.output(chunk);
+    this.#tracing.recorder?.output(chunk);
     this.#outputs.write(chunk, now, this.#work.input?.barrier);
   }
 
@@ -442,7 +441,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.#rules.set(rule.run, rule);
     this.#all.add(rule);
     this.#stateBounds.added(rule);
-    if (start.trace !== undefined) this.#traces.set(rule, start.trace);
+    if (start.trace !== undefined) this.#tracing.recorder?.set(rule, start.trace);
     const { plan, sinks } = start;
     rule.debug(() => `started with ${plan.nodes.length} nodes, ${start.sources.length} sources, ${sinks.length} sinks`);
     this.options.tell({ kind: 'started', run: rule.run, restored: checkpoints?.atStart });
@@ -476,7 +475,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     const held = isFull ? [...new Set(rule.sources)].filter((source) => !unused.includes(source)) : [];
     for (const source of held) source.sinkIsFull(true);
     if (!this.#work.isBroken) {
-      this.#traces.set(rule, null);
+      this.#tracing.recorder?.set(rule, null);
       this.#errors.end(rule);
       rule.release();
       this.userCalls.release(rule.functions);

@@ -80,6 +80,19 @@ test('the context of a trace in the head of a request is followed', async () => 
   assert.equal(ids, [traceId]);
 });
 
+test('a request that follows the start of tracing is traced', async () => {
+  for (let round = 10; round < 30; round++) {
+    await server.request('POST', '/rules/one/trace/stop');
+    await server.request('POST', '/rules/one/trace/start', { strategy: 'head' });
+    const traceId = `${round}`.repeat(16);
+    await request(data, 'POST', '/one', { a: round }, { traceparent: `00-${traceId}-${'34'.repeat(8)}-01` });
+    await eventually(`the trace of round ${round}`, async () => {
+      const { json } = await server.request('GET', '/trace/rule/one');
+      return json.includes(traceId) || undefined;
+    });
+  }
+});
+
 test('too much at once is refused', async () => {
   const answer = await request(data, 'POST', '/one', 'x'.repeat((16 << 20) + 1)).catch(() => undefined);
   // The server ends the connection without reading on: the answer may be lost with it.

@@ -55,6 +55,10 @@ export class TraceRecorder {
     return this.#traced.size > 0;
   }
 
+  follows(rule: RunningRule): boolean {
+    return this.#traced.has(rule);
+  }
+
   /** Follows a rule from now on, null: no longer. To be called while it is linked. */
   set(rule: RunningRule, order: TraceOrder | null): void {
     this.#traced.get(rule)?.taps.release();

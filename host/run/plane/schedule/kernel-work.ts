@@ -14,7 +14,7 @@ import type { StateBounds } from '../memory/state-bounds.js';
 import type { ErrorLog } from '../observe/error-log.js';
 import { longCallMs, noteLongCall } from '../observe/long-calls.js';
 import { accuse } from '../observe/notices.js';
-import type { TraceRecorder } from '../observe/trace-recorder.js';
+import type { Tracing } from '../observe/tracing.js';
 import type { InputAtWork, RunningRule } from '../running/running.js';
 import type { CpuTimes } from './cpu-times.js';
 import { DeferredTurns } from './deferred-work.js';
@@ -30,7 +30,7 @@ export interface WorkOptions {
   /** All that run: timers work for any of them. */
   readonly rules: ReadonlySet<RunningRule>;
   readonly heartbeat: Heartbeat;
-  readonly traces: TraceRecorder;
+  readonly tracing: Tracing;
   readonly errors: ErrorLog;
   readonly stateBounds: StateBounds;
   readonly shares: Shares;
@@ -74,7 +74,7 @@ export class KernelWork {
     if (this.isBroken) return;
     // An output that writes again within a kernel call is a defect of a connector, and would ruin the kernel's state.
     if (this.#isWorking) throw new Error('the kernel is at work already');
-    const { heartbeat, traces, rules, log } = this.options;
+    const { heartbeat, tracing, rules, log } = this.options;
     const kernel = this.options.kernel();
     for (const rule of whose) {
       heartbeat.enter(rule.run, whose.size);
@@ -85,10 +85,11 @@ export class KernelWork {
     const began = performance.now();
     let ended = began;
     try {
-      const traced = traces.isOn ? traces.begin(whose, input) : undefined;
+      const recorder = tracing.recorder?.isOn ? tracing.recorder : undefined;
+      const traced = recorder?.begin(whose, input);
       kernel.beginWork();
       call();
-      if (traced !== undefined) traces.finish(traced);
+      if (traced !== undefined) recorder?.finish(traced);
     } catch (error) {
       if (!(error instanceof KernelError) || error.isFatal) {
         this.isBroken = true;

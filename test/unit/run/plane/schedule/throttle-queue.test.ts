@@ -302,7 +302,8 @@ test('a rule that is traced ends while its input waits, and its neighbours go on
     plant.taps[0]!.some(({ plan }) => plan.input !== null && 'source' in plan.input),
     'one is below the stream',
   );
-  plant.plane.trace(1, { strategy: 'always', taps: plant.taps[0]! });
+  void plant.plane.trace(1, { strategy: 'always', taps: plant.taps[0]! });
+  assert.ok(await plant.plane.traced(1), 'the answer comes after the order');
   plant.put();
   plant.source.write(framesOf([{ v: 9 }, { v: 8 }]));
   const stop = plant.plane.stop(1);
