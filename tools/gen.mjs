@@ -32,9 +32,6 @@ const fnName = (name) => {
   return `${family}${op[0].toUpperCase()}${op.slice(1)}`;
 };
 
-// Operations without a kernel yet have no file and are refused by the planner.
-const implemented = (family) => existsSync(join(opsDir, family.family, 'index.ts'));
-
 emit(
   'assembly/gen/opcodes.ts',
   `${head('assembly/ops/*/ops.json')}export namespace Op {\n${families
@@ -45,16 +42,12 @@ emit(
   'assembly/ops/gen/dispatch.ts',
   `${head('assembly/ops/*/ops.json')}import { Operation } from '../../gen/ops-layouts';
 ${families
-  .filter(implemented)
   .map((f) => `import { ${f.ops.map((o) => fnName(o.name)).join(', ')} } from '../${f.family}/index';`)
   .join('\n')}\n
 /** Runs the operation at \`op\` (its 16 bytes in the program) over the selected rows. */
 export function dispatch(op: Operation): void {
   switch (op.code) {
-${families
-  .filter(implemented)
-  .flatMap((f) => f.ops.map((o) => `    case ${o.code}: ${fnName(o.name)}(op); break;`))
-  .join('\n')}
+${families.flatMap((f) => f.ops.map((o) => `    case ${o.code}: ${fnName(o.name)}(op); break;`)).join('\n')}
     default: break;
   }
 }
@@ -273,11 +266,7 @@ emit(
 export const ops = {
 ${families
   .flatMap((f) =>
-    f.ops.map(
-      (o) =>
-        `  /** ${o.doc} */\n  '${o.name}': { code: ${o.code}, operands: ${JSON.stringify(o.operands)}, implemented: ` +
-        `${implemented(f)} },`,
-    ),
+    f.ops.map((o) => `  /** ${o.doc} */\n  '${o.name}': { code: ${o.code}, operands: ${JSON.stringify(o.operands)} },`),
   )
   .join('\n')}
 } as const;
@@ -285,26 +274,55 @@ ${families
 export type OpName = keyof typeof ops;
 
 /**
- * Each aggregate of the window kernels: its number and name in SQL; \`ofRows\`: the aggregate that it is over \`*\`;
- * \`takesRow\`: it gets the whole row besides its arguments; \`isLong\`: its result is as long as its input;
- * \`keepsValues\`: its state is all the values; \`takesBatch\`: the host takes all rows of a batch into states;
- * \`isFixed\`: its state has one size; \`isMergeable\`: two of them can be joined; \`emptyIsNull\`: the result over no
- * rows is null, not missing. What each computes stands with its function (host/functions/aggregate).
+ * Each aggregate of the window kernels, with what holds of it: the rest is left out. What each computes stands with its
+ * function (host/functions/aggregate).
  */
-export const aggregates = {
+export const aggregates: Readonly<Record<AggregateName, Aggregate>> = {
 ${aggregates
-  .map(
-    (a) =>
-      `${a.doc ? `  /** ${a.doc} */\n` : ''}  ${a.name}: { code: ${a.code}, sql: '${a.sql}', ofRows: ` +
-      `${JSON.stringify(a.ofRows ?? null)}, takesRow: ${a.takesRow === true}, isLong: ${a.isLong === true}, ` +
-      `keepsValues: ${a.form === 'list'}, takesBatch: ${a.takesBatch === true}, isFixed: ${forms[a.form].isFixed}, ` +
-      `isMergeable: ${forms[a.form].isMergeable}, emptyIsNull: ${a.emptyIsNull === true}, operands: ` +
-      `${JSON.stringify(a.operands)} },`,
-  )
+  .map((a) => {
+    const parts = {
+      code: a.code,
+      sql: a.sql,
+      ofRows: a.ofRows,
+      takesRow: a.takesRow === true || undefined,
+      isLong: a.isLong === true || undefined,
+      keepsValues: a.form === 'list' || undefined,
+      takesBatch: a.takesBatch === true || undefined,
+      isFixed: forms[a.form].isFixed || undefined,
+      isMergeable: forms[a.form].isMergeable || undefined,
+      emptyIsNull: a.emptyIsNull === true || undefined,
+      operands: a.operands,
+    };
+    return `${a.doc ? `  /** ${a.doc} */\n` : ''}  ${a.name}: ${JSON.stringify(parts)},`;
+  })
   .join('\n')}
-} as const;
+};
 
-export type AggregateName = keyof typeof aggregates;
+export interface Aggregate {
+  readonly code: number;
+  /** Its name in SQL. */
+  readonly sql: string;
+  /** The aggregate that it is over \`*\`. */
+  readonly ofRows?: AggregateName;
+  /** It gets the whole row besides its arguments. */
+  readonly takesRow?: boolean;
+  /** Its result is as long as its input. */
+  readonly isLong?: boolean;
+  /** Its state is all the values. */
+  readonly keepsValues?: boolean;
+  /** The host takes all rows of a batch into states. */
+  readonly takesBatch?: boolean;
+  /** Its state has one size. */
+  readonly isFixed?: boolean;
+  /** Two of its states can be joined. */
+  readonly isMergeable?: boolean;
+  /** The result over no rows is null, not missing. */
+  readonly emptyIsNull?: boolean;
+  readonly operands: readonly string[];
+}
+
+export type AggregateName =
+${aggregates.map((a) => `  | '${a.name}'`).join('\n')};
 `,
 );
 

@@ -160,15 +160,11 @@ function hostFile(all) {
       );
     }
     for (const { name, doc, fields, size, filled = [] } of structs) {
-      const at = Object.fromEntries(fields.map((field) => [field.name, field.at]));
-      const written = Object.fromEntries(
-        fields
-          .filter((field) => !field.isArray && !filled.includes(field.name))
-          .map((field) => [field.name, hostType(field.type)]),
+      const isWritten = (field) => !field.isArray && !filled.includes(field.name);
+      const table = Object.fromEntries(
+        fields.map((field) => [field.name, isWritten(field) ? [field.at, hostType(field.type)] : field.at]),
       );
-      parts.push(
-        `${comment(doc)}export const ${name} = layout(${size}, ${JSON.stringify(at)}, ${JSON.stringify(written)});\n`,
-      );
+      parts.push(`${comment(doc)}export const ${name} = layout(${size}, ${JSON.stringify(table)});\n`);
     }
   }
   return parts.join('\n');

@@ -9,22 +9,22 @@ export const analyticMaxArgs = 1024;
 export const AnalyticFn = {"lag":1,"latest":2,"hadChanged":3,"changedCol":4,"accSum":5,"accCount":6,"accMin":7,"accMax":8,"accAvg":9,"rowNumber":10,"changedItem":11,"rowChanged":12,"accMaxBy":13,"accMinBy":14,"accCollect":15,"changedColumns":16,"incCollect":17,"incMergeAgg":18,"accDistinctCollect":19,"accMapAgg":20,"user":21} as const;
 
 /** Spec of an analytic node. All `…At` are offsets from its start. */
-export const analyticSpec = layout(24, {"partitions":0,"partitionsAt":4,"functions":8,"functionsAt":12,"ttl":16}, {"partitions":"u32","partitionsAt":"u32","functions":"u32","functionsAt":"u32","ttl":"f64"});
+export const analyticSpec = layout(24, {"partitions":[0,"u32"],"partitionsAt":[4,"u32"],"functions":[8,"u32"],"functionsAt":[12,"u32"],"ttl":[16,"f64"]});
 
 /** What rows are partitioned by. */
-export const partitionSpec = layout(12, {"keys":0,"keysAt":4,"entrySize":8}, {"keys":"u32","keysAt":"u32"});
+export const partitionSpec = layout(12, {"keys":[0,"u32"],"keysAt":[4,"u32"],"entrySize":8});
 
 /** A function. */
-export const functionSpec = layout(24, {"fn":0,"dst":2,"partition":4,"when":6,"args":8,"argsAt":12,"size":16,"state":20}, {"fn":"u16","dst":"u16","partition":"u16","when":"u16","args":"u32","argsAt":"u32","size":"u32"});
+export const functionSpec = layout(24, {"fn":[0,"u16"],"dst":[2,"u16"],"partition":[4,"u16"],"when":[6,"u16"],"args":[8,"u32"],"argsAt":[12,"u32"],"size":[16,"u32"],"state":20});
 
 /** Spec of a hits node. */
-export const hitsSpec = layout(10, {"condition":0,"count":2,"time":4,"when":6,"judged":8}, {"condition":"u16","count":"u16","time":"u16","when":"u16","judged":"u16"});
+export const hitsSpec = layout(10, {"condition":[0,"u16"],"count":[2,"u16"],"time":[4,"u16"],"when":[6,"u16"],"judged":[8,"u16"]});
 
 /** What a node knows of the conditions of the filters below it. The lists are one block. */
-export const choice = layout(64, {"in":0,"last":8,"filters":16,"quiet":20,"children":24,"tables":28,"block":32,"blockSize":36,"order":40,"always":44,"marks":48,"keys":52,"positions":56,"table":60}, {"in":"u64","last":"f64","filters":"u32","quiet":"u32","children":"u32","tables":"u32","block":"u32","blockSize":"u32","order":"u32","always":"u32","marks":"u32","keys":"u32","positions":"u32","table":"u32"});
+export const choice = layout(64, {"in":[0,"u64"],"last":[8,"f64"],"filters":[16,"u32"],"quiet":[20,"u32"],"children":[24,"u32"],"tables":[28,"u32"],"block":[32,"u32"],"blockSize":[36,"u32"],"order":[40,"u32"],"always":[44,"u32"],"marks":[48,"u32"],"keys":[52,"u32"],"positions":[56,"u32"],"table":[60,"u32"]});
 
 /** Filters that compare the same column in the same manner with different constants. */
-export const choiceTable = layout(16, {"condition":0,"compared":2,"begin":4,"end":8}, {"condition":"u16","compared":"u16","begin":"u32","end":"u32"});
+export const choiceTable = layout(16, {"condition":[0,"u16"],"compared":[2,"u16"],"begin":[4,"u32"],"end":[8,"u32"]});
 
 /** Bit in the end of a message that is the text of an error in the place of a result. */
 export const errorBit = 2147483648;
@@ -45,13 +45,13 @@ export const EncodeFlag = {"single":1,"omitEmpty":2,"sendError":4,"header":8,"ba
 export const NullRule = {"keepNull":0,"omit":1,"send":2} as const;
 
 /** Complete messages that a node has written, on their way to the host. */
-export const segment = layout(32, {"node":0,"host":4,"off":8,"len":12,"ends":16,"messages":20,"rows":24,"errors":28}, {"node":"u32","host":"u32","off":"u32","len":"u32","ends":"u32","messages":"u32","rows":"u32","errors":"u32"});
+export const segment = layout(32, {"node":[0,"u32"],"host":[4,"u32"],"off":[8,"u32"],"len":[12,"u32"],"ends":[16,"u32"],"messages":[20,"u32"],"rows":[24,"u32"],"errors":[28,"u32"]});
 
 /** Spec of an encode node. Fields follow, then their names: json `,"name":` with escapes, rows the bare name, 16 readable bytes behind each. */
-export const encodeSpec = layout(40, {"shape":0,"format":1,"flags":2,"framing":3,"fields":4,"batchSize":8,"literals":12,"linger":16,"operand":24,"delimiter":28,"head":32,"empty":36}, {"shape":"u8","format":"u8","flags":"u8","framing":"u8","fields":"u32","batchSize":"u32","literals":"u32","linger":"f64","operand":"u32","delimiter":"u32","head":"u32","empty":"u32"});
+export const encodeSpec = layout(40, {"shape":[0,"u8"],"format":[1,"u8"],"flags":[2,"u8"],"framing":[3,"u8"],"fields":[4,"u32"],"batchSize":[8,"u32"],"literals":[12,"u32"],"linger":[16,"f64"],"operand":[24,"u32"],"delimiter":[28,"u32"],"head":[32,"u32"],"empty":[36,"u32"]});
 
 /** A field of an encode node. */
-export const encodeField = layout(16, {"nameOff":0,"nameLen":4,"operand":8,"rule":10}, {"nameOff":"u32","nameLen":"u32","operand":"u16","rule":"u8"});
+export const encodeField = layout(16, {"nameOff":[0,"u32"],"nameLen":[4,"u32"],"operand":[8,"u16"],"rule":[10,"u8"]});
 
 /** Columns of a merge before those of its branches: number of the branch, time stamp. */
 export const mergeFirst = 2;
@@ -69,31 +69,31 @@ export const noMemory = -2;
 export const JoinType = {"inner":0,"left":1,"right":2,"full":3,"cross":4} as const;
 
 /** Spec of a merge. Behind it: branches. */
-export const mergeSpec = layout(8, {"branches":0,"columns":4}, {"branches":"u32","columns":"u32"});
+export const mergeSpec = layout(8, {"branches":[0,"u32"],"columns":[4,"u32"]});
 
 /** Columns of a branch in the batch of the merge. */
-export const mergeBranch = layout(8, {"first":0,"columns":4}, {"first":"u32","columns":"u32"});
+export const mergeBranch = layout(8, {"first":[0,"u32"],"columns":[4,"u32"]});
 
 /** Spec of a port. Behind it: operands u16[columns]. */
-export const portSpec = layout(12, {"target":0,"branch":4,"timestamp":8,"columns":10}, {"target":"u32","branch":"u32","timestamp":"u16","columns":"u16"});
+export const portSpec = layout(12, {"target":[0,"u32"],"branch":[4,"u32"],"timestamp":[8,"u16"],"columns":[10,"u16"]});
 
 /** Spec of a join. All `…At` are offsets from its start. */
-export const joinSpec = layout(48, {"columns":0,"branch":4,"branches":8,"branchesAt":12,"steps":16,"stepsAt":20,"others":24,"othersAt":28,"first":32}, {"columns":"u32","branch":"u32","branches":"u32","branchesAt":"u32","steps":"u32","stepsAt":"u32","others":"u32","othersAt":"u32","first":"u32"});
+export const joinSpec = layout(48, {"columns":[0,"u32"],"branch":[4,"u32"],"branches":[8,"u32"],"branchesAt":[12,"u32"],"steps":[16,"u32"],"stepsAt":[20,"u32"],"others":[24,"u32"],"othersAt":[28,"u32"],"first":[32,"u32"]});
 
 /** A branch of a join. */
-export const joinBranch = layout(32, {"columns":0,"columnsAt":4,"computed":8,"computedAt":12,"isTable":16,"retain":20}, {"columns":"u32","columnsAt":"u32","computed":"u32","computedAt":"u32","isTable":"u32","retain":"u32"});
+export const joinBranch = layout(32, {"columns":[0,"u32"],"columnsAt":[4,"u32"],"computed":[8,"u32"],"computedAt":[12,"u32"],"isTable":[16,"u32"],"retain":[20,"u32"]});
 
 /** A step of a join. */
-export const joinStep = layout(44, {"type":0,"branch":4,"program":8,"programLen":12,"condition":16,"keys":20,"keysAt":24,"reads":28,"readsAt":32,"isKeyed":36,"made":40}, {"type":"u32","branch":"u32","program":"u32","programLen":"u32","condition":"u32","keys":"u32","keysAt":"u32","reads":"u32","readsAt":"u32","isKeyed":"u32"});
+export const joinStep = layout(44, {"type":[0,"u32"],"branch":[4,"u32"],"program":[8,"u32"],"programLen":[12,"u32"],"condition":[16,"u32"],"keys":[20,"u32"],"keysAt":[24,"u32"],"reads":[28,"u32"],"readsAt":[32,"u32"],"isKeyed":[36,"u32"],"made":40});
 
 /** A key of a step: slots of the rows' records. */
-export const joinKey = layout(16, {"leftBranch":0,"left":4,"right":8,"isPlain":12}, {"leftBranch":"u32","left":"u32","right":"u32","isPlain":"u32"});
+export const joinKey = layout(16, {"leftBranch":[0,"u32"],"left":[4,"u32"],"right":[8,"u32"],"isPlain":[12,"u32"]});
 
 /** Spec of an as-of join. All `…At` are offsets from its start. Its output has `columns`, then `fields`, then the time of the row where rows have one. */
-export const asofSpec = layout(56, {"left":0,"right":4,"isLeft":8,"time":12,"keys":16,"keysAt":20,"columns":24,"columnsAt":28,"fields":32,"fieldsAt":36,"tolerance":40,"ttl":48}, {"left":"u32","right":"u32","isLeft":"u32","time":"u32","keys":"u32","keysAt":"u32","columns":"u32","columnsAt":"u32","fields":"u32","fieldsAt":"u32","tolerance":"f64","ttl":"f64"});
+export const asofSpec = layout(56, {"left":[0,"u32"],"right":[4,"u32"],"isLeft":[8,"u32"],"time":[12,"u32"],"keys":[16,"u32"],"keysAt":[20,"u32"],"columns":[24,"u32"],"columnsAt":[28,"u32"],"fields":[32,"u32"],"fieldsAt":[36,"u32"],"tolerance":[40,"f64"],"ttl":[48,"f64"]});
 
 /** Spec of an interval join. All `…At` are offsets from its start. Its output has `lefts`, then `rights`, then the time of the row. */
-export const intervalSpec = layout(80, {"left":0,"keepsLeft":4,"keepsRight":8,"time":12,"keys":16,"keysAt":20,"lefts":24,"leftsAt":28,"rights":32,"rightsAt":36,"condition":40,"reads":44,"readsAt":48,"code":52,"codeLen":56,"least":64,"most":72}, {"left":"u32","keepsLeft":"u32","keepsRight":"u32","time":"u32","keys":"u32","keysAt":"u32","lefts":"u32","leftsAt":"u32","rights":"u32","rightsAt":"u32","condition":"u32","reads":"u32","readsAt":"u32","code":"u32","codeLen":"u32","least":"f64","most":"f64"});
+export const intervalSpec = layout(80, {"left":[0,"u32"],"keepsLeft":[4,"u32"],"keepsRight":[8,"u32"],"time":[12,"u32"],"keys":[16,"u32"],"keysAt":[20,"u32"],"lefts":[24,"u32"],"leftsAt":[28,"u32"],"rights":[32,"u32"],"rightsAt":[36,"u32"],"condition":[40,"u32"],"reads":[44,"u32"],"readsAt":[48,"u32"],"code":[52,"u32"],"codeLen":[56,"u32"],"least":[64,"f64"],"most":[72,"f64"]});
 
 /** How a table is asked. */
 export const LookupFlag = {"isSingle":1,"keeps":2,"keepsMisses":4,"isDelay":8,"isEach":16} as const;
@@ -102,16 +102,16 @@ export const LookupFlag = {"isSingle":1,"keeps":2,"keepsMisses":4,"isDelay":8,"i
 export const LookupFieldKind = {"field":0,"row":1,"arrival":2,"none":3} as const;
 
 /** Spec of a keyed table. Behind it the name of its key. */
-export const keyedSpec = layout(12, {"row":0,"sent":2,"kindName":4,"keyName":6,"keyLen":8}, {"row":"u16","sent":"u16","kindName":"u16","keyName":"u16","keyLen":"u32"});
+export const keyedSpec = layout(12, {"row":[0,"u16"],"sent":[2,"u16"],"kindName":[4,"u16"],"keyName":[6,"u16"],"keyLen":[8,"u32"]});
 
 /** Spec of a lookup. All `…At` are offsets from its start. */
-export const lookupSpec = layout(76, {"table":0,"isLeft":4,"columns":8,"columnsAt":12,"fields":16,"fieldsAt":20,"keys":24,"keysAt":28,"program":32,"programLen":36,"condition":40,"flags":44,"mostWaiting":48,"timeout":56,"ttl":64,"mostKept":72}, {"table":"u32","isLeft":"u32","columns":"u32","columnsAt":"u32","fields":"u32","fieldsAt":"u32","keys":"u32","keysAt":"u32","program":"u32","programLen":"u32","condition":"u32","flags":"u32","mostWaiting":"u32","timeout":"f64","ttl":"f64","mostKept":"u32"});
+export const lookupSpec = layout(76, {"table":[0,"u32"],"isLeft":[4,"u32"],"columns":[8,"u32"],"columnsAt":[12,"u32"],"fields":[16,"u32"],"fieldsAt":[20,"u32"],"keys":[24,"u32"],"keysAt":[28,"u32"],"program":[32,"u32"],"programLen":[36,"u32"],"condition":[40,"u32"],"flags":[44,"u32"],"mostWaiting":[48,"u32"],"timeout":[56,"f64"],"ttl":[64,"f64"],"mostKept":[72,"u32"]});
 
 /** A column of the table. */
-export const lookupField = layout(12, {"kind":0,"nameAt":4,"nameLen":8}, {"kind":"u32","nameAt":"u32","nameLen":"u32"});
+export const lookupField = layout(12, {"kind":[0,"u32"],"nameAt":[4,"u32"],"nameLen":[8,"u32"]});
 
 /** A column of the table and what it must be equal to. */
-export const lookupKey = layout(12, {"operand":0,"nameAt":4,"nameLen":8}, {"operand":"u32","nameAt":"u32","nameLen":"u32"});
+export const lookupKey = layout(12, {"operand":[0,"u32"],"nameAt":[4,"u32"],"nameLen":[8,"u32"]});
 
 /** Rows that a batch has at most. */
 export const batchRows = 1024;
@@ -135,13 +135,13 @@ export const near = 4300000000000000000n;
 export const Tag = {"missing":0,"null":1,"bool":2,"i64":3,"f64":4,"str":5,"bytes":6,"time":7,"array":8,"object":9,"error":10,"mixed":255} as const;
 
 /** An item of an array, a constant. */
-export const slot = layout(16, {"payload":0,"tag":8}, {"payload":"u64","tag":"u32"});
+export const slot = layout(16, {"payload":[0,"u64"],"tag":[8,"u32"]});
 
 /** A member of an object; keys ascend by bytes. */
-export const member = layout(24, {"payload":0,"tag":8,"keyLen":12,"keyOff":16}, {"payload":"u64","tag":"u32","keyLen":"u32","keyOff":"u32"});
+export const member = layout(24, {"payload":[0,"u64"],"tag":[8,"u32"],"keyLen":[12,"u32"],"keyOff":[16,"u32"]});
 
 /** A column block: one value for each row of a batch. */
-export const column = layout(17472, {"uniform":0,"hasRaw":1,"vals":64,"tags":8256,"raw":9280}, {"uniform":"u8","hasRaw":"u8"});
+export const column = layout(17472, {"uniform":[0,"u8"],"hasRaw":[1,"u8"],"vals":64,"tags":8256,"raw":9280});
 
 /** Times that histograms tell apart; longer ones are counted behind them. */
 export const histogramBounds = 20;
@@ -156,49 +156,49 @@ export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5
 export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8,"counts":16,"chooses":32,"late":64,"tallies":128,"defers":256,"atOnce":512,"rounds":1024} as const;
 
 /** A node of the operator tree. The first 64 bytes are what each batch looks at. */
-export const node = layout(208, {"kind":0,"child":4,"sibling":8,"flags":12,"condition":16,"compared":18,"parent":20,"in":24,"out":32,"last":40,"constant":48,"sent":56,"spec":64,"program":68,"state":72,"heap":76,"memory":80,"exceptions":88,"excOff":96,"excLen":100,"excAt":104,"deadline":112,"host":120,"specSize":124,"stateSize":128,"gathering":132,"busy":136,"tick":144,"hist":152,"work":156,"workUs":160,"workRows":168,"workHost":172,"lastChild":176,"previous":180,"choice":184,"isDeferred":188,"nextDeferred":192,"deferredAt":200}, {"kind":"u32","child":"u32","sibling":"u32","flags":"u32","condition":"u16","compared":"u16","parent":"u32","in":"u64","out":"u64","last":"f64","constant":"u64","sent":"f64","spec":"u32","program":"u32","state":"u32","heap":"u32","memory":"u64","exceptions":"u64","excOff":"u32","excLen":"u32","excAt":"f64","deadline":"f64","host":"u32","specSize":"u32","stateSize":"u32","gathering":"u32","busy":"f64","tick":"f64","hist":"u32","work":"u32","workUs":"f64","workRows":"u32","workHost":"u32","lastChild":"u32","previous":"u32","choice":"u32","isDeferred":"u32","nextDeferred":"u32","deferredAt":"f64"});
+export const node = layout(208, {"kind":[0,"u32"],"child":[4,"u32"],"sibling":[8,"u32"],"flags":[12,"u32"],"condition":[16,"u16"],"compared":[18,"u16"],"parent":[20,"u32"],"in":[24,"u64"],"out":[32,"u64"],"last":[40,"f64"],"constant":[48,"u64"],"sent":[56,"f64"],"spec":[64,"u32"],"program":[68,"u32"],"state":[72,"u32"],"heap":[76,"u32"],"memory":[80,"u64"],"exceptions":[88,"u64"],"excOff":[96,"u32"],"excLen":[100,"u32"],"excAt":[104,"f64"],"deadline":[112,"f64"],"host":[120,"u32"],"specSize":[124,"u32"],"stateSize":[128,"u32"],"gathering":[132,"u32"],"busy":[136,"f64"],"tick":[144,"f64"],"hist":[152,"u32"],"work":[156,"u32"],"workUs":[160,"f64"],"workRows":[168,"u32"],"workHost":[172,"u32"],"lastChild":[176,"u32"],"previous":[180,"u32"],"choice":[184,"u32"],"isDeferred":[188,"u32"],"nextDeferred":[192,"u32"],"deferredAt":[200,"f64"]});
 
 /** Times that work took. */
-export const histogram = layout(176, {"sum":0,"counts":8}, {"sum":"f64"});
+export const histogram = layout(176, {"sum":[0,"f64"],"counts":8});
 
 /** Flags of a filter. */
 export const FilterFlag = {"whole":1,"keepsEmpty":2,"meetsEmpty":4} as const;
 
 /** Spec of a filter. */
-export const filterSpec = layout(8, {"condition":0,"flags":4}, {"condition":"u32","flags":"u32"});
+export const filterSpec = layout(8, {"condition":[0,"u32"],"flags":[4,"u32"]});
 
 /** Spec of a limit. */
-export const limitSpec = layout(4, {"count":0}, {"count":"u32"});
+export const limitSpec = layout(4, {"count":[0,"u32"]});
 
 /** Spec of an expand node. Behind it: operands u16[columns]. */
-export const expandSpec = layout(16, {"list":0,"members":4,"most":8,"columns":12}, {"list":"u32","members":"u32","most":"u32","columns":"u32"});
+export const expandSpec = layout(16, {"list":[0,"u32"],"members":[4,"u32"],"most":[8,"u32"],"columns":[12,"u32"]});
 
 /** What is asked of a function of the host that keeps states, beside its number. */
 export const HostPart = {"value":0,"step":268435456,"merge":536870912} as const;
 
 /** Head of a program. The host writes offsets from the start of the block, `programNew` turns them into addresses. */
-export const program = layout(32, {"opCount":0,"constCount":4,"ops":8,"consts":12,"args":16,"size":20,"acct":24,"argCount":28}, {"opCount":"u32","constCount":"u32","ops":"u32","consts":"u32","args":"u32","argCount":"u32"});
+export const program = layout(32, {"opCount":[0,"u32"],"constCount":[4,"u32"],"ops":[8,"u32"],"consts":[12,"u32"],"args":[16,"u32"],"size":20,"acct":24,"argCount":[28,"u32"]});
 
 /** An operation over columns. */
-export const operation = layout(24, {"code":0,"dst":2,"a":4,"b":6,"c":8,"argCount":10,"imm":12,"args":16}, {"code":"u16","dst":"u16","a":"u16","b":"u16","c":"u16","argCount":"u16","imm":"u32","args":"u32"});
+export const operation = layout(24, {"code":[0,"u16"],"dst":[2,"u16"],"a":[4,"u16"],"b":[6,"u16"],"c":[8,"u16"],"argCount":[10,"u16"],"imm":[12,"u32"],"args":[16,"u32"]});
 
 /** A column lent to a function of the host: row i's payload stands at vals + i * stride * 8. */
-export const argument = layout(16, {"vals":0,"tags":4,"stride":8}, {"vals":"u32","tags":"u32","stride":"u32"});
+export const argument = layout(16, {"vals":[0,"u32"],"tags":[4,"u32"],"stride":[8,"u32"]});
 
 /** Spec of an eventTime node. Behind it: operands u16[columns]. */
-export const eventTimeSpec = layout(32, {"timestamp":0,"columns":2,"streams":4,"tolerance":8,"skew":16,"idle":24}, {"timestamp":"u16","columns":"u16","streams":"u32","tolerance":"f64","skew":"f64","idle":"f64"});
+export const eventTimeSpec = layout(32, {"timestamp":[0,"u16"],"columns":[2,"u16"],"streams":[4,"u32"],"tolerance":[8,"f64"],"skew":[16,"f64"],"idle":[24,"f64"]});
 
 /** Spec of a late node. */
-export const lateSpec = layout(4, {"branch":0}, {"branch":"u32"});
+export const lateSpec = layout(4, {"branch":[0,"u32"]});
 
 /** Spec of a dedup node. Behind it: operands u16[columns]. */
-export const dedupSpec = layout(24, {"columns":0,"begin":4,"end":6,"now":8,"expire":16}, {"columns":"u32","begin":"u16","end":"u16","now":"u16","expire":"f64"});
+export const dedupSpec = layout(24, {"columns":[0,"u32"],"begin":[4,"u16"],"end":[6,"u16"],"now":[8,"u16"],"expire":[16,"f64"]});
 
 /** Spec of a sort node. Behind it: keys, operands u16[carried]. */
-export const sortSpec = layout(12, {"keys":0,"columns":4,"carried":8}, {"keys":"u32","columns":"u32","carried":"u32"});
+export const sortSpec = layout(12, {"keys":[0,"u32"],"columns":[4,"u32"],"carried":[8,"u32"]});
 
 /** A key of a sort node. */
-export const sortKey = layout(4, {"operand":0,"descending":2}, {"operand":"u16","descending":"u16"});
+export const sortKey = layout(4, {"operand":[0,"u16"],"descending":[2,"u16"]});
 
 /** Most columns of one stream: what an operand can name. */
 export const maxUses = 16384;
@@ -228,19 +228,19 @@ export const protocolErrorTexts: Readonly<Record<number, string>> = {"1":"the le
 export const SourceError = {"memory":-1,"spec":-2,"tooMany":-3} as const;
 
 /** Spec of a stream. Behind it: the schema as a struct type (typeSize bytes, none when 0), default values. */
-export const streamSpec = layout(24, {"framing":0,"version":1,"format":2,"flags":3,"maxDepth":4,"maxMessage":8,"typeSize":12,"defaults":16,"delimiter":20}, {"framing":"u8","version":"u8","format":"u8","flags":"u8","maxDepth":"u32","maxMessage":"u32","typeSize":"u32","defaults":"u32","delimiter":"u32"});
+export const streamSpec = layout(24, {"framing":[0,"u8"],"version":[1,"u8"],"format":[2,"u8"],"flags":[3,"u8"],"maxDepth":[4,"u32"],"maxMessage":[8,"u32"],"typeSize":[12,"u32"],"defaults":[16,"u32"],"delimiter":[20,"u32"]});
 
 /** Who makes JSON of coded messages. Behind it: the text that errors begin with. */
-export const decoder = layout(4, {"fn":0}, {"fn":"u32"});
+export const decoder = layout(4, {"fn":[0,"u32"]});
 
 /** A default value. Behind it: name, value as JSON text. */
-export const defaultHead = layout(8, {"nameLen":0,"valueLen":4}, {"nameLen":"u32","valueLen":"u32"});
+export const defaultHead = layout(8, {"nameLen":[0,"u32"],"valueLen":[4,"u32"]});
 
 /** Head of a struct type. */
-export const structHead = layout(7, {"kind":0,"size":1,"count":5}, {"kind":"u8","size":"u32","count":"u16"});
+export const structHead = layout(7, {"kind":[0,"u8"],"size":[1,"u32"],"count":[5,"u16"]});
 
 /** A field of a struct type. Behind it: name, type. */
-export const fieldHead = layout(6, {"nameLen":0,"typeLen":2}, {"nameLen":"u16","typeLen":"u32"});
+export const fieldHead = layout(6, {"nameLen":[0,"u16"],"typeLen":[2,"u32"]});
 
 /** In place of a LoadFault: there is more to read. */
 export const readMore = 256;
@@ -267,7 +267,7 @@ export const WindowKind = {"tumbling":0,"hopping":1,"sliding":2,"session":3,"cou
 export const WindowFlag = {"eventTime":1,"grouped":2,"sendEmpty":4,"joinsEqual":8,"keepsRows":16,"keepsRejected":32,"panes":64,"stacks":128,"queues":256,"endsWithRow":512,"sendsAtOnce":1024} as const;
 
 /** Spec of a window. Behind it: u16[inputs] operands, u16[keys] and u16[keeps] indexes of inputs, padding to 4, aggregates, u16[] indexes of inputs of those that are folded. */
-export const windowSpec = layout(96, {"kind":0,"flags":4,"unit":8,"length":16,"step":24,"countLength":32,"countStep":36,"zone":40,"timestamp":44,"trigger":46,"where":48,"emit":50,"start":52,"end":54,"partition":56,"further":58,"inputs":64,"keys":68,"keeps":72,"aggs":76,"statesAt":80,"tagsAt":84,"entrySize":88,"size":92}, {"kind":"u32","flags":"u32","unit":"f64","length":"f64","step":"f64","countLength":"u32","countStep":"u32","zone":"u32","timestamp":"u16","trigger":"u16","where":"u16","emit":"u16","start":"u16","end":"u16","partition":"u16","further":"u16","inputs":"u32","keys":"u32","keeps":"u32","aggs":"u32","size":"u32"});
+export const windowSpec = layout(96, {"kind":[0,"u32"],"flags":[4,"u32"],"unit":[8,"f64"],"length":[16,"f64"],"step":[24,"f64"],"countLength":[32,"u32"],"countStep":[36,"u32"],"zone":[40,"u32"],"timestamp":[44,"u16"],"trigger":[46,"u16"],"where":[48,"u16"],"emit":[50,"u16"],"start":[52,"u16"],"end":[54,"u16"],"partition":[56,"u16"],"further":[58,"u16"],"inputs":[64,"u32"],"keys":[68,"u32"],"keeps":[72,"u32"],"aggs":[76,"u32"],"statesAt":80,"tagsAt":84,"entrySize":88,"size":[92,"u32"]});
 
 /** An aggregate of a window. */
-export const aggregateSpec = layout(20, {"fn":0,"a":2,"b":4,"c":6,"filter":8,"state":12,"call":16}, {"fn":"u16","a":"u16","b":"u16","c":"u16","filter":"u16","call":"u32"});
+export const aggregateSpec = layout(20, {"fn":[0,"u16"],"a":[2,"u16"],"b":[4,"u16"],"c":[6,"u16"],"filter":[8,"u16"],"state":12,"call":[16,"u32"]});

@@ -3,343 +3,384 @@
 /** Number, operands and meaning of each operation of the vector programs. */
 export const ops = {
   /** The value of a. */
-  'move.move': { code: 1, operands: ["a"], implemented: true },
+  'move.move': { code: 1, operands: ["a"] },
   /** Start of the rule, epoch milliseconds: the constant a, set when the node is linked (kernels/node-image.ts). */
-  'move.ruleStart': { code: 2, operands: ["a"], implemented: true },
+  'move.ruleStart': { code: 2, operands: ["a"] },
   /** Until when a row waits that is delayed by a ms, epoch milliseconds; null where it does not wait: a is not above 0, or a or the value b is null. */
-  'move.due': { code: 3, operands: ["a","b"], implemented: true },
+  'move.due': { code: 3, operands: ["a","b"] },
   /** a = b */
-  'compare.eq': { code: 16, operands: ["a","b"], implemented: true },
+  'compare.eq': { code: 16, operands: ["a","b"] },
   /** a != b */
-  'compare.ne': { code: 17, operands: ["a","b"], implemented: true },
+  'compare.ne': { code: 17, operands: ["a","b"] },
   /** a < b */
-  'compare.lt': { code: 18, operands: ["a","b"], implemented: true },
+  'compare.lt': { code: 18, operands: ["a","b"] },
   /** a <= b */
-  'compare.le': { code: 19, operands: ["a","b"], implemented: true },
+  'compare.le': { code: 19, operands: ["a","b"] },
   /** a > b */
-  'compare.gt': { code: 20, operands: ["a","b"], implemented: true },
+  'compare.gt': { code: 20, operands: ["a","b"] },
   /** a >= b */
-  'compare.ge': { code: 21, operands: ["a","b"], implemented: true },
+  'compare.ge': { code: 21, operands: ["a","b"] },
   /** a BETWEEN b AND c */
-  'compare.between': { code: 22, operands: ["a","b","c"], implemented: true },
+  'compare.between': { code: 22, operands: ["a","b","c"] },
   /** a NOT BETWEEN b AND c */
-  'compare.notBetween': { code: 23, operands: ["a","b","c"], implemented: true },
+  'compare.notBetween': { code: 23, operands: ["a","b","c"] },
   /** a IN (args) */
-  'compare.in': { code: 24, operands: ["a","args"], implemented: true },
+  'compare.in': { code: 24, operands: ["a","args"] },
   /** a NOT IN (args) */
-  'compare.notIn': { code: 25, operands: ["a","args"], implemented: true },
+  'compare.notIn': { code: 25, operands: ["a","args"] },
   /** a IN b where b is an array */
-  'compare.inArray': { code: 26, operands: ["a","b"], implemented: true },
+  'compare.inArray': { code: 26, operands: ["a","b"] },
   /** a NOT IN b */
-  'compare.notInArray': { code: 27, operands: ["a","b"], implemented: true },
+  'compare.notInArray': { code: 27, operands: ["a","b"] },
   /** a LIKE b */
-  'compare.like': { code: 28, operands: ["a","b"], implemented: true },
+  'compare.like': { code: 28, operands: ["a","b"] },
   /** a NOT LIKE b */
-  'compare.notLike': { code: 29, operands: ["a","b"], implemented: true },
+  'compare.notLike': { code: 29, operands: ["a","b"] },
   /** a + b */
-  'arith.add': { code: 48, operands: ["a","b"], implemented: true },
+  'arith.add': { code: 48, operands: ["a","b"] },
   /** a - b */
-  'arith.sub': { code: 49, operands: ["a","b"], implemented: true },
+  'arith.sub': { code: 49, operands: ["a","b"] },
   /** a * b */
-  'arith.mul': { code: 50, operands: ["a","b"], implemented: true },
+  'arith.mul': { code: 50, operands: ["a","b"] },
   /** a / b */
-  'arith.div': { code: 51, operands: ["a","b"], implemented: true },
+  'arith.div': { code: 51, operands: ["a","b"] },
   /** a % b */
-  'arith.mod': { code: 52, operands: ["a","b"], implemented: true },
+  'arith.mod': { code: 52, operands: ["a","b"] },
   /** a & b */
-  'arith.bitAnd': { code: 53, operands: ["a","b"], implemented: true },
+  'arith.bitAnd': { code: 53, operands: ["a","b"] },
   /** a | b */
-  'arith.bitOr': { code: 54, operands: ["a","b"], implemented: true },
+  'arith.bitOr': { code: 54, operands: ["a","b"] },
   /** a ^ b */
-  'arith.bitXor': { code: 55, operands: ["a","b"], implemented: true },
+  'arith.bitXor': { code: 55, operands: ["a","b"] },
   /** -a */
-  'arith.neg': { code: 56, operands: ["a"], implemented: true },
+  'arith.neg': { code: 56, operands: ["a"] },
   /** a AND b; false on the left decides, errors of the right side do not count then */
-  'logic.and': { code: 64, operands: ["a","b"], implemented: true },
+  'logic.and': { code: 64, operands: ["a","b"] },
   /** a OR b; true on the left decides */
-  'logic.or': { code: 65, operands: ["a","b"], implemented: true },
+  'logic.or': { code: 65, operands: ["a","b"] },
   /** NOT a; null gives null */
-  'logic.not': { code: 66, operands: ["a"], implemented: true },
+  'logic.not': { code: 66, operands: ["a"] },
   /** true for null and missing */
-  'logic.isNull': { code: 67, operands: ["a"], implemented: true },
+  'logic.isNull': { code: 67, operands: ["a"] },
   /** false for null and missing */
-  'logic.isNotNull': { code: 68, operands: ["a"], implemented: true },
+  'logic.isNotNull': { code: 68, operands: ["a"] },
   /** args: condition, value, condition, value, …, else; the first true condition wins; an error condition reached is the result */
-  'logic.case': { code: 69, operands: ["args"], implemented: true },
+  'logic.case': { code: 69, operands: ["args"] },
   /** First argument that is not null. */
-  'logic.coalesce': { code: 70, operands: ["args"], implemented: true },
+  'logic.coalesce': { code: 70, operands: ["args"] },
   /** First argument that is not missing, also null or an error; missing when all are */
-  'logic.present': { code: 71, operands: ["args"], implemented: true },
+  'logic.present': { code: 71, operands: ["args"] },
   /** a; missing where a is null */
-  'logic.ifNotNull': { code: 73, operands: ["a"], implemented: true },
+  'logic.ifNotNull': { code: 73, operands: ["a"] },
   /** a; null where a is missing beside a b that is neither null nor missing */
-  'logic.nullBeside': { code: 72, operands: ["a","b"], implemented: true },
+  'logic.nullBeside': { code: 72, operands: ["a","b"] },
   /** a.b: member of an object, b a string; null for a missing member or a scalar; error for arrays */
-  'nested.member': { code: 80, operands: ["a","b"], implemented: true },
+  'nested.member': { code: 80, operands: ["a","b"] },
   /** a[b]; negative counts from the end; string index on an object selects a member */
-  'nested.index': { code: 81, operands: ["a","b"], implemented: true },
+  'nested.index': { code: 81, operands: ["a","b"] },
   /** a[b:c]; NONE for an open bound */
-  'nested.slice': { code: 82, operands: ["a","b","c"], implemented: true },
+  'nested.slice': { code: 82, operands: ["a","b","c"] },
   /** [args…] */
-  'nested.arrayOf': { code: 83, operands: ["args"], implemented: true },
+  'nested.arrayOf': { code: 83, operands: ["args"] },
   /** Object of key, value, key, value, …; missing values are left out */
-  'nested.objectOf': { code: 84, operands: ["args"], implemented: true },
+  'nested.objectOf': { code: 84, operands: ["args"] },
   /** Object a with members set: args = key, value, …; a constant MISSING (or NONE) removes the member, a column or register that is MISSING counts as null; imm bit 0: a null value leaves the member out (else it is sent as null) */
-  'nested.merge': { code: 85, operands: ["a","args"], implemented: true },
+  'nested.merge': { code: 85, operands: ["a","args"] },
   /** One object of the members of all objects, of equal names the last; null and missing have no members, error for any other value */
-  'nested.concat': { code: 86, operands: ["args"], implemented: true },
+  'nested.concat': { code: 86, operands: ["args"] },
   /** Object a itself; of any other value an object with it as member b */
-  'nested.spread': { code: 87, operands: ["a","b"], implemented: true },
+  'nested.spread': { code: 87, operands: ["a","b"] },
   /** Members of object a, or of each object of list a, by their names, which are constants and ascend: only these, null where there is none; imm bit 0: all but these */
-  'nested.select': { code: 88, operands: ["a","args"], implemented: true },
+  'nested.select': { code: 88, operands: ["a","args"] },
   /** cast(a, "bigint") */
-  'cast.toBigint': { code: 96, operands: ["a"], implemented: true },
+  'cast.toBigint': { code: 96, operands: ["a"] },
   /** cast(a, "float") */
-  'cast.toFloat': { code: 97, operands: ["a"], implemented: true },
+  'cast.toFloat': { code: 97, operands: ["a"] },
   /** cast(a, "string") */
-  'cast.toString': { code: 98, operands: ["a"], implemented: true },
+  'cast.toString': { code: 98, operands: ["a"] },
   /** cast(a, "boolean") */
-  'cast.toBoolean': { code: 99, operands: ["a"], implemented: true },
+  'cast.toBoolean': { code: 99, operands: ["a"] },
   /** cast(a, "datetime") */
-  'cast.toDatetime': { code: 100, operands: ["a"], implemented: true },
+  'cast.toDatetime': { code: 100, operands: ["a"] },
   /** cast(a, "bytea"): the bytes of base64, or the text's own */
-  'cast.toBytea': { code: 101, operands: ["a"], implemented: true },
+  'cast.toBytea': { code: 101, operands: ["a"] },
   /** cast(a, b) where each row has its type */
-  'cast.toType': { code: 102, operands: ["a","b"], implemented: true },
+  'cast.toType': { code: 102, operands: ["a","b"] },
   /** imm: number of the host function; it reads the argument columns and fills dst */
-  'call.host': { code: 112, operands: ["args"], implemented: true },
+  'call.host': { code: 112, operands: ["args"] },
   /** Absolute value; of an int an int. */
-  'math.abs': { code: 128, operands: ["a"], implemented: true },
+  'math.abs': { code: 128, operands: ["a"] },
   /** -1, 0 or 1 as an int. */
-  'math.sign': { code: 129, operands: ["a"], implemented: true },
+  'math.sign': { code: 129, operands: ["a"] },
   /** Smallest whole number that is not below a. */
-  'math.ceil': { code: 130, operands: ["a"], implemented: true },
+  'math.ceil': { code: 130, operands: ["a"] },
   /** Largest whole number that is not above a. */
-  'math.floor': { code: 131, operands: ["a"], implemented: true },
+  'math.floor': { code: 131, operands: ["a"] },
   /** a rounded half away from zero to b places, 0 without b. */
-  'math.round': { code: 132, operands: ["a","b"], implemented: true },
+  'math.round': { code: 132, operands: ["a","b"] },
   /** a cut off after b places. */
-  'math.trunc': { code: 133, operands: ["a","b"], implemented: true },
+  'math.trunc': { code: 133, operands: ["a","b"] },
   /** Remainder of a / b with the sign of a, as a double. */
-  'math.mod': { code: 134, operands: ["a","b"], implemented: true },
+  'math.mod': { code: 134, operands: ["a","b"] },
   /** a to the power of b. */
-  'math.power': { code: 135, operands: ["a","b"], implemented: true },
+  'math.power': { code: 135, operands: ["a","b"] },
   /** Square root; of a negative number an error. */
-  'math.sqrt': { code: 136, operands: ["a"], implemented: true },
+  'math.sqrt': { code: 136, operands: ["a"] },
   /** e to the power of a. */
-  'math.exp': { code: 137, operands: ["a"], implemented: true },
+  'math.exp': { code: 137, operands: ["a"] },
   /** Natural logarithm; of a negative number an error. */
-  'math.ln': { code: 138, operands: ["a"], implemented: true },
+  'math.ln': { code: 138, operands: ["a"] },
   /** Decimal logarithm of a; with b the logarithm of b to the base a. */
-  'math.log': { code: 139, operands: ["a","b"], implemented: true },
+  'math.log': { code: 139, operands: ["a","b"] },
   /** Sine. */
-  'math.sin': { code: 140, operands: ["a"], implemented: true },
+  'math.sin': { code: 140, operands: ["a"] },
   /** Cosine. */
-  'math.cos': { code: 141, operands: ["a"], implemented: true },
+  'math.cos': { code: 141, operands: ["a"] },
   /** Tangent. */
-  'math.tan': { code: 142, operands: ["a"], implemented: true },
+  'math.tan': { code: 142, operands: ["a"] },
   /** Cotangent; of 0 an error. */
-  'math.cot': { code: 143, operands: ["a"], implemented: true },
+  'math.cot': { code: 143, operands: ["a"] },
   /** Arc sine. */
-  'math.asin': { code: 144, operands: ["a"], implemented: true },
+  'math.asin': { code: 144, operands: ["a"] },
   /** Arc cosine. */
-  'math.acos': { code: 145, operands: ["a"], implemented: true },
+  'math.acos': { code: 145, operands: ["a"] },
   /** Arc tangent. */
-  'math.atan': { code: 146, operands: ["a"], implemented: true },
+  'math.atan': { code: 146, operands: ["a"] },
   /** Angle of the point (b, a). */
-  'math.atan2': { code: 147, operands: ["a","b"], implemented: true },
+  'math.atan2': { code: 147, operands: ["a","b"] },
   /** Hyperbolic sine. */
-  'math.sinh': { code: 148, operands: ["a"], implemented: true },
+  'math.sinh': { code: 148, operands: ["a"] },
   /** Hyperbolic cosine. */
-  'math.cosh': { code: 149, operands: ["a"], implemented: true },
+  'math.cosh': { code: 149, operands: ["a"] },
   /** Hyperbolic tangent. */
-  'math.tanh': { code: 150, operands: ["a"], implemented: true },
+  'math.tanh': { code: 150, operands: ["a"] },
   /** Degrees as radians. */
-  'math.radians': { code: 151, operands: ["a"], implemented: true },
+  'math.radians': { code: 151, operands: ["a"] },
   /** Radians as degrees. */
-  'math.degrees': { code: 152, operands: ["a"], implemented: true },
+  'math.degrees': { code: 152, operands: ["a"] },
   /** The number pi. */
-  'math.pi': { code: 153, operands: [], implemented: true },
+  'math.pi': { code: 153, operands: [] },
   /** Bitwise and of whole numbers. */
-  'math.bitAnd': { code: 154, operands: ["a","b"], implemented: true },
+  'math.bitAnd': { code: 154, operands: ["a","b"] },
   /** Bitwise or of whole numbers. */
-  'math.bitOr': { code: 155, operands: ["a","b"], implemented: true },
+  'math.bitOr': { code: 155, operands: ["a","b"] },
   /** Bitwise exclusive or of whole numbers. */
-  'math.bitXor': { code: 156, operands: ["a","b"], implemented: true },
+  'math.bitXor': { code: 156, operands: ["a","b"] },
   /** Bitwise complement of a whole number. */
-  'math.bitNot': { code: 157, operands: ["a"], implemented: true },
+  'math.bitNot': { code: 157, operands: ["a"] },
   /** Text in upper case. */
-  'string.upper': { code: 160, operands: ["a"], implemented: true },
+  'string.upper': { code: 160, operands: ["a"] },
   /** Text in lower case. */
-  'string.lower': { code: 161, operands: ["a"], implemented: true },
+  'string.lower': { code: 161, operands: ["a"] },
   /** Text without white space at both ends. */
-  'string.trim': { code: 162, operands: ["a"], implemented: true },
+  'string.trim': { code: 162, operands: ["a"] },
   /** Text without white space at the start. */
-  'string.ltrim': { code: 163, operands: ["a"], implemented: true },
+  'string.ltrim': { code: 163, operands: ["a"] },
   /** Text without white space at the end. */
-  'string.rtrim': { code: 164, operands: ["a"], implemented: true },
+  'string.rtrim': { code: 164, operands: ["a"] },
   /** Characters in reverse order. */
-  'string.reverse': { code: 165, operands: ["a"], implemented: true },
+  'string.reverse': { code: 165, operands: ["a"] },
   /** Count of characters, elements or members; 0 for null. */
-  'string.length': { code: 166, operands: ["a"], implemented: true },
+  'string.length': { code: 166, operands: ["a"] },
   /** Count of bytes of the text; 0 for null. */
-  'string.numbytes': { code: 167, operands: ["a"], implemented: true },
+  'string.numbytes': { code: 167, operands: ["a"] },
   /** Bytes b to c (exclusive) of the text, to its end without c. */
-  'string.substring': { code: 168, operands: ["a","b","c"], implemented: true },
+  'string.substring': { code: 168, operands: ["a","b","c"] },
   /** Byte position of b in a, -1 when it is not there. */
-  'string.indexOf': { code: 169, operands: ["a","b"], implemented: true },
+  'string.indexOf': { code: 169, operands: ["a","b"] },
   /** a starts with b; false for null. */
-  'string.startsWith': { code: 170, operands: ["a","b"], implemented: true },
+  'string.startsWith': { code: 170, operands: ["a","b"] },
   /** a ends with b; false for null. */
-  'string.endsWith': { code: 171, operands: ["a","b"], implemented: true },
+  'string.endsWith': { code: 171, operands: ["a","b"] },
   /** Texts of the arguments in a row; nulls are skipped. */
-  'string.concat': { code: 172, operands: ["args"], implemented: true },
+  'string.concat': { code: 172, operands: ["args"] },
   /** b spaces before the text. */
-  'string.lpad': { code: 173, operands: ["a","b"], implemented: true },
+  'string.lpad': { code: 173, operands: ["a","b"] },
   /** b spaces behind the text. */
-  'string.rpad': { code: 174, operands: ["a","b"], implemented: true },
+  'string.rpad': { code: 174, operands: ["a","b"] },
   /** Part number c of a split at b; negative numbers count from the end. */
-  'string.splitValue': { code: 175, operands: ["a","b","c"], implemented: true },
+  'string.splitValue': { code: 175, operands: ["a","b","c"] },
   /** The text a with c in the place of each b; with an empty b it stays. */
-  'string.replace': { code: 180, operands: ["a","b","c"], implemented: true },
+  'string.replace': { code: 180, operands: ["a","b","c"] },
   /** Sum of the products of the elements. */
-  'vector.dot': { code: 176, operands: ["a","b"], implemented: true },
+  'vector.dot': { code: 176, operands: ["a","b"] },
   /** Cosine of the angle between a and b; null when one has no length. */
-  'vector.cosine': { code: 177, operands: ["a","b"], implemented: true },
+  'vector.cosine': { code: 177, operands: ["a","b"] },
   /** Euclidean distance of a and b. */
-  'vector.distance': { code: 178, operands: ["a","b"], implemented: true },
+  'vector.distance': { code: 178, operands: ["a","b"] },
   /** The c vectors (or objects with a vector) of list b most like a, the most similar first, each as an object with its similarity. */
-  'vector.match': { code: 179, operands: ["a","b","c"], implemented: true },
+  'vector.match': { code: 179, operands: ["a","b","c"] },
   /** Count of elements; 0 for anything but a list. */
-  'list.size': { code: 192, operands: ["a"], implemented: true },
+  'list.size': { code: 192, operands: ["a"] },
   /** Count of elements that are not null; 0 for null and empty collections. */
-  'list.count': { code: 193, operands: ["a"], implemented: true },
+  'list.count': { code: 193, operands: ["a"] },
   /** b is an element of a; false for null a. */
-  'list.contains': { code: 194, operands: ["a","b"], implemented: true },
+  'list.contains': { code: 194, operands: ["a","b"] },
   /** a and b have an element in common; false for null a. */
-  'list.containsAny': { code: 195, operands: ["a","b"], implemented: true },
+  'list.containsAny': { code: 195, operands: ["a","b"] },
   /** Index of the first element equal to b, -1 when there is none. */
-  'list.position': { code: 196, operands: ["a","b"], implemented: true },
+  'list.position': { code: 196, operands: ["a","b"] },
   /** Index of the last element equal to b, -1 when there is none. */
-  'list.lastPosition': { code: 197, operands: ["a","b"], implemented: true },
+  'list.lastPosition': { code: 197, operands: ["a","b"] },
   /** Indexes of all elements equal to b. */
-  'list.positions': { code: 198, operands: ["a","b"], implemented: true },
+  'list.positions': { code: 198, operands: ["a","b"] },
   /** Element of a list by its index (negative: from the end) or member of an object by its name. */
-  'list.elementAt': { code: 199, operands: ["a","b"], implemented: true },
+  'list.elementAt': { code: 199, operands: ["a","b"] },
   /** The arguments that are not null; null when there are none. */
-  'list.create': { code: 200, operands: ["args"], implemented: true },
+  'list.create': { code: 200, operands: ["args"] },
   /** The elements of all lists in a row, nulls skipped; null when all are. */
-  'list.concat': { code: 201, operands: ["args"], implemented: true },
+  'list.concat': { code: 201, operands: ["args"] },
   /** a without the elements equal to b; null for null a. */
-  'list.remove': { code: 202, operands: ["a","b"], implemented: true },
+  'list.remove': { code: 202, operands: ["a","b"] },
   /** a with the elements of its lists in their place. */
-  'list.flatten': { code: 203, operands: ["a"], implemented: true },
+  'list.flatten': { code: 203, operands: ["a"] },
   /** a without repeated elements; lists and objects in it all stay. */
-  'list.distinct': { code: 204, operands: ["a"], implemented: true },
+  'list.distinct': { code: 204, operands: ["a"] },
   /** The different elements of a that b has not; null for null a. */
-  'list.except': { code: 205, operands: ["a","b"], implemented: true },
+  'list.except': { code: 205, operands: ["a","b"] },
   /** The different elements of b that a has. */
-  'list.intersect': { code: 206, operands: ["a","b"], implemented: true },
+  'list.intersect': { code: 206, operands: ["a","b"] },
   /** The different elements of both lists; a null list has none. */
-  'list.union': { code: 207, operands: ["a","b"], implemented: true },
+  'list.union': { code: 207, operands: ["a","b"] },
   /** b times the value a. */
-  'list.repeat': { code: 208, operands: ["a","b"], implemented: true },
+  'list.repeat': { code: 208, operands: ["a","b"] },
   /** Integers from a to b by steps of c; of 1 or -1 without c. */
-  'list.sequence': { code: 209, operands: ["a","b","c"], implemented: true },
+  'list.sequence': { code: 209, operands: ["a","b","c"] },
   /** Largest element, of numbers, texts or datetimes; nulls do not count. */
-  'list.max': { code: 210, operands: ["a"], implemented: true },
+  'list.max': { code: 210, operands: ["a"] },
   /** Smallest element, of numbers, texts or datetimes; nulls do not count. */
-  'list.min': { code: 211, operands: ["a"], implemented: true },
+  'list.min': { code: 211, operands: ["a"] },
   /** Elements in order: numbers, booleans, texts, datetimes, bytes, lists and objects, nulls. */
-  'list.sort': { code: 212, operands: ["a"], implemented: true },
+  'list.sort': { code: 212, operands: ["a"] },
   /** Elements in random order. */
-  'list.shuffle': { code: 213, operands: ["a"], implemented: true },
+  'list.shuffle': { code: 213, operands: ["a"] },
   /** Texts of the elements with b between them; c stands for null, which is left out without it. */
-  'list.join': { code: 214, operands: ["a","b","c"], implemented: true },
+  'list.join': { code: 214, operands: ["a","b","c"] },
   /** Operation c[a] (an object: name to operation, each.ts) of each element of b. */
-  'list.map': { code: 215, operands: ["a","b","c"], implemented: true },
+  'list.map': { code: 215, operands: ["a","b","c"] },
   /** Names of the members. */
-  'object.keys': { code: 224, operands: ["a"], implemented: true },
+  'object.keys': { code: 224, operands: ["a"] },
   /** Values of the members. */
-  'object.values': { code: 225, operands: ["a"], implemented: true },
+  'object.values': { code: 225, operands: ["a"] },
   /** Lists of name and value, one for each member. */
-  'object.items': { code: 226, operands: ["a"], implemented: true },
+  'object.items': { code: 226, operands: ["a"] },
   /** Objects of key and value, one for each member. */
-  'object.pairs': { code: 227, operands: ["a"], implemented: true },
+  'object.pairs': { code: 227, operands: ["a"] },
   /** Count of members, 0 for null. */
-  'object.size': { code: 228, operands: ["a"], implemented: true },
+  'object.size': { code: 228, operands: ["a"] },
   /** a without the member b, or without the members that list b names. */
-  'object.erase': { code: 229, operands: ["a","b"], implemented: true },
+  'object.erase': { code: 229, operands: ["a","b"] },
   /** The named members of a: the first argument is a list of names, or all arguments are names; a name with points is a path. Null for null a alone. */
-  'object.pick': { code: 230, operands: ["a","args"], implemented: true },
+  'object.pick': { code: 230, operands: ["a","args"] },
   /** Object of the names in list a and the values in list b. */
-  'object.fromLists': { code: 231, operands: ["a","b"], implemented: true },
+  'object.fromLists': { code: 231, operands: ["a","b"] },
   /** Object of a list of lists of name and value; nulls in it are skipped. */
-  'object.fromItems': { code: 232, operands: ["a"], implemented: true },
+  'object.fromItems': { code: 232, operands: ["a"] },
   /** Object of a list of objects of key and value. */
-  'object.fromPairs': { code: 233, operands: ["a"], implemented: true },
+  'object.fromPairs': { code: 233, operands: ["a"] },
   /** Object of key, value, key, value, …; members without a key (null) are left out. */
-  'object.construct': { code: 234, operands: ["args"], implemented: true },
+  'object.construct': { code: 234, operands: ["args"] },
   /** The character with the code a; a text of one character stays. */
-  'convert.chr': { code: 240, operands: ["a"], implemented: true },
+  'convert.chr': { code: 240, operands: ["a"] },
   /** The text in base64. */
-  'convert.encode': { code: 241, operands: ["a"], implemented: true },
+  'convert.encode': { code: 241, operands: ["a"] },
   /** The bytes that the base64 text stands for. */
-  'convert.decode': { code: 242, operands: ["a"], implemented: true },
+  'convert.decode': { code: 242, operands: ["a"] },
   /** The value as JSON text. */
-  'convert.toJson': { code: 243, operands: ["a"], implemented: true },
+  'convert.toJson': { code: 243, operands: ["a"] },
   /** CRC-32 (IEEE) of the text as hexadecimal digits. */
-  'convert.crc32': { code: 244, operands: ["a"], implemented: true },
+  'convert.crc32': { code: 244, operands: ["a"] },
   /** The integer of the hexadecimal digits. */
-  'convert.fromHex': { code: 245, operands: ["a"], implemented: true },
+  'convert.fromHex': { code: 245, operands: ["a"] },
   /** The whole number as hexadecimal digits behind 0x. */
-  'convert.toHex': { code: 246, operands: ["a"], implemented: true },
+  'convert.toHex': { code: 246, operands: ["a"] },
   /** Digits of the whole number at the start of the text, read in base b, in base c; a negative base is one of signed numbers. */
-  'convert.base': { code: 247, operands: ["a","b","c"], implemented: true },
+  'convert.base': { code: 247, operands: ["a","b","c"] },
   /** The value that the JSON text a stands for, numbers as doubles; null for null alone. */
-  'convert.fromJson': { code: 248, operands: ["a"], implemented: true },
+  'convert.fromJson': { code: 248, operands: ["a"] },
 } as const;
 
 export type OpName = keyof typeof ops;
 
 /**
- * Each aggregate of the window kernels: its number and name in SQL; `ofRows`: the aggregate that it is over `*`;
- * `takesRow`: it gets the whole row besides its arguments; `isLong`: its result is as long as its input;
- * `keepsValues`: its state is all the values; `takesBatch`: the host takes all rows of a batch into states;
- * `isFixed`: its state has one size; `isMergeable`: two of them can be joined; `emptyIsNull`: the result over no
- * rows is null, not missing. What each computes stands with its function (host/functions/aggregate).
+ * Each aggregate of the window kernels, with what holds of it: the rest is left out. What each computes stands with its
+ * function (host/functions/aggregate).
  */
-export const aggregates = {
-  count: { code: 1, sql: 'count', ofRows: "countAll", takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
+export const aggregates: Readonly<Record<AggregateName, Aggregate>> = {
+  count: {"code":1,"sql":"count","ofRows":"countAll","isFixed":true,"isMergeable":true,"operands":["a"]},
   /** count(*). */
-  countAll: { code: 2, sql: 'count', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: [] },
-  sum: { code: 3, sql: 'sum', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
-  avg: { code: 4, sql: 'avg', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
-  min: { code: 5, sql: 'min', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
-  max: { code: 6, sql: 'max', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
-  collect: { code: 7, sql: 'collect', ofRows: null, takesRow: false, isLong: true, keepsValues: true, takesBatch: false, isFixed: false, isMergeable: false, emptyIsNull: true, operands: ["a"] },
+  countAll: {"code":2,"sql":"count","isFixed":true,"isMergeable":true,"operands":[]},
+  sum: {"code":3,"sql":"sum","isFixed":true,"isMergeable":true,"operands":["a"]},
+  avg: {"code":4,"sql":"avg","isFixed":true,"isMergeable":true,"operands":["a"]},
+  min: {"code":5,"sql":"min","isFixed":true,"isMergeable":true,"operands":["a"]},
+  max: {"code":6,"sql":"max","isFixed":true,"isMergeable":true,"operands":["a"]},
+  collect: {"code":7,"sql":"collect","isLong":true,"keepsValues":true,"emptyIsNull":true,"operands":["a"]},
   /** b: true for the last that is not null. */
-  lastValue: { code: 8, sql: 'last_value', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a","b"] },
-  mergeAgg: { code: 9, sql: 'merge_agg', ofRows: null, takesRow: false, isLong: true, keepsValues: true, takesBatch: false, isFixed: false, isMergeable: false, emptyIsNull: false, operands: ["a"] },
+  lastValue: {"code":8,"sql":"last_value","isFixed":true,"isMergeable":true,"operands":["a","b"]},
+  mergeAgg: {"code":9,"sql":"merge_agg","isLong":true,"keepsValues":true,"operands":["a"]},
   /** b: true for all values. c: the row to give in place of the value. */
-  deduplicate: { code: 10, sql: 'deduplicate', ofRows: null, takesRow: true, isLong: true, keepsValues: true, takesBatch: false, isFixed: false, isMergeable: false, emptyIsNull: false, operands: ["a","b"] },
-  stddev: { code: 11, sql: 'stddev', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
-  stddevs: { code: 12, sql: 'stddevs', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
-  var: { code: 13, sql: 'var', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
-  vars: { code: 14, sql: 'vars', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
-  median: { code: 15, sql: 'median', ofRows: null, takesRow: false, isLong: false, keepsValues: true, takesBatch: false, isFixed: false, isMergeable: false, emptyIsNull: false, operands: ["a"] },
+  deduplicate: {"code":10,"sql":"deduplicate","takesRow":true,"isLong":true,"keepsValues":true,"operands":["a","b"]},
+  stddev: {"code":11,"sql":"stddev","isFixed":true,"isMergeable":true,"operands":["a"]},
+  stddevs: {"code":12,"sql":"stddevs","isFixed":true,"isMergeable":true,"operands":["a"]},
+  var: {"code":13,"sql":"var","isFixed":true,"isMergeable":true,"operands":["a"]},
+  vars: {"code":14,"sql":"vars","isFixed":true,"isMergeable":true,"operands":["a"]},
+  median: {"code":15,"sql":"median","keepsValues":true,"operands":["a"]},
   /** b: the fraction, 0..1. */
-  percentileCont: { code: 16, sql: 'percentile_cont', ofRows: null, takesRow: false, isLong: false, keepsValues: true, takesBatch: false, isFixed: false, isMergeable: false, emptyIsNull: false, operands: ["a","b"] },
+  percentileCont: {"code":16,"sql":"percentile_cont","keepsValues":true,"operands":["a","b"]},
   /** b: the fraction, 0..1. */
-  percentileDisc: { code: 17, sql: 'percentile_disc', ofRows: null, takesRow: false, isLong: false, keepsValues: true, takesBatch: false, isFixed: false, isMergeable: false, emptyIsNull: false, operands: ["a","b"] },
+  percentileDisc: {"code":17,"sql":"percentile_disc","keepsValues":true,"operands":["a","b"]},
   /** First value. */
-  firstValue: { code: 18, sql: 'first_value', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, isMergeable: true, emptyIsNull: false, operands: ["a"] },
+  firstValue: {"code":18,"sql":"first_value","isFixed":true,"isMergeable":true,"operands":["a"]},
   /** b: the fraction, 0..1. */
-  percentileApprox: { code: 19, sql: 'percentile_approx', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: false, isMergeable: true, emptyIsNull: false, operands: ["a","b"] },
+  percentileApprox: {"code":19,"sql":"percentile_approx","isMergeable":true,"operands":["a","b"]},
   /** State, as bytes, of a function of the host over the rows. */
-  fold: { code: 20, sql: 'an aggregate of a plugin', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: true, isFixed: false, isMergeable: false, emptyIsNull: false, operands: ["args"] },
+  fold: {"code":20,"sql":"an aggregate of a plugin","takesBatch":true,"operands":["args"]},
   /** As fold, of a function that can join two states. */
-  foldJoined: { code: 21, sql: 'an aggregate of a plugin', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: true, isFixed: false, isMergeable: true, emptyIsNull: false, operands: ["args"] },
-} as const;
+  foldJoined: {"code":21,"sql":"an aggregate of a plugin","takesBatch":true,"isMergeable":true,"operands":["args"]},
+};
 
-export type AggregateName = keyof typeof aggregates;
+export interface Aggregate {
+  readonly code: number;
+  /** Its name in SQL. */
+  readonly sql: string;
+  /** The aggregate that it is over `*`. */
+  readonly ofRows?: AggregateName;
+  /** It gets the whole row besides its arguments. */
+  readonly takesRow?: boolean;
+  /** Its result is as long as its input. */
+  readonly isLong?: boolean;
+  /** Its state is all the values. */
+  readonly keepsValues?: boolean;
+  /** The host takes all rows of a batch into states. */
+  readonly takesBatch?: boolean;
+  /** Its state has one size. */
+  readonly isFixed?: boolean;
+  /** Two of its states can be joined. */
+  readonly isMergeable?: boolean;
+  /** The result over no rows is null, not missing. */
+  readonly emptyIsNull?: boolean;
+  readonly operands: readonly string[];
+}
+
+export type AggregateName =
+  | 'count'
+  | 'countAll'
+  | 'sum'
+  | 'avg'
+  | 'min'
+  | 'max'
+  | 'collect'
+  | 'lastValue'
+  | 'mergeAgg'
+  | 'deduplicate'
+  | 'stddev'
+  | 'stddevs'
+  | 'var'
+  | 'vars'
+  | 'median'
+  | 'percentileCont'
+  | 'percentileDisc'
+  | 'firstValue'
+  | 'percentileApprox'
+  | 'fold'
+  | 'foldJoined';

@@ -3,18 +3,36 @@
 type FieldType = 'u8' | 'i8' | 'u16' | 'u32' | 'i32' | 'u64' | 'i64' | 'f64';
 
 /** Where the fields of a block stand; `types` has those that the host writes. */
-export interface Layout<At extends Record<string, number>, Types extends Partial<Record<keyof At, FieldType>>> {
+export interface Layout<At extends Record<string, number>, Types extends object> {
   /** Bytes of the block. */
   readonly size: number;
   readonly at: At;
   readonly types: Types;
 }
 
-export function layout<
-  const At extends Record<string, number>,
-  const Types extends { readonly [K in keyof At]?: FieldType },
->(size: number, at: At, types: Types): Layout<At, Types> {
-  return { size, at, types };
+/** Where a field stands, and its type when the host writes it. */
+type Field = number | readonly [at: number, type: FieldType];
+
+type At<Fields> = { readonly [Name in keyof Fields]: number };
+
+type Types<Fields> = {
+  readonly [Name in keyof Fields as Fields[Name] extends number ? never : Name]: TypeOf<Fields[Name]>;
+};
+
+type TypeOf<One> = One extends readonly [number, infer Type extends FieldType] ? Type : never;
+
+/** Each field is named once: all layouts are read at each start. */
+export function layout<const Fields extends Readonly<Record<string, Field>>>(
+  size: number,
+  fields: Fields,
+): Layout<At<Fields>, Types<Fields>> {
+  const at: Record<string, number> = {};
+  const types: Record<string, FieldType> = {};
+  for (const [name, field] of Object.entries(fields)) {
+    if (typeof field === 'number') at[name] = field;
+    else [at[name], types[name]] = field;
+  }
+  return { size, at: at as At<Fields>, types: types as Types<Fields> };
 }
 
 type Values<Types> = { readonly [K in keyof Types]: Types[K] extends 'u64' | 'i64' ? bigint : number };
@@ -30,7 +48,7 @@ const ranges: Record<Exclude<FieldType, 'f64'>, readonly [least: number | bigint
 };
 
 /** Writes all fields of the block that begins at `base`. Throws RangeError when a number does not fit its field. */
-export function put<At extends Record<string, number>, Types extends Partial<Record<keyof At, FieldType>>>(
+export function put<At extends Record<string, number>, Types extends object>(
   view: DataView,
   base: number,
   { at, types }: Layout<At, Types>,
@@ -72,7 +90,7 @@ export function put<At extends Record<string, number>, Types extends Partial<Rec
 }
 
 /** A block of its own with these fields. Throws RangeError when a number does not fit its field. */
-export function block<At extends Record<string, number>, Types extends Partial<Record<keyof At, FieldType>>>(
+export function block<At extends Record<string, number>, Types extends object>(
   of: Layout<At, Types>,
   values: Values<Types>,
 ): Buffer {
@@ -82,10 +100,11 @@ export function block<At extends Record<string, number>, Types extends Partial<R
 }
 
 /** As `block`, with operands of 16 bits behind the fields; its size is a multiple of four. */
-export function blockWithOperands<
-  At extends Record<string, number>,
-  Types extends Partial<Record<keyof At, FieldType>>,
->(of: Layout<At, Types>, values: Values<Types>, operands: readonly number[]): Buffer {
+export function blockWithOperands<At extends Record<string, number>, Types extends object>(
+  of: Layout<At, Types>,
+  values: Values<Types>,
+  operands: readonly number[],
+): Buffer {
   const bytes = Buffer.alloc((of.size + 2 * operands.length + 3) & ~3);
   put(new DataView(bytes.buffer, bytes.byteOffset), 0, of, values);
   operands.forEach((operand, i) => {

@@ -1,7 +1,7 @@
 /** Masks secrets in texts that go to logs, figures and reasons: what was said by those who saw the values. */
 import { HaumeaError, reasonOf, reworded } from '../errors.js';
+import { maskText } from '../fields/secret-fields.js';
 import type { Logger } from '../log/log.js';
-import { redactor } from './secret-ref.js';
 
 /** Masks the secrets of some properties in what connectors say, which saw the values. */
 export type Redact = (text: string) => string;
@@ -12,6 +12,14 @@ export const nothingSecret: Redact = (text) => text;
 /** Returns what masks the values; `nothingSecret` for none. */
 export function redactOf(secrets: readonly string[] = []): Redact {
   return secrets.length === 0 ? nothingSecret : redactor(secrets);
+}
+
+/** Makes a function that masks the values in a text, as they are and in the forms that URLs and JSON give them. */
+export function redactor(secrets: readonly string[]): (text: string) => string {
+  const forms = secrets.flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]);
+  // Longer values first: one secret may be part of another.
+  const values = [...new Set(forms)].sort((a, b) => b.length - a.length);
+  return (text) => values.reduce((masked, secret) => masked.replaceAll(secret, maskText), text);
 }
 
 /** Joins several into one. */

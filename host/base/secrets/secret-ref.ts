@@ -16,9 +16,10 @@ import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HaumeaError } from '../errors.js';
 import { findField, type Spec } from '../fields/field.js';
-import { isSecretRef, maskText } from '../fields/secret-fields.js';
+import { isSecretRef } from '../fields/secret-fields.js';
 import { AllowedPaths } from '../files/allowed-paths.js';
 import { secretErrors } from './errors.js';
+import { redactor } from './redact.js';
 
 const wholeReference = /^(env|file):\/\/(\S.*)$/s;
 const embeddedReference = /\{\{\s*((?:env|file):\/\/[^{}]*?)\s*\}\}/g;
@@ -66,14 +67,6 @@ export function resolveSecrets<T extends Readonly<Record<string, unknown>>>(
   const value = new Resolver(options, found).object(spec, props, '') as T;
   const secrets = [...found].filter((text) => text !== '');
   return { value, secrets, redact: redactor(secrets) };
-}
-
-/** Makes a function that masks the values in a text, as they are and in the forms that URLs and JSON give them. */
-export function redactor(secrets: readonly string[]): (text: string) => string {
-  const forms = secrets.flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]);
-  // Longer values first: one secret may be part of another.
-  const values = [...new Set(forms)].sort((a, b) => b.length - a.length);
-  return (text) => values.reduce((masked, secret) => masked.replaceAll(secret, maskText), text);
 }
 
 /** Why there is no value now. */

@@ -336,7 +336,7 @@ export class Binder {
             hasAnalytics,
           });
     const { ofRows, takesRow } = aggregates[fn];
-    if (ofRows !== null && expr.args[0]?.kind === 'star') return this.values.aggregate(ofRows, [], filter);
+    if (ofRows !== undefined && expr.args[0]?.kind === 'star') return this.values.aggregate(ofRows, [], filter);
     const args = this.bindArguments(expr, definition, inner);
     if (takesRow) args.push(this.rowOf(null, expr, inner));
     return this.values.aggregate(fn, args, filter, call);

@@ -4,7 +4,6 @@ import { planErrors } from './table.js';
 export const limitErrors = planErrors('limit', {
   registers: (registerCount: number) =>
     `the rule needs more than ${registerCount} intermediate results, simplify its expressions`,
-  operation: (op: string) => `operation ${op} is not supported yet`,
   constants: (constCount: number) => `the rule has more than ${constCount} constants in one step`,
   columns: (maxColumns: number) => `the rule reads more than ${maxColumns} columns of a stream`,
   orders: (maxOrders: number) => `row_number numbers rows in more than ${maxOrders} orders`,

@@ -101,7 +101,6 @@ export class ProgramBuilder {
     const found = this.path.find(value);
     if (found !== undefined) return found;
     if (value.kind !== 'op') throw new Error(`${value.kind} ${value.id} is not a column of the batch`);
-    if (!ops[value.op].implemented) throw limitErrors.operation(value.op);
     const [a, b, c] = value.operands.map((operand) => (operand === null ? NONE : this.operand(operand)));
     const args = value.args.map((arg) => this.operand(arg));
     const dst = this.path.takeRegister();

@@ -119,7 +119,7 @@ function columnSent(name: string, row: OutputRow, values: Values): Value {
 
 /** True for an aggregate that is null over no rows: of an empty window it is sent as null. */
 export function isNullOfNothing(value: Value): boolean {
-  return value.kind === 'aggregate' && aggregates[value.fn].emptyIsNull;
+  return value.kind === 'aggregate' && aggregates[value.fn].emptyIsNull === true;
 }
 
 /**
