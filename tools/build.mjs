@@ -92,6 +92,21 @@ const mediaTypes = {
   },
 };
 
+/**
+ * The router logs for its developers by a package of its own, the framework around it by Node.js (NODE_DEBUG): both do
+ * by Node.js, and starts do not read the package.
+ */
+const debugLog = {
+  name: 'debug-log',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^debug$/ }, () => ({ path: 'debug', namespace: 'debug-log' }));
+    onLoad({ filter: /^debug$/, namespace: 'debug-log' }, () => ({
+      contents: "export { debuglog as default } from 'node:util';",
+      loader: 'js',
+    }));
+  },
+};
+
 /** Bundles the host. */
 export async function buildHost() {
   const { build } = await import('esbuild');
@@ -109,7 +124,7 @@ export async function buildHost() {
     external,
     // Of the assertions of Koa an older release would be read beside the one that all else has.
     alias: { 'http-errors': join(root, 'node_modules/http-errors') },
-    plugins: [mediaTypes],
+    plugins: [mediaTypes, debugLog],
     minifySyntax: true,
     minifyWhitespace: true,
     sourcemap: 'linked',

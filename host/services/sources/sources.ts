@@ -5,13 +5,7 @@ import { schemaTypeOf } from '../../codecs/index.js';
 import { SourceRepository, type StoredSource } from '../../meta/definitions/sources.js';
 import { checkId } from '../../meta/ids.js';
 import type { SourceWarnings } from '../../model/engine.js';
-import {
-  type DescribedSource,
-  describeSchema,
-  describeSource,
-  describeText,
-  type SchemaEntry,
-} from '../../sql/describe.js';
+import type { DescribedSource, SchemaEntry } from '../../sql/describe.js';
 import { parseStatement } from '../../sql/parser.js';
 import type { OptionName, StreamDefinition } from '../../sql/source-def.js';
 import { Outcome } from '../body/outcome.js';
@@ -41,6 +35,9 @@ export interface StreamUsers {
 /** So many rules are looked at before others have their turn. */
 const usersSlice = 50;
 
+/** Few servers describe a stream. */
+const describing = () => import('../../sql/describe.js');
+
 export class SourceService {
   readonly #sources: SourceRepository;
   readonly #users: StreamUsers;
@@ -66,8 +63,10 @@ export class SourceService {
           const names = this.#sources.names(target);
           return names.length === 0 ? `No ${target} definitions are found.` : names.join('\n');
         }
-        case 'describe':
-          return describeText(this.#get(statement.target, statement.name).create);
+        case 'describe': {
+          const { create } = this.#get(statement.target, statement.name);
+          return (await describing()).describeText(create);
+        }
         case 'drop':
           // A statement about what is not there is a mistake in the statement, not an unknown path.
           if (!this.#sources.names(statement.target).includes(statement.name)) {
@@ -99,8 +98,11 @@ export class SourceService {
     });
   }
 
-  describe(target: Target, name: string): DescribedSource {
-    return inContext(`describe ${target} error`, () => describeSource(this.#get(target, name).create));
+  describe(target: Target, name: string): Promise<DescribedSource> {
+    return inContext(`describe ${target} error`, async () => {
+      const { create } = this.#get(target, name);
+      return (await describing()).describeSource(create);
+    });
   }
 
   /**
@@ -112,7 +114,7 @@ export class SourceService {
       const { fields, options } = this.#get(target, name).definition;
       const isByMessage = schemaTypeOf(options.format) === 'protobuf' && options.schemaId !== null;
       if (isByMessage) return this.#messageColumns(options.schemaId ?? '');
-      return describeSchema(fields) ?? this.#fieldsInUse(name);
+      return (await describing()).describeSchema(fields) ?? this.#fieldsInUse(name);
     });
   }
 
