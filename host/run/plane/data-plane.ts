@@ -18,7 +18,7 @@ import type { CheckpointOrder, RuleStart, SettleOrder, SourceSpec, TraceOrder } 
 import type { ByRun, Respondent } from '../link/questions.js';
 import type { Barrier } from './acknowledge/barrier.js';
 import type { Gathering } from './acknowledge/gathering.js';
-import { AskedTables } from './calls/asking.js';
+import type { AskedTables } from './calls/asking.js';
 import { CodeWatch } from './calls/code-watch.js';
 import { UserCalls } from './calls/user-calls.js';
 import type { Waiting } from './calls/waiting.js';
@@ -72,7 +72,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #work: KernelWork;
   readonly paths: AllowedPaths;
   readonly codeWatch: CodeWatch;
-  readonly askedTables = new AskedTables(this);
+  /** None before the first rule that asks. */
+  askedTables: AskedTables | undefined;
   readonly askedPart: (type: string) => AskedPart;
   readonly reconnects: Reconnects;
   /** All rules end: nobody minds what that takes. */
@@ -136,17 +137,19 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   /** Starts a rule; tells of `started` or `failed`. */
   async start(start: RuleStart): Promise<void> {
     const entry = this.starting.begin(start);
-    const { functions = [] } = start;
+    const { functions = [], lookups: asked = [] } = start;
     let isUsing = false;
     let leaveAsked = () => {};
     try {
       const sinks = start.sinks.flatMap(({ type, props }) => [loadConnector('sink', type), loadEncoder(props)]);
-      const lookups = (start.lookups ?? []).flatMap(({ type, call }) =>
-        call === undefined ? this.askedPart(type).load() : [],
-      );
+      const lookups = asked.flatMap(({ type, call }) => (call === undefined ? this.askedPart(type).load() : []));
       const parts = [loadSinkParts(start.sinks), loadSourceParts(start), start.trace && this.#tracing.load()];
       await Promise.all([...parts, ...sinks, ...lookups]);
-      leaveAsked = await this.askedTables.hold(start.lookups ?? [], this.askedPart);
+      if (asked.length > 0) {
+        const { AskedTables } = await import('./calls/asking.js');
+        this.askedTables ??= new AskedTables(this);
+        leaveAsked = await this.askedTables.hold(asked, this.askedPart);
+      }
       await this.userCalls.use(functions);
       isUsing = true;
       const checkpoints = start.checkpoint && (await this.#checkpoints(start, start.checkpoint));
@@ -189,7 +192,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   /** Gives rules the code that took the place of what they call. */
   async replace(owner: string, functions: readonly UserFunction[] | null): Promise<void> {
-    this.askedTables.replace(owner, functions);
+    this.askedTables?.replace(owner, functions);
     await this.userCalls.replace(owner, functions).catch((error: unknown) => {
       this.log.error(`${owner} was replaced, but the new one does not load: ${reasonOf(error)}`);
     });
@@ -241,9 +244,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     return source === undefined ? 'the rule does not run' : source.seek(position);
   }
 
-  traced(run: number): Promise<boolean> {
-    return this.#tracing.isTraced(run);
-  }
+  traced = (run: number): Promise<boolean> => this.#tracing.isTraced(run);
 
   troubles(): Promise<ByRun<RunTrouble>> {
     return troubleOfAll([...this.#all], this.#errors, () => this.#work.isBroken);

@@ -53,6 +53,17 @@ export class AskedTables {
     return entry.lookup;
   }
 
+  /** Makes what lies between a node and its table, which it uses. */
+  asking(
+    node: NodeHandle,
+    plan: AskPlan,
+    spec: LookupSpec,
+    partOf: (type: string) => AskedPart,
+    host: WaitingHost,
+  ): Asking {
+    return new Asking(node, plan, spec, this.use(spec, partOf), host);
+  }
+
   #open(spec: LookupSpec, partOf: (type: string) => AskedPart): Pick<Entry, 'lookup' | 'called'> {
     const { call } = spec;
     // Most data planes ask no functions.
@@ -132,7 +143,7 @@ export class Asking extends Waiting {
   constructor(
     node: NodeHandle,
     plan: AskPlan,
-    readonly spec: LookupSpec,
+    override readonly spec: LookupSpec,
     private readonly lookup: Asked,
     host: WaitingHost,
   ) {

@@ -5,6 +5,7 @@
 import type { Kernel, NodeHandle } from '../../../../kernels/api.js';
 import type { CarriedColumns } from '../../../../kernels/values/carried.js';
 import type { Value } from '../../../../kernels/values/value.js';
+import type { LookupSpec } from '../../link/protocol.js';
 import type { Barrier } from '../acknowledge/barrier.js';
 import type { RunningRule, RunningWaiting } from '../running/running.js';
 
@@ -28,6 +29,8 @@ export interface WaitingHost {
 
 /** A node in which rows wait. */
 export class Waiting implements RunningWaiting {
+  /** What is asked; none where rows wait for a time. */
+  readonly spec: LookupSpec | undefined = undefined;
   #barriers: { barrier: Barrier; last: number }[] = [];
   #isFull = false;
   #fullSince = 0;

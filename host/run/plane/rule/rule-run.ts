@@ -14,7 +14,7 @@ import type { TableRow } from '../../../model/figures.js';
 import type { UserFunction } from '../../../plugins/define.js';
 import type { LookupSpec, RuleStart, RunNotice } from '../../link/protocol.js';
 import { Gathering, gathersMessages } from '../acknowledge/gathering.js';
-import { type AskedTables, Asking } from '../calls/asking.js';
+import type { AskedTables } from '../calls/asking.js';
 import type { CodeWatch } from '../calls/code-watch.js';
 import type { UserCalls } from '../calls/user-calls.js';
 import { UnorderedWaiting, Waiting, type WaitingHost } from '../calls/waiting.js';
@@ -45,7 +45,7 @@ export interface RuleHost extends PlaneHost {
   readonly reconnects: Reconnects;
   /** Takes the lines about a run. */
   logOf(run: number): Logger;
-  readonly askedTables: AskedTables;
+  readonly askedTables: AskedTables | undefined;
   askedPart(type: string): AskedPart;
   addWaiting(waiting: Waiting): void;
   removeWaiting(waiting: Waiting): void;
@@ -217,7 +217,7 @@ export class RuleRun implements SinkHost, RunningRule {
 
   /** Whose code it calls; services, too. */
   #owners(): string[] {
-    const asked = this.waitings.flatMap((one) => (one instanceof Asking ? (one.spec.call ?? []) : []));
+    const asked = this.waitings.flatMap(({ spec }) => spec?.call ?? []);
     return [...this.functions, ...asked].map(({ owner }) => owner);
   }
 
@@ -233,7 +233,7 @@ export class RuleRun implements SinkHost, RunningRule {
       hold: (isFull) => this.sinkIsFull(isFull),
       idle: () => host.idle(this),
     };
-    const waiting =
+    const waiting: Waiting =
       plan.kind === 'dedup'
         ? new UnorderedWaiting(
             node,
@@ -243,7 +243,7 @@ export class RuleRun implements SinkHost, RunningRule {
           )
         : spec === undefined
           ? new Waiting(node, plan.waiting.batches, 'the time of delay()', own)
-          : new Asking(node, plan, spec, host.askedTables.use(spec, host.askedPart), own);
+          : host.askedTables!.asking(node, plan, spec, host.askedPart, own);
     this.waitings = [...this.waitings, waiting];
     host.addWaiting(waiting);
   }
@@ -255,7 +255,7 @@ export class RuleRun implements SinkHost, RunningRule {
     for (const waiting of this.waitings) {
       waiting.close();
       this.host.removeWaiting(waiting);
-      if (waiting instanceof Asking) this.host.askedTables.leave(waiting.spec);
+      if (waiting.spec !== undefined) this.host.askedTables?.leave(waiting.spec);
     }
     const { kernel } = this.host;
     this.#isReleased = true;
