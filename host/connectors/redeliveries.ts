@@ -94,7 +94,7 @@ export class Redeliveries<O extends Origin> {
   #asked = 0;
   /** Messages so far. */
   count = 0;
-  /** Messages that came again and were not handed on. */
+  /** Messages that came again and were not passed on. */
   redelivered = 0;
   /** Names the session in logs, with that of client and broker before it. */
   session: string;
@@ -130,7 +130,7 @@ export class Redeliveries<O extends Origin> {
     return this.#of + randomUUID();
   }
 
-  /** Takes the next bytes of the connection, and returns what is to be handed on of them, valid as long as they are. */
+  /** Takes the next bytes of the connection, and returns what is to be passed on of them, valid as long as they are. */
   sift(bytes: Uint8Array): readonly Uint8Array[] {
     this.#replaced = [];
     const wasHeld = this.#isHeld;

@@ -1,20 +1,20 @@
-/** A log file that rotates by size and age: what is full or old is put aside under a name that ends with the time. */
+/** A log file that rotates by size and age: a full or old file is renamed to a name that ends with the time. */
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolderSync } from '../files/folder.js';
 
 export interface Rotation {
-  /** A file is put aside when it reaches this size; 0 never. */
+  /** Size at which a file is rotated; 0 never. */
   rotateSizeBytes: number;
-  /** A file is put aside at this age; 0 never. */
+  /** Age at which a file is rotated; 0 never. */
   rotateMs: number;
   /** Files older than this are removed; 0 keeps them. */
   maxAgeMs: number;
-  /** Number of files put aside that are kept; 0 keeps all. */
+  /** Number of rotated files that are kept; 0 keeps all. */
   rotateCount: number;
 }
 
-/** End of the name of a file that was put aside. */
+/** End of the name of a rotated file. */
 export const putAside = /\.\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z$/;
 
 export class LogFile {
@@ -74,7 +74,7 @@ export class LogFile {
     return fd;
   }
 
-  /** Name for the file that is put aside now; several in a millisecond take the next ones. */
+  /** Name for the file that is rotated now; several in a millisecond take the next ones. */
   #asideName(): string {
     for (let at = Date.now(); ; at++) {
       const name = `${this.#path}.${new Date(at).toISOString().replace(/[:.]/g, '-')}`;

@@ -269,7 +269,7 @@ export class TargetFile {
     this.#isNamed = true;
   }
 
-  /** Puts the file aside under a name with the time, and goes on with a new one. */
+  /** Rotates the file: renames it with the time, and goes on with a new one. */
   async putAside(isPrefix: boolean): Promise<void> {
     await this.close();
     const extension = extname(this.path);

@@ -10,7 +10,7 @@ import { fileErrors } from './errors.js';
 import { type FileEnd, TargetFile } from './target.js';
 
 export interface WriterOptions {
-  /** Size at which the file is put aside, bytes; 0 never. */
+  /** Size at which the file is rotated, bytes; 0 never. */
   rollingSize: number;
   rollingNamePattern: string;
   /** Bytes that are written at once, if there are so many; the usual number without it. */

@@ -51,7 +51,7 @@ interface Waiting {
   target: Target;
   /** Empty without ids. */
   id: string;
-  /** Credit that goes back when it is confirmed. */
+  /** Credit that is returned when the message is confirmed. */
   bytes: number;
 }
 

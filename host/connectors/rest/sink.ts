@@ -28,7 +28,7 @@ export interface RestSinkConf extends Omit<Parsed<typeof httpProps>, 'bodyType'>
 interface Waiting {
   readonly message: Buffer;
   readonly values: Readonly<Record<string, unknown>> | undefined;
-  /** Credit that goes back when it is out. */
+  /** Credit that is returned when the message is sent. */
   bytes: number;
   /** Taken or refused; undefined before. */
   outcome?: Outcome;

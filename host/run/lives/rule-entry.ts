@@ -54,7 +54,7 @@ export interface Entry {
   schedule: Schedule | undefined;
   /** Next look at the schedule; set while the rule follows it. */
   patrol: Timer | undefined;
-  /** A run that ended before its time is not taken up again before, epoch ms. */
+  /** Earliest restart of a run that ended early, epoch ms. */
   skipUntil: number;
   onEnd: (() => void)[];
 }

@@ -30,7 +30,7 @@ export class Barrier implements Mark {
   isLogged = false;
   /** A log has to know of the input before it is acknowledged, so that it is known when it comes again. */
   needsLog = false;
-  /** Messages that came again and are not handed on, among those to acknowledge. */
+  /** Messages that came again and are not passed on, among those to acknowledge. */
   redelivered = 0;
   /** Earlier input with the same messages. */
   origins: Barrier[] | undefined;
@@ -125,7 +125,7 @@ export class Acknowledgements implements BarrierOwner {
     return new Barrier(this, Date.now(), goesToLog);
   }
 
-  /** The input was worked off. */
+  /** The input was processed. */
   end(barrier: Barrier): void {
     barrier.left--;
     if (barrier.receipts.length === 0) {

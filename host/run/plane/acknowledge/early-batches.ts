@@ -44,7 +44,7 @@ export class EarlyBatches {
     private readonly send: () => void,
   ) {}
 
-  /** Input has come, and is worked off. `isWaiting`: it is not acknowledged by itself. */
+  /** Input has come, and is processed. `isWaiting`: it is not acknowledged by itself. */
   worked(isWaiting: boolean): void {
     clearTimeout(this.#timer);
     const { count } = this.acknowledgements;

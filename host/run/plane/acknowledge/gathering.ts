@@ -27,7 +27,7 @@ export class Gathering {
     return this.#barriers.length > 0;
   }
 
-  /** Holds the barrier of input that the kernel has worked off, if it gathers rows now; to be called after `settle`. */
+  /** Holds the barrier of input that the kernel has processed, if it gathers rows now; to be called after `settle`. */
   hold(barrier: Barrier): boolean {
     const batch = this.kernel.gatheredBatch(this.node);
     if (batch === 0) return false;

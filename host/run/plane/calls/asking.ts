@@ -222,7 +222,7 @@ function failed(count: number, reason: string): LookupAnswer {
   return { of: [], columns: {}, failed: new Map(Array.from({ length: count }, (_, i) => [i, reason])) };
 }
 
-/** What is wrong with an answer; undefined when it is one. */
+/** Fault of an answer; undefined for a valid one. */
 function faultOf(answer: LookupAnswer, count: number): string | undefined {
   const { of, columns, failed } = (answer ?? {}) as Partial<LookupAnswer>;
   if (typeof of?.length !== 'number' || typeof columns !== 'object' || columns === null) return 'it has no columns';

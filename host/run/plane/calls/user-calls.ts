@@ -27,7 +27,7 @@ interface Known {
 export class UserCalls {
   readonly #loaded = new Map<string, Loaded>();
   readonly #known = new Map<number, Known>();
-  /** What is loaded or replaced, one thing after the other. */
+  /** The last load or replacement: each waits for the one before. */
   #last: Promise<unknown> = Promise.resolve();
 
   /** @param hostOf takes what the code of an owner tells */

@@ -29,7 +29,7 @@ export interface ChainedSource extends FedSource {
   refused(reason: string): void;
   /** Tells the sender that its input is malformed. */
   malformed(reason: string): void;
-  /** Nothing waits any more, and no more comes. */
+  /** Called at the end of the input, when nothing waits any more. */
   end(): void;
 }
 
@@ -120,7 +120,7 @@ export class InputChain {
     this.#link();
   }
 
-  /** From now on input waits for its turn. */
+  /** Puts a throttle queue into the chain. */
   throttle(turns: Pick<FairQueue, 'add'>, now: () => number): TurnQueue {
     const isBlocked = () => this.isBlocked || this.#paced.isFull;
     this.#throttle = new TurnQueue(turns, now, isBlocked, (isWaiting) => this.#queueWaits(isWaiting));
@@ -128,7 +128,7 @@ export class InputChain {
     return this.#throttle;
   }
 
-  /** What has waited is worked off now. */
+  /** Processes the input that has waited in the throttle queue. */
   unthrottle(): void {
     this.#throttle?.drain();
     this.#throttle = undefined;
@@ -137,7 +137,7 @@ export class InputChain {
 
   // Who waits for whom
 
-  /** It may have no input now: a sink is full, or the kernel. */
+  /** Input must wait: a sink or the kernel is full. */
   get isBlocked(): boolean {
     return this.#fullSinks > 0 || this.#pending.isFull;
   }

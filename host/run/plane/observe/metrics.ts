@@ -21,7 +21,7 @@ interface Figures {
   /** Of sources: the failures to read messages alone. */
   reading?: Pick<Figures, 'exceptions' | 'lastException' | 'lastExceptionAt'>;
   connection?: Connection;
-  /** Of sources with a session: messages that came again and were not handed on. */
+  /** Of sources with a session: messages that came again and were not passed on. */
   redelivered?: number;
   /** Of sources: how long sinks have kept it waiting now, ms. */
   heldMs?: number;

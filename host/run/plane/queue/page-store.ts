@@ -306,7 +306,7 @@ export class PageStore implements Store {
     this.#removeOut();
   }
 
-  /** Reads all that is on disk, then goes back to what is not out. */
+  /** Reads all that is on disk, then rewinds to the first message that is not sent. */
   async readAll(take: (batch: Batch) => void): Promise<void> {
     this.#own.read = this.#files[0]?.first ?? this.stored;
     for (let batch = await this.next(); batch !== undefined; batch = await this.next()) take(batch);

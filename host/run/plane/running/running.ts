@@ -114,7 +114,7 @@ export interface RunningSource extends RunningPart {
   /** A sink below became full, or took up work again. */
   sinkIsFull(isFull: boolean): void;
   readonly retention: Retention;
-  /** Messages that came again and were not handed on; undefined where the other side keeps no session. */
+  /** Messages that came again and were not passed on; undefined where the other side keeps no session. */
   readonly redeliveries: { readonly redelivered: number } | undefined;
   /** From where it can be read again to get what comes after all input so far; undefined when it can't go back. */
   position(): unknown;
@@ -315,7 +315,7 @@ export interface LongCalls {
  * (schedule/throttle-queue.ts), or a rule that catches up (state/places/catch-up.ts).
  */
 export interface RunningBranch {
-  /** A twin of the source's. */
+  /** A copy of the source's stream. */
   readonly stream: StreamHandle;
   /** Rules that it is for. */
   readonly users: ReadonlySet<RunningRule>;
@@ -360,7 +360,7 @@ export interface RunningLag {
   /** Bytes that each of its rules has in branches. */
   readonly memoryBytes: number;
   /**
-   * These rules are to end. Resolves when what waits for its own is worked off, or after a time. When they come back at
+   * These rules are to end. Resolves when what waits for its own is processed, or after a time. When they come back at
    * once it `readsOn` until they have ended: what came meanwhile and they never got is told as lost.
    */
   finish(ending: ReadonlySet<RunningRule>, readsOn: boolean): Promise<void> | undefined;

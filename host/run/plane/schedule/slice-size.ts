@@ -1,4 +1,4 @@
-/** How much input is worked off in a given time: learnt from what the last pieces took. */
+/** How much input is processed in a given time: learnt from what the last pieces took. */
 
 /** Bytes of a piece: the first one, and the least and the most. */
 const firstBytes = 4096;

@@ -1,5 +1,5 @@
 /**
- * Input of a source that others read as well waits here for rules that are throttled. Their nodes move to a twin of the
+ * Input of a source that others read as well waits here for rules that are throttled. Their nodes move to a copy of the
  * stream, which reads the same bytes later, and back when nothing waits any more: then both have read the same.
  *
  * What waits is cut into segments that begin between two inputs, with what the stream kept then. So the oldest can be
@@ -36,7 +36,7 @@ interface Part {
 }
 
 interface Segment {
-  /** What the stream kept when it began; undefined of the first one, which goes on from what the twin keeps. */
+  /** State of the stream at the beginning; undefined of the first one, which goes on from that of the copy. */
   readonly begin: Uint8Array | undefined;
   /** Messages that the source had read when it began. */
   readonly messages: number;
@@ -69,7 +69,7 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
   readonly #base: number;
   /** Messages that were given up. */
   #dropped = 0;
-  /** What the twin is to keep before it reads on. */
+  /** State that the copy is to take over before it reads on. */
   #begin: Uint8Array | undefined;
   /** Full sinks of the rules. */
   #blocks = 0;
@@ -171,7 +171,7 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
     return Math.max(0, (this.#end ?? this.source.counters.messages) - this.#read);
   }
 
-  /** Messages of the source that were worked off, or given up. */
+  /** Messages of the source that were processed, or given up. */
   get #read(): number {
     return this.#base + this.counters.messages + this.#dropped;
   }
@@ -276,7 +276,7 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
   }
 
   /**
-   * Takes nothing more, unless it `readsOn`; resolves when all is worked off, or after a time. Rules with checkpoints
+   * Takes nothing more, unless it `readsOn`; resolves when all is processed, or after a time. Rules with checkpoints
    * that come back go on with what waits: of them it resolves at a place that these can name, and works no more.
    */
   finish(longestMs: number, readsOn: boolean): Promise<void> {

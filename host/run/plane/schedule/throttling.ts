@@ -162,7 +162,7 @@ class Throttled implements RunningLag {
     return losses;
   }
 
-  /** It goes on as before; nothing waits in a queue. */
+  /** Ends the throttling of all rules, whose queues are empty. */
   end(): void {
     for (const source of this.#inputs.keys()) this.#free(source);
     for (const rule of this.rules) this.#release(rule);

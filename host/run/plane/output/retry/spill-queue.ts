@@ -223,7 +223,7 @@ export class SpillQueue {
     this.#settle();
   }
 
-  /** So many messages are out, the first ones of those that the sink has. */
+  /** Counts messages that were sent, the oldest ones in flight. */
   out(messages: number): void {
     for (let left = messages; left > 0 && this.#flight.length > 0; ) {
       const first = this.#flight[0]!;

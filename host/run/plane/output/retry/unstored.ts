@@ -37,7 +37,7 @@ export class Unstored {
     this.waitingBytes += item.bytes.length;
   }
 
-  /** What is next is with the sink from now on. */
+  /** Moves the next message to those in flight. */
   hand(): Flight {
     const flight = this.flights[this.inFlight++]!;
     this.#leaveWaiting(flight.item!);

@@ -85,7 +85,7 @@ export class SegmentChain {
     return rows;
   }
 
-  /** What is on disk is not what was expected: the next snapshot has all rows. */
+  /** Discards what is known of the files: the next snapshot has all rows. */
   forget(): void {
     this.#chain = 0;
   }

@@ -270,7 +270,7 @@ export class InputLog {
     this.isAligned = true;
   }
 
-  /** Takes input that the kernel has worked off. */
+  /** Takes input that the kernel has processed. */
   add(barrier: Barrier): void {
     if (this.isReplaying) {
       const messages = this.#underWay;

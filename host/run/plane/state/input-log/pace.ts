@@ -12,7 +12,7 @@ import { type Clock, systemClock, type Timer } from '../../../../base/time/clock
 
 /** Half of the smallest window that brokers have by themselves. */
 const usualBound = 10;
-/** So many are written in any case. */
+/** Number of messages that are written in any case. */
 const maxBound = 10_000;
 /** How long a sender is silent whose window is used up, and one that is most likely just slow, ms. */
 const silenceMs = 25;
@@ -24,7 +24,7 @@ const firstTrial = 4;
 const rarestTrial = 512;
 
 export class LogPace {
-  /** So many wait at most before they are written. */
+  /** Most messages that wait before they are written. */
   #bound = usualBound;
   /** How often it was reached since a larger one was tried. */
   #reached = 0;
@@ -44,7 +44,7 @@ export class LogPace {
     private readonly clock: Clock = systemClock,
   ) {}
 
-  /** So many messages came and are worked off. */
+  /** Counts messages that arrived and are processed. */
   worked(messages: number): void {
     this.#timer?.close();
     const waiting = this.waiting();

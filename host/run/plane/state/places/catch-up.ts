@@ -1,6 +1,6 @@
 /**
  * A rule comes to a source that runs, and has not had all that this one has read: what lies between is in the log of
- * the source, or was handed to the rule before its last end. Its nodes stand below a twin of the stream meanwhile,
+ * the source, or was handed to the rule before its last end. Its nodes stand below a copy of the stream meanwhile,
  * which gets that first and then what the source has read since. When nothing is left both have read the same, and the
  * nodes go to the stream.
  */
@@ -103,7 +103,7 @@ export class CatchUp implements RunningBranch, InputBranch {
     lagOf(rule).add(source, this);
   }
 
-  /** What it has had, and is in no checkpoint. */
+  /** Input that the rule has had and no checkpoint holds. */
   get #hold(): BranchHold | undefined {
     return this.rule.checkpoints?.fromBranch;
   }

@@ -1,6 +1,6 @@
 /**
  * Rules that share a source go on from checkpoints of different times. The source is read again from the earliest of
- * their places; the nodes of a rule whose place lies ahead stand below a twin of the stream, which reads nothing, and
+ * their places; the nodes of a rule whose place lies ahead stand below a copy of the stream, which reads nothing, and
  * come back when the source is there. So each rule takes what lies behind its own place, and nothing twice; until then
  * its checkpoints name the place that it had.
  */
