@@ -12,6 +12,8 @@ import nexmark from '../nexmark/index.js';
 import nop from '../nop/index.js';
 import random from '../random/index.js';
 import redis from '../redis/index.js';
+import redisPub from '../redisPub/index.js';
+import redisSub from '../redisSub/index.js';
 import rest from '../rest/index.js';
 import ruletest from '../ruletest/index.js';
 import simulator from '../simulator/index.js';
@@ -29,6 +31,8 @@ export const manifests: readonly Connector[] = [
   nop,
   random,
   redis,
+  redisPub,
+  redisSub,
   rest,
   ruletest,
   simulator,

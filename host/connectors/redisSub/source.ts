@@ -1,0 +1,98 @@
+/**
+ * Subscribes to channels by patterns. A server can't be told to wait: while the sinks take no more, messages are kept
+ * up to a bound, and what comes beyond it is dropped and counted.
+ */
+import { makeClient } from '../../clients/redis/client.js';
+import { type RedisConf, redisPeer } from '../../clients/redis/connection.js';
+import { FrameBuffer } from '../frames.js';
+import type { Source, SourceContext } from '../running.js';
+
+export interface RedisSubConf extends Omit<RedisConf, 'addr'> {
+  address: string;
+  channels: string[];
+}
+
+/** Messages that wait for the sinks, bytes. */
+const mostWaiting = 8 << 20;
+
+export class RedisSubSource implements Source {
+  readonly peer: string;
+  readonly renewable = ['username', 'password'] as const;
+  #client: ReturnType<typeof makeClient> | undefined;
+  #isClosed = false;
+  readonly #frames = new FrameBuffer();
+  readonly #metas = new Map<string, Buffer>();
+  #isScheduled = false;
+  #dropped = 0;
+
+  constructor(
+    public conf: RedisSubConf,
+    readonly context: SourceContext,
+  ) {
+    this.peer = redisPeer(conf.address);
+  }
+
+  /** Each connection has a client of its own, which subscribes anew. */
+  async open(): Promise<void> {
+    const client = makeClient({ ...this.conf, addr: this.conf.address }, (reason) => this.#lost(client, reason));
+    try {
+      await client.connect();
+      const take = (payload: Buffer, channel: Buffer) => this.#take(payload, channel.toString());
+      await client.pSubscribe(this.conf.channels, take, true);
+    } catch (error) {
+      client.destroy();
+      throw error;
+    }
+    if (this.#isClosed) client.destroy();
+    else this.#client = client;
+  }
+
+  renew(props: Readonly<Record<string, unknown>>): void {
+    const [username, password] = [String(props.username ?? ''), String(props.password ?? '')];
+    this.conf = { ...this.conf, username, password };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#client?.destroy();
+    this.#client = undefined;
+  }
+
+  #lost(client: ReturnType<typeof makeClient>, reason: string): void {
+    if (this.#client !== client) return;
+    client.destroy();
+    this.#client = undefined;
+    this.context.disconnected(reason);
+  }
+
+  #take(payload: Buffer, channel: string): void {
+    if (this.#frames.count > 0 && this.#frames.sizeBytes + payload.length > mostWaiting) {
+      this.#dropped++;
+      return;
+    }
+    this.#frames.add(payload, this.#metaOf(channel));
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => void this.#write());
+  }
+
+  async #write(): Promise<void> {
+    if (this.context.isFull) await this.context.ready();
+    this.#isScheduled = false;
+    if (this.#isClosed) return;
+    if (this.#frames.count > 0) this.context.write(this.#frames.bytes);
+    this.#frames.clear();
+    if (this.#dropped > 0) this.context.exception(`${this.#dropped} messages were dropped: the sinks take no more`);
+    this.#dropped = 0;
+  }
+
+  #metaOf(channel: string): Buffer {
+    let meta = this.#metas.get(channel);
+    if (meta === undefined) {
+      if (this.#metas.size >= 1000) this.#metas.clear();
+      meta = Buffer.from(JSON.stringify({ channel }));
+      this.#metas.set(channel, meta);
+    }
+    return meta;
+  }
+}
