@@ -74,4 +74,4 @@ export {
   snapshotTaken,
   snapshotWrite,
 } from './rows/snapshot';
-export { shelfFill, shelfFree, shelfNew, shelfUse } from './rows/shelf';
+export { loadedSnapshotFill, loadedSnapshotFree, loadedSnapshotNew, loadedSnapshotUse } from './rows/loaded-snapshot';

@@ -342,7 +342,7 @@ export interface Snapshot {
 }
 
 /** Pages of segments that were read, for nodes that are loaded then. It must be closed. */
-export interface Shelf {
+export interface LoadedSnapshot {
   /** Address in the kernel, 0 when it is closed. */
   readonly at: number;
   /** Reads `runs` runs of a segment; true when there are more. Throws what is wrong with it, and what `read` throws. */
@@ -434,7 +434,7 @@ export interface Kernel {
    * `read` throws and errors of the kernel.
    * @param read fills the next bytes in and returns how many, 0 when there are no more; must not call the kernel
    */
-  loadNode(of: Saved, read: (into: Uint8Array) => number, shelf?: Shelf): LoadReport;
+  loadNode(of: Saved, read: (into: Uint8Array) => number, loadedSnapshot?: LoadedSnapshot): LoadReport;
   /** For kernels/state/snapshot.ts, which saves large numbers of rows in snapshots. */
   readonly saving: Saving;
   /**

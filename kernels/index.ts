@@ -5,12 +5,12 @@ import type {
   Kernel,
   KernelOptions,
   LinkedNode,
+  LoadedSnapshot,
   LoadReport,
   LookupAnswer,
   NodeCounters,
   NodeHandle,
   Saved,
-  Shelf,
   StreamCounters,
   StreamHandle,
   StreamSpec,
@@ -365,8 +365,8 @@ class WasmKernel implements Kernel {
     this.run('save state', () => this.saving.state.save([of].flat(), write));
   }
 
-  loadNode(of: Saved, read: StateReader, shelf?: Shelf): LoadReport {
-    return this.run('load state', () => this.saving.state.load([of].flat(), read, shelf));
+  loadNode(of: Saved, read: StateReader, loadedSnapshot?: LoadedSnapshot): LoadReport {
+    return this.run('load state', () => this.saving.state.load([of].flat(), read, loadedSnapshot));
   }
 
   saveTree(roots: readonly (NodeHandle | StreamHandle)[], write: StateWriter): void {

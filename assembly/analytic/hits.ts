@@ -91,6 +91,52 @@ function timeOf(program: Program, operand: u32, row: u32): i64 {
   return tag == Tag.I64 ? <i64>val : tag == Tag.F64 ? <i64>reinterpret<f64>(val) : 0;
 }
 
+/** What becomes of a row. */
+enum Verdict {
+  HIT,
+  /** It goes on, and does not count. */
+  PASSES,
+  DROPPED,
+  /** The condition gives no BOOLEAN: `failOff` has the reason. */
+  FAILED,
+}
+
+/** What the condition says of the row; `judged` takes its value, 0 none. */
+function verdictOf(program: Program, condition: u32, judged: usize, row: u32): Verdict {
+  if (condition == OPERAND_NONE) return Verdict.HIT;
+  const tag = load<u8>(tagsOf(program, condition) + row * strideOf(condition));
+  const val = load<u64>(valsOf(program, condition) + ((<usize>(row * strideOf(condition))) << 3));
+  const isHit = tag == Tag.BOOL && val != 0;
+  if (judged) setAt(judged, row, tag, val);
+  if (isHit) return Verdict.HIT;
+  if (judged) return Verdict.PASSES;
+  if (tag <= Tag.NULL || tag == Tag.BOOL) return Verdict.DROPPED;
+  if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
+  else failNotBoolean();
+  return Verdict.FAILED;
+}
+
+/** The message fails, for the reason in `failOff`. */
+function failMessage(node: Node): void {
+  keepFailure(node);
+  store<u32>(node.state, <u32>failOff, FAIL_OFF);
+  store<u32>(node.state, failLen, FAIL_LEN);
+}
+
+/** Gives the rows on that passed. */
+function sendPassed(node: Node, kept: usize, passed: u32, errors: usize): void {
+  const state = node.state;
+  if ((node.flags & NodeFlag.MESSAGES) != 0 && conditionOf(node) != OPERAND_NONE && !load<u32>(state, BEGUN)) {
+    store<u32>(state, 1, BEGUN);
+    beginMessage(node);
+  }
+  const before = ctx.rowErrors;
+  ctx.setSelection(kept, passed);
+  ctx.setRowErrors(errors);
+  emit(node);
+  ctx.setRowErrors(before);
+}
+
 function hitsPush(node: Node): void {
   const state = node.state;
   const isOfMessage = (node.flags & NodeFlag.MESSAGES) != 0;
@@ -123,51 +169,38 @@ function hitsPush(node: Node): void {
     const row = load<u32>(outer + ((<usize>i) << 2));
     // Behind the last row that passed there is room for this one, which the program then sees alone.
     store<u32>(kept + ((<usize>passed) << 2), row);
+    if (judged) setAt(judged, row, Tag.NULL, 0);
     if (before && tagAt(before, row) == Tag.ERROR) {
-      if (judged) setAt(judged, row, Tag.NULL, 0);
       setAt(errors, row, Tag.ERROR, valAt(before, row));
       passed++;
       failed++;
       continue;
     }
     setAt(errors, row, Tag.NULL, 0);
-    if (judged) setAt(judged, row, Tag.NULL, 0);
     setAt(count, row, Tag.I64, load<u64>(state, COUNT));
     setAt(time, row, Tag.I64, load<u64>(state, TIME));
     mark(count);
     mark(time);
     ctx.setSelection(kept + ((<usize>passed) << 2), 1);
     if (program) vmRun(program);
-    if (condition != OPERAND_NONE) {
-      const tag = load<u8>(tagsOf(program, condition) + row * strideOf(condition));
-      const val = load<u64>(valsOf(program, condition) + ((<usize>(row * strideOf(condition))) << 3));
-      if (judged && (tag != Tag.BOOL || !val)) {
-        setAt(judged, row, tag, val);
+    const verdict = verdictOf(program, condition, judged, row);
+    if (verdict == Verdict.DROPPED) continue;
+    if (verdict == Verdict.FAILED) {
+      addException(node, failOff, failLen, 1);
+      if (isOfMessage) {
+        failMessage(node);
+        passed = 0;
+        break;
+      }
+      if (node.flags & NodeFlag.SEND_ERROR) {
+        setAt(errors, row, Tag.ERROR, span(failOff, failLen));
         passed++;
-        continue;
+        failed++;
       }
-      if (judged) setAt(judged, row, tag, val);
-      else if (tag <= Tag.NULL || (tag == Tag.BOOL && !val)) continue;
-      if (tag != Tag.BOOL) {
-        if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
-        else failNotBoolean();
-        addException(node, failOff, failLen, 1);
-        if (isOfMessage) {
-          keepFailure(node);
-          store<u32>(state, <u32>failOff, FAIL_OFF);
-          store<u32>(state, failLen, FAIL_LEN);
-          passed = 0;
-          break;
-        }
-        if (node.flags & NodeFlag.SEND_ERROR) {
-          setAt(errors, row, Tag.ERROR, span(failOff, failLen));
-          passed++;
-          failed++;
-        }
-        continue;
-      }
+      continue;
     }
     passed++;
+    if (verdict == Verdict.PASSES) continue;
     hits++;
     if (isCounted) {
       store<u64>(state, load<u64>(state, COUNT) + 1, COUNT);
@@ -178,16 +211,7 @@ function hitsPush(node: Node): void {
     store<u8>(judged, 0, COL_UNIFORM);
     store<u8>(judged, 0, COL_HAS_RAW);
   }
-  if (passed) {
-    if (isOfMessage && condition != OPERAND_NONE && !load<u32>(state, BEGUN)) {
-      store<u32>(state, 1, BEGUN);
-      beginMessage(node);
-    }
-    ctx.setSelection(kept, passed);
-    ctx.setRowErrors(failed ? errors : 0);
-    emit(node);
-    ctx.setRowErrors(before);
-  }
+  if (passed) sendPassed(node, kept, passed, failed ? errors : 0);
   ctx.setSelection(outer, n);
   stageRelease(1);
   selectionPop();

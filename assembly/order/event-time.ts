@@ -208,6 +208,49 @@ function track(spec: EventTimeSpec, state: Release, stream: u32, ms: f64): f64 {
   return max(least - spec.tolerance, state.watermark);
 }
 
+/** The kept columns, and room for two that are added: times, of late rows also how late; 0 when memory is exhausted. */
+function keptColumns(spec: EventTimeSpec): usize {
+  const columns = spec.columns;
+  const blocks = poolAlloc(ctx.scratch, (columns + 2) << 2);
+  for (let c: u32 = 0; blocks && c < columns; c++) {
+    store<u32>(
+      blocks + ((<usize>c) << 2),
+      <u32>blockOf(load<u16>(changetype<usize>(spec) + ((<usize>c) << 1), EVENT_TIME_SIZE_OF)),
+    );
+  }
+  return blocks;
+}
+
+/**
+ * Accepts the first rows of the batch if they are in order: none is late if the first is not, and the last says how far
+ * time has come. Returns how many these are.
+ */
+function takeInOrder(
+  node: Node,
+  spec: EventTimeSpec,
+  state: Release,
+  stream: u32,
+  stamps: usize,
+  latest: f64,
+  accepted: usize,
+): u32 {
+  const told = isTold(spec);
+  const rounds = !told && (node.flags & NodeFlag.ROUNDS) != 0;
+  // Without a tolerance time may reach each row as it comes.
+  if (rounds && spec.tolerance == 0) return 0;
+  const mayBeLate = !told || spec.idle > 0;
+  const sel = ctx.sel;
+  const since = mayBeLate ? state.watermark : -Infinity;
+  const count = inOrder(stamps, sel, ctx.selLen, since, latest, accepted);
+  if (!count) return 0;
+  if (rounds && load<f64>(TIMES + ((<usize>load<u32>(sel)) << 3)) == state.watermark) return 0;
+  if (!told) {
+    const last = load<f64>(TIMES + ((<usize>load<u32>(sel + ((<usize>(count - 1)) << 2))) << 3));
+    state.watermark = track(spec, state, stream, last);
+  }
+  return count;
+}
+
 /** Gives the current batch to the node; below a merge it is of one of several streams. */
 export function eventTimePush(node: Node): void {
   const spec = changetype<EventTimeSpec>(node.spec);
@@ -226,41 +269,22 @@ export function eventTimePush(node: Node): void {
   const taker = lateBelow(node, stream);
   const accepted = selectionPush();
   const late = taker ? selectionPush() : 0;
-  // The kept columns and room for those that are added: the times, of late rows also how late they are.
-  const blocks = poolAlloc(ctx.scratch, (columns + 2) << 2);
+  const blocks = keptColumns(spec);
   if (!accepted || !blocks || (!!taker && !late)) {
     exhaust(node);
     if (late) selectionPop();
     if (accepted) selectionPop();
     return;
   }
-  for (let c: u32 = 0; c < columns; c++) {
-    store<u32>(
-      blocks + ((<usize>c) << 2),
-      <u32>blockOf(load<u16>(changetype<usize>(spec) + ((<usize>c) << 1), EVENT_TIME_SIZE_OF)),
-    );
-  }
   const stamps = blockOf(spec.timestamp);
   const skew = spec.skew;
   const latest = skew > 0 && ctx.nowMs >= FIRST_CLOCK ? ctx.nowMs + skew : Infinity;
-  let count: u32 = 0;
+  let count: u32 = errors ? 0 : takeInOrder(node, spec, state, stream, stamps, latest, accepted);
   let lateCount: u32 = 0;
   // Rows of inputs that were idle may be late as those of streams may.
   const mayBeLate = !told || spec.idle > 0;
   const rounds = !told && (node.flags & NodeFlag.ROUNDS) != 0;
-  let i: u32 = 0;
-  // Without a tolerance time may reach each row as it comes.
-  if (!errors && !(rounds && spec.tolerance == 0)) {
-    // Of rows in order none is late if the first is not, and the last says how far time has come.
-    i = inOrder(stamps, sel, n, mayBeLate ? state.watermark : -Infinity, latest, accepted);
-    if (rounds && i && load<f64>(TIMES + ((<usize>load<u32>(sel)) << 3)) == state.watermark) i = 0;
-    count = i;
-    if (i && !told) {
-      const last = load<f64>(TIMES + ((<usize>load<u32>(sel + ((<usize>(i - 1)) << 2))) << 3));
-      state.watermark = track(spec, state, stream, last);
-    }
-  }
-  for (; i < n; i++) {
+  for (let i = count; i < n; i++) {
     const row = load<u32>(sel + ((<usize>i) << 2));
     const isFailed = errors && tagAt(errors, row) == Tag.ERROR;
     let failure = isFailed ? valAt(errors, row) : readTime(stamps, row);

@@ -117,12 +117,12 @@ export function pageWithOwn(page: Page, columns: u32, list: u32, acct: usize): P
     memory.copy(pageTags(made, c), pageTags(page, i), rows);
     store<u8>(pageUniforms(made, columns) + c, load<u8>(pageUniforms(page, saved) + i));
   }
-  loosePageFree(page, acct);
+  unownedPageFree(page, acct);
   return made;
 }
 
 /** Frees a page that no store has. */
-export function loosePageFree(page: Page, acct: usize): void {
+export function unownedPageFree(page: Page, acct: usize): void {
   const form = page.next;
   pageFree(page, changetype<usize>(form) >> 1, (changetype<usize>(form) & 1) != 0, acct);
 }
@@ -160,7 +160,7 @@ export function runLoad(known: Page, acct: usize): Page {
     page.to = from + n;
     return page;
   }
-  if (!known) loosePageFree(page, acct);
+  if (!known) unownedPageFree(page, acct);
   return changetype<Page>(0);
 }
 

@@ -17,7 +17,7 @@ import {
 import { writeTime, writeU32, writeValue } from '../state/writer';
 import { Rows, RowsFlag } from './layout';
 import { Page, PAGE_TIMES, pageTag, pageTags, pageUniforms, pageVal, pageVals, timeAt } from './page';
-import { shelfTake } from './shelf';
+import { loadedSnapshotTake } from './loaded-snapshot';
 import { BY_PAGES, snapshotRows } from './snapshot';
 import { rowsAdd, rowsFirst } from './store';
 
@@ -63,7 +63,7 @@ function pagesLoad(rows: Rows, list: u32): void {
     if (serial == 0 || readFails()) return;
     const left = readUpTo(BATCH_ROWS);
     const to = readUpTo(BATCH_ROWS);
-    const fault = readFails() ? LoadFault.NONE : shelfTake(rows, serial - 1, left, to, list);
+    const fault = readFails() ? LoadFault.NONE : loadedSnapshotTake(rows, serial - 1, left, to, list);
     if (fault) readFail(fault);
   }
 }

@@ -20,7 +20,7 @@ import { alloc, allocZeroed, free, WORKSPACE } from '../mem/alloc';
 import { poolBytes } from '../mem/pool';
 import { Written } from '../gen/state-layouts';
 import { walkFree, walkLacks, walkRuns, walkWrite, walksBegin, walksLack, walksTaken } from '../agg/save/walk';
-import { apartBegin, apartNext, apartNumber } from '../state/apart';
+import { partNumbersBegin, nextPartNumber, newPartNumber } from '../state/part-numbers';
 import { bytesSaved, saveEnd, savePause, saveResume, writeU32, writeU64 } from '../state/writer';
 import { Rows, RowsFlag } from './layout';
 import { Page, pagePin, pageUnpin } from './page';
@@ -90,7 +90,7 @@ export function snapshotNew(chain: u32, segment: u32, serial: u32, small: u32, s
     return changetype<Snapshot>(0);
   }
   snapshot.chain = chain;
-  apartBegin(serial);
+  partNumbersBegin(serial);
   walksBegin(smallSets);
   snapshot.segment = segment;
   snapshot.live = live;
@@ -118,7 +118,7 @@ export function snapshotTaken(): void {
   snapshot.walks = first;
   snapshot.sets = sets;
   snapshot.runs = runs;
-  snapshot.serial = apartNext();
+  snapshot.serial = nextPartNumber();
   if (walksLack()) snapshot.lacking = 1;
 }
 
@@ -208,7 +208,7 @@ function take(snapshot: Snapshot, page: Page, form: u32): bool {
   const to = page.to;
   if (page.chain != snapshot.chain) {
     page.chain = snapshot.chain;
-    page.serial = apartNumber();
+    page.serial = newPartNumber();
     page.saved = 0;
     page.firstSegment = <u16>segment;
   }

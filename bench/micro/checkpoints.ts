@@ -10,8 +10,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CheckpointFiles } from '../../host/run/plane/state/checkpoint/files.js';
+import { readRows } from '../../host/run/plane/state/checkpoint/loaded-snapshots.js';
 import { SegmentChain, type SegmentedRows } from '../../host/run/plane/state/checkpoint/segments.js';
-import { readRows } from '../../host/run/plane/state/checkpoint/shelves.js';
 import { StateCopy, stateReader } from '../../host/run/plane/state/checkpoint/state-copy.js';
 import type { Kernel, Snapshot } from '../../kernels/api.js';
 import { takeSnapshot } from '../../kernels/state/snapshot.js';
@@ -150,11 +150,11 @@ async function takeUp(count: number, files: CheckpointFiles, { state, rows }: Wr
   const work = (call: (kernel: Kernel) => void) => timed(() => call(rule.kernel));
   const began = performance.now();
   const before = process.cpuUsage();
-  const shelf = rows && (await readRows(files, rows, work));
+  const loadedSnapshot = rows && (await readRows(files, rows, work));
   const slice = takeLongest();
-  const { failed } = timed(() => rule.kernel.loadNode(rule.node('window'), stateReader(state), shelf));
+  const { failed } = timed(() => rule.kernel.loadNode(rule.node('window'), stateReader(state), loadedSnapshot));
   if (failed.length > 0) throw new Error(failed[0]!.text);
-  shelf?.close();
+  loadedSnapshot?.close();
   const { user, system } = process.cpuUsage(before);
   console.log(
     `  taken up in ${(performance.now() - began).toFixed(0)} ms (${((user + system) / 1000).toFixed(0)}): ` +

@@ -9,7 +9,7 @@
 import type { Kernel, Snapshot } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
 import { hasDeferred, workOn } from '../../kernels/state/deferred.js';
-import { openShelf } from '../../kernels/state/snapshot.js';
+import { openLoadedSnapshot } from '../../kernels/state/snapshot.js';
 import { openRule, readerOf, textOf } from '../../test/support/engine/rule-kernel.js';
 import { kernelUnderTest } from '../../test/support/kernel/drive.js';
 
@@ -260,10 +260,10 @@ function checkpoint({ sql, rows, text = 0 }: (typeof checkpoints)[string]): Reco
     });
   }
   const loaded = new Calls();
-  const shelf = openShelf(rule.kernel, 0, snapshot?.serial ?? 0, snapshot?.fresh);
+  const loadedSnapshot = openLoadedSnapshot(rule.kernel, 0, snapshot?.serial ?? 0, snapshot?.fresh);
   const read = readerOf(Buffer.concat(written));
-  for (let isMore = true; isMore; ) loaded.time(() => (isMore = shelf.fill(1, read)));
-  shelf.close();
+  for (let isMore = true; isMore; ) loaded.time(() => (isMore = loadedSnapshot.fill(1, read)));
+  loadedSnapshot.close();
   snapshot?.close();
   rule.close();
   return { 'saved at once': taken, 'snapshot begun': begun, 'a row between': row, slices, 'taken up': loaded };

@@ -120,7 +120,7 @@ export interface KernelExports {
   resetInput(stream: number, inlet: number): void;
   /**
    * Rows and groups that are saved apart: see assembly/rows/snapshot.ts, assembly/agg/save/walk.ts,
-   * assembly/rows/shelf.ts.
+   * assembly/rows/loaded-snapshot.ts.
    */
   snapshotNew(chain: number, segment: number, serial: number, small: number, smallSets: number): number;
   snapshotTaken(): void;
@@ -131,8 +131,8 @@ export interface KernelExports {
   snapshotLive(snapshot: number): number;
   snapshotWrite(snapshot: number, most: number): number;
   snapshotFree(snapshot: number): void;
-  shelfNew(least: number, count: number, fresh: number): number;
-  shelfFill(shelf: number, runs: number): number;
-  shelfUse(shelf: number): void;
-  shelfFree(shelf: number): void;
+  loadedSnapshotNew(least: number, count: number, fresh: number): number;
+  loadedSnapshotFill(loadedSnapshot: number, runs: number): number;
+  loadedSnapshotUse(loadedSnapshot: number): void;
+  loadedSnapshotFree(loadedSnapshot: number): void;
 }

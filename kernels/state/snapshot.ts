@@ -1,5 +1,5 @@
 /** Snapshots: rows and groups that are saved separately from the nodes that refer to them, and loaded again. */
-import type { Kernel, NodeHandle, Shelf, Snapshot, SnapshotOrder, StreamHandle } from '../api.js';
+import type { Kernel, LoadedSnapshot, NodeHandle, Snapshot, SnapshotOrder, StreamHandle } from '../api.js';
 import { LoadFault, loadFaultTexts, readMore, Written } from '../gen/layouts.js';
 import { KernelError, noMemory } from '../memory/error.js';
 import type { RowTransfer, StateReader, StateWriter } from './state.js';
@@ -41,8 +41,8 @@ const noSet = 0xffff_ffff;
  * Makes room for the pages of a snapshot that was written: `count` of them from the number `least` on. Sets of groups
  * below the number `fresh` are those of snapshots before it and are passed by; without it all are.
  */
-export function openShelf(of: Kernel, least: number, count: number, fresh = noSet): Shelf {
-  return new KernelShelf(of.saving as RowTransfer, least, count, fresh);
+export function openLoadedSnapshot(of: Kernel, least: number, count: number, fresh = noSet): LoadedSnapshot {
+  return new KernelLoadedSnapshot(of.saving as RowTransfer, least, count, fresh);
 }
 
 class KernelSnapshot implements Snapshot {
@@ -85,7 +85,7 @@ class KernelSnapshot implements Snapshot {
   }
 }
 
-class KernelShelf implements Shelf {
+class KernelLoadedSnapshot implements LoadedSnapshot {
   #at: number;
 
   constructor(
@@ -94,7 +94,8 @@ class KernelShelf implements Shelf {
     count: number,
     fresh: number,
   ) {
-    this.#at = transfer.run('make a shelf', () => transfer.kernel.shelfNew(least, count, fresh)) >>> 0;
+    this.#at =
+      transfer.run('make a loaded snapshot', () => transfer.kernel.loadedSnapshotNew(least, count, fresh)) >>> 0;
     if (this.#at === 0) throw noMemory();
   }
 
@@ -106,7 +107,7 @@ class KernelShelf implements Shelf {
     const { kernel, state, run } = this.transfer;
     const outcome = run('read rows', () => {
       state.begin(1, () => {}, read);
-      return kernel.shelfFill(this.#at, runs);
+      return kernel.loadedSnapshotFill(this.#at, runs);
     });
     if (outcome === readMore) return true;
     if (outcome !== LoadFault.none) throw new KernelError(loadFaultTexts[outcome] as string, false);
@@ -116,7 +117,7 @@ class KernelShelf implements Shelf {
   close(): void {
     const at = this.#at;
     this.#at = 0;
-    if (at !== 0) this.transfer.run('close a shelf', () => this.transfer.kernel.shelfFree(at));
+    if (at !== 0) this.transfer.run('close a loaded snapshot', () => this.transfer.kernel.loadedSnapshotFree(at));
   }
 }
 

@@ -3,7 +3,16 @@
  * (assembly/state/form.ts). What does not fit any more leaves its node empty and says why.
  */
 
-import type { LoadFailure, LoadReason, LoadReport, NodeHandle, SavedAs, Saving, Shelf, StreamHandle } from '../api.js';
+import type {
+  LoadedSnapshot,
+  LoadFailure,
+  LoadReason,
+  LoadReport,
+  NodeHandle,
+  SavedAs,
+  Saving,
+  StreamHandle,
+} from '../api.js';
 import type { Nodes, Streams } from '../entries.js';
 import { LoadFault, loadFaultTexts } from '../gen/layouts.js';
 import type { KernelExports } from '../memory/abi.js';
@@ -126,15 +135,15 @@ export class StateTransfer {
    * Reads parts into those that they are of, by identity; parts of equal ones come in the order in which they were
    * saved.
    */
-  load(all: readonly (NodeHandle | StreamHandle)[], read: StateReader, shelf?: Shelf): LoadReport {
+  load(all: readonly (NodeHandle | StreamHandle)[], read: StateReader, loadedSnapshot?: LoadedSnapshot): LoadReport {
     const { kernel } = this;
     const parts = this.#parts(all).filter(({ of, inlet }) => inlet !== 0 || kernel.nodeKeeps(of));
     return this.#lend(parts, (at) => {
-      kernel.shelfUse(shelf?.at ?? 0);
+      kernel.loadedSnapshotUse(loadedSnapshot?.at ?? 0);
       this.begin(kernel.loadBegin(), () => {}, read);
       const report = this.#loadAll(parts, at);
       kernel.loadEnd();
-      kernel.shelfUse(0);
+      kernel.loadedSnapshotUse(0);
       return report;
     });
   }

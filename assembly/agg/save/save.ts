@@ -7,7 +7,7 @@ import { readBool, readBytes, readFail, readFails, readU32, readU64, readUpTo } 
 import { writeBool, writeBytes, writeU32, writeU64 } from '../../state/writer';
 import { groupNumber, newGroup } from '../group/group';
 import { groupAdd, groupLoad, groupSave, groupsAdded } from './group';
-import { looseTake } from './loose';
+import { loadedGroupsTake } from './loaded-groups';
 import { walkTake } from './walk';
 import { WindowSpec } from '../../gen/window-layouts';
 import { GroupSet } from '../group/table';
@@ -63,7 +63,7 @@ export function setLoad(spec: WindowSpec, set: GroupSet): void {
   const first = readU64();
   if (first == APART) {
     const number = readU32();
-    if (!readFails() && !looseTake(spec, set, number)) readFail(LoadFault.DAMAGED);
+    if (!readFails() && !loadedGroupsTake(spec, set, number)) readFail(LoadFault.DAMAGED);
     return;
   }
   if (first > u32.MAX_VALUE) readFail(LoadFault.DAMAGED);

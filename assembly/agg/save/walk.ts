@@ -14,7 +14,7 @@
 // of snapshots.
 import { alloc, allocZeroed, forgiveRefusals, free, refusals, WORKSPACE } from '../../mem/alloc';
 import { poolBytes, poolFree, poolInit } from '../../mem/pool';
-import { apartNumber } from '../../state/apart';
+import { newPartNumber } from '../../state/part-numbers';
 import { NO_LIST, Tag, lenOf } from '../../mem/layout';
 import {
   LONG_LIST,
@@ -131,7 +131,7 @@ function walkNew(spec: WindowSpec, set: GroupSet, count: u32): Walk {
   walk.nullAt = keyless ? groupNumber(spec, keyless) : count;
   walk.each = <u32>each;
   walk.group = set.first;
-  walk.number = apartNumber();
+  walk.number = newPartNumber();
   return walk;
 }
 

@@ -68,7 +68,7 @@ const READY_BYTES: u32 = 1 << 18;
 /** Bytes that `equalSave` writes. */
 export const EQUAL_SIZE: u32 = 32;
 
-/** Puts the matches under way aside. */
+/** Saves the matches under way. */
 export function equalSave(to: usize): void {
   store<u32>(to, <u32>block);
   store<u32>(to, blockSize, 4);

@@ -46,7 +46,7 @@ let atSlot: u32 = 0;
 /** Bytes that `hashSave` writes. */
 export const HASH_SIZE: u32 = 24;
 
-/** Puts what is looked up aside. */
+/** Saves what is looked up. */
 export function hashSave(to: usize): void {
   store<u32>(to, changetype<u32>(index));
   store<u32>(to, <u32>isOwn, 4);

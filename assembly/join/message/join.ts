@@ -33,7 +33,7 @@ import {
 } from './spec';
 import { tableAdd, tableDropIndex, tableLoad, tableSave } from './table';
 import { failure, runBegin, runEnd, runIsUnderWay, tuplesFree } from './run';
-import { putAside, takeBack } from './aside';
+import { suspendRun, resumeRun } from './suspended-run';
 import { outputBegin } from './output';
 import { stepsBegin, stepsEnd, stepsGoOn } from './steps';
 import { Node } from '../../gen/node-layouts';
@@ -345,7 +345,7 @@ function complete(node: Node, state: JoinState, failedOff: usize, failedLen: u32
 
 /** Joins the rows of the message; false when that was stopped in between. */
 function joinAll(node: Node, state: JoinState): bool {
-  const outer: usize = runIsUnderWay() ? putAside() : 0;
+  const outer: usize = runIsUnderWay() ? suspendRun() : 0;
   if (runIsUnderWay()) {
     failMemory(state);
     return true;
@@ -359,10 +359,10 @@ function joinAll(node: Node, state: JoinState): bool {
 /** Goes on with the join that was stopped; true when its message has ended. */
 function joinGoOn(node: Node): bool {
   const state = changetype<JoinState>(node.state);
-  const outer: usize = runIsUnderWay() ? putAside() : 0;
+  const outer: usize = runIsUnderWay() ? suspendRun() : 0;
   if (runIsUnderWay()) return false;
-  takeBack(state.aside);
-  state.aside = 0;
+  resumeRun(state.suspended);
+  state.suspended = 0;
   if (!goOn(state, outer)) return false;
   complete(node, state, 0, 0);
   return true;
@@ -372,9 +372,9 @@ function joinGoOn(node: Node): bool {
 function goOn(state: JoinState, outer: usize): bool {
   let isDone = stepsGoOn();
   while (!isDone) {
-    const aside = putAside();
-    state.aside = aside;
-    if (aside) break;
+    const suspended = suspendRun();
+    state.suspended = suspended;
+    if (suspended) break;
     isDone = stepsGoOn();
   }
   if (isDone) {
@@ -384,7 +384,7 @@ function goOn(state: JoinState, outer: usize): bool {
     }
     runEnd();
   }
-  if (outer) takeBack(outer);
+  if (outer) resumeRun(outer);
   return isDone;
 }
 
@@ -419,9 +419,9 @@ function joinFree(node: Node): void {
   if (!state) return;
   const spec = changetype<JoinSpec>(node.spec);
   const acct = accountOf(node);
-  const aside = state.aside;
-  if (aside) {
-    takeBack(aside);
+  const suspended = state.suspended;
+  if (suspended) {
+    resumeRun(suspended);
     stepsEnd();
     runEnd();
   }

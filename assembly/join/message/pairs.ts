@@ -36,7 +36,7 @@ export let matchedRights: usize = 0;
 /** Bytes that `pairsSave` writes. */
 export const PAIRS_SIZE: u32 = 32 + 9 * 1024;
 
-/** Puts the pairs under way aside. */
+/** Saves the pairs under way. */
 export function pairsSave(to: usize): void {
   store<u32>(to, count);
   store<u32>(to, outer, 4);

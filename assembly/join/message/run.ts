@@ -1,5 +1,5 @@
-// The join of one message under way. What it sends may bring a join below to work before it goes on; that one puts
-// these variables aside meanwhile (join/message/aside.ts).
+// The join of one message under way. What it sends may bring a join below to work before it goes on; that one saves
+// these variables meanwhile (join/message/suspended-run.ts).
 //
 // Rows are named by their position among those of their branch (rows/number.ts). A tuple is what the steps so far have
 // joined: the position of a row for each branch, NO_ROW where an outer join found none. The rows of the first branch
@@ -52,7 +52,7 @@ export function runIsUnderWay(): bool {
   return !!node;
 }
 
-/** Puts the run aside. */
+/** Saves the run. */
 export function runSave(to: usize): void {
   store<u32>(to, changetype<u32>(node));
   store<u32>(to, changetype<u32>(spec), 4);

@@ -1,5 +1,5 @@
 // The steps of the join of a message, one after the other. One that has many pairs stops in between where it may
-// (node/deferred.ts), and goes on from there; meanwhile it is put aside (join/message/aside.ts).
+// (node/deferred.ts), and goes on from there; meanwhile it is suspended (join/message/suspended-run.ts).
 import { beginLong, mayDefer } from '../../node/deferred';
 import { accountOf } from '../../node/node';
 import { allocZeroed, free } from '../../mem/alloc';
@@ -26,7 +26,7 @@ let inner: u32 = 0;
 /** Bytes that `stepsSave` writes. */
 export const STEPS_SIZE: u32 = 24;
 
-/** Puts the steps aside. */
+/** Saves the steps. */
 export function stepsSave(to: usize): void {
   store<u32>(to, number);
   store<u32>(to, way, 4);

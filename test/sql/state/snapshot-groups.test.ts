@@ -6,7 +6,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Snapshot } from '../../../kernels/api.js';
 import { finishWork } from '../../../kernels/state/deferred.js';
-import { openShelf } from '../../../kernels/state/snapshot.js';
+import { openLoadedSnapshot } from '../../../kernels/state/snapshot.js';
 import { fillMemory } from '../../support/engine/full-kernel.js';
 import { type KernelRule, openRule, readerOf, textOf } from '../../support/engine/rule-kernel.js';
 
@@ -46,12 +46,17 @@ function write({ snapshot, slices }: Taken, most = 10_000): boolean {
 /** What was written in another rule. */
 function takenUp({ state, snapshot, slices }: Taken, open: () => KernelRule): KernelRule {
   const rule = open();
-  const shelf = openShelf(rule.kernel, snapshot.least, snapshot.serial - snapshot.least, snapshot.fresh);
+  const loadedSnapshot = openLoadedSnapshot(
+    rule.kernel,
+    snapshot.least,
+    snapshot.serial - snapshot.least,
+    snapshot.fresh,
+  );
   const read = readerOf(Buffer.concat(slices), 5000);
-  while (shelf.fill(2, read));
-  const { failed } = rule.loadWith(state, shelf);
+  while (loadedSnapshot.fill(2, read));
+  const { failed } = rule.loadWith(state, loadedSnapshot);
   assert.equal(failed, []);
-  shelf.close();
+  loadedSnapshot.close();
   return rule;
 }
 
@@ -247,15 +252,15 @@ test('groups of a snapshot before, whose segment is needed for its rows alone, a
   while (write(second));
   const { least, fresh } = second.snapshot;
   const again = open();
-  const shelf = openShelf(again.kernel, least, second.snapshot.serial - least, fresh);
+  const loadedSnapshot = openLoadedSnapshot(again.kernel, least, second.snapshot.serial - least, fresh);
   for (const { slices } of [first, second]) {
     const read = readerOf(Buffer.concat(slices), 5000);
-    while (shelf.fill(2, read));
+    while (loadedSnapshot.fill(2, read));
   }
-  assert.equal(again.loadWith(second.state, shelf).failed, []);
-  const withShelf = ownBytes(again);
-  shelf.close();
-  assert.ok(withShelf - ownBytes(again) < 1000, `${withShelf - ownBytes(again)} bytes`);
+  assert.equal(again.loadWith(second.state, loadedSnapshot).failed, []);
+  const withLoadedSnapshot = ownBytes(again);
+  loadedSnapshot.close();
+  assert.ok(withLoadedSnapshot - ownBytes(again) < 1000, `${withLoadedSnapshot - ownBytes(again)} bytes`);
   assert.equal(ended(again, begin + 3_600_000), ended(rule, begin + 3_600_000));
   first.snapshot.close();
   second.snapshot.close();
@@ -273,19 +278,19 @@ test('what was damaged on its way, or is of another statement, is told', () => {
   const taken = take(rule);
   while (write(taken));
   taken.snapshot.close();
-  const shelfOf = (one: KernelRule) =>
-    openShelf(one.kernel, taken.snapshot.least, taken.snapshot.serial, taken.snapshot.fresh);
+  const loadedSnapshotOf = (one: KernelRule) =>
+    openLoadedSnapshot(one.kernel, taken.snapshot.least, taken.snapshot.serial, taken.snapshot.fresh);
   const bytes = Buffer.concat(taken.slices);
   bytes[bytes.length >> 1]! ^= 4;
   const damaged = open();
-  const first = shelfOf(damaged);
+  const first = loadedSnapshotOf(damaged);
   const read = readerOf(bytes);
   assert.throws(() => {
     while (first.fill(2, read));
   }, /damaged/);
   first.close();
   // Half of the groups.
-  const second = shelfOf(damaged);
+  const second = loadedSnapshotOf(damaged);
   const readWhole = readerOf(Buffer.concat(taken.slices));
   assert.ok(second.fill(2, readWhole));
   const { failed } = damaged.loadWith(taken.state, second);

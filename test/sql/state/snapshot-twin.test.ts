@@ -9,7 +9,7 @@ import * as assert from 'uvu/assert';
 import { callHost } from '../../../host/functions/registry.js';
 import type { Kernel, Snapshot } from '../../../kernels/api.js';
 import { createKernel } from '../../../kernels/index.js';
-import { openShelf } from '../../../kernels/state/snapshot.js';
+import { openLoadedSnapshot } from '../../../kernels/state/snapshot.js';
 import { type KernelRule, openRule, readerOf } from '../../support/engine/rule-kernel.js';
 import { kernelUnderTest } from '../../support/kernel/drive.js';
 import { beginOfCases, type StateCase, stateCases } from '../../support/sql/state-cases.js';
@@ -119,14 +119,14 @@ function runFrom(given: StateCase, { step, state, snapshot, segments }: Taken): 
   const kernel = kernelNew();
   const empty = bytesOf(kernel);
   const rule = open(given, kernel);
-  const shelf = openShelf(kernel, snapshot.least, snapshot.serial - snapshot.least, snapshot.fresh);
+  const loadedSnapshot = openLoadedSnapshot(kernel, snapshot.least, snapshot.serial - snapshot.least, snapshot.fresh);
   segments.forEach((slices, i) => {
     if (snapshot.live[i] === 0 || slices.length === 0) return;
     const read = readerOf(Buffer.concat(slices), given.portion);
-    while (shelf.fill(2, read));
+    while (loadedSnapshot.fill(2, read));
   });
-  const { loaded, ...rest } = rule.loadWith(state, shelf);
-  shelf.close();
+  const { loaded, ...rest } = rule.loadWith(state, loadedSnapshot);
+  loadedSnapshot.close();
   assert.equal(rest, { unclaimed: 0, brokenOff: null, failed: [] });
   assert.ok(loaded > 0);
   output = [];

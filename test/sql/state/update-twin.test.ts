@@ -9,7 +9,7 @@ import * as assert from 'uvu/assert';
 import { callHost } from '../../../host/functions/registry.js';
 import type { Kernel } from '../../../kernels/api.js';
 import { createKernel } from '../../../kernels/index.js';
-import { openShelf } from '../../../kernels/state/snapshot.js';
+import { openLoadedSnapshot } from '../../../kernels/state/snapshot.js';
 import { type KernelRule, openRule, readerOf } from '../../support/engine/rule-kernel.js';
 import { kernelUnderTest } from '../../support/kernel/drive.js';
 import { checkOf, headCheckOf, slicesOf } from '../../support/kernel/slices.js';
@@ -246,12 +246,12 @@ function apart(rule: KernelRule, open: () => KernelRule, portion: number): Kerne
   snapshot.close();
   const place = rule.kernel;
   rule.close();
-  const shelf = openShelf(place, least, serial - least, fresh);
+  const loadedSnapshot = openLoadedSnapshot(place, least, serial - least, fresh);
   const read = readerOf(Buffer.concat(slices), portion);
-  while (slices.length > 0 && shelf.fill(2, read)) {}
+  while (slices.length > 0 && loadedSnapshot.fill(2, read)) {}
   const next = open();
-  const { failed } = next.loadWith(state, shelf);
-  shelf.close();
+  const { failed } = next.loadWith(state, loadedSnapshot);
+  loadedSnapshot.close();
   assert.equal(
     failed.filter(({ reason }) => reason !== 'nothing' && reason !== 'other'),
     [],

@@ -13,9 +13,9 @@ import { savedAs } from '../../../host/run/plane/state/checkpoint/saved-as.js';
 import type {
   HostCalls,
   Kernel,
+  LoadedSnapshot,
   LoadReport,
   NodeHandle,
-  Shelf,
   Snapshot,
   SnapshotOrder,
   StreamHandle,
@@ -58,7 +58,7 @@ export interface KernelRule {
   /** As `save`, with the rows left to a snapshot. */
   snapshot(order: SnapshotOrder): { state: Uint8Array; snapshot: Snapshot };
   /** As `load` of what `snapshot` saved. */
-  loadWith(bytes: Uint8Array, shelf: Shelf): LoadReport;
+  loadWith(bytes: Uint8Array, loadedSnapshot: LoadedSnapshot): LoadReport;
   /** Releases nodes and streams. */
   close(): void;
 }
@@ -233,7 +233,7 @@ export function openRule(
       if (snapshot === null) throw new Error('there is no memory for a snapshot');
       return { state: Buffer.concat(slices), snapshot };
     },
-    loadWith: (bytes, shelf) => kernel.loadNode(all, readerOf(bytes), shelf),
+    loadWith: (bytes, loadedSnapshot) => kernel.loadNode(all, readerOf(bytes), loadedSnapshot),
     close: () => {
       moveHome();
       for (const node of nodes.toReversed()) kernel.releaseNode(node);

@@ -2,23 +2,23 @@
  * What a rule goes on from at its start: its newest checkpoint that can be used, put back into its operators, sources
  * and sinks.
  */
-import type { Kernel, LoadFailure, Shelf } from '../../../../../kernels/api.js';
+import type { Kernel, LoadedSnapshot, LoadFailure } from '../../../../../kernels/api.js';
 import { reasonOf } from '../../../../base/errors.js';
 import type { Logger } from '../../../../base/log/log.js';
 import type { KeptByNode } from '../../../../model/kept.js';
 import type { PlaneHost, RunningRule } from '../../running/running.js';
 import type { CheckpointFiles, ReadCheckpoint } from './files.js';
 import type { CheckpointHead } from './head.js';
+import { readRows } from './loaded-snapshots.js';
 import { nodesOf } from './of-rule.js';
 import { type Restored, restoredBy } from './restored.js';
-import { readRows } from './shelves.js';
 import { stateReader } from './state-copy.js';
 
 export interface FoundState {
   /** Undefined when there is none that can be used. */
   readonly checkpoint: ReadCheckpoint | undefined;
   /** Its pages, in the kernel. */
-  readonly shelf: Shelf | undefined;
+  readonly loadedSnapshot: LoadedSnapshot | undefined;
   /** Epoch of the newest checkpoint. */
   readonly epoch: number;
   /** Why those that are newer can't be used, a sentence each. */
@@ -46,15 +46,15 @@ export async function findState(files: CheckpointFiles, { check, work, log }: Se
       const checkpoint = await files.read(path);
       await check?.(checkpoint.head);
       const { rows } = checkpoint.head;
-      const shelf = rows && work && (await readRows(files, rows, work));
-      return { checkpoint, shelf, epoch, refusals };
+      const loadedSnapshot = rows && work && (await readRows(files, rows, work));
+      return { checkpoint, loadedSnapshot, epoch, refusals };
     } catch (error) {
       const what = `the checkpoint ${path} can't be used: ${reasonOf(error)}`;
       log.error(`${what}; the one before is taken if there is one`);
       refusals.push(what);
     }
   }
-  return { checkpoint: undefined, shelf: undefined, epoch, refusals };
+  return { checkpoint: undefined, loadedSnapshot: undefined, epoch, refusals };
 }
 
 export interface Restoring {
@@ -71,7 +71,7 @@ export interface Restoring {
 /** Puts the state back into a rule that was just linked; returns how it goes on, and whether with all of it. */
 export function restoreState(
   rule: RunningRule,
-  { shelf, checkpoint }: FoundState,
+  { loadedSnapshot, checkpoint }: FoundState,
   { host, log, isExact, kept, beat }: Restoring,
 ): Restored {
   const { head, state, pending } = checkpoint!;
@@ -84,7 +84,7 @@ export function restoreState(
       beat();
       return read(into);
     };
-    ({ failed } = kernel.loadNode(nodes, next, shelf));
+    ({ failed } = kernel.loadNode(nodes, next, loadedSnapshot));
     const lag = head.at - host.now();
     if (lag > smallStepMs) kernel.setLoadedBack(nodes, lag, head.at);
   });

@@ -145,9 +145,9 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
 
   /** Gives back what the kernel holds for a rule that does not come. */
   drop(): void {
-    const shelf = this.#found?.shelf;
+    const loadedSnapshot = this.#found?.loadedSnapshot;
     this.#found = undefined;
-    if (shelf !== undefined) this.host.work(nobody, () => shelf.close());
+    if (loadedSnapshot !== undefined) this.host.work(nobody, () => loadedSnapshot.close());
   }
 
   /** What can't be read was safe: messages that it held are acknowledged. */

@@ -4,16 +4,16 @@
 let next: u32 = 0;
 
 /** The next number is this one. */
-export function apartBegin(number: u32): void {
+export function partNumbersBegin(number: u32): void {
   next = number;
 }
 
 /** Number of something that is new to the chain of snapshots. */
-export function apartNumber(): u32 {
+export function newPartNumber(): u32 {
   return next++;
 }
 
 /** The number that the next one will have. */
-export function apartNext(): u32 {
+export function nextPartNumber(): u32 {
   return next;
 }

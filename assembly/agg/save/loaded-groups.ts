@@ -1,7 +1,7 @@
 // Sets of groups that were read and wait for those that they are of: what walks have written (agg/save/walk.ts) is read
 // run by run before the operators are there, and these then take whole sets.
 //
-//   loose   next u32 | number u32 | count u32 | nullAt u32 | spec u32 (as far as groups need one) | specSize u32
+//   loaded   next u32 | number u32 | count u32 | nullAt u32 | spec u32 (as far as groups need one) | specSize u32
 //           24 0 u64 | 32 group set
 import { LoadFault } from '../../gen/state-layouts';
 import { isAggregate, stateSize } from '../../gen/aggregates';
@@ -23,7 +23,7 @@ const NULL_AT: usize = 12;
 const SPEC: usize = 16;
 const SPEC_SIZE: usize = 20;
 const SET: usize = 32;
-const LOOSE_SIZE: u32 = 32 + SET_SIZE;
+const LOADED_GROUPS_SIZE: u32 = 32 + SET_SIZE;
 /** Kept values and aggregates of a group at most. */
 const MOST_VALUES: u32 = 65535;
 
@@ -31,22 +31,22 @@ const MOST_VALUES: u32 = 65535;
 let current: usize = 0;
 
 /** Sets that are loaded take groups from the list at this address until it is another one; 0 none. */
-export function looseUse(list: usize): void {
+export function loadedGroupsUse(list: usize): void {
   current = list;
 }
 
 /** Frees the sets of a list that nobody took. */
-export function looseFree(list: usize): void {
+export function loadedGroupsFree(list: usize): void {
   while (load<u32>(list)) drop(list);
 }
 
 /** Takes the first set out of a list and frees it. */
 function drop(list: usize): void {
-  const loose = <usize>load<u32>(list);
-  store<u32>(list, load<u32>(loose));
-  setFree(changetype<GroupSet>(loose + SET));
-  free(<usize>load<u32>(loose, SPEC), load<u32>(loose, SPEC_SIZE), 0);
-  free(loose, LOOSE_SIZE, 0);
+  const loaded = <usize>load<u32>(list);
+  store<u32>(list, load<u32>(loaded));
+  setFree(changetype<GroupSet>(loaded + SET));
+  free(<usize>load<u32>(loaded, SPEC), load<u32>(loaded, SPEC_SIZE), 0);
+  free(loaded, LOADED_GROUPS_SIZE, 0);
 }
 
 /** Address of what points to the set of that number in a list, to 0 when there is none. */
@@ -59,27 +59,27 @@ function find(list: usize, number: u32): usize {
 /**
  * Reads the run of the part under way into its set in the list, which is made with its first run and charged to `acct`.
  */
-export function looseLoad(list: usize, number: u32, acct: usize): void {
+export function loadedGroupsLoad(list: usize, number: u32, acct: usize): void {
   const first = readU32();
   const n = readU32();
   const at = find(list, number);
   if (!readFails() && (first == 0) != (load<u32>(at) == 0)) readFail(LoadFault.DAMAGED);
-  if (!readFails() && first == 0) looseNew(at, number, acct);
+  if (!readFails() && first == 0) loadedGroupsNew(at, number, acct);
   if (readFails()) return;
-  const loose = <usize>load<u32>(at);
-  const count = load<u32>(loose, COUNT);
-  const spec = changetype<WindowSpec>(load<u32>(loose, SPEC));
-  const nullAt = load<u32>(loose, NULL_AT);
-  if (load<u32>(loose + SET, offsetof<GroupSet>('count')) != first || n > count - first) readFail(LoadFault.DAMAGED);
+  const loaded = <usize>load<u32>(at);
+  const count = load<u32>(loaded, COUNT);
+  const spec = changetype<WindowSpec>(load<u32>(loaded, SPEC));
+  const nullAt = load<u32>(loaded, NULL_AT);
+  if (load<u32>(loaded + SET, offsetof<GroupSet>('count')) != first || n > count - first) readFail(LoadFault.DAMAGED);
   const before = refusals;
   for (let i: u32 = 0; i < n && !readFails(); i++)
-    groupAdd(spec, changetype<GroupSet>(loose + SET), first + i == nullAt);
+    groupAdd(spec, changetype<GroupSet>(loaded + SET), first + i == nullAt);
   groupsAdded();
   if (refusals != before) readFail(LoadFault.MEMORY);
 }
 
 /** Reads the head of a set and makes it. */
-function looseNew(at: usize, number: u32, acct: usize): void {
+function loadedGroupsNew(at: usize, number: u32, acct: usize): void {
   const count = readU32();
   const nullAt = readU32();
   const keeps = readUpTo(MOST_VALUES);
@@ -88,19 +88,19 @@ function looseNew(at: usize, number: u32, acct: usize): void {
   // The inputs and keys of a spec are not needed for this.
   const specSize = WINDOW_SIZE_OF + (keeps << 1) + 4 + aggs * AGG_SIZE_OF;
   const spec = changetype<WindowSpec>(allocZeroed(specSize, 0));
-  const loose = spec ? allocZeroed(LOOSE_SIZE, 0) : 0;
-  if (!loose) {
+  const loaded = spec ? allocZeroed(LOADED_GROUPS_SIZE, 0) : 0;
+  if (!loaded) {
     free(changetype<usize>(spec), specSize, 0);
     readFail(LoadFault.MEMORY);
     return;
   }
-  store<u32>(loose, number, NUMBER);
-  store<u32>(loose, count, COUNT);
-  store<u32>(loose, nullAt, NULL_AT);
-  store<u32>(loose, changetype<u32>(spec), SPEC);
-  store<u32>(loose, specSize, SPEC_SIZE);
-  setInit(changetype<GroupSet>(loose + SET), acct);
-  store<u32>(at, <u32>loose);
+  store<u32>(loaded, number, NUMBER);
+  store<u32>(loaded, count, COUNT);
+  store<u32>(loaded, nullAt, NULL_AT);
+  store<u32>(loaded, changetype<u32>(spec), SPEC);
+  store<u32>(loaded, specSize, SPEC_SIZE);
+  setInit(changetype<GroupSet>(loaded + SET), acct);
+  store<u32>(at, <u32>loaded);
   spec.keeps = keeps;
   spec.aggs = aggs;
   let agg = aggsAt(spec);
@@ -114,16 +114,16 @@ function looseNew(at: usize, number: u32, acct: usize): void {
 }
 
 /** Puts the groups of that number into an empty set; false when they are not there, not whole or of another form. */
-export function looseTake(spec: WindowSpec, set: GroupSet, number: u32): bool {
+export function loadedGroupsTake(spec: WindowSpec, set: GroupSet, number: u32): bool {
   if (!current) return false;
   const at = find(current, number);
-  const loose = <usize>load<u32>(at);
-  if (!loose || load<u32>(loose + SET, offsetof<GroupSet>('count')) != load<u32>(loose, COUNT)) return false;
-  const saved = changetype<WindowSpec>(load<u32>(loose, SPEC));
+  const loaded = <usize>load<u32>(at);
+  if (!loaded || load<u32>(loaded + SET, offsetof<GroupSet>('count')) != load<u32>(loaded, COUNT)) return false;
+  const saved = changetype<WindowSpec>(load<u32>(loaded, SPEC));
   if (isSameForm) {
     if (!suits(spec, saved)) return false;
-    setTake(set, changetype<GroupSet>(loose + SET));
-  } else if (!isOfForm(saved) || !takeOver(spec, set, saved, changetype<GroupSet>(loose + SET))) return false;
+    setTake(set, changetype<GroupSet>(loaded + SET));
+  } else if (!isOfForm(saved) || !takeOver(spec, set, saved, changetype<GroupSet>(loaded + SET))) return false;
   drop(at);
   return true;
 }

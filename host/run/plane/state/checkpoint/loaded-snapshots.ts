@@ -1,6 +1,6 @@
 /** Rows of checkpoints on their way back into the kernel, before their operators are there. */
-import type { Kernel, Shelf } from '../../../../../kernels/api.js';
-import { openShelf } from '../../../../../kernels/state/snapshot.js';
+import type { Kernel, LoadedSnapshot } from '../../../../../kernels/api.js';
+import { openLoadedSnapshot } from '../../../../../kernels/state/snapshot.js';
 import type { CheckpointFiles } from './files.js';
 import type { SegmentedRows } from './segments.js';
 import { stateReader } from './state-copy.js';
@@ -10,8 +10,8 @@ export async function readRows(
   files: CheckpointFiles,
   rows: SegmentedRows,
   work: (call: (kernel: Kernel) => void) => void,
-): Promise<Shelf> {
-  let shelf: Shelf | undefined;
+): Promise<LoadedSnapshot> {
+  let loadedSnapshot: LoadedSnapshot | undefined;
   const ask = (call: (kernel: Kernel) => void): void => {
     let failure: { error: unknown } | undefined = { error: new Error('the kernel is broken') };
     work((kernel) => {
@@ -25,13 +25,13 @@ export async function readRows(
     if (failure !== undefined) throw failure.error;
   };
   ask((kernel) => {
-    shelf = openShelf(kernel, rows.least, rows.count, rows.fresh);
+    loadedSnapshot = openLoadedSnapshot(kernel, rows.least, rows.count, rows.fresh);
   });
   try {
-    await files.readSegments(rows, (bytes, runs) => ask(() => shelf!.fill(runs, stateReader([bytes]))));
+    await files.readSegments(rows, (bytes, runs) => ask(() => loadedSnapshot!.fill(runs, stateReader([bytes]))));
   } catch (error) {
-    work(() => shelf!.close());
+    work(() => loadedSnapshot!.close());
     throw error;
   }
-  return shelf!;
+  return loadedSnapshot!;
 }

@@ -1,8 +1,8 @@
 // A join that comes to work while another one is at work: it stands below that one, which has sent rows before it has
-// seen all its pairs, with windows in between. It puts the run of the other aside and gives it back when its own is
-// over. So is a join put aside that stops in between (join/message/steps.ts).
+// seen all its pairs, with windows in between. It suspends the run of the other, and resumes it when its own is
+// over. So is a join suspended that stops in between (join/message/steps.ts).
 //
-// Rows of the output need not be put aside: they have been written when a node below comes to work.
+// Rows of the output need not be saved: they have been written when a node below comes to work.
 import { alloc, free, WORKSPACE } from '../../mem/alloc';
 import { outputBegin } from './output';
 import { EQUAL_SIZE, equalRestore, equalSave } from './equal';
@@ -16,8 +16,8 @@ const HASH: usize = STEPS + STEPS_SIZE;
 const EQUAL: usize = HASH + HASH_SIZE;
 const SIZE: u32 = <u32>EQUAL + EQUAL_SIZE;
 
-/** Puts the run under way aside; returns where, 0 when memory is exhausted: it goes on then. */
-export function putAside(): usize {
+/** Suspends the run under way; returns where it is saved, 0 when memory is exhausted: it goes on then. */
+export function suspendRun(): usize {
   const at = alloc(SIZE, WORKSPACE);
   if (!at) return 0;
   runSave(at);
@@ -29,8 +29,8 @@ export function putAside(): usize {
   return at;
 }
 
-/** Gives it back. */
-export function takeBack(at: usize): void {
+/** Resumes it. */
+export function resumeRun(at: usize): void {
   runRestore(at);
   pairsRestore(at + RUN_SIZE);
   stepsRestore(at + STEPS);

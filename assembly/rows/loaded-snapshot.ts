@@ -1,0 +1,142 @@
+// Pages that were read and wait for the stores that they are of: what snapshots have written (rows/snapshot.ts) is read
+// piece by piece before its operators are there, and these then take whole pages. Sets of groups wait beside them
+// (agg/save/loaded-groups.ts).
+//
+//   loaded snapshot   pages u32 (-> page u32[count], 0 none) | count u32 | least u32 (serial of the first) | slices u32 (read of
+//   the segment)
+//           16  sets u32 (agg/save/loaded-groups.ts) | fresh u32
+import { allocZeroed, free } from '../mem/alloc';
+import { LoadFault, READ_MORE } from '../gen/state-layouts';
+import { areSame, savedCount } from '../state/members';
+import { loadOutcome, loadPause, loadResume, partEnds, partNext, partOwner, partSkip } from '../state/reader';
+import { loadedGroupsFree, loadedGroupsLoad, loadedGroupsUse } from '../agg/save/loaded-groups';
+import { GROUPS_PART } from '../agg/save/walk';
+import { Rows, RowsFlag } from './layout';
+import { unownedPageFree, pageSuits, pageWithOwn, runLoad } from './run';
+import { rowsCanTake, rowsTakePage } from './store';
+import { Page } from './page';
+
+/** Pages of one snapshot that were read. */
+// @ts-ignore: decorator
+@unmanaged
+class LoadedSnapshot {
+  pages: usize;
+  count: u32;
+  least: u32;
+  slices: u32;
+  sets: u32;
+  fresh: u32;
+}
+
+const LOADED_SNAPSHOT_SIZE: u32 = 24;
+const MOST_PAGES: u32 = 1 << 24;
+
+/** Who is charged for what is on loaded snapshots. */
+const LOADED_SNAPSHOTS: usize = memory.data(8, 8);
+
+/** The loaded snapshot that stores take pages from, 0 none. */
+let current: LoadedSnapshot = changetype<LoadedSnapshot>(0);
+
+/**
+ * Makes a loaded snapshot for `count` pages, of which the first has the number `least`, and for sets of groups with numbers from
+ * `fresh` on: others are those of earlier snapshots. 0 when memory is exhausted or pages are too many.
+ */
+export function loadedSnapshotNew(least: u32, count: u32, fresh: u32): LoadedSnapshot {
+  if (count > MOST_PAGES) return changetype<LoadedSnapshot>(0);
+  const loadedSnapshot = changetype<LoadedSnapshot>(allocZeroed(LOADED_SNAPSHOT_SIZE, LOADED_SNAPSHOTS));
+  if (!loadedSnapshot) return changetype<LoadedSnapshot>(0);
+  const pages = allocZeroed(max(count, 1) << 2, LOADED_SNAPSHOTS);
+  if (!pages) {
+    free(changetype<usize>(loadedSnapshot), LOADED_SNAPSHOT_SIZE, LOADED_SNAPSHOTS);
+    return changetype<LoadedSnapshot>(0);
+  }
+  loadedSnapshot.pages = pages;
+  loadedSnapshot.count = count;
+  loadedSnapshot.least = least;
+  loadedSnapshot.fresh = fresh;
+  return loadedSnapshot;
+}
+
+/** Frees the loaded snapshot with the pages and sets that nobody took. */
+export function loadedSnapshotFree(loadedSnapshot: LoadedSnapshot): void {
+  if (current == loadedSnapshot) loadedSnapshotUse(changetype<LoadedSnapshot>(0));
+  loadedGroupsFree(changetype<usize>(loadedSnapshot) + offsetof<LoadedSnapshot>('sets'));
+  const count = loadedSnapshot.count;
+  for (let i: u32 = 0; i < count; i++) {
+    const page = changetype<Page>(load<u32>(placeOf(loadedSnapshot, i)));
+    if (page) unownedPageFree(page, LOADED_SNAPSHOTS);
+  }
+  free(loadedSnapshot.pages, max(count, 1) << 2, LOADED_SNAPSHOTS);
+  free(changetype<usize>(loadedSnapshot), LOADED_SNAPSHOT_SIZE, LOADED_SNAPSHOTS);
+}
+
+/** What is loaded takes pages and sets from the loaded snapshot until it is another one; 0 none. */
+export function loadedSnapshotUse(loadedSnapshot: LoadedSnapshot): void {
+  current = loadedSnapshot;
+  loadedGroupsUse(loadedSnapshot ? changetype<usize>(loadedSnapshot) + offsetof<LoadedSnapshot>('sets') : 0);
+}
+
+// @ts-ignore: decorator
+@inline function placeOf(loadedSnapshot: LoadedSnapshot, i: u32): usize {
+  return loadedSnapshot.pages + ((<usize>i) << 2);
+}
+
+/**
+ * Reads the next `runs` runs of a segment, which begins at the first slice after the one before has ended. Returns
+ * READ_MORE, NONE at the end of the segment, or why it can't be read.
+ */
+export function loadedSnapshotFill(loadedSnapshot: LoadedSnapshot, runs: u32): u32 {
+  if (!loadResume(loadedSnapshot.slices)) return LoadFault.MEMORY;
+  for (; runs > 0 && partNext(); runs--) {
+    if (partOwner() & GROUPS_PART) {
+      if (<u32>partOwner() >= loadedSnapshot.fresh) {
+        loadedGroupsLoad(
+          changetype<usize>(loadedSnapshot) + offsetof<LoadedSnapshot>('sets'),
+          <u32>partOwner(),
+          LOADED_SNAPSHOTS,
+        );
+        if (!partEnds()) break;
+      } else if (!partSkip()) break;
+      continue;
+    }
+    const i = <u32>partOwner() - loadedSnapshot.least;
+    // Pages that no store had any more.
+    if (i >= loadedSnapshot.count) {
+      if (!partSkip()) break;
+      continue;
+    }
+    const page = runLoad(changetype<Page>(load<u32>(placeOf(loadedSnapshot, i))), LOADED_SNAPSHOTS);
+    if (page) store<u32>(placeOf(loadedSnapshot, i), changetype<u32>(page));
+    if (!page || !partEnds()) break;
+  }
+  const fault = loadOutcome();
+  const slices = loadPause();
+  const isMore = runs == 0 && !fault;
+  loadedSnapshot.slices = isMore ? slices : 0;
+  return isMore ? READ_MORE : fault;
+}
+
+/**
+ * Puts the page of that number, with `to` rows of which the first `left` are not held, behind the others of a store,
+ * whose columns are the members `list` of its node; a LoadFault.
+ */
+export function loadedSnapshotTake(rows: Rows, serial: u32, left: u32, to: u32, list: u32): u32 {
+  const loadedSnapshot = current;
+  if (!loadedSnapshot) return LoadFault.DAMAGED;
+  const i = serial - loadedSnapshot.least;
+  let page: Page =
+    i < loadedSnapshot.count ? changetype<Page>(load<u32>(placeOf(loadedSnapshot, i))) : changetype<Page>(0);
+  if (!page || left >= to || page.to != to) return LoadFault.DAMAGED;
+  const columns = rows.columns;
+  const hasTimes = (rows.flags & RowsFlag.TIMES) != 0;
+  if (!pageSuits(page, savedCount(list, columns), hasTimes)) return LoadFault.DAMAGED;
+  if (!areSame(list)) {
+    page = pageWithOwn(page, columns, list, LOADED_SNAPSHOTS);
+    if (!page) return LoadFault.MEMORY;
+    store<u32>(placeOf(loadedSnapshot, i), changetype<u32>(page));
+  }
+  if (!rowsCanTake(rows, page)) return LoadFault.DAMAGED;
+  if (!rowsTakePage(rows, page, left, LOADED_SNAPSHOTS)) return LoadFault.MEMORY;
+  store<u32>(placeOf(loadedSnapshot, i), 0);
+  return LoadFault.NONE;
+}
