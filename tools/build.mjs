@@ -94,12 +94,14 @@ const mediaTypes = {
 
 /**
  * The router logs for its developers by a package of its own, the framework around it by Node.js (NODE_DEBUG): both do
- * by Node.js, and starts do not read the package.
+ * by Node.js, and starts do not read the package. Others that log by it, as mqtt.js, have the package.
  */
 const debugLog = {
   name: 'debug-log',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^debug$/ }, () => ({ path: 'debug', namespace: 'debug-log' }));
+    onResolve({ filter: /^debug$/ }, ({ importer }) =>
+      importer.includes('/node_modules/@koa/router/') ? { path: 'debug', namespace: 'debug-log' } : undefined,
+    );
     onLoad({ filter: /^debug$/, namespace: 'debug-log' }, () => ({
       contents: "export { debuglog as default } from 'node:util';",
       loader: 'js',

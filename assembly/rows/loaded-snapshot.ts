@@ -2,9 +2,9 @@
 // piece by piece before its operators are there, and these then take whole pages. Sets of groups wait beside them
 // (agg/save/loaded-groups.ts).
 //
-//   loaded snapshot   pages u32 (-> page u32[count], 0 none) | count u32 | least u32 (serial of the first) | slices u32 (read of
-//   the segment)
-//           16  sets u32 (agg/save/loaded-groups.ts) | fresh u32
+//   loaded   pages u32 (-> page u32[count], 0 none) | count u32 | least u32 (serial of the first) |
+//            slices u32 (read of the segment)
+//            16  sets u32 (agg/save/loaded-groups.ts) | fresh u32
 import { allocZeroed, free } from '../mem/alloc';
 import { LoadFault, READ_MORE } from '../gen/state-layouts';
 import { areSame, savedCount } from '../state/members';
@@ -38,7 +38,7 @@ const LOADED_SNAPSHOTS: usize = memory.data(8, 8);
 let current: LoadedSnapshot = changetype<LoadedSnapshot>(0);
 
 /**
- * Makes a loaded snapshot for `count` pages, of which the first has the number `least`, and for sets of groups with numbers from
+ * Makes one for `count` pages, of which the first has the number `least`, and for sets of groups with numbers from
  * `fresh` on: others are those of earlier snapshots. 0 when memory is exhausted or pages are too many.
  */
 export function loadedSnapshotNew(least: u32, count: u32, fresh: u32): LoadedSnapshot {

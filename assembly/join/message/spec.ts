@@ -6,7 +6,7 @@
 //           32   failOff u32 | failLen u32 | begun u32 | programs u32 (made)
 //           48   pointers u32        -> u32[columns]: blocks of a batch of pairs
 //           52   owners u32          -> {branch u16, slot u16}[columns]: where the value of a column stands
-//           56   suspended u32           the join of the message while it is stopped (join/message/suspended-run.ts), 0 none
+//           56   suspended u32       the join of the message while it is stopped (suspended-run.ts), 0 none
 //           64   tuples 32, tuples 32                    results of the steps before the last (join/message/run.ts)
 //           128  others 48                               values of the columns of no branch: one row (rows/store.ts)
 //           176  branch 56 [branches]
