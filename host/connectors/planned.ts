@@ -18,5 +18,4 @@ export const plannedConnectors: Readonly<Record<string, PlannedConnector>> = {
   nng: { isConnection: true },
   sql: { isConnection: true },
   sse: { isConnection: true },
-  websocket: { isConnection: true },
 };

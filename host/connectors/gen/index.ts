@@ -17,6 +17,7 @@ import redisSub from '../redisSub/index.js';
 import rest from '../rest/index.js';
 import ruletest from '../ruletest/index.js';
 import simulator from '../simulator/index.js';
+import websocket from '../websocket/index.js';
 
 export const manifests: readonly Connector[] = [
   file,
@@ -36,4 +37,5 @@ export const manifests: readonly Connector[] = [
   rest,
   ruletest,
   simulator,
+  websocket,
 ];
