@@ -16,6 +16,6 @@ export const plannedConnectors: Readonly<Record<string, PlannedConnector>> = {
   edgex: { isConnection: true },
   kafka: { isConnection: true },
   nng: { isConnection: true },
-  sql: { isConnection: true },
+  sql: { isConnection: true, lookup: {} },
   sse: { isConnection: true },
 };

@@ -1,5 +1,5 @@
 /** What makes messages of a sink unreadable on their way: compression, then encryption. */
-import { aesReason } from '../base/bytes/aes.js';
+import { aesReason } from '../base/bytes/aes-props.js';
 import { compressionNames } from '../base/bytes/compression.js';
 import { field, type Parsed, parse, type Spec } from '../base/fields/field.js';
 

@@ -1,6 +1,6 @@
 /** Table of the configuration file: every key with its type, default and meaning. Read by config.ts. */
 import { isAbsolute } from 'node:path';
-import { aesKeyReason } from '../bytes/aes.js';
+import { aesKeyReason } from '../bytes/aes-props.js';
 import { field } from '../fields/field.js';
 import { sinkCacheSpec } from '../fields/sink-cache-spec.js';
 import { mainLogFile } from '../log/log.js';

@@ -1,7 +1,8 @@
 /** Connections to Redis servers: parts with the same settings share one. None connects again by itself. */
 import { createClient, ErrorReply } from '@redis/client';
 import { reasonOf } from '../../base/errors.js';
-import { type RedisConf, redisHost } from './connection.js';
+import { redisHost } from './address.js';
+import type { RedisConf } from './connection.js';
 import { redisClientErrors } from './errors.js';
 
 export type RedisCommand = (string | Buffer)[];

@@ -24,18 +24,6 @@ export interface RedisConf extends Parsed<typeof redisLogin> {
   db: number;
 }
 
-/** Host and port of an address. */
-export function redisHost(addr: string): { host: string; port: number } {
-  const { hostname, port } = new URL(`redis://${addr}`);
-  return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 6379 : Number(port) };
-}
-
-/** The server, whatever the connection is otherwise. */
-export function redisPeer(addr: string): string {
-  const { host, port } = redisHost(addr);
-  return `redis ${host}:${port}`;
-}
-
 /** Why the text is no number of a database. */
 export function databaseReason(database: string): string | undefined {
   return /^\d+$/.test(database) && Number(database) < databases
@@ -46,9 +34,5 @@ export function databaseReason(database: string): string | undefined {
 function addressReason(addr: string): string | undefined {
   const expected = 'must be an address such as 127.0.0.1:6379';
   if (/[/@?#\s]/.test(addr)) return expected;
-  try {
-    return redisHost(addr).host === '' ? expected : undefined;
-  } catch {
-    return expected;
-  }
+  return URL.canParse(`redis://${addr}`) && new URL(`redis://${addr}`).hostname !== '' ? undefined : expected;
 }

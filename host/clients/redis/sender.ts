@@ -3,8 +3,9 @@
  * its commands are answered. What is not answered when a connection breaks is sent again on the next one.
  */
 import { reasonOf } from '../../base/errors.js';
+import { redisPeer } from './address.js';
 import { isReply, type RedisCommand, RedisPool, type SharedRedis } from './client.js';
-import { type RedisConf, redisPeer } from './connection.js';
+import type { RedisConf } from './connection.js';
 
 /** What the sender needs of the sink that it works for. */
 export interface SenderContext {

@@ -2,8 +2,10 @@
  * Subscribes to channels by patterns. A server can't be told to wait: while the sinks take no more, messages are kept
  * up to a bound, and what comes beyond it is dropped and counted.
  */
+
+import { redisPeer } from '../../clients/redis/address.js';
 import { makeClient } from '../../clients/redis/client.js';
-import { type RedisConf, redisPeer } from '../../clients/redis/connection.js';
+import type { RedisConf } from '../../clients/redis/connection.js';
 import { FrameBuffer } from '../frames.js';
 import type { Source, SourceContext } from '../running.js';
 

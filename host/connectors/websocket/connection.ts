@@ -27,8 +27,3 @@ export type ConnectionConf = Parsed<typeof connection>;
 export function serverReason({ addr }: ConnectionConf): string | undefined {
   return addr === '' ? 'property addr is required: endpoints of the data server are not supported yet' : undefined;
 }
-
-export function addressOf({ scheme, addr, path }: ConnectionConf, endpoint = ''): string {
-  const given = path === '' ? endpoint : path;
-  return `${scheme}://${addr}${given === '' || given.startsWith('/') ? given : `/${given}`}`;
-}

@@ -3,7 +3,7 @@ import { WebSocket } from 'ws';
 import { reasonOf } from '../../base/errors.js';
 import type { AllowedPaths } from '../../base/files/allowed-paths.js';
 import { tlsOptions } from '../tls-options.js';
-import { addressOf, type ConnectionConf } from './connection.js';
+import type { ConnectionConf } from './connection.js';
 import { websocketErrors } from './errors.js';
 
 /** Longest message. */
@@ -70,4 +70,9 @@ export function endSocket(socket: WebSocket): Promise<void> {
     if (socket.isPaused) socket.resume();
     socket.close(goingAway);
   });
+}
+
+function addressOf({ scheme, addr, path }: ConnectionConf, endpoint: string): string {
+  const given = path === '' ? endpoint : path;
+  return `${scheme}://${addr}${given === '' || given.startsWith('/') ? given : `/${given}`}`;
 }

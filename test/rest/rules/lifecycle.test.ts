@@ -187,7 +187,8 @@ test('what a sink refuses is a failure of the sink, not of the rule', async () =
     [{ log: { batchSize: -1 } }, /batchSize/],
     [{ log: { sendSingle: 'yes' } }, /sendSingle must be true or false/],
     [{ log: { bufferLength: -1 } }, /bufferLength must be at least 0/],
-    [{ rest: {} }, /sink rest not found, there are file, log, memory, mqtt, nop$/],
+    [{ rest: {} }, /url is required/],
+    [{ kafka: {} }, /sink kafka not found, there are file, log, logToMemory, memory, mqtt, nop, .*websocket$/],
     [{ mqqt: {} }, /sink mqqt not found, did you mean mqtt\?$/],
   ] as const) {
     const refused = await create('sinks', { actions: [action] });

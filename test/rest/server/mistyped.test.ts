@@ -44,7 +44,7 @@ const sources: readonly [path: string, sql: string, reason: RegExp][] = [
   [
     '/tables',
     'CREATE TABLE x () WITH (TYPE="mqtt", DATASOURCE="t", KIND="lookup", KEY="a")',
-    /mqtt not found, expected one of memory, simulator$/,
+    /mqtt not found, expected one of httppull, memory, redis, simulator$/,
   ],
   [
     '/tables',
@@ -69,8 +69,10 @@ test('what errors offer for FORMAT and lookup tables is taken, and can be read',
     // The codec is made up.
     if (format !== 'custom') assert.not.match(answer.text, /no rule can read it/);
   }
-  const lookup = (type: string) =>
-    `CREATE TABLE of_${type.length} () WITH (TYPE="${type}", DATASOURCE="t", KIND="lookup", KEY="a")`;
+  const lookup = (type: string) => {
+    const source = type === 'redis' ? '0' : 't';
+    return `CREATE TABLE of_${type.length} () WITH (TYPE="${type}", DATASOURCE="${source}", KIND="lookup", KEY="a")`;
+  };
   for (const type of await offered('/tables', lookup('?'))) {
     const answer = await server.request('POST', '/tables', { sql: lookup(type) });
     assert.is(answer.status, 201, answer.text);

@@ -2,7 +2,8 @@
 import { createDecipheriv } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { aesCipher, aesKeyReason } from '../../../../../host/base/bytes/aes.js';
+import { aesCipher } from '../../../../../host/base/bytes/aes.js';
+import { aesKeyReason } from '../../../../../host/base/bytes/aes-props.js';
 import { compressionNames, compressions } from '../../../../../host/base/bytes/compression.js';
 import { parse } from '../../../../../host/base/fields/field.js';
 import { sealOf, sealProps } from '../../../../../host/connectors/seal.js';
