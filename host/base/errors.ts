@@ -6,7 +6,7 @@ export type ErrorKind =
   | 'general'
   /** The resource is there, but not in the state that the request needs. */
   | 'state'
-  /** Whoever asks may not, whatever the state. */
+  /** The caller has no right to do this, whatever the state. */
   | 'forbidden'
   | 'notFound'
   | 'connection'
@@ -20,9 +20,9 @@ export type ErrorKind =
   | 'stream'
   | 'rule'
   | 'config'
-  /** The disk did not take what is to be kept: nothing has changed, the same request may succeed later. */
+  /** Writing to disk failed: nothing has changed, and the same request may succeed later. */
   | 'storage'
-  /** So much waits already that no more is taken: the same request may succeed later. */
+  /** Too many requests wait already: the same request may succeed later. */
   | 'overload'
   /** The server is about to end. */
   | 'stopping';
@@ -64,7 +64,7 @@ export function errorTable<const T extends Readonly<Record<string, ErrorRow>>>(a
   return Object.fromEntries(makers);
 }
 
-/** Makes an expected failure one of another kind: what was refused within something else is a refusal of that. */
+/** Returns the error with another kind, as when a failure of an inner part is the failure of the whole. */
 export function asKind(kind: ErrorKind, error: HaumeaError): HaumeaError {
   return new HaumeaError(kind, error.message, { cause: error, code: error.code });
 }
@@ -74,12 +74,12 @@ export function ofOtherThread(kind: ErrorKind, text: string): HaumeaError {
   return new HaumeaError(kind, text);
 }
 
-/** The same failure with another text. */
+/** Returns an error of the same kind and code with another text. */
 export function reworded(error: HaumeaError, text: string): HaumeaError {
   return new HaumeaError(error.kind, text, { code: error.code });
 }
 
-/** Tells a refusal that says nothing of what was asked for: the server is too busy, or ends. */
+/** Whether a refusal only means that the server is too busy or stops, so that the same request may succeed later. */
 export function isLater(error: unknown): boolean {
   return error instanceof HaumeaError && (error.kind === 'overload' || error.kind === 'stopping');
 }

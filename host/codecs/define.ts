@@ -10,15 +10,15 @@ import type { Spec } from '../base/fields/field.js';
 type Props = Readonly<Record<string, unknown>>;
 
 export interface Format {
-  /** FORMAT of streams, `format` of actions; that of the folder. */
+  /** FORMAT of streams and `format` of actions; equals the name of the format's folder. */
   readonly name: string;
   readonly doc: string;
-  /** Of files with such messages, without the dot. */
+  /** Extension of files with messages of the format, without the dot. */
   readonly fileExtension?: string;
   readonly contentType?: string;
-  /** Left out when streams can't have it. */
+  /** How messages become rows; left out when streams can't have the format. */
   readonly decode?: Decode;
-  /** Left out when actions can't have it. */
+  /** How rows become messages; left out when actions can't have the format. */
   readonly encode?: Encode;
 }
 
@@ -26,11 +26,11 @@ export interface Format {
 export interface Decode {
   /** Format of the stream in the kernel. */
   readonly kernel: Exclude<StreamSpec['format'], 'rows'>;
-  /** Options of the statement that it reads besides FORMAT. */
+  /** Options of the statement that belong to the format, besides FORMAT. */
   readonly options?: readonly string[];
-  /** What the kernel has to know beside the format, by the options of the statement. */
+  /** Further settings of the stream in the kernel, by the options of the statement. */
   readonly stream?: (options: { readonly delimiter: string | null }) => Pick<StreamSpec, 'delimiter'>;
-  /** A message is the value of the only column, which is of type BYTEA; tables can't have it. */
+  /** A whole message is the value of the only column, which has type BYTEA; tables can't have the format. */
   readonly isWhole?: boolean;
   /** The codec that SCHEMAID names makes JSON of messages. */
   readonly usesCodec?: boolean;
@@ -42,13 +42,13 @@ export type Encode = KernelEncode | HostEncode;
 export interface KernelEncode {
   /** Format of the output in the kernel. */
   readonly kernel: OutputPlan['format'];
-  /** Properties of actions that it reads. */
+  /** Properties of actions that belong to the format. */
   readonly props?: Spec;
-  /** What has to be known beside the format. */
+  /** Further settings of the output in the kernel, by the properties of the action. */
   readonly output?: (props: Props) => EncodeDetails;
-  /** Columns that the property `fields` names go out in the order in which they stand there. */
+  /** Columns keep the order in which the property `fields` names them. */
   readonly keepsOrder?: true;
-  /** A message is one value as it is: that of the column `self`, or of the only one. */
+  /** A message is a single unencoded value: of the column `self`, or of the only column. */
   readonly isWhole?: true;
 }
 
@@ -58,17 +58,17 @@ export interface EncodeDetails extends Pick<OutputPlan, 'delimiter' | 'header'> 
 }
 
 export interface HostEncode {
-  /** What the kernel writes for it. */
+  /** Format in which the kernel writes the input of the encoder. */
   readonly reads: OutputPlan['format'];
-  /** Properties of actions that it reads. */
+  /** Properties of actions that belong to the format. */
   readonly props: Spec;
-  /** Of these the one that chooses it, whatever the property `format` says; without it `format` does. */
+  /** Property that chooses this encoder, whatever `format` says; left out when `format` chooses it. */
   readonly chosenBy?: string;
-  /** It reads `fields`, `excludeFields` and `dataField` itself: the kernel gives it all columns. */
+  /** The encoder applies `fields`, `excludeFields` and `dataField` itself, so the kernel gives it all columns. */
   readonly selects?: true;
-  /** Of these the ones that are Go templates: a rule with one that is not right is refused. */
+  /** Properties that are Go templates; a rule with an invalid one is refused. */
   readonly templates?: readonly string[];
-  /** The codec that `schemaId` names makes the messages, also of what another one has written. */
+  /** The codec that `schemaId` names makes the messages, also from the output of another encoder. */
   readonly usesCodec?: true;
   load(): Promise<(props: Props, context: EncodeContext) => Encoder>;
 }
@@ -79,7 +79,7 @@ export interface EncodeContext {
   readonly framing: OutputPlan['framing'];
   /** Errors go out in the place of the messages. */
   readonly sendError: boolean;
-  /** What the kernel writes are lists of messages. */
+  /** The kernel writes lists of messages instead of single ones. */
   readonly isBatch: boolean;
   /** Runs the codec of a format that uses one over JSON texts. */
   readonly codec?: ((columns: HostColumns) => void) | undefined;

@@ -5,7 +5,7 @@ import { plannedFormats } from './planned.js';
 
 type Props = Readonly<Record<string, unknown>>;
 
-/** Of streams and actions that name none. */
+/** Format of streams and actions that name none. */
 export const defaultFormat = 'json';
 
 const byName = new Map(formats.map((format) => [format.name, format]));
@@ -58,7 +58,7 @@ export function encodeOf(props: Props): Encode | undefined {
   return own ?? byName.get(formatOf(props))?.encode;
 }
 
-/** Tells whether a codec makes the messages of an action: that which its property `schemaId` names. */
+/** Tells whether the codec that the property `schemaId` names makes the messages of an action. */
 export function usesCodec(props: Props): boolean {
   const encode = byName.get(formatOf(props))?.encode;
   return encode !== undefined && 'load' in encode && encode.usesCodec === true;
@@ -75,9 +75,7 @@ export function readsProp(props: Props, name: string): boolean {
   return name in (byName.get(formatOf(props))?.encode?.props ?? {});
 }
 
-/**
- * Opens what makes the messages of an action on the host; undefined when the kernel does. It is to be loaded before.
- */
+/** Opens the host encoder of an action, which `loadEncoder` has loaded before; undefined when the kernel encodes. */
 export function openEncoder(props: Props, context: EncodeContext): Encoder | undefined {
   const [first, second] = hostEncodesOf(props);
   if (first === undefined) return undefined;
@@ -95,12 +93,12 @@ function made(encode: HostEncode, props: Props, context: EncodeContext): Encoder
 
 const loaded = new Map<HostEncode, Awaited<ReturnType<HostEncode['load']>>>();
 
-/** Loads what `openEncoder` needs. */
+/** Loads the encoders that `openEncoder` opens. */
 export async function loadEncoder(props: Props): Promise<void> {
   for (const encode of hostEncodesOf(props)) if (!loaded.has(encode)) loaded.set(encode, await encode.load());
 }
 
-/** What makes the messages on the host, one after the other: a codec takes what a template has written. */
+/** Encoders on the host in the order of their work: a codec takes the output of a template. */
 function hostEncodesOf(props: Props): HostEncode[] {
   const encode = encodeOf(props);
   if (encode === undefined || 'kernel' in encode) return [];

@@ -32,13 +32,13 @@ export const commonSource = {
     .doc('Compression of each message'),
 };
 
-/** Of sources whose messages nobody has compressed: they are made here, or are rows. */
+/** Properties of sources whose messages are never compressed, since the engine makes them or they are rows. */
 export const plainSource = {
   ...commonSource,
   decompression: field.string().notYet(notYetUnlessEmpty).doc('Compression of each message').unlisted(),
 };
 
-/** How messages of a source are compressed; undefined where they are not, or where the name means something else. */
+/** Compression of a source's messages; undefined without one, or where the property has another meaning. */
 export function packingOf(
   spec: Spec,
   { decompression }: Readonly<Record<string, unknown>>,
@@ -60,7 +60,7 @@ const lookupFields = {
   maxWaiting: field.int().min(1).max(10_000).default(16).doc('Batches of rows that may wait before the streams pause'),
 };
 
-/** What all lookup tables understand that are asked for rows. */
+/** Properties of all lookup tables that are asked for rows. */
 export const commonLookup = {
   connectionSelector: field.string().doc('Named connection whose properties are used'),
   lookup: field.object(lookupFields).doc('How rows wait for answers, and which are remembered'),
@@ -70,7 +70,7 @@ function ttlReason(value: unknown): string | undefined {
   return ttlMs(value) === undefined ? 'must be seconds, or a duration such as 10m' : undefined;
 }
 
-/** Milliseconds of `cacheTtl`; undefined when it is none. */
+/** `cacheTtl` in milliseconds; undefined when the value is no duration. */
 function ttlMs(value: unknown): number | undefined {
   if (value === undefined || value === null || value === '') return 0;
   const seconds = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
@@ -104,7 +104,7 @@ export const commonSink = {
   ...sealProps,
 };
 
-/** Of sinks that take rows, or write messages one after the other into something. */
+/** Properties of sinks that take rows, or that append messages to a file. */
 export const plainSink = {
   ...commonSink,
   compression: field.string().notYet(notYetUnlessEmpty).doc('Compression of messages').unlisted(),

@@ -1,4 +1,4 @@
-/** What makes two connections the same one. */
+/** Keys that tell which connections are the same. */
 import type { Spec } from '../base/fields/field.js';
 
 /** Equal for properties that make equal connections: parts with the same key can have one together. */

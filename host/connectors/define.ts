@@ -1,7 +1,7 @@
 /**
  * The form of a connector: its manifest says everything that the engine, the catalogue and the documentation need to
- * know of it. Manifests are loaded at start, so they are small; what does the work is loaded when the first rule needs
- * it.
+ * know of it. Manifests are loaded at start, so they are small; sources and sinks are loaded when the first rule needs
+ * them.
  */
 import type { Framing, StreamSpec } from '../../kernels/api.js';
 import type { OutputPlan, WaitingPlan } from '../../kernels/plan/ir.js';
@@ -20,14 +20,15 @@ export interface SourceForm {
   mqttVersion?: 4 | 5;
   /** Memory topics carry the engine's own rows, whatever the format of the stream. */
   format?: Extract<StreamSpec['format'], 'rows'>;
-  /** The input is there already and is read to its end without a pause. */
+  /** The whole input exists already, and is read to its end without a pause. */
   endsSoon?: boolean;
-  /** It is read when there is room: nothing is lost, and nobody waits, while it stands still. */
+  /** The source only reads when there is room: while it stands still nothing is lost, and no sender waits. */
   waits?: true;
-  /** Who sends the messages may wait for their acknowledgements. */
+  /** The sender may wait for acknowledgements of its messages. */
   acknowledges?: true;
   /**
-   * Who sends them keeps a session: what is not acknowledged is sent again, with the same packet id. Names both sides.
+   * Name of client and broker when the broker keeps a session: it sends messages without acknowledgement again, with
+   * the same packet id.
    */
   session?: string;
 }
@@ -39,17 +40,17 @@ export interface SourceForm {
  */
 export type Return = 'position' | { readonly provided: string } | 'writers' | { readonly no: string };
 
-/** Joins rules within the engine: what sinks write to topics sources read whose DATASOURCE they fall under. */
+/** Topics that join rules within the engine: a source reads all topics that its DATASOURCE covers. */
 export interface Topics {
   /** Property of sinks with the topic. */
   readonly property: string;
   areRead(dataSource: string, topic: string): boolean;
 }
 
-/** What a sink takes: messages in the format of the action, the engine's own rows, or nothing but their number. */
+/** The form of a sink's input: messages in the format of the action, the engine's own rows, or only their number. */
 export interface SinkForm {
   takes: 'messages' | 'rows' | 'nothing';
-  /** How messages are told apart. */
+  /** Framing of the messages, by which the sink tells them apart. */
   framing: OutputPlan['framing'];
   /** Each message begins with its header, which the sink puts where it belongs. */
   hasHeaders?: true;
@@ -63,10 +64,10 @@ export interface SinkForm {
  */
 export type NamedFiles = Readonly<Record<string, string | { readonly written: string }>>;
 
-/** What the DATASOURCE of a stream or table is. */
+/** Meaning of the DATASOURCE of a stream or table. */
 export interface DataSource {
   readonly doc: string;
-  /** Nothing comes without one. */
+  /** Without a DATASOURCE the source brings nothing. */
   readonly isNeeded?: boolean;
 }
 
@@ -76,14 +77,14 @@ export interface ConnectorDeclaration<
   K extends Spec,
   L extends LookupProps = LookupProps,
 > {
-  /** TYPE of streams, name of actions; that of the folder. */
+  /** TYPE of streams and name of actions; equals the name of the connector's folder. */
   name: string;
   doc: string;
-  /** Only the engine itself makes use of it: not for users, in no catalogue. */
+  /** Only the engine itself uses the connector: it is not for users, and in no catalogue. */
   isInternal?: boolean;
-  /** Loads the texts of its forms in Chinese; what is missing is shown in English. */
+  /** Loads the Chinese texts of the connector's forms; missing texts are shown in English. */
   chinese?(): Promise<ConnectorTexts>;
-  /** Packages that its parts import and that may be missing: a rule that needs one is told which. */
+  /** Packages that the connector imports and that may be missing: a rule that needs one is told which. */
   packages?: readonly string[];
   topics?: Topics;
   /** Left out when there is no other side: such a connector is no type of named connections. */
@@ -106,9 +107,9 @@ export interface ConnectionDeclaration<C extends Spec> {
   props: C;
   /** Files that these properties name, by property: allowed paths only, absolute when the connector gets them. */
   files?(conf: Parsed<C>): NamedFiles;
-  /** Loads what connects once and leaves again, or throws the reason; left out when the other side comes to us. */
+  /** Loads a function that connects once, or throws the reason; left out when the other side connects to us. */
   ping?(): Promise<(conf: Parsed<C>) => Promise<void>>;
-  /** Parts of which those with the same `connectionKey` have one connection together. */
+  /** Parts that share one connection when their `connectionKey` is equal. */
   sharing?: 'sinks';
 }
 
@@ -117,44 +118,48 @@ export interface SourceDeclaration<C extends Spec, S extends Spec> {
   dataSource?: DataSource;
   /** Properties of a stream besides those of the connection. */
   props: S;
-  /** Why properties can't be together that each are right. */
+  /** Reason why properties that are each valid can't be combined; undefined when they can. */
   refusal?(conf: Parsed<C> & Parsed<S>): string | undefined;
-  /** Files and folders that the properties and the DATASOURCE name, by property: what is not allowed is refused. */
+  /**
+   * Files and folders that the properties and the DATASOURCE name, by property; paths that are not allowed are refused.
+   */
   files?(conf: Parsed<C> & Parsed<S>, dataSource: string): NamedFiles;
   form(conf: Parsed<C> & Parsed<S>): SourceForm;
-  /** Left out of sources that can't go back. */
+  /** How the source brings rows again after a checkpoint; left out when it never can. */
   rewinds?(conf: Parsed<C> & Parsed<S>): Return;
-  /** It brings bytes from elsewhere: topologies show the step that decodes them. */
+  /** The source brings bytes from outside the engine, so topologies show the step that decodes them. */
   showsDecoder?: boolean;
-  /** What statements without TYPE mean. */
+  /** Statements of this kind without TYPE get this connector. */
   isTypeOf?: 'stream' | 'table';
-  /** How many rows a scan table without RETAIN_SIZE keeps, when that is not the last one. */
+  /** Number of rows that a scan table without RETAIN_SIZE keeps; 1 when left out. */
   retainedRows?: number;
-  /** Stands in for the streams of a test rule: it takes `data`, `interval` and `loop`. */
+  /** The connector replaces the streams of a test rule: it takes `data`, `interval` and `loop`. */
   sendsGivenRows?: boolean;
-  /** Properties of the configuration key `default` before a file says others, in the form that clients are shown. */
+  /** Properties of the configuration key `default` until a file sets others, in the form that clients are shown. */
   defaultKey?: Readonly<Props>;
-  /** Name of its file of configuration keys, and of their variables, when they are not named like the connector. */
+  /** Name of the file of configuration keys and of their variables, when it is not the connector's name. */
   keysName?: string;
-  /** Loads what makes the source. */
+  /** Loads the function that makes the source. */
   load(): Promise<(conf: Parsed<C> & Parsed<S>, context: SourceContext) => Source>;
 }
 
-/** How lookup tables of the connector get their rows: they are kept, or the connector is asked for them. */
+/** How lookup tables of the connector get rows: the engine keeps the rows, or asks the connector for them. */
 export interface LookupDeclaration<C extends Spec = Spec, L extends LookupProps = LookupProps> {
-  /** The rows come by the connector's source, from the creation of the table on, and the newest of each key is kept. */
+  /**
+   * The connector's source brings the rows from the creation of the table on, and the newest row of each key is kept.
+   */
   isKept?: boolean;
-  /** As of a source. */
+  /** Has the same meaning as for a source. */
   dataSource?: DataSource;
-  /** As of a source. */
+  /** Has the same meaning as for a source. */
   defaultKey?: Readonly<Props>;
-  /** Why a lookup table can't have this DATASOURCE and KEY. */
+  /** Reason why a lookup table can't have this DATASOURCE and KEY; undefined when it can. */
   refusal?(dataSource: string, key: string | null): string | undefined;
   /** Properties of a table that is asked, those of `commonLookup` among them. */
   props?: L;
-  /** As of a source. */
+  /** Has the same meaning as for a source. */
   files?(conf: Parsed<C> & Parsed<L>, dataSource: string): NamedFiles;
-  /** Loads what is asked. */
+  /** Loads the function that makes the lookup table. */
   load?(): Promise<(conf: Parsed<C> & Parsed<L>, context: LookupContext) => Lookup>;
 }
 
@@ -165,27 +170,29 @@ export interface SinkDeclaration<C extends Spec, K extends Spec> {
    * Properties of an action besides those of the connection; those that may be templates over the row are `dynamic`.
    */
   props: K;
-  /** Why properties can't be together that each are right. */
+  /** Reason why properties that are each valid can't be combined; undefined when they can. */
   refusal?(conf: Parsed<C> & Parsed<K>): string | undefined;
-  /** Files that the properties name, by property: what is not allowed is refused. */
+  /** Files that the properties name, by property; paths that are not allowed are refused. */
   files?(conf: Parsed<C> & Parsed<K>): NamedFiles;
-  /** Properties with files to which two rules had better not write both. */
+  /** Properties that name files which two rules should not both write to. */
   ownFiles?: readonly string[];
-  /** Text property that `resendDestination` takes the place of, of chunks that have it among their values. */
+  /** Text property that `resendDestination` replaces, in chunks that have it among their values. */
   resendsTo?: string;
   /** Properties whose templates the sink fills in itself; `props` are unchecked. */
   ownTemplates?(props: Readonly<Props>): readonly string[];
   /**
-   * Why what was sent after a checkpoint can't be taken back; undefined when it can. Left out of sinks that never can.
+   * Reason why output after a checkpoint can't be cut back; undefined when it can. Left out of sinks that never can.
    */
   staysSent?(conf: Parsed<C> & Parsed<K>): string | undefined;
-  /** What came between two checkpoints is a transaction there: see `Sink.commit`. */
+  /** The output between two checkpoints is one transaction of the other side: see `Sink.commit`. */
   hasTransactions?: boolean;
-  /** What has the number of a message, for receivers that leave out what they have; undefined when nothing does. */
+  /**
+   * Where a message carries its number, by which receivers recognize repetitions; undefined when messages carry none.
+   */
   numbersIn?(conf: Parsed<C> & Parsed<K>): string | undefined;
-  /** The same for all actions, or by the properties of an action, which are unchecked. */
+  /** Form of the input: one for all actions, or by the unchecked properties of an action. */
   form: SinkForm | ((props: Readonly<Props>) => SinkForm);
-  /** Loads what makes the sink. */
+  /** Loads the function that makes the sink. */
   load(): Promise<(conf: Parsed<C> & Parsed<K>, context: SinkContext) => Sink>;
 }
 
@@ -203,7 +210,7 @@ export interface Connector {
 }
 
 export interface LookupPart extends Pick<LookupDeclaration, 'isKept' | 'dataSource' | 'defaultKey' | 'refusal'> {
-  /** Left out where rows are kept. */
+  /** Left out where the engine keeps the rows. */
   readonly asked?: AskedPart;
 }
 
@@ -211,7 +218,7 @@ export interface AskedPart extends Part {
   files?(props: Props, dataSource: string): NamedFiles;
   /** How rows wait for answers. */
   waiting(props: Props): WaitingPlan;
-  /** To be called when it is loaded. */
+  /** Makes the running part; `load` has to be done before. */
   create(props: Props, context: LookupContext): Lookup;
 }
 
@@ -219,7 +226,7 @@ export interface ConnectionPart {
   readonly props: Spec;
   readonly sharing?: 'sinks';
   files?(props: Props): NamedFiles;
-  /** Connects once and leaves again; throws the reason when that fails. */
+  /** Connects once and disconnects; throws the reason when that fails. */
   ping?(props: Props): Promise<void>;
 }
 
@@ -228,7 +235,7 @@ interface Part {
   readonly props: Spec;
   /** Checks properties; throws HaumeaError `config` that names the property. */
   check(props: Props): void;
-  /** Loads what does the work, once; throws HaumeaError `config` that names a missing package. */
+  /** Loads the running part once; throws HaumeaError `config` that names a missing package. */
   load(): Promise<void>;
 }
 
@@ -241,7 +248,7 @@ export interface SourcePart
   files?(props: Props, dataSource: string): NamedFiles;
   form(props: Props): SourceForm;
   rewinds(props: Props): Return;
-  /** To be called when it is loaded. */
+  /** Makes the running part; `load` has to be done before. */
   create(props: Props, context: SourceContext): Source;
 }
 
@@ -250,11 +257,11 @@ export interface SinkPart
     Pick<SinkDeclaration<Spec, Spec>, 'ownFiles' | 'resendsTo' | 'ownTemplates' | 'hasTransactions'> {
   files?(props: Props): NamedFiles;
   form(props: Readonly<Props>): SinkForm;
-  /** Undefined when what was sent after a checkpoint can be taken back. */
+  /** Reason why output after a checkpoint can't be cut back; undefined when it can. */
   staysSent(props: Props): string | undefined;
-  /** What has the number of a message; undefined when nothing does. */
+  /** Where a message carries its number; undefined when messages carry none. */
   numbersIn(props: Props): string | undefined;
-  /** To be called when it is loaded. */
+  /** Makes the running part; `load` has to be done before. */
   create(props: Props, context: SinkContext): Sink;
 }
 

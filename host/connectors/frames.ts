@@ -45,7 +45,7 @@ export class FrameBuffer {
   }
 }
 
-/** The frame that begins there; undefined when it has not come whole. */
+/** The frame that begins at the offset; undefined while it is incomplete. */
 export function nextFrame(bytes: Buffer, at: number): { payload: Buffer; meta: Buffer; end: number } | undefined {
   if (at + headerBytes > bytes.length) return undefined;
   const meta = at + headerBytes;

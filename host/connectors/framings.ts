@@ -1,11 +1,11 @@
-/** The messages in input, for people to look at: the kernel cuts what it works on by itself. */
+/** Cuts input into messages for people to look at; the kernel cuts its own input by itself. */
 import type { SourceForm } from './define.js';
 import { payloadsOf } from './frames.js';
 import { payloadsOfPackets } from './mqtt-packets.js';
 
 const lineFeed = 0x0a;
 
-/** Messages without the frames around them; nothing of rows in the engine's own form. */
+/** The messages without frames; undefined for rows in the engine's own form. */
 export function messagesOf({ format, framing, mqttVersion }: SourceForm, input: Uint8Array): Uint8Array[] | undefined {
   if (format === 'rows') return undefined;
   switch (framing) {

@@ -46,7 +46,7 @@ export async function loadConnector(part: 'source' | 'sink', type: string): Prom
   return connector;
 }
 
-/** What is asked for the rows of lookup tables of the type; throws `unknownConnector` when that is nothing. */
+/** The part that is asked for rows of lookup tables of the type; throws `unknownConnector` when there is none. */
 export function askedPart(type: string): AskedPart {
   const part = byName.get(type)?.lookup?.asked;
   if (part === undefined) throw unknownConnector('source', type);
@@ -128,13 +128,13 @@ function nameOfSource(test: (source: NonNullable<Connector['source']>) => boolea
 
 /** Where the configuration keys of a source come from. */
 export interface SourceKeys {
-  /** Its file is `<keysName>.yaml`, its variables begin with the name in upper case. */
+  /** Name of the file `<keysName>.yaml`; in upper case the begin of the names of variables. */
   readonly keysName?: string;
   /** Properties of the key `default` that are there without a file. */
   readonly defaultKey?: Props;
 }
 
-/** What is known of the configuration keys of sources, by name. */
+/** Where the configuration keys of each source or lookup connector come from, by its name. */
 export function sourceKeys(): ReadonlyMap<string, SourceKeys> {
   const built = manifests.flatMap(({ name, source, lookup }): (readonly [string, SourceKeys])[] => {
     const part = source ?? lookup;

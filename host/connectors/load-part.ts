@@ -3,13 +3,13 @@ import { reasonOf } from '../base/errors.js';
 import { connectorErrors } from './errors.js';
 
 export interface LoadedPart<M> {
-  /** Loads it; throws HaumeaError `config` that names the missing package. */
+  /** Loads the part; throws HaumeaError `config` that names the missing package. */
   load(): Promise<void>;
-  /** What was loaded. */
+  /** Returns what `load` has loaded. */
   make(): M;
 }
 
-/** @param packages those that may be missing, by the names they are installed under */
+/** @param packages packages that may be missing, by the names they are installed under */
 export function loadPart<M>(what: string, packages: readonly string[] = [], load: () => Promise<M>): LoadedPart<M> {
   let made: M | undefined;
   return {

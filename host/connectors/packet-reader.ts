@@ -1,38 +1,38 @@
 /**
- * Finds the packets in the bytes of an MQTT connection, whatever pieces they come in. The kernel does so for itself;
- * this is for what has to know of messages beside it.
+ * Finds the packets in the bytes of an MQTT connection, in whatever pieces they arrive. The kernel finds packets by
+ * itself; this reader is for parts of the host that have to know of messages.
  */
 
 export const publish = 3;
-/** Topic and properties beside the payload; as the kernel has it. */
+/** Largest size of topic and properties beside the payload; the same number as in the kernel. */
 const maxHeaderBytes = 131_072;
 
-/** Takes what a reader finds. */
+/** Receives the packets that a reader finds. */
 export interface PacketVisitor {
-  /** Whether packets of that first byte are to be whole. PUBLISH packets that are too long never are. */
+  /** Whether packets with this first byte are passed on, whole; PUBLISH packets that are too long never are. */
   wants(head: number): boolean;
   /** A packet from `at` to `end`, whose length ends where `body` begins. */
   packet(input: Buffer, at: number, body: number, end: number): void;
-  /** A PUBLISH packet of that first byte is too long: the kernel leaves it out, but names it. */
+  /** A PUBLISH packet with this first byte is too long: the kernel leaves it out, but reports its receipt. */
   tooLong(head: number): void;
 }
 
-/** What came of a piece. */
+/** The result of reading one piece of the connection. */
 export interface ReadPiece {
-  /** The piece, behind what had come of its first packet before. */
+  /** The piece, with the earlier bytes of its first packet in front. */
   readonly input: Buffer;
-  /** So many bytes of it had come before. */
+  /** Number of those earlier bytes. */
   readonly before: number;
-  /** Where the first packet begins that is not whole; the end when there is none. */
+  /** Offset of the first incomplete packet; the length of `input` when there is none. */
   readonly rest: number;
 }
 
 export class PacketReader {
-  /** The begin of a packet, as far as it came, and how much is needed to go on. */
+  /** Bytes of an incomplete packet, their number, and the number needed to go on. */
   #parts: Buffer[] = [];
   #partBytes = 0;
   #needed = 0;
-  /** Bytes of a packet that is not looked at, still to come. */
+  /** Bytes still to come of a packet that is skipped. */
   #skip = 0;
 
   constructor(
@@ -60,7 +60,7 @@ export class PacketReader {
     return { input, before, rest };
   }
 
-  /** Packets begin with the next bytes. */
+  /** Starts anew: the next bytes begin with a packet. */
   reset(): void {
     this.#parts = [];
     this.#partBytes = 0;
@@ -104,7 +104,7 @@ export class PacketReader {
   }
 }
 
-/** Whether a packet of that first byte is a message with a packet id: of QoS 1 or 2. */
+/** Whether a packet with this first byte is a message with a packet id (of QoS 1 or 2). */
 export function isNamed(head: number): boolean {
   return head >> 4 === publish && (head & 6) !== 0;
 }

@@ -1,13 +1,14 @@
 /**
- * Cuts PUBLISH packets of QoS 1 and 2 out of the bytes of an MQTT connection, for a log that is to have them as they
- * came. The kernel cuts for itself; what counts here is which bytes belong to the next messages that it names.
+ * Cuts PUBLISH packets of QoS 1 and 2 out of the bytes of an MQTT connection, for a log that keeps them as they came.
+ * The kernel cuts packets by itself; the cutter finds the bytes of the next messages that the kernel reports receipts
+ * for.
  */
 import { isNamed, PacketReader } from './packet-reader.js';
 
 /** Messages with the bytes of their packets. */
 export interface Cut {
   readonly bytes: Buffer;
-  /** Where each message ends. */
+  /** Offset in `bytes` at which each message ends. */
   readonly ends: Uint32Array;
 }
 
@@ -32,14 +33,14 @@ export class PublishCutter {
     this.#reader.read(bytes);
   }
 
-  /** A new connection: what was cut is of the old one. */
+  /** Forgets all cut packets, since they belong to the former connection. */
   reset(): void {
     this.#length = 0;
     this.#ends = [];
     this.#reader.reset();
   }
 
-  /** Takes so many messages out; undefined when they are not there. */
+  /** Takes the next messages out; undefined when there are fewer. */
   take(messages: number): Cut | undefined {
     const end = this.#ends[messages - 1];
     if (end === undefined) return undefined;

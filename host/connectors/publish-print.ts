@@ -1,4 +1,4 @@
-/** What tells the message of a PUBLISH packet from others, whatever changes when a broker sends it again. */
+/** Fingerprints of PUBLISH packets: a redelivery has the same one, whatever the broker changes in the packet. */
 
 const expiry = 0x02;
 const topicAlias = 0x23;
@@ -14,12 +14,12 @@ export function idOf(bytes: Buffer, body: number): number {
   return at + 2 > bytes.length ? 0 : bytes.readUInt16BE(at);
 }
 
-/** A number made of topic, properties and payload; 0 when they can't be told. */
+/** Fingerprint of topic, properties and payload; 0 when the packet does not show all of them. */
 export function printOf(bytes: Buffer, body: number, end: number, version: 4 | 5): number {
   const topic = body + 2;
   if (topic > end) return 0;
   const afterTopic = topic + bytes.readUInt16BE(body);
-  // An alias stands for the topic: it means one connection alone.
+  // A topic alias in place of the topic is valid on one connection only.
   if (afterTopic === topic || afterTopic + 2 > end) return 0;
   const hash = new Hash();
   hash.add(bytes, topic, afterTopic);

@@ -1,4 +1,4 @@
-/** What a source of pushed data and the data server, which runs on the main thread, tell each other. */
+/** Messages between a source of pushed data and the data server, which runs on the main thread. */
 
 /** One channel for the process: all threads of a server are in it. */
 export const pushChannel = `haumea-push-${process.pid}`;

@@ -1,4 +1,4 @@
-/** What a receiver owes an MQTT broker, as one number: a packet id, with one of these added for QoS 2. */
+/** Receipts that are owed to an MQTT broker, as numbers: a packet id, plus one of these flags for QoS 2. */
 
 /** The message has come (PUBREC), as in assembly/source/framing/mqtt.ts. Without it: a message of QoS 1 (PUBACK). */
 export const received = 0x10000;

@@ -1,37 +1,39 @@
 /**
- * What a broker sends again in a session. It has to repeat each message that it has no acknowledgement for when a
- * connection begins, with the same packet id and the flag DUP, although the message may be at work here, in a log, or
- * its acknowledgement under way. Such a packet is taken out of the connection and left as the acknowledgement that it
- * is to become, in its place.
+ * Finds the redeliveries of an MQTT broker in a session. When a connection begins, the broker has to repeat each
+ * message that has no acknowledgement, with the same packet id and the flag DUP. Such a message may still be at work
+ * here or in a log, or its acknowledgement may be under way. Its packet is taken out of the connection, and replaced by
+ * the acknowledgement that the broker waits for.
  *
- * A message that is new is never taken for a redelivery: a packet without DUP is new, except for what a broker that was
- * killed has forgotten to have sent, and so is one whose topic, payload or properties are others.
+ * A new message is never taken for a redelivery. A packet without DUP is new, unless a broker that was killed has
+ * forgotten that it sent the message before. A packet with another topic, payload or other properties is new, too.
  *
- * With QoS 2 the broker says when an id is free (PUBREL): until then no other message can have it, so the same message
- * under the same id is a redelivery. With QoS 1 an id whose acknowledgement has arrived is forgotten: the broker has
- * answered a ping that was sent behind it. One case is left: an equal message under the same id, first sent on a
- * connection that broke, while the acknowledgement of the one before was under way. It takes a broker that gives an id
- * again at once, where others count up to 65,535; from such a broker only what was not acknowledged is taken for
- * redelivered.
+ * With QoS 2 the broker says when an id is free (PUBREL). Until then no other message can have the id, so the same
+ * message under the same id is a redelivery. With QoS 1 an id is forgotten once its acknowledgement has arrived: the
+ * broker has answered a ping that was sent behind it.
+ *
+ * One case is left: an equal message under the same id, first sent on a connection that broke, while the
+ * acknowledgement of the message before was under way. Only a broker that reuses an id at once can cause it; other
+ * brokers count up to 65,535 first. From a broker that reuses ids, only messages without acknowledgement are taken for
+ * redeliveries.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { isNamed, PacketReader, publish } from './packet-reader.js';
 import { idOf, printOf } from './publish-print.js';
 import { idIn, received } from './receipts.js';
 
-/** What a message waits for before its acknowledgement. */
+/** The input that a message belongs to; the message is acknowledged when all results of that input are safe. */
 export interface Origin {
   readonly isSafe: boolean;
 }
 
 interface Known<O> {
-  /** Of its content; 0: unknown. */
+  /** Fingerprint of topic, properties and payload; 0 when unknown. */
   readonly print: number;
-  /** Messages before it. */
+  /** Number of messages that were counted before this one. */
   readonly number: number;
-  /** Undefined: an earlier run had it safe. */
+  /** Input that the message belongs to; undefined when an earlier run had made the message safe. */
   readonly origin: O | undefined;
-  /** The connection on which it came; -1: that of an earlier run. */
+  /** Number of the connection that brought the message; -1 for an earlier run. */
   readonly connection: number;
   isAcknowledged: boolean;
 }
@@ -43,14 +45,14 @@ interface Passed {
   readonly isExactlyOnce: boolean;
 }
 
-/** A packet that came again, in the bytes of the connection, and what stands for it. */
+/** A redelivered packet, by its place in the input, and the acknowledgement that replaces it. */
 interface Replaced {
   readonly at: number;
   readonly end: number;
   readonly mark: Uint8Array;
 }
 
-/** A message that a log of an earlier run has, by what the log keeps of it; id 0: it only counts. */
+/** A message that the log of an earlier run holds; with id 0 the message is only counted. */
 export interface Recovered {
   readonly id: number;
   readonly print: number;
@@ -59,53 +61,56 @@ export interface Recovered {
 
 const connack = 2;
 const pubrel = 6;
-/** Stand for messages that came again. */
+/** First bytes of the packets that replace redelivered messages: of QoS 1 (PUBACK) and of QoS 2 (PUBREC). */
 const puback = 0x40;
 const pubrec = 0x50;
 const dup = 8;
-/** Of QoS 2. */
+/** Bit in the first byte of a PUBLISH packet of QoS 2. */
 const exactlyOnce = 4;
-/** An id that was given so many messages ago may be given again. */
+/** Number of messages after which a broker may reuse a packet id. */
 const longAgo = 32_768;
 const nothing: readonly Uint8Array[] = [];
 
 export class Redeliveries<O extends Origin> {
-  /** In the order in which they came; what the broker can't send again is not here. */
+  /** Messages of QoS 1 that the broker may send again, by packet id, in order of arrival. */
   readonly #known = new Map<number, Known<O>>();
-  /** The same of QoS 2: until the broker has freed the id. */
+  /** Messages of QoS 2 whose id the broker has not freed, by packet id, in order of arrival. */
   readonly #received = new Map<number, Known<O>>();
-  /** Answers to the broker that has freed them, until that is safe. */
+  /** Answers to PUBREL packets, by message, that wait until the freed id is kept. */
   readonly #freeing = new Map<Known<O>, () => void>();
-  /** In the order of the connection. */
+  /** Messages that went to the kernel and may not be taken yet, in order of arrival. */
   #passed: Passed[] = [];
-  /** Of these the kernel has taken so many. */
+  /** Number of entries at the start of `#passed` that the kernel has taken. */
   #named = 0;
-  /** The last one with each id, of those that it has not taken. */
+  /** The latest message with each packet id, of those that the kernel has not taken. */
   readonly #passedLast = new Map<number, Passed>();
   readonly #reader: PacketReader;
   #replaced: Replaced[] = [];
-  /** Of the packet that has begun the kernel has nothing, since it may be a redelivery. */
+  /** The packet that has begun is withheld from the kernel, since it may be a redelivery. */
   #isHeld = false;
-  /** All that has come on this connection so far is known, or marked as redelivered. */
+  /**
+   * All messages on this connection so far were known or had DUP, so a broker that was killed may be repeating old
+   * ones.
+   */
   #mayFallBack = false;
   #connection = 0;
-  /** Number behind the last message that was acknowledged on this connection, and when it was pinged. */
+  /** Number behind the last message acknowledged on this connection: now, and when the broker was last pinged. */
   #acknowledged = 0;
   #asked = 0;
-  /** Messages so far. */
+  /** Number of messages so far, redeliveries left out. */
   count = 0;
-  /** Messages that came again and were not passed on. */
+  /** Number of redelivered messages that were not passed on. */
   redelivered = 0;
-  /** Names the session in logs, with that of client and broker before it. */
+  /** Name of the session in logs; begins with `#of`. */
   session: string;
   readonly #of: string;
-  /** The broker gives an id again as soon as it has its acknowledgement. */
+  /** The broker reuses a packet id as soon as it has the acknowledgement. */
   reusesIds = false;
-  /** Called when the broker has begun a new session: what was known counts no more. */
+  /** Called when the broker has begun a new session, after all known messages were forgotten. */
   onForgotten: () => void = () => {};
-  /** Called when the broker has acknowledgements for sure. */
+  /** Called when the broker has certainly received the acknowledgements that it was asked about. */
   onSettled: () => void = () => {};
-  /** Makes it safe that the broker has freed an id, and calls back then. */
+  /** Keeps safely that the broker has freed an id, then calls `kept`. */
   keepFreed: (id: number, kept: () => void) => void = (_id, kept) => kept();
 
   /** @param of names client and broker */
@@ -119,7 +124,7 @@ export class Redeliveries<O extends Origin> {
     this.#reader = new PacketReader(maxMessageBytes, {
       wants: (head) => isNamed(head) || head >> 4 === connack,
       packet: (input, at, body, end) => this.#packet(input, at, body, end),
-      // The kernel names it.
+      // The kernel leaves the message out, but reports a receipt for it.
       tooLong: (head) => {
         if (isNamed(head)) this.#pass({ id: 0, print: 0, isExactlyOnce: false });
       },
@@ -130,7 +135,7 @@ export class Redeliveries<O extends Origin> {
     return this.#of + randomUUID();
   }
 
-  /** Takes the next bytes of the connection, and returns what is to be passed on of them, valid as long as they are. */
+  /** Takes the next bytes of the connection, and returns the parts to pass on, which are valid as long as `bytes`. */
   sift(bytes: Uint8Array): readonly Uint8Array[] {
     this.#replaced = [];
     const wasHeld = this.#isHeld;
@@ -170,7 +175,7 @@ export class Redeliveries<O extends Origin> {
     } else this.#pass({ id, print, isExactlyOnce });
   }
 
-  /** The kernel gets it. */
+  /** Notes a message that goes to the kernel. */
   #pass(passed: Passed): void {
     this.#passed.push(passed);
     this.#passedLast.set(passed.id, passed);
@@ -182,12 +187,12 @@ export class Redeliveries<O extends Origin> {
     return isAgain ? this.#isKnown(id, print) : this.#isFallenBack(id, print);
   }
 
-  /** A message of QoS 2 whose id is not free. */
+  /** Whether a packet repeats a message of QoS 2 whose id the broker has not freed. */
   #isReceived(id: number, print: number, isAgain: boolean): boolean {
     const passed = this.#passedLast.get(id);
     const known = passed === undefined ? this.#received.get(id) : undefined;
     const before = passed?.isExactlyOnce === false ? undefined : (passed ?? known);
-    // Who says that it is sent again need not show it: an alias stands for a topic on one connection alone.
+    // With DUP an unknown fingerprint is enough, since a topic alias is valid on one connection only.
     const isSame = before?.print === print || (isAgain && before !== undefined && (print === 0 || before.print === 0));
     if (isAgain || known === undefined || known.connection === this.#connection) {
       if (!isAgain && !isSame) this.#mayFallBack = false;
@@ -208,9 +213,9 @@ export class Redeliveries<O extends Origin> {
   }
 
   /**
-   * Whether a broker that was killed has gone back to what it had on disk, and sends once more, as if for the first
-   * time, what it sent before. An id without acknowledgement can't be given to another message meanwhile. It does so
-   * before anything that is new.
+   * Whether a broker that was killed has gone back to its state on disk, and repeats a message without DUP. An id
+   * without acknowledgement can't be given to another message meanwhile. The broker repeats old messages before it
+   * sends new ones.
    */
   #isFallenBack(id: number, print: number): boolean {
     if (!this.#mayFallBack) return false;
@@ -229,7 +234,7 @@ export class Redeliveries<O extends Origin> {
     this.onForgotten();
   }
 
-  /** A new connection: what had not come to the kernel will come again. */
+  /** A new connection: the broker sends all messages again that the kernel has not taken. */
   reset(): void {
     this.#dropPassed();
     this.#reader.reset();
@@ -246,7 +251,7 @@ export class Redeliveries<O extends Origin> {
     this.#passedLast.clear();
   }
 
-  /** The kernel has taken messages; these receipts are owed for them. */
+  /** Notes messages that the kernel has taken, by the receipts that are owed for them. */
   taken(receipts: Uint32Array, origin: O | undefined): void {
     for (const receipt of receipts) {
       const id = idIn(receipt);
@@ -259,7 +264,7 @@ export class Redeliveries<O extends Origin> {
       this.#named = 0;
     }
     forgetBefore(this.#known, this.count - longAgo);
-    // A broker that has not freed an id after so many has forgotten it.
+    // A broker that has not freed an id after that many messages has forgotten it.
     forgetBefore(this.#received, this.count - longAgo);
   }
 
@@ -270,7 +275,7 @@ export class Redeliveries<O extends Origin> {
     this.#keep(id, isExactlyOnce, { print, number, origin, connection: this.#connection, isAcknowledged: false });
   }
 
-  /** An id stands for one message, and the messages stand in the order in which they came. */
+  /** Keeps a message as the only one with its id, behind all that came before. */
   #keep(id: number, isExactlyOnce: boolean, known: Known<O>): void {
     this.#known.delete(id);
     this.#received.delete(id);
@@ -284,7 +289,7 @@ export class Redeliveries<O extends Origin> {
     const known = this.#known.get(id) ?? this.#received.get(id);
     if (id === 0 || (known?.connection ?? -1) >= 0) return;
     this.#keep(id, isExactlyOnce, { print, number, origin: undefined, connection: -1, isAcknowledged: true });
-    // What was forgotten already may stand in a file beside what was not.
+    // A file of the log may hold forgotten messages beside others that still count.
     forgetBefore(this.#received, this.count - longAgo);
   }
 
@@ -297,7 +302,7 @@ export class Redeliveries<O extends Origin> {
   #recoversFrom(session: string): boolean {
     if (!session.startsWith(this.#of)) return false;
     if (session === this.session) return true;
-    // What comes now is of a session that is known better.
+    // A connection has begun since, so the current session is known better than the one in the log.
     if (this.#connection > 0) return false;
     this.#known.clear();
     this.#received.clear();
@@ -311,7 +316,9 @@ export class Redeliveries<O extends Origin> {
     return (packet[0] === pubrec ? received : 0) | (packet[2]! << 8) | packet[3]!;
   }
 
-  /** What a message waits for that came again; undefined: for nothing. */
+  /**
+   * Counts a redelivery and returns the input that its message belongs to; undefined when nothing has to be waited for.
+   */
   originOf(receipt: number): O | undefined {
     this.redelivered++;
     const known = (receipt & received) !== 0 ? this.#received : this.#known;
@@ -324,8 +331,8 @@ export class Redeliveries<O extends Origin> {
   }
 
   /**
-   * The broker has freed an id: calls back when that is safe, unless the connection is another one then. What stands
-   * for nothing needs no log, and the same again no second entry: a broker may say either as fast as it likes.
+   * Takes a PUBREL: calls `answer` when the freed id is kept, unless the connection has changed by then. An unknown id
+   * needs no entry in the log, and a repeated PUBREL no second one: a broker may send both as fast as it likes.
    */
   freed(id: number, answer: () => void): void {
     const known = this.#received.get(id);
@@ -344,7 +351,7 @@ export class Redeliveries<O extends Origin> {
     });
   }
 
-  /** These receipts are sent. */
+  /** Notes that the receipts were sent to the broker. */
   acknowledged(receipts: Uint32Array): void {
     for (const receipt of receipts) {
       const known = this.#known.get(receipt);
@@ -354,12 +361,12 @@ export class Redeliveries<O extends Origin> {
     }
   }
 
-  /** The broker is asked whether it has all acknowledgements so far. */
+  /** Notes that the broker was pinged behind all acknowledgements so far. */
   asked(): void {
     this.#asked = this.#acknowledged;
   }
 
-  /** It has. */
+  /** Notes that the broker has answered the ping, so it has the acknowledgements from before. */
   answered(): void {
     forgetBefore(this.#known, this.#asked);
     this.onSettled();

@@ -9,7 +9,7 @@ import type { Logger } from '../base/log/log.js';
 
 export type { OutputChunk };
 
-/** What a source needs from the engine. */
+/** Services of the engine for a source. */
 export interface SourceContext {
   /** Name of the stream. */
   readonly name: string;
@@ -18,10 +18,7 @@ export interface SourceContext {
   readonly log: Logger;
   /** Longest pause between two reads of a fast sender with small packets, ms; 0 never pauses. */
   readonly coalesceMs: number;
-  /**
-   * True while the sinks take no more, or the kernel has no room for what was written; a source should stop to write
-   * then.
-   */
+  /** True while the sinks are full or the kernel has no room for written input: a source should stop writing then. */
   readonly isFull: boolean;
   /**
    * Takes input in the declared framing, whole or cut anywhere; copies it. Returns false when the source should pause.
@@ -31,15 +28,17 @@ export interface SourceContext {
   ready(): Promise<void>;
   /** Resolves as soon as the kernel has taken all that was written; false when it never will, since the source ends. */
   whenTaken(): Promise<boolean>;
-  /** Says what to call when the sinks take no more and when they do again. */
+  /** Registers what to call when the sinks become full and when they have room again. */
   onFlow(pause: () => void, resume: () => void): void;
   /** With framing mqtt: takes control packets; a view valid during the call. Must not write. */
   onPacket(take: (packet: Uint8Array) => void): void;
   /** With framing mqtt: receipts (receipts.ts) that are owed for messages which are safe, in order of arrival. */
   onAcknowledge(take: (receipts: Uint32Array) => void): void;
-  /** Where the other side keeps a session: it is asked whether it has all acknowledgements so far, and it has. */
+  /**
+   * For a broker with a session: notes that it was asked whether it has all acknowledgements so far, and that it has.
+   */
   readonly redeliveries?: { asked(): void; answered(): void } | undefined;
-  /** Says what to call when the input breaks its protocol; the rest of it was dropped. */
+  /** Registers what to call when the input breaks its protocol; the rest of that input was dropped. */
   onMalformed(take: (reason: string) => void): void;
   /** Forgets a half-received message. */
   resetInput(): void;
@@ -49,7 +48,7 @@ export interface SourceContext {
   exception(reason: string): void;
   /** All input was written. */
   end(): void;
-  /** Rules keep their state: `commit` tells what they will never ask for again. */
+  /** Rules keep their state in checkpoints, so `commit` is called with positions that they will never rewind behind. */
   readonly isCommitted: boolean;
   /** Opens the files that properties name, where that is allowed. */
   readonly paths: AllowedPaths;
@@ -58,7 +57,7 @@ export interface SourceContext {
 }
 
 export interface Source {
-  /** The other side: while a connection is down it is tried as soon as another one with the same text is up. */
+  /** Name of the other side: a lost connection is tried again as soon as another one with the same name is up. */
   readonly peer?: string;
   /**
    * Connects; called again after `disconnected` or a failed attempt. Throws HaumeaError `config` for what no repetition
@@ -67,38 +66,38 @@ export interface Source {
   open(): Promise<void>;
   close(): Promise<void>;
   /**
-   * Properties that may change while it runs, as passwords do, and takes them: they hold from the next attempt to
-   * connect on.
+   * Properties that may change while the source runs, such as passwords. `renew` takes the new values, which hold from
+   * the next attempt to connect.
    */
   readonly renewable?: readonly string[];
   renew?(props: Readonly<Record<string, unknown>>): void;
   /**
-   * From where it can be read again to get what comes after all that it has written, as JSON; half a message at the end
-   * is not behind it. Left out when the source can't go back.
+   * Position behind the last whole message that was written, as JSON: a source that rewinds to it misses and repeats
+   * nothing. Left out when the source can't rewind.
    */
   position?(): unknown;
   /**
-   * Goes on from a position, or begins there if it is not open yet; throws the reason when it can't. Of several calls
-   * before it is open the earliest counts.
+   * Rewinds to a position, or begins there if the source is not open yet; throws the reason when that is impossible. Of
+   * several calls before `open` the earliest position counts.
    */
   seek?(position: unknown): void;
   /**
-   * Called before `open`, in the place of `seek`: begins at the earliest of the positions, or at its begin when one is
-   * undefined. Calls `reached` with the number of each in their order, between two writes: when all from before it is
-   * written, and nothing from behind it.
+   * Called before `open` in place of `seek`: begins at the earliest of the positions, or at the begin of the input when
+   * one is undefined. Calls `reached` with the index of each position, in the order of the positions, between two
+   * writes: all input before the position is written then, and none behind it.
    */
   seekAll?(positions: readonly unknown[], reached: (index: number) => void): void;
-  /** What came up to the position, or all without one, is never asked for again. */
+  /** Tells that input up to the position (all input so far without one) will never be asked for again. */
   commit?(position: unknown): void;
-  /** Whole messages that it was given within the engine and has not written yet: nobody would bring them again. */
+  /** Whole messages from within the engine that the source has not written yet; nobody else could bring them again. */
   pending?(): readonly Uint8Array[];
-  /** Where it is now is that position. */
+  /** Whether the source stands at the position now. */
   isAt?(position: unknown): boolean;
-  /** What it has read is gone: nobody else could read it again. */
+  /** The source removes its input after reading (deletes or moves files), so nobody can read it a second time. */
   readonly takesAway?: boolean;
 }
 
-/** What a lookup table that is asked needs from the engine. */
+/** Services of the engine for a lookup table that is asked for rows. */
 export interface LookupContext {
   readonly dataSource: string;
   readonly log: Logger;
@@ -107,28 +106,28 @@ export interface LookupContext {
   shared<T>(key: string, make: () => T): T;
 }
 
-/** What rows are looked up by, in columns. */
+/** The keys of one lookup, in columns. */
 export interface LookupRequest {
-  /** Columns of the table that are compared. */
+  /** Columns of the table that make up the key. */
   readonly names: readonly string[];
-  /** For each of these the values, as many as there are lists. No value is null, no two lists are equal. */
+  /** Values of each of these columns, `count` per column; no value is null, and no two keys are equal. */
   readonly keys: readonly (readonly Value[])[];
   readonly count: number;
   /** Columns of the table that are read; null: all. */
   readonly fields: readonly string[] | null;
 }
 
-/** A lookup table outside. */
+/** A lookup table in another system, asked for rows by key. */
 export interface Lookup {
   /**
-   * Finds the rows for all lists of values; rejects with the reason when there is no answer to any. Several may be
-   * under way. An answer that comes after `signal` was given up is nobody's.
+   * Finds the rows for all keys; rejects with the reason when there is no answer to any. Several requests may be under
+   * way. An answer that comes after `signal` was aborted is dropped.
    */
   ask(request: LookupRequest, signal: AbortSignal): Promise<LookupAnswer>;
   close(): Promise<void>;
 }
 
-/** What a sink needs from the engine. */
+/** Services of the engine for a sink. */
 export interface SinkContext {
   readonly ruleId: string;
   /**
@@ -139,61 +138,62 @@ export interface SinkContext {
   /** Each message but errors begins with a line that names its columns, whatever the framing of others. */
   readonly hasHeaders?: boolean;
   readonly log: Logger;
-  /** Gives credit back: so many bytes and messages are with the outside. */
+  /** Gives credit back for bytes and messages that the other side has. */
   accepted(bytes: number, messages: number): void;
-  /** So many messages were lost for good; gives the credit back too. */
+  /** Counts messages as lost for good, and gives their credit back. */
   failed(bytes: number, messages: number, reason: string): void;
   /**
-   * The connection was lost; the engine calls `open` again after a while. What was written meanwhile is kept. A rule
+   * The connection was lost; the engine calls `open` again after a while. Output written meanwhile is kept. A rule
    * whose sink loses its connection again and again without getting anything out ends, unless the sink `isPatient`.
    */
   disconnected(reason: string, isPatient?: boolean): void;
   /**
-   * Its name in all its runs, when checkpoints of the rule count for it: what is behind the last position that `commit`
-   * was called with is not to be seen by others.
+   * Name of the sink in all its runs, when its transactions commit with the checkpoints of the rule. Output behind the
+   * last position of `commit` has to stay invisible to others.
    */
   readonly transactionName?: string | undefined;
-  /** What was written has to be on disk whenever `sync` is called, whatever was closed meanwhile. */
+  /** `sync` has to bring all written output to disk, also output to files that were closed meanwhile. */
   readonly isSynced?: boolean;
-  /**
-   * What was being sent when a connection broke is kept for the next one, even where the other side may have got it.
-   */
+  /** Output in flight when a connection breaks is kept for the next one, even if the other side may have got it. */
   readonly keepsUnsent?: boolean;
   /** Opens the files that properties name, where that is allowed. */
   readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;
 }
 
-/** What a sink gets. */
+/** A chunk of output for a sink. */
 export interface SinkChunk extends OutputChunk {
   /** For all messages of the chunk: the values of the properties in `SinkContext.dynamic`, checked. */
   readonly values?: Readonly<Record<string, unknown>>;
 }
 
 export interface Sink {
-  /** The other side: while a connection is down it is tried as soon as another one with the same text is up. */
+  /** Name of the other side: a lost connection is tried again as soon as another one with the same name is up. */
   readonly peer?: string;
   /** Connects; called again after `disconnected` or a failed attempt. Throws as `Source.open` does. */
   open(): Promise<void>;
   /** Takes output: copies what it keeps. Called while the kernel runs: must not throw and must not wait. */
   write(chunk: SinkChunk): void;
-  /** Resolves when everything written so far is with the outside; rejects when that can't be. */
+  /** Resolves when the other side has everything written so far; rejects when that is impossible. */
   flush(): Promise<void>;
   /**
-   * Up to where the other side will be, as JSON, when it has all that was written so far; undefined when it can't be
-   * taken back to there. Where there are transactions the one under way ends here.
+   * Position of the output, as JSON, behind everything written so far; undefined when the sink can't be cut back to it.
+   * With transactions, the one under way ends here.
    */
   position?(): unknown;
   /**
-   * Takes back what came after the position, before anything else is written, and commits what came before; called
-   * before `open`. Without the call there is no checkpoint: of transactions that an earlier run has left none counts.
+   * Cuts the output back to the position before anything else is written, and commits the transactions before it;
+   * called before `open`. Without the call there is no checkpoint, and all transactions that an earlier run has left
+   * are void.
    */
   cutBack?(position: unknown): void;
-  /** Resolves when what the other side has survives a power loss: transactions up to the last position are prepared. */
+  /**
+   * Resolves when delivered output survives a loss of power; transactions up to the last position are prepared then.
+   */
   sync?(): Promise<void>;
   /**
-   * The checkpoint with the position counts, and will be the one that the rule goes on from: what came before it may be
-   * seen.
+   * The checkpoint with the position is valid, and the rule would go on from it: output before the position may become
+   * visible to others.
    */
   commit?(position: unknown): void;
   close(): Promise<void>;

@@ -38,7 +38,7 @@ export const sealProps = {
 export interface Seal {
   readonly compression: Exclude<Parsed<typeof sealProps>['compression'], ''> | undefined;
   readonly level: number | undefined;
-  /** Of AES. */
+  /** Properties of the AES encryption; undefined without it. */
   readonly encryption: Parsed<typeof sealProps>['encProps'] | undefined;
 }
 

@@ -1,6 +1,4 @@
-/**
- * What the sink of a test rule and the event stream of the test, which is served on the main thread, tell each other.
- */
+/** Messages between the sink of a test rule and the event stream of the test, which the main thread serves. */
 
 /** The action of test rules. */
 export const testResultsSink = 'ruletest';

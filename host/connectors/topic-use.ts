@@ -6,9 +6,9 @@ interface Parts {
   readonly sinks: readonly { readonly type: string; readonly props: Readonly<Record<string, unknown>> }[];
 }
 
-/** What a rule writes to and reads, by connector. */
+/** Topics that a rule writes to and reads from, with their connectors. */
 export interface TopicUse {
-  /** Undefined: the topic is made of rows, it may be any. */
+  /** Topics of the sinks; undefined when a template over the row makes the topic, so that it may be any. */
   readonly writes: readonly { readonly type: string; readonly topic: string | undefined }[];
   readonly reads: readonly { readonly type: string; readonly dataSource: string }[];
 }
@@ -26,7 +26,7 @@ export function topicUse({ sources, sinks }: Parts): TopicUse {
   return reads.length === 0 && writes.length === 0 ? noUse : { writes, reads };
 }
 
-/** One rule writes what the other reads. */
+/** Whether the first rule may write to a topic that the second one reads. */
 export function feeds({ writes }: TopicUse, { reads }: TopicUse): boolean {
   return writes.some(({ type, topic }) =>
     reads.some(

@@ -1,4 +1,4 @@
-/** Bodies of requests, and what they say they are. */
+/** Bodies of requests with their Content-Type. */
 import { randomUUID } from 'node:crypto';
 
 const contentTypes: Readonly<Record<string, string>> = {
@@ -16,7 +16,7 @@ export interface HttpBody {
   readonly body: Uint8Array | undefined;
 }
 
-/** What is sent where nothing is said. */
+/** Body type of a method when the properties name none. */
 export function usualBodyType(method: string): 'none' | 'json' {
   return ['get', 'head'].includes(method.toLowerCase()) ? 'none' : 'json';
 }
@@ -45,7 +45,7 @@ function quoted(name: string): string {
   return name.replace(/[\r\n"]/g, (char) => encodeURIComponent(char));
 }
 
-/** Headers of both, where a name of the later ones replaces one of the earlier ones in any letter case. */
+/** Joins headers: a name in `own` replaces the same name in `usual`, in any letter case. */
 export function withHeaders(
   usual: Readonly<Record<string, string>>,
   own: Readonly<Record<string, string>>,

@@ -37,7 +37,7 @@ const decoders: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLeng
   br: promisify(brotliDecompress),
 };
 
-/** Takes a compression off; throws for one that is not known, and for what is too long. */
+/** Decompresses a body; throws for an unknown compression, and for a result that is too long. */
 export async function decompressed(bytes: Buffer, compression: string): Promise<Buffer> {
   const decode = decoders[compression.toLowerCase()];
   if (decode === undefined) throw new Error(`the compression ${compression} of the answer is not known`);
@@ -46,7 +46,7 @@ export async function decompressed(bytes: Buffer, compression: string): Promise<
 
 export interface HttpClientOptions {
   readonly timeoutMs: number;
-  /** Requests to one host that are under way. */
+  /** Most requests to one host that may be under way. */
   readonly maxAtOnce: number;
   readonly tls: Pick<AgentOptions, 'cert' | 'key' | 'ca' | 'rejectUnauthorized' | 'minVersion'>;
 }
@@ -75,7 +75,7 @@ export class HttpClient {
     }
   }
 
-  /** Gives up what is under way. */
+  /** Gives up all requests under way. */
   close(): void {
     this.#isClosed = true;
     for (const request of this.#active) request.destroy(new Unreachable('the rule has ended'));
@@ -158,15 +158,15 @@ async function decoded(answer: HttpAnswer): Promise<HttpAnswer> {
   return { ...answer, body: await decompressed(answer.body, encoding) };
 }
 
-/** Where the answer sends the request; undefined when it stands. */
+/** The request to send after a redirect; undefined when the answer is final. */
 function redirected(sent: HttpRequest, { status, headers }: HttpAnswer): HttpRequest | undefined {
   const { location } = headers;
   const isRead = sent.method.toLowerCase() === 'get' || sent.method.toLowerCase() === 'head';
-  // Elsewhere a body would be left behind.
+  // Other redirects would drop the body of the request.
   if (typeof location !== 'string' || !(repeated.has(status) || (moved.has(status) && isRead))) return undefined;
   const from = new URL(sent.url);
   const to = URL.canParse(location, sent.url) ? new URL(location, sent.url) : undefined;
   if (to === undefined || (to.protocol !== 'https:' && to.protocol !== from.protocol)) return undefined;
-  // What proves who we are is not for others.
+  // Headers may hold credentials, so another host does not get them.
   return { ...sent, url: to.href, headers: to.host === from.host ? sent.headers : {} };
 }

@@ -1,16 +1,16 @@
-/** What an answer says of a request: done, not now, or never. */
+/** The outcome of a request by its answer: taken, to be tried again later, or refused. */
 
 import { reasonOf } from '../base/errors.js';
 import { type HttpAnswer, Unreachable } from './client.js';
 
 export type Outcome =
   | { readonly is: 'taken' }
-  /** It may be tried again, after a while that the other side may name. */
+  /** The request may be tried again, after `afterMs` if the other side asks for a pause. */
   | { readonly is: 'later'; readonly reason: string; readonly afterMs: number }
   | { readonly is: 'refused'; readonly reason: string };
 
 const taken: Outcome = { is: 'taken' };
-/** Of the text of an answer, characters. */
+/** Most characters of an answer that a reason quotes. */
 const maxText = 200;
 /** Longest pause that the other side may ask for, ms. */
 const maxAfterMs = 600_000;
@@ -27,7 +27,7 @@ export function outcomeOf(answer: HttpAnswer, responseType: 'code' | 'body'): Ou
   return taken;
 }
 
-/** What can't be sent at all is refused; the rest may be tried again. */
+/** Outcome of a request without answer: when it can't be sent at all it is refused, else it may be tried again. */
 export function outcomeOfError(error: unknown): Outcome {
   const reason = reasonOf(error);
   return error instanceof Unreachable ? { is: 'later', reason, afterMs: 0 } : { is: 'refused', reason };
@@ -56,7 +56,7 @@ function afterMsOf({ headers }: HttpAnswer): number {
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), maxAfterMs);
 }
 
-/** The members `code` of an object, or of a list of them; one without it has the code 0. */
+/** The members `code` of an object or of a list of objects, 0 where missing; undefined for a body that is no JSON. */
 function codesIn(body: Buffer): number[] | undefined {
   try {
     const value: unknown = JSON.parse(body.toString());

@@ -48,7 +48,7 @@ export const httpProps = {
   debugResp: field.bool().default(false).doc('Log each answer'),
 };
 
-/** As `bodyType`, for messages that may be the file of a form. */
+/** Body type of messages, which may also be the file of a form. */
 export const messageBodyType = field
   .string()
   .oneOf(...bodyTypes, 'formdata')
@@ -59,7 +59,7 @@ export const messageBodyType = field
 
 export type HttpConf = Parsed<typeof httpProps>;
 
-/** Why it is no address of HTTP; undefined when it is. */
+/** Reason why a text is no HTTP address; undefined when it is one. */
 export function urlReason(text: string): string | undefined {
   try {
     const { protocol, hostname } = new URL(text);

@@ -1,7 +1,7 @@
 /** The rows of an answer in JSON. */
 import { type Dict, isDict, readJson } from '../template/value.js';
 
-/** An object is a row, a list has several; nothing of what is neither. */
+/** The rows of an answer: an object is one row, the objects of a list are several; other answers have none. */
 export function rowsIn(answer: Buffer): Dict[] {
   try {
     const value = readJson(answer.toString());

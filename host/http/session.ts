@@ -27,7 +27,7 @@ export class HttpSession {
     this.#client = new HttpClient({ ...options, timeoutMs: conf.timeout });
   }
 
-  /** Has a token where one is needed; throws `Unreachable` when there is none. */
+  /** Fetches or renews the token if that is due; throws `Unreachable` when no token can be had. */
   async authorize(): Promise<void> {
     if (this.conf.oauth.access.url === '' || !this.#isDue()) return;
     this.#fetching ??= this.#fetch().finally(() => {
@@ -36,7 +36,7 @@ export class HttpSession {
     await this.#fetching;
   }
 
-  /** Sends what is made of the members of the last token. */
+  /** Sends the request that `make` builds from the members of the last token. */
   async send(make: (token: Dict) => HttpRequest, signal?: AbortSignal): Promise<HttpAnswer> {
     const had = this.#fetchedAt;
     await this.authorize();
@@ -69,7 +69,7 @@ export class HttpSession {
         await this.#ask(access.url, access.body, headerTemplates(access.headers));
       }
     } catch (error) {
-      // One that is known may still be good.
+      // The known token may still be valid.
       if (!this.#hasToken) throw error;
       this.#hasToken = false;
       this.log.warn(`the token can't be renewed: ${reasonOf(error)}`);
@@ -97,7 +97,7 @@ function tokenIn(body: Buffer): Dict {
     const [first] = Array.isArray(value) ? value : [value];
     if (typeof first === 'object' && first !== null && !(first instanceof Date) && !Array.isArray(first)) return first;
   } catch {
-    // As what is no object.
+    // Text that is no JSON fails like a value that is no object.
   }
   throw new Unreachable('no token: the answer is no JSON object');
 }

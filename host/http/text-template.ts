@@ -2,7 +2,7 @@
 import { compileTemplate } from '../template/compile.js';
 import type { Dict } from '../template/value.js';
 
-/** What templates see. */
+/** Data that templates are rendered with. */
 export type Values = Dict;
 
 type TextTemplate = (data: Values) => string;
@@ -12,7 +12,7 @@ export function textTemplate(text: string): TextTemplate {
   return text.includes('{{') ? compileTemplate(text).renderValue : () => text;
 }
 
-/** The same of all members, which are texts then. */
+/** Compiles the values of all headers as templates; the function returns the rendered headers. */
 export function headerTemplates(headers: Readonly<Record<string, unknown>>): (data: Values) => Record<string, string> {
   const templates = Object.entries(headers).map(([name, value]) => [name, textTemplate(String(value ?? ''))] as const);
   return (data) => Object.fromEntries(templates.map(([name, render]) => [name, render(data)]));

@@ -12,7 +12,7 @@ const maxText = 16 << 20;
 export interface Template {
   /** Renders a JSON text. Throws `TemplateError` for what fails on this data. */
   render(json: string): string;
-  /** The same of what `readJson` gives. */
+  /** Renders a value, as `readJson` returns it; throws like `render`. */
   renderValue(data: Value): string;
 }
 

@@ -1,10 +1,10 @@
-/** What a function of templates is, and how functions take their arguments. */
+/** The form of template functions, and how they take their arguments. */
 import { type Budget, type Dict, isDict, show, TemplateError, typeName, type Value } from './value.js';
 
 /** Takes the evaluated arguments, the piped one last. Throws `TemplateError`. */
 export type TemplateFunction = (args: Value[], budget: Budget) => Value;
 
-/** Function and how many arguments it takes. */
+/** A function, and the number of its arguments. */
 export interface FunctionSpec {
   min: number;
   max: number;

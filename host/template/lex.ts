@@ -116,7 +116,7 @@ function lexAction(source: string, from: number, startLine: number, tokens: Toke
   }
 }
 
-/** What begins with each quote. */
+/** Tokens by the quote that they begin with. */
 const quotes: Readonly<
   Record<string, { pattern: RegExp; what: string; value: (text: string, line: number) => string | number }>
 > = {

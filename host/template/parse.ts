@@ -432,7 +432,7 @@ function called(name: string, call: TemplateFunction, values: Value[], budget: B
   return result;
 }
 
-/** What `range` goes through, with the keys; undefined for what has no items. */
+/** Keys and items that `range` goes through; undefined for values without items. */
 function entriesOf(value: Value): Iterable<[Value, Value]> | undefined {
   if (Array.isArray(value)) return value.entries();
   if (isDict(value)) return sortedKeys(value).map((key): [Value, Value] => [key, value[key]]);

@@ -1,7 +1,7 @@
 /** The steps that a parsed template is made of. */
 import { type Budget, isDict, member, TemplateError, typeName, type Value } from './value.js';
 
-/** What a template sees while it runs: its variables (the first is `$`) and where its output goes. */
+/** State of a running template: its variables (the first is `$`), its output and its budget. */
 export interface Frame {
   vars: Value[];
   out: { parts: string[]; length: number };

@@ -9,7 +9,7 @@ export type Dict = { [key: string]: Value };
 /** A template that fails while it runs. */
 export class TemplateError extends Error {}
 
-/** What one run of a template may use up: hostile templates must neither hang nor fill the memory. */
+/** Bound on the work of one run of a template: hostile templates must neither hang nor fill the memory. */
 export class Budget {
   #units: number;
 
@@ -53,7 +53,7 @@ export function sortedKeys(dict: Dict): string[] {
   return Object.keys(dict).sort();
 }
 
-/** What `if` and `and` take for true: all but zero, false, null and what is empty. */
+/** Whether `if` and `and` take a value for true: all but zero, false, null and empty values. */
 export function isTrue(value: Value): boolean {
   if (Array.isArray(value)) return value.length > 0;
   if (value instanceof Date) return true;
@@ -199,7 +199,7 @@ function jsonText(text: string, isHtmlSafe: boolean): string {
   return json.replace(unsafeForHtml, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Number, or `undefined` for what is no number. */
+/** The value if it is a number, else `undefined`. */
 export function asNumber(value: Value): number | bigint | undefined {
   return typeof value === 'number' || typeof value === 'bigint' ? value : undefined;
 }

@@ -6,9 +6,9 @@ export const compressionNames = ['zlib', 'gzip', 'flate', 'zstd'] as const;
 export type CompressionName = (typeof compressionNames)[number];
 
 interface Method {
-  /** @param level between speed and size; that of the method without it */
+  /** @param level balance between speed and size; the method's own default when left out */
   compress(data: Uint8Array, level?: number): Uint8Array;
-  /** Throws for what it has not compressed, and for a result of more than `maxBytes`. */
+  /** Throws for input in another format, and for a result of more than `maxBytes`. */
   decompress(data: Uint8Array, maxBytes: number): Uint8Array;
 }
 

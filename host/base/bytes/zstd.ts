@@ -20,10 +20,10 @@ interface Zstd {
   _ZSTD_decompress(to: number, room: number, from: number, bytes: number): number;
 }
 
-/** What the library keeps in memory for one call. */
+/** Largest result of one call, bytes, since the library keeps it in memory. */
 const mostBytes = 256 * 1024 * 1024;
 const leastRoom = 64 * 1024;
-/** Its error for a result that is longer than its room. */
+/** Error code of the library for a result that is longer than its buffer. */
 const noRoom = -70;
 
 let loaded: Zstd | undefined;
@@ -50,7 +50,7 @@ export function zstdCompressed(data: Uint8Array, level: number): Uint8Array {
   return made;
 }
 
-/** Throws for what is no zstd, and for a result of more than `maxBytes`. */
+/** Throws for input that is no zstd, and for a result of more than `maxBytes`. */
 export function zstdDecompressed(data: Uint8Array, maxBytes: number): Uint8Array {
   if (data.length === 0) throw new Error('no valid zstd data');
   const zstd = library();
@@ -64,7 +64,7 @@ export function zstdDecompressed(data: Uint8Array, maxBytes: number): Uint8Array
   }
 }
 
-/** The bytes that a call has written to its room, or the code of its failure. */
+/** Runs a call of the library; returns the bytes of its result, or the code of its failure. */
 function called(
   zstd: Zstd,
   data: Uint8Array,

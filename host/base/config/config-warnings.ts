@@ -1,4 +1,4 @@
-/** What the owner of the configuration should know: doors that are open, settings that do nothing. */
+/** Warnings about the configuration: unprotected access, and settings without effect. */
 
 import { unusedIn } from '../fields/field.js';
 import type { Config } from './config.js';

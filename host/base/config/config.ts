@@ -60,7 +60,7 @@ export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> 
   const { tree: overrides, isEmpty } = readEnvironment(request.env, problems);
   const warnings = strangersIn(request.env);
   if (problems.length === 0 && isEmpty) return { config: fromFile, folders, warnings };
-  // What is wrong in the file is told with its name.
+  // Problems in the file itself are reported with its name.
   const whole = problems.length === 0 ? merge(tree, overrides) : overrides;
   const merged = parse(configSpec, whole, { where: 'environment', unknown: 'reject', problems });
   if (problems.length > 0) throw configErrors.problems(problems.join('\n'));
@@ -124,7 +124,7 @@ function strangersIn(env: ConfigRequest['env']): string[] {
   });
 }
 
-/** Finds the key that a variable names, `KUIPER__BASIC__RESTPORT` → basic, restPort, or says that it names none. */
+/** Finds the key of a variable, `KUIPER__BASIC__RESTPORT` → basic, restPort, or returns why it names none. */
 function declaredPath(variable: string): string[] | string {
   const path: string[] = [];
   let spec: Spec | undefined = configSpec;

@@ -28,7 +28,7 @@ interface Declaration {
   readonly isSecret?: boolean;
   readonly isAddress?: boolean;
   readonly isDynamic?: boolean;
-  /** Why a template can't be right whatever the row is, by its text with something in the place of its actions. */
+  /** Gets a template's text with its actions replaced; returns why the template is wrong for every row. */
   readonly checkLiteral?: (text: string) => string | undefined;
   readonly isUnlisted?: boolean;
   readonly isUnused?: boolean;
@@ -85,7 +85,7 @@ export class Field<V> {
     return this.with({ check: test as (value: unknown) => string | undefined });
   }
 
-  /** As `check`, of values that are right but can't be used yet: they may be stored, see `isStored`. */
+  /** Adds a check for values that are valid but can't be used yet; they may be stored, see `isStored`. */
   notYet(test: (value: NonNullable<V>) => string | undefined): Field<V> {
     return this.with({ notYet: test as (value: unknown) => string | undefined });
   }
@@ -98,7 +98,7 @@ export class Field<V> {
     return this.with({ isDynamic: true, checkLiteral });
   }
 
-  /** The same property where its value is there and is no template. */
+  /** The same property for a rendered value, which is no template any more. */
   rendered(): Field<V> {
     return this.with({ isDynamic: false });
   }
@@ -108,12 +108,12 @@ export class Field<V> {
     return this.with({ isSecret: true });
   }
 
-  /** Marks a property that forms do not offer: only one value of it is taken, or none changes anything. */
+  /** Marks a property that forms do not offer, since it has only one valid value or no effect. */
   unlisted(): Field<V> {
     return this.with({ isUnlisted: true });
   }
 
-  /** Marks a property that is taken but changes nothing, with all below it; `unusedIn` tells where it is set. */
+  /** Marks a property without effect, with all properties below it; `unusedIn` names those that are set. */
   unused(): Field<V> {
     return this.with({ isUnused: true });
   }
@@ -142,7 +142,7 @@ export const field = {
   duration: () => new Field<number | undefined>({ kind: 'duration' }),
   /** A text that is masked wherever it is shown. */
   secret: () => new Field<string | undefined>({ kind: 'string', isSecret: true }),
-  /** A text that names the other side, or a part of that: a secret is sent to the one it was given for alone. */
+  /** Address of the other side, or a part of it: a secret is only sent to the address that it was given for. */
   address: () => new Field<string | undefined>({ kind: 'string', isAddress: true }),
   /** A free-form object. */
   map: () => new Field<Record<string, unknown> | undefined>({ kind: 'object' }),
@@ -159,15 +159,15 @@ function objectField(fields?: Spec): Field<unknown> {
 }
 
 export interface ParseOptions {
-  /** What the properties belong to, named in errors: `mqtt source`. */
+  /** Owner of the properties, named in errors: `mqtt source`. */
   readonly where?: string;
   /** `reject` names unknown properties in an error; `ignore` (default) leaves them out of the result. */
   readonly unknown?: 'reject' | 'ignore';
-  /** Takes values of JSON as they are: the text of a number is no number, a number is no text. */
+  /** Takes JSON values by their exact type: the text of a number is no number, and a number is no text. */
   readonly isExact?: boolean;
-  /** The input is kept for later: values that can't be used yet are taken. */
+  /** The input is only stored, so values that can't be used yet are accepted. */
   readonly isStored?: boolean;
-  /** Takes the reasons of refusals, so that all are found; the result is of no use when there are any. */
+  /** Collects the reasons of all refusals; the result can't be used when there are any. */
   readonly problems?: string[];
 }
 
@@ -211,13 +211,13 @@ export function unknownIn(spec: Spec, input: Readonly<Record<string, unknown>>):
   );
 }
 
-/** Says of a name that nobody knows it, and which of those known was probably meant. */
+/** Error text for an unknown name, with the known name that was probably meant. */
 export function notKnown(name: string, known: readonly string[], prefix = ''): string {
   const meant = nearest(name, known);
   return `is not known${meant === undefined ? '' : `, did you mean ${prefix}${meant}?`}`;
 }
 
-/** Returns a copy of the input with secrets masked: those declared, and those of unknown properties by their names. */
+/** Returns a copy of the input with secrets masked: declared ones, and unknown ones whose names suggest a secret. */
 export function mask(spec: Spec, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(input)) {
@@ -233,18 +233,18 @@ export function mask(spec: Spec, input: Readonly<Record<string, unknown>>): Reco
   return out;
 }
 
-/** The field that a property of this name sets, in any spelling it is accepted in. */
+/** The field of a property, by any accepted spelling of its name. */
 export function findField(spec: Spec, name: string): Field<unknown> | undefined {
   return spec[declaredName(spec, name) ?? ''];
 }
 
-/** Its name, as the spec has it. */
+/** The name of a property as the spec declares it, for any accepted spelling. */
 export function declaredName(spec: Spec, name: string): string | undefined {
   const names = namesOf(spec);
   return names.get(name) ?? names.get(name.toLowerCase());
 }
 
-/** What a form or a reference page needs to know about a property. */
+/** Description of a property for forms and reference pages. */
 export interface FieldInfo {
   readonly name: string;
   readonly type: FieldKind;
@@ -255,7 +255,7 @@ export interface FieldInfo {
   readonly isUnlisted: boolean;
   readonly min?: number;
   readonly max?: number;
-  /** Those that can be used. */
+  /** Allowed values that can be used. */
   readonly values?: readonly string[];
   readonly label?: string;
   readonly item?: FieldKind;
@@ -284,7 +284,7 @@ export function describe(spec: Spec): FieldInfo[] {
   }));
 }
 
-/** What an object gives, by declared name: the exact spelling wins over another letter case or an alias. */
+/** Values of an object by declared name: the exact spelling wins over another letter case or an alias. */
 export function givenOf(spec: Spec, input: Readonly<Record<string, unknown>>): Map<string, unknown> {
   const names = namesOf(spec);
   const given = new Map<string, unknown>();
@@ -319,7 +319,7 @@ function parseObject(spec: Spec, input: unknown, path: string, options: ParseOpt
   return out;
 }
 
-/** Takes a step; where all problems are wanted its refusal is one of them. */
+/** Runs a step; with `problems`, its refusal is added to them instead of thrown. */
 function attempt<T>({ problems }: ParseOptions, step: () => T): T | undefined {
   if (problems === undefined) return step();
   try {
@@ -386,7 +386,7 @@ function coerce(declared: Declaration, input: unknown, path: string, options: Pa
   return allowed;
 }
 
-/** What a form stands for, by type; undefined when it stands for nothing of the type. */
+/** Readers by type: each returns the value that an input means, or undefined when it is none of the type. */
 const readers: Readonly<Record<FieldKind, (input: unknown) => unknown>> = {
   int: (input) => {
     const value = numberOf(input);

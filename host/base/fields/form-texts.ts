@@ -7,7 +7,7 @@
 export type FieldTexts = Readonly<Record<string, readonly [label: string, hint: string]>>;
 
 export interface FormTexts {
-  /** What the form is for, where that is not a name of its own. */
+  /** Translated name of what the form is for; left out for proper names. */
   readonly name?: string;
   readonly about: string;
   readonly props: FieldTexts;

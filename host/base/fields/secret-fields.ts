@@ -1,6 +1,6 @@
-/** Which properties hold secrets, and what is shown in their place. */
+/** Which properties hold secrets, and the mask that replaces them. */
 
-/** What answers and logs show instead of a secret. */
+/** Text that answers and logs show instead of a secret. */
 export const maskText = '******';
 
 const secretNames = new RegExp(
@@ -31,7 +31,7 @@ const addressNames = [
 ];
 const addressName = new RegExp(`^(${addressNames.join('|')})$`, 'i');
 
-/** Tells whether a property of this name says where others are sent, or is a part of that. */
+/** Tells whether a property of this name is the address that other properties are sent to, or a part of it. */
 export function isAddressName(name: string): boolean {
   return addressName.test(name);
 }
@@ -42,7 +42,7 @@ const urlPassword = /^([a-z][a-z0-9+.-]*:\/\/[^/?#@:\s]*:)([^/?#\s]+)@/i;
 const textMember = /(^|[?&;]\s*)([\w.-]+)\s*=\s*(?!\{\{)([^&;#\s]+)/g;
 const hasMembers = /^[a-z][a-z0-9+.-]*:\/\/[^\s?]*\?|^[\w. -]+=[^;]*;/i;
 
-/** Masks what is secret within a text: the password and secret parameters of a URL, those of a connection string. */
+/** Masks secrets within a text: the password and secret parameters of a URL or a connection string. */
 export function maskWithin(text: string): string {
   let masked = text.replace(urlPassword, `$1${maskText}@`);
   if (hasMembers.test(masked)) {
@@ -90,7 +90,7 @@ export function maskWhole(value: unknown): unknown {
 /** A shorter value is no secret, and would mask parts of ordinary words. */
 const minSecretLength = 3;
 
-/** Collects the texts that must not be shown: those of secret names and what is secret within texts, at any depth. */
+/** Collects the texts that must not be shown, at any depth: values of secret names, and secrets within other texts. */
 export function secretTextsOf(value: unknown, isSecret: (name: string) => boolean = isSecretName): string[] {
   return [...collect(value, isSecret)].filter((text) => text.length >= minSecretLength);
 }

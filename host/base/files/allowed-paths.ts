@@ -21,29 +21,29 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import type { HaumeaError } from '../errors.js';
 import { fileErrors } from './errors.js';
 
-/** What is allowed, as plain data: threads get it as it is. */
+/** The allowed paths as plain data, which other threads can be given. */
 export interface PathRules {
   /** Folder in which relative paths begin, absolute; allowed itself. */
   readonly base: string;
   /** Further folders, absolute. */
   readonly folders: readonly string[];
-  /** Files and folders of the server itself, absolute; with `*` at the end all whose names begin so. */
+  /** Files and folders of the server itself, absolute; a `*` at the end stands for all names that begin so. */
   readonly own: readonly string[];
   /** Folders of resources, absolute: open for reading only, even where everything else is open. */
   readonly readOnly?: readonly string[];
   /** Every path is allowed but the server's own (`basic.allowExternalFileAccess`). */
   readonly isOpen: boolean;
-  /** What a refusal says is allowed. */
+  /** Text in refusals that names the allowed folders. */
   readonly allowed?: string;
 }
 
-/** Neither waits for another side: pipes are refused. */
+/** Ways to open a file. Neither waits for another process: pipes are refused. */
 export type OpenMode = 'read' | 'append';
 
-/** What is to be done with a path; to write is also to delete or to move. */
+/** Intended use of a path; `write` includes deleting and moving. */
 export type PathUse = 'read' | 'write';
 
-/** So long links in the ways to allowed folders and to the server's own files are taken to lead where they led, ms. */
+/** Time for which followed links to allowed folders and to the server's own files are remembered, ms. */
 const followedMs = 1000;
 
 const defaultAllowed = 'the data folder and the folders of basic.allowedPaths';
@@ -102,7 +102,7 @@ export class AllowedPaths {
     return resolve(this.rules.base, path);
   }
 
-  /** Follows all links; what is not there yet follows below the deepest folder that is. */
+  /** Follows all links of a path and checks the result; missing parts are kept below the deepest existing folder. */
   #real(absolute: string, shown: string, use: PathUse): string {
     const real = realOf(absolute);
     this.#checkReal(real, shown, use);
@@ -128,7 +128,7 @@ export class AllowedPaths {
     return folder !== undefined && real.startsWith(join(folder, basename(own).slice(0, -1)));
   }
 
-  /** Where a path of the rules really is; that of a request is followed each time. */
+  /** Real path of a path of the rules, remembered for a while; paths of requests are followed each time. */
   #follow(path: string): string | undefined {
     const now = performance.now();
     if (now - this.#followedAt > followedMs) {
@@ -151,7 +151,7 @@ export class AllowedPaths {
 
 const useOf = (mode: OpenMode): PathUse => (mode === 'append' ? 'write' : 'read');
 
-/** The last name of a path whose links were followed is no link, unless somebody has just put one there. */
+/** Flags for opening. After links were followed the last name is no link, unless somebody has just put one there. */
 const flagsOf: Readonly<Record<OpenMode, number>> = {
   read: constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
   append: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK,
@@ -166,13 +166,13 @@ function checkKind(info: Stats, path: string, mode: OpenMode): void {
   if (reason !== undefined) throw fileErrors.kind(path, reason);
 }
 
-/** Why this can't be opened as a file; undefined when it can. */
+/** Reason why this can't be opened as a file; undefined when it can. */
 export function kindReason(info: Stats, mode: OpenMode): string | undefined {
   if (info.isFile() || (mode === 'read' ? info.isDirectory() : info.isCharacterDevice())) return undefined;
   return `is ${info.isDirectory() ? 'a folder' : info.isFIFO() ? 'a pipe' : 'no regular file'}, a file is needed`;
 }
 
-/** The path without links; undefined for a link that leads nowhere. */
+/** The path with all links followed; undefined for a link that leads nowhere. */
 function realOf(absolute: string): string | undefined {
   const missing: string[] = [];
   for (let at = absolute; ; at = dirname(at)) {
@@ -200,7 +200,7 @@ function isWithin(path: string, folder: string | undefined): boolean {
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-/** What the system says a descriptor stands for; undefined where it does not say. */
+/** Path of an open descriptor, as the system reports it; undefined where the system does not. */
 function openedPath(descriptor: number): string | undefined {
   try {
     return readlinkSync(`/proc/self/fd/${descriptor}`);
@@ -209,7 +209,7 @@ function openedPath(descriptor: number): string | undefined {
   }
 }
 
-/** The path as it is now, when it still stands for what was opened. */
+/** Real path of the opened file, if the path still leads to it; else undefined. */
 function samePath(descriptor: number, absolute: string): string | undefined {
   const real = realOf(absolute);
   if (real === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Folders made with all that is missing above them. */
+/** Makes folders, with all missing folders above them. */
 import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { lstat, mkdir, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';

@@ -8,7 +8,7 @@ import { HaumeaError, reasonOf } from '../errors.js';
 import { fileErrors } from './errors.js';
 
 export interface FolderLock {
-  /** Says in the lock that this process is stopping and takes so long at most, ms: others may wait for it. */
+  /** Notes in the lock that this process stops within `maxMs`, so that others may wait for it. */
   stopping(maxMs: number): void;
   close(): void;
 }
@@ -17,12 +17,12 @@ interface Holder {
   readonly pid: number;
   /** When the process started, in the system's own form; tells a reused pid from the process that took the lock. */
   readonly started: string;
-  /** Set while it is stopping: how long that may take, ms. */
+  /** Longest time that the stop of the process may take, ms; set while it is stopping. */
   readonly stopMs?: number;
 }
 
 export interface LockOptions {
-  /** How long to wait for the process that holds it, ms; added to the time that one which is stopping may take. */
+  /** Longest wait for the holder of the lock, ms; added to the time that a stopping holder may take. */
   readonly waitMs?: number;
   /** Called once before waiting, and when the holder begins to stop, with the longest time that it may take, ms. */
   readonly onWait?: (pid: number, stopMs?: number) => void;
@@ -50,7 +50,7 @@ export async function lockFolder(path: string, { waitMs = 0, onWait }: LockOptio
       const { pid, stopMs } = holder;
       const state = `${pid} ${stopMs}`;
       if (stopMs !== undefined && state !== told) end = Math.max(end, performance.now() + stopMs + waitMs);
-      // It may be us: nobody else would end it.
+      // The holder may be this process, which can't end while it waits here.
       if (pid === process.pid || performance.now() >= end) throw inUse(path, holder, end - begin);
       if (state !== told) onWait?.(pid, stopMs);
       told = state;
@@ -95,7 +95,7 @@ function inUse(path: string, { pid }: Holder, waitMs: number): HaumeaError {
   return fileErrors.inUse(pid, waited, path);
 }
 
-/** Removes a lock that nobody holds any more; returns the holder of one that somebody does. */
+/** Removes a lock that nobody holds any more; returns the holder of a lock that is held. */
 function removeStale(path: string): Holder | undefined {
   const lock = readLock(path);
   if (lock === undefined) return undefined;

@@ -10,14 +10,14 @@ export interface BranchOptions {
 }
 
 export interface LogBranch extends Logger {
-  /** The last to go closes the file; what is written later goes to the main log. */
+  /** Leaves the file, which the last branch to leave closes; lines written later go to the main log. */
   close(): void;
 }
 
-/** Files kept open; the one that was written least recently is closed for another. */
+/** Most files kept open; the least recently written one is closed for another. */
 const maxOpenFiles = 64;
 
-/** A file with the parts that write to it. */
+/** An open log file, and the parts that write to it. */
 interface OwnFile {
   readonly log: Log;
   users: number;

@@ -25,11 +25,11 @@ export interface LogOptions extends Rotation {
   folder?: string;
   fileName: string;
   hasTimestamp: boolean;
-  /** Gets every line as well, without its time. */
+  /** Called with every line, without its time. */
   also?: (level: Level, line: string) => void;
-  /** The file can't be written any more; gets the text that was to be written. Without it the file is tried again. */
+  /** Called with the unwritten text when the file can't be written; left out, the file is tried again. */
   failed?: (reason: string, text: string) => void;
-  /** After a failure the file is tried again when so much time has passed, milliseconds. */
+  /** Pause after a failure before the file is tried again, ms. */
   retryMs?: number;
   /** Called after each time the file was written. */
   written?: (file: LogFile) => void;
@@ -39,16 +39,16 @@ const levels: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, er
 /** Name of the server's own log. */
 export const mainLogFile = 'stream.log';
 
-/** Lines that a `NotedLog` keeps. */
+/** Most lines that a `NotedLog` keeps. */
 const maxNoted = 20;
 const flushMs = 50;
-/** What stands behind the message of a line. */
+/** Matches a line; its group is the details behind the message. */
 const detailsOf = /^level=\w+ msg=(?:"(?:[^"\\]|\\.)*"|\S+)(.*)$/s;
 
-/** A line that is repeated all the time is counted in the log so often. */
+/** Interval at which the log counts the repetitions of a line, ms. */
 const foldMs = 10_000;
 const defaultRetryMs = 10_000;
-/** Beyond this the lines are written at once, so that memory stays bounded. */
+/** Size of the waiting lines at which they are written at once, so that memory stays bounded. */
 const flushBytes = 64 * 1024;
 
 /** A message that never reaches anybody: for tests and tools. */
@@ -98,7 +98,7 @@ export class Log extends LineLogger {
   #last = '';
   #repeats = 0;
   #foldTimer: NodeJS.Timeout | undefined;
-  /** While the file can't be written: when it is tried again, and what it misses. */
+  /** While the file can't be written: time of the next attempt, and number of lines that it misses. */
   #pause: { until: number; lines: number } | undefined;
 
   readonly #followers = new Set<Log>();
@@ -269,7 +269,7 @@ function quoted(text: string): string {
   return JSON.stringify(text).replace(/\p{Cc}/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** The rule that a line is about, as it stands in the line; empty without one. */
+/** The part of a line that names its rule, ` rule=…`; empty without one. */
 function ruleOf(line: string): string {
   return / rule=(?:"(?:[^"\\]|\\.)*"|\S+)/.exec(detailsOf.exec(line)?.[1] ?? '')?.[0] ?? '';
 }

@@ -1,6 +1,6 @@
 /**
- * What answers may take: a connection has one request answered at a time, however many it sends ahead, and answers that
- * nobody reads share a bound.
+ * Bounds on answers: a connection has one request answered at a time, however many it sends ahead, and all unread
+ * answers share a bound of memory.
  */
 import type { RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

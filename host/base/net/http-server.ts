@@ -25,11 +25,11 @@ export interface HttpLimits {
   readonly headMs: number;
   /** From the first byte of a request to the end of its body. */
   readonly requestMs: number;
-  /** From the end of the head to the end of the answer; a client that does not read it is cut off. 0 is unlimited. */
+  /** From the end of the head to the end of the answer; a client that does not read is cut off. 0 is unlimited. */
   readonly answerMs: number;
-  /** A connection without a request is kept so long. */
+  /** Time for which a connection without a request is kept. */
   readonly idleMs: number;
-  /** How often head and request are looked at. */
+  /** Interval of the checks of head and request. */
   readonly checkMs: number;
   /** Longest head in bytes. */
   readonly headBytes: number;
@@ -175,7 +175,7 @@ function watchAnswer(open: Connections, request: IncomingMessage, response: Serv
   });
 }
 
-/** Of the connections without a complete request the oldest, else the oldest of all. */
+/** The oldest connection without a complete request, else the oldest of all. */
 function oldestOf(open: Connections): Socket | undefined {
   let first: Socket | undefined;
   for (const [socket, request] of open) {
@@ -186,7 +186,7 @@ function oldestOf(open: Connections): Socket | undefined {
   return first;
 }
 
-/** What is no HTTP, or comes too slowly, gets the error envelope like every other failure; then the connection ends. */
+/** Answers input that is not HTTP, or comes too slowly, with the usual error envelope, and ends the connection. */
 function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

@@ -6,7 +6,7 @@ import { latePackage } from '../program/late-package.js';
 /** The library for addresses. */
 const ipaddr = latePackage<typeof import('ipaddr.js')>('ipaddr.js');
 
-/** What an address that is not public is; `undefined` stands for a public one. */
+/** Kinds of addresses that are not public; a public address has `undefined`. */
 export type AddressKind =
   | 'loopback'
   | 'private'

@@ -22,7 +22,7 @@ export interface FetchOptions {
   readonly timeoutMs?: number;
   /** True lets loopback and private targets pass (`enablePrivateNet`); a list lets only these addresses pass. */
   readonly allowPrivate?: boolean | readonly string[];
-  /** File that takes the body instead of memory; it appears complete or not at all. */
+  /** File for the body, in place of memory; it appears complete or not at all. */
   readonly file?: string;
   readonly maxRedirects?: number;
   readonly signal?: AbortSignal;

@@ -14,7 +14,7 @@ export interface Pem {
   readonly key: Buffer;
 }
 
-/** Who hears of files that were replaced. */
+/** Log for messages about replaced files. */
 export interface TlsLog {
   info(message: string): void;
   warn(message: string): void;
@@ -24,7 +24,9 @@ export class TlsPair {
   pem: Pem;
   #stamp: string;
 
-  /** Reads both; throws a `config` error that names the file. `where` is the name of the setting, `basic.restTls`. */
+  /**
+   * Reads both files; throws a `config` error that names the file. `where` is the name of the setting, `basic.restTls`.
+   */
   constructor(
     private readonly certfile: string,
     private readonly keyfile: string,
@@ -35,11 +37,14 @@ export class TlsPair {
     this.pem = this.#read();
   }
 
-  /** The pair on disk when it is another one and can be used; otherwise undefined, and the log says why. */
+  /**
+   * The pair on disk if it has changed and can be used; else undefined. The log names the reason for an unusable pair.
+   */
   renewed(): Pem | undefined {
     const stamp = this.#stampNow();
     if (stamp === this.#stamp) return undefined;
-    // A pair that can't be used is looked at again when one of its files changes: one is replaced after the other.
+    // An unusable pair is read again when one of its files changes, since the two files are replaced one after the
+    // other.
     this.#stamp = stamp;
     try {
       const pem = this.#read();

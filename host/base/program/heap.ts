@@ -11,15 +11,17 @@ import { Worker, type WorkerOptions } from 'node:worker_threads';
 /** Room for new objects stays as it is at the start, 1 MB twice. */
 const newObjects = '--semi-space-growth-factor=1';
 
-/** So long no garbage was found any more: what made it is over. */
+/** Time without garbage collection after which the thread counts as quiet, ms. */
 const quietMs = 1000;
-/** A heap that has grown by less since it was tidied is left alone. */
+/** Growth since the last tidying below which a heap is left alone: a share, plus bytes. */
 const growthShare = 0.25;
 const growthBytes = 4 * 1024 * 1024;
 
 let isKeptSmall = false;
 
-/** From now on memory counts for more than the time for finding garbage. To be called once, in the main thread. */
+/**
+ * From now on low memory counts for more than the time of garbage collection. To be called once, in the main thread.
+ */
 export function keepHeapsSmall(): void {
   isKeptSmall = true;
   setFlagsFromString(newObjects);
@@ -27,8 +29,7 @@ export function keepHeapsSmall(): void {
 }
 
 /**
- * Finds the garbage of this thread and gives its pages back each time the heap has grown and nothing goes on in it any
- * more.
+ * Collects the garbage of this thread and gives its pages back, each time the heap has grown and the thread is quiet.
  */
 function tidyWhenQuiet(): void {
   let collect: (() => void) | undefined;
@@ -52,7 +53,7 @@ function collector(): () => void {
   const collect = runInNewContext('gc') as () => void;
   setFlagsFromString('--no-expose-gc');
   return () => {
-    // Without it pages that are half empty stay.
+    // Without the flag half empty pages stay.
     setFlagsFromString('--compact-on-every-full-gc');
     collect();
     setFlagsFromString('--no-compact-on-every-full-gc');
@@ -62,7 +63,7 @@ function collector(): () => void {
 /** Starts a thread. */
 export function startThread(entry: URL, options: WorkerOptions): Worker {
   const worker = new Worker(entry, options);
-  // V8 sets its flags to rights when it makes a heap: no factor below 2 is left.
+  // V8 corrects its flags when it makes a heap, and raises a factor below 2.
   worker.once('online', () => {
     if (isKeptSmall) setFlagsFromString(newObjects);
   });

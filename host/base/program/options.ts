@@ -1,4 +1,4 @@
-/** Options of a command line: Node reads them, and of one that nobody knows the error says which was meant. */
+/** Options of a command line, read by Node.js; the error for an unknown option names the one probably meant. */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { reasonOf } from '../errors.js';
 import { nearest } from '../text/nearest.js';
@@ -8,7 +8,7 @@ export function readOptions<T extends ParseArgsConfig>(config: T): ReturnType<ty
   try {
     return parseArgs(config);
   } catch (error) {
-    // What follows is about arguments that begin with a dash.
+    // The rest of the message is about arguments that begin with a dash.
     const [what = ''] = reasonOf(error).split('. ');
     const [, given] = /^Unknown option '--?([^']+)'/.exec(what) ?? [];
     const meant = given === undefined ? undefined : nearest(given, Object.keys(config.options ?? {}));

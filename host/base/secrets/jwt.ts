@@ -121,7 +121,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** What the library finds wrong, in the words of this interface. */
+/** Translates an error of the library into a `TokenError`. */
 function refusalOf(
   error: Error & { code: string; claim?: string; payload?: JWTPayload },
   alg: () => unknown,

@@ -1,15 +1,15 @@
-/** Masks secrets in texts that go to logs, figures and reasons: what was said by those who saw the values. */
+/** Masks secrets in texts for logs, metrics and error reasons, which come from parts that got the values. */
 import { HaumeaError, reasonOf, reworded } from '../errors.js';
 import { maskText } from '../fields/secret-fields.js';
 import type { Logger } from '../log/log.js';
 
-/** Masks the secrets of some properties in what connectors say, which saw the values. */
+/** Masks the secrets of some properties in a text of a connector, which got the values. */
 export type Redact = (text: string) => string;
 
-/** For properties without secrets. */
+/** Leaves texts as they are: for properties without secrets. */
 export const nothingSecret: Redact = (text) => text;
 
-/** Returns what masks the values; `nothingSecret` for none. */
+/** Returns a function that masks the values; `nothingSecret` when there are none. */
 export function redactOf(secrets: readonly string[] = []): Redact {
   return secrets.length === 0 ? nothingSecret : redactor(secrets);
 }
@@ -29,7 +29,7 @@ export function allOf(redacts: readonly Redact[]): Redact {
   return (text) => distinct.reduce((masked, redact) => redact(masked), text);
 }
 
-/** Returns the error without resolved values, of its kind; the cause is left out when it may hold some. */
+/** Returns the error itself, or one of its kind with resolved values masked, without the cause, which may hold some. */
 export function redactedError(error: unknown, redact: Redact): unknown {
   const reason = reasonOf(error);
   const masked = redact(reason);

@@ -28,9 +28,9 @@ const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** A longer file is no secret but a mistake. */
 const maxFileBytes = 64 * 1024;
 
-/** What references may name (`basic.secrets`). */
+/** Sources of secrets that references may name (`basic.secrets`). */
 export interface SecretSources {
-  /** Names of environment variables; one with `*` at its end stands for all that begin so. */
+  /** Names of environment variables; a `*` at the end stands for all names that begin so. */
   readonly variables: readonly string[];
   /** Folders of secret files, absolute; a relative path is looked for in each, in this order. */
   readonly folders: readonly string[];
@@ -38,9 +38,9 @@ export interface SecretSources {
 
 export interface SecretOptions {
   readonly sources: SecretSources;
-  /** What the properties belong to, the beginning of error texts: `mqtt source`. */
+  /** Owner of the properties, with which error texts begin: `mqtt source`. */
   readonly where?: string;
-  /** References to what is allowed but not there now are left as they are: for properties that are not used yet. */
+  /** Allowed references to missing secrets stay unresolved: for properties that are not used yet. */
   readonly mayMiss?: boolean;
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -50,7 +50,7 @@ export interface Resolved<T> {
   readonly value: T;
   /** The resolved values. */
   readonly secrets: readonly string[];
-  /** Replaces every resolved value that occurs in a text by the mask; for errors of libraries that saw the values. */
+  /** Masks every resolved value in a text, as for errors of libraries that got the values. */
   redact(text: string): string;
 }
 
@@ -69,7 +69,7 @@ export function resolveSecrets<T extends Readonly<Record<string, unknown>>>(
   return { value, secrets, redact: redactor(secrets) };
 }
 
-/** Why there is no value now. */
+/** Reason why a reference has no value now. */
 interface Missing {
   readonly missing: string;
 }
@@ -96,7 +96,7 @@ class Resolver {
     return isChanged ? Object.fromEntries(entries) : props;
   }
 
-  /** A file URI that is the whole text may be meant as it stands, as the address of a file. */
+  /** A whole text that is a file URI may be meant literally, as the address of a file. */
   #refuseReference(text: string, path: string): void {
     const [embedded] = text.match(embeddedReference) ?? [];
     const reference = /^env:\/\/\S/.test(text) ? text : embedded;

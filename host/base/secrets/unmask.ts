@@ -38,7 +38,7 @@ function checkAddresses(input: Props, whole: Props, stored: Props): void {
   throw secretErrors.masked(kept, maskText, moved);
 }
 
-/** The first property that names the other side and is not the same; undefined when all are. */
+/** The first address property that has changed; undefined when none has. */
 export function movedAddress(given: Props, stored: Props): string | undefined {
   const names = Object.keys({ ...stored, ...given });
   return names.find(

@@ -1,13 +1,13 @@
-/** Lets many pass together, or one alone: changes of single resources, and imports that replace them all. */
+/** A lock for steps that run together or alone: changes of single resources, and imports that replace them all. */
 
 export class Gate {
-  /** Steps under way that pass together. */
+  /** Number of shared steps under way. */
   #count = 0;
-  /** Ends of the steps that pass alone, one after the other; undefined when nobody does or waits to. */
+  /** Settles when the last exclusive step has ended; undefined when none runs or waits. */
   #alone: Promise<unknown> | undefined;
   #onEmpty: (() => void) | undefined;
 
-  /** Runs a step together with others of its kind, after those that pass alone and came before. */
+  /** Runs a step together with other shared ones, after all exclusive steps that came before. */
   async shared<T>(step: () => Promise<T>): Promise<T> {
     while (this.#alone !== undefined) await this.#alone;
     this.#count++;
@@ -19,7 +19,7 @@ export class Gate {
     }
   }
 
-  /** Runs a step while no other runs; those that come later wait for it. */
+  /** Runs a step while no other runs; later steps wait for it. */
   exclusive<T>(step: () => Promise<T>): Promise<T> {
     const previous = this.#alone ?? Promise.resolve();
     const result = previous.then(async () => {

@@ -1,6 +1,6 @@
-/** Values made when they are first asked for, mostly by code that is read then. */
+/** Values that are made at their first use, mostly by code that is loaded then. */
 
-/** Makes a value at the first call; all calls get the same one, and one after a failure tries again. */
+/** Makes a value at the first call and returns it from all calls; a call after a failure tries again. */
 export function lazy<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {

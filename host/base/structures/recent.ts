@@ -1,4 +1,4 @@
-/** What was made for a key, as long as it is among those used last. */
+/** A cache of the values for the keys used last; a missing value is made. */
 
 export class Recent<K, V> {
   readonly #made = new Map<K, V>();
@@ -17,7 +17,7 @@ export class Recent<K, V> {
     return this.#made.values();
   }
 
-  /** Returns what was made for the key, or makes it. */
+  /** Returns the value for the key, and makes it if it is missing. */
   get(key: K): V {
     let value = this.#made.get(key);
     if (value === undefined) {
@@ -34,7 +34,7 @@ export class Recent<K, V> {
     this.#made.clear();
   }
 
-  /** Forgets a key that has this value, without a word to anybody; says whether it had. */
+  /** Forgets the key if it has this value, without calling `gone`; says whether it had. */
   delete(key: K, value: V): boolean {
     return this.#made.get(key) === value && this.#made.delete(key);
   }

@@ -16,7 +16,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** What to say behind a word that is not known: the one that was meant, or else all there are. */
+/** End of an error text about an unknown word: the word probably meant, else all candidates behind `otherwise`. */
 export function meantOr(word: string, candidates: readonly string[], otherwise: string): string {
   const meant = nearest(word, candidates);
   return meant === undefined ? `, ${otherwise} ${candidates.join(', ')}` : `, did you mean ${meant}?`;

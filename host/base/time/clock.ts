@@ -33,7 +33,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Clocks are set back by so much every day; the time stands still for as long. */
+/** Largest step back that is routine, ms: the time only stands still for as long. */
 const smallStepMs = 1000;
 
 /**
@@ -43,7 +43,9 @@ const smallStepMs = 1000;
  */
 export class SteadyTime {
   #last = Number.NEGATIVE_INFINITY;
-  /** Where the time went on from, and what `elapsed` said then; undefined while it is the clock's. */
+  /**
+   * Time that went on when the clock was set back, and `elapsed` at that moment; undefined while the clock is followed.
+   */
   #from: { readonly time: number; readonly elapsed: number } | undefined;
 
   /**
@@ -70,7 +72,7 @@ export class SteadyTime {
     return this.#last;
   }
 
-  /** Goes by the clock again; returns by how many milliseconds the time is set back. */
+  /** Follows the clock again; returns by how many milliseconds the time goes back. */
   follow(): number {
     const before = this.now();
     this.#from = undefined;

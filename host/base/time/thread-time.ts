@@ -4,15 +4,15 @@
  */
 import { openSync, readSync } from 'node:fs';
 
-/** What Linux counts for a thread, in nanoseconds first. */
+/** File of Linux whose first number is the run time of this thread, nanoseconds. */
 const counter = '/proc/thread-self/schedstat';
-/** So much of a limit may be told by the clock alone: looking at the counter takes some microseconds. */
+/** Part of a limit for which the clock alone is trusted, since reading the counter takes some microseconds. */
 const unlooked = 1 / 8;
 
 let file: number | undefined | null;
 const text = Buffer.alloc(64);
 
-/** Milliseconds that this thread has run; without such a counter those of the process. */
+/** Run time of this thread, ms; where the system has no counter, the run time of the process. */
 function threadMs(): number {
   if (file === undefined) {
     try {

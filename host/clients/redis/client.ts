@@ -9,12 +9,12 @@ export type RedisCommand = (string | Buffer)[];
 type Client = ReturnType<typeof makeClient>;
 
 const connectTimeoutMs = 10_000;
-/** A connection without traffic is tried so often, ms. */
+/** Interval of pings on a connection without traffic, ms. */
 const pingIntervalMs = 10_000;
-/** A server that is silent for so long is taken for gone, ms. */
+/** Silence after which a server is taken for gone, ms. */
 const silenceMs = 30_000;
 
-/** A client of a connection of its own; `lost` is called when that is no more. */
+/** A client with a connection of its own; calls `lost` when the connection is lost. */
 export function makeClient(conf: RedisConf, lost: (reason: string) => void) {
   const { username, password, db, addr } = conf;
   const client = createClient({
@@ -40,12 +40,12 @@ export function makeClient(conf: RedisConf, lost: (reason: string) => void) {
   return client;
 }
 
-/** The server has answered, with an error. */
+/** Whether an error is an answer of the server. */
 export function isReply(error: unknown): error is ErrorReply {
   return error instanceof ErrorReply;
 }
 
-/** Connects once and leaves again; throws the reason when the server does not answer. */
+/** Connects once and disconnects; throws the reason when the server does not answer. */
 export async function pingRedis(conf: RedisConf): Promise<void> {
   const client = makeClient(conf, () => {});
   try {
@@ -76,7 +76,7 @@ export class RedisPool {
 
 export class SharedRedis {
   users = 0;
-  /** The client of the connection that is. */
+  /** Client of the present connection. */
   #client: Client | undefined;
   #opening: Promise<void> | undefined;
   readonly #lost = new Map<object, (reason: string) => void>();
@@ -86,7 +86,7 @@ export class SharedRedis {
     readonly onUnused: () => void,
   ) {}
 
-  /** Resolves when it is connected; `lost` is called when it is no more: what is not answered never will be. */
+  /** Resolves when connected; calls `lost` when the connection is lost: unanswered commands get no answer then. */
   async open(user: object, lost: (reason: string) => void): Promise<void> {
     if (this.#client === undefined) {
       this.#opening ??= this.#connect().finally(() => {

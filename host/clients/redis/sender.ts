@@ -7,7 +7,7 @@ import { redisPeer } from './address.js';
 import { isReply, type RedisCommand, RedisPool, type SharedRedis } from './client.js';
 import type { RedisConf } from './connection.js';
 
-/** What the sender needs of the sink that it works for. */
+/** The part of `SinkContext` that the sender uses. */
 export interface SenderContext {
   accepted(bytes: number, messages: number): void;
   failed(bytes: number, messages: number, reason: string): void;
@@ -17,10 +17,10 @@ export interface SenderContext {
 
 interface Sent {
   readonly commands: readonly RedisCommand[];
-  /** Credit that goes back when it is answered. */
+  /** Credit that is given back when the message is answered, bytes. */
   readonly bytes: number;
   unanswered: number;
-  /** Why the server refused it. */
+  /** Reason why the server refused the message. */
   refusal: string | undefined;
 }
 
@@ -30,11 +30,11 @@ const later = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|OOM|NOREP
 export class RedisSender {
   readonly peer: string;
   readonly #client: SharedRedis;
-  /** Not yet sent on this connection. */
+  /** Messages that were not sent on this connection yet. */
   #queue: Sent[] = [];
-  /** Sent on this connection and not yet answered, in order. */
+  /** Messages in flight on this connection, in order. */
   #unanswered = new Set<Sent>();
-  /** What the server is to be sent again, and why: it waits for the answers to all that was sent. */
+  /** Messages to send again, and the reason; they wait for the answers to all messages in flight. */
   #again: Sent[] = [];
   #reason = '';
   #credit = { bytes: 0, messages: 0 };
@@ -64,7 +64,7 @@ export class RedisSender {
     this.#send();
   }
 
-  /** Takes a message of so many bytes of credit; it is sent at the end of this turn. */
+  /** Takes a message and its credit in bytes; sends it at the end of this turn of the event loop. */
   add(commands: readonly RedisCommand[], bytes: number): void {
     this.#queue.push({ commands, bytes, unanswered: 0, refusal: undefined });
     if (this.#isScheduled) return;
@@ -116,7 +116,7 @@ export class RedisSender {
 
   #answered(message: Sent, unanswered: Set<Sent>, refusal?: string): void {
     if (unanswered !== this.#unanswered) return;
-    // What may be tried again counts more than what may not.
+    // A refusal that may be tried again counts more than a final one.
     if (refusal !== undefined && !later.test(message.refusal ?? '')) message.refusal = refusal;
     if (--message.unanswered > 0) return;
     unanswered.delete(message);
@@ -143,7 +143,7 @@ export class RedisSender {
     this.context.disconnected(this.#reason, true);
   }
 
-  /** Gives the credit back of all that is answered in this turn. */
+  /** Gives credit back, once per turn, for all messages answered in the turn. */
   #settle(): void {
     if (this.#isSettling) return;
     this.#isSettling = true;

@@ -20,7 +20,7 @@ export interface FollowedFileConf {
   ignoreStartLines: number;
 }
 
-/** A file of those that had the name one after the other. */
+/** One of the files that had the name one after the other. */
 interface Found {
   readonly path: string;
   readonly info: Stats;
@@ -29,38 +29,38 @@ interface Found {
 /** The file that is read. */
 interface Opened extends Found {
   readonly handle: FileHandle;
-  /** Bytes that were written to the kernel. */
+  /** Bytes of the file that were written to the kernel. */
   offset: number;
-  /** Those of them that belong to a line without end. */
+  /** Written bytes that belong to a line without end. */
   begun: number;
-  /** Lines at its start that are still to be left out. */
+  /** Lines at the start of the file that are still to be skipped. */
   left: number;
-  /** Another file has the name; what its writer still appends is read first. */
+  /** Another file has the name now; the rest that the writer still appends to this one is read first. */
   isRolled: boolean;
 }
 
 const usualPauseMs = 250;
-/** So often files are listed again before one is given up. */
+/** Number of times that files are listed again before a missing one is given up. */
 const lookAgain = 3;
 const chunkBytes = 256 * 1024;
 const lineFeed = 10;
 const packed = /\.(gz|zst|bz2|xz|zip)$/i;
-/** What stands in names of files that were rolled away, besides the name: numbers and times. */
+/** Added parts in the names of rolled files: numbers and times. */
 const stamp = /^[\d\-_.:TZ]+$/;
 
 export class FollowedFile implements Source {
-  /** Absolute, set when it opens. */
+  /** Absolute path of the file, set by `open`. */
   #path = '';
   #file: Opened | undefined;
   #from: FilePosition | undefined;
-  /** Where rules go on that have had what comes before. */
+  /** Positions at which rules join again that have had all input before. */
   #stops: Stops | undefined;
   #isClosed = false;
-  /** Reading stops to go on elsewhere. */
+  /** Reading stops, to go on at another position. */
   #isSeeking = false;
   readonly #waits = new Waits(() => this.#isStopped);
   #reading: Promise<void> | undefined;
-  /** Files that were read to their end: a clock that ticks seldom gives several the same time. */
+  /** Inodes of files that were read to their end, since a coarse clock may give several files the same time. */
   readonly #done = new Set<number>();
 
   constructor(
@@ -147,10 +147,10 @@ export class FollowedFile implements Source {
     }
   }
 
-  /** Opens the file that the position is in, or the one that has the name. */
+  /** Opens the file of the position, even if it was rolled, or else the one that has the name. */
   async #begin(): Promise<void> {
     const from = this.#from;
-    // What was begun before is not gone on with.
+    // A line that was begun before does not go on.
     if (this.#file !== undefined) this.#file.begun = 0;
     for (let attempt = 0; ; attempt++) {
       const named = { path: this.#path, info: await stat(this.#path) };
@@ -168,7 +168,7 @@ export class FollowedFile implements Source {
     }
   }
 
-  /** Reads the file from now on; false when another one has got its path since it was found. */
+  /** Switches to the file; false when another file has got its path since it was found. */
   async #use({ path, info: found }: Found, offset: number): Promise<boolean> {
     const handle = await this.context.paths.open(path, 'read');
     const info = await handle.stat();
@@ -186,7 +186,7 @@ export class FollowedFile implements Source {
     return true;
   }
 
-  /** Writes what is there and was not read yet; false when that is nothing. */
+  /** Writes all bytes that were not read yet to the kernel; false when there are none. */
   async #passNew(file: Opened): Promise<boolean> {
     const buffer = Buffer.allocUnsafe(chunkBytes);
     for (let isGrown = false; ; isGrown = true) {
@@ -229,7 +229,7 @@ export class FollowedFile implements Source {
       file.isRolled = true;
       return false;
     }
-    // Of several that had the name meanwhile the one that was changed first comes first.
+    // Of several files that had the name meanwhile, the one changed first is read first.
     this.#done.add(now.ino);
     const between = (await this.#rolled()).filter(
       ({ info }) =>
@@ -239,7 +239,7 @@ export class FollowedFile implements Source {
     return true;
   }
 
-  /** Files of the folder that had the name before, that changed first comes first. */
+  /** Files of the folder that had the name before, by time of their last change. */
   async #rolled(): Promise<Found[]> {
     const folder = dirname(this.#path);
     const name = basename(this.#path);
@@ -249,7 +249,7 @@ export class FollowedFile implements Source {
     for (const entry of await readdir(folder)) {
       if (entry === name || packed.test(entry) || !isStamped(entry, name, stem, extension)) continue;
       const path = join(folder, entry);
-      // Gone since the folder was listed, when it fails.
+      // `stat` fails when the file is gone since the folder was listed.
       const info = await stat(path).catch(() => undefined);
       if (info !== undefined && kindReason(info, 'read') === undefined && !info.isDirectory())
         found.push({ path, info });
@@ -257,13 +257,13 @@ export class FollowedFile implements Source {
     return found.sort((a, b) => a.info.mtimeMs - b.info.mtimeMs);
   }
 
-  /** A line that got no end must not be joined to the next file's first. */
+  /** Ends an incomplete line, so that it is not joined to the first line of the next file. */
   #endLine(file: Opened): void {
     if (file.begun > 0) this.context.write(Uint8Array.of(lineFeed));
     file.begun = 0;
   }
 
-  /** Says what may be missing. */
+  /** Reports input that may be missing. */
   #missed(what: string): void {
     const text = `${this.#path}: ${what}`;
     this.context.log.warn(text);
@@ -279,7 +279,7 @@ function isSame(one: Stats, other: Stats): boolean {
   return one.ino === other.ino && one.dev === other.dev;
 }
 
-/** True for the name with numbers or a time before it, behind it or before its extension. */
+/** Whether an entry is the name with numbers or a time before it, behind it or before its extension. */
 function isStamped(entry: string, name: string, stem: string, extension: string): boolean {
   if (entry.startsWith(name)) return stamp.test(entry.slice(name.length));
   if (entry.endsWith(name)) return stamp.test(entry.slice(0, -name.length));

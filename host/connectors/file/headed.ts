@@ -1,21 +1,21 @@
-/** Messages that begin with a header each, as lines that have it once in a file. */
+/** Turns messages that each begin with a header into lines under one header in the file. */
 import { MessageCutter } from '../frames.js';
 import type { SinkChunk } from '../running.js';
 
-/** Lines with one header, as they came: neighbours in a chunk. */
+/** Neighbouring lines of a chunk that have the same header. */
 export interface HeadedLines {
-  /** With its line feed; undefined: none of them needs one. */
+  /** Header with its line feed; undefined when none of the lines needs one. */
   readonly header: Buffer | undefined;
   readonly lines: Buffer;
   readonly messages: number;
-  /** What the messages had, their headers included. */
+  /** Bytes of the messages, headers included. */
   readonly bytes: number;
 }
 
 const lineFeed = 0x0a;
 const cutter = new MessageCutter();
 
-/** Takes the headers off. `latest`: that of the lines before; errors, which have none, stay with it. */
+/** Takes the headers off the messages. Errors have no header and keep that of the line before, at first `latest`. */
 export function headedLines(chunk: SinkChunk, latest: Buffer | undefined): HeadedLines[] {
   const parts: { header: Buffer | undefined; taken: Uint8Array[]; length: number; bytes: number }[] = [];
   cutter.cut(chunk, (message, place) => {
@@ -42,7 +42,7 @@ export function headedLines(chunk: SinkChunk, latest: Buffer | undefined): Heade
   });
 }
 
-/** The same object as before where it is the same header. A row without columns has none. */
+/** The header, as the object `before` when both are equal. A row without columns has none and keeps `before`. */
 function headerOf(line: Uint8Array, before: Buffer | undefined): Buffer | undefined {
   if (line.length === 1) return before;
   return before !== undefined && Buffer.compare(line, before) === 0 ? before : Buffer.from(line);

@@ -148,7 +148,7 @@ export default defineConnector({
   },
 });
 
-/** What a file can't be followed with. */
+/** Reason why the properties can't be combined with `follow`. */
 function refusedFollow(conf: {
   follow: boolean;
   fileType: string;

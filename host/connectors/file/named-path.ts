@@ -1,4 +1,4 @@
-/** Paths that a template makes: what comes with the data leads out of no folder. */
+/** Paths that a template makes: values from the data can't lead out of the folder. */
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { AllowedPaths } from '../../base/files/allowed-paths.js';
 import { fileErrors } from './errors.js';
@@ -6,7 +6,7 @@ import { fileErrors } from './errors.js';
 export class NamedPaths {
   /** The folder that the text before the first action names; undefined when there is none. */
   readonly #folder: string | undefined;
-  /** What opens them. */
+  /** Rules for the paths that the template may make. */
   readonly paths: AllowedPaths;
 
   /** Throws a `config` error for a folder that is not allowed. */

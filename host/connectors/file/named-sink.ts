@@ -1,7 +1,7 @@
 /**
- * Appends lines to files whose paths a template makes. So many of them are open at a time; the one used longest ago is
- * closed when another is needed, and opened again when a message for it comes. A path that can't be opened costs its
- * messages only.
+ * Appends lines to files whose paths a template makes. The number of open files is bounded: the one used longest ago is
+ * closed when another is needed, and opened again when a message for it comes. When a path can't be opened, only the
+ * messages for it are lost.
  */
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { Recent } from '../../base/structures/recent.js';
@@ -13,32 +13,32 @@ import type { FileSinkConf } from './sink.js';
 import type { FileWriter } from './writer.js';
 import { Writers } from './writers.js';
 
-/** Files get few bytes each: rooms for them are small. */
+/** Bytes of a block of lines; small, since each file gets few bytes. */
 const blockBytes = 16 * 1024;
 const lineFeed = 0x0a;
 
 interface NamedFile {
-  /** What the template gave. */
+  /** Path as the template made it. */
   readonly given: string;
   readonly path: string;
   readonly writer: FileWriter;
-  /** That of the latest lines for it. */
+  /** Header of the latest lines for the file. */
   header: Buffer | undefined;
-  /** It is among those that may be open. */
+  /** The file is among those that may be open. */
   hasTurn: boolean;
-  /** Settles when its first opening has come to something. */
+  /** Settles when the first attempt to open the file has succeeded or failed. */
   opening: Promise<void>;
 }
 
 export class NamedFilesSink implements Sink {
   readonly #paths: NamedPaths;
   readonly #writers: Writers;
-  /** By what the template gives. */
+  /** Files by the path that the template makes. */
   readonly #files: Recent<string, NamedFile>;
   readonly #cutter = new MessageCutter();
-  /** Files that others have taken the place of, until what waits for them is written: they still take messages. */
+  /** Files that gave their place to others, until their waiting lines are written; they still take messages. */
   readonly #leaving = new Map<string, NamedFile>();
-  /** The same, and those that are being closed. */
+  /** Ends of the files that are leaving or being closed. */
   readonly #closing = new Set<Promise<void>>();
   /** Files that wait until fewer are open. */
   readonly #turns: (() => void)[] = [];
@@ -105,7 +105,7 @@ export class NamedFilesSink implements Sink {
   }
 
   async sync(): Promise<void> {
-    // Those that are closed are on disk.
+    // The lines of closed files are on disk already.
     await Promise.all([...this.#closing, ...[...this.#files.values()].map(({ writer }) => writer.sync())]);
   }
 
@@ -135,14 +135,14 @@ export class NamedFilesSink implements Sink {
     await this.#try(file).catch((error: unknown) => this.context.disconnected(reasonOf(error), true));
   }
 
-  /** Opens the file; its messages are lost when that can't be at all. Rejects when it may become possible. */
+  /** Opens the file. A wrong path loses the messages for it; rejects when a retry may help. */
   async #try(file: NamedFile): Promise<void> {
     try {
       await file.writer.open();
     } catch (error) {
       if (!(error instanceof HaumeaError && error.kind === 'config')) throw error;
       file.writer.abandon(error.message);
-      // The next message for it tries anew.
+      // The next message for the file tries to open it again.
       if (this.#files.delete(file.given, file)) this.#leave(file);
     }
   }
@@ -153,7 +153,7 @@ export class NamedFilesSink implements Sink {
     this.#closing.add(closed);
   }
 
-  /** Writes what waits and closes the file; what can't be written now is lost. */
+  /** Writes the waiting lines and closes the file; lines that can't be written now are lost. */
   async #end(file: NamedFile): Promise<void> {
     await file.opening;
     try {

@@ -3,13 +3,13 @@ import type { Stats } from 'node:fs';
 
 export interface FilePosition {
   readonly path: string;
-  /** Of the file, to tell it from another one that got its name. */
+  /** Inode of the file, which tells it from a later file of the same name. */
   readonly ino: number;
   /** When it was changed, ms: files of a folder are read in this order. */
   readonly changed: number;
   /** Bytes passed on, unpacked and up to the end of a line; of files that are passed on by messages: 0. */
   readonly bytes: number;
-  /** Messages passed on, of files that are passed on so. */
+  /** Messages passed on, of files that are passed on by messages; else 0. */
   readonly messages: number;
   /** Files read to their end before, in this run of the source. */
   readonly read: number;

@@ -21,7 +21,7 @@ export class FileSink implements Sink {
   readonly #path: string;
   readonly #writers: Writers;
   readonly #writer: FileWriter;
-  /** That of the latest lines. */
+  /** Header of the latest lines. */
   #header: Buffer | undefined;
   #isClosed = false;
 
@@ -61,7 +61,7 @@ export class FileSink implements Sink {
   }
 
   position(): FileEnd | undefined {
-    // What others write to the file may not be taken back.
+    // Lines of other sinks in the same file must not be cut back.
     return this.#writers.isShared(this.#path) ? undefined : this.#writer.end;
   }
 

@@ -41,26 +41,26 @@ export class FileSource implements Source {
   #isClosed = false;
   readonly #waits = new Waits(() => this.#isStopped);
   #reading: Promise<void> | undefined;
-  /** Absolute, set when it opens. */
+  /** Absolute path of the file or folder, set by `open`. */
   #path = '';
-  /** Why files of the folder are not read, by path. */
+  /** Reasons why files of the folder are not read, by path. */
   readonly #passedOver = new Map<string, string>();
-  /** The file at work and how much of it was passed on; before the first there is none. */
+  /** Position in the file that is read; undefined before the first file. */
   #at: FilePosition | undefined;
-  /** Where to go on. */
+  /** Position from which reading goes on; undefined for the begin. */
   #from: FilePosition | undefined;
-  /** Where rules go on that have had what comes before. */
+  /** Positions at which rules join again that have had all input before. */
   #stops: Stops | undefined;
-  /** Reading stops to go on elsewhere. */
+  /** Reading stops, to go on at another position. */
   #isSeeking = false;
   #isOver = false;
-  /** Files that were read, and wait for their end until nobody asks for them again. */
+  /** Files that were read; they are deleted or moved when no checkpoint needs them any more. */
   #finished: string[] = [];
-  /** Files that are being deleted or moved: they are not read again while they are still there. */
+  /** Files that are being deleted or moved, and must not be read again meanwhile. */
   readonly #leaving = new Set<string>();
-  /** Files read to their end. */
+  /** Number of files that were read to their end. */
   #filesRead = 0;
-  /** Ends of files, one after the other. */
+  /** Settles when all deletions and moves so far are done; they run one after the other. */
   #ending: Promise<void> = Promise.resolve();
 
   constructor(
@@ -157,7 +157,7 @@ export class FileSource implements Source {
       }
       if (this.#isClosed) return;
       if (!this.#isSeeking) this.#from = undefined;
-      // Nobody's place is behind what was read.
+      // No rule has a position behind the input that was read.
       this.#stops?.end();
       this.#stops = undefined;
       if (!this.#isSeeking && interval === 0) {
@@ -175,10 +175,10 @@ export class FileSource implements Source {
     }
   }
 
-  /** Passes on what of the file is to be passed on; false when that was stopped. */
+  /** Passes on the part of the file that was not read before; false when the source was stopped. */
   async #passFile(file: FoundFile): Promise<boolean> {
     const from = this.#from;
-    // What comes before the position was read in an earlier run.
+    // Files before the position were read in an earlier run.
     if (from !== undefined && from.path !== file.path && from.path !== '' && isEarlier(file, from)) return true;
     const isHere = from !== undefined && from.path === file.path;
     await this.#pass(file, isHere ? from : undefined);
@@ -187,7 +187,7 @@ export class FileSource implements Source {
     return true;
   }
 
-  /** A file was read; its end is that of the conf, as soon as nobody asks for it again. */
+  /** Notes a file that was read: it is deleted or moved as configured, as soon as no checkpoint needs it. */
   async #noteRead(path: string): Promise<void> {
     this.#filesRead++;
     if (this.#at !== undefined) this.#at = { ...this.#at, read: this.#filesRead };
@@ -201,14 +201,14 @@ export class FileSource implements Source {
     this.#leaving.add(path);
     this.#ending = this.#ending
       .then(() => this.#afterRead(path))
-      // One that can't be removed is not read again either.
+      // A file that can't be removed is not read again either.
       .then(() => void this.#leaving.delete(path))
       .catch((error: unknown) => {
         this.context.exception(reasonOf(error));
       });
   }
 
-  /** The file itself, or the files of the folder and those that links in it lead to, oldest first. */
+  /** The file itself, or all files of the folder, linked ones included, oldest first. */
   async #files(): Promise<FoundFile[]> {
     const info = await stat(this.#path);
     if (!info.isDirectory()) {
@@ -218,7 +218,7 @@ export class FileSource implements Source {
     const finished = new Set(this.#finished);
     for (const entry of await readdir(this.#path, { withFileTypes: true })) {
       const path = join(this.#path, entry.name);
-      // Folders in the folder are not looked into.
+      // Folders within the folder are not read.
       if (entry.isDirectory() || finished.has(path) || this.#leaving.has(path)) continue;
       const found = await this.#look(path);
       if (this.#leaving.has(path)) continue;
@@ -228,7 +228,7 @@ export class FileSource implements Source {
     return files.sort((a, b) => (isEarlier(a, b) ? -1 : 1));
   }
 
-  /** When the file was changed, ms; why it can't be read; undefined for what is no file to read. */
+  /** Returns when the file was changed (ms), or why it can't be read, or undefined for a folder or a missing file. */
   async #look(path: string): Promise<number | string | undefined> {
     try {
       this.context.paths.check(path);
@@ -241,7 +241,7 @@ export class FileSource implements Source {
     }
   }
 
-  /** Tells of a file that is not read, once for each reason. */
+  /** Reports a file that is not read, once for each reason. */
   #passOver(path: string, reason: string): void {
     if (this.#passedOver.get(path) === reason) return;
     this.#passedOver.set(path, reason);
@@ -280,7 +280,7 @@ export class FileSource implements Source {
     }
   }
 
-  /** So much more was passed on. */
+  /** Moves the position on by bytes and messages. */
   #passed(bytes: number, messages: number): void {
     const at = this.#at!;
     this.#at = { ...at, bytes: at.bytes + bytes, messages: at.messages + messages };
@@ -310,7 +310,7 @@ export class FileSource implements Source {
     if (last !== lineFeed) this.context.write(Uint8Array.of(lineFeed));
   }
 
-  /** @param skipped so many messages were passed on before */
+  /** @param skipped number of messages at the start that were passed on before */
   async #passMessages(
     chunks: AsyncIterable<Buffer>,
     splitter: LineSplitter | JsonSplitter,
@@ -349,7 +349,7 @@ export class FileSource implements Source {
     if (!this.#isStopped) this.#stops?.passed(this.#at!);
   }
 
-  /** Waits for the sinks, or for the end of the source. */
+  /** Waits until the sinks have room, or the source ends. */
   #ready(): Promise<void> {
     return this.#waits.until(this.context.ready());
   }
@@ -358,13 +358,13 @@ export class FileSource implements Source {
     const { actionAfterRead, moveTo } = this.conf;
     const { paths } = this.context;
     if (actionAfterRead === 0) return;
-    // A link goes, what it leads to stays: the folder that has the name is what changes.
+    // A link itself is removed, its target stays: so the link's own folder must be allowed for writing.
     const name = join(paths.check(dirname(paths.check(path)), 'write'), basename(path));
     if (actionAfterRead === 1) await rm(name);
     else await this.#move(name, paths.check(join(moveTo, basename(path)), 'write'));
   }
 
-  /** What has the name there already stays: the new file gets the time in its name. */
+  /** Moves a file; when the target name is taken, the moved file gets the time in its name. */
   async #move(path: string, wanted: string): Promise<void> {
     const extension = extname(wanted);
     let target = wanted;
@@ -419,7 +419,7 @@ async function* withoutBytes(chunks: AsyncIterable<Buffer>, bytes: number): Asyn
   }
 }
 
-/** The chunks from behind the first lines on; none is empty. `skipped` hears of bytes that are left out. */
+/** The chunks behind the first lines, none of them empty. Calls `skipped` with the number of bytes left out. */
 async function* withoutLines(
   chunks: AsyncIterable<Buffer>,
   lines: number,

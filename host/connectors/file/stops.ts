@@ -1,12 +1,10 @@
-/**
- * Places in files at which a source has to stop for a moment, since rules go on there that have had all from before.
- */
+/** Positions in files at which a source pauses for a moment: rules that have had everything before go on there. */
 import type { Stats } from 'node:fs';
 import { type FilePosition, isEarlier, readPosition, staleReason } from './position.js';
 
 interface Stop {
   readonly index: number;
-  /** Undefined: the begin of all. */
+  /** Position of the stop; undefined for the begin of all files. */
   readonly position: FilePosition | undefined;
 }
 
@@ -53,12 +51,12 @@ export class Stops {
     this.#meet(() => true);
   }
 
-  /** How many bytes from the position on lie before the next place in its file; Infinity without one. */
+  /** Number of bytes from the position to the next stop in its file; Infinity without one. */
   bytesFrom(at: FilePosition): number {
     return this.#next(at, ({ bytes }) => bytes - at.bytes);
   }
 
-  /** The same of messages. */
+  /** Number of messages from the position to the next stop in its file; Infinity without one. */
   messagesFrom(at: FilePosition): number {
     return this.#next(at, ({ messages }) => messages - at.messages);
   }

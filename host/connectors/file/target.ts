@@ -1,7 +1,7 @@
 /**
- * The file that a writer appends to. It is what has the name: a file that was moved away or deleted is left for a new
- * one. A file system that goes away is waited for, nothing is written in the empty folder that it leaves. A last line
- * that has no end, as a killed process leaves it, gets one before anything is written behind it.
+ * The file that a writer appends to, by its name: when it was moved away or deleted, a new one is made. When its file
+ * system goes away, the file waits for it: nothing is written in the empty folder below. A last line without end, as a
+ * killed process leaves it, is ended before anything is appended.
  */
 import { type Stats, write } from 'node:fs';
 import { type FileHandle, rename, stat } from 'node:fs/promises';
@@ -14,10 +14,10 @@ import { fileErrors } from './errors.js';
 const lineFeed = Buffer.of(0x0a);
 const nothing = Buffer.alloc(0);
 
-/** Bytes that are read of a file to find the header it begins with. */
+/** Most bytes that are read to find the header of a file. */
 const longestHeader = 64 * 1024;
 
-/** Least time between two looks whether the file still has its name, ms. */
+/** Least time between two checks whether the file still has its name, ms. */
 const lookMs = 250;
 
 /**
@@ -26,7 +26,7 @@ const lookMs = 250;
 const passing =
   'EAGAIN EBUSY EDQUOT EHOSTDOWN EINTR EIO EMFILE ENFILE ENODEV ENOMEM ENOSPC ENOTCONN ENXIO ESTALE ETIMEDOUT';
 
-/** A file up to a place in it. */
+/** An end of a file: the file by device and inode, and its size in bytes. */
 export interface FileEnd {
   readonly dev: number;
   readonly ino: number;
@@ -41,22 +41,22 @@ export class TargetFile {
   #opened: Stats | undefined;
   #lookedAt = 0;
   #wasOpen = false;
-  /** Device of what lies below the mount point of its folder; undefined where that is the root. */
+  /** Device below the mount point of the folder; undefined when the folder is on the root file system. */
   #below: number | undefined;
   #lastStamp = 0;
   /** The last line was open when the file was opened, and still is. */
   #isLineOpen = false;
-  /** Its name is on disk. */
+  /** The name of the file is synced to disk. */
   #isNamed = false;
-  /** What is written is on disk before it is closed. */
+  /** Written lines are synced to disk before the file is closed. */
   isSynced = false;
   /** Lines have headers: the first line of each file is looked at when it is opened. */
   hasHeaders = false;
-  /** The header of the lines at its end, where one was written; that of a file that was there is its first line. */
+  /** Header of the last lines, where one was written; a file that was there before has its first line as header. */
   header: Buffer | undefined;
-  /** What it begins with when it was opened, up to the first line feed; undefined where nobody has looked. */
+  /** First line of the file when it was opened, up to the line feed; undefined when it was not read. */
   #firstLine: Buffer | undefined;
-  /** Why what was written to a file that is closed may not be on disk. */
+  /** Reason why lines in a closed file may not be on disk. */
   #unsafe: unknown;
 
   constructor(
@@ -68,7 +68,10 @@ export class TargetFile {
     return this.#file !== undefined;
   }
 
-  /** Opens it, new if need be. Throws `config` when that can't be at all, `connection` when it may become possible. */
+  /**
+   * Opens the file, and makes it if it is missing. Throws `config` for a wrong path, `connection` when a retry may
+   * help.
+   */
   async open(): Promise<void> {
     if (this.#file !== undefined) return;
     let file: FileHandle | undefined;
@@ -87,7 +90,7 @@ export class TargetFile {
       if (!this.#wasOpen) this.#below = await deviceBelow(folder).catch(() => undefined);
       this.#wasOpen = true;
       this.#isNamed = false;
-      // Last: from here on it is written to.
+      // The file is set last, since lines are written to it from here on.
       this.#file = file;
     } catch (error) {
       await file?.close().catch(() => {});
@@ -148,7 +151,7 @@ export class TargetFile {
     }
   }
 
-  /** What has to be written before lines with the header. */
+  /** Bytes to write before lines with the header: the header, its missing rest, or nothing. */
   missingOf(header: Buffer): Buffer {
     if (this.size === 0) return header;
     if (this.header !== undefined) return this.header.equals(header) ? nothing : header;
@@ -158,12 +161,12 @@ export class TargetFile {
     return this.#isBegunIn(first, header) ? header.subarray(first.length) : header;
   }
 
-  /** A killed process has written a part of the header and nothing else. */
+  /** Whether a killed process has written a part of the header and nothing else. */
   #isBegunIn(first: Buffer, header: Buffer): boolean {
     return first.length === this.size && first.length < header.length && header.subarray(0, first.length).equals(first);
   }
 
-  /** The next that is written is what the header lacked: that may be the rest of the open line. */
+  /** Notes that the missing rest of a header is written next, which continues the open line instead of ending it. */
   goesOnWith(missing: Buffer, header: Buffer): void {
     if (missing.length > 0 && missing.length < header.length) this.#isLineOpen = false;
   }
@@ -183,7 +186,7 @@ export class TargetFile {
     }
   }
 
-  /** Opens it anew when another file, or none, has its name now; looks a few times a second at most. */
+  /** Opens the file anew when its name now belongs to another file or to none; looks a few times a second at most. */
   async follow(): Promise<void> {
     const now = performance.now();
     if (this.#file !== undefined && now - this.#lookedAt < lookMs) return;
@@ -209,7 +212,7 @@ export class TargetFile {
     }
   }
 
-  /** Takes back the end of the file, if it is still the given one; says whether it did. */
+  /** Removes the last bytes of the file if they are still the given ones; says whether it did. */
   async cut(end: Buffer): Promise<boolean> {
     const file = this.#file;
     if (file === undefined || this.#opened?.isFile() !== true) return false;
@@ -232,14 +235,14 @@ export class TargetFile {
     return true;
   }
 
-  /** What is open, and where the next line begins; undefined when nothing is. */
+  /** The open file, and where its next line begins; undefined when no regular file is open. */
   get end(): FileEnd | undefined {
     if (this.#file === undefined || this.#opened?.isFile() !== true) return undefined;
     const { dev, ino } = this.#opened;
     return { dev, ino, size: this.size + (this.#isLineOpen ? 1 : 0) };
   }
 
-  /** Takes back what was written behind the end; returns why it can't. */
+  /** Cuts the file back to the end; returns the reason when that is impossible. */
   async cutTo(end: FileEnd): Promise<string | undefined> {
     const file = this.#file;
     if (file === undefined || this.#opened?.dev !== end.dev || this.#opened.ino !== end.ino) {

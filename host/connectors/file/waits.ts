@@ -1,11 +1,11 @@
-/** What a source waits for as it reads, until it is to stop. */
+/** Waits of a source while it reads, which end early when the source is to stop. */
 export class Waits {
   #stop: (() => void) | undefined;
 
   /** @param isStopped nothing is waited for any more */
   constructor(readonly isStopped: () => boolean) {}
 
-  /** Ends what is waited for; `isStopped` holds from now on. */
+  /** Ends the wait under way; `isStopped` has to be true from now on. */
   stop(): void {
     this.#stop?.();
   }

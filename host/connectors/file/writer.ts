@@ -13,24 +13,24 @@ export interface WriterOptions {
   /** Size at which the file is rotated, bytes; 0 never. */
   rollingSize: number;
   rollingNamePattern: string;
-  /** Bytes that are written at once, if there are so many; the usual number without it. */
+  /** Bytes of a block, which is written at once; 256 KiB when left out. */
   blockBytes?: number;
 }
 
-/** Who gets the credit for written bytes. */
+/** The sink that gets credit for written bytes. */
 export interface WriterClient {
   accepted(bytes: number, messages: number): void;
-  /** So much is lost. */
+  /** Counts bytes and messages as lost. */
   failed(bytes: number, messages: number, reason: string): void;
   /** The file can't be written now; `open` is to be called after a while, however often. */
   disconnected(reason: string, isPatient: boolean): void;
 }
 
-/** What is known of lines beside their bytes. */
+/** Details of lines beside their bytes. */
 export interface Lines {
-  /** That which has to stand before them in their file, with its line feed. */
+  /** Header that has to stand before the lines in their file, with its line feed. */
   readonly header?: Buffer | undefined;
-  /** What the client gets credit for, when that is not the number of their bytes. */
+  /** Credit for the lines, in bytes, when it differs from their length. */
   readonly bytes?: number;
 }
 
@@ -63,14 +63,14 @@ export class FileWriter {
   #isWriting = false;
   #linger: NodeJS.Timeout | undefined;
   #isBroken = false;
-  /** Why it is broken. */
+  /** Reason why the last write failed. */
   #reason = '';
-  /** Those who know that it is. */
+  /** Clients that were told of the failure. */
   readonly #told = new Set<WriterClient>();
-  /** Bytes of a line at the end of the file that were to be more, and must go before anything else is written. */
+  /** Incomplete line that a failed write left at the end of the file; it is cut off before the next write. */
   #half: Buffer | undefined;
   #isClosed = false;
-  /** What is to be taken back first: until then the file does not end where it seems to, and nothing is written. */
+  /** Cut that the next opening has to make; nothing is written before, since the file ends elsewhere than it seems. */
   #cut: { readonly end: FileEnd; readonly refused: (reason: string) => void } | undefined;
   #waiters: { resolve: () => void; reject: (error: Error) => void }[] = [];
 
@@ -140,12 +140,12 @@ export class FileWriter {
     this.#kick();
   }
 
-  /** What is written now comes behind what belongs there. */
+  /** Whether lines can be appended now: the file is open, no write has failed, and no cut is due. */
   get #isReady(): boolean {
     return this.#file.isOpen && !this.#isBroken && this.#cut === undefined;
   }
 
-  /** Where the file ends when all is written that waits; undefined when that can't be said. */
+  /** End of the file after all waiting lines are written; undefined when it can't be known. */
   get end(): FileEnd | undefined {
     const end = this.#file.end;
     if (end === undefined || this.options.rollingSize > 0 || !this.#isReady) return undefined;
@@ -165,17 +165,17 @@ export class FileWriter {
     return { ...end, size: end.size - (this.#half?.length ?? 0) + waiting };
   }
 
-  /** At its opening what is behind the end is taken back. */
+  /** Has the next opening cut the file back to the end. */
   cutAtOpen(end: FileEnd, refused: (reason: string) => void): void {
     this.#cut = { end, refused };
   }
 
-  /** From now on `sync` counts on what was written to files that are closed by then. */
+  /** From now on `sync` also covers lines in files that were closed before. */
   keepSynced(): void {
     this.#file.isSynced = true;
   }
 
-  /** Lines may have headers from now on: what files have already is looked at when they are opened. */
+  /** From now on lines may have headers, so the first line of each file is read when it is opened. */
   keepHeaders(): void {
     this.#file.hasHeaders = true;
   }
@@ -185,7 +185,7 @@ export class FileWriter {
     return this.#file.sync();
   }
 
-  /** Resolves when all that was written so far is in the file; rejects when it is closed before. */
+  /** Resolves when all lines so far are written to the file; rejects when the writer is closed before. */
   flush(): Promise<void> {
     if (this.#queue.length === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -203,7 +203,7 @@ export class FileWriter {
     await this.#file.close();
   }
 
-  /** Gives up what waits: the file can't be opened. */
+  /** Gives up all waiting lines, since the file can't be opened. */
   abandon(reason: string): void {
     for (const { buffer, shares } of this.#queue.splice(0)) {
       for (const { client, bytes, messages } of shares) client.failed(bytes, messages, reason);
@@ -234,7 +234,7 @@ export class FileWriter {
   }
 
   /**
-   * A write of few bytes costs as much as one of many: a little more is waited for, unless somebody waits for the end.
+   * Whether a small block may wait for more lines: a small write costs as much as a large one. A `flush` ends the wait.
    */
   #mayWait(first: Block): boolean {
     return first.length < smallBytes && this.#queue.length === 1 && this.#waiters.length === 0;
@@ -269,7 +269,7 @@ export class FileWriter {
     return undefined;
   }
 
-  /** Writes the first block, if there is one, and gives its bytes back. */
+  /** Writes the first block, if there is one, and gives its credit back. */
   async #writeFirst(): Promise<void> {
     const block = this.#queue[0];
     if (block === undefined) return;
@@ -290,7 +290,7 @@ export class FileWriter {
     if (this.#queue.length === 0 && this.#isBroken) for (const waiter of this.#waiters.splice(0)) waiter.resolve();
   }
 
-  /** Writes what the file lacks of the header. */
+  /** Writes the part of the header that the file lacks. */
   async #putHeader(header: Buffer): Promise<void> {
     const missing = this.#file.missingOf(header);
     let written = 0;
@@ -306,11 +306,11 @@ export class FileWriter {
     this.#file.header = header;
   }
 
-  /** Cuts a half line off; where somebody else has written behind it, it gets an end. */
+  /** Cuts an incomplete line off; if another process has written behind it, it ends the line instead. */
   async #endHalf(): Promise<void> {
     const half = this.#half;
     if (half === undefined) return;
-    // In a new file there is none.
+    // The cut also fails in a new file, which has no incomplete line.
     if (!(await this.#file.cut(half))) await this.#file.endLine();
     this.#half = undefined;
   }

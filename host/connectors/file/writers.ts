@@ -7,10 +7,10 @@ import { FileWriter, type WriterOptions } from './writer.js';
 
 export class Writers {
   readonly #byPath = new Map<string, { writer: FileWriter; users: number }>();
-  /** Former writers that still write what they got. */
+  /** Former writers, by path, that still write their waiting lines. */
   readonly #closing = new Map<string, Promise<void>>();
 
-  /** Those of the worker. */
+  /** The writers that all sinks of the worker share. */
   static of(context: SinkContext): Writers {
     return context.shared('file.writers', () => new Writers());
   }

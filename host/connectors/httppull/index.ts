@@ -1,4 +1,4 @@
-/** What a server answers, asked again and again; rows looked up in its answer. */
+/** A source that asks a server again and again for rows, and lookup tables over its answers. */
 import { field } from '../../base/fields/field.js';
 import { literalOf } from '../../base/fields/row-template.js';
 import { httpProps, urlReason } from '../../http/props.js';

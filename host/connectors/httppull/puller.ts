@@ -18,7 +18,7 @@ export interface PullConf extends HttpConf, TlsConf {
 
 /** The other side has answered, but with a failure. */
 export class BadAnswer extends Error {
-  /** @param afterMs it wants no request before */
+  /** @param afterMs pause that the other side asks for before the next request, ms */
   constructor(
     reason: string,
     readonly afterMs: number,
@@ -46,7 +46,7 @@ export class Puller {
     this.#headers = headerTemplates(conf.headers);
   }
 
-  /** The body of the answer; throws `Unreachable`, `BadAnswer`, or why there can be no request. */
+  /** Returns the body of the answer; throws `Unreachable`, `BadAnswer`, or the reason why no request can be made. */
   async pull(states: Values, signal?: AbortSignal): Promise<Buffer> {
     const { conf } = this;
     const { log, paths } = this.context;

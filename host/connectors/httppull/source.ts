@@ -93,7 +93,7 @@ export class PullSource implements Source {
     if (this.position !== undefined) this.#renewStates(answer);
   }
 
-  /** Members of the last row that has them. */
+  /** Values of the members in the last row that has them. */
   #renewStates(answer: Buffer): void {
     const states = { ...this.#states };
     for (const row of rowsIn(answer)) {

@@ -69,7 +69,10 @@ export class PushSource implements Source {
     else if (message.kind === 'refused') this.context.exception(message.reason);
   }
 
-  /** What comes while the sinks are full was on its way: the data server keeps it to little. */
+  /**
+   * Writes a pushed body. While the sinks are full only bodies already under way come, and the data server keeps them
+   * few.
+   */
   #write({ seq, body, traceparent }: Extract<PushMessage, { kind: 'data' }>): void {
     this.#frames.add(body, traceparent === undefined ? undefined : Buffer.from(JSON.stringify({ traceparent })));
     this.context.write(this.#frames.bytes);

@@ -14,13 +14,13 @@ const ledgerErrors = errorTable('ledger', {
   connection: ['connection', (reason: string) => `ledger: ${reason}`],
 });
 
-/** Where one transaction ended. */
+/** Position behind a transaction, by its number. */
 interface LedgerPosition {
   readonly transaction: number;
 }
 
 interface Order {
-  /** Rises by one. */
+  /** Number of the order; rises by one. */
   readonly seq: number;
   readonly text: string;
   readonly bytes: number;
@@ -31,17 +31,17 @@ interface Order {
 const host = '127.0.0.1';
 
 export class LedgerSink implements Sink {
-  /** Tells this run from others of the same sink: the ledger hears the latest one alone. */
+  /** Name of this run of the sink, by which the ledger listens to the latest run only. */
   readonly #session = `${String(Date.now()).padStart(16, '0')}-${randomUUID()}`;
   readonly #cutter = new MessageCutter();
   #socket: Socket | undefined;
   #transaction = 1;
-  /** What the checkpoint holds that the rule goes on from. */
+  /** Last transaction in the checkpoint that the rule goes on from. */
   #kept = 0;
   #seq = 0;
-  /** Not confirmed, in order. */
+  /** Orders that the ledger has not confirmed, in order. */
   readonly #orders: Order[] = [];
-  /** So many of them were sent on this connection. */
+  /** Number of orders that were sent on this connection. */
   #sent = 0;
   #isRecovered = false;
 
@@ -80,7 +80,7 @@ export class LedgerSink implements Sink {
     this.#send();
   }
 
-  /** Each line confirms the first order that is not confirmed, or says why it can't be done. */
+  /** Each line confirms the first unconfirmed order, or gives the reason why it fails. */
   async #listen(socket: Socket, lines: AsyncGenerator<string, undefined>): Promise<void> {
     let reason = 'the ledger has ended the connection';
     for await (const line of lines) {
@@ -109,7 +109,7 @@ export class LedgerSink implements Sink {
     this.#order({ do: 'write', transaction: this.#current, rows }, chunk.bytes.length, messages);
   }
 
-  /** 0: what is written counts at once. */
+  /** Number of the transaction under way; 0 without transactions, when each write counts at once. */
   get #current(): number {
     return this.context.transactionName === undefined ? 0 : this.#transaction;
   }
@@ -126,7 +126,7 @@ export class LedgerSink implements Sink {
     while (this.#sent < this.#orders.length) socket.write(this.#orders[this.#sent++]!.text);
   }
 
-  /** Resolves when all that was ordered so far is confirmed. */
+  /** Resolves when the ledger has confirmed all orders so far. */
   flush(): Promise<void> {
     return this.#orders.length === 0
       ? Promise.resolve()
@@ -154,7 +154,7 @@ export class LedgerSink implements Sink {
   }
 
   async close(): Promise<void> {
-    // What is not confirmed then is committed at the next start.
+    // Transactions that are not confirmed by then are committed at the next start.
     if (this.#socket !== undefined) await this.flush();
     const socket = this.#socket;
     this.#socket = undefined;

@@ -5,7 +5,7 @@ import type { Sink, SinkChunk, SinkContext } from '../running.js';
 const maxMessages = 1000;
 const maxBytes = 1024 * 1024;
 
-/** What was kept, the oldest first. */
+/** Texts of the latest messages, the oldest first. */
 export class KeptResults {
   readonly texts: string[] = [];
   readonly #sizes: number[] = [];

@@ -7,9 +7,9 @@ import { MemoryBus } from './bus.js';
 
 export interface MemorySinkConf {
   topic: string;
-  /** Member with the kind of change; empty: rows are set. */
+  /** Member that holds the kind of change; when empty, every row is set under its key. */
   rowkindField: string;
-  /** Member with the key of what is deleted. */
+  /** Member that holds the key of a deleted row. */
   keyField: string;
 }
 
@@ -32,7 +32,7 @@ export class MemorySink implements Sink {
     this.#bus = context.shared('memory.bus', () => new MemoryBus());
     const { topic, rowkindField, keyField } = conf;
     this.topic = topic;
-    // What keeps rows by key looks there for the kind of change (host/plan/joins/lookup.ts).
+    // Lookup tables that keep rows by key read the kind of change from there (host/plan/joins/lookup.ts).
     const changes = rowkindField === '' ? {} : { rowkindField, keyField };
     this.#metas = new Recent(mostTopics, (name): Buffer => Buffer.from(JSON.stringify({ topic: name, ...changes })));
   }

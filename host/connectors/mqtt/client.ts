@@ -68,10 +68,10 @@ export async function makeClient(
   return { client, renew };
 }
 
-/** What the broker says when it consents to a connection. */
+/** The broker's answer when it accepts a connection (CONNACK). */
 export interface Consent {
   hasSession: boolean;
-  /** Unconfirmed messages that it takes (MQTT 5). */
+  /** Most unconfirmed messages that the broker takes (MQTT 5). */
   receiveMaximum: number | undefined;
 }
 
@@ -104,7 +104,7 @@ export function connectOnce(client: MqttClient): Promise<Consent> {
     client.on('error', onError);
     client.on('close', onClose);
     client.connect();
-    // What the client finds wrong with its own settings destroys the stream, with the reason, and nothing else.
+    // When the client refuses its own settings, it only destroys the stream, with the reason.
     client.stream.on('error', (error) => {
       reason = reasonOf(error);
     });

@@ -27,7 +27,7 @@ export class ClientPool {
 
 export class SharedClient {
   users = 0;
-  /** The client of the connection that is, or of the last one. */
+  /** Client of the present connection, or of the last one. */
   mqtt: MqttClient | undefined;
   /** Places for unconfirmed messages on this connection. */
   window: Window;
@@ -81,7 +81,7 @@ export class SharedClient {
   }
 
   async #make(): Promise<MqttClient> {
-    // The same id each time: the broker ends what it still takes for the former connection.
+    // The id stays the same, so that the broker ends the former connection if it still holds it.
     const clientId = this.mqtt?.options.clientId;
     const options = { clean: true, ...(clientId === undefined ? {} : { clientId }) };
     const tap = (transport: Transport) => {

@@ -1,16 +1,16 @@
 /**
- * Whether the other side lives. It was asked, and has some time for an answer, during which it is listened to: any byte
- * is one. While nobody reads, since sinks are full, it can't be heard, and its time does not pass.
+ * Tells whether the other side is alive. After a question it has some time to answer, and any byte counts as an answer.
+ * While the source does not read because sinks are full, no answer can arrive, so the time stands still.
  */
 import { type Clock, systemClock, type Timer } from '../../base/time/clock.js';
 
 export class Silence {
   #isListening = true;
-  /** It was asked, and nothing has come since. */
+  /** The other side was asked, and nothing has come since. */
   #isAsked = false;
   #timer: Timer | undefined;
 
-  /** @param dead it had its time, and said nothing */
+  /** @param dead called when the time has passed without an answer */
   constructor(
     private readonly patienceMs: number,
     private readonly dead: () => void,
@@ -23,7 +23,7 @@ export class Silence {
     this.#wait();
   }
 
-  /** Something came. */
+  /** Notes that bytes have come. */
   broken(): void {
     if (!this.#isAsked) return;
     this.#isAsked = false;
@@ -47,7 +47,7 @@ export class Silence {
   #wait(): void {
     if (!this.#isListening) return;
     this.#timer = this.clock.after(this.patienceMs, () => {
-      // On a busy machine what came meanwhile may not be read yet.
+      // On a busy machine an answer may have arrived, and not be read yet.
       setImmediate(() => {
         if (this.#isAsked && this.#isListening) this.dead();
       });

@@ -22,7 +22,7 @@ export interface MqttSinkConf extends ConnectionConf {
   messageIdProperty?: string;
 }
 
-/** How far the ids of messages are: those of one life of the rule begin alike. */
+/** Numbers for the ids of messages: all ids of one life of the rule begin with the same series. */
 interface Numbers {
   readonly series: string;
   readonly messages: number;
@@ -30,13 +30,10 @@ interface Numbers {
 
 /** Messages of one sink that may be unconfirmed at a time, if the broker takes so many. */
 const maxUnconfirmed = 1000;
-/**
- * Of these, messages that mqtt.js gets in one turn of the event loop: it takes its time for them, while the sources of
- * all rules wait.
- */
+/** Messages that mqtt.js gets in one turn of the event loop: it works slowly, while the sources of all rules wait. */
 const perTurn = 32;
 
-/** Topics, with their user properties, whose packets are prepared. */
+/** Most targets (topics with user properties) whose encoders are kept. */
 const mostTopics = 1000;
 
 /** Where a message goes. */
@@ -49,16 +46,16 @@ interface Target {
 interface Waiting {
   payload: Buffer;
   target: Target;
-  /** Empty without ids. */
+  /** Id of the message; empty when messages get no ids. */
   id: string;
-  /** Credit that is returned when the message is confirmed. */
+  /** Credit that is given back when the message is confirmed, bytes. */
   bytes: number;
 }
 
 export class MqttSink implements Sink {
   readonly #client: SharedClient;
   readonly #target: Target;
-  /** Where templates make topic or properties, by their JSON. */
+  /** Targets that templates over the row have made, by the JSON of topic and properties. */
   readonly #targets: Recent<string, Target>;
   readonly #cutter = new MessageCutter();
   /** QoS 0: packets to write, filled up to #length. */
@@ -69,9 +66,9 @@ export class MqttSink implements Sink {
   #isScheduled = false;
   /** QoS 1 and 2: messages not yet published on this connection. */
   #queue: Waiting[] = [];
-  /** Published on this connection and not yet confirmed, in order. */
+  /** Messages in flight on this connection, in order. */
   #unconfirmed = new Set<Waiting>();
-  /** Published in this turn, and what begins the next one. */
+  /** Number of messages published in this turn, and the timer that begins the next turn. */
   #inTurn = 0;
   #turn: NodeJS.Immediate | undefined;
   #numbers: Numbers = { series: randomUUID(), messages: 0 };
@@ -97,7 +94,7 @@ export class MqttSink implements Sink {
   async open(): Promise<void> {
     await this.#client.open(this, (reason) => {
       this.#isConnected = false;
-      // What the broker confirms of them from now on comes too late: they go out again, before all others.
+      // The broker can't confirm these messages any more: they are sent again, before all others.
       this.#queue = [...this.#unconfirmed, ...this.#queue];
       this.#unconfirmed = new Set();
       if (!this.#isClosed) this.context.disconnected(reason);
@@ -142,7 +139,7 @@ export class MqttSink implements Sink {
     return this.conf.messageIdProperty ? this.#numbers : undefined;
   }
 
-  /** What is sent stays sent; the next messages get the ids that they had. */
+  /** Sent messages can't be taken back, but messages behind the position get the same ids when they are sent again. */
   cutBack(position: unknown): void {
     const { series, messages } = position as Partial<Numbers>;
     if (typeof series === 'string' && typeof messages === 'number') this.#numbers = { series, messages };
@@ -180,7 +177,7 @@ export class MqttSink implements Sink {
     this.#length = encoder.write(this.#packets, this.#length, message);
   }
 
-  /** Sends at the end of this turn, so that all that the kernel puts out now goes together. */
+  /** Sends at the end of this turn of the event loop, so that all current output of the kernel goes together. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -216,7 +213,7 @@ export class MqttSink implements Sink {
     });
   }
 
-  /** Packets go out again, before all others. */
+  /** Puts unsent packets before all others, to be sent again. */
   #putBack(bytes: Buffer, credit: { bytes: number; messages: number }): void {
     this.#packets = Buffer.concat([bytes, this.#packets.subarray(0, this.#length)]);
     this.#length = this.#packets.length;
@@ -250,7 +247,7 @@ export class MqttSink implements Sink {
     }
   }
 
-  /** The rest has to wait for the next turn. */
+  /** Whether this turn may publish another message; the rest waits for the next turn. */
   get #hasTurn(): boolean {
     this.#turn ??= setImmediate(() => {
       this.#turn = undefined;

@@ -27,9 +27,9 @@ const puback = 0x40;
 const pubrec = 0x50;
 const pubcomp = 0x70;
 const pingResponseType = 0xd0;
-/** Four times what answers to all 65,535 packet ids need, bytes: a broker that reads never waits for more. */
+/** Most unsent bytes: four times the answers to all 65,535 packet ids, which a broker that reads never reaches. */
 const mostUnread = 1024 * 1024;
-/** Acknowledgements of so much time are asked for together, whether they have arrived, ms. */
+/** Interval at which the broker is asked whether acknowledgements have arrived, ms. */
 const askEveryMs = 1000;
 
 export class MqttSource implements Source {
@@ -42,10 +42,10 @@ export class MqttSource implements Source {
   readonly #isRaw: boolean;
   readonly #topics: string[];
   readonly #frames = new FrameBuffer();
-  /** Until the broker is asked whether it has the acknowledgements. */
+  /** Timer until the broker is asked whether it has the acknowledgements. */
   #askTimer: NodeJS.Timeout | undefined;
   #isAsked = false;
-  /** More was acknowledged meanwhile. */
+  /** More messages were acknowledged while the broker was asked. */
   #asksAgain = false;
 
   constructor(
@@ -86,7 +86,7 @@ export class MqttSource implements Source {
     this.#reason = 'connection closed';
     const { hasSession } = await connectOnce(client);
     if (this.#isClosed) return;
-    // What came with the consent may have ended the connection before anybody could hear of it.
+    // Packets right behind the CONNACK may have ended the connection before anybody could notice.
     this.#checkTransport();
     if (this.context.isFull) this.#transport?.hold(true);
     if (!hasSession || !this.conf.enableClientSession) await this.#subscribe(client);
@@ -151,7 +151,7 @@ export class MqttSource implements Source {
 
   #tap(transport: Transport): ((bytes: Buffer) => void) | undefined {
     this.#transport = transport;
-    // What mqtt.js knows nothing of, as a broker that is silent.
+    // Failures that mqtt.js does not report, such as a silent broker.
     transport.once('error', (error) => {
       this.#reason = reasonOf(error);
     });
@@ -202,7 +202,7 @@ export class MqttSource implements Source {
     if (isToAsk && this.context.redeliveries !== undefined) this.#ask();
   }
 
-  /** A broker that sends without reading would have all answers kept in memory. */
+  /** Ends the connection of a broker that does not read, since all its acknowledgements would pile up in memory. */
   #checkRead(transport: Transport): void {
     const { writableLength } = transport;
     if (writableLength <= mostUnread || transport.destroyed) return;
@@ -211,8 +211,8 @@ export class MqttSource implements Source {
   }
 
   /**
-   * An acknowledgement may be lost with its connection: until the broker has answered what was sent behind it, it may
-   * repeat the message.
+   * Asks the broker, a while later, whether it has the acknowledgements. An acknowledgement may be lost with its
+   * connection, so the broker may repeat a message until it has answered a ping sent behind the acknowledgement.
    */
   #ask(): void {
     if (this.#isClosed) return;
@@ -233,7 +233,7 @@ export class MqttSource implements Source {
     }, askEveryMs).unref();
   }
 
-  /** A message that mqtt.js has read; it is acknowledged when `done` is called. */
+  /** Takes a message that mqtt.js has read; `done` acknowledges it. */
   #message(packet: IPublishPacket, done: (error?: Error) => void): void {
     if (this.#transport !== undefined) this.#checkRead(this.#transport);
     const { topic, qos, messageId } = packet;

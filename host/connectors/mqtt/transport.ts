@@ -24,22 +24,22 @@ const readBytes = 256 * 1024;
 const pingRequest = 0xc0;
 const pingBytes = 2;
 const pingResponse = Buffer.from([0xd0, 0]);
-/** A ping of ours: told from those of mqtt.js by where it stands in memory. */
+/** A ping of the transport itself, told from the pings of mqtt.js by the identity of the buffer. */
 const ownPing = Buffer.from([pingRequest, 0]);
 
 export class Transport extends Duplex {
   readonly #socket: Socket;
-  /** Takes the bytes; without it they all go to mqtt.js. To be set before the first turn of the event loop. */
+  /** Gets all bytes of the socket; without it mqtt.js does. To be set before the first turn of the event loop. */
   tap: TransportTap | undefined;
-  /** Why reading stands still: the sinks are full, or small packets are gathered. */
+  /** Reasons why reading pauses: the sinks are full, or small packets are gathered. */
   #isHeld = false;
   #isGathering = false;
   readonly #silence: Silence;
-  /** Pings that are not answered: what to call for those of ours. */
+  /** Unanswered pings in order: a callback for each of the transport's own, undefined for those of mqtt.js. */
   #pings: ((() => void) | undefined)[] = [];
   #onAnswer: () => void = () => {};
 
-  /** @param patienceMs a broker that was asked whether it lives may be silent so long */
+  /** @param patienceMs longest silence of a broker that was asked whether it is alive, ms */
   constructor(endpoint: Endpoint, patienceMs: number) {
     super({ allowHalfOpen: false });
     this.#silence = new Silence(patienceMs, () => this.destroy(new Error('Keepalive timeout')));
@@ -66,7 +66,7 @@ export class Transport extends Duplex {
     if (!this.destroyed) this.push(Buffer.from(packet));
   }
 
-  /** Asks the broker for an answer, behind all that was written; one question at a time. */
+  /** Pings the broker behind all written packets; only one ping may be under way. */
   ping(answered: () => void): void {
     this.#onAnswer = answered;
     this.write(ownPing);
@@ -112,7 +112,7 @@ export class Transport extends Duplex {
     );
   }
 
-  /** A write that the end of its socket cuts short is reported like one that was completed. */
+  /** Node.js reports a write that the end of its socket cuts short as completed. */
   #written(callback: (error?: Error | null) => void): (error?: Error | null) => void {
     return (error) => {
       const isCut = error === undefined || error === null ? this.#socket.destroyed : false;
@@ -145,10 +145,10 @@ export class Transport extends Duplex {
     this.#silence.listens(!isPaused);
   }
 
-  /** Mqtt.js has its answer at once, and the broker is waited for here. */
+  /** Answers a ping of mqtt.js at once; the transport itself waits for the answer of the broker. */
   #answerPing(chunk: Buffer): void {
     if (chunk.length !== pingBytes || chunk[0] !== pingRequest || chunk[1] !== 0) return;
-    // Without a tap nobody tells of the answers.
+    // Without a tap `pong` is never called.
     if (this.tap !== undefined) this.#pings.push(chunk === ownPing ? this.#onAnswer : undefined);
     this.#silence.asked();
     if (chunk === ownPing) return;

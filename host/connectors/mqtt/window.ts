@@ -1,6 +1,6 @@
 /**
- * How many messages may be unconfirmed on one connection, all its sinks together. Brokers close connections on which it
- * is exceeded, and with it all sinks that share the connection.
+ * Bound on unconfirmed messages of one connection, for all its sinks together. A broker closes a connection that
+ * exceeds the bound, and with it fail all sinks that share the connection.
  */
 
 /**
@@ -8,14 +8,14 @@
  * needs a place there for the moment until it is confirmed, and finds none where QoS 2 has them all.
  */
 const unannounced = 16;
-/** What MQTT 5 says when the broker says nothing. */
+/** Receive maximum of MQTT 5 when the broker names none. */
 const receiveMaximumDefault = 65_535;
 
 export class Window {
-  /** Called in turn as places are free again. */
+  /** Callbacks of users that wait for a place, called in turn as places become free. */
   readonly #waiting = new Map<object, () => void>();
   readonly #limit: number;
-  /** Before MQTT 5 a message of QoS 1 needs no place here: brokers confirm it as they read it. */
+  /** Messages of QoS 1 need a place too; before MQTT 5 they need none, since brokers confirm them as they read. */
   readonly #isForAll: boolean;
   #taken = 0;
 
@@ -24,7 +24,7 @@ export class Window {
     this.#limit = version === 5 ? receiveMaximum : unannounced;
   }
 
-  /** Takes a place for a message; without one it returns false and calls `retry` when there may be one. */
+  /** Takes a place for a message; returns false when none is free, and calls `retry` when there may be one. */
   take(qos: 1 | 2, user: object, retry: () => void): boolean {
     if (!this.#needsPlace(qos)) return true;
     if (this.#taken < this.#limit) {

@@ -65,7 +65,7 @@ export class NexmarkEvents {
   }
 }
 
-/** One of the ids that were given last; the first one before any was. */
+/** A random one of the latest ids; 0 before any was given. */
 function recent(count: number): number {
   return count === 0 ? 0 : count - 1 - below(Math.min(count, mostRecent));
 }

@@ -1,4 +1,4 @@
-/** Sends so many events a second: persons, auctions and bids in turn. */
+/** Sends events at a given rate per second: persons, auctions and bids in turn. */
 import { Generator } from '../generator.js';
 import type { SourceContext } from '../running.js';
 import { type EventKind, NexmarkEvents } from './events.js';
@@ -18,10 +18,10 @@ const meta = Buffer.from(JSON.stringify({ topic: 'nexmark' }));
 export class NexmarkSource extends Generator {
   readonly #kinds: readonly EventKind[];
   readonly #events = new NexmarkEvents();
-  /** Events a batch has at the pace that is asked for. */
+  /** Number of events per batch at the configured rate. */
   readonly #usual: number;
   #sent = 0;
-  /** When the first of the events at this pace was due, ms. */
+  /** Time at which the first event at this rate was due, ms. */
   #began: number | undefined;
 
   constructor(
@@ -45,7 +45,7 @@ export class NexmarkSource extends Generator {
     return true;
   }
 
-  /** Events whose time has come; what the rule did not take in time is forgotten but for a few. */
+  /** Number of events that are due; events that the rule did not take in time are dropped, but for a few. */
   #due(): number {
     const { qps, bufferSize } = this.conf;
     const now = this.now();

@@ -11,7 +11,7 @@ import { keyOf } from './key.js';
 
 type Row = Readonly<Record<string, Value>>;
 
-/** JSON texts of the rows of a key, or why there is no answer. */
+/** JSON texts of the rows of a key, or the error when there is no answer. */
 type Found = readonly (string | null)[] | Error;
 
 export class RedisLookup implements Lookup {
@@ -49,7 +49,7 @@ export class RedisLookup implements Lookup {
         this.#client.send(['LRANGE', key, '0', '-1']).then(
           (texts) => texts as string[],
           (error: unknown) => {
-            // That one key has something else says nothing of the others.
+            // A key of another type is an error for that key alone.
             if (isReply(error)) return error;
             throw error;
           },

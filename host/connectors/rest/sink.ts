@@ -30,7 +30,7 @@ interface Waiting {
   readonly values: Readonly<Record<string, unknown>> | undefined;
   /** Credit that is returned when the message is sent. */
   bytes: number;
-  /** Taken or refused; undefined before. */
+  /** Final outcome: taken or refused; undefined until the server has answered. */
   outcome?: Outcome;
 }
 
@@ -38,16 +38,16 @@ export class RestSink implements Sink {
   #session: HttpSession | undefined;
   readonly #cutter = new MessageCutter();
   readonly #headers: ReturnType<typeof headerTemplates> | undefined;
-  /** Not out, in order. */
+  /** Messages that are not counted as sent or refused yet, in order. */
   readonly #queue: Waiting[] = [];
-  /** The first of them that was not sent on this connection. */
+  /** Index in the queue of the first message that was not sent on this connection. */
   #next = 0;
   #underWay = 0;
   #isConnected = false;
   #isClosed = false;
-  /** Why nothing more is sent now. */
+  /** Reason why nothing more is sent now. */
   #failure: string | undefined;
-  /** Before that the other side wants no request, as `performance.now` says. */
+  /** Time of `performance.now` before which the other side wants no request, ms. */
   #notBefore = 0;
   #endWait: () => void = () => {};
   #isScheduled = false;
@@ -176,7 +176,7 @@ export class RestSink implements Sink {
     }
   }
 
-  /** Counts those that are out, in their order, and goes on or tells that the other side is away. */
+  /** Counts messages with an outcome, in order, then sends the next ones or reports the connection as lost. */
   #advance(): void {
     if (this.#isClosed) return;
     for (let first = this.#queue[0]; first?.outcome !== undefined; first = this.#queue[0]) {
