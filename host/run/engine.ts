@@ -17,7 +17,7 @@ import { Rules } from './rules.js';
 export interface EngineOptions {
   catalog: Catalog;
   log: Logger;
-  /** Where rules get logs of their own (options `debug` and `logFilename`); without it they have none. */
+  /** Logs of single rules (options `debug` and `logFilename`); without it they have none. */
   logs?: LogTree;
   /** Rules with an option for it keep their state in `data`; without it none does. */
   folders?: { readonly data: string };
@@ -25,7 +25,7 @@ export interface EngineOptions {
   config?: Config;
   /** Longest pause between reads that gather the packets of fast senders, ms; 0 never pauses. */
   coalesceMs?: number;
-  /** How long a stopping rule waits for its sinks, ms. */
+  /** Time that a stopping rule waits for its sinks, ms. */
   flushTimeoutMs?: number;
   /** A data plane without a sign of life for so long is replaced, ms. */
   hangMs?: number;

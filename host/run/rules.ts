@@ -47,11 +47,11 @@ export interface RulesOptions {
   catalog: Catalog;
   planner: Planner;
   log: Logger;
-  /** Where rules get logs of their own; without it all lines go to `log`. */
+  /** Logs of single rules; without it all lines go to `log`. */
   logs: LogTree | undefined;
   /** Folder for the state of rules; without it none is kept. */
   checkpoints: string | undefined;
-  /** Folder for what they leave in sinks with transactions. */
+  /** Folder for the transactions that rules leave in sinks. */
   transactions: string | undefined;
   /** Makes a data plane that tells its news to the rules. */
   makePlane: (listener: PlaneListener) => Supervisor;
@@ -121,7 +121,7 @@ export class Rules implements Engine, PlaneListener {
     await this.#plans.prepare(rule, entry?.trace === undefined ? how : tracedBy(how));
     const former = entry?.definition;
     if (former === undefined || former === rule) return;
-    // What an update keeps is told by both.
+    // Both definitions are needed to tell the state that an update keeps.
     await this.#plans.prepare(former, how).catch((error: unknown) => {
       if (isLater(error)) throw error;
     });
@@ -189,7 +189,7 @@ export class Rules implements Engine, PlaneListener {
 
   start(id: string): void {
     const entry = this.#known(id);
-    // What it kept before an update must not come back after a further one.
+    // State from before an update must not come back after a further one.
     if (this.#checkpoints.orderOf(entry.definition) === undefined && entry.hadCheckpoints) {
       entry.hadCheckpoints = false;
       void this.#checkpoints.clear(id);
@@ -327,7 +327,7 @@ export class Rules implements Engine, PlaneListener {
   }
 
   async cpuTimes(): Promise<RuleCpuTime[]> {
-    // Those that ended of late are known by their last run only.
+    // Rules that ended lately are known by their last run only.
     const byRun = new Map([...this.#entries.values()].map((entry) => [entry.run, entry]));
     return joined(await this.planes.ask('cpuTimes')).flatMap(([run, cpuUs]) => {
       const entry = byRun.get(run);
@@ -424,7 +424,7 @@ export class Rules implements Engine, PlaneListener {
     await this.planes.close(timeoutMs);
   }
 
-  // What data planes tell
+  // Methods for data planes
 
   noticed(notice: Notice): void {
     switch (notice.kind) {
@@ -457,7 +457,7 @@ export class Rules implements Engine, PlaneListener {
   }
 }
 
-/** How a rule has ended by itself; nothing of others. */
+/** Text on how a rule ended by itself; nothing for other rules. */
 function endOf({ state, message, sources }: Entry): { ended?: string } {
   return state === 'stopped' && message === done ? { ended: endText(sources) } : {};
 }

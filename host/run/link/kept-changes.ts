@@ -1,4 +1,4 @@
-/** What of a rule's state goes over to another definition of it, in words. */
+/** Text on the state of a rule that goes over to another definition of it. */
 import type { KeptChanges, KeptList, KeptMember, KeptOperator } from '../../model/kept.js';
 
 /** Compares what was kept with what the rule keeps from now on. */
@@ -45,7 +45,7 @@ class Changes {
   }
 
   #newFunctionsOf(one: KeptOperator): void {
-    // That one of these begins anew is said already.
+    // The loss of a known function's state is listed already.
     const known = this.olds.flatMap((old) => listOf(old, 'functions'));
     for (const { text } of missing(listOf(one, 'functions'), known)) this.empty.push(text);
   }

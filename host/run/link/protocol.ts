@@ -1,6 +1,6 @@
 /**
- * What the control plane and a data plane tell each other: commands and questions (see questions.ts) one way, notices
- * and answers the other. Plain data; several messages travel in one post.
+ * Messages between the control plane and a data plane: commands and questions (see questions.ts) one way, notices and
+ * answers the other. They are plain data; several travel in one post.
  */
 import type { Decoder } from '../../../kernels/api.js';
 import type { ColumnType, ConstValue, RulePlan, Tap, WaitingPlan } from '../../../kernels/plan/ir.js';
@@ -25,7 +25,7 @@ export interface SourceSpec {
   isShared: boolean;
   format: Decode['kernel'];
   delimiter?: string;
-  /** Of the format `coded`: the function of a codec among those of its rules. */
+  /** Function of a codec, for the format `coded`, among the functions of the rules. */
   decoder?: Decoder;
   schema: { name: string; type: ColumnType; default?: ConstValue }[] | null;
   strict: boolean;
@@ -40,7 +40,7 @@ export interface LookupSpec {
   dataSource: string;
   /** Unchecked properties, all layers merged. */
   props: Record<string, unknown>;
-  /** How rows wait for its answers. */
+  /** Plan of how rows wait for answers. */
   waiting: WaitingPlan;
   /** Function that is asked instead of a table. */
   call?: UserFunction;
@@ -51,11 +51,11 @@ export interface LookupSpec {
 export interface SinkSpec {
   type: string;
   props: Record<string, unknown>;
-  /** Without it what the sink can't take yet waits in memory. */
+  /** Cache of the sink; without one, output waits in memory. */
   cache?: CacheSettings;
-  /** Of one without a cache: where its messages wait on disk when memory is full. */
+  /** Retry queue of a sink without a cache, for messages that memory has no room for. */
   retryQueue?: RetryQueueSettings;
-  /** Number of the codec's function that makes its messages. */
+  /** Number of the codec's function that encodes the messages. */
   encoder?: number;
   /** Key of encrypted messages, base64. */
   aesKey?: string;
@@ -68,164 +68,163 @@ export interface RetryQueueSettings {
   /** See `CacheSettings`. */
   folder: string;
   /**
-   * Who waits until messages are out or on disk: a source that acknowledges them, checkpoints, or nobody. For the first
-   * two all messages go through it, and writes are forced to the disk; otherwise it begins when the sink takes no more.
+   * The party that waits until messages are out or on disk: a source that acknowledges them, checkpoints, or nobody.
+   * For the first two all messages go through the queue, with synced writes; otherwise it begins when the sink takes no
+   * more.
    */
   awaits: 'nobody' | 'source' | 'checkpoint';
   /** Messages of an earlier run are left: all go through the queue until those are sent. */
   hasRest: boolean;
   /** Other rules share its sources, so the queue must not block them for long. */
   isShared: boolean;
-  /** At the bound the oldest are dropped; otherwise the sources wait. */
+  /** Whether the oldest messages are dropped at the bound; otherwise the sources wait. */
   dropsOldest: boolean;
   maxDiskBytes: number;
   /** Bytes of the disk that stay free. */
   minFreeBytes: number;
 }
 
-/** Where messages wait that a sink can't take yet, and how they leave. */
+/** Settings of a queue for messages that a sink can't take yet. */
 export interface CacheSettings {
   /** True for the retry queue that a rule has by itself, false for a cache that options ask for. */
   isRetryQueue?: boolean;
-  /**
-   * For the files of this sink alone, absolute; without it messages wait in memory, as many as the rule's bound allows.
-   */
+  /** Absolute path of the folder for this sink alone; without it messages wait in memory, up to the rule's bound. */
   folder?: string;
-  /** Messages written together. */
+  /** Most messages that are written together. */
   pageMessages: number;
   memoryMessages: number;
-  /** Messages on disk. */
+  /** Most messages on disk. */
   maxMessages: number;
-  /** Bytes on disk; without a bound if left out. */
+  /** Most bytes on disk; left out without a bound. */
   maxDiskBytes?: number;
   /** Bytes that stay free on the disk. */
   minFreeBytes?: number;
-  /** With as many on disk the oldest are dropped; otherwise the sources wait. */
+  /** Whether the oldest messages are dropped at the bound; otherwise the sources wait. */
   dropsOldest: boolean;
-  /** Forced to the disk before they count as safe. */
+  /** Whether writes are synced before messages count as safe. */
   isSynced: boolean;
   isCleanedAtStop: boolean;
-  /** Time between two messages that waited, ms. */
+  /** Time between two resent messages, ms. */
   resendIntervalMs: number;
-  /** Messages that waited go beside the new ones, not before them. */
+  /** Queue of its own for messages that waited, which are resent beside the new ones. */
   alterQueue?: {
     /** 1: before, -1: after the new ones, 0: in turn with them. */
     priority: number;
-    /** Member of their rows that says so; empty: none. */
+    /** Field that marks resent rows; empty for none. */
     indicatorField: string;
-    /** Properties of the sink that are others for them. */
+    /** Properties of the sink that differ for resent messages. */
     destination?: Record<string, string>;
   };
 }
 
 export interface RuleStart {
   id: string;
-  /** Number of this run, never used twice: late reports of an earlier run are told apart. */
+  /** Number of this run, never used twice, which tells late reports of an earlier run apart. */
   run: number;
   plan: RulePlan;
-  /** In the order of `plan.sources`. */
+  /** Sources in the order of `plan.sources`. */
   sources: SourceSpec[];
-  /** In the order of `plan.lookups`. */
+  /** Lookup tables in the order of `plan.lookups`. */
   lookups?: LookupSpec[];
   sinks: SinkSpec[];
-  /** Functions of users that its programs and the codecs of its streams and sinks call. */
+  /** User functions that the programs of the rule and the codecs of its streams and sinks call. */
   functions?: UserFunction[];
-  /** Errors go to the sinks in the place of data. */
+  /** Whether error rows go to the sinks in the place of data. */
   sendError: boolean;
-  /** Bytes a sink may have waiting before the sources are stopped. */
+  /** Bytes that may wait for a sink before the sources are stopped. */
   sinkLimitBytes: number;
-  /** Bytes that it may keep in the kernel; left out without a bound. */
+  /** Bytes that the rule may keep in the kernel; left out without a bound. */
   maxStateBytes?: number;
   /** The rule ends when one of its sinks has blocked a source for long. */
   stopsWhenFull?: boolean;
   /**
-   * When too much input waits for it while others read on the oldest messages are given up; otherwise its sources wait.
+   * Whether the oldest messages are dropped when too much input waits while others read on; otherwise the sources wait.
    */
   dropsInput?: boolean;
-  /** How long the sinks get at a stop, ms; that of the worker without it. */
+  /** Time that the sinks get at a stop, ms; without it the time of the worker settings. */
   flushTimeoutMs?: number;
-  /** Time zone by its name: windows of days end at its midnight. */
+  /** Name of the time zone at whose midnight windows of days end. */
   zone: string;
-  /** It only keeps a lookup table at work, until it is stopped. */
+  /** The run only keeps a lookup table at work, until it is stopped. */
   isTable?: boolean;
-  /** Its state is kept over its end, and that of the server. */
+  /** Order for the checkpoints of the rule; left out when its state is not kept. */
   checkpoint?: CheckpointOrder;
-  /** By stream: where messages are kept that are acknowledged and that not all rules have safe. */
+  /** Folder of the input log by stream, for acknowledged messages that not all rules have safe. */
   inputLogs?: Record<string, string>;
-  /** Lines of level debug about the rule are wanted. */
+  /** Debug logging is on for the rule. */
   isDebug?: boolean;
   /** The rule is traced from its start. */
   trace?: TraceOrder;
 }
 
-/** How the state of a rule is kept on disk. */
+/** Order for the checkpoints of a rule. */
 export interface CheckpointOrder {
-  /** Where its checkpoints are. */
+  /** Folder of the rule's checkpoints. */
   readonly folder: string;
-  /** As the rule's option; 0: only its orderly end is kept. */
+  /** The rule's option `qos`; with 0 only the state of an orderly stop is kept. */
   readonly qos: number;
-  /** Time between two of them, ms; 0: there is one at the end alone. */
+  /** Time between two checkpoints, ms; 0 for one at the end alone. */
   readonly intervalMs: number;
-  /** What the operators of the rule keep. */
+  /** Operators of the rule that keep state, by node. */
   readonly kept: KeptByNode;
   /**
-   * Where an earlier rule of that id ended in sinks, by number of the action: without a checkpoint the run goes on
-   * there.
+   * Positions in sinks where an earlier rule of that id ended, by number of the action: without a checkpoint the run
+   * goes on there.
    */
   readonly ends?: Readonly<Record<string, unknown>>;
 }
 
-/** Follows a rule. */
+/** Order to trace a rule. */
 export interface TraceOrder {
   strategy: TraceStrategy;
   taps: Tap[];
 }
 
-/** A sink that a rule has no more, in which it may have left transactions. */
+/** A sink that a rule no longer has, in which it may have left transactions. */
 export interface SettleOrder {
   readonly rule: string;
-  /** Number of the action that it was. */
+  /** Number that the action had. */
   readonly action: number;
   readonly spec: SinkSpec;
-  /** With the checkpoints of the rule, which say where it ended; otherwise at `position`. */
+  /** Folder of the rule's checkpoints, which have the end position; without it `position` is used. */
   readonly folder?: string;
   readonly position?: unknown;
 }
 
-/** What a data plane is to do. */
+/** A command to a data plane. */
 export type Command =
   | { kind: 'start'; rule: RuleStart }
-  /** Of a rule that `comesBack` at once. */
+  /** Stops a run; with `comesBack` the rule starts again at once. */
   | { kind: 'stop'; run: number; comesBack?: boolean }
-  /** All rules of the server start, one after the other; or the last of them was sent. */
+  /** Tells that all rules of the server start, one after the other, or that the last of them was sent. */
   | { kind: 'startAll'; isMoreComing: boolean }
-  /** Follows the rule's input from now on, or no longer. */
+  /** Traces the rule's input from now on; with null no longer. */
   | { kind: 'trace'; run: number; order: TraceOrder | null }
-  /** Sources of the run have these properties from the next attempt to connect on. */
+  /** Gives sources of the run new properties from the next attempt to connect on. */
   | { kind: 'renew'; run: number; sources: SourceSpec[] }
-  /** What rules have of the code that had the name is replaced between two batches; with null each call is an error. */
+  /** Replaces the code of the owner in all rules between two batches; with null each call is an error. */
   | { kind: 'replace'; owner: string; functions: UserFunction[] | null }
-  /** Commits what the last checkpoint of a rule has in a sink and aborts all else; told by `settled`. */
+  /** Commits transactions of a rule's last checkpoint in a sink and aborts the others; answered by `settled`. */
   | { kind: 'settle'; number: number; order: SettleOrder }
   /** Ends all rules and then the thread. */
   | { kind: 'close' };
 
-/** What the control plane sends. */
+/** A message of the control plane. */
 export type ToPlane = Command | Ask;
 
-/** What happened to a run. */
+/** A notice about a run. */
 export type RunNotice =
-  /** `restored`: how the rule goes on from a checkpoint, where there is one. */
+  /** The run has started; `restored` is the text on how it goes on from a checkpoint. */
   | { kind: 'started'; run: number; restored?: string }
-  /** All sources have tried to connect; what is wrong with those that are not connected. */
+  /** All sources have tried to connect; `troubles` has a sentence for each that is not connected. */
   | { kind: 'opened'; run: number; troubles: readonly string[] }
-  /** All sources came to their end and the sinks are flushed. */
+  /** All sources are at their end, and the sinks are flushed. */
   | { kind: 'ended'; run: number; metrics: Metrics }
   | { kind: 'failed'; run: number; reason: string; metrics: Metrics }
-  /** `losses`: what its sinks could not send any more, a sentence each. */
+  /** The run was stopped; `losses` has a sentence for the messages that each sink could not send. */
   | { kind: 'stopped'; run: number; metrics: Metrics; losses: readonly string[] };
 
-/** Input that a rule was followed through. */
+/** Traced input of a rule. */
 export interface TraceNotice {
   kind: 'trace';
   trace: TraceRecord;
@@ -240,26 +239,26 @@ export interface LogNotice {
   run?: number;
 }
 
-/** A sink was settled. */
+/** Outcome of a `settle` command. */
 export interface SettledNotice {
   kind: 'settled';
   number: number;
-  /** Where the rule ended in it; undefined where no checkpoint says that. */
+  /** Position where the rule ended in the sink; undefined where no checkpoint has it. */
   position?: unknown;
-  /** Why it could not be done. */
+  /** Reason why settling failed; undefined when it succeeded. */
   reason?: string | undefined;
 }
 
-/** Something that was safe is lost. */
+/** Notice of a loss of data that was safe. */
 export interface LossNotice {
   kind: 'loss';
   loss: Loss;
 }
 
-/** What a data plane tells without being asked. */
+/** A notice of a data plane, sent without a question. */
 export type Notice = RunNotice | TraceNotice | LogNotice | SettledNotice | LossNotice;
 
-/** What a data plane sends. */
+/** A message of a data plane. */
 export type FromPlane = Notice | Answer;
 
 /** Settings of a worker, given at its start. */
@@ -268,15 +267,15 @@ export interface WorkerSettings {
   heartbeat: SharedArrayBuffer;
   /** Longest pause between reads that gather small packets, ms; 0 never pauses. */
   coalesceMs: number;
-  /** How long a stopping rule waits for its sinks, ms. */
+  /** Time that a stopping rule waits for its sinks, ms. */
   flushTimeoutMs: number;
-  /** Longest time between two attempts to connect, ms; the usual one without it. */
+  /** Longest time between two attempts to connect, ms; the default without it. */
   maxReconnectMs?: number | undefined;
   /** Bound of the kernel's memory; 0 for the most there can be. */
   maxMemoryBytes: number;
-  /** Bytes that all code of users may have together; 0: a part of the machine's memory. */
+  /** Bytes of memory of all user code together; 0 for a part of the machine's memory. */
   maxUserMemoryBytes: number;
-  /** Length of the longest value that functions may make; that of the kernel without it. */
+  /** Bytes of the longest value that functions may make; the kernel's default without it. */
   maxValueBytes?: number;
   /** Times all work for histograms; otherwise a sample is timed. */
   measuresAll: boolean;

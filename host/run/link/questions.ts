@@ -1,6 +1,6 @@
 /**
- * What the control plane may ask a data plane. A question more is a method here, a line in the table below it, and the
- * answer in the data plane (data-plane.ts); how it gets there and back is the same for all.
+ * Questions of the control plane to a data plane. A further question needs a method here, a line in the table below it,
+ * and the answer in the data plane (data-plane.ts); all travel in the same way.
  */
 import { KernelError } from '../../../kernels/memory/error.js';
 import { reasonOf } from '../../base/errors.js';
@@ -11,15 +11,15 @@ export type ByRun<T> = [run: number, value: T][];
 
 /** Arguments and answer of each question. */
 export interface Questions {
-  /** How a run does; undefined when it is gone. */
+  /** Status of a run; undefined when it is gone. */
   status(run: number): RunStatus | undefined;
-  /** What the scan tables of a run hold; none when it does not run. */
+  /** Rows of the scan tables of a run; none when it does not run. */
   tableRows(run: number): TableRow[];
   /** Lets a source of a run go on from a position, whoever else reads it; answers with the reason when it can't. */
   resetSource(run: number, stream: string, position: unknown): string | undefined;
   /** Whether the input of a run is traced; answered when orders given before are carried out. */
   traced(run: number): boolean;
-  /** What went wrong in the runs, and is wrong now; of each that has or had any trouble. */
+  /** Past and present faults of each run that has any. */
   troubles(): ByRun<RunTrouble> | undefined;
   /** CPU time of each run since its start, µs. */
   cpuTimes(): ByRun<number>;

@@ -1,4 +1,4 @@
-/** What the control plane knows of a rule and its runs. */
+/** The entry of a rule in the control plane: its definition, its state and figures of its runs. */
 import type { RulePlan } from '../../../kernels/plan/ir.js';
 import type { LogBranch } from '../../base/log/log-tree.js';
 import { nothingSecret, type Redact } from '../../base/secrets/redact.js';
@@ -16,38 +16,38 @@ const noLosses: readonly string[] = [];
 
 export interface Entry {
   definition: RuleDefinition;
-  /** That of the last run, or of those that the server had before. */
+  /** Definition of the last run, also of one before the server's start. */
   ran: RuleDefinition;
   sources: string[];
   topology: RulePlan['topology'];
-  /** Its own log while it runs, when its options ask for one. */
+  /** Log of the rule's own while it runs, when its options ask for one. */
   log: LogBranch | undefined;
-  /** Connections that it had at its last start. */
+  /** Connections of the rule at its last start. */
   connections: readonly OwnConnection[];
   /** Masks the secrets that the connectors of the last start got. */
   redact: Redact;
   state: RuleState;
   message: string;
-  /** 0 when it never ran. */
+  /** Number of the last run; 0 before the first. */
   run: number;
-  /** Where the run is, or the last one was. */
+  /** Data plane of the present or the last run. */
   plane: Supervisor | undefined;
   startedAt: number;
   stoppedAt: number;
   nextStartAt: number;
-  /** A former definition let it keep its state. */
+  /** A former definition had checkpoints. */
   hadCheckpoints: boolean;
-  /** What its last run keeps, where that goes over an update. */
+  /** Operators whose state the last run keeps over an update; undefined without such state. */
   kept: readonly KeptOperator[] | undefined;
-  /** How the last start went on from a checkpoint; empty when it did not. */
+  /** Text on how the last start went on from a checkpoint; empty when it did not. */
   restored: string;
-  /** What was wrong with its sources when all had tried to connect; undefined before. */
+  /** Faults of the sources when all had tried to connect; undefined before. */
   opening: readonly string[] | undefined;
-  /** Restarts after failures in a row. */
+  /** Number of restarts in a row after failures. */
   attempt: number;
   /** Figures of the last run that ended. */
   metrics: Metrics;
-  /** What its sinks could not send any more when it was stopped last, a sentence each. */
+  /** Losses of the sinks at the last stop, a sentence each. */
   losses: readonly string[];
   timer: Timer | undefined;
   trace: TraceStrategy | undefined;

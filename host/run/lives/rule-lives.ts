@@ -41,7 +41,7 @@ const outOfSchedule = 'schedule terminated';
 const none: readonly string[] = [];
 const waiting: RuleState = 'stopped: waiting for next schedule.';
 
-/** What has ended a rule whose message is `done`. */
+/** Text on the end of a rule whose message is `done`. */
 export function endText(sources: readonly string[]): string {
   return `all of its input was read: ${sources.join(', ')}`;
 }
@@ -119,7 +119,7 @@ export class RuleLives {
       );
       if (sources.length > 0) entry.plane?.command({ kind: 'renew', run: entry.run, sources });
     } catch {
-      // What is wrong with a key the next start tells.
+      // The next start tells the fault of a configuration key.
     }
   }
 

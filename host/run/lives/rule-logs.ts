@@ -1,4 +1,4 @@
-/** Where the lines about a rule go: to a log of its own if it has one, otherwise to that of the server. */
+/** Logs of rules: lines about a rule go to its own log if it has one, otherwise to that of the server. */
 import type { Logger } from '../../base/log/log.js';
 import type { LogTree } from '../../base/log/log-tree.js';
 import type { LogNotice } from '../link/protocol.js';

@@ -76,7 +76,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   askedTables: AskedTables | undefined;
   readonly askedPart: (type: string) => AskedPart;
   readonly reconnects: Reconnects;
-  /** All rules end: nobody minds what that takes. */
+  /** All rules of the data plane are about to end. */
   #isClosing = false;
 
   private constructor(readonly options: PlaneOptions) {
@@ -261,7 +261,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     return [...this.#all].filter(({ isEnding }) => !isEnding).map(latenciesOf);
   }
 
-  // What rules and sources call
+  // Methods for rules and sources
 
   get measuresAll(): boolean {
     return this.options.measuresAll === true;
@@ -379,7 +379,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     else this.options.tell({ kind: 'failed', run: rule.run, reason, metrics });
   }
 
-  // What the kernel calls
+  // Methods for the kernel
 
   onOutput(chunk: OutputChunk, now: number): void {
     this.#tracing.recorder?.output(chunk);

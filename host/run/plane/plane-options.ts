@@ -1,4 +1,4 @@
-/** What a data plane is made with. */
+/** Options of a data plane. */
 import type { HostCalls, HostColumns, Kernel } from '../../../kernels/api.js';
 import type { AllowedPaths } from '../../base/files/allowed-paths.js';
 import type { Logger } from '../../base/log/log.js';

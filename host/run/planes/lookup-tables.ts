@@ -34,7 +34,7 @@ const steadyMs = 60_000;
 
 interface Entry {
   readonly name: string;
-  /** What it was started as. */
+  /** Definition with which the table was started. */
   readonly definition: StreamDefinition;
   run: number;
   plane: Supervisor | undefined;

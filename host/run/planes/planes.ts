@@ -5,7 +5,7 @@ import type { Supervisor } from './supervisor.js';
 export class Planes {
   #made: readonly Supervisor[] = [];
 
-  /** How many are starting rules together: the server at its start, and after each loss of a plane. */
+  /** Number of starts of many rules under way: of the server, and after each loss of a plane. */
   #starting = 0;
 
   constructor(private readonly make: () => Supervisor) {}
@@ -16,7 +16,7 @@ export class Planes {
     for (const plane of this.#made) plane.command({ kind: 'startAll', isMoreComing: this.#starting > 0 });
   }
 
-  /** Those that were made so far. */
+  /** Data planes made so far. */
   get all(): readonly Supervisor[] {
     return this.#made;
   }

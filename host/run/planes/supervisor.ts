@@ -21,7 +21,7 @@ export interface SupervisorOptions extends Omit<WorkerSettings, 'heartbeat'> {
 /** Hears of what goes on in data planes. */
 export interface PlaneListener {
   noticed(notice: Notice): void;
-  /** All runs of the thread are gone. `atWork` is the rule at whose work it happened, if it was one. */
+  /** To be called when all runs of a thread are gone. `atWork` is the rule at whose work it ended, if it was one. */
   lost(plane: Supervisor, reason: string, atWork: AtWork | undefined): void;
 }
 
@@ -30,7 +30,7 @@ interface Thread {
   heartbeat: Heartbeat;
   watch: NodeJS.Timeout;
   exited: Promise<void>;
-  /** It is ended by hand. */
+  /** The thread was ended on purpose. */
   isKilled: boolean;
 }
 
@@ -153,7 +153,7 @@ export class Supervisor {
       exited();
       if (this.#isClosing) return;
       log.error(reason);
-      // What was sent to the dead thread is known to the rules, which start anew.
+      // Commands to the dead thread are dropped: its rules start anew.
       this.#waiting = [];
       this.listener.lost(this, reason, thread.isKilled ? undefined : heartbeat.atWork);
     });

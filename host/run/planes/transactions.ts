@@ -15,14 +15,14 @@ import type { SettledNotice, SinkSpec } from '../link/protocol.js';
 import type { CheckpointFolders } from '../props/checkpoint-folders.js';
 import type { Planes } from './planes.js';
 
-/** A sink that a rule has no more. */
+/** A sink that a rule no longer has. */
 interface Left {
-  /** With the sink alone, at the number of its action. */
+  /** Rule with this sink alone, at the number of its action. */
   readonly rule: Pick<RuleDefinition, 'id' | 'options'>;
   readonly action: number;
   readonly type: string;
   readonly props: Readonly<Record<string, unknown>>;
-  /** Where the last checkpoint ended in it; left out when there was none. */
+  /** Position of the last checkpoint in the sink; left out when there was none. */
   readonly position?: unknown;
 }
 
@@ -44,7 +44,7 @@ const longestWaitMs = 15_000;
 
 export class Transactions {
   readonly #options: TransactionsOptions;
-  /** Those that could not be ended yet, by the name of their file. */
+  /** Sinks whose transactions could not be ended yet, by the name of their file. */
   readonly #left = new Map<string, Left>();
   readonly #timers = new Map<string, Timer>();
   readonly #waiting = new Map<number, (notice: SettledNotice) => void>();
@@ -76,14 +76,15 @@ export class Transactions {
   }
 
   /**
-   * Where an earlier rule of that id ended in sinks of such a kind, by action: a run that opens one ends what was left.
+   * Positions where an earlier rule of that id ended in sinks with transactions, by action: a run that opens one ends
+   * the rest.
    */
   endsOf(id: string): Record<string, unknown> | undefined {
     const ends = [...this.#left.values()].filter(({ rule, position }) => rule.id === id && position !== undefined);
     return ends.length === 0 ? undefined : Object.fromEntries(ends.map((one) => [String(one.action), one.position]));
   }
 
-  /** Takes up what an earlier run of the server could not end. */
+  /** Reads the sinks whose transactions an earlier run of the server could not end. */
   #open(): void {
     const { folder, log } = this.#options;
     if (!existsSync(folder)) return;

@@ -1,4 +1,4 @@
-/** What holds for the rows of a rule among the others, as EXPLAIN tells it. */
+/** Guarantee for the rows of a rule among the others, as EXPLAIN tells it. */
 import type { NodePlan } from '../../../kernels/plan/ir.js';
 import { connectorOf } from '../../connectors/index.js';
 import { feeds, topicUse } from '../../connectors/topic-use.js';
@@ -63,7 +63,7 @@ function writersAmong(
     try {
       return [{ rule: rule.id, qos: rule.options.qos, ...partsOf(rule) }];
     } catch {
-      // It can't run, so it writes nothing.
+      // A rule that can't run writes nothing.
       return [];
     }
   };

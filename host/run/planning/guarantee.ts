@@ -1,4 +1,4 @@
-/** What holds for each row of a rule when the engine is killed at any moment, by its sources, sinks and `qos`. */
+/** Guarantee for each row of a rule when the engine is killed at any moment, by its sources, sinks and `qos`. */
 import type { NodePlan, WindowPlan } from '../../../kernels/plan/ir.js';
 import { isBatch } from '../../../kernels/plan/output-plan.js';
 import type { Return } from '../../connectors/define.js';
@@ -10,9 +10,9 @@ export type Guarantee = 'nothing' | 'at most once' | 'at least once' | 'exactly 
 
 export interface Guaranteed {
   readonly guarantee: Guarantee;
-  /** Why it is no more, a sentence each. */
+  /** Reasons why the guarantee is no stronger, a sentence each. */
   readonly because: readonly string[];
-  /** What others have to do for it, a sentence each. */
+  /** Conditions that other systems have to meet, a sentence each. */
   readonly provided: readonly string[];
 }
 
@@ -25,8 +25,8 @@ export interface Writer {
 }
 
 /**
- * Of a rule that reads these streams; tables are read anew and don't count. `nodes` are those of its plan, `writersOf`
- * finds who feeds a stream.
+ * Guarantee of a rule that reads these streams; tables are read anew and don't count. `nodes` are the nodes of its
+ * plan, `writersOf` finds the rules that feed a stream.
  */
 export function guaranteeOf(
   qos: number,
@@ -55,7 +55,7 @@ export function guaranteeOf(
     const unknown = numbers && `; the ${numbers} does not tell, since the rows may come in another order then`;
     if (reason !== undefined) repeated.push(`sink ${type}: ${reason}${(isInOrder ? known : unknown) ?? ''}`);
   }
-  // What was sent since the last checkpoint stays sent, while the state goes back.
+  // Output since the last checkpoint stays sent, while the state goes back.
   const again = qos === 1 ? ['the option qos is 1'] : repeated;
   const isSafe = lost.length === 0;
   if (again.length > 0)
@@ -120,7 +120,7 @@ function forgets(window: WindowPlan): boolean {
   return 'ttlMs' in window && (window.ttlMs ?? 0) > 0;
 }
 
-/** All messages of the rule come again as they were when its rows do, as far as its functions give the same again. */
+/** Whether equal rows give equal messages again, as far as the functions of the rule do. */
 function areRepeatable(nodes: readonly NodePlan[]): boolean {
   return nodes.every((node) => {
     if (node.kind === 'window') return (node.isEventTime || node.window.kind === 'count') && !forgets(node.window);

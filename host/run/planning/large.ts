@@ -1,4 +1,4 @@
-/** Which rules take long to plan: milliseconds and more, in which REST would not answer. */
+/** Finds rules that take long to plan: milliseconds and more, in which REST would not answer. */
 import type { Catalog, RuleDefinition } from '../../model/engine.js';
 import { sourcesOf } from '../../plan/index.js';
 

@@ -1,11 +1,11 @@
-/** What the control plane and the thread that plans large rules tell each other; plain data. */
+/** Messages between the control plane and the thread that plans large rules; plain data. */
 import type { RulePlan, Tap } from '../../../kernels/plan/ir.js';
 import type { ErrorKind } from '../../base/errors.js';
 import type { Brought } from '../../functions/registry.js';
 import type { RuleDefinition } from '../../model/engine.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
 
-/** What the thread gets when it starts. */
+/** Settings that the thread gets at its start. */
 export interface PlanningSettings {
   readonly maxValueBytes: number | undefined;
 }
@@ -23,11 +23,11 @@ export type ToPlanning =
       readonly id: number;
       readonly sources: Known<StreamDefinition>;
       readonly brought: Known<Brought>;
-      /** All names there are, for suggestions. */
+      /** All known names, for suggestions. */
       readonly sourceNames: readonly string[];
       readonly broughtNames: readonly string[];
     }
-  /** What was asked for can't be told: nobody wants the plan any more. */
+  /** Answers that nobody wants the plan any more. */
   | { readonly kind: 'unknown'; readonly id: number };
 
 export type FromPlanning =

@@ -30,9 +30,9 @@ import { sinkWarnings } from './warnings.js';
 export interface Planner {
   plan(rule: RuleDefinition, catalog: Catalog): RulePlan;
   explain(rule: RuleDefinition, catalog: Catalog): Promise<string>;
-  /** What keeps the rows of a lookup table. */
+  /** Returns the plan that keeps the rows of a lookup table. */
   table(definition: StreamDefinition): RulePlan;
-  /** What shows the rows between its operators. */
+  /** Returns taps that show the rows between the operators. */
   taps(rule: RuleDefinition, catalog: Catalog): Tap[];
   /** Plans and explains away from this thread. */
   readonly elsewhere: {
@@ -46,26 +46,26 @@ export interface Planner {
 interface PlanOfNow {
   plan: RulePlan;
   streams: (StreamDefinition | undefined)[];
-  /** Of one that was made elsewhere for a traced rule. */
+  /** Taps of a plan that was made elsewhere for a traced rule. */
   taps?: Tap[];
-  /** It was made elsewhere, since that takes long. */
+  /** The plan was made away from this thread, since planning takes long. */
   isLarge: boolean;
 }
 
 interface CheckedPlan {
   plan: RulePlan;
-  /** What the user should know about the rule although it is taken, a sentence each. */
+  /** Warnings to the user about a rule that is accepted, a sentence each. */
   warnings: readonly string[];
 }
 
-/** Topologies of rules that are kept to be shared; more are not worth the memory. */
+/** Most topologies that are kept to be shared; more are not worth the memory. */
 const maxTopologies = 100;
 const bytesPerMessage = 1024;
 const minSinkLimitBytes = 64 * 1024;
-/** One rule is not to have the memory of all. */
+/** Most bytes that may wait for a sink: one rule must not take the memory of all. */
 const maxSinkLimitBytes = 256 * 1024 * 1024;
 
-/** What a rule with this plan keeps from one run to the next. */
+/** Operators with state that a rule with this plan keeps from one run to the next, by node. */
 export function keptOf(plan: RulePlan, { actions }: RuleDefinition): KeptByNode {
   return keptBy(
     plan,
@@ -74,7 +74,7 @@ export function keptOf(plan: RulePlan, { actions }: RuleDefinition): KeptByNode 
 }
 
 export class RulePlans {
-  /** Of rules that have not started yet, so that each is planned once, and of large ones. */
+  /** Plans of large rules, and of rules that have not started yet, so that each is planned once. */
   readonly #plans = new WeakMap<RuleDefinition, PlanOfNow>();
   readonly #started = new WeakSet<RuleDefinition>();
   readonly #topologies = new Map<string, RulePlan['topology']>();
@@ -83,7 +83,7 @@ export class RulePlans {
     private readonly catalog: Catalog,
     private readonly planner: Planner,
     private readonly checkpoints: CheckpointFolders,
-    /** The rules that there are. */
+    /** Returns all rules. */
     private readonly all: () => Iterable<RuleDefinition> = () => [],
     /** See `CheckpointOrder.ends`. */
     private readonly endsOf: (id: string) => CheckpointOrder['ends'] = () => undefined,
@@ -96,7 +96,7 @@ export class RulePlans {
     if (!isLarge(rule, catalog)) return;
     const known = this.#known(rule, catalog);
     if (known !== undefined && (!isTraced || known.taps !== undefined)) return;
-    // A stream may be replaced while the rule is planned: the plan is of the definitions that were asked for.
+    // A stream may be replaced during planning: the plan belongs to the definitions that were asked for.
     const given = new Map<string, StreamDefinition | undefined>();
     const source = (name: string) => {
       const definition = catalog.source(name);
@@ -144,7 +144,7 @@ export class RulePlans {
       for (const definition of streams) if (definition !== undefined) checkSource(definition, catalog);
       sinkSpecs(rule, catalog);
     } catch (error) {
-      // The rule is made all the same; its start fails.
+      // The rule is accepted all the same; its start fails.
       if (!(error instanceof MissingPart)) throw error;
       if (error instanceof MissingSecret) missing.push(error.message);
     }
@@ -154,7 +154,7 @@ export class RulePlans {
     };
   }
 
-  /** What the data plane needs to trace a rule. */
+  /** Returns the order to trace a rule. */
   trace(rule: RuleDefinition, strategy: TraceStrategy): TraceOrder {
     const catalog = catalogFor(rule, this.catalog);
     return { strategy, taps: this.#known(rule, catalog)?.taps ?? this.planner.taps(rule, catalog) };
@@ -178,9 +178,8 @@ export class RulePlans {
   }
 
   /**
-   * Puts together what the data plane needs for a run of the rule, with the plan made earlier if it still holds. Of
-   * rules that run a plan is not worth its memory. `redact` masks the secrets that the connectors get, `remarks` are
-   * for the log.
+   * Builds the start command for a run, with the plan made earlier if it still holds; plans of small rules are dropped
+   * then. `redact` masks the secrets that the connectors get, `remarks` are for the log.
    */
   startOf(
     rule: RuleDefinition,
@@ -194,7 +193,7 @@ export class RulePlans {
     if (known?.isLarge !== true) this.#plans.delete(rule);
     const brought = (plan.brought ?? []).flatMap(([, name]) => catalog.brought?.(name)?.run ?? []);
     const { sources, lookups, sinks, codecs, redact } = connectorSpecs(rule, plan, catalog);
-    // The others are asked.
+    // Functions that are waited for are called by nodes of their own.
     const functions = [...brought.filter(({ code }) => !isWaiting(code)), ...codecs];
     const { bufferLength, bufferFullPolicy, sendError, forceExitTimeoutMs, maxStateBytes } = rule.options;
     const wantedBytes = Math.max(minSinkLimitBytes, bufferLength * bytesPerMessage);

@@ -90,7 +90,7 @@ export class PlanningThread {
     if (isOwn !== true) this.#checkRoom(rule, bytes);
     return new Promise<Answer>((resolve, reject) => {
       const giveUp = () => {
-        // What is at work is left to its end: that takes less than another thread.
+        // An order under way is left to its end: that takes less than another thread.
         if (!this.#waiting.has(order)) return;
         this.#leave([order]);
         order.failed(unwanted(rule));

@@ -1,6 +1,6 @@
 /**
- * What is taken but will hardly do what was meant: names nobody knows, options without effect, sources no rule can
- * read.
+ * Warnings on accepted statements that will hardly do what was meant: unknown names, options without effect, sources
+ * that no rule can read.
  */
 import { normalize } from 'node:path';
 import { HaumeaError } from '../../base/errors.js';
@@ -20,7 +20,7 @@ export function sinkWarnings({ actions }: RuleDefinition): string[] {
     const where = `actions[${i}].${type}`;
     return [
       ...unknownIn(allSinkProps(spec), props).map((text) => `${where}.${text}`),
-      // Those that all sinks have count in their own spelling only.
+      // Properties that all sinks have count in their exact spelling only.
       ...Object.keys(props).flatMap((name) => {
         const meant = sinkWishNames.find((wish) => wish.toLowerCase() === name.toLowerCase());
         return meant === undefined || meant === name ? [] : [`${where}.${name} is not known, did you mean ${meant}?`];
@@ -61,7 +61,10 @@ function filesOf({ actions }: RuleDefinition): Map<string, string> {
   return files;
 }
 
-/** What no rule could use of a stream or table, a sentence each; `given` are the options written in its statement. */
+/**
+ * Faults for which no rule could use a stream or table, a sentence each; `given` are the options written in its
+ * statement.
+ */
 export function sourceWarnings(
   definition: StreamDefinition,
   given: ReadonlySet<OptionName>,
@@ -118,9 +121,7 @@ function unknownProps({ options }: StreamDefinition, catalog: Catalog): string[]
   ];
 }
 
-/**
- * Where or why an option changes nothing, to be put behind `has no effect`; undefined when it does change something.
- */
+/** Text on why an option changes nothing, to be put behind `has no effect`; undefined when it does change something. */
 function idleReason(name: OptionName, definition: StreamDefinition): string | undefined {
   const { kind, fields, options } = definition;
   switch (name) {

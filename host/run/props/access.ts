@@ -1,4 +1,4 @@
-/** What connectors may reach on this machine for those who write their properties: files, and secrets. */
+/** Access of connectors to this machine, for those who write their properties: files and secrets. */
 import { type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoadedConfig } from '../../base/config/config.js';
@@ -44,7 +44,7 @@ const keyFiles = [...sourceKeys().values()].flatMap(({ keysName }) =>
 );
 const ofEtc = ['mgmt', 'kuiper.yaml', ...keyFiles, 'sources', 'sinks', 'connections'];
 
-/** What the configuration allows. */
+/** Access that the configuration allows. */
 export function accessOf({ config, folders }: LoadedConfig): Access {
   const { data, etc, log } = folders;
   const { allowedPaths, allowExternalFileAccess, secrets, aesKey } = config.basic;
@@ -131,7 +131,7 @@ export function checkKinds(paths: Readonly<Record<string, string>>, where: strin
   }
 }
 
-/** What has the path now; undefined when nothing can be told: its opening says why. */
+/** Facts on the file at the path; undefined without any: opening it tells the reason. */
 function infoOf(path: string): Stats | undefined {
   try {
     return statSync(path);

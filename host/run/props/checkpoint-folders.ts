@@ -1,4 +1,4 @@
-/** Where the state of rules is kept, a folder for each. */
+/** Folders of checkpoints, one for each rule. */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
@@ -14,14 +14,14 @@ const maxNameLength = 200;
 /** A run that ends may write a last file meanwhile. */
 const removing = { recursive: true, force: true, maxRetries: 10, retryDelay: 20 };
 const fileName = (name: string) => encodeURIComponent(name).replaceAll('.', '%2E');
-/** Beside the checkpoints. */
+/** Folder of the input logs, beside the checkpoints. */
 const logFolder = (folder: string) => join(dirname(folder), inputLogFolder);
 
 export class CheckpointFolders {
   /** @param folder without it no state is kept */
   constructor(private readonly folder: string | undefined) {}
 
-  /** How the state of a rule is to be kept; undefined when it is not. */
+  /** Order for the checkpoints of a rule; undefined when its state is not kept. */
   orderOf({ id, options, temp, test }: RuleDefinition): Omit<CheckpointOrder, 'kept'> | undefined {
     const { qos, checkpointIntervalMs, enableSaveStateBeforeStop } = options;
     // Rules in memory alone do not come back.
@@ -30,7 +30,7 @@ export class CheckpointFolders {
     return { folder: this.#of(this.folder, id), qos, intervalMs: qos > 0 ? checkpointIntervalMs : 0 };
   }
 
-  /** By stream: where messages are kept that brokers have their acknowledgements for; undefined when there are none. */
+  /** Folder of the input log by stream, for messages that brokers have acknowledged; undefined without any. */
   inputLogsOf(rule: RuleDefinition, streams: readonly SourceSpec[]): Record<string, string> | undefined {
     const { folder } = this;
     if (folder === undefined) return undefined;
@@ -41,7 +41,7 @@ export class CheckpointFolders {
       const log = isShared
         ? join(logFolder(folder), 'streams', fileName(name))
         : join(this.#logsOf(folder, rule.id), fileName(name));
-      // What is left there has to go through any rule that reads the stream.
+      // Messages left in the log have to go through any rule that reads the stream.
       if (isKept || existsSync(log)) logs[name] = log;
     }
     return Object.keys(logs).length === 0 ? undefined : logs;

@@ -1,4 +1,4 @@
-/** Which connections a rule has: named ones it selects, and those it makes for itself. */
+/** Lists the connections of a rule: named ones that it selects, and its own. */
 import type { OperatorPlan } from '../../../kernels/plan/ir.js';
 import { type Redact, redactedTexts } from '../../base/secrets/redact.js';
 import { connectorOf } from '../../connectors/index.js';

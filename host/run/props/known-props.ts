@@ -23,10 +23,7 @@ interface Known {
 const trustedMs = 1000;
 const known = new WeakMap<StreamDefinition, Known>();
 
-/**
- * What `resolve` gives, or gave within the last second while keys and connections are what they were. What it throws is
- * not kept.
- */
+/** Result of `resolve`, or the one of the last second while keys and connections are unchanged. Errors are not kept. */
 export function knownProps(definition: StreamDefinition, catalog: Catalog, resolve: () => StreamProps): StreamProps {
   const version = catalog.version?.();
   if (version === undefined) return resolve();

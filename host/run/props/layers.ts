@@ -25,7 +25,7 @@ export interface Layer {
 export function joinLayers(spec: Spec, layers: readonly Layer[], where: string): Record<string, unknown> {
   const named = layers.map((layer) => ({ ...layer, given: givenOf(spec, layer.props) }));
   const hasAddress = ({ given }: NamedLayer) => addressesOf(spec).some((name) => given.has(name));
-  // With the address of a connection come its own secrets, not those of the server's configuration.
+  // A connection's address comes with its own secrets, not those of the server's configuration.
   if (named.some((layer) => layer.by === 'connection' && hasAddress(layer))) {
     for (const { by, given } of named) {
       if (by !== 'operator') continue;
@@ -38,7 +38,7 @@ export function joinLayers(spec: Spec, layers: readonly Layer[], where: string):
 }
 
 interface NamedLayer extends Layer {
-  /** By declared name. */
+  /** Given properties by declared name. */
   readonly given: Map<string, unknown>;
 }
 

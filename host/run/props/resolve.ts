@@ -83,7 +83,7 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
   };
 }
 
-/** What makes JSON of the messages of a stream; throws a `stream` error with the reason when nothing does. */
+/** Function that decodes the messages of a stream to JSON; throws a `stream` error when there is none. */
 function decoderOf({ name, kind, options }: StreamDefinition, { codec }: Catalog): UserFunction | undefined {
   const { format, schemaId } = options;
   if (decodeOf(format)?.usesCodec !== true) return undefined;
@@ -91,7 +91,7 @@ function decoderOf({ name, kind, options }: StreamDefinition, { codec }: Catalog
   return codecFunction('decode', whose, schemaId, codec, propErrors.decoder);
 }
 
-/** What makes the messages of an action of JSON. */
+/** Function that encodes JSON as messages of an action. */
 function encoderOf(props: Props, whose: string, { codec }: Catalog): UserFunction | undefined {
   if (!usesCodec(props)) return undefined;
   const { schemaId } = props;
@@ -122,7 +122,7 @@ function codecFunction(
   throw errorOf(`${whose}: ${title} does not ${direction}`);
 }
 
-/** How errors name the function of a codec. */
+/** Name of a codec's function in errors. */
 function errorTitle({ name, code }: UserFunction): string {
   return `function ${name} of ${code.name}`;
 }
@@ -147,7 +147,7 @@ function lookupSpec(definition: StreamDefinition, catalog: Catalog, redacts: Red
   };
 }
 
-/** What asks a function that answers later. */
+/** Spec of a lookup that asks a function which answers later. */
 function callSpec(name: string, catalog: Catalog): LookupSpec {
   const call = catalog.brought?.(name)?.run;
   if (call === undefined) throw propErrors.noFunction(name);
@@ -245,7 +245,7 @@ function aesKeyFor(spec: Spec, props: Props, { aesKey = '' }: Access, where: str
   throw new HaumeaError('sink', `${where}: property encryption needs the key basic.aesKey in the configuration`);
 }
 
-/** All that the connectors of a rule get, and what masks the secrets in it; throws as `sourceSpec` and `sinkSpecs`. */
+/** Specs that the connectors of a rule get, and the mask of their secrets; throws as `sourceSpec` and `sinkSpecs`. */
 export function connectorSpecs(
   rule: RuleDefinition,
   { sources, lookups = [] }: RulePlan,
@@ -286,7 +286,7 @@ function checkResolved(part: { check(props: Props): void }, props: Props, redact
   }
 }
 
-/** As `checkResolved`; what is wrong with the properties is a failure of the sink. */
+/** Checks properties as `checkResolved`, with faults as errors of the sink. */
 function checkSink(part: { check(props: Props): void }, props: Props, redact: Redact): void {
   try {
     checkResolved(part, props, redact);

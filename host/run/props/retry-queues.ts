@@ -41,9 +41,7 @@ export function withRetryQueues(
   });
 }
 
-/**
- * Of a rule that reads these streams, tables aside: with too much that waits the oldest is given up, and nobody waits.
- */
+/** Whether a rule that reads these streams drops its oldest input when too much waits; tables do not count. */
 export function dropsOldest({ options }: RuleDefinition, streams: readonly SourceSpec[]): boolean {
   const { qos, bufferFullPolicy } = options;
   if (bufferFullPolicy !== 'auto') return bufferFullPolicy === 'dropOldest';
@@ -55,7 +53,10 @@ function formsOf(streams: readonly SourceSpec[]) {
   return streams.map(({ type, props }) => connectorOf(type)?.source?.form(props));
 }
 
-/** What is taken back to a checkpoint has to be where it can be taken back; what rules send each other is in theirs. */
+/**
+ * Whether output may wait in a retry queue. Output that is cut back to a checkpoint must be in the sink; messages
+ * between rules are in their checkpoints.
+ */
 function mayWait({ options }: RuleDefinition, { type, props }: SinkSpec): boolean {
   const connector = connectorOf(type);
   if (connector?.sink === undefined || connector.isInternal || sinkForm(type, props).takes === 'nothing') return false;

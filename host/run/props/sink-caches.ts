@@ -20,7 +20,7 @@ type Props = Readonly<Record<string, unknown>>;
 /** Longer names of folders are not possible everywhere. */
 const maxNameLength = 120;
 
-/** What drops its oldest messages and has nothing on disk. */
+/** Settings of a queue in memory that drops its oldest messages. */
 const inMemory: CacheSettings = {
   pageMessages: 64,
   memoryMessages: 1024,
@@ -129,7 +129,7 @@ function isMarkable(type: string, props: Props): boolean {
 
 // Files
 
-/** Where messages wait for an action. Those made for a sink of another form are of no use to it. */
+/** Folder in which messages wait for an action. Messages made for a sink of another form are of no use to it. */
 export function sinkFolder(id: string, i: number, type: string, props: Props, folder: string): string {
   const { takes, framing } = sinkForm(type, props);
   const dynamic = Object.keys(dynamicProps(type, props)).sort();

@@ -16,7 +16,7 @@ export interface Collector {
 }
 
 export interface ExporterOptions {
-  /** What holds when a request names nothing. */
+  /** Collector for requests that name none. */
   defaults: Collector;
   log: Logger;
   /** Refuses addresses that the server may not reach; throws a HaumeaError. */
@@ -94,7 +94,7 @@ export class TraceExporter {
       if (!answer.ok) throw new Error(`it answered ${answer.status}`);
       this.#hasFailed = false;
     } catch (error) {
-      // One line for each time it goes away, not for each batch.
+      // The log has one line for each loss of the collector, not for each batch.
       if (!this.#hasFailed) this.#options.log.warn(`the trace collector can't be reached: ${reasonOf(error)}`);
       this.#hasFailed = true;
     } finally {

@@ -1,38 +1,38 @@
 /**
- * A message is acknowledged when all that came of it is with the outside. Each piece of input has a barrier; the
- * sinks that get output of it, and the nodes that gather rows of it, hold the barrier until they have passed that on.
+ * Barriers of input: a message is acknowledged when all its output is with the outside. Each piece of input has a
+ * barrier. Sinks that get its output, and nodes that gather its rows, hold the barrier until they have passed these on.
  */
 import { completed } from '../../../connectors/receipts.js';
 
-/** Waits in a sink until the bytes that it had then have left. */
+/** A mark in the output of a sink, passed when all earlier bytes have left. */
 export interface Mark {
-  /** They have left; `isLost` says that they never will, since the sink is closed. */
+  /** To be called when the bytes have left; `isLost` when they never will, since the sink is closed. */
   passed(isLost: boolean): void;
 }
 
-/** Whose barriers they are. */
+/** The owner of barriers. */
 export interface BarrierOwner {
-  /** A barrier that a closed sink leaves is never passed. */
+  /** Whether a barrier is never passed after a closed sink has given it up. */
   readonly keepsLost: boolean;
-  /** One of its barriers was left by a holder. */
+  /** To be called when a holder has left one of the barriers. */
   advance(): void;
 }
 
-/** One piece of input with the messages to acknowledge. */
+/** The barrier of one piece of input with messages to acknowledge. */
 export class Barrier implements Mark {
-  /** What is owed for its messages; see connectors/receipts.ts. */
+  /** Receipts of its messages; see connectors/receipts.ts. */
   receipts: Uint32Array[] = [];
-  /** Holders, and the input itself while it is at work. */
+  /** Number of holders, the input itself included while it is processed. */
   left = 1;
-  /** Holders that are checkpoints. */
+  /** Number of holders that are checkpoints. */
   #kept = 0;
-  /** The input is in a log: whoever sent it need not wait. */
+  /** The input is in a log: its sender need not wait. */
   isLogged = false;
-  /** A log has to know of the input before it is acknowledged, so that it is known when it comes again. */
+  /** The input log has to store the input before it is acknowledged, so that a redelivery is known. */
   needsLog = false;
-  /** Messages that came again and are not passed on, among those to acknowledge. */
+  /** Number of redelivered messages to acknowledge, which are not passed on. */
   redelivered = 0;
-  /** Earlier input with the same messages. */
+  /** Barriers of earlier input with the same messages. */
   origins: Barrier[] | undefined;
 
   /**
@@ -45,22 +45,22 @@ export class Barrier implements Mark {
     readonly goesToLog = false,
   ) {}
 
-  /** It may be acknowledged. */
+  /** Whether the input may be acknowledged. */
   get isSafe(): boolean {
-    // What only came again is kept already.
+    // Input of redelivered messages alone is kept already.
     const isKept = this.isLogged || (this.redelivered > 0 && this.messages === 0);
     if (!isKept && (this.left > 0 || this.needsLog)) return false;
     return this.origins === undefined || this.origins.every((origin) => origin.isSafe);
   }
 
-  /** Messages that the kernel has got. */
+  /** Number of messages that the kernel has got. */
   get messages(): number {
     let messages = -this.redelivered;
     for (const { length } of this.receipts) messages += length;
     return messages;
   }
 
-  /** A message came again that waits for the origin, if there is one. */
+  /** Adds a redelivered message, which waits for the origin if there is one. */
   redeliver(receipt: number, origin: Barrier | undefined): void {
     this.receipts.push(Uint32Array.of(receipt));
     this.redelivered++;
@@ -69,18 +69,18 @@ export class Barrier implements Mark {
     if (origin !== this.origins.at(-1)) this.origins.push(origin);
   }
 
-  /** All that came of it is out, whoever keeps the input itself. */
+  /** Whether all output is out, though checkpoints may still hold the input. */
   get isOut(): boolean {
     return this.left <= this.#kept;
   }
 
-  /** A checkpoint is to have it. */
+  /** Lets a checkpoint hold the input. */
   keep(): void {
     this.left++;
     this.#kept++;
   }
 
-  /** A checkpoint has it, or never will. */
+  /** To be called when a checkpoint has the input, or never will. */
   kept(isLost: boolean): void {
     if (isLost && this.owner.keepsLost) return;
     this.#kept--;
@@ -88,7 +88,7 @@ export class Barrier implements Mark {
   }
 
   passed(isLost: boolean): void {
-    // The other side keeps what it has no acknowledgement for: it may send that again.
+    // The other side keeps messages without an acknowledgement: it may send them again.
     if (isLost && this.owner.keepsLost) return;
     this.left--;
     this.owner.advance();
@@ -100,13 +100,13 @@ const mostWaiting = 2 * 65_535;
 
 /** Acknowledges the input of one source, in order of arrival as the protocol demands. */
 export class Acknowledgements implements BarrierOwner {
-  /** What is lost stays unacknowledged: nobody else got it. */
+  /** Whether lost input stays unacknowledged, since nobody else got it. */
   keepsLost = false;
-  /** Messages that wait. */
+  /** Number of messages that wait for their acknowledgement. */
   count = 0;
-  /** When the latest messages were acknowledged, as `performance.now` says. */
+  /** Time of the latest acknowledgement, as of `performance.now`. */
   lastAt = 0;
-  /** Set where input is logged that waits: it hears of each barrier that is left. */
+  /** Input log, which is told of each barrier that is left; undefined without one. */
   log: { advance(): void } | undefined;
   #waiting: Barrier[] = [];
 
@@ -125,11 +125,11 @@ export class Acknowledgements implements BarrierOwner {
     return new Barrier(this, Date.now(), goesToLog);
   }
 
-  /** The input was processed. */
+  /** To be called when the input was processed. */
   end(barrier: Barrier): void {
     barrier.left--;
     if (barrier.receipts.length === 0) {
-      // What comes from the log has been acknowledged.
+      // Input from the log has been acknowledged before.
       this.log?.advance();
       return;
     }
@@ -151,7 +151,7 @@ export class Acknowledgements implements BarrierOwner {
     this.log?.advance();
   }
 
-  /** Says that a packet id is free. */
+  /** Tells the sender that a packet id is free. */
   complete(id: number): void {
     this.acknowledge(Uint32Array.of(completed | id));
   }
@@ -161,7 +161,7 @@ export class Acknowledgements implements BarrierOwner {
     return this.#waiting[0];
   }
 
-  /** Forgets all that waits: on a new connection only what came on it may be acknowledged. */
+  /** Forgets all waiting input: on a new connection only its own input may be acknowledged. */
   clear(): void {
     this.#waiting = [];
     this.count = 0;

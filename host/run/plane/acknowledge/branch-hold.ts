@@ -1,7 +1,4 @@
-/**
- * What a rule holds of input that it takes from branches: what it has had, until a checkpoint from behind that
- * counts.
- */
+/** Input that a rule has had from branches, held until a checkpoint from behind it counts. */
 import type { Barrier } from './barrier.js';
 import type { Claim, RuleHold } from './retention.js';
 
@@ -9,7 +6,7 @@ export class BranchHold implements RuleHold {
   #held: Barrier[] = [];
   #isClosed = false;
 
-  /** The rule has had the input. */
+  /** Holds input that the rule has had. */
   hold(barrier: Barrier): void {
     if (this.#isClosed || this.#held.at(-1) === barrier) return;
     barrier.keep();

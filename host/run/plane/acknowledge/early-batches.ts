@@ -14,26 +14,26 @@ import type { Acknowledgements } from './barrier.js';
 
 /** No known broker has a smaller window unless it is told so. */
 const usualWindow = 10;
-/** How long a sender is silent that waits for us, ms, and how soon it then goes on. */
+/** Silence of a sender that waits for acknowledgements, and longest time until it then goes on, ms. */
 const silenceMs = 100;
-/** How long a sender is silent with fewer messages than a usual window, which is most likely just slow, ms. */
+/** Silence of a sender with fewer messages than a usual window, which is most likely just slow, ms. */
 const longSilenceMs = 5000;
 /** Messages with no longer pause between them came in one go, ms. */
 const oneGoMs = 25;
-/** So many messages are enough for a checkpoint, however soon after the last one. */
+/** Number of messages that are enough for a checkpoint, however soon after the last one. */
 const manyMessages = 10_000;
-/** Numbers of packets end there, and with them all windows. */
+/** Largest window, since packet numbers end there. */
 const maxWindow = 65_536;
 
 export class EarlyBatches {
   #window = Number.POSITIVE_INFINITY;
-  /** So many messages may be a window. */
+  /** Number of messages from which a silent sender is taken to have used up its window. */
   #suspicious = usualWindow;
   /** Messages that waited when batches were sent early, until it is known whether that brought the sender back. */
   #tried = 0;
   /** Messages that waited when batches were sent early the time before. */
   #before = 0;
-  /** What waits came without a pause. */
+  /** The waiting messages came without a pause. */
   #isInOneGo = true;
   #cameAt = 0;
   #timer: NodeJS.Timeout | undefined;

@@ -1,46 +1,44 @@
 /**
- * The rules that keep what comes from a source in checkpoints: they hold its messages, and say what they never need
- * again. Messages that are held stand in one list for all rules, and of each rule it is known how far it has them safe:
- * with a list for each rule thousands of rules would need more memory for that than for anything else.
+ * Rules with checkpoints hold the messages of a source until they are safe. Held messages stand in one list for all
+ * rules, with a number for each rule up to which it has them safe: lists for each of thousands of rules would need more
+ * memory than anything else.
  */
 import type { Barrier } from './barrier.js';
 
 /** Holds messages of sources until they are safe. */
 export interface Retainer {
-  /** Some are held. */
+  /** Messages are held that no checkpoint under way has. */
   readonly isHolding: boolean;
-  /** The sender waits: what is held is to be made safe now. */
+  /** Requests a checkpoint, since the sender waits. */
   request(): void;
 }
 
 /** Messages of a source that are in a checkpoint on its way to disk. */
 export interface Claim {
-  /** They are safe. */
+  /** To be called when the messages are safe. */
   pass(): void;
-  /** They are not. */
+  /** To be called when the checkpoint came to nothing. */
   giveBack(): void;
 }
 
-/** What a rule holds of a source. */
+/** Messages of a source that a rule holds. */
 export interface RuleHold {
-  /** Some are in no checkpoint under way. */
+  /** Messages are held that no checkpoint under way has. */
   readonly isHolding: boolean;
-  /** Takes what it holds into a checkpoint. */
+  /** Takes the held messages into a checkpoint. */
   claim(): Claim;
-  /** It holds nothing of what comes. */
+  /** Holds no further messages. */
   close(): void;
-  /**
-   * It holds nothing any more. With `isLost` that is not safe: it stays unacknowledged where only so it comes again.
-   */
+  /** Gives up all messages. With `isLost` they are not safe, and stay unacknowledged where they come again only so. */
   drop(isLost: boolean): void;
 }
 
-/** What one rule holds of what a source reads. Messages are numbered in the order in which they came. */
+/** Messages of a source that one rule holds, numbered in the order of their arrival. */
 export class Hold implements RuleHold {
   /** Number of the first message that is not safe, and of the first that is in no checkpoint under way. */
   safe: number;
   taken: number;
-  /** It holds none from there on. */
+  /** Number from which on no messages are held. */
   end = Number.POSITIVE_INFINITY;
 
   constructor(private readonly held: HeldMessages) {
@@ -87,12 +85,12 @@ export class Hold implements RuleHold {
 /** The messages of a source that some rule holds. */
 class HeldMessages {
   #barriers: Barrier[] = [];
-  /** Number of the first of them. */
+  /** Number of the first held message. */
   #first = 0;
-  /** Those that hold some; whose messages became safe last stands last. */
+  /** Holds with messages; the one whose messages became safe last stands last. */
   readonly holds = new Set<Hold>();
 
-  /** Number of the next one. */
+  /** Number of the next message. */
   get end(): number {
     return this.#first + this.#barriers.length;
   }
@@ -107,7 +105,7 @@ class HeldMessages {
     this.#barriers.push(barrier);
   }
 
-  /** More is safe for one of them, or it holds no more. */
+  /** To be called when more messages are safe for a hold, or it holds no more. */
   changed(hold: Hold): void {
     this.holds.delete(hold);
     if (hold.safe < hold.end) this.holds.add(hold);
@@ -126,7 +124,7 @@ class HeldMessages {
 const turnMs = 10;
 
 export class Retention {
-  /** Each with the position up to which it has all safe; the one that was here longest ago comes first. */
+  /** Position up to which each rule has all input safe; the one that was here longest ago comes first. */
   #positions: Map<Retainer, unknown> | undefined;
   readonly #held = new HeldMessages();
 
@@ -137,7 +135,7 @@ export class Retention {
     return this.#positions !== undefined && this.#positions.size > 0;
   }
 
-  /** Returns what it holds from now on. */
+  /** Returns the hold of a new rule, which begins with the next message. */
   add(retainer: Retainer): Hold {
     this.#positions ??= new Map();
     this.#positions.set(retainer, undefined);
@@ -151,14 +149,14 @@ export class Retention {
   }
 
   /**
-   * All of them hold it, those of rules that do not take it as well: they have it safe, and say so with their next
+   * Lets all rules hold the barrier, even those that do not take its input: they have it safe with their next
    * checkpoint.
    */
   hold(barrier: Barrier): void {
     if (this.isNeeded) this.#held.add(barrier);
   }
 
-  /** Thousands of checkpoints are not taken in one go. */
+  /** Requests checkpoints of all rules, in turns, since there may be thousands. */
   request(): void {
     if (this.#positions !== undefined) this.#request([...this.#positions.keys()], 0);
   }
@@ -175,12 +173,12 @@ export class Retention {
     }
   }
 
-  /** The rule has all input up to the position safe; without one, it needs none any more. */
+  /** To be called when the rule has all input up to the position safe; without a position it needs none any more. */
   committed(retainer: Retainer, position: unknown): void {
     const positions = this.#positions;
     const isLast = positions === undefined || positions.size === 0;
     if (positions?.delete(retainer)) positions.set(retainer, position);
-    // Of several rules the one that lags furthest decides.
+    // The rule that lags furthest decides.
     const [first] = positions?.values() ?? [];
     if (isLast || first !== undefined) this.commit(isLast ? position : first);
   }

@@ -23,14 +23,14 @@ export interface AskedTablesHost extends Pick<PlaneHost, 'log' | 'paths' | 'shar
   readonly codeWatch: Pick<CodeWatch, 'hostOf'>;
 }
 
-/** What a node asks: a table or a function of a service by its keys, a function on a thread of its own row by row. */
+/** Target that a node asks: a table or a service by keys, or a function on a thread of its own row by row. */
 export interface Asked extends Lookup {
   askEach?(args: CarriedColumns, field: string, signal: AbortSignal): Promise<LookupAnswer>;
 }
 
 interface Entry {
   readonly lookup: Asked;
-  /** What it is when it is a function. */
+  /** The function behind the lookup; undefined for a table. */
   readonly called?: Promise<AskedFunction | IsolatedFunction> | undefined;
   users: number;
 }

@@ -28,7 +28,7 @@ export class CodeWatch {
     this.memory = new UserMemory(maxMemoryBytes);
   }
 
-  /** What the code of an owner is to tell. */
+  /** Returns the interface through which the code of an owner reports. */
   hostOf(owner: string): CodeHost {
     let faults: number[] = [];
     let elsewhereMs = 0;

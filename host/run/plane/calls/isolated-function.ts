@@ -15,7 +15,7 @@ interface Shared {
   users: number;
 }
 
-/** Where nothing else is said: of a rule that was planned for a thread whose module is to go without one now. */
+/** Default timeout, for a rule that was planned for a module with a thread, while the module has none now. */
 const usualTimeoutMs = 10_000;
 
 /** The modules of a data plane that have threads. */

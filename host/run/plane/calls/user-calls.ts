@@ -17,9 +17,9 @@ interface Loaded {
 interface Known {
   readonly name: string;
   readonly owner: string;
-  /** Of its code, the one that was taken away as well. */
+  /** Version of the code, also of code that was taken away. */
   version: number;
-  /** What runs it now; null when its code was taken away. */
+  /** Loaded code and its entry; null when the code was taken away. */
   run: { readonly entry: string; readonly loaded: Loaded } | null;
   uses: number;
 }
@@ -101,7 +101,7 @@ export class UserCalls {
     this.#leave(known.run);
     known.run = run;
     known.version = better.code.version;
-    // Its last rule may have gone meanwhile.
+    // The last rule of the function may have gone meanwhile.
     if (this.#known.get(better.number) !== known) this.#leave(run);
   }
 

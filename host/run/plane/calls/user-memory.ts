@@ -4,7 +4,7 @@ import type { UserCodeMemory } from '../../../model/figures.js';
 import type { CodeMemory, MemoryRoom } from '../../../plugins/define.js';
 import { inMb } from '../memory/memory.js';
 
-/** Where nothing is configured: a part of the machine's memory, but not less than that. */
+/** Default bound: this part of the machine's memory, and at least these bytes. */
 const partOfMachine = 1 / 4;
 const leastBytes = 256 << 20;
 /** Owners that errors name. */
@@ -19,7 +19,7 @@ export class UserMemory {
     this.#maxBytes = maxBytes > 0 ? maxBytes : Math.max(leastBytes, Math.floor(machineBytes() * partOfMachine));
   }
 
-  /** What one piece of code has, which is nothing yet. */
+  /** Memory of one piece of code, which is empty yet. */
   of(owner: string): CodeMemory {
     return new Part(owner, this.#parts, this.#maxBytes);
   }

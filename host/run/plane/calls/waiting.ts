@@ -29,7 +29,7 @@ export interface WaitingHost {
 
 /** A node in which rows wait. */
 export class Waiting implements RunningWaiting {
-  /** What is asked; none where rows wait for a time. */
+  /** Lookup that the node asks; undefined where rows wait for a time. */
   readonly spec: LookupSpec | undefined = undefined;
   #barriers: { barrier: Barrier; last: number }[] = [];
   #isFull = false;
@@ -56,7 +56,7 @@ export class Waiting implements RunningWaiting {
     throw new Error('rows that wait for a time ask nobody');
   }
 
-  /** As `ask`, of a node whose rows ask each by itself. */
+  /** Takes the request of a node whose rows each ask by themselves. */
   askEach(_request: number, _keys: CarriedColumns): void {
     throw new Error('rows that wait for a time ask nobody');
   }
@@ -92,7 +92,7 @@ export class Waiting implements RunningWaiting {
     this.#barriers.push({ barrier, last });
   }
 
-  /** What a person is told when rows wait for long; empty otherwise. */
+  /** Sentence for people when rows wait for long; empty otherwise. */
   get trouble(): string {
     if (!this.#isFull || Date.now() - this.#fullSince < 1000) return '';
     const { batches } = this.host.kernel.waiting(this.node);

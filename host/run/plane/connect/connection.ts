@@ -9,7 +9,7 @@ const steadyMs = 5000;
 
 const ownPolicy = new Reconnects();
 
-/** Whose connection it is. */
+/** The owner of a connection. */
 export interface ConnectionOwner {
   /** Names the owner in the log. */
   readonly label: string;
@@ -141,12 +141,12 @@ export class Connection implements Waiting {
     this.#attempt++;
     const { peer, reconnects = ownPolicy } = this.owner;
     this.#tryIn(reconnects.delayMs(this.#attempt));
-    // One that was up does not hurry: two that end each other (by an equal client id) would never stop.
+    // A connection that was up does not hurry: two that end each other (by an equal client id) would never stop.
     if (peer !== undefined && !wasUp) reconnects.wait(peer, this);
   }
 }
 
-/** What the system says, whatever was tried: a full disk refuses to write as it refuses to cut half a line off. */
+/** Error code of the system in a reason, or the whole reason: a full disk refuses different calls with one code. */
 function causeOf(reason: string): string {
   return /\bE[A-Z]{3,}\b/.exec(reason)?.[0] ?? reason;
 }

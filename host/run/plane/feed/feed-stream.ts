@@ -15,7 +15,7 @@ const sliceBytes = 256 * 1024;
 export interface Fed {
   /** Bytes that the kernel took. */
   readonly taken: number;
-  /** What is wrong with the bytes: none are left, and what was read of them is forgotten; undefined when nothing is. */
+  /** Fault of malformed bytes, after which all read bytes are forgotten; undefined without one. */
   readonly malformed: string | undefined;
 }
 

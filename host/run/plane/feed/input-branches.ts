@@ -5,7 +5,7 @@
 import type { Barrier } from '../acknowledge/barrier.js';
 import type { RunningRule } from '../running/running.js';
 
-/** One of them. */
+/** A branch of a source. */
 export interface InputBranch {
   readonly rules: ReadonlySet<RunningRule>;
   /** The source has given the bytes to the kernel; they stay as they are. Whoever takes them holds the barrier. */

@@ -1,6 +1,6 @@
 /**
- * How much input one call of the kernel gets. With thousands of rules on a stream each of its rows goes to thousands of
- * nodes, so a call is bounded in rows times nodes, and besides that by what the last calls took by the clock.
+ * Bounds the input of one kernel call. With thousands of rules on a stream each row goes to thousands of nodes, so a
+ * call is bounded in rows times nodes, and also by the times of the last calls.
  */
 import type { StreamCounters } from '../../../../kernels/api.js';
 import type { RunningRule } from '../running/running.js';
@@ -33,7 +33,7 @@ export interface PiecesOf {
 }
 
 export class InputPieces {
-  /** What the clock allows, and what nodes do, bytes. */
+  /** Bounds by the clock and by the number of nodes, bytes. */
   #byClock = firstBytes;
   #byNodes = mostBytes;
   /** Nodes that a row of the source may come to, and of how many rules they are. */

@@ -1,4 +1,4 @@
-/** What a source needs from the data plane. */
+/** The part of the data plane that a source uses. */
 import type { Barrier } from '../acknowledge/barrier.js';
 import type { Gathering } from '../acknowledge/gathering.js';
 import type { Reconnects } from '../connect/reconnects.js';

@@ -20,7 +20,7 @@ export interface Acknowledged {
 export class InputAcknowledgement {
   /** Undefined of a source whose messages are not acknowledged. */
   waiting: Acknowledgements | undefined;
-  /** There were messages to acknowledge. */
+  /** The source has had messages to acknowledge. */
   hasSome = false;
   /** Nodes that may gather rows of its messages. */
   readonly gatherings = new Map<NodeHandle, Gathering>();
@@ -58,7 +58,7 @@ export class InputAcknowledgement {
     if (waiting.oldest !== undefined) this.source.host.waits();
   }
 
-  /** All that need the input longer hold its barrier; returns whether it waits for a batch. */
+  /** Lets all that still need the input hold its barrier; returns whether it waits for a batch. */
   #hold(barrier: Barrier): boolean {
     const { host, retention, stream, users } = this.source;
     let isGathered = false;
@@ -75,7 +75,7 @@ export class InputAcknowledgement {
 
   /** Messages taken over in the running call of the kernel, that receipts are owed for. */
   taken(receipts: Uint32Array, barrier: Barrier | undefined): void {
-    // Those of a log were acknowledged when they came.
+    // Messages of a log were acknowledged when they came.
     if (this.log.isLive && !this.log.isReplay) {
       barrier?.receipts.push(receipts.slice());
       this.redeliveries?.taken(receipts, barrier);

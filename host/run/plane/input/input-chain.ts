@@ -95,7 +95,7 @@ export class InputChain {
     );
   }
 
-  // What the connector gives
+  // Methods for the connector
 
   /** Takes what was read. */
   write(bytes: Uint8Array): void {

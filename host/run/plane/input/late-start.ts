@@ -1,6 +1,6 @@
 /** Rules that come back together and share a stream are to get all of it, so it starts when all of them are there. */
 
-/** One comes so soon after the other, ms. */
+/** Longest time between two rules that come together, ms. */
 const othersMs = 200;
 /** For all of them nobody waits longer, ms. */
 const longestMs = 5000;

@@ -89,7 +89,7 @@ export class PacedStage extends PassingStage<Input> {
   }
 }
 
-/** One turn after the other, of all sources: what has come meanwhile comes between two. */
+/** Turns of all sources that wait, one after the other: the event loop handles other events between two. */
 const waiting = new Set<Turn>();
 let isArmed = false;
 

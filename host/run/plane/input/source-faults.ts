@@ -1,4 +1,4 @@
-/** What went wrong with a source, as its status has it. */
+/** Faults of a source, as its status shows them. */
 import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log/log.js';
 import { nothingSecret, type Redact, redactOf } from '../../../base/secrets/redact.js';
@@ -24,10 +24,10 @@ export abstract class SourceFaults {
   abstract readonly label: string;
   abstract readonly log: Logger;
 
-  /** These are its secrets from now on. */
+  /** Masks these secrets from now on. */
   protected masks(secrets: readonly string[] = []): void {
     if (`${secrets}` === `${this.#secrets}`) return;
-    // What is said of an attempt that is under way may have the former ones.
+    // Errors of an attempt under way may have the former secrets.
     this.#masked = redactOf([...this.#secrets, ...secrets]);
     this.#secrets = secrets;
   }

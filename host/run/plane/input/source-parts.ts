@@ -27,25 +27,25 @@ export async function loadInputLog(): Promise<void> {
   Known ??= (await import('../state/input-log/known-messages.js')).KnownMessages;
 }
 
-/** What knows the messages that come again, where the other side keeps a session. */
+/** Loads the code that knows redelivered messages, where the other side keeps a session. */
 export async function loadRedeliveries(form: SourceForm | undefined): Promise<void> {
   if (form?.session !== undefined) Again ??= (await import('../../../connectors/redeliveries.js')).Redeliveries;
 }
 
-/** It is to be loaded before. */
+/** Makes the part that knows redelivered messages; to be loaded before. Undefined without a session. */
 export function redeliveriesOf(form: SourceForm, maxMessageBytes: number): Redeliveries<Barrier> | undefined {
   if (form.session === undefined) return undefined;
   if (Again === undefined) throw new Error('redeliveries are not loaded');
   return new Again(form.session, maxMessageBytes, form.mqttVersion ?? 4);
 }
 
-/** What decompresses messages, where they are compressed. */
+/** Loads the stage that decompresses messages, where they are compressed. */
 export async function loadUnpacking(part: SourcePart | undefined, { props }: SourceSpec): Promise<void> {
   if (part === undefined || packingOf(part.props, props) === undefined) return;
   Unpack ??= (await import('./unpack-stage.js')).UnpackStage;
 }
 
-/** It is to be loaded before. */
+/** Makes the stage that decompresses messages; to be loaded before. Undefined where they are not compressed. */
 export function unpackingOf(
   part: SourcePart,
   { name, props }: SourceSpec,
@@ -60,12 +60,12 @@ export function unpackingOf(
   return new Unpack(method, maxMessageBytes, failed);
 }
 
-/** Loads what rules need whose state is kept. */
+/** Loads the code for places of rules with checkpoints. */
 export async function loadPlaces(): Promise<void> {
   Apart ??= (await import('../state/rule-places.js')).RulePlaces;
 }
 
-/** Where rules go on in a source, which is to be loaded before. */
+/** Makes the places of rules in a source; to be loaded before. */
 export function rulePlaces(...args: ConstructorParameters<typeof RulePlaces>): RulePlaces {
   if (Apart === undefined) throw new Error('places are not loaded');
   return new Apart(...args);
@@ -76,7 +76,7 @@ interface LoggedSource extends FedSource, Pick<InputLogHost, 'ready' | 'replay'>
   readonly redeliveries: Redeliveries<Barrier> | undefined;
 }
 
-/** A log of input, which is to be loaded before. */
+/** Opens an input log; to be loaded before. */
 export function inputLog(folder: string, maxMessageBytes: number, source: LoggedSource, places: RulePlaces): InputLog {
   const { redeliveries } = source;
   const LogOf = Log;

@@ -28,7 +28,7 @@ import { inputLog, redeliveriesOf, rulePlaces, unpackingOf } from './source-part
 
 export class SourceRun extends SourceFaults implements ChainedSource, SourceContext, ConnectionOwner {
   readonly users = new Set<RunningRule>();
-  /** Where rules with checkpoints go on that are not here yet; undefined without such rules. */
+  /** Places of rules with checkpoints in the source; undefined without such rules. */
   places: RulePlaces | undefined;
   readonly retention = new Retention((position) => {
     if (this.places?.isGiven(position) !== true) this.#source.commit?.(position);
@@ -49,12 +49,12 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   isTried = false;
   hasStarted = false;
   #lateStart: LateStart | undefined;
-  /** Time of all work for it, the rules' nodes included, µs. */
+  /** Time of all work for the source, the rules' nodes included, µs. */
   workUs = 0;
   readonly #source: Source;
   readonly form: SourceForm;
   readonly branches = new InputBranches();
-  /** What its other side sends again; undefined where that keeps no session. */
+  /** Messages that the other side may send again; undefined where it keeps no session. */
   readonly redeliveries: Redeliveries<Barrier> | undefined;
   isClosed = false;
   #isDraining = false;
@@ -95,7 +95,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   }
 
   /**
-   * What people are shown of input: its messages without the frames around them; nothing of rows in the engine's own
+   * Messages of the input without the frames around them, to be shown to people; undefined for rows in the engine's own
    * form.
    */
   messagesIn(input: Uint8Array): Uint8Array[] | undefined {
@@ -148,12 +148,15 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     return this.#chain.log.log;
   }
 
-  /** A rule comes whose place in it is in checkpoints; loaded before. */
+  /** Makes the places, when a rule with checkpoints comes; their code is to be loaded before. */
   keepPlaces(): void {
     this.places ??= rulePlaces(this, this.#source);
   }
 
-  /** Messages that its sender waits for are kept in the folder until they are safe; loaded before. */
+  /**
+   * Opens an input log in the folder, for messages whose acknowledgement the sender waits for; its code is to be loaded
+   * before.
+   */
   useLog(folder: string): void {
     if (this.#log !== undefined || this.acknowledgements === undefined) return;
     this.keepPlaces();
@@ -176,7 +179,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     this.#lateStart.postpone();
   }
 
-  /** Resolves when no more input comes: it is at its end or the source is closed. */
+  /** Resolves when no more input comes: the input is at its end, or the source is closed. */
   whenOver(): Promise<void> {
     if (this.isEnded || this.isClosed) return Promise.resolve();
     return new Promise((resolve) => this.#whenOver.push(resolve));
@@ -205,13 +208,13 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     return this.host.kernel.streamCounters(this.stream);
   }
 
-  // What the connector calls
+  // Methods for the connector
 
   get peer(): string | undefined {
     return this.#source.peer;
   }
 
-  /** That of the rule; the lines of a stream that rules share belong to none of them. */
+  /** Log of the rule; a shared stream uses that of the data plane, since its lines belong to no single rule. */
   get log(): Logger {
     const [rule] = this.users;
     return redactedLog(this.spec.isShared || rule === undefined ? this.host.log : rule.log, this.redact);
@@ -340,7 +343,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     return this.host.shared(key, make);
   }
 
-  // What the data plane calls
+  // Methods for the data plane
 
   /** Control packet of this stream, within the input of the barrier; a view valid during the call. */
   packet(packet: Uint8Array, barrier: Barrier | undefined): void {
@@ -355,7 +358,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     this.#chain.acknowledgement.taken(receipts, barrier);
   }
 
-  /** Takes nothing more, but stays connected: what still leaves the sinks is acknowledged until it is closed. */
+  /** Reads nothing more, but stays connected until it is closed, so that output still sent is acknowledged. */
   drain(): void {
     this.#isDraining = true;
     this.#chain.dropPending();

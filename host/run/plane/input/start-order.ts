@@ -20,7 +20,7 @@ const longestMs = 30_000;
 export class StartOrder {
   readonly #starting = new Map<number, StartingRule>();
   readonly #uses = new WeakMap<RuleStart, TopicUse>();
-  /** All rules of the server start, and some of them were not sent yet. */
+  /** The server starts all its rules, and has not sent some of them yet. */
   isMoreComing = false;
 
   constructor(private readonly running: ReadonlySet<RunningRule>) {}
@@ -87,7 +87,7 @@ export class StartOrder {
     return undefined;
   }
 
-  /** What the rule writes goes to the other one in the end. */
+  /** Whether output of the rule reaches the other one, directly or by further rules. */
   #leadsTo(from: StartingRule, to: RuleStart): boolean {
     const seen = new Set([from]);
     for (const { start } of seen) {

@@ -3,7 +3,7 @@ import { connectorFor } from '../../../connectors/index.js';
 import type { RunningRule, RunningSource } from '../running/running.js';
 import type { StartOrder } from './start-order.js';
 
-/** How long the streams of a rule wait for its tables to be read, ms. */
+/** Longest time that the streams of a rule wait for its tables to be read, ms. */
 const maxLoadMs = 5000;
 
 /**

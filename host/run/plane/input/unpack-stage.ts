@@ -6,7 +6,7 @@ import type { Input } from '../stage/input.js';
 import { PassingStage } from '../stage/stage.js';
 
 const nothing = Buffer.alloc(0);
-/** So many bytes go on together, unless one message has more. */
+/** Most bytes that go on together, unless one message has more. */
 const mostTogether = 1024 * 1024;
 
 export class UnpackStage extends PassingStage<Input> {

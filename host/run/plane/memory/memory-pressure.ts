@@ -15,7 +15,7 @@ const relaxed = 5 / 8;
  * between.
  */
 const full = 7 / 8;
-/** What an ended rule gives back must show before another one ends, ms. */
+/** Time for the memory of an ended rule to be freed before another one ends, ms. */
 const graceMs = 500;
 /** Rules that the log names. */
 const named = 5;

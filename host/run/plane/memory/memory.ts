@@ -38,7 +38,7 @@ export function stateBytesOf({ host, nodes }: RunningRule): number {
   return bytes;
 }
 
-/** What running rules hold in the kernel, those that hold the most first, and all of it together. */
+/** Bytes that running rules hold in the kernel, the largest first, and their sum. */
 export interface Holders {
   readonly rules: readonly [rule: RunningRule, bytes: number][];
   readonly bytes: number;

@@ -15,7 +15,7 @@ export interface Starvation {
   readonly isHopeless: boolean;
 }
 
-/** Whose input has no room. */
+/** A source whose input has no room. */
 export interface Starved {
   readonly name: string;
   /** Since when, epoch ms. */

@@ -13,7 +13,7 @@ const lookMs = 1000;
 /** A rule that is not to hold others ends when it has for so long, ms. */
 const longestMs = 3000;
 const maxNames = 5;
-/** With fewer rules on a source it costs nothing to look. */
+/** Number of rules on a source below which a look costs nothing. */
 const manyRules = 100;
 
 /** A rule that holds a source. */
@@ -46,7 +46,7 @@ function findHolds(source: RunningSource, now: number): Hold[] {
     let hold: Hold | undefined;
     const branch = rule.lag?.branchOf(source);
     for (const sink of rule.sinks) {
-      // With a branch its input waits there.
+      // A rule with a branch holds up the branch, not the source.
       const fullSince = sink.isFull && branch === undefined ? sink.fullSince : Number.POSITIVE_INFINITY;
       const { acknowledgements } = source;
       const markSince = acknowledgements === undefined ? fullSince : sink.blocksSince(acknowledgements);
@@ -107,7 +107,7 @@ export function blockMessage(rule: RunningRule): string {
   return texts.join('; ');
 }
 
-/** How long a source has been held, ms; 0 when it flows. */
+/** Time for which a source has been held up, ms; 0 when it flows. */
 export function heldMs(source: RunningSource): number {
   const now = Date.now();
   const [first] = holdsOf(source, now);

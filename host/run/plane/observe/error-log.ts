@@ -18,7 +18,7 @@ const lookMs = 1000;
 const shareOfTime = 50;
 /** Rules looked at in one turn of the event loop. */
 const slice = 200;
-/** As much of the input as a line shows, characters; and the longest input that is looked at for it, bytes. */
+/** Most characters of the input that a line shows, and most bytes of an input that is looked at. */
 const maxExcerpt = 200;
 const maxLookedAt = 64 * 1024;
 
@@ -27,12 +27,12 @@ const maxLookedAt = 64 * 1024;
  */
 const maxInputs = 8;
 
-/** What is known of the input of a source at whose rows something failed. */
+/** Facts on the input of a source at whose rows something failed. */
 interface FailedInput {
   readonly inputs: number;
   /** The message, when there was only one. */
   readonly only?: string;
-  /** How many messages are no JSON, NaN when nobody looked at all of them; and the last one of them. */
+  /** Number of messages that are no JSON, NaN when not all were looked at; and the last of them. */
   readonly broken: number;
   readonly lastBroken?: string;
 }
@@ -62,7 +62,7 @@ interface Logged {
 
 export class ErrorLog {
   readonly #logged = new Map<RunningRule, Map<string, Logged>>();
-  /** Of sources at whose rows something failed since the last look. */
+  /** Inputs of sources at whose rows something failed since the last look. */
   readonly #inputs = new Map<RunningSource, FailedInput>();
   /** Something failed since the last look that was not about input. */
   #hasOthers = false;
@@ -218,7 +218,7 @@ function alsoFailed(known: FailedInput | undefined, source: RunningSource, input
   return { inputs, broken: known.broken + broken, ...(lastBroken === undefined ? {} : { lastBroken }) };
 }
 
-/** How the kernel begins the reason why a message is no JSON. */
+/** Begin of the kernel's reason for a message that is no JSON. */
 const noJson = 'invalid JSON';
 
 /**

@@ -18,23 +18,20 @@ interface Figures {
   exceptions: number;
   lastException: string;
   lastExceptionAt: number;
-  /** Of sources: the failures to read messages alone. */
+  /** Failures to read messages alone, for a source. */
   reading?: Pick<Figures, 'exceptions' | 'lastException' | 'lastExceptionAt'>;
   connection?: Connection;
-  /** Of sources with a session: messages that came again and were not passed on. */
+  /** Redelivered messages that were not passed on, for a source with a session. */
   redelivered?: number;
-  /** Of sources: how long sinks have kept it waiting now, ms. */
+  /** Time for which sinks have held up the source now, ms. */
   heldMs?: number;
-  /**
-   * Of sources whose input waits for the rule while others read on, or did: bytes that wait, messages that never come
-   * to it.
-   */
+  /** Bytes that wait in a branch, and messages lost there, for a source that others read on. */
   branch?: { bytes: number; lost: number };
-  /** Of event time. */
+  /** Watermark figures of an event time node. */
   timeliness?: Timeliness;
-  /** Of functions that look back. */
+  /** Number of partitions kept and forgotten, for functions that look back. */
   partitions?: { kept: number; forgotten: number };
-  /** Of lookups that ask: values for which an answer was there or under way, and those asked for. */
+  /** Values found in answers that were there or under way, and values asked for, for a lookup. */
   answers?: { found: number; asked: number };
   /** Rows that wait for answers, or for a time. */
   rowsWaiting?: number;
@@ -138,7 +135,7 @@ export function metricsOf(rule: RunningRule): Metrics {
   return metrics;
 }
 
-/** Of the operators of a rule that is linked, the one that failed last; undefined when none ever did. */
+/** Last failure of the operators of a linked rule; undefined before any. */
 export function failureOf(rule: RunningRule): Failure | undefined {
   const found = figuresOf(rule);
   let latest = nothing;
@@ -156,9 +153,9 @@ export interface RowFailures {
   /** The rows are late, which is no error. */
   isLate: boolean;
   count: number;
-  /** Text of the last one. */
+  /** Text of the last failure. */
   last: string;
-  /** Whose messages it could not read; undefined of other operators. */
+  /** Source whose messages could not be read; undefined for other operators. */
   source?: RunningSource | undefined;
 }
 
@@ -187,7 +184,7 @@ export function rowFailuresOf(rule: RunningRule): RowFailures[] {
   });
 }
 
-/** What is shown for an operator of the plan. */
+/** Figures that are shown for an operator of the plan. */
 function shownFigures(operator: OperatorPlan, { nodes, sources, sinks, operators }: RuleFigures): Figures {
   switch (operator.part) {
     case 'sink':
@@ -221,7 +218,7 @@ function withoutFailures(figures: Figures): Figures {
   return { ...figures, exceptions: 0, lastException: '', lastExceptionAt: 0 };
 }
 
-/** What an operator was doing when it failed: clients look for the word error. */
+/** Words for the work of an operator when it failed: clients look for the word error. */
 const doing: Readonly<Record<string, string>> = {
   project: 'run Select error',
   projectset: 'run Select error',

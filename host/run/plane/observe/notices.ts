@@ -1,4 +1,4 @@
-/** What the kernel says about a node, told to the rules that have it. */
+/** Notices of the kernel about a node, told to the rules that have it. */
 import type { NodeHandle } from '../../../../kernels/api.js';
 import { KernelError } from '../../../../kernels/memory/error.js';
 import type { Heartbeat } from '../../link/heartbeat.js';

@@ -12,7 +12,7 @@ import type { TraceOrder } from '../../link/protocol.js';
 import type { InputAtWork, RunningRule, RunningSource } from '../running/running.js';
 import { TraceTaps } from './trace-taps.js';
 
-/** As much of input and output as a span shows, bytes. */
+/** Most bytes of input and output that a span shows. */
 const maxDataBytes = 1024;
 /** Contexts taken from one piece of input. */
 const maxContexts = 100;

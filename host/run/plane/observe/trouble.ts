@@ -1,6 +1,4 @@
-/**
- * What is wrong with a rule that runs, a sentence each: parts without their connection, who holds whom, failing rows.
- */
+/** Faults of a running rule, a sentence each: unconnected parts, rules that hold others up, failing rows. */
 
 import { maskWithin } from '../../../base/fields/secret-fields.js';
 import type { Redact } from '../../../base/secrets/redact.js';
@@ -54,7 +52,7 @@ export function sinkTroubles({ sinks, redact }: RunningRule): string[] {
   });
 }
 
-/** What is wrong with all rules, with the latest failure of each; a few rules at a time, data goes on meanwhile. */
+/** Faults of all rules with the latest failure of each; found for a few rules at a time, so that data goes on. */
 export async function troubleOfAll(
   rules: readonly RunningRule[],
   errors: ErrorLog,

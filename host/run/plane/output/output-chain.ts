@@ -14,7 +14,7 @@ import { type Before, type QueueOwner, RetryQueue } from './retry/retry-queue.js
 
 /** The sink of a rule. */
 export interface ChainOwner extends QueueOwner, SinkContext {
-  /** A source of the rule has had messages that are acknowledged. */
+  /** A source of the rule has had messages that are to be acknowledged. */
   readonly isAcknowledged: boolean;
 }
 
@@ -25,13 +25,13 @@ const memoryMessages = 16_384;
 export class OutputChain implements Sink, SinkContext {
   readonly #connector: Sink;
   readonly #end: Stage<SinkChunk>;
-  /** What takes messages first. */
+  /** First stage of the chain: the retry queue, or the connector. */
   #first: Stage<SinkChunk>;
   #queue: RetryQueue | undefined;
   /** The queue is in the chain. */
   #isQueued = false;
   readonly #isCache: boolean;
-  /** Of a queue that comes when it is needed. */
+  /** Settings of a retry queue that enters the chain when it is needed; undefined with a cache, or without both. */
   readonly retry: RetryQueueSettings | undefined;
 
   constructor(
@@ -49,26 +49,26 @@ export class OutputChain implements Sink, SinkContext {
       this.begin({ messages: 0, bytes: 0 }, true);
   }
 
-  /** Set while the queue is in the chain. */
+  /** The queue while it is in the chain. */
   get current(): RetryQueue | undefined {
     return this.#isQueued ? this.#queue : undefined;
   }
 
-  /** Set when there is, or was, something in the queue; always that of a cache. */
+  /** The queue when it holds or held messages or has a fault; with a cache always. */
   get used(): RetryQueue | undefined {
     const queue = this.#queue;
     if (queue === undefined || this.#isCache) return queue;
     return queue.counts.added > 0 || queue.onDisk > 0 || queue.trouble !== '' ? queue : undefined;
   }
 
-  /** From now on messages go through the queue; the connector has some already. */
+  /** Puts the queue into the chain; `before` counts the messages that the connector has already. */
   begin(before: Before, isAway: boolean): void {
     const { retry } = this;
     if (this.#isQueued || retry === undefined) return;
     const queue = this.#enter(queueSettings(retry));
     const isSafe = retry.awaits === 'checkpoint' || this.owner.isAcknowledged;
     queue.begin(isSafe ? before : { ...before, bytes: 0 }, isAway);
-    // Nobody waits for it, and it must not count against the bound for what comes now.
+    // Nobody waits for these bytes, and they must not count against the bound of new ones.
     if (!isSafe && before.bytes > 0) this.owner.accepted(before.bytes, 0);
   }
 
@@ -79,7 +79,7 @@ export class OutputChain implements Sink, SinkContext {
     return this.#queue;
   }
 
-  /** Nothing waits in the queue any more, nor with the connector. */
+  /** Takes the queue out of the chain, once nothing waits there or with the connector. */
   #drained(): void {
     const { retry } = this;
     if (retry === undefined || this.#queue?.isAway === true || retry.awaits === 'checkpoint') return;
@@ -88,7 +88,7 @@ export class OutputChain implements Sink, SinkContext {
     this.#first = this.#end;
   }
 
-  // What the rule's sink calls
+  // Methods for the rule's sink
 
   get peer(): string | undefined {
     return this.#connector.peer;
@@ -110,7 +110,7 @@ export class OutputChain implements Sink, SinkContext {
     return (this.current ?? this.#connector).flush();
   }
 
-  /** What the other side has survives a power loss. */
+  /** Resolves when the written output survives a loss of power. */
   sync(): Promise<void> {
     return this.#connector.sync?.() ?? Promise.resolve();
   }
@@ -119,7 +119,7 @@ export class OutputChain implements Sink, SinkContext {
     return (this.#queue ?? this.#connector).close();
   }
 
-  // What the connector and the queue call
+  // Methods for the connector and the queue
 
   get keepsUnsent(): boolean {
     return this.#isCache || this.#isQueued;
@@ -137,7 +137,7 @@ export class OutputChain implements Sink, SinkContext {
 
   disconnected(reason: string): void {
     if (this.#isQueued) this.#queue!.disconnected();
-    // What comes from now on waits for the next connection.
+    // Messages from now on wait for the next connection.
     this.owner.disconnected(reason, true);
   }
 

@@ -1,16 +1,13 @@
-/**
- * Bytes that wait for a sink in memory, and what may: less for each while all sinks of the data plane together have
- * much.
- */
+/** Bytes that wait for a sink in memory, and their bound, which shrinks while all sinks together hold much. */
 import { machineBytes } from '../../../base/program/machine.js';
 
-/** A part of the machine's memory, and at most so much. */
+/** Bound of all sinks: this part of the machine's memory, and at most these bytes. */
 const partOfMachine = 1 / 8;
 const mostBytes = 1024 * 1024 * 1024;
-/** What each sink may have however many there are. */
+/** Bytes that each sink may hold, however many sinks there are. */
 const leastBytes = 64 * 1024;
 
-/** What all sinks of a data plane have. Thousands that are stuck must not take the memory of the machine. */
+/** Bytes that all sinks of a data plane hold. Thousands of stuck sinks must not take the memory of the machine. */
 export class SinkMemory {
   #bytes = 0;
 
@@ -20,14 +17,14 @@ export class SinkMemory {
     this.#bytes += bytes;
   }
 
-  /** What a sink may have now that may have so much by itself. */
+  /** Present bound of a sink whose own bound is `bytes`. */
   limitOf(bytes: number): number {
     return this.#bytes > this.maxBytes ? Math.min(bytes, leastBytes) : bytes;
   }
 }
 
 export class SinkBytes {
-  /** All that came, and all that has left. */
+  /** Bytes that came, and bytes that have left. */
   came = 0;
   left = 0;
   #counted = 0;
@@ -42,7 +39,7 @@ export class SinkBytes {
     return this.came - this.left;
   }
 
-  /** So much may wait now. */
+  /** Bytes that may wait now. */
   get limit(): number {
     return this.memory.limitOf(this.most);
   }
@@ -57,7 +54,7 @@ export class SinkBytes {
     this.#count(this.waiting);
   }
 
-  /** It waits for nobody any more. */
+  /** Takes the waiting bytes out of the sum of all sinks, for good. */
   close(): void {
     this.#count(0);
     this.#isClosed = true;

@@ -1,12 +1,12 @@
-/** What waits until the bytes that a sink has now have left: barriers of input, and measurements. */
+/** Marks that wait until all earlier bytes of a sink have left: barriers of input, and measurements. */
 import { type Acknowledgements, Barrier, type Mark } from '../acknowledge/barrier.js';
 
 export class SinkMarks {
-  /** In order; each waits until so many bytes have left. */
+  /** Waiting marks in order, each with the number of bytes that have to leave first. */
   readonly #waiting: { at: number; readonly mark: Mark; readonly since: number }[] = [];
   #hasGivenBack = false;
 
-  /** The mark waits for all bytes that have come so far. */
+  /** Lets the mark wait for all bytes that have come so far. */
   add(mark: Mark, came: number): void {
     this.#waiting.push({ at: came, mark, since: 0 });
   }
@@ -23,18 +23,18 @@ export class SinkMarks {
     return true;
   }
 
-  /** Since when a barrier of the source waits, epoch ms; Infinity when none does. */
+  /** Time since which a barrier of the source waits, epoch ms; Infinity when none does. */
   since(source: Acknowledgements): number {
     for (const { mark, since } of this.#waiting) if (mark instanceof Barrier && mark.owner === source) return since;
     return Number.POSITIVE_INFINITY;
   }
 
-  /** Passes the marks up to this byte, which the sink has sent. */
+  /** Passes the marks that waited for the first `bytes` bytes, which have left the sink. */
   left(bytes: number): void {
     while (this.#waiting.length > 0 && this.#waiting[0]!.at <= bytes) this.#waiting.shift()!.mark.passed(false);
   }
 
-  /** What still waits may not block others any more. */
+  /** Passes all waiting marks as lost, so that they block nobody any more. */
   giveBack(): void {
     this.#hasGivenBack = true;
     for (const { mark } of this.#waiting.splice(0)) mark.passed(true);

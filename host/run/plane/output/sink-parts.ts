@@ -1,6 +1,6 @@
 /**
- * What only some sinks need: a retry queue, properties made of rows, compression. It is loaded when the first rule has
- * such a sink.
+ * Parts that only some sinks need: a retry queue, templates of properties, compression. They are loaded with the first
+ * rule that has such a sink.
  */
 import type { HostColumns } from '../../../../kernels/api.js';
 import type { EncodeContext, Encoder } from '../../../codecs/define.js';
@@ -18,7 +18,7 @@ let Chain: typeof OutputChain | undefined;
 let Rendered: typeof Targets | undefined;
 let Sealed: typeof Sealing | undefined;
 
-/** Loads what these sinks need. */
+/** Loads the parts that these sinks need. */
 export async function loadSinkParts(sinks: readonly SinkSpec[]): Promise<void> {
   if (Chain === undefined && sinks.some(hasQueue)) Chain = (await import('./output-chain.js')).OutputChain;
   if (Rendered === undefined && sinks.some(({ type, props }) => Object.keys(dynamicProps(type, props)).length > 0)) {
@@ -28,7 +28,7 @@ export async function loadSinkParts(sinks: readonly SinkSpec[]): Promise<void> {
     Sealed = (await import('./sealing.js')).Sealing;
 }
 
-/** Messages of the sink may wait in a queue. */
+/** Whether messages of the sink may wait in a queue. */
 function hasQueue({ cache, retryQueue }: SinkSpec): boolean {
   return cache !== undefined || retryQueue !== undefined;
 }
@@ -72,7 +72,7 @@ export function encoderOf(
   return new Sealed(seal, aesKey, encoder);
 }
 
-/** What makes messages of JSON for a sink with a codec, which `call` runs. */
+/** Function that encodes JSON as messages for a sink with a codec, which `call` runs. */
 export function codecOf(
   { encoder }: SinkSpec,
   call: (encoder: number, columns: HostColumns) => void,

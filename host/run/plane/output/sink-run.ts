@@ -1,4 +1,6 @@
-/** A running sink of one rule: counts what waits, stops the sources when it is too much, reopens lost connections. */
+/**
+ * A running sink of one rule: it counts waiting bytes, stops the sources at the bound, and reconnects lost connections.
+ */
 
 import type { HostColumns, OutputChunk } from '../../../../kernels/api.js';
 import type { OutputPlan } from '../../../../kernels/plan/ir.js';
@@ -26,11 +28,11 @@ import { SinkMarks } from './sink-marks.js';
 import { codecOf, encoderOf, outputChain, targetsOf } from './sink-parts.js';
 import type { Targets } from './targets.js';
 
-/** A sink that fails so often in a row without getting anything out ends its rule. */
+/** Failures in a row, without any output sent, after which a sink ends its rule. */
 const maxStrikes = 5;
-/** What a sink that is away gets for a last attempt, ms. */
+/** Time for the last attempt of a sink without a connection, ms. */
 const lastAttemptMs = 100;
-/** A connected sink may be full for so long before the retry queue begins, ms; longer where nobody waits with it. */
+/** Time for which a connected sink may be full before the retry queue begins, ms; longer when no other rule waits. */
 const sharedPatienceMs = 100;
 const patienceMs = 1000;
 
@@ -43,19 +45,19 @@ export interface SinkHost extends RuleOfCache {
   readonly reconnects?: Reconnects;
   readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;
-  /** Runs a function of users over messages. */
+  /** Runs a user function over messages. */
   callUser(number: number, columns: HostColumns): void;
   /** The sink takes no more, or does again. */
   sinkIsFull(isFull: boolean): void;
   /** The first attempt to connect is over, whatever came of it. */
   tried?(): void;
-  /** Checkpoints of the rule count on what its sinks have. */
+  /** Checkpoints of the rule rely on the output that its sinks hold. */
   readonly isSynced?: boolean;
   /** Messages were lost for good. */
   messagesLost?(): void;
   /** The sink can't work. */
   sinkFailed(reason: string): void;
-  /** A source of the rule has had messages that are acknowledged. */
+  /** A source of the rule has had messages that are to be acknowledged. */
   readonly isAcknowledged?: boolean;
 }
 
@@ -74,9 +76,9 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
   lastExceptionAt = 0;
   lastInvocation = 0;
   isFull = false;
-  /** Since when it is full, epoch ms. */
+  /** Time since which the sink is full, epoch ms. */
   fullSince = 0;
-  /** Times from taking output to having passed it on; null unless they are measured. */
+  /** Times from taking output to passing it on; null unless they are measured. */
   readonly latencies: Histogram | null;
   readonly #bytes: SinkBytes;
   #strikes = 0;
@@ -85,9 +87,9 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
   isTried = false;
   #isClosed = false;
   readonly #marks = new SinkMarks();
-  /** Messages of an earlier run that its queue had. */
+  /** Messages that an earlier run left in the queue. */
   #messagesBefore = 0;
-  /** What messages are written to: the chain, where there is one, otherwise the connector. */
+  /** Receiver of the messages: the chain where there is one, otherwise the connector. */
   readonly #sink: Sink;
   /** The stages before the connector. */
   readonly #chain: OutputChain | undefined;
@@ -105,7 +107,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     readonly host: SinkHost,
     readonly limitBytes: number,
     readonly sendError = false,
-    /** What the kernel writes for it. */
+    /** Plan of the output that the kernel writes for the sink. */
     output?: OutputPlan,
     /** See `SinkContext`. */
     readonly transactionName?: string,
@@ -229,12 +231,15 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     this.#awaitQueue();
   }
 
-  /** Bytes that count against the bound. */
+  /** Waiting bytes that count against the bound. */
   get #pressure(): number {
     return this.waitingBytes - (this.#queue?.beforeBytes ?? 0);
   }
 
-  /** A connected sink is full now and then. One that also empties is slow: sources without other rules wait. */
+  /**
+   * Waits before the retry queue begins, since a connected sink may be full for a moment. A sink that also empties is
+   * just slow: sources without other rules wait for it.
+   */
   #awaitQueue(): void {
     const isShared = this.#chain?.retry?.isShared;
     if (isShared === undefined || this.#queue !== undefined) return;
@@ -247,7 +252,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     this.#patience ??= setTimeout(look, isShared ? sharedPatienceMs : patienceMs).unref();
   }
 
-  /** From now on what it can't take waits on disk. */
+  /** Lets output that the sink can't take wait on disk from now on. */
   #beginQueue(): void {
     const chain = this.#chain;
     if (chain?.retry === undefined || chain.current !== undefined || this.#isClosed) return;
@@ -255,7 +260,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     this.#relieve();
   }
 
-  /** A source of its rule has messages that are acknowledged. */
+  /** To be called when a source of the rule has had messages that are to be acknowledged. */
   acknowledged(): void {
     if (this.#chain?.retry?.awaits === 'source') this.#beginQueue();
   }
@@ -266,7 +271,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
 
   #send(chunk: OutputChunk, values?: Readonly<Record<string, unknown>>): void {
     const sent = this.#encoder?.encode(chunk, (reason) => this.#unrendered(reason)) ?? chunk;
-    // What could not be rendered goes no further; of a batch each message that could not may be sent as an error.
+    // Messages that could not be encoded go no further; those of a batch may each be sent as an error.
     if (sent.messages > chunk.messages) this.messagesIn += sent.messages - chunk.messages;
     else this.messagesFailed += chunk.messages - sent.messages;
     if (sent.messages === 0 && this.#encoder !== undefined) return;
@@ -275,7 +280,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     this.#sink.write(values === undefined ? sent : { ...sent, values });
   }
 
-  /** Messages without the values of their properties go nowhere. */
+  /** Counts messages as lost whose properties could not be rendered. */
   #lose(messages: number, reason: string): void {
     this.messagesFailed += messages;
     this.#note(reason);
@@ -292,7 +297,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     this.#marks.add({ passed }, this.#bytes.came);
   }
 
-  /** A message that is lost counts as an exception by itself. */
+  /** Notes a message that could not be encoded; one that is lost counts as an exception by itself. */
   #unrendered(reason: string): void {
     if (this.sendError) this.exception(reason);
     else this.#note(reason);
@@ -312,17 +317,17 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     if (!barrier.goesToLog) this.#queue?.awaited();
   }
 
-  /** Since when it keeps messages of a source unacknowledged, epoch ms; Infinity when it does not. */
+  /** Time since which the sink keeps messages of the source unacknowledged, epoch ms; Infinity when it keeps none. */
   blocksSince(source: Acknowledgements): number {
     return this.#marks.since(source);
   }
 
-  /** Leaves all barriers: what still waits may not hold up others any more. */
+  /** Gives up all barriers, so that waiting output holds up nobody any more. */
   giveBack(): void {
     this.#marks.giveBack();
   }
 
-  /** What a person is told of it when its rule blocks others. */
+  /** Sentence for people when the sink blocks other rules. */
   get trouble(): string {
     const { downSince, status } = this.connection;
     const ofQueue = this.#queue?.trouble ?? '';
@@ -331,7 +336,9 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     return `${this.label} not connected for ${Math.round((Date.now() - downSince) / 1000)} s, ${waiting}`;
   }
 
-  /** Resolves when all is out, or can't be any more; at once while the sink is connected: `flush` is enough then. */
+  /**
+   * Resolves when all output is sent or can't be sent; at once while the sink is connected, where `flush` is enough.
+   */
   async emptied(): Promise<void> {
     const queue = this.#queue;
     if (queue !== undefined) await queue.emptied();
@@ -339,12 +346,12 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
   }
 
   /**
-   * Resolves when everything is out; rejects when the sink can't get it out in time. One whose connection was lost has
-   * the time only from then on: what has not come back until now will hardly come back just now.
+   * Resolves when all output is sent; rejects when the sink can't send it in time. For a sink without a connection the
+   * time runs from the disconnect: one that has not come back yet will hardly do so now.
    */
   async flush(longestMs: number): Promise<void> {
     const { status, lastDisconnectedAt, downSince } = this.connection;
-    // To be written to disk what waits needs no connection.
+    // Waiting output needs no connection to be written to disk.
     const isAway = status !== 1 && lastDisconnectedAt > 0 && this.#queue?.isDurable !== true;
     const timeoutMs = isAway ? Math.max(lastAttemptMs, longestMs - (Date.now() - downSince)) : longestMs;
     let timer: Timer | undefined;
@@ -376,8 +383,8 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
   }
 
   /**
-   * Closes it, and waits for that at most for the time given: the other side may not answer any more. Returns what is
-   * lost with it, a sentence.
+   * Closes the sink within the time given, since the other side may not answer. Returns a sentence on the lost
+   * messages.
    */
   async close(timeoutMs: number): Promise<string | undefined> {
     if (this.#isClosed) return undefined;
@@ -393,7 +400,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
       }),
     ]);
     timer?.close();
-    // Whatever is left is lost with the sink, but for what its cache has.
+    // Waiting output is lost with the sink, except for messages that its cache keeps.
     const isCleaned = this.spec.cache?.isCleanedAtStop === true;
     const lost = isCleaned ? this.waitingMessages : this.unsafeMessages;
     const loss = this.#lossOf(lost, isCleaned ? 'they are forgotten (cleanCacheAtStop)' : 'they are lost');
@@ -410,7 +417,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     return `${this.label} is closed before ${messages} could be sent: ${fate}`;
   }
 
-  // What the connector calls
+  // Methods for the connector
 
   get ruleId(): string {
     return this.host.id;
@@ -455,7 +462,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
 
   failed(bytes: number, messages: number, reason: string): void {
     this.messagesFailed += messages;
-    // A message that is lost counts as an exception by itself.
+    // A lost message counts as an exception by itself.
     if (messages > 0) this.#note(reason);
     else this.exception(reason);
     if (messages > 0) this.host.messagesLost?.();

@@ -21,7 +21,7 @@ export interface TargetsOptions {
   readonly spec: Spec;
   /** The templates, by property. */
   readonly templates: Readonly<Record<string, unknown>>;
-  /** What the kernel writes. */
+  /** Plan of the output that the kernel writes. */
   readonly output: Pick<OutputPlan, 'head'>;
   /** Templates see one row, not a list. */
   readonly isSingle: boolean;
@@ -84,7 +84,7 @@ export class Targets {
     if (run !== undefined) yield this.#part(chunk, bytes, run, rendered!);
   }
 
-  /** What templates see of a message: its row, or the list of its rows; of a batch those of its last message. */
+  /** Data of a message for templates: its row, or the list of its rows; for a batch the rows of its last message. */
   #dataOf(text: string, isError: boolean): Value {
     const value: Value = isError ? { error: text } : readJson(text);
     const rows = Array.isArray(value) ? value : [value];

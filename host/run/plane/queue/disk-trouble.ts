@@ -1,6 +1,6 @@
-/** What is wrong with the disk of a queue: told once, and tried again after a while. */
+/** Fault of the disk of a queue: it is told once, and tried again after a while. */
 
-/** After a failure of the disk it is tried again, ms. */
+/** Time until a failed disk is tried again, ms. */
 const retryMs = 1000;
 
 export interface TroubledOwner {
@@ -11,7 +11,7 @@ export interface TroubledOwner {
 export class DiskTrouble {
   writing = '';
   reading = '';
-  /** There is no room for what is to be written. */
+  /** The disk has no room for the next write. */
   isFull = false;
   #retryAt = 0;
   #retry: NodeJS.Timeout | undefined;

@@ -1,4 +1,4 @@
-/** What may be written to a disk so that enough stays free for others. */
+/** Bytes that may be written to a disk so that enough stays free for others. */
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 

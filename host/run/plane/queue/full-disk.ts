@@ -1,7 +1,7 @@
 /** A disk that has no more room for a queue whose oldest messages may go. */
 import type { Store } from './store.js';
 
-/** There is no more room on the disk, or none for this user. */
+/** Whether an error says that the disk has no room, or none for this user. */
 export function isFullDisk(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ENOSPC' || code === 'EDQUOT';

@@ -3,19 +3,19 @@ import type { SinkChunk } from '../../../connectors/running.js';
 
 export interface Item {
   readonly bytes: Buffer;
-  /** As in the chunk that it was made of; null: lines, or one message. */
+  /** Ends of the messages, as in the chunk; null for lines or one message. */
   readonly ends: Uint32Array | null;
   readonly errors: ReadonlySet<number>;
   readonly messages: number;
   readonly rows: number;
   readonly values: Readonly<Record<string, unknown>> | undefined;
-  /** When it came, as `performance.now` says. */
+  /** Time of arrival, as of `performance.now`. */
   readonly since: number;
-  /** Of what was not read from disk. */
+  /** Ticket of messages that were not read from disk. */
   readonly ticket: Ticket | undefined;
 }
 
-/** What is given back when all parts of an item are safe. */
+/** Bytes that are given back when all parts of an item are safe. */
 export interface Ticket {
   readonly bytes: number;
   parts: number;
@@ -99,7 +99,7 @@ export function groupsOf(items: readonly Item[], messages: number, bytes: number
   return groups;
 }
 
-/** Where so many lines end. */
+/** Offset at which the given number of lines ends. */
 function lineAt(bytes: Buffer, lines: number): number {
   let at = 0;
   for (let i = 0; i < lines; i++) {

@@ -26,7 +26,7 @@ export function marked(item: Item, member: Buffer): Item {
   return { ...item, bytes: Buffer.concat(parts, length), ends: item.ends === null ? null : Uint32Array.from(ends) };
 }
 
-/** What `marked` writes for a field. */
+/** Member that `marked` writes for a field. */
 export function memberOf(field: string): Buffer {
   return Buffer.from(`${JSON.stringify(field)}:true`);
 }

@@ -13,21 +13,21 @@ import { ReadMark } from './read-mark.js';
 import type { Batch, Store } from './store.js';
 
 export interface StoreOptions {
-  /** Each append is forced to the disk before it counts. */
+  /** Whether each append is synced before it counts. */
   readonly isSynced: boolean;
-  /** Numbers go on where they were also when nothing is left in it. */
+  /** Whether numbers go on where they were when the store is empty. */
   readonly keepsNumbers?: boolean;
-  /** A file that is so long is followed by another one. */
+  /** Bytes after which a file is followed by another one. */
   readonly fileBytes?: number;
-  /** What is out stays on disk until `keepFrom` says that it need not. */
+  /** Whether sent messages stay on disk until `keepFrom` lets them go. */
   readonly keepsOut?: boolean;
 }
 
-/** How far pages were read. */
+/** A reader's place in the pages. */
 export interface Cursor {
   /** Number of the next message. */
   read: number;
-  /** Where the next page is looked for. */
+  /** Place where the next page is looked for; undefined before the first. */
   at: PlaceInFile | undefined;
 }
 
@@ -37,13 +37,13 @@ interface PlaceInFile {
 }
 
 interface PageFile {
-  /** Number of its first message. */
+  /** Number of the file's first message. */
   readonly first: number;
   readonly path: string;
-  /** As far as it was written; undefined: not known yet. */
+  /** Bytes written; undefined while that is not known. */
   size: number | undefined;
   opening: Promise<FileHandle> | undefined;
-  /** Nothing more may be written to it. */
+  /** Nothing more may be written to the file. */
   isEnded: boolean;
 }
 
@@ -55,9 +55,9 @@ const markName = 'read';
 export class PageStore implements Store {
   /** Number behind the last message that was written. */
   stored = 0;
-  /** Where it is read. */
+  /** Place of the reader that takes messages out. */
   readonly #own: Cursor = { read: 0, at: undefined };
-  /** Number of the first message that is not out. */
+  /** Number of the first message that is not sent. */
   freed = 0;
   readonly #files: PageFile[] = [];
   readonly #mark: ReadMark;
@@ -65,12 +65,12 @@ export class PageStore implements Store {
   #isAppending = false;
   /** Files that are being removed. */
   #removing: Promise<unknown> = Promise.resolve();
-  /** What is out stays from this message on. */
+  /** Number from which on sent messages stay on disk. */
   #keptFrom = Number.POSITIVE_INFINITY;
   cutOff = '';
   cutOffMessages = 0;
   isCutOffWhole = false;
-  /** The disk has its own bounds. */
+  /** Always 0, since the disk has its own bounds. */
   readonly unreadBytes = 0;
 
   private constructor(
@@ -204,7 +204,7 @@ export class PageStore implements Store {
     return this.nextFor(this.#own, this.stored);
   }
 
-  /** As `next`, for a reader beside the one who takes messages out, up to a message; what was freed may be gone. */
+  /** Reads the next messages up to `end` for a further reader; freed messages may be gone. */
   async nextFor(cursor: Cursor, end: number): Promise<Batch | undefined> {
     const since = performance.now();
     while (cursor.read < end) {
@@ -300,7 +300,7 @@ export class PageStore implements Store {
     }
   }
 
-  /** What is out from this message on stays on disk, too. */
+  /** Lets sent messages from this one on stay on disk. */
   keepFrom(message: number): void {
     this.#keptFrom = message;
     this.#removeOut();
@@ -313,15 +313,13 @@ export class PageStore implements Store {
     this.rewind();
   }
 
-  /** What is not out is read again. */
+  /** Lets messages that are not sent be read again. */
   rewind(): void {
     this.#own.read = this.freed;
     this.#own.at = undefined;
   }
 
-  /**
-   * So many messages are out that were never written: those that follow are numbered behind them. All others are out.
-   */
+  /** Counts sent messages that were never written: later ones are numbered behind them. All others are sent. */
   pass(messages: number): void {
     const last = this.#files.at(-1);
     // The number of its first message is in the name of a file.
@@ -362,7 +360,7 @@ export class PageStore implements Store {
     await refuseLink(this.folder);
     await makeFolder(this.folder, this.options.isSynced);
     const path = join(this.folder, `${this.stored.toString(16).padStart(14, '0')}${ending}`);
-    // What may be there already is what a broken write left.
+    // An existing file of that name is left from a broken write.
     const opening = open(path, 'w+');
     await opening;
     const same = this.#files.findIndex((one) => one.path === path);
@@ -390,7 +388,7 @@ export class PageStore implements Store {
     return file.size;
   }
 
-  /** Cuts off what was not written as a whole; where that fails the file ends there. */
+  /** Cuts off a part that was not written as a whole; where that fails the file ends there. */
   async #cut(file: PageFile, size: number): Promise<void> {
     file.size = size;
     try {
@@ -398,7 +396,7 @@ export class PageStore implements Store {
     } catch {
       file.isEnded = true;
     }
-    // What a failed flush left in memory of the system is not to be trusted.
+    // After a failed sync the system's memory of the file is not to be trusted.
     if (size > 0 && this.options.isSynced) file.isEnded = true;
   }
 

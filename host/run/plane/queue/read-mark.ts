@@ -78,7 +78,7 @@ export class ReadMark {
     this.#isDirty = false;
     this.#writing = this.#put(this.#value).finally(() => {
       this.#writing = undefined;
-      // What came while the disk was slow would else wait for the next number.
+      // A number that came while the disk was slow would else wait for the next one.
       if (this.#isDirty) this.#writeSoon();
     });
     await this.#writing;

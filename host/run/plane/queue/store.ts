@@ -1,17 +1,17 @@
-/** Where messages wait that were spilled: first in, first out. */
+/** Store of spilled messages: first in, first out. */
 import type { Item } from './item.js';
 
 /** Messages read at once. */
 export interface Batch {
   readonly items: readonly Item[];
-  /** Messages before them that can't be read any more. */
+  /** Number of messages before these that can't be read any more. */
   readonly lost: number;
-  /** Where they were, and why. */
+  /** Place of the lost messages, and the reason. */
   readonly reason: string;
 }
 
 export interface Store {
-  /** Messages that are not out. */
+  /** Messages that are not sent. */
   readonly length: number;
   /** Messages that were not read, and their bytes where a bound is set for them. */
   readonly unread: number;

@@ -1,43 +1,45 @@
 /**
- * The end of a rule that has left the kernel: its sources stop, its sinks get their time, neighbours don't wait for
- * them.
+ * The end of a rule that has left the kernel: its sources stop, and its sinks get time without holding up neighbours.
  */
 import { reasonOf } from '../../../base/errors.js';
 import type { RunningRule, RunningSource } from '../running/running.js';
 import type { RuleRun } from './rule-run.js';
 
-/** How long the end of a rule may hold up the rules it shares a stream with, ms. */
+/** Longest time that the end of a rule may hold up rules that share its streams, ms. */
 const neighboursWaitMs = 1000;
-/** How long the sources of a rule that has ended stand still for a next run of it, ms. */
+/** Time that the sources of an ended rule stand still for its next run, ms. */
 const handOverMs = 100;
-/** How long the end of a rule waits for what its sources have read to have its turn, ms. */
+/** Longest time that the end of a rule waits for read input to have its turn, ms. */
 const readMs = 1000;
 
 export interface EndOptions<S extends RunningSource> {
-  /** The sinks may send what is left. */
+  /** The sinks may send the waiting output. */
   readonly isGraceful: boolean;
-  /** Longest time for that, ms. */
+  /** Longest time for the waiting output, ms. */
   readonly timeoutMs: number;
   /** Sources that only this rule had. */
   readonly unused: readonly S[];
-  /** Sources of others, too, that its sinks blocked: `sinkIsFull` was told, and is taken back here. */
+  /** Sources, also of other rules, that its sinks blocked: `sinkIsFull` was called, and is taken back here. */
   readonly held: readonly S[];
   /** Lets no further rule use the source. */
   forget(source: S): void;
   drop(source: S): Promise<void>;
-  /** The sinks had their time; with `isOut` all is out, or on disk. Messages of sources can still be acknowledged. */
+  /**
+   * To be called when the sinks had their time; with `isOut` all output is out or on disk. Messages of sources can
+   * still be acknowledged.
+   */
   settled(isOut: boolean): Promise<void> | undefined;
 }
 
 /** Result of ending the sinks. */
 export interface End {
-  /** Why one could not send what was left. */
+  /** Reason why a sink could not send its waiting output; undefined when all could. */
   readonly reason: string | undefined;
   /** Losses of the sinks, a sentence each. */
   readonly losses: readonly string[];
 }
 
-/** Resolves when nothing waits for its turn that the sources of the rule have read, or that takes too long. */
+/** Resolves when no input of the rule's sources waits for its turn, or after `readMs`. */
 export async function whenRead({ sources }: RunningRule): Promise<void> {
   const late = sources.filter(({ waitsForTurn }) => waitsForTurn);
   if (late.length === 0) return;
@@ -45,7 +47,7 @@ export async function whenRead({ sources }: RunningRule): Promise<void> {
   await Promise.race([Promise.all(late.map((source) => source.whenTaken())), patience]);
 }
 
-/** Takes the last state of rules that feed each other at one instant, since all rules end now. */
+/** Takes the last state of joined rules at one instant, since all rules end now. */
 export function takeLastTogether(rules: ReadonlySet<RuleRun>, work: (rule: RuleRun, call: () => void) => void): void {
   const joined = [...rules].filter((rule) => !rule.isEnding && rule.checkpoints?.isJoined);
   for (const { sources } of joined) for (const source of sources) source.settle();
@@ -53,13 +55,14 @@ export function takeLastTogether(rules: ReadonlySet<RuleRun>, work: (rule: RuleR
   for (const { checkpoints } of joined) checkpoints?.takeLastOfAll();
 }
 
-/** What the rule has not had of sources that others go on to read is kept until it goes on, if it can be. */
+/** Keeps the input that the rule has not had of shared sources until it comes back, where that is possible. */
 export function awaitReturn(rule: RunningRule): void {
   for (const { places, users } of rule.sources) if (users.size > 1) places?.awaits(rule);
 }
 
 /**
- * Gives up what waits before or in its nodes, as far as that is not kept: a sentence each, which the log has as well.
+ * Gives up rows that wait before or in the rule's nodes and are not kept; returns a sentence for each loss, which the
+ * log has as well.
  */
 export function lossesOf(rule: RuleRun, isKept: boolean): string[] {
   const unread = rule.lag?.leave(rule) ?? [];
@@ -79,7 +82,7 @@ export async function endParts<S extends RunningSource>(rule: RunningRule, optio
   };
   // Neighbours don't wait long for a sink that is slow or away.
   const patience = setTimeout(giveBack, neighboursWaitMs).unref();
-  // What its sinks still get out is acknowledged before the connection ends.
+  // Output that the sinks still send is acknowledged before the connection ends.
   const drained = isGraceful ? unused.filter(({ acknowledgements }) => acknowledgements !== undefined) : [];
   for (const source of drained) {
     forget(source);
@@ -95,7 +98,7 @@ export async function endParts<S extends RunningSource>(rule: RunningRule, optio
   await Promise.all(drained.map(drop));
   const losses = await Promise.all(rule.sinks.map((sink) => sink.close(timeoutMs)));
   clearTimeout(patience);
-  // A rule that is updated reads on where its former run stood: that one's messages come after it has started again.
+  // The next run of an updated rule reads on where this one stood: messages in between come after its start.
   setTimeout(giveBack, handOverMs).unref();
   return { reason, losses: losses.filter((loss) => loss !== undefined) };
 }

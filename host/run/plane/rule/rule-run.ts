@@ -38,7 +38,7 @@ import type { RuleCheckpoints } from '../state/checkpoint/rule-checkpoints.js';
 import { savedAs } from '../state/checkpoint/saved-as.js';
 import { joinedTables, keptSources, noSources, rowsOf } from './tables.js';
 
-/** What a rule needs from the data plane. */
+/** The part of the data plane that a rule uses. */
 export interface RuleHost extends PlaneHost {
   /** Times are measured for histograms. */
   readonly measuresAll: boolean;
@@ -53,20 +53,20 @@ export interface RuleHost extends PlaneHost {
   workFor(rule: RuleRun, call: () => void): void;
   readonly userCalls: UserCalls;
   readonly codeWatch: CodeWatch;
-  /** Nothing of the rule waits for answers any more. */
+  /** To be called when no row of the rule waits for answers any more. */
   idle(rule: RuleRun): void;
-  /** Adds one to those who get the output of a node, which rules with equal plans share. */
+  /** Adds sinks to the output of a node, which rules with equal plans share. */
   addOutput(node: NodeHandle, sinks: readonly RunningSink[]): void;
   removeOutput(node: NodeHandle, sinks: readonly RunningSink[]): void;
-  /** Something failed outside of the kernel that the log is to tell of. */
+  /** To be called when a failure outside of the kernel is to be logged. */
   noteLoss(): void;
-  /** A sink of the rule has tried to connect. */
+  /** To be called when a sink of the rule has tried to connect. */
   triedSink(rule: RuleRun): void;
   /** Returns an equal list that other rules hold already, if there is one. */
   sameOperators(operators: RuleStart['plan']['operators']): RuleStart['plan']['operators'];
 }
 
-/** Input may wait as many times as what a sink has not taken, bytes at most. */
+/** Bound of waiting input, as a multiple of the sinks' bound and in bytes. */
 const sinkLimits = 16;
 const maxInputBytes = 256 * 1024 * 1024;
 const noFunctions: readonly UserFunction[] = [];
@@ -93,9 +93,9 @@ export class RuleRun implements SinkHost, RunningRule {
   sourceBases: readonly StreamCounters[] = [];
   /** Times measured in each source when the rule came. */
   sourceLatencies: readonly (Histogram | null)[] = [];
-  /** Set when its end has begun, so that a second cause changes nothing. */
+  /** The end of the rule has begun: a second cause changes nothing. */
   isEnding = false;
-  /** Set once a call of the kernel took long for it. */
+  /** Long kernel calls for the rule; undefined before the first. */
   longCalls: LongCalls | undefined;
   /** See `RunningRule`. */
   lag: RunningLag | undefined;
@@ -104,7 +104,7 @@ export class RuleRun implements SinkHost, RunningRule {
   readonly inputLimitBytes: number;
   blocks = 0;
   waitingResults = 0;
-  /** Sources of lookup tables, which others have as well. */
+  /** Sources of lookup tables, which other rules use as well. */
   #kept: ReadonlySet<RunningSource> = noSources;
   /** See `RuleStart`. */
   readonly #isTable: boolean;
@@ -115,7 +115,7 @@ export class RuleRun implements SinkHost, RunningRule {
   constructor(
     start: RuleStart,
     readonly host: RuleHost,
-    /** Left out when its state is not kept. */
+    /** Checkpoints of the rule; left out when its state is not kept. */
     readonly checkpoints?: RuleCheckpoints,
   ) {
     this.id = start.id;
@@ -170,7 +170,7 @@ export class RuleRun implements SinkHost, RunningRule {
     return this.sources.some(({ hasAcknowledged }) => hasAcknowledged);
   }
 
-  /** True when no more rows can come out: the sources are at their end, tables aside. */
+  /** Whether no more rows can come out, since the sources are at their end, tables aside. */
   get isFinished(): boolean {
     if (isAtWork(this.host.kernel, this.run)) return false;
     if (this.waitings.some(({ node }) => this.host.kernel.waiting(node).first !== 0)) return false;
@@ -190,7 +190,7 @@ export class RuleRun implements SinkHost, RunningRule {
     return this.#kept.has(source) || this.tables.some((table) => table.source === source);
   }
 
-  /** Where the columns that the rule reads of a source stand in its batches. */
+  /** Places of the rule's columns in the batches of a source. */
   columnsOf(source: number): readonly number[] {
     return this.#columns[source]?.indexes ?? [];
   }
@@ -200,12 +200,12 @@ export class RuleRun implements SinkHost, RunningRule {
     return this.tables.flatMap((table) => rowsOf(table, this.host.kernel));
   }
 
-  /** Sends what encode nodes gathered. */
+  /** Sends the rows that encode nodes have gathered. */
   flushNodes(): void {
     for (const node of this.nodes) if (node.kind === 'encode') this.host.kernel.flush(node.handle);
   }
 
-  /** The rule calls functions of the owner. */
+  /** Whether the rule calls functions of the owner. */
   usesCodeOf(owner: string): boolean {
     return this.#owners().includes(owner);
   }
@@ -215,13 +215,13 @@ export class RuleRun implements SinkHost, RunningRule {
     return owners.length === 0 ? undefined : this.host.codeWatch.memory.bytesOf(owners);
   }
 
-  /** Whose code it calls; services, too. */
+  /** Owners of the code that the rule calls, services included. */
   #owners(): string[] {
     const asked = this.waitings.flatMap(({ spec }) => spec?.call ?? []);
     return [...this.functions, ...asked].map(({ owner }) => owner);
   }
 
-  /** Rows wait in the node: for answers of the table, without one until their time has come. */
+  /** Adds a node in which rows wait for answers of the table, or without a table until their time has come. */
   #waits(node: NodeHandle, plan: Extract<NodePlan, { kind: 'ask' | 'dedup' }>, spec: LookupSpec | undefined): void {
     const { host } = this;
     const own: WaitingHost = {
@@ -290,7 +290,7 @@ export class RuleRun implements SinkHost, RunningRule {
     const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
     const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zone, now: this.host.now() };
     if (input !== null && 'source' in input) linked.place = this.#placeIn(this.#columns[input.source]!.source);
-    // What is gathered is in the checkpoint, which holds the messages then.
+    // Gathered rows are in the checkpoint, which holds their messages then.
     const kept = this.checkpoints?.order.kept.get(this.nodes.length);
     if (kept !== undefined) linked.saved = savedAs(kept);
     if (plan.kind === 'port') linked.target = this.nodes[plan.into]!.handle;
@@ -328,7 +328,7 @@ export class RuleRun implements SinkHost, RunningRule {
     };
   }
 
-  /** Rules that go on elsewhere must not use its nodes. */
+  /** Returns the place of the rule in the source as a key: only rules at the same place may share nodes. */
   #placeIn(source: SourceRun): string | undefined {
     if (!source.spec.isShared || this.checkpoints === undefined) return undefined;
     const place = this.checkpoints.placeIn(source.name);
@@ -336,7 +336,7 @@ export class RuleRun implements SinkHost, RunningRule {
     return JSON.stringify(place ?? null);
   }
 
-  // What sinks call
+  // Methods for sinks
 
   get measuresAll(): boolean {
     return this.host.measuresAll;
@@ -354,7 +354,7 @@ export class RuleRun implements SinkHost, RunningRule {
     return this.host.logOf(this.run);
   }
 
-  /** Logs a line when the rule is to say more. */
+  /** Logs a line when debug logging is on for the rule. */
   debug(line: () => string): void {
     if (this.isDebug) this.log.debug(line());
   }
@@ -374,7 +374,7 @@ export class RuleRun implements SinkHost, RunningRule {
   sinkIsFull(isFull: boolean): void {
     if (this.#isReleased) return;
     this.blocks += isFull ? 1 : -1;
-    // Tables go on: other rules look up in them, too.
+    // Tables are not paused, since other rules look up in them, too.
     for (const source of this.sources) if (!this.#kept.has(source)) placeOf(this, source).sinkIsFull(isFull);
   }
 
@@ -431,7 +431,7 @@ export class RuleRun implements SinkHost, RunningRule {
   }
 }
 
-/** What is written for an action; undefined when none of its rows goes anywhere. */
+/** Output plan of an action; undefined when none of its rows goes anywhere. */
 function outputOf({ nodes }: RuleStart['plan'], action: number): OutputPlan | undefined {
   for (const node of nodes) if (node.kind === 'encode' && node.actions.includes(action)) return node.output;
   return undefined;

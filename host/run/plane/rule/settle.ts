@@ -1,6 +1,6 @@
 /**
- * Ends the transactions in a sink whose rule is gone, or has it no more: it is opened once, as a run that goes on from
- * the last checkpoint would.
+ * Ends the transactions that a removed rule, or a removed action, left in a sink. The sink is opened once, as in a run
+ * that goes on from the last checkpoint.
  */
 import { basename, dirname } from 'node:path';
 import { reasonOf } from '../../../base/errors.js';
@@ -13,7 +13,7 @@ import { CheckpointFiles } from '../state/checkpoint/files.js';
 import { Groups } from '../state/checkpoint/groups.js';
 import { findState } from '../state/checkpoint/restore.js';
 
-/** Longest time for opening it, ms, and for closing. */
+/** Longest time for opening the sink, and for closing it, ms. */
 const timeoutMs = 5000;
 
 export interface SettleHost extends Pick<PlaneHost, 'log' | 'paths' | 'shared'> {
@@ -22,7 +22,7 @@ export interface SettleHost extends Pick<PlaneHost, 'log' | 'paths' | 'shared'> 
 
 type Settled = Pick<SettledNotice, 'position' | 'reason'>;
 
-/** Returns where the rule ended in it, and why its transactions could not be ended. */
+/** Returns the position where the rule ended in the sink, and the reason when its transactions could not be ended. */
 export async function settle(order: SettleOrder, host: SettleHost): Promise<Settled> {
   let { position } = order;
   try {
@@ -34,7 +34,7 @@ export async function settle(order: SettleOrder, host: SettleHost): Promise<Sett
   }
 }
 
-/** Where the newest checkpoint that counts ends in the sink. */
+/** Position of the newest usable checkpoint in the sink. */
 async function endOf(folder: string, action: number, host: SettleHost): Promise<unknown> {
   const { log } = host;
   const groups = host.shared('checkpoint.groups', () => new Groups());
@@ -57,7 +57,7 @@ async function endIn({ rule, action, spec }: SettleOrder, position: unknown, hos
   };
   const sink = new SinkRun(spec, connectorFor('sink', spec.type), own, 0, false, undefined, `${rule}/${action}`);
   try {
-    // A run that has it has ended what was left when it opened it.
+    // A run that has the sink has ended its transactions when opening it.
     if (isHad(rule, sink, host.rules)) return;
     if (position !== undefined) sink.cutBack(position);
     await within(sink.connect());

@@ -1,10 +1,10 @@
-/** Scan tables of running rules: where their rows are kept, and what they are. */
+/** Scan tables of running rules: the joins that keep their rows, and the rows. */
 import type { Kernel, NodeHandle } from '../../../../kernels/api.js';
 import type { RulePlan } from '../../../../kernels/plan/ir.js';
 import type { TableRow } from '../../../model/figures.js';
 import type { JoinedTable, RunningSource } from '../running/running.js';
 
-/** Finds the tables of a rule: what ports give to joins. */
+/** Finds the scan tables of a rule: the sources that ports connect to joins. */
 export function joinedTables(
   { nodes, sources }: RulePlan,
   running: readonly RunningSource[],
@@ -18,7 +18,7 @@ export function joinedTables(
   });
 }
 
-/** What most rules have instead of lookup tables: a set of its own for each would be a tenth of a rule. */
+/** Empty set of most rules, which have no lookup tables: a set of its own for each would be a tenth of a rule. */
 export const noSources: ReadonlySet<RunningSource> = new Set();
 
 /** Sources of the lookup tables of a rule. */
@@ -30,7 +30,7 @@ export function keptSources({ nodes }: RulePlan, running: readonly RunningSource
   return kept.length === 0 ? noSources : new Set(kept);
 }
 
-/** Reads what a table holds now, oldest first. */
+/** Reads the rows that a table holds now, oldest first. */
 export function rowsOf({ name, columns, join, branch }: JoinedTable, kernel: Kernel): TableRow[] {
   const whole = columns.findIndex(({ kind }) => kind === 'row');
   return kernel.tableRows(join, branch, columns.length).map((values) => {

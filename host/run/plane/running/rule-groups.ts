@@ -6,12 +6,12 @@ export interface RuleGroup {
   readonly rules: readonly RunningRule[];
   /** Sources of the rule without its tables. */
   readonly sources: ReadonlySet<RunningSource>;
-  /** Where these do their work for it. */
+  /** Places at which the sources work for the rule: the sources themselves, or branches of them. */
   readonly places: ReadonlySet<RunningSource | RunningBranch>;
   readonly nodes: ReadonlySet<NodeHandle>;
 }
 
-/** Where rows of a source begin their way through a rule. */
+/** Place at which rows of a source enter the rule: the source, or a branch of it. */
 export function placeOf(rule: RunningRule, source: RunningSource): RunningSource | RunningBranch {
   return rule.lag?.branchOf(source) ?? source;
 }

@@ -1,6 +1,6 @@
 /**
- * What runs in a data plane, as its parts see each other: rules with their nodes, sources and sinks. Figures, troubles
- * and logs are made from these; rule-run.ts, source-run.ts and sink-run.ts do the work.
+ * Interfaces of the rules, sources, sinks and nodes that run in a data plane, as its other parts see them. Status, logs
+ * and figures read these; rule-run.ts, source-run.ts and sink-run.ts implement them.
  */
 import type {
   Kernel,
@@ -27,18 +27,18 @@ export interface PlaneHost {
   readonly kernel: Kernel;
   readonly log: Logger;
   readonly paths: AllowedPaths;
-  /** When the last call of the kernel ended that took a while, epoch ms. */
+  /** End of the last long kernel call, epoch ms. */
   readonly busyUntil: number;
   /** Time of rows and windows, epoch ms. */
   now(): number;
   /** An object that all parts of the data plane share, made at first use. */
   shared<T>(key: string, make: () => T): T;
   /**
-   * Runs work of the kernel and what follows from it; `whose` names the rules it is for. Does nothing when the kernel
-   * is broken.
+   * Runs kernel work and what follows from it; `whose` names the rules that the work is for. Does nothing when the
+   * kernel is broken.
    */
   work(whose: ReadonlySet<RunningRule>, call: () => void, input?: InputAtWork): void;
-  /** Something that was safe is lost. */
+  /** Notes the loss of data that was safe. */
   lost(loss: Loss): void;
   /** Ends the rule. */
   failed(rule: RunningRule, reason: string): void;
@@ -70,45 +70,45 @@ export interface RunningSource extends RunningPart {
   /** Users that take the input as it arrives. */
   readonly readers: ReadonlySet<RunningRule>;
   readonly counters: StreamCounters;
-  /** Of a source with messages that are to be acknowledged. */
+  /** Acknowledgements of the messages; undefined where the source has none to acknowledge. */
   readonly acknowledgements: Acknowledgements | undefined;
-  /** There were such messages. */
+  /** The source has had messages that are to be acknowledged. */
   readonly hasAcknowledged: boolean;
   /** Reading is paused: a sink below is full, or the kernel has no room. */
   readonly isFull: boolean;
-  /** Its input waits for its turn. */
+  /** Input of the source waits for its turn in the kernel. */
   readonly waitsForTurn: boolean;
-  /** Input that it has behind it waits for its turn. */
+  /** Input that lies before the source's position still waits for its turn. */
   readonly isReadAhead: boolean;
-  /** Works off what waits for its turn. */
+  /** Works off the input that waits for its turn. */
   settle(): void;
-  /** Resolves when no input waits; false when what waited was dropped. */
+  /** Resolves when no input waits: with false when the waiting input was dropped. */
   whenTaken(): Promise<boolean>;
-  /** Since when a sink below it is full, epoch ms. */
+  /** Time since which a sink below the source is full, epoch ms. */
   readonly fullSince: number;
-  /** Since when the kernel has had no room for its input, epoch ms; 0 when it has. */
+  /** Time since which the kernel has no room for the input, epoch ms; 0 while it has room. */
   readonly starvedSince: number;
   /** Fault of the input log; empty without one. */
   readonly logTrouble: string;
-  /** Who uses up the memory that its input needs; empty when nobody does. */
+  /** Name of what uses up the memory that the input needs; empty when nothing does. */
   readonly starvedBy: string;
-  /** Epoch ms, 0 never. */
+  /** Time of the last input, epoch ms; 0 before any. */
   readonly lastInputAt: number;
   readonly isEnded: boolean;
   /** See `SourceForm`. */
   readonly endsSoon: boolean;
-  /** Time of all work for it, the rules' nodes included, µs. */
+  /** Time of all work for the source, the rules' nodes included, µs. */
   workUs: number;
   start(): void;
   /**
-   * Starts when no further rule has come for a while: those that go on from checkpoints are all to get what was not
-   * safe.
+   * Starts when no further rule has come for a while, so that all rules with checkpoints are read from the earliest
+   * one.
    */
   startWithOthers(): void;
   readonly hasStarted: boolean;
-  /** Resolves when no more input comes: it is at its end or the source is closed. */
+  /** Resolves when no more input comes: the input is at its end, or the source is closed. */
   whenOver(): Promise<void>;
-  /** Takes nothing more, but stays connected: what still leaves the sinks is acknowledged until it is closed. */
+  /** Reads nothing more, but stays connected until it is closed, so that output still sent is acknowledged. */
   drain(): void;
   exception(reason: string): void;
   /** A sink below became full, or took up work again. */
@@ -116,74 +116,72 @@ export interface RunningSource extends RunningPart {
   readonly retention: Retention;
   /** Messages that came again and were not passed on; undefined where the other side keeps no session. */
   readonly redeliveries: { readonly redelivered: number } | undefined;
-  /** From where it can be read again to get what comes after all input so far; undefined when it can't go back. */
+  /** Position behind all input so far, from which the source can be read again; undefined when it can't rewind. */
   position(): unknown;
-  /** Begins at the position, or goes on there; returns the reason when it can't. */
+  /** Rewinds to the position, or begins there; returns the reason when it can't. */
   seek(position: unknown): string | undefined;
-  /** Undefined without rules whose state is kept. */
+  /** Places of the rules in the source; undefined when no rule has checkpoints. */
   readonly places: RunningPlaces | undefined;
-  /** Names messages that were skipped for their length, which the kernel only counts. */
+  /** Logs messages that were skipped for their length; the kernel only counts them. */
   noteOversized(count: number): void;
   /**
-   * What people are shown of input: its messages without the frames around them; nothing of rows in the engine's own
+   * Messages of the input without the frames around them, to be shown to people; undefined for rows in the engine's own
    * form.
    */
   messagesIn(input: Uint8Array): Uint8Array[] | undefined;
 }
 
-/** Where rules go on in a source, as long as that is not where the source is; see state/rule-places.ts. */
+/** Places of rules in a source, while they differ from its position; see state/rule-places.ts. */
 export interface RunningPlaces {
   /** The source can be read again from a position. */
   readonly rewinds: boolean;
-  /** Rules that do not take what the source reads. */
+  /** Rules that do not take the input that the source reads now. */
   readonly ahead: ReadonlySet<RunningRule>;
-  /** What a rule has yet to read may wait: after a kill it is read again from the place of the rule. */
+  /** A rule's unread input may wait: after a kill it is read again from the place of the rule. */
   readonly readsAgain: boolean;
-  /** The rule has had all that the source has read, and no more. */
+  /** Whether the rule has had exactly the input that the source has read. */
   isHere(rule: RunningRule): boolean;
-  /** The rule is to end, and comes back: what lies behind its place is kept for it until then, or for a time. */
+  /** Keeps the input behind the place of a rule that ends and comes back, until then or for a time. */
   awaits(rule: RunningRule): void;
-  /** The rule, which was just linked, goes on from the position; returns the reason when it can't. */
+  /** Lets a rule that was just linked go on from the position; returns the reason when it can't. */
   goOnFrom(rule: RunningRule, position: unknown): string | undefined;
   /**
-   * What the rule was handed within the engine and had not taken at its last end it gets first; returns why it can't.
+   * Gives the rule first the input from other rules that it had not taken at its last end; returns the reason when that
+   * can't be.
    */
   catchUpWith(rule: RunningRule, bytes: Uint8Array): string | undefined;
-  /** A rule came while the source ran, and its tables were read. */
+  /** To be called when a rule came while the source ran, and its tables are read. */
   joined(rule: RunningRule): void;
-  /** Where the rule has to go on to get what it has not had. */
+  /** Position from which the rule gets the input that it has not had. */
   positionOf(rule: RunningRule): unknown;
-  /** What a checkpoint of the rule has to hold of what it was handed within the engine. */
+  /** Input from other rules that a checkpoint of the rule has to hold; undefined without any. */
   pendingOf(rule: RunningRule): Uint8Array | undefined;
-  /**
-   * Resolves when what an earlier position has of the source is safe for others than its rule as well: a checkpoint may
-   * count.
-   */
+  /** Resolves when input before the position is safe for the other rules too: then a checkpoint may count. */
   logged(position: unknown): Promise<void>;
-  /** The rule has gone, its nodes with it. */
+  /** Forgets a rule that has gone together with its nodes. */
   leave(rule: RunningRule): void;
 }
 
 /** The checkpoints of a rule, as status and logs tell of them. */
 export interface RunningCheckpoints {
-  /** What the rule has had of branches and no checkpoint has; checkpoints count for it. */
+  /** Input of branches that the rule has had and no checkpoint holds. */
   readonly fromBranch: BranchHold;
-  /** How the rule began: with which state, or without the one that it had; empty when there was none. */
+  /** State with which the rule began, or why without its state; empty when there was none. */
   readonly atStart: string;
-  /** In this run. */
+  /** Number of checkpoints of this run that count. */
   readonly count: number;
   /**
-   * Of the last one: epoch ms, 0 never; size of the state, and what of it was written then, bytes; how long rows waited
-   * for it at most, and how long it took until it counted, ms.
+   * Figures of the last checkpoint: time (epoch ms, 0 before any), size of the state and bytes written, longest pause
+   * of rows and time until the checkpoint counted, ms.
    */
   readonly lastAt: number;
   readonly lastBytes: number;
   readonly lastWrittenBytes: number;
   readonly lastPauseMs: number;
   readonly lastMs: number;
-  /** Why there is no newer one; empty when nothing is wrong. */
+  /** Reason why there is no newer checkpoint; empty when nothing is wrong. */
   readonly failure: string;
-  /** Since when none could be written, epoch ms; Infinity when they can. */
+  /** Time since which checkpoints fail, epoch ms; Infinity while they succeed. */
   readonly failedSince: number;
 }
 
@@ -193,7 +191,7 @@ export interface RunningCache {
     /** Messages written to disk, and passed on from there. */
     readonly added: number;
     readonly popped: number;
-    /** Writes and reads. */
+    /** Number of writes and reads. */
     readonly flushes: number;
     readonly loads: number;
     /** Messages that were dropped since there was no more room. */
@@ -203,50 +201,50 @@ export interface RunningCache {
     /** Messages cut off at the end of what an earlier run left. */
     readonly cutOff: number;
   };
-  /** How long writes and reads took; undefined unless that is measured. */
+  /** Times of writes and reads; undefined unless they are measured. */
   readonly times: { readonly flush: Histogram; readonly load: Histogram } | undefined;
-  /** Messages that are not out. */
+  /** Messages that the sink has not sent yet. */
   readonly length: number;
-  /** Messages on disk that are not out. */
+  /** Messages on disk that the sink has not sent yet. */
   readonly onDisk: number;
-  /** Bytes of its files. */
+  /** Bytes of the queue's files. */
   readonly diskBytes: number;
   /** Fault of the queue; empty without one. */
   readonly trouble: string;
-  /** What waits on disk, where and since when, once it has for a while; empty otherwise. */
+  /** Sentence on the messages on disk, their folder and how long they have waited; empty for the first moments. */
   readonly holding: string;
 }
 
 export interface RunningSink extends RunningPart {
   readonly spec: SinkSpec;
-  /** Left out where messages wait in memory. */
+  /** Figures of the disk queue; left out where messages wait in memory. */
   readonly cache?: RunningCache | undefined;
   readonly messagesIn: number;
   readonly messagesOut: number;
   readonly messagesFailed: number;
   readonly waitingMessages: number;
-  /** Messages that wait and would be lost with the process. */
+  /** Waiting messages that a kill of the process would lose. */
   readonly unsafeMessages: number;
   readonly waitingBytes: number;
   /** Most messages that ever waited. */
   readonly highWater: number;
   readonly lastInvocation: number;
   readonly isFull: boolean;
-  /** Since when it is full, epoch ms. */
+  /** Time since which the sink is full, epoch ms. */
   readonly fullSince: number;
-  /** What a person is told of it when its rule blocks others. */
+  /** Sentence for people when the sink blocks other rules. */
   readonly trouble: string;
-  /** Times from taking output to having passed it on; null unless they are measured. */
+  /** Times from taking output to passing it on; null unless they are measured. */
   readonly latencies: Histogram | null;
   /** Takes output of the kernel; called while it runs. */
   write(chunk: OutputChunk, now: number): void;
   /** Holds the barrier until all that waits now has left. */
   hold(barrier: Barrier): void;
-  /** A source of the rule has had messages that are acknowledged. */
+  /** To be called when a source of the rule has had messages that are to be acknowledged. */
   acknowledged(): void;
-  /** Since when it keeps messages of a source unacknowledged, epoch ms; Infinity when it does not. */
+  /** Time since which the sink keeps messages of the source unacknowledged, epoch ms; Infinity when it keeps none. */
   blocksSince(source: Acknowledgements): number;
-  /** Leaves all barriers: what still waits may not hold up others any more. */
+  /** Gives up all barriers, so that waiting output holds up nobody any more. */
   giveBack(): void;
   /** Sets the figures of a sink for which rows are only counted. */
   settle(messages: number, lastInvocation: number): void;
@@ -255,27 +253,27 @@ export interface RunningSink extends RunningPart {
   cutBack(position: unknown): void;
   sync(): Promise<void> | undefined;
   commit(position: unknown): void;
-  /** Resolves when everything is out; rejects when the sink can't get it out in time. */
+  /** Resolves when all output is sent; rejects when the sink can't send it in time. */
   flush(longestMs: number): Promise<void>;
-  /** Returns what is lost with it, a sentence. */
+  /** Closes the sink; returns a sentence on the messages lost with it. */
   close(timeoutMs: number): Promise<string | undefined>;
 }
 
 /** A node of the rule in the kernel. */
 export interface RunningNode {
   readonly kind: NodePlan['kind'];
-  /** Of encode nodes: sinks they write for. */
+  /** Sinks that an encode node writes for. */
   readonly sinks: readonly RunningSink[];
-  /** Its sinks get nothing: rows are only counted. */
+  /** The sinks of the node get nothing: rows are only counted. */
   readonly isSilent: boolean;
   readonly handle: NodeHandle;
-  /** Figures of a shared node when the rule joined; null for a fresh node. */
+  /** Counters of a shared node when the rule joined; null for a fresh node. */
   readonly base: NodeCounters | null;
-  /** Its rows wait for the answers of a table. */
+  /** Rows wait in the node for the answers of a table. */
   readonly asksTable?: boolean;
   /** The node keeps state by key; its status has the number of keys. */
   readonly isPartitioned?: boolean;
-  /** Times that were measured in it before. */
+  /** Times measured in the node before the rule joined. */
   readonly latencyBase: Histogram | null;
 }
 
@@ -284,7 +282,7 @@ export interface RunningWaiting {
   readonly node: NodeHandle;
   /** Rows that still waited at the end of the rule. */
   readonly lost: { readonly rows: number; readonly reason: string; readonly at: number };
-  /** What a person is told when they wait for long; empty otherwise. */
+  /** Sentence for people when rows wait for long; empty otherwise. */
   readonly trouble: string;
 }
 
@@ -293,7 +291,7 @@ export interface JoinedTable {
   readonly name: string;
   readonly source: RunningSource;
   readonly columns: readonly ColumnUse[];
-  /** The node that keeps the rows, and their branch there. */
+  /** Join node that keeps the rows, and the number of their input there. */
   readonly join: NodeHandle;
   readonly branch: number;
 }
@@ -301,10 +299,7 @@ export interface JoinedTable {
 /** Long calls of the kernel for a rule. */
 export interface LongCalls {
   count: number;
-  /**
-   * The longest of them: time, operator ('' where it is not known), rows that the operator was at work on (none for a
-   * timer).
-   */
+  /** The longest call: its time, the operator ('' where that is not known) and the rows in work (0 for a timer). */
   ms: number;
   operator: string;
   rows: number;
@@ -317,16 +312,16 @@ export interface LongCalls {
 export interface RunningBranch {
   /** A copy of the source's stream. */
   readonly stream: StreamHandle;
-  /** Rules that it is for. */
+  /** Rules that read the branch. */
   readonly users: ReadonlySet<RunningRule>;
   readonly counters: StreamCounters;
-  /** Time of all work for it, µs. */
+  /** Time of all work for the branch, µs. */
   workUs: number;
-  /** Where its rules go on after all that they have had, as checkpoints name it; undefined where none do. */
+  /** Position of its rules as their checkpoints name it; undefined where none have checkpoints. */
   readonly position: unknown;
   readonly waitingMessages: number;
   readonly waitingBytes: number;
-  /** Since when the source waits for it, or its sender for an acknowledgement, epoch ms; Infinity when neither does. */
+  /** Time since which the branch holds up the source or an acknowledgement, epoch ms; Infinity when it does not. */
   readonly blocksSince: number;
   /** A sink of its rules became full, or took up work again. */
   sinkIsFull(isFull: boolean): void;
@@ -335,36 +330,39 @@ export interface RunningBranch {
 /** Input that the kernel works on. */
 export interface InputAtWork {
   readonly source: RunningSource;
-  /** Where it comes from: the source, or a branch of it. */
+  /** The source of the input, or the branch that it comes through. */
   readonly place: RunningSource | RunningBranch;
-  /** Undefined: it is the end of the input. */
+  /** Bytes of the input; undefined at its end. */
   readonly bytes: Uint8Array | undefined;
   /** Barrier that acknowledges the input; undefined where nobody waits for it. */
   readonly barrier: Barrier | undefined;
 }
 
-/** A rule that lags behind its sources: it is throttled, since it takes more than its share, or catches up. */
+/** A rule that lags behind its sources, since it is throttled or catches up. */
 export interface RunningLag {
   /** Input waits for its turn. */
   readonly isWaiting: boolean;
-  /** What it is at has no place that a checkpoint could name: the kernel has no room, or input is taken in part. */
+  /** The rule is at no place that a checkpoint could name: the kernel has no room, or input is taken in part. */
   readonly isStarved: boolean;
-  /** Resolves at such a place, and there it stays for this turn; undefined where it need not be waited for. */
+  /**
+   * Resolves at a place that a checkpoint can name, where the rule rests for this turn; undefined when there is no need
+   * to wait.
+   */
   whenAtPlace(): Promise<unknown> | undefined;
-  /** Works on to such a place. */
+  /** Works on to a place that a checkpoint can name. */
   settle(): void;
-  /** What a person is told; empty: nothing. */
+  /** Sentence for people on the waiting input; empty without any. */
   readonly text: string;
-  /** Undefined where input of the source does not wait in a branch. */
+  /** Branch in which input of the source waits; undefined without one. */
   branchOf(source: RunningSource): RunningBranch | undefined;
-  /** Bytes that each of its rules has in branches. */
+  /** Bytes of each of the rules in branches. */
   readonly memoryBytes: number;
   /**
-   * These rules are to end. Resolves when what waits for its own is processed, or after a time. When they come back at
-   * once it `readsOn` until they have ended: what came meanwhile and they never got is told as lost.
+   * Prepares the end of rules: resolves when their waiting input is processed, or after a time. With `readsOn` rules
+   * come back at once, and take input until they have ended; what they never got is told as lost.
    */
   finish(ending: ReadonlySet<RunningRule>, readsOn: boolean): Promise<void> | undefined;
-  /** The rule ends, and is as before; returns what is lost with it, a sentence each. */
+  /** Ends the lag of a rule that ends; returns a sentence for each loss. */
   leave(rule: RunningRule): string[];
 }
 
@@ -372,7 +370,7 @@ export interface RunningLag {
 export interface LostInput {
   readonly messages: number;
   readonly reason: string;
-  /** Epoch ms. */
+  /** Time of the last loss, epoch ms. */
   readonly at: number;
 }
 
@@ -386,54 +384,54 @@ export interface RunningRule {
   readonly sinks: readonly RunningSink[];
   /** Nodes in which rows wait for answers. */
   readonly waitings: readonly RunningWaiting[];
-  /** As the plan lists them. */
+  /** Nodes of the rule in the order of the plan. */
   readonly nodes: readonly RunningNode[];
   /** Counters of each source when the rule came. */
   readonly sourceBases: readonly StreamCounters[];
   /** Times measured in each source when the rule came. */
   readonly sourceLatencies: readonly (Histogram | null)[];
-  /** Left out when its state is not kept. */
+  /** Checkpoints of the rule; left out when its state is not kept. */
   readonly checkpoints?: RunningCheckpoints | undefined;
-  /** Its end has begun. */
+  /** The end of the rule has begun. */
   readonly isEnding: boolean;
-  /** Bytes that it may keep in the kernel; Infinity without a bound. */
+  /** Bytes that the rule may keep in the kernel; Infinity without a bound. */
   readonly maxStateBytes: number;
-  /** Memory of the code of users that it calls; undefined: it calls none. */
+  /** Bytes of memory of the user code that the rule calls; undefined when it calls none. */
   readonly userCodeBytes: number | undefined;
   /** The rule ends when one of its sinks has blocked a source for long. */
   readonly stopsWhenFull: boolean;
-  /** Set once a call of the kernel took long for it. */
+  /** Long kernel calls for the rule; undefined before the first. */
   longCalls: LongCalls | undefined;
-  /** Set while it lags behind its sources. */
+  /** Lag behind the sources; undefined while there is none. */
   lag: RunningLag | undefined;
-  /** Of each source of which it lost some; undefined: of none. */
+  /** Lost input by source; undefined while none was lost. */
   readonly lostInput: ReadonlyMap<RunningSource, LostInput> | undefined;
-  /** It takes what the source reads from now on: its figures count from here. */
+  /** Lets the rule take the input of the source from now on: its figures count from here. */
   cameTo(source: RunningSource): void;
-  /** It took so many messages of the source that others had before it came. */
+  /** Counts messages that the rule took of a branch, and others had before it came. */
   tookFromBranch(source: RunningSource, messages: number): void;
-  /** Messages of the source never come to it. */
+  /** Notes messages of the source that never reach the rule. */
   inputLost(source: RunningSource, messages: number, reason: string): void;
-  /** When more waits the oldest messages are given up; otherwise the source waits. */
+  /** Whether the oldest messages are dropped when too much input waits; otherwise the source waits. */
   readonly dropsInput: boolean;
-  /** Bytes of input that may wait for it while others read on. */
+  /** Bytes of input that may wait for the rule while others read on. */
   readonly inputLimitBytes: number;
-  /** How many of its sinks and nodes let its sources wait. */
+  /** Number of its sinks and nodes that hold up its sources. */
   readonly blocks: number;
-  /** Nodes that gather rows of messages. */
+  /** The rule has nodes that gather rows of messages. */
   readonly gathersInput: boolean;
-  /** Results that wait for their turn in the kernel while its sources pause; 0 when these need not. */
+  /** Results that wait in the kernel while the sources pause; 0 when the sources need not pause. */
   readonly waitingResults: number;
-  /** Lets its sources pause since so many results wait for their turn in the kernel, 0: go on. */
+  /** Pauses the sources while so many results wait in the kernel; with 0 they go on. */
   blockForResults(results: number): void;
-  /** Its nodes have no deferred work any more. */
+  /** To be called when the nodes have no deferred work any more. */
   workedOff(): void;
   readonly log: Logger;
   /** Masks the secrets of its sources and sinks. */
   readonly redact: Redact;
   isTable(source: RunningSource): boolean;
-  /** Where the columns that the rule reads of a source stand in its batches. */
+  /** Places of the rule's columns in the batches of a source. */
   columnsOf(source: number): readonly number[];
-  /** Logs a line when the rule is to say more. */
+  /** Logs a line when debug logging is on for the rule. */
   debug(line: () => string): void;
 }

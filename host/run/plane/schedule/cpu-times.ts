@@ -7,10 +7,10 @@
 import { placeOf } from '../running/rule-groups.js';
 import type { RunningBranch, RunningNode, RunningRule, RunningSource } from '../running/running.js';
 
-/** Where work begins: a source, or the merge of several sources, below which timers are at work for one rule. */
+/** Place where work begins: a source, or the merge of several sources, below which timers work for one rule. */
 type Root = RunningSource | RunningBranch | RunningNode;
 
-/** µs of work for a root: that of timers, and all other. */
+/** Work for a root, µs: feeding input, and timers. */
 interface Work {
   readonly fed: number;
   readonly ticked: number;
@@ -18,25 +18,25 @@ interface Work {
 
 interface User {
   readonly run: number;
-  /** What the node had measured when the rule came, µs. */
+  /** Time that the node had measured when the rule came, µs. */
   readonly base: number;
 }
 
-/** Times of rules that ended are told so long, ms. */
+/** Time for which the times of ended rules are still reported, ms. */
 const endedMs = 30_000;
-/** Up to so many rules the end of one makes all be measured; with more its part since the last time is an average. */
+/** Most rules with which the end of one measures all; beyond, the last part of its time is an average. */
 const fewRules = 100;
 
 export class CpuTimes {
-  /** µs of each node when it was looked at last, and how many rules had it. */
+  /** Time of each node at the last look, µs, and the number of rules that had it. */
   #nodes = new Map<number, { us: number; sharers: number }>();
-  /** What the roots had when they were looked at last. */
+  /** Work of each root at the last look. */
   #work = new WeakMap<Root, Work>();
-  /** µs of all timers when they were looked at last. */
+  /** Time of all timers at the last look, µs. */
   #timerUs = 0;
-  /** µs of each run. */
+  /** Time of each run so far, µs. */
   #totals = new Map<number, number>();
-  /** Runs that ended of late, oldest first. */
+  /** Runs that ended lately, oldest first. */
   readonly #ended = new Map<number, { us: number; at: number }>();
 
   /**
@@ -52,7 +52,7 @@ export class CpuTimes {
     return [...totals, ...[...this.#ended].map(([run, { us }]): [number, number] => [run, us])];
   }
 
-  /** Adds what came since the last look. */
+  /** Adds the time since the last look to the runs. */
   #settle(running: readonly RunningRule[], timerUs: number): Map<number, number> {
     const own = this.#nodeTimes(running);
     const totals = new Map<number, number>();
@@ -72,8 +72,8 @@ export class CpuTimes {
   }
 
   /**
-   * Time of all work for the users of each root since the last look. What timers took outside of nodes goes with their
-   * nodes.
+   * Time of all work for the users of each root since the last look, µs. Time of timers outside of nodes goes with the
+   * timers in nodes.
    */
   #workTimes(running: readonly RunningRule[], timerUs: number): [users: ReadonlySet<RunningRule>, us: number][] {
     const owners = new Map(running.flatMap((rule) => rootsOf(rule).map((root) => [root, rule])));
@@ -120,7 +120,7 @@ export class CpuTimes {
     this.#forget();
   }
 
-  /** Time of the runs in their nodes since the last look. */
+  /** Time of the runs in their nodes since the last look, µs. */
   #nodeTimes(running: readonly RunningRule[]): Map<number, number> {
     const users = new Map<number, User[]>();
     const busy = new Map<number, number>();
@@ -141,7 +141,7 @@ export class CpuTimes {
     for (const [handle, us] of busy) {
       const sharers = users.get(handle) ?? [];
       const before = seen.get(handle)?.us ?? 0;
-      // A place in memory that is used again counts from zero.
+      // A node handle that is used again counts from zero.
       divide(sharers, before <= us ? before : 0, us, (run, share) => own.set(run, (own.get(run) ?? 0) + share));
       this.#nodes.set(handle, { us, sharers: sharers.length });
     }

@@ -6,9 +6,9 @@ import type { Kernel } from '../../../../kernels/api.js';
 import { deferredWork, hasDeferred, workOn } from '../../../../kernels/state/deferred.js';
 import type { RunningRule } from '../running/running.js';
 
-/** Length of a piece, ms. */
+/** Longest work of one piece, ms. */
 const pieceMs = 5;
-/** Results of a window that may wait before the sources of its rule pause, and when they go on. */
+/** Waiting results of a window at which the sources of its rule pause, and at which they go on. */
 const mostResults = 8;
 const fewResults = 2;
 
@@ -42,7 +42,7 @@ export class DeferredTurns {
     if (this.#turn !== undefined) clearImmediate(this.#turn);
   }
 
-  /** Notes whose work is under way. */
+  /** Notes the rules whose work is under way, and pauses or resumes their sources. */
   #note(): void {
     const results = new Map<RunningRule, number>();
     const found = deferredWork(this.kernel());
@@ -57,12 +57,12 @@ export class DeferredTurns {
     for (const rule of before) {
       if (this.#rules.has(rule)) continue;
       this.#hold(rule, 0);
-      // It may be at its end now; who calls is in the middle of work.
+      // The rule may be at its end now, but the caller is in the middle of work.
       setImmediate(() => rule.workedOff());
     }
   }
 
-  /** Its sources pause while too much waits: rows that come meanwhile would only add to it. */
+  /** Pauses the sources of the rule while too many results wait: new rows would only add to them. */
   #hold(rule: RunningRule, results: number): void {
     if (!(this.#full.has(rule) ? results <= fewResults : results >= mostResults)) return;
     const isFull = !this.#full.delete(rule);

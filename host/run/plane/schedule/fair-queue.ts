@@ -1,51 +1,51 @@
 /**
- * Turns of those that are throttled. Each turn of the event loop works off what has come for all others first; then the
- * throttled have a slice of time. While others had nothing to do they have all of it, while others are at work
- * without a break as much as one of these has on average. Among themselves they share by deficit round robin (Shreedhar
- * and Varghese, "Efficient fair queueing using deficit round robin", 1995): whoever took longer than its slice waits
- * until the others have had as much.
+ * The fair queue of throttled rules. In each turn of the event loop all other work comes first; then the throttled
+ * rules have a slice of time. While others had nothing to do they may use the whole slice; otherwise they get as much
+ * as one of the others has on average. Among themselves they share by deficit round robin (Shreedhar and Varghese,
+ * "Efficient fair queueing using deficit round robin", 1995): a rule that took longer than its slice waits until the
+ * others have had as much.
  */
 
 /** Work that waits for its turn. */
 export interface Turn {
-  /** There is something to do, and it may be done now. */
+  /** There is work, and it may be done now. */
   readonly isReady: boolean;
-  /** Works for about so many ms; a single message may take longer. */
+  /** Works for about `ms` milliseconds; a single message may take longer. */
   work(ms: number): void;
 }
 
 export interface FairQueueOptions {
-  /** ms, from any moment on. */
+  /** Time in ms, from any moment on. */
   now(): number;
-  /** Calls back when the event loop has been to what has come meanwhile. */
+  /** Calls back after the event loop has handled all pending events. */
   later(call: () => void): void;
-  /** How many rules are not throttled. */
+  /** Number of rules that are not throttled. */
   others(): number;
 }
 
-/** Longest time that others wait for those behind, if no message takes longer, ms. */
+/** Longest time that other rules wait for throttled ones, if no message takes longer, ms. */
 const sliceMs = 4;
-/** Less is not worth a turn, ms. */
+/** Shortest time that is worth a turn, ms. */
 const leastMs = 1;
 
 export class FairQueue {
-  /** Those that have something to do, with the time that they may take, ms. */
+  /** Turns with work to do, and the time that each may take, ms. */
   readonly #deficits = new Map<Turn, number>();
   #isArmed = false;
   #isAtWork = false;
-  /** What others took since the last turn, ms. */
+  /** Time that other rules took since the last round, ms. */
   #othersMs = 0;
-  /** What those behind may have although others are at work, ms. */
+  /** Time that throttled rules may take although others are at work, ms. */
   #owedMs = 0;
 
   constructor(private readonly options: FairQueueOptions) {}
 
-  /** Others, or one that has its turn, were at work. */
+  /** Notes work, which counts unless it belongs to a turn, ms. */
   worked(ms: number): void {
     if (!this.#isAtWork) this.#othersMs += ms;
   }
 
-  /** It has something to do. */
+  /** Adds a turn that has work to do. */
   add(turn: Turn): void {
     if (!this.#deficits.has(turn)) this.#deficits.set(turn, 0);
     this.#arm();
@@ -94,7 +94,7 @@ export class FairQueue {
     }
   }
 
-  /** What those behind may take now, ms. */
+  /** Time that throttled rules may take now, ms. */
   #allowance(): number {
     const others = this.#othersMs;
     this.#othersMs = 0;
@@ -106,12 +106,12 @@ export class FairQueue {
     return Math.min(sliceMs, this.#owedMs);
   }
 
-  /** Whose turn it is: the first that has time left; when none has, all get some more. */
+  /** The next turn: the first that has time left; when none has, all get a further slice. */
   #next(): Turn | undefined {
     while (this.#deficits.size > 0) {
       for (const [turn, deficit] of this.#deficits) if (deficit > 0) return turn;
       for (const [turn, deficit] of [...this.#deficits]) {
-        // Whose turn is over comes last.
+        // A turn that gets a slice moves to the end of the order.
         this.#deficits.delete(turn);
         this.#deficits.set(turn, deficit + sliceMs);
       }

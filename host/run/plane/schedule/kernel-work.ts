@@ -1,5 +1,5 @@
 /**
- * Calls of the kernel that make rows flow, one at a time: input of a source, timers that are due; and what follows
+ * Kernel calls that make rows flow, one at a time, for input of a source and for timers; and the work that follows
  * each.
  */
 import type { Kernel } from '../../../../kernels/api.js';
@@ -20,14 +20,14 @@ import type { CpuTimes } from './cpu-times.js';
 import { DeferredTurns } from './deferred-work.js';
 import type { Shares } from './share-watch.js';
 
-/** A call during which sinks may have got no chance to go on, ms. */
+/** Length of a call during which sinks may have got no chance to go on, ms. */
 const busyMs = 100;
-/** A timer does not see that the clock was set forth: so late at most is done what is due then. */
+/** Longest timer, ms, since a timer does not see that the clock was set forward. */
 const maxTimerMs = 5000;
 
 export interface WorkOptions {
   readonly kernel: () => Kernel;
-  /** All that run: timers work for any of them. */
+  /** All running rules: timers work for any of them. */
   readonly rules: ReadonlySet<RunningRule>;
   readonly heartbeat: Heartbeat;
   readonly tracing: Tracing;
@@ -37,20 +37,20 @@ export interface WorkOptions {
   readonly log: Logger;
   /** Time of rows and windows. */
   readonly time: SteadyTime;
-  /** The kernel broke: nothing in it can be trusted any more. */
+  /** To be called when the kernel broke: nothing in it can be trusted any more. */
   broken(error: unknown): void;
 }
 
 export class KernelWork {
-  /** What the kernel works on, where that is input. */
+  /** Input that the kernel works on; undefined in other work. */
   input: InputAtWork | undefined;
   isBroken = false;
-  /** When the last call ended that took a while, epoch ms. */
+  /** End of the last long kernel call, epoch ms. */
   busyUntil = 0;
   /** Time of all work that timers began, µs. */
   timerUs = 0;
   #isWorking = false;
-  /** Failures in the kernel as far as they were noticed. */
+  /** Number of failures in the kernel that were noticed. */
   #failures = 0;
   /** Nodes that keep messages unacknowledged. */
   readonly #gathering = new Set<Gathering>();
@@ -127,19 +127,19 @@ export class KernelWork {
     this.arm();
   }
 
-  /** A rule is about to end: whoever takes the time of rules takes that of its nodes now. */
+  /** To be called when a rule is about to end: its CPU time is taken now, while it has its nodes. */
   ended(rule: RunningRule, cpuTimes: CpuTimes): void {
     if (this.isBroken) return;
     this.options.shares.ended(rule);
     cpuTimes.end(rule, this.options.rules, this.timerUs);
   }
 
-  /** The node keeps messages of a source unacknowledged. */
+  /** Adds a node that keeps messages of a source unacknowledged. */
   gathers(gathering: Gathering): void {
     this.#gathering.add(gathering);
   }
 
-  /** Sets the one timer to what is due next. A deadline that moved back is found when the timer fires. */
+  /** Sets the one timer to the next deadline. A deadline that moved back is found when the timer fires. */
   arm(): void {
     const due = this.options.kernel().nextDeadline();
     if (due >= this.#timerAt) return;
@@ -154,7 +154,10 @@ export class KernelWork {
     clearTimeout(this.#timer);
   }
 
-  /** The clock was set back: what the kernel keeps follows it, so that nothing waits for a time that has been. */
+  /**
+   * To be called when the clock was set back: the kernel's times follow it, so that nothing waits for a time that is
+   * past.
+   */
   followClock(): void {
     const { rules, time, log } = this.options;
     let ms = 0;

@@ -1,25 +1,25 @@
-/** Where the rules of a throttle queue are in their source, as their checkpoints name it. */
+/** Position of the rules of a throttle queue in their source, as their checkpoints name it. */
 
 export class QueuePosition {
-  /** They have had all before that, and nothing behind it. */
+  /** The rules have had all input before the position, and none behind it. */
   isExact = true;
-  /** A checkpoint is to be taken there before the queue works on. */
+  /** The queue rests until a checkpoint is taken at the position. */
   isResting = false;
   #askers: (() => void)[] = [];
 
   constructor(
     public position: unknown,
-    /** The checkpoint had its turn. */
+    /** Lets the queue work on after the checkpoint had its turn. */
     private readonly goOn: () => void,
   ) {}
 
-  /** Resolves when it is one that a checkpoint can name; undefined when it is. */
+  /** Resolves when a checkpoint can name the position; undefined when it can already. */
   whenExact(): Promise<void> | undefined {
     if (this.isExact) return undefined;
     return new Promise((resolve) => this.#askers.push(resolve));
   }
 
-  /** They have had what lies before the position; undefined: that is within what was read in one go. */
+  /** Notes that the rules have had all input before the position; undefined within one read. */
   reached(position: unknown): void {
     if (position === undefined) return;
     this.position = position;
@@ -33,7 +33,7 @@ export class QueuePosition {
     this.tell();
   }
 
-  /** Nobody waits for it any more. */
+  /** Tells all who wait for an exact position to go on. */
   tell(): void {
     for (const call of this.#askers.splice(0)) call();
   }

@@ -1,9 +1,9 @@
 /**
- * Who takes the time of the data plane while there is not enough of it. Rules that share operators in the kernel are
- * one group. Once a second it is seen whether the thread had any rest; only when it had none the time of each group is
- * looked at: that of its sources, divided by what the kernel has measured in the nodes; of rules that have ended
- * meanwhile, too. A group that took more than its share in two looks one after the other is throttled: a
- * few batches are measured, and any of them may have been interrupted.
+ * Finds rules that take too much time of the data plane while there is not enough. Rules that share operators in the
+ * kernel are one group. Once a second the watch looks whether the thread had any rest. When it had none, each group is
+ * judged by the work of its sources, divided by the times that the kernel measured in the nodes. A group is throttled
+ * when it took more than its share in two looks in a row, since few batches are measured and any may have been
+ * interrupted.
  */
 import { performance } from 'node:perf_hooks';
 import type { NodeHandle } from '../../../../kernels/api.js';
@@ -12,61 +12,61 @@ import type { RunningBranch, RunningRule, RunningSource } from '../running/runni
 
 /** Time between two looks, ms. */
 const lookMs = 1000;
-/** With so much of its time at work the thread has no rest. */
+/** Busy part of its time from which the thread counts as without rest. */
 const busyPart = 0.9;
-/** A part of all time that is never too much. */
+/** Part of all time that a group may always take. */
 const smallPart = 0.05;
-/** Of so many rules a look takes milliseconds: with more of them there is one less often. */
+/** Number of rules beyond which looks are less frequent, since each takes milliseconds. */
 const manyRules = 500;
 
-/** Takes turns for those that take more than their share; see schedule/throttling.ts. */
+/** Gives turns to groups that take more than their share; see schedule/throttling.ts. */
 export interface Throttler {
-  /** Others, or one that had its turn, were at work. */
+  /** Notes work of any rule, throttled or not, ms. */
   worked(ms: number): void;
   isThrottled(group: RuleGroup): boolean;
-  /** Others wait while it takes this part of all time. */
+  /** Throttles the group, which takes this part of all time. */
   throttle(group: RuleGroup, part: number): void;
-  /** What each group took of all time; undefined: there is time for all. */
+  /** Gets the part of all time that each group took; undefined when there is time for all. */
   look(parts: ReadonlyMap<RuleGroup, number> | undefined, enough: number): void;
 }
 
-/** Hears of all work. */
+/** The interface through which the data plane tells of all work. */
 export interface Shares {
-  /** Work took so many ms, until `now`. */
+  /** Notes work that took `ms` and ended at `now`. */
   worked(ms: number, now: number): void;
-  /** A rule is about to end; its nodes are still there. */
+  /** To be called when a rule is about to end, while its nodes are still there. */
   ended(rule: RunningRule): void;
 }
 
 export interface ShareOptions {
   readonly rules: ReadonlySet<RunningRule>;
-  /** Part of the time that the thread was at work since the last call, from 0 to 1. */
+  /** Part of the time since the last call that the thread was at work, from 0 to 1. */
   usedTime(): number;
-  /** Whether times in nodes are to be taken often, however few batches there are. */
+  /** Turns frequent measuring in nodes on or off, however few batches there are. */
   sampleOften(isOn: boolean): void;
-  /** Called when the first group is to be throttled. */
+  /** Loads the throttler, when the first group is to be throttled. */
   load(): Promise<Throttler>;
 }
 
 type Place = RunningSource | RunningBranch;
 
-/** µs of work as they were at a look. */
+/** Work up to a look, µs, by source and by node. */
 interface Seen {
   readonly at: number;
   readonly sources: ReadonlyMap<Place, number>;
   readonly nodes: Map<NodeHandle, number>;
-  /** Rules with each node. */
+  /** Number of rules that use each node. */
   readonly users: Map<NodeHandle, number>;
-  /** What rules have taken of each place that ended since. */
+  /** Time of rules that ended since the look, µs, by source or branch. */
   readonly ended: Map<Place, number>;
 }
 
 export class ShareWatch implements Shares {
   #lookAt = 0;
   #lookedAt: number | undefined;
-  /** Work of all groups since then, ms. */
+  /** Work of all groups since the last look, ms. */
   #workedMs = 0;
-  /** Since when the thread had no rest. */
+  /** Measurements that the next look compares with; undefined while the thread has rest. */
   #seen: Seen | undefined;
   #loading = false;
   /** Rules that took too much at the last look. */
@@ -80,7 +80,7 @@ export class ShareWatch implements Shares {
     this.#workedMs += ms;
     if (now < this.#lookAt) return;
     this.#lookAt = Number.POSITIVE_INFINITY;
-    // Whose input was worked on just now is not done with it yet.
+    // The rule whose input was just worked on is not done yet.
     setImmediate(() => this.#look(now));
   }
 
@@ -92,10 +92,10 @@ export class ShareWatch implements Shares {
       if (kind === 'keyedTable') continue;
       const users = seen.users.get(handle) ?? 1;
       seen.users.set(handle, users - 1);
-      // Others have it on.
+      // Other rules go on using the node.
       if (users > 1) continue;
       us += Math.max(0, rule.host.kernel.busyUs(handle) - (seen.nodes.get(handle) ?? 0));
-      // The next node at its place begins at 0.
+      // The next node with this handle begins at 0.
       seen.nodes.delete(handle);
     }
     const places = new Set(rule.sources.filter((one) => !rule.isTable(one)).map((source) => placeOf(rule, source)));
@@ -105,7 +105,7 @@ export class ShareWatch implements Shares {
   #look(now: number): void {
     this.#lookAt = now + lookMs * Math.max(1, this.options.rules.size / manyRules);
     const seen = this.#seen;
-    // As while thousands of rules start: it costs more to find the groups than any of them can have taken.
+    // While thousands of rules start, finding the groups would cost more than any of them can have taken.
     const isIdle = this.throttler === undefined && this.#workedMs < smallPart * (now - (this.#lookedAt ?? now));
     this.#lookedAt = now;
     this.#workedMs = 0;
@@ -123,7 +123,7 @@ export class ShareWatch implements Shares {
       return;
     }
     const parts = partsOf(groups, seen, next);
-    // None of its batches was measured yet.
+    // Some busy group has no measured batch yet.
     if (parts === undefined) return;
     this.#seen = next;
     this.#judge(parts);
@@ -149,7 +149,7 @@ export class ShareWatch implements Shares {
     if (most === undefined || parts.size === 1) return;
     if (this.throttler !== undefined) this.throttler.throttle(most, part);
     else if (!this.#loading) {
-      // It is throttled at the next look, if it still takes so much.
+      // The group is throttled at a later look, if it still takes too much.
       this.#loading = true;
       void this.options.load().then((throttler) => {
         this.throttler = throttler;
@@ -171,7 +171,7 @@ export class ShareWatch implements Shares {
   }
 }
 
-/** Tells which part of its time this thread was at work since it was asked last. */
+/** Returns a function that tells the part of its time that this thread was at work since the last call. */
 export function usedTime(): () => number {
   let last = performance.eventLoopUtilization();
   return () => {
@@ -182,10 +182,10 @@ export function usedTime(): () => number {
   };
 }
 
-/** What each group that was at work took of all time; undefined when that of some is not known. */
+/** Part of all time that each group took; undefined when the part of some group is not known. */
 function partsOf(groups: readonly RuleGroup[], from: Seen, to: Seen): Map<RuleGroup, number> | undefined {
   const allUs = Math.max(1, (to.at - from.at) * 1000);
-  // What has come since then began at 0.
+  // A source or node that has come since then began at 0.
   const grown = <T>(key: T, before: ReadonlyMap<T, number>, after: ReadonlyMap<T, number>) =>
     Math.max(0, (after.get(key) ?? 0) - (before.get(key) ?? 0));
   const busy = new Map<RuleGroup, number>();

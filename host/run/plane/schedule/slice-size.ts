@@ -1,12 +1,12 @@
-/** How much input is processed in a given time: learnt from what the last pieces took. */
+/** Estimates how much input fits into a given time, from the times that the last pieces took. */
 
 /** Bytes of a piece: the first one, and the least and the most. */
 const firstBytes = 4096;
 const leastBytes = 256;
 const mostBytes = 256 * 1024;
-/** A piece is so many times as long as the one before at most. */
+/** Most growth from one piece to the next. */
 const growth = 4;
-/** A clock is no finer, ms. */
+/** Resolution of the clock, ms. */
 const leastMs = 0.001;
 
 export class SliceSize {
@@ -14,12 +14,14 @@ export class SliceSize {
 
   constructor(private readonly now: () => number) {}
 
-  /** What comes now is of another kind maybe. */
+  /** Forgets the estimate, since the next input may differ. */
   forget(): void {
     this.#bytes = firstBytes;
   }
 
-  /** Calls `work` with the most bytes to take until the ms are over or it can't go on; it returns how many it took. */
+  /**
+   * Calls `work` with the most bytes to take, until `ms` are over or it can't go on; `work` returns the bytes taken.
+   */
   spend(ms: number, work: (most: number) => number, canGoOn: () => boolean): void {
     const end = this.now() + ms;
     for (let at = end - ms; at < end && canGoOn(); ) {

@@ -1,9 +1,11 @@
 /**
- * Input of a source that others read as well waits here for rules that are throttled. Their nodes move to a copy of the
- * stream, which reads the same bytes later, and back when nothing waits any more: then both have read the same.
+ * A throttle queue: input of a shared source waits here for throttled rules. Their nodes move to a copy of the stream,
+ * which reads the same bytes later. They move back when no input waits any more, since stream and copy have then read
+ * the same.
  *
- * What waits is cut into segments that begin between two inputs, with what the stream kept then. So the oldest can be
- * given up as a whole, wherever messages end, and it is known how many messages it had: the source has counted them.
+ * The waiting input is cut into segments that begin between two inputs, with the state of the stream at that point. So
+ * the oldest segment can be dropped as a whole, wherever messages end, and its number of messages is known, since the
+ * source has counted them.
  */
 import type { Kernel, NodeHandle, StreamCounters, StreamHandle } from '../../../../kernels/api.js';
 import { noMemory } from '../../../../kernels/memory/error.js';
@@ -20,37 +22,39 @@ import { QueuePosition } from './queue-position.js';
 import { SliceSize } from './slice-size.js';
 
 export interface ThrottleTerms {
-  /** Bytes that may wait. */
+  /** Most bytes that may wait. */
   readonly most: number;
-  /** With more the source waits, or the oldest are dropped. */
+  /** Whether the source waits beyond that bound, or the oldest input is dropped. */
   readonly whenFull: WhenFull;
 }
 
-/** Input that waits, or what came between. */
+/** Waiting input, or an event between two inputs. */
 interface Part {
   bytes: Uint8Array;
   readonly barrier: Barrier | undefined;
   readonly event: 'reset' | 'end' | undefined;
-  /** Where the source was behind it; undefined within what was read in one go. */
+  /** Position of the source behind the input; undefined within one read. */
   position?: unknown;
 }
 
 interface Segment {
-  /** State of the stream at the beginning; undefined of the first one, which goes on from that of the copy. */
+  /**
+   * State of the stream at the segment's begin; undefined for the first one, which goes on from the state of the copy.
+   */
   readonly begin: Uint8Array | undefined;
-  /** Messages that the source had read when it began. */
+  /** Messages that the source had read when the segment began. */
   readonly messages: number;
   readonly parts: Part[];
   bytes: number;
 }
 
-/** What waits is given up in so many steps. */
+/** Segments into which a full queue is cut, to be dropped one at a time. */
 const segments = 16;
-/** While half a message is longer than that no segment begins, bytes. */
+/** Bytes of a partial message beyond which no segment begins. */
 const longMessage = 64 * 1024;
-/** Time until input is tried again that the kernel had no room for, ms. */
+/** Time until input that the kernel had no room for is tried again, ms. */
 const retryMs = 100;
-/** Bytes of a call while it works on to a place. */
+/** Bytes of a kernel call on the way to a place that a checkpoint can name. */
 const settledBytes = 16 * 1024;
 const noBytes = new Uint8Array(0);
 
@@ -60,39 +64,38 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
   workUs = 0;
   readonly #kernel: Kernel;
   readonly #nodes: ReadonlySet<NodeHandle>;
-  /** Runs of the rules that came: what shows the rows of a trace goes with them. */
+  /** Runs of the rules that came: nodes that trace their rows move with them. */
   readonly #hosts: ReadonlySet<number>;
   readonly #size: SliceSize;
   #queue: Segment[];
   #bytes = 0;
-  /** Messages of the source before the first one that came here. */
+  /** Messages that the source had read before the queue began. */
   readonly #base: number;
-  /** Messages that were given up. */
+  /** Messages that were dropped. */
   #dropped = 0;
-  /** State that the copy is to take over before it reads on. */
+  /** State that the copy takes over before it reads on; undefined without a need. */
   #begin: Uint8Array | undefined;
-  /** Full sinks of the rules. */
+  /** Number of full sinks of the rules. */
   #blocks = 0;
-  /** Since when so much waits that the source does as well, epoch ms; 0: it does not. */
+  /** Time since which the full queue holds up the source, epoch ms; 0 while it does not. */
   #fullSince = 0;
-  /** Since when the kernel has had no room, epoch ms; 0 when it has. */
+  /** Time since which the kernel has had no room, epoch ms; 0 while it has. */
   #starvedSince = 0;
   #retry: NodeJS.Timeout | undefined;
   #isClosed = false;
-  /** Messages of the source when the last one had come; undefined as long as more come. */
+  /** Messages of the source at the end of the input; undefined while more come. */
   #end: number | undefined;
   #askers: (() => void)[] = [];
   readonly #place: QueuePosition;
-  /** Its rules are about to end at their place. */
+  /** The rules are about to end at their place, and read no more. */
   #isHalted = false;
   /** Some of its rules have checkpoints. */
   readonly #isKept: boolean;
-  /** All of them do: what waits is no output that is missing. */
+  /** All of the rules have checkpoints: input that waits for them counts as no missing output. */
   readonly #isSafe: boolean;
 
   /**
-   * Moves the nodes of the rules, and what they hold of the source. Throws KernelError without memory, and changes
-   * nothing then.
+   * Moves the nodes of the rules to a copy of the stream. Throws KernelError without memory, and changes nothing then.
    */
   constructor(
     readonly source: FedSource,
@@ -100,7 +103,7 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
     private readonly terms: ThrottleTerms,
     private readonly turns: FairQueue,
     now: () => number,
-    /** Nothing waits any more. */
+    /** Called when no input waits any more. */
     private readonly emptied: () => void,
   ) {
     const { kernel } = source.host;
@@ -171,7 +174,7 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
     return Math.max(0, (this.#end ?? this.source.counters.messages) - this.#read);
   }
 
-  /** Messages of the source that were processed, or given up. */
+  /** Messages of the source that were processed or dropped. */
   get #read(): number {
     return this.#base + this.counters.messages + this.#dropped;
   }
@@ -190,7 +193,7 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
     return `${messages} messages of ${this.source.name} wait (${inMb(this.#bytes)})`;
   }
 
-  // What the source calls
+  // Methods for the source
 
   add(bytes: Uint8Array, barrier: Barrier | undefined): void {
     if (this.#isClosed) return;
@@ -226,13 +229,13 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
     this.goOn();
   }
 
-  /** Begins a segment when the last one is long enough, where the oldest may have to be given up. */
+  /** Begins a segment when the last one is long enough and the oldest may have to be dropped. */
   #cut(): void {
     if (!this.#mayDrop || this.#queue.at(-1)!.bytes < this.terms.most / segments) return;
     const { stream, counters } = this.source;
     if (this.#kernel.unreadBytes(stream) > Math.max(longMessage, this.terms.most / segments)) return;
     const begin = inputOf(this.#kernel, stream);
-    // Without memory for it the segment becomes longer.
+    // Without memory for the state the segment becomes longer.
     if (begin !== undefined) this.#queue.push({ begin, messages: counters.messages, parts: [], bytes: 0 });
   }
 
@@ -267,7 +270,7 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
     if (count > 0) for (const rule of this.rules) rule.inputLost(this.source, count, reason);
   }
 
-  // What its rules call
+  // Methods for its rules
 
   /** A sink of a rule became full, or took up work again. */
   sinkIsFull(isFull: boolean): void {
@@ -276,8 +279,8 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
   }
 
   /**
-   * Takes nothing more, unless it `readsOn`; resolves when all is processed, or after a time. Rules with checkpoints
-   * that come back go on with what waits: of them it resolves at a place that these can name, and works no more.
+   * Takes no more input, unless it `readsOn`; resolves when all is processed, or after a time. Rules with checkpoints
+   * that come back stop at a place that these can name, and go on there.
    */
   finish(longestMs: number, readsOn: boolean): Promise<void> {
     if (this.#isKept) {
@@ -301,8 +304,8 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
   }
 
   /**
-   * The nodes go back, and what still waits is lost: its count is returned. To be called with nothing waiting, or at
-   * their end.
+   * Moves the nodes back and returns the number of messages that still waited, which are lost. To be called when no
+   * input waits, or at the end of the rules.
    */
   close(): number {
     const waiting = this.isWaiting ? this.waitingMessages : 0;
@@ -323,7 +326,7 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
     return waiting;
   }
 
-  // What checkpoints ask
+  // Questions of checkpoints
 
   get position(): unknown {
     return this.#place.position;
@@ -333,17 +336,20 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
     return this.#place.isExact;
   }
 
-  /** Resolves when it is at a place that a checkpoint can name; it works on when those who asked had their turn. */
+  /**
+   * Resolves when the queue is at a place that a checkpoint can name, where it rests until those who asked had their
+   * turn.
+   */
   whenAtPlace(): Promise<void> | undefined {
     return this.#place.whenExact();
   }
 
-  /** Works on to such a place, if there is room for that. */
+  /** Works on to a place that a checkpoint can name, if the kernel has room. */
   settle(): void {
     while (!this.isAtPlace && this.isWaiting && this.#retry === undefined) this.#take(settledBytes);
   }
 
-  /** The source waits for it no longer. */
+  /** Lets the source go on. */
   #release(): void {
     if (this.#fullSince === 0) return;
     this.#fullSince = 0;
@@ -364,12 +370,12 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
     );
   }
 
-  /** Works on so many bytes at most. */
+  /** Works on at most `most` bytes; returns the number of bytes taken. */
   #take(most: number): number {
     if (this.#begin !== undefined) {
       if (!setInput(this.#kernel, this.stream, this.#begin)) {
         this.#waitForRoom();
-        // Who uses up the memory may have to end for it.
+        // The rule that uses up the memory may have to end.
         this.source.host.starves({ name: this.source.name, starvedSince: this.#starvedSince });
         return 0;
       }
@@ -389,7 +395,7 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
     return Math.min(most, part.bytes.length);
   }
 
-  /** Takes out the next part; small ones that nobody waits for come as one. */
+  /** Takes out the next part; small ones without a barrier come as one. */
   #next(most: number): Part {
     while (this.#queue[0]!.parts.length === 0) this.#queue.shift();
     const segment = this.#queue[0]!;
@@ -421,7 +427,7 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
     this.#work(
       () => {
         const fed = feedInput(this.#kernel, { stream: this.stream, name }, piece, host.now(), isHopeless);
-        // What is left of malformed input is dropped, as the source does.
+        // The rest of malformed input is dropped, as the source does.
         taken = fed.malformed === undefined ? fed.taken : bytes.length;
       },
       piece,
@@ -438,7 +444,7 @@ export class ThrottleQueue implements Turn, RunningBranch, InputBranch {
     if (taken < piece.length) this.#waitForRoom();
   }
 
-  /** The rules have had all of it. */
+  /** To be called when the rules have had the whole part. */
   #done({ barrier, position }: Part): void {
     if (barrier !== undefined) {
       for (const { checkpoints } of this.rules) checkpoints?.fromBranch.hold(barrier);

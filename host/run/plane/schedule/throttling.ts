@@ -1,7 +1,7 @@
 /**
  * Groups of rules that are throttled, since they took more than their share of the time of the data plane while there
- * was not enough. Where nobody else reads their sources these are throttled; otherwise what they have yet to read waits
- * in a throttle queue.
+ * was not enough. Sources that only the group reads are throttled as a whole; input of other sources waits in a
+ * throttle queue.
  */
 import { KernelError } from '../../../../kernels/memory/error.js';
 import { reasonOf } from '../../../base/errors.js';
@@ -18,18 +18,18 @@ export interface ThrottlingHost {
   readonly rules: ReadonlySet<RunningRule>;
   now(): number;
   later(call: () => void): void;
-  /** Work of rules is about to count at another place. */
+  /** To be called before the work of rules counts for another source or branch. */
   moving(): void;
 }
 
-/** Longest time that the end of a rule waits for what it has yet to read, ms. */
+/** Longest time that the end of a rule waits for its unread input, ms. */
 const finishMs = 1000;
 
 /** A source whose input can wait for its turn: for all of its rules, or for some of them. */
 interface ThrottledSource extends FedSource {
-  /** From now on its input waits for its turn. */
+  /** Lets the input of the source wait for its turn from now on. */
   throttle(turns: Pick<FairQueue, 'add'>, now: () => number): TurnQueue;
-  /** Works off what waits; input waits no longer. */
+  /** Works off the waiting input, and lets no more input wait. */
   unthrottle(): void;
 }
 
@@ -38,7 +38,7 @@ class Throttled implements RunningLag {
   readonly #inputs = new Map<ThrottledSource, TurnQueue>();
   readonly #branches = new Map<RunningSource, ThrottleQueue>();
   readonly rules: Set<RunningRule>;
-  /** Called when nothing waits any more: while others read on that may be for moments. */
+  /** Called when no input waits any more; while others read on that may be for moments. */
   whenEmpty: (() => void) | undefined;
   #finished: Promise<void> | undefined;
 
@@ -82,14 +82,14 @@ class Throttled implements RunningLag {
     );
   }
 
-  /** Sources that others have come to, or that have gone, are throttled no longer. */
+  /** Ends the throttling of sources that others have come to, or that have gone. */
   prune(): void {
     for (const source of this.#inputs.keys()) {
       if (source.users.size === 0 || !isAmong(source.users, this.rules)) this.#free(source);
     }
   }
 
-  /** It has gone, or nothing is left that waits for it. */
+  /** The group has no rules any more, or no throttled source. */
   get isOver(): boolean {
     return this.rules.size === 0 || this.#inputs.size + this.#branches.size === 0;
   }
@@ -115,7 +115,7 @@ class Throttled implements RunningLag {
     return `throttled, since it takes more than its share of the processor: ${parts.join(', ')}`;
   }
 
-  /** What is done to its sources. */
+  /** Text on how each of its sources is throttled. */
   get manner(): string {
     const parts = [namesOf(this.#inputs.keys(), 'paused'), namesOf(this.#branches.keys(), 'read through a queue')];
     return parts.filter((part) => part !== '').join(', ');
@@ -183,7 +183,7 @@ class Throttled implements RunningLag {
     this.#branches.clear();
   }
 
-  /** What blocks its queues blocks the sources again. */
+  /** Lets the full sinks of a rule block the sources again, instead of their queues. */
   #release(rule: RunningRule): void {
     this.#passHolds(rule, (source, branch) => {
       source.sinkIsFull(true);
@@ -249,7 +249,7 @@ class Unthrottled implements RunningLag {
 
 const lostAtEnd = 'the rule ended before they had their turn';
 
-/** Why input of sources that others read as well can't wait for the group; undefined when it can. */
+/** Reason why shared sources can't be throttled for the group; undefined when they can. */
 function obstacleOf({ rules, sources }: RuleGroup): string | undefined {
   const shared = [...sources].filter(({ users }) => !isAmong(users, new Set(rules)));
   if (shared.length === 0) return undefined;
@@ -266,7 +266,9 @@ function obstacleOf({ rules, sources }: RuleGroup): string | undefined {
   return undefined;
 }
 
-/** Rules that are on their way to where their sources are take input elsewhere; they are looked at again. */
+/**
+ * Whether all rules are at their sources' positions; rules that catch up take input elsewhere, and are looked at again.
+ */
 function isHere({ rules, sources }: RuleGroup): boolean {
   return rules.every(
     (rule) =>
@@ -294,7 +296,7 @@ function namesOf(sources: Iterable<RunningSource>, what: string): string {
 export class Throttling implements Throttler {
   readonly #turns: FairQueue;
   readonly #entries = new Set<Throttled | Unthrottled>();
-  /** Rules whose log has said so. */
+  /** Rules whose log has told of the throttling. */
   readonly #told = new WeakSet<RunningRule>();
 
   constructor(private readonly host: ThrottlingHost) {
@@ -328,7 +330,7 @@ export class Throttling implements Throttler {
     try {
       entry = new Throttled(group, this.host.now(), this.#turns, () => this.host.now());
     } catch (error) {
-      // It is tried again at the next look.
+      // The next look tries again.
       if (!(error instanceof KernelError) || error.isFatal) throw error;
       for (const rule of group.rules) this.#tell(rule, 'warn', `${line}, and can't be throttled: ${reasonOf(error)}`);
       return;
@@ -359,7 +361,7 @@ export class Throttling implements Throttler {
     }
   }
 
-  /** Says so in the log of the rule the first time; a rule that comes and goes would fill it. */
+  /** Tells in the log of the rule the first time alone; a rule that comes and goes would fill it. */
   #tell(rule: RunningRule, level: keyof Pick<Logger, 'warn' | 'info'>, line: string): void {
     if (this.#told.has(rule)) rule.debug(() => line);
     else rule.log[level](line);

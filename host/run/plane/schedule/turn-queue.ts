@@ -9,7 +9,7 @@ import { SliceSize } from './slice-size.js';
 
 export class TurnQueue extends PassingStage<Input> implements Turn {
   #parts: Uint8Array[] = [];
-  /** Bytes of the first part that had their turn. */
+  /** Number of bytes of the first part that had their turn. */
   #at = 0;
   readonly #size: SliceSize;
   #askers: (() => void)[] = [];

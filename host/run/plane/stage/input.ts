@@ -1,10 +1,10 @@
 /** Input of a source on its way to the kernel. */
 export interface Input {
   readonly bytes: Uint8Array;
-  /** It is the end of what was read in one go. */
+  /** The bytes end one read. */
   readonly isLast: boolean;
-  /** It had its turn: all of it is worked on now. */
+  /** The input had its turn, and is worked on as a whole now. */
   readonly hasTurn?: boolean;
-  /** One message may be left out that the kernel has no room for. */
+  /** One message that the kernel has no room for may be skipped. */
   readonly maySkip?: boolean;
 }

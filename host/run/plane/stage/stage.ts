@@ -6,19 +6,19 @@
 export interface Stage<Item> {
   /** Passes the item on, or keeps it. False: it is malformed, and what follows it is of no use. */
   write(item: Item): boolean;
-  /** Something waits in it. */
+  /** Items wait in the stage. */
   readonly isFull: boolean;
   /** The stage after it takes items again. */
   resume(): void;
   /** Passes on all that waits, as far as the stages after it take it. */
   drain(): void | Promise<void>;
-  /** Forgets what waits in memory. */
+  /** Forgets the items that wait in memory. */
   close(): void | Promise<void>;
 }
 
 /**
- * What a queue does that has no room left: the connector waits, or the oldest items go. What has a folder spills to
- * disk before.
+ * Policy of a full queue: the connector waits, or the oldest items are dropped. A queue with a folder spills to disk
+ * before.
  */
 export type WhenFull = 'block' | 'drop oldest';
 

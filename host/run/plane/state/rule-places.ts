@@ -1,6 +1,6 @@
 /**
- * Where the rules of a source go on, whose state is kept: at their places as it starts, in branches when they come
- * later.
+ * Places of the rules with checkpoints in a source: the source starts at these places, and rules that come later catch
+ * up in branches.
  */
 import { KernelError } from '../../../../kernels/memory/error.js';
 import { reasonOf } from '../../../base/errors.js';
@@ -16,11 +16,11 @@ import { startAt } from './places/start-at.js';
 
 export class RulePlaces implements RunningPlaces {
   readonly #places: Places;
-  /** Rules that came while it ran, as long as they have not had all that it has read. */
+  /** Rules that came while the source ran and have not caught up yet. */
   readonly #catchUps = new Map<RunningRule, CatchUp>();
-  /** By rule: what is kept for rules that come back. */
+  /** Input that is kept for rules that come back, by rule. */
   readonly #away = new Map<string, AwayInput>();
-  /** Of a source that has one. */
+  /** Input log of the source; undefined without one. */
   #log: InputLog | undefined;
 
   constructor(
@@ -30,7 +30,7 @@ export class RulePlaces implements RunningPlaces {
     this.#places = new Places(source);
   }
 
-  /** The places in a log, which the source is about to have. */
+  /** Opens the input log, and gives it the places of the rules. */
   useLog(open: (places: LogPlaces) => InputLog): InputLog {
     this.#log = open(new LogPlaces(this.source, this.#places));
     return this.#log;
@@ -48,12 +48,12 @@ export class RulePlaces implements RunningPlaces {
     return this.#places.amongHere(rules);
   }
 
-  /** What a position says of the source was so in an earlier run. */
+  /** Whether the position is one of an earlier run. */
   isGiven(position: unknown): boolean {
     return this.#places.isGiven(position);
   }
 
-  /** All rules are there that start together; a log asks for their places by itself. */
+  /** To be called when all rules that start together are there; a log asks for their places by itself. */
   start(): void {
     if (this.#log === undefined) startAt(this.source, this.#places, this.connector);
     for (const one of this.#catchUps.values()) one.begin();
@@ -67,7 +67,7 @@ export class RulePlaces implements RunningPlaces {
     return reason;
   }
 
-  /** A rule comes while others read: it gets what it has not had in a branch. */
+  /** Gives a rule that comes while others read its missing input in a branch; returns the reason when that can't be. */
   #catchUpFrom(rule: RunningRule, position: unknown): string | undefined {
     if (this.connector.isAt?.(position) === true) return undefined;
     if (this.#log === undefined) {
@@ -111,7 +111,7 @@ export class RulePlaces implements RunningPlaces {
 
   isHere(rule: RunningRule): boolean {
     const { source } = this;
-    // What is read ahead lies before the position of the source, and has not come to the rule.
+    // Input that waits for its turn lies before the position of the source, but has not come to the rule.
     const isBetween = source.starvedSince === 0 && !source.isReadAhead;
     return isBetween && !this.#places.has(rule) && !this.ahead.has(rule) && source.position() !== undefined;
   }
@@ -150,13 +150,16 @@ export class RulePlaces implements RunningPlaces {
     if (this.source.users.size > 1 || this.#away.size > 0) await this.#log?.storedUpTo(position);
   }
 
-  /** A rule that goes on from the position is to read it by itself: it runs, is elsewhere, and can be read twice. */
+  /**
+   * Whether a rule that goes on from the position is to read the source by itself, since it runs, is elsewhere, and can
+   * be read twice.
+   */
   isPassedBy(position: unknown): boolean {
     if (!this.source.hasStarted || this.#log !== undefined || !this.rewinds || position === undefined) return false;
     return this.connector.takesAway !== true && this.connector.isAt?.(position) !== true;
   }
 
-  /** No more comes. */
+  /** To be called when no more input comes: all places count as reached. */
   reachedAll(): void {
     this.#places.reached([...this.#places.rules]);
   }

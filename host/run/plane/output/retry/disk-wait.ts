@@ -1,7 +1,7 @@
-/** How long messages have waited on disk, and who is told. */
+/** Tracks how long messages have waited on disk, for the log and the status. */
 import { sizeText } from '../../observe/size-text.js';
 
-/** What has waited for so long is worth a word, ms. */
+/** Time that messages wait on disk before the log and the status tell of them, ms. */
 const noticeMs = 1000;
 
 export interface DiskWaitOwner {
@@ -12,7 +12,7 @@ export interface DiskWaitOwner {
 }
 
 export class DiskWait {
-  /** Since when there have been some, epoch ms; 0: there are none. */
+  /** Time since which messages wait on disk, epoch ms; 0 while none do. */
   #since = 0;
   #isTold = false;
 
@@ -21,7 +21,7 @@ export class DiskWait {
     private readonly folder: string | undefined,
   ) {}
 
-  /** There are some. */
+  /** To be called when messages are on disk. */
   begin(): void {
     if (this.folder === undefined) return;
     if (this.#since === 0) this.#since = Date.now();
@@ -30,7 +30,7 @@ export class DiskWait {
     this.owner.warn(`the sink takes less than it gets: ${this.text}`);
   }
 
-  /** To be called when some are out. */
+  /** To be called when messages may have left the disk. */
   look(): void {
     if (this.#since === 0 || this.owner.onDisk > 0) return;
     const seconds = Math.round((Date.now() - this.#since) / 1000);
@@ -39,7 +39,7 @@ export class DiskWait {
     this.#isTold = false;
   }
 
-  /** How many, where and since when; empty while it is not worth a word. */
+  /** Sentence with the number of messages, their folder and how long they have waited; empty before `noticeMs`. */
   get text(): string {
     if (this.#since === 0 || Date.now() - this.#since < noticeMs) return '';
     const since = new Date(this.#since).toISOString();

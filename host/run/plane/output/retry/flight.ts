@@ -1,15 +1,15 @@
 /** Messages in flight: on their way through a spill queue. */
 import type { Item } from '../../queue/item.js';
 
-/** Messages that the sink has got, or would be next if they were not to be left out. */
+/** Messages that the sink has got, or that are skipped since they were dropped. */
 export interface Flight {
-  /** Messages that are not out. */
+  /** Messages that the sink has not sent yet. */
   left: number;
-  /** Where they are in memory. */
+  /** The messages while they are in memory. */
   item: Item | undefined;
   isStored: boolean;
   /** The messages are dropped. */
   isDropped: boolean;
-  /** On disk there was no more room for them: the sink alone has them. */
+  /** The sink alone has the messages, since the disk had no room to keep them. */
   isReleased?: boolean;
 }

@@ -1,12 +1,12 @@
-/** Messages in flight: what the connector behind a retry queue has got and has not passed on, in order. */
+/** Messages in flight, in order: the connector behind a retry queue has got them and not passed them on. */
 import type { SpillQueue } from './spill-queue.js';
 
-/** Most messages in flight, and messages of a round, see below. */
+/** Most messages in flight, and most messages of a round (see `isInRounds`). */
 const windowMessages = 4096;
 const roundMessages = 1024;
 
 interface Part {
-  /** Left out: it came before there was a queue. */
+  /** Queue of the messages; undefined for messages from before there was a queue. */
   readonly queue: SpillQueue | undefined;
   left: number;
   readonly bytes: number;
@@ -45,7 +45,7 @@ export class InFlight {
     this.#roundBytes += bytes;
   }
 
-  /** So many messages are out or lost; `out` is told of those that count as out now. */
+  /** Removes messages that were sent or lost; `out` gets those that count as sent now. */
   leave(messages: number, out: (queue: SpillQueue | undefined, messages: number) => void): void {
     if (this.isInRounds) {
       this.#outOfRound += messages;

@@ -5,11 +5,11 @@ import { defaultFileBytes, PageStore } from '../../queue/page-store.js';
 import type { Store } from '../../queue/store.js';
 import type { SpillOptions } from './spill-options.js';
 
-/** Files of a bounded queue are small enough that a part of it can go. */
+/** Files that fill a bounded queue, so that dropping one frees only a part. */
 const filesInBound = 16;
 const minFileBytes = 64 * 1024;
 
-/** Takes up what an earlier run left. Rejects when the disk can't be read. */
+/** Opens the store with the messages that an earlier run left. Rejects when the disk can't be read. */
 export async function openStore({ folder, isSynced, maxDiskBytes, fileBytes }: SpillOptions): Promise<Store> {
   if (folder === undefined) return new MemoryStore();
   const bounded = Number.isFinite(maxDiskBytes)

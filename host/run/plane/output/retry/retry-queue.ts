@@ -1,7 +1,7 @@
 /**
- * A retry queue: the stage before a connector. What it is given goes on to the connector as long as that takes it, and
- * waits on disk while it does not. The connector has a bounded part of it; what it has not passed on when its
- * connection is lost it keeps by itself, and publishes first on the next one.
+ * A retry queue: the stage before a connector. Messages go on to the connector as long as it takes them, and otherwise
+ * wait on disk. The connector holds a bounded number of them; those that it has not passed on when its connection is
+ * lost it keeps, and publishes first on the next one.
  */
 import { rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -19,13 +19,13 @@ import { InFlight } from './in-flight.js';
 import type { CacheCounts, CacheTimes, SpillOwner } from './spill-options.js';
 import { SpillQueue } from './spill-queue.js';
 
-/** The rule, as far as its caches know it. */
+/** The part of a rule that its caches use. */
 export interface RuleOfCache {
-  /** Messages that were safe on disk are damaged; undefined: nobody knows how many. */
+  /** Reports damaged messages that were safe on disk; undefined for an unknown number. */
   damaged?(messages: number | undefined, reason: string): void;
 }
 
-/** The sink of a rule, as its queue knows it. */
+/** The part of a rule's sink that its queue uses. */
 export interface QueueOwner {
   /** `sink mqtt` */
   readonly label: string;
@@ -36,7 +36,7 @@ export interface QueueOwner {
   readonly dynamic: ReadonlySet<string>;
   readonly log: Logger;
   readonly host: RuleOfCache;
-  /** An earlier run left so many messages. */
+  /** Counts messages that an earlier run left. */
   taken(messages: number): void;
   /** See `SinkContext`. */
   accepted(bytes: number, messages: number): void;
@@ -46,7 +46,7 @@ export interface QueueOwner {
 /** Messages that the connector got before there was a queue. */
 export interface Before {
   readonly messages: number;
-  /** Not given back yet. */
+  /** Bytes of the messages that are not confirmed yet. */
   readonly bytes: number;
 }
 
@@ -75,13 +75,13 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
   readonly #tickets: Ticket[] = [];
   /** Messages in flight. */
   readonly #inFlight: InFlight;
-  /** With an interval: messages that may be sent now of those that waited. */
+  /** Messages of the resend queue that may be sent now; Infinity without an interval. */
   #allowed = Number.POSITIVE_INFINITY;
   #pace: Timer | undefined;
   #isPumping = false;
-  /** Where the last messages came from. */
+  /** Queue of the messages that were handed over last. */
   #last: SpillQueue | undefined;
-  /** Messages that the connector had before, and that are not out. */
+  /** Messages that the connector had before the queue and has not sent yet. */
   #before = 0;
   #beforeTicket: Ticket | undefined;
   readonly #diskWait: DiskWait;
@@ -94,7 +94,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     readonly settings: CacheSettings,
     private readonly owner: QueueOwner,
     private readonly connector: Sink,
-    /** Nothing waits any more. */
+    /** Called when nothing waits any more. */
     private readonly drained: () => void = () => {},
   ) {
     this.times = owner.measuresAll ? { flush: emptyHistogram(), load: emptyHistogram() } : undefined;
@@ -111,7 +111,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     this.#queues = this.#kept === this.#live ? [this.#live] : [this.#live, this.#kept];
     const field = settings.alterQueue?.indicatorField ?? '';
     this.#member = field === '' ? undefined : memberOf(field);
-    // With more than one target.
+    // A sink with several targets may send messages out of their order.
     this.#inFlight = new InFlight(owner.dynamic.size > 0);
     this.#diskWait = new DiskWait(this, folder);
     this.#opened = this.#openQueues();
@@ -130,7 +130,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     return { isSynced, pageMessages, memoryMessages, maxMessages, whenFull, maxDiskBytes, minFreeBytes, ...bytes };
   }
 
-  /** Until the disk can be read nothing goes on: what waits there is older. */
+  /** Opens the queues, again until the disk can be read: older messages there go first. */
   async #openQueues(): Promise<void> {
     const { folder } = this.settings;
     if (folder !== undefined) await closing.get(folder);
@@ -159,9 +159,9 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     this.ready();
   }
 
-  // What the rule's sink calls
+  // Methods for the rule's sink
 
-  /** Takes its place before a connector that is at work already; with `isAway` that has no connection. */
+  /** Enters the chain before a connector that is at work; with `isAway` the connector has no connection. */
   begin(before: Before, isAway: boolean): void {
     this.isAway = isAway;
     this.#isTried = true;
@@ -176,7 +176,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     this.#tickets.push(this.#beforeTicket);
   }
 
-  /** Nothing waits, neither here nor with the connector. */
+  /** No message waits, neither in the queue nor with the connector. */
   get isIdle(): boolean {
     return this.#isOpen && this.#inFlight.isEmpty && this.length === 0;
   }
@@ -220,12 +220,12 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     return waits || (this.isAway && this.#isTried) ? this.#kept : this.#live;
   }
 
-  /** A source waits until what was written is safe. */
+  /** To be called when a source waits until the written messages are safe. */
   awaited(): void {
     for (const queue of this.#queues) queue.awaited();
   }
 
-  /** Something waits in it. */
+  /** Messages wait in the queue. */
   get isFull(): boolean {
     return this.length > 0;
   }
@@ -234,7 +234,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     return this.flush();
   }
 
-  /** Resolves when what was written is with the outside or on disk; rejects when that can't be. */
+  /** Resolves when all written messages are sent or on disk; rejects when that fails. */
   async flush(): Promise<void> {
     if (!this.isDurable) {
       void this.connector.flush().catch(() => {});
@@ -256,7 +256,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     return undefined;
   }
 
-  /** Resolves when all messages are out. */
+  /** Resolves when all messages are sent. */
   emptied(): Promise<void> {
     if (this.isIdle) return Promise.resolve();
     return new Promise((resolve) => this.#onIdle.push(resolve));
@@ -290,7 +290,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     for (const call of this.#onIdle.splice(0)) call();
   }
 
-  /** A cache that has nothing leaves nothing behind. */
+  /** Removes the folders of the cache when they are empty. */
   async #leaveFolder(): Promise<void> {
     const { folder } = this.settings;
     if (folder === undefined) return;
@@ -298,11 +298,11 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
       await rmdir(folder);
       await rmdir(dirname(folder));
     } catch {
-      // It is not empty, or was never made.
+      // The folder is not empty, or was never made.
     }
   }
 
-  /** Messages that are not out. */
+  /** Messages that the sink has not sent yet. */
   get length(): number {
     return this.#queues.reduce((total, queue) => total + queue.length, 0);
   }
@@ -311,22 +311,22 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     return this.#queues.reduce((total, queue) => total + queue.onDisk, 0);
   }
 
-  /** Messages that would be lost with the process. */
+  /** Messages that a kill of the process would lose. */
   get unsafe(): number {
     return this.#queues.reduce((total, queue) => total + queue.unsafe, this.#before);
   }
 
-  /** Bytes of its files. */
+  /** Bytes of the queue's files. */
   get diskBytes(): number {
     return this.#queues.reduce((total, queue) => total + queue.diskBytes, 0);
   }
 
-  /** Bytes that only the connector has, and that came before all others. */
+  /** Bytes that the connector got before the queue entered the chain, and has not sent yet. */
   get beforeBytes(): number {
     return this.#beforeTicket?.bytes ?? 0;
   }
 
-  /** What waits on disk, where and since when; empty when nothing does, or only for a moment. */
+  /** Sentence on the messages on disk, their folder and how long they have waited; empty for the first moments. */
   get holding(): string {
     return this.#diskWait.text;
   }
@@ -346,7 +346,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
 
   /** Gives the connector as much as it may have. */
   #pump(): void {
-    // A connector may pass on what it gets at once, in the middle of this.
+    // A connector may pass messages on at once, while this loop is running.
     if (this.#isPumping || this.isAway || this.#isStopping || !this.#isOpen) return;
     this.#isPumping = true;
     try {
@@ -368,7 +368,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
       case 1:
         return this.#kept;
       case -1: {
-        // Those that waited go only when nothing else does.
+        // Messages of the resend queue go only when no others do.
         const isIdle = !this.#live.hasWaiting && this.#inFlight.isAllOf(this.#kept);
         return live !== undefined ? this.#live : isIdle ? this.#kept : undefined;
       }
@@ -424,8 +424,8 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
   }
 
   /**
-   * Messages that waited go one by one with the interval between them; each new one sends one more, so that they get
-   * fewer.
+   * Paces messages of the resend queue by the interval; each new message lets one more of them go, so that they
+   * decrease.
    */
   #setPace(): void {
     const { resendIntervalMs } = this.settings;
@@ -444,7 +444,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     }
   }
 
-  // What the queues call
+  // Methods for the queues
 
   safe(): void {
     for (let first = this.#tickets[0]; first?.parts === 0; first = this.#tickets[0]) {
@@ -478,7 +478,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     this.owner.log.info(`${this.#name} of ${this.owner.label}: ${line}`);
   }
 
-  // What the connector tells
+  // Methods for the connector
 
   accepted(messages: number): void {
     this.owner.accepted(0, messages);

@@ -1,24 +1,24 @@
-/** What a spill queue goes by, whom it tells what becomes of its messages, and what it counts. */
+/** Settings of a spill queue, the owner that it reports to, and its counters. */
 import type { Histogram } from '../../../../../kernels/values/histogram.js';
 import type { WhenFull } from '../../stage/stage.js';
 
 export interface SpillOptions {
-  /** Of spilled messages; without one they stay in memory. */
+  /** Folder of spilled messages; undefined when they stay in memory. */
   readonly folder: string | undefined;
   readonly isSynced: boolean;
   readonly pageMessages: number;
-  /** What may wait in memory before it is written, whatever its age. */
+  /** Bounds of messages in memory, beyond which they are written whatever their age. */
   readonly memoryMessages: number;
   readonly memoryBytes: number;
-  /** What of it is kept where the oldest may go and the disk takes nothing. */
+  /** Bytes kept in memory where the oldest may be dropped and the disk takes nothing. */
   readonly keptBytes: number;
-  /** What may be spilled: messages, and bytes of those in memory. */
+  /** Most spilled messages, and most waiting bytes of a queue in memory. */
   readonly maxMessages: number;
   readonly maxBytes: number;
-  /** Bytes of files, and what stays free on their disk; Infinity and 0: as much as there is. */
+  /** Most bytes of files (Infinity: no bound), and bytes that stay free on their disk. */
   readonly maxDiskBytes: number;
   readonly minFreeBytes: number;
-  /** At the bound nothing more is taken, or the oldest pages go. */
+  /** Whether a full queue takes nothing more, or drops its oldest pages. */
   readonly whenFull: WhenFull;
   readonly fileBytes?: number;
 }
@@ -27,27 +27,27 @@ export interface SpillOptions {
 export interface SpillOwner {
   /** The sink has no connection. */
   readonly isAway: boolean;
-  /** What is in the way of its messages, a sentence. */
+  /** Sentence on the fault that holds up the messages. */
   readonly trouble: string;
-  /** What came with a ticket is on disk, or out. */
+  /** To be called when messages with a ticket are on disk or sent. */
   safe(): void;
-  /** There may be more to hand over. */
+  /** To be called when there may be more messages to hand over. */
   ready(): void;
-  /** Messages were spilled. */
+  /** To be called when messages were spilled. */
   spilled(): void;
   /** Counts messages that are lost. */
   lost(messages: number, reason: string): void;
-  /** Counts messages that were safe on disk and are damaged; undefined: an unknown number. */
+  /** Counts damaged messages that were safe on disk; undefined for an unknown number. */
   damaged(messages: number | undefined, reason: string): void;
   warn(line: string): void;
   info(line: string): void;
 }
 
 export interface CacheCounts {
-  /** Messages written to disk, and passed on from there. */
+  /** Messages written to disk, and messages passed on from there. */
   added: number;
   popped: number;
-  /** Writes and reads. */
+  /** Number of writes and reads. */
   flushes: number;
   loads: number;
   /** Messages that were dropped since there was no more room. */
@@ -55,7 +55,7 @@ export interface CacheCounts {
   /** Messages that could not be read any more. */
   damaged: number;
   /**
-   * Messages cut off at the end of what an earlier run left: nobody was told that they are safe, unless the disk has
+   * Messages cut off at the end of an earlier run's files: nobody was told that they were safe, unless the disk has
    * damaged them since.
    */
   cutOff: number;

@@ -1,7 +1,7 @@
 /**
- * Messages on their way to a sink, in order: those that the sink has and has not passed on, those on disk, those in
- * memory that are not on disk yet. What waits for more than a moment is written to disk, whether the sink has it or
- * not: then it is safe, and whoever sent it need not wait any more.
+ * Messages on their way to a sink, in order: those in flight, those on disk, then those in memory alone. Messages that
+ * wait for more than a moment are written to disk, even when in flight: then they are safe, and their sender need not
+ * wait.
  */
 import { noteLatency } from '../../../../../kernels/values/histogram.js';
 import { reasonOf } from '../../../../base/errors.js';
@@ -16,14 +16,15 @@ import type { CacheCounts, CacheTimes, SpillOptions, SpillOwner } from './spill-
 import { Unstored } from './unstored.js';
 
 /**
- * What waits for so long is written to disk when the sink is away or a source waits for it, ms; otherwise for so long.
+ * Time after which waiting messages are written to disk, ms: the first when the sink is away or a source waits for
+ * them, otherwise the second.
  */
 const momentMs = 100;
 const patienceMs = 1000;
-/** A disk that takes longer for a write takes nothing, as far as others can wait for it, ms. */
+/** Time of a write after which the disk counts as stuck, ms. */
 const stuckMs = 3000;
 const maxPageBytes = 1024 * 1024;
-/** Bytes that are written at once, roughly. */
+/** Bytes of one write, roughly. */
 const maxWriteBytes = 4 * 1024 * 1024;
 export class SpillQueue {
   #store: Store | undefined;
@@ -40,7 +41,7 @@ export class SpillQueue {
   readonly #space: FreeSpace | undefined;
   #loading: Promise<void> | undefined;
   #flushing: Promise<void> | undefined;
-  /** A further flush is to follow that under way. */
+  /** Another flush is to follow the one under way. */
   #isWanted = false;
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Immediate | undefined;
@@ -48,7 +49,7 @@ export class SpillQueue {
   #isAwaited = false;
   /** The queue could not be opened. */
   #isShut = false;
-  /** Since when something is being written. */
+  /** Begin of the write under way; Infinity without one. */
   #writingSince = Number.POSITIVE_INFINITY;
   #isClosed = false;
 
@@ -66,7 +67,7 @@ export class SpillQueue {
     if (folder !== undefined && minFreeBytes > 0) this.#space = new FreeSpace(folder, minFreeBytes);
   }
 
-  /** Takes up what an earlier run left; returns how many messages that are. Rejects when the disk can't be read. */
+  /** Opens the store; returns the number of messages that an earlier run left. Rejects when the disk can't be read. */
   async open(): Promise<number> {
     let store: Store;
     try {
@@ -84,13 +85,13 @@ export class SpillQueue {
     return store.length;
   }
 
-  /** Messages that are not out. */
+  /** Messages that the sink has not sent yet. */
   get length(): number {
     const { unread = 0 } = this.#store ?? {};
     return unread + this.#readyMessages + this.#memory.waitingMessages + this.#flightMessages;
   }
 
-  /** There are messages that the sink has not got. */
+  /** Messages wait that the sink has not got. */
   get hasWaiting(): boolean {
     return this.waitingSpilled > 0 || this.#memory.waitingMessages > 0;
   }
@@ -100,7 +101,7 @@ export class SpillQueue {
     return (this.#store?.unread ?? 0) + this.#readyMessages;
   }
 
-  /** Messages on disk that are not out. */
+  /** Messages on disk that the sink has not sent yet. */
   get onDisk(): number {
     return this.#isVolatile ? 0 : (this.#store?.length ?? 0);
   }
@@ -113,7 +114,7 @@ export class SpillQueue {
     return this.options.folder === undefined;
   }
 
-  /** Messages that would be lost with the process. */
+  /** Messages that a kill of the process would lose. */
   get unsafe(): number {
     return this.#isVolatile ? this.length : this.#memory.messages + this.#releasedMessages;
   }
@@ -130,14 +131,17 @@ export class SpillQueue {
     return `is full, ${this.onDisk.toLocaleString('en')} messages on disk${space}`;
   }
 
-  /** Somebody waits until all this is safe: it is written at once when it will hardly be out soon. */
+  /**
+   * To be called when somebody waits until all messages are safe: they are written at once unless they will be sent
+   * soon.
+   */
   awaited(): void {
     if (this.#memory.messages === 0) return;
     if (this.owner.isAway || this.hasOlder) this.hurry();
     else this.#isAwaited = true;
   }
 
-  /** There is more than what just came. */
+  /** Messages wait that are older than those that just came. */
   get hasOlder(): boolean {
     if (this.#store === undefined || this.#store.length > 0) return true;
     const { first } = this.#memory;
@@ -163,7 +167,7 @@ export class SpillQueue {
     else this.#soon ??= setImmediate(() => void this.#flush());
   }
 
-  /** Writes what has waited for a moment. */
+  /** Writes messages that have waited long enough. */
   #look(): void {
     this.#timer = undefined;
     const { first } = this.#memory;
@@ -206,7 +210,7 @@ export class SpillQueue {
     const item = this.#ready.shift();
     if (item === undefined) return undefined;
     this.#readyMessages -= item.messages;
-    // The next ones are there when these are out.
+    // The next messages are read before these are sent.
     if (this.#ready.length === 0 && this.#store!.unread > 0) this.#load();
     return item;
   }
@@ -245,7 +249,7 @@ export class SpillQueue {
     } else this.#memory.leave(messages);
   }
 
-  /** Forgets what is out. */
+  /** Forgets messages that were sent. */
   #settle(): void {
     for (let first = this.#flight[0]; first !== undefined; first = this.#flight[0]) {
       if (first.isDropped) this.#leave(first, first.left);
@@ -372,14 +376,14 @@ export class SpillQueue {
     this.#doWithoutDisk();
   }
 
-  /** The disk has refused what came last. */
+  /** The disk has refused the last write. */
   get #takesNothing(): boolean {
     return this.#isShut || this.#disk.writing !== '' || this.#disk.isFull;
   }
 
   /**
-   * Where the oldest messages may go nobody waits for a disk that takes nothing: what is in memory counts as taken, as
-   * if there were no disk, and the oldest of it go beyond its bound.
+   * Counts messages in memory as safe while the disk takes nothing, where the oldest may be dropped. Those beyond the
+   * bound are dropped, so that nobody waits for the disk.
    */
   #doWithoutDisk(): void {
     if (!this.#mayDrop || this.#isVolatile) return;
@@ -390,7 +394,7 @@ export class SpillQueue {
     this.owner.lost(dropped, `${this.owner.trouble}: the oldest messages in memory were dropped`);
   }
 
-  /** What the sink has may be stuck there: files that others behind it need no more are not kept for its sake. */
+  /** Releases files of messages in flight, which may be stuck in the sink, when no other messages need those files. */
   #release(): void {
     for (const flight of this.#flight) {
       if (!flight.isStored || flight.isReleased === true || flight.isDropped) continue;
@@ -441,7 +445,7 @@ export class SpillQueue {
     }
   }
 
-  /** Closes the files; what is in memory is gone. */
+  /** Closes the files; messages in memory alone are gone. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -452,7 +456,7 @@ export class SpillQueue {
     await this.#store?.close();
   }
 
-  /** As `close`; what is on disk goes as well. */
+  /** Closes the queue and deletes its files. */
   async remove(): Promise<void> {
     await this.close();
     await this.#store?.remove();

@@ -10,21 +10,21 @@ export class Unstored {
   readonly flights: Flight[] = [];
   messages = 0;
   bytes = 0;
-  /** How many flights the sink has. */
+  /** Number of flights that the sink has. */
   inFlight = 0;
-  /** What the others hold. */
+  /** Messages and bytes of the flights that the sink does not have. */
   waitingMessages = 0;
   waitingBytes = 0;
-  /** How many flights are being written now; they are not handed over meanwhile. */
+  /** Number of flights being written now; they are not handed over meanwhile. */
   frozen = 0;
-  /** Messages of these that went out meanwhile. */
+  /** Messages of flights being written that were sent meanwhile. */
   outWhileFrozen = 0;
 
   get first(): Item | undefined {
     return this.flights[0]?.item;
   }
 
-  /** What the sink gets next; undefined when there is nothing, or it is being written. */
+  /** Next item for the sink; undefined without one, or while flights are being written. */
   get next(): Item | undefined {
     return this.frozen > 0 ? undefined : this.flights[this.inFlight]?.item;
   }
@@ -44,7 +44,7 @@ export class Unstored {
     return flight;
   }
 
-  /** Its first messages are an item of their own from now on. */
+  /** Splits a flight in two; returns the item with its first messages. */
   part(place: number, item: Item, messages: number): Item {
     const parts = split(item, messages);
     if (item.ticket !== undefined) item.ticket.parts++;
@@ -53,13 +53,13 @@ export class Unstored {
     return parts[0];
   }
 
-  /** Messages of a flight are out. */
+  /** Counts messages of a flight that were sent. */
   leave(messages: number): void {
     this.messages -= messages;
     if (this.frozen > 0) this.outWhileFrozen += messages;
   }
 
-  /** The first flight is out. */
+  /** Removes the first flight, which was sent. */
   shift(item: Item): void {
     this.flights.shift();
     this.bytes -= item.bytes.length;
@@ -67,12 +67,12 @@ export class Unstored {
     if (this.frozen > 0) this.frozen--;
   }
 
-  /** The first flights that fit into so many messages and bytes. */
+  /** First flights that fit into the given messages and bytes; an item is split where needed. */
   fitting(mostMessages: number, mostBytes: number): Flight[] {
     let [room, bytes, count] = [mostMessages, mostBytes, 0];
     for (; count < this.flights.length && bytes > 0; count++) {
       let item = this.flights[count]!.item!;
-      // What the sink has makes room soon.
+      // Messages in flight make room soon.
       const isInFlight = count < this.inFlight;
       if (!isInFlight && item.messages > room) {
         if (room <= 0) break;
@@ -88,7 +88,7 @@ export class Unstored {
     return this.flights.slice(0, count);
   }
 
-  /** What was frozen is on disk now; `stored` is told of each item. */
+  /** Removes the flights that were written; `stored` gets each of their items. */
   stored(stored: (item: Item) => void): void {
     const done = this.flights.splice(0, this.frozen);
     for (const { item } of done.slice(this.inFlight)) this.#leaveWaiting(item!);
@@ -104,9 +104,9 @@ export class Unstored {
     }
   }
 
-  /** All of it counts as safe where it is: the callback gets each item that somebody waits for. */
+  /** Counts all flights as safe in memory; `safe` gets each item that somebody waits for. */
   release(safe: (item: Item) => void): void {
-    // Those before have been released already.
+    // Flights before one without a ticket have been released already.
     for (let i = this.flights.length - 1; i >= 0; i--) {
       const flight = this.flights[i]!;
       const item = flight.item!;
@@ -116,7 +116,10 @@ export class Unstored {
     }
   }
 
-  /** Drops the oldest that neither the sink has nor the disk gets, down to so many bytes; returns how many messages. */
+  /**
+   * Drops the oldest flights that are neither in flight nor being written, down to `mostBytes`; returns the number of
+   * messages.
+   */
   drop(mostBytes: number): number {
     const from = Math.max(this.inFlight, this.frozen);
     let bytes = this.waitingBytes;

@@ -35,7 +35,8 @@ export async function packState(folder: string, file: string): Promise<{ head: C
       const { head } = await files.read(path);
       return { head, bytes: await pack(folder, [basename(path), ...segmentsOf(head)], file) };
     } catch (error) {
-      // Of a rule that runs it may be replaced at this moment: then the one before is gone and a newer one there.
+      // The checkpoint of a running rule may be replaced at this moment: then the one before is gone and a newer one
+      // there.
       why = `${path}: ${reasonOf(error)}`;
     }
   }

@@ -1,5 +1,5 @@
 /**
- * The cut of a rule: what its operators keep is copied, large numbers of rows are pinned and written later, slice by
+ * The cut of a rule: the state of its operators is copied; large numbers of rows are pinned and written later, slice by
  * slice.
  */
 import type { Snapshot } from '../../../../../kernels/api.js';
@@ -15,28 +15,28 @@ import { endsOf, nodesOf, pendingOf, positionsOf } from './of-rule.js';
 import { type Pieces, type Segment, SegmentChain } from './segments.js';
 import { StateCopy } from './state-copy.js';
 
-/** Everything that has to go to disk at once. */
+/** The parts of a checkpoint that are taken at one instant. */
 export interface Cut {
   readonly head: CheckpointHead;
   readonly state: StateCopy;
-  /** Input that other rules had sent, in the order of the head. */
+  /** Pending input from other rules, in the order of the head. */
   readonly pending: readonly Uint8Array[];
-  /** Rows that are left to it. */
+  /** Snapshot of the rows that are written later; undefined without any. */
   readonly snapshot: Snapshot | undefined;
-  /** Resolves when all output from before is with the outside. */
+  /** Resolves when all earlier output is with the outside. */
   readonly isOut: Promise<void>;
-  /** The longest time that rows waited for it, ms. */
+  /** Longest time that rows waited for the checkpoint, ms. */
   pauseMs: number;
   /** Bytes that went to disk. */
   writtenBytes: number;
 }
 
-/** Whose work it is to free memory. */
+/** Rules whose work it is to free memory: none. */
 const nobody: ReadonlySet<RunningRule> = new Set();
-/** Bytes of rows that are written between two pieces of work, about. */
+/** Bytes of rows that are written between two pieces of work, roughly. */
 export const mostSliceBytes = 256 << 10;
 
-/** So many cuts save groups at once when there was no memory to keep them as they were. */
+/** Number of cuts that copy groups at once, after the memory was too short to pin them. */
 const cutsAtOnce = 16;
 
 export class Cutter {
@@ -45,33 +45,33 @@ export class Cutter {
   /** Numbers of the sinks that can be cut back. */
   cutBack: readonly string[] = [];
   readonly #chain = new SegmentChain();
-  /** That is being written. */
+  /** Snapshot that is being written. */
   #snapshot: Snapshot | undefined;
-  /** How many of the next cuts do. */
+  /** Number of the next cuts that copy groups at once. */
   #cutsAtOnce = 0;
 
   constructor(
     private readonly isExact: boolean,
-    /** What the operators of the rule keep. */
+    /** Operators of the rule that keep state. */
     private readonly kept: readonly KeptOperator[],
     private readonly files: CheckpointFiles,
     private readonly host: Pick<PlaneHost, 'kernel' | 'now' | 'work'>,
-    /** The thread lives, however long a call of the kernel takes. */
+    /** Shows that the thread lives, however long a kernel call takes. */
     private readonly beat: () => void,
     private readonly log: Logger,
   ) {}
 
-  /** Does what operators are in the middle of: what that sends belongs before the cut. */
+  /** Finishes work in pieces: the rows that it sends belong before the cut. */
   finish(rule: RunningRule): void {
     this.host.work(new Set([rule]), () => finishWork(rule.host.kernel, nodesOf(rule)));
   }
 
-  /** Copies the state; undefined when that can't be now. */
+  /** Copies the state; undefined when that is not possible now. */
   take(rule: RunningRule): Cut | undefined {
     const began = performance.now();
     const ends = this.isExact ? endsOf(rule) : {};
-    // One that is not open yet could not be cut back to this checkpoint. What is open and can't any more is no longer
-    // waited for.
+    // A sink that is not open yet could not be cut back to this checkpoint. One that is open and can't be cut back any
+    // more is not waited for.
     const isMissing = (i: string) => ends[i] === undefined && rule.sinks[Number(i)]?.connection.status !== 1;
     if (this.cutBack.some(isMissing)) return undefined;
     const lost = this.cutBack.filter((i) => ends[i] === undefined);
@@ -171,7 +171,7 @@ export class Cutter {
     this.#close();
   }
 
-  /** Unpins what the snapshot under way has. */
+  /** Unpins the rows of the snapshot under way. */
   #close(): void {
     const snapshot = this.#snapshot;
     this.#snapshot = undefined;
@@ -179,7 +179,7 @@ export class Cutter {
   }
 }
 
-/** Resolves when all that the sinks have now is with the outside; never, when it is lost. */
+/** Resolves when all output that the sinks have now is with the outside; never when some is lost. */
 function allOut(rule: RunningRule): Promise<void> {
   return new Promise((resolve) => {
     const mark = new Barrier({ keepsLost: true, advance: () => mark.left === 0 && resolve() }, Date.now());

@@ -23,7 +23,7 @@ export interface ReadCheckpoint {
   readonly path: string;
   readonly head: CheckpointHead;
   readonly state: readonly Buffer[];
-  /** By stream. */
+  /** Pending input from other rules, by stream. */
   readonly pending: ReadonlyMap<string, Buffer>;
 }
 
@@ -40,9 +40,7 @@ const ending = '.checkpoint';
 const unfinished = '.part';
 /** Number of checkpoints that are kept of a rule. */
 export const kept = 2;
-/**
- * What has the name of a file is not always one: a folder in its place must not keep newer checkpoints from counting.
- */
+/** Options of a removal: a folder in the place of a file must not keep newer checkpoints from counting. */
 const removing = { recursive: true, force: true };
 
 export class CheckpointFiles {
@@ -73,12 +71,12 @@ export class CheckpointFiles {
       .sort((a, b) => b.epoch - a.epoch);
   }
 
-  /** Reads one; rejects with what is wrong with it. */
+  /** Reads a checkpoint; rejects with the fault when it can't be used. */
   async read(path: string): Promise<ReadCheckpoint> {
     const file = await openFile(path);
     try {
       const { size } = await file.stat();
-      // A small one at once: at the start of a server there are thousands.
+      // A small file is read at once: at the start of a server there are thousands.
       const whole = size <= pieceBytes ? await readExactly(file, 0, size) : undefined;
       const readAt = async (at: number, length: number): Promise<Buffer> => {
         if (whole === undefined) return readExactly(file, at, length);
@@ -117,7 +115,7 @@ export class CheckpointFiles {
     }
   }
 
-  /** Writes one so that it is on disk, but counts only when it is published; `state` is followed by what is pending. */
+  /** Writes a checkpoint to disk, which counts only when it is published; `state` is followed by the pending input. */
   async write(head: CheckpointHead, state: readonly Uint8Array[]): Promise<void> {
     await refuseLink(this.folder);
     this.#needs.set(head.epoch, head.rows?.segments ?? []);
@@ -129,7 +127,7 @@ export class CheckpointFiles {
     const digest = createHash('sha256');
     const file = await this.#made(this.unfinished(head.epoch));
     try {
-      // A piece at a time: the thread has rows to work on.
+      // One piece is written at a time, since the thread has rows to work on.
       for (const bytes of [Buffer.concat([prelude, text]), ...state]) {
         digest.update(bytes);
         await writeAll(file, bytes);
@@ -160,7 +158,7 @@ export class CheckpointFiles {
     return { file, ...(await writeSegment(join(this.folder, file), next)) };
   }
 
-  /** Reads the segments of a checkpoint, some whole runs at a time; rejects with what is wrong with them. */
+  /** Reads the segments of a checkpoint, some whole runs at a time; rejects with the fault of a damaged one. */
   async readSegments({ segments }: SegmentedRows, take: (bytes: Buffer, runs: number) => void): Promise<void> {
     for (const segment of segments) {
       try {
@@ -172,8 +170,8 @@ export class CheckpointFiles {
   }
 
   /**
-   * From now on the checkpoint counts; older ones go, but for the one before, and segments that neither needs. What
-   * can't be removed now is named by `left`, and goes with a later one.
+   * Makes the checkpoint count. Older ones are removed except for the one before, with segments that neither needs.
+   * `left` names files that can't be removed now, and are removed later.
    */
   async publish(epoch: number, left: (reason: string) => void = () => {}): Promise<void> {
     const path = this.#path(epoch);
@@ -194,15 +192,13 @@ export class CheckpointFiles {
     await this.#removeUnneeded(names, all.slice(0, kept));
   }
 
-  /**
-   * Removes segments that no checkpoint needs, and what is older than all that stay; `staying` are the newest first.
-   */
+  /** Removes segments that no checkpoint needs, and files older than all of `staying`, which are the newest first. */
   async #removeUnneeded(names: readonly string[], staying: readonly { epoch: number; path: string }[]): Promise<void> {
     const oldest = staying.at(-1)!.epoch;
     for (const known of this.#needs.keys()) if (known < oldest) this.#needs.delete(known);
     let isKnown = true;
     for (const { epoch, path } of staying) {
-      // Of an earlier run; of one that can't be read nobody knows.
+      // A checkpoint of an earlier run is read for its segments; those of a damaged one are not known.
       if (!this.#needs.has(epoch))
         isKnown &&= await this.read(path).then(
           () => true,
@@ -212,13 +208,13 @@ export class CheckpointFiles {
     const needed = new Set([...this.#needs.values()].flat().map(({ file }) => file));
     for (const name of names) {
       const isOld = name.endsWith(unfinished) && epochOf(name) < oldest;
-      // Newer ones belong to a checkpoint that does not count yet.
+      // Newer segments belong to a checkpoint that does not count yet.
       const isUnneeded = name.endsWith(segmentEnding) && epochOf(name) <= staying[0]!.epoch && !needed.has(name);
       if (isOld || (isKnown && isUnneeded)) await rm(join(this.folder, name), removing);
     }
   }
 
-  /** Removes what was written and not published. */
+  /** Removes a checkpoint that was written and not published. */
   async abandon(epoch: number): Promise<void> {
     this.#needs.delete(epoch);
     await rm(this.unfinished(epoch), { force: true });
@@ -229,19 +225,19 @@ export class CheckpointFiles {
     await rm(join(this.folder, nameOf(epoch, segmentEnding)), { force: true });
   }
 
-  /** Removes all. */
+  /** Removes all checkpoints of the rule. */
   async clear(): Promise<void> {
     await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
   }
 
-  /** Where one is until it is published. */
+  /** Path of a checkpoint until it is published. */
   unfinished(epoch: number): string {
     return this.#path(epoch) + unfinished;
   }
 
   /**
-   * The id with which one that is not published counts, `damaged` when it is; undefined when it is not there or counts
-   * alone.
+   * Id of a joint checkpoint that is not published, `damaged` when it is damaged; undefined when it does not exist or
+   * counts alone.
    */
   async jointOfUnfinished(epoch: number): Promise<string | undefined> {
     await refuseLink(this.folder);
@@ -255,7 +251,7 @@ export class CheckpointFiles {
     }
   }
 
-  /** Whether one is there and damaged; reading it tells how. */
+  /** Whether a checkpoint exists and is damaged; reading it tells how. */
   async isDamaged(epoch: number): Promise<boolean> {
     try {
       await this.read(this.#path(epoch));

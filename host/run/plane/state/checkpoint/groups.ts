@@ -1,6 +1,6 @@
 /**
- * Which rules' checkpoints are taken at the same instant: those that feed each other by topics, so that what one has
- * sent the other has; and with `qos` 2 those that share a stream which is read again from one place.
+ * Groups of rules whose checkpoints are taken at the same instant. They feed each other by topics, so that all sent
+ * messages are in the state of one of them; or with `qos` 2 they share a stream that is read again from one place.
  */
 import { feeds, type TopicUse } from '../../../../connectors/topic-use.js';
 import { Marks } from './marks.js';
@@ -8,16 +8,16 @@ import { Marks } from './marks.js';
 /** Links of a rule with others: topics, and streams that both read. */
 export interface Joints {
   readonly use: TopicUse;
-  /** Streams that it shares. */
+  /** Streams that the rule shares. */
   readonly shared: readonly object[];
 }
 
 export class Groups<M extends object> {
   readonly #joints = new Map<M, Joints>();
-  /** Made when it is asked for after a change. */
+  /** Groups by member; undefined after a change, until they are asked for. */
   #groups: Map<M, readonly M[]> | undefined;
   readonly #marks = new Map<string, Marks>();
-  /** Checkpoints of other rules that were looked at. */
+  /** Results for checkpoints of other rules that were looked at. */
   readonly #damaged = new Map<string, Promise<boolean>>();
 
   add(member: M, joints: Joints): void {
@@ -31,7 +31,7 @@ export class Groups<M extends object> {
     if (this.#joints.delete(member)) this.#groups = undefined;
   }
 
-  /** All that are joined with one, itself included, in the order of their coming. */
+  /** All members that are joined with one, itself included, in the order of their coming. */
   of(member: M): readonly M[] {
     if (!this.#joints.has(member)) return [member];
     this.#groups ??= this.#made();
@@ -47,7 +47,7 @@ export class Groups<M extends object> {
     return marks;
   }
 
-  /** As of `Marks`, each once. */
+  /** Whether the checkpoint is damaged, asked of `Marks` once. */
   isDamaged(root: string, name: { folder: string; epoch: number }): Promise<boolean> {
     const key = `${root} ${name.folder} ${name.epoch}`;
     let found = this.#damaged.get(key);

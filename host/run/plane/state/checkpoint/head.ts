@@ -1,6 +1,6 @@
 /**
- * What stands before the state in the file of a checkpoint. Checksums tell damage, not who wrote it: a file may come
- * from another machine (archive.ts), so that each member is looked at before anything is done with it.
+ * The head of a checkpoint file, before the state. Checksums tell damage, not who wrote it: a file may come from
+ * another machine (archive.ts), so that each member is checked before it is used.
  */
 import { basename } from 'node:path';
 import type { KeptOperator } from '../../../../model/kept.js';
@@ -10,39 +10,40 @@ import type { SegmentedRows } from './segments.js';
 /** Head of a checkpoint: everything but the state. */
 export interface CheckpointHead {
   readonly rule: string;
-  /** Rises from one to the next. */
+  /** Number of the checkpoint, which rises from one to the next. */
   readonly epoch: number;
-  /** Time of rows and windows when it was taken, epoch ms. */
+  /** Time of rows and windows when the checkpoint was taken, epoch ms. */
   readonly at: number;
   readonly stateBytes: number;
-  /** Where the sources go on, by stream; only those that can go back. */
+  /** Positions of the sources that rewind, by stream. */
   readonly sources: Readonly<Record<string, unknown>>;
-  /** How far the sinks were, by number of the action; only those that can be cut back. */
+  /** Positions of the sinks that can be cut back, by number of the action. */
   readonly sinks: Readonly<Record<string, unknown>>;
-  /** What the operators of the rule kept that users know, as it was called then. */
+  /** Operators of the rule with state that users know, under their names of that time. */
   readonly kept?: readonly KeptOperator[];
   /** Rows that stand in segments. */
   readonly rows?: SegmentedRows;
   /** Bytes of the input that is pending, by stream, in this order. */
   readonly pending?: Readonly<Record<string, number>>;
   /**
-   * Of one that counts only together with those of other rules: what tells it from any other of its name, and these.
+   * Id of a joint checkpoint, which tells it from others of the same name, and names of the other checkpoints;
+   * undefined for one that counts alone.
    */
   readonly joint?: { readonly id: string; readonly others: readonly CheckpointName[] };
 }
 
-/** Where a checkpoint is. */
+/** Name of a checkpoint: its folder and its epoch. */
 export interface CheckpointName {
-  /** Folder of the rule within that of all checkpoints. */
+  /** Folder of the rule, within the folder of all checkpoints. */
   readonly folder: string;
   readonly epoch: number;
 }
 
-/** Checkpoints of more rules do not name each other. */
+/** Most rules whose joint checkpoints name each other. */
 export const mostNamed = 100;
-/** Operators of a rule, and members of one. */
+/** Most operators of a rule, and most members of one. */
 const mostKept = 65_536;
-/** Segments of one checkpoint: far more than any has (segments.ts). */
+/** Most segments of one checkpoint: far more than any has (segments.ts). */
 const mostSegments = 4096;
 /** Furthest from 1970 that a time can be, ms. */
 const maxTime = 8.64e15;
@@ -78,7 +79,7 @@ export function headOf(bytes: Buffer): CheckpointHead {
   return head as unknown as CheckpointHead;
 }
 
-/** Whether this names a checkpoint, in a folder that is none but one beside those of other rules. */
+/** Whether the value names a checkpoint, in a folder beside those of other rules. */
 export function isCheckpointName(value: unknown): value is CheckpointName {
   return isMap(value) && isFileName(value.folder) && isCount(value.epoch);
 }

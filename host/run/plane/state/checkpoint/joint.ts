@@ -1,31 +1,31 @@
 /**
- * Checkpoints of rules, taken at one instant, on their way to disk: they count together or not at all. Mostly it is one
- * rule's.
+ * Checkpoints of rules, taken at one instant, on their way to disk: they count together or not at all. Mostly there is
+ * one rule.
  */
 import { reasonOf } from '../../../../base/errors.js';
 import type { MarkedName, Marks } from './marks.js';
 
-/** The part of one rule. */
+/** One rule's part of a joint checkpoint. */
 export interface Part {
-  /** Where it counts or fails now. */
+  /** Joint checkpoint with which the part counts or fails. */
   joint?: Joint<Part>;
   readonly name: MarkedName;
   /** The part was taken at the end of its rule and can't be taken again. */
   readonly isLast: boolean;
-  /** Brings it to disk, with all output from before; false when that can't be. Its work is done once. */
+  /** Brings the part and all earlier output to disk; false when that can't be. The work is done once. */
   prepare(signal: AbortSignal): Promise<boolean>;
-  /** Gives it the name under which it is found; rejects when that can't be done. */
+  /** Gives the part the name under which it is found; rejects when that fails. */
   publish(): Promise<void>;
-  /** It counts; with a reason why it has not got its name, which it gets at the next start. */
+  /** To be called when the part counts; `unnamed` is the reason why it gets its name only at the next start. */
   count(unnamed: string | undefined): void;
-  /** It counts, but those who wait for that could not all be told. */
+  /** To be called when the part counts, but not all who wait for that could be told. */
   untold(reason: string): void;
-  /** It comes to nothing; without a reason since it was given up. */
+  /** To be called when the part comes to nothing; without a reason when it was given up. */
   fail(reason: string | undefined): Promise<void>;
 }
 
 export class Joint<P extends Part> {
-  /** Whether it counts. */
+  /** Resolves with whether the checkpoint counts. */
   readonly outcome: Promise<boolean>;
   readonly #abort = new AbortController();
   #isCounting = false;
@@ -44,7 +44,10 @@ export class Joint<P extends Part> {
     return this.#abort.signal.aborted;
   }
 
-  /** Returns the parts that can't be taken again: they may go into another one. None when it is too late. */
+  /**
+   * Gives the checkpoint up; returns the parts that can't be taken again, and may go into another one. None when it is
+   * too late.
+   */
   giveUp(): readonly P[] {
     if (this.#isCounting) return [];
     this.#abort.abort();
@@ -66,7 +69,7 @@ export class Joint<P extends Part> {
     return true;
   }
 
-  /** Returns why it can't count, undefined when it was given up, null when it can. */
+  /** Returns the reason why the checkpoint can't count, undefined when it was given up, null when it can. */
   async #prepare(): Promise<string | undefined | null> {
     const { signal } = this.#abort;
     const givenUp = new Promise<false>((resolve) => {
@@ -81,7 +84,7 @@ export class Joint<P extends Part> {
     return results.every((result) => result.status === 'fulfilled' && result.value) ? null : undefined;
   }
 
-  /** From then on it counts, for all members or for none; rejects when it does not. */
+  /** Makes the checkpoint count, for all members or for none; rejects when it does not count. */
   async #decide(): Promise<void> {
     const { parts, marks } = this;
     const [first] = parts;
@@ -89,7 +92,10 @@ export class Joint<P extends Part> {
     await (parts.length === 1 ? first!.publish() : marks.set(first!.name.id, names));
   }
 
-  /** It counts, whatever fails now: what can't get its name stays where it is, or its rule would go back alone. */
+  /**
+   * Publishes the parts. The checkpoint counts whatever fails now: a part without its name stays where it is, or its
+   * rule would go back alone.
+   */
   async #carryOut(): Promise<void> {
     const { parts, marks } = this;
     const unnamed = new Map<P, string>();
@@ -109,7 +115,7 @@ export class Joint<P extends Part> {
     }
   }
 
-  /** Those that went into another one have their fate there. */
+  /** Fails the parts, except those that went into another checkpoint. */
   async #fail(reason: string | undefined): Promise<void> {
     for (const part of this.parts) if (part.joint === (this as unknown)) await part.fail(reason);
   }

@@ -1,7 +1,7 @@
 /**
- * Checkpoints of several rules that count only together: all are on disk under other names when a mark says that they
- * count, and it goes when each has its own. A mark that is found at the start was left by a kill in between, or by a
- * disk that refused: what it names still gets its name, before its rule reads its checkpoints.
+ * Marks of checkpoints that count only together. All of them are on disk under other names when a mark says that they
+ * count; the mark goes when each has its own name. A mark that is found at the start was left by a kill in between, or
+ * by a disk that refused: its checkpoints still get their names, before their rules read them.
  */
 import { lstat, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -23,9 +23,9 @@ export interface MarkedName extends CheckpointName {
 
 export class Marks {
   readonly #folder: string;
-  /** Of an earlier run they are known, and were carried out as far as can be. */
+  /** Resolves when the marks of an earlier run are found and carried out as far as possible. */
   #found: Promise<void> | undefined;
-  /** What could not get its name yet, by mark. */
+  /** Checkpoints that could not get their names yet, by mark. */
   readonly #left = new Map<string, readonly MarkedName[]>();
 
   /** @param root folder of the checkpoints of all rules */
@@ -33,7 +33,7 @@ export class Marks {
     this.#folder = join(dirname(root), marksFolder);
   }
 
-  /** From now on these count, whatever happens; rejects when they do not, and never will. */
+  /** Writes the mark, from which on the checkpoints count; rejects when they do not count and never will. */
   async set(mark: string, names: readonly MarkedName[]): Promise<void> {
     await refuseLink(this.#folder);
     await makeFolder(this.#folder, true);
@@ -48,17 +48,17 @@ export class Marks {
       }
       await rename(`${path}.part`, path);
     } catch (error) {
-      // What the system calls failed may be done: as long as the mark is there the next start carries it out.
+      // A call that failed may have worked: while the mark is there the next start carries it out.
       await rm(path, { force: true }).catch(() => {});
       if (!(await isThere(path))) throw error;
     }
     await syncFolder(this.#folder);
   }
 
-  /** All that it names have their own names, but for these: they get them when their rule starts. */
+  /** Removes the mark, unless some checkpoints have no names yet: they get them when their rule starts. */
   async leave(mark: string, names: readonly MarkedName[]): Promise<void> {
     this.#left.set(mark, names);
-    // A disk that refuses for long: no more are needed than a rule keeps.
+    // On a disk that refuses for long, no more checkpoints are needed than a rule keeps.
     const epochs = new Map<string, number[]>();
     for (const one of [...this.#left.values()].flat())
       epochs.set(one.folder, [...(epochs.get(one.folder) ?? []), one.epoch]);
@@ -76,9 +76,8 @@ export class Marks {
   }
 
   /**
-   * Does what is left to do: at the first call for all rules that an earlier run has left something of, later for the
-   * one of the folder alone. Rejects when that can't be done for this one: with an older checkpoint it would go back
-   * alone.
+   * Carries out marks: at the first call those of an earlier run for all rules, later those of the folder alone.
+   * Rejects when the folder's checkpoint can't get its name: from an older checkpoint its rule would go back alone.
    */
   async finish(folder: string, log: Logger): Promise<void> {
     this.#found ??= this.#find(log).catch((error) => {
@@ -94,7 +93,7 @@ export class Marks {
     }
   }
 
-  /** Whether another checkpoint is there and damaged. */
+  /** Whether the named checkpoint exists and is damaged. */
   isDamaged(name: CheckpointName): Promise<boolean> {
     return this.#filesOf(name).isDamaged(name.epoch);
   }
@@ -127,7 +126,7 @@ export class Marks {
         await rm(this.#path(mark), { force: true });
       }
     }
-    // Of one rule in the order in which they were taken.
+    // Checkpoints of one rule get their names in the order in which they were taken.
     const all = marks.flatMap(([, names]) => names).sort((a, b) => a.epoch - b.epoch);
     const refused = new Set<MarkedName>();
     for (const one of all) {
@@ -146,7 +145,7 @@ export class Marks {
     }
   }
 
-  /** The mark stays as long as something of it is left. */
+  /** Keeps the mark while it has checkpoints without names; otherwise removes it. */
   async #keep(mark: string, left: readonly MarkedName[]): Promise<void> {
     if (left.length > 0) {
       this.#left.set(mark, left);
@@ -159,8 +158,8 @@ export class Marks {
   async #publish({ folder, epoch, id }: MarkedName, log: Logger): Promise<void> {
     const files = this.#filesOf({ folder });
     try {
-      // Those that have their names, and rules that are gone, have none under the other. One that is damaged gets its
-      // name all the same: so the others see that they have to go back to the one before.
+      // Checkpoints with their own names, or of rules that are gone, are not found under the other name. A damaged one
+      // gets its name all the same: so the other rules see that they have to go back to the one before.
       const joint = await files.jointOfUnfinished(epoch);
       if (joint === id || joint === 'damaged') await files.publish(epoch, (reason) => log.warn(reason));
     } catch (error) {
@@ -182,7 +181,7 @@ export class Marks {
   }
 }
 
-/** Whether there may be something; what can't be looked at is there. */
+/** Whether the path may exist: one that can't be looked at counts as existing. */
 function isThere(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
@@ -190,7 +189,7 @@ function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** What a mark names; undefined when its text is none. */
+/** Checkpoints that a mark names; undefined when its text is no mark. */
 function namesOf(text: string): MarkedName[] | undefined {
   try {
     const names = JSON.parse(text) as MarkedName[];

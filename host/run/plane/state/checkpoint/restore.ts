@@ -1,7 +1,4 @@
-/**
- * What a rule goes on from at its start: its newest checkpoint that can be used, put back into its operators, sources
- * and sinks.
- */
+/** Recovery of a rule at its start: its newest usable checkpoint is put back into its operators, sources and sinks. */
 import type { Kernel, LoadedSnapshot, LoadFailure } from '../../../../../kernels/api.js';
 import { reasonOf } from '../../../../base/errors.js';
 import type { Logger } from '../../../../base/log/log.js';
@@ -15,28 +12,28 @@ import { type Restored, restoredBy } from './restored.js';
 import { stateReader } from './state-copy.js';
 
 export interface FoundState {
-  /** Undefined when there is none that can be used. */
+  /** The newest checkpoint that can be used; undefined without one. */
   readonly checkpoint: ReadCheckpoint | undefined;
-  /** Its pages, in the kernel. */
+  /** Pages of the checkpoint in the kernel; undefined without any. */
   readonly loadedSnapshot: LoadedSnapshot | undefined;
   /** Epoch of the newest checkpoint. */
   readonly epoch: number;
-  /** Why those that are newer can't be used, a sentence each. */
+  /** Reasons why newer checkpoints can't be used, a sentence each. */
   readonly refusals: readonly string[];
 }
 
 export interface Search {
-  /** Rejects when one can't be used for reasons outside of it. */
+  /** Rejects when a checkpoint can't be used for reasons outside of it. */
   check?(head: CheckpointHead): Promise<void>;
-  /** Without it rows stay where they are. */
+  /** Runs kernel work; without it rows are not loaded. */
   work?(call: (kernel: Kernel) => void): void;
   readonly log: Logger;
 }
 
-/** A clock that is behind by so much was set back, ms. */
+/** Difference from which a clock counts as set back, ms. */
 const smallStepMs = 1000;
 
-/** Reads the newest checkpoint that is whole; those that are not are named in the log. */
+/** Reads the newest usable checkpoint; the log names the others. */
 export async function findState(files: CheckpointFiles, { check, work, log }: Search): Promise<FoundState> {
   const refusals: string[] = [];
   const all = await files.list();
@@ -60,15 +57,15 @@ export async function findState(files: CheckpointFiles, { check, work, log }: Se
 export interface Restoring {
   readonly host: PlaneHost;
   readonly log: Logger;
-  /** Sinks are cut back. */
+  /** Whether sinks are cut back. */
   readonly isExact: boolean;
-  /** What the operators of the rule keep. */
+  /** Operators of the rule that keep state, by node. */
   readonly kept: KeptByNode;
-  /** The thread lives, however long a call of the kernel takes. */
+  /** Shows that the thread lives, however long a kernel call takes. */
   beat(): void;
 }
 
-/** Puts the state back into a rule that was just linked; returns how it goes on, and whether with all of it. */
+/** Loads the state into a rule that was just linked; returns how it goes on, and whether with all state. */
 export function restoreState(
   rule: RunningRule,
   { loadedSnapshot, checkpoint }: FoundState,
@@ -99,7 +96,7 @@ export function restoreState(
   return restored;
 }
 
-/** Lets sources that do not run yet go on where they were. */
+/** Lets sources that do not run yet go on from their positions. */
 function goBack(rule: RunningRule, head: CheckpointHead, pending: ReadCheckpoint['pending'], log: Logger): void {
   for (const source of new Set(rule.sources)) {
     const position = rule.isTable(source) ? undefined : head.sources[source.name];

@@ -1,4 +1,4 @@
-/** How a rule went on from a checkpoint, in the words of its statement. */
+/** Text on how a rule went on from a checkpoint, in the words of its statement. */
 import type { LoadFailure, NodeHandle } from '../../../../../kernels/api.js';
 import type { KeptByNode, KeptOperator } from '../../../../model/kept.js';
 import { keptChanges } from '../../../link/kept-changes.js';
@@ -10,7 +10,7 @@ export function shownIn(kept: KeptByNode): KeptOperator[] {
 }
 
 export interface Restored {
-  /** A sentence without its subject. */
+  /** Sentence without its subject on how the rule went on. */
   readonly text: string;
   /** All state was loaded, and nothing is left over. */
   readonly isWhole: boolean;
@@ -27,7 +27,7 @@ export function restoredBy(
   nodes: readonly { readonly handle: NodeHandle }[],
 ): Restored {
   const after = shownIn(kept);
-  // One of an earlier release does not say what it has.
+  // A checkpoint of an earlier release does not name its operators.
   const { lost, empty } = keptChanges(before ?? after, after);
   const damaged = failed.flatMap(({ of, reason, text }) => {
     const operator = kept.get(nodes.findIndex(({ handle }) => handle === of));

@@ -1,8 +1,8 @@
 /**
- * Checkpoints of one rule: between two pieces of work what its operators keep is copied out of the kernel, with the
- * positions of its sources (cutter.ts), and those of the rules that it is joined with at the same instant (groups.ts).
- * All goes to disk while rows flow on, and counts when it is there and all output from before it is with the outside
- * (joint.ts). Only then messages that it holds are acknowledged to their sources.
+ * Checkpoints of one rule. Between two pieces of work the state of its operators is copied out of the kernel, with the
+ * positions of its sources (cutter.ts); rules that it is joined with are cut at the same instant (groups.ts). The copy
+ * goes to disk while rows flow on, and counts when it is there and all earlier output is with the outside (joint.ts).
+ * Only then the messages that it holds are acknowledged to their sources.
  */
 import { randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
@@ -25,7 +25,7 @@ import { type FoundState, findState, restoreState } from './restore.js';
 import { shownIn } from './restored.js';
 import { outcomeOf, type PartOwner, RulePart } from './rule-part.js';
 
-/** Time until a checkpoint that failed is tried again, ms; and until one that could not be taken is. */
+/** Time until a failed checkpoint is tried again, and time until one that could not be taken is, ms. */
 const retryMs = 5000;
 const soonMs = 200;
 /** Longest wait of the sources for the first checkpoint, and time between two looks whether it can be taken, ms. */
@@ -33,18 +33,15 @@ const firstMs = 5000;
 const pollMs = 5;
 /** Refusals of a checkpoint of several rules until input is not left to wait for its turn. */
 const mostRefusals = 10;
-/** Whose work it is to free memory. */
+/** Rules whose work it is to free memory: none. */
 const nobody: ReadonlySet<RunningRule> = new Set();
-/**
- * State that is more than that is brought to disk in pieces before the end of a rule, bytes; and how long that may
- * take, ms.
- */
+/** Bytes of state beyond which a checkpoint is taken before the end of a rule, and the longest time for that, ms. */
 const muchBytes = 4 << 20;
 const lightenMs = 60_000;
 
 export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner {
   count = 0;
-  /** Epoch ms, 0 never. */
+  /** Time of the last checkpoint, epoch ms; 0 before any. */
   lastAt = 0;
   lastBytes = 0;
   lastWrittenBytes = 0;
@@ -58,31 +55,31 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
   #found: FoundState | undefined;
   readonly cutter: Cutter;
   readonly #groups: Groups<RuleCheckpoints>;
-  /** Messages that it holds, of each source. */
+  /** Messages that the rule holds, by source. */
   #holds: readonly RuleHold[] = [];
   #fromBranch: BranchHold | undefined;
-  /** On its way to disk. */
+  /** Checkpoint on its way to disk. */
   #joint: Joint<RulePart> | undefined;
-  /** Files of an earlier run go. */
+  /** Removal of the files of an earlier run. */
   #clearing: Promise<void> | undefined;
   #isAgain = false;
-  /** Input waits for its turn, and a checkpoint for that. */
+  /** A checkpoint waits for input that waits for its turn. */
   #isAwaiting = false;
   readonly #underWay = new UnderWay();
-  /** How often it could not be taken since the last one. */
+  /** Number of refused checkpoints since the last one taken. */
   #refusals = 0;
   isClosed = false;
   #timer: Timer | undefined;
-  /** Taken at the end of the rule. */
+  /** Part that was taken at the end of the rule. */
   #last: RulePart | undefined;
-  /** What was seen of the rule at the last cut. */
+  /** Figures of input and output at the last cut. */
   #seen = '';
 
   private constructor(
     readonly order: CheckpointOrder,
     readonly files: CheckpointFiles,
     readonly host: PlaneHost,
-    /** The thread lives, however long a call of the kernel takes. */
+    /** Shows that the thread lives, however long a kernel call takes. */
     private readonly beat: () => void,
     readonly log: Logger,
   ) {
@@ -90,7 +87,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     this.#groups = host.shared('checkpoint.groups', () => new Groups<RuleCheckpoints>());
   }
 
-  /** Reads the newest checkpoint that is whole; those that are not are named in the log. */
+  /** Reads the newest whole checkpoint; damaged ones are named in the log. */
   static async open(order: CheckpointOrder, host: PlaneHost, beat: () => void, log: Logger): Promise<RuleCheckpoints> {
     const files = new CheckpointFiles(order.folder);
     const checkpoints = new RuleCheckpoints(order, files, host, beat, log);
@@ -106,7 +103,10 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     return checkpoints;
   }
 
-  /** Rules that feed each other go on from the same instant, all of them from the one before if need be. */
+  /**
+   * Rejects when a checkpoint that counts with this one is damaged: joined rules go on from the same instant, if need
+   * be from the checkpoints before.
+   */
   async #checkOthers({ joint }: CheckpointHead): Promise<void> {
     for (const name of joint?.others ?? []) {
       if (!(await this.#groups.isDamaged(dirname(this.order.folder), name))) continue;
@@ -115,7 +115,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
   }
 
   /**
-   * Puts the state back into a rule that was just linked, and lets sources that do not run yet go on where they were.
+   * Loads the state into a rule that was just linked, and lets sources that do not run yet go on from their positions.
    */
   begin(rule: RunningRule): void {
     this.rule = rule;
@@ -138,7 +138,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
       );
       this.#groups.add(this, { use: topicUse(parts), shared });
     }
-    // What an orderly end has left is used once: later nothing would tell that it is old.
+    // The state of an orderly stop is used once: later nothing would tell that it is old.
     if (found !== undefined && this.order.qos === 0) this.#clearing = this.files.clear();
     this.#arm(this.order.intervalMs);
   }
@@ -150,7 +150,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     if (loadedSnapshot !== undefined) this.host.work(nobody, () => loadedSnapshot.close());
   }
 
-  /** What can't be read was safe: messages that it held are acknowledged. */
+  /** Tells of checkpoints that can't be read as a loss, since their messages are acknowledged. */
   #noteRefusals(rule: RunningRule, { refusals, checkpoint }: FoundState): void {
     if (refusals.length === 0) return;
     const reason = refusals.join('; ');
@@ -179,13 +179,13 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
       found.refusals.length === 0 ? text : `${text}; newer ones can't be used: ${found.refusals.join('; ')}`;
     if (damaged.length > 0)
       host.lost({ resource: 'rule', name: rule.id, what: 'partOfState', reason: damaged.join('; ') });
-    // Until something comes in or goes out there is no need of another.
+    // There is no need of another checkpoint until input or output comes.
     if (isWhole && this.failure === '') this.#seen = seenOf(rule);
     this.lastAt = head.at;
     this.lastBytes = head.stateBytes;
   }
 
-  /** Where the rule goes on in a source, while it is linked; undefined when that is not known. */
+  /** Place of the rule in a source, while it is linked; undefined when that is not known. */
   placeIn(source: string): unknown {
     return this.#found?.checkpoint?.head.sources[source];
   }
@@ -194,27 +194,27 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     return this.restored !== '';
   }
 
-  /** Others are cut at the same instant. */
+  /** Other rules are cut at the same instant. */
   get isJoined(): boolean {
     return this.#groups.of(this).length > 1;
   }
 
-  /** Before the first row there has to be a checkpoint. */
+  /** A checkpoint has to be taken before the first row. */
   get needsFirst(): boolean {
     return this.order.qos > 1 && !this.isRestored;
   }
 
   /**
-   * Sinks that can be cut back need a place to be cut back to before the first row: resolves when there is one, or when
-   * that takes too long to be waited for.
+   * Takes the checkpoint before the first row, to which sinks can be cut back. Resolves when it is over, or when it
+   * takes too long.
    */
   async first(rule: RunningRule): Promise<void> {
     const end = performance.now() + firstMs;
     const isPatient = () => !this.isClosed && performance.now() < end;
     while (isPatient() && !rule.sinks.every(({ isTried }) => isTried)) await pause(pollMs);
-    // In a turn of its own: see `endsOf`.
+    // The first checkpoint is taken in a turn of its own: see `endsOf`.
     await new Promise((resolve) => setImmediate(resolve));
-    // One under way is from before the sinks were open.
+    // A checkpoint under way is from before the sinks were open.
     const former = this.#joint;
     do {
       this.request();
@@ -236,7 +236,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     return this.#holds.some((hold) => hold.isHolding);
   }
 
-  /** Takes a checkpoint as soon as can be. */
+  /** Takes a checkpoint as soon as possible. */
   request(): void {
     if (this.isClosed) return;
     const members = this.#groups.of(this);
@@ -249,7 +249,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
       this.#arm(soonMs);
       return;
     }
-    // That none of several rules has input that waits for its turn may not happen by itself.
+    // Several rules may never all be without waiting input, unless it is worked off.
     const isLate = members.length > 1 && ++this.#refusals > mostRefusals;
     if (isLate) for (const one of members) for (const source of one.rule?.sources ?? []) source.settle();
     const parts = this.#take(members, [], []);
@@ -262,7 +262,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     this.#requestWhenTaken(members);
   }
 
-  /** Of throttled rules there is one between two pieces of their input. */
+  /** Requests a checkpoint when the input of throttled rules reaches a place that it can name. */
   #requestWhenTaken(members: readonly RuleCheckpoints[]): void {
     if (this.#isAwaiting) return;
     const taken = members.flatMap(({ rule }) => (rule && whenTaken(rule)) ?? []);
@@ -274,12 +274,15 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     });
   }
 
-  /** Whether there is something to be cut now. */
+  /** Whether the rule can be cut now. */
   get #canCut(): boolean {
     return this.rule !== undefined && !this.rule.isEnding && !isStarved(this.rule);
   }
 
-  /** Cuts all members at once; undefined when one can't be cut now. `carried` are others' that count with them. */
+  /**
+   * Cuts all members at once; undefined when one can't be cut now. `carried` are parts of other rules that count with
+   * them.
+   */
   #take(
     members: readonly RuleCheckpoints[],
     enders: readonly RuleCheckpoints[],
@@ -311,7 +314,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     return undefined;
   }
 
-  /** Brings what was cut to disk, after all that is on its way. */
+  /** Brings the parts to disk, after the checkpoints that are on their way. */
   #bring(parts: readonly RulePart[], after: readonly Promise<unknown>[]): void {
     const clearing = parts.flatMap(({ owner }) => (owner as RuleCheckpoints).#clearing ?? []);
     const joint = new Joint(parts, this.#groups.marks(dirname(this.order.folder)), [...after, ...clearing]);
@@ -328,19 +331,19 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     this.#arm(this.failure === '' ? this.order.intervalMs : retryMs);
     if (!this.#isAgain) return;
     this.#isAgain = false;
-    // Not in the middle of what others do one after the other.
+    // The request must not interrupt the settling of other rules.
     setImmediate(() => this.request());
   }
 
   /**
-   * Takes a checkpoint before the end of a rule with much state, piece by piece while rows flow: what is copied at once
-   * at the end is what has changed since. Resolves when that is done, or can't be.
+   * Takes a checkpoint before the end of a rule with much state, piece by piece while rows flow. At the end only the
+   * changes since then are copied. Resolves when that is done, or can't be.
    */
   async lighten(): Promise<void> {
     const { rule } = this;
     if (rule === undefined || this.isClosed || this.order.qos === 0 || stateBytesOf(rule) < muchBytes) return;
     const end = performance.now() + lightenMs;
-    // One under way may be from long before.
+    // A checkpoint under way may be from long before.
     for (let isOwn = false; ; isOwn = true) {
       const { outcome } = this.#joint ?? {};
       let isSettled = outcome === undefined;
@@ -348,7 +351,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
         isSettled = true;
       });
       while (!isSettled && !this.isClosed && performance.now() < end) {
-        // It counts only when all output from before is out, which may take for ever.
+        // A checkpoint counts only when all earlier output is out, which may take for ever.
         if (this.#groups.of(this).some((one) => one.rule !== undefined && hasStuckSink(one.rule))) return;
         await pause(pollMs);
       }
@@ -357,14 +360,14 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     }
   }
 
-  /** Copies what the rule keeps at its end; to be called while it is linked. Then `end` brings it to disk. */
+  /** Copies the state of the rule at its end; to be called while it is linked. Then `end` brings it to disk. */
   takeLast(): boolean {
-    // With those of others that end with it.
+    // It may have been taken together with rules that end at the same time.
     if (this.#last === undefined) this.#takeLast([this]);
     return this.#last !== undefined;
   }
 
-  /** As `takeLast`, for all rules that it is joined with: they all end now. */
+  /** Copies the state of all joined rules, since they all end now. */
   takeLastOfAll(): void {
     if (this.#last === undefined) this.#takeLast(this.#groups.of(this));
   }
@@ -380,12 +383,11 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     }
     const parts = this.#take(group, enders, carried);
     const ofEnders = parts?.filter(({ isLast }) => isLast) ?? [];
-    // The kernel keeps nothing of a rule that is gone.
+    // The rows are copied now: the kernel keeps nothing of a rule that is gone.
     const isWhole = parts !== undefined && ofEnders.every((part) => part.takeRows());
     for (const one of enders) one.cutter.abandon();
     if (!isWhole) for (const part of parts ?? []) part.undo();
-    // What others had taken at their end counts with it or not at all: alone it would be of another instant than the
-    // rest.
+    // The last parts of other rules count with this one or not at all: alone they would be of another instant.
     const all = isWhole ? [...carried, ...parts] : [];
     if (all.length > 0)
       this.#bring(
@@ -395,7 +397,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     if (isWhole) for (const part of ofEnders) (part.owner as RuleCheckpoints).#last = part;
   }
 
-  /** Brings the last checkpoint to disk; with `isOut` all output is with the outside, without it the last one stays. */
+  /** Brings the last checkpoint to disk when all output is out (`isOut`); otherwise the one before stays. */
   async end(isOut: boolean): Promise<void> {
     this.leave();
     const last = this.#last;
@@ -411,7 +413,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     this.#holds = [];
   }
 
-  /** The rule is no part of it any more; what is under way without its last state comes to nothing. */
+  /** Ends the checkpoints of the rule; one under way without its last state comes to nothing. */
   leave(): void {
     this.#leave();
     if (this.#last === undefined) this.#joint?.giveUp();
@@ -432,14 +434,14 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
   }
 
   #due(): void {
-    // Nothing came in, nothing went out: the last one is as good as a new one.
+    // Without input and output the last checkpoint is as good as a new one.
     const isIdle =
       this.failure === '' && !this.isHolding && this.rule !== undefined && this.#seen === seenOf(this.rule);
     if (isIdle) this.#arm(this.order.intervalMs);
     else this.request();
   }
 
-  // What its parts call
+  // Methods for its parts
 
   noteCounted({ head, pauseMs, writtenBytes, tookMs }: Parameters<PartOwner['noteCounted']>[0]): void {
     if (this.failure !== '' && this.count > 0) this.log.info('checkpoints are written again');
@@ -458,7 +460,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Retainer, PartOwner 
     });
   }
 
-  /** A connector that can't make use of it takes it from nobody else. */
+  /** Calls a connector, whose failure must not keep the others from being told. */
   #tell(label: string, call: () => void): void {
     try {
       call();

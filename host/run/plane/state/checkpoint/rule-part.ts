@@ -10,7 +10,7 @@ import type { Joint, Part } from './joint.js';
 import type { MarkedName } from './marks.js';
 import { Pieces } from './segments.js';
 
-/** The checkpoints of the rule. */
+/** The checkpoints of the rule, as its parts see them. */
 export interface PartOwner {
   readonly rule: RunningRule | undefined;
   readonly cutter: Cutter;
@@ -19,12 +19,12 @@ export interface PartOwner {
   /** The rule ends. */
   readonly isClosed: boolean;
   noteCounted(done: { head: CheckpointHead; pauseMs: number; writtenBytes: number; tookMs: number }): void;
-  /** The one that counts could not get its name. */
+  /** To be called when a checkpoint that counts could not get its name. */
   noteUnnamed(reason: string): void;
   noteFailed(reason: string, isLast: boolean): void;
 }
 
-/** Longest wait at the end of a rule for those that it is joined with, ms. */
+/** Longest wait of an ended rule for the rules that it is joined with, ms. */
 const othersMs = 5000;
 
 export class RulePart implements Part {
@@ -32,7 +32,7 @@ export class RulePart implements Part {
   #head: CheckpointHead | undefined;
   #prepared: Promise<boolean> | undefined;
   #began = performance.now();
-  /** Rows of a rule that is gone. */
+  /** Copied rows of a rule that ends. */
   readonly #rows = new Pieces();
   #settle: (isOut: boolean) => void = () => {};
   /** Resolves when the sinks have had their time after the last part. */
@@ -49,7 +49,7 @@ export class RulePart implements Part {
     readonly isLast: boolean,
   ) {}
 
-  /** Copies the rows that the kernel has for it; false when it can't give them. */
+  /** Copies the rows that the kernel has for the part; false when that fails. */
   takeRows(): boolean {
     const { owner, cut } = this;
     try {
@@ -67,7 +67,7 @@ export class RulePart implements Part {
     for (const claim of this.claims) claim.giveBack();
   }
 
-  /** The sinks of a rule that ended had their time: `isOut` says that all is with the outside. */
+  /** To be called when the sinks of an ended rule had their time; `isOut` says that all output is with the outside. */
   settle(isOut: boolean): void {
     this.#settle(isOut);
   }
@@ -143,7 +143,8 @@ export class RulePart implements Part {
 }
 
 /**
- * Whether the last checkpoint of a rule counts, in whatever it went into; it does not when others let it wait for long.
+ * Resolves with whether the last checkpoint of a rule counts, alone or joint with others. It does not when joined rules
+ * let it wait too long.
  */
 export async function outcomeOf(last: RulePart): Promise<boolean> {
   const patience = setTimeout(() => {

@@ -1,4 +1,4 @@
-/** What an operator keeps, as the kernel tells it from others. */
+/** Identity of an operator's state, by which the kernel tells it from others. */
 import type { SavedAs } from '../../../../../kernels/api.js';
 import type { KeptOperator } from '../../../../model/kept.js';
 

@@ -1,9 +1,9 @@
 /**
- * Rows of a rule in files beside its checkpoints. Each is written once and shared by all checkpoints that still have
- * some of its rows; a checkpoint names those that it needs, with their digests.
+ * Segments: files with rows of a rule, beside its checkpoints. Each is written once and shared by all checkpoints that
+ * still have some of its rows; a checkpoint names those that it needs, with their digests.
  *
- * A segment is written piece by piece while rows flow, and read so. Its digest is the SHA-256 of those of its pieces of
- * a MiB, which other threads make.
+ * A segment is written and read piece by piece while rows flow. Its digest is the SHA-256 of the digests of its pieces
+ * of a MiB, which other threads compute.
  */
 import { createHash, webcrypto } from 'node:crypto';
 import type { Snapshot, SnapshotOrder } from '../../../../../kernels/api.js';
@@ -20,10 +20,13 @@ export interface Segment {
 
 /** The rows of a checkpoint. */
 export interface SegmentedRows {
-  /** Number of the oldest page, and how many numbers there are from it on. */
+  /** Number of the oldest page, and count of the numbers from it on. */
   readonly least: number;
   readonly count: number;
-  /** Where it has sets of groups: theirs are numbers from this one on, and smaller ones are of checkpoints before. */
+  /**
+   * First page number of this checkpoint's sets of groups; smaller numbers are of checkpoints before. Undefined without
+   * such sets.
+   */
   readonly fresh?: number;
   readonly segments: readonly Segment[];
 }
@@ -31,27 +34,29 @@ export interface SegmentedRows {
 export const segmentEnding = '.rows';
 
 const pieceBytes = 1 << 20;
-/** Bytes that the kernel reads at once, about. */
+/** Bytes that the kernel reads at once, roughly. */
 const portionBytes = 64 << 10;
-/** Rows of so many values or bytes of text are written with everything else: a file of their own would cost more. */
+/**
+ * Bound of values or bytes of text up to which rows are written with the state: a file of their own would cost more.
+ */
 const small = 16_384;
-/** Segments of a chain, and those that a checkpoint needs, at most: then all rows are written anew. */
+/** Most segments of a chain, and most that a checkpoint needs; beyond, all rows are written anew. */
 const mostSegments = 60_000;
 const mostNeeded = 256;
 /** Most numbers of pages that are looked up when a checkpoint is read. */
 const mostNumbers = 1 << 22;
-/** What rows that are gone may take on disk, besides as much as those that are there. */
+/** Bytes that removed rows may take on disk, besides as many as the present rows take. */
 const wasteBytes = 32 << 20;
 
 let chains = 0;
 
-/** Follows which rows of a rule are on disk, and where. */
+/** Tracks the segments that have rows of a rule. */
 export class SegmentChain {
   #chain = 0;
   #serial = 0;
   #segments: (Segment & { readonly pages: number })[] = [];
 
-  /** What the next snapshot is to be. */
+  /** Order for the next snapshot. */
   next(): SnapshotOrder {
     if (this.#chain === 0) {
       this.#chain = ++chains;
@@ -61,12 +66,12 @@ export class SegmentChain {
     return { chain: this.#chain, segment: this.#segments.length, serial: this.#serial, small };
   }
 
-  /** A snapshot was taken as `next` said. If it comes to nothing, the chain must be forgotten. */
+  /** To be called when a snapshot was taken as `next` said. If it comes to nothing, the chain must be forgotten. */
   taken({ serial }: Snapshot): void {
     this.#serial = serial;
   }
 
-  /** The rows of the snapshot are on disk: `own` has those that were not before, if there are any. */
+  /** To be called when the rows of the snapshot are on disk; `own` is the segment of new rows, if there are any. */
   written({ live, least, pages, fresh }: Snapshot, own: Segment | undefined): SegmentedRows | undefined {
     if (own !== undefined) this.#segments.push({ ...own, pages });
     const segments = this.#segments.filter((_segment, i) => (live[i] ?? 0) > 0);
@@ -112,18 +117,18 @@ export class Pieces {
     }
   }
 
-  /** The next full piece; with `isLast` what is left. */
+  /** Takes the next full piece; with `isLast` also the rest. */
   take(isLast: boolean): Buffer | undefined {
     if (isLast && this.#length > 0) this.#end();
     return this.#full.shift();
   }
 
-  /** Takes over what others have gathered. */
+  /** Takes over the bytes that other pieces have gathered. */
   takeAll(others: Pieces): void {
     for (let piece = others.take(true); piece !== undefined; piece = others.take(true)) this.add(piece);
   }
 
-  /** The piece is not needed any more. */
+  /** Takes back a piece that is not needed any more. */
   release(piece: Buffer): void {
     if (piece.length === pieceBytes) this.#free.push(piece);
   }
@@ -148,7 +153,7 @@ export async function writeSegment(path: string, next: (pieces: Pieces) => boole
         digest.update(own);
         pieces.release(piece);
       }
-      // Others have work to do.
+      // Other work of the thread gets its turn.
       await new Promise((resolve) => setImmediate(resolve));
     }
     await file.datasync();
@@ -178,7 +183,7 @@ export async function readSegment(
         if (runs === 0) break;
         take(rest.subarray(0, length), runs);
         rest = rest.subarray(length);
-        // Others have work to do.
+        // Other work of the thread gets its turn.
         await new Promise((resolve) => setImmediate(resolve));
       }
     }

@@ -26,7 +26,7 @@ export class StateCopy {
     }
   }
 
-  /** Nothing more comes. */
+  /** To be called when no more slices come. */
   end(): void {
     const last = this.pieces.pop();
     if (last !== undefined) this.pieces.push(last.subarray(0, this.#length));

@@ -1,6 +1,6 @@
 /**
- * What of a log a rule gets that comes to a running source: from its place to where the source is. It stays in the log
- * until the rule has had it.
+ * Missing input from the log for a rule that comes to a running source: from its place to the position of the source.
+ * It stays in the log until the rule has had it.
  */
 
 import type { Barrier } from '../../acknowledge/barrier.js';
@@ -14,9 +14,9 @@ import { packetsIn } from './known-messages.js';
 /** Input that is in the log, or on its way there. */
 export interface HeldInput {
   readonly barrier: Barrier;
-  /** Number behind its last message. */
+  /** Number behind the last message of the input. */
   readonly end: number;
-  /** Until it is stored. */
+  /** The messages, until they are stored. */
   readonly item: Item | undefined;
 }
 
@@ -24,10 +24,10 @@ export class EarlierInLog implements Earlier {
   readonly messages: number;
   #number: number;
   readonly #cursor: Cursor;
-  /** Number behind what the disk has of it. */
+  /** Number behind the last message that was on disk when the rule came. */
   readonly #diskEnd: number;
   readonly #items: Item[] = [];
-  /** What was not on disk when the rule came. */
+  /** Messages that were not on disk when the rule came. */
   readonly #unstored: Item[];
   readonly #held: HeldInput[];
 
@@ -45,7 +45,7 @@ export class EarlierInLog implements Earlier {
     const end = this.#held.at(-1)?.end ?? from;
     this.#diskEnd = end - this.#unstored.reduce((sum, { messages }) => sum + messages, 0);
     this.messages = end - from;
-    // The place may be within what came in one go.
+    // The place may lie within an item.
     const before = from - this.#diskEnd;
     const [first] = this.#unstored;
     if (before > 0 && first !== undefined) this.#unstored[0] = split(first, before)[1];
@@ -90,7 +90,7 @@ export class EarlierInLog implements Earlier {
   }
 }
 
-/** Input behind the position. */
+/** Barriers of the input behind the position. */
 export function heldFrom(held: readonly HeldInput[], position: unknown): Barrier[] {
   const number = numberIn(position) ?? Number.POSITIVE_INFINITY;
   return held.flatMap(({ barrier, end }) => (end > number ? [barrier] : []));

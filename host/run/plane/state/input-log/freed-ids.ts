@@ -20,7 +20,7 @@ export class FreedIds {
     this.#kept.push(kept);
   }
 
-  /** All that wait, as one entry. */
+  /** Takes all waiting ids, as one entry. */
   take(): FreedMark {
     const kept = this.#kept;
     const bytes = freedMark(this.#ids);

@@ -1,7 +1,7 @@
 /**
- * Messages of a source that nobody has safe yet, on disk: when the sender waits for its acknowledgements they are
- * written here, forced to the disk together, and acknowledged. They go as soon as each rule has them safe; after a kill
- * those that are left are taken again, before anything new.
+ * Input log: messages of a source that are not safe with all rules yet, on disk. When the sender waits for
+ * acknowledgements they are written here, synced together, and acknowledged. They are removed as soon as each rule has
+ * them safe; after a kill the others are replayed before any new input.
  */
 import { reasonOf } from '../../../../base/errors.js';
 import { PublishCutter } from '../../../../connectors/publish-cutter.js';
@@ -20,11 +20,11 @@ import { OutMark } from './out-mark.js';
 import { LogPace } from './pace.js';
 import { ReplayPace } from './replay-pace.js';
 
-/** So much in memory is written although nobody waits for it. */
+/** Bytes in memory beyond which messages are written although nobody waits for them. */
 const maxMemoryBytes = 4 * 1024 * 1024;
 const pageMessages = 4096;
 const pageBytes = 1024 * 1024;
-/** A log of that size asks for a checkpoint; one of that size takes no more. */
+/** Bytes at which the log asks for a checkpoint, and bytes at which it takes no more. */
 const largeBytes = 64 * 1024 * 1024;
 const maxBytes = 1024 * 1024 * 1024;
 const retryMs = 1000;
@@ -32,7 +32,7 @@ const retryMs = 1000;
 export class InputLog {
   #store: PageStore | undefined;
   readonly #cutter: PublishCutter;
-  /** In the order in which it came; what is stored is first. */
+  /** Entries in the order of arrival; stored ones are first. */
   readonly #entries: Entry[] = [];
   #pendingMessages = 0;
   #pendingBytes = 0;
@@ -41,7 +41,7 @@ export class InputLog {
   /** Number behind the last entry. */
   #last = 0;
   readonly #out: OutMark;
-  /** Number behind the message that was taken again last. */
+  /** Number behind the last message that was replayed. */
   #replayed = 0;
   isReplaying = true;
   readonly #replays = new ReplayPace();
@@ -49,7 +49,7 @@ export class InputLog {
   isAligned = false;
   readonly #pace: LogPace;
   readonly #freed = new FreedIds();
-  /** Messages that came last. */
+  /** Number of messages in the latest input. */
   #came = 0;
   #flushing: Promise<void> | undefined;
   #isAgain = false;
@@ -90,7 +90,7 @@ export class InputLog {
     this.trouble = trouble;
   }
 
-  /** Input is logged. */
+  /** New input is logged. */
   get isReady(): boolean {
     return !this.isReplaying && this.isAligned;
   }
@@ -102,8 +102,8 @@ export class InputLog {
   }
 
   /**
-   * What a rule has not had that goes on from the position, while the source runs; undefined when it lacks nothing.
-   * `missing` are messages that nobody keeps any more, NaN when it can't be known how many.
+   * Input that a rule is missing that goes on from the position, while the source runs; undefined when it misses
+   * nothing. `missing` is the number of messages that nobody keeps any more, NaN when it is not known.
    */
   earlierFrom(
     position: unknown,
@@ -121,22 +121,22 @@ export class InputLog {
     };
   }
 
-  /** Input behind the position that nobody may forget yet. */
+  /** Barriers of the input behind the position that must not be forgotten yet. */
   heldFrom(position: unknown): Barrier[] {
     return heldFrom(this.#entries, position);
   }
 
-  /** Nobody knows yet what is in it. */
+  /** The log is open, and its content known. */
   get isOpen(): boolean {
     return this.#store !== undefined;
   }
 
-  /** Throws when that is no place in a log, or none that a rule could go on from. */
+  /** Throws when the position is no place in a log, or none that a rule could go on from. */
   seek(position: unknown): void {
     if (numberIn(position) === undefined || !this.isReplaying) throw new Error('it keeps no place that could be reset');
   }
 
-  /** Takes what an earlier run left; resolves when new input may come. */
+  /** Replays the messages that an earlier run left; resolves when new input may come. */
   async replay(): Promise<void> {
     await this.#opened;
     const store = this.#store;
@@ -152,7 +152,7 @@ export class InputLog {
     }
     this.#replayed = store.read;
     this.#last = store.read;
-    // Unless checkpoints have them.
+    // The cut-off messages are lost unless checkpoints have them.
     const cutOffEnd = end + Math.max(1, store.cutOffMessages);
     if (store.isCutOffWhole && first < cutOffEnd)
       this.host.lost(store.cutOffMessages || undefined, store.cutOff, cutOffEnd);
@@ -174,7 +174,7 @@ export class InputLog {
     this.advance();
   }
 
-  /** Takes up numbers by messages of no bytes, before new ones could get them. */
+  /** Uses up numbers by messages of no bytes, before new messages could get them. */
   async #fill(store: PageStore, messages: number): Promise<void> {
     const item = inputItem(Buffer.alloc(0), new Uint32Array(messages));
     while (!this.#isClosed) {
@@ -198,7 +198,7 @@ export class InputLog {
       batch = await store.next();
       this.#note('');
     } catch (error) {
-      // The disk may give it later; new messages must not come before it.
+      // The disk may be readable later; new messages must not come before these.
       this.#note(`can't be read: ${reasonOf(error)}`);
       await new Promise((resolve) => setTimeout(resolve, retryMs));
     }
@@ -209,7 +209,7 @@ export class InputLog {
       this.#passOver(store, batch.lost);
     }
     for (const item of batch.items) {
-      // A rule may go on from the middle of what came in one go, and it may be long.
+      // An item is split, since a rule may go on from its middle, and it may be long.
       for (let rest: Item | undefined = item; rest !== undefined; ) {
         const left = Math.min(this.host.places.next - this.#replayed, this.#replays.most);
         const [piece, lag]: [Item, Item?] = left < rest.messages ? split(rest, left) : [rest];
@@ -220,7 +220,7 @@ export class InputLog {
     }
   }
 
-  /** Nothing comes of messages that have been read: they go with those before. */
+  /** Passes over messages that make no input: they go with those before. */
   #passOver(store: PageStore, messages: number): void {
     const passed = this.#entries.at(-1)?.barrier;
     if (passed === undefined) {
@@ -252,11 +252,11 @@ export class InputLog {
     this.#entries.push({ barrier, messages, end: this.#last, item, isWriting: false });
   }
 
-  /** Messages of the log that are at work. */
+  /** Number of replayed messages that the kernel works on. */
   #underWay = 0;
 
   /**
-   * Takes the bytes of the connection; to be called before the kernel gets them, which may have a part of a packet
+   * Takes bytes of the connection; to be called before the kernel gets them. The kernel may hold a part of a packet
    * already.
    */
   cut(bytes: Uint8Array, isUnread: () => boolean): void {
@@ -285,7 +285,7 @@ export class InputLog {
     if (messages === 0 || !this.isReady) return;
     const cut = this.#cutter.take(messages);
     if (cut === undefined) {
-      // It waits for a checkpoint then.
+      // The input then waits for a checkpoint.
       this.isAligned = false;
       return;
     }
@@ -304,7 +304,8 @@ export class InputLog {
   }
 
   /**
-   * The broker has begun a new session: what is on disk says nothing of it any more, and a message of no bytes says so.
+   * Writes a message of no bytes when the broker has begun a new session, which says that stored ids mean nothing any
+   * more.
    */
   forgotten(): void {
     const { known } = this.host;
@@ -313,7 +314,7 @@ export class InputLog {
     this.flush();
   }
 
-  /** Something that is no message takes a number. */
+  /** Adds an entry with a number of its own that is no message. */
   #addMark(bytes: Buffer): Entry {
     const done = new Barrier({ keepsLost: false, advance: () => {} }, Date.now(), true);
     done.left = 0;
@@ -322,7 +323,9 @@ export class InputLog {
     return this.#entries.at(-1)!;
   }
 
-  /** The broker has freed a packet id: calls back when that is on disk, if anything is that tells of it. */
+  /**
+   * Notes that the broker has freed a packet id; calls back when that is on disk, if the disk has anything of the id.
+   */
   freed(id: number, kept: () => void): void {
     if (this.isReplaying || this.#store === undefined) {
       kept();
@@ -330,7 +333,7 @@ export class InputLog {
     }
     const isFirst = this.#freed.isEmpty;
     this.#freed.add(id, kept);
-    // Ids come in numbers, and need one write together.
+    // Many ids come together, and need one write.
     if (isFirst) queueMicrotask(() => !this.#isClosed && this.flush());
   }
 
@@ -340,12 +343,12 @@ export class InputLog {
     Object.assign(this.#addMark(bytes), { kept, isRecord: true });
   }
 
-  /** What was added is with those that wait. */
+  /** To be called when added messages count among those that wait. */
   worked(): void {
     this.#pace.worked(this.#came);
   }
 
-  /** The sender waits: what is in memory goes to disk. */
+  /** Writes messages in memory to disk, since the sender waits. */
   flush(): void {
     if (this.#flushing !== undefined) {
       this.#isAgain = true;
@@ -425,7 +428,7 @@ export class InputLog {
     this.#hasAsked = diskBytes > largeBytes;
   }
 
-  /** Forgets what is safe elsewhere. */
+  /** Removes messages that are safe elsewhere. */
   advance(): void {
     const store = this.#store;
     if (store === undefined || this.isReplaying) return;
@@ -447,7 +450,7 @@ export class InputLog {
     this.host.known?.settle(store);
   }
 
-  /** Messages that are safe and were never stored: before they are acknowledged it is stored that they came. */
+  /** Stores records of messages that are safe and were never stored, before they are acknowledged. */
   #record(): void {
     const { known } = this.host;
     for (const entry of this.#entries) {
@@ -482,7 +485,7 @@ export class InputLog {
     }
   }
 
-  /** What nobody has safe stays on disk. */
+  /** Closes the log; messages that are not safe elsewhere stay on disk. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;

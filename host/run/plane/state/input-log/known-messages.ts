@@ -1,22 +1,22 @@
 /**
- * What a log of input keeps so that a message is known when its broker sends it again in a later run: messages
- * themselves stay on disk for a while when they are out, and of such that never came there a record is written.
+ * Messages that an input log keeps to know them when their broker sends them again in a later run. Messages stay on
+ * disk for a while after they are out; those that were never stored get a record.
  */
 import { idOf, printOf } from '../../../../connectors/publish-print.js';
 import type { Origin, Recovered, Redeliveries } from '../../../../connectors/redeliveries.js';
 import type { Item } from '../../queue/item.js';
 
 /**
- * No packet begins with it. Behind it stand packet id, print, and 2 where the message is of QoS 2; earlier releases
- * left that out. One of no message has ids behind it that the broker has freed.
+ * First byte of a record, which no packet begins with. Packet id and print follow, and 2 where the message is of QoS 2
+ * (left out in earlier releases). A record without a message is followed by ids that the broker has freed.
  */
 const record = 0;
 const recordBytes = 12;
-/** So much on disk is too much for what is out, and for such whose ids are not free. */
+/** Bytes on disk beyond which sent messages go, and beyond which those whose ids are not free go as well. */
 const mostBytes = 64 * 1024 * 1024;
 const mostReceivedBytes = 512 * 1024 * 1024;
 
-/** Where messages are kept. */
+/** Store in which messages are kept. */
 interface Store {
   readonly diskBytes: number;
   keepFrom(message: number): void;
@@ -26,18 +26,18 @@ interface Store {
 type Remark = Readonly<Record<string, unknown>>;
 
 export class KnownMessages {
-  /** Number of a message in the log before which there are as many in the connection. */
+  /** Difference between a message's number in the connection and in the log. */
   #offset = 0;
 
   constructor(private readonly redeliveries: Redeliveries<Origin>) {}
 
-  /** Stands with each item. */
+  /** Remark that is stored with each item. */
   get remark(): Remark {
     const { session, reusesIds } = this.redeliveries;
     return reusesIds ? { session, reusesIds } : { session };
   }
 
-  /** Takes what an earlier run left. */
+  /** Learns the messages that an earlier run left. */
   recover({ items, lost }: { readonly items: readonly Item[]; readonly lost: number }): void {
     this.redeliveries.count += lost;
     for (const { bytes, ends, messages, values } of items) {
@@ -53,12 +53,12 @@ export class KnownMessages {
     }
   }
 
-  /** Messages up to this number in the log have come. */
+  /** Notes the number in the log behind the latest message. */
   at(number: number): void {
     this.#offset = this.redeliveries.count - number;
   }
 
-  /** What can't come again goes from the disk. */
+  /** Lets the store remove messages that can't be sent again. */
   settle(store: Store): void {
     const { settled, firstReceived } = this.redeliveries;
     const { diskBytes } = store;
@@ -69,12 +69,12 @@ export class KnownMessages {
     store.keepFrom(first - this.#offset);
   }
 
-  /** Something has a number in the log that is no message of the connection. */
+  /** Counts an entry of the log that is no message of the connection. */
   numbered(): void {
     this.redeliveries.count++;
   }
 
-  /** Records in the place of messages. */
+  /** Returns records in the place of the messages. */
   recordsOf(item: Item): Item {
     const ends = item.ends ?? new Uint32Array(item.messages);
     const bytes = Buffer.alloc(item.messages * recordBytes);
@@ -103,7 +103,7 @@ export function packetsIn({ bytes, ends }: Item): Buffer {
   return parts.length === ends.length ? bytes : Buffer.concat(parts);
 }
 
-/** What says that the broker has freed the ids. */
+/** Mark that says that the broker has freed the ids. */
 export function freedMark(ids: readonly number[]): Buffer {
   const bytes = Buffer.alloc(recordBytes + ids.length * 2);
   bytes[0] = record;

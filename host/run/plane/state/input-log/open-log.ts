@@ -60,7 +60,7 @@ async function openStore(folder: string, { name, log, known, isShared }: Opening
   try {
     await store.readAll((batch) => known.recover(batch));
   } catch (error) {
-    // What it is to replay it will read again, and say so.
+    // The replay reads its part again, and reports a fault itself.
     log.warn(`stream ${name} may get messages twice: its input log can't be read: ${reasonOf(error)}`);
     store.rewind();
   }

@@ -1,13 +1,16 @@
-/** How much of a log is out, whoever keeps the input itself: rules that keep nothing need only what is not. */
+/**
+ * Number of the messages of a log whose output is out, whoever keeps the input: rules without checkpoints need only the
+ * others.
+ */
 import { join } from 'node:path';
 import { ReadMark } from '../../queue/read-mark.js';
 import { type Entry, isOut } from './log-host.js';
 
-/** Beside the pages. */
+/** Name of its file beside the pages. */
 const name = 'out';
 
 export class OutMark {
-  /** Number behind the last message before which all are out. */
+  /** Number of the first message whose output is not out. */
   number = 0;
   /** Number of entries at the front that were sent. */
   #entries = 0;
@@ -29,7 +32,7 @@ export class OutMark {
     }
   }
 
-  /** The first entry, which was out, has gone. */
+  /** To be called when the first entry was removed, which was out. */
   shifted(): void {
     this.#entries--;
   }

@@ -14,19 +14,19 @@ import { type Clock, systemClock, type Timer } from '../../../../base/time/clock
 const usualBound = 10;
 /** Number of messages that are written in any case. */
 const maxBound = 10_000;
-/** How long a sender is silent whose window is used up, and one that is most likely just slow, ms. */
+/** Silence of a sender whose window is used up, and silence of one that is most likely just slow, ms. */
 const silenceMs = 25;
 const longSilenceMs = 1000;
-/** Who goes on so soon after its acknowledgements has waited for them, ms. */
+/** Time after acknowledgements within which a sender goes on that has waited for them, ms. */
 const answerMs = 100;
-/** So often the bound is reached before a larger one is tried: the first time, and at most. */
+/** Number of times that the bound is reached before a larger one is tried: the first time, and at most. */
 const firstTrial = 4;
 const rarestTrial = 512;
 
 export class LogPace {
   /** Most messages that wait before they are written. */
   #bound = usualBound;
-  /** How often it was reached since a larger one was tried. */
+  /** Number of times that the bound was reached since a larger one was tried. */
   #reached = 0;
   #trialAfter = firstTrial;
   /** Messages that waited when the sender fell silent, until it is known whether it waited for them. */

@@ -1,6 +1,6 @@
 /**
- * How a log is taken again: in pieces of a few milliseconds, with breaks between them. Sockets, timers and questions
- * have their turns then, and a rule that takes more than its share is found out.
+ * The replay of a log in pieces of a few milliseconds, with breaks between them. In the breaks sockets, timers and
+ * questions have their turns, and a rule that takes more than its share is found.
  */
 
 /** Work between two breaks, ms. */
@@ -8,7 +8,7 @@ const workMs = 5;
 /** Messages of the first piece, and the most of one. */
 const firstMessages = 32;
 const mostMessages = 65_536;
-/** A piece is so many times as long as the one before at most. */
+/** Most growth from one piece to the next. */
 const growth = 4;
 
 export class ReplayPace {

@@ -1,7 +1,6 @@
 /**
- * Input of a source that is kept for a rule which ends and comes back, as by an update: it stays in the log of the
- * source until the rule goes on from its place. When that takes too long, as when the rule can't start, it is kept no
- * longer.
+ * Input of a source that is kept for a rule which ends and comes back, as in an update. It stays in the input log until
+ * the rule goes on from its place, or for `longestMs` when the rule can't start.
  */
 import type { Barrier } from '../../acknowledge/barrier.js';
 import type { InputBranch } from '../../feed/input-branches.js';
@@ -41,7 +40,7 @@ export class AwayInput implements InputBranch {
 
   end(): void {}
 
-  /** Input that it keeps is the log's to forget. */
+  /** Lets the log forget the input. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

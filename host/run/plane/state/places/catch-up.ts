@@ -1,8 +1,8 @@
 /**
- * A rule comes to a source that runs, and has not had all that this one has read: what lies between is in the log of
- * the source, or was handed to the rule before its last end. Its nodes stand below a copy of the stream meanwhile,
- * which gets that first and then what the source has read since. When nothing is left both have read the same, and the
- * nodes go to the stream.
+ * Lets a rule that comes to a running source catch up. Its missing input is in the log of the source, or in the
+ * checkpoint as input from other rules. Meanwhile its nodes stand below a copy of the stream, which gets the missing
+ * input first, and then the input that the source has read since. When none is left, copy and stream have read the
+ * same, and the nodes go to the stream.
  */
 import type { Kernel, NodeHandle, StreamCounters, StreamHandle } from '../../../../../kernels/api.js';
 import { noMemory } from '../../../../../kernels/memory/error.js';
@@ -16,34 +16,34 @@ import type { InputBranch } from '../../feed/input-branches.js';
 import { inMb } from '../../memory/memory.js';
 import type { RunningBranch, RunningLag, RunningRule, RunningSource } from '../../running/running.js';
 
-/** What the rule gets before what the source reads. */
+/** Missing input that the rule gets before the input that the source reads. */
 export interface Earlier {
-  /** Messages in it, as far as that is known. */
+  /** Number of its messages, as far as that is known; 0 otherwise. */
   readonly messages: number;
-  /** The next piece of it; undefined at its end. Rejects when it can't be read now. */
+  /** Reads the next piece; undefined at the end. Rejects when it can't be read now. */
   next(): Promise<{ readonly bytes: Uint8Array; readonly messages: number } | undefined>;
-  /** The rule has had the piece; undefined where nobody keeps its state. */
+  /** To be called when the rule has had the piece; `hold` is undefined for a rule without checkpoints. */
   taken(hold: BranchHold | undefined): void;
-  /** The rule gets no more of it. */
+  /** To be called when the rule gets no more of the missing input. */
   close(): void;
-  /** Where the rule is after the last piece, as its checkpoints name it. */
+  /** Position of the rule behind the last piece, as its checkpoints name it. */
   readonly position: unknown;
-  /** What a checkpoint has to hold of it, since nobody else does. */
+  /** Input that a checkpoint has to hold, since nobody else keeps it. */
   rest(): Uint8Array[];
 }
 
-/** Input that the source has read since. */
+/** Input that the source has read since the rule came. */
 interface Part {
   bytes: Uint8Array;
   readonly barrier: Barrier | undefined;
   readonly event: 'reset' | 'end' | undefined;
-  /** Where the source was behind it. */
+  /** Position of the source behind the input. */
   position: unknown;
 }
 
 /** The longest work in one go, ms. */
 const sliceMs = 4;
-/** Time until what had no room, or could not be read, is tried again, ms. */
+/** Time until input that had no room, or could not be read, is tried again, ms. */
 const retryMs = 100;
 const pieceBytes = 64 * 1024;
 const noBytes = new Uint8Array(0);
@@ -56,7 +56,7 @@ export class CatchUp implements RunningBranch, InputBranch {
   readonly #kernel: Kernel;
   readonly #nodes: ReadonlySet<NodeHandle>;
   readonly #hosts: ReadonlySet<number>;
-  /** What the stream kept when the rule came. */
+  /** State of the stream when the rule came. */
   #begin: Uint8Array | undefined;
   #queue: Part[] = [];
   #bytes = 0;
@@ -66,19 +66,17 @@ export class CatchUp implements RunningBranch, InputBranch {
   #hasBegun = false;
   #isClosed = false;
   #position: unknown;
-  /** Messages that it got of what was earlier. */
+  /** Messages of the missing input that the rule has had. */
   #got = 0;
   #earlier: Earlier | undefined;
-  /**
-   * Moves the nodes of the rule, which was just linked. Throws KernelError without memory, and changes nothing then.
-   */
+  /** Moves the nodes of a rule that was just linked. Throws KernelError without memory, and changes nothing then. */
   constructor(
     readonly source: FedSource,
-    /** Where the source is; undefined where it has no positions. */
+    /** Returns the position of the source; undefined where it has none. */
     private readonly here: () => unknown,
     readonly rule: RunningRule,
     earlier: Earlier,
-    /** The rule is where the source is, or has gone. */
+    /** Called when the rule has caught up, or has gone. */
     private readonly over: () => void,
   ) {
     const { kernel } = source.host;
@@ -145,21 +143,21 @@ export class CatchUp implements RunningBranch, InputBranch {
     return `catches up with stream ${name}: ${earlier}${inMb(this.#bytes)} from since wait for it`;
   }
 
-  /** Where the rule goes on after all that it has had. */
+  /** Position of the rule behind all input that it has had. */
   get position(): unknown {
     return this.#position;
   }
 
-  /** What a checkpoint of the rule has to hold. */
+  /** Input that a checkpoint of the rule has to hold. */
   rest(): Uint8Array[] {
     return [...(this.#earlier?.rest() ?? []), ...this.#queue.map(({ bytes }) => bytes)];
   }
 
-  // What the source calls
+  // Methods for the source
 
   add(bytes: Uint8Array, barrier: Barrier | undefined): void {
     if (this.#isClosed) return;
-    // What a rule has yet to get that goes on from its checkpoint is out all the same for those that keep nothing.
+    // Input that waits for a rule with checkpoints counts as out for rules without them.
     if (this.rule.checkpoints !== undefined) barrier?.keep();
     else if (barrier !== undefined) barrier.left++;
     this.#append({ bytes, barrier, event: undefined, position: undefined });
@@ -187,21 +185,21 @@ export class CatchUp implements RunningBranch, InputBranch {
     this.#bytes += part.bytes.length;
   }
 
-  // What the rule calls
+  // Methods for the rule
 
   sinkIsFull(isFull: boolean): void {
     this.#blocks += isFull ? 1 : -1;
     if (this.#blocks === 0) this.#wake?.();
   }
 
-  /** Its tables were read: rows may come. */
+  /** Begins to work, once the tables of the rule are read. */
   begin(): void {
     if (this.#hasBegun || this.#isClosed) return;
     this.#hasBegun = true;
     void this.#run();
   }
 
-  /** Gives the nodes back; what waits is not the rule's any more. */
+  /** Moves the nodes back to the stream, and gives up the waiting input. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -263,7 +261,7 @@ export class CatchUp implements RunningBranch, InputBranch {
     }
     if (this.#isClosed) return;
     if (piece === undefined) {
-      // What the source had of a message goes before what it has read since.
+      // The partial message that the stream had goes before the input that was read since.
       if (!setInput(this.#kernel, this.stream, this.#begin!)) {
         await pause();
         return;
@@ -299,7 +297,8 @@ export class CatchUp implements RunningBranch, InputBranch {
   }
 
   /**
-   * Resolves when the kernel has taken it all; false when the rule ended meanwhile. No checkpoint is taken in between.
+   * Resolves when the kernel has taken all bytes; false when the rule ended meanwhile. No checkpoint is taken in
+   * between.
    */
   async #feed(bytes: Uint8Array, barrier?: Barrier): Promise<boolean> {
     const { host, name } = this.source;
@@ -382,7 +381,7 @@ class CatchingUp implements RunningLag {
 
   settle(): void {}
 
-  /** Its place is in its checkpoint. */
+  /** Loses nothing, since the place of the rule is in its checkpoint. */
   leave(): string[] {
     for (const branch of [...this.#branches.values()]) branch.close();
     return [];
@@ -393,7 +392,7 @@ function lagOf(rule: RunningRule): CatchingUp {
   return rule.lag instanceof CatchingUp ? rule.lag : new CatchingUp(rule);
 }
 
-/** What was handed to a rule within the engine, and it had not taken at its last end. */
+/** Input from other rules that the rule had not taken at its last end. */
 export function pendingEarlier(bytes: Uint8Array): Earlier {
   let left: Uint8Array | undefined = bytes;
   return {

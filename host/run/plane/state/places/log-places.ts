@@ -2,13 +2,13 @@ import type { FedSource } from '../../feed/fed-source.js';
 import type { RunningRule } from '../../running/running.js';
 import type { Places } from './places.js';
 
-/** What the log has at the start. */
+/** Content of the log at the start. */
 export interface LogContent {
-  /** Number of the first message that not all rules had safe. */
+  /** Number of the first message that not all rules have safe. */
   readonly freed: number;
-  /** Number of the first message that rules without checkpoints had not out. */
+  /** Number of the first message whose output was not all out. */
   readonly out: number;
-  /** Number behind the last one. */
+  /** Number behind the last message. */
   readonly end: number;
 }
 
@@ -18,7 +18,7 @@ export function numberIn(place: unknown): number | undefined {
 }
 
 export class LogPlaces {
-  /** Of rules that the log has not come to. */
+  /** Place of each rule that the replay has not reached. */
   readonly #numbers = new Map<RunningRule, number>();
 
   constructor(
@@ -26,10 +26,10 @@ export class LogPlaces {
     private readonly places: Places,
   ) {}
 
-  /** Messages up to here were in checkpoints, whether they came into the log or not. */
+  /** Number up to which messages were in checkpoints, whether they came into the log or not. */
   last = 0;
 
-  /** The log is taken again; returns from where on. Rules whose place lies behind that wait. */
+  /** Begins the replay; returns the number of its first message. Rules whose place lies behind that wait. */
   begin({ freed, out }: LogContent): number {
     const { source, places } = this;
     for (const rule of source.users) {
@@ -37,7 +37,7 @@ export class LogPlaces {
       const place = numberIn(places.of(rule));
       if (place !== undefined) this.last = Math.max(this.last, place);
       if (place !== undefined && place < freed) noteMissing(source, rule, freed - place);
-      // What a rule has that keeps nothing it had when it was out.
+      // A rule without checkpoints has had all messages whose output is out.
       const number = place ?? (rule.checkpoints === undefined ? out : freed);
       this.#numbers.set(rule, Math.max(freed, number));
     }
@@ -49,13 +49,13 @@ export class LogPlaces {
     return first;
   }
 
-  /** Rules that take messages from before the number. */
+  /** Rules that take messages before the number. */
   rulesBefore(number: number): RunningRule[] {
     const { source } = this;
     return [...source.users].filter((rule) => !rule.isTable(source) && (this.#numbers.get(rule) ?? 0) < number);
   }
 
-  /** The next place that a rule waits for; Infinity without one. */
+  /** Number of the next message that a rule waits for; Infinity without one. */
   get next(): number {
     let next = Number.POSITIVE_INFINITY;
     for (const [rule, number] of this.#numbers) {
@@ -65,7 +65,7 @@ export class LogPlaces {
     return next;
   }
 
-  /** All messages before this one were taken. */
+  /** Notes that all messages before the number were taken. */
   reached(number: number): void {
     const { places } = this;
     const { users } = this.source;
@@ -78,8 +78,8 @@ export class LogPlaces {
 }
 
 /**
- * Tells in status, log and list of losses what a rule would need and nobody keeps any more; undefined: nobody knows how
- * much.
+ * Tells in status, log and list of losses of messages that a rule needs and nobody keeps; undefined for an unknown
+ * number.
  */
 export function noteMissing(source: FedSource, rule: RunningRule, messages: number | undefined): void {
   const rest = 'while the rule did not run, and nobody keeps it any more';

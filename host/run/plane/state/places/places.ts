@@ -13,13 +13,13 @@ import { openSourceStream } from '../../feed/feed-stream.js';
 import type { RunningRule } from '../../running/running.js';
 
 export class Places {
-  /** Rules for which the source is not there yet, with where they go on. */
+  /** Places of the rules that the source has not reached yet. */
   readonly #of = new Map<RunningRule, unknown>();
   /** Rules that take nothing until the source is at their places. */
   readonly #ahead = new Set<RunningRule>();
-  /** Places as checkpoints have them: they are of an earlier run. */
+  /** Places that come from checkpoints of an earlier run. */
   readonly #given = new WeakSet<object>();
-  /** What the nodes of those ahead stand below. */
+  /** Copy of the stream that reads nothing, for the nodes of rules ahead. */
   #twin: StreamHandle | undefined;
 
   constructor(private readonly source: FedSource) {}
@@ -28,7 +28,7 @@ export class Places {
     return this.#ahead;
   }
 
-  /** All rules for which the source is not there yet. */
+  /** All rules whose places the source has not reached yet. */
   get rules(): Iterable<RunningRule> {
     return this.#of.keys();
   }
@@ -42,23 +42,23 @@ export class Places {
     return this.#of.has(rule);
   }
 
-  /** Where the rule goes on; undefined when the source is there, or nobody knows. */
+  /** Place of the rule; undefined when the source has reached it, or when it is not known. */
   of(rule: RunningRule): unknown {
     return this.#of.get(rule);
   }
 
-  /** What the place says of the source was so in an earlier run. */
+  /** Whether the place is one of an earlier run. */
   isGiven(place: unknown): boolean {
     return typeof place === 'object' && place !== null && this.#given.has(place);
   }
 
-  /** Those among the rules that take what the source reads now. */
+  /** The given rules without those that wait for their places. */
   amongHere(rules: ReadonlySet<RunningRule>): ReadonlySet<RunningRule> {
     if (this.#ahead.size === 0) return rules;
     return new Set([...rules].filter((rule) => !this.#ahead.has(rule)));
   }
 
-  /** The rules take nothing until the source has come to their places; false without memory for that. */
+  /** Lets the rules take nothing until the source reaches their places; false without memory for that. */
   wait(rules: readonly RunningRule[]): boolean {
     if (rules.length === 0) return true;
     const { source } = this;
@@ -77,13 +77,13 @@ export class Places {
     return true;
   }
 
-  /** What the source reads waits for the rule elsewhere. */
+  /** Notes that the input of the source waits for the rule in a branch. */
   setElsewhere(rule: RunningRule): void {
     this.#of.delete(rule);
     this.#ahead.add(rule);
   }
 
-  /** The source has come to the places of the rules. */
+  /** Lets the rules take input, since the source has reached their places. */
   reached(rules: readonly RunningRule[]): void {
     const ahead = rules.filter((rule) => this.#ahead.delete(rule));
     for (const rule of rules) this.#of.delete(rule);
@@ -94,7 +94,7 @@ export class Places {
     this.#tidy();
   }
 
-  /** Rules that come from now on may use the nodes of those that are here. */
+  /** Lets new rules share the nodes of rules that are at the source's position. */
   share(rules: Iterable<RunningRule>): void {
     for (const rule of rules) {
       if (!this.#ahead.has(rule))
@@ -105,7 +105,7 @@ export class Places {
     }
   }
 
-  /** The rule has gone, its nodes with it. */
+  /** Forgets a rule that has gone together with its nodes. */
   leave(rule: RunningRule): void {
     this.#of.delete(rule);
     this.#ahead.delete(rule);

@@ -1,5 +1,5 @@
 /**
- * Where a source begins whose rules go on from several places: at the first of these, or at its own begin when one has
+ * Start of a source whose rules go on from several places: at the first place, or at its own begin when a rule has
  * none.
  */
 
@@ -8,7 +8,7 @@ import type { Source } from '../../../../connectors/running.js';
 import type { RunningRule, RunningSource } from '../../running/running.js';
 import type { Places } from './places.js';
 
-/** To be called before the source is open, when all rules are there that start together. */
+/** Rewinds the source. To be called before it is open, when all rules that start together are there. */
 export function startAt(source: RunningSource, places: Places, connector: Source): void {
   const readers = [...source.users].filter((rule) => !rule.isTable(source));
   const groups = new Map<string, RunningRule[]>();
@@ -23,7 +23,7 @@ export function startAt(source: RunningSource, places: Places, connector: Source
   }
   const all = [...groups.values()];
   const reached = (group: readonly RunningRule[]) => {
-    // Some may have ended meanwhile.
+    // Some rules may have ended meanwhile.
     places.reached(group.filter((rule) => source.users.has(rule)));
     places.share(group);
   };
@@ -42,7 +42,7 @@ export function startAt(source: RunningSource, places: Places, connector: Source
   );
 }
 
-/** Each place was looked at when its rule came. */
+/** Logs a failure alone, since each place was checked when its rule came. */
 function tryTo({ label, log }: RunningSource, seek: () => void): void {
   try {
     seek();
