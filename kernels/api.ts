@@ -12,7 +12,7 @@ import type { Value, ValueAccess } from './values/value.js';
 
 export type { NodeHandle, StreamHandle } from './memory/handles.js';
 
-/** How the bytes given to `feed` are cut into messages. */
+/** Framing that cuts the bytes given to `feed` into messages. */
 export type Framing =
   /** MQTT control packets; PUBLISH becomes messages, all others go to `onPacket`. */
   | 'mqtt'
@@ -21,11 +21,11 @@ export type Framing =
   /** u32 little-endian payload length, u32 metadata length, metadata (a JSON object or nothing), payload. */
   | 'frames';
 
-/** What makes JSON of messages in a form of their own. */
+/** Decoder in the host that makes JSON of messages in a custom format. */
 export interface Decoder {
-  /** Host function that gets the bytes of messages and gives the text of each, or null when there are no rows in it. */
+  /** Number of the host function that turns the bytes of each message into JSON text, or into null for no rows. */
   readonly fn: number;
-  /** In front of what is wrong with a text that it gave. */
+  /** Prefix of errors about the text that the decoder gave. */
   readonly errorsBeginWith: string;
 }
 
@@ -42,7 +42,7 @@ export interface StreamSpec {
   decoder?: Decoder;
   /** Declared columns, or null for a schemaless stream. */
   schema: { name: string; type: ColumnType; default?: ConstValue }[] | null;
-  /** STRICT_VALIDATION. */
+  /** Value of the stream option STRICT_VALIDATION. */
   strict: boolean;
   /** Whole numbers of undeclared columns are 64-bit integers (`useInt64ForWholeNumber`). */
   wholeNumbersAreInts: boolean;
@@ -55,7 +55,8 @@ export interface StreamSpec {
 /** Output of an encode node: complete messages. */
 export interface OutputChunk {
   /**
-   * The node that wrote it. Rules with equal plans share a node: whoever added it takes a copy for each of its sinks.
+   * Encode node that wrote the chunk. Rules with equal plans share a node: whoever added it takes a copy for each of
+   * its sinks.
    */
   node: NodeHandle;
   /** Host handle given by the `addNode` call that made the node; callers that share the node go by `node`. */
@@ -63,26 +64,26 @@ export interface OutputChunk {
   /** The bytes; a view into Wasm memory, valid only during the callback. */
   bytes: Uint8Array;
   /**
-   * With framing `messages`: end offset of each message within `bytes`; valid only during the callback, too. With
-   * `head` in the plan each message has a head before it, which has an end of its own and counts as a message: its rows
-   * as JSON, an array but for `sendSingle`; the text of an error before one.
+   * End offset of each message within `bytes` with framing `messages`, else null; valid only during the callback. With
+   * `head` in the plan, a head stands before each message, has an end of its own and counts as a message. The head has
+   * the rows of the message as JSON, in an array unless `sendSingle`; before an error it is the error's text.
    */
   ends: Uint32Array | null;
   messages: number;
   rows: number;
-  /** With framing `messages`: places among `ends` of those that are the text of an error in the place of a result. */
+  /** Indexes in `ends` of messages that are the text of an error instead of a result, with framing `messages`. */
   errors: ReadonlySet<number>;
 }
 
-/** What event time has done so far. */
+/** Watermark and counters of an event-time node. */
 export interface Timeliness {
-  /** Rows that came too late; they are dropped unless a node takes them. */
+  /** Late rows so far; they are dropped unless a `late` node takes them. */
   late: number;
-  /** Rows refused because they lay too far ahead. */
+  /** Rows refused because their time lay too far ahead of the clock. */
   ahead: number;
-  /** How far time has come, epoch ms; 0 before the first row. */
+  /** Watermark, epoch ms; 0 before the first row. */
   watermark: number;
-  /** Rows that wait for time to reach them. */
+  /** Rows that wait for the watermark to reach them. */
   waiting: number;
 }
 
@@ -94,18 +95,21 @@ export interface HostCalls {
   onOutput(chunk: OutputChunk, now: number): void;
   /** MQTT packets other than PUBLISH, in order; a view valid during the call. */
   onPacket(stream: StreamHandle, packet: Uint8Array): void;
-  /** Messages taken over: packet ids to acknowledge once the results are accepted, those of QoS 2 plus 0x10000. */
+  /** Packet ids of messages taken over, to acknowledge once their results are accepted; those of QoS 2 plus 0x10000. */
   onAcknowledge(stream: StreamHandle, receipts: Uint32Array): void;
-  /** The node had to keep something and memory is exhausted: it takes nothing in and sends nothing any more. */
+  /** Memory was exhausted when the node had to keep something: it takes no input and sends no output any more. */
   onExhausted?(node: NodeHandle): void;
-  /** The work of a node begins that asked for this time; `host` is that of its `LinkedNode`. 0: a long call goes on. */
+  /** The timer work of a node begins; `host` is the handle in its `LinkedNode`, or 0 while a long call goes on. */
   onTick?(host: number): void;
   /**
-   * The node asks for the rows of `count` lists of values: `keys[k][i]` is value k of list i. `answer` is to be called
-   * later for the request, from outside; called while the kernel runs.
+   * The node requests the rows for `count` keys, which are lists of values: `keys[k][i]` is value k of key i. Called
+   * while the kernel runs; the host calls `answer` later for the request.
    */
   onAsk?(node: NodeHandle, request: number, keys: readonly (readonly Value[])[], count: number): void;
-  /** As `onAsk` of a node whose rows ask each by itself: a column for each value of a list, a row for each list. */
+  /**
+   * As `onAsk`, for a node that requests each row by itself: `keys` has a column for each value of a key, a row for
+   * each key.
+   */
   onAskEach?(node: NodeHandle, request: number, keys: CarriedColumns): void;
   /** Offset of local time from UTC at a time, both ms; without it all zones are UTC. */
   zoneOffset?(zone: string, at: number): number;
@@ -113,28 +117,28 @@ export interface HostCalls {
   call(fn: number, args: HostColumns): void;
 }
 
-/** What waits for answers, or for a time. */
+/** Rows of a node that wait for answers or for a time, and the requests of the node so far. */
 export interface Waiting {
-  /** Batches of rows. */
+  /** Number of batches that wait. */
   batches: number;
-  /** Rows of these. */
+  /** Number of rows that wait. */
   rows: number;
-  /** Numbers of what came first and last of all that waits, 0: nothing does. */
+  /** Sequence number of the first entry that waits, 0: none; `last` is that of the last one. */
   first: number;
   last: number;
-  /** Lists of values for which an answer was there, or under way. */
+  /** Keys whose answer was cached or under way. */
   found: number;
-  /** Lists that were asked for. */
+  /** Keys that were requested. */
   asked: number;
 }
 
-/** Rows that were found, in columns. */
+/** Answer to a request: the rows that were found, in columns. */
 export interface LookupAnswer {
-  /** For each row the list of values that it was found by, by its position in the request. */
+  /** For each row, the index in the request of the key that found it. */
   of: ArrayLike<number>;
   /** Values by column, each as long as `of`; `undefined` where the row has none. */
   columns: Readonly<Record<string, ArrayLike<Value> | CarriedColumn>>;
-  /** Lists for which there is no answer, with the reason. */
+  /** Errors for keys without an answer, by index in the request. */
   failed?: ReadonlyMap<number, string>;
 }
 
@@ -142,13 +146,13 @@ export interface LookupAnswer {
 export interface HostColumns {
   /** Name of the function, for its errors. */
   name?: string;
-  /** In front of its errors. */
+  /** Prefix of its errors. */
   errorsBeginWith?: string;
   readonly count: number;
   readonly argCount: number;
   /**
-   * What is asked of a function that keeps states: to take rows into them (`step`), to join the second argument to the
-   * first (`merge`); undefined the value. How the columns stand then: assembly/ops/call/states.ts.
+   * Kind of call to a function that keeps states: `step` takes rows into the states, `merge` joins the second argument
+   * to the first, undefined asks for the value. Layout of the columns: assembly/ops/call/states.ts.
    */
   readonly part?: 'step' | 'merge' | undefined;
   /**
@@ -159,36 +163,36 @@ export interface HostColumns {
   set(k: number, value: unknown): void;
   fail(k: number, message: string): void;
   /**
-   * The columns as they lie in the memory of the kernel, for code that is WebAssembly itself; left out by what stands
-   * for it.
+   * Addresses of the columns in the kernel's memory, for functions that are WebAssembly; stand-ins for a kernel have
+   * none.
    */
   readonly direct?: DirectColumns;
 }
 
-/** Where the columns of a host call lie: addresses in the kernel's memory. */
+/** Addresses of the columns of a host call in the kernel's memory. */
 export interface DirectColumns {
   readonly memory: WebAssembly.Memory;
-  /** Where each argument lies, one after the other (`argument` in `gen/layouts.ts`). */
+  /** Address of the table of arguments, one entry after the other (`argument` in `gen/layouts.ts`). */
   readonly table: number;
-  /** Rows of the batch that are selected, 32 bits each. */
+  /** Address of the selection vector, 32 bits for each selected row. */
   readonly sel: number;
-  /** The result column: 8 bytes of each row, and its tag. */
+  /** Address of the values of the result column, 8 bytes each; `tags` is the address of their tags. */
   readonly vals: number;
   readonly tags: number;
-  /** The results of these rows (`to` exclusive) were written there. */
+  /** Tells that the results of the rows `from` to `to` (exclusive) were written. */
   written(from: number, to: number): void;
-  /** The payload that was written as the error of a row and is no text; undefined when there is none. */
+  /** Payload of the error of row k when it is not text; undefined when there is none. */
   mark(k: number): number | undefined;
-  /** Reads and writes values there. */
+  /** Reads and writes values in the kernel's memory. */
   readonly access: ValueAccess;
 }
 
-/** What a node took of a piece of work. */
+/** Time and rows of one node in a piece of work. */
 export interface TimeInWork {
   readonly us: number;
-  /** The part of it in functions of the host, µs. */
+  /** Part of `us` that host functions took, microseconds. */
   readonly hostUs: number;
-  /** Rows that it was at work on meanwhile, as far as they were looked at. */
+  /** Rows that the node worked on in that time, as far as it looked at them. */
   readonly rows: number;
 }
 
@@ -203,7 +207,7 @@ export interface NodeCounters {
   memoryBytes: number;
   /** Time spent in the node itself, microseconds (sampled). */
   busyUs: number;
-  /** Time that timers of the nodes below took, microseconds; of streams and merges, otherwise 0. */
+  /** Time that timers of the nodes below took, microseconds; 0 for all but streams and merges. */
   tickUs: number;
 }
 
@@ -220,9 +224,9 @@ export interface LinkedNode {
   plan: NodePlan;
   /** For operands over a source batch: column i of the rule is column columnMap[i] of the stream. */
   columnMap: number[] | null;
-  /** Given back with outputs. */
+  /** Handle of the host, given back with the outputs of the node. */
   host: number;
-  /** Of a port: the node that it gives its rows to. Of a lookup: its table. */
+  /** Node to which a port gives its rows, or the table of a lookup. */
   target?: NodeHandle;
   /**
    * Rows that fail in or before this node travel on to be reported at the sink (rule option `sendError`; the same for
@@ -233,12 +237,11 @@ export interface LinkedNode {
   now?: number;
   /** Time zone by its name: windows of days end at its midnight, those of hours count from there. Default UTC. */
   zone?: string;
-  /** What the node keeps may be saved, as this. */
+  /** Identity of the node's saved state; absent: its state is not saved. */
   saved?: SavedAs;
   /**
-   * Of a node below a stream: names the place in the stream where its rule goes on, if that may be another one than
-   * that of others. Nodes of other places are not used again for it until `shareFromNow` (kernels/streams/copy.ts) or
-   * `moveNodes` says that all are at one place.
+   * Place of the node's rule in the stream, when it may differ from that of other rules. Nodes at other places are not
+   * reused for it until `shareFromNow` (kernels/streams/copy.ts) or `moveNodes` says that all are at one place.
    */
   place?: string | undefined;
 }
@@ -248,22 +251,24 @@ export interface SavedAs {
   /** 64 bits: equal for nodes that can take over what the other has kept, as far as its members are the same. */
   readonly identity: bigint;
   /**
-   * Keys of what it keeps, each 64 bits that say what the member means; list by list as assembly/state/members.ts names
-   * them, in the order of the node's own. What is loaded goes to the members with its keys, others begin empty. Without
-   * lists all of them are as they were.
+   * Keys of the members of the state, 64 bits each, by list (assembly/state/members.ts) in the node's own order.
+   * Loading gives each member the state that was saved with its key; other members begin empty. Without lists, all
+   * members are as they were.
    */
   readonly members: readonly (readonly bigint[])[];
-  /** Functions of several nodes of this identity may be divided among them otherwise since. */
+  /**
+   * Functions of several nodes with this identity may have been divided among them in another way when they were saved.
+   */
   readonly isPooled: boolean;
 }
 
-/** What has state of its own, alone or with others. */
+/** One or several nodes and streams whose state is saved together. */
 export type Saved = NodeHandle | StreamHandle | readonly (NodeHandle | StreamHandle)[];
 
-/** Why what was saved is not there. */
+/** Reason why saved state was not loaded. */
 export type LoadReason = Exclude<keyof typeof LoadFault, 'none'>;
 
-/** A node or stream that is empty, since what was saved does not fit it. */
+/** A node or stream that is empty, because its saved state could not be loaded. */
 export interface LoadFailure {
   readonly of: NodeHandle | StreamHandle;
   readonly reason: LoadReason;
@@ -271,13 +276,13 @@ export interface LoadFailure {
   readonly text: string;
 }
 
-/** What came of saved state. */
+/** Result of loading saved state. */
 export interface LoadReport {
-  /** Nodes and streams that hold what was saved. */
+  /** Number of saved parts that were loaded into nodes and streams. */
   readonly loaded: number;
-  /** Parts without a node. */
+  /** Number of saved parts that no node or stream took. */
   readonly unclaimed: number;
-  /** What ended the bytes before their end; null: they are whole. */
+  /** Reason why the bytes ended too early; null: they are complete. */
   readonly brokenOff: LoadReason | null;
   readonly failed: readonly LoadFailure[];
 }
@@ -293,25 +298,25 @@ export interface KernelOptions {
   /** Times every batch and keeps histograms; otherwise a sample is timed. */
   measuresAll?: boolean;
   /**
-   * Rows that a window, sort or join works on at once: with more it does so piece by piece (kernels/state/deferred.ts).
+   * Most rows that a window, sort or join works on at once; more rows are work in pieces (kernels/state/deferred.ts).
    * Default: all.
    */
   longRows?: number;
 }
 
-/** What saving needs of a kernel; the kernel alone knows what else it is. */
+/** Access to a kernel for code that saves its state; inside kernels/ it is a `RowTransfer`. */
 export interface Saving {
   /** Runs a call of the kernel. */
   run<T>(doing: string, call: () => T): T;
 }
 
-/** What a snapshot is to be. */
+/** Parameters of a snapshot. */
 export interface SnapshotOrder {
   /** Snapshots of one chain write rows once; a number that no other chain of this kernel has or had, above 0. */
   readonly chain: number;
   /** Number of the snapshot in its chain, from 0 to 65,000: of the segment that it writes. */
   readonly segment: number;
-  /** `serial` of the snapshot before, 0 of the first. */
+  /** `serial` of the previous snapshot in the chain; 0 for the first. */
   readonly serial: number;
   /** Rows, and groups, that have so many values or bytes of text at most are saved at once. */
   readonly small: number;
@@ -319,19 +324,18 @@ export interface SnapshotOrder {
   readonly atOnce?: boolean;
 }
 
-/** Rows and groups as they were at one moment, that are written later. It must be closed. */
+/** Rows and groups as they were at a cut; they are written later. A snapshot must be closed. */
 export interface Snapshot {
   /** Pages of which rows are to be written, and runs of groups. */
   readonly pages: number;
   /**
-   * Its sets of groups have numbers from this one on, those of snapshots before it have smaller ones; undefined when it
-   * has none.
+   * Least number of the snapshot's sets of groups; earlier snapshots have smaller numbers. Undefined: it has no sets.
    */
   readonly fresh: number | undefined;
-  /** Number of the next new page of the chain, and of the oldest that the snapshot has. */
+  /** Number of the chain's next new page; `least` is the number of the oldest page of the snapshot. */
   readonly serial: number;
   readonly least: number;
-  /** How many pages and runs of the snapshot have rows in each segment of the chain, that of the snapshot last. */
+  /** Number of the snapshot's pages and runs with rows in each segment of the chain; its own segment is last. */
   readonly live: Uint32Array;
   /**
    * Writes some more bytes than `most`, and says whether there is more. `changed`: the rows are not what they were, the
@@ -356,7 +360,8 @@ export interface Kernel {
   /** Adds columns to what the stream decodes (counted) and returns their index in the batch, in order. */
   useColumns(stream: StreamHandle, columns: ColumnUse[]): number[];
   /**
-   * Takes back one use of each column; `columns`: those that the places were given for, where members of them are read.
+   * Undoes one use of each column at `indexes`. `columns`: the uses that the indexes were given for, where members of
+   * columns are read.
    */
   releaseColumns(stream: StreamHandle, indexes: number[], columns?: readonly ColumnUse[]): void;
 
@@ -370,7 +375,7 @@ export interface Kernel {
   addNode(parent: { stream: StreamHandle } | { node: NodeHandle } | null, node: LinkedNode): NodeHandle;
   releaseNode(node: NodeHandle): void;
 
-  /** Where to put input: at most this many bytes, then `feed`. The view dies with the next kernel call. */
+  /** Buffer for input: fill it from its start, then call `feed`. The view is invalid after the next kernel call. */
   inputBuffer(stream: StreamHandle): Uint8Array;
   /**
    * Takes `length` bytes from the start of the input buffer (after what the last call left over), runs all rules of the
@@ -396,7 +401,7 @@ export interface Kernel {
    * on as those that are open by the new time. To be called after a tick at `now`.
    */
   setClockBack(ms: number, now: number): void;
-  /** Sends what encode nodes gathered for batches (rule stopped, input ended). */
+  /** Sends the output that an encode node gathered for a batch (rule stopped, input ended). */
   flush(node: NodeHandle): void;
   /**
    * Answers a request of an `ask` node and sends the rows that have waited for it. Returns false when nobody waits any
@@ -404,7 +409,7 @@ export interface Kernel {
    * changes nothing.
    */
   answer(node: NodeHandle, request: number, answer: LookupAnswer, now: number): boolean;
-  /** Of an `ask` node. */
+  /** Waiting rows and requests of an `ask` or `dedup` node. */
   waiting(node: NodeHandle): Waiting;
   /** Number of the batch that an encode node gathers, which changes when it is sent; 0 while no rows are held. */
   gatheredBatch(node: NodeHandle): number;
@@ -418,20 +423,19 @@ export interface Kernel {
   tableRows(join: NodeHandle, branch: number, columns: number): (string | null)[][];
 
   /**
-   * Writes what a node or stream keeps from one input to the next: windows, groups, waiting rows, tables, gathered
-   * batches, deadlines; of a stream the part of a message that was read. Between any two calls of the kernel that is
-   * all there is: another kernel that loads it goes on to the byte as this one would. Counters are accounts of a run
-   * and are not saved, except what event time refused. The bytes hold no addresses; they come in slices of at most 64
-   * KiB, so that memory is no bound of what can be saved. Nodes must have been added with `saved`. Of several it is one
-   * sequence of bytes.
+   * Writes the state of a node or stream: windows, groups, waiting rows, tables, gathered batches, deadlines; for a
+   * stream the part of a message that was read. Between two calls of the kernel this state is complete: another kernel
+   * that loads it goes on to the byte as this one would. Counters of a run are not saved, except what event time
+   * refused. The bytes hold no addresses. They come in slices of at most 64 KiB, so that memory does not bound the size
+   * of the state. Nodes must have been added with `saved`. The state of several nodes is one sequence of bytes.
    * @param write takes the next bytes, a view that is good during the call; must not call the kernel
    */
   saveNode(of: Saved, write: (bytes: Uint8Array) => void): void;
   /**
-   * Puts what `saveNode` wrote in the place of what the node or stream keeps; it must have the identity of the one that
-   * was saved. Of its members those that were saved get what they had, others begin empty. What does not fit, is
-   * damaged or of another version leaves it as one that was just added. Returns what came of it; throws only what
-   * `read` throws and errors of the kernel.
+   * Replaces the state of a node or stream by what `saveNode` wrote; its identity must be that of the saved one.
+   * Members that were saved get their state, others begin empty. State that does not fit, is damaged or has another
+   * version leaves the node as if just added. Returns a report; throws only what `read` throws, and errors of the
+   * kernel.
    * @param read fills the next bytes in and returns how many, 0 when there are no more; must not call the kernel
    */
   loadNode(of: Saved, read: (into: Uint8Array) => number, loadedSnapshot?: LoadedSnapshot): LoadReport;
@@ -443,41 +447,41 @@ export interface Kernel {
    */
   setLoadedBack(nodes: readonly NodeHandle[], ms: number, now: number): void;
   /**
-   * As `saveNode` of the streams and merge nodes given and of all nodes below them, in one sequence of bytes. A rule
+   * As `saveNode`, for the given streams and merge nodes and all nodes below them, in one sequence of bytes. A rule
    * that joins streams needs all of its streams and its merge node.
    */
   saveTree(roots: readonly (NodeHandle | StreamHandle)[], write: (bytes: Uint8Array) => void): void;
   /**
-   * As `loadNode` of what `saveTree` wrote. Of equal nodes each gets what one of them kept, in the order of their
-   * making.
+   * As `loadNode`, for the bytes of `saveTree`. Equal nodes get the saved states in the order in which the nodes were
+   * made.
    */
   loadTree(roots: readonly (NodeHandle | StreamHandle)[], read: (into: Uint8Array) => number): LoadReport;
 
   /**
-   * Exceptions and dropped rows of all nodes and streams so far, modulo 2^32: a cheap look at whether there are new
+   * Exceptions and dropped rows of all nodes and streams so far, modulo 2^32: a cheap way to see whether there are new
    * ones.
    */
   failureCount(): number;
   counters(node: NodeHandle): NodeCounters;
-  /** As `counters` has it. */
+  /** `busyUs` of `counters`, without the other counters. */
   busyUs(node: NodeHandle): number;
   /** Begins a piece of work of one or several calls; `timeInWork` measures it. */
   beginWork(): void;
-  /** What a node or stream took of the work; nothing where that was too little to be measured. */
+  /** Time and rows of a node or stream in the piece of work; zeros when it was too short to be measured. */
   timeInWork(of: NodeHandle | StreamHandle): TimeInWork;
-  /** Of an eventTime node. */
+  /** Watermark and counters of an `eventTime` node. */
   timeliness(node: NodeHandle): Timeliness;
   /**
-   * Partitions that an analytic node or a window keeps, and that it has forgotten since nothing came for them; of an
-   * as-of join its keys.
+   * Numbers of partitions that an analytic node or a window keeps, and has dropped because no row came for them; for an
+   * as-of join, numbers of keys.
    */
   partitions(node: NodeHandle): { kept: number; forgotten: number };
   /** Times each piece of work took in a node or stream; null while nothing was measured. */
   latencies(of: NodeHandle | StreamHandle): Histogram | null;
   streamCounters(stream: StreamHandle): StreamCounters;
   /**
-   * Bytes held by all kernel objects; the part of them that all share for the batch under way, of which what common
-   * batches need is kept; size of the Wasm memory, and its bound.
+   * Memory in bytes. `inUse`: all kernel objects. `workspace`: the part of them that all share for the current batch;
+   * what common batches need is kept. `total`: size of the Wasm memory. `max`: its bound.
    */
   memory(): { inUse: number; workspace: number; total: number; max: number };
 

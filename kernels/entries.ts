@@ -1,4 +1,4 @@
-/** What the host notes of the kernel's streams and nodes. */
+/** Entries of the host for the streams and nodes of the kernel. */
 import type { NodeHandle, SavedAs, StreamHandle } from './api.js';
 import type { ColumnType, ColumnUse } from './plan/ir.js';
 
@@ -12,7 +12,7 @@ export interface NodeEntry {
   readonly branches: number;
   /** Key in `shared`, null for nodes that are never shared. */
   readonly key: string | null;
-  /** See `LinkedNode`. */
+  /** Place of the node's rule in the stream, see `LinkedNode`. */
   place: string | undefined;
   uses: number;
   children: number;

@@ -73,7 +73,7 @@ class WasmKernel implements Kernel {
   private readonly streams = new Map<StreamHandle, StreamEntry>();
   private readonly nodes = new Map<NodeHandle, NodeEntry>();
   private readonly shared = new Map<string, NodeHandle>();
-  /** What a callback of the host threw; thrown on when the kernel has returned. */
+  /** Error that a callback of the host threw; it is thrown on when the kernel has returned. */
   private callbackError: { error: unknown } | undefined;
   private failure: KernelError | undefined;
   /** True while the kernel runs: callbacks must not call it. */

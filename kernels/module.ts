@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Beside the bundle, above its chunks, or where the build puts it in a checkout. */
+/** Places of the kernel: beside the bundle, above its chunks, or where the build puts it in a checkout. */
 const places = ['./haumea.wasm', '../haumea.wasm', './build/haumea.wasm'];
 let compiled: WebAssembly.Module | undefined;
 

@@ -1,8 +1,11 @@
-/** Which nodes do the same work, so that one of them is enough. */
+/** Finds nodes that do the same work, so that one of them is enough. */
 import { createHash } from 'node:crypto';
 import type { NodeImage } from './node-image.js';
 
-/** Equal keys: the same work on the same input. A digest, since programs are long and rules are many. */
+/**
+ * Key of a node that is equal for the same work on the same input. It is a digest, since programs are long and rules
+ * are many.
+ */
 export function sharingKey(parent: number, { kind, sendsErrors, program, spec }: NodeImage): string {
   const head = `${parent}:${kind}:${sendsErrors ? 1 : 0}:${program?.length ?? -1}:`;
   const digest = createHash('sha256').update(head);

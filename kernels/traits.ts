@@ -1,4 +1,4 @@
-/** What all that reason about a tree of nodes ask of the kinds of its nodes. */
+/** Questions about the kinds of nodes, for code that reasons about a tree of nodes. */
 import { kinds } from './nodes/gen/kinds.js';
 import type { Kind, NodeKind, Of } from './nodes/node.js';
 import type { NodePlan } from './plan/ir.js';

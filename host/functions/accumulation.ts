@@ -1,14 +1,14 @@
 /** Arguments of accumulations. */
 import type { ArgKind, ArgSpec, LiteralArg } from './define.js';
 
-/** What is accumulated, and from where to where. */
+/** Arguments of accumulating functions: the value, and the conditions that begin and reset. */
 export const accumulatedArgs: ArgSpec[] = [
   { name: 'value', type: 'any', takes: ['number'] },
   { name: 'begin', type: 'boolean', optional: true },
   { name: 'reset', type: 'boolean', optional: true },
 ];
 
-/** What orders rows by size. */
+/** Kinds of values by which rows can be ordered. */
 export const orderedKinds: readonly ArgKind[] = ['number', 'string', 'datetime'];
 
 /** Refuses a condition for the beginning without one for the end. */

@@ -2,7 +2,10 @@
 import { compressionNames, compressions, isCompression } from '../base/bytes/compression.js';
 import { printed } from './printing/printed.js';
 
-/** What a message may unfold to: a value of more is an error of its row anyway (maxValueBytes is 16 MB by default). */
+/**
+ * Most bytes that a message may unfold to; a longer value is an error of its row anyway (maxValueBytes is 16 MB by
+ * default).
+ */
 const maxOutputLength = 1 << 30;
 
 /** Compresses a text or bytes. Throws for other data and for unknown methods. */

@@ -9,7 +9,7 @@ import type { AnalyticName } from '../../kernels/plan/ir.js';
 import { Instant, ValueError } from '../../kernels/values/value.js';
 import type { UserFunction } from '../plugins/define.js';
 
-/** What a literal argument must be; arguments that are not literals are checked when rows arrive. */
+/** Type that a literal argument must have; other arguments are checked when rows arrive. */
 export type ArgType = 'any' | 'number' | 'int' | 'string' | 'boolean' | 'datetime';
 
 /**
@@ -22,8 +22,9 @@ export interface ArgSpec {
   name: string;
   type: ArgType;
   /**
-   * What it takes where that is not what its type says: values of other kinds are errors of their rows, and refused
-   * where the statement tells them. Texts are made of all kinds unless this says otherwise.
+   * Kinds that the argument takes, when its type does not say it. Values of other kinds are errors of their rows, and
+   * are refused when the statement shows them. An argument of type `string` takes all kinds, as text, unless this is
+   * set.
    */
   takes?: readonly ArgKind[];
   /** May be left out; only the last arguments can be optional. */
@@ -35,7 +36,7 @@ export interface ArgSpec {
 /** Value of a literal argument; undefined when the argument is any other expression. */
 export type LiteralArg = null | boolean | bigint | number | string | undefined;
 
-/** What the planner itself does about a function: host/plan/bind/specials.ts has an entry for each. */
+/** Functions that the planner itself replaces; host/plan/bind/specials.ts has an entry for each. */
 export type Special =
   | 'cast'
   | 'meta'

@@ -13,7 +13,7 @@ interface Scope {
   current: unknown;
   walk: Walk;
 }
-/** Gives `Missing` for what is not there. */
+/** Evaluates an expression; gives `Missing` for a value that is not there. */
 type Evaluate = (scope: Scope) => unknown;
 /** `one` gives `Missing` when there is no such value; `many` passes over what does not fit. */
 type Step =
@@ -21,8 +21,8 @@ type Step =
   | { kind: 'many'; find: (value: unknown, scope: Scope) => unknown[] | Missing };
 
 /**
- * What a path looks for is not there. It is returned, not thrown: thousands in a document are passed over, and each
- * throw costs as much as a hundred visits.
+ * A path that found nothing. It is returned, not thrown: thousands in a document are passed over, and each throw costs
+ * as much as a hundred visits.
  */
 class Missing {
   constructor(readonly reason: () => string) {}
@@ -93,7 +93,7 @@ function follow(steps: readonly Step[], start: unknown, scope: Scope): unknown {
   return matches;
 }
 
-/** What `find` gives, `Missing` when it fails, as on a bad regular expression. */
+/** Result of `find`; `Missing` when it fails, as on a bad regular expression. */
 function attempt(find: () => unknown): unknown {
   try {
     return find();

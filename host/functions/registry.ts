@@ -10,7 +10,7 @@ import { definitions } from './gen/index.js';
 import { beginWork } from './regexp/work.js';
 import { beginWalks } from './walk-work.js';
 
-/** What somebody brought under a name; without `run` nothing runs it yet. */
+/** A function that users brought under a name; without `run` it cannot run yet. */
 export interface Brought {
   /** `service shop` */
   readonly owner: string;

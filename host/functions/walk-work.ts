@@ -8,12 +8,12 @@ import { TooMuchWork } from './regexp/work.js';
 
 /** Visits that nobody counts against the document. */
 const smallWalk = 1000;
-/** So often a walk may visit each value of its document. */
+/** Number of times that a walk may visit each value of its document without cost. */
 const freeVisits = 8;
 /** Visits beyond that, of a row and of all rows of a call. */
 const rowVisits = 50_000;
 const callVisits = 2_000_000;
-/** Printing a value is as much work as so many visits, so many characters of a text as one. */
+/** Visits that printing a value counts as; `charactersPerVisit` characters of a text count as one. */
 const printVisits = 16;
 const charactersPerVisit = 64;
 
@@ -46,7 +46,7 @@ export class Walk {
     return printed(value);
   }
 
-  /** The walk has ended: what it visited again is taken from what the call has. */
+  /** Ends the walk: its visits beyond the free ones are taken from those left to the call. */
   end(): void {
     if (this.#visited > this.#free) left -= this.#visited - this.#free;
   }

@@ -18,37 +18,37 @@ import type { TraceStrategy, Traces } from './traces.js';
 export interface RuleOptions {
   isEventTime: boolean;
   lateToleranceMs: number;
-  /** Silence after which a stream holds the watermark of the others back no more; 0: it always does. */
+  /** Idle timeout of a stream, after which it no longer holds back the watermark; 0: there is none. */
   idleTimeoutMs: number;
-  /** Time zone by its name, Local, or empty for that of the server. */
+  /** Name of the time zone, or Local; empty: the time zone of the server. */
   timezone: string;
-  /** How far ahead of the clock a time stamp may lie; 0 without bound. */
+  /** Greatest distance of a timestamp ahead of the server's clock; 0: no bound. */
   maxFutureSkewMs: number;
-  /** Bytes that the rule may keep in the kernel; 0 without bound. */
+  /** Most bytes of state that the rule may keep in the kernel; 0: no bound. */
   maxStateBytes: number;
-  /** Partitions of functions that look back are forgotten so long after their last row; 0: never. */
+  /** Time after its last row until the state of a partition is dropped; 0: never. */
   stateTtlMs: number;
   concurrency: number;
   bufferLength: number;
-  /** What happens when so much waits for a sink, and so much on disk. */
+  /** Policy when the queue of a sink is full, in memory and on disk. */
   bufferFullPolicy: 'auto' | 'block' | 'dropOldest' | 'stop';
-  /** Of all its sinks together, on disk; 0: nothing waits there. */
+  /** Most bytes of the disk queues of all sinks of the rule together; 0: nothing waits on disk. */
   maxBacklogBytes: number;
   sendMetaToSink: boolean;
   sendNilField: boolean;
   sendError: boolean;
   qos: number;
   checkpointIntervalMs: number;
-  /** The state is kept over an orderly end, whatever `qos` says. */
+  /** The rule keeps its state over an orderly stop, whatever its `qos` is. */
   enableSaveStateBeforeStop: boolean;
   restartStrategy: { attempts: number; delayMs: number; multiplier: number; maxDelayMs: number; jitterFactor: number };
   debug: boolean;
   logFilename: string;
   cron: string;
   durationMs: number;
-  /** Periods as they were given, checked when the schedule is read. */
+  /** Periods of the schedule as the user gave them; they are checked when the schedule is read. */
   cronDatetimeRange: readonly unknown[];
-  /** Longest time a stop waits for the sinks; 0 for that of the server. */
+  /** Longest time that a stop waits for the sinks; 0: the limit of the server. */
   forceExitTimeoutMs: number;
   enableRuleTracer: boolean;
 }
@@ -64,12 +64,14 @@ export interface GraphNode {
 
 export interface GraphEdge {
   from: string;
-  /** Case of a switch; 0 for all others. */
+  /** Index of the case of a switch; 0 for all other nodes. */
   output: number;
   to: string;
 }
 
-/** A rule as a graph in the place of a statement, checked for form. Its sinks are the actions of the rule, in order. */
+/**
+ * A rule given as a graph instead of a statement, checked for form. Its sinks are the actions of the rule, in order.
+ */
 export interface RuleGraph {
   nodes: GraphNode[];
   edges: GraphEdge[];
@@ -88,7 +90,7 @@ export interface RuleDefinition {
   triggered: boolean;
   /** Kept in memory only; may read temporary streams. */
   temp?: boolean;
-  /** Set for test rules: rows that take the place of what streams would bring, by stream. */
+  /** Mock rows by stream, which replace the rows of that stream; only for test rules. */
   test?: { mocks: Record<string, { data: Record<string, unknown>[]; interval: number; loop: boolean }> };
 }
 
@@ -106,11 +108,11 @@ export interface RuleStatus {
   lastStartTimestamp: number;
   lastStopTimestamp: number;
   nextStartTimestamp: number;
-  /** How it has ended by itself, a sentence; not of others. */
+  /** Sentence that says how the rule ended by itself; absent for all other rules. */
   ended?: string;
-  /** Totals and per-operator metrics, names as the interface has them, in order. */
+  /** Totals and metrics of each operator, by their names in the REST interface, in order. */
   metrics: Record<string, number | string>;
-  /** What is wrong with a running rule now, a sentence each. */
+  /** Current problems of a running rule, one sentence each. */
   troubles: readonly string[];
 }
 
@@ -118,26 +120,26 @@ export interface RuleStatus {
 export interface RuleSummary {
   readonly id: string;
   readonly status: RuleState;
-  /** Of the operator that failed last, empty when none did. */
+  /** Error of the operator that failed last; empty: none failed. */
   readonly lastException: string;
   readonly exceptionsTotal: number;
-  /** What is wrong with it now, a sentence each: why it was stopped by an error, what it waits for, what fails. */
+  /** Current problems, one sentence each: the error that stopped the rule, what it waits for, what fails. */
   readonly troubles: readonly string[];
-  /** How it has ended by itself, a sentence; not of others. */
+  /** Sentence that says how the rule ended by itself; absent for all other rules. */
   readonly ended?: string;
 }
 
-/** What connectors may reach on this machine for those who write their properties. */
+/** Paths, secrets and keys of the server that users may name in properties of connectors. */
 export interface Access {
   readonly paths: AllowedPaths;
-  /** Where rules have logs of their own. */
+  /** Paths at which rules may have log files of their own. */
   readonly logs: AllowedPaths;
   readonly secrets: SecretSources;
-  /** Of messages that are encrypted, base64. */
+  /** Key of encrypted messages, in base64. */
   readonly aesKey?: string;
 }
 
-/** What the engine needs to know of stored definitions. */
+/** Stored definitions and settings of the server, as the engine looks them up. */
 export interface Catalog {
   source(name: string): StreamDefinition | undefined;
   /** Names of all streams and tables, for suggestions. */
@@ -145,7 +147,8 @@ export interface Catalog {
   /** Properties of a source configuration key; undefined when there is none. */
   confKey(source: string, key: string): Record<string, unknown> | undefined;
   /**
-   * The layers of `confKey`, the lowest first; those of the operator came with the program, its files or environment.
+   * Layers of the properties of `confKey`, lowest first. `isGiven`: the layer came with the program, its files or its
+   * environment, so it belongs to the operator of the server.
    */
   confKeyLayers?(
     source: string,
@@ -153,33 +156,35 @@ export interface Catalog {
   ): readonly { readonly key: string; readonly props: Record<string, unknown>; readonly isGiven: boolean }[];
   /** Names of the configuration keys of a source. */
   confKeyNames?(source: string): readonly string[];
-  /** Another number after each change of keys and connections; without it nothing that is made of them is kept. */
+  /**
+   * Version number that changes with each change of keys or connections; without it, nothing made from them is cached.
+   */
   version?(): number;
   connection(id: string): { typ: string; props: Record<string, unknown> } | undefined;
-  /** What users brought under the name of a function. */
+  /** Finds a function of users by its name. */
   readonly brought?: FindBrought;
-  /** Finds what reads and writes messages of the format `custom`; without it nothing does. */
+  /** Finds the codec for messages of the format `custom`; without it there are no such codecs. */
   readonly codec?: FindCodec;
-  /** What scripts in graphs may take; without it they cannot run. */
+  /** Limits of time and memory for scripts in graphs; without them scripts cannot run. */
   readonly scriptLimits?: ScriptLimits;
-  /** What connectors may reach; any file without it. */
+  /** Paths, secrets and keys that connectors may use; without it they may use any file. */
   readonly access?: Access;
-  /** Caches of sinks: where their files are, and what holds for all of them; without it there are none. */
+  /** Disk queues of sinks: their folder, defaults and free space; without it sinks have none. */
   readonly sinkCaches?: {
     readonly folder: string;
     readonly defaults: Parsed<typeof sinkCacheSpec>;
-    /** What the backlogs of rules leave free on the disk. */
+    /** Bytes that the disk queues of rules leave free on the disk. */
     readonly minFreeBytes: number;
   };
 }
 
-/** A connection that a rule which is not stopped has, or tries to get. */
+/** A connection that a rule has open or tries to open; stopped rules have none. */
 export interface ConnectionUse {
-  /** Of the rule and the part of it, for connections without a name. */
+  /** Name made of the rule and its operator, for connections without a name. */
   id: string;
   rule: string;
   typ: string;
-  /** Id of the named connection it uses. */
+  /** Id of the named connection; absent for a connection without a name. */
   selector?: string;
   props: Record<string, unknown>;
   state(): Promise<{ status: 'connecting' | 'connected' | 'disconnected'; reason: string }>;
@@ -193,32 +198,32 @@ export interface RuleCpuTime {
   readonly cpuUs: number;
 }
 
-/** What the user should know of a stream or table, a sentence each. */
+/** Warnings and notes about a stream or table, one sentence each. */
 export interface SourceWarnings {
   readonly warnings: readonly string[];
-  /** Of what is usual to write all the same. */
+  /** Notes about options without effect that users commonly write. */
   readonly notes: readonly string[];
 }
 
-/** How a rule is planned in another thread. */
+/** Options for planning a rule in another thread. */
 export interface Preparing {
-  /** Set when nobody wants the plan any more; one that is not at work then is not made. */
+  /** Aborted when the plan is no longer needed; a plan that has not been begun is then not made. */
   readonly signal?: AbortSignal | undefined;
-  /** Runs each look at other definitions: with those of an import, which are not stored yet. */
+  /** Runs each lookup of definitions, so that it sees those of an import that are not stored yet. */
   readonly within?: <T>(look: () => T) => T;
-  /** The server itself needs the plan: it is taken however much waits. */
+  /** The server itself needs the plan, so it is accepted however many plans wait. */
   readonly isOwn?: boolean | undefined;
-  /** The rule is to be traced: what that needs is planned as well. */
+  /** The rule is to be traced, so the taps for tracing are planned as well. */
   readonly isTraced?: boolean;
 }
 
 export interface Engine {
   /**
-   * Plans a rule of which that takes long in another thread; what is asked for the same object next finds the plan.
-   * Rejects as `check` throws, and with `overload` when too much waits to be planned.
+   * Plans a large rule in another thread, so that the next call with the same object finds the plan. Rejects with the
+   * errors of `check`, and with `overload` when too many plans wait.
    */
   prepare?(rule: RuleDefinition, how?: Preparing): Promise<void>;
-  /** As `prepare`, of a rule that the engine has: it is about to start. */
+  /** As `prepare`, for a rule of the engine that is about to start. */
   prepareStart?(id: string, how?: Preparing): Promise<void>;
   /** Tells whether `prepare` plans the rule in another thread. */
   isLarge?(rule: RuleDefinition): boolean;
@@ -228,72 +233,73 @@ export interface Engine {
    */
   check(rule: RuleDefinition): { sources: string[]; warnings: readonly string[] };
   /**
-   * What no rule could use of a stream or table, a sentence each: an unknown type, a key that is not there, options
-   * without effect among those `given` in its statement.
+   * Returns warnings about the definition of a stream or table: an unknown type, a missing key, options without effect.
+   * `given`: the options that its statement sets.
    */
   warningsOf(source: StreamDefinition, given: ReadonlySet<OptionName>): SourceWarnings;
   explain(rule: RuleDefinition, how?: Preparing): string | Promise<string>;
-  /** Output columns by index. */
+  /** Names of the output columns, in order. */
   outputFields(rule: RuleDefinition): string[];
   /**
-   * Adds a rule (stopped) or replaces the definition of a known one; throws without changing anything when it is
-   * refused. Returns what the user should know about a rule that is taken: the answer to its creation has it, a line
-   * each.
+   * Adds a rule, stopped, or replaces the definition of a known one. Returns warnings for the user: the answer to the
+   * creation has them, one a line. Throws when the rule is refused, without changing anything.
    */
   define(rule: RuleDefinition): readonly string[];
-  /** What the user should know about the rule beside the others, a sentence each. */
+  /** Warnings about conflicts of the rule with other rules, one sentence each. */
   remarks(rule: RuleDefinition): readonly string[];
   start(id: string): void;
-  /** Resolves when the sinks are flushed, with what they could not send any more: a sentence each. */
+  /** Resolves when the sinks are flushed, with sentences that tell which output they could not send. */
   stop(id: string): Promise<readonly string[]>;
   restart(id: string): Promise<readonly string[]>;
   /** Stops and forgets the rule. */
   remove(id: string): Promise<readonly string[]>;
   /**
-   * Configuration keys that these streams use have changed: sources of running rules prove with them who they are, from
-   * the next attempt to connect on.
+   * Tells that configuration keys of these streams have changed. Sources of running rules use the new credentials from
+   * their next attempt to connect on.
    */
   renew?(streams: readonly string[]): void;
   state(id: string): RuleState | undefined;
   /**
-   * What is wrong with the connections of a rule's sources, now that all have tried to connect: nothing means that what
-   * is sent from now on reaches the rule. Undefined while one tries for the first time.
+   * Connection errors of the rule's sources after the first attempt of each; undefined while a first attempt is under
+   * way. An empty list means that messages sent from now on reach the rule.
    */
   opening(id: string): readonly string[] | undefined;
   /**
-   * All stored rules start now, one after the other; or the last of them has. Those that feed each other wait until
-   * then.
+   * Marks the begin (`isMoreComing` is true) and the end of the start of all stored rules. Rules that feed each other
+   * wait for the end.
    */
   startsAll?(isMoreComing: boolean): void;
-  /** Removes the state of rules that are not among these, or keep none any more. */
+  /** Removes the saved state of rules that are not in `stored`, or that no longer keep state. */
   sweep?(stored: ReadonlySet<string>): Promise<void>;
-  /** Removes all that a rule which it does not know has left; returns what has to wait for a sink, a sentence each. */
+  /**
+   * Removes state and queues of a rule that the engine does not know. Returns sentences on what has to wait for a sink.
+   */
   discard?(id: string, rule: RuleDefinition | undefined): Promise<readonly string[]>;
-  /** Hears of what rules find to be lost. */
+  /** Called for each loss that a rule finds. */
   onLoss?: (loss: Loss) => void;
-  /** How the rule went on from a checkpoint at its last start, a sentence; empty when it did not. */
+  /** Text that says how the rule's last start used a checkpoint; empty: it used none. */
   restored?(id: string): string;
   /**
-   * What of the state of the rule with that id goes over to this definition; undefined when there is no such rule.
-   * Throws HaumeaError when the definition can't be planned.
+   * Tells which state of the existing rule with this id the definition takes over; undefined when there is no such
+   * rule. Throws HaumeaError when the definition can't be planned.
    */
   keptBy?(rule: RuleDefinition): KeptChanges | undefined;
-  /** Lets a source of a running rule go on elsewhere; resolves with the reason when it can't. */
+  /** Moves a source of a running rule to another position; resolves with the reason when it can't. */
   resetSource(id: string, stream: string, position: unknown): Promise<string | undefined>;
   status(id: string): Promise<RuleStatus>;
   /** All known rules. */
   summaries(): Promise<RuleSummary[]>;
-  /** Rows of the scan tables of a running rule; none of one that does not run. */
+  /** Rows of the scan tables of a running rule; empty for a rule that does not run. */
   scanTables(id: string): Promise<TableRow[]>;
   /** CPU time of the rules that run or ended in the last half minute, since their start. */
   cpuTimes(): Promise<RuleCpuTime[]>;
-  /** Memory that running rules hold, bytes; what rules share is divided among them. */
+  /** Bytes of memory of each running rule; memory that rules share is divided among them. */
   memory?(): Promise<{ id: string; bytes: number }[]>;
   /** Memory of each data plane, whichever rules hold it. */
   threadMemory?(): Promise<ThreadMemory[]>;
-  /** Memory that the code of a user has at work, bytes. */
+  /** Bytes of memory that the code of an owner, such as a plugin, uses. */
   userCodeBytes?(owner: string): Promise<number>;
-  /** Times that the operators of running rules took, where they are measured (`basic.prometheus`). */
+  /** Latencies of the operators of running rules, where they are measured (`basic.prometheus`). */
   latencies?(): Promise<({ id: string } & RuleLatencies)[]>;
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined;
   /** Names of known rules that read the stream and are not stopped, or are among those given. */
@@ -304,20 +310,21 @@ export interface Engine {
    */
   fieldsRead(id: string, stream: string): string[] | undefined;
   /**
-   * A stream or table was made, replaced or dropped. Resolves when a lookup table that keeps rows takes them, or when
-   * that is not to be waited for.
+   * Tells that a stream or table was created, replaced or dropped. Resolves when a lookup table that keeps rows follows
+   * the change, or when nothing has to be waited for.
    */
   sourceChanged?(name: string): Promise<void>;
-  /** The code of a user's functions was replaced for running rules as well, or taken away (null). */
+  /** Tells that the functions of an owner have new code, also for running rules, or were removed (null). */
   functionsChanged?(owner: string, functions: readonly UserFunction[] | null): void;
   /** Connections of all rules that are not stopped. */
   connectionUses(): ConnectionUse[];
   /**
-   * Traces a running rule from now on, or no longer with null. Rejects with HaumeaError `state` when it does not run.
+   * Begins to trace a running rule, or ends its trace when `strategy` is null. Rejects with HaumeaError `state` when
+   * the rule does not run.
    */
   setTrace(id: string, strategy: TraceStrategy | null, how?: Preparing): Promise<void>;
   isTraced(id: string): boolean;
-  /** The traces kept. */
+  /** Stored traces of rules. */
   readonly traces: Traces;
   /** Stops everything within the time given. */
   close(timeoutMs: number): Promise<void>;

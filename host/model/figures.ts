@@ -1,4 +1,4 @@
-/** What is known of a run: the figures that a data plane collects and the control plane shows. */
+/** Figures of a run: a data plane collects them, and the control plane shows them. */
 import type { Histogram } from '../../kernels/values/histogram.js';
 
 export { type Histogram, latencyBounds } from '../../kernels/values/histogram.js';
@@ -6,68 +6,68 @@ export { type Histogram, latencyBounds } from '../../kernels/values/histogram.js
 /** Totals, and figures of each operator, by the names that the status shows. */
 export type Metrics = Record<string, number | string>;
 
-/** How a run does. */
+/** Status of a run. */
 export interface RunStatus {
   readonly metrics: Metrics;
-  /** What keeps it waiting, and whom it keeps waiting; empty when nothing does. */
+  /** Backpressure of the run: what it waits for and what waits for it; empty: there is none. */
   readonly message: string;
-  /** What is wrong with it now, a sentence each. */
+  /** Current problems of the run, one sentence each. */
   readonly troubles: readonly string[];
 }
 
-/** Why an operator failed last, and how often it has. */
+/** Latest error of an operator, and the number of its errors. */
 export interface Failure {
   reason: string;
   total: number;
 }
 
-/** What went wrong in a run, and what is wrong now. */
+/** Latest failure and current problems of a run. */
 export interface RunTrouble {
   readonly failure: Failure | undefined;
-  /** A sentence each. */
+  /** Current problems of the run, one sentence each. */
   readonly troubles: readonly string[];
 }
 
-/** What a source or sink exchanged with the other side. */
+/** Counters of the messages that a source or sink exchanged with the external system. */
 export interface IoFigures {
-  /** Connector. */
+  /** Type of the connector. */
   readonly type: string;
   readonly io: 'source' | 'sink';
   /** Name of the operator in the status. */
   readonly operator: string;
-  /** Messages. */
+  /** Messages that were received or sent. */
   readonly done: number;
   readonly failed: number;
 }
 
-/** Times that the operators of a rule took, and what its sources and sinks exchanged with the world outside. */
+/** Latencies of the operators of a rule, and message counters of its sources and sinks. */
 export interface RuleLatencies {
   readonly run: number;
-  /** By operator, named as in the status; of a sink: from taking output to having passed it on. */
+  /** Processing times of each operator, named as in the status; for a sink, from taking output to passing it on. */
   readonly operators: [name: string, times: Histogram][];
   readonly io: IoFigures[];
-  /** How long the caches of sinks took to write and to read, by the operators they belong to. */
+  /** Write and read times of the disk queues of sinks, by the name of the operator. */
   readonly caches?: [name: string, work: 'flush' | 'load', times: Histogram][];
 }
 
-/** Memory of the code of users in a thread that runs rules. */
+/** Memory of user code in a data plane. */
 export interface UserCodeMemory {
-  /** Bytes that all of it may have together. */
+  /** Most bytes that all user code may have together. */
   readonly maxBytes: number;
-  /** Those that have any, as errors name them: `wasm plugin scale`. */
+  /** Owners that hold memory, named as in errors (`wasm plugin scale`), and their bytes. */
   readonly owners: readonly [owner: string, bytes: number][];
 }
 
-/** What a thread that runs rules holds, bytes. */
+/** Memory of a data plane, in bytes. */
 export interface ThreadMemory {
-  /** Objects of JavaScript. */
+  /** Bytes of JavaScript objects. */
   readonly heapBytes: number;
-  /** Buffers outside of the kernel. */
+  /** Bytes of buffers outside the kernel. */
   readonly bufferBytes: number;
-  /** Memory of its kernel, and what of it is in use. */
+  /** Size of the kernel's memory; `kernelUsedBytes` is the part in use. */
   readonly kernelBytes: number;
   readonly kernelUsedBytes: number;
-  /** Beside the kernel. */
+  /** Memory of user code, which is not part of the kernel's memory. */
   readonly userCode: UserCodeMemory;
 }
 
@@ -78,7 +78,7 @@ export interface TableRow {
   content: string;
 }
 
-/** Of the operators in the figures of a run, the one that failed last; undefined when none ever did. */
+/** Finds the latest failure among the operators in the metrics of a run; undefined: none ever failed. */
 export function failureIn(metrics: Metrics): Failure | undefined {
   const ending = '_last_exception_time';
   let latest = 0;

@@ -1,21 +1,21 @@
 /**
- * What a rule keeps from one run to the next. It is identified by its meaning, so that an update finds it again as long
- * as the meaning stays the same.
+ * State that a rule keeps from one run to the next. State is identified by its meaning, so that an update finds it
+ * again as long as the meaning stays the same.
  */
 
-/** Something that an operator keeps: a column of its rows, a value of its groups, an aggregate, a function. */
+/** Member of an operator's state: a column of its rows, a value of its groups, an aggregate or a function. */
 export interface KeptMember {
   /** 64 bits as 16 hexadecimal digits: equal for members that mean the same. */
   readonly key: string;
-  /** As the statement has it. */
+  /** Text of the member as the statement has it. */
   readonly text: string;
 }
 
 /** Members of an operator in its own order. */
 export interface KeptList {
   /**
-   * Values of rows, groups or keys; aggregates of groups; functions that look back. None: what is made anew of the
-   * others.
+   * Kind of the members: values of rows, groups or keys; aggregates of groups; functions that look back. `none`: the
+   * operator makes the list anew from the other lists.
    */
   readonly of: 'values' | 'aggregates' | 'functions' | 'none';
   readonly members: readonly KeptMember[];
@@ -23,31 +23,32 @@ export interface KeptList {
 
 export interface KeptOperator {
   /**
-   * As `key` of a member: of operators that see the same rows and do the same with them, whatever their members are.
+   * Key of the operator, in the form of a member's `key`. It is equal for operators that see the same rows and do the
+   * same with them, whatever their members are.
    */
   readonly identity: string;
-  /** As the user knows it: a window, a join, what waits. */
+  /** Name of the operator for the user: a window, a join, rows that wait. */
   readonly what: string;
-  /** What has the values and aggregates: `the groups of TUMBLINGWINDOW(ss, 10)`. */
+  /** Name of the part that has the values and aggregates: `the groups of TUMBLINGWINDOW(ss, 10)`. */
   readonly holder: string;
-  /** Where its rows come from, from the stream on: parts of the statement. */
+  /** Parts of the statement that the operator's rows have passed, from the stream on. */
   readonly rows: readonly string[];
   readonly lists: readonly KeptList[];
-  /** Nobody would miss it: what it keeps is gone with each message, or nothing but a count of its own. */
+  /** Loss of the state is not reported: it lasts for one message only, or is just an internal count. */
   readonly isSilent?: true;
-  /** It is output already: without checkpoints it is sent at the end of a run. */
+  /** The state is gathered output, which is sent at the end of a run without checkpoints. */
   readonly isOutput?: true;
 }
 
-/** By the node of the plan that it is of. */
+/** Kept operators by the number of their node in the plan. */
 export type KeptByNode = ReadonlyMap<number, KeptOperator>;
 
-/** What of a rule's state goes over to another definition of it. */
+/** State that a new definition of a rule takes over from the old one, or loses. */
 export interface KeptChanges {
-  /** What goes on. */
+  /** State that the new definition takes over. */
   readonly kept: readonly string[];
-  /** What is gone, with the reason. */
+  /** State that is lost, with the reason. */
   readonly lost: readonly string[];
-  /** What begins empty although other things go on. */
+  /** State that begins empty although other state is taken over. */
   readonly empty: readonly string[];
 }

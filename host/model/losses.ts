@@ -1,8 +1,8 @@
-/** What the server had said to be safe and has no more, as its parts tell of it. */
+/** Losses, as parts of the server report them: data that was safe and is gone. */
 
 /**
- * What is gone: a definition as a whole, its last change, that it was deleted; the state of a rule, what it kept since
- * an older checkpoint, a part of it; files of a definition; messages that were acknowledged.
+ * Kind of the lost data: a definition, its last change or its deletion; the state of a rule, its state since an older
+ * checkpoint or a part of it; files of a definition; acknowledged messages.
  */
 export type LostPart =
   | 'definition'
@@ -16,17 +16,17 @@ export type LostPart =
 
 export interface Loss {
   /**
-   * `rule`, `stream`, `table`, `confKey`, `connection`, `schema`, `service`, `plugin`, `script`; empty where that can't
-   * be told.
+   * Kind of the resource: `rule`, `stream`, `table`, `confKey`, `connection`, `schema`, `service`, `plugin`, `script`;
+   * empty when unknown.
    */
   readonly resource: string;
-  /** Empty where that can't be told. */
+  /** Name of the resource; empty when unknown. */
   readonly name: string;
   readonly what: LostPart;
-  /** How it came, a clause. */
+  /** Cause of the loss, as a clause. */
   readonly reason: string;
-  /** How many, of messages. */
+  /** Number of lost messages, when messages are lost. */
   readonly messages?: number;
-  /** Where what was damaged is kept. */
+  /** File that keeps the damaged data. */
   readonly file?: string;
 }

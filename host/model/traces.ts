@@ -1,6 +1,6 @@
-/** Traces: what a batch of input went through in a rule, operator by operator. */
+/** Traces: the way of a batch of input through a rule, operator by operator. */
 
-/** `always` follows all input, `head` only what carries the context of a trace from upstream. */
+/** Strategy of a trace: `always` follows all input, `head` only input with the context of a trace from upstream. */
 export type TraceStrategy = 'always' | 'head';
 
 /** A span as the data plane records it; times in epoch microseconds. */
@@ -38,7 +38,7 @@ export const noParent = '0000000000000000';
 
 /** The traces that are kept. */
 export interface Traces {
-  /** Takes every trace besides. */
+  /** Called with every trace. */
   listener: (trace: TraceRecord) => void;
   /** Ids of the traces of a rule, latest first. */
   idsOf(rule: string, limit?: number): string[];

@@ -1,4 +1,4 @@
-/** The planner: from a rule to what the data plane runs. */
+/** The planner: makes the plan of a rule, which the data plane runs. */
 import type { RulePlan, Tap } from '../../kernels/plan/ir.js';
 import type { Catalog, RuleDefinition } from '../model/engine.js';
 import { parseQuery } from '../sql/parser.js';
@@ -68,7 +68,7 @@ function askedName(one: Physical['asked'][number], brought: Planned['brought']):
   return 'call' in one ? { table: brought.get(one.call) ?? '', call: one.call } : { table: one.name };
 }
 
-/** Plans what keeps the rows of a lookup table: the node that all rules on the table share. Throws as `planRule`. */
+/** Plans the node that keeps the rows of a lookup table, which all rules on the table share. Throws as `planRule`. */
 export function planKeptTable(definition: StreamDefinition): RulePlan {
   const { name } = definition;
   const table = { name, alias: null, query: null, span: { start: 0, end: 0, line: 1, column: 1 } };
@@ -82,12 +82,12 @@ export function planKeptTable(definition: StreamDefinition): RulePlan {
   };
 }
 
-/** What shows the rows between the operators of a rule while it is traced. */
+/** Taps that show the rows between the operators of a rule while it is traced. */
 export function ruleTaps(rule: RuleDefinition, catalog: Catalog, fold: Fold): Tap[] {
   return tapsOf(plan(rule, catalog, fold).physical, rule.options.sendError);
 }
 
-/** What the user should know of the operators of a rule. */
+/** Warnings for the user about the operators of a rule. */
 export function warningsOf(roots: readonly Root[]): string[] {
   return [...new Set(roots.flatMap(({ node }) => growthWarnings(node)))];
 }

@@ -11,7 +11,7 @@ import { getsLateRows } from './sinks/sinks.js';
 import { Source } from './values/source.js';
 import type { Values } from './values/value.js';
 
-/** The column that tells of a row what it came too late for. */
+/** Column of a late row with its stream, its time, and how late it is. */
 const lateName = '__late';
 
 /** The roots of the sinks that get the result, then those of the sinks that get late rows. */
@@ -32,7 +32,7 @@ export function withLateRows(roots: readonly Root[], rule: RuleDefinition, value
       throw lateRowErrors.refused('needs rows in the order of their time: there is no watermark before it');
     for (const watermark of watermarks) takers.set(watermark, new Set([...(takers.get(watermark) ?? []), ...wanted]));
   }
-  // What nobody gets is not worked out.
+  // A result that no action gets is not computed.
   const ofResult = roots
     .map(({ node, actions }) => ({ node, actions: actions.filter((action) => !late.has(action)) }))
     .filter(({ actions }) => actions.length > 0);
@@ -53,7 +53,7 @@ function sourcesBelow(watermark: Logical): Source[] {
   return relations.filter((relation) => relation instanceof Source);
 }
 
-/** The row as it came, with what it was too late for. */
+/** The late row as it came, with the column that tells how late it is. */
 function rowOf(source: Source, values: Values) {
   const members = { stream: values.text(source.name), time: values.late('time'), lateBy: values.late('by') };
   const args = Object.entries(members).flatMap(([name, value]) => [values.text(name), value]);

@@ -98,10 +98,10 @@ export interface WindowClause {
 }
 
 export interface TableRef {
-  /** Of a stream or table; of a derived table the name that it has in the statement. */
+  /** Name of the stream or table; for a derived table, its name in the statement. */
   name: string;
   alias: string | null;
-  /** `(SELECT …) AS name`, or what WITH says of the name; null for a stream or table. */
+  /** Query of `(SELECT …) AS name`, or of a name in WITH; null for a stream or table. */
   query: Query | null;
   span: Span;
 }
@@ -112,7 +112,7 @@ export interface Join {
   kind: JoinKind;
   table: TableRef;
   on: Expr | null;
-  /** Of an ASOF JOIN, which is INNER or LEFT: what MATCH_CONDITION says, null without one. */
+  /** Condition in MATCH_CONDITION of an ASOF JOIN, which is INNER or LEFT; null without one. Absent in other joins. */
   asof?: { match: Expr | null };
 }
 
@@ -121,7 +121,7 @@ export interface OrderItem {
   descending: boolean;
 }
 
-/** What gives rows. */
+/** A query that gives rows: one SELECT, or a UNION ALL of several. */
 export type Query = Select | Union;
 
 /** The rows of several SELECTs: `UNION ALL`. */

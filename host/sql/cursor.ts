@@ -21,13 +21,13 @@ const MAX_TREE_HEIGHT = 1000;
  */
 const MAX_TOKENS = 200_000;
 
-/** Most of what stands in a row in a statement. */
+/** Limits for the lists in a statement. */
 export const most = {
-  /** A rule reads no more columns of a stream, either. */
+  /** Columns in a SELECT list; also the columns of one stream that a rule reads. */
   columns: 4096,
-  /** Of IN, of a call, of a list. */
+  /** Values in IN, in a call or in a list. */
   values: 20_000,
-  /** Those in STRUCT count as well. */
+  /** Fields of a definition, with those inside STRUCT. */
   fields: 10_000,
   joins: 100,
   keys: 1000,

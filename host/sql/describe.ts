@@ -1,5 +1,5 @@
 /**
- * What the REST interface tells about a stream or table: the describe object, the schema object and the describe text.
+ * Answers of the REST interface about a stream or table: the describe object, the schema object and the describe text.
  */
 import type { CreateSource, FieldDef, FieldType } from './ast.js';
 import { literalText } from './source-def.js';

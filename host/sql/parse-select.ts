@@ -93,7 +93,7 @@ class QueryParser {
       const before = this.#selects;
       const query = this.#inParentheses(names);
       names.set(name, { query, size: this.#selects - before });
-      // It counts where it is used.
+      // The SELECTs of the query count where its name is used.
       this.#selects = before;
     } while (cursor.acceptSymbol(','));
     return names;
@@ -164,7 +164,7 @@ function refuseOrder(cursor: Cursor, { orderBy, limit }: Select): void {
   );
 }
 
-/** What a SELECT list has. */
+/** Parses the items of a SELECT list. */
 export function parseSelectItems(cursor: Cursor): SelectItem[] {
   const items = [parseSelectItem(cursor)];
   while (cursor.acceptSymbol(',')) {

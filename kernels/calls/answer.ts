@@ -11,7 +11,7 @@ import { KernelError } from '../memory/error.js';
 import { CarriedColumn, type CarriedColumns, carry } from '../values/carried.js';
 import { UnwritableError, type Value, type ValueAccess, ValueError } from '../values/value.js';
 
-/** Reads the values that are asked for: for each column all lists. */
+/** Reads the keys of a request, column by column: value i of column k belongs to key i. */
 export function keysAt(access: ValueAccess, table: number, keys: number, count: number): Value[][] {
   return Array.from({ length: keys }, (_, k) => {
     const view = access.view();
@@ -125,7 +125,7 @@ function putCarried(access: ValueAccess, pointer: number, values: CarriedColumn,
   }
 }
 
-/** What can't be written is an error in its place. */
+/** Writes a value; one that can't be written becomes an error in its place. */
 function written(access: ValueAccess, at: number, value: Value): number {
   try {
     return access.write(at, value);

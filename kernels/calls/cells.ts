@@ -15,7 +15,7 @@ import type { DirectColumns } from '../api.js';
 import { argument, Tag } from '../gen/layouts.js';
 import { Instant, type ValueAccess } from '../values/value.js';
 
-/** What a cell holds. */
+/** Type of the value in a cell. */
 export type CellType = 'bigint' | 'float' | 'boolean' | 'datetime' | 'bytes' | 'utf16';
 
 /** A memory with cells; views are good until it grows. */

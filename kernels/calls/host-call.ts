@@ -6,7 +6,7 @@ import type { DirectColumns, HostColumns } from '../api.js';
 import { argument, HostPart, Tag } from '../gen/layouts.js';
 import { UnwritableError, type Value, type ValueAccess, ValueError } from '../values/value.js';
 
-/** What the kernel imports as `host.call`. */
+/** Function that the kernel imports as `host.call`. */
 export type HostCallImport = (
   fn: number,
   table: number,

@@ -17,7 +17,7 @@ const keptBytes = 1 << 20;
 const maxValueBytes = 1 << 24;
 const cellBytes = 8;
 
-/** What becomes of a message. */
+/** Result for a message: its bytes, null for none, or an error. */
 export type Made = Uint8Array | null | ValueError;
 
 export class MessageCalls {

@@ -1,4 +1,4 @@
-/** What the kernel exports. Layouts and numbers of both sides stand in kernels/gen/layouts.ts. */
+/** Exports of the kernel. Layouts and numbers of both sides stand in kernels/gen/layouts.ts. */
 
 /** Exports of the kernel. Addresses and counts are u32, times epoch milliseconds. */
 export interface KernelExports {
@@ -104,7 +104,7 @@ export interface KernelExports {
   saveBegin(): number;
   saveEnd(): void;
   nodeKeeps(node: number): number;
-  /** `members`: address of the keys of what it keeps (assembly/state/members.ts), 0 without. */
+  /** `members`: address of the keys of the state's members (assembly/state/members.ts); 0: there are none. */
   nodeSave(node: number, identity: bigint, members: number): void;
   streamSave(stream: number, inlet: number, identity: bigint): void;
   loadBegin(): number;

@@ -2,7 +2,7 @@
 
 type FieldType = 'u8' | 'i8' | 'u16' | 'u32' | 'i32' | 'u64' | 'i64' | 'f64';
 
-/** Where the fields of a block stand; `types` has those that the host writes. */
+/** Offsets of the fields of a block; `types` has the fields that the host writes. */
 export interface Layout<At extends Record<string, number>, Types extends object> {
   /** Bytes of the block. */
   readonly size: number;
@@ -10,7 +10,7 @@ export interface Layout<At extends Record<string, number>, Types extends object>
   readonly types: Types;
 }
 
-/** Where a field stands, and its type when the host writes it. */
+/** Offset of a field, with its type when the host writes it. */
 type Field = number | readonly [at: number, type: FieldType];
 
 type At<Fields> = { readonly [Name in keyof Fields]: number };

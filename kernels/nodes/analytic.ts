@@ -17,7 +17,7 @@ declare module '../plan/ir.js' {
       input: NodeInput;
       program: Program | null;
       functions: AnalyticPlan[];
-      /** Partitions are forgotten so long after their last row, by the clock; 0: never. */
+      /** Time after its last row, by the clock, until a partition is dropped, ms; 0: never. */
       ttlMs: number;
     };
   }
@@ -26,7 +26,7 @@ declare module '../plan/ir.js' {
 export interface AnalyticPlan {
   fn: AnalyticName;
   args: Operand[];
-  /** Of lag: rows to look back. Of user: number of the host's function. */
+  /** Rows to look back for `lag`; number of the host function for `user`. */
   size: number;
   /** Rows with equal printed values have a state of their own. */
   partition: Operand[];

@@ -26,7 +26,7 @@ declare module '../plan/ir.js' {
       /** Rows further ahead of the clock are error rows; 0 or nothing: there is no bound. */
       maxFutureSkewMs?: number;
       /**
-       * Of several streams one without rows for so long holds the watermark back no more; 0 or nothing: it always does.
+       * Idle timeout, after which a silent stream among several no longer holds back the watermark; 0 or absent: none.
        */
       idleTimeoutMs?: number;
       columns: number;

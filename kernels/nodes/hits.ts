@@ -17,7 +17,7 @@ declare module '../plan/ir.js' {
       count: number;
       time: number;
       when: Operand;
-      /** Register that takes what the condition gives for each row: all rows pass then. */
+      /** Register for the result of the condition in each row, so that all rows pass; null: the node filters. */
       judged: number | null;
     };
   }

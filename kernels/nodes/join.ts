@@ -30,7 +30,7 @@ declare module '../plan/ir.js' {
      */
     join: {
       input: NodeInput;
-      /** Over the rows of the input: computes what `keys` refer to. */
+      /** Program over the rows of the input that computes the operands of `keys`. */
       program: Program | null;
       /** Column of the input with the branch number. */
       branch: Operand;
@@ -109,7 +109,7 @@ class Words {
 
 type JoinPlan = Extract<NodePlan, { kind: 'join' }>;
 
-/** Where the records of kept rows hold what keys compare: columns of the branch first, computed values behind them. */
+/** Places of key operands in the records of kept rows: columns of the branch first, then computed values. */
 class Records {
   /** Computed operands by branch. */
   readonly computed: readonly Operand[][];
@@ -263,7 +263,7 @@ function leadingKeys(step: JoinStep, rows: Program | null): JoinStep['keys'] {
   return found;
 }
 
-/** Whether so many leading keys are all that the condition compares: pairs of equal keys need not be judged. */
+/** True when the first `keys` keys are the whole condition, so that pairs with equal keys match. */
 function isKeyed({ program, condition }: JoinStep, keys: number): boolean {
   return keys > 0 && program !== null && condition !== null && conjuncts(condition, program).length === keys;
 }

@@ -1,6 +1,6 @@
 /**
- * What is known of a kind of node: its plan, what it does with columns and rows, and its spec as bytes, with operands
- * linked to the batch that it reads.
+ * Record of a kind of node: its plan, its treatment of columns and rows, and its spec as bytes, with operands linked to
+ * the batch that it reads.
  */
 import type { NodePlan, Operand, Program } from '../plan/ir.js';
 
@@ -9,7 +9,7 @@ export type Kind = NodePlan['kind'];
 /** The nodes of a kind. */
 export type Of<K extends Kind> = Extract<NodePlan, { kind: K }>;
 
-/** What links a plan to the batch that the node reads. */
+/** Links of a plan to the batch that the node reads, and to the nodes around it. */
 export interface Linking {
   /** Index in the batch of each column of the rule; null: the same index. */
   readonly columnMap: readonly number[] | null;
@@ -25,7 +25,7 @@ export interface Linking {
   started<P extends { program: Program | null }>(part: P): P;
 }
 
-/** What a kind of node does with columns and rows. */
+/** Treatment of columns and rows by a kind of node. */
 interface Traits<Plan> {
   /** Column i of the output is column i of the input. Otherwise the node makes columns of its own. */
   readonly passesColumns: boolean;
@@ -35,7 +35,7 @@ interface Traits<Plan> {
   readonly keepsRows: boolean | ((plan: Plan) => boolean);
   /** One batch may take long, as many rows are processed at once. */
   readonly worksOnMany: boolean;
-  /** Something is kept for each value that rows are partitioned by, or joined by as of their time. */
+  /** The node keeps state for each partition, or for each key of an as-of join. */
   readonly keepsPartitions?: boolean | ((plan: Plan) => boolean);
 }
 

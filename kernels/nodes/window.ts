@@ -59,7 +59,7 @@ export interface AggregatePlan {
   fn: AggregateName;
   /** Operands over the window's input rows; constants for parameters such as a percentile. */
   args: Operand[];
-  /** Of `fold` and `foldJoined`: number of the host's function. */
+  /** Number of the host function, for `fold` and `foldJoined`. */
   call?: number;
   /** `FILTER (WHERE …)` of the aggregate: operand that must be true. */
   filter?: Operand;
@@ -161,7 +161,7 @@ function positive(value: number, what: string): number {
   return value;
 }
 
-/** What a window reads of its rows, each operand once, and where its parts stand among these. */
+/** Operands that a window reads of its rows, each once, and the indexes of its parts among them. */
 function readBy(plan: WindowNode) {
   const { window } = plan;
   const inputs = new Inputs();

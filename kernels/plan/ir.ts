@@ -23,8 +23,7 @@ export type ColumnType =
 /** A column that a rule needs from a stream. */
 export type ColumnUse =
   /**
-   * A field of the payload. `read`: of objects, and lists of such, the part of the type that is looked at; all without
-   * it.
+   * A field of the payload. `read`: the part of the type that is used, for objects and lists of objects; absent: all.
    */
   | { kind: 'field'; name: string; type: ColumnType; read?: ColumnType }
   /** The whole payload as one object (`SELECT *` on a schemaless stream). */
@@ -81,26 +80,27 @@ export interface Program {
 /** Which batch an operator reads: source i of the rule, or the output of an earlier node. */
 export type NodeInput = { source: number } | { node: number };
 
-/** How long rows wait for answers, how many do, which answers are remembered. */
+/** Limits for rows that wait for answers, and the cache of answers. */
 export interface WaitingPlan {
   /** Longest wait for an answer; then the rows that need it fail. */
   timeoutMs: number;
   /** Batches that may wait before the sources of the rule are to pause. */
   batches: number;
   /**
-   * Answers are remembered, `rows` keys at most, for `ttlMs` (0: for ever); those without rows only with `hasMisses`.
+   * Cache of answers: at most `rows` keys, each for `ttlMs` (0: for ever); answers without rows only with `hasMisses`.
+   * Null: no cache.
    */
   cache: { rows: number; ttlMs: number; hasMisses: boolean } | null;
 }
 
 /**
- * What the nodes of each kind are, without kind and name. Each file of `kernels/nodes/` declares its own here, beside
+ * Plans of the nodes of each kind, without kind and name. Each file of `kernels/nodes/` declares its own here, beside
  * the bytes that it makes of them.
  */
 // biome-ignore lint/suspicious/noEmptyInterface: its members stand in the files of the kinds
 export interface NodePlans {}
 
-/** A node of a rule; `name` is what it is called in the figures of the rule. */
+/** A node of a rule; `name` is its name in the figures of the rule. */
 export type NodePlan = {
   [K in keyof NodePlans]: { kind: K; name: string } & NodePlans[K];
 }[keyof NodePlans];
@@ -117,29 +117,31 @@ export interface OperatorPlan {
   nodes: number[];
   /** Nodes side by side below them, through which the rows of a switch go out. */
   outputs?: number[];
-  /** Of graphs: operators that give it rows. Without: the one before it in the list, the last one for actions. */
+  /**
+   * Operators whose rows it reads, in graphs. Absent: the operator before it in the list; for actions, the last one.
+   */
   after?: string[];
 }
 
 /** A rule, ready for the data plane. */
 export interface RulePlan {
   sources: { stream: string; columns: ColumnUse[] }[];
-  /** What is asked: tables for rows; with `call`, the number of a function, that for its results. */
+  /** Lookup tables that are asked for rows; with `call`, a function that is asked for results, by its number. */
   lookups?: { table: string; call?: number }[];
   nodes: NodePlan[];
   /** Operators as the user sees them in topology and status: names by the interface, e.g. `op_2_filter`. */
   topology: { sources: string[]; edges: Record<string, string[]> };
-  /** Where the figures of the topology's operators come from, in the order of the topology. */
+  /** Operators whose parts give the figures of the topology, in the order of the topology. */
   operators: OperatorPlan[];
   /** Output columns of the rule in the order of the SELECT, for /rules/{id}/schema. */
   outputFields: string[];
-  /** Functions of users that the programs call, by number, with the name that each was called by. */
+  /** Functions of users that the programs call: the number of each, and its name in the call. */
   brought?: [number: number, name: string][];
-  /** What the user should know of the statement although it runs, a sentence each. */
+  /** Warnings about a statement that runs nevertheless, one sentence each. */
   warnings?: string[];
 }
 
-/** Shows what a node of a rule gives on while the rule is traced. */
+/** A node that shows the output rows of another node while the rule is traced. */
 export interface Tap {
   /** Index of the node. */
   of: number;

@@ -1,4 +1,4 @@
-/** How the rows of a rule are written, and what names a value in the operations of a node. */
+/** Form in which the rows of a rule are written, and operands, which name values in the operations of a node. */
 
 /**
  * An operand of an operation: a u16. 0x0000+i temporary register, 0x4000+i column i of the operator's input batch,
@@ -6,7 +6,7 @@
  */
 export type Operand = number;
 
-/** What the rows of the rule look like on the wire. */
+/** Form of the rule's rows in messages. */
 export interface OutputPlan {
   shape: /**
    * Named values, names ascending by UTF-8 bytes. `plain`: a column named by itself, whose null is sent as null. Even
@@ -41,7 +41,7 @@ export interface OutputPlan {
   head?: Operand;
   /** One message for each row instead of an array. */
   sendSingle: boolean;
-  /** Of json without sendSingle: of each message its first row alone is sent, not in a list; heads have all rows. */
+  /** Only the first row of each message is sent, not in a list, for json without sendSingle; heads have all rows. */
   firstOnly?: boolean;
   /** Computed nulls are sent as null instead of being left out. */
   sendNil: boolean;

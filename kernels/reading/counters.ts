@@ -1,4 +1,4 @@
-/** Reads what a node counts; the root of a stream counts as one. */
+/** Reads the counters of a node; the root of a stream is one, too. */
 
 import type { NodeCounters, NodeHandle, StreamCounters, StreamHandle, Timeliness, Waiting } from '../api.js';
 import { histogram, NodeKind, node as nodeLayout } from '../gen/layouts.js';
@@ -45,7 +45,7 @@ export function streamCountersAt(exports: KernelExports, arena: Arena, stream: S
   };
 }
 
-/** How an eventTime node kept time. */
+/** Watermark and counters of an `eventTime` node. */
 export function timelinessOf(exports: KernelExports, node: NodeHandle): Timeliness {
   return {
     late: Number(exports.eventTimeDropped(node)),
@@ -55,7 +55,7 @@ export function timelinessOf(exports: KernelExports, node: NodeHandle): Timeline
   };
 }
 
-/** What waits in a node for answers, and how often it asked; of rows that wait for a range only how many they are. */
+/** Waiting rows and requests of a node; for a `dedup` node, only the number of rows that wait. */
 export function waitingIn(exports: KernelExports, arena: Arena, node: NodeHandle): Waiting {
   if (arena.u32(node + nodeAt.kind) === NodeKind.dedup) {
     const rows = exports.dedupWaiting(node) >>> 0;

@@ -1,4 +1,4 @@
-/** What the tables of join nodes hold, as JSON text. */
+/** Reads the rows that join nodes keep of tables, as JSON text. */
 
 import type { NodeHandle } from '../api.js';
 import { noMemory } from '../gen/layouts.js';

@@ -31,7 +31,7 @@ export function deferredWork(of: Kernel): DeferredWork[] {
   return all;
 }
 
-/** Goes on with deferred work for so long, node by node in turn; true when some is left. */
+/** Goes on with deferred work for `ms` milliseconds, node by node in turn; true when some is left. */
 export function workOn(of: Kernel, ms: number): boolean {
   const { kernel, run } = of.saving as RowTransfer;
   return run('go on with deferred work', () => kernel.workOn(ms * 1000)) !== 0;

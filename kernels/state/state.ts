@@ -1,6 +1,6 @@
 /**
- * State on its way out of a kernel and into another: parts of nodes and streams, in slices of at most 64 KiB
- * (assembly/state/form.ts). What does not fit any more leaves its node empty and says why.
+ * Saves state from a kernel and loads it into another: parts of nodes and streams, in slices of at most 64 KiB
+ * (assembly/state/form.ts). A part that no longer fits leaves its node empty, and the report says why.
  */
 
 import type {
@@ -19,7 +19,7 @@ import type { KernelExports } from '../memory/abi.js';
 import type { Arena } from '../memory/arena.js';
 import { KernelError } from '../memory/error.js';
 
-/** Takes the next bytes; they are a view that is good during the call. */
+/** Takes the next bytes, a view that is valid only during the call. */
 export type StateWriter = (bytes: Uint8Array) => void;
 /** Fills the next bytes in and returns how many, 0 when there are no more. */
 export type StateReader = (into: Uint8Array) => number;
@@ -28,31 +28,31 @@ function failure(of: number, reason: LoadReason): LoadFailure {
   return { of, reason, text: loadFaultTexts[LoadFault[reason]] as string };
 }
 
-/** The reason of an outcome of loading, null where there is none to complain of. */
+/** Reason of a failed outcome of loading; null when it succeeded. */
 function reasonOf(outcome: number): LoadReason | null {
   if (outcome === LoadFault.none) return null;
   const known = Object.entries(LoadFault).find(([, number]) => number === outcome);
   return known === undefined ? 'damaged' : (known[0] as LoadReason);
 }
 
-/** What saving needs of a kernel. */
+/** Parts of a kernel that saving and loading use. */
 export interface RowTransfer extends Saving {
   readonly kernel: KernelExports;
   readonly arena: Arena;
   readonly state: StateTransfer;
   readonly streams: Streams;
   readonly nodes: Nodes;
-  /** Nodes that are used again for an equal one, by what makes them equal. */
+  /** Shared nodes, by the key that equal nodes have in common. */
   readonly shared: Map<string, NodeHandle>;
 }
 
-/** What has a part of its own. */
+/** A node or stream whose state is a part of its own. */
 interface Saved {
   readonly of: NodeHandle | StreamHandle;
   readonly identity: bigint;
   /** Inlet of a stream, 0 of a node. */
   readonly inlet: number;
-  /** Of a node. */
+  /** Encoded keys of the members of a node; null: it has no lists, or is a stream. */
   readonly members: Uint8Array | null;
   readonly isPooled: boolean;
 }
@@ -84,10 +84,10 @@ function byIdentity(all: readonly Saved[]): Map<bigint, Saved[]> {
 }
 
 export class StateTransfer {
-  /** Where the state that is being saved goes, and that which is being loaded comes from. */
+  /** Writer of the save under way; `#read` is the reader of the load under way. */
   #write: StateWriter = () => {};
   #read: StateReader = () => 0;
-  /** The host has thrown: what else there is finds no hearing. */
+  /** True during a callback of the host, and after it has thrown: further callbacks are then skipped. */
   #isBroken = false;
 
   constructor(
@@ -114,11 +114,11 @@ export class StateTransfer {
     return taken;
   }
 
-  /** Writes the parts of those that keep something. */
+  /** Writes the parts of all given nodes and streams that keep state. */
   save(all: readonly (NodeHandle | StreamHandle)[], write: StateWriter): void {
     const { kernel } = this;
     const parts = this.#parts(all);
-    // What is under way has no form in which it could be saved.
+    // Work in pieces cannot be saved, so it is finished first.
     for (const { of } of parts) kernel.finishWork(of);
     this.#lend(parts, (at) => {
       this.begin(kernel.saveBegin(), write, () => 0);
@@ -131,10 +131,7 @@ export class StateTransfer {
     });
   }
 
-  /**
-   * Reads parts into those that they are of, by identity; parts of equal ones come in the order in which they were
-   * saved.
-   */
+  /** Loads parts into the nodes and streams of the same identity; equal ones get theirs in the order of saving. */
   load(all: readonly (NodeHandle | StreamHandle)[], read: StateReader, loadedSnapshot?: LoadedSnapshot): LoadReport {
     const { kernel } = this;
     const parts = this.#parts(all).filter(({ of, inlet }) => inlet !== 0 || kernel.nodeKeeps(of));
@@ -178,7 +175,7 @@ export class StateTransfer {
     const brokenOff = reasonOf(kernel.loadOutcome());
     const passed = kernel.partsPassed();
     const reason = brokenOff ?? (passed > 0 ? 'damaged' : unclaimed > 0 ? 'other' : 'nothing');
-    // Nobody knows how many parts there were of those that several nodes take from: one that is missing may be of them.
+    // The number of parts of a shared list is not known, so that a missing part may belong to one.
     const isWhole = brokenOff === null && passed === 0;
     const lacking = [...waiting.values()].filter((parts) => !spoilt.has(parts) && !(isWhole && filled.has(parts)));
     for (const { of, inlet } of lacking.flat()) {
@@ -213,8 +210,8 @@ export class StateTransfer {
   }
 
   /**
-   * The nodes and streams with all nodes below them that were added to be saved: beside these there may be rules that
-   * weren't, and nodes that show the rows of a trace.
+   * Returns the roots, with all nodes below them that were added with `saved`. Other nodes below belong to rules that
+   * are not saved, or show the rows of a trace.
    */
   below(roots: readonly (NodeHandle | StreamHandle)[]): (NodeHandle | StreamHandle)[] {
     const reached = new Set(roots);
@@ -228,7 +225,10 @@ export class StateTransfer {
     return [...among];
   }
 
-  /** Begins a call of the kernel that writes or reads; `isReady`: 0 when there is no memory for it. */
+  /**
+   * Begins a call of the kernel that writes or reads. Throws KernelError when `isReady` is 0: there is no memory for
+   * it.
+   */
   begin(isReady: number, write: StateWriter, read: StateReader): void {
     if (!isReady) throw new KernelError(loadFaultTexts[LoadFault.memory] as string, false);
     this.#write = write;

@@ -14,7 +14,7 @@ import { decodedType, encodeColumnUse, encodeType } from './stream-spec.js';
 
 type Field = Extract<ColumnUse, { kind: 'field' }>;
 
-/** What the host calls of a kernel here. */
+/** Parts of a kernel that this file uses. */
 export interface ColumnKernel {
   readonly exports: Pick<KernelExports, 'sourceUse' | 'sourceUseAt' | 'sourceRelease' | 'sourceRetype'>;
   readonly arena: Arena;
@@ -102,7 +102,7 @@ function addReader({ readers }: StreamEntry, index: number, { read, type }: Fiel
   else same.count++;
 }
 
-/** What no rule reads any more is not decoded either. */
+/** Removes a reader of a column: members that no rule reads any more are no longer decoded. */
 function removeReader(kernel: ColumnKernel, stream: StreamHandle, entry: StreamEntry, index: number, use: Field): void {
   const { readers, columns } = entry;
   const all = readers.get(index) ?? [];

@@ -92,8 +92,8 @@ function comeShared(shared: Map<string, NodeHandle>, node: NodeHandle, entry: No
 }
 
 /**
- * What a stream keeps between two inputs, as half a message or the topic aliases of its connection; undefined without
- * memory.
+ * State that a stream keeps between two inputs, as half a message or the topic aliases of its connection; undefined
+ * without memory.
  */
 export function inputOf(of: Kernel, stream: StreamHandle): Uint8Array | undefined {
   const { kernel, state, run } = of.saving as RowTransfer;
@@ -113,7 +113,7 @@ export function inputOf(of: Kernel, stream: StreamHandle): Uint8Array | undefine
   return isSaved ? Buffer.concat(slices) : undefined;
 }
 
-/** Sets what a copy keeps between two inputs to what `inputOf` gave of its stream; false without memory for it. */
+/** Sets the input state of a copy to that of its stream, as `inputOf` gave it; false without memory for it. */
 export function setInput(of: Kernel, copy: StreamHandle, input: Uint8Array): boolean {
   let left = input;
   let isWhole = false;

@@ -60,7 +60,7 @@ export function encodeColumnUse(use: ColumnUse): { kind: number; name: Uint8Arra
   return { kind, name: Buffer.from(use.kind === 'meta' ? use.key : ''), type: null };
 }
 
-/** What is decoded of a column: its type, or the part of it that is looked at; null for any. */
+/** Decoded type of a column: its type, or the part of it that rules read; null for any. */
 export function decodedType(use: ColumnUse): Uint8Array | null {
   if (use.kind !== 'field' || use.type.type === 'any') return null;
   return encodeType(use.read ?? use.type);

@@ -9,7 +9,7 @@
 import { member, slot, Tag } from '../gen/layouts.js';
 import type { ValueAccess } from './value.js';
 
-/** Where a block is put in a memory that takes it. */
+/** Address at which a memory takes a block. */
 export const carriedBase = 65_536;
 
 export interface CarriedColumns {
@@ -32,7 +32,7 @@ function isPlain(tag: number): boolean {
   return tag < Tag.str || tag === Tag.time;
 }
 
-/** Where the values of column `i` stand in a block. */
+/** Places of the values and tags of column `i` in a block. */
 export function carriedPlace({ count, columns }: CarriedColumns, i: number): ColumnPlace {
   return { vals: i * count * 8, tags: columns * count * 8 + i * count };
 }
@@ -76,20 +76,20 @@ function bytesOf(view: DataView, tag: number, at: number): number {
 /** Copying byte by byte is cheaper than a call for texts up to this length. */
 const short = 48;
 
-/** Copies what values refer to into a block. */
+/** Copies the contents that values refer to into a block. */
 class Copier {
   private readonly to: DataView;
 
   constructor(
     private readonly from: Uint8Array,
     private readonly bytes: Uint8Array<ArrayBuffer>,
-    /** Where the next thing goes. */
+    /** End of the block so far, where the next content goes. */
     private end: number,
   ) {
     this.to = new DataView(bytes.buffer);
   }
 
-  /** A value that is copied itself already, to `at`: what it refers to follows. */
+  /** Copies the content of a value that itself is at `at` already. */
   copy(tag: number, at: number): void {
     if (isPlain(tag)) return;
     const off = this.to.getUint32(at, true);
@@ -145,7 +145,7 @@ class Checker {
 
   constructor(
     bytes: Uint8Array,
-    /** Where begins what values refer to. */
+    /** Offset at which the content of values begins. */
     private readonly from: number,
   ) {
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -7,10 +7,10 @@ export const latencyBounds: readonly number[] = Array.from(
   (_, i) => histogramFirstUs * 2 ** i,
 );
 
-/** Times that work took. */
+/** Histogram of the times that work took. */
 export interface Histogram {
   sumUs: number;
-  /** How often for each of `latencyBounds`, and above. */
+  /** Number of times up to each of `latencyBounds`, and above the last. */
   counts: number[];
 }
 

@@ -89,8 +89,7 @@ export class ValueError {
 }
 
 /**
- * What a value is to JavaScript: `undefined` is missing, bigint an int64, number a double; arrays and objects hold such
- * values.
+ * A value in JavaScript: `undefined` is missing, bigint an int64, number a double; arrays and objects hold such values.
  */
 export type Value =
   | undefined

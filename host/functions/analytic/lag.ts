@@ -1,6 +1,6 @@
 import { defineFunction } from '../define.js';
 
-/** Each partition keeps as many values. */
+/** Greatest offset; each partition keeps as many values as the offset says. */
 const maxOffset = 65_536n;
 
 export default defineFunction({

@@ -20,7 +20,7 @@ export interface TimeParts {
   hour: number;
   minute: number;
   second: number;
-  /** Of the second, 0 to 999,999,999. */
+  /** Nanoseconds of the second, 0 to 999,999,999. */
   nanosecond: number;
 }
 

@@ -31,7 +31,7 @@ type Token =
 
 interface Format {
   tokens: readonly Token[];
-  /** What each field reads at a place, at its most. */
+  /** Expression for the longest text that each token reads at a place; undefined for texts. */
   reads: readonly (RegExp | undefined)[];
 }
 
@@ -322,7 +322,7 @@ function addText(tokens: Token[], text: string): void {
   else tokens.push({ field: null, text });
 }
 
-/** What a field is when its letter stands there so often. */
+/** Field of a letter that stands `count` times in a row. */
 function longField(field: Field, count: number): Field {
   if (field === 'month' && count > 2) return 'monthName';
   return field === 'year' && count === 2 ? 'shortYear' : field;
@@ -332,7 +332,7 @@ function isPoint(token: Token | undefined): boolean {
   return token?.field === null && /[.,]$/.test(token.text);
 }
 
-/** What a field reads, before the two tokens that follow; undefined for texts. */
+/** Expression for the text that a field reads, before the tokens that follow; undefined for texts. */
 function readerOf(token: Token, following: readonly Token[]): RegExp | undefined {
   return token.field === null ? undefined : new RegExp(patternOf(token.field, token.width, following), 'iuy');
 }

@@ -1,9 +1,9 @@
-/** How a zone calls its time: EST in winter, EDT in summer. */
+/** Abbreviations of a zone for its time: EST in winter, EDT in summer. */
 import { readFileSync } from 'node:fs';
 import { programFile } from '../../base/program/bundle.js';
 import { ownZone } from './time-zone.js';
 
-/** From a time on (epoch seconds) the names of offsets in seconds. */
+/** Names of offsets (seconds) that hold from a time on (epoch seconds). */
 interface Era {
   readonly from: number;
   readonly names: ReadonlyMap<number, string>;

@@ -1,7 +1,7 @@
 /** Numbers with a fixed count of decimals, plain or as a locale writes them. */
 import { printed } from './printed.js';
 
-/** As many as the library for locales writes. */
+/** Most decimals, which is the limit of the library for locales. */
 const maxDecimals = 100;
 /** Regions that are no country. */
 const noCountries = new Set(['ZZ', 'QO', 'EU', 'UN']);

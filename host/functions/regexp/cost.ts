@@ -4,7 +4,7 @@
  */
 import type { CharSet, Node } from './nodes.js';
 
-/** What may follow: characters, or `null` when nothing has to. */
+/** Characters that may follow; `null`: nothing has to follow. */
 type Next = CharSet | null;
 
 interface Count {

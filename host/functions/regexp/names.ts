@@ -1,6 +1,6 @@
 /** Groups of one name: Go's RE2, whose patterns people have, allows them; the port wants a name of its own for each. */
 
-/** What hides brackets (quoted text, escapes, classes), or the beginning of a group with a name. */
+/** Matches text that hides brackets (quoted text, escapes, classes), or the beginning of a group with a name. */
 const opening = /\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\(\?P?<([^>]*)>/gsu;
 
 /** The pattern with a name of its own for each of its named groups, and the names that they had, in order. */
@@ -14,7 +14,7 @@ export function withOwnNames(source: string): { source: string; names: string[] 
   return { source: own, names };
 }
 
-/** What the named group at this place, counted from 0, is called then. */
+/** Own name of the named group at this place, counted from 0. */
 export function ownName(place: number): string {
   return `g${place}`;
 }

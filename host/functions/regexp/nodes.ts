@@ -1,4 +1,4 @@
-/** What a pattern is made of, as far as JavaScript's own engine takes it. */
+/** Nodes of a parsed pattern, as far as JavaScript's own engine takes it. */
 
 /** ASCII characters, and at 128 all others: whether they are in the set. */
 export type CharSet = Uint8Array;

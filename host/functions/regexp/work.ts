@@ -11,7 +11,7 @@ const nativeMs = 300;
 const estimatedSteps = 5e6;
 /** Counted steps of searches by the port. One task may take half of what is left, so that rows behind it get theirs. */
 export const countedSteps = 2e7;
-/** What any search of the port costs, in steps. */
+/** Steps that any search of the port counts at least. */
 const searchSteps = 10;
 /** Groups that make a step twice as long: each step takes their places along. */
 const groupsOfStep = 8;
@@ -33,7 +33,7 @@ let replaced = replacementLength;
 let compiled = patternCharacters;
 /** Counted steps of the running task. */
 let left = 0;
-/** What a step of the running search counts. */
+/** Number of counted steps for one step of the running search. */
 let stepWeight = 1;
 
 /** Begins a call of a function over a column. */
@@ -51,7 +51,7 @@ export function stepsCounted(): number {
   return countedSteps - counted;
 }
 
-/** JavaScript's engine may do long searches: the clock decides who searches, never what is found. */
+/** True while JavaScript's engine may do long searches: the clock decides which engine searches, never the result. */
 export function allowsNative(): boolean {
   return native > 0;
 }
@@ -102,7 +102,7 @@ export class BoundedPort {
     this.#stepWeight = 1 + port.groupCount() / groupsOfStep;
   }
 
-  /** The program to search so many characters with, within `task`. */
+  /** Returns the program for a search of `length` characters, within `task`. */
   for(length: number): RE2JS {
     const steps = searchSteps + this.port.programSize() * length * this.#stepWeight;
     if (steps <= estimated) {

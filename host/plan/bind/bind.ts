@@ -1,4 +1,4 @@
-/** Resolves the names of an expression and replaces operators and functions by what computes them. */
+/** Resolves the names of an expression, and replaces operators and functions by the values that compute them. */
 
 import { aggregates, ops } from '../../../kernels/gen/ops.js';
 import type { AnalyticName } from '../../../kernels/plan/ir.js';
@@ -42,9 +42,9 @@ const binaryOps = {
   OR: 'logic.or',
 } as const satisfies Record<BinaryOp, string>;
 
-/** What a clause allows. */
+/** A clause, and the functions that it allows. */
 export interface Clause {
-  /** How the clause is called in errors. */
+  /** Name of the clause in errors. */
   name: string;
   place: Place;
   /** Aggregates may stand here. */
@@ -53,7 +53,7 @@ export interface Clause {
   hasAnalytics: boolean;
 }
 
-/** Those that may take values between a row that begins and one that resets. */
+/** Functions that may take values between a row that begins and one that resets. */
 const accumulations: ReadonlySet<AnalyticName> = new Set(['accSum', 'accAvg', 'accMax', 'accMin', 'accCount']);
 
 /** Functions that take in the rows of the result, beside those of `present`. */
@@ -173,7 +173,10 @@ export class Binder {
     return this.values.op('nested.member', [object, this.values.text(name)]);
   }
 
-  /** What looks like the name of a stream is a column, whose member is asked for. */
+  /**
+   * Reports a qualifier that resembles the name of a stream: a remark when it is a column, otherwise an error is
+   * thrown.
+   */
   #tellMistyped(qualifier: string, name: string, span: Span): void {
     const meant = this.scope.meantBy(qualifier);
     if (meant === undefined) return;
@@ -223,7 +226,7 @@ export class Binder {
     return this.values.op('logic.case', [], args);
   }
 
-  /** What a call that makes rows makes them of; null for any other expression. */
+  /** List or object from which a call makes rows; null for any other expression. */
   rowsOf(expr: Expr, clause: Clause): { list: Value; of: 'elements' | 'members' } | null {
     if (expr.kind !== 'call' || !isRowMaker(expr)) return null;
     const { name, implementation } = this.resolve(expr);

@@ -5,7 +5,7 @@ import { functionErrors } from '../errors/function.js';
 
 type Call = Extract<Expr, { kind: 'call' }>;
 
-/** The call as what it means: an element of the list of the window's values, where there is one. */
+/** Rewrites lead() as an element of the list of the window's values, or its default where there is none. */
 export function leadOf({ args, filter, over, span }: Call): Expr {
   const [value, offset, otherwise, ignoreNull] = args;
   if (value === undefined || value.kind === 'star') throw functionErrors.leadNoValue(span);

@@ -14,9 +14,9 @@ type Call = Pick<AnalyticValue, 'fn' | 'args' | 'size' | 'partition' | 'when' | 
 interface Context {
   readonly scope: Scope;
   readonly values: Values;
-  /** Where the result is read. */
+  /** Place at which the result is read. */
   readonly place: Place;
-  /** As the function is called. */
+  /** Name of the function in the call. */
   readonly name: string;
   readonly span: Span;
 }
@@ -40,7 +40,7 @@ export function lookingBack({ fn, args, size, partition, when, order, isOfResult
   if (table !== undefined) {
     throw functionErrors.looksBackAtTable(name, table.ownName, span);
   }
-  // What was looked up is there when rows are joined already: the function sees joined rows.
+  // Looked-up columns exist only in joined rows, so the function sees joined rows.
   if (tables.length > 0 || streams.length === 1 || place === 'single') return plain;
   const [owner, other] = streams.filter(({ index }) => used.includes(index));
   if (owner === undefined || other !== undefined) {
@@ -56,14 +56,14 @@ export function lookingBack({ fn, args, size, partition, when, order, isOfResult
   return ofPresent(values, owner, values.analytic(fn, args, size, partition, condition));
 }
 
-/** What functions gave for rows of one stream: a column of that stream from there on. */
+/** Result of a function over the rows of one stream, which is a column of that stream from there on. */
 interface LookedBack {
   readonly value: Value;
   readonly of: AnalyticValue;
   readonly source: number;
 }
 
-/** Values of that kind which others are computed of, of functions that are known there. */
+/** Finds such results among the values and their operands, as far as their functions are known at the place. */
 export function lookedBackIn(values: readonly Value[], isKnown: (value: Value) => boolean): LookedBack[] {
   const found: LookedBack[] = [];
   const seen = new Set<Value>();

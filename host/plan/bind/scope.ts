@@ -26,11 +26,11 @@ export class Scope {
 
   constructor(
     readonly sources: readonly Relation[],
-    /** The same in the order in which a joined row is searched for a name. */
+    /** The sources in the order in which a joined row is searched for a name. */
     readonly order: readonly Relation[],
     readonly values: Values,
     select: Pick<Select, 'items'>,
-    /** Of a graph, whose rows are seen as they come to it; empty in statements. */
+    /** Node of a graph, whose input rows are seen as they come; empty in statements. */
     readonly node = '',
   ) {
     for (const item of select.items) {
@@ -129,7 +129,7 @@ export class Scope {
     return joinedColumn(this.values, sources, name);
   }
 
-  /** What rows may have members of, in the order in which they are searched: tables come to them with the join. */
+  /** Relations whose columns rows at a place may have, in search order; tables come in with the join. */
   orderAt(place: Place): readonly Relation[] {
     return place === 'single' ? this.order.filter(({ isTable }) => !isTable) : this.order;
   }

@@ -16,9 +16,7 @@ import type { Scope } from './scope.js';
 type Star = Extract<Expr, { kind: 'star' }>;
 type ChangedColumns = Extract<Expr, { kind: 'call' }>;
 
-/**
- * What a SELECT list makes: rows with these columns, several of one row where a function of several rows stands in it.
- */
+/** Output of a SELECT list: rows with these columns, several for one row where it has a function of several rows. */
 export interface SelectList {
   row: OutputRow;
   expand: { list: Value; of: 'elements' | 'members' } | null;
@@ -187,7 +185,7 @@ function add(entry: OutputEntry, row: OutputRow, named: Set<string>, expr: Expr)
   row.entries.push(entry);
 }
 
-/** What the wildcards of a list have brought so far. */
+/** Columns that the wildcards of a list have brought so far. */
 interface Wildcards {
   /** Declared columns by name. */
   columns: Map<string, OutputEntry>;

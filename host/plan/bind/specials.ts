@@ -16,26 +16,26 @@ import type { Place, Scope } from './scope.js';
 
 type Call = Extract<Expr, { kind: 'call' }>;
 
-/** What the special functions know of the rule. */
+/** Context of the rule for the special functions. */
 export interface SpecialContext {
   values: Values;
   scope: Scope;
   ruleId: string;
   /** Time zone of the rule, by its name. */
   zone: string;
-  /** Finds what users brought. */
+  /** Finds functions of users by their name. */
   brought: FindBrought | undefined;
   isEventTime: boolean;
   /** Kind of the rule's window, null without one. */
   window: WindowKind | null;
   /** Time of a row of several sources that are joined one by one; left out where messages are joined. */
   joinedTime?: Value;
-  /** Notes what the user should know of the statement although it runs. */
+  /** Notes a warning for the user about a statement that runs nevertheless. */
   remark?: (text: string) => void;
   /** Rows after the window stand for groups. */
   isGrouped: boolean;
   place: Place;
-  /** How the clause is called. */
+  /** Name of the clause. */
   clause: string;
 }
 
@@ -235,7 +235,7 @@ function onlySource(call: Call, { scope }: SpecialContext): Relation {
   return source;
 }
 
-/** What MQTT messages alone have, of which `mqtt` tells. */
+/** Metadata keys that only MQTT messages have; `mqtt` reads them. */
 const mqttKeys = new Set(['topic', 'messageid']);
 
 /** `meta(key)`, `meta(stream.key)`, `meta(key->member)`, `meta(*)`; `mqtt(topic)`, `mqtt(messageid)`. */

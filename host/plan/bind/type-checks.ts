@@ -44,7 +44,7 @@ export function checkPattern(pattern: Expr): void {
   if (typeof literal !== 'string') throw expressionErrors.likePattern(pattern.span);
 }
 
-/** What is to be said of a member that a declaration does not have: it is null, as in the recorded engine. */
+/** Remark on a member that a declaration does not have: it is null, as in the recorded engine. */
 export function remarkOfMember(object: Value, name: string, expr: Expr): string | undefined {
   const members = membersOf(object);
   if (members === undefined || members.includes(name)) return undefined;

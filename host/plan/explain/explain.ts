@@ -44,7 +44,7 @@ export function explainLines(
           ),
       );
     });
-    // Of an operator in several lines the last is the one that works; the others say what it does besides.
+    // The last of an operator's lines is for its main work; the lines before tell what it does besides.
     const [last] = shown.at(-1) ?? [];
     const noted = notesOf(node, valuesOf(node), above.get(node) ?? []);
     if (last !== undefined && noted !== null) {
@@ -60,7 +60,7 @@ export function explainLines(
   return [...lines, ...notes].join('\n');
 }
 
-/** What an operator reads; a join reads its tables beside the windows of streams. */
+/** Inputs of an operator; a join reads its tables beside the windows of streams. */
 function readBy(node: Logical): readonly Logical[] {
   if (node.kind !== 'join') return inputsOf(node);
   return [node.input, ...tablesOf(node.sources).map((source): Logical => ({ kind: 'source', source }))];

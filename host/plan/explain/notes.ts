@@ -1,18 +1,21 @@
-/** What EXPLAIN says of an operator beside what it does: where it works, what it keeps, what others may share of it. */
+/** Notes of EXPLAIN on an operator: where it works, the state that it keeps, and whether other rules may share it. */
 import { hostFunctionName } from '../../functions/registry.js';
 import { chainOf, inputsOf, type Logical } from '../logical/logical.js';
 import { kindOf, valuesOf } from '../operators/index.js';
 import { childrenOf, type Value } from '../values/value.js';
 
-/** Left out is what there is nothing to say of: an operator works in the kernel and keeps nothing. */
+/**
+ * Notes on an operator; absent ones have nothing to tell. An operator without notes works in the kernel and keeps
+ * nothing.
+ */
 export interface Notes {
   /** Functions that the host computes, over whole columns. */
   host?: string;
-  /** What stays in memory between two rows or messages, and with what it grows. */
+  /** State that stays in memory between two rows or messages, and what it grows with. */
   keeps?: string;
   /** Rules with an equal operator on the stream use one for all. */
   shared?: string;
-  /** Rows wait there for others, for time or for an answer. */
+  /** Reason for which rows wait: for other rows, for a time or for an answer. */
   waits?: string;
 }
 
@@ -57,7 +60,7 @@ function isShareable(node: Logical): boolean {
   return chain.every((one) => kindOf(one).isStateless === true);
 }
 
-/** Values that the operators above compute of what the node gives out, those of the same SELECT. */
+/** Values that the operators above in the same SELECT compute from each node's output. */
 export function valuesAboveOf(root: Logical): ReadonlyMap<Logical, readonly Value[]> {
   const found = new Map<Logical, readonly Value[]>();
   const visit = (node: Logical, above: readonly Value[]): void => {

@@ -1,6 +1,6 @@
 /**
- * What must hold of a graph before its operators are looked at: which of them take rows and which collections of rows,
- * how many inputs they may have, whether its sources are what they are said to be.
+ * Checks a graph before its operators are planned: which of them take rows and which collections of rows, how many
+ * inputs they may have, whether its sources are what they are said to be.
  */
 
 import { meantOr } from '../../base/text/nearest.js';
@@ -9,14 +9,14 @@ import { nodeErrors } from '../errors/node.js';
 import type { Edges } from './edges.js';
 import { streamNameOf } from './streams.js';
 
-/** What flows along an edge: single rows, a window's rows, or groups of them. */
+/** Data on an edge of the graph: single rows, the rows of a window, or groups of them. */
 export type Flow = 'rows' | 'a collection' | 'groups';
 
 const any: readonly Flow[] = ['rows', 'a collection', 'groups'];
 
 interface Kind {
   readonly takes: readonly Flow[];
-  /** What it gives, where that is not what it takes. */
+  /** Flow out of the operator, when it differs from the flow into it. */
   readonly gives?: Flow;
   readonly takesMany?: boolean;
 }
@@ -50,7 +50,7 @@ export function checkGraph(graph: RuleGraph, edges: Edges, catalog: Catalog): vo
   }
 }
 
-/** What flows out of each node; asking for it checks the node and those before it. */
+/** Flow out of each node; a request for it checks the node and those before it. */
 class Flows {
   private readonly known = new Map<GraphNode, Flow>();
 

@@ -1,4 +1,4 @@
-/** A graph as its nodes see it: what leads into each, what leads out. */
+/** Edges of a graph by node: those that lead into it, and those that lead out. */
 import type { GraphEdge, GraphNode, RuleGraph } from '../../model/engine.js';
 
 export class Edges {

@@ -1,4 +1,4 @@
-/** Join nodes: streams of a window, or single messages, with each other and with what tables hold. */
+/** Join nodes: they join streams of a window, or single messages, with each other and with the rows of tables. */
 
 import type { GraphNode } from '../../model/engine.js';
 import { nodeErrors } from '../errors/node.js';

@@ -1,4 +1,4 @@
-/** What each type of operator makes of the rows that come in. */
+/** Plans each type of operator of a graph over its input rows. */
 
 import type { GraphNode } from '../../model/engine.js';
 import type { Expr, SelectItem } from '../../sql/ast.js';
@@ -77,7 +77,7 @@ export function inOrder(point: Point, { ordered }: Context): Point {
   return after;
 }
 
-/** What the rows of a single stream are ordered by; where several have met, the merge has it. */
+/** Time by which the rows of a single stream are ordered; null for several streams, whose merge has it. */
 function timeOf({ branches }: Point): Value | null {
   const [first, second] = branches;
   return first !== undefined && second === undefined ? first.source.time() : null;
@@ -87,12 +87,12 @@ function bound(node: GraphNode, expr: Expr, point: Point, property: string, cont
   return binderAt(point, context, node.name).binder.bind(localNames(expr, point), clauseAt(point, property));
 }
 
-/** The rows with what functions of the node that look back give, of which the values are made. */
+/** The rows with the results of the node's functions that look back, which the values are made of. */
 function lookedBack(node: GraphNode, { operator }: Point, values: readonly Value[]): Logical {
   return withAnalyticsAt(operator, node.name, values);
 }
 
-/** All rows go on; with them what is computed for the nodes below. */
+/** Passes all rows on, with the values that are computed for the nodes below. */
 export function passed(node: GraphNode, point: Point, values: Value[]): Point {
   const isAsMet = values.length === 0 && point.isAsMet;
   const input = lookedBack(node, point, values);

@@ -23,9 +23,9 @@ const maxMeeting = 100;
 /** First number above those of the sources of a graph. */
 const behindAll = 1 << 20;
 
-/** What is known of a way through the graph. */
+/** Points and switches of a way through the graph, as far as planned. */
 class Places {
-  /** By node and output. */
+  /** Points by node and output. */
   readonly points = new Map<string, Point>();
   readonly switches = new Map<GraphNode, Switch>();
 }
@@ -82,7 +82,7 @@ class GraphPlanner {
     return { sources: this.sources, roots };
   }
 
-  /** What comes along an edge. */
+  /** Point at the end of an edge. */
   private pointAt({ from, output }: GraphEdge, places: Places): Point {
     const key = JSON.stringify([from, output]);
     let point = places.points.get(key);
@@ -202,7 +202,7 @@ class GraphPlanner {
   }
 }
 
-/** Where rows of streams come in, or meet. */
+/** Makes the point at which rows of streams come in, or meet. */
 function pointOf(
   branches: readonly Branch[],
   { operator, row, sent }: Pick<Point, 'operator' | 'row' | 'sent'>,

@@ -1,4 +1,7 @@
-/** A place of a graph between two nodes: the operator that gives the rows, what they are, what names mean there. */
+/**
+ * A place of a graph between two nodes: the operator that gives its rows, their columns, and the meaning of names
+ * there.
+ */
 import type { Catalog, RuleDefinition } from '../../model/engine.js';
 import type { Expr, SelectItem, WindowKind } from '../../sql/ast.js';
 import { transform } from '../../sql/visit.js';
@@ -9,7 +12,7 @@ import type { Values } from '../values/value.js';
 import type { Flow } from './check.js';
 import { RowScope } from './row.js';
 
-/** One of the streams that make the rows: what it is, the row it brings, the operator that gives it. */
+/** One of the streams that make the rows: its source, its row, and the operator that gives the row. */
 export interface Branch {
   source: Source;
   row: OutputRow;
@@ -19,15 +22,17 @@ export interface Branch {
 
 export interface Point {
   operator: Logical;
-  /** All columns. */
+  /** All columns of the rows. */
   row: OutputRow;
-  /** Columns that the streams sent: what `*` means. */
+  /** Columns that the streams sent, for which `*` stands. */
   sent: OutputRow;
   flow: Flow;
-  /** One, those of a merge, or those of a join in the order in which a row is searched for a name. */
+  /**
+   * Streams of the rows: one, those of a merge, or those of a join in the order in which a row is searched for a name.
+   */
   branches: readonly Branch[];
   isJoined: boolean;
-  /** Rows of several streams have the columns yet that they had where they met. */
+  /** Rows of several streams still have the columns that they had where the streams met. */
   isAsMet: boolean;
   /** Kind of the window above, null without one. */
   window: WindowKind | null;
@@ -39,12 +44,12 @@ export interface Point {
   watermarks: readonly string[];
 }
 
-/** What all nodes of a graph share while it is planned. */
+/** Context that all nodes of a graph share while it is planned. */
 export interface Context {
   rule: RuleDefinition;
   catalog: Catalog;
   values: Values;
-  /** Points in the order of their event time, by what they were: all who read them read the same. */
+  /** Points with rows in the order of event time, by the point before: all nodes that need the order share one. */
   ordered: Map<Point, Point>;
 }
 
@@ -96,7 +101,7 @@ function qualifiedIn({ source, row }: Branch): OutputEntry[] {
   return row.entries.map((entry) => ({ ...entry, name: `${source.ownName}.${entry.name}` }));
 }
 
-/** What an expression in a property may use at a place. */
+/** Rules for an expression in a property at a place of the graph. */
 export function clauseAt({ flow, isJoined, branches }: Point, property: string): Clause {
   const isSingle = branches.length > 1 && !isJoined;
   const place = flow === 'rows' ? (isSingle ? 'single' : 'row') : 'window';

@@ -14,7 +14,7 @@ export function condition(node: GraphNode): Expr {
   return parseExpression(text(node, 'expr'));
 }
 
-/** The call in property `expr`, with the name of what it gives. */
+/** The call in property `expr`, with the name of its result. */
 export function call(node: GraphNode): { expr: Expr; name: string } {
   const [item, other] = parseItems(text(node, 'expr'));
   if (item === undefined || other !== undefined || item.expr.kind !== 'call') {
@@ -23,7 +23,7 @@ export function call(node: GraphNode): { expr: Expr; name: string } {
   return { expr: item.expr, name: item.alias ?? item.expr.name };
 }
 
-/** What property `fields` picks. */
+/** Select items of the property `fields`. */
 export function fields(node: GraphNode): SelectItem[] {
   const items = texts(node, 'fields').flatMap((one) => parseItems(one));
   if (items.length > most.columns) throw nodeErrors.tooManyFields(items.length, most.columns);

@@ -1,4 +1,4 @@
-/** The row that flows at a place of a graph: its columns by name, and what names mean there. */
+/** The row at a place of a graph: its columns by name, and the meaning of names there. */
 
 import type { SelectItem, Span } from '../../sql/ast.js';
 import { type Place, Scope } from '../bind/scope.js';
@@ -41,7 +41,7 @@ export function ownRows(source: Source, { row, sent }: Rows, values: Values): Ro
   return { row: { ...row, entries: row.entries.map(own) }, sent: { ...sent, entries: sent.entries.map(own) } };
 }
 
-/** What rows of one of several branches have, or joined rows of all of them. */
+/** Columns of rows that come from one of several branches, or of joined rows of all branches. */
 export function mergedRows(branches: readonly Rows[], values: Values): Rows {
   const [row, sent] = [branches.map((one) => one.row), branches.map((one) => one.sent)];
   return { row: mergedRow(row, values), sent: mergedRow(sent, values) };
@@ -52,7 +52,8 @@ function mergedRow(rows: readonly OutputRow[], values: Values): OutputRow {
   const names = new Set(rows.flatMap(({ entries }) => entries.map(({ name }) => name)));
   const entries = [...names].map((name): OutputEntry => {
     const found = rows.flatMap((row) => valuesOf(row, name));
-    // Of several it is not known whether a null was sent or none has the column, but what all rows have was computed.
+    // For several branches it is unknown whether a null was sent or the column is missing, unless all values are
+    // computed.
     const isPlain = found.length === 1 || found.every((value) => value.kind === 'op');
     const isBrought = rows.every((row) => row.entries.every((entry) => entry.name !== name || entry.isBrought));
     return { ...plain(name, firstPresent(values, found)), isPlain, isBrought };

@@ -33,7 +33,7 @@ export class Switch {
     this.input = { ...input, operator: withAnalyticsAt(input.operator, node.name, this.conditions) };
   }
 
-  /** What leaves at an output. */
+  /** Point after an output of the switch. */
   output(index: number): Point {
     const { input: point, node, context } = this;
     const condition = this.conditionOf(index);

@@ -17,7 +17,7 @@ export function graphTopology(
   const connect = (from: string, to: string): void => {
     next.set(from, (next.get(from) ?? new Set()).add(to));
   };
-  /** Where rows go into a node, and where they come out. */
+  /** Steps at which rows go into a node and come out of it. */
   const ends = new Map<string, { first: string; last: string }>();
   const addChain = (node: string, chain: readonly OperatorPlan[]): void => {
     const names = chain.map(({ name }) => name);

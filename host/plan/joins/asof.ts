@@ -16,7 +16,7 @@ import { type Bound, boundsOf, type ConstantOf, rangeOf, saysAll, timeName } fro
 
 type Asof = Omit<Extract<Logical, { kind: 'asof' }>, 'input'>;
 
-/** How far a row of the right stream must be behind that of the left one, milliseconds, and how far it may be. */
+/** Least and greatest distance, in ms, of a row of the right stream behind that of the left one; null: no bound. */
 interface Distance {
   readonly leastMs: number;
   readonly mostMs: number | null;
@@ -112,7 +112,7 @@ function bindAsof(
   };
 }
 
-/** What the bounds of the right time less the left one say together. */
+/** Distance of the times that all bounds of the right time minus the left one allow together. */
 function distanceOf(bounds: readonly Bound[], left: Relation, right: Relation, span: Span): Distance {
   const { least, most } = rangeOf(bounds);
   if (bounds.length === 0) return { leastMs: 0, mostMs: null };

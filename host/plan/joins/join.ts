@@ -36,7 +36,7 @@ export class SourceNumbers {
   }
 }
 
-/** A lookup table that is asked for rows: none come from it. */
+/** A lookup table that is asked for rows by key, and sends none by itself. */
 export function isAsked({ options: { tableKind, type } }: StreamDefinition): boolean {
   return tableKind === 'lookup' && !isKeptTable(type);
 }
@@ -91,12 +91,12 @@ export function checkEventTimes(relations: readonly Relation[]): void {
   for (const source of streamsOf(relations)) if (source instanceof Source) checkEventTime(source);
 }
 
-/** Those whose rows make messages, in their order. */
+/** Sources that are no tables, in their order; their rows make messages. */
 export function streamsOf<R extends Relation>(sources: readonly R[]): R[] {
   return sources.filter(({ isTable }) => !isTable);
 }
 
-/** Those whose rows a join keeps for the messages of streams, in their order. */
+/** Scan tables among the sources, in their order; a join keeps their rows for the messages of streams. */
 export function tablesOf(sources: readonly Relation[]): Source[] {
   return sources.filter((one) => one instanceof Source).filter(({ isTable, isLookup }) => isTable && !isLookup);
 }
@@ -112,7 +112,7 @@ export function mistypedJoins({ from, joins }: Pick<Select, 'from' | 'joins'>): 
 
 const joinWords = ['INNER', 'LEFT', 'RIGHT', 'FULL', 'CROSS', 'ASOF'];
 
-/** What a stream or table was created as. */
+/** Definition of a stream or table; throws when there is none of that name. */
 export function definitionOf({ name }: Pick<TableRef, 'name'>, catalog: Catalog): StreamDefinition {
   const definition = catalog.source(name);
   if (definition !== undefined) return definition;

@@ -15,7 +15,7 @@ import { type ColumnValue, childrenOf, sourcesIn, type Value, type Values } from
 
 export type Lookup = Omit<Extract<Logical, { kind: 'lookup' }>, 'input'>;
 
-/** What FROM and the joins with lookup tables must be like; throws `plan` errors. */
+/** Checks FROM and the joins with lookup tables; throws `plan` errors. */
 export function checkLookups(from: TableRef, joins: readonly Join[], sources: readonly Relation[]): void {
   if (sources[0]?.isLookup === true) {
     throw joinErrors.fromLookup(from.name, from.span);
@@ -71,7 +71,7 @@ export function bindLookup(
   return { kind: 'lookup', source, type: kind === 'LEFT' ? 'left' : 'inner', keys, condition };
 }
 
-/** A column of the table and what of the row it must be equal to. */
+/** Key of a lookup: a column of the table, and the value of the row that it must equal; undefined for other terms. */
 function keyOf(term: Value, source: Source, values: Values): LookupKey | undefined {
   if (term.kind !== 'op' || term.op !== 'compare.eq') return undefined;
   const [a, b] = term.operands;

@@ -1,21 +1,21 @@
-/** What conditions of joins say of the times of two rows. */
+/** Bounds that conditions of joins set for the times of two rows. */
 import type { Relation } from '../values/source.js';
 import type { Value } from '../values/value.js';
 
-/** What a condition says of the time of the right row less that of the left one. */
+/** Bound that a condition sets for the time of the right row minus that of the left row. */
 export interface Bound {
   readonly op: 'ge' | 'le';
   readonly ms: number;
-  /** Equal does not do. */
+  /** The bound itself is excluded. */
   readonly isStrict: boolean;
 }
 
-/** Where the rows come from whose times are compared, the left ones first. */
+/** Relations of the rows whose times are compared, the left one first. */
 export type Sides = readonly [left: Relation, right: Relation];
 /** The number that a value always is; null where it is none. */
 export type ConstantOf = (value: Value) => number | null;
 
-/** What a comparison says of the times; nothing where it compares something else. */
+/** Bounds that a comparison sets for the times; empty when it compares other values. */
 export function boundsOf(term: Value, sides: Sides, constantOf: ConstantOf): Bound[] {
   if (term.kind !== 'op') return [];
   const [a, b, c] = term.operands;
@@ -77,7 +77,7 @@ export function offsetOf(value: Value, ofTime: (value: Value) => number | null, 
   return value.op === 'arith.sub' || first === null || second === null ? null : first + second;
 }
 
-/** What users call the time of its rows. */
+/** Name of the time of a relation's rows, for users. */
 export function timeName(relation: Relation): string {
   const { ownName, timeColumn } = relation;
   return timeColumn === null ? `the time of ${ownName}` : `${ownName}.${timeColumn}`;

@@ -1,6 +1,6 @@
 /**
- * What the operands of a plan stand for: values made again of nodes and programs, whatever registers and columns these
- * were given.
+ * Values of the operands of a plan, rebuilt from its nodes and programs. They do not depend on the numbers of registers
+ * and columns.
  */
 import {
   operandCol as firstColumn,
@@ -17,16 +17,16 @@ import type { Place, PlanOf, Port } from '../nodes/node.js';
 import { nodeKindOf } from '../operators/index.js';
 import { type Value, Values } from '../values/value.js';
 
-/** What values are made of; a plan is one. */
+/** Parts of a plan from which values are rebuilt. */
 export type PlanParts = Pick<RulePlan, 'sources' | 'nodes' | 'lookups' | 'brought'>;
 
 export class Batches {
   readonly values = new Values(Number.POSITIVE_INFINITY);
-  /** Sources by number, tables that are asked behind them. */
+  /** Names of the sources by number, followed by the names of lookup tables that are asked. */
   readonly names: readonly string[];
-  /** What each node reads, with what its program computes of it. */
+  /** Input batch of each node, with the values that the node's program computes. */
   readonly #inputs: Batch[] = [];
-  /** What each node gives on. */
+  /** Output batch of each node. */
   readonly #outputs: Batch[] = [];
   readonly #ports = new Map<number, Port[]>();
 
@@ -46,34 +46,34 @@ export class Batches {
     });
   }
 
-  /** The value of an operand of the node; `program`: of one of its own beside that of the node. */
+  /** Value of an operand of a node. `program`: the program that the operand belongs to, by default that of the node. */
   value(node: number, operand: Operand, program = programOf(this.plan.nodes[node])): Value {
     return this.#operand(operand, program, this.#inputs[node]!);
   }
 
-  /** The same of several. */
+  /** Values of several operands of a node. */
   valuesOf(node: number, operands: readonly Operand[]): Value[] {
     return operands.map((operand) => this.value(node, operand));
   }
 
-  /** What a condition over the rows that the node gives on stands for. */
+  /** Value of a condition over the node's output rows. */
   conditionBelow(node: number, program: Program | null, operand: Operand): Value {
     const batch = this.#outputs[node]!.below();
     this.#run(program, batch);
     return this.#operand(operand, program, batch);
   }
 
-  /** Column of what the node reads. */
+  /** Value of a column of the node's input. */
   columnAbove(node: number, index: number): Value {
     return this.#inputs[node]!.columnAt(index);
   }
 
-  /** Column of what the node gives on. */
+  /** Value of a column of the node's output. */
   columnOf(node: number, index: number): Value {
     return this.#outputs[node]!.columnAt(index);
   }
 
-  /** A value that no expression names: a column that a node adds for those below it. */
+  /** Value of a column that a node adds for the nodes below it; no expression names it. */
   own(name: string): Value {
     return this.values.column(-1, { kind: 'meta', key: name });
   }
@@ -94,7 +94,7 @@ export class Batches {
     );
   }
 
-  /** What the condition of the node may ask for. */
+  /** Sets the hit count and the hit time, which the condition of the node may read. */
   #count({ count, time, name }: PlanOf<'hits'>, at: number, batch: Batch): void {
     batch.set(count, this.values.hit('count', String(at), name === 'having'));
     batch.set(time, this.values.hit('time', String(at), name === 'having'));
@@ -119,7 +119,7 @@ export class Batches {
     return constant === undefined ? this.own('#none') : this.values.constant(constant);
   }
 
-  /** What the operands of a node stand for. */
+  /** Place of a node, through which its record reads the values of its operands. */
   placeOf(index: number): Place {
     const { values } = this;
     const own = (name: string): Value => this.own(name);
@@ -140,7 +140,7 @@ export class Batches {
     };
   }
 
-  /** Number of the source, or of the table that is asked, in which rows are looked up. */
+  /** Number of the source or lookup table in which the node looks up rows; -1: unknown. */
   tableOf(node: PlanOf<'lookup' | 'ask'>): number {
     if (node.kind === 'ask') return this.plan.sources.length + (node.lookup ?? -1);
     const table = this.plan.nodes[node.table]?.input;

@@ -1,7 +1,7 @@
 /**
- * What a rule keeps from one run to the next, by what it means: a function with its arguments over the rows that it
- * sees, a window with its keys. Columns around it, registers and the order of operators are no part of that, so that an
- * update finds again what it has left as it was.
+ * State that a rule keeps from one run to the next, identified by its meaning: a function with its arguments over the
+ * rows that it sees, a window with its keys. Other columns, registers and the order of operators are no part of the
+ * meaning, so that an update finds again the state that it has not changed.
  */
 import type { NodeInput, NodePlan } from '../../../kernels/plan/ir.js';
 import type { KeptByNode, KeptMember, KeptOperator } from '../../model/kept.js';
@@ -11,7 +11,7 @@ import { Batches, type PlanParts } from './batches.js';
 import { Meaning } from './meaning.js';
 import { Words } from './words.js';
 
-/** What the rule keeps, by the nodes of its plan; `sinks` are the types of its actions. */
+/** State that the rule keeps, by the nodes of its plan; `sinks` are the types of its actions. */
 export function keptBy(plan: PlanParts, sinks: readonly string[]): KeptByNode {
   const keeping = new Keeping(plan, sinks);
   const found = new Map<number, KeptOperator>();
@@ -43,12 +43,12 @@ function hex(key: bigint): string {
   return key.toString(16).padStart(16, '0');
 }
 
-/** Finds what each node keeps, and what the rows that it sees have gone through. */
+/** Finds the state that each node keeps, and the history of its rows. */
 class Keeping {
   readonly meaning: Meaning;
   readonly #batches: Batches;
   readonly #words: Words;
-  /** Rows that a node gives on. */
+  /** Histories of the output rows of nodes, by node. */
   readonly #rows = new Map<number, Rows>();
 
   constructor(
@@ -61,7 +61,7 @@ class Keeping {
     this.#words = new Words(names, (number) => this.meaning.call(number));
   }
 
-  /** What the node keeps; null: nothing. */
+  /** State that the node keeps; null: none. */
   operator(node: NodePlan, index: number): Found | null {
     return nodeKindOf(node).keeps?.(node, this.#placeOf(index)) ?? null;
   }
@@ -105,7 +105,7 @@ class Keeping {
     return number === 0 ? type : `${type} ${number + 1}`;
   }
 
-  /** What the rows that come in there have gone through. */
+  /** History of the rows of an input. */
   #of(input: NodeInput): Rows {
     if ('source' in input) {
       const name = this.meaning.source(input.source);

@@ -1,4 +1,4 @@
-/** What values mean, as 64 bits: the same in each plan that has them, whatever numbers they have there. */
+/** Meanings of values, as 64 bits: equal in each plan that has the values, whatever their numbers are there. */
 import { Identity } from '../../../kernels/state/identity.js';
 import { hostFunctionName } from '../../functions/registry.js';
 import { constKey, type Value } from '../values/value.js';
@@ -33,7 +33,7 @@ export class Meaning {
     return meaning;
   }
 
-  /** Of several things together. */
+  /** Meaning of several parts together, 64 bits. */
   together(...parts: readonly (string | number | boolean | bigint | null | Value | readonly Value[])[]): bigint {
     const identity = new Identity();
     const add = (part: (typeof parts)[number]): void => {

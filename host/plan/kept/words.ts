@@ -1,4 +1,4 @@
-/** What rules keep, in the words of their statements. */
+/** Texts of the state that rules keep, in the words of their statements. */
 import { aggregates } from '../../../kernels/gen/ops.js';
 import { type Prefix, showCall, showValue } from '../values/show.js';
 import type { AggregateValue, AnalyticValue, Value } from '../values/value.js';

@@ -6,11 +6,11 @@ import type { Value, Values } from '../values/value.js';
 import type { Logical } from './logical.js';
 
 /**
- * What holds for all such functions: how long a batch may wait, how many batches before the sources of the rule pause.
+ * Waiting limits of all functions that answer later: time and number of batches before the sources of the rule pause.
  */
 export const callWaiting = { timeoutMs: 60_000, batches: 16, cache: null } as const;
 
-/** What a call is looked up by, and the member of its answer. */
+/** Column by which a call is looked up; `resultName` is the member with its answer. */
 export const callKey = 'call';
 export const resultName = 'value';
 

@@ -2,7 +2,7 @@
 import type { Relation } from '../values/source.js';
 import { sourcesIn, type Value } from '../values/value.js';
 
-/** What a row of each side has; the rows meet where it is equal. */
+/** Values of a row of each side; rows are joined where they are equal. */
 export interface JoinKey {
   left: Value;
   right: Value;

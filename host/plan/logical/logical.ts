@@ -65,8 +65,8 @@ interface Labelled {
 }
 
 /**
- * What the operators of each kind are, without their kind. Each file of `operators/` declares its own here, beside what
- * the planner knows of it.
+ * Forms of the operators of each kind, without their kind. Each file of `operators/` declares its own here, beside its
+ * record for the planner.
  */
 // biome-ignore lint/suspicious/noEmptyInterface: its members stand in the files of the kinds
 export interface LogicalOperators {}
@@ -76,10 +76,10 @@ export type Logical = Labelled &
 
 export type WindowNode = Extract<Logical, { kind: 'window' }>;
 
-/** What gives the rule's output rows to some of its sinks. */
+/** Operator that gives the rule's output rows to some of its sinks. */
 export interface Root {
   node: Extract<Logical, { kind: 'project' }>;
-  /** By their position in the rule. */
+  /** Indexes of the actions in the rule. */
   actions: readonly number[];
 }
 

@@ -1,4 +1,4 @@
-/** What a rule's sinks get: one encode node for all that want the same. */
+/** Encode nodes for a rule's sinks: sinks with equal wishes share one. */
 import type { NodeInput, NodePlan, OutputPlan } from '../../../kernels/plan/ir.js';
 import type { RuleDefinition } from '../../model/engine.js';
 import { absentSources } from '../joins/join.js';
@@ -11,7 +11,7 @@ import type { Value, Values } from '../values/value.js';
 export interface Output {
   spec: OutputSpec;
   wishes: SinkWishes;
-  /** By their position in the rule. */
+  /** Indexes of the actions in the rule. */
   actions: number[];
 }
 

@@ -1,4 +1,4 @@
-/** Who reads what the operators of a plan give out, and what is computed of it. */
+/** Finds the readers of each operator's output in a plan, and the values that they compute from it. */
 import { inputsOf, type Logical, operatorsOf, type Root } from '../logical/logical.js';
 import { valuesOf } from '../operators/index.js';
 import type { Value } from '../values/value.js';

@@ -1,4 +1,4 @@
-/** What a traced rule shows beside its results: the rows that its operators give on. */
+/** Taps of a traced rule: they show the output rows of its operators beside the results. */
 import { col, type NodePlan, type Operand, type Tap } from '../../../kernels/plan/ir.js';
 import { passesRows, sourceOfColumns } from '../../../kernels/traits.js';
 import type { Physical } from '../program/physical-plan.js';
@@ -58,7 +58,7 @@ function rowsPlan(
   };
 }
 
-/** What a column is called: that of a message by its name, an aggregate as it is written. */
+/** Name of a column: that of a message has its own name, an aggregate has its text. */
 function nameOf(value: Value): string | undefined {
   switch (value.kind) {
     case 'column':

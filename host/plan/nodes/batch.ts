@@ -7,11 +7,11 @@ export class Batch {
 
   constructor(
     private readonly column: (index: number) => Value,
-    /** Its registers are still there. */
+    /** Batch above, whose registers are still valid; null: there is none. */
     private readonly above: Batch | null,
   ) {}
 
-  /** The same rows for a node that reads them. */
+  /** Batch of the same rows for a node below that reads them. */
   below(): Batch {
     return new Batch(this.column, this);
   }

@@ -2,7 +2,7 @@ import { isBatch } from '../../../kernels/plan/output-plan.js';
 import type { NodeKind } from './node.js';
 
 export const encodeNode: NodeKind<'encode'> = {
-  /** What was gathered for sinks is to be sent, whatever its rows were made of. */
+  /** Gathered output is to be sent, whatever its rows were made of, so their history is no part of the key. */
   keeps({ output, actions }, at) {
     const names = actions.map((action) => at.sink(action));
     const { shape, head, empty, batchSize, lingerMs, ...form } = output;

@@ -35,7 +35,7 @@ export const analytic: OperatorKind<'analytic'> = {
       functions[i]!.dst = dst;
       path.keep(value, reg(dst));
     });
-    // What has no partitions is kept as long as the rule runs.
+    // State without partitions is kept as long as the rule runs.
     const ttlMs = values.some(({ partition }) => partition.length > 0) ? at.options.stateTtlMs : 0;
     const program = builder.finishOrNull();
     at.push({ kind: 'analytic', input: path.input, program, functions, ttlMs, name: 'analytic' }, 'analytic');

@@ -1,4 +1,4 @@
-/** dedup_trigger: rows wait until the end of the range that they ask for, and get what is left of it. */
+/** dedup_trigger: rows wait until the end of the range that they ask for, and get the parts that no row had before. */
 
 import type { Logical } from '../logical/logical.js';
 import type { NodeKind } from '../nodes/node.js';
@@ -9,7 +9,7 @@ import type { OperatorKind } from './operator.js';
 
 declare module '../logical/logical.js' {
   interface LogicalOperators {
-    /** Rows wait until the end of the range that they ask for, and get what is left of it. */
+    /** Rows wait until the end of the range that they ask for, and get the parts that no row had before. */
     dedup: { input: Logical; ranges: RangesValue };
   }
 }

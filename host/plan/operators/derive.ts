@@ -1,4 +1,4 @@
-/** Makes the columns of a derived table of what the SELECT below gives. */
+/** Makes the columns of a derived table from the output of the SELECT below. */
 
 import type { NodePlan, Operand } from '../../../kernels/plan/ir.js';
 import type { Logical } from '../logical/logical.js';
@@ -10,7 +10,7 @@ import type { OperatorKind } from './operator.js';
 
 declare module '../logical/logical.js' {
   interface LogicalOperators {
-    /** Makes the columns of a derived table of what the SELECT below gives. */
+    /** Makes the columns of a derived table from the output of the SELECT below. */
     derive: { input: Logical; table: Relation; columns: ReadonlyMap<ColumnValue, Value> };
   }
 }
@@ -18,7 +18,7 @@ declare module '../logical/logical.js' {
 export const derive: OperatorKind<'derive'> = {
   values: ({ columns }) => [...columns.values()],
   map: (node, map) => ({ ...node, columns: new Map([...node.columns].map(([column, value]) => [column, map(value)])) }),
-  /** What stands above sees the columns of the derived table and nothing of what they are made of. */
+  /** Operators above see the columns of the derived table, but not the values that these are made of. */
   lower({ columns }, at) {
     const builder = new ProgramBuilder(at.path);
     const operands = new Map<ColumnValue, Operand>();

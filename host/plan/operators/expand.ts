@@ -19,8 +19,8 @@ export const expand: OperatorKind<'expand'> = {
   values: ({ list }) => [list],
   map: (node, map) => ({ ...node, list: map(node.list) }),
   /**
-   * What is the same for all rows that are made of one is computed before: the columns, behind which the element
-   * stands.
+   * Values that are equal in all rows made from one are computed before it is expanded: they are the columns, and the
+   * element follows them.
    */
   lower(node, at) {
     const { list, of, most } = node;

@@ -57,7 +57,7 @@ export const filterNode: NodeKind<'filter'> = {
   rows({ input, condition: operand, isWhole }, at) {
     const condition = at.value(operand);
     const above = at.rowsOf(input);
-    // It computes values for others.
+    // A filter that is always true only computes values for other operators.
     if (condition.kind === 'const' && condition.value.tag === 'bool' && condition.value.value) return above;
     const key = at.together('filter', above.key, condition, isWhole === true);
     return at.added(input, key, `${above.isOfMessages ? 'HAVING' : 'WHERE'} ${at.text(condition)}`);

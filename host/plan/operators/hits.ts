@@ -23,7 +23,7 @@ declare module '../logical/logical.js' {
   }
 }
 
-/** What the operator is called for each clause; the one before a window is no step of its own. */
+/** Step of the operator in the topology, by clause; the one before a window is no step of its own. */
 const steps = { where: 'filter', filter: 'windowFilter', having: 'having', over: null } as const;
 
 export const hits: OperatorKind<'hits'> = {

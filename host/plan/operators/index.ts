@@ -1,4 +1,4 @@
-/** The tables of the kinds of operators and nodes, and what is asked of any operator. */
+/** The tables of the kinds of operators and nodes, and functions that hold for any operator. */
 import type { Logical } from '../logical/logical.js';
 import type { NodeKind, Kind as NodeName } from '../nodes/node.js';
 import type { Relation } from '../values/source.js';
@@ -32,7 +32,7 @@ export function relationsOf(node: Logical): readonly Relation[] {
   return kindOf(node).relations?.(node) ?? [];
 }
 
-/** Sentences for what an operator makes grow with the square of the input. */
+/** Warnings about work or output of an operator that grows with the square of the input, one sentence each. */
 export function growthOf(node: Logical, level: Level): readonly string[] {
   return kindOf(node).growth?.(node, level) ?? [];
 }

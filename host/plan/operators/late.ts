@@ -15,7 +15,7 @@ declare module '../logical/logical.js' {
 export const late: OperatorKind<'late'> = {
   values: () => [],
   map: (node) => node,
-  /** What the watermark below hands on has two columns more. */
+  /** Late rows have two columns more: their time, and how much earlier it is than the watermark. */
   lower({ branch }, at) {
     const { input, columnValues } = at.path;
     const columns = [...columnValues, at.values.late('time'), at.values.late('by')];

@@ -1,6 +1,6 @@
 /**
- * What the planner knows of a kind of operator: the values that it computes, its nodes for the kernel, and what EXPLAIN
- * says of it. Each kind has a file with its form and its record; `index.ts` has the table of them.
+ * Planner's record for each kind of operator: the values that it computes, its nodes for the kernel, and its lines in
+ * EXPLAIN. Each kind has a file with its form and its record; `index.ts` has the table of them.
  */
 import type { ColumnUse, NodePlan, Operand } from '../../../kernels/plan/ir.js';
 import type { RuleOptions } from '../../model/engine.js';
@@ -23,29 +23,29 @@ export interface OperatorKind<K extends Kind> {
   map(node: Of<K>, map: (value: Value) => Value): Logical;
   /** Adds the nodes of the operator at the place of its input, and moves on to the place of its own rows. */
   lower(node: Of<K>, at: Lowering): void;
-  /** Lines of EXPLAIN, the last one for what it mainly does; none: its inputs stand in its place. */
+  /** Lines of EXPLAIN, the last one for the operator's main work; none: its inputs stand in its place. */
   explain(node: Of<K>, of: Explained): readonly ExplainLine[];
   /** Relations whose columns the operator brings. */
   relations?(node: Of<K>): readonly Relation[];
   /**
-   * What stays in memory between two rows or messages, and with what it grows.
+   * State that stays in memory between two rows or messages, in words, and what it grows with.
    * @param above values that the operators above compute of its rows
    */
   keeps?(node: Of<K>, above: readonly Value[]): string | undefined;
-  /** What rows wait for in it. */
+  /** Reason for which rows wait in the operator, in words. */
   waits?(node: Of<K>): string | undefined;
-  /** Sentences for what grows with the square of the input. */
+  /** Warnings about work or output that grows with the square of the input, one sentence each. */
   growth?(node: Of<K>, level: Level): readonly string[];
-  /** Keeps nothing: rules that have an equal one on a shared stream use one for all. */
+  /** The operator keeps no state: rules with an equal operator on a shared stream use one for all. */
   isStateless?: true;
 }
 
-/** Name of an operator in EXPLAIN, and what it does. */
+/** Name of an operator in EXPLAIN, and a text on its work. */
 export type ExplainLine = readonly [op: string, info: string];
 
-/** What EXPLAIN knows of the plan around an operator. */
+/** Parts of the plan around an operator that EXPLAIN needs. */
 export interface Explained {
-  /** What the rule reads of each source. */
+  /** Columns that the rule reads of each source. */
   readonly read: {
     readonly columns: readonly (readonly ColumnValue[])[];
     readonly uses: readonly (readonly ColumnUse[])[];
@@ -59,7 +59,7 @@ export interface Explained {
 /** The operators of one plan from its source up, as warnings look at them. */
 export interface Level {
   readonly chain: readonly Logical[];
-  /** What the operators of the chain compute. */
+  /** Values that the operators of the chain compute. */
   readonly values: readonly Value[];
   /** The output row; null where the plan does not end with one. */
   readonly row: OutputRow | null;
@@ -71,7 +71,7 @@ export interface Lowering {
   path: Path;
   readonly options: RuleOptions;
   readonly values: Values;
-  /** What the rule needs of each source. */
+  /** Columns that the rule needs of each source. */
   readonly columns: readonly (readonly ColumnValue[])[];
   /** Values that operators have computed for those above them. */
   readonly held: Set<Value>;
@@ -87,14 +87,16 @@ export interface Lowering {
   isJoined(window: Logical): boolean;
   /** The source that a value of a merge comes from. */
   ownerOf(value: Value): number | undefined;
-  /** Values among `above` that were computed for the rows of this source, at whose place we are: they belong to it. */
+  /**
+   * Values among `above` that were computed for the rows of this source; the current place must be that of the source.
+   */
   computedFor(source: Relation, above: readonly Value[]): Value[];
   /**
-   * What functions gave for the rows of one stream, by the values in which it is read: it belongs to those rows from
-   * here on.
+   * Results of functions over the rows of one stream, by the values in which they are read. From here on a result
+   * belongs to the row of that stream.
    */
   ownedByStreams(above: readonly Value[]): ReadonlyMap<Value, Value>;
-  /** Where the value stands in the batch. Throws when it is not there. */
+  /** Operand of the value in the batch. Throws when it is not there. */
   operandOf(value: Value): Operand;
   /** Adds a node that passes the same batch on; null as step: it is part of the step before. */
   push(node: NodePlan, step: Step['kind'] | null): void;
@@ -108,8 +110,8 @@ export interface Lowering {
   addStep(step: Step): void;
   /** Adds the nodes of an input of a merge, and moves on to the place of its rows. */
   placeBranch(input: Logical): Chain;
-  /** The node of a lookup table; of one that is asked its place among what is asked. */
+  /** Node of a lookup table that keeps rows; for a table that is asked, its index in the list of what is asked. */
   tableOf(source: Source): number;
-  /** The place of a function that answers later among what is asked. */
+  /** Index of a function that answers later in the list of what is asked. */
   askedOf(call: AskedFunction['call']): number;
 }

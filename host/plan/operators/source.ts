@@ -28,7 +28,7 @@ export const source: OperatorKind<'source'> = {
   relations: ({ source: own }) => [own],
 };
 
-/** What is decoded of a column: its name, or the members of the object that are looked at. */
+/** Decoded parts of a column: its name, or the members of the object that are read. */
 function partsOf(name: string, use: ColumnUse | undefined): string[] {
   const parts = (path: string, type: ColumnType): string[] => {
     if (type.type === 'array') return parts(`${path}[]`, type.element);

@@ -67,7 +67,7 @@ export const window: OperatorKind<'window'> = {
   growth,
 };
 
-/** Columns are what it keeps, then what it computes, then its start, end and trigger. */
+/** Output columns are the kept values, then the computed values, then the window's start, end and trigger. */
 function lowerComputing(node: WindowNode, at: Lowering): void {
   const shown = node.shown ?? [];
   const isComputed = (aggregate: AggregateValue): boolean => node.isGrouped || shown.includes(aggregate);
@@ -237,7 +237,7 @@ export const operands: ReadonlySet<string> = new Set(['trigger', 'begin', 'emit'
 function keyOf(node: PlanOf<'window'>, at: KeptPlace): bigint {
   const { window: spec, isEventTime, where, grouped, input, keys } = node;
   const parts = Object.entries(spec).flatMap(([name, part]): (string | number | Value | Value[])[] => {
-    // How long partitions are kept is no part of what they have.
+    // The time for which partitions are kept is no part of the meaning of their state.
     if (name === 'ttlMs') return [];
     if (Array.isArray(part)) return [name, at.valuesOf(part)];
     return [name, typeof part === 'number' && operands.has(name) ? at.value(part) : part];
@@ -254,7 +254,7 @@ function keyOf(node: PlanOf<'window'>, at: KeptPlace): bigint {
   );
 }
 
-/** Where the rows of the window come from; its own WHERE among it. */
+/** Origin of the window's rows, in words, with its own WHERE. */
 function seenBy({ input, where }: PlanOf<'window'>, at: KeptPlace): readonly string[] {
   const { words } = at.rowsOf(input);
   return where === undefined ? words : [...words, `WHERE ${at.text(at.value(where))}`];

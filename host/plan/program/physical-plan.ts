@@ -1,4 +1,4 @@
-/** What becomes of a plan: nodes for the kernel, and what the interface shows of them. */
+/** Physical plan: nodes for the kernel, and the steps of the topology that the interface shows. */
 import type { ColumnUse, NodePlan } from '../../../kernels/plan/ir.js';
 import type { Source } from '../values/source.js';
 import type { ColumnValue, Value } from '../values/value.js';
@@ -25,9 +25,9 @@ export interface Step {
     | 'project'
     | 'projectset';
   nodes: number[];
-  /** Of a lookup: what the statement calls its table. */
+  /** Name of a lookup's table in the statement. */
   table?: string;
-  /** Of a union: what comes together there. */
+  /** Inputs of a union. */
   inputs?: Chain[];
 }
 
@@ -43,16 +43,16 @@ export interface Chain {
   steps: Step[];
   /** The node of another chain from which the rows branch off. */
   from?: number;
-  /** Whose sinks get the rows at the end, by their position in the rule; without it all. */
+  /** Indexes of the actions whose sinks get the rows at the end; absent: all. */
   actions?: readonly number[];
 }
 
 export interface Physical {
-  /** What the rule needs of each source. */
+  /** Columns that the rule needs of each source. */
   columns: ColumnValue[][];
-  /** The same, of objects with the members that are looked at. */
+  /** Uses of these columns; for objects, only the members that the rule reads. */
   uses: ColumnUse[][];
-  /** What is read of its stream for that: of a lookup table all that is kept. */
+  /** Columns that are read from each source; for a lookup table, all columns that it keeps. */
   read: ColumnUse[][];
   /** Tables and functions that are asked, as nodes number them. */
   asked: readonly (Source | AskedFunction)[];
@@ -63,6 +63,6 @@ export interface Physical {
   labelled: Map<string, number[]>;
   /** Encode nodes of each action; several where a sink of a graph has several inputs. */
   encoders: number[][];
-  /** What stands in the batches that nodes give on; not of encode nodes and ports. */
+  /** Values in the output batches of nodes, by node; encode nodes and ports are left out. */
   rows: Map<number, readonly (Value | null)[]>;
 }

@@ -18,7 +18,7 @@ export class Path {
     readonly input: NodeInput,
     private readonly operands: Map<Value, Operand>,
     private nextRegister: number,
-    /** What the columns of the batch hold; null: something no expression of the rule asks for. */
+    /** Values in the columns of the batch; null: a value that no expression of the rule reads. */
     readonly columnValues: readonly (Value | null)[],
   ) {}
 
@@ -43,7 +43,7 @@ export class Path {
     return new Path({ node }, this.operands, this.nextRegister, this.columnValues);
   }
 
-  /** The same place for one of several nodes that read it side by side: they do not see each other's registers. */
+  /** Copy of the path for one of several nodes that read it side by side: they do not see each other's registers. */
   branch(): Path {
     return new Path(this.input, new Map(this.operands), this.nextRegister, this.columnValues);
   }
@@ -53,7 +53,7 @@ export class Path {
     return new Path({ node }, columnMap(columns), this.nextRegister, columns);
   }
 
-  /** The same place with other values: those of its operands that belong to what stands above. */
+  /** Path at the same place that has only these operands, by the values that the operators above read. */
   withOnly(operands: ReadonlyMap<Value, Operand>): Path {
     const columns = this.columnValues.map((): Value | null => null);
     for (const [value, operand] of operands) {

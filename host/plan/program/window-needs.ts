@@ -1,9 +1,9 @@
-/** What the operators above a window, or one in which rows wait, need of its rows. */
+/** Finds the values that operators need of the rows of a window below, or of rows that wait below. */
 
 import { type AggregateValue, childrenOf, type Value } from '../values/value.js';
 import type { Path } from './program.js';
 
-/** What the operators above a window need of it. */
+/** Values that the operators above a window need of it. */
 export interface WindowNeeds {
   keep: Value[];
   aggregates: AggregateValue[];
@@ -36,11 +36,11 @@ export function windowNeeds(
   return needs;
 }
 
-/** Of no value. */
+/** A predicate that no value satisfies. */
 export const isNone = (): boolean => false;
 
 /**
- * What the operators above need of rows that wait: those values that stand in the batch already.
+ * Values that the operators above need of rows that wait, as far as the batch has them already.
  * @param above values that are computed above
  * @param isHeld true for values that operators below have computed
  */

@@ -23,7 +23,7 @@ const unfoldable: ReadonlySet<Op['op']> = new Set<Op['op']>([
   'convert.decode',
 ]);
 
-/** The plan with constants in the place of what `fold` could compute. */
+/** The plan with constants in the place of values that `fold` could compute. */
 export function foldConstants(roots: readonly Root[], values: Values, fold: Fold): Root[] {
   const done = new Map<Value, Value>();
   const change = (value: Value): Value => (isFoldable(value) ? folded(value, values, fold) : value);

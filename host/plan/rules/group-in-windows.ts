@@ -12,7 +12,7 @@ export function groupInWindows(roots: readonly Root[]): Root[] {
     const { input } = node;
     const isOwn = before.kind === 'window' && sole.has(before.input);
     if (input.kind !== 'window' || input.isGrouped || input.window.kind === 'message' || !isOwn) return node;
-    // What is known of a window when it ends is no key of its rows.
+    // A value that is known only when the window ends can be no key of its rows.
     if ((input.shown?.length ?? 0) > 0 || node.keys.some(({ isAfterWindow }) => isAfterWindow)) return node;
     const labels = [...(input.labels ?? []), ...(node.labels ?? [])];
     return { ...input, labels, keys: node.keys, isGrouped: true, sendEmpty: input.sendEmpty && node.keys.length === 0 };

@@ -12,7 +12,7 @@ const maxColumns = 4096;
 
 export interface Needed {
   readonly columns: ColumnValue[][];
-  /** The same, with the part of their types that is looked at. */
+  /** Uses of these columns, with the part of their types that the rule reads. */
   readonly uses: ColumnUse[][];
 }
 

@@ -9,7 +9,7 @@ import { type ColumnValue, childrenOf, type OpValue, type Value } from '../value
 /** A step into a value: the name of a member, or null for an element of a list, whichever it is. */
 type Step = string | null;
 
-/** What is looked at of a value: all of it, or parts. */
+/** Parts of a value that the rule reads, or all of it. */
 interface Need {
   isWhole: boolean;
   readonly parts: Map<Step, Need>;
@@ -39,7 +39,7 @@ export function narrowedUses(
 const ofOneOf: ReadonlySet<OpValue['op']> = new Set(['logic.ifNotNull', 'logic.coalesce', 'logic.present']);
 
 class Needs {
-  /** What columns of derived tables stand for. */
+  /** Values of the columns of derived tables, in the inner statement. */
   readonly #derived = new Map<Value, Value>();
   readonly #ofColumns = new Map<Value, Need>();
   readonly #seen = new Set<Value>();
@@ -50,7 +50,7 @@ class Needs {
     }
   }
 
-  /** Notes what is looked at where the whole value is. */
+  /** Notes the columns and members that are read where the whole value is read. */
   visit(value: Value): void {
     if (this.#seen.has(value)) return;
     this.#seen.add(value);
@@ -62,7 +62,7 @@ class Needs {
     for (const [column, value] of this.#derived) if (!this.#ofColumns.has(column)) this.visit(value);
   }
 
-  /** The use with the part of its type that is looked at. */
+  /** Returns the use with only the part of its type that the rule reads. */
   narrowed(column: ColumnValue): ColumnUse {
     const { use } = column;
     const need = this.#ofColumns.get(column);
@@ -71,7 +71,7 @@ class Needs {
     return read === use.type ? use : { ...use, read };
   }
 
-  /** Notes what is looked at where a part of the value is. */
+  /** Notes the columns and members that are read where a part of the value is read. */
   #visitPart(value: Value, path: readonly Step[]): void {
     const step = stepOf(value);
     if (step !== undefined) {

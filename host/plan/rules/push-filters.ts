@@ -20,7 +20,7 @@ export function pushFilters(roots: readonly Root[]): Root[] {
   });
 }
 
-/** Whether rows that are dropped below the window change neither its ends nor what it sends. */
+/** True when rows that are dropped below the window change neither its ends nor its other output. */
 export function followsClock(node: WindowNode): boolean {
   return kindOf(node.window).isAligned === true && !chainOf(node).some(({ kind }) => kind === 'watermark');
 }

@@ -1,4 +1,4 @@
-/** From the output row of the SELECT to what one kind of sink gets of it. */
+/** Makes the output of one kind of sink from the output row of the SELECT. */
 import { aggregates } from '../../../kernels/gen/ops.js';
 import type { OutputEntry, OutputRow } from '../logical/logical.js';
 import { joinedColumn, mergedObject, missing, nullOfPresent } from '../values/joined-row.js';
@@ -39,9 +39,9 @@ export function outputSpec(
 }
 
 /**
- * What tells that there is nothing to send where the message does not: an empty window has a row of aggregates
- * nevertheless, of which a column may have no value to send in its place, and of rows that are sent one by one those
- * without members are left out, not those of which `fields` and its like leave nothing.
+ * Value that is null, or an object without members, when there is nothing to send and the message does not show it. An
+ * empty window has a row of aggregates nevertheless, in which the column that is sent may have no value. Single rows
+ * are left out when they have no members themselves, not when `fields` and the like leave none.
  */
 function emptyOf(row: OutputRow, wishes: SinkWishes, values: Values): Value | null {
   const isOfWindow = row.entries.some(({ value }) => aggregatesIn(value).length > 0);

@@ -1,4 +1,4 @@
-/** What an action wants of its rows and messages: the sink properties that all connectors share. */
+/** Reads the sink properties that all connectors share: they give the form of an action's rows and messages. */
 
 import type { OutputPlan } from '../../../kernels/plan/ir.js';
 import { isBatch } from '../../../kernels/plan/output-plan.js';
@@ -13,7 +13,7 @@ import { compileTemplate } from '../../template/compile.js';
 import { PropertyTemplates } from '../../template/properties.js';
 import { sinkErrors } from '../errors/sink.js';
 
-/** How a sink's messages look; actions with equal wishes share one encode node. */
+/** Form of a sink's messages; actions with equal wishes share one encode node. */
 export interface SinkWishes extends Omit<OutputPlan, 'shape'>, EncodeDetails {
   /** Only these columns, missing ones as null; null: all. */
   fields: string[] | null;
@@ -24,14 +24,14 @@ export interface SinkWishes extends Omit<OutputPlan, 'shape'>, EncodeDetails {
   keepsOrder: boolean;
   /** A message is the value of one column. */
   isWhole: boolean;
-  /** Templates need the rows beside the messages, which are not all of their JSON. */
+  /** Each message has its rows as JSON in a head, since templates can't take them from the message. */
   hasHead: boolean;
 }
 
-/** Properties that change what is sent and cannot run yet. */
+/** Properties that change the messages and are not supported by all sinks yet. */
 const unsupported = ['compression', 'encryption', 'schemaId', 'rowkindField', 'keyField'] as const;
 
-/** All that is read here. */
+/** Names of all properties that are read here. */
 export const sinkWishNames: readonly string[] = [
   ...unsupported,
   ...encodeProps,
@@ -72,8 +72,7 @@ function asSinkError(error: unknown): unknown {
 }
 
 /**
- * The action gets the rows that come too late in place of the result. Throws a `sink` error where that is not said
- * clearly.
+ * Tells whether the action gets late rows instead of the result. Throws a `sink` error when `lateRows` is no boolean.
  */
 export function getsLateRows({ props }: RuleDefinition['actions'][number]): boolean {
   try {
@@ -121,7 +120,7 @@ function batchOf(props: Record<string, unknown>, isOfSingles: boolean): Pick<Sin
   return isOfSingles && batchSize === 1 ? { batchSize: 0, lingerMs: 0 } : { batchSize, lingerMs };
 }
 
-/** What makes the messages; throws when that is nothing that can be used. */
+/** Returns the encoder of an action's messages; throws for an unknown or unsupported format. */
 function encodeFor(type: string, props: Record<string, unknown>): Encode {
   const format = text(props, 'format') ?? defaultFormat;
   if (!formatNames.includes(format.toLowerCase())) {
@@ -138,7 +137,7 @@ function encodeFor(type: string, props: Record<string, unknown>): Encode {
   return encode;
 }
 
-/** What the kernel writes for an action. */
+/** Format and framing that the kernel writes for an action. */
 export function outputForm(
   type: string,
   props: Record<string, unknown>,
@@ -153,7 +152,7 @@ export function outputForm(
   return { format: encode.kernel, framing, ...details, ...(hasHeaders ? { header: 'each' } : {}) };
 }
 
-/** What is sent of each row. A format that selects by itself gets all columns. */
+/** Columns of each row that are sent. A format that selects by itself gets all columns. */
 function selection(
   props: Record<string, unknown>,
   selectsItself: boolean,

@@ -36,7 +36,7 @@ export interface Analysis {
   sources: Source[];
   /** The SELECTs of the statement, several where UNION ALL stands between them. */
   roots: Project[];
-  /** What the user should know of the statement. */
+  /** Remarks for the user about the statement. */
   remarks: string[];
 }
 
@@ -115,7 +115,7 @@ class Analyser {
     };
   }
 
-  /** What FROM and the joins name. */
+  /** Relations that FROM and the joins name. */
   #relations(select: Select): Relation[] {
     const { from, joins } = select;
     const { rule, catalog, values } = this;

@@ -17,7 +17,7 @@ type Project = Extract<Logical, { kind: 'project' }>;
 const places = ['rows', 'window', 'having', 'output'] as const;
 type Place = (typeof places)[number];
 
-/** Each is a sort of its own, and operators lie in each other. */
+/** Greatest number of orders: each is a sort of its own, and operators are nested. */
 const maxOrders = 100;
 
 /** Operators that rows come to after they have their numbers. */
@@ -27,7 +27,7 @@ function isAfterNumbers(node: Logical): boolean {
   return kind === 'window' ? node.isDistinct === true : kind === 'sort' || kind === 'expand' || kind === 'limit';
 }
 
-/** Where the rows of a SELECT begin. */
+/** Kinds of operators at which the rows of a SELECT begin. */
 const bottoms: ReadonlySet<Logical['kind']> = new Set(['source', 'merge', 'watermark', 'derive']);
 
 /** The statement with operators for all functions in it that look back. */
@@ -61,12 +61,12 @@ export function withAnalytics(root: Project): Project {
   return input === undefined ? root : { ...root, input };
 }
 
-/** The rows at a node of a graph with what its functions that look back give, of which these values are made. */
+/** The rows at a node of a graph with the results of its functions that look back, which these values are made of. */
 export function withAnalyticsAt(input: Logical, name: string, values: readonly Value[]): Logical {
   return above(input, analyticsIn(values), ({ node }) => node === name, [name]);
 }
 
-/** Values that are asked for before it is known which rows the result is made of. */
+/** Values that are needed before the rows of the result are known. */
 function beforeResult(nodes: readonly Logical[]): Value[] {
   const isLate = (node: Logical): boolean => node.kind === 'project' || isAfterNumbers(node);
   const early = nodes.filter((node) => !isLate(node)).flatMap(valuesOf);

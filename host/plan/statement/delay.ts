@@ -18,7 +18,7 @@ export function withDelays(roots: readonly Root[], values: Values): Root[] {
     isWaitedFor,
     true,
   );
-  /** What rows have waited for that an operator gives. */
+  /** Values that the output rows of each operator have waited for. */
   const waited = new Map<Logical, ReadonlySet<Value>>();
   return mapOperators(roots, (node) => {
     const inputs = inputsOf(node);
@@ -47,7 +47,7 @@ export function withDelays(roots: readonly Root[], values: Values): Root[] {
   });
 }
 
-/** Of a filter what it asks for besides: rows that it doesn't want wait for nobody. */
+/** Splits a filter: terms that need no wait come first, so that the rows they drop do not wait. */
 function decidedBefore(
   node: Logical,
   input: Logical,
@@ -71,7 +71,7 @@ function operators(root: Logical, found = new Set<Logical>()): Set<Logical> {
   return found;
 }
 
-/** What rows wait for of what values are computed of: what stands inside aggregates, or the rest. */
+/** Finds the values that rows wait for among `roots` and their operands: those inside aggregates, or all others. */
 function waitedFor(roots: readonly Value[], isWaitedFor: (value: Value) => boolean, ofAggregates: boolean): Set<Value> {
   const found = new Set<Value>();
   const seen: [Set<Value>, Set<Value>] = [new Set(), new Set()];
@@ -80,7 +80,7 @@ function waitedFor(roots: readonly Value[], isWaitedFor: (value: Value) => boole
     if (known.has(value)) return;
     known.add(value);
     if (isInside === ofAggregates && isWaitedFor(value)) found.add(value);
-    // What stands in an argument is waited for first.
+    // Rows wait for a value in an argument first.
     for (const child of childrenOf(value)) visit(child, isInside || value.kind === 'aggregate');
   };
   for (const root of roots) visit(root, false);

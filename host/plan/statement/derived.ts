@@ -14,7 +14,7 @@ import { firstPresent } from '../values/joined-row.js';
 import type { Relation } from '../values/source.js';
 import type { ColumnValue, Value, Values } from '../values/value.js';
 
-/** What a SELECT gives. */
+/** Output of a SELECT: its row and the times of the row. */
 export interface Result {
   row: OutputRow;
   /** Event time of a row, epoch ms; null in processing time. */
@@ -29,9 +29,9 @@ export class DerivedTable implements Relation {
   readonly isTable = false;
   readonly isLookup = false;
   readonly declared: readonly string[] | null;
-  /** What the columns stand for in the inner statement. */
+  /** Values of the columns in the inner statement, as they are sent. */
   readonly columns = new Map<ColumnValue, Value>();
-  /** The same, as computed there. */
+  /** Values of the columns in the inner statement, as they are computed. */
   private readonly computed = new Map<ColumnValue, Value>();
   private isComplete = false;
 

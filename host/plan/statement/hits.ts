@@ -14,7 +14,7 @@ type Project = Extract<Logical, { kind: 'project' }>;
  */
 export function withHits(root: Project, timeOf: (isOfWindow: boolean) => Value): Project {
   const chain = levelOf(root).slice(0, -1);
-  // What a derived table is made of has been counted there.
+  // Hits inside a derived table have been counted there.
   const own = (nodes: readonly Logical[]) => nodes.filter(({ kind }) => kind !== 'derive').flatMap(valuesOf);
   if (hitsIn(own([...chain, root])).length === 0) return root;
   const judged = new Set<HitValue>();

@@ -17,7 +17,7 @@ export interface Selected extends Result {
   readonly isOfMessages: boolean;
 }
 
-/** What a derived table is made of. */
+/** A derived table with the SELECTs that it is made of. */
 export interface Derived {
   readonly relation: DerivedTable | UnionTable;
   /** The SELECTs as tables of their own. */
@@ -56,7 +56,7 @@ export function derivedTable(
 }
 
 /**
- * The same as a table whose columns are all its own, which a join needs: of the rows of several SELECTs, in the order
+ * The derived table as one whose columns are all its own, which a join needs. Rows of several SELECTs are in the order
  * of their times.
  */
 export function asOneTable(derived: Derived, isEventTime: boolean, next: () => number, values: Values): Derived {

@@ -28,7 +28,7 @@ export const resultClause = (name: string): Clause => ({
   hasAnalytics: true,
 });
 
-/** Where the rows come from, with the time they are ordered by; null: none, or each of several streams has its own. */
+/** Origin of the rows, with the time that orders them; null: there is none, or each of several streams has its own. */
 export interface Input {
   readonly root: Logical;
   readonly timestamp: Value | null;
@@ -281,7 +281,7 @@ export class Statement {
     if (having === null) return input;
     const condition = this.binder.condition(having, resultClause('HAVING'));
     checkHaving(condition, keys, having);
-    // What is true of all rows of a message is decided on once.
+    // Without groups, the condition has one value for all rows of a message, so it is decided once.
     return { kind: 'filter', input, condition, clause: 'having', ...(this.isGrouped ? {} : { isWhole: true }) };
   }
 }

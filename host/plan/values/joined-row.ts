@@ -27,7 +27,7 @@ export function nullOfPresent(values: Values, source: Relation, column: Value): 
   return values.op('logic.nullBeside', [column, source.arrival()]);
 }
 
-/** What a row has that has no value. */
+/** The missing value, of a column that a row does not have. */
 export function missing(values: Values): Value {
   return values.constant({ tag: 'missing' });
 }

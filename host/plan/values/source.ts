@@ -14,11 +14,11 @@ import type { Value, Values } from './value.js';
 
 const any: ColumnType = { type: 'any' };
 
-/** What expressions see of where rows come from: a stream, a table, or another SELECT. */
+/** A relation as expressions see it: a stream, a table, or another SELECT. */
 export interface Relation {
   readonly index: number;
   readonly name: string;
-  /** What the statement calls it: its alias, or its name. No two of a statement have the same. */
+  /** Name in the statement, unique there: the alias, or else the name. */
   readonly ownName: string;
   /** A table: its rows are kept and joined to those of streams. */
   readonly isTable: boolean;
@@ -113,7 +113,7 @@ export class Source implements Relation {
     return this.isLookup && !this.isKept;
   }
 
-  /** How many of its newest rows a table keeps. */
+  /** Number of newest rows that a table keeps. */
   get retainRows(): number {
     return this.definition.options.retainSize;
   }
@@ -170,7 +170,7 @@ export class Source implements Relation {
 
   private read(name: string, use: ColumnUse): Value {
     const column = this.values.column(this.index, use);
-    // Nobody checks what is answered.
+    // Columns of answers are not checked, so they may hold anything.
     if (this.isAsked) noteAnything(column);
     return this.formatted.has(name) ? this.parsed(column) : column;
   }

@@ -1,7 +1,7 @@
 /**
- * What kinds of values an expression can have, as far as that is known before rows are there: of declared columns,
- * literals, operators and functions. What no kind of value could be given to is refused when the rule is made: each row
- * would be an error. Null is not among the kinds: every operand may be null.
+ * Kinds of values that an expression can have, as far as known before rows come: from declared columns, literals,
+ * operators and functions. An operand that would be an error in each row is refused when the rule is made. Null is not
+ * among the kinds: every operand may be null.
  */
 import { aggregates, type OpName } from '../../../kernels/gen/ops.js';
 import type { ColumnType } from '../../../kernels/plan/ir.js';
@@ -12,7 +12,7 @@ import type { Value } from './value.js';
 const names = ['BIGINT', 'FLOAT', 'STRING', 'BOOLEAN', 'DATETIME', 'BYTEA', 'ARRAY', 'STRUCT'] as const;
 type Name = (typeof names)[number];
 
-/** A set of kinds; empty for what is always null. */
+/** A set of kinds; empty for a value that is always null. */
 export type Kinds = number;
 
 function of(...some: readonly Name[]): Kinds {
@@ -24,15 +24,15 @@ const nothing: Kinds = 0;
 const number = of('BIGINT', 'FLOAT');
 const text = of('STRING');
 const boolean = of('BOOLEAN');
-/** Times, and what is compared with them as one. */
+/** Kinds of times, and of values that are compared with times as times. */
 const time = of('DATETIME', 'BIGINT', 'FLOAT', 'STRING');
 
-/** What arguments of a declared type take by themselves. */
+/** Kinds that an argument takes by its declared type, when its declaration has no `takes`. */
 const takenAs: Readonly<Record<ArgType, ArgKind>> = {
   any: 'any',
   int: 'number',
   number: 'number',
-  // What is no text is printed.
+  // A value that is no text is printed.
   string: 'any',
   boolean: 'boolean',
   datetime: 'datetime',
@@ -50,9 +50,9 @@ const taken: Readonly<Record<ArgKind, Kinds>> = {
   struct: of('STRUCT'),
 };
 
-/** What functions give, by the words of their declarations; those that are not here give anything. */
+/** Result kinds of functions, by the word `returns` of their declarations; other words stand for any kind. */
 const given: Readonly<Record<string, Kinds>> = {
-  // Some give one for the other.
+  // Some functions give a FLOAT for a BIGINT, or a BIGINT for a FLOAT.
   bigint: number,
   float: number,
   number,
@@ -76,7 +76,9 @@ const constants: Readonly<Record<string, Kinds>> = {
   object: of('STRUCT'),
 };
 
-/** DATETIME is not here: such a column holds what was sent, a text or a number, where it is not checked. */
+/**
+ * Kinds of declared columns. DATETIME is not here: an unchecked DATETIME column holds the text or number that was sent.
+ */
 const declared: Readonly<Record<string, Kinds>> = {
   bigint: of('BIGINT'),
   float: of('FLOAT'),
@@ -87,7 +89,7 @@ const declared: Readonly<Record<string, Kinds>> = {
   struct: of('STRUCT'),
 };
 
-/** What operations give of any operands. */
+/** Result kinds of operations, whatever their operands are. */
 const results: Readonly<Partial<Record<OpName, Kinds>>> = {
   'arith.add': number,
   'arith.sub': number,
@@ -127,7 +129,7 @@ const ordered: Pairs = [
 ];
 const equal: Pairs = [...ordered, [boolean, boolean]];
 
-/** What the operators with two sides take. */
+/** Operand kinds of the operators with two sides. */
 const operators: Readonly<Partial<Record<OpName, Pairs>>> = {
   'arith.add': numbers,
   'arith.sub': numbers,
@@ -154,20 +156,20 @@ const operators: Readonly<Partial<Record<OpName, Pairs>>> = {
   'logic.or': [[boolean, any]],
 };
 
-/** What the operators with one side take. */
+/** Operand kinds of the operators with one side. */
 const single: Readonly<Partial<Record<OpName, Kinds>>> = {
   'arith.neg': number,
   'logic.not': boolean,
   'nested.slice': of('ARRAY'),
-  // A member of what has none is null.
+  // A member of a value without members is null.
   'nested.member': any & ~of('ARRAY'),
 };
 
-/** What calls give, and columns of derived tables. */
+/** Noted kinds: of the results of calls, and of columns that may hold anything. */
 const noted = new WeakMap<Value, Kinds>();
 const found = new WeakMap<Value, Kinds>();
 
-/** Says what the call of a function gives, by the word of its declaration. */
+/** Notes the result kinds of a call, by the word `returns` of the function's declaration. */
 export function noteResult(value: Value, returns: string): void {
   const kinds = given[returns];
   if (kinds !== undefined && value.kind !== 'const') noted.set(value, kinds);
@@ -235,7 +237,7 @@ function ofOperation({ op, operands, args }: Extract<Value, { kind: 'op' }>): Ki
   }
 }
 
-/** Names of the members that a STRUCT has by its declaration; undefined of what is no part of a declared column. */
+/** Names of the members that a STRUCT has by its declaration; undefined for a value outside of declared columns. */
 export function membersOf(object: Value): string[] | undefined {
   const type = declaredType(object);
   return type?.type === 'struct' ? type.fields.map(({ name }) => name) : undefined;
@@ -274,7 +276,7 @@ function namesOf(kinds: Kinds): string {
   return some.length < 2 ? some.join() : `${some.slice(0, -1).join(', ')} or ${some.at(-1)}`;
 }
 
-/** What a value is that can never be one of the kinds; undefined when it can, or is null. */
+/** Names the kinds of a value that can never be one of the wanted kinds; undefined when it can, or is null. */
 function other(kinds: Kinds, wanted: Kinds): string | undefined {
   return kinds === nothing || (kinds & wanted) !== 0 ? undefined : namesOf(kinds);
 }
@@ -311,8 +313,8 @@ export function wrongArgument(value: Value, { type, takes = [takenAs[type]] }: A
 }
 
 /**
- * Why a condition never holds, as `wrongArgument`. That of a literal (WHERE 1) is seen by its errors, as in the
- * recorded engine.
+ * Why a condition never holds, as `wrongArgument`; undefined for a literal (WHERE 1), which shows by its errors, as in
+ * the recorded engine.
  */
 export function wrongCondition(value: Value): string | undefined {
   if (value.kind === 'const') return undefined;

@@ -8,7 +8,8 @@ import type { AnalyticName, ColumnUse, ConstValue } from '../../../kernels/plan/
 import { limitErrors } from '../errors/limit.js';
 
 /**
- * Highest tree of operations. Aliases can build on each other, so that it does not follow from the statement's limits.
+ * Greatest height of a tree of operations. Aliases can build on each other, so that the limits of statements do not
+ * bound it.
  */
 const maxHeight = 1500;
 
@@ -33,7 +34,7 @@ export type OpValue = Common & {
   readonly operands: readonly (Value | null)[];
   readonly args: readonly Value[];
   readonly imm: number;
-  /** Gives another value each time: equal expressions are not merged. */
+  /** The operation gives another value each time, so equal expressions are not merged. */
   readonly isVolatile: boolean;
 };
 export type AggregateValue = Common & {
@@ -55,7 +56,7 @@ export type AnalyticValue = Common & {
   readonly kind: 'analytic';
   readonly fn: AnalyticName;
   readonly args: readonly Value[];
-  /** Of lag: rows to look back. Of user: number of the function. */
+  /** Rows to look back for `lag`; number of the function for `user`. */
   readonly size: number;
   /** PARTITION BY. */
   readonly partition: readonly Value[];
@@ -63,17 +64,17 @@ export type AnalyticValue = Common & {
   readonly when: Value | null;
   /** ORDER BY of row_number: the order in which rows are numbered. */
   readonly order: readonly SortKey[];
-  /** It sees the rows of the result, unless something before them asks for it. */
+  /** The function sees the rows of the result, unless an operator before the result reads its value. */
   readonly isOfResult: boolean;
-  /** Node of a graph whose rows it sees; empty in statements. */
+  /** Node of a graph whose rows the function sees; empty in statements. */
   readonly node: string;
 };
 /**
- * How many rows, or messages, got past a clause before, or when the newest did. Each clause
- * has a count of its own, and what comes after all clauses has one.
+ * Number of rows or messages that passed a clause before, or the time of the newest. Each clause has a count of its
+ * own, and there is one for rows that passed all clauses.
  */
 export type HitValue = Common & { readonly kind: 'hit'; readonly part: 'count' | 'time'; readonly clause: string };
-/** Of a row that came too late: its time, and how much earlier that is than the watermark was; milliseconds. */
+/** Time of a late row, or how much earlier it is than the watermark was; milliseconds. */
 export type LateValue = Common & { readonly kind: 'late'; readonly part: 'time' | 'by' };
 export type WindowValue = Common & { readonly kind: 'window'; readonly part: WindowPart };
 
@@ -103,12 +104,12 @@ export type Value =
 
 /** Makes the values of one rule. */
 export class Values {
-  /** Functions of users that are called, by number, with the names they are called by. */
+  /** Names in the statement of the user functions that are called, by number. */
   readonly brought = new Map<number, string>();
   /** Functions that answer later: rows wait in an operator below what reads the answer (delay.ts, call.ts). */
   readonly waiting = new Set<number>();
   private readonly known = new Map<string, Value>();
-  /** What `delayed` made, with the time until which a row waits for it. */
+  /** Values that `delayed` made, with the time until which a row waits. */
   readonly delays = new Map<Value, OpValue>();
   private count = 0;
 
@@ -195,7 +196,7 @@ export class Values {
     }));
   }
 
-  /** The value as rows have it that have waited so many milliseconds; null where `ms` is. */
+  /** The value of a row after it has waited `ms` milliseconds; null when `ms` is null. */
   delayed(ms: Value, value: Value): Value {
     const result = this.op('logic.case', [], [this.op('logic.isNull', [ms]), this.null(), value]);
     if (!this.delays.has(result)) this.delays.set(result, this.op('move.due', [ms, value], [], 0, true));

@@ -1,4 +1,4 @@
-/** Windows of a statement: what is written of them, and how messages are grouped. */
+/** Windows of a statement: checks of their clauses, and the groups of messages. */
 
 import type { HaumeaError } from '../../base/errors.js';
 import { nearest } from '../../base/text/nearest.js';
@@ -39,7 +39,7 @@ export function noTime(values: Values): { start: Value; end: Value; trigger: Val
   return { start: none, end: none, trigger: none };
 }
 
-/** What windows and options don't go with. */
+/** Checks that the window goes with the rule's options and the other clauses; throws `plan` errors if not. */
 export function checkWindow(
   { window, groupBy }: Pick<Select, 'window' | 'groupBy'>,
   rule: RuleDefinition,

@@ -1,4 +1,4 @@
-/** COUNTWINDOW: so many rows. */
+/** COUNTWINDOW: a window of a number of rows. */
 import type { WindowGrammar } from '../../sql/window-grammar.js';
 import { usualOverlap, type WindowKind } from './kind.js';
 

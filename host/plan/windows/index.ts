@@ -1,4 +1,4 @@
-/** The table of the kinds of windows, and what is asked of any of them. */
+/** The table of the kinds of windows, and functions that hold for any of them. */
 import type { Operand, WindowPlan } from '../../../kernels/plan/ir.js';
 import type { Expr, WindowClause } from '../../sql/ast.js';
 import { timeUnitMs } from '../../sql/keywords.js';
@@ -45,12 +45,12 @@ function conditionsOf(window: WindowSpec): Value[] {
   return kindOf(window).conditions?.(window) ?? [];
 }
 
-/** What a window itself looks at in each row. */
+/** Values that a window itself reads in each row. */
 export function valuesOfWindow(window: WindowSpec): Value[] {
   return [...conditionsOf(window), ...(kindOf(window).values?.(window) ?? []), ...partitionOf(window)];
 }
 
-/** The window with each condition, and what rows are partitioned by, replaced. */
+/** The window with each condition and each value of its partition replaced. */
 export function mapWindow(window: WindowSpec, map: (value: Value) => Value): WindowSpec {
   const mapped = kindOf(window).map?.(window, map) ?? window;
   return 'partition' in mapped ? { ...mapped, partition: mapped.partition.map(map) } : mapped;

@@ -1,6 +1,6 @@
 /**
- * What the planner knows of a kind of window: its clause, the values that it looks at, its form for the kernel, and
- * what EXPLAIN and warnings say of it. Each kind is a record in a file of its own; `index.ts` has the table of them.
+ * Planner's record for each kind of window: its clause, the values that it reads, its form for the kernel, and its text
+ * in EXPLAIN and warnings. Each kind is a record in a file of its own; `index.ts` has the table of them.
  */
 import type { Operand, WindowPlan } from '../../../kernels/plan/ir.js';
 import type { Expr, WindowClause } from '../../sql/ast.js';
@@ -14,7 +14,7 @@ export type Kind = WindowSpec['kind'];
 export type Of<K extends Kind> = Extract<WindowSpec, { kind: K }>;
 type PlanOf<K extends Kind> = Extract<WindowPlan, { kind: K }>;
 
-/** What a clause gives besides its numbers. */
+/** A window clause with its unit and partition, and functions that bind its conditions. */
 export interface Clause {
   readonly clause: WindowClause;
   /** Milliseconds of the unit of its lengths; 1 without one. */
@@ -27,35 +27,38 @@ export interface Clause {
 }
 
 export interface WindowKind<K extends Kind> {
-  /** How it is written; the parser has it from here (host/sql/gen). Without it no clause asks for one. */
+  /**
+   * Grammar of the window's clause, which the parser gets from here (host/sql/gen); absent: no clause makes such a
+   * window.
+   */
   grammar?: WindowGrammar;
-  /** The window that a clause asks for; without it no clause does. */
+  /** Makes the window of a clause; absent: no clause makes such a window. */
   of?(clause: Clause): Of<K>;
   /** Conditions by which rows open, end or send the window. */
   conditions?(window: Of<K>): Value[];
-  /** Other values that it looks at in each row, without its partition. */
+  /** Other values that the window reads in each row, without its partition. */
   values?(window: Of<K>): Value[];
   /** The window with conditions replaced; its partition is mapped besides. */
   map?(window: Of<K>, map: (value: Value) => Value): Of<K>;
-  /** Its form for the kernel, without its partition. */
+  /** Form of the window for the kernel, without its partition. */
   plan(window: Of<K>, operand: (value: Value) => Operand): PlanOf<K>;
-  /** As GROUP BY has it, with its conditions in words; without it no statement has it. */
+  /** Text of the window as in GROUP BY, with its conditions in words; absent: no statement has such a window. */
   written?(window: PlanOf<K>, conditions: string): string;
-  /** Whose rows it keeps, in words; without it nothing is kept from message to message. */
+  /** Rows that the window keeps, in words; absent: it keeps nothing from message to message. */
   span?(window: Of<K>): string;
-  /** How often a row goes out with it, in words; null when that is no matter. */
+  /** How often the window sends a row, in words; null for an ordinary overlap. */
   overlap?(window: Of<K>): string | null;
-  /** OVER (WHEN …) says which rows end it. */
+  /** OVER (WHEN …) says which rows end the window. */
   hasTrigger?: true;
-  /** The time of rows has no meaning for it: rules of event time can't have it. */
+  /** The window does not use the time of rows, so rules with event time can't have it. */
   hasNoEventTime?: true;
-  /** It ends by the clock, at times that no row changes. */
+  /** The window ends by the clock, at times that no row changes. */
   isAligned?: true;
-  /** It keeps its rows even where only groups are asked for. */
+  /** The window keeps its rows even when only groups are needed. */
   keepsRows?: true;
-  /** It ends with a row: partitions are forgotten so long after their last one as the option `stateTtl` says. */
+  /** A row ends the window: its partitions are dropped when no row comes for the time in option `stateTtl`. */
   endsWithRow?: true;
 }
 
-/** A row in so many windows is still an ordinary overlap. */
+/** Number of windows for one row from which warnings mention the overlap. */
 export const usualOverlap = 10;

@@ -10,7 +10,7 @@ const reference = /\$(?:\$|([\p{L}\p{Nd}_]+)|\{([\p{L}\p{Nd}_]+)\})/gu;
 const charactersOfPiece = 16;
 
 /**
- * What stands in a replacement: a text, or numbers of groups, of which the first that took part counts; 0 is the whole
+ * A piece of a replacement: a text, or numbers of groups, of which the first that took part counts; 0 is the whole
  * match.
  */
 type Piece = string | readonly number[];

@@ -63,7 +63,7 @@ export const interval: OperatorKind<'interval'> = {
     };
     let after = path.afterNew(index, columns);
     if (node.condition !== null) {
-      // What the condition computes nobody below sees: it belongs to pairs, not all of which go on.
+      // Nodes below do not see the values that the condition computes: they belong to pairs, not all of which go on.
       const pair = new ProgramBuilder(after);
       const operand = pair.operand(node.condition);
       plan.condition = { program: pair.finish(), operand };

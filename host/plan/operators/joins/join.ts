@@ -1,4 +1,4 @@
-/** Joins the rows of each window with each other, and with what tables hold. */
+/** Joins the rows of each window with each other, and with the rows of tables. */
 
 import type { JoinStep } from '../../../../kernels/nodes/join.js';
 import { col, NONE, type NodePlan, type Operand } from '../../../../kernels/plan/ir.js';
@@ -14,7 +14,9 @@ import { planPort } from './merge.js';
 
 declare module '../../logical/logical.js' {
   interface LogicalOperators {
-    /** Joins the rows of each window of the input with each other and with what tables hold; `sources`: all of them. */
+    /**
+     * Joins the rows of each window of the input with each other and with the rows of tables; `sources`: all of these.
+     */
     join: { input: Logical; sources: Relation[]; steps: JoinSpec[] };
   }
 }

@@ -26,7 +26,7 @@ declare module '../../logical/logical.js' {
   }
 }
 
-/** What holds until the table's own properties are known, at the start of the rule. */
+/** Limits until the start of the rule, when the table's own properties are known. */
 const usualWaiting: WaitingPlan = { timeoutMs: 10_000, batches: 16, cache: null };
 
 export const lookup: OperatorKind<'lookup'> = {
@@ -63,7 +63,7 @@ export const lookup: OperatorKind<'lookup'> = {
     };
     let after = path.afterNew(index, [...carried, ...own]);
     if (condition !== null) {
-      // What the condition computes nobody below sees: it belongs to pairs, not all of which go on.
+      // Nodes below do not see the values that the condition computes: they belong to pairs, not all of which go on.
       const pair = new ProgramBuilder(after);
       const operand = pair.operand(condition);
       plan.condition = { program: pair.finish(), operand };

@@ -60,7 +60,7 @@ export const merge: OperatorKind<'merge'> = {
   relations: ({ sources }) => sources,
 };
 
-/** Plans what gives the rows at the place of the path to a merge or join. */
+/** Plans the port that gives the rows at the place of the path to a merge or join. */
 export function planPort(
   path: Path,
   values: readonly (Value | null)[],

@@ -1,4 +1,4 @@
-/** What the joins by time (as-of, interval) have in common: their place, what they carry, their keys. */
+/** Common parts of the joins by time (as-of, interval): their place, the values they carry, their keys. */
 import type { Operand } from '../../../../kernels/plan/ir.js';
 import { levelOf } from '../../logical/logical.js';
 import type { ProgramBuilder } from '../../program/program.js';
@@ -14,7 +14,7 @@ export interface Kept {
   readonly operand: Operand;
 }
 
-/** What stands above, and the condition of the join, need of its rows. */
+/** Values of the join's rows that operators above and the condition of the join need. */
 export function keptBy(node: TimedJoin, at: Lowering): readonly Kept[] {
   // Keys are computed of rows as they come; nothing else needs the values that they are made of.
   const condition = node.kind === 'interval' ? node.condition : null;
