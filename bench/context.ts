@@ -1,4 +1,4 @@
-/** What one run is asked to do, and what its measuring works with. */
+/** Options of one run, and the context of its measuring. */
 import type { EngineUnderTest } from './engine.js';
 import type { Generator } from './generator.js';
 import type { RunResult } from './result.js';
@@ -20,7 +20,7 @@ export interface RunOptions {
   seconds: number;
   /** Rules of the `rules` workload. */
   rules: number;
-  /** Each of them with a threshold of its own, so that none can share the work of another. */
+  /** Whether each rule has a threshold of its own, so that no rule can share the work of another. */
   distinct: boolean;
   schemaless: boolean;
   sinkProps: Record<string, unknown>;
@@ -33,7 +33,7 @@ export interface RunOptions {
 /** Name of the rule of a run. */
 export const RULE = 'bench';
 
-/** What the measuring of one run works with. */
+/** Context for measuring one run. */
 export interface Run {
   readonly workload: Workload;
   readonly options: RunOptions;

@@ -1,5 +1,5 @@
 /**
- * What the control plane costs: rules created, listed, looked at, exported and started again after a restart, with few
+ * Cost of the control plane: rules created, listed, looked at, exported and started again after a restart, with few
  * and with many present. A time per operation that grows with the number present shows here.
  */
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 
 const script = 'bench/pairs/main.ts';
 
-/** Runs it with these arguments and returns its exit code. */
+/** Runs the benchmark with these arguments and returns its exit code. */
 export async function runMicro(args: string[]): Promise<number> {
   const root = join(dirname(realpathSync(process.argv[1] as string)), '..');
   if (!existsSync(join(root, script))) {

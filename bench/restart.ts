@@ -28,7 +28,7 @@ const lanes = 4;
 const windowRows = 30;
 const before = 20;
 const longestMs = 300_000;
-/** So long one rule is waited for. */
+/** Longest wait for one rule, ms. */
 const patienceMs = 60_000;
 
 type Status = Readonly<Record<string, unknown>>;

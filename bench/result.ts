@@ -28,7 +28,7 @@ export interface RunResult {
   bytesPerRule: number;
   /** Milliseconds from process start to the first answer. */
   startMs: number;
-  /** What the check of the output found; empty: everything right. */
+  /** Faults that the check of the output found; empty when there are none. */
   findings: string[];
 }
 

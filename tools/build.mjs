@@ -124,7 +124,7 @@ export async function buildHost() {
     platform: 'node',
     target: 'node20',
     external,
-    // Of the assertions of Koa an older release would be read beside the one that all else has.
+    // Koa's assertions would bring an older release beside the one that all other code uses.
     alias: { 'http-errors': join(root, 'node_modules/http-errors') },
     plugins: [mediaTypes, debugLog],
     minifySyntax: true,
@@ -148,7 +148,7 @@ export async function buildHost() {
   prune(join(dist, 'chunks'), written);
 }
 
-/** Puts beside the bundle what it reads at run time. */
+/** Puts the files that the bundle reads at run time beside it. */
 function copyAside() {
   place(join(dist, 'sql-wasm.wasm'), readFileSync(join(root, 'node_modules/sql.js/dist/sql-wasm.wasm')));
   if (existsSync(kernel)) place(join(dist, 'haumea.wasm'), readFileSync(kernel));

@@ -98,7 +98,7 @@ function longLines(page, text) {
     .map(({ line, number }) => `${page}:${number}: ${[...line].length} characters, ${widest} at most`);
 }
 
-/** What is wrong with the pages of a folder, a line each. */
+/** Faults in the pages of a folder, one line each. */
 export function faultsOf(folder) {
   const paths = pathsBelow(folder);
   const pages = paths.filter((path) => path.endsWith('.md'));

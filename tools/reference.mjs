@@ -136,7 +136,7 @@ function wrapped(text) {
   return lines.join('\n');
 }
 
-/** What each connector can do, with its properties. */
+/** Sections about the connectors: their abilities and their properties. */
 function connectorSections(list) {
   return list.map(({ name, doc, connection, source, lookup, sink }) => {
     const shares =

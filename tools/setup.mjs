@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from './root.mjs';
 
-/** Few starts need it. */
+/** Loaded on demand: few starts need it. */
 const childProcess = () => createRequire(import.meta.url)('node:child_process');
 
 const oldestNode = 20;

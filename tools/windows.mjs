@@ -1,5 +1,5 @@
 /**
- * What follows from the kinds of windows: the list of the kernel's records, the plans that assembly/window/layouts.json
+ * Writes files for the kinds of windows: the list of the kernel's records, the plans that assembly/window/layouts.json
  * declares, and the grammars for the parser.
  */
 import { readdirSync, readFileSync } from 'node:fs';

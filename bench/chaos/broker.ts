@@ -6,7 +6,7 @@ import { pause } from '../process.js';
 import { freePort, Repeatable } from './processes.js';
 
 const startMs = 10_000;
-/** It queues what it can't deliver, without a bound. */
+/** Configuration of a broker that queues undelivered messages without a bound. */
 const unbounded: readonly string[] = ['max_queued_messages 0'];
 
 export const keepings = ['change', 'end', 'never'] as const;

@@ -1,6 +1,6 @@
-/** What came out beside what should have. */
+/** Comparison of the rows that came out with the expected rows. */
 
-/** What the rules promise together. */
+/** Guarantees that the rules give together. */
 const promises = ['nothing', 'at most once', 'at least once', 'exactly once'] as const;
 export type Promised = (typeof promises)[number];
 
@@ -75,7 +75,7 @@ export function compare(expected: readonly string[], received: readonly string[]
   };
 }
 
-/** What of the promise does not hold. */
+/** Breaches of the promise, one sentence each. */
 export function brokenBy(
   found: Pick<Comparison, 'lost' | 'repeated' | 'reordered' | 'wrong'>,
   promised: Promised,

@@ -21,7 +21,7 @@ export class ChaosEngine {
     this.#sampling = setInterval(() => this.#sample(), sampleMs).unref();
   }
 
-  /** Starts it; data, results and logs are below the folder. */
+  /** Starts the engine; data, results and logs are below the folder. */
   static async open(
     program: readonly string[],
     folder: string,
@@ -92,7 +92,7 @@ export class ChaosEngine {
     return Object.entries(status ?? {}).every(([name, value]) => !name.endsWith('_connection_status') || value === 1);
   }
 
-  /** Begins to watch its memory; what is returned ends that and tells the most that was seen, bytes. */
+  /** Begins to watch the engine's memory; the returned function ends this and gives the peak, bytes. */
   watchMemory(): () => number {
     const watch = { peak: memoryOf(this.process.pid).now };
     this.#watches.add(watch);

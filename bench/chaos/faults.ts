@@ -1,4 +1,4 @@
-/** Faults at work: what is done to whom, and how long it takes until all is as before. */
+/** Plays faults and measures the time until all is as before. */
 import { statSync } from 'node:fs';
 import { pause } from '../process.js';
 import type { Broker } from './broker.js';
@@ -8,12 +8,12 @@ import { hasProgram, type Repeatable } from './processes.js';
 import type { RunClock } from './run-clock.js';
 import type { Fault } from './schedule.js';
 
-/** What faults of a kind have done, ms: half of the times are at most `p50`. */
+/** Effects of all faults of a kind; times in ms, half of them are at most `p50`. */
 export interface FaultFigures {
   readonly count: number;
-  /** From the end of the fault, or the kill of the engine, until all rules run and are connected. */
+  /** Time from the end of the fault, or the kill of the engine, until all rules run and are connected. */
   readonly connectedMs: Spread;
-  /** From then until rows come out again; without those after which none were to come. */
+  /** Time from then until rows come out again, without faults after which no rows were to come. */
   readonly rowsMs: Spread;
   /** Most memory of the engine from the begin of the fault until rows came out again, bytes. */
   readonly peakBytes: number;
@@ -34,15 +34,15 @@ interface Played {
 /** Longest watch over a fault that is over, ms. */
 const watchMs = 60_000;
 const pollMs = 20;
-/** What files may still grow when they are full, bytes. */
+/** Bytes by which the file may still grow under the fault `full`. */
 const lastBytes = 100;
 
-/** Who there is for faults. */
+/** Processes that faults can happen to, and means to watch them. */
 export interface Cast {
   readonly engine: ChaosEngine;
   readonly inner: Broker | undefined;
   readonly outer: Broker | undefined;
-  /** What takes the results; files need nobody. */
+  /** Process that takes the results; undefined for files. */
   readonly sink: Repeatable | undefined;
   readonly output: Output;
   /** The file with the results. */
@@ -52,7 +52,7 @@ export interface Cast {
 }
 
 export class Faults {
-  /** What goes wrong with the same one does so one after the other. */
+  /** Faults under way by process: those of one process are played one after the other. */
   readonly #busy = new Map<Repeatable, Promise<void>>();
   readonly #played: Played[] = [];
   readonly #watches: Promise<void>[] = [];
@@ -86,7 +86,7 @@ export class Faults {
     );
   }
 
-  /** Who it happens to; undefined when nobody is there for that. */
+  /** Process that a fault happens to; undefined when this run has no such process. */
   #victim({ kind, how, isOuter }: Fault): Repeatable | undefined {
     const { engine, inner, outer, sink } = this.cast;
     if (kind === 'engine') return engine.process;
@@ -165,7 +165,7 @@ export class Faults {
     await Promise.all([isNews(), isConnected()]);
   }
 
-  /** What was played, by kind. */
+  /** Figures of the faults that were played, by kind. */
   figures(): Record<string, FaultFigures> {
     const names = [...new Set(this.#played.map(({ name }) => name))];
     const of = (name: string): FaultFigures => {

@@ -1,5 +1,5 @@
 /**
- * What stands for databases and logs with transactions: a process that keeps rows in a file, shows those of
+ * Stand-in for databases and logs with transactions: a process that keeps rows in a file, shows those of
  * transactions that are committed, and can be killed at any time. Each line of the file is a change; rows are all those
  * of transactions with a later line `commit`, in the order of these.
  *
@@ -24,7 +24,7 @@ interface Change {
   readonly rows?: readonly string[];
 }
 
-/** What is known of one sink. */
+/** State of one sink. */
 interface Account {
   session: string;
   /** Last order of the session. */

@@ -4,9 +4,9 @@ import { random } from '../workloads/workload.js';
 /** Time of the first one, epoch ms; the next ones follow each 10 ms of event time. */
 const firstTs = 1_700_000_000_000;
 const stepMs = 10;
-/** By so much a message may be older than one before it, ms; rules have that as their lateTolerance. */
+/** Most by which a message may be older than one before it, ms; rules have it as their lateTolerance. */
 export const latenessMs = 100;
-/** After about so many messages there is a pause in event time that ends sessions. */
+/** Messages after which, about, a pause in event time ends sessions. */
 const sessionRows = 150;
 const sessionPauseMs = 3000;
 const keys = 'abcdefgh';

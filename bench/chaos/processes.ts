@@ -9,13 +9,13 @@ process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-/** Bytes of its output that are kept. */
+/** Bytes of a process's output that are kept. */
 const keptOutput = 20_000;
-/** What is slowed runs for one of these five, ms. */
+/** Slice of time, ms; a slowed process runs in one of five slices. */
 const sliceMs = 20;
 const endMs = 10_000;
 
-/** One that can be started again and again with the same command. */
+/** A process that can be started again and again with the same command. */
 export class Repeatable {
   #child: ChildProcess | undefined;
   output = '';
@@ -50,20 +50,20 @@ export class Repeatable {
     }
   }
 
-  /** Ends it: at once, or as a service is ended. */
+  /** Ends the process: at once, or as a service is ended. */
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const child = this.#child;
     if (child === undefined || !this.isRunning) return;
     const exited = once(child, 'exit');
     child.kill(signal);
-    // One that stands still hears nothing else.
+    // A stopped process takes no other signal.
     child.kill('SIGCONT');
     const force = setTimeout(() => child.kill('SIGKILL'), endMs);
     await exited;
     clearTimeout(force);
   }
 
-  /** Lets it stand still for a while. */
+  /** Stops the process for a while, then lets it go on. */
   async hold(ms: number): Promise<void> {
     const child = this.#child;
     child?.kill('SIGSTOP');
@@ -71,7 +71,7 @@ export class Repeatable {
     child?.kill('SIGCONT');
   }
 
-  /** Lets it run for a fifth of the time. */
+  /** Lets the process run for only a fifth of the time. */
   async slow(ms: number): Promise<void> {
     const end = performance.now() + ms;
     while (performance.now() < end) {
@@ -80,7 +80,7 @@ export class Repeatable {
     }
   }
 
-  /** Sets how large its files may become; undefined for no bound. */
+  /** Sets the largest size of the process's files, bytes; undefined for no bound. */
   limitFiles(bytes: number | undefined): void {
     const given = bytes === undefined ? 'unlimited' : String(bytes);
     spawnSync('prlimit', ['--pid', String(this.pid), `--fsize=${given}:`], { stdio: 'ignore' });

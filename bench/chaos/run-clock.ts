@@ -16,7 +16,7 @@ export class RunClock {
     return this.#before + (this.#holds > 0 ? 0 : performance.now() - this.#since);
   }
 
-  /** Lets it stand still until the work is done. */
+  /** Lets the clock stand still until the work is done. */
   async during(work: () => Promise<void>): Promise<void> {
     this.#before = this.now;
     this.#holds++;

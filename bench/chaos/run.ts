@@ -1,4 +1,4 @@
-/** One run: messages through a topology while things go wrong, and what came of it. */
+/** One run: messages go through a topology while faults happen, and the results are compared. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,28 +22,28 @@ export interface ChaosResult extends Comparison {
   readonly seed: number;
   readonly qos: number;
   readonly promised: Promised;
-  /** What of the promise was not kept; empty when all was. */
+  /** Breaches of the promise; empty when it was kept. */
   readonly broken: readonly string[];
   readonly kills: number;
   /** Rows among those lost that a broker lost, which had confirmed them. */
   readonly lostByBrokers: number;
-  /** What was done, by kind. */
+  /** Figures of the faults, by kind. */
   readonly faults: Readonly<Record<string, FaultFigures>>;
-  /** From the last message until all was there, ms. */
+  /** Time from the last message until all rows were there, ms. */
   readonly settleMs: number;
   readonly peakBytes: number;
   readonly messages: number;
 }
 
-/** Without news for so long nothing more is expected, ms. */
+/** Time without progress after which no more rows are expected, ms. */
 const patienceMs = 20_000;
 /** Longest wait until all rules run and are connected, ms. */
 const startMs = 60_000;
-/** What comes twice comes within this time, ms. */
+/** Time within which repeated rows come, ms. */
 const quietMs = 500;
 const pollMs = 100;
 
-/** Runs it; throws when it can't be run here. */
+/** Runs a topology with faults; throws when it can't be run on this machine. */
 export async function runChaos(
   topology: Topology,
   options: ChaosOptions,
@@ -102,10 +102,10 @@ class Stage {
     readonly engine: ChaosEngine,
     readonly inner: Broker | undefined,
     readonly outer: Broker | undefined,
-    /** What takes the results; files need nobody. */
+    /** Process that takes the results; undefined for files. */
     readonly sink: Repeatable | undefined,
     readonly output: Output,
-    /** Between engine and brokers, where these are killed. */
+    /** Tap between engine and brokers, where brokers are killed. */
     readonly innerTap: Tap | undefined,
     readonly outerTap: Tap | undefined,
   ) {}
@@ -173,7 +173,7 @@ class Stage {
       const own = { qos: options.qos, checkpointInterval: `${options.checkpointMs}ms`, ...more };
       await engine.call('POST', '/rules', { id, sql, actions: [action], options: own });
     }
-    // What holds for a rule depends on those that feed it.
+    // The guarantee of a rule depends on the rules that feed it, so all of them are made first.
     for (const { id } of topology.rules(site)) {
       const explained = await engine.call('GET', `/rules/${id}/explain`);
       const [, found] = /"guarantee":"([a-z ]+)"/.exec(explained) ?? [];
@@ -193,7 +193,7 @@ class Stage {
     }
   }
 
-  /** All messages at once; returns the rows that come of them. */
+  /** Sends all messages at once, without faults; returns the rows that come out. */
   async undisturbed(lines: Lines): Promise<readonly string[]> {
     this.#take(lines);
     for (const { feed, lines: all } of this.#feeds) feed.send(all);

@@ -4,16 +4,16 @@ import { random } from '../workloads/workload.js';
 export const faultKinds = ['engine', 'broker', 'sink', 'slow', 'full', 'crash'] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
-/** What happens to whom. */
+/** A fault: its time, its kind and its duration. */
 export interface Fault {
-  /** After the first message, ms. */
+  /** Time after the first message, ms. */
   readonly atMs: number;
   readonly kind: FaultKind;
   /** `kill`: it ends at once; `end`: it gets time for that; `stop`: it stands still and goes on. */
   readonly how: 'kill' | 'end' | 'stop' | 'slow' | 'full';
-  /** How long it stays so, ms. */
+  /** Duration of the fault, ms. */
   readonly holdMs: number;
-  /** Of a crash: whether the broker of the results comes first, where there are two. */
+  /** For a crash: whether the broker of the results comes first, where there are two. */
   readonly isOuter?: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface ScheduleOptions {
   readonly faults: readonly FaultKind[];
 }
 
-/** One fault of each other kind comes for so many kills of the engine. */
+/** Kills of the engine for each fault of another kind. */
 const killsForOne = 3;
 
 /** All faults in order of time, each within the time of the messages. */

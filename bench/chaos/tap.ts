@@ -113,7 +113,7 @@ export class Tap {
       if (type === publish) toBroker.sent(flags, body);
       else if (type === puback) note(this.taken, toEngine.acknowledged(body));
     });
-    // What the other side gets was seen before.
+    // Packets are noted before the other side gets them.
     broker.on('data', (chunk) => fromBroker.take(chunk));
     engine.on('data', (chunk) => fromEngine.take(chunk));
     broker.pipe(engine);

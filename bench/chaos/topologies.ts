@@ -1,7 +1,7 @@
 /** Ways of messages through the engine: streams, rules, where the results go. */
 import { latenessMs } from './messages.js';
 
-/** Where the parts of a run are. */
+/** Folders, files, addresses and ports of a run. */
 export interface Site {
   /** Folder with the input of the stream, file by file. */
   inputFolder(stream: string): string;
@@ -31,11 +31,11 @@ export interface Topology {
   rules(site: Site): readonly ChaosRule[];
   /** Streams between rules: the topics that each reads, by name. */
   readonly inner?: Readonly<Record<string, string>>;
-  /** Its rules share the streams. */
+  /** Whether the rules share the streams. */
   readonly isShared?: true;
-  /** What is to come out: the row of each message, or what an undisturbed run has. */
+  /** Expected results: the row of each message, or the rows of an undisturbed run. */
   readonly expects: 'rows' | 'undisturbed';
-  /** The order of results is that of the messages. */
+  /** Whether results come in the order of the messages. */
   readonly isOrdered: boolean;
 }
 

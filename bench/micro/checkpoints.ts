@@ -1,5 +1,5 @@
 /**
- * What a checkpoint costs: how long rows wait for it at once (by the clock, and in time of the processor, which others
+ * Cost of a checkpoint: how long rows wait for it at once (by the clock, and in time of the processor, which others
  * on the machine do not add to), the processor time, the bytes and the time on disk, for windows of several sizes; of
  * all rows, of a hundredth that came since the last one, and taken up by another kernel. With `groups` the windows keep
  * groups, and a row comes to each thousandth of them between two slices.

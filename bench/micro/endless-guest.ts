@@ -1,5 +1,5 @@
 /**
- * What a guest that does not end costs the rule beside it: a server, two rules on one data plane. One has a row each ms
+ * Cost of an endless guest for the rule beside it: a server, two rules on one data plane. One has a row each ms
  * and tells when it was processed; the other calls the built-in function, an endless loop on the thread of all rules,
  * an endless loop on a thread of its own. The gaps in the rows of the first, in rounds that take turns: what the
  * process itself and the machine do to it stands in the lines of the built-in function.

@@ -1,5 +1,5 @@
 /**
- * What fuel costs guests that compute: ns of one run without and with it, in turns, the least of all rounds.
+ * Cost of fuel for guests that compute: ns of one run without and with it, in turns, the least of all rounds.
  *
  *     npx tsx bench/micro/fuel.ts [ROUNDS]
  */

@@ -167,7 +167,7 @@ const checkpoints: Record<string, { readonly sql: string; readonly rows: number;
 };
 
 const pieceMs = 5;
-/** As the data plane has it. */
+/** Rows that one piece of work takes, as in the data plane. */
 const longRows = 8192;
 const chunkRows = 10_000;
 

@@ -1,5 +1,5 @@
 /**
- * What a rule costs for a message that comes alone: ns a rule and message of rules that compare a column with distinct
+ * Cost of a rule for a message that comes alone: ns per rule and message, for rules that compare a column with distinct
  * thresholds, two thirds of which a message passes, in builds of the kernel, in strict turns.
  *
  *     npx tsx bench/micro/many-rules.ts RULES ROUNDS none|json KERNEL.wasm…

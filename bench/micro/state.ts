@@ -7,12 +7,12 @@ import { type KernelRule, openRule, type RuleWishes } from '../../test/support/e
 
 interface Case {
   name: string;
-  /** What is counted. */
+  /** Name of the unit that `count` counts. */
   unit: string;
   sql: string;
   count: number;
   row: (i: number) => object;
-  /** Where the rows go. */
+  /** Stream or table that the rows go to. */
   into?: string;
   wishes?: RuleWishes;
 }

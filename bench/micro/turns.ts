@@ -23,7 +23,7 @@ import { workloadByName, workloadNames } from '../workloads/index.js';
 import type { Workload } from '../workloads/workload.js';
 
 const pieceBytes = 256 * 1024;
-/** Each piece brings the clock of windows forward by so much, ms. */
+/** Time by which each piece moves the clock of windows on, ms. */
 const pieceMs = 20;
 
 const [rounds, names, ...kernels] = process.argv.slice(2);
@@ -45,7 +45,7 @@ function inputOf(workload: Workload): { bytes: Buffer; messages: number } {
 
 const compiled = new Map(kernels.map((path) => [path, new WebAssembly.Module(new Uint8Array(readFileSync(path)))]));
 
-/** What is measured: feeds the input once and gives the ms of each piece. */
+/** A measured round: feeds the input once and returns the time of each piece, ms. */
 type Round = () => number[];
 
 interface Job {

@@ -1,5 +1,5 @@
 /**
- * What a row costs that waits: nanoseconds and bytes in windows that keep rows, event time, sort and tables.
+ * Cost of a waiting row: nanoseconds and bytes in windows that keep rows, event time, sort and tables.
  *
  *     npx tsx bench/micro/waiting.ts
  */

@@ -5,7 +5,7 @@
  *
  *     npx tsx bench/micro/window.ts [PART_OF_NAME]
  *
- * It is the time of the processor that counts, of the least of several pieces: machines that others share do not spoil
+ * Processor time counts, the least of several pieces: other work on the machine does not spoil
  * it much.
  */
 
@@ -58,7 +58,7 @@ const onTrigger = (lengthMs: number, delayMs = 0): WindowPlan => ({
 });
 const hopping = (lengthMs: number, hopMs: number): WindowPlan => ({ kind: 'hopping', unitMs: 1000, lengthMs, hopMs });
 
-/** The same window twice: short and long. */
+/** Two cases of one window: short and long. */
 function pair(
   name: string,
   window: (lengthMs: number) => WindowPlan,

@@ -39,7 +39,7 @@ export class Counter {
     return this.#different;
   }
 
-  /** Of so many rows that were sent. */
+  /** Counts, given the number of rows that were sent. */
   of(sent: number): Counts {
     const [repeated, reordered] = [this.#repeated, this.#reordered];
     return { different: this.#different, lost: sent - this.#different, repeated, reordered };

@@ -51,7 +51,7 @@ export class DirectFeed implements Feed {
 }
 
 const tickMs = 10;
-/** So many may be unconfirmed without a rate. */
+/** Most unconfirmed messages when no rate is given. */
 const maxUnconfirmed = 1000;
 
 export class BrokerFeed implements Feed {

@@ -1,5 +1,5 @@
 /**
- * What takes the results of the rule that is in trouble, as a process of its own: the least of an MQTT broker, which
+ * Receiver for the results of the rule in trouble, as a process of its own: a minimal MQTT broker, which
  * can be away or stuck, and counts.
  *
  *   → { order: 'listen' }              ← { event: 'listening', port }
@@ -14,7 +14,7 @@ import { Counter, idIn } from './count.js';
 
 const sockets = new Set<Socket>();
 
-/** Runs it until the parent goes away. */
+/** Runs the receiver until the parent goes away. */
 export function runReceiver(): void {
   const counter = new Counter();
   let isStuck = false;
@@ -73,7 +73,7 @@ function take(socket: Socket, counter: Counter): void {
 }
 
 interface Packet {
-  /** Where its body begins, and where it ends. */
+  /** Offsets of the packet's body and end, bytes. */
   readonly body: number;
   readonly end: number;
 }

@@ -11,7 +11,7 @@ import type { Feed } from './feed.js';
 const stream = 'shared';
 export const far = 'far';
 const rowBytes = `{"id":${FIRST_ID}}\n`.length;
-/** Without news for so long nothing more is expected, ms. */
+/** Time without progress after which no more rows are expected, ms. */
 const patienceMs = 30_000;
 const pollMs = 20;
 
@@ -81,7 +81,7 @@ export class Site {
     }
   }
 
-  /** What is in the files, added up. */
+  /** Counts of all result files, added up. */
   async counts(sent: number): Promise<Counts> {
     const sum = { different: 0, lost: 0, repeated: 0, reordered: 0 };
     for (const path of this.paths) {

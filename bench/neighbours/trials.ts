@@ -20,7 +20,7 @@ export interface TrialResult {
   readonly messages: number;
   /** Messages a second that were sent. */
   readonly rate: number;
-  /** Of the healthy rules together, and of the one in trouble. */
+  /** Counts of the healthy rules together, and of the rule in trouble. */
   readonly near: Counts;
   readonly far: Counts;
   /**
@@ -40,13 +40,13 @@ export interface TrialResult {
   readonly memoryBytes: readonly [number, number, number];
 }
 
-/** What a trial works with. */
+/** Context of a trial: options, programs, folder, output. */
 export interface Means {
   readonly options: NeighboursOptions;
   readonly program: string[];
   readonly role: string[];
   readonly folder: string;
-  /** Is closed at the end of the trial, whatever becomes of that; the last one first. */
+  /** Has something closed at the end of the trial, even of a failed one; the last one first. */
   keep<T extends Closing>(opened: T): T;
   say(line: string): void;
 }
@@ -215,7 +215,7 @@ export async function brokerAway(means: Means): Promise<TrialResult> {
   );
   const rate = await sending;
   await site.written(options.messages);
-  // What comes twice makes the file longer.
+  // Repeated rows make the file longer, so each look counts all of its rows.
   const counts = () => site.counts(options.messages);
   await settled(site, far, counts);
   return ofCache({ trial: 'cache-broker', rules: 2, sourceQos: 1, rate, far: await counts() }, means, memory);
@@ -258,14 +258,14 @@ async function settled(site: Site, rule: string, look: () => Promise<Counts>): P
     if (different !== seen) since = performance.now();
     seen = different;
     if (lost > 0) continue;
-    // What comes twice comes at once.
+    // Repeated rows come at once, so a short wait after the last one is enough.
     await site.figure(rule, 'bufferLength', (value) => value === 0);
     await pause(quietMs);
     return;
   }
 }
 
-/** What mosquitto says of itself. */
+/** Number of messages that mosquitto has dropped, as it reports itself. */
 class DroppedByBroker {
   #count = 0;
 
@@ -281,7 +281,7 @@ class DroppedByBroker {
     return watch;
   }
 
-  /** It is told each second. */
+  /** Messages dropped so far; mosquitto reports the number each second. */
   async count(): Promise<number> {
     await pause(1500);
     return this.#count;

@@ -9,7 +9,7 @@ import mqtt from 'mqtt';
 import { FIRST_ID } from '../messages/frames.js';
 import { Counter, idIn } from './count.js';
 
-/** Runs it until the parent goes away. */
+/** Runs the witness until the parent goes away. */
 export function runWitness(): void {
   const counter = new Counter();
   const watch = async (url: string, topic: string) => {

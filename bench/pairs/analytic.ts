@@ -19,7 +19,7 @@ function input(rows: number) {
   });
 }
 
-/** A statement, and what it gives for a row from what is kept of its device. */
+/** A statement, and the result that it gives for a row from the state kept for its device. */
 function pair<Kept extends object>(
   name: string,
   sql: string,

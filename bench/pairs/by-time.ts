@@ -108,7 +108,7 @@ function within(spanMs: number): Program {
       for (let i = list.from; i < quotes.length; i++) {
         out += `${JSON.stringify({ at, pieces, price: quotes[i]!.price, share })}\n`;
       }
-      // What is worked off goes now and then.
+      // Quotes that are too old are removed in groups, not one by one.
       if (list.from > 32) {
         quotes.splice(0, list.from);
         list.from = 0;

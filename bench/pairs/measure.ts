@@ -13,7 +13,7 @@ export interface Figures {
   readonly program: number;
 }
 
-/** Where what a side sends is put: as long as a socket would need it. */
+/** Buffer for the bytes that a side sends, kept as long as a socket would need them. */
 export class Sent {
   #bytes = Buffer.alloc(1 << 20);
   length = 0;
@@ -31,7 +31,7 @@ export class Sent {
   }
 }
 
-/** What one side does in a turn: everything it needs is made anew, untimed; returns what takes the input. */
+/** One side in a turn: makes its state anew, untimed, and returns the function that takes the input. */
 type Side = (sent: Sent) => (pieces: readonly Piece[]) => void;
 
 export function engineSide(
@@ -91,7 +91,7 @@ function programSide({ program }: Pair): Side {
   };
 }
 
-/** Where the two differ first, with what stands around. */
+/** First difference of two outputs, with the text around it. */
 function difference(one: Buffer, other: Buffer): string {
   let at = 0;
   while (at < one.length && one[at] === other[at]) at++;

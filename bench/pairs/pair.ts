@@ -2,7 +2,7 @@
 import type { KernelRule, RuleWishes } from '../../test/support/engine/rule-kernel.js';
 
 /**
- * What arrives at once: whole lines of JSON, at a time by the clock (epoch ms). Without lines the time alone has come.
+ * Input that arrives at once: whole lines of JSON at a clock time (epoch ms). Without lines only time has passed.
  */
 export interface Piece {
   readonly stream: string;
@@ -10,10 +10,10 @@ export interface Piece {
   readonly now: number;
 }
 
-/** Takes a piece and returns what is to be sent for it: lines of JSON. */
+/** Takes a piece and returns the output for it: lines of JSON. */
 export type Program = (piece: Piece) => string;
 
-/** Rows of a table outside by the key that is asked for. */
+/** Gives the row of a lookup table for a key. */
 export type Asked = (key: unknown) => object;
 
 export interface Pair {
@@ -27,9 +27,9 @@ export interface Pair {
   /** Rows that are measured. */
   readonly rows: number;
   readonly input: (rows: number) => Piece[];
-  /** What happens before the time is taken. */
+  /** Prepares the rule before the measured time. */
   readonly prepare?: (rule: KernelRule) => void;
-  /** What a table outside has; the engine asks before the time is taken. */
+  /** Rows of a lookup table; the engine asks for them before the measured time. */
   readonly asked?: Asked;
   /** Makes the plain program with nothing in its memory. */
   readonly program: () => Program;

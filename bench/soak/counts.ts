@@ -13,7 +13,7 @@ interface Row {
 export class Counts {
   /** Messages by rule. */
   readonly totals: Record<string, number> = {};
-  /** What was wrong, the first of it. */
+  /** First faults that were found, one sentence each. */
   readonly findings: string[] = [];
   #next = FIRST_ID;
   #late: number[] = [];

@@ -38,7 +38,7 @@ export class Feeder {
 
   port = 0;
 
-  /** Starts it; `taken` hears of each result. */
+  /** Starts the process; `taken` is called for each result. */
   static async open(program: readonly string[], taken: (result: Result) => void): Promise<Feeder> {
     const feeder = new Feeder(startNode([...program, 'bench', '--role', 'feeder'], 'anywhere', {}, true), taken);
     await feeder.next('ready');

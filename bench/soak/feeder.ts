@@ -22,7 +22,7 @@ export const hot = 34.8;
 const devices = 1000;
 /** Bytes that may wait in the socket before the feeder waits for it. */
 const maxWaiting = 4 << 20;
-/** So late messages may be and still be sent, ms. */
+/** Most lateness of a message that is still sent, ms. */
 const maxLateMs = 1000;
 
 /** Messages of the whole run so far, and rows of the rule that passes single messages. */
@@ -124,7 +124,7 @@ export async function runFeeder(): Promise<void> {
         report(figures('figures'));
       }
       if (subscriber !== undefined && subscriber.writableLength < maxWaiting) {
-        // What is more than a second late is forgotten: the rate is that of the sender, not of a queue.
+        // Messages more than a second late are skipped: the rate is that of the sender, not of a queue.
         began = Math.max(began, now - (sent / rate) * 1000 - maxLateMs);
         const due = Math.floor(((now - began) / 1000) * rate);
         while (sent < due && subscriber.writableLength < maxWaiting) sent += sendSome(subscriber, blocks, sent, due);

@@ -1,7 +1,7 @@
 /** Files that only ever grow while they are watched: over the second half of a run none may. */
 import { relative } from 'node:path';
 
-/** What a file may have grown by, bytes: the journal of definitions is cut at 1 MiB. */
+/** Most growth of a file, bytes: the journal of definitions is cut at 1 MiB. */
 const bound = 1280 << 10;
 
 interface Watched {
@@ -17,7 +17,7 @@ export class GrowingFiles {
 
   take(hours: number, sizes: ReadonlyMap<string, number>): void {
     this.#looks.push({ hours, sizes });
-    // What came before the half of what there will be at most is not needed any more.
+    // Looks from before the middle of the time so far are dropped: only the second half is judged.
     const half = hours / 2;
     while (this.#looks.length > 2 && this.#looks[1]!.hours < half) this.#looks.shift();
   }

@@ -86,7 +86,7 @@ export function lastingRules({ brokerUrl }: Site): readonly SoakRule[] {
 export interface Kind {
   readonly name: string;
   rule(id: string, n: number, site: Site): SoakRule;
-  /** What the rule needs, made before it and removed after it. */
+  /** Requests that make what the rule needs, and requests that remove it afterwards. */
   readonly before?: (id: string) => readonly Request[];
   readonly after?: (id: string) => readonly Request[];
 }

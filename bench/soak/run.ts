@@ -1,4 +1,4 @@
-/** One soak: messages at a rate, rules that come and go, samples, and what they say. */
+/** One soak: messages at a rate, rules that come and go, samples, and their verdicts. */
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ export interface Judged {
   readonly unit: string;
   readonly trend: Trend | undefined;
   readonly verdict: Verdict;
-  /** With the lasting rules alone: before others came, and when they were gone. */
+  /** Value with the lasting rules alone: before other rules came, and after they were gone. */
   readonly before: number;
   readonly after: number;
 }
@@ -45,7 +45,7 @@ export interface SoakResult {
   readonly changes: Readonly<Record<string, number>>;
   readonly failedRequests: number;
   readonly judged: readonly Judged[];
-  /** All that is not as it should be; empty when all is. */
+  /** Faults that were found; empty when there are none. */
   readonly findings: readonly string[];
 }
 
@@ -240,7 +240,7 @@ class Soak {
     }
   }
 
-  /** What the status of the lasting rules says that it should not. */
+  /** Faults that the status of the lasting rules shows, one sentence each. */
   async #troubles(): Promise<string[]> {
     const troubles: string[] = [];
     for (const { id } of lastingRules(this.#site)) {

@@ -1,4 +1,4 @@
-/** What is looked at every few seconds, from outside: the system's figures of the process, its folder, its metrics. */
+/** Samples taken every few seconds from outside: the system's figures of the process, its folder, its metrics. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChaosEngine } from '../chaos/engine.js';
@@ -9,7 +9,7 @@ import type { BlockFigure, Bound } from './trend.js';
 export type Sample = Readonly<Record<string, number>>;
 
 const mb = 1 << 20;
-/** What must not grow. */
+/** Measures that must not grow. */
 export const measures: readonly {
   readonly name: string;
   readonly title: string;
@@ -44,14 +44,14 @@ export function filesIn(folder: string): Map<string, number> {
   for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
     if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);
-    // It may be gone meanwhile.
+    // Meanwhile the file may have been removed.
     const size = statSync(path, { throwIfNoEntry: false })?.size;
     if (size !== undefined) sizes.set(path, size);
   }
   return sizes;
 }
 
-/** Looks at the engine; what it can't be asked now is NaN. */
+/** Takes a sample of the engine; figures that can't be had now are NaN. */
 export async function look(
   engine: ChaosEngine,
   folder: string,

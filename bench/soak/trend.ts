@@ -1,4 +1,4 @@
-/** Whether a figure grows: a line through what was seen of it. */
+/** Whether a figure grows: a line through its samples. */
 
 export interface Point {
   /** Hours since the begin. */
@@ -7,18 +7,18 @@ export interface Point {
 }
 
 export interface Trend {
-  /** Of the points that were judged. */
+  /** Mean of the blocks; `min` and `max` are of the judged points. */
   readonly mean: number;
   readonly min: number;
   readonly max: number;
-  /** Growth an hour, and by how much it may be more or less (95 %). */
+  /** Growth per hour, with half the width of its confidence interval (95 %). */
   readonly slope: number;
   readonly range: number;
-  /** Growth over the time that was judged, as the line has it. */
+  /** Growth of the line over the judged time. */
   readonly growth: number;
 }
 
-/** Neighbours resemble each other, so that they are put together into so many blocks. */
+/** Number of blocks into which neighbouring points are put together, as they resemble each other. */
 const blocks = 20;
 /** 97.5 % of the distribution of t, by degrees of freedom from 1 on; further ones are near enough. */
 const quantiles = [
@@ -26,10 +26,10 @@ const quantiles = [
   2.101,
 ];
 
-/** What was watched for less tells nothing: rules, caches and compiled code are still getting there. */
+/** Shortest time that can be judged, hours: until then rules, caches and compiled code still warm up. */
 const leastHours = 1 / 12;
 
-/** What of a block stands for it: `low` for what goes up and down with the collection of garbage. */
+/** Figure that stands for a block: `low` for measures that go up and down with garbage collection. */
 export type BlockFigure = 'mean' | 'low';
 
 /** The line through the second half of the points; undefined when they are too few or the time is too short. */
@@ -72,7 +72,7 @@ export interface Bound {
 
 export type Verdict = 'flat' | 'falls' | 'grows' | 'grows, within its bound' | 'too short to tell';
 
-/** What the line says: growth counts when it is no chance, and more than the bound. */
+/** Verdict on a trend: growth counts when it is significant and exceeds the bound. */
 export function verdictOf(trend: Trend | undefined, bound: Bound): Verdict {
   if (trend === undefined) return 'too short to tell';
   const { slope, range, growth, mean } = trend;

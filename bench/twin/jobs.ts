@@ -1,4 +1,4 @@
-/** What the plain program does with each message: lines for the result file. */
+/** Jobs of the plain program for each message: lines for the result file. */
 import type { TwinKind } from '../workloads/workload.js';
 
 /** A message within the bytes that came: topic from `topicAt`, payload from `payloadAt` to `end`. */

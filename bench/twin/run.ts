@@ -1,4 +1,4 @@
-/** The same job in plain JavaScript, measured as an engine is. */
+/** Runs the job of a workload in plain JavaScript, measured as an engine is. */
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

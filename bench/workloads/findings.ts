@@ -1,6 +1,6 @@
 const maxFindings = 5;
 
-/** What a check has found: the first few say enough. */
+/** Faults that a check has found; only the first few are kept. */
 export class Findings {
   readonly list: string[] = [];
 

@@ -179,7 +179,7 @@ const named: Workload[] = [
 
 export const workloadNames = named.map((w) => w.name);
 
-/** What each workload measures, a line each. */
+/** Titles of the workloads, one line each. */
 export const workloadTitles = named.map(({ name, title }) => `  ${name.padEnd(18)} ${title}\n`).join('');
 
 /** Returns the workload; for `custom` the messages are the payloads given, in turn. */

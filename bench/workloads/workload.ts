@@ -1,4 +1,4 @@
-/** What a workload is: messages in, one or more rules, and how its results are checked. */
+/** Form of a workload: messages in, one or more rules, and the check of the results. */
 import type { Message } from '../messages/frames.js';
 
 /** Messages of the plain shape, or the same values with other key order, spaces, extra fields and escapes. */
@@ -21,10 +21,10 @@ export interface Workload {
   stream: string;
   /** CREATE STREAM statement with TYPE mqtt. */
   ddl: string;
-  /** The same without declared columns. */
+  /** CREATE STREAM statement without declared columns. */
   ddlSchemaless: string;
   sql: string;
-  /** Options of its rule. */
+  /** Options of the rule. */
   options?: Record<string, unknown>;
   /** Topic filter the stream subscribes to. */
   topic: string;
@@ -34,7 +34,7 @@ export interface Workload {
   checker(dataSet: string, count: number): Checker;
   /** Longest time from the last message to the last result, ms. */
   settleMs: number;
-  /** What the plain JavaScript program of the same job does with one payload. */
+  /** Work of the plain JavaScript program of the same job for one payload. */
   twin: TwinKind;
 }
 

@@ -54,7 +54,7 @@ export async function main(argv: string[]): Promise<number> {
     note: (line) => void process.stderr.write(`haumea: ${line}\n`),
     onStopRequest: () => end('a request'),
   });
-  // With the log on the console they are there already.
+  // A log on the console has shown the warnings already.
   if (!loaded.config.basic.consoleLog) {
     for (const warning of server.warnings) process.stderr.write(`haumea: warning: ${warning}\n`);
   }

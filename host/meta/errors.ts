@@ -28,7 +28,7 @@ export const storedErrors = errorTable('stored', {
   ],
 });
 
-/** What is wrong with the JSON of a rule. */
+/** Errors in the JSON of a rule. */
 export const ruleFormErrors = errorTable('rule-form', {
   notObject: ['general', 'a rule must be a JSON object'],
   options: ['general', 'options must be an object'],
@@ -55,7 +55,7 @@ export const ruleFormErrors = errorTable('rule-form', {
   ],
 });
 
-/** What is wrong with the graph of a rule. */
+/** Errors in the graph of a rule. */
 export const graphErrors = errorTable('graph', {
   tooManyNodes: ['general', (count: number, most: number) => `graph.nodes has ${count} nodes, ${most} are allowed`],
   noSources: ['general', 'graph.topo.sources must name the source nodes'],

@@ -18,8 +18,8 @@ export const kinds = {
   plugin: 'plugin',
   /** JavaScript functions, `{id, description, script, isAgg}`. */
   script: 'script',
-  /** What was found to be lost and nobody has acknowledged, by number. */
+  /** Losses that nobody has acknowledged, by number. */
   loss: 'loss',
-  /** What the last import refused. */
+  /** Refusals of the last import. */
   importStatus: 'importStatus',
 } as const;

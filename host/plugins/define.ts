@@ -28,7 +28,7 @@ export interface CallLimits {
   readonly batchMs?: number;
 }
 
-/** What a plugin sees of the machine. */
+/** Access to the machine that a plugin is granted. */
 export interface WasiGrants {
   /** The clock of the server. */
   readonly clock?: boolean | undefined;
@@ -42,7 +42,7 @@ export interface WasiGrants {
 export interface ScriptCode {
   readonly kind: 'javascript';
   readonly name: string;
-  /** A number that is never used twice, which tells it from earlier code of the name. */
+  /** Number that is never used twice: it tells the code from earlier code of the same name. */
   readonly version: number;
   readonly script: string;
   readonly limits: ScriptLimits;
@@ -56,11 +56,11 @@ export interface WasmCode {
   readonly version: number;
   /** File of the module that the passes of installation have made. */
   readonly path: string;
-  /** Its manifest; undefined: its functions are over numbers. */
+  /** Manifest of the module; undefined when its functions are over numbers. */
   readonly manifest?: PluginManifest | undefined;
   readonly limits: CallLimits;
   readonly wasi?: WasiGrants | undefined;
-  /** Bounds of its own thread; undefined: it runs on the thread of all rules. */
+  /** Bounds of the module's own thread; undefined: the module runs on the thread of all rules. */
   readonly isolate?: Isolation | undefined;
 }
 
@@ -80,7 +80,7 @@ export interface ServiceField {
 /** How a method of a service is called over HTTP. */
 export interface ServiceMethod {
   readonly name: string;
-  /** Fields of its arguments in order; null: without a schema, verb and path are arguments. */
+  /** Fields of the method's arguments in order; null: without a schema, verb and path are arguments. */
   readonly fields: readonly ServiceField[] | null;
   /** Verb and path, with fields in braces; undefined: POST to the name of the method, with all fields in the body. */
   readonly http?: { readonly verb: string; readonly path: string; readonly body: string } | undefined;
@@ -123,14 +123,14 @@ export function isWaiting(code: UserCode): boolean {
 
 /** A function of a user. */
 export interface UserFunction {
-  /** Its name in rules. */
+  /** Name of the function in rules. */
   readonly name: string;
-  /** Its plugin, script or service in errors: `wasm plugin scale`. */
+  /** Plugin, script or service of the function, for errors: `wasm plugin scale`. */
   readonly owner: string;
-  /** The number by which the kernel calls it. */
+  /** Number by which the kernel calls the function. */
   readonly number: number;
   readonly code: UserCode;
-  /** Its name in the code. */
+  /** Name of the function in the code. */
   readonly entry: string;
   /** Whether each argument is a list of the values of a group. */
   readonly isAggregate: boolean;
@@ -157,9 +157,9 @@ export function callOf(
   return { isAggregate: true, state: aggregate.merge === undefined ? 'folded' : 'joined' };
 }
 
-/** What a user has installed under a name; without `run` nothing can run it yet. */
+/** Function that a user has installed under a name; without `run` it can't be run yet. */
 export interface Brought {
-  /** Its plugin, script or service: `service shop`. */
+  /** Plugin, script or service that has the function: `service shop`. */
   readonly owner: string;
   readonly run?: UserFunction | undefined;
 }
@@ -186,20 +186,20 @@ export interface FindBrought {
 export interface MemoryRoom {
   /** Free bytes. */
   readonly free: number;
-  /** Text of the error where it is not enough. */
+  /** Text of the error when the room is not enough. */
   readonly reason: string;
 }
 
 /** Accounts for the memory of one piece of code. */
 export interface CodeMemory {
-  /** Sets its bytes, 0 when it is closed; returns a reason where it may not have more than before. */
+  /** Sets the bytes of the code, 0 when it is closed; returns a reason when it may not have more than before. */
   holds(bytes: number): string | undefined;
   room(): MemoryRoom;
 }
 
-/** What loaded code calls. */
+/** Functions of the host that loaded code calls. */
 export interface CodeHost {
-  /** Account of its memory; undefined: without a bound. */
+  /** Account of the code's memory; undefined: memory is not bounded. */
   readonly memory?: CodeMemory;
   /** Writes a line to the log. */
   log(line: string): void;

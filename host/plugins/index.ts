@@ -1,4 +1,4 @@
-/** Loads what users brought. Each kind of code is read at its first use. */
+/** Loads code that users have installed. The loader of each kind is read at its first use. */
 import type { AskedCode, CodeHost, DirectCode, LoadedCode, ServiceCode } from './define.js';
 
 /** Resolves with the code at work; rejects with the reason when it does not load. */
@@ -17,7 +17,7 @@ export async function loadCode(code: DirectCode, host: CodeHost): Promise<Loaded
   }
 }
 
-/** Resolves with code that answers later; what is wrong with it, its answers say. */
+/** Resolves with code that answers later; faults of the service are errors in its answers. */
 export async function loadService(code: ServiceCode): Promise<AskedCode> {
   const { RestService } = await import('./service/rest.js');
   return new RestService(code);

@@ -1,6 +1,6 @@
 /**
- * What a plugin says of itself: a JSON text in a custom section of the module, or in a file beside it in an archive
- * (docs/plugin-abi.md). Everything that is not as it should be is refused with the name of the field.
+ * Manifest of a plugin: a JSON text in a custom section of the module, or in a file beside it in an archive
+ * (docs/plugin-abi.md). A manifest with a wrong field is refused with the name of that field.
  */
 import { HaumeaError } from '../base/errors.js';
 
@@ -10,7 +10,7 @@ export const abiVersion = 1;
 /** Custom section with the manifest. */
 export const manifestSection = 'haumea';
 
-/** Types of arguments and results, named as those of columns; of an `any` the JSON text goes over the border. */
+/** Types of arguments and results, named as the types of columns; an `any` is passed as JSON text. */
 const valueTypes = ['bigint', 'float', 'boolean', 'string', 'bytea', 'datetime', 'array', 'object', 'any'] as const;
 export type PluginType = (typeof valueTypes)[number];
 
@@ -21,9 +21,9 @@ export type Convention = (typeof conventions)[number];
 export interface PluginParameter {
   readonly name: string;
   readonly type: PluginType;
-  /** May be left out; all behind it as well. */
+  /** Whether the argument, and all behind it, may be left out. */
   readonly optional?: boolean;
-  /** Any number of further arguments of this type; only the last one. */
+  /** Whether any number of further arguments of this type may follow; only for the last parameter. */
   readonly variadic?: boolean;
 }
 
@@ -32,14 +32,14 @@ export interface AggregateExports {
   readonly init: string;
   readonly accumulate: string;
   readonly finish: string;
-  /** Make bytes of a state and a state of these, so that the engine keeps it; without them it keeps the rows. */
+  /** Exports that make bytes of a state and a state of bytes, so that the engine keeps states instead of rows. */
   readonly save?: string;
   readonly load?: string;
   /** Joins two states. */
   readonly merge?: string;
 }
 
-/** Names of the exports that make a function that looks back. */
+/** Names of the exports that make an analytic function. */
 export interface AnalyticExports {
   readonly init: string;
   readonly step: string;
@@ -58,7 +58,7 @@ export interface StateExports {
   readonly finish: string | undefined;
 }
 
-/** Undefined for functions that keep nothing, or rows. */
+/** Exports for states that the engine keeps; undefined for functions without a state, or with rows in its place. */
 export function stateExportsOf({ aggregate, analytic }: PluginFunction): StateExports | undefined {
   if (analytic !== undefined) return { ...analytic, merge: undefined, finish: undefined };
   if (aggregate?.save === undefined || aggregate.load === undefined) return undefined;
@@ -67,15 +67,15 @@ export function stateExportsOf({ aggregate, analytic }: PluginFunction): StateEx
 }
 
 export interface PluginFunction {
-  /** As rules call it. */
+  /** Name by which rules call the function. */
   readonly name: string;
-  /** What the module calls it; of an aggregate its `finish`, of one that looks back its `step`. */
+  /** Name of the export: of an aggregate its `finish`, of an analytic function its `step`. */
   readonly export: string;
   readonly args: readonly PluginParameter[];
   readonly result: PluginType;
   /** `skip`: with a null among the arguments the result is null and nothing is called. `pass`: the guest is called. */
   readonly nulls: 'skip' | 'pass';
-  /** It is called once for a batch, with columns. */
+  /** Whether the function is called once for a batch, with columns. */
   readonly batch: boolean;
   readonly aggregate?: AggregateExports;
   readonly analytic?: AnalyticExports;
@@ -86,17 +86,17 @@ export interface PluginFunction {
 /** Reads and writes messages of a form of their own: streams and actions of the format `custom`. */
 export interface PluginCodec {
   readonly name: string;
-  /** Exports; left out where it can't. */
+  /** Names of the exports; a missing direction is left out. */
   readonly decode?: string;
   readonly encode?: string;
-  /** They are called once for a batch, with columns. */
+  /** Whether the exports are called once for a batch, with columns. */
   readonly batch?: boolean;
   readonly doc?: string;
 }
 
 export interface PluginManifest {
   readonly abi: number;
-  /** Of the plugin itself. */
+  /** Version of the plugin itself. */
   readonly version?: string;
   readonly doc?: string;
   readonly convention?: Convention;
@@ -104,7 +104,7 @@ export interface PluginManifest {
   readonly codecs?: readonly PluginCodec[];
 }
 
-/** What the file of a module made for other engines says: names of exports over numbers. */
+/** Manifest of a module made for other engines: names of its exports over numbers. */
 export interface NamedFunctions {
   readonly names: readonly string[];
 }

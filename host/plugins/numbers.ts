@@ -8,7 +8,7 @@ export function newUserNumber(name: string): number {
   return first + names.push(name) - 1;
 }
 
-/** Says whose number it is that another thread has given. */
+/** Notes the name of a function whose number another thread has given. */
 export function nameUserNumber(number: number, name: string): void {
   names[number - first] = name;
 }

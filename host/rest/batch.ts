@@ -4,7 +4,7 @@ import { requestErrors } from './errors.js';
 export interface BatchAnswer {
   /** HTTP status; 0 when the part is no request at all. */
   readonly code: number;
-  /** Left out when it is empty. */
+  /** Body of the answer; left out when it is empty. */
   readonly response?: string;
   readonly error?: string;
 }

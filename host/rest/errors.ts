@@ -1,4 +1,4 @@
-/** What REST refuses of a request, whatever the resource. */
+/** Errors of requests that are the same for all resources. */
 import { errorTable } from '../base/errors.js';
 
 export const requestErrors = errorTable('request', {

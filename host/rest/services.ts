@@ -9,6 +9,6 @@ type CalledBy<R> = (R extends Resource<infer S> ? (called: S) => void : never) e
   : never;
 
 export type Services = CalledBy<(typeof resources)[number]> & {
-  /** Changes of definitions pass it together, imports alone. */
+  /** Gate that changes of definitions pass together, and imports alone. */
   readonly gate: Gate;
 };

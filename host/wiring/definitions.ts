@@ -42,7 +42,7 @@ export async function openDefinitions(start: Start): Promise<Definitions> {
   };
 }
 
-/** What rules look up; `codec` finds formats of plugins. */
+/** Catalog in which rules look up definitions; `codec` finds formats of plugins. */
 export function catalogOf(
   { config, folders, store }: Start,
   definitions: Definitions,

@@ -1,4 +1,4 @@
-/** The engine with what it tells of: logs of rules, losses, traces. */
+/** The engine with its reports: logs of rules, losses, traces. */
 import { reasonOf } from '../base/errors.js';
 import { LogTree } from '../base/log/log-tree.js';
 import { LossRepository } from '../meta/journal/losses.js';
@@ -13,7 +13,7 @@ const ruleShareOfStop = 0.7;
 
 export interface EnginePart {
   readonly engine: Engine;
-  /** Sends traces to a collector; its code is read when one is named. */
+  /** Sends traces to a collector; the code is loaded when a collector is configured. */
   readonly exporter: () => Promise<TraceExporter>;
   readonly logs: LogTree;
   readonly services: { readonly losses: LossService };

@@ -1,4 +1,4 @@
-/** What clients install: schemas, files, connections, plugins, services, scripts. */
+/** Resources that clients install: schemas, files, connections, plugins, services, scripts. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { allConnectors } from '../connectors/index.js';

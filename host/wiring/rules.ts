@@ -1,4 +1,4 @@
-/** Rules: their definitions, what they do, and their start when the server is up. */
+/** Rules: their definitions, their services, and their start when the server is up. */
 import { join } from 'node:path';
 import { lazy } from '../base/structures/lazy.js';
 import type { Catalog } from '../model/engine.js';

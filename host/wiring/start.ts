@@ -1,4 +1,4 @@
-/** What the parts of the server are made with. */
+/** Inputs from which the parts of the server are made. */
 import type { Config, LoadedConfig } from '../base/config/config.js';
 import type { Log, Logger } from '../base/log/log.js';
 import type { LogTree } from '../base/log/log-tree.js';
@@ -6,7 +6,7 @@ import type { HttpLimits } from '../base/net/http-server.js';
 import type { Store } from '../meta/store.js';
 import type { Catalog, Engine } from '../model/engine.js';
 
-/** What the engine is made with. */
+/** Inputs from which the engine is made. */
 export interface EngineContext {
   readonly catalog: Catalog;
   readonly config: Config;

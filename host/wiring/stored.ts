@@ -36,7 +36,7 @@ export interface StoredOptions {
   readonly portableStatus: StatusOf;
   /** Memory that the code of an owner has at work, bytes. */
   readonly userCodeBytes: (owner: string) => Promise<number>;
-  /** What functions of users may take. */
+  /** Limits of plugins and scripts, from the configuration. */
   readonly plugin: Config['plugin'];
 }
 

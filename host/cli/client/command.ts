@@ -34,7 +34,7 @@ export interface Command {
   run(call: Call): Promise<number | undefined> | number | undefined;
 }
 
-/** What a command gets. */
+/** Context and arguments of a command. */
 export interface Call {
   readonly io: Io;
   readonly client: RestClient;

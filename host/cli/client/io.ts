@@ -1,7 +1,7 @@
-/** What commands see of the terminal and the process, so that tests run them in memory. */
+/** Interface of commands to the terminal and the process, so that tests run commands in memory. */
 import { reasonOf } from '../../base/errors.js';
 
-/** What ends a command: Ctrl-C, `kill`, a terminal that is closed. */
+/** Signals that end a command: Ctrl-C, `kill`, a terminal that is closed. */
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export interface Io {
@@ -13,7 +13,7 @@ export interface Io {
   readonly input: NodeJS.ReadableStream;
   /** Whether somebody sits at the keyboard: prompts and progress are shown only then. */
   readonly isInteractive: boolean;
-  /** Calls when the user presses Ctrl-C, or nobody reads the output any more; returns how to end that. */
+  /** Calls back at Ctrl-C, or when nobody reads the output any more; returns a function that ends this. */
   onInterrupt(call: () => void): () => void;
 }
 

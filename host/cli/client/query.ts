@@ -73,7 +73,7 @@ async function interactive(call: Call, limit: number): Promise<number> {
   // At a terminal readline takes Ctrl-C as a key: hand it on to a running query, otherwise leave.
   let interrupt: (() => void) | undefined;
   lines.on('SIGINT', () => (interrupt === undefined ? lines.close() : interrupt()));
-  // What is typed while a query runs waits for its end.
+  // Lines that are typed while a query runs wait for its end.
   lines.on('line', (line) => {
     if (interrupt === undefined || !io.isInteractive) return;
     if (isQuit(line.trim())) interrupt();

@@ -19,7 +19,7 @@ export interface Answer {
   readonly text: string;
   /** The body as JSON, or undefined when it is a plain text. */
   readonly json: unknown;
-  /** What the server remarks besides, a sentence each. */
+  /** Warnings of the server, one sentence each. */
   readonly warnings: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export interface ClientOptions {
   readonly timeoutMs: number;
 }
 
-/** What helps when a server can't be reached, by the code of the error. */
+/** Hints for a server that can't be reached, by the code of the error. */
 const hints: readonly [codes: RegExp, hint: string][] = [
   [/^ECONNREFUSED$/, 'is the server running? (haumea serve)'],
   [/SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)/, 'NODE_EXTRA_CA_CERTS=FILE names a certificate to trust'],

@@ -68,7 +68,7 @@ export function topologyText(topology: Readonly<Record<string, unknown>>): strin
   return lines.join('');
 }
 
-/** What an update would do to the state of a rule, a line each. */
+/** Effects of an update on the state of a rule, one line each. */
 export function previewText({ state, warnings }: Readonly<Record<string, unknown>>): string {
   const { kept, lost, empty } = isObject(state) ? state : {};
   const lines = (title: string, texts: unknown) =>

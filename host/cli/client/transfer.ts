@@ -65,7 +65,7 @@ function warn(call: Call, warnings: readonly string[]): void {
 
 type Document = Readonly<Record<string, unknown>>;
 
-/** Undefined for what is no document: the server says why. */
+/** Parses a document; undefined when the text is none, as the server then gives the reason. */
 function documentIn(text: string): Document | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -85,7 +85,7 @@ function refuseRuleset(file: string, document: Document): void {
   );
 }
 
-/** What the server has; undefined when it does not say. */
+/** Document of the server's present content; undefined when the server does not give it. */
 async function exported(call: Call): Promise<Document | undefined> {
   try {
     const { json } = await call.client.send('GET', '/data/export?secrets=omit');
@@ -96,7 +96,7 @@ async function exported(call: Call): Promise<Document | undefined> {
   }
 }
 
-/** What was there before and is not part of the document, a line for each kind. */
+/** Items that were there before and are not in the document, one line for each kind. */
 function removedBy(document: Document, before: Document): string[] {
   return Object.entries(before).flatMap(([section, items]) => {
     const kept = new Set(namesIn(section, document[section]));
@@ -115,7 +115,7 @@ function namesIn(section: string, items: unknown): string[] {
   });
 }
 
-/** What the document did not hold. */
+/** Warnings of the answer, and secrets that the document did not hold, one sentence each. */
 function missingIn({ json, warnings }: Answer): readonly string[] {
   const missing = isObject(json) && Array.isArray(json.MissingSecrets) ? json.MissingSecrets : [];
   return [...warnings, ...missing.map((place) => `a secret of ${place} was left out of the file and is missing`)];

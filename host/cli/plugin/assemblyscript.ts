@@ -122,7 +122,7 @@ function exportedFunctions(text: string): SourceFunction[] {
   return found;
 }
 
-/** What stands between commas, but for those within angle brackets. */
+/** Parts between commas, except commas within angle brackets. */
 function parts(list: string): string[] {
   return list
     .split(/,(?![^<]*>)/)
@@ -130,7 +130,7 @@ function parts(list: string): string[] {
     .filter((one) => one !== '');
 }
 
-/** A type without what says that it may be null. */
+/** A type without the part that says that it may be null. */
 function plain(type: string): string {
   return type.replace(/\s*\|\s*null\b|\bnull\s*\|\s*/g, '').trim();
 }

@@ -15,7 +15,7 @@ import { moduleOf, type Project, readOf } from './project.js';
 /** A project has but one. */
 const version = 1;
 
-/** With the limits that a server has when its configuration says nothing. `folder` is where the module may lie. */
+/** Functions of a project, with the limits that a server has by default. `folder` is where the module may lie. */
 export function functionsOf(project: Project, folder: string): UserFunction[] {
   const { javascript } = parse(configSpec, {}).plugin;
   const { name, module, script, isAgg } = project;

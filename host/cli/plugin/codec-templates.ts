@@ -1,4 +1,4 @@
-/** What `haumea plugin new --kind codec` writes. */
+/** Files that `haumea plugin new --kind codec` writes. */
 import { UsageError } from '../client/command.js';
 import type { Language } from './languages.js';
 import { assemblyScript, cargoOf, type Files, json, rustBuild } from './templates.js';

@@ -17,7 +17,7 @@ export function exactJson(text: string): unknown {
   );
 }
 
-/** What a column holds, as the type of a stream has it. */
+/** Type of the values of a column, as a stream declares it. */
 type Kind =
   /** `whole`: numbers that a double holds, or that are beyond all integers. */
   | { readonly type: 'unknown' | 'whole' | 'BIGINT' | 'FLOAT' | 'STRING' | 'BOOLEAN' }
@@ -50,7 +50,7 @@ export function columnsOf(lines: readonly string[]): string | undefined {
   try {
     for (const line of lines) all = joined(all, kindOf(exactJson(line)));
   } catch {
-    // What is no JSON is an error of its row.
+    // Text that is not JSON becomes an error of its row.
     return hasLarge ? undefined : '';
   }
   return hasLarge && all.type === 'STRUCT' ? fieldsText(all.fields) : '';

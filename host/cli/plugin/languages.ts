@@ -3,5 +3,5 @@ export const languages = ['as', 'rust', 'c', 'js'] as const;
 
 export type Language = (typeof languages)[number];
 
-/** What `plugin new` makes. */
+/** Kinds of plugins that `plugin new` makes. */
 export const kinds = ['function', 'codec'] as const;

@@ -36,7 +36,7 @@ const projectSpec = {
 };
 
 export type Project = Parsed<typeof projectSpec> & {
-  /** Where it lies, absolute. */
+  /** Absolute path of the folder of the project. */
   readonly folder: string;
 };
 

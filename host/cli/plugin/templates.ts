@@ -1,4 +1,4 @@
-/** What `haumea plugin new` writes. */
+/** Files that `haumea plugin new` writes. */
 import type { Language } from './languages.js';
 
 export type Files = Readonly<Record<string, string>>;

@@ -60,7 +60,7 @@ function dataOf(call: Call): string {
   return call.flag('data') ?? 'data';
 }
 
-/** What a server says of the rule, if there is one. */
+/** State of the rule as the server tells it, if a server runs. */
 async function stateOf({ client }: Call, rule: string): Promise<'running' | 'stopped' | 'no server'> {
   try {
     const { json } = await client.send('GET', `/rules/${encodeURIComponent(rule)}/status`);

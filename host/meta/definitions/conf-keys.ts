@@ -55,7 +55,7 @@ export class ConfKeyRepository {
     return key === 'default' ? own : { ...common, ...own };
   }
 
-  /** What `resolve` puts together, the lowest first: what came with the program, and what was registered. */
+  /** Layers that `resolve` puts together, the lowest first: properties of the program, and registered ones. */
   layers(connector: string, key: string): { key: string; props: Properties; isGiven: boolean }[] {
     const own = this.get('sources', connector, key) === undefined ? key.toLowerCase() : key;
     return [...new Set(['default', own])].flatMap((name) => {
@@ -88,7 +88,7 @@ export class ConfKeyRepository {
     });
   }
 
-  /** What stores the properties of a key, or deletes it when there are none. */
+  /** Change that stores the properties of a key, or deletes the key when they are null. */
   change(owner: KeyOwner, connector: string, key: string, properties: Properties | null): StoreChange {
     const text = properties === null ? null : JSON.stringify(properties);
     return [kinds.confKey, `${owner}.${connector}.${key}`, text];

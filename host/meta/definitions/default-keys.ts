@@ -9,9 +9,9 @@ import { keysFromEnvironment, readYaml } from '../../base/config/config.js';
 /** Properties by key, for each connector: `sources.mqtt`, `sinks.sql`. */
 export type DefaultKeys = ReadonlyMap<string, Readonly<Record<string, Record<string, unknown>>>>;
 
-/** What connectors say of the keys of a source. */
+/** Declarations of a connector about the keys of its source. */
 interface SourceKeys {
-  /** Name of its file and of its variables, when that is not its own. */
+  /** Name of the file and of the variables of the keys, when it differs from the name of the source. */
   readonly keysName?: string;
   /** Properties of the key `default`. */
   readonly defaultKey?: Readonly<Record<string, unknown>>;

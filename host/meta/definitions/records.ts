@@ -13,7 +13,7 @@ export class RecordRepository<T extends object> {
   readonly #shape: RecordShape<T>;
   /** Leads the key of every record, so that several repositories can share a kind. */
   readonly #prefix: string;
-  /** What `list` made of each text: with thousands of records only those that changed are read again. */
+  /** Records that `list` has read, with their texts: of thousands only the changed ones are read again. */
   readonly #read = new Map<string, { readonly text: string; readonly record: T }>();
   #list: { readonly version: number; readonly items: readonly (readonly [name: string, record: T])[] } | undefined;
 

@@ -24,10 +24,10 @@ export interface RuleJson {
   readonly [name: string]: unknown;
 }
 
-/** Each has a connection, a buffer and figures of its own. */
+/** Most actions of a rule: each has a connection, a buffer and figures of its own. */
 const maxActions = 200;
 
-/** All that a rule can have. */
+/** Names of all members of a rule. */
 const memberNames = ['id', 'name', 'version', 'sql', 'graph', 'actions', 'options', 'tags', 'triggered', 'temp'];
 
 /** Names the members that nobody knows: `optionz is not known, did you mean options?`. */

@@ -4,7 +4,7 @@ import { graphErrors } from '../errors.js';
 
 const types = ['source', 'operator', 'sink'] as const;
 
-/** Far more than anyone draws; a plan has no room for so many either. */
+/** Most nodes of a graph: far more than anyone draws, and more than a plan has room for. */
 const maxNodes = 1000;
 const maxEdges = 5000;
 
@@ -79,7 +79,7 @@ function checkEdges(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): v
     if (type !== 'source' && waitsFor.get(name) === 0) throw graphErrors.noInput(name);
   }
   if (!nodes.some(({ type }) => type === 'sink')) throw graphErrors.noSink();
-  // What is left when nodes without input are taken away again and again stands in a circle, or behind one.
+  // Nodes without input are removed again and again; those that remain are in a cycle, or behind one.
   const free = nodes.filter(({ name }) => waitsFor.get(name) === 0).map(({ name }) => name);
   for (const name of free) {
     waitsFor.delete(name);

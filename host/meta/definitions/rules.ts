@@ -48,7 +48,7 @@ export class RuleRepository {
     else this.#temporary.delete(id);
   }
 
-  /** What stores a definition, or deletes it when there is none. */
+  /** Changes that store a definition, or delete it when `rule` is null. */
   changes(id: string, rule: RuleJson | null): StoreChange[] {
     if (rule === null) return [kinds.rule, kinds.ruleState].map((kind): StoreChange => [kind, id, null]);
     const { triggered, ...rest } = rule;

@@ -110,7 +110,7 @@ export class SourceRepository {
     await this.onChange(name);
   }
 
-  /** What stores a definition that is not temporary. */
+  /** Change that stores a definition that is not temporary. */
   change({ definition: { name, kind, options }, statement }: StoredSource): StoreChange {
     const record: SourceRecord = {
       streamType: kind === 'table' ? 1 : 0,
@@ -143,7 +143,7 @@ export class SourceRepository {
     await this.onChange(name);
   }
 
-  /** What deletes a stored definition. */
+  /** Change that deletes a stored definition. */
   removal(name: string): StoreChange {
     return [kinds.source, name, null];
   }

@@ -24,9 +24,9 @@ const maxRecordBytes = 1 << 28;
 
 /** A change that a damaged part of the journal named, and that no later one has superseded. */
 export interface LostChange {
-  /** Undefined when nothing of it can be read. */
+  /** The change itself; undefined when nothing of it can be read. */
   readonly change: Change | undefined;
-  /** What can be read of the damaged part. */
+  /** Readable text of the damaged part. */
   readonly text: string;
 }
 
@@ -35,9 +35,9 @@ export interface ReadResult {
   readonly lost: readonly LostChange[];
   /** Length of the part before the first damage. */
   readonly goodBytes: number;
-  /** What follows it; empty unless a write was torn or the file is damaged. */
+  /** Bytes behind the good part; empty unless a write was torn or the file is damaged. */
   readonly tail: Buffer;
-  /** The journal without what is damaged, when whole records follow the damage: then it is no torn write. */
+  /** The journal without its damaged parts, when whole records follow the damage: then it is no torn write. */
   readonly repaired: Buffer | undefined;
 }
 
@@ -53,7 +53,7 @@ export function readRecords(bytes: Buffer): ReadResult {
   if (at === undefined) {
     damagedAt = 0;
     at = nextRecord(bytes, 0);
-    // It is on disk before the first change is acknowledged.
+    // The magic number is on disk before the first change is acknowledged.
     const isBegun = bytes.length > magic.length + headerBytes;
     if (isBegun && at !== magic.length) damages.push({ from: 0, to: at ?? bytes.length, before: 0, isTorn: false });
   }
@@ -81,7 +81,7 @@ export function readRecords(bytes: Buffer): ReadResult {
   return { records, lost, goodBytes, tail: bytes.subarray(goodBytes), repaired };
 }
 
-/** How a change begins within a payload: what stands in texts has its quotes escaped. */
+/** Begin of a change within a payload; texts can't match, as their quotes are escaped. */
 const changeStart = /\["((?:[^"\\]|\\.)*)","((?:[^"\\]|\\.)*)",(")?/g;
 
 /** The changes that a damaged part named, as far as they can be read. */
@@ -102,7 +102,7 @@ export function isSuperseded([kind, key]: Change, later: readonly (readonly Chan
   return later.some((changes) => changes.some((change) => change[0] === kind && change[1] === key));
 }
 
-/** A record of its full length whose end is what ends were: no write that was cut short. */
+/** Tells whether a record has its full length and ends as records do, so that it was not cut short. */
 function isComplete(bytes: Buffer): boolean {
   if (bytes.length < headerBytes) return false;
   const end = headerBytes + bytes.readUInt32LE(0);
@@ -121,7 +121,7 @@ function unescaped(text: string): string {
 const payloadStart = '[["';
 const payloadEnd = ']]';
 
-/** Where the next whole record begins, at `from` or behind it. */
+/** Offset of the next whole record, at `from` or behind it. */
 function nextRecord(bytes: Buffer, from: number): number | undefined {
   for (let payload = from + headerBytes; ; payload++) {
     payload = bytes.indexOf(payloadStart, payload);

@@ -1,4 +1,4 @@
-/** What a file of definitions holds. */
+/** Content of a file of definitions. */
 
 /** Values by key, for each kind. */
 export type Kinds = Map<string, Map<string, string>>;
@@ -8,6 +8,6 @@ export interface DatabaseContent {
   readonly generation: number;
   /** False for a file that another engine wrote. */
   readonly isOwn: boolean;
-  /** It is what the server wrote, to the byte. */
+  /** Whether the file is, to the byte, as the server wrote it. */
   readonly isAsWritten?: boolean;
 }

@@ -104,7 +104,7 @@ export async function writeDatabase(path: string, kinds: Kinds, generation: numb
   await writeImage(path, bytes, kinds, generation);
 }
 
-/** Where the database is written before it takes its name. */
+/** Path at which the database is written before it takes its name. */
 export function temporaryOf(path: string): string {
   return `${path}.tmp`;
 }

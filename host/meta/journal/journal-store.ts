@@ -62,7 +62,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const changes = lossChanges(all, known);
   let { goodBytes } = journals;
   for (const { name, repaired, number } of journals.damaged) {
-    // In the same write as what they are lost with.
+    // Losses are noted in the same write that replaces the last journal by its whole records.
     const isLast = number === journals.last && changes.length > 0;
     const bytes = isLast ? Buffer.concat([repaired, encodeRecord(changes)]) : repaired;
     replaceFile(name, bytes);
@@ -76,7 +76,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return store;
 }
 
-/** What the database has; of a damaged one the copy of its content. */
+/** Reads the content of the database; of a damaged database, the copy of its content. */
 async function readContent(
   path: string,
   log: Logger,
@@ -110,7 +110,7 @@ interface Replayed {
   /** Number of the last journal, and the length of its whole part. */
   readonly last: number;
   readonly goodBytes: number;
-  /** Those that are to be replaced by what is whole of them. */
+  /** Damaged journals that are to be replaced by their whole records. */
   readonly damaged: readonly { name: string; number: number; repaired: Buffer }[];
   readonly lost: readonly { lost: readonly LostChange[]; reason: string; file: string }[];
 }
@@ -152,10 +152,10 @@ function replay(path: string, kinds: Kinds, generation: number, log: Logger): Re
   return { last, goodBytes, damaged, lost: allLost };
 }
 
-/** What eKuiper keeps in the same form; all else is told by name, as it could not be read. */
+/** Kinds that eKuiper keeps in the same form; all others could not be read and are only named in a warning. */
 const sharedKinds: ReadonlySet<string> = new Set([names.source, names.rule]);
 
-/** What eKuiper notes for itself, kind and key: nothing that anybody would miss. */
+/** Kind and key of the records that eKuiper keeps for itself and that nobody would miss. */
 const ownNotes: ReadonlySet<string> = new Set([
   'eKuiperMeta_bump_version version',
   'confKVStorage connectionYamlProvision.hash',
@@ -186,7 +186,7 @@ class JournalStore implements Store {
   readonly #versions = new Map<string, number>();
   /** Number of the journal that takes changes. */
   #generation: number;
-  /** Length of its whole part, until it is opened by the first change. */
+  /** Length of the journal's whole part, bytes, until the first change opens the journal. */
   #goodBytes: number;
   #journal: Promise<ChangeLog> | undefined;
   #snapshotSize = 0;
@@ -242,7 +242,7 @@ class JournalStore implements Store {
     const others = this.#together.getStore();
     if (others === undefined || onLost === undefined) return writing;
     others.push(writing);
-    // Its failure is that of the whole step.
+    // When this write fails, the whole step fails.
     writing.catch(onLost);
   }
 
@@ -259,7 +259,7 @@ class JournalStore implements Store {
     const writes: Promise<void>[] = [];
     const result = await this.#together.run(writes, step);
     const saved = Promise.all(writes).then(() => {});
-    // Whoever wants to know waits for it.
+    // Callers that need the result wait for `saved`; others must not end the process by its rejection.
     saved.catch(() => {});
     return { result, saved };
   }
@@ -283,7 +283,7 @@ class JournalStore implements Store {
     await (await this.#journal?.catch(() => undefined))?.close();
   }
 
-  /** Applies changes in memory; returns those that take them back, in the same order. */
+  /** Applies changes in memory; returns the changes that undo them, in the same order. */
   #apply(changes: readonly StoreChange[]): StoreChange[] {
     return changes.map((change): StoreChange => {
       const [kind, key, value] = change;
@@ -327,7 +327,7 @@ class JournalStore implements Store {
       this.#generation++;
       this.#goodBytes = 0;
       this.#journal = undefined;
-      // What waits in the old journal is in the copy below already; it is removed only after it settled.
+      // Changes that wait in the old journal are in the copy below already; the journal is removed after they settled.
       await (await old)?.close();
       this.#snapshotSize = sizeOf(this.#kinds);
       await writeInThread(this.#path, this.#kinds, this.#generation);

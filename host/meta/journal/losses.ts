@@ -1,18 +1,18 @@
-/** Losses that nobody has acknowledged yet, and which ones a damaged store has. */
+/** Losses that nobody has acknowledged yet, and the losses of a damaged store. */
 import type { Loss, LostPart } from '../../model/losses.js';
 import { kinds as names } from '../kinds.js';
 import type { Store, StoreChange } from '../store.js';
 import type { Change, LostChange } from './change-log.js';
 import type { Kinds } from './database-content.js';
 
-/** One that is noted. */
+/** A loss that is noted in the store. */
 export interface NotedLoss extends Loss {
   readonly id: string;
-  /** When it was found, epoch ms. */
+  /** Time at which the loss was found, epoch ms. */
   readonly time: number;
 }
 
-/** More are not noted: the log has them. */
+/** Most losses that are noted; further ones are only in the log. */
 const mostLosses = 10_000;
 
 const resources: Readonly<Record<string, string>> = {
@@ -30,7 +30,7 @@ const resources: Readonly<Record<string, string>> = {
 export class LossRepository {
   constructor(private readonly store: Pick<Store, 'list' | 'keys' | 'get' | 'batch'>) {}
 
-  /** In the order in which they were found. */
+  /** Noted losses, in the order in which they were found. */
   list(): NotedLoss[] {
     return this.store
       .list(names.loss)
@@ -57,8 +57,8 @@ export class LossRepository {
 }
 
 /**
- * What notes losses beside those that are noted already. Of messages of a stream, and of the state of a rule, there is
- * one.
+ * Changes that note losses beside those noted already. Losses of the messages of a stream, or of the state of a rule,
+ * share one entry each.
  */
 export function lossChanges(losses: readonly Loss[], before: ReadonlyMap<string, string>): StoreChange[] {
   const all = new Map([...before].flatMap(([id, text]) => noted(id, text).map((one) => [id, one] as const)));
@@ -91,7 +91,7 @@ function noted(id: string, text: string): NotedLoss[] {
   }
 }
 
-/** What of changes that a damaged journal named is missed; `kinds` is what all whole changes have made. */
+/** Losses among the changes that a damaged journal named; `kinds` is the content after all whole changes. */
 export function lossesOf(lost: readonly LostChange[], kinds: Kinds, reason: string, file: string): Loss[] {
   const losses = new Map<string, Loss>();
   for (const { change, text } of lost) {
@@ -99,9 +99,9 @@ export function lossesOf(lost: readonly LostChange[], kinds: Kinds, reason: stri
       losses.set(`${losses.size}`, { resource: '', name: '', what: 'definition', reason, file });
       continue;
     }
-    // What the server notes for itself nobody misses.
+    // Nobody misses records that the server keeps for itself.
     const loss = resources[change[0]] === undefined ? undefined : lossOf(change, text, kinds);
-    // Of a rule its definition says more than whether it is to run.
+    // For a rule, the loss of its definition says more than the loss of its run state.
     const key = loss && `${loss.resource}/${loss.name}`;
     if (loss !== undefined && (key === undefined || !losses.has(key) || change[0] !== names.ruleState))
       losses.set(key!, { ...loss, reason, file });
@@ -109,20 +109,20 @@ export function lossesOf(lost: readonly LostChange[], kinds: Kinds, reason: stri
   return [...losses.values()];
 }
 
-/** Undefined when nobody misses it. */
+/** The loss that a lost change means; undefined when nobody misses the change. */
 function lossOf([kind, name, value]: Change, text: string, kinds: Kinds): Omit<Loss, 'reason'> | undefined {
   const isThere = kinds.get(kind)?.has(name) === true;
   const isTable = kind === names.source && /CREATE\s+TABLE/i.test(text);
   const resource = isTable ? 'table' : (resources[kind] ?? '');
   if (value === null) return isThere ? { resource, name, what: 'deletion' } : undefined;
-  // That a rule is to run is no more than a change of it.
+  // A lost run state counts as a change of the rule, not as a lost definition.
   if (kind === names.ruleState) {
     return kinds.get(names.rule)?.has(name) === true ? { resource, name, what: 'change' } : undefined;
   }
   return { resource, name, what: isThere ? 'change' : 'definition' };
 }
 
-/** What of the content that the server wrote last is another in the file that is there now. */
+/** Losses where the file that is there now differs from the content that the server wrote last. */
 export function differencesOf(written: Kinds, found: Kinds, reason: string): Loss[] {
   const losses: Loss[] = [];
   for (const [kind, named] of Object.entries(resources)) {
@@ -143,7 +143,7 @@ export function differencesOf(written: Kinds, found: Kinds, reason: string): Los
 
 const resourceNames: Readonly<Record<string, string>> = { confKey: 'configuration key' };
 
-/** Says it in a sentence. */
+/** Text of a loss, one sentence. */
 export function lossText({ resource, name, what, reason, messages, file }: Loss): string {
   const whose = name === '' ? '' : `${resourceNames[resource] ?? resource} ${name}`;
   const kept = file === undefined ? '' : `; what was damaged is kept as ${file}`;

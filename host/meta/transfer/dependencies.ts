@@ -1,4 +1,4 @@
-/** What a rule needs, so that it can be exported together with it. */
+/** Dependencies of a rule, so that they can be exported together with it. */
 import type { Query } from '../../sql/ast.js';
 import { parseQuery } from '../../sql/parser.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
@@ -9,7 +9,7 @@ import type { SectionName } from './sections.js';
 
 export interface DependencyLookup {
   source(name: string): StreamDefinition | undefined;
-  /** Who brings a function: `javascript function area`. */
+  /** Owner of a function that a user has installed: `javascript function area`. */
   brought?(name: string): { readonly owner: string } | undefined;
 }
 

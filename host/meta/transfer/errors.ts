@@ -1,4 +1,4 @@
-/** What is wrong with the document of an import. */
+/** Errors in the document of an import. */
 import { errorTable } from '../../base/errors.js';
 
 export const transferErrors = errorTable('transfer', {

@@ -1,13 +1,13 @@
-/** What a repository offers to exports and imports, so that they write the same records in the same way as REST. */
+/** Interface of repositories for exports and imports, which so write the same records in the same way as REST. */
 import type { Store, StoreChange } from '../store.js';
 
-/** What is to be done for one item, found out without changing anything. */
+/** Work for one item of an import, prepared without changing anything. */
 export interface Prepared {
-  /** Written together with those of all other items, in one transaction. */
+  /** Changes of the store, written with those of all other items in one transaction. */
   readonly changes: readonly StoreChange[];
   /** Functions that the item brings to SQL; their names are unique in any letter case. */
   readonly functions?: readonly string[];
-  /** What follows when the changes are on disk, such as files; a failure is reported for the item. */
+  /** Work after the changes are on disk, such as files; a failure is reported for the item. */
   readonly apply?: () => Promise<void> | void;
   /** Takes back what the check has laid down beside the store, when the changes are not written after all. */
   readonly discard?: () => Promise<void> | void;

@@ -16,7 +16,7 @@ import { type SectionName, sectionNames } from './sections.js';
 export interface ReadRule {
   readonly rule: RuleDefinition;
   readonly json: RuleJson;
-  /** Planning it takes long. */
+  /** Whether planning the rule takes long. */
   readonly isLarge: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface RuleItems {
   prepare(rule: ReadRule, within: Within, signal: AbortSignal | undefined): Promise<void>;
   /** Plans a rule, within `Store.pretend`; returns what to store. Throws the reason of a refusal. */
   check(rule: ReadRule): readonly StoreChange[];
-  /** What deletes a stored rule. */
+  /** Changes that delete a stored rule. */
   removal(id: string): readonly StoreChange[];
   /** Takes a rule out of the engine whose definition is gone. */
   release(id: string): Promise<void>;
@@ -49,11 +49,11 @@ export interface ImportTarget {
 export interface ImportOptions {
   /** Everything that is there now is removed; otherwise items of the same name are replaced and the rest stays. */
   readonly isReset: boolean;
-  /** Nothing is changed when any item is refused; otherwise the others are taken. */
+  /** Whether one refused item leaves everything as it was; otherwise the other items are imported. */
   readonly isStrict: boolean;
   /** Checks only. */
   readonly isDryRun: boolean;
-  /** Gives up when it is set before the changes are written. */
+  /** Signal that ends the import, unless the changes are written already. */
   readonly signal?: AbortSignal;
 }
 
@@ -242,7 +242,7 @@ class ImportRun {
     try {
       await step();
     } catch (error) {
-      // That is no fault of the item: nothing is changed, and the same import may succeed later.
+      // A temporary failure is no fault of the item: nothing is changed, and the same import may succeed later.
       if (!this.#isWritten && isLater(error)) throw error;
       this.#fail(section, name, error);
     }

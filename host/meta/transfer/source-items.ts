@@ -14,7 +14,7 @@ export class SourceItems implements Exportable {
     this.#target = target;
   }
 
-  /** Temporary ones and those that can't be read are left out. */
+  /** Statements of the definitions, without temporary and unreadable ones. */
   export(): Record<string, string> {
     const entries = this.#sources.names(this.#target).flatMap((name): [string, string][] => {
       try {

@@ -6,7 +6,7 @@ import type { Alias, LineCounter } from 'yaml';
 import { HaumeaError, isStackOverflow, yamlReason } from '../../base/errors.js';
 import { transferErrors } from './errors.js';
 
-/** As many keys and values as the largest JSON document within its bound has. */
+/** Most keys and values: as many as the largest JSON document within its bound has. */
 const maxNodes = 500_000;
 /** Words, signs, spaces and line ends: a key with its value on a line of its own has eight. */
 const maxLexemes = 3_000_000;
@@ -15,7 +15,7 @@ const maxBytes = 64 << 20;
 /** The library looks through all anchors and aliases for each. */
 const maxAliases = 1000;
 
-/** What the lexer says before each scalar without quotes. */
+/** Token of the lexer before each scalar without quotes. */
 const scalarMark = '\u001f';
 
 /** Kinds that JSON has as well; a set or a map that keeps its order would lose its content on the way. */
@@ -66,7 +66,7 @@ interface Weight {
 class Measure {
   readonly #yaml: Yaml;
   readonly #lines: LineCounter;
-  /** What stands behind each anchor; undefined within it. */
+  /** Weight of the value of each anchor; undefined while that value is being measured. */
   readonly #anchors = new Map<string, Weight | undefined>();
   #nodes = 0;
   #bytes = 0;

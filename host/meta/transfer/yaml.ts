@@ -12,7 +12,7 @@ const smallLength = 2 * 1024;
 const maxHeapMb = 1024;
 const timeoutMs = 60_000;
 
-/** What the thread answers. `isFault`: of the program, not of the document. */
+/** Answer of the thread; `isFault` marks a fault of the program, not of the document. */
 export type FromYaml = { readonly items: Items<unknown> } | { readonly refusal: string; readonly isFault: boolean };
 
 /** One document at a time. */

@@ -1,8 +1,8 @@
 /**
- * What runs in the sandbox beside a script: takes the arguments of a batch, calls the function for each row, writes the
+ * Code in the sandbox beside a script: takes the arguments of a batch, calls the function for each row, writes the
  * results.
  *
- * It is evaluated before the script and takes then what it needs of JavaScript, so a script that replaces prototypes,
+ * This code is evaluated before the script and takes its built-ins then, so a script that replaces prototypes,
  * `JSON` or iterators later changes what itself does, and nothing of how results are written: these are lists and
  * objects without a prototype that hold plain values alone.
  */

@@ -82,7 +82,7 @@ class LoadedScript implements LoadedCode {
       sandbox?.context.dispose();
       sandbox?.runtime.dispose();
     } catch {
-      // The rest of it goes with the engine.
+      // The rest of the sandbox goes with the engine.
       this.#engine = undefined;
     }
   }
@@ -224,7 +224,7 @@ class LoadedScript implements LoadedCode {
       const bytes = sandbox.context.getArrayBuffer(sandbox.at).value;
       return new DataView(bytes.buffer, bytes.byteOffset, 4).getInt32(0, true);
     } catch {
-      // It has ended without an answer.
+      // The sandbox has ended without an answer.
       return this.#row;
     }
   }

@@ -6,5 +6,5 @@ export const pageBytes = 65_536;
  * of it unused.
  */
 export const firstPages = 96;
-/** As the module has it. */
+/** Most pages of memory, as the module of the engine declares them. */
 export const mostPages = 32_768;

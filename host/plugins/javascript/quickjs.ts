@@ -24,9 +24,9 @@ export interface Engine {
 
 /** Memory of an engine, which grows and never shrinks. */
 export interface EngineMemory {
-  /** Bytes, without those that are never touched. */
+  /** Bytes of the memory, except those that are never touched. */
   readonly bytes: number;
-  /** Tells whether it may grow to so many bytes. */
+  /** Tells whether the memory may grow to so many bytes. */
   mayHave: (bytes: number) => boolean;
 }
 

@@ -84,7 +84,7 @@ export interface Answer {
   readonly hasMarks: boolean;
 }
 
-/** Reads the answer for `count` rows; throws when it has not the shape of one. */
+/** Reads the answer for `count` rows; throws when its shape is wrong. */
 export function answerOf(text: string, count: number): Answer {
   const answer = JSON.parse(text) as unknown;
   if (!Array.isArray(answer)) throw new Error('the answer is no list');
@@ -105,7 +105,7 @@ function errorsOf(flat: unknown, count: number): [number, string][] {
   });
 }
 
-/** A result as a value of the kernel: whole numbers are ints. Throws when it is none. */
+/** Converts a result to a value of the kernel, whole numbers to ints; throws when it can't be one. */
 export function resultOf(value: unknown, hasMarks: boolean): Value {
   if (value === null || value === undefined) return null;
   switch (typeof value) {

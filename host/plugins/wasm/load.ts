@@ -107,7 +107,7 @@ class LoadedModule implements LoadedCode {
     this.#callables.clear();
   }
 
-  /** What grew by little within a call is seen behind it. */
+  /** Checks the memory after a call: small growth within the call is noticed only here. */
   #checkMemory(entry: string, columns: HostColumns): void {
     const refusal = this.#guest.memoryRefusal();
     if (refusal === undefined) return;
@@ -119,7 +119,7 @@ class LoadedModule implements LoadedCode {
     else for (let k = 0; k < columns.count; k++) columns.fail(k, reason);
   }
 
-  /** On a thread of its own it is given rows. */
+  /** Exports for states that the engine keeps; undefined on a thread of its own, where functions are given rows. */
   #stateExportsOf(fn: PluginFunction): StateExports | undefined {
     return this.code.isolate === undefined ? stateExportsOf(fn) : undefined;
   }

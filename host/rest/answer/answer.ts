@@ -1,4 +1,4 @@
-/** What becomes of a handler's result or failure: status, body text, content type. */
+/** Answers for results and failures of handlers: status, body text, content type. */
 import { HaumeaError, isStackOverflow, reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';
 import { Outcome } from '../../services/body/outcome.js';

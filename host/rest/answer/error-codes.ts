@@ -1,4 +1,4 @@
-/** What REST answers with for each kind of error: the number of the error envelope, and the HTTP status. A table. */
+/** Table of the answers to each kind of error: the number of the error envelope, and the HTTP status. */
 import type { ErrorKind } from '../../base/errors.js';
 
 export const errorCodes: Readonly<Record<ErrorKind, { readonly code: number; readonly status: number }>> = {

@@ -16,16 +16,16 @@ export interface DataServerOptions {
   readonly ip: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /** Without it the server speaks plain HTTP. */
+  /** Certificate and key; without them the server speaks plain HTTP. */
   readonly tls: TlsPair | undefined;
   readonly log: Logger;
   /** Stands before every request. */
   readonly guard?: (handle: RequestListener) => RequestListener;
-  /** Why a request may not be answered; undefined when it may. Without it all may. */
+  /** Reason to refuse a request, or undefined; without this function all requests are answered. */
   readonly refusal?: (request: IncomingMessage) => Promise<string | undefined>;
 }
 
-/** Event streams are answers that go on; they are bounded by what they belong to. */
+/** No time limit for answers: an event stream is an answer that goes on. */
 const limits = { answerMs: 0 };
 
 export class DataServer {
@@ -38,7 +38,7 @@ export class DataServer {
     this.#options = options;
   }
 
-  /** The port it listens on; the configured one before. */
+  /** Port on which the server listens; before that, the configured port. */
   get port(): number {
     const address = this.#http?.address();
     return typeof address === 'object' && address !== null ? address.port : this.#options.port;

@@ -1,9 +1,9 @@
 /** Server-sent events: one list of listeners, told the same, slow ones waited for up to bounds of bytes and time. */
 import type { ServerResponse } from 'node:http';
 
-/** A listener that has so much unread makes the sender wait. */
+/** Unread bytes of a listener from which on the sender waits for it. */
 const maxUnreadBytes = 1 << 20;
-/** One that then reads nothing for so long is left behind: its stream would stop, and with it all that read it. */
+/** Time, ms, after which such a listener is dropped if it reads nothing: the stream would stop for all others. */
 const defaultSlowMs = 5000;
 
 export class EventStream {
@@ -30,7 +30,7 @@ export class EventStream {
     response.on('close', () => this.#listeners.delete(response));
   }
 
-  /** Sends events to all listeners; without one they are gone. Resolves when all listeners can take more. */
+  /** Sends events to all listeners; without listeners they are dropped. Resolves when all listeners can take more. */
   async send(payloads: readonly string[]): Promise<void> {
     const text = payloads.map(eventOf).join('');
     const slow: Promise<void>[] = [];
@@ -41,7 +41,7 @@ export class EventStream {
     await Promise.all(slow);
   }
 
-  /** Tells all listeners, and those that come later, something that is no event: a comment, which clients leave out. */
+  /** Sends a comment, which clients ignore, to all listeners and to later ones when they join. */
   note(text: string): void {
     this.#note = text === '' ? '' : commentOf(text);
     for (const listener of this.#listeners) if (listener.writableLength < maxUnreadBytes) listener.write(this.#note);
@@ -51,7 +51,7 @@ export class EventStream {
   close(): void {
     this.#isClosed = true;
     for (const listener of this.#listeners) {
-      // One that has not read so far would keep its connection, and whoever waits for it.
+      // A listener with that much unread would keep its connection, and hold up whoever waits for the end.
       if (listener.writableLength > maxUnreadBytes) listener.destroy();
       else listener.end();
     }
@@ -76,7 +76,7 @@ function eventOf(payload: string): string {
     : `data: ${payload}\n\n`;
 }
 
-/** Resolves when a listener has read what waits for it, or is gone. */
+/** Resolves when a listener has read all waiting bytes, or is gone; destroys it after `slowMs`. */
 function drained(listener: ServerResponse, slowMs: number): Promise<void> {
   return new Promise((resolve) => {
     const late = setTimeout(() => listener.destroy(), slowMs);

@@ -86,7 +86,7 @@ export class PushGateway {
     try {
       await this.server.serve(method, path, receive, this.options.isOpen);
     } catch (error) {
-      // It tries again, or never says anything more.
+      // The source registers again, or is never heard of again.
       this.#forget(id);
       throw error;
     }

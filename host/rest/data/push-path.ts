@@ -9,12 +9,12 @@ import { TooManyBodies } from '../route/body.js';
 export const maxPathBytes = 64 << 20;
 /** Requests that wait for full sinks of a path: half of the connections of the data server. */
 export const maxPathWaiting = 250;
-/** What may be under way to the sources, one body at least: so much can come when they have just become full. */
+/** Most bytes in flight to the sources, one body at least: that much still reaches sources that became full. */
 const maxSentBytes = 256 << 10;
 const maxSent = 256;
 
 /**
- * What became of a body. `taken`: by all sources. `busy`: it waited too long. `unfit`: the engine has no memory for it.
+ * Outcome of a body. `taken`: by all sources. `busy`: it waited too long. `unfit`: the engine has no memory for it.
  * `ended`: the sources ended before they took it. `unknown`: it was under way when the thread of its sources died or
  * hung.
  */
@@ -74,7 +74,7 @@ export class PushPath {
     this.#advance();
   }
 
-  /** A source is gone: what only it had not taken yet is settled, and what waits with the last of them. */
+  /** Removes a source: settles bodies that only this source had not taken, and with the last source all that wait. */
   remove(id: string, isDead = false): void {
     if (!this.#sources.delete(id)) return;
     for (const [seq, sent] of [...this.#sent]) {
@@ -105,7 +105,7 @@ export class PushPath {
     this.#advance();
   }
 
-  /** Makes room for a body or for more of it, until `release`. Throws `TooManyBodies` when there is none. */
+  /** Reserves bytes for a body until `release`; throws `TooManyBodies` when too many bytes or requests wait. */
   hold(bytes: number): void {
     if (this.#heldBytes + bytes > maxPathBytes) {
       throw new TooManyBodies(`${this.#heldBytes} bytes wait for the rules of ${this.path} already, try again later`);
@@ -173,7 +173,7 @@ export class PushPath {
     }
   }
 
-  /** The last answer settles it: what one source has taken is delivered. */
+  /** Notes the answer of a source; the last one settles the body, which is delivered if any source has taken it. */
   #answered(seq: number, sent: Sent, outcome: PushOutcome): void {
     if (sent.left.size > 0) return;
     this.#sent.delete(seq);

@@ -13,7 +13,7 @@ import { TicketService } from './tickets.js';
 export interface AccessControl {
   /** Stands before every request: which web pages may ask. */
   readonly guard: (handle: RequestListener) => RequestListener;
-  /** Checks tokens; without it none are asked for. */
+  /** Check of tokens; without it requests need no token. */
   readonly authenticate?: Authenticator;
   readonly tickets: TicketService;
   /** Why a request of the data server may not be answered. */
@@ -32,7 +32,7 @@ export async function accessControlOf(config: Config, etc: string, log: Logger):
   return { ...access, authenticate, refusal: dataRefusal(authenticate, access.tickets) };
 }
 
-/** What a request passes before its route. */
+/** Middleware that a request passes before its route. */
 export function guards(basic: Config['basic'], { authenticate }: AccessControl, log: Logger): Middleware[] {
   return [
     ...(basic.enableRestAuditLog ? [audit(log)] : []),

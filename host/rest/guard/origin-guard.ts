@@ -25,7 +25,7 @@ export interface OriginRules {
 
 const allowedMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const allowedHeaders = 'accept, accept-language, content-type, content-language, origin, authorization, traceparent';
-/** Browsers ask again after so many seconds. */
+/** Seconds after which browsers ask again. */
 const preflightAgeSeconds = '600';
 /** Requests that images and links of any page could have made, and the log that tells when one is an order. */
 const unproven = new WeakMap<IncomingMessage, Logger>();

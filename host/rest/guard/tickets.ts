@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { type Clock, systemClock } from '../../base/time/clock.js';
 
 const lifetimeSeconds = 30;
-/** Tickets at once; beyond them the oldest ends. */
+/** Most tickets at once; one more ends the oldest. */
 const maxTickets = 1000;
 
 export interface Ticket {
@@ -31,7 +31,7 @@ export class TicketService {
     return { ticket, expiresIn: lifetimeSeconds };
   }
 
-  /** Tells whether a ticket is good, which it is no more afterwards. */
+  /** Tells whether a ticket is valid, and uses it up. */
   redeem(ticket: string): boolean {
     const end = this.#ends.get(ticket);
     this.#ends.delete(ticket);

@@ -2,7 +2,7 @@
 import { Media, type OneShape, object, ref, type Schema, type Shape, string } from '../route/contract.js';
 import type { Resource, Route } from '../route/route.js';
 
-/** What refusals mean, by status. */
+/** Meaning of a refusal, by HTTP status. */
 const refusals: Readonly<Record<number, string>> = {
   400: 'The request can not be done; the message names field and reason',
   404: 'Nothing has this id',

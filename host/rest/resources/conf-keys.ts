@@ -5,7 +5,7 @@ import type { ConfKeyService } from '../../services/sources/conf-keys.js';
 import { changed, gives, keptEmpty, map, objectOfAnything, ref } from '../route/contract.js';
 import { defineResource, type Route } from '../route/route.js';
 
-/** The same three routes for the keys of sources, sinks and connections. */
+/** Three routes for configuration keys, alike for sources, sinks and connections. */
 function routesOf(owner: KeyOwner): readonly Route<{ readonly confKeys: () => Promise<ConfKeyService> }>[] {
   return [
     {

@@ -98,7 +98,7 @@ function isStopping(request: RestRequest): boolean {
   return request.query.stop === '1';
 }
 
-/** Ends the server after the deletion where the client asks for it. */
+/** Ends the server after the deletion when the client asks for that. */
 async function afterwards(
   request: RestRequest,
   { system }: PluginServices,

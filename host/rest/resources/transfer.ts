@@ -109,7 +109,7 @@ export const transfer = defineResource<{
       contract: { ...importing, query: importQuery, answers: { 200: object({ id: string }) } },
       handle: async (request, { transfer, tasks }) => {
         const body = request.object();
-        // What is wrong with the request itself is no failure of a task.
+        // Errors of the request itself are answered here: they are no failure of a task.
         readImport(body);
         const wanted = importRequest(request);
         const background = await tasks();

@@ -1,4 +1,4 @@
-/** How a route says what it takes and gives: JSON schemas for the OpenAPI document. */
+/** Contracts of routes: JSON schemas of requests and answers for the OpenAPI document. */
 
 /** A JSON schema (draft 2020-12). */
 export type Schema = { readonly [name: string]: unknown } | true;
@@ -14,7 +14,7 @@ export class Media {
 /** A body in one form: a schema is JSON; a text names its media type. */
 export type OneShape = Schema | string | Media;
 
-/** A body; of several media types one of them. */
+/** Form of a body; a list means one of several media types. */
 export type Shape = OneShape | readonly OneShape[];
 
 export interface Contract {
@@ -23,11 +23,11 @@ export interface Contract {
   readonly request?: Shape;
   /** The body of a request may be left out. */
   readonly requestIsOptional?: boolean;
-  /** Bodies of answers by status: those of success, and failures that have no error envelope. */
+  /** Bodies of answers by status, for success and for failures without an error envelope. */
   readonly answers?: Readonly<Record<number, Shape>>;
   /** Statuses of refusals with the error envelope; by default 400 where a request has anything that can be wrong. */
   readonly errors?: readonly number[];
-  /** A success is kept on disk: 500 when the disk does not take it. */
+  /** Whether a success is kept on disk; the answer is 500 when the disk does not take the change. */
   readonly isKept?: boolean;
 }
 
@@ -53,12 +53,12 @@ export function map(values: Schema): Schema {
   return { type: 'object', additionalProperties: values };
 }
 
-/** What fits at least one of the schemas. */
+/** Schema of values that fit at least one of the schemas. */
 export function either(...schemas: Schema[]): Schema {
   return { anyOf: schemas };
 }
 
-/** What fits the schema, or null. */
+/** Schema of null and of values that fit the given schema. */
 export function orNull(schema: Schema): Schema {
   return either(schema, { type: 'null' });
 }

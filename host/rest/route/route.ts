@@ -1,4 +1,4 @@
-/** The form of a REST resource: a table of routes with thin handlers, each with what it takes and gives. */
+/** The form of a REST resource: a table of routes with thin handlers, each with its contract. */
 import type { ServerResponse } from 'node:http';
 import { beyondBounds } from '../../base/text/json-bounds.js';
 import { textFromUtf8 } from '../../base/text/utf8.js';
@@ -10,14 +10,14 @@ import type { Contract, Schema } from './contract.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** `S`: the services that its handler calls. */
+/** A route of REST; `S` has the services that the handler calls. */
 export interface Route<S> {
   readonly method: Method;
   /** Path with `:name` parameters. */
   readonly path: string;
   /** One sentence for the reference. */
   readonly doc: string;
-  /** What it takes and gives, for the OpenAPI document. */
+  /** Contract of the request and the answer, for the OpenAPI document. */
   readonly contract: Contract;
   /** Status of a success, 200 when not given. */
   readonly status?: number;
@@ -54,7 +54,7 @@ export function inOrder<S>(routes: readonly Route<S>[]): readonly Route<S>[] {
 export class Reply {
   constructor(
     readonly body: unknown,
-    /** That of the route when there is none. */
+    /** HTTP status; undefined means the status of the route. */
     readonly status?: number,
     readonly type?: string,
     readonly headers?: Readonly<Record<string, string>>,
@@ -66,18 +66,18 @@ export function queryOf(params: URLSearchParams): Record<string, string> {
   return Object.fromEntries([...params].reverse());
 }
 
-/** What handlers see of a request. */
+/** A request as handlers see it. */
 export class RestRequest {
   constructor(
     readonly params: Readonly<Record<string, string>>,
     readonly query: Readonly<Record<string, string | undefined>>,
     readonly body: Buffer,
     readonly contentType = '',
-    /** Where the answer goes; nowhere by itself for a part of a batch. */
+    /** Response that takes the answer; a part of a batch has none of its own. */
     private readonly response?: ServerResponse,
   ) {}
 
-  /** Set when the client goes away before it is answered. */
+  /** Signal that is set when the client goes away before the answer. */
   get signal(): AbortSignal | undefined {
     const { response } = this;
     if (response === undefined) return undefined;

@@ -20,7 +20,7 @@ export interface ServiceInterface {
   readonly Addr: string;
   readonly Protocol: string;
   readonly Schema: { readonly SchemaType: string; readonly SchemaFile: string; readonly Schemaless: boolean };
-  /** Names of its functions. */
+  /** Names of the functions of the interface. */
   readonly Functions: readonly string[];
   readonly Options: Readonly<Record<string, unknown>>;
 }

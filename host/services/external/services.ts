@@ -80,7 +80,7 @@ export class ExternalServices extends InstalledService<ServiceRecord> {
     return { name, file };
   }
 
-  /** What rules call; undefined for protocols that can't be called. */
+  /** Function that rules call; undefined when it is unknown or its protocol can't be called. */
   runnable(name: string, func: string): UserFunction | undefined {
     const { functions, methods = {}, ...record } = this.get(name);
     const found = functions.find(({ FuncName }) => FuncName === func);

@@ -13,7 +13,7 @@ import { bodyErrors } from '../errors/body.js';
 import { serverErrors } from '../errors/server.js';
 import { type ResourceFiles, readResource } from './resource-files.js';
 
-/** What file systems take, in bytes: one part of a name, and the whole. */
+/** Longest names that file systems take, bytes: one part of a name, and the whole. */
 const maxPartLength = 255;
 const maxNameLength = 1024;
 /** Files that `writeDurable` has not finished. */

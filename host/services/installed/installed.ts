@@ -144,7 +144,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
     const found: [string, string][] = [];
     for (const [name, { folder }] of this.records.list()) {
       const reason = folder === '' ? undefined : await this.folders.damageOf(folder);
-      // It may have been replaced meanwhile.
+      // Meanwhile the item may have been replaced.
       if (reason !== undefined && this.#folderOf(name) === folder) found.push([name, reason]);
     }
     return found;
@@ -212,7 +212,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
     checkSameName(textOf(body, this.#nameField), name, this.#nameField);
   }
 
-  /** Throws when the name of one of its functions is taken. */
+  /** Throws when the name of a function of the resource is taken. */
   protected checkFunctions(name: string, record: T, isReset = false): void {
     this.#userFunctions.checkFree(this.functionsOf(name, record), `${this.kind} ${name}`, isReset);
   }
@@ -249,7 +249,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
     };
   }
 
-  /** Undefined for an unreadable record: the next start removes its folder. */
+  /** Folder of an item; undefined for an unreadable record, whose folder the next start removes. */
   #folderOf(name: string): string | undefined {
     try {
       return this.records.get(name)?.folder;

@@ -18,7 +18,7 @@ export interface NativeRecord extends InstalledRecord {
   readonly file: string;
   readonly version: string;
   readonly shellParas: readonly string[];
-  /** Names of its functions. */
+  /** Names of the functions of the plugin. */
   readonly functions: readonly string[];
 }
 

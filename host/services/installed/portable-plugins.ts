@@ -9,7 +9,7 @@ import { withArchive } from '../files/archives.js';
 import { type ResourceFiles, readResource } from '../files/resource-files.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 
-/** What the plugin's own `<name>.json` says. */
+/** Description of a plugin, from its `<name>.json`. */
 export interface PortableDescription {
   readonly version: string;
   readonly language: string;

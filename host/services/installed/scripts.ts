@@ -24,11 +24,11 @@ export interface DescribedScript {
   readonly description: string;
   readonly script: string;
   readonly isAgg: boolean;
-  /** Memory of its instances, bytes; left out while no rule calls it. */
+  /** Memory of the script's instances, bytes; left out while no rule calls the script. */
   readonly memoryBytes?: number;
 }
 
-/** What the calls of scripts may take, as the configuration says. */
+/** Limits of time and memory for calls of scripts, from the configuration. */
 export function scriptLimitsOf(config: Config['plugin']['javascript']): ScriptLimits {
   return {
     callMs: config.callTimeout,

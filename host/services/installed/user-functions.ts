@@ -3,9 +3,9 @@ import type { HaumeaError } from '../../base/errors.js';
 import type { Brought, UserFunction } from '../../plugins/define.js';
 import { installErrors } from '../errors/installed.js';
 
-/** Who brings functions, and which. */
+/** A kind of resource whose items bring functions. */
 export interface FunctionProvider {
-  /** Noun for its items in errors: `wasm plugin`. */
+  /** Noun for items of the provider in errors: `wasm plugin`. */
   readonly kind: string;
   /** Changes whenever the functions do. */
   readonly version: number;

@@ -18,7 +18,7 @@ export interface FormField {
   readonly control: string;
   readonly connection_related: boolean;
   readonly optional: boolean;
-  /** What a select offers; null where anything may be entered. */
+  /** Choices of a select; null where any value may be entered. */
   readonly values: readonly unknown[] | null;
   readonly hint: Text;
   readonly label: Text;

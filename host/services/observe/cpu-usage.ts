@@ -57,7 +57,7 @@ export class CpuUsageService {
 
 function recentUs(time: RuleCpuTime, old: RuleCpuTime | undefined, now: number, before: number): number {
   const age = now - time.startedAt;
-  // Everything it ever used is recent.
+  // A rule younger than the window has used all of its time within the window.
   if (age <= windowMs) return time.cpuUs;
   const measuredMs = now - before;
   if (old === undefined || measuredMs <= 0) return (time.cpuUs * windowMs) / age;

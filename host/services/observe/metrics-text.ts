@@ -167,7 +167,7 @@ export class MetricsText {
     });
   }
 
-  /** Adds what the operators of a rule took, and what its sources and sinks exchanged. */
+  /** Adds histograms of the times of a rule: of its operators, its sinks and its disk queues. */
   addLatencies(id: string, { operators, io, caches = [] }: Pick<RuleLatencies, 'operators' | 'io' | 'caches'>): void {
     const rule = `rule="${escaped(id)}"`;
     for (const [name, times] of operators) {
@@ -264,7 +264,7 @@ export class MetricsText {
   }
 }
 
-/** What a figure of the status is called; undefined when it is none for the document. */
+/** Family and labels of a figure of the status; undefined when the document leaves it out. */
 function sampleOf(name: string): Sample | undefined {
   const [, kind, op = '', instance, metric] = figureName.exec(name) ?? [];
   if (kind !== undefined) {

@@ -48,7 +48,7 @@ export interface MetricsOptions {
 
 export class MetricsService {
   readonly #options: MetricsOptions;
-  /** Made with the first document, as what writes it is loaded with it. */
+  /** Names of the metrics, made with the first document, when its code is loaded. */
   #names: ReturnType<typeof makeNames> | undefined;
   #latest: { at: number; text: Promise<Buffer> } | undefined;
   #timer: NodeJS.Timeout | undefined;

@@ -21,7 +21,7 @@ export interface RuleListItem {
   readonly tags: readonly string[] | null;
   /** Current troubles, a sentence each; only when asked for. */
   readonly trouble?: readonly string[];
-  /** How it has ended by itself; only when asked for. */
+  /** How the rule has ended by itself; only given when asked for. */
   readonly ended?: string;
 }
 
@@ -40,7 +40,7 @@ export type Validity =
   | { readonly valid: true; readonly sources: readonly string[]; readonly warnings?: readonly string[] }
   | { readonly valid: false; readonly reason: string };
 
-/** What an update would do. */
+/** Effects that an update of a rule would have. */
 export interface UpdatePreview {
   /** True when no rule has the id yet. */
   readonly isNew: boolean;
@@ -88,7 +88,7 @@ export class RuleService {
     });
   }
 
-  /** What replacing a rule would do, without doing it; refuses what that would refuse. */
+  /** Effects of replacing a rule, without doing it; throws the errors that replacing it would throw. */
   preview(id: string, body: unknown, how?: Preparing): Promise<UpdatePreview> {
     return inContext('update rule error', () =>
       this.#registry.change(id, async () => {

@@ -1,9 +1,9 @@
-/** What the answer to a request says of the start of a rule. */
+/** The start of a rule, as the answer to a request tells it. */
 import type { Engine } from '../../model/engine.js';
 
 /** How long the answer to a start waits for the sources to connect. */
 const openWaitMs = 1000;
-/** How long it waits for the rule to run: the first rule waits for the start of the data plane. */
+/** How long the answer waits for the rule to run: the first rule waits for the start of the data plane. */
 const runWaitMs = 5000;
 const startPollMs = 1;
 

@@ -29,7 +29,7 @@ export class RuleTagService {
     );
   }
 
-  /** Adds those the rule does not have yet. */
+  /** Adds tags that the rule does not have yet. */
   add(id: string, body: unknown): Promise<void> {
     return this.#change(
       id,
@@ -38,7 +38,7 @@ export class RuleTagService {
     );
   }
 
-  /** Removes those the rule has. */
+  /** Removes tags that the rule has. */
   remove(id: string, body: unknown): Promise<void> {
     return this.#change(
       id,

@@ -51,7 +51,7 @@ interface Test {
   expiry: Timer | undefined;
   /** Timer of the next status check. */
   watch: Timer | undefined;
-  /** The last note to its listeners. */
+  /** Last note to the listeners of the test. */
   trouble: string;
   /** Rows that a run reads; undefined when it is endless. */
   readonly rows: number | undefined;

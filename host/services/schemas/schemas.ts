@@ -20,10 +20,10 @@ import { isZip, type ResourceFiles, readResource } from '../files/resource-files
 
 export interface SchemaRecord {
   readonly content: string;
-  /** URI it was made of; empty for texts in the request and for uploads. */
+  /** URI of the schema; empty for texts in the request and for uploads. */
   readonly file: string;
   readonly soFile: string;
-  /** The WebAssembly plugin whose codecs it stands for; left out where it names none. */
+  /** WebAssembly plugin with the codecs of the schema; left out where the schema names none. */
   readonly plugin?: string;
   readonly version: string;
   /** Package folder with the files. */
@@ -38,7 +38,7 @@ export const schemaShape: RecordShape<SchemaRecord> = {
   folder: 'text',
 };
 
-/** What a client gives of a schema. */
+/** Request of a client for a schema. */
 interface SchemaRequest {
   readonly type: string;
   readonly name: string;
@@ -171,7 +171,7 @@ export class SchemaService implements Exportable {
     return record && (record.plugin ?? '');
   }
 
-  /** Of a request that names one; imports may bring it later. */
+  /** Checks the plugin that a request names; imports skip this, since they may bring the plugin later. */
   #checkPluginOf({ plugin }: SchemaRequest): void {
     if (plugin !== '') this.#checkPlugin(plugin);
   }
@@ -194,7 +194,7 @@ export class SchemaService implements Exportable {
     await this.#folders.sweep(this.#schemas.list().map(([, { folder }]) => folder));
   }
 
-  /** Those whose files a disk has damaged, with the reason. */
+  /** Schemas whose files a disk has damaged, with the reason. */
   async damaged(): Promise<[name: string, reason: string][]> {
     const found: [string, string][] = [];
     for (const [key, { folder }] of this.#schemas.list()) {

@@ -5,7 +5,7 @@ import { levelOf } from '../../base/config/open-log.js';
 import type { Log } from '../../base/log/log.js';
 import { serverErrors } from '../errors/server.js';
 
-/** What PATCH understands; other members are ignored. */
+/** Members of a PATCH body; other members are ignored. */
 interface Change {
   debug?: boolean;
   logLevel?: string;

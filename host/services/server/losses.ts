@@ -1,17 +1,17 @@
-/** What is lost, as clients see it: until somebody acknowledges it, over restarts of the server. */
+/** Losses as clients see them: listed until somebody acknowledges them, over restarts of the server. */
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log/log.js';
 import { type LossRepository, lossText, type NotedLoss } from '../../meta/journal/losses.js';
 import type { Loss } from '../../model/losses.js';
 import { serverErrors } from '../errors/server.js';
 
-/** One with the sentence that says it. */
+/** A noted loss, with the sentence that tells it. */
 export interface LossItem extends NotedLoss {
   readonly text: string;
 }
 
 export class LossService {
-  /** Those that wait to be noted: many come at once when a disk was damaged. */
+  /** Losses that wait to be noted: many come at once when a disk was damaged. */
   #waiting: Loss[] = [];
 
   constructor(
@@ -19,7 +19,7 @@ export class LossService {
     private readonly log: Logger,
   ) {}
 
-  /** Tells it in the log and notes it. */
+  /** Writes a loss to the log, and notes it in the store. */
   note(loss: Loss): void {
     this.log.error(lossText(loss));
     this.#waiting.push(loss);
@@ -43,13 +43,13 @@ export class LossService {
     return this.losses.count;
   }
 
-  /** What was lost of a resource, a sentence each. */
+  /** Losses of a resource, one sentence each. */
   textsOf(resource: string, name: string): string[] {
     if (this.count === 0) return [];
     return this.losses.list().flatMap((loss) => (isOf(loss, resource, name) ? [lossText(loss)] : []));
   }
 
-  /** Names of resources that are lost as a whole; undefined when there are such whose names can't be told. */
+  /** Names of resources that are lost as a whole; undefined when the names of some can't be told. */
   namesOf(resource: string): string[] | undefined {
     const lost = this.count === 0 ? [] : this.losses.list().filter(({ what }) => what === 'definition');
     if (lost.some(({ name }) => name === '')) return undefined;

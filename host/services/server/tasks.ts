@@ -52,7 +52,7 @@ export class TaskService {
     update(task, 'running', '');
     try {
       const result = await step(task.abort.signal);
-      // One that could no longer be stopped is finished, whatever was asked for.
+      // A task that ends before a stop takes effect counts as finished.
       update(task, 'finish', JSON.stringify(result));
     } catch (error) {
       if (!task.abort.signal.aborted) update(task, 'error', reasonOf(error));

@@ -23,11 +23,11 @@ export interface ConfKeyOptions {
   readonly connectors: (owner: KeyOwner) => readonly string[];
   /** Declarations of all connectors. */
   readonly declarations: readonly Connector[];
-  /** What properties may refer to. */
+  /** Secrets and files that properties may refer to. */
   readonly access: Access;
   /** Names of the streams and tables that read their properties under the key of a source. */
   readonly usersOf: (connector: string, key: string) => readonly string[];
-  /** A key of a source has other properties. */
+  /** Called when the properties of a source's key have changed. */
   readonly changed?: (connector: string, key: string) => void;
 }
 
@@ -80,7 +80,7 @@ export class ConfKeyService {
       await this.#keys.put(owner, connector, key, whole);
       return new Outcome('', [], this.#unknownType(owner, connector));
     }
-    // Of a secret that is not there yet the status of a rule tells.
+    // A secret that is missing so far shows in the status of the rules that need it.
     const { value } = resolveProps(whole, where, spec, this.#access.secrets, true);
     checkGiven(spec, whole, where);
     await this.#keys.put(owner, connector, key, whole);
@@ -176,7 +176,7 @@ function checkGiven(spec: Spec, given: Record<string, unknown>, where: string): 
   parse(wanted, Object.fromEntries(own), { where, isStored: true });
 }
 
-/** What a reference stands for is known when the key is used. */
+/** Tells whether a value has a reference to a variable or a file, which is resolved only when the key is used. */
 function isReference(value: unknown): boolean {
   return JSON.stringify(value ?? null).match(/(env|file):\/\//) !== null;
 }

@@ -36,17 +36,17 @@ export interface DescribedConnection {
   readonly refCount?: number;
 }
 
-/** What was found when the other side was called last. */
+/** Result of the last test of a connection. */
 interface Probe {
-  /** Definition it was made with; another one makes it void. */
+  /** Definition that was tested; a changed definition makes the result void. */
   readonly record: ConnectionRecord;
   readonly result: Promise<void>;
   state: Pick<DescribedConnection, 'status' | 'err'>;
-  /** ms; undefined while it is under way. */
+  /** Time at which the test ended, ms; undefined while the test runs. */
   doneAt: number | undefined;
 }
 
-/** A state is that old at most when it is shown. */
+/** Greatest age of a state that is shown, ms. */
 const freshMs = 5000;
 /** An answer waits so long for a state that is not known yet. */
 const probeWaitMs = 800;
@@ -55,9 +55,9 @@ export interface ConnectionServiceOptions {
   readonly connections: RecordRepository<ConnectionRecord>;
   /** Declarations of all connectors. */
   readonly connectors: readonly Connector[];
-  /** What properties may refer to. */
+  /** Secrets and files that properties may refer to. */
   readonly access: Access;
-  /** What the running rules use. */
+  /** Connections that the running rules use. */
   readonly uses: () => readonly ConnectionUse[];
 }
 
@@ -289,7 +289,7 @@ export class ConnectionService {
     const where = `${connector.name} connection`;
     let redact = nothingSecret;
     try {
-      // Of a secret that is not there yet the state of the connection tells.
+      // A secret that is missing so far shows in the state of the connection.
       const resolved = resolveProps(props, where, connection.props, this.#access.secrets, true);
       redact = resolved.redact;
       parse(connection.props, resolved.value, { where });
@@ -317,7 +317,7 @@ function masked(spec: Spec | undefined, props: Readonly<Record<string, unknown>>
   return mask(spec ?? {}, props);
 }
 
-/** What is wrong with the properties stays a failure of the request, everything else is one of the connection. */
+/** Errors of the properties stay errors of the request; all others become errors of the connection. */
 function asConnectionError(error: unknown): HaumeaError {
   if (error instanceof HaumeaError && error.kind !== 'connection') return error;
   return sourceErrors.connectionFails(reasonOf(error), { cause: error });

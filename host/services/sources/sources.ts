@@ -22,20 +22,20 @@ export interface SourceDetail {
 /** Columns of a protobuf message by the value of SCHEMAID; throws a `stream` error when it is not there. */
 type MessageColumns = (schemaId: string) => Promise<Record<string, SchemaEntry>>;
 
-/** What is asked about the rules that run. */
+/** Queries about the running rules. */
 export interface StreamUsers {
   /** Names of the rules that hold a stream. */
   of(stream: string): readonly string[];
   /** Fields of the stream's messages that a rule reads; undefined when it takes whole messages. */
   fieldsRead(rule: string, stream: string): readonly string[] | undefined;
-  /** What no rule could use of a definition with these options in its statement, a sentence each. */
+  /** Warnings about what no rule could use of a definition, one sentence each; `given`: options of its statement. */
   warningsOf(definition: StreamDefinition, given: ReadonlySet<OptionName>): SourceWarnings;
 }
 
-/** So many rules are looked at before others have their turn. */
+/** Rules that are looked at before other work of the thread gets its turn. */
 const usersSlice = 50;
 
-/** Few servers describe a stream. */
+/** Loaded on demand: few servers describe a stream. */
 const describing = () => import('../../sql/describe.js');
 
 export class SourceService {
@@ -130,8 +130,8 @@ export class SourceService {
   }
 
   /**
-   * What a rule reads; nothing of one that runs by a definition which meanwhile has no sense: it must not hide the
-   * others.
+   * Fields that a rule reads, as `StreamUsers.fieldsRead` tells. A rule whose definition has become invalid counts as
+   * reading none, so that it does not hide the others.
    */
   #fieldsRead(rule: string, stream: string): readonly string[] | undefined {
     try {

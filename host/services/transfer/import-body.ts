@@ -1,4 +1,4 @@
-/** What the body of an import may say. */
+/** Members of the body of an import. */
 
 import { textOf } from '../body/fields.js';
 import { bodyErrors } from '../errors/body.js';

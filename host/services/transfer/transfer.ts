@@ -32,15 +32,15 @@ export interface ImportResult {
 /** A document for a client to keep. */
 export interface ExportedDocument {
   readonly text: string;
-  /** What whoever keeps it should know, a sentence each. */
+  /** Warnings for whoever keeps the document, one sentence each. */
   readonly warnings: readonly string[];
 }
 
 export interface ImportRequest {
-  /** What is not part of the import stays. */
+  /** Whether items that are not part of the import stay. */
   readonly isPartial: boolean;
   readonly isDryRun: boolean;
-  /** An item that is refused leaves everything as it was; otherwise the other items are taken. */
+  /** Whether a refused item leaves everything as it was; otherwise the other items are imported. */
   readonly isStrict: boolean;
   /** The server ends when the import has succeeded. */
   readonly isStopping: boolean;
@@ -49,7 +49,7 @@ export interface ImportRequest {
 export interface TransferOptions {
   readonly target: ImportTarget;
   readonly files: ResourceFiles;
-  /** Imports pass it alone. */
+  /** Gate that imports pass alone. */
   readonly gate: Gate;
   readonly lookup: DependencyLookup;
   readonly rule: (id: string) => RuleJson;

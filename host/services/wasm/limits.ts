@@ -1,4 +1,4 @@
-/** What the calls of WebAssembly plugins may take. */
+/** Limits for calls of WebAssembly plugins. */
 import type { Config } from '../../base/config/config.js';
 import type { CallLimits } from '../../plugins/define.js';
 
@@ -11,7 +11,7 @@ export interface OwnLimits {
   readonly batchFuel?: number;
 }
 
-/** What its calls may take. The configuration may have become stricter since it was installed. */
+/** Limits for calls of a plugin. The configuration may have become stricter since the plugin was installed. */
 export function callLimitsOf(own: OwnLimits, config: WasmConfig): CallLimits {
   const least = (name: 'callFuel' | 'batchFuel') => BigInt(Math.min(own[name] ?? config[name], config[name]));
   const { callTimeout: callMs, batchTimeout: batchMs } = config;

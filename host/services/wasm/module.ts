@@ -8,7 +8,7 @@ import { withArchive } from '../files/archives.js';
 import { isZip, type ResourceFiles, readResource } from '../files/resource-files.js';
 
 export interface GivenModule {
-  /** URI it was made of; empty when the bytes came with the request. */
+  /** URI of the module; empty when the bytes came with the request. */
   readonly file: string;
   readonly bytes: Buffer;
   /** The JSON text that stands beside the module in an archive. */
@@ -35,7 +35,7 @@ export async function moduleOf(
   if (file === '' && bytecode.length === 0) {
     throw bodyErrors.missingOf('file', 'bytecode');
   }
-  // What is longer can't have an allowed module: an archive is shorter than what is in it.
+  // A longer file can't have an allowed module: an archive is shorter than its content.
   const given = file === '' ? bytecode : await readResource(file, files, maxBytes + maxManifestBytes);
   return { file, ...(isZip(given) ? await fromArchive(name, given, maxBytes) : { bytes: given }) };
 }

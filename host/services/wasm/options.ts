@@ -1,4 +1,4 @@
-/** What a WebAssembly plugin is given: the limits of the configuration, or less where the request says so. */
+/** Options of a WebAssembly plugin: the limits of the configuration, or less where the request says so. */
 
 import { field, type Parsed, parse, type Spec } from '../../base/fields/field.js';
 import type { WasiGrants } from '../../plugins/define.js';
@@ -56,7 +56,7 @@ function membersOf<S extends Spec>(spec: S, body: Readonly<Record<string, unknow
   return parsed;
 }
 
-/** What the module itself may be. */
+/** Limits on the size of the module itself. */
 export function moduleLimitsOf(own: OwnLimits, config: WasmConfig, usual: ModuleLimits): ModuleLimits {
   const { maxModuleBytes, maxTables, maxTableEntries, maxFunctions, maxImports, maxExports } = config;
   const memoryBytes = own.maxMemoryBytes ?? config.maxMemoryBytes;

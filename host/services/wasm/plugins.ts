@@ -18,17 +18,17 @@ import { callLimitsOf, type OwnLimits, type WasmConfig } from './limits.js';
 import type { GivenModule } from './module.js';
 
 export interface WasmRecord extends InstalledRecord {
-  /** URI it was made of; empty when the bytes came with the request. */
+  /** URI of the module; empty when the bytes came with the request. */
   readonly file: string;
   readonly functions: readonly string[];
-  /** What the module says of itself, or its exports do; records of before have numbers of parameters instead. */
+  /** Manifest of the module, or one made from its exports; older records have `arities` instead. */
   readonly manifest?: PluginManifest;
   readonly arities?: Readonly<Record<string, number>>;
   readonly limits?: OwnLimits;
   readonly wasi?: WasiGrants;
-  /** Whether it runs on a thread of its own; undefined: as the configuration says. */
+  /** Whether the plugin runs on a thread of its own; undefined: as the configuration says. */
   readonly isolate?: boolean;
-  /** Checksum of the file of the data folder that it was made of. */
+  /** Checksum of the module in the data folder, when the plugin was made of such a file. */
   readonly ofFolder?: string;
 }
 
@@ -37,31 +37,31 @@ export const wasmShape: RecordShape<WasmRecord> = { folder: 'text', functions: '
 export interface WasmPlugin {
   readonly name: string;
   readonly functions: readonly string[];
-  /** Left out when it has none. */
+  /** Names of the codecs; left out when there are none. */
   readonly codecs?: readonly string[];
 }
 
-/** What was installed. */
+/** Answer to an installation. */
 export interface InstalledWasmPlugin extends WasmPlugin {
-  /** What is odd about it, a sentence each; left out where nothing is. */
+  /** Warnings about the module, one sentence each; left out when there are none. */
   readonly warnings?: readonly string[];
 }
 
 export interface DescribedWasmPlugin extends WasmPlugin, ModuleDescription {
   readonly file: string;
-  /** What it may take. */
+  /** Memory, in bytes, and fuel that the plugin may use. */
   readonly limits: Required<OwnLimits>;
-  /** What it is given of the machine. */
+  /** Access to the machine that the plugin is granted. */
   readonly wasi: WasiGrants;
-  /** It runs on a thread of its own. */
+  /** Whether the plugin runs on a thread of its own. */
   readonly isolate: boolean;
-  /** What it has at work; 0 while no rule calls it. */
+  /** Memory of the loaded code, bytes; 0 while no rule calls the plugin. */
   readonly memoryBytes: number;
 }
 
 /** A module of a record that data planes can load. */
 interface Ready {
-  /** The record's folder: another one means another module. */
+  /** Folder of the record; each new module gets another one. */
   readonly folder: string;
   readonly code: WasmCode;
 }
@@ -81,13 +81,13 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   readonly #config: WasmConfig;
   readonly #ready = new Map<string, Ready>();
   readonly #numbers = new Map<string, number>();
-  /** What was odd about modules when they were read, by the requests that brought them. */
+  /** Warnings about modules, noted when they were read, by request body. */
   readonly #warnings = new WeakMap<Body, readonly string[]>();
   /** Bodies that stand for files of the data folder. */
   readonly #ofFolder = new WeakMap<Body, FolderModule>();
   #versions = 0;
 
-  /** @param memoryOf bytes that the code of an owner has at work */
+  /** @param memoryOf bytes of memory that the loaded code of an owner has */
   constructor(
     options: InstalledOptions<WasmRecord>,
     files: ResourceFiles,
@@ -103,7 +103,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     return this.records.list().map(([name, record]) => ({ name, ...bringsOf(record) }));
   }
 
-  /** What a plugin is made of and what it may take. */
+  /** Describes a plugin: its module, its limits and its memory. */
   describe(name: string): Promise<DescribedWasmPlugin> {
     return inContext(`describe ${this.kind} error`, async () => {
       const record = this.get(name);
@@ -143,12 +143,12 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     return this.records.has(name);
   }
 
-  /** Names of its codecs. */
+  /** Names of the codecs of a plugin. */
   codecs(name: string): readonly string[] {
     return this.get(name).manifest?.codecs?.map((codec) => codec.name) ?? [];
   }
 
-  /** What a codec does its work by; undefined when it can't. */
+  /** Function of a codec for one direction; undefined when the codec lacks it. */
   codec(name: string, codec: string, direction: Direction): UserFunction | undefined {
     const record = this.get(name);
     const known = record.manifest?.codecs?.find((one) => one.name === codec);
@@ -161,7 +161,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     return new Map(this.records.list().map(([name, { ofFolder }]) => [name, ofFolder]));
   }
 
-  /** Installs a module of the data folder in the place of what it was before. */
+  /** Installs a module of the data folder, in place of the plugin's former module. */
   async putOfFolder(name: string, module: FolderModule): Promise<Outcome> {
     const body = { name };
     this.#ofFolder.set(body, module);
@@ -238,7 +238,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     const owner = `${this.kind} ${name}`;
     const { code } = this.#readyOf(name, record);
     const call = callOf(known, code.isolate !== undefined);
-    // Rules that run call it as they know it: under its former number there is none that is called otherwise.
+    // Running rules go on calling by number: a number is kept only while the kind of call stays the same.
     const key = `${owner} ${entry} ${call.isAggregate} ${call.state}`;
     const number = this.#numbers.get(key) ?? newUserNumber(entry);
     this.#numbers.set(key, number);
@@ -284,7 +284,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   }
 }
 
-/** What a plugin brings. */
+/** Functions and codecs that a plugin brings. */
 function bringsOf({ functions, manifest }: WasmRecord): Pick<WasmPlugin, 'functions' | 'codecs'> {
   const codecs = manifest?.codecs?.map(({ name }) => name) ?? [];
   return { functions, ...(codecs.length === 0 ? {} : { codecs }) };

@@ -29,7 +29,7 @@ export interface CellCallerShape {
   readonly frees?: boolean;
 }
 
-/** What a cell caller exports; globals are `WebAssembly.Global`s. */
+/** Exports of a cell caller; globals are `WebAssembly.Global`s. */
 export interface CellCallerExports {
   /**
    * Calls the function for the rows `from` to `to` (exclusive). `table` has the addresses of the cells of each
@@ -42,7 +42,7 @@ export interface CellCallerExports {
   /** Fuel of one call, and fuel left for the batch; a call that traps has used all of its own. */
   readonly callFuel: { value: bigint };
   readonly batchFuel: { value: bigint };
-  /** With less fuel than that it comes back before the next row. */
+  /** Fuel below which `run` returns before the next row. */
   readonly pauseAt: { value: bigint };
 }
 
@@ -243,7 +243,7 @@ class Caller {
     });
   }
 
-  /** Gives the guest its fuel. */
+  /** Gives the guest the fuel of a call. */
   #give(): void {
     const { callFuel, left, given } = Local;
     const code = this.#code;

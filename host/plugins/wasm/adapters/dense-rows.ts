@@ -29,9 +29,9 @@ export interface RowLocals {
 
 /** Locals of an argument. */
 export interface ArgumentLocals {
-  /** Address of its first value. */
+  /** Address of the first value of the argument. */
   readonly vals: number;
-  /** Address of its first tag. */
+  /** Address of the first tag of the argument. */
   readonly tags: number;
   /** Bits of a row number that count: none of a constant. */
   readonly mask: number;
@@ -45,7 +45,7 @@ export interface ArgumentLocals {
   readonly constTags: number;
 }
 
-/** What the loop needs of its row caller. */
+/** Parts of a row caller that the loop uses. */
 export interface DenseShape {
   readonly signature: Signature;
   readonly locals: RowLocals;

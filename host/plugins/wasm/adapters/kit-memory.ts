@@ -11,17 +11,17 @@ import { SectionId, version } from '../binary/sections.js';
 import { type Signature, signatureOf, type ValueType, valueTypeByte } from '../binary/types.js';
 import { ByteWriter } from '../binary/writer.js';
 
-/** What the host and callers use of it, beside the functions for guests (`kitFunctions`). */
+/** Exports for the host and callers, beside the functions for guests (`kitFunctions`). */
 export interface KitMemory {
   readonly memory: WebAssembly.Memory;
-  /** Gives out blocks from there on; those before are gone. */
+  /** Takes back all blocks; the next ones are given out from the offset `to` on. */
   reset(to: number): void;
-  /** A call begins, with its input. */
+  /** Begins a call with its input: offset and length, bytes. */
   begin(off: number, len: number): void;
-  /** What the guest has set, off u32 | len u32; 0: nothing. */
+  /** Output that the guest has set, off u32 | len u32; 0: none. */
   output(): bigint;
   error(): bigint;
-  /** It is time for the host to take results and reset. */
+  /** Not 0 when the host has to take results and reset. */
   isFull(): number;
   alloc(size: bigint): bigint;
   length(off: bigint): bigint;
@@ -57,7 +57,7 @@ interface Made {
 }
 
 const headBytes = 8;
-/** With more given out a batch goes on in parts. */
+/** Offset of the next block above which a batch goes on in parts. */
 const fullAt = 16 << 20;
 
 /** An offset of the guest on the stack, as an address of 32 bits. */

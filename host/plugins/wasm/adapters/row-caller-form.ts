@@ -1,9 +1,9 @@
-/** What a row caller (row-caller.ts) is made for, what it exports, and how it marks arguments that do not fit. */
+/** Form of a row caller (row-caller.ts): its inputs, its exports, and its marks for arguments that do not fit. */
 
 import { numberTypes, type Signature } from '../binary/types.js';
 import type { InlineFunction } from '../passes/pass.js';
 
-/** What a row caller exports; globals are `WebAssembly.Global`s. */
+/** Exports of a row caller; globals are `WebAssembly.Global`s. */
 export interface RowCallerExports {
   /**
    * Calls the function for the rows `from` to `count` (exclusive) of the selection; the other arguments are those of
@@ -17,13 +17,13 @@ export interface RowCallerExports {
   readonly callFuel: { value: bigint };
   /** Fuel left for the batch. A call that traps has used all that it was given. */
   readonly batchFuel: { value: bigint };
-  /** With less fuel than that it comes back before the next row, whose place `at` is then. */
+  /** Fuel below which `run` returns before the next row, whose place is then in `at`. */
   readonly pauseAt: { value: bigint };
-  /** Not 0 while eight rows from `at` on are in one call. */
+  /** Not 0 while one call works on the eight rows from `at` on. */
   readonly inUnrolled: { readonly value: number };
 }
 
-/** What passes have found of the function; each line makes its calls faster (passes/list.ts). */
+/** Findings of the passes about the function; each of them makes its calls faster (passes/list.ts). */
 export interface RowCallerShape {
   /** Code that stands in the caller itself: a row needs neither a call nor fuel. */
   readonly inlined?: InlineFunction | undefined;
@@ -42,7 +42,7 @@ export const Misfit = { type: 1, fraction: 2, range: 3 } as const;
 const maxParams = 64;
 export const bitsOfArgument = 8;
 
-/** What a mark says: the low half of a payload; undefined when it is no mark. */
+/** Decodes a mark from the low half of a payload; undefined when it is no mark. */
 export function markOf(payload: number): { readonly argument: number; readonly misfit: number } | undefined {
   const misfit = payload & ((1 << bitsOfArgument) - 1);
   return misfit === 0 ? undefined : { argument: payload >>> bitsOfArgument, misfit };

@@ -2,7 +2,7 @@
  * Modules that call a function of numbers once for each row of a batch, from Wasm to Wasm. One is generated for a
  * signature; it reads arguments from the kernel's columns and writes results into them.
  *
- * It runs between the host and the guest, so a trap unwinds these two alone. The global `at` says in which row that
+ * The caller runs between host and guest, so a trap unwinds these two alone. The global `at` has the row in which that
  * was; the host gives that row its error, and the batch goes on behind it.
  */
 import { argument, Tag } from '../../../../kernels/gen/layouts.js';

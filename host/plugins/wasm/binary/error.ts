@@ -1,4 +1,4 @@
-/** What is wrong with the bytes of a module, or what of it is not supported or more than allowed. */
+/** Errors in the bytes of a module: it is invalid, not supported, or larger than allowed. */
 import { HaumeaError } from '../../../base/errors.js';
 
 /** A module that is refused; `offset` is the place in the module, bytes, where there is one. */

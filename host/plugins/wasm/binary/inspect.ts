@@ -1,9 +1,9 @@
-/** What a module is seen from outside: what it needs, what it gives, how large it is. */
+/** A module seen from outside: its imports, its exports, its size. */
 import { defaultLimits, type ModuleLimits } from './limits.js';
 import { type ExternalKind, readModule, type WasmModule } from './module.js';
 import type { GlobalType, Range, Signature, TableType } from './types.js';
 
-/** A thing that goes over the border of a module, with its type. */
+/** An import or export of a module, with its type. */
 export type External =
   | { readonly kind: 'function'; readonly signature: Signature }
   | { readonly kind: 'table'; readonly table: TableType }
@@ -20,9 +20,9 @@ export interface ModuleShape {
   /** Pages of 64 KiB; undefined when the module has no memory. */
   readonly memory: (Range & { readonly isImported: boolean }) | undefined;
   readonly tables: readonly TableType[];
-  /** It has a start function, which runs when it is instantiated. */
+  /** Whether the module has a start function, which runs at instantiation. */
   readonly hasStart: boolean;
-  /** Functions that it defines. */
+  /** Number of functions that the module defines. */
   readonly functionCount: number;
   readonly codeBytes: number;
   readonly dataBytes: number;

@@ -13,9 +13,9 @@ const noResults: BlockType = { results: [] };
 export class Instructions {
   /** One of `Op`. */
   op: number = Op.nop;
-  /** Where it begins. */
+  /** Offset of the first byte of the instruction. */
   start = 0;
-  /** Where the one behind it begins. */
+  /** Offset of the next instruction. */
   end = 0;
   /** Its first index: label, function, type, local, global, table, segment. */
   index = 0;

@@ -1,4 +1,4 @@
-/** What a module may be at most. */
+/** Limits on the size of a module. */
 import { WasmError } from './error.js';
 
 export interface ModuleLimits {
@@ -17,11 +17,11 @@ export interface ModuleLimits {
   readonly locals: number;
   readonly globals: number;
   readonly tables: number;
-  /** Entries of a table, those that it grows by included. */
+  /** Entries of a table, growth included. */
   readonly tableEntries: number;
   /** Entries of all element segments. */
   readonly elements: number;
-  /** Pages of 64 KiB of the memory, those that it grows by included. */
+  /** Pages of 64 KiB of the memory, growth included. */
   readonly memoryPages: number;
   readonly dataSegments: number;
   /** Bytes of all data segments. */
@@ -52,7 +52,7 @@ export const defaultLimits: ModuleLimits = {
   customSections: 1_000,
 };
 
-/** For modules that were looked at before: with fuel they are longer than what was sent. */
+/** No limits, for modules that were checked before: with fuel they are longer than the module that was sent. */
 export const noLimits = Object.fromEntries(
   Object.keys(defaultLimits).map((limit) => [limit, Number.POSITIVE_INFINITY]),
 ) as unknown as ModuleLimits;

@@ -1,4 +1,4 @@
-/** What stands in the sections of a module. Bodies of functions are looked into no further than their variables. */
+/** Content of the sections of a module. Bodies of functions are read no further than their variables. */
 import { skipConstant } from './instructions.js';
 import { checkLimit, type ModuleLimits } from './limits.js';
 import type { ByteReader } from './reader.js';
@@ -33,11 +33,11 @@ export interface RawExport {
 
 /** A function that the module defines. */
 export interface Body {
-  /** Where its variables begin, where its code begins, where it ends. */
+  /** Offsets of the function's variables, of its code and of its end, bytes. */
   readonly from: number;
   readonly code: number;
   readonly to: number;
-  /** Variables beside its parameters. */
+  /** Number of variables of the function beside its parameters. */
   readonly locals: number;
 }
 
@@ -92,7 +92,7 @@ class ModuleReader {
   #customSections: CustomSection[] = [];
   #importedFunctions = 0;
 
-  /** By section: what its entries are called, how one is read, the limit of their number where it is known before. */
+  /** Name, reader and limit of the entries of each section; no limit where their number is not known before. */
   readonly #lists: Readonly<Record<number, List>> = {
     [SectionId.type]: ['types', (reader) => this.#types.push(this.#signature(reader)), 'types'],
     [SectionId.import]: ['imports', (reader) => this.#import(reader), 'imports'],

@@ -3,7 +3,7 @@
  * that other files treat by name.
  */
 
-/** What follows an opcode. */
+/** Form of the immediates that follow an opcode. */
 export type Immediate =
   | 'none'
   | 'blockType'
@@ -183,7 +183,7 @@ put(vectorBase + 84, vectorBase + 91, 'memoryLane');
 put(vectorBase + 92, vectorBase + 93, 'memory');
 put(vectorBase + 94, vectorBase + 255);
 
-/** What follows an opcode, or undefined where there is no such instruction. */
+/** Form of the immediates of an opcode; undefined when there is no such instruction. */
 export function immediateOf(op: number): Immediate | undefined {
   return immediates[op];
 }

@@ -42,7 +42,7 @@ const names = [
 
 export interface Section {
   readonly id: number;
-  /** Where its contents begin and end. */
+  /** Offsets of the content's begin and end, bytes. */
   readonly from: number;
   readonly to: number;
 }

@@ -18,7 +18,7 @@ export const numberTypes: ReadonlySet<ValueType> = new Set(['i32', 'i64', 'f32',
 
 const valueTypes = new Map(Object.entries(valueTypeByte).map(([name, byte]) => [byte as number, name as ValueType]));
 
-/** What bytes in the place of a type say of proposals that are not supported. */
+/** Unsupported proposals, by the byte that stands in the place of a type. */
 const unsupportedTypes: Readonly<Record<number, string>> = {
   120: 'packed types of garbage collection',
   119: 'packed types of garbage collection',

@@ -10,7 +10,7 @@ export class ByteWriter {
     return this.#length;
   }
 
-  /** What was written so far; valid until more is written. */
+  /** Bytes written so far; the view is valid until more is written. */
   view(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
   }

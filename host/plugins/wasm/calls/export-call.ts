@@ -13,12 +13,12 @@ import type { GuestArea } from '../guest/area.js';
 import type { Guest } from '../guest/guest.js';
 
 const cellBytes = 8;
-/** Bytes for texts of results, beside those for the arguments. */
+/** Bytes for texts of results, beside the bytes for arguments. */
 const outBytes = 64 << 10;
 
 /** A column of arguments. */
 export interface GuestColumn {
-  /** Most bytes of its texts. */
+  /** Most bytes of the texts of the column. */
   readonly textBytes: number;
   /** Writes its cells to `at` and their texts to `end`; returns the end of the texts. */
   put(to: CellMemory, at: number, end: number): number;

@@ -32,10 +32,10 @@ function timeText({ nanos }: Instant): string {
   return `${date.toISOString().slice(0, -5)}${digits === '' ? '' : `.${digits}`}Z`;
 }
 
-/** What an item of a list takes at least in the kernel, bytes. */
+/** Least memory of a list item in the kernel, bytes. */
 const itemBytes = 16;
 
-/** The value that a JSON text says, of at most so many bytes in the kernel; throws when it is none. */
+/** Parses a JSON text into a value of at most `maxBytes` in the kernel; throws when it is invalid or too large. */
 export function valueOfJson(text: string, maxBytes: number): Value {
   let left = Math.floor(maxBytes / itemBytes);
   const plainOf = (json: unknown): Value => {

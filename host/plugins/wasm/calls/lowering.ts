@@ -13,7 +13,7 @@ export interface LoweredArgument {
   readonly cell: CellType;
   /** Tag of values that fit without a check; -1: all are checked. */
   readonly usual: number;
-  /** Whether the host makes its text, JSON. */
+  /** Whether the host makes the text of the value, as JSON. */
   readonly isMade: boolean;
 }
 

@@ -25,7 +25,7 @@ export class NumericFunction {
       /** Name of the export that takes eight rows. */
       readonly unrolled: string | undefined;
     },
-    /** Its name in errors: `function scale of numbers`. */
+    /** Name of the function in errors: `function scale of numbers`. */
     private readonly title: string,
   ) {}
 

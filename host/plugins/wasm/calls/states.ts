@@ -74,7 +74,7 @@ export class StateFunction {
     convention: Convention,
     exports: StateExports,
     signatureOf: (name: string) => Signature,
-    /** Its name in errors: `function spread of reading`. */
+    /** Name of the function in errors: `function spread of reading`. */
     private readonly title: string,
   ) {
     const step = signatureOf(exports.step);

@@ -19,7 +19,7 @@ import { ResultReader } from './results.js';
 const cellBytes = 8;
 /** Bytes of a column for functions that take a batch: address of the cells, address of a byte a row, 1 for null. */
 const columnBytes = 16;
-/** Bytes for texts of results, beside those for the arguments. */
+/** Bytes for texts of results, beside the bytes for arguments. */
 const outBytes = 64 << 10;
 
 /** Rows of a batch that are called, with their texts that the host has made. */
@@ -54,7 +54,7 @@ export class TypedFunction {
     private readonly fn: PluginFunction,
     private readonly convention: Convention,
     signature: Signature,
-    /** Its name in errors: `function slug of texts`. */
+    /** Name of the function in errors: `function slug of texts`. */
     private readonly title: string,
   ) {
     this.#how = lowered(fn, convention, signature);

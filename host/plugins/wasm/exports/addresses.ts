@@ -10,17 +10,17 @@ import { Op } from '../binary/opcodes.js';
 import { ByteReader } from '../binary/reader.js';
 import type { Signature } from '../binary/types.js';
 
-/** Compilers lay tables and texts behind this: what is further away is an index into one of them. */
+/** Least constant that makes a sum an index, bytes: compilers lay tables and texts behind this address. */
 const dataAt = 1024;
 const lastLoad = 0x35;
 const lastStore = 0x3e;
-/** So far calls of calls are followed. */
+/** Most levels of nested calls that are followed. */
 const maxDepth = 8;
 
-/** What is known of a value on the stack: a parameter with something small added, a constant, anything. */
+/** Known origin of a value on the stack: a parameter with a small offset, a constant, or null for any other. */
 type Known = { readonly param: number } | { readonly constant: number } | null;
 
-/** Which parameters of exported functions are addresses, in order, by the names of those that have any. */
+/** Indexes of the parameters that are addresses, ascending, by the names of the exported functions that have any. */
 export function addressParams(bytes: Uint8Array, limits: ModuleLimits = defaultLimits): Map<string, number[]> {
   const module = readModule(bytes, limits);
   const finder = new Finder(module);
@@ -45,7 +45,7 @@ class Finder {
   paramsOf(index: number, depth = 0): ReadonlySet<number> {
     const known = this.#known.get(index);
     if (known !== undefined || index < this.#imported || depth > maxDepth) return known ?? none;
-    // What calls itself is looked at once.
+    // A recursive function is looked at only once.
     this.#known.set(index, none);
     const found = this.#find(index, depth);
     this.#known.set(index, found);
@@ -101,7 +101,7 @@ class Finder {
 
   #offset(instructions: Instructions): number {
     const reader = this.#immediates(instructions);
-    // The alignment stands before it.
+    // The alignment stands before the offset.
     reader.u32();
     return reader.u32();
   }
@@ -113,7 +113,7 @@ class Finder {
 
 const none: ReadonlySet<number> = new Set();
 
-/** A parameter stays one with something small or unknown added; with a large constant it is an index. */
+/** Origin of a sum: the parameter, with a small or unknown value added; null with a large constant, as for an index. */
 function sum(one: Known | undefined, other: Known | undefined): Known {
   const [param, added] = one && 'param' in one ? [one, other] : [other, one];
   if (!param || !('param' in param)) return null;

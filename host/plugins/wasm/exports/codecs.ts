@@ -5,12 +5,12 @@ export type Direction = 'decode' | 'encode';
 
 export const directions: readonly Direction[] = ['decode', 'encode'];
 
-/** What the function of a codec is called, no name in SQL: `frame.decode`. */
+/** Name of the function of a codec, which is no name in SQL: `frame.decode`. */
 function codecEntry(codec: string, direction: Direction): string {
   return `${codec}.${direction}`;
 }
 
-/** Undefined when the codec can't do that. */
+/** Function of a codec for one direction; undefined when the codec lacks it. */
 export function codecFunction(codec: PluginCodec, direction: Direction): PluginFunction | undefined {
   const exported = codec[direction];
   if (exported === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** What can be told of a module that is installed. */
+/** Description of an installed module. */
 
 import type { PluginManifest } from '../../manifest.js';
 import { type External, inspect } from '../binary/inspect.js';
@@ -9,16 +9,16 @@ import { pluginOf } from './functions.js';
 
 export interface ModuleDescription {
   readonly sizeBytes: number;
-  /** What it says of itself, or what its exports show: functions with the types of their arguments and results. */
+  /** Manifest of the module, or one made from its exports: functions with the types of their arguments and results. */
   readonly manifest: PluginManifest;
   /** Exported functions that rules can't call, with the reason. */
   readonly notCallable: readonly { readonly name: string; readonly reason: string }[];
-  /** What is odd about functions that they can, a sentence each. */
+  /** Warnings about functions that rules can call, one sentence each. */
   readonly warnings: readonly string[];
   /** `env.abort (i32, i32) -> nothing` */
   readonly imports: readonly string[];
   readonly exports: readonly string[];
-  /** What the module says itself; it gets no more than the limits. */
+  /** Bounds of the memory that the module declares; the limits hold besides. */
   readonly memory: { readonly minBytes: number; readonly maxBytes: number | null } | null;
   readonly tables: readonly { readonly min: number; readonly max: number | null }[];
   readonly hasStart: boolean;

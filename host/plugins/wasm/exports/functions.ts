@@ -27,7 +27,7 @@ export interface Plugin {
   readonly manifest: PluginManifest & { readonly convention: Convention };
   /** Why exported functions can't be called, by name. */
   readonly others: readonly (readonly [name: string, reason: string])[];
-  /** What is odd about functions that can, a sentence each. */
+  /** Warnings about functions that rules can call, one sentence each. */
   readonly warnings: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export function pluginOf(
   const others: [string, string][] = [];
   const warnings: string[] = [];
   for (const [name, signature] of exports) {
-    // There are many of these, and nobody means them.
+    // Names with an underscore are many, and are not meant as functions of SQL.
     if (name.startsWith('_') || (said !== undefined && !said.names.includes(name))) continue;
     const found = convention === 'extism' ? ofExtism(name, signature) : ofNumbers(name, signature);
     const params = addresses.get(name);

@@ -29,7 +29,7 @@ export class GuestArea {
     this.#size = 0;
   }
 
-  /** Returns an address of so many bytes, valid until the next call; throws when the guest does not give them. */
+  /** Returns the address of `needed` bytes, valid until the next call; throws when the guest does not give them. */
   reserve(needed: number): number {
     const { guest } = this;
     if (this.convention === 'extism') {

@@ -1,17 +1,17 @@
-/** Fuel for what the engine does when a guest calls it: the instructions of the guest don't tell. */
+/** Fuel for work of the engine when a guest calls it: the guest's instructions do not cover that work. */
 
-/** What the call under way may still run. */
+/** Fuel left for the current call. */
 export interface Fuel {
-  /** Takes so much; throws when the call has no more. */
+  /** Uses up that many units; throws when the call has no more. */
   take(units: bigint): void;
 }
 
-/** A call that leaves the guest. */
+/** Fuel for a call from the guest to the engine. */
 export const fuelOfCall = 2000;
-/** One that only looks something up. */
+/** Fuel for a call to the engine that only looks something up. */
 export const fuelOfShortCall = 500;
 
-/** Takes so much of the fuel; without any the call ends. A byte that is copied or read costs one. */
+/** Uses up that many units of fuel; the call ends when none is left. A byte that is copied or read costs one. */
 export function spend(fuel: Fuel, units: number): void {
   fuel.take(BigInt(Math.ceil(units)));
 }

@@ -38,7 +38,7 @@ const noFuel = 'the call took more fuel than it may';
 /** Longest time of a batch with traps before its fuel is cut, ms. */
 const slowMs = 500;
 
-/** The types of Node leave it out. */
+/** Node's types leave out `WebAssembly.Global`. */
 const { Global } = WebAssembly as unknown as { Global: new (type: object, value: number) => { value: number } };
 
 function smaller(one: bigint, other: bigint): bigint {
@@ -70,7 +70,7 @@ export class Guest {
   #spentMs = 0;
   /** Fuel that start functions took the last time. */
   #startFuel = 0n;
-  /** Fuel that the call under way may take, and what it was given of that. */
+  /** Fuel that the current call may take, and the part of it that was given so far. */
   #limit = 0n;
   #given = 0n;
   #part = partFuel;
@@ -84,9 +84,9 @@ export class Guest {
   #isStarting = false;
   /** Why the memory that the guest has grown to is too much. */
   #refusal: string | undefined;
-  /** Bytes that it has taken of the memory of all users' code. */
+  /** Bytes that the guest holds of the memory of all users' code. */
   #held = 0;
-  /** Which bound of time was passed. */
+  /** Time limit that was exceeded. */
   #overdue: 'call' | 'batch' | undefined;
 
   /**
@@ -244,7 +244,7 @@ export class Guest {
     pauseAt.value = batchFuel.value - partFuel;
   }
 
-  /** Counts its memory as memory of users' code; returns a reason to restart when there is not so much. */
+  /** Counts the guest's memory as memory of users' code; returns a reason to restart when that has no room. */
   memoryRefusal(): string | undefined {
     const { exports, kit } = this.#running;
     const own = this.memoryName === undefined ? undefined : (exports[this.memoryName] as WebAssembly.Memory);

@@ -1,5 +1,5 @@
 /**
- * What modules of users may import: what their run times and development kits ask for, and a system without a machine
+ * Imports of users' modules: functions for their run times and development kits, and a system without a machine
  * (wasi.ts).
  */
 import type { CodeHost, WasmCode } from '../../define.js';
@@ -10,7 +10,7 @@ import { type Fuel, fuelOfCall, fuelOfShortCall, spend } from './fuel.js';
 import { type Kit, kitSignatures } from './kit.js';
 import { type Wasi, wasiModule, wasiSignatures } from './wasi.js';
 
-/** What a module may import, by the module that it is asked of; null: whatever the signature is, it fails. */
+/** Functions that a module may import, by import module; null: any signature is taken, and the call fails. */
 const known: ReadonlyMap<string, ReadonlyMap<string, Signature | null>> = new Map([
   [
     'env',
@@ -51,20 +51,20 @@ export function checkImports({ imports }: ModuleShape): void {
   }
 }
 
-/** What the guest has said of the call under way, beside its result. */
+/** Outcome of the current call, as the guest reports it beside its result. */
 export interface Outcome {
   /** State of the result (kernels/calls/cells.ts), 0: as it comes. A global of 32 bits, so that callers see it. */
   readonly state: { value: number };
-  /** Takes the text of its error. */
+  /** Takes the text of the call's error. */
   failed: (message: string) => void;
-  /** Says that argument i of the call under way is null. */
+  /** Tells whether argument i of the current call is null. */
   isNull: (i: number) => boolean;
 }
 
-/** What imports reach of the guest that they are given to. */
+/** Parts of a guest that its imports use. */
 interface Reach {
   readonly memory: () => WebAssembly.Memory;
-  /** What the call under way may still run. */
+  /** Fuel left for the current call. */
   readonly fuel: () => Fuel;
   readonly outcome: Outcome;
   readonly kit: Kit | undefined;

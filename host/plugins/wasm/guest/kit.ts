@@ -1,5 +1,5 @@
 /**
- * What guests of Extism's development kits import. The functions that they call for each byte are WebAssembly
+ * Imports for guests of Extism's development kits. The functions that they call for each byte are WebAssembly
  * (adapters/kit-memory.ts); those here are called seldom.
  */
 import type { CodeHost, WasmCode } from '../../define.js';
@@ -7,15 +7,15 @@ import { type KitMemory, kitFunctions, kitMemoryModule } from '../adapters/kit-m
 import { type Signature, signatureOf } from '../binary/types.js';
 import { type Fuel, fuelOfCall, spend } from './fuel.js';
 
-/** As large as the memory of a guest may be. */
+/** Most pages of the kit's memory, as many as a guest may have. */
 const maxPages = 1024;
-/** Names and values that a guest keeps from call to call. */
+/** Most bytes of names and values that a guest keeps from call to call. */
 const maxVariableBytes = 1 << 20;
 const maxLineBytes = 4096;
 /** The kit leaves out what is below: `info`. */
 const logLevel = 2;
 
-/** What guests may import. */
+/** Signatures of the functions that guests may import. */
 export const kitSignatures: ReadonlyMap<string, Signature> = new Map([
   ...kitFunctions,
   ['config_get', signatureOf('l', 'l')],
@@ -37,7 +37,7 @@ export class Kit {
   constructor(
     private readonly code: WasmCode,
     private readonly host: CodeHost,
-    /** What the call under way may still run. */
+    /** Fuel left for the current call. */
     private readonly fuel: () => Fuel,
   ) {
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(kitMemoryModule(maxPages)));
@@ -105,7 +105,7 @@ export class Kit {
     return at;
   }
 
-  /** Without a value the variable is gone. */
+  /** Sets a variable; without a value the variable is deleted. */
   #setVariable(at: bigint, valueAt: bigint): void {
     spend(this.fuel(), fuelOfCall);
     const name = this.#text(at, maxLineBytes);
@@ -124,7 +124,7 @@ export class Kit {
   }
 }
 
-/** What a variable takes; one without a value takes something as well. */
+/** Memory that a variable counts for, bytes; an empty value counts for some as well. */
 function variableBytes(name: string, value: Uint8Array): number {
   return 64 + name.length + value.length;
 }

@@ -14,7 +14,7 @@ export interface ToIsolated {
   readonly batch: number;
   readonly entry: string;
   readonly args: CarriedColumns;
-  /** Bytes that its memory may grow by. */
+  /** Bytes by which the memory of the module may grow. */
   readonly room?: MemoryRoom | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface FromIsolated {
   /** Number of dropped lines. */
   readonly linesLost: number;
   readonly faults: readonly string[];
-  /** Bytes of its memory. */
+  /** Bytes of the module's memory. */
   readonly memoryBytes: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What functions cost, in instructions. Code between two heads (the entry of a function, the beginning of a loop) only
+ * Cost of functions, in instructions. Code between two heads (the entry of a function, the beginning of a loop) only
  * goes forward, so the longest way through it bounds what runs until the next head is passed: that is what the head
  * charges.
  */
@@ -40,7 +40,7 @@ export interface FunctionCost {
 interface Late {
   /** Place of an instruction in the module. */
   readonly at: number;
-  /** Cost of the longest way around it. */
+  /** Cost of the longest path around that place. */
   readonly around: number;
 }
 
@@ -161,7 +161,7 @@ class Costs {
           around = [...arms];
           at = start;
         }
-        // What stands in another arm is not behind it: the place goes in front of what has both.
+        // Another arm is not reached through this place: the place moves in front of the block that holds both.
         while (around.length > 0 && !arms.some(({ arm }) => arm === around?.at(-1)?.arm))
           at = around.pop()?.start ?? at;
       }
@@ -175,7 +175,7 @@ class Costs {
     return short > 0 && short <= maxByCallers ? { at, around: short } : undefined;
   }
 
-  /** With `until` of the ways alone that end before that place. */
+  /** Cost that each head charges; with `until`, only of paths that end before that offset. */
   #heads(i: number, until = Number.POSITIVE_INFINITY): number[] {
     const instructions = instructionsOf(this.module, i);
     const ways = new Ways();
@@ -200,16 +200,16 @@ class Costs {
   }
 }
 
-/** No way leads here. */
+/** Cost of unreachable code: no path leads to it. */
 const nowhere = -1;
 
 interface Frame {
   readonly op: number;
-  /** Of `heads`: what the code around it is charged by. */
+  /** Index in `heads` of the head that charges for the code around the frame. */
   readonly head: number;
-  /** Cost of the way up to it. */
+  /** Cost of the path up to the frame. */
   readonly before: number;
-  /** Cost of the longest way that jumps behind it. */
+  /** Cost of the longest path that jumps behind the frame. */
   after: number;
 }
 

@@ -39,7 +39,7 @@ const perLength = new Map<number, { readonly right?: number; readonly left?: num
   [Op.tableInit, { left: 8 }],
 ]);
 
-/** Growing asks the operating system, and what it gives is cleared when it is first touched. */
+/** Fuel of a growth: the operating system is asked, and clears new memory when it is first touched. */
 const growCost = 4_000;
 const pageCost = 1_024;
 const entryCost = 64;
@@ -232,7 +232,7 @@ class Rewriting {
     for (const label of after) this.#code.u32(label);
   }
 
-  /** Functions that charge nothing leave the fuel where it is. */
+  /** Writes a call; functions that charge nothing leave the fuel where it is. */
   #call(start: number, end: number): void {
     if (!this.cost.hasLoops || this.#isUncharged()) return;
     this.#copyTo(start);
@@ -259,7 +259,7 @@ class Rewriting {
     });
   }
 
-  /** What was asked for in vain, with -1 for a result, costs no more than the asking. */
+  /** Charges for growth by its length; a growth that fails, with result -1, costs only the request. */
   #grow(start: number, end: number, each: number): void {
     this.#copyTo(start);
     this.#needsLengths = true;

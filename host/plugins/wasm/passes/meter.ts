@@ -15,7 +15,7 @@ import { costsOf } from './cost.js';
 import { meterFunction, type Place } from './meter-function.js';
 import type { Pass } from './pass.js';
 
-/** Names that begin so belong to the metered module; others may not export them. */
+/** Prefix of the names that metering exports; modules of users may not export such names. */
 export const reserved = 'haumea:';
 /**
  * The global with the fuel, a mutable i64. The host sets it before it calls an export. When a call traps and it is
@@ -49,7 +49,7 @@ const keptCustom = 'name';
  * besides; of several ways the longest counts, each time a function is entered or a loop begins again. Short functions
  * that can't go on for long are charged for by their callers: called by the host they cost nothing.
  *
- * What is invalid, not supported or more than `limits` is a `WasmError`.
+ * Throws a `WasmError` when the module is invalid, not supported, or exceeds `limits`.
  * @param firstPages of a memory that it imports, at least; as the module says without it
  */
 export function meter(

@@ -23,7 +23,7 @@ export interface PassModule {
 
 /** A function over numbers that neither loops nor touches anything outside of itself. */
 export interface InlineFunction {
-  /** Types of its variables beside the parameters. */
+  /** Types of the function's variables beside the parameters. */
   readonly locals: readonly ValueType[];
   /** Instructions, the end included. */
   readonly code: Uint8Array;

@@ -8,7 +8,7 @@ import { checkImports } from '../guest/imports.js';
 import { runPasses, unpassed } from '../passes/list.js';
 
 export interface Prepared extends Plugin {
-  /** With fuel. */
+  /** Bytes of the module with fuel metering. */
   readonly ready: Uint8Array;
 }
 

@@ -9,15 +9,15 @@ import { type Prepared, prepare } from './prepare.js';
 /** Takes some milliseconds; starting a thread takes fifty. */
 const smallBytes = 32 * 1024;
 
-/** What is to be made ready; plain data. */
+/** Input of the preparation, as plain data that a thread can take. */
 export interface Unprepared {
   readonly bytes: Uint8Array;
-  /** The manifest of its archive, where it has one. */
+  /** Manifest from the archive of the module, where there is one. */
   readonly beside?: string | undefined;
   readonly limits: ModuleLimits;
 }
 
-/** What the thread answers. */
+/** Answer of the thread. */
 export type FromPreparing = { readonly prepared: Prepared } | { readonly refusal: string };
 
 /**
