@@ -1,8 +1,8 @@
 // Takes rows into the aggregate states of their groups, one aggregate after the other over the whole batch.
 //
 // The forms of the states stand in aggregates.json. The tag byte of an aggregate is MISSING until a value was seen, so
-// a group starts as zeros. A value that it cannot take makes it ERROR for good, with the reason in the place of its
-// state: other aggregates and groups go on.
+// a group starts as zeros. A value that the aggregate cannot take makes it ERROR for good, and the reason takes the
+// place of the state. Other aggregates and groups go on.
 import * as ctx from '../batch/context';
 import { takeDoubles, takeValue } from './gen/functions';
 import { takesBatch } from '../gen/aggregates';
@@ -23,9 +23,9 @@ const FILTERED_GROUPS: usize = memory.data(4 * 1024, 16);
 const FILTERED_ROWS: usize = memory.data(4 * 1024, 16);
 
 /**
- * Takes the rows `sel[0 … n)` of the bound inputs into the set. Returns false when memory is exhausted: the set has
- * lost its content then, so that its memory serves others and no message is sent that leaves values out. A value that
- * fails makes its aggregate fail.
+ * Takes the rows `sel[0 … n)` of the bound inputs into the set; a failed value makes its aggregate fail. Returns false
+ * when memory is exhausted. The set is then empty, so that its memory serves others and no message is sent that leaves
+ * values out.
  */
 export function accumulate(spec: WindowSpec, set: GroupSet, sel: usize, n: u32): bool {
   let done: u32 = 0;

@@ -6,8 +6,8 @@ import { AggregateSpec } from '../gen/window-layouts';
 import { Group } from './group/table';
 
 /**
- * Computes the result of one aggregate of a group into resultTag and resultVal. What it refers to lives as long as the
- * set or the batch. An aggregate that failed results in its error.
+ * Computes the result of one aggregate of a group into resultTag and resultVal. The result lives as long as the set or
+ * the batch. An aggregate that failed results in its error.
  */
 export function finish(agg: AggregateSpec, group: Group, tagAt: u32): void {
   const fn = <u32>agg.fn;

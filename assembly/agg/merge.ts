@@ -9,7 +9,7 @@ import { WindowSpec, AggregateSpec } from '../gen/window-layouts';
 import { GroupSet, Group } from './group/table';
 
 /**
- * Adds group `later` to group `earlier`, which belongs to `set`; with the last of several `mergeEnd` is called. An
+ * Adds group `later` to group `earlier`, which belongs to `set`; `mergeEnd` is called after the last group. An
  * aggregate that failed in one of them fails in both; the reason stays where it is.
  */
 export function mergeGroup(spec: WindowSpec, set: GroupSet, earlier: Group, later: Group): void {
@@ -31,14 +31,14 @@ export function mergeGroup(spec: WindowSpec, set: GroupSet, earlier: Group, late
   }
 }
 
-/** All groups are added that go together: what waited to be joined with others is joined. */
+/** Ends the adding of groups: states that wait to be joined are joined. */
 export function mergeEnd(): void {
   joinStates();
 }
 
 /**
- * Adds so many groups of set `later`, `first` and those behind it; returns the one that comes next, 0 none, or when
- * memory is exhausted (`refusals`).
+ * Adds at most `most` groups of set `later`, from `first` on. Returns the next group, 0 at the end or when memory is
+ * exhausted (`refusals`).
  */
 export function mergeSome(spec: WindowSpec, set: GroupSet, later: GroupSet, first: Group, most: u32): Group {
   let from = first;
@@ -55,7 +55,7 @@ export function mergeSome(spec: WindowSpec, set: GroupSet, later: GroupSet, firs
   return from;
 }
 
-/** The kept values are those of the first row; what they refer to lives in the other set. */
+/** Copies the kept values of the first row; texts that they refer to stay in the other set. */
 export function keepOf(spec: WindowSpec, group: Group, from: Group): void {
   const keeps = spec.keeps;
   const tagsAt = spec.tagsAt;

@@ -1,13 +1,14 @@
-// Functions that look back: a node passes all rows on, and leaves what its functions give in registers for the nodes
-// below. Its program computes arguments, keys of partitions and conditions over the batch, then each function goes over
-// the rows in order (analytic/functions/); what it keeps stands in the partition of the row (analytic/table.ts).
+// Functions that look back. The node passes all rows on and leaves the results of its functions in registers for the
+// nodes below. Its program computes arguments, keys of partitions and conditions over the batch. Then each function
+// goes over the rows in order (analytic/functions/), and keeps its state in the partition of the row
+// (partitions/table.ts).
 //
 //   state   failOff u32 | failLen u32 (of the message under way, 0 none) | message u32 (number of it) | 0 u32 |
 //   forgotten u64 | tables
 //
-// Functions work in the order of the spec: a row that fails in one is not seen by those behind it and is an error row
-// from then on. Below a window its message fails with the error of the first such row; its other rows are remembered
-// all the same, wherever the message was cut in batches.
+// Functions work in the order of the spec. A row that fails in one function is not seen by later ones, and is an error
+// row from then on. Below a window, its message fails with the error of the first such row. The other rows of the
+// message are remembered all the same, wherever the message was cut into batches.
 import * as ctx from '../batch/context';
 import { emit, endMessage, signalBelow } from '../emit/emit';
 import { fail, failLen, failOff } from '../batch/failure';
@@ -65,7 +66,7 @@ import { PartitionTable, PartitionEntry } from '../partitions/table-slots';
 const FAIL_OFF: usize = 0;
 const FAIL_LEN: usize = 4;
 const MESSAGE: usize = 8;
-/** Partitions that were forgotten since nothing came for them. */
+/** Offset of the number of partitions that were forgotten because no rows came for them. */
 const FORGOTTEN: usize = 16;
 
 export function analyticOperator(operator: Operator): void {
@@ -98,7 +99,7 @@ function analyticSignal(node: Node, signal: u32, value: u64): void {
   const state = node.state;
   if (signal == Signal.BEGIN) {
     store<u32>(state, 0, FAIL_OFF);
-    // 0 stands for rows that are no parts of messages.
+    // 0 stands for rows that do not belong to a message.
     const number = load<u32>(state, MESSAGE) + 1;
     store<u32>(state, number ? number : 1, MESSAGE);
   } else if (signal == Signal.END && load<u32>(state, FAIL_OFF) && !offOf(value)) {
@@ -169,7 +170,7 @@ function runAll(node: Node, state: usize, narrow: usize): bool {
   return true;
 }
 
-/** Leaves rows out that failed. */
+/** Removes failed rows from the selection. */
 function narrowTo(narrow: usize): void {
   if (marks) setSelected(narrow, withoutErrors(sel, selLen, marks, narrow));
 }
@@ -199,7 +200,7 @@ function findPartition(
   );
 }
 
-/** Fails the rows of which a key failed, with the error of the first that did. */
+/** Makes the rows fail in which a key failed, with the error of the first failed key. */
 function failKeys(spec: AnalyticSpec, index: u32, entries: usize): void {
   const keys = partitionAt(spec, index).keys;
   for (let i: u32 = 0; i < selLen; i++) {
@@ -213,7 +214,10 @@ function failKeys(spec: AnalyticSpec, index: u32, entries: usize): void {
   }
 }
 
-/** Counts the rows that failed and hands the others on; error rows where they travel, or the failure of the message. */
+/**
+ * Counts the rows that failed and hands the others on. Failed rows go on as error rows where these travel; otherwise
+ * the message fails.
+ */
 function passWithFailures(
   node: Node,
   state: usize,
@@ -253,7 +257,7 @@ function errorOfFirst(rows: usize, n: u32): u64 {
   return firstError;
 }
 
-/** Marks the rows that failed above as well. */
+/** Marks the rows that failed above as failed here too. */
 function takeOver(rows: usize, n: u32, errors: usize): void {
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(rows + ((<usize>i) << 2));
@@ -261,7 +265,7 @@ function takeOver(rows: usize, n: u32, errors: usize): void {
   }
 }
 
-/** Makes what is kept the node's own: the batch was handed on, and goes. */
+/** Copies kept values that refer to the batch into the node, because the batch is gone afterwards. */
 function settle(node: Node, state: usize): void {
   const spec = changetype<AnalyticSpec>(node.spec);
   const partitions = spec.partitions;
@@ -304,7 +308,8 @@ function forgetIdle(node: Node, state: usize): void {
 }
 
 /**
- * Asks for a tick when the partition goes whose last row is oldest; one that was asked for before may come too early.
+ * Sets the deadline of the node to the time at which the partition with the oldest last row is forgotten. A deadline
+ * that is set already stays, even if it comes too early.
  */
 function awaitIdle(node: Node, state: usize): void {
   const spec = changetype<AnalyticSpec>(node.spec);
@@ -319,7 +324,7 @@ function awaitIdle(node: Node, state: usize): void {
   if (oldest < Infinity && !setDeadline(node, oldest + ttl)) exhaust(node);
 }
 
-/** When partitions had their last row is told by the clock. */
+/** Handles a clock that is set back by `ms`: the times of the last rows of partitions move along. */
 function analyticSetBack(node: Node, ms: f64): void {
   const spec = changetype<AnalyticSpec>(node.spec);
   if (!(spec.ttl > 0)) return;
@@ -338,7 +343,7 @@ function analyticTick(node: Node): void {
   awaitIdle(node, state);
 }
 
-/** Partitions that a node keeps. */
+/** Number of partitions that a node keeps. */
 export function analyticPartitions(node: Node): u64 {
   const partitions = changetype<AnalyticSpec>(node.spec).partitions;
   let count: u64 = 0;
@@ -346,12 +351,12 @@ export function analyticPartitions(node: Node): u64 {
   return count;
 }
 
-/** Partitions that a node has forgotten since nothing came for them. */
+/** Number of partitions that a node has forgotten because no rows came for them. */
 export function analyticForgotten(node: Node): u64 {
   return load<u64>(node.state, FORGOTTEN);
 }
 
-/** Frees what the states of an entry hold. */
+/** Frees the memory of the states of an entry. */
 function freeStates(spec: AnalyticSpec, partition: u32, entry: PartitionEntry, acct: usize): void {
   const functions = spec.functions;
   for (let k: u32 = 0; k < functions; k++) {

@@ -1,4 +1,4 @@
-// Which function goes over the rows.
+// Chooses the function that goes over the rows.
 import { Tag } from '../mem/layout';
 import { AnalyticFn } from './spec';
 import { accumulateRows, extremeRows } from './functions/accumulate';

@@ -1,11 +1,11 @@
-// Counts the rows that get past a condition, which may look at that count and at the time of the newest of them: rows
-// are judged one after the other. What stood before each row is left in registers for the nodes below. Without a
-// condition all rows pass.
+// Counts the rows that pass a condition, which may use that count and the time of the newest counted row. Rows are
+// therefore judged one after the other. Count and time before each row are left in registers for the nodes below.
+// Without a condition all rows pass.
 //
-// Below a window the messages are counted of which a row passes, all rows of one are judged with the same count;
-// without a condition the rows.
+// Below a window, messages with a row that passes are counted, and all rows of a message are judged with the same
+// count. Without a condition, rows are counted.
 //
-// With a register for what the condition gives all rows pass, as they do to a window that the condition decides to
+// With a register for the result of the condition, all rows pass: the window below decides by that result whether to
 // send.
 //
 //   state   count u64 | time i64 (epoch ms, 0 none) | begun u32 | failOff u32 | failLen u32 | 0 u32 | time of the
@@ -65,7 +65,7 @@ function hitsSignal(node: Node, signal: u32, value: u64): void {
   else signalBelow(node, signal, value);
 }
 
-/** A message of which no row passed is not sent, but its failure is. */
+/** Ends a message. A message without a row that passed is not sent, but its failure is. */
 function end(node: Node, failedOff: usize, failedLen: u32): void {
   const state = node.state;
   const own = <usize>load<u32>(state, FAIL_OFF);
@@ -83,7 +83,7 @@ function end(node: Node, failedOff: usize, failedLen: u32): void {
   endMessage(node, off, len);
 }
 
-/** Milliseconds of the row: the operand, or the clock. */
+/** Time of the row, epoch ms: the operand, or the clock. */
 function timeOf(program: Program, operand: u32, row: u32): i64 {
   if (operand == OPERAND_NONE) return <i64>ctx.nowMs;
   const tag = load<u8>(tagsOf(program, operand) + row * strideOf(operand));
@@ -91,17 +91,17 @@ function timeOf(program: Program, operand: u32, row: u32): i64 {
   return tag == Tag.I64 ? <i64>val : tag == Tag.F64 ? <i64>reinterpret<f64>(val) : 0;
 }
 
-/** What becomes of a row. */
+/** Result of judging a row. */
 enum Verdict {
   HIT,
-  /** It goes on, and does not count. */
+  /** The row goes on and is not counted. */
   PASSES,
   DROPPED,
-  /** The condition gives no BOOLEAN: `failOff` has the reason. */
+  /** The condition fails or gives no BOOLEAN; `failOff` has the reason. */
   FAILED,
 }
 
-/** What the condition says of the row; `judged` takes its value, 0 none. */
+/** Judges the row by the condition, whose value is stored in `judged`, 0 none. */
 function verdictOf(program: Program, condition: u32, judged: usize, row: u32): Verdict {
   if (condition == OPERAND_NONE) return Verdict.HIT;
   const tag = load<u8>(tagsOf(program, condition) + row * strideOf(condition));
@@ -116,14 +116,14 @@ function verdictOf(program: Program, condition: u32, judged: usize, row: u32): V
   return Verdict.FAILED;
 }
 
-/** The message fails, for the reason in `failOff`. */
+/** Makes the message fail for the reason in `failOff`. */
 function failMessage(node: Node): void {
   keepFailure(node);
   store<u32>(node.state, <u32>failOff, FAIL_OFF);
   store<u32>(node.state, failLen, FAIL_LEN);
 }
 
-/** Gives the rows on that passed. */
+/** Hands on the rows that passed. */
 function sendPassed(node: Node, kept: usize, passed: u32, errors: usize): void {
   const state = node.state;
   if ((node.flags & NodeFlag.MESSAGES) != 0 && conditionOf(node) != OPERAND_NONE && !load<u32>(state, BEGUN)) {
@@ -167,7 +167,7 @@ function hitsPush(node: Node): void {
   let failed: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(outer + ((<usize>i) << 2));
-    // Behind the last row that passed there is room for this one, which the program then sees alone.
+    // The row stands alone behind the rows that passed, so that the program sees only this one.
     store<u32>(kept + ((<usize>passed) << 2), row);
     if (judged) setAt(judged, row, Tag.NULL, 0);
     if (before && tagAt(before, row) == Tag.ERROR) {

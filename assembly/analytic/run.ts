@@ -1,5 +1,5 @@
-// The batch at work in an analytic node: where its functions find their arguments and the partitions of the rows, and
-// what they tell of rows that fail. One node is at work at a time until it hands its batch on.
+// The current batch of an analytic node: its functions find their arguments and the partitions of the rows here, and
+// report failed rows here. One node is at work at a time, until it hands its batch on.
 import * as ctx from '../batch/context';
 import { stageAcquire } from '../batch/stage';
 import { ANALYTIC_MAX_ARGS } from '../gen/analytic-layouts';
@@ -11,22 +11,22 @@ import { Program } from '../gen/ops-layouts';
 import { Pool } from '../mem/pool';
 import { PartitionTable, PartitionEntry } from '../partitions/table-slots';
 
-/** Entry of each row of the batch (u32), in the partitions of the function at work. */
+/** Entry of each row of the batch (u32) in the partitions of the current function. */
 let entries: usize = 0;
-/** The table of these. */
+/** Table of these entries. */
 let table: PartitionTable = changetype<PartitionTable>(0);
-/** Where the state of the function at work stands in an entry. */
+/** Offset of the state of the current function in an entry. */
 let stateAt: u32 = 0;
-/** Column block of its results. */
+/** Column block of the results of the current function. */
 let dst: usize = 0;
-/** `putUniform` has said what the results are. */
+/** True when `putUniform` has set the tag of all results. */
 let isNoted: bool = false;
 /** Selected rows that have not failed. */
 export let sel: usize = 0;
 export let selLen: u32 = 0;
 /** Account of the node at work. */
 export let account: usize = 0;
-/** Number of the message under way; 0 when rows are no parts of messages. */
+/** Number of the message under way; 0 when rows do not belong to messages. */
 export let message: u32 = 0;
 
 const BINDS: usize = memory.data(16400, 16);
@@ -34,13 +34,13 @@ const WHEN: usize = BINDS;
 const ARGS: usize = BINDS + BIND_SIZE;
 let hasWhen: bool = false;
 
-/** Column block whose tag is ERROR at rows that failed, as `ctx.rowErrors`; 0 as long as none did. */
+/** Column block with the tag ERROR at failed rows, as `ctx.rowErrors`; 0 as long as none failed. */
 export let marks: usize = 0;
-/** Rows that failed in this node. */
+/** Number of rows that failed in this node. */
 export let failed: u32 = 0;
-/** Payload of the text of the error that came first. */
+/** Payload of the text of the first error. */
 export let firstError: u64 = 0;
-/** Memory was exhausted for something that must be kept. */
+/** True when memory was exhausted for a value that must be kept. */
 export let isOut: bool = false;
 
 export function runBegin(rows: usize, n: u32, acct: usize, number: u32): void {
@@ -113,15 +113,15 @@ export function bindArg(program: Program, i: u32, operand: u32): void {
   return changetype<Pool>(<usize>load<u32>(entries + ((<usize>row) << 2)) + stateAt);
 }
 
-/** Notes that the state of the row's partition refers to what belongs to the batch. */
+/** Notes that the state of the row's partition refers to memory of the batch. */
 // @ts-ignore: decorator
 @inline export function keepsBatch(row: u32): void {
   noteDirty(table, changetype<PartitionEntry>(load<u32>(entries + ((<usize>row) << 2))));
 }
 
 /**
- * True when the row is to be taken in: there is no WHEN, or it is not false. A condition that failed is the row's
- * error, and false is returned.
+ * True when the function takes the row in: there is no WHEN, or WHEN is not false. A failed WHEN becomes the error of
+ * the row, and the result is false.
  */
 // @ts-ignore: decorator
 @inline export function isTaken(row: u32): bool {
@@ -130,7 +130,7 @@ export function bindArg(program: Program, i: u32, operand: u32): void {
   return tag != Tag.BOOL || bindVal(changetype<Bind>(WHEN), row) != 0;
 }
 
-/** True when the condition WHEN failed, with the row's error given. */
+/** True when the condition WHEN failed; its error becomes the result of the row. */
 // @ts-ignore: decorator
 @inline export function whenFails(row: u32): bool {
   if (!hasWhen || bindTag(changetype<Bind>(WHEN), row) != Tag.ERROR) return false;
@@ -144,7 +144,7 @@ export function bindArg(program: Program, i: u32, operand: u32): void {
   store<u64>(dst + ((<usize>row) << 3), payload, COL_VALS);
 }
 
-/** What the row was given. */
+/** Tag of the result of the row. */
 // @ts-ignore: decorator
 @inline export function givenTag(row: u32): u8 {
   return load<u8>(dst + row, COL_TAGS);
@@ -155,13 +155,13 @@ export function bindArg(program: Program, i: u32, operand: u32): void {
   return load<u64>(dst + ((<usize>row) << 3), COL_VALS);
 }
 
-/** Marks the row as failed with the error text of that payload, which is what the function gives for it. */
+/** Marks the row as failed with the error text in `payload`, which is also the result of the function for it. */
 export function failRow(row: u32, payload: u64): void {
   put(row, Tag.ERROR, payload);
   markFailed(row, payload);
 }
 
-/** Marks a row as failed that no function gives anything for. */
+/** Marks a row as failed without a result of a function. */
 export function markFailed(row: u32, payload: u64): void {
   if (!marks) {
     const made = stageAcquire(1);
@@ -176,31 +176,31 @@ export function markFailed(row: u32, payload: u64): void {
   setAt(marks, row, Tag.ERROR, payload);
 }
 
-/** Tag that all arguments `i` have, or MIXED. */
+/** Tag that argument `i` has in all rows, or MIXED. */
 // @ts-ignore: decorator
 @inline export function argUniform(i: u32): u8 {
   return bindUniform(changetype<Bind>(ARGS + i * BIND_SIZE));
 }
 
-/** Where payloads of argument `i` stand, which is no constant. */
+/** Address of the payloads of argument `i`, which must not be a constant. */
 // @ts-ignore: decorator
 @inline export function argVals(i: u32): usize {
   return <usize>load<u32>(ARGS + i * BIND_SIZE);
 }
 
-/** The argument is the same in all rows. */
+/** True when the argument is the same in all rows. */
 // @ts-ignore: decorator
 @inline export function argIsConst(i: u32): bool {
   return bindIsConst(changetype<Bind>(ARGS + i * BIND_SIZE));
 }
 
-/** Each row is taken in: the function has no condition. */
+/** True when each row is taken in, because the function has no condition. */
 // @ts-ignore: decorator
 @inline export function takesAll(): bool {
   return !hasWhen;
 }
 
-/** Says that the results of all rows have this tag. */
+/** Sets the tag of the results of all rows. */
 export function putUniform(tag: u8): void {
   memory.fill(dst + COL_TAGS, tag, ctx.rows);
   store<u8>(dst, tag, COL_UNIFORM);
@@ -208,13 +208,13 @@ export function putUniform(tag: u8): void {
   isNoted = true;
 }
 
-/** Puts a result whose tag `putUniform` tells. */
+/** Sets the result of a row, whose tag `putUniform` has set. */
 // @ts-ignore: decorator
 @inline export function putVal(row: u32, payload: u64): void {
   store<u64>(dst + ((<usize>row) << 3), payload, COL_VALS);
 }
 
-/** The results of the function stand in place: notes the tag that all of them have, if they have one. */
+/** Notes the common tag of the results, if they have one, after all results are there. */
 export function noteResults(): void {
   if (isNoted) return;
   let uniform: u8 = Tag.MIXED;

@@ -1,12 +1,12 @@
-// What an analytic node keeps, saved and loaded: the partitions in the order of their first rows, each with its key and
+// Saves and loads the state of an analytic node: the partitions in the order of their first rows, each with its key and
 // states.
 //
 //   part       version | functions u32 | of each: number u32 | slots u32 | partition u32 | partitions u32 | of each:
 //   count u32 | entries
 //   entry      isNull u8 | key | seen time | states of the functions of the partition
 //
-// The functions of a part find their place among those of all nodes that see the same rows (state/members.ts): a plan
-// may have divided them otherwise. Those that are gone are passed over, new ones begin empty.
+// The functions of a part find their places among those of all nodes that see the same rows (state/members.ts), because
+// a plan may have divided them otherwise. Functions that are gone are skipped; new ones begin empty.
 import { accountOf } from '../node/node';
 import { LoadFault } from '../gen/state-layouts';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
@@ -73,7 +73,7 @@ function saveEntry(spec: AnalyticSpec, partition: u32, entry: PartitionEntry): v
     if (fn.partition != partition) continue;
     let at = changetype<usize>(entry) + fn.state;
     const head = headSize(fn);
-    // Numbers of rows of a message are of no use between messages.
+    // Numbers of rows of a message have no use between messages.
     if (fn.fn == AnalyticFn.LAG) {
       writeU32(load<u32>(at));
       writeU32(load<u32>(at, 4));
@@ -90,8 +90,8 @@ function saveEntry(spec: AnalyticSpec, partition: u32, entry: PartitionEntry): v
 }
 
 /**
- * What is known of a saved function: its number, slots and partition, then who has it now: target, or ABSENT, and place
- * there.
+ * Bytes of the record of a saved function: its number, slots and partition, then the target that has it now, or ABSENT,
+ * and its place there.
  */
 const SAVED_SIZE: u32 = 20;
 const SLOTS: usize = 4;
@@ -133,7 +133,7 @@ function loadFunction(known: usize, k: u32): void {
   store<u32>(at, place, PLACE);
   if (place == ABSENT) return;
   const spec = changetype<AnalyticSpec>(targetNode(target).spec);
-  // What means the same is the same; without keys the node has to be as it was.
+  // A function with the same key must have the same form; without keys the node must be unchanged.
   if (place >= spec.functions) readFail(LoadFault.DAMAGED);
   else {
     const fn = functionAt(spec, place);
@@ -141,7 +141,7 @@ function loadFunction(known: usize, k: u32): void {
   }
 }
 
-/** Reads an entry of a saved partition into those of the functions that were kept for it. */
+/** Reads an entry of a saved partition into the entries of the functions that it has states for. */
 function loadEntry(known: usize, functions: u32, partition: u32): void {
   const isNull = readBool();
   poolInit(KEY_POOL, 256, 0);
@@ -181,7 +181,7 @@ function entryOf(node: Node, fn: FunctionSpec, table: PartitionTable, isNull: bo
   return changetype<PartitionEntry>(findEntry(table, size, offOf(key), lenOf(key), accountOf(node)));
 }
 
-/** Reads the state of a function in place of what stands at `at`. */
+/** Reads the state of a function to `at`. */
 function loadState(fn: FunctionSpec, at: usize, acct: usize): void {
   const number = fn.fn;
   const head = headSize(fn);
@@ -204,7 +204,7 @@ function loadState(fn: FunctionSpec, at: usize, acct: usize): void {
   for (let s: u32 = 0; s < slots && !readFails(); s++, at += KEPT_SIZE) slotLoad(changetype<Pool>(at), acct);
 }
 
-/** Reads the state of a function that is gone. */
+/** Skips the state of a function that the node no longer has. */
 function passState(number: u32, slots: u32): void {
   if (number == AnalyticFn.LAG) {
     readU32();

@@ -1,5 +1,5 @@
-// The description of an analytic node as the host writes it (kernels/nodes/analytic.ts), and what the state of each
-// function is. The spec is drawn in gen/analytic-layouts.ts.
+// The description of an analytic node as the host writes it (kernels/nodes/analytic.ts), and the layout of the state of
+// each function. The spec is drawn in gen/analytic-layouts.ts.
 import {
   AnalyticSpec,
   PartitionSpec,
@@ -15,15 +15,15 @@ import { ENTRY_HEAD } from '../partitions/table';
 export { AnalyticFn } from '../gen/analytic-layouts';
 
 /**
- * State of lag before its slots: rows kept u32 | place of the oldest u32. The first slot has the default, then the
- * ring.
+ * Bytes of the state of lag before its slots: rows kept u32 | place of the oldest u32. The first slot has the default,
+ * then comes the ring.
  */
 export const LAG_HEAD: u32 = 8;
-/** State of an accumulation: value 8 | count u64 | flags u32 | 0 u32. */
+/** Bytes of the state of an accumulation: value 8 | count u64 | flags u32 | 0 u32. */
 export const ACC_SIZE: u32 = 24;
-/** State of acc_collect: a pool, a list and an index. */
+/** Bytes of the state of acc_collect: a pool, a list and an index. */
 const COLLECT_SIZE: u32 = 56;
-/** State of row_number: rows u32 | message u32. */
+/** Bytes of the state of row_number: rows u32 | message u32. */
 const NUMBER_SIZE: u32 = 8;
 
 // @ts-ignore: decorator
@@ -42,7 +42,7 @@ const NUMBER_SIZE: u32 = 8;
   return load<u16>(changetype<usize>(spec) + fn.argsAt + ((<usize>i) << 1));
 }
 
-/** Slots in the state of a function. */
+/** Number of slots in the state of a function. */
 export function slotCount(fn: FunctionSpec): u32 {
   switch (fn.fn) {
     case AnalyticFn.LAG:

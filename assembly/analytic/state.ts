@@ -1,4 +1,4 @@
-// Where the tables of an analytic node stand in its state.
+// Place of the tables of an analytic node in its state.
 import { TABLE_SIZE } from '../partitions/table';
 import { PartitionTable } from '../partitions/table-slots';
 

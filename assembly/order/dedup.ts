@@ -1,15 +1,15 @@
-// dedup_trigger(begin, end, now, expire): rows that ask for a range of time wait until time has come to the end of
-// their range, and are given those parts of it that no row before them was given. How far time has come rows say
-// themselves (`now`); between them it runs with the clock. What lies more than `expire` before the `now` of a row it is
-// not given, and is forgotten.
+// dedup_trigger(begin, end, now, expire): a row asks for a range of time and waits until time has come to the end of
+// the range. It is then given the parts of the range that no row before it was given. Rows say themselves how far time
+// has come (`now`); between rows, time runs with the clock. Parts more than `expire` before the `now` of a row are not
+// given to it, and are forgotten.
 //
 //   state   pending 80 (order/pending.ts) | 80 due f64 (clock at which the first row that waits goes on, epoch ms, 0
 //   none)
 //           88  ranges u32 | count u32 | room u32 | 0 u32
 //   range   begin i64 | end i64        what rows were given, ascending, with gaps between them
 //
-// A row is kept as its columns, then begin, end and now. The output has the columns and the list of what the row is
-// given: objects with start_key and end_key as texts, or no list at all. Rows that failed go on at once.
+// The store keeps the columns of a row, then begin, end and now. The output has the columns and the list of the parts
+// that the row is given: objects with start_key and end_key as texts, or no list at all. Failed rows go on at once.
 import * as ctx from '../batch/context';
 import { emit, sendFailed } from '../emit/emit';
 import { accountOf, addException, exhaust, isExhausted } from '../node/node';
@@ -80,7 +80,7 @@ class DedupState extends Pending {
 
 const STATE_SIZE: u32 = PENDING_SIZE + 24;
 const RANGE: u32 = 16;
-/** What is kept of a row behind its columns. */
+/** Places of the values that are kept of a row behind its columns. */
 const BEGIN: u32 = 0;
 const END: u32 = 1;
 const NOW: u32 = 2;
@@ -126,12 +126,12 @@ function dedupFree(node: Node): void {
   node.state = 0;
 }
 
-/** Entries of rows that go on next, and what they are given (u64 each). */
+/** Entries of the rows that go on next; then the list that each row is given (u64 each). */
 let taken: usize = 0;
 let given: usize = 0;
 let count: u32 = 0;
 
-/** Makes room for rows that go on; false when memory is exhausted. */
+/** Makes room for the rows that go on; false when memory is exhausted. */
 function begin(): bool {
   taken = poolAlloc(ctx.scratch, BATCH_ROWS * ENTRY_SIZE);
   given = poolAlloc(ctx.scratch, BATCH_ROWS << 3);
@@ -139,7 +139,7 @@ function begin(): bool {
   return taken != 0 && given != 0;
 }
 
-/** Time of a row by itself, where `pendingAdd` finds it. */
+/** The time of the current row, for `pendingAdd`. */
 const ROW_TIME: usize = memory.data(8, 8);
 
 function dedupPush(node: Node): void {
@@ -172,7 +172,7 @@ function dedupPush(node: Node): void {
     const isFailed = errors && tagAt(errors, row) == Tag.ERROR;
     const failure = isFailed ? valAt(errors, row) : timesFail(changetype<usize>(times), row);
     if (failure) {
-      // What came before the failure goes out before it.
+      // Rows before the failure go out before it.
       flush(node, columns);
       if (!isFailed) addException(node, offOf(failure), lenOf(failure), 1);
       sendFailed(node, failure);
@@ -192,7 +192,7 @@ function bindOperand(bind: Bind, program: Program, operand: u32): void {
   bindTo(bind, valsOf(program, operand), tags, strideOf(operand), uniform);
 }
 
-/** Why the times of the row are none, a payload of ERROR; 0 when they are. */
+/** Payload of the error in the times of the row; 0 when they are valid. */
 function timesFail(times: usize, row: u32): u64 {
   for (let t: u32 = 0; t < TIMES; t++) {
     const tag = bindTag(changetype<Bind>(times + t * BIND_SIZE), row);
@@ -228,7 +228,7 @@ function timesFail(times: usize, row: u32): u64 {
   return tag == Tag.I64 ? <i64>payload : tag == Tag.F64 ? <i64>reinterpret<f64>(payload) : 0;
 }
 
-/** Takes the rows that wait and whose end time has reached; then the clock runs for the next of them. */
+/** Takes out the rows whose end time has come, and sets when the next waiting row is due by the clock. */
 function release(node: Node, state: DedupState, columns: u32, now: f64): void {
   while (!isExhausted(node) && pendingTake(state, now, taken + count * ENTRY_SIZE, 1)) {
     const entry = changetype<PendingRow>(taken + count * ENTRY_SIZE);
@@ -238,7 +238,7 @@ function release(node: Node, state: DedupState, columns: u32, now: f64): void {
   state.due = pendingIsEmpty(changetype<usize>(state)) ? 0 : ctx.nowMs + (pendingNext(state) - now);
 }
 
-/** Rows that wait for the end of their range. */
+/** Number of rows that wait for the end of their range. */
 export function dedupWaiting(node: Node): u32 {
   return pendingCount(changetype<Pending>(node.state));
 }
@@ -255,14 +255,14 @@ function dedupTick(node: Node): void {
   awaitNext(node, state);
 }
 
-/** Asks for a tick when the first row that waits is to go on. */
+/** Sets the deadline of the node to the time at which the first waiting row goes on. */
 function awaitNext(node: Node, state: DedupState): void {
   clearDeadline(node);
   const due = state.due;
   if (due && !setDeadline(node, due)) exhaust(node);
 }
 
-/** Sends the rows that were taken. */
+/** Sends the rows that were taken out. */
 function flush(node: Node, columns: u32): void {
   const n = count;
   count = 0;
@@ -294,7 +294,7 @@ function flush(node: Node, columns: u32): void {
   return state.ranges + <usize>(i * RANGE);
 }
 
-/** What of its range the row of the entry is given, a payload of ARRAY; from then on it is given away. */
+/** Payload of the ARRAY of parts that the row of the entry is given; its range counts as given from then on. */
 function give(node: Node, state: DedupState, columns: u32, entry: PendingRow): u64 {
   const page = entry.page;
   const row = load<u32>(changetype<usize>(entry), offsetof<PendingRow>('page') + 4);
@@ -313,7 +313,7 @@ function give(node: Node, state: DedupState, columns: u32, entry: PendingRow): u
   return gaps ? span(list, gaps) : NO_LIST;
 }
 
-/** Forgets what ended before that time. */
+/** Forgets the ranges that ended before `oldest`. */
 function forget(state: DedupState, oldest: i64): void {
   const n = state.rangeCount;
   let gone: u32 = 0;
@@ -324,8 +324,8 @@ function forget(state: DedupState, oldest: i64): void {
 }
 
 /**
- * Counts the parts of the range that were not given; writes them to `list`, an array of so many items, unless that is
- * 0.
+ * Counts the parts of the range that were not given. Writes them to `list`, an array with room for them, unless `list`
+ * is 0.
  */
 function gapsIn(state: DedupState, from: i64, end: i64, list: usize): u32 {
   const n = state.rangeCount;
@@ -342,7 +342,7 @@ function gapsIn(state: DedupState, from: i64, end: i64, list: usize): u32 {
   return gaps;
 }
 
-/** Items stand at the beginning of the memory, their members behind all of them: `listGaps` says how many there are. */
+/** Number of items in the list; items stand at the beginning of its memory, and their members behind all items. */
 let listGaps: u32 = 0;
 
 function putGap(list: usize, i: u32, from: i64, end: i64): void {
@@ -364,8 +364,8 @@ function putMember(at: usize, name: usize, len: u32, time: i64): void {
 }
 
 /**
- * Writes the parts that were not given to `list`, if there are any, and gives the range away; false when memory is
- * exhausted.
+ * Writes the parts that were not given to `list`, unless it is 0, and adds the range to the given ones. False when
+ * memory is exhausted.
  */
 function take(node: Node, state: DedupState, from: i64, end: i64, list: usize): bool {
   if (list) {

@@ -1,20 +1,20 @@
-// Event time: rows are released in the order of their timestamps once the watermark (the smallest newest timestamp of
-// the streams, less the tolerance) has reached them. Rows older than the watermark are counted, and dropped unless a
-// node below takes them (order/late.ts). Rows too far ahead of the clock are errors: one of them would make all that
-// follow late.
+// Event time: rows are released in the order of their timestamps once the watermark has reached them. The watermark is
+// the smallest of the newest timestamps of all streams, less the tolerance. Rows older than the watermark are counted,
+// and dropped unless a node below takes them (order/late.ts). Rows too far ahead of the clock are errors, because one
+// of them would make all following rows late.
 //
 //   state   pending 80 (order/pending.ts) | 80 watermark f64 | dropped u64 | ahead u64 | marks 16 (order/marks.ts)
 //           120 newest f64[streams] | heard f64[streams]
 //
-// `heard` is when a stream brought rows last by the clock, UNKNOWN at first, SILENT when that is too long ago: then it
-// counts for the watermark no more until it brings rows again. It is not saved: after a start all streams have their
-// time again.
+// `heard` is the time by the clock at which a stream brought rows last, UNKNOWN at first. It is SILENT when that is too
+// long ago; the stream then does not count for the watermark until it brings rows again. It is not saved: after a
+// start, all streams have their full time again.
 //
 // The output has one column more than `columns`: the time of the row, epoch ms as I64.
 //
-// Rows of the same time come together as far as they were there when the watermark reached that time. One that comes
-// afterwards, and is not late yet, comes alone: windows that look at each row (ROUNDS) send the same however the input
-// is cut into batches.
+// Rows of the same time go on together if they were there when the watermark reached that time. A row of that time that
+// comes afterwards, and is not late yet, goes on alone. Windows that look at each row (ROUNDS) thus send the same,
+// however the input is cut into batches.
 //
 // How rows go on: order/release.ts.
 import * as ctx from '../batch/context';
@@ -49,7 +49,10 @@ import { Release, ORDER_MARKS, RELEASE_SIZE, follow, release, releaseGoOn, sendF
 import { TIMES, aheadError, inOrder, readTime } from './row-times';
 import { Node } from '../gen/node-layouts';
 
-/** A clock before 2025 was not set yet, as on devices without a battery: it says nothing about time stamps. */
+/**
+ * Epoch ms before which a clock is not set yet, as on devices without a battery; such a clock says nothing about
+ * timestamps.
+ */
 const FIRST_CLOCK: f64 = 1735689600000;
 
 const ORDER_NEWEST: usize = RELEASE_SIZE;
@@ -57,7 +60,7 @@ const ORDER_NEWEST: usize = RELEASE_SIZE;
 const SILENT: f64 = -1;
 const UNKNOWN: f64 = -2;
 
-/** Of late rows: how much earlier they are than the watermark was. */
+/** Difference in ms between the watermark and the time of each late row. */
 const LATE_BY: usize = memory.data(8 * 1024, 16);
 
 export function eventTimeOperator(operator: Operator): void {
@@ -75,8 +78,8 @@ export function eventTimeOperator(operator: Operator): void {
 }
 
 /**
- * How far time has come the node says itself: not before the rows that it holds back are on their way. One without
- * streams is told by the watermarks of its inputs.
+ * The node makes the watermarks itself, so that they come behind the rows that it holds back. A node without streams
+ * takes the watermarks of its inputs.
  */
 function eventTimeSignal(node: Node, signal: u32, value: u64): void {
   const told = isTold(changetype<EventTimeSpec>(node.spec));
@@ -106,31 +109,31 @@ export function eventTimeOpen(node: Node): bool {
     store<f64>(changetype<usize>(state) + ((<usize>i) << 3), -Infinity, ORDER_NEWEST);
     store<f64>(heardAt(state, streams, i), UNKNOWN);
   }
-  // Rows are held back, for late ones or for those of other streams: those of the same time then go on together.
+  // Rows are held back, for late rows or for other streams, so that rows of the same time go on together.
   if (spec.tolerance > 0 || streams != 1) node.flags |= NodeFlag.TIES;
   setTimesColumn(node, spec.columns);
   // Rows can wait here, whatever stands above.
   node.flags |= NodeFlag.DEFERS;
-  // One that never brings anything must not hold others up either.
+  // A stream that never brings rows must not hold up the others either.
   return streams != 1 || spec.idle <= 0 || setDeadline(node, 0);
 }
 
-/** Rows that came too late. */
+/** Number of rows that came too late. */
 export function eventTimeDropped(node: Node): u64 {
   return changetype<Release>(node.state).dropped;
 }
 
-/** How far time has come, epoch ms; 0 before the first row. */
+/** The watermark, epoch ms; 0 before the first row. */
 export function eventTimeWatermark(node: Node): f64 {
   return max(changetype<Release>(node.state).watermark, 0);
 }
 
-/** Rows that wait for time to reach them. */
+/** Number of rows that wait for the watermark. */
 export function eventTimeWaiting(node: Node): u32 {
   return pendingCount(changetype<Pending>(node.state));
 }
 
-/** Rows refused because they lay too far ahead of the clock. */
+/** Number of rows refused because they lay too far ahead of the clock. */
 export function eventTimeAhead(node: Node): u64 {
   return changetype<Release>(node.state).ahead;
 }
@@ -140,7 +143,7 @@ export function eventTimeAhead(node: Node): u64 {
   return changetype<usize>(state) + ORDER_NEWEST + ((<usize>(streams + i)) << 3);
 }
 
-/** Notes that a stream brings rows now, and asks for the time at which one may have been silent for too long. */
+/** Notes that a stream brings rows now, and sets the deadline at which a stream may have been silent for too long. */
 function hear(node: Node, spec: EventTimeSpec, state: Release, stream: u32): void {
   const streams = spec.streams;
   const idle = spec.idle;
@@ -153,8 +156,8 @@ function hear(node: Node, spec: EventTimeSpec, state: Release, stream: u32): voi
 }
 
 /**
- * Leaves out streams that were silent for too long; what waited for them goes on. When all are, none waits for another,
- * nor does a merge below for any of them.
+ * Leaves out streams that were silent for too long, and releases rows that waited for them. When all streams are
+ * silent, none waits for another, and a merge below waits for none of them.
  */
 function eventTimeTick(node: Node): void {
   if (isExhausted(node)) return;
@@ -171,7 +174,7 @@ function eventTimeTick(node: Node): void {
     const at = heardAt(state, streams, i);
     let heard = load<f64>(at);
     if (heard == SILENT) continue;
-    // Not known since the start.
+    // The stream brought nothing since the start, or the clock was set back.
     if (heard == UNKNOWN || heard > ctx.nowMs) heard = ctx.nowMs;
     const isSilent = ctx.nowMs - heard >= idle;
     store<f64>(at, isSilent ? SILENT : heard);
@@ -184,7 +187,7 @@ function eventTimeTick(node: Node): void {
   if (next == Infinity && !isExhausted(node)) sendIdle(node);
 }
 
-/** When streams were heard of last is told by the clock. */
+/** Handles a clock that is set back by `ms`: the times at which streams brought rows last move along. */
 function eventTimeSetBack(node: Node, ms: f64): void {
   const state = changetype<Release>(node.state);
   const streams = changetype<EventTimeSpec>(node.spec).streams;
@@ -208,7 +211,7 @@ function track(spec: EventTimeSpec, state: Release, stream: u32, ms: f64): f64 {
   return max(least - spec.tolerance, state.watermark);
 }
 
-/** The kept columns, and room for two that are added: times, of late rows also how late; 0 when memory is exhausted. */
+/** The kept columns, and room for two more: times, and for late rows the delay; 0 when memory is exhausted. */
 function keptColumns(spec: EventTimeSpec): usize {
   const columns = spec.columns;
   const blocks = poolAlloc(ctx.scratch, (columns + 2) << 2);
@@ -222,8 +225,8 @@ function keptColumns(spec: EventTimeSpec): usize {
 }
 
 /**
- * Accepts the first rows of the batch if they are in order: none is late if the first is not, and the last says how far
- * time has come. Returns how many these are.
+ * Accepts the first rows of the batch if they are in order. If the first row is not late, none is, and the last row
+ * gives the watermark. Returns the number of accepted rows.
  */
 function takeInOrder(
   node: Node,
@@ -236,7 +239,7 @@ function takeInOrder(
 ): u32 {
   const told = isTold(spec);
   const rounds = !told && (node.flags & NodeFlag.ROUNDS) != 0;
-  // Without a tolerance time may reach each row as it comes.
+  // Without a tolerance the watermark may reach each row as it comes.
   if (rounds && spec.tolerance == 0) return 0;
   const mayBeLate = !told || spec.idle > 0;
   const sel = ctx.sel;
@@ -251,7 +254,7 @@ function takeInOrder(
   return count;
 }
 
-/** Gives the current batch to the node; below a merge it is of one of several streams. */
+/** Gives the current batch to the node; below a merge it comes from one of several streams. */
 export function eventTimePush(node: Node): void {
   const spec = changetype<EventTimeSpec>(node.spec);
   const stream = spec.streams > 1 ? ctx.branch : 0;
@@ -281,7 +284,7 @@ export function eventTimePush(node: Node): void {
   const latest = skew > 0 && ctx.nowMs >= FIRST_CLOCK ? ctx.nowMs + skew : Infinity;
   let count: u32 = errors ? 0 : takeInOrder(node, spec, state, stream, stamps, latest, accepted);
   let lateCount: u32 = 0;
-  // Rows of inputs that were idle may be late as those of streams may.
+  // Rows may be late if they come from streams, or from inputs that were idle.
   const mayBeLate = !told || spec.idle > 0;
   const rounds = !told && (node.flags & NodeFlag.ROUNDS) != 0;
   for (let i = count; i < n; i++) {
@@ -291,12 +294,12 @@ export function eventTimePush(node: Node): void {
     const isAhead = failure == 0 && load<f64>(TIMES + ((<usize>row) << 3)) > latest;
     if (isAhead) failure = aheadError(load<f64>(TIMES + ((<usize>row) << 3)), skew);
     if (failure) {
-      // What came before the failure goes out before it.
+      // Rows before the failure go out before it.
       sendLate(node, taker, blocks, columns, rows, late, lateCount);
       lateCount = 0;
       release(node, spec, state, blocks, rows, accepted, count);
       count = 0;
-      // What failed above is counted there.
+      // A row that failed above is counted there.
       if (!isFailed) addException(node, offOf(failure), lenOf(failure), 1);
       sendFailure(node, state, failure);
       if (isAhead) state.ahead++;
@@ -330,8 +333,8 @@ export function eventTimePush(node: Node): void {
 }
 
 /**
- * Hands rows of the arriving batch to the node that takes late ones: before rows in time go on, for TIMES may be others
- * then.
+ * Hands late rows of the arriving batch to the node that takes them. This comes before rows in time go on, because
+ * TIMES may be overwritten then.
  */
 function sendLate(node: Node, taker: Node, blocks: usize, columns: u32, rows: u32, sel: usize, n: u32): void {
   if (n == 0) return;
@@ -356,14 +359,14 @@ function sendLate(node: Node, taker: Node, blocks: usize, columns: u32, rows: u3
   stageRelease(2);
 }
 
-/** Results that wait: watermarks and failures. */
+/** Number of watermarks and failures that wait. */
 function eventTimeResults(node: Node): u32 {
   return marksCount(changetype<Marks>(node.state + ORDER_MARKS));
 }
 
 const VERSION: u32 = 2;
 
-/** Saves how far time has come, what was refused for it, and the rows that wait. */
+/** Saves the watermark, the counts of refused rows, and the waiting rows. */
 function eventTimeSave(node: Node): void {
   const state = changetype<Release>(node.state);
   writeVersion(VERSION);
@@ -376,7 +379,7 @@ function eventTimeSave(node: Node): void {
   pendingSave(state);
 }
 
-/** Fills a node that was just made. */
+/** Fills a newly made node with saved state. */
 function eventTimeLoad(node: Node): bool {
   if (!readVersion(VERSION)) return false;
   const state = changetype<Release>(node.state);
@@ -387,7 +390,7 @@ function eventTimeLoad(node: Node): bool {
   for (let i: u32 = 0; i < streams; i++)
     store<f64>(changetype<usize>(state) + ((<usize>i) << 3), readF64(), ORDER_NEWEST);
   pendingLoad(state);
-  // Streams that bring nothing any more must not hold up what waits: time runs from the next look on.
+  // Streams that bring no more rows must not hold up waiting rows: their idle time runs from the next tick on.
   if (streams > 0 && changetype<EventTimeSpec>(node.spec).idle > 0) setDeadline(node, 0);
   return !readFails();
 }

@@ -1,6 +1,6 @@
-// Rows that came too late for the eventTime node above. It hands them here instead of dropping them: the columns as
-// they came, then the time of the row and how much earlier that is than the watermark was, both in ms. Nothing else
-// comes by here: rows in time go to the other nodes below it alone.
+// Rows that came too late for the eventTime node above, which hands them here instead of dropping them. They have the
+// columns as they came, then the time of the row and its distance from the watermark, both in ms. Only late rows come
+// here; rows in time go to the other nodes below alone.
 import * as ctx from '../batch/context';
 import { emit, give, signalBelow } from '../emit/emit';
 import { NodeFlag, NodeKind, setCurrent } from '../node/node';
@@ -25,12 +25,12 @@ function lateOpen(node: Node): bool {
   return true;
 }
 
-/** No message begins or ends here, and no window below waits for time. */
+/** Passes on FLUSH alone: no message begins or ends here, and no window below waits for watermarks. */
 function lateSignal(node: Node, signal: u32, value: u64): void {
   if (signal == Signal.FLUSH) signalBelow(node, signal, value);
 }
 
-/** The last that goes takes the mark of its parent along. */
+/** Clears the flag of the parent when the last node for late rows goes. */
 function lateFree(node: Node): void {
   const parent = node.parent;
   for (let child = parent.child; child; child = child.sibling) {
@@ -58,7 +58,7 @@ export function lateBelow(node: Node, branch: u32): Node {
   return child;
 }
 
-/** Hands the current batch, rows in time, to all nodes below but those. */
+/** Hands the current batch of rows in time to all nodes below that do not take late rows. */
 export function emitInTime(node: Node): void {
   if (!(node.flags & NodeFlag.LATE)) {
     emit(node);

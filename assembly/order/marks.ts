@@ -1,6 +1,6 @@
-// What is to be sent behind rows that wait (order/pending.ts) while these go on piece by piece: watermarks and
-// failures, each with its place among the rows. Before it come those that are older than its watermark, and of those of
-// the same time the ones that were there.
+// Watermarks and failures that wait for rows before them (order/pending.ts) while these go on in pieces. Each has its
+// place among the rows: behind rows older than its watermark, and behind rows of the same time that were there before
+// it.
 //
 //   marks   first u32 | last u32 | count u32 | unused u32
 //   mark    0    next u32 | size u32 | kind u32 | unused u32

@@ -1,19 +1,19 @@
-// Rows that wait for the watermark (order/pending.ts) as they stand in the batch at work, kept before that goes.
+// Keeps waiting rows (order/pending.ts) that stand only in the current batch, before the batch is gone.
 import { BATCH_ROWS } from '../mem/layout';
 import { rowsAppend, rowsFirst, rowsLast } from '../rows/store';
 import { Pending, PendingRow, MAX_RUNS, entryAt, runOf } from './pending';
 import { Page } from '../rows/page';
 
 /**
- * Keeps the rows that `pendingName` let wait and that were not taken, before the batch at work goes; `sel` has room for
- * their numbers. False when memory is exhausted.
+ * Keeps the rows that `pendingName` has added and that were not taken, before the current batch is gone. `sel` has room
+ * for their numbers. False when memory is exhausted.
  */
 export function pendingKeep(pending: Pending, binds: usize, columns: u32, sel: usize, input: u32): bool {
   const run = runOf(pending, min(input, MAX_RUNS - 1));
   if (!run) return false;
   const entries = run.entries;
   const to = run.to;
-  // What the batch brought stands last.
+  // Rows of the current batch stand last.
   const from = max(run.from, to > BATCH_ROWS ? to - BATCH_ROWS : 0);
   const heap = pending.heap;
   const heapCount = pending.heapCount;
@@ -30,7 +30,7 @@ export function pendingKeep(pending: Pending, binds: usize, columns: u32, sel: u
   return true;
 }
 
-/** Where the next row stands of those that `pendingKeep` has added. */
+/** Place in the store of the next row that `pendingKeep` has added. */
 let place: Page = changetype<Page>(0);
 let placeAt: u32 = 0;
 

@@ -1,8 +1,8 @@
 // Rows that wait for the watermark, released in the order of their times, rows of equal time in the order of arrival.
 //
 // Rows that an input brings in order are appended to a queue (the run of that input); stragglers go to a heap. The next
-// row is the smallest of the heads, so ordered input costs O(1) a row, however far inputs are behind each other, and
-// disorder O(log n). Both refer to the rows, which stand in a store.
+// row is the smallest of the heads. Ordered input thus costs O(1) a row, however far inputs are behind each other, and
+// disorder costs O(log n). Entries of both refer to rows, which stand in a store.
 import { alloc, free } from '../mem/alloc';
 import { Rows, ROWS_SIZE } from '../rows/layout';
 import { rowsAppend, rowsFirst, rowsFree, rowsInit, rowsLast, rowsLeave } from '../rows/store';
@@ -22,7 +22,7 @@ export class Pending extends Rows {
   sequence: u64;
 }
 
-/** Inputs beyond that share the last run. */
+/** Number of runs at most; inputs beyond it share the last run. */
 export const MAX_RUNS: u32 = 64;
 const RUN_SIZE: u32 = 24;
 /** Rows that an input brings in order. */
@@ -42,7 +42,7 @@ export const ENTRY_SIZE: u32 = 24;
 @unmanaged
 export class PendingRow {
   time: f64;
-  /** Where an entry names its row, as {page u32, row u32}. */
+  /** Place of the row in the store, {page u32, row u32}; the page is 0 for a row of the current batch. */
   page: Page;
   row: u32;
   sequence: u64;
@@ -84,7 +84,7 @@ export function runOf(pending: Pending, input: u32): Run {
   return runAt(pending, input);
 }
 
-/** How many rows wait. */
+/** Number of rows that wait. */
 export function pendingCount(pending: Pending): u32 {
   let n = pending.heapCount;
   for (let i: u32 = 0; i < pending.runCount; i++) n += runRest(runAt(pending, i));
@@ -115,7 +115,7 @@ export function pendingCount(pending: Pending): u32 {
 }
 
 /**
- * Keeps the rows `sel[0 … n)` of the columns at `binds` (mem/bind.ts), which an input brought, whose times stand at
+ * Keeps the rows `sel[0 … n)` that an input brought, with the columns at `binds` (mem/bind.ts) and the times at
  * `times` + 8 * row. False when memory is exhausted.
  */
 export function pendingAdd(
@@ -144,9 +144,9 @@ export function pendingAdd(
 }
 
 /**
- * Lets rows wait that are not kept, those of `sel[0 … n)` whose time is `until` or earlier: they stand in the batch at
- * work, and their entries name no page (0). They must be taken while that batch is there. The others move to the front
- * of `sel`. Returns how many these are; more than `n` when memory is exhausted.
+ * Adds rows of `sel[0 … n)` whose time is `until` or earlier without keeping them: they stay in the current batch, and
+ * their entries have page 0. They must be taken while that batch is there. The other rows move to the front of `sel`.
+ * Returns the number of these, or more than `n` when memory is exhausted.
  */
 export function pendingName(pending: usize, sel: usize, n: u32, times: usize, until: f64, input: u32): u32 {
   const run = runOf(changetype<Pending>(pending), min(input, MAX_RUNS - 1));
@@ -161,13 +161,13 @@ export function pendingName(pending: usize, sel: usize, n: u32, times: usize, un
   return later;
 }
 
-/** Number of the next row that comes. */
+/** Sequence number of the next row that comes. */
 // @ts-ignore: decorator
 @inline export function pendingSequence(pending: Pending): u64 {
   return pending.sequence;
 }
 
-/** How many rows wait whose time is `ms` or earlier; of those in the heap `most` are counted. */
+/** Number of waiting rows whose time is `ms` or earlier; in the heap at most `most` are counted. */
 export function pendingReached(pending: Pending, ms: f64, most: u32): u32 {
   let n = heapReached(pending.heap, pending.heapCount, 0, ms, most);
   for (let i: u32 = 0; i < pending.runCount; i++) {
@@ -185,7 +185,7 @@ export function pendingReached(pending: Pending, ms: f64, most: u32): u32 {
   return n;
 }
 
-/** Counts the entries of that time or earlier at and below entry `i`; nothing below a later one is earlier. */
+/** Counts the entries with time `ms` or earlier at and below entry `i`; below a later entry none is earlier. */
 function heapReached(heap: usize, count: u32, i: u32, ms: f64, most: u32): u32 {
   if (i >= count || entryAt(heap, i).time > ms) return 0;
   let n: u32 = 1;
@@ -194,7 +194,7 @@ function heapReached(heap: usize, count: u32, i: u32, ms: f64, most: u32): u32 {
   return n;
 }
 
-/** Puts a row in its place among those that wait; the run has room for it. */
+/** Puts a row in its place among the waiting rows; the run has room for it. */
 // @ts-ignore: decorator
 @inline function enter(pending: Pending, run: Run, page: Page, row: u32, ms: f64): bool {
   let entry: PendingRow;
@@ -301,7 +301,7 @@ function heapShift(pending: Pending): void {
   copyEntry(entryAt(heap, i), MOVING);
 }
 
-/** The entry of the next row, 0 when none waits; and the run that it heads, 0: the heap. */
+/** Entry of the next row, 0 when none waits; then the run that it heads, 0 for the heap. */
 let next: usize = 0;
 let nextRun: Run = changetype<Run>(0);
 
@@ -326,8 +326,8 @@ export function pendingNext(pending: Pending): f64 {
 }
 
 /**
- * Moves the entries of the next rows whose time is `ms` or earlier to `to`, `room` of them at most; returns how many
- * they are.
+ * Moves the entries of the next rows whose time is `ms` or earlier to `to`, at most `room` of them. Returns their
+ * number.
  */
 export function pendingTake(pending: Pending, ms: f64, to: usize, room: u32): u32 {
   const runs = pending.runCount;
@@ -341,15 +341,15 @@ export function pendingTake(pending: Pending, ms: f64, to: usize, room: u32): u3
   return room;
 }
 
-/** Gives the row of an entry that was taken back, after its values were used. */
+/** Drops the row of a taken entry from the store, after its values were used. */
 // @ts-ignore: decorator
 @inline export function pendingDone(pending: Rows, entry: PendingRow): void {
   rowsLeave(pending, entry.page, 1);
 }
 
 /**
- * As `pendingTake`, but gives names {page u32, row u32} and times (i64) of the rows. Rows of two inputs in order, which
- * most are, go from run to run without a look at the heap.
+ * As `pendingTake`, but gives names {page u32, row u32} and times (i64) of the rows. Most rows come in order from two
+ * inputs; these go from run to run without a look at the heap.
  */
 export function pendingNames(pending: Pending, ms: f64, names: usize, times: usize, room: u32): u32 {
   const runs = pending.runCount;
@@ -381,7 +381,7 @@ export function pendingNames(pending: Pending, ms: f64, names: usize, times: usi
   return n;
 }
 
-/** As `pendingNames` of the next rows that are of that time, and came before `sequence`. */
+/** As `pendingNames` for the next rows that have the time `ms`, or an earlier one, and came before `sequence`. */
 export function pendingAtTime(pending: Pending, ms: f64, sequence: u64, names: usize, times: usize, room: u32): u32 {
   const runs = pending.runCount;
   let n: u32 = 0;
@@ -396,8 +396,8 @@ export function pendingAtTime(pending: Pending, ms: f64, sequence: u64, names: u
 }
 
 /**
- * Puts the last of `n` rows that `pendingNames` has named back when further ones of the same time wait: these are to
- * come together. Not where all `n` are of that time, or memory is exhausted. Returns how many are left.
+ * Puts the last of `n` rows from `pendingNames` back when more rows of the same time wait, so that they go on together.
+ * Nothing is put back when all `n` have that time, or when memory is exhausted. Returns the number of rows that remain.
  */
 export function pendingUncut(pending: Pending, names: usize, times: usize, n: u32): u32 {
   const last = load<i64>(times + ((<usize>(n - 1)) << 3));
@@ -416,7 +416,7 @@ export function pendingUncut(pending: Pending, names: usize, times: usize, n: u3
     const entry = heapRoom(pending);
     entry.time = <f64>last;
     store<u64>(changetype<usize>(entry), load<u64>(names + ((<usize>i) << 3)), offsetof<PendingRow>('page'));
-    // They came before all that still wait of that time.
+    // The rows put back came before all waiting rows of that time.
     entry.sequence = i - left;
     heapUp(pending);
   }
@@ -439,7 +439,7 @@ function ofOne(run: Run, ms: f64, names: usize, times: usize, from: u32, room: u
   return n - from;
 }
 
-/** Takes rows of two runs, until one of them is at its end. Without a jump for each: nobody knows which comes next. */
+/** Takes rows of two runs until one ends; the loop has no branch per row, as the next run can't be predicted. */
 function ofTwo(a: Run, b: Run, ms: f64, names: usize, times: usize, from: u32, room: u32): u32 {
   let x = changetype<usize>(entryAt(a.entries, a.from));
   let y = changetype<usize>(entryAt(b.entries, b.from));
@@ -467,7 +467,7 @@ function ofTwo(a: Run, b: Run, ms: f64, names: usize, times: usize, from: u32, r
   return n - from;
 }
 
-/** Gives `n` rows back that `pendingNames` has named, after their values were used. */
+/** Drops `n` rows that `pendingNames` named from the store, after their values were used. */
 export function pendingReturn(pending: usize, names: usize, n: u32): void {
   let page: Page = changetype<Page>(0);
   let rows: u32 = 0;

@@ -1,12 +1,12 @@
-// How rows of a node of event time (order/event-time.ts) go on once the watermark has reached them.
+// Release of the rows of an eventTime node (order/event-time.ts) once the watermark has reached them.
 //
-// Rows that the watermark has reached when they arrive, with nothing waiting before them, pass without being copied;
-// those between others that wait take their place among them as they stand in the batch. Only rows that are later than
-// the watermark are kept.
+// Rows that the watermark has reached when they arrive pass without being copied, when nothing waits before them. When
+// others wait, they take their place among them, but still stand in the batch. Only rows that are later than the
+// watermark are kept.
 //
-// Where a watermark reaches many rows, or a node below is in the middle of its work, they go on piece by piece
-// (node/deferred.ts). Meanwhile all rows wait, and what ends behind some of them, watermarks and failures, is noted
-// with the place that it has among them (order/marks.ts).
+// Where a watermark reaches many rows, or a node below is in the middle of its work, rows go on in pieces
+// (node/deferred.ts). Meanwhile all rows wait. Watermarks and failures that come behind some of them are noted with
+// their place among them (order/marks.ts).
 import * as ctx from '../batch/context';
 import { defer, deferredCount, goesOn, isDeferred, isLong, isStoppedBelow, longRows, mayDefer } from '../node/deferred';
 import { beginFailed, endFailed, signalBelow } from '../emit/emit';
@@ -51,11 +51,11 @@ import { TIMES } from './row-times';
 import { Node } from '../gen/node-layouts';
 import { EventTimeSpec } from '../gen/order-layouts';
 
-/** Rows that wait, and how far time has come. */
+/** Waiting rows, and the watermark. */
 // @ts-ignore: decorator
 @unmanaged
 export class Release extends Pending {
-  /** How far time has come, in the state of the node. */
+  /** The watermark, epoch ms. */
   watermark: f64;
   dropped: u64;
   ahead: u64;
@@ -64,7 +64,7 @@ export class Release extends Pending {
 export const ORDER_MARKS: usize = PENDING_SIZE + 24;
 export const RELEASE_SIZE: u32 = <u32>ORDER_MARKS + MARKS_SIZE;
 
-/** Time has come as far as `ms` on all inputs that count. Afterwards the current batch is another one. */
+/** Takes the watermark `ms` of all inputs that count. Afterwards the current batch is another one. */
 export function follow(node: Node, ms: f64): void {
   const state = changetype<Release>(node.state);
   if (ms <= state.watermark) return;
@@ -73,13 +73,13 @@ export function follow(node: Node, ms: f64): void {
   else releaseAll(node, changetype<EventTimeSpec>(node.spec), state, ms, 0);
 }
 
-/** Nothing has come for long on any input. */
+/** Sends the signal that all inputs are idle. */
 export function sendIdle(node: Node): void {
   if (isOnHold(node)) note(node, changetype<Release>(node.state), Mark.IDLE, 0);
   else signalBelow(node, Signal.IDLE, 0);
 }
 
-/** Lets the accepted rows go on or wait, in order with those that wait, and says how far time has come. */
+/** Releases the accepted rows, or lets them wait, in order with the waiting ones; then sends the watermark. */
 export function release(
   node: Node,
   spec: EventTimeSpec,
@@ -97,7 +97,7 @@ export function release(
     return;
   }
   const passes = passable(state, watermark, accepted, count);
-  // Times are of use only until the first row goes on.
+  // TIMES is valid only until the first row goes on.
   if (passes < count && !wait(spec, state, blocks, accepted + ((<usize>passes) << 2), count - passes, watermark)) {
     exhaust(node);
     return;
@@ -106,7 +106,7 @@ export function release(
   releaseAll(node, spec, state, watermark, blocks);
 }
 
-/** Sends a row that failed, if rules want it. */
+/** Sends a row that failed, if rules want failures. */
 export function sendFailure(node: Node, state: Release, failure: u64): void {
   if (!(node.flags & NodeFlag.SEND_ERROR)) return;
   if (isOnHold(node)) {
@@ -120,13 +120,15 @@ export function sendFailure(node: Node, state: Release, failure: u64): void {
 
 // ---- rows that wait for their turn -------------------------------------------------------------------------------
 
-/** Nothing is to be sent: something waits for its turn already, or a node below is in the middle of its work. */
+/**
+ * True when nothing may be sent: other work of the node waits already, or a node below is in the middle of its work.
+ */
 // @ts-ignore: decorator
 @inline function isOnHold(node: Node): bool {
   return deferredCount != 0 && (isDeferred(node) || isStoppedBelow(node));
 }
 
-/** Rows that the watermark has reached are to be left to later. */
+/** True when the release of the rows that the watermark has reached is to be deferred. */
 // @ts-ignore: decorator
 @inline function isLongRelease(node: Node, state: Release, watermark: f64): bool {
   return (
@@ -135,7 +137,7 @@ export function sendFailure(node: Node, state: Release, failure: u64): void {
   );
 }
 
-/** Notes what comes behind all rows that are there and were reached. */
+/** Notes a watermark or failure behind all rows that the watermark has reached. */
 function note(node: Node, state: Release, kind: u32, value: u64): void {
   const ms = kind == Mark.WATERMARK ? reinterpret<f64>(value) : state.watermark;
   if (
@@ -152,12 +154,12 @@ function note(node: Node, state: Release, kind: u32, value: u64): void {
   else exhaust(node);
 }
 
-/** Goes on with what waits for its turn; true when nothing is left. */
+/** Goes on with deferred rows and marks; true when none is left. */
 export function releaseGoOn(node: Node): bool {
   const spec = changetype<EventTimeSpec>(node.spec);
   const state = changetype<Release>(node.state);
   const marks = changetype<Marks>(changetype<usize>(state) + ORDER_MARKS);
-  // Once for all marks: there may be thousands of them.
+  // Allocated once for all marks, of which there may be thousands.
   const names = poolAlloc(ctx.scratch, BATCH_ROWS << 3);
   if (!names) exhaust(node);
   for (let mark = markFirst(marks); mark; mark = markFirst(marks)) {
@@ -176,7 +178,7 @@ export function releaseGoOn(node: Node): bool {
   return !markFirst(marks);
 }
 
-/** Sends rows that come before the mark; true when these were all. */
+/** Sends rows that come before the mark; true when all of them were sent. */
 function releaseSome(node: Node, spec: EventTimeSpec, state: Release, mark: Mark, names: usize): bool {
   const columns = spec.columns;
   while (!isExhausted(node)) {
@@ -188,8 +190,8 @@ function releaseSome(node: Node, spec: EventTimeSpec, state: Release, mark: Mark
 }
 
 /**
- * Lets rows of the arriving batch wait. Those that the watermark has reached go on before the batch is over, between
- * others: they are not copied. False when memory is exhausted.
+ * Adds rows of the arriving batch to the waiting rows. Those that the watermark has reached are not copied, because
+ * they go on before the batch is gone. False when memory is exhausted.
  */
 function wait(spec: EventTimeSpec, state: Release, blocks: usize, sel: usize, n: u32, watermark: f64): bool {
   const later = pendingName(changetype<usize>(state), sel, n, TIMES, watermark, inputOf(spec));
@@ -217,7 +219,7 @@ function bindAll(spec: EventTimeSpec, blocks: usize): usize {
   return binds;
 }
 
-/** How many of the first accepted rows can pass without waiting: in order, reached, and not before rows that wait. */
+/** Number of first accepted rows that can pass without waiting: in order, reached, and not behind rows that wait. */
 function passable(state: Release, watermark: f64, accepted: usize, count: u32): u32 {
   if (!pendingIsEmpty(changetype<usize>(state))) return 0;
   let last: f64 = -Infinity;
@@ -256,12 +258,12 @@ function passThrough(node: Node, spec: EventTimeSpec, blocks: usize, rows: u32, 
   stageRelease(1);
 }
 
-/** Of `releaseBatch`: all rows that the watermark has reached. */
+/** Value of `sequence` for all rows that the watermark has reached. */
 const ALL: u64 = u64.MAX_VALUE;
 
 /**
- * Sends the waiting rows that the watermark has reached, then the watermark; `blocks`: the columns of those that are
- * not kept. Where a node below stops in the middle of its work the rest is left to later.
+ * Sends the waiting rows that the watermark has reached, then the watermark. `blocks`: columns of the rows that are not
+ * kept. When a node below stops in the middle of its work, the rest is deferred.
  */
 function releaseAll(node: Node, spec: EventTimeSpec, state: Release, watermark: f64, blocks: usize): void {
   const columns = spec.columns;
@@ -284,7 +286,7 @@ function releaseAll(node: Node, spec: EventTimeSpec, state: Release, watermark: 
   else note(node, state, Mark.WATERMARK, reinterpret<u64>(watermark));
 }
 
-/** Rows of the arriving batch that are not kept would go with it. */
+/** Keeps the waiting rows that stand only in the arriving batch, before it is gone; false when memory is exhausted. */
 function keepNamed(spec: EventTimeSpec, state: Release, blocks: usize): bool {
   const binds = bindAll(spec, blocks);
   const sel = binds ? selectionPush() : 0;
@@ -295,8 +297,8 @@ function keepNamed(spec: EventTimeSpec, state: Release, blocks: usize): bool {
 }
 
 /**
- * Sends the next rows that the watermark has reached, of those of its time the ones before `sequence`; returns how
- * many.
+ * Sends the next rows that the watermark has reached; rows of its very time only if they came before `sequence`.
+ * Returns their number.
  */
 function releaseBatch(
   node: Node,
@@ -315,7 +317,7 @@ function releaseBatch(
     return 0;
   }
   const times = <usize>load<u32>(stage + ((<usize>columns) << 2));
-  // Times are whole.
+  // Times are whole numbers, so this excludes the time of the watermark.
   let n = pendingNames(state, sequence == ALL ? watermark : watermark - 0.5, names, times + COL_VALS, room);
   if (n == 0 && sequence != ALL) n = pendingAtTime(state, watermark, sequence, names, times + COL_VALS, room);
   if (n == room && node.flags & NodeFlag.ROUNDS) n = pendingUncut(state, names, times + COL_VALS, n);

@@ -1,17 +1,17 @@
-// The times of the rows of a batch, epoch ms, as their timestamp column says them.
+// Times of the rows of a batch, epoch ms, from their timestamp column.
 import * as ctx from '../batch/context';
 import { COL_UNIFORM, Tag, tagAt, valAt } from '../mem/layout';
 import { plainError, valueError } from '../value/error';
 import { textBegin, textI64, textLiteral, textTakeError } from '../value/text';
 import { microsOf } from '../value/time';
 
-/** Doubles below this are taken for times. */
+/** Bound below which doubles are taken as times, epoch ms. */
 const MOST_MS: f64 = 9.2e15;
 
-/** A double for each row of the batch. */
+/** Times of the rows of the batch, epoch ms, a double for each. */
 export const TIMES: usize = memory.data(8 * 1024, 16);
 
-/** What is said of a row that lies more than `skew` ms ahead of the clock. */
+/** Payload of the error for a row that lies more than `skew` ms ahead of the clock. */
 export function aheadError(ms: f64, skew: f64): u64 {
   textBegin();
   textLiteral('the timestamp ');
@@ -25,8 +25,8 @@ export function aheadError(ms: f64, skew: f64): u64 {
 }
 
 /**
- * Reads the times of the first rows into TIMES, as long as they are numbers, `from` or later, no later than `to`, and
- * in order. Writes the rows to `accepted` and returns how many they are.
+ * Reads the times of the first rows into TIMES, as long as they are numbers from `from` to `to` and in order. Writes
+ * these rows to `accepted` and returns their number.
  */
 export function inOrder(stamps: usize, sel: usize, n: u32, from: f64, to: f64, accepted: usize): u32 {
   const uniform = load<u8>(stamps, COL_UNIFORM);
@@ -45,7 +45,7 @@ export function inOrder(stamps: usize, sel: usize, n: u32, from: f64, to: f64, a
   return n;
 }
 
-/** Reads the time of a row into TIMES; returns the payload of the error when it has none. */
+/** Reads the time of a row into TIMES. Returns the payload of the error when the row has no time, otherwise 0. */
 export function readTime(stamps: usize, row: u32): u64 {
   const tag = tagAt(stamps, row);
   const payload = valAt(stamps, row);

@@ -9,8 +9,8 @@
 //           under way
 //   entry   page u32 | row u32 | {payload u64, tag u32, 0 u32}[kept keys]      of each row while the message is sorted
 //
-// Entries stand one after the other, so that comparing rows doesn't jump from page to page; behind them come two lists
-// of their addresses, between which the merge sort moves them. With many rows all that is done in pieces
+// Entries stand one after the other, so that comparing rows does not jump from page to page. Behind them come two lists
+// of their addresses, between which the merge sort moves them. With many rows, this work is done in pieces
 // (node/deferred.ts).
 //
 // A row of a stream is a message of its own, so there rows pass as they come.
@@ -61,14 +61,14 @@ class SortState extends Rows {
 }
 
 const STATE_SIZE: u32 = ROWS_SIZE + 60;
-/** Entries are made; they are merged; they are sent. */
+/** Phases of a sort: entries are made, then merged, then sent. */
 const ENTERS: u32 = 0;
 const MERGES: u32 = 1;
 const SENDS: u32 = 2;
-/** Rows that are merged between two looks whether others should have a turn. */
+/** Rows that are merged before the next check whether others should get a turn. */
 const PART: u32 = 4096;
 const REF_SIZE: u32 = 8;
-/** Entry: where its keys begin. */
+/** Offset of the keys in an entry. */
 const ORDER_KEYS: u32 = 8;
 
 // @ts-ignore: decorator
@@ -76,7 +76,7 @@ const ORDER_KEYS: u32 = 8;
   return load<u16>(changetype<usize>(spec) + k * SORT_KEY_SIZE_OF, <usize>SORT_SIZE_OF + offsetof<SortKey>('operand'));
 }
 
-/** Keys that differ from row to row and are kept with it. */
+/** Number of keys that differ from row to row and are kept with it. */
 function keptKeys(spec: SortSpec): u32 {
   const keys = spec.keys;
   let kept: u32 = 0;
@@ -84,7 +84,7 @@ function keptKeys(spec: SortSpec): u32 {
   return kept;
 }
 
-/** Columns of the output: those of the input, then what is carried. */
+/** Number of columns of the output: columns of the input, then carried ones. */
 // @ts-ignore: decorator
 @inline function outColumns(spec: SortSpec): u32 {
   return spec.columns + spec.carried;
@@ -120,14 +120,14 @@ function begin(node: Node): void {
   state.fail = 0;
 }
 
-/** The whole message fails, with a text that lasts as long as it; the first reason counts. */
+/** Makes the whole message fail, with a text that lasts as long as the message; the first reason counts. */
 function failMessage(state: SortState, payload: u64): void {
   if (state.fail) return;
   state.fail = <u32>offOf(payload);
   state.failLen = lenOf(payload);
 }
 
-/** As `failMessage` with a text that was made for the batch. */
+/** As `failMessage` with a text that lasts only as long as the batch. */
 function failUnordered(node: Node, state: SortState, text: u64): void {
   fail(offOf(text), lenOf(text));
   keepFailure(node);
@@ -164,7 +164,7 @@ export function sortPush(node: Node): void {
   }
 }
 
-/** Binds what is kept of a row. */
+/** Binds the columns that are kept of a row. */
 function bindAll(spec: SortSpec, binds: usize): void {
   const columns = spec.columns;
   const carried = spec.carried;
@@ -201,7 +201,7 @@ function failByKeys(node: Node, state: SortState, program: Program, page: Page, 
     if (!isConst(operand)) {
       const tag = pageTag(page, c, row);
       if (tag == Tag.ERROR) failMessage(state, pageVal(page, c, row));
-      // Not even with themselves.
+      // Arrays and objects have no order, not even with themselves.
       else if ((tag == Tag.ARRAY || tag == Tag.OBJECT) && !state.fail)
         failUnordered(node, state, mismatch(tag, pageVal(page, c, row), tag));
       c++;
@@ -209,7 +209,7 @@ function failByKeys(node: Node, state: SortState, program: Program, page: Page, 
   }
 }
 
-/** Payload of the text that says why two values have no order; 0 as long as all have one. */
+/** Payload of the error that two values have no order; 0 as long as all have one. */
 let unordered: u64 = 0;
 
 /** True when the row of entry `a` comes after that of entry `b`. */
@@ -224,7 +224,7 @@ function isAfter(spec: SortSpec, program: Program, a: usize, b: usize): bool {
     let valA: u64;
     let valB: u64;
     if (isConst(operand)) {
-      // Equal, unless its kind has no order.
+      // A constant key is equal in all rows, unless its kind has no order.
       tagA = tagB = load<u8>(tagsOf(program, operand));
       valA = valB = load<u64>(valsOf(program, operand));
     } else {
@@ -260,7 +260,7 @@ function mismatch(tagX: u8, x: u64, tagY: u8): u64 {
   return textTake();
 }
 
-/** Merges from below; true when the rows are in order, or can't be: see `unordered`. */
+/** Merges lists of growing length; true when the rows are in order or have none, see `unordered`. */
 function merge(node: Node, state: SortState): bool {
   const spec = changetype<SortSpec>(node.spec);
   const program = node.program;
@@ -293,7 +293,7 @@ function merge(node: Node, state: SortState): bool {
         if (takesRight) j++;
         else i++;
       }
-      // Of several failures in two lists the last one counts, wherever the work stops.
+      // The last of several failures in two lists counts, wherever the work stops.
       if (unordered && to == end) return true;
       if (to == end) from = end;
       if (to < until) continue;
@@ -372,7 +372,7 @@ function clear(node: Node, state: SortState): void {
   rowsClear(state);
 }
 
-/** Goes on with the message; true when it has ended. */
+/** Goes on with the sort; true when the message has ended. */
 function goOn(node: Node): bool {
   const state = changetype<SortState>(node.state);
   if (state.phase == ENTERS) {
@@ -398,7 +398,7 @@ function goOn(node: Node): bool {
   return ORDER_KEYS + keptKeys(spec) * SLOT_SIZE;
 }
 
-/** Makes entries of rows, and the list of their addresses; true when all have one. */
+/** Makes entries of the rows and the list of their addresses; true when all rows have one. */
 function makeEntries(node: Node, state: SortState): bool {
   const spec = changetype<SortSpec>(node.spec);
   const pauses = mayDefer(node);

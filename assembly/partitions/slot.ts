@@ -1,6 +1,6 @@
-// A value that is kept from row to row. Within a batch it may refer to what belongs to the batch, or to the node above;
-// once all rows have been handed on it is made the slot's own (`slotOwn`), in a block; that of a text, or of bytes, is
-// used again as long as it has room. Until then the block keeps what it held: rows under way may refer to it.
+// A value that is kept from row to row. Within a batch it may refer to memory of the batch, or of the node above. Once
+// all rows are handed on, that memory is copied into a block of the slot (`slotOwn`). The block of a text, or of bytes,
+// is used again as long as it has room. Until then the block stays as it was, because rows under way may refer to it.
 //
 //   slot   payload u64 | tag u32 (OWNED: what it refers to stands in the block) | block u32, 0 none | room u32 | place
 //   u32 (for who needs one
@@ -30,14 +30,14 @@ const BLOCK: usize = 12;
 const ROOM: usize = 16;
 const PLACE: usize = 20;
 const OWNED: u32 = 0x100;
-/** Bytes behind a text that can be read. */
+/** Bytes behind a text that must be readable. */
 const SLACK: u32 = 16;
 /** Texts up to this length are copied as a block. */
 const SHORT: u32 = 16;
-/** A block up to this size stays, however short its text is. */
+/** Size up to which a block stays, however short its text is. */
 const LARGE: u32 = 512;
 
-/** Tag of the value; MISSING when none was kept. */
+/** Tag of the kept value; MISSING when none was kept. */
 // @ts-ignore: decorator
 @inline export function keptTag(slot: Pool): u8 {
   return load<u8>(changetype<usize>(slot), TAG);
@@ -48,7 +48,7 @@ const LARGE: u32 = 512;
   return load<u64>(changetype<usize>(slot));
 }
 
-/** The value is a copy that the slot owns: it was kept in an earlier batch. */
+/** True when the value is a copy in the block of the slot, from an earlier batch. */
 // @ts-ignore: decorator
 @inline export function isOwned(slot: usize): bool {
   return (load<u32>(slot, TAG) & OWNED) != 0;
@@ -64,7 +64,7 @@ const LARGE: u32 = 512;
   store<u32>(changetype<usize>(slot), place, PLACE);
 }
 
-/** Keeps a value. True when it refers to something, which must be made the slot's own once the batch was handed on. */
+/** Keeps a value. True when it refers to memory, which must be copied into the slot once the batch is handed on. */
 // @ts-ignore: decorator
 @inline export function keep(slot: Pool, tag: u8, payload: u64): bool {
   store<u64>(changetype<usize>(slot), payload);
@@ -72,7 +72,7 @@ const LARGE: u32 = 512;
   return tag >= Tag.STR && tag != Tag.TIME;
 }
 
-/** As `slotOwn`, for many slots: those that have nothing to copy, or a short text that finds room, need no call. */
+/** As `slotOwn`, without a call for a value that refers to no memory, or a short text that fits into the block. */
 // @ts-ignore: decorator
 @inline export function slotSettle(slot: usize, acct: usize): bool {
   const mark = load<u32>(slot, TAG);
@@ -81,7 +81,7 @@ const LARGE: u32 = 512;
     const text = load<u64>(slot);
     const len = lenOf(text);
     const room = load<u32>(slot, ROOM);
-    // A larger block may have to go back.
+    // A larger block may have to be freed.
     if (len <= SHORT && room >= SHORT + SLACK && room <= LARGE) {
       const block = <usize>load<u32>(slot, BLOCK);
       v128.store(block, v128.load(offOf(text)));
@@ -93,7 +93,9 @@ const LARGE: u32 = 512;
   return slotOwn(slot, acct);
 }
 
-/** Copies what the value refers to into the slot's block; false when memory is exhausted: the value is null then. */
+/**
+ * Copies the memory of the value into the block of the slot. False when memory is exhausted: the value is null then.
+ */
 export function slotOwn(slot: usize, acct: usize): bool {
   const mark = load<u32>(slot, TAG);
   const tag = <u8>mark;
@@ -102,8 +104,8 @@ export function slotOwn(slot: usize, acct: usize): bool {
   const need = flatSize(tag, payload) + SLACK;
   const room = load<u32>(slot, ROOM);
   const block = <usize>load<u32>(slot, BLOCK);
-  // Parts of a nested value may stand in the block itself, so it gets another one. A block much larger than a text goes
-  // back.
+  // Parts of a nested value may stand in the block itself, so the value gets another block. A block much larger than
+  // its text is freed.
   const isText = tag == Tag.STR || tag == Tag.BYTES;
   if (isText && need <= room && need + 64 >= room >> 3) {
     flatEnd = block;
@@ -127,7 +129,7 @@ export function slotOwn(slot: usize, acct: usize): bool {
   return true;
 }
 
-/** Bytes that a copy of the value takes with all that it refers to. */
+/** Bytes of a copy of the value with all memory that it refers to. */
 function flatSize(tag: u8, payload: u64): u64 {
   if (tag < Tag.STR || tag == Tag.TIME) return 0;
   const n = lenOf(payload);
@@ -162,7 +164,7 @@ let flatEnd: usize = 0;
   return to;
 }
 
-/** Copies the value to `flatEnd`, which moves on. */
+/** Copies the value to `flatEnd`, which is moved behind the copy; returns its payload. */
 function flatCopy(tag: u8, payload: u64): u64 {
   if (tag < Tag.STR || tag == Tag.TIME) return payload;
   const n = lenOf(payload);
@@ -218,7 +220,7 @@ export function slotLoad(slot: Pool, acct: usize): void {
   poolFree(READ_POOL);
 }
 
-/** Reads a value that no slot takes. */
+/** Reads a value and throws it away. */
 export function slotPass(): void {
   poolInit(READ_POOL, 256, 0);
   if (readValue(READ_POOL) >= Tag.ERROR) readFail(LoadFault.DAMAGED);

@@ -34,29 +34,29 @@ export class PartitionEntry {
   seen: f64;
 }
 
-/** Of `other`: they are those before. */
+/** Flag in `other`: the slots there are the ones before, whose entries move. */
 export const MOVES: u32 = 1;
 
 const FIRST_SLOTS: u32 = 16;
 
 /**
- * A table of so many slots, a power of 2, keeps them: the bytes of both halves of a larger one are a size of blocks by
- * themselves (mem/alloc.ts).
+ * Smallest number of slots, a power of 2, to which a table shrinks. Both halves of a larger block are blocks of a usual
+ * size (mem/alloc.ts).
  */
 const KEPT_SLOTS: u32 = 1024;
 
-/** So many slots or more move little by little; fewer are moved in a few ms. */
+/** Slots from which they move little by little; fewer are moved in a few ms. */
 const LARGE: u32 = 1 << 18;
 
 /**
- * Bytes of the next slots that are cleared, and slots that move, with each entry that comes or goes: double of what is
- * needed at least.
+ * Bytes of the next slots that are cleared, and slots that move, with each entry that comes or goes: at least double of
+ * the need.
  */
 const CLEARED: u32 = 1024;
 
 const MOVED: u32 = 32;
 
-/** In the place of an entry of the slots before that is gone. */
+/** Stands for an entry that was removed from the slots before. */
 export const HOLE: u32 = 1;
 
 export const END: u32 = 1;
@@ -68,7 +68,7 @@ export const EDGE: usize = memory.data(32, 16);
   return (table.mask + 1) << 3;
 }
 
-/** After a peak the upper half of the slots goes back with the entries. */
+/** Frees the upper half of the slots after a peak. */
 export function shrink(table: PartitionTable, acct: usize): void {
   const half = (table.mask + 1) >> 1;
   if (half >= LARGE) {
@@ -87,7 +87,7 @@ export function shrink(table: PartitionTable, acct: usize): void {
 function shrinkLarge(table: PartitionTable, half: u32, acct: usize): void {
   if (table.other & MOVES) moveSome(table);
   else if (table.count <= half >> 3 && clearSome(table, half, false, acct)) takeOther(table, acct);
-  // Nothing is left to move.
+  // Without entries nothing is left to move.
   if (table.count) return;
   dropOther(table, acct);
   free(table.slots, slotBytes(table), acct);
@@ -95,7 +95,7 @@ function shrinkLarge(table: PartitionTable, half: u32, acct: usize): void {
   table.mask = 0;
 }
 
-/** Gives the slots back that are made ready, or that those before are moved from. */
+/** Frees the second slots: the next ones that are being cleared, or those before that are moved from. */
 export function dropOther(table: PartitionTable, acct: usize): void {
   const other = table.other;
   if (other) free(<usize>(other & ~MOVES), (table.otherMask + 1) << 3, acct);
@@ -120,12 +120,13 @@ export function makeRoom(table: PartitionTable, acct: usize): bool {
   return !isFull;
 }
 
-/** Clears some of the next slots, of which there are to be so many, or all that are left; true when all are clear. */
+/** Clears some of the next `slots` slots, or all of them where `areNeeded`; true when all are clear. */
 function clearSome(table: PartitionTable, slots: u32, areNeeded: bool, acct: usize): bool {
   if (table.other && table.otherMask != slots - 1) dropOther(table, acct);
   const bytes = slots << 3;
   if (!table.other) {
-    // A large block that was refused is asked for again with each 1,024th entry only, as long as there is room without
+    // After a refusal, a large block is asked for again only with each 1,024th entry, as long as there is room without
+    // it.
     // it.
     if (!areNeeded && table.count & 1023) return false;
     const before = refusals;
@@ -144,7 +145,7 @@ function clearSome(table: PartitionTable, slots: u32, areNeeded: bool, acct: usi
   return end == bytes;
 }
 
-/** The next slots, which are clear, take the place of the others. */
+/** Puts the next slots, which are clear, in the place of the current ones. */
 function takeOther(table: PartitionTable, acct: usize): void {
   const slots = table.slots;
   const mask = table.mask;
@@ -156,7 +157,7 @@ function takeOther(table: PartitionTable, acct: usize): void {
   table.account = acct;
 }
 
-/** Moves some entries from the slots before; gives these back when none is left there. */
+/** Moves some entries from the slots before, and frees these when none is left there. */
 export function moveSome(table: PartitionTable): void {
   const slots = <usize>(table.other & ~MOVES);
   const count = table.otherMask + 1;

@@ -40,11 +40,11 @@ import {
 
 export const TABLE_SIZE: u32 = 48;
 
-/** Bytes of an entry before what is kept of the partition. */
+/** Bytes of an entry before the state of the partition. */
 export const ENTRY_HEAD: u32 = 48;
 const ENTRY_SHORT: usize = 16;
 const SHORT: u32 = 16;
-/** Bytes behind a long key that can be read. */
+/** Bytes behind a long key that must be readable. */
 const SLACK: u32 = 16;
 
 export function tableInit(table: PartitionTable, isAging: bool): void {
@@ -54,7 +54,7 @@ export function tableInit(table: PartitionTable, isAging: bool): void {
   memory.fill(EDGE, 0xff, 16);
 }
 
-/** Frees the table with its entries; what their states hold has been freed before. */
+/** Frees the table with its entries; the caller has freed the memory of their states. */
 export function tableFree(table: PartitionTable, entrySize: u32, acct: usize): void {
   for (let entry = table.first; entry; ) {
     const next = entry.next;
@@ -71,7 +71,7 @@ function entryFree(entry: PartitionEntry, entrySize: u32, acct: usize): void {
   free(changetype<usize>(entry), entrySize, acct);
 }
 
-/** Notes that an entry holds what belongs to the batch. */
+/** Notes that an entry refers to memory of the batch. */
 // @ts-ignore: decorator
 @inline export function noteDirty(table: PartitionTable, entry: PartitionEntry): void {
   if (entry.dirty) return;
@@ -79,14 +79,14 @@ function entryFree(entry: PartitionEntry, entrySize: u32, acct: usize): void {
   table.dirty = entry;
 }
 
-/** One of the entries that changed; 0 when there is none. */
+/** First of the entries that changed; 0 when there is none. */
 // @ts-ignore: decorator
 @inline export function firstDirty(table: PartitionTable): PartitionEntry {
   const entry = table.dirty;
   return changetype<usize>(entry) == END ? changetype<PartitionEntry>(0) : entry;
 }
 
-/** The one after it. */
+/** The changed entry after `entry`. */
 // @ts-ignore: decorator
 @inline export function nextDirty(entry: PartitionEntry): PartitionEntry {
   const next = entry.dirty;
@@ -102,7 +102,7 @@ export function takeDirty(table: PartitionTable): PartitionEntry {
   return entry;
 }
 
-/** Makes an entry behind the others that nobody finds yet; 0 when memory is exhausted. */
+/** Adds an entry behind the others without a slot; 0 when memory is exhausted. */
 function newEntry(table: PartitionTable, entrySize: u32, hash: u32, off: usize, len: u32, acct: usize): PartitionEntry {
   const entry = changetype<PartitionEntry>(allocZeroed(entrySize, acct));
   if (!entry) return changetype<PartitionEntry>(0);
@@ -141,7 +141,7 @@ function unlink(table: PartitionTable, entry: PartitionEntry): void {
   else table.last = before;
 }
 
-/** Notes a row of the entry at that time. */
+/** Notes that the entry got a row at `ms`. */
 // @ts-ignore: decorator
 @inline export function entrySee(table: PartitionTable, entry: PartitionEntry, ms: f64): void {
   if (!table.isAging) return;
@@ -151,7 +151,7 @@ function unlink(table: PartitionTable, entry: PartitionEntry): void {
   append(table, entry);
 }
 
-/** Takes an entry out and frees it; what its states hold has been freed before. */
+/** Removes an entry and frees it; the caller has freed the memory of its states. */
 export function entryDrop(table: PartitionTable, entry: PartitionEntry, entrySize: u32, acct: usize): void {
   if (table.nullEntry == entry) table.nullEntry = changetype<PartitionEntry>(0);
   else if (!(table.other & MOVES) || leaveHole(table, entry)) displace(table, entry);
@@ -169,7 +169,7 @@ function displace(table: PartitionTable, entry: PartitionEntry): void {
   while (<usize>load<u32>(slots + ((<usize>hole) << 3), 4) != changetype<usize>(entry)) hole = (hole + 1) & mask;
   for (let i = (hole + 1) & mask; load<u32>(slots + ((<usize>i) << 3), 4); i = (i + 1) & mask) {
     const home = load<u32>(slots + ((<usize>i) << 3)) & mask;
-    // An entry may stand anywhere from its home on.
+    // An entry may stand anywhere from its home slot on.
     if (((i - home) & mask) < ((i - hole) & mask)) continue;
     store<u64>(slots + ((<usize>hole) << 3), load<u64>(slots + ((<usize>i) << 3)));
     hole = i;
@@ -177,7 +177,7 @@ function displace(table: PartitionTable, entry: PartitionEntry): void {
   store<u64>(slots + ((<usize>hole) << 3), 0);
 }
 
-/** Takes an entry out of the slots before; true when it is in the others, too. */
+/** Removes an entry from the slots before, leaving a hole; true when it is in the current slots, too. */
 function leaveHole(table: PartitionTable, entry: PartitionEntry): bool {
   const slots = <usize>(table.other & ~MOVES);
   const mask = table.otherMask;
@@ -189,7 +189,7 @@ function leaveHole(table: PartitionTable, entry: PartitionEntry): bool {
   return true;
 }
 
-/** The entry of a key in the slots before; 0 when there is none. Some of them move. */
+/** The entry of a key in the slots before, some of which are moved; 0 when there is none. */
 function lookBefore(table: PartitionTable, off: usize, len: u32, hash: u32): PartitionEntry {
   const slots = <usize>(table.other & ~MOVES);
   const mask = table.otherMask;
@@ -265,7 +265,7 @@ export function findNullEntry(table: PartitionTable, entrySize: u32, acct: usize
   return table.nullEntry == entry;
 }
 
-/** Where the key of an entry stands. */
+/** Address of the key of an entry. */
 export function entryKey(entry: PartitionEntry): usize {
   return entry.key;
 }
@@ -278,8 +278,8 @@ export function entryKeyLen(entry: PartitionEntry): u32 {
 const HASHES: usize = memory.data(4 * 1024, 16);
 
 /**
- * As `findEntries` where the only key is a text in all rows, with payloads at `vals`. In two passes, so that rows wait
- * for the memory of slots and entries together.
+ * As `findEntries` where the only key is a text in all rows, with payloads at `vals`. It works in two passes, so that
+ * the waits for the memory of slots and entries overlap for several rows.
  */
 function findTexts(
   table: PartitionTable,
@@ -306,7 +306,7 @@ function findTexts(
     const text = load<u64>(vals + (row << 3));
     let entry = changetype<PartitionEntry>(load<u32>(to + (row << 2)));
     if (!entry || entry.hash != load<u32>(HASHES + ((<usize>i) << 2)) || !hasKey(entry, offOf(text), lenOf(text))) {
-      // Another one has the slot.
+      // The slot belongs to another key.
       entry = changetype<PartitionEntry>(findEntry(table, entrySize, offOf(text), lenOf(text), acct));
       if (!entry) return false;
       store<u32>(to + (row << 2), changetype<u32>(entry));
@@ -321,7 +321,7 @@ function findTexts(
   return entry.keyLen == len && textsEqual(entry.key, off, len);
 }
 
-/** Set by `findEntries`: a key failed in some row. */
+/** True when a key failed in some row of the last `findEntries`. */
 export let keyFailed: bool = false;
 
 /**

@@ -1,4 +1,5 @@
-// Rows of a store written into column blocks. Text stays where it is: the blocks are good as long as the rows are held.
+// Writes rows of a store into column blocks. Text stays in the store, so the blocks are valid as long as the rows are
+// held.
 import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../mem/layout';
 import { noteUniform } from '../batch/stage';
 import { Page, pageTags, pageUniforms, pageVals } from './page';
@@ -24,25 +25,26 @@ export function copyOut(block: usize, c: u32, refs: usize, step: u32, n: u32): v
   }
 }
 
-// ---- rows of two kinds ---------------------------------------------------------------------------------------- A
-// batch of rows that are held and of rows of the batch at work, which have no page (0). Each column is written kind by
-// kind: one that only rows of the one kind have, as those of a stream among several, costs nothing for the others.
+// ---- rows of two kinds -----------------------------------------------------------------------------------------
+//
+// A batch of held rows and of rows of the current batch, which have page 0. Each column is written kind by kind. A
+// column that only one kind has, such as those of one stream among several, thus costs nothing for the other kind.
 
-/** Of the rows that are held: {page u32, row u32}, and their places in the batch that is made. */
+/** Held rows as {page u32, row u32}; then their places in the new batch. */
 const HELD: usize = memory.data(8 * 1024, 16);
 const HELD_AT: usize = memory.data(4 * 1024, 16);
-/** The same of rows of the batch at work, of which each is a number. */
+/** Rows of the current batch by their numbers; then their places in the new batch. */
 const OWN: usize = memory.data(4 * 1024, 16);
 const OWN_AT: usize = memory.data(4 * 1024, 16);
 let held: u32 = 0;
 let own: u32 = 0;
 let rows: u32 = 0;
 
-/** Begins with `n` rows that are named by {page u32, row u32} at `refs`. */
+/** Begins a batch of `n` rows that are named by {page u32, row u32} at `refs`. */
 export function partBegin(refs: usize, n: u32): void {
   let ofHeld: u32 = 0;
   let ofOwn: u32 = 0;
-  // Without a jump: nobody knows which kind comes next.
+  // Without a branch, because the next kind can't be predicted.
   for (let i: u32 = 0; i < n; i++, refs += 8) {
     const name = load<u64>(refs);
     const isHeld = <u32>(<u32>name != 0);
@@ -58,7 +60,7 @@ export function partBegin(refs: usize, n: u32): void {
   rows = n;
 }
 
-/** Tag of the held rows in column `c`, of so many, if pages say that they have one. */
+/** Tag of the held rows in column `c` of `columns`, if their pages have one tag for all rows. */
 function heldUniform(c: u32, columns: u32): u8 {
   let page: Page = changetype<Page>(0);
   let uniform: u8 = Tag.MIXED;
@@ -74,7 +76,7 @@ function heldUniform(c: u32, columns: u32): u8 {
 }
 
 /**
- * Writes column `c` of a store of so many to the block, in which the values of the batch at work stand in the block
+ * Writes column `c` of a store with `columns` columns to the block; the values of the current batch stand in the block
  * `from`.
  */
 export function partColumn(block: usize, c: u32, columns: u32, from: usize): void {
@@ -83,7 +85,7 @@ export function partColumn(block: usize, c: u32, columns: u32, from: usize): voi
   const isSame = heldTag == ownTag && heldTag != Tag.MIXED;
   store<u8>(block, isSame ? heldTag : Tag.MIXED, COL_UNIFORM);
   store<u8>(block, 0, COL_HAS_RAW);
-  // What one of both kinds is without is there for all at first.
+  // Where one kind has no values in the column, all rows are first filled with its tag.
   const isEmpty = heldTag <= Tag.NULL || ownTag <= Tag.NULL;
   if (isEmpty) memory.fill(block + COL_VALS, 0, rows << 3);
   if (isSame) memory.fill(block + COL_TAGS, heldTag, rows);
@@ -133,7 +135,7 @@ function heldTags(block: usize, c: u32): void {
   }
 }
 
-/** Payloads, of numbers also the texts that they came with. */
+/** Copies payloads of the current batch, for numbers also the texts that they came with. */
 function ownVals(block: usize, from: usize): void {
   if (!load<u8>(from, COL_HAS_RAW)) {
     for (let i: u32 = 0; i < own; i++) {

@@ -25,17 +25,17 @@ export class Rows {
 }
 
 export namespace RowsFlag {
-  /** Each row has a time (epoch ms); rows come in the order of their times. */
+  /** Flag: each row has a time (epoch ms), and rows come in the order of their times. */
   export const TIMES: u32 = 1;
-  /** Rows leave in the order in which they came, and are found by their number. */
+  /** Flag: rows leave in the order in which they came, and are found by their number. */
   export const NUMBERED: u32 = 2;
-  /** Rows leave all at once: pages are as large as what comes at once, or was held the last time. */
+  /** Flag: rows leave all at once, so pages are as large as the next input, or as the rows held the last time. */
   export const AT_ONCE: u32 = 4;
-  /** What payloads refer to stands elsewhere, longer than the rows are kept. Nothing is saved of such a store. */
+  /** Flag: payloads refer to memory elsewhere that outlives the rows; rows of such a store are not saved. */
   export const REFERS: u32 = 8;
 }
 
 /** Rows of the smallest page; a power of 2, as all pages have. */
 export const MIN_PAGE: u32 = 8;
-/** The same of a store whose rows have numbers: an entry finds so many of them. */
+/** Rows of the smallest page of a store whose rows have numbers: one entry finds that many. */
 export const MIN_NUMBERED_PAGE: u32 = 16;

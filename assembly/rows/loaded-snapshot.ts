@@ -1,5 +1,5 @@
-// Pages that were read and wait for the stores that they are of: what snapshots have written (rows/snapshot.ts) is read
-// piece by piece before its operators are there, and these then take whole pages. Sets of groups wait beside them
+// Pages that were read and wait for their stores. Snapshots (rows/snapshot.ts) are read in pieces before their
+// operators are there; the operators then take whole pages. Sets of groups wait beside the pages
 // (agg/save/loaded-groups.ts).
 //
 //   loaded   pages u32 (-> page u32[count], 0 none) | count u32 | least u32 (serial of the first) |
@@ -31,15 +31,15 @@ class LoadedSnapshot {
 const LOADED_SNAPSHOT_SIZE: u32 = 24;
 const MOST_PAGES: u32 = 1 << 24;
 
-/** Who is charged for what is on loaded snapshots. */
+/** Account of the memory of loaded snapshots. */
 const LOADED_SNAPSHOTS: usize = memory.data(8, 8);
 
 /** The loaded snapshot that stores take pages from, 0 none. */
 let current: LoadedSnapshot = changetype<LoadedSnapshot>(0);
 
 /**
- * Makes one for `count` pages, of which the first has the number `least`, and for sets of groups with numbers from
- * `fresh` on: others are those of earlier snapshots. 0 when memory is exhausted or pages are too many.
+ * Makes a loaded snapshot for `count` pages, the first with the number `least`, and for sets of groups with numbers
+ * from `fresh` on; lower numbers are of earlier snapshots. Returns 0 when memory is exhausted or pages are too many.
  */
 export function loadedSnapshotNew(least: u32, count: u32, fresh: u32): LoadedSnapshot {
   if (count > MOST_PAGES) return changetype<LoadedSnapshot>(0);
@@ -57,7 +57,7 @@ export function loadedSnapshotNew(least: u32, count: u32, fresh: u32): LoadedSna
   return loadedSnapshot;
 }
 
-/** Frees the loaded snapshot with the pages and sets that nobody took. */
+/** Frees the loaded snapshot with the pages and sets that were not taken. */
 export function loadedSnapshotFree(loadedSnapshot: LoadedSnapshot): void {
   if (current == loadedSnapshot) loadedSnapshotUse(changetype<LoadedSnapshot>(0));
   loadedGroupsFree(changetype<usize>(loadedSnapshot) + offsetof<LoadedSnapshot>('sets'));
@@ -70,7 +70,7 @@ export function loadedSnapshotFree(loadedSnapshot: LoadedSnapshot): void {
   free(changetype<usize>(loadedSnapshot), LOADED_SNAPSHOT_SIZE, LOADED_SNAPSHOTS);
 }
 
-/** What is loaded takes pages and sets from the loaded snapshot until it is another one; 0 none. */
+/** Sets the loaded snapshot from which stores and sets take their content; 0 none. */
 export function loadedSnapshotUse(loadedSnapshot: LoadedSnapshot): void {
   current = loadedSnapshot;
   loadedGroupsUse(loadedSnapshot ? changetype<usize>(loadedSnapshot) + offsetof<LoadedSnapshot>('sets') : 0);
@@ -82,8 +82,8 @@ export function loadedSnapshotUse(loadedSnapshot: LoadedSnapshot): void {
 }
 
 /**
- * Reads the next `runs` runs of a segment, which begins at the first slice after the one before has ended. Returns
- * READ_MORE, NONE at the end of the segment, or why it can't be read.
+ * Reads the next `runs` runs of a segment, which begins at the first slice behind the segment before. Returns
+ * READ_MORE, NONE at the end of the segment, or the reason why it can't be read.
  */
 export function loadedSnapshotFill(loadedSnapshot: LoadedSnapshot, runs: u32): u32 {
   if (!loadResume(loadedSnapshot.slices)) return LoadFault.MEMORY;
@@ -100,7 +100,7 @@ export function loadedSnapshotFill(loadedSnapshot: LoadedSnapshot, runs: u32): u
       continue;
     }
     const i = <u32>partOwner() - loadedSnapshot.least;
-    // Pages that no store had any more.
+    // Pages that no store had any more are skipped.
     if (i >= loadedSnapshot.count) {
       if (!partSkip()) break;
       continue;
@@ -117,8 +117,8 @@ export function loadedSnapshotFill(loadedSnapshot: LoadedSnapshot, runs: u32): u
 }
 
 /**
- * Puts the page of that number, with `to` rows of which the first `left` are not held, behind the others of a store,
- * whose columns are the members `list` of its node; a LoadFault.
+ * Puts the page of that number behind the others of a store; it has `to` rows, of which the first `left` are not held.
+ * The columns of the store are the members `list` of its node. Returns a LoadFault.
  */
 export function loadedSnapshotTake(rows: Rows, serial: u32, left: u32, to: u32, list: u32): u32 {
   const loadedSnapshot = current;

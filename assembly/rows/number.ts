@@ -1,6 +1,6 @@
-// Rows by number, where they leave in the order in which they came. Numbers count from the first page that there ever
-// was and come round after 2^32, so only differences count. Pages begin at multiples of 16: one entry for each 16 rows
-// finds the page.
+// Numbers of rows that leave in the order in which they came. They count from the first page ever made and wrap around
+// after 2^32, so only differences are meaningful. Pages begin at multiples of 16: one entry for each 16 rows finds the
+// page.
 //
 //   numbers (16, in the store)   entries u32 | from u32 | to u32 | capacity u32     entries: pages u32[capacity]
 import { alloc, free } from '../mem/alloc';
@@ -8,17 +8,17 @@ import { Rows, MIN_NUMBERED_PAGE } from './layout';
 import { Page } from './page';
 
 const NUMBERS_SIZE: u32 = 16;
-/** Rows for one entry, log2. */
+/** Rows for one entry, as a logarithm to the base 2. */
 const STEP_LOG: u32 = ctz(MIN_NUMBERED_PAGE);
 
-/** Number of the first row that the store holds; rows behind it follow one by one. The store must have a page. */
+/** Number of the first row that the store holds; rows behind it have the next numbers. The store must have a page. */
 // @ts-ignore: decorator
 @inline export function firstNumber(rows: Rows): u32 {
   const first = rows.first;
   return first.number + first.left;
 }
 
-/** The page of a row that is held; its place there is `number` less the number of the page. */
+/** The page of a held row; the place of the row there is `number` less the number of the page. */
 // @ts-ignore: decorator
 @inline export function pageOf(rows: Rows, number: u32): Page {
   const i = rows.numbersFrom + ((number - rows.first.number) >> STEP_LOG);
@@ -44,7 +44,9 @@ export function numbersAdd(rows: Rows, page: Page, acct: usize): bool {
   return true;
 }
 
-/** Moves the entries to the front of their room, into more of it when `more` would fill over half. */
+/**
+ * Moves the entries to the front of their room, or into a larger one when `more` entries would fill over half of it.
+ */
 function makeRoom(rows: Rows, more: u32, acct: usize): bool {
   const entries = rows.numbers;
   const capacity = rows.numbersCapacity;

@@ -1,5 +1,5 @@
-// Columns of numbers as they are saved: what they have in common once, the rest of each in as few bytes as the largest
-// needs. Doubles with up to three decimals are whole numbers so many decimals apart.
+// Columns of numbers as they are saved: the common part once, then the rest of each in as few bytes as the largest
+// needs. Doubles with up to three decimals are saved as whole numbers, with the number of decimals.
 //
 //   numbers   decimals u8 (AS_IS: not doubles) | width u8 (0, 1, 2, 4, 8) | least i64, unless the width is 8 | n of
 //   that width
@@ -7,9 +7,12 @@ import { LoadFault } from '../gen/state-layouts';
 import { readBlock, readFail, readFails, readI64, readU8, readUpTo } from '../state/reader';
 import { writeBlock, writeI64, writeU8 } from '../state/writer';
 
-/** Payloads as they are: whole numbers, times, booleans, and doubles that are no decimals. */
+/**
+ * In place of decimals: payloads are saved unchanged. These are whole numbers, times, booleans, and doubles that are no
+ * decimals.
+ */
 const AS_IS: u32 = 4;
-/** Tens to the number of decimals. */
+/** Powers of ten, by the number of decimals. */
 const SCALES: usize = memory.data<f64>([1, 10, 100, 1000]);
 const MOST: f64 = 4503599627370496;
 /** Doubles as whole numbers. */
@@ -20,7 +23,7 @@ const WHOLE: usize = memory.data(8 * 1024, 16);
   return load<f64>(SCALES + ((<usize>decimals) << 3));
 }
 
-/** Writes the payloads `n` at `vals`, at most 1,024; `areDoubles`: of the tag F64. */
+/** Writes the `n` payloads at `vals`, at most 1,024; `areDoubles`: their tag is F64. */
 export function numbersSave(vals: usize, n: u32, areDoubles: bool): void {
   const decimals = areDoubles ? decimalsOf(vals, n) : AS_IS;
   if (decimals < AS_IS) {
@@ -52,14 +55,14 @@ export function numbersSave(vals: usize, n: u32, areDoubles: bool): void {
   }
 }
 
-/** With how many decimals all doubles come back to the bit; AS_IS with none. */
+/** Number of decimals with which all doubles can be restored to the bit; AS_IS when there is none. */
 function decimalsOf(vals: usize, n: u32): u32 {
   let decimals: u32 = 0;
   let scale: f64 = 1;
   for (let i: usize = 0; i < (<usize>n) << 3; ) {
     const x = load<f64>(vals + i);
     const whole = nearest(x * scale);
-    // Not numbers and negative zeros are none of these.
+    // NaN, infinities and negative zeros fail here.
     if (abs(whole) < MOST && reinterpret<u64>(<f64>(<i64>whole) / scale) == reinterpret<u64>(x)) {
       i += 8;
       continue;

@@ -9,9 +9,9 @@
 //               tags u8[capacity] for each column        from `tags`
 //               uniform u8 for each column               tag of all rows that ever came in, or MIXED
 //
-// `left`: rows that are no longer held, the first ones where rows leave in order. `number` is that of row 0
-// (rows/number.ts). What a payload refers to stands in the pool of the page and nowhere else. Rows that are there stay
-// as they are. A page that snapshots (`pins`) or views (`holds`) have is freed with the last of them.
+// `left`: rows that are no longer held; these are the first ones where rows leave in order. `number`: number of row 0
+// (rows/number.ts). Payloads refer only to the pool of the page. Rows do not change once they are in. A page that
+// snapshots (`pins`) or views (`holds`) have is freed with the last of them.
 import { copyBytes } from '../mem/copy';
 import { accountMove, free } from '../mem/alloc';
 import { Bind, bindUniform } from '../mem/bind';
@@ -50,11 +50,11 @@ export class Page {
 const PAGE_POOL: usize = 32;
 export const PAGE_TIMES: u32 = 88;
 
-/** Who is charged for pages that have left their store and stay for snapshots alone. */
+/** Account of pages that have left their store and stay for snapshots alone. */
 const PINNED: usize = memory.data(8, 8);
 /**
- * In place of the page before, of one that has left its store: added to the address of the account that is charged for
- * it.
+ * Flag in `previous` of a page that has left its store; the other bits are the address of the account that is charged
+ * for the page.
  */
 const GONE: u32 = 1;
 
@@ -73,8 +73,8 @@ export function pageLay(page: Page, columns: u32, hasTimes: bool, capacity: u32)
 }
 
 /**
- * Frees a page that `pageLay` has laid out, unless snapshots or views have it. As long as views have it its owner is
- * charged for it, who is there as long as they are.
+ * Frees a page that `pageLay` has laid out, unless snapshots or views have it. While views have it, its owner is
+ * charged for it, who lives as long as the views.
  */
 export function pageFree(page: Page, columns: u32, hasTimes: bool, acct: usize): void {
   if (page.holds) {
@@ -90,13 +90,13 @@ export function pageFree(page: Page, columns: u32, hasTimes: bool, acct: usize):
   free(changetype<usize>(page), pageSize(columns, hasTimes, page.capacity), acct);
 }
 
-/** The page belongs to another account from now on. */
+/** Charges the page to another account. */
 export function pageMove(page: Page, columns: u32, hasTimes: bool, from: usize, to: usize): void {
   accountMove(pageSize(columns, hasTimes, page.capacity), from, to);
   poolMove(page.pool, to);
 }
 
-/** A snapshot has the page: it is not freed before `pageUnpin`. */
+/** Pins a page for a snapshot, so that it is not freed before `pageUnpin`. */
 export function pagePin(page: Page): void {
   page.pins++;
 }
@@ -106,7 +106,7 @@ export function pageUnpin(page: Page, columns: u32, hasTimes: bool): void {
   freeGone(page, columns, hasTimes);
 }
 
-/** A view has the page: it is not freed before `pageRelease`. */
+/** Holds a page for a view, so that it is not freed before `pageRelease`. */
 // @ts-ignore: decorator
 @inline export function pageHold(page: Page): void {
   page.holds++;
@@ -117,14 +117,14 @@ export function pageRelease(page: Page, columns: u32, hasTimes: bool): void {
   freeGone(page, columns, hasTimes);
 }
 
-/** Frees a page that has left its store, unless others have it still. */
+/** Frees a page that has left its store, unless snapshots or views still have it. */
 function freeGone(page: Page, columns: u32, hasTimes: bool): void {
   const previous = page.previous;
   if (changetype<usize>(previous) & GONE)
     pageFree(page, columns, hasTimes, <usize>(changetype<usize>(previous) & ~GONE));
 }
 
-/** A snapshot or a view has the page. */
+/** True when a snapshot or a view has the page. */
 // @ts-ignore: decorator
 @inline export function pageIsShared(page: Page): bool {
   return page.pins != 0 || page.holds != 0;
@@ -157,30 +157,30 @@ function freeGone(page: Page, columns: u32, hasTimes: bool): void {
   return load<u8>(pageTags(page, c) + row);
 }
 
-/** Address of the uniform tags of a page of so many columns. */
+/** Address of the uniform tags of a page with `columns` columns. */
 // @ts-ignore: decorator
 @inline export function pageUniforms(page: Page, columns: u32): usize {
   return pageTags(page, columns);
 }
 
-/** True when the values of a bound column refer to nothing. */
+/** True when the values of a bound column refer to no memory. */
 // @ts-ignore: decorator
 @inline export function isPlain(bind: Bind): bool {
   const uniform = bindUniform(bind);
   return uniform < Tag.STR || uniform == Tag.TIME;
 }
 
-/** Fewer rows are copied one by one with less work. */
+/** Rows below which copying one by one costs less than a block. */
 const FEW_ROWS: u32 = 16;
 
-/** 0 to 3. */
+/** The numbers 0 to 3, as lanes of a vector. */
 const LANES: usize = memory.data<u32>([0, 1, 2, 3], 16);
 
 /** True when the rows `sel[0 … n)` follow each other, and are enough to be copied as a block. */
 export function isBlock(sel: usize, n: u32): bool {
   const first = load<u32>(sel);
   if (n < FEW_ROWS || load<u32>(sel + ((<usize>(n - 1)) << 2)) - first != n - 1) return false;
-  // Where rows were put in another order, the first and the last may stand right by chance.
+  // Where rows were put in another order, the first and the last may have the right distance by chance.
   const last = n - 4;
   let expected = i32x4.add(i32x4.splat(first), v128.load(LANES));
   let other = v128.xor(v128.load(sel + ((<usize>last) << 2)), i32x4.add(expected, i32x4.splat(last)));
@@ -192,8 +192,8 @@ export function isBlock(sel: usize, n: u32): bool {
 }
 
 /**
- * Copies the rows `sel[0 … n)` of a column of one tag to the addresses of payloads and tags; `isBlock` says how they
- * stand.
+ * Copies the rows `sel[0 … n)` of a column of one tag to the addresses of payloads and tags; `isBlock`: the rows follow
+ * each other.
  */
 export function copyPlain(bind: Bind, sel: usize, n: u32, isBlock: bool, vals: usize, tags: usize): void {
   const from = bind.vals;
@@ -211,8 +211,8 @@ export function copyPlain(bind: Bind, sel: usize, n: u32, isBlock: bool, vals: u
 }
 
 /**
- * As `copyPlain` of any column: what the payloads refer to stays where it is. Returns the tag that all rows have, or
- * MIXED; whether some refer to something, `refersToAny` says afterwards.
+ * As `copyPlain` for any column; memory that payloads refer to is not copied. Returns the tag of all rows, or MIXED.
+ * `refersToAny` is set when a payload may refer to memory.
  */
 export function copyReferring(bind: Bind, sel: usize, n: u32, isBlock: bool, vals: usize, tags: usize): u8 {
   const fromVals = bind.vals;
@@ -237,10 +237,10 @@ export function copyReferring(bind: Bind, sel: usize, n: u32, isBlock: bool, val
   return least == most ? most : Tag.MIXED;
 }
 
-/** Of `copyReferring`: a payload may refer to something. */
+/** Set by `copyReferring`: a payload may refer to memory. */
 export let refersToAny: bool = false;
 
-/** The tag that all of at least 16 have, or MIXED; sets `refersToAny`. */
+/** The common tag of at least 16 rows, or MIXED; sets `refersToAny`. */
 function tagsOfBlock(tags: usize, n: u32): u8 {
   const last = tags + n - 16;
   const first = load<u8>(tags);
@@ -267,7 +267,7 @@ export function referringBegin(): void {
   referring = REFERRING;
 }
 
-/** Adds a column, to be copied to the addresses of payloads and tags. False when the list is full. */
+/** Adds a column, with the addresses to which payloads and tags are copied; false when the list is full. */
 export function referringAdd(bind: Bind, vals: usize, tags: usize): bool {
   if (referring == REFERRING + REFERRING_SIZE * MAX_REFERRING) return false;
   store<u32>(referring, bind.vals);
@@ -279,8 +279,8 @@ export function referringAdd(bind: Bind, vals: usize, tags: usize): bool {
 }
 
 /**
- * Copies the rows `sel[0 … n)` of the columns of the list, with what they refer to into the pool, row by row: who reads
- * a row finds its texts beside each other. As `copyOne` where the pool has no room.
+ * Copies the rows `sel[0 … n)` of the listed columns row by row, with their texts and nested values into the pool. The
+ * texts of a row thus stand beside each other. Where the pool has no room, it acts as `copyOne`.
  */
 export function referringCopy(pool: Pool, sel: usize, n: u32): void {
   const end = referring;
@@ -317,13 +317,16 @@ export function referringCopy(pool: Pool, sel: usize, n: u32): void {
   return t;
 }
 
-/** Copies what the payload refers to into the pool and returns the payload of the copy. */
+/** Copies the memory that the payload refers to into the pool, and returns the payload of the copy. */
 // @ts-ignore: decorator
 @inline export function copyPayload(pool: Pool, tag: u8, payload: u64): u64 {
   return tag < Tag.STR ? payload : tag == Tag.STR ? copyText(pool, payload) : copyValue(pool, tag, payload);
 }
 
-/** Copies a text; blocks are read behind it and written behind its copy, where the pool has nothing yet. */
+/**
+ * Copies a text in whole blocks: these are read behind the text and written behind its copy, where the pool is still
+ * empty.
+ */
 // @ts-ignore: decorator
 @inline function copyText(pool: Pool, payload: u64): u64 {
   const len = lenOf(payload);

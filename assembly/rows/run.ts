@@ -1,5 +1,5 @@
-// Runs of rows of a page as they are saved, a part each (state/form.ts) whose identity is the number of the page:
-// columns in which numbers and lengths of texts take few bytes.
+// Runs of rows of a page as they are saved, each as a part (state/form.ts) whose identity is the number of the page.
+// Numbers and lengths of texts in its columns take few bytes.
 //
 //   run      from u32 | n u32 | capacity u32 | columns u32 | has times u8 | times (rows/numbers.ts) | columns
 //   column   tag u8 of all its rows | nothing, where the tag says all
@@ -17,13 +17,13 @@ import { numbersLoad, numbersSave } from './numbers';
 import { MIN_PAGE } from './layout';
 import { Page, PAGE_TIMES, pageFree, pageLay, pageSize, pageTags, pageUniforms, pageVals } from './page';
 
-/** Bytes of text that a run has about, so that it takes no time to speak of. */
+/** Approximate bytes of text in a run, so that writing one takes hardly any time. */
 const RUN_TEXT: u32 = 262144;
 /** Columns of a page at most. */
 const MOST_COLUMNS: u32 = 65536;
 const LENGTHS: usize = memory.data(8 * 1024, 16);
 
-/** How many rows of the page behind `from` make a run. */
+/** Number of rows of the page behind `from` that make a run. */
 export function runRows(page: Page, from: u32, to: u32): u32 {
   const each = poolBytes(page.pool) / page.to;
   return min(to - from, max(RUN_TEXT / max(each, 1), 1));
@@ -78,20 +78,20 @@ function textsSave(vals: usize, n: u32): void {
   }
 }
 
-/** Columns and times of a page that no store has, in place of its links. */
+/** Columns and times of a page without a store, which stand in place of its links. */
 // @ts-ignore: decorator
 @inline function formOf(columns: u32, hasTimes: bool): u32 {
   return (columns << 1) | <u32>hasTimes;
 }
 
-/** True when the page, which no store has, is one of a store of that form. */
+/** True when the page, which has no store, has the form of a store with such columns and times. */
 export function pageSuits(page: Page, columns: u32, hasTimes: bool): bool {
   return changetype<usize>(page.next) == formOf(columns, hasTimes);
 }
 
 /**
- * The page, which no store has, with the columns of a node in the place of those that were saved, its members `list`;
- * those that are new have no values. 0 when memory is exhausted: the page is as it was then.
+ * Gives a page without a store the columns of a node, its members `list`, in place of the saved ones; new columns have
+ * no values. Returns the page, or 0 when memory is exhausted: the page is unchanged then.
  */
 export function pageWithOwn(page: Page, columns: u32, list: u32, acct: usize): Page {
   const form = page.next;
@@ -121,15 +121,15 @@ export function pageWithOwn(page: Page, columns: u32, list: u32, acct: usize): P
   return made;
 }
 
-/** Frees a page that no store has. */
+/** Frees a page without a store. */
 export function unownedPageFree(page: Page, acct: usize): void {
   const form = page.next;
   pageFree(page, changetype<usize>(form) >> 1, (changetype<usize>(form) & 1) != 0, acct);
 }
 
 /**
- * Reads the run of the part under way into its page, which is made when there is none (0) yet, and returns it; 0 when
- * it can't be read. A page that was given stays the caller's.
+ * Reads the run of the part under way into its page, which is made if there is none yet (0), and returns the page.
+ * Returns 0 when the run can't be read; a given page stays the caller's.
  */
 export function runLoad(known: Page, acct: usize): Page {
   const from = readUpTo(BATCH_ROWS);

@@ -1,5 +1,5 @@
-// Rows saved and loaded, one after the other: no address leaves the kernel, and pages are made anew. While a snapshot
-// is taken rows are left to it.
+// Saves and loads rows one after the other: no address leaves the kernel, and pages are made anew. While a snapshot is
+// being taken, it saves the rows instead.
 import { LoadFault } from '../gen/state-layouts';
 import { BATCH_ROWS, Tag } from '../mem/layout';
 import { ABSENT, areSame, placeOf, savedCount } from '../state/members';
@@ -21,7 +21,7 @@ import { loadedSnapshotTake } from './loaded-snapshot';
 import { BY_PAGES, snapshotRows } from './snapshot';
 import { rowsAdd, rowsFirst } from './store';
 
-/** Saves the rows of a store from which they leave in order: of each its time, if it has one, and its values. */
+/** Saves the rows of a store from which they leave in order: for each row its time, if it has one, and its values. */
 export function rowsSave(rows: Rows): void {
   if (snapshotRows(rows)) return;
   const hasTimes = (rows.flags & RowsFlag.TIMES) != 0;
@@ -36,7 +36,7 @@ export function rowsSave(rows: Rows): void {
 }
 
 /**
- * Adds saved rows, whose columns are the members `list` of their node (state/members.ts); they lack those that are new.
+ * Adds saved rows, whose columns are the members `list` of their node (state/members.ts); new columns have no values.
  */
 export function rowsLoad(rows: Rows, list: u32): void {
   const hasTimes = (rows.flags & RowsFlag.TIMES) != 0;
@@ -56,7 +56,7 @@ export function rowsLoad(rows: Rows, list: u32): void {
   }
 }
 
-/** Takes the pages whose numbers were saved. */
+/** Takes the pages whose numbers were saved from the loaded snapshot. */
 function pagesLoad(rows: Rows, list: u32): void {
   for (;;) {
     const serial = readU32();
@@ -75,8 +75,8 @@ export function rowSave(rows: Rows, page: Page, row: u32): void {
 }
 
 /**
- * Adds a saved row, one of `more`, whose columns are the members `list` of its node, and returns its page, in which it
- * is the last one; 0 when it can't be read.
+ * Adds a saved row, the first of `more`, whose columns are the members `list` of its node. Returns its page, in which
+ * it is the last row; 0 when it can't be read.
  */
 export function rowLoad(rows: Rows, more: u32, list: u32): Page {
   const page = rowsAdd(rows, more);

@@ -1,13 +1,13 @@
-// Rows as they were at one moment, written while the stores go on. A snapshot has the pages that hold them
-// (rows/page.ts), each with how many of its rows were there; a page that leaves its store meanwhile stays until it is
-// written. What operators save in place of the rows are the numbers of the pages.
+// Rows as they were at one moment, written while the stores go on. A snapshot has the pages with these rows
+// (rows/page.ts), each with the number of its rows at that moment. A page that leaves its store meanwhile stays until
+// it is written. Operators save the numbers of the pages in place of the rows.
 //
-// Large sets of groups belong to it as well (agg/save/walk.ts). They change with each row, and each snapshot writes all
-// of them.
+// Large sets of groups belong to a snapshot too (agg/save/walk.ts). They change with each row, and each snapshot writes
+// all of them.
 //
-// Snapshots of a chain follow one another: each writes only rows that none before has written. A page has a number of
-// its own in the chain, and knows how many of its rows are written, and in which of the segments that the snapshots
-// have written; so it is known which of these are needed still.
+// Snapshots form a chain: each writes only rows that none before has written. A page has a number of its own in the
+// chain. It knows how many of its rows are written, and in which segments of the snapshots. It is thus known which
+// segments are still needed.
 //
 //   snapshot   0   entries u32 | count u32 | capacity u32 | next u32 (entry to be written)
 //              16  row u32 (of that entry) | slices u32 (written) | chain u32 | serial u32 (of the next new page)
@@ -54,7 +54,7 @@ class Snapshot {
 const SNAPSHOT_SIZE: u32 = 68;
 
 const ENTRY_SIZE: u32 = 16;
-/** A page that a snapshot has. */
+/** A page of a snapshot, with its rows. */
 // @ts-ignore: decorator
 @unmanaged
 class PinnedPage {
@@ -68,18 +68,18 @@ class PinnedPage {
 const FIRST_CAPACITY: u32 = 64;
 
 /**
- * In place of a count of rows: pages follow, each with its number and 1, the rows that have left and those that came;
- * then 0.
+ * Stands for a count of rows: pages follow instead, each with its number and 1, the rows that have left and those that
+ * came; then 0.
  */
 export const BY_PAGES: u64 = 1 << 32;
 
-/** The snapshot that is being taken, 0 none: rows are written where they are saved then. */
+/** The snapshot that is being taken; 0 when rows are written where they are saved. */
 let current: Snapshot = changetype<Snapshot>(0);
 
 /**
- * Begins a snapshot, the number `segment` of its chain, that what is saved until `snapshotTaken` leaves its rows to;
- * `serial`: of the next page that is new to the chain. Stores of `small` values or bytes of text or fewer are saved at
- * once, and sets that have `smallSets` in all. 0 when memory is exhausted.
+ * Begins a snapshot, the number `segment` of its chain; states saved until `snapshotTaken` leave their rows to it.
+ * `serial`: number of the next new page of the chain. Stores with at most `small` values or bytes of text are saved at
+ * once, and sets with `smallSets` in all. Returns 0 when memory is exhausted.
  */
 export function snapshotNew(chain: u32, segment: u32, serial: u32, small: u32, smallSets: u32): Snapshot {
   const snapshot = changetype<Snapshot>(allocZeroed(SNAPSHOT_SIZE, WORKSPACE));
@@ -101,7 +101,7 @@ export function snapshotNew(chain: u32, segment: u32, serial: u32, small: u32, s
   return snapshot;
 }
 
-/** Nothing more is left to the snapshot. */
+/** Ends the time in which states leave their rows to the snapshot. */
 export function snapshotTaken(): void {
   const snapshot = current;
   current = changetype<Snapshot>(0);
@@ -122,12 +122,12 @@ export function snapshotTaken(): void {
   if (walksLack()) snapshot.lacking = 1;
 }
 
-/** Pages and runs of groups that are to be written; above 0 where there was no memory for them. */
+/** Number of pages and runs of groups to be written; above 0 when memory was exhausted for some. */
 export function snapshotCount(snapshot: Snapshot): u32 {
   return snapshot.count + snapshot.runs + snapshot.lacking;
 }
 
-/** Sets of groups that it has. */
+/** Number of sets of groups in the snapshot. */
 export function snapshotSets(snapshot: Snapshot): u32 {
   return snapshot.sets;
 }
@@ -137,19 +137,17 @@ export function snapshotSerial(snapshot: Snapshot): u32 {
   return snapshot.serial;
 }
 
-/** Number of the oldest page that is in the snapshot; that of the next new one when there is none. */
+/** Number of the oldest page in the snapshot; without pages, the number of the next new one. */
 export function snapshotLeast(snapshot: Snapshot): u32 {
   return snapshot.least;
 }
 
-/**
- * Address of how many pages of the snapshot have rows in each segment, a u32 for each, that of the snapshot as well.
- */
+/** Address of the numbers of pages of the snapshot with rows in each segment, its own included, a u32 each. */
 export function snapshotLive(snapshot: Snapshot): usize {
   return snapshot.live;
 }
 
-/** Frees the snapshot and the pages and groups that nobody else has. */
+/** Frees the snapshot, with the pages and groups that only it has. */
 export function snapshotFree(snapshot: Snapshot): void {
   if (current == snapshot) snapshotTaken();
   for (let walk = snapshot.walks; walk; ) walk = walkFree(walk);
@@ -170,8 +168,8 @@ function unpin(entry: PinnedPage): void {
 }
 
 /**
- * Leaves the rows of a store to the snapshot that is being taken and saves the numbers of their pages; false when there
- * is none.
+ * Leaves the rows of a store to the snapshot that is being taken, and saves the numbers of their pages. False when no
+ * snapshot is being taken or the store is small.
  */
 export function snapshotRows(rows: Rows): bool {
   const snapshot = current;
@@ -191,7 +189,7 @@ export function snapshotRows(rows: Rows): bool {
   return true;
 }
 
-/** True when the store has so few values that to write them now takes no time to speak of. */
+/** True when the store has so few values that writing them now takes hardly any time. */
 function isSmall(rows: Rows, most: u32): bool {
   if (<u64>rows.count * (<u64>rows.columns + 1) > most) return false;
   let bytes: u32 = 0;
@@ -200,8 +198,8 @@ function isSmall(rows: Rows, most: u32): bool {
 }
 
 /**
- * Notes a page and pins it if it has rows that are not written; false when memory is exhausted: the snapshot comes to
- * nothing then.
+ * Notes a page, and pins it if it has rows that are not written. False when memory is exhausted: the snapshot fails
+ * then.
  */
 function take(snapshot: Snapshot, page: Page, form: u32): bool {
   const segment = snapshot.segment;
@@ -239,7 +237,7 @@ function take(snapshot: Snapshot, page: Page, form: u32): bool {
   return true;
 }
 
-/** Room for more entries; false when memory is exhausted. */
+/** Makes room for more entries; false when memory is exhausted. */
 function grow(snapshot: Snapshot): bool {
   const count = snapshot.count;
   const capacity = snapshot.capacity;
@@ -253,13 +251,13 @@ function grow(snapshot: Snapshot): bool {
   return true;
 }
 
-/** Writes the next groups and rows, some more than `most` bytes of them at most; returns what came of it (Written). */
+/** Writes the next groups and rows, little more than `most` bytes of them. Returns how it went (Written). */
 export function snapshotWrite(snapshot: Snapshot, most: u32): u32 {
   if (snapshot.changes != changes) return Written.CHANGED;
   let walk = snapshot.walks;
   if (snapshot.lacking || (!!walk && walkLacks(walk)) || !saveResume(snapshot.slices)) return Written.MEMORY;
   const until = bytesSaved + most;
-  // Groups first: as long as they are not written, rows have more work with them.
+  // Groups come first: until they are written, rows cost more work with them.
   while (walk && bytesSaved < until && !walkLacks(walk)) if (walkWrite(walk, most, until)) walk = walkFree(walk);
   snapshot.walks = walk;
   const count = snapshot.count;

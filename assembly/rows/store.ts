@@ -31,7 +31,7 @@ import {
   timeAt,
 } from './page';
 
-/** An empty store keeps a page and its text up to so many bytes each for the rows that come next. */
+/** Bytes up to which an empty store keeps its page, and the text of the page, for the next rows. */
 const KEPT_BYTES: u32 = 4096;
 
 /** Prepares a store in the ROWS_SIZE bytes at `rows`. */
@@ -69,7 +69,8 @@ export function rowsInit(rows: Rows, columns: u32, flags: u32, acct: usize): voi
 }
 
 /**
- * Rows of the next page: a quarter of those that are held then, so that little of what is freed as a whole is in vain.
+ * Rows of the next page: a quarter of the rows held then, so that little memory of left rows waits for the whole page
+ * to be freed.
  */
 function nextCapacity(rows: Rows, n: u32): u32 {
   if (rows.flags & RowsFlag.AT_ONCE) return (<u32>1) << (32 - clz(max(atOnce(rows, n), MIN_NUMBERED_PAGE) - 1));
@@ -78,7 +79,7 @@ function nextCapacity(rows: Rows, n: u32): u32 {
   return (<u32>1) << (31 - clz(min(max(quarter, least), BATCH_ROWS)));
 }
 
-/** Rows of a page that `n` rows come to at once: the first one has room for as many as the last time. */
+/** Rows of a page to which `n` rows come at once; the first page has room for as many as the last time. */
 // @ts-ignore: decorator
 @inline function atOnce(rows: Rows, n: u32): u32 {
   return min(rows.count ? n : max(n, rows.most), BATCH_ROWS);
@@ -112,8 +113,8 @@ function linkPage(rows: Rows, page: Page): bool {
 }
 
 /**
- * A page that was filled elsewhere may come behind the others: where rows have numbers, its size and theirs must be
- * such.
+ * True when a page that was filled elsewhere may come behind the others. The last page must be full; where rows have
+ * numbers, the page must not be smaller than such pages are.
  */
 export function rowsCanTake(rows: Rows, page: Page): bool {
   const last = rows.last;
@@ -122,8 +123,8 @@ export function rowsCanTake(rows: Rows, page: Page): bool {
 }
 
 /**
- * Takes in a page that was filled elsewhere, charged to `acct`, of which the first `left` rows are not held; behind the
- * last one, which is full. False when memory is exhausted: the page is the caller's then.
+ * Adds a page that was filled elsewhere, charged to `acct`, behind the last one, which is full. Its first `left` rows
+ * are not held. False when memory is exhausted: the page stays the caller's.
  */
 export function rowsTakePage(rows: Rows, page: Page, left: u32, acct: usize): bool {
   if (!linkPage(rows, page)) return false;
@@ -133,7 +134,7 @@ export function rowsTakePage(rows: Rows, page: Page, left: u32, acct: usize): bo
   return true;
 }
 
-/** Bytes of a page's first piece of text: a little more for each row than the page before has needed. */
+/** Bytes of the first chunk of text of a page: a little more for each row than the page before has needed. */
 function firstChunk(before: Page, capacity: u32): u32 {
   const used: u64 = before ? poolUsed(before.pool) : 0;
   if (used == 0) return max(capacity << 4, 128);
@@ -142,8 +143,8 @@ function firstChunk(before: Page, capacity: u32): u32 {
 }
 
 /**
- * Keeps the rows `sel[0 … n)` of the columns at `binds` (mem/bind.ts), of which constants are left out, with the times
- * at `times` + 8 * row (0: the store has none). False when memory is exhausted: the store is as it was then.
+ * Keeps the rows `sel[0 … n)` of the columns at `binds` (mem/bind.ts), constants left out, with the times at `times` +
+ * 8 * row (0: the store has none). False when memory is exhausted: the store is unchanged then.
  */
 export function rowsAppend(rows: Rows, binds: usize, count: u32, sel: usize, n: u32, times: usize): bool {
   if (rows.flags & RowsFlag.AT_ONCE) dropSmall(rows, n);
@@ -176,15 +177,15 @@ export function rowsAppend(rows: Rows, binds: usize, count: u32, sel: usize, n: 
   return false;
 }
 
-/** An empty page that has no room for `n` rows goes: all that come at once stand in one page. */
+/** Frees an empty page that has no room for `n` rows, so that rows that come at once stand in one page. */
 function dropSmall(rows: Rows, n: u32): void {
   const page = rows.last;
   if (page && !rows.count && page.capacity < atOnce(rows, n)) removePage(rows, page, true);
 }
 
 /**
- * Makes room for one row behind the last, the first of `more` to come, and returns its page, in which it is the last
- * one; its values are the caller's to store. 0 when memory is exhausted.
+ * Makes room for one row behind the last, the first of `more`, and returns its page, in which it is the last row. The
+ * caller stores its values. Returns 0 when memory is exhausted.
  */
 export function rowsAdd(rows: Rows, more: u32): Page {
   let page = rows.last;
@@ -242,7 +243,7 @@ function fill(rows: Rows, page: Page, binds: usize, count: u32, sel: usize, n: u
   page.to = to + n;
 }
 
-/** As `fill` for one row: what pays for many costs more than it saves. */
+/** As `fill` for one row, without the preparations that pay only for many. */
 function fillRow(rows: Rows, page: Page, binds: usize, count: u32, row: usize, times: usize): void {
   const capacity = page.capacity;
   const to = page.to;
@@ -263,7 +264,9 @@ function fillRow(rows: Rows, page: Page, binds: usize, count: u32, row: usize, t
   page.to = to + 1;
 }
 
-/** Says that `n` rows of the page are no longer held; frees what nobody needs any more. */
+/**
+ * Notes that `n` more rows of the page are no longer held; an empty page is freed, unless it is small and being filled.
+ */
 // @ts-ignore: decorator
 @inline export function rowsLeave(rows: Rows, page: Page, n: u32): void {
   rows.count -= n;
@@ -288,7 +291,7 @@ export function rowsDropBefore(rows: Rows, ms: f64): void {
   }
 }
 
-/** How many rows behind the first `after` ones `rowsDropBefore` would drop, were it not for these. */
+/** Number of rows behind the first `after` ones that `rowsDropBefore` would drop, if these were not there. */
 export function rowsBefore(rows: Rows, after: u32, ms: f64): u32 {
   let n: u32 = 0;
   let skipped = after;
@@ -310,10 +313,10 @@ export function rowsBefore(rows: Rows, after: u32, ms: f64): u32 {
   return n;
 }
 
-/** Counts the times that rows were changed which a snapshot may have. */
+/** Number of changes to rows that a snapshot may have. */
 export let changes: u32 = 0;
 
-/** The times of all rows become so many ms earlier. */
+/** Makes the times of all rows earlier by `ms`. */
 export function rowsSetBack(rows: Rows, ms: f64): void {
   changes++;
   for (let page = rowsFirst(rows); page; page = page.next) {
@@ -341,7 +344,7 @@ export function rowsClear(rows: Rows): void {
   rowsDrop(rows, rows.count);
 }
 
-/** Frees an empty page; a small one that is being filled stays for what comes. */
+/** Frees an empty page; a small one that is being filled stays for the next rows. */
 function empty(rows: Rows, page: Page): void {
   const columns = rows.columns;
   const isLast = page == rows.last;
@@ -358,7 +361,7 @@ function empty(rows: Rows, page: Page): void {
   page.chain = 0;
 }
 
-/** Takes a page out of the list and frees it. Of a numbered store it is the first one (`isFirst`) or the last one. */
+/** Takes a page out of the list and frees it. In a numbered store it is the first page (`isFirst`) or the last one. */
 function removePage(rows: Rows, page: Page, isFirst: bool): void {
   const previous = page.previous;
   const next = page.next;

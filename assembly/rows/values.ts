@@ -4,12 +4,12 @@ import { firstNumber, pageOf } from './number';
 import { Tag } from '../mem/layout';
 import { Rows } from './layout';
 
-/** Set in a position that is of no row of the store: its value is missing. */
+/** Flag of a position that belongs to no row of the store; its value is missing. */
 const NO_POSITION: u32 = 0x80000000;
-/** Beside the tags that were seen: there were positions of no row. */
+/** Flag beside the tags that were seen: some positions belong to no row. */
 export const LACKS_ROWS: u32 = 0x80000000;
 
-/** The only tag of those seen, MIXED when there are several. */
+/** The tag in `seen`, or MIXED when there are several. */
 // @ts-ignore: decorator
 @inline export function tagOfSeen(seen: u32): u8 {
   const tags = seen & ~LACKS_ROWS;
@@ -18,8 +18,8 @@ export const LACKS_ROWS: u32 = 0x80000000;
 
 /**
  * Copies `n` values of column `slot` to `tags` and `vals`. Positions, counted from the first row, stand `stride` bytes
- * apart from `positions` on. `from` lists those that are meant, `to` the places for their values; 0: as they follow.
- * Returns a bit for each tag seen. Inlined, so that each caller's loop has only what it needs.
+ * apart from `positions` on. `from` lists the positions to use, and `to` the places for their values; 0 for all in
+ * order. Returns a bit for each tag seen. Inlined, so that each caller's loop has only what it needs.
  */
 // @ts-ignore: decorator
 @inline export function copyValues(
@@ -34,7 +34,7 @@ export const LACKS_ROWS: u32 = 0x80000000;
   vals: usize,
 ): u32 {
   const first: u32 = rows.count ? firstNumber(rows) : 0;
-  // Rows that follow each other mostly stand in one page.
+  // Rows that follow each other are mostly in one page.
   let start: u32 = 0;
   let capacity: u32 = 0;
   let pageValsAt: usize = 0;

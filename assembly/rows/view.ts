@@ -1,5 +1,5 @@
-// Rows that a store holds at one moment, as they were then: they stay as long as the view does, whatever leaves the
-// store or comes to it.
+// The rows that a store holds at one moment. They stay unchanged as long as the view does, whatever leaves the store or
+// comes to it.
 //
 //   view (16)   pages u32 -> {page u32, from u16, to u16}[count] | count u32 | form u32 (columns, has times) | acct u32
 import { alloc, free } from '../mem/alloc';
@@ -50,7 +50,7 @@ export function viewRows(view: View, rows: Rows): bool {
   return true;
 }
 
-/** Lets the rows go. */
+/** Frees the view and releases its pages. */
 export function viewFree(view: View): void {
   const parts = view.parts;
   if (!parts) return;
@@ -66,7 +66,7 @@ export function viewFree(view: View): void {
   return changetype<Part>(view.parts + <usize>(i * PART));
 }
 
-/** How many pages have rows of the view, or did when it was made. */
+/** Number of pages that had rows of the view when it was made. */
 // @ts-ignore: decorator
 @inline export function viewPages(view: View): u32 {
   return view.count;
@@ -83,7 +83,7 @@ export function viewFree(view: View): void {
   return <u32>partAt(view, i).from;
 }
 
-/** The row behind the last one of page `i` that is in the view. */
+/** The row behind the last row of page `i` in the view. */
 // @ts-ignore: decorator
 @inline export function viewTo(view: View, i: u32): u32 {
   return <u32>partAt(view, i).to;

@@ -1,12 +1,12 @@
-// Members of what a node keeps: columns of its rows, values of its groups, aggregates, functions. The host tells each
-// of them by a key that says what it means, so that a node whose plan has others beside them finds those again that it
-// has still.
+// Members of a node: columns of its rows, values of its groups, aggregates, functions. The host gives each member a key
+// that stands for its meaning. When the plan of a node changes, the node finds by these keys the saved members that it
+// still has.
 //
 //   own     lists u32 | count u32[lists] | keys u64, list by list         as the host gives them, in the order of the
 //   node's own
 //   saved   the same, numbers in few bytes, before what the operator writes
 //
-// Without keys a node has the members that it was saved with.
+// Without keys, a node has the same members as when it was saved.
 import { LoadFault } from '../gen/state-layouts';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { canFollow, readFail, readFails, readKey, readUpTo } from './reader';
@@ -18,8 +18,8 @@ export namespace Members {
   /** Columns of rows that wait or are kept. */
   export const ROWS: u32 = 0;
   /**
-   * What groups of windows keep of their first rows; fields of the newest rows of an as-of join; the other side of an
-   * interval join.
+   * Kept values of the first rows of groups of windows; fields of the newest rows of an as-of join; the other side of
+   * an interval join.
    */
   export const KEPT: u32 = 1;
   /** Aggregates of the groups of windows. */
@@ -28,31 +28,32 @@ export namespace Members {
   export const FUNCTIONS: u32 = 0;
 }
 
-/** In place of a member's own place: the node has none such. */
+/** Stands for the place of a member that the node does not have. */
 export const ABSENT: u32 = 0xffffffff;
 
 const MOST_LISTS: u32 = 256;
 const MOST_MEMBERS: u32 = 65536;
 /**
- * Nodes that take what one part holds, and the members of each: functions that look back may be divided otherwise now.
+ * Nodes that take the content of one part at most, as functions that look back may be divided otherwise now; then these
+ * nodes and the members of each.
  */
 const MOST_TARGETS: u32 = 64;
 const NODES: usize = memory.data(4 * 64, 4);
 const OWN: usize = memory.data(4 * 64, 4);
 let targets: u32 = 0;
 
-/** Lists that were saved: of each its first member, its count, and whether it is as the node's own. */
+/** First member of each saved list in `places`; then its count, and whether it equals the list of the node. */
 const FIRST: usize = memory.data(4 * 256, 4);
 const COUNT: usize = memory.data(4 * 256, 4);
 const SAME: usize = memory.data(256, 4);
 let lists: u32 = 0;
-/** Of each saved member its own place and the target that has it, u32 each. */
+/** For each saved member, u32 each: its place in the node, and the target that has it. */
 let places: usize = 0;
 let placesSize: u32 = 0;
 
 /**
- * The part that comes is for the node, beside those of the last calls; `own` are its members, 0 without keys. False:
- * they are too many.
+ * Adds a node that takes the next part, besides those of the last calls; `own` are its members, 0 without keys. False
+ * when nodes are too many.
  */
 export function loadTarget(node: usize, own: usize): bool {
   if (targets == MOST_TARGETS) return false;
@@ -85,7 +86,7 @@ export function targetNode(i: u32): Node {
   return list < listsOf(own) ? load<u32>(own + ((<usize>list) << 2), 4) : 0;
 }
 
-/** Where the keys of a list stand. */
+/** Address of the keys of a list. */
 function keysOf(own: usize, list: u32): usize {
   let at = own + 4 + ((<usize>load<u32>(own)) << 2);
   for (let l: u32 = 0; l < list; l++) at += (<usize>countOf(own, l)) << 3;
@@ -125,7 +126,7 @@ export function membersLoad(): void {
   if (readFails()) lists = 0;
 }
 
-/** Room for the places of so many members, those that are there stay. */
+/** Makes room for the places of `count` members; places that are there stay. */
 function roomFor(count: u32): bool {
   const size = max(count, 64) << 3;
   if (size <= placesSize) return true;
@@ -142,7 +143,7 @@ function roomFor(count: u32): bool {
   return true;
 }
 
-/** Notes at `to` who has the member, looked for from its place `from` on, and returns the place behind it. */
+/** Notes at `to` the place and target of the member, searched from its place `from` on. Returns the place behind it. */
 function find(list: u32, key: u64, from: u32, to: usize): u32 {
   for (let t: u32 = 0; t < targets; t++) {
     const own = ownOf(t);
@@ -164,18 +165,19 @@ function find(list: u32, key: u64, from: u32, to: usize): u32 {
   return from;
 }
 
-/** What was saved of the list stands as the node has it. */
+/** True when the saved list equals that of the node. */
 export function areSame(list: u32): bool {
   return list >= lists || load<u8>(SAME + list) != 0;
 }
 
-/** How many members of the list were saved; `own` where there are no keys. */
+/** Number of saved members of the list; `own` where there are no keys. */
 export function savedCount(list: u32, own: u32): u32 {
   return list < lists ? load<u32>(COUNT + ((<usize>list) << 2)) : own;
 }
 
 /**
- * Place of a saved member in the node that has it, which is the target `placeTarget` then; ABSENT when there is none.
+ * Place of a saved member in the node that has it; `placeTarget` is then that node's target. ABSENT when no node has
+ * it.
  */
 export function placeOf(list: u32, i: u32): u32 {
   placeTarget = 0;
@@ -188,7 +190,7 @@ export function placeOf(list: u32, i: u32): u32 {
 
 export let placeTarget: u32 = 0;
 
-/** The part was read. */
+/** Frees the members after the part was read. */
 export function membersEnd(): void {
   free(places, placesSize, WORKSPACE);
   places = 0;

@@ -1,19 +1,19 @@
-// What a snapshot leaves to later (rows/snapshot.ts, agg/save/walk.ts) has a number, by which the parts of nodes name
-// it.
+// Numbers of pages and sets that a snapshot writes later (rows/snapshot.ts, agg/save/walk.ts); the parts of nodes refer
+// to them by these numbers.
 
 let next: u32 = 0;
 
-/** The next number is this one. */
+/** Sets the next number. */
 export function partNumbersBegin(number: u32): void {
   next = number;
 }
 
-/** Number of something that is new to the chain of snapshots. */
+/** A new number, for a page or set that is new to the chain of snapshots. */
 export function newPartNumber(): u32 {
   return next++;
 }
 
-/** The number that the next one will have. */
+/** The next new number. */
 export function nextPartNumber(): u32 {
   return next;
 }

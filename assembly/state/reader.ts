@@ -1,9 +1,9 @@
-// Reads state that state/writer.ts wrote, from bytes that the host gives as they come. A slice is believed only after
-// its check; lengths and counts are bounded nevertheless.
+// Reads state that state/writer.ts wrote, from bytes that the host gives as they come. A slice is used only after its
+// check; lengths and counts are bounded nevertheless.
 //
-// The first failure sticks: from then on everything that is read is 0, empty or MISSING, and nothing is touched.
-// Whoever reads a list asks `readFails` with each item, so that a wrong count ends with the bytes, and may look only at
-// the end otherwise.
+// The first failure stays: from then on everything that is read is 0, empty or MISSING, and nothing is touched. A
+// reader of a list calls `readFails` with each item, so that a wrong count ends with the bytes. Other readers may call
+// it only at the end.
 import { hostStateIn } from '../batch/host';
 import { LoadFault } from '../gen/state-layouts';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
@@ -35,9 +35,9 @@ import {
   headCheckOf,
 } from './form';
 
-/** Why the part under way can't be read, a LoadFault. */
+/** Reason why the part under way can't be read, a LoadFault. */
 export let loadFault: u32 = 0;
-/** What it was saved under. */
+/** Identity under which the part was saved. */
 let partIdentity: u64 = 0;
 
 let slice: usize = 0;
@@ -45,9 +45,9 @@ let at: usize = 0;
 let end: usize = 0;
 let number: u32 = 0;
 let flags: u8 = 0;
-/** The whole time of the part that was read last. */
+/** Last whole time that was read of the part; the next time is saved as a difference from it. */
 let lastTime: f64 = 0;
-/** What ended the whole sequence. */
+/** Reason why the whole sequence ended early, a LoadFault. */
 let sequenceFault: u32 = 0;
 
 /** Begins a sequence; false when memory is exhausted. */
@@ -55,7 +55,7 @@ export function loadBegin(): bool {
   return loadResume(0);
 }
 
-/** As `loadBegin` of a sequence that was left after so many slices. */
+/** As `loadBegin` for a sequence that was left after `slices` slices. */
 export function loadResume(slices: u32): bool {
   slice = alloc(SLICE_SIZE + SLICE_SLACK, WORKSPACE);
   if (!slice) return false;
@@ -70,13 +70,13 @@ export function loadResume(slices: u32): bool {
   return true;
 }
 
-/** Gives the memory of the sequence back. */
+/** Frees the memory of the sequence. */
 export function loadEnd(): void {
   free(slice, SLICE_SIZE + SLICE_SLACK, WORKSPACE);
   slice = 0;
 }
 
-/** Leaves the sequence between two parts; returns how many slices were read. */
+/** Leaves the sequence between two parts; returns the number of slices that were read. */
 export function loadPause(): u32 {
   loadEnd();
   return number;
@@ -94,9 +94,9 @@ export function readFail(fault: u32): void {
 }
 
 /**
- * Goes to the next part, past what is left of the one under way. False when there is none; `loadFault` then says what
- * ended the sequence early, if anything did. A part whose first slice is damaged can't be told whose it is and is
- * passed over; `partsPassed` counts them.
+ * Goes to the next part, past the rest of the one under way. False when there is none; `loadFault` then has the reason
+ * why the sequence ended early, if it did. A part whose first slice is damaged has no known owner and is passed over;
+ * `partsPassed` counts such parts.
  */
 export function partNext(): bool {
   for (;;) {
@@ -115,7 +115,7 @@ export function partNext(): bool {
   return true;
 }
 
-/** Parts of the sequence that can't be told whose they are. */
+/** Number of parts whose owner is unknown. */
 let partsLost: u32 = 0;
 
 /** Goes to the end of the part; false when it can't be read. */
@@ -125,17 +125,17 @@ export function partSkip(): bool {
   return loadFault == 0;
 }
 
-/** Why the part under way, or after the last one the sequence, can't be read: a LoadFault. */
+/** Reason why the part under way, or after the last part the sequence, can't be read: a LoadFault. */
 export function loadOutcome(): u32 {
   return loadFault;
 }
 
-/** Identity that the part under way was saved under. */
+/** Identity under which the part under way was saved. */
 export function partOwner(): u64 {
   return partIdentity;
 }
 
-/** How many parts were passed over since nobody can say whose they are. */
+/** Number of parts that were passed over because their owner is unknown. */
 export function partsPassed(): u32 {
   return partsLost;
 }
@@ -163,7 +163,7 @@ function take(to: usize, len: u32): bool {
   return true;
 }
 
-/** Reads the next slice. False when the sequence ends here; a slice with wrong content fails the part that it is of. */
+/** Reads the next slice; false when the sequence ends here. A slice with wrong content makes its part fail. */
 function nextSlice(): bool {
   at = slice;
   end = slice;
@@ -192,7 +192,7 @@ function stop(fault: u32): bool {
   return false;
 }
 
-/** Goes to the next slice of the part; false when it has none. */
+/** Goes to the next slice of the part; false when there is none. */
 function more(): bool {
   if (loadFault) return false;
   if (flags & SliceFlag.LAST) {
@@ -201,14 +201,14 @@ function more(): bool {
   }
   if (!nextSlice()) return false;
   if (flags & (SliceFlag.FIRST | SliceFlag.END)) {
-    // The rest of the part is gone.
+    // The rest of the part is missing.
     sequenceFault = LoadFault.DAMAGED;
     readFail(LoadFault.DAMAGED);
   }
   return loadFault == 0;
 }
 
-/** True when a version is there that the operator reads. */
+/** Reads a version; false when it is missing or not `version`, which the operator reads. */
 export function readVersion(version: u32): bool {
   if (readU32() != version) readFail(LoadFault.VERSION);
   return loadFault == 0;
@@ -259,7 +259,7 @@ export function readU64(): u64 {
   return <i64>(x >> 1) ^ -(<i64>(x & 1));
 }
 
-/** Reads what `writeKey` wrote. */
+/** Reads a number written by `writeKey`. */
 export function readKey(): u64 {
   return readRaw64();
 }
@@ -279,7 +279,7 @@ export function readF64(): f64 {
   return x & 1 ? readWide(x) : wholeOf(x);
 }
 
-/** Reads what `writeTime` wrote. */
+/** Reads a time written by `writeTime`. */
 export function readTime(): f64 {
   const x = readU64();
   if (x & 1) return readWide(x);
@@ -297,7 +297,7 @@ function readWide(x: u64): f64 {
   return reinterpret<f64>(readRaw64());
 }
 
-/** Where the next `len` bytes stand, which were written together; 0 when they are not there. */
+/** Address of the next `len` bytes, which were written together; 0 when they are missing. */
 export function readBlock(len: u32): usize {
   if (len && at >= end && !more()) return 0;
   if (loadFault == 0 && len <= <u32>(end - at)) {
@@ -320,7 +320,7 @@ export function readRaw(to: usize, len: u32): void {
   }
 }
 
-/** Reads a length of bytes, or a count of items of at least a byte, that follow. */
+/** Reads a length in bytes, or a count of items of at least a byte each, that follow. */
 export function readLength(): u32 {
   const len = readU32();
   if (canFollow(len)) return len;
@@ -328,13 +328,13 @@ export function readLength(): u32 {
   return 0;
 }
 
-/** True when so many bytes may follow. */
+/** True when `len` more bytes may follow. */
 export function canFollow(len: u32): bool {
-  // Only the last slice tells how much there is.
+  // Only the last slice gives the number of bytes that remain.
   return len <= <u32>(end - at) || (!(flags & SliceFlag.LAST) && len <= 0x7fff0000);
 }
 
-/** Reads bytes with their length into the pool and returns where they stand as a payload; 0 when they can't be read. */
+/** Reads bytes with their length into the pool, and returns their span as a payload; 0 when they can't be read. */
 export function readBytes(pool: Pool): u64 {
   const len = readLength();
   if (loadFault) return 0;
@@ -350,7 +350,7 @@ export function readBytes(pool: Pool): u64 {
 /** Payload of the value read last. */
 export let valueRead: u64 = 0;
 
-/** Reads a value into the pool and returns its tag, or SavedTag.ELSEWHERE; its payload is `valueRead` then. */
+/** Reads a value into the pool and returns its tag, or SavedTag.ELSEWHERE; `valueRead` is then its payload. */
 export function readValue(pool: Pool): u8 {
   return readNested(pool, MAX_DEPTH);
 }
@@ -396,7 +396,7 @@ function readNested(pool: Pool, depth: u32): u8 {
   }
 }
 
-/** Room for `n` items of nested values; 0 when there is none, or they would be too deep. */
+/** Room for `n` items of nested values; 0 when memory is exhausted, or they would be nested too deep. */
 function roomFor(pool: Pool, n: u32, size: u32, depth: u32): usize {
   valueRead = 0;
   if (loadFault) return 0;

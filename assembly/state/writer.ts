@@ -1,5 +1,5 @@
-// Writes state in slices (state/form.ts), each handed to the host when it is full: whatever the size of the state, one
-// slice of memory is all that saving takes. The host can't refuse a slice; what it throws it throws when the kernel has
+// Writes state in slices (state/form.ts), each handed to the host when it is full. Whatever the size of the state,
+// saving takes the memory of one slice. The host can't refuse a slice; its errors are thrown when the kernel has
 // returned.
 import { hostStateOut } from '../batch/host';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
@@ -33,33 +33,33 @@ import {
 } from './form';
 
 let slice: usize = 0;
-/** Where the next byte goes, and the end of the slice; numbers may be written up to 16 bytes beyond it. */
+/** Address of the next byte, and the end of the slice; numbers may be written up to 16 bytes beyond it. */
 let at: usize = 0;
 let end: usize = 0;
 let number: u32 = 0;
 let firstFlag: u8 = 0;
-/** The whole time of the part that was written last. */
+/** Last whole time that was written of the part; the next time is written as a difference from it. */
 let lastTime: f64 = 0;
 
-/** The pool of what is held, 0 when slices go to the host. */
+/** The pool of held output, 0 when slices go to the host. */
 let holder: Pool = changetype<Pool>(0);
 /**
- * Pieces of what is held: next u32 | length u32 | bytes; or a list that stays where it is: next u32 | LIST u32 | slots
- * u32 | count u32.
+ * Pieces of held output: next u32 | length u32 | bytes; or a list that stays in place: next u32 | LIST u32 | slots u32
+ * | count u32.
  */
 let heldFirst: usize = 0;
 let heldLast: usize = 0;
 let holdsAll: bool = false;
 const LIST: u32 = 0xffffffff;
 const LIST_SIZE: u32 = 16;
-/** Lists of so many values are held by where they stand. */
+/** Values from which a list is held by its address. */
 export const LONG_LIST: u32 = 4096;
-/** The sequence that is left meanwhile. */
+/** Slice of the sequence, with its place and end, that is left while output is held. */
 let sliceBefore: usize = 0;
 let atBefore: usize = 0;
 let endBefore: usize = 0;
 
-/** Bytes that were handed to the host. */
+/** Number of bytes that were handed to the host. */
 export let bytesSaved: u64 = 0;
 
 /** Begins a sequence; false when memory is exhausted. */
@@ -67,7 +67,7 @@ export function saveBegin(): bool {
   return saveResume(0);
 }
 
-/** As `saveBegin` of a sequence that was left after so many slices. */
+/** As `saveBegin` for a sequence that was left after `slices` slices. */
 export function saveResume(slices: u32): bool {
   slice = alloc(SLICE_SIZE + SLICE_SLACK, WORKSPACE);
   if (!slice) return false;
@@ -77,14 +77,14 @@ export function saveResume(slices: u32): bool {
   return true;
 }
 
-/** Leaves the sequence between two parts, or in a part that was left; returns how many slices it has. */
+/** Leaves the sequence between two parts, or in a part that was left. Returns the number of its slices. */
 export function savePause(): u32 {
   free(slice, SLICE_SIZE + SLICE_SLACK, WORKSPACE);
   slice = 0;
   return number;
 }
 
-/** Ends the sequence and gives its memory back. */
+/** Ends the sequence and frees its memory. */
 export function saveEnd(): void {
   send(SliceFlag.END);
   savePause();
@@ -101,7 +101,7 @@ export function partEnd(): void {
   send(SliceFlag.LAST);
 }
 
-/** Leaves the part in its middle: what is written of it goes out, and the sequence may be left. */
+/** Leaves the part in its middle: bytes written so far go to the host, and the sequence may be left. */
 export function partLeave(): void {
   if (at > slice + SLICE_HEAD) send(0);
 }
@@ -112,8 +112,8 @@ export function partResume(): void {
 }
 
 /**
- * What is written is held in the pool until `holdEnd`, to be written with `writeHeldSome` later; false when memory is
- * exhausted. Long lists are not copied: their values have to stay as they are.
+ * Holds output in the pool until `holdEnd`, so that `writeHeldSome` can write it later. Long lists are not copied:
+ * their values have to stay as they are. False when memory is exhausted.
  */
 export function holdBegin(pool: Pool): bool {
   const scratch = alloc(SLICE_SIZE + SLICE_SLACK, WORKSPACE);
@@ -130,7 +130,7 @@ export function holdBegin(pool: Pool): bool {
   return true;
 }
 
-/** What was written since the last call, which may not be nothing; 0 when there was no memory for it. */
+/** The output held since the last call, which must not be empty; 0 when memory was exhausted for it. */
 export function holdNext(): usize {
   holdPiece();
   const held = holdsAll ? heldFirst : 0;
@@ -170,7 +170,7 @@ function holdList(slots: usize, n: u32): void {
   holdLink(piece);
 }
 
-/** Puts a piece behind the others; 0: there was no memory for it. */
+/** Adds a piece behind the others; 0 stands for one that memory was exhausted for. */
 function holdLink(piece: usize): void {
   if (!piece) {
     holdsAll = false;
@@ -182,12 +182,12 @@ function holdLink(piece: usize): void {
   heldLast = piece;
 }
 
-/** The item of a list that `writeHeldSome` goes on with. */
+/** Item of a list with which `writeHeldSome` goes on. */
 export let heldItem: u32 = 0;
 
 /**
- * Writes what was held, from a piece and an item of its list on, until so many bytes are saved in all; returns the
- * piece that it is to go on with (`heldItem`), 0 when all is written.
+ * Writes held output from a piece, and an item of its list, on, until `until` bytes are saved in all. Returns the piece
+ * to go on with (`heldItem`), 0 when all is written.
  */
 export function writeHeldSome(held: usize, item: u32, until: u64): usize {
   let i = item;
@@ -225,13 +225,13 @@ function send(flags: u8): void {
   at = slice + SLICE_HEAD;
 }
 
-/** Makes room for a number. */
+/** Makes room for a number in the slice. */
 // @ts-ignore: decorator
 @inline function room(): void {
   if (at + 16 > end) send(0);
 }
 
-/** Says in which version of its form an operator writes; `readVersion` refuses others. */
+/** Writes the version of the form of an operator; `readVersion` refuses others. */
 export function writeVersion(version: u32): void {
   writeU32(version);
 }
@@ -270,7 +270,7 @@ export function writeU64(x: u64): void {
   writeU64(<u64>((x << 1) ^ (x >> 63)));
 }
 
-/** Writes a number that may be any, in 8 bytes. */
+/** Writes any number in 8 bytes. */
 export function writeKey(x: u64): void {
   writeRaw64(x);
 }
@@ -281,19 +281,19 @@ function writeRaw64(x: u64): void {
   at += 8;
 }
 
-/** True for doubles that are a whole number and no negative zero, within what varints hold in fewer bytes. */
+/** True for doubles that are whole numbers, not negative zero, and in the range that varints save in fewer bytes. */
 // @ts-ignore: decorator
 @inline function isWhole(x: f64): bool {
   return abs(x) < 140737488355328 && <f64>(<i64>x) == x && reinterpret<u64>(x) != 0x8000000000000000;
 }
 
-/** Writes a double; times in milliseconds and other whole numbers in fewer bytes. */
+/** Writes a double; times in milliseconds and other whole numbers take fewer bytes. */
 export function writeF64(x: f64): void {
   if (isWhole(x)) writeWhole(<i64>x);
   else writeWide(x);
 }
 
-/** Writes one of many times that follow each other: the difference from the one before, where both are whole. */
+/** Writes one of many times in a row: the difference from the one before, where both are whole numbers. */
 export function writeTime(ms: f64): void {
   const step = ms - lastTime;
   if (!isWhole(ms) || !isWhole(step)) {
@@ -304,7 +304,7 @@ export function writeTime(ms: f64): void {
   lastTime = ms;
 }
 
-/** A whole number is written as an even one. */
+/** Writes a whole number as an even one. */
 // @ts-ignore: decorator
 @inline function writeWhole(x: i64): void {
   writeU64((<u64>((x << 1) ^ (x >> 63))) << 1);
@@ -346,7 +346,7 @@ export function writeRaw(off: usize, len: u32): void {
   }
 }
 
-/** Writes the values of a list, without their number. */
+/** Writes the values of a list, without their count. */
 export function writeSlots(slots: usize, n: u32): void {
   if (holder && n >= LONG_LIST) holdList(slots, n);
   else for (let i: u32 = 0; i < n; i++) writeSlot(slots + i * SLOT_SIZE);
@@ -357,7 +357,7 @@ export function writeSlots(slots: usize, n: u32): void {
   writeValue(load<u8>(slot, SLOT_TAG), load<u64>(slot));
 }
 
-/** Writes a value with all that it refers to. */
+/** Writes a value with all memory that it refers to. */
 export function writeValue(tag: u8, payload: u64): void {
   switch (tag) {
     case Tag.MISSING:

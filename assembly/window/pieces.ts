@@ -84,7 +84,7 @@ function sendSome(node: Node, spec: WindowSpec): bool {
   return true;
 }
 
-/** Sends some of the window; true when its message is complete. */
+/** Sends a part of the window; true when its message is complete. */
 function sendWindow(node: Node, spec: WindowSpec, entry: OutboxEntry): bool {
   if (isInPanes(spec, changetype<WindowState>(node.state))) return sendPanes(node, spec, entry);
   if (isInStacks(spec, changetype<WindowState>(node.state))) return sendStacks(node, spec, entry);
@@ -107,7 +107,7 @@ function sendWindow(node: Node, spec: WindowSpec, entry: OutboxEntry): bool {
   return hasFailed || isDone || (isTaken && isGrouped(spec) && sendSet(node, spec, entry, entry.set));
 }
 
-/** Joins some of the panes of the window, or sends some of what they made; true when its message is complete. */
+/** Joins some of the panes of the window, or sends a part of the result; true when its message is complete. */
 function sendPanes(node: Node, spec: WindowSpec, entry: OutboxEntry): bool {
   const state = changetype<WindowState>(node.state);
   if (entry.phase == Phase.NEW) {
@@ -122,7 +122,7 @@ function sendPanes(node: Node, spec: WindowSpec, entry: OutboxEntry): bool {
   return sendSet(node, spec, entry, entry.set);
 }
 
-/** As `sendPanes` of a window in stacks. */
+/** As `sendPanes` for a window in stacks. */
 function sendStacks(node: Node, spec: WindowSpec, entry: OutboxEntry): bool {
   const state = changetype<WindowState>(node.state);
   if (entry.phase == Phase.NEW) {
@@ -142,7 +142,7 @@ function sendStacks(node: Node, spec: WindowSpec, entry: OutboxEntry): bool {
   return sendSet(node, spec, entry, stacksSet(state, entry.set));
 }
 
-/** Sends some groups of the set, that of the entry or one that is its; true when the message is complete. */
+/** Sends some groups of the set, which holds the result of the entry; true when the message is complete. */
 function sendSet(node: Node, spec: WindowSpec, entry: OutboxEntry, set: GroupSet): bool {
   const start = entry.start;
   const end = entry.end;
@@ -175,7 +175,7 @@ function sendSet(node: Node, spec: WindowSpec, entry: OutboxEntry, set: GroupSet
   return !group;
 }
 
-/** Selects the rows of page `i` of the view that are in the window, and binds them. */
+/** Binds page `i` of the view and selects its rows that are in the window. */
 function selectSome(node: Node, spec: WindowSpec, entry: OutboxEntry, i: u32, sel: usize): u32 {
   const view = changetype<View>(changetype<usize>(entry) + ENTRY_VIEW);
   const page = viewPage(view, i);
@@ -193,15 +193,15 @@ function selectSome(node: Node, spec: WindowSpec, entry: OutboxEntry, i: u32, se
   );
 }
 
-/** Its rows are taken into groups before they, or these, are sent. */
+/** True when rows are taken into groups before rows or groups are sent. */
 // @ts-ignore: decorator
 @inline function takesGroups(spec: WindowSpec): bool {
   return isGrouped(spec) || spec.aggs != 0;
 }
 
 /**
- * Takes rows into their groups, or into the one group that each of them shows, and judges them by WHERE; true when the
- * message has failed: then none of its rows came to nodes that remember it.
+ * Takes rows into their groups, or into the one group that each of them shows, and judges them by WHERE. True when the
+ * message has failed; nodes that remember rows have then got none of it.
  */
 function takeSome(node: Node, spec: WindowSpec, entry: OutboxEntry, sel: usize): bool {
   const set = entry.set;

@@ -1,9 +1,9 @@
-// How much waits to be sent in a window that has deferred work (node/deferred.ts).
+// Number of results that wait in a window that has deferred work (node/deferred.ts).
 import { keyedResults } from './partitions/keyed';
 import { outboxCount } from './content/outbox';
 import { Node } from '../gen/node-layouts';
 
-/** Results of the window that wait to be sent, of many partitions at most so many. */
+/** Number of results of the window that wait to be sent; with many partitions an upper bound. */
 export function windowResults(node: Node): u32 {
   return outboxCount(node) + keyedResults(node);
 }

@@ -1,4 +1,4 @@
-// What a window keeps, saved and loaded: the same for all kinds, then what only some have.
+// Saves and loads the state of a window: first the part that all kinds share, then the part of some kinds.
 import { accountOf } from '../node/node';
 import { WindowFlag, hasFlag, isPartitioned } from '../agg/group/spec';
 import { setReset } from '../agg/group/group';
@@ -25,12 +25,12 @@ import { PartitionTable } from '../partitions/table-slots';
 
 const VERSION: u32 = 4;
 
-/** What a window has besides its rows and groups. */
+/** Part of the state of a window besides its rows and groups. */
 namespace Besides {
   export const NOTHING: u32 = 0;
   export const PANES: u32 = 1;
   export const PARTITIONS: u32 = 2;
-  /** Groups are made in advance of rows that are kept as well. */
+  /** Stacks: partial aggregates made in advance from rows that are kept as well. */
   export const STACKS: u32 = 3;
 }
 
@@ -43,7 +43,7 @@ function besides(spec: WindowSpec, state: WindowState): u32 {
 export function windowSave(node: Node): void {
   const spec = changetype<WindowSpec>(node.spec);
   const state = changetype<WindowState>(node.state);
-  // What vectors hold is saved as what the stacks would.
+  // The content of vectors is saved in the form of stacks.
   if (state.vectors && frameEnter()) {
     vectorsLeave(node, spec, state);
     frameLeave();
@@ -72,7 +72,7 @@ export function windowSave(node: Node): void {
   }
 }
 
-/** Fills a window that was just made. */
+/** Fills a newly made window with saved state. */
 export function windowLoad(node: Node): bool {
   if (!frameEnter()) {
     readFail(LoadFault.MEMORY);
@@ -122,19 +122,19 @@ function loadAll(node: Node): bool {
   return !readFails();
 }
 
-/** Rows and groups are those that were saved. */
+/** True when rows and groups have the form in which they were saved. */
 function isAsSaved(): bool {
   return isSameForm && areSame(Members.ROWS);
 }
 
-/** Passes by what was made in advance of other rows and groups: it is made again of the rows that are kept. */
+/** Skips saved stacks that belong to other rows and groups; they are made again from the kept rows. */
 function stacksLeave(spec: WindowSpec, state: WindowState): void {
   if (!keepsRows(spec)) readFail(LoadFault.DAMAGED);
   stacksPass(spec);
   setReset(state);
 }
 
-/** Partitions are many, and have few groups each. */
+/** Saves one partition; a window has many of them, with few groups each. */
 function partitionSave(spec: WindowSpec, part: WindowState): void {
   contentSave(spec, part, false);
   if (!hasFlag(spec, WindowFlag.QUEUES)) return;
@@ -157,7 +157,7 @@ function partitionLoad(node: Node, spec: WindowSpec, part: WindowState): void {
   else readFail(LoadFault.MEMORY);
 }
 
-/** What a window has itself, and each partition of one. `leaves`: its groups are changed by rows alone. */
+/** Saves the content of a window, or of one of its partitions. `leaves`: only rows change its groups. */
 function contentSave(spec: WindowSpec, state: WindowState, leaves: bool): void {
   writeF64(state.start);
   writeF64(state.end);

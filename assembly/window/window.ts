@@ -1,4 +1,5 @@
-// Window nodes: rows come in, messages go out. What the kinds have in common: opening, the clock, errors, freeing.
+// Window nodes: rows come in, messages go out. This file has the parts that all kinds share: opening, the clock,
+// errors, freeing.
 import * as ctx from '../batch/context';
 import { NodeFlag, accountOf, exhaust, isExhausted, timesColumn } from '../node/node';
 import { Operator, Signal, Trait, nearestAbove } from '../node/operator';
@@ -86,16 +87,16 @@ export function windowOpen(node: Node): bool {
 }
 
 /**
- * What it sends it can leave to later: groups leave it, rows, panes and stacks stay as they are. Stacks of partitions
- * are sent at once.
+ * True when the window can defer its results: groups move to the outbox, while rows, panes and stacks stay as they are.
+ * Stacks of partitions are sent at once.
  */
 function keepsOutbox(spec: WindowSpec): bool {
   return !hasFlag(spec, WindowFlag.SENDS_AT_ONCE) && !(hasFlag(spec, WindowFlag.STACKS) && isPartitioned(spec));
 }
 
 /**
- * Below an eventTime node its column of parsed times is the timestamp, whatever the plan names: texts are parsed once.
- * It also says whether rows of the same time come together.
+ * Below an eventTime node its column of parsed times is the timestamp, whatever the plan names, so that texts are
+ * parsed once. The eventTime node also decides whether rows of the same time come together.
  */
 function followEventTime(node: Node, spec: WindowSpec): void {
   const column = timesColumn(node);
@@ -133,7 +134,9 @@ function pushAll(node: Node, spec: WindowSpec, state: WindowState, program: Prog
   push(node, spec, state);
 }
 
-/** Takes the rows in that have not failed; each failure goes on as a message, after what the rows before it make. */
+/**
+ * Takes in the rows that have not failed; each failure goes on as a message, after the results of the rows before it.
+ */
 function pushBetweenFailures(node: Node, spec: WindowSpec, state: WindowState, program: Program): void {
   const cols = ctx.cols;
   const rows = ctx.rows;
@@ -186,13 +189,15 @@ function askForTick(node: Node, spec: WindowSpec, state: WindowState): void {
   if (!isEventTime(spec) && !isExhausted(node)) deadlineOf(node, spec, state);
 }
 
-/** A row that failed before the window, where it is counted, doesn't enter it: its failure is a message of its own. */
+/**
+ * Sends the failure of a row that failed above, where it is counted, as a message of its own; the row is in no window.
+ */
 function passFailure(node: Node, text: u64): void {
   if (!(node.flags & NodeFlag.SEND_ERROR)) return;
   sendError(node, offOf(text), lenOf(text));
 }
 
-/** The time that the node asked for has come (ctx.nowMs); its deadline is taken back already. */
+/** Handles a tick at the deadline of the node (ctx.nowMs); the deadline is cleared already. */
 export function windowTick(node: Node): void {
   if (isExhausted(node) || !enter(node)) return;
   const spec = changetype<WindowSpec>(node.spec);
@@ -208,8 +213,8 @@ export function windowTick(node: Node): void {
 }
 
 /**
- * Messages begin and end only for windows of messages, time goes on for all others. Rows of another window that such a
- * one gathers come one by one; a message that failed has no rows, its failure goes on.
+ * Begin and end of a message concern only windows of messages; other windows take watermarks. A failed message from
+ * another window has no rows, and its failure goes on.
  */
 function windowSignal(node: Node, signal: u32, value: u64): void {
   const spec = changetype<WindowSpec>(node.spec);
@@ -234,7 +239,7 @@ function windowEnd(node: Node, spec: WindowSpec, value: u64): void {
   frameLeave();
 }
 
-/** No row older than `ms` will come any more (event time). Afterwards the current batch is another one. */
+/** Takes a watermark: no row older than `ms` comes any more. Afterwards the current batch is another one. */
 function windowWatermark(node: Node, ms: f64): void {
   if (!enter(node)) return;
   const spec = changetype<WindowSpec>(node.spec);
@@ -244,7 +249,7 @@ function windowWatermark(node: Node, ms: f64): void {
   frameLeave();
 }
 
-/** The clock is set back by so many ms: what windows of processing time hold stays as old as it is. */
+/** Handles a clock that is set back by `ms`: the content of windows of processing time keeps its age. */
 function windowSetBack(node: Node, ms: f64): void {
   const spec = changetype<WindowSpec>(node.spec);
   if (isExhausted(node)) return;
@@ -253,7 +258,7 @@ function windowSetBack(node: Node, ms: f64): void {
   else if (!isEventTime(spec)) setBackOf(node, spec, state, ms);
 }
 
-/** Frees everything that the window holds. */
+/** Frees the state of the window. */
 export function windowFree(node: Node): void {
   clearDeadline(node);
   const state = changetype<WindowState>(node.state);
@@ -271,7 +276,7 @@ export function windowFree(node: Node): void {
   node.state = 0;
 }
 
-/** Partitions that a window keeps, 0 where rows are not partitioned. */
+/** Number of partitions that a window keeps; 0 where rows are not partitioned. */
 export function windowPartitions(node: Node): u32 {
   const state = node.state;
   return isPartitioned(changetype<WindowSpec>(node.spec))
@@ -279,7 +284,7 @@ export function windowPartitions(node: Node): u32 {
     : 0;
 }
 
-/** Partitions that a window has forgotten since nothing came for them. */
+/** Number of partitions that a window has forgotten because no rows came for them. */
 export function windowForgotten(node: Node): u64 {
   const state = node.state;
   return isPartitioned(changetype<WindowSpec>(node.spec))

@@ -6,7 +6,7 @@ import { addToSum } from '../state/take';
 import { AggregateSpec } from '../../gen/window-layouts';
 import { GroupSet } from '../group/table';
 
-/** Of doubles u64; of integers u32, with the upper half of the sum behind it. */
+/** Offset of the count: u64 for doubles; for integers u32, with the upper half of the sum behind it. */
 const COUNT: usize = 8;
 const UPPER: usize = 12;
 
@@ -22,7 +22,7 @@ export function avgTake(
   if (tag > Tag.NULL) add(set, state, tagAt, tag, payload, <i64>payload >> 63, 1);
 }
 
-/** Adds the sum of so many numbers, of which an integer has an upper half. */
+/** Adds a sum of `count` numbers, which has an upper half for integers. */
 function add(set: GroupSet, state: usize, tagAt: usize, tag: u8, payload: u64, upper: i64, count: u64): void {
   const have = load<u8>(tagAt);
   const all = averageCount(state, have) + count;
@@ -42,17 +42,17 @@ function add(set: GroupSet, state: usize, tagAt: usize, tag: u8, payload: u64, u
   store<u64>(state, all, COUNT);
 }
 
-/** How many numbers are in the sum. */
+/** Number of values in the sum. */
 export function averageCount(state: usize, tag: u8): u64 {
   return tag == Tag.I64 ? <u64>load<u32>(state, COUNT) : load<u64>(state, COUNT);
 }
 
-/** The upper half of a sum of integers; below half of their count, as each has 64 bits. */
+/** Upper half of a sum of integers; it is below half of their count, as each has 64 bits. */
 export function averageUpper(state: usize): i64 {
   return <i64>load<i32>(state, UPPER);
 }
 
-/** Makes the state that of a sum of integers. */
+/** Stores a sum of integers in the state. */
 export function averageSetInts(state: usize, sum: u64, upper: i64, count: u32): void {
   store<u64>(state, sum);
   store<u32>(state, count, COUNT);
@@ -81,7 +81,7 @@ export function avgMerge(set: GroupSet, agg: AggregateSpec, to: usize, tagTo: us
   add(set, to, tagTo, tag, load<u64>(from), averageUpper(from), averageCount(from, tag));
 }
 
-/** The sum by the count, cut towards zero. */
+/** The quotient of sum and count, cut towards zero. */
 function quotient(lower: u64, upper: i64, count: u64): i64 {
   if (upper == <i64>lower >> 63) return <i64>lower / <i64>count;
   const isNegative = upper < 0;
@@ -91,7 +91,7 @@ function quotient(lower: u64, upper: i64, count: u64): i64 {
     low = 0 - low;
     high = ~high + <u64>(low == 0);
   }
-  // Below the count, so that the quotient has 64 bits: a bit of it with each step.
+  // `rest` stays below the count, so that the quotient has 64 bits; each step gives one bit.
   let rest = high;
   for (let i: u32 = 0; i < 64; i++) {
     rest = (rest << 1) | (low >> 63);

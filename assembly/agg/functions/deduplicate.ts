@@ -30,8 +30,8 @@ export function deduplicateTake(
 }
 
 /**
- * deduplicate: the rows whose value was not there before. With the parameter true all of them, otherwise the last row
- * if its value is new, null if not. With operand c an item is a value and its row, otherwise the value alone.
+ * deduplicate: the rows whose value was not there before. With the parameter true it gives all of them, otherwise the
+ * last row if its value is new, or null. With operand c an item has a value and its row, otherwise the value alone.
  */
 export function deduplicateFinish(agg: AggregateSpec, list: usize, parameterTag: u8): void {
   const width: u32 = agg.c == NO_INPUT ? 1 : 2;
@@ -74,7 +74,7 @@ export function deduplicateFinish(agg: AggregateSpec, list: usize, parameterTag:
   } else giveResult(Tag.NULL, 0);
 }
 
-/** Set when there was no memory for the text of a value. */
+/** True when there was no memory for the text of a value. */
 let isFull: bool = false;
 
 function isUnseen(table: usize, mask: u32, slot: usize): bool {

@@ -1,6 +1,6 @@
-// Variance and standard deviation, of the population or of a sample: sums of the distances from the first number and of
-// their squares, each with what its rounding lost (T. J. Dekker, 1971; T. Ogita, S. M. Rump, S. Oishi, 2005). So they
-// have twice the digits of a double, and the result is the double that is nearest to the exact one.
+// Variance and standard deviation, of the population or of a sample. The state has sums of the distances from the first
+// number and of their squares, each with the part that rounding lost (T. J. Dekker, 1971; T. Ogita, S. M. Rump, S.
+// Oishi, 2005). The sums thus have twice the digits of a double, and the result is the double nearest to the exact one.
 //
 //   state   first number f64 | count u64 | sum f64, its lost part f64 | sum of squares f64, its lost part f64
 import { Agg } from '../../gen/aggregates';
@@ -15,14 +15,14 @@ import { GroupSet } from '../group/table';
 const COUNT: usize = 8;
 const SUM: usize = 16;
 const SQUARES: usize = 32;
-/** Behind a sum: its lost part. */
+/** Offset of the lost part behind its sum. */
 const LOST: usize = 8;
 const STATE_SIZE: usize = 48;
-/** Sums beyond are not squared exactly. */
+/** Magnitude of sums above which squares are not exact. */
 const MOST: f64 = 1e150;
 const TWO_63: f64 = 9223372036854775808.0;
 
-/** What the rounding of a * b lost. */
+/** Rounding error of the product a * b. */
 // @ts-ignore: decorator
 @inline function lostOfProduct(a: f64, b: f64, product: f64): f64 {
   const x = a * 134217729.0;
@@ -34,7 +34,7 @@ const TWO_63: f64 = 9223372036854775808.0;
   return aLow * bLow - (product - aHigh * bHigh - aLow * bHigh - aHigh * bLow);
 }
 
-/** What the rounding of a + b lost. */
+/** Rounding error of the sum a + b. */
 // @ts-ignore: decorator
 @inline function lostOfSum(a: f64, b: f64, sum: f64): f64 {
   const other = sum - a;
@@ -76,7 +76,7 @@ function take(fn: u32, set: GroupSet, state: usize, tagAt: usize, tag: u8, paylo
   store<u64>(state, load<u64>(state, COUNT) + 1, COUNT);
 }
 
-/** Adds the sums of other numbers, whose distances are those from another first one. */
+/** Adds the sums of other numbers, whose distances are from another first number. */
 function merge(to: usize, tagTo: usize, from: usize, tag: u8): void {
   if (tag == Tag.MISSING) return;
   if (load<u8>(tagTo) == Tag.MISSING) {
@@ -106,10 +106,10 @@ function merge(to: usize, tagTo: usize, from: usize, tag: u8): void {
   store<u64>(to, load<u64>(to, COUNT) + load<u64>(from, COUNT), COUNT);
 }
 
-/** What `restOf` and `quotientOf` could not put into the double that they return. */
+/** Lost part of the double that `restOf` or `quotientOf` returned. */
 let behind: f64 = 0;
 
-/** (a + aLost) / n. */
+/** Computes (a + aLost) / n. */
 function quotientOf(a: f64, aLost: f64, n: f64): f64 {
   const quotient = a / n;
   const product = quotient * n;
@@ -136,7 +136,7 @@ function restOf(state: usize, n: f64): f64 {
   return total;
 }
 
-/** A sample of one value has none (null). */
+/** Computes the result; a sample of one value has none (null). */
 function finish(fn: u32, state: usize, tag: u8): void {
   const isSample = fn == Agg.STDDEVS || fn == Agg.VARS;
   const n = load<u64>(state, COUNT);

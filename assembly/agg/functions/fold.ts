@@ -1,4 +1,4 @@
-// Aggregates of the host: what the window gives of a group is its state, of which a call above it makes the result.
+// Aggregates of the host: the window gives the state of a group, from which a call above makes the result.
 import { joinLater } from '../state/fold';
 import { giveValue } from '../state/result';
 import { AggregateSpec } from '../../gen/window-layouts';

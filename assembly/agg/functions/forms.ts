@@ -1,8 +1,8 @@
-// The forms of states that agg/aggregates.json names, each with how it is saved and loaded. What is saved of a state
-// that has not failed begins with a value, whose tag is that of the state.
+// The forms of states that agg/aggregates.json names, each with its way of saving and loading. The saved form of a
+// state that has not failed begins with a value, whose tag is that of the state.
 //
-// What is loaded need not be what was saved, even where its checks are right: whatever an aggregate relies on is looked
-// at here, so that the load fails and not the work on the rows that come then.
+// Loaded bytes may be wrong even where their checks are right. Each property that an aggregate relies on is therefore
+// checked here, so that the load fails and not the work on later rows.
 import { itemFits } from '../../gen/aggregates';
 import { LoadFault } from '../../gen/state-layouts';
 import { SLOT_SIZE, SLOT_TAG, Tag, lenOf } from '../../mem/layout';
@@ -30,15 +30,15 @@ export function sumFormLoad(fn: u32, pool: Pool, state: usize, tag: u8, payload:
   store<u64>(state, payload);
 }
 
-/** What values are added to keeps its tag: of any other kind a number would be taken for an address. */
+/** True for tags that a sum may have; with another tag, a number would be taken for an address. */
 function isSum(tag: u8): bool {
   return tag == Tag.MISSING || tag == Tag.I64 || tag == Tag.F64;
 }
 
-/** In a count: more follows than releases wrote that did not know of it, which take such a count for damage. */
+/** Flag in a saved count: more values follow than earlier releases wrote; those take such a count for damage. */
 const MORE: u64 = 1 << 63;
 
-/** The upper half of a sum of integers follows where the sum has more than 64 bits. */
+/** Saves the upper half of a sum of integers only if the sum needs more than 64 bits. */
 export function averageFormSave(state: usize, tag: u8): void {
   const isWide = tag == Tag.I64 && averageUpper(state) != load<i64>(state) >> 63;
   writeValue(tag, load<u64>(state));
@@ -50,7 +50,7 @@ export function averageFormLoad(fn: u32, pool: Pool, state: usize, tag: u8, payl
   const mark = readU64();
   const count = mark & ~MORE;
   const upper = mark & MORE ? readU64() : <u64>(<i64>payload >> 63);
-  // It is divided by; of integers the quotient has 64 bits.
+  // The sum is divided by the count; for integers the quotient must fit in 64 bits.
   const isQuotient = tag == Tag.I64 ? (<i64>upper < 0 ? ~upper : upper) < count : !(mark & MORE);
   if (!isSum(tag) || ((count == 0 || !isQuotient) && tag != Tag.MISSING)) readFail(LoadFault.DAMAGED);
   if (tag != Tag.I64) {
@@ -62,7 +62,9 @@ export function averageFormLoad(fn: u32, pool: Pool, state: usize, tag: u8, payl
   averageSetInts(state, payload, <i64>upper, <u32>count);
 }
 
-/** State that was saved without MORE has the mean, the sum of squared distances from it and the count. */
+/**
+ * Saves the sums with MORE. A state saved without it has the mean, the sum of squared distances from it and the count.
+ */
 export function momentsFormSave(state: usize, tag: u8): void {
   writeValue(tag, load<u64>(state));
   writeU64(load<u64>(state, 16));
@@ -86,14 +88,14 @@ export function valueFormSave(state: usize, tag: u8): void {
   writeBool(load<u32>(state, 12) != 0);
 }
 
-/** As `storeValue` of a value that has its place in the pool. */
+/** As `storeValue` for a value that stands in the pool already. */
 export function valueFormLoad(fn: u32, pool: Pool, state: usize, tag: u8, payload: u64): void {
   store<u64>(state, payload);
   store<u32>(state, tag == Tag.STR || tag == Tag.BYTES ? lenOf(payload) : 0, 8);
   store<u32>(state, <u32>readBool(), 12);
 }
 
-/** The parameter, then the sketch, if there is one. */
+/** Saves the parameter, then the sketch, if there is one. */
 export function sketchFormSave(state: usize, tag: u8): void {
   const sketch = changetype<Sketch>(load<u32>(state));
   writeValue(tag, load<u64>(state, 16));
@@ -108,7 +110,7 @@ export function sketchFormLoad(fn: u32, pool: Pool, state: usize, tag: u8, paylo
   store<u32>(state, 1, 4);
 }
 
-/** The parameter, then the list. */
+/** Saves the parameter, then the list. */
 export function listFormSave(state: usize, tag: u8): void {
   writeValue(tag, load<u64>(state, 16));
   writeU32(load<u32>(state, 12));

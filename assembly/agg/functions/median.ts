@@ -20,7 +20,7 @@ export function medianTake(
   keepNumber(set, agg, state, tagAt, tag, payload, row);
 }
 
-/** The middle value; the mean of the two middle ones of an even count. That of whole numbers is exact. */
+/** The middle value, or the mean of the two middle ones of an even count; the mean of whole numbers is exact. */
 export function medianFinish(agg: AggregateSpec, list: usize, tag: u8): void {
   const at = numbers(Agg.MEDIAN, list);
   if (!at) return;
@@ -37,15 +37,15 @@ export function medianFinish(agg: AggregateSpec, list: usize, tag: u8): void {
   free(at, n << 3, 0);
 }
 
-/** Gives the mean of two integers, a double unless that would lose digits of a whole number. */
+/** Sets the mean of two integers as the result, as a double unless that would lose digits of a whole number. */
 function giveMean(a: i64, b: i64): void {
   const half = (a >> 1) + (b >> 1) + (a & b & 1);
   if (((a ^ b) & 1) == 0) giveWhole(half);
   else if (abs(half) < EXACT) giveDouble(<f64>half + 0.5);
-  // So large a mean is rounded as a double; its half only decides which way: among the even numbers, or those of four
-  // and more.
+  // A mean this large is rounded as a double. Its half only decides the direction: among even numbers, or among
+  // multiples of four and more.
   else giveDouble(<f64>(abs(half) < EXACT << 1 ? half + (half & 1) : half | 1));
 }
 
-/** Integers up to here are doubles. */
+/** Largest magnitude of integers that are doubles without loss. */
 const EXACT: i64 = 1 << 53;

@@ -33,9 +33,10 @@ function compareKeys(a: usize, b: usize): i32 {
   );
 }
 
-// Objects are merged into a run of members as long as that is not much longer than they are; then it is put aside, and
-// runs that were put aside are merged when the newer has grown to half of the older: no member is copied more often
-// than the length has doublings, and equal names never take room twice for long. The first entry is the oldest run.
+// Objects are merged into a run of members, as long as the run is not much longer than they are; then the run is put
+// aside. Runs that were put aside are merged when the newer has grown to half of the older. A member is thus copied no
+// more often than the length doubles, and equal names never take room twice for long. The first entry is the oldest
+// run.
 //
 //   run   members u32 | count u32 | room u32 (members)
 const RUN_SIZE: usize = 12;
@@ -43,15 +44,15 @@ const COUNT: usize = 4;
 const ROOM: usize = 8;
 const MAX_RUNS: u32 = 40;
 const RUNS: usize = memory.data(40 * 12, 16);
-/** The run that objects are merged into, and the block it changes places with. */
+/** The run that objects are merged into, and the spare block that it swaps with. */
 const YOUNG: usize = memory.data(12, 16);
 const SPARE: usize = memory.data(12, 16);
 const HELD: usize = memory.data(12, 16);
-/** Runs put aside. */
+/** Number of runs that were put aside. */
 let height: u32 = 0;
-/** A run of so many members more than four times those of an object is put aside before it. */
+/** Members beyond four times those of an object at which a run is put aside before it. */
 const FEW: u32 = 64;
-/** Members that a block can have. */
+/** Members that a block can have at most. */
 const MAX_MEMBERS: u32 = 0x7fffffff / MEMBER_SIZE;
 
 // @ts-ignore: decorator
@@ -65,7 +66,7 @@ function freeRun(run: usize): void {
   memory.fill(run, 0, RUN_SIZE);
 }
 
-/** Room for so many members in an empty run; false when memory is exhausted. */
+/** Makes room for `count` members in an empty run; false when memory is exhausted. */
 function runRoom(run: usize, count: u32): bool {
   if (load<u32>(run, ROOM) >= count) return true;
   freeRun(run);
@@ -77,7 +78,7 @@ function runRoom(run: usize, count: u32): bool {
   return true;
 }
 
-/** Merges members into the spare block, behind those of `run`, which it takes the place of. */
+/** Merges members into the spare block, behind those of `run`, and swaps the block with that of the run. */
 function mergeInto(run: usize, members: usize, count: u32): bool {
   if (!runRoom(SPARE, load<u32>(run, COUNT) + count)) return false;
   const to = <usize>load<u32>(SPARE);

@@ -34,9 +34,8 @@ export function percentileDiscTake(
 }
 
 /**
- * percentile_disc takes the value at the rank ceil(n * p); percentile_cont the one at the position (n - 1) * p, from 0,
- * between two values as far on the way from one to the other. The parameter stands behind the list, its tag is that of
- * the state.
+ * percentile_disc takes the value at the rank ceil(n * p). percentile_cont takes the one at the position (n - 1) * p,
+ * from 0; between two values it interpolates. The parameter stands behind the list, and its tag is that of the state.
  */
 function percentile(fn: u32, list: usize, parameterTag: u8): void {
   if (!isNumber(parameterTag)) {
@@ -66,7 +65,7 @@ function percentile(fn: u32, list: usize, parameterTag: u8): void {
   free(at, n << 3, 0);
 }
 
-/** Gives what stands at a position between two of the sorted numbers. */
+/** Sets the value at a position between two of the sorted numbers as the result. */
 function giveBetween(at: usize, position: f64, n: u32): void {
   const i = min(<u32>position, n - 1);
   const low = load<f64>(at + ((<usize>i) << 3));

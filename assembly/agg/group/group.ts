@@ -86,7 +86,7 @@ export function setFree(set: GroupSet): void {
   memory.fill(changetype<usize>(set), 0, GROUPS_POOL);
 }
 
-/** Takes the groups of another set over, which is empty then; what failed the set stays. */
+/** Takes over the groups of another set, which is empty then; an error of the set stays. */
 export function setTake(set: GroupSet, from: GroupSet): void {
   const acct = from.account;
   const to = set.account;
@@ -104,7 +104,7 @@ export function setTake(set: GroupSet, from: GroupSet): void {
   poolTake(set.values, from.values);
 }
 
-/** Gives back what only looking for keys needs: nothing comes into the set any more. */
+/** Frees the memory that only finding keys needs: no group comes into the set any more. */
 export function setSeal(set: GroupSet): void {
   dropOther(set);
   const table = <usize>set.table;
@@ -113,7 +113,7 @@ export function setSeal(set: GroupSet): void {
   set.mask = 0;
 }
 
-/** Forgets what was taken in for want of memory; what is sent of the set before its next reset fails. */
+/** Drops all groups because memory is exhausted; the message of the set fails until the next reset. */
 export function setLose(set: GroupSet): void {
   setReset(set);
   noteNoMemory(set);
@@ -125,7 +125,7 @@ function noteNoMemory(set: GroupSet): void {
   set.errorLen = failLen;
 }
 
-/** Keeps the text of an error as long as the set's values; where memory is exhausted that is the reason. */
+/** Keeps the text of an error as long as the values of the set; when memory is exhausted, that becomes the reason. */
 export function keepReason(set: GroupSet, payload: u64): u64 {
   const len = min(lenOf(payload), 4096);
   const to = poolBytesCopy(set.values, offOf(payload), len);
@@ -134,7 +134,7 @@ export function keepReason(set: GroupSet, payload: u64): u64 {
   return span(failOff, failLen);
 }
 
-/** Notes the error that the whole message fails with; the first one counts. */
+/** Notes the error that makes the whole message fail; the first one counts. */
 export function setError(set: GroupSet, payload: u64): void {
   if (set.error) return;
   const reason = keepReason(set, payload);
@@ -142,10 +142,7 @@ export function setError(set: GroupSet, payload: u64): void {
   set.errorLen = lenOf(reason);
 }
 
-/**
- * Makes room in an empty set for that many groups, which come one by one, as far as that is not better done little by
- * little.
- */
+/** Makes room in an empty set for `groups` groups, unless growing little by little is better. */
 export function setReserve(set: GroupSet, groups: u32): void {
   if (set.table) return;
   let slots = FIRST_SLOTS;
@@ -153,7 +150,7 @@ export function setReserve(set: GroupSet, groups: u32): void {
   growTo(set, slots);
 }
 
-/** Makes a group behind the others that nobody finds yet; 0 when memory is exhausted. */
+/** Adds a group behind the others without a place in the table; 0 when memory is exhausted. */
 export function newGroup(spec: WindowSpec, set: GroupSet, hash: u32, off: usize, len: u32): Group {
   const size = spec.entrySize;
   const group = changetype<Group>(poolAlloc(set.groupsPool, size));
@@ -177,16 +174,16 @@ export function newGroup(spec: WindowSpec, set: GroupSet, hash: u32, off: usize,
   return group;
 }
 
-/** Number of the group among those of its set, in their order. */
+/** Number of the group in the order of its set. */
 // @ts-ignore: decorator
 @inline export function groupNumber(spec: WindowSpec, group: Group): u32 {
   return load<u32>(changetype<usize>(group) + spec.tagsAt - NUMBER_SIZE);
 }
 
-/** True when the group was made by the last find. */
+/** True when the last find has made the group. */
 export let isNew: bool = false;
 
-/** The key's bytes, of which there are at most 16, with zeros behind them. */
+/** The bytes of a key of at most 16 bytes, padded with zeros. */
 // @ts-ignore: decorator
 @inline function shortKey(off: usize, len: u32): v128 {
   return v128.and(v128.load(off), v128.load(EDGE + SHORT - len));
@@ -244,7 +241,7 @@ function findByHash(spec: WindowSpec, set: GroupSet, off: usize, len: u32, hash:
   return group;
 }
 
-/** The group of rows whose only key is null or missing, and the only group of a window without keys. */
+/** The group of rows whose only key is null or missing; without keys, the only group of a window. */
 export function findNullGroup(spec: WindowSpec, set: GroupSet): Group {
   isNew = false;
   let group = set.nullGroup;
@@ -255,7 +252,9 @@ export function findNullGroup(spec: WindowSpec, set: GroupSet): Group {
   return group;
 }
 
-/** Copies the kept values of the group's first row; text that is the key of group `keyed` is not copied again. */
+/**
+ * Copies the kept values of the first row of the group; a text that is the key of group `keyed` is not copied again.
+ */
 function keepRow(spec: WindowSpec, set: GroupSet, group: Group, row: u32, keyed: Group = group): void {
   const count = spec.keeps;
   const keeps = keepsAt(spec);
@@ -277,8 +276,8 @@ function keepRow(spec: WindowSpec, set: GroupSet, group: Group, row: u32, keyed:
 const HASHES: usize = memory.data(4 * 1024, 16);
 
 /**
- * As `assignGroups` for a single key that is text in all rows. All hashes are there before the first group is looked
- * for, so that looking waits for memory alone, and for that of several rows at a time.
+ * As `assignGroups` for a single key that is text in all rows. All hashes are computed before the first lookup. The
+ * lookups then wait for memory alone, and for that of several rows at a time.
  */
 function assignTexts(spec: WindowSpec, set: GroupSet, bind: Bind, sel: usize, n: u32, groups: usize): bool {
   if (!set.table && !grow(set)) return false;
@@ -375,7 +374,7 @@ export function assignGroups(spec: WindowSpec, set: usize, sel: usize, n: u32, g
 
 /**
  * Writes a group of its own for each selected row to `groups`; false when memory is exhausted. `keyed` has groups of
- * another set with the keys of the rows, which that set must hold as long.
+ * another set with the keys of the rows, and that set must live as long.
  */
 export function separateGroups(spec: WindowSpec, set: GroupSet, sel: usize, n: u32, groups: usize, keyed: usize): bool {
   for (let i: u32 = 0; i < n; i++) {

@@ -15,7 +15,7 @@ import { Pool, POOL_SIZE, poolTake } from '../../mem/pool';
 import { WindowSpec } from '../../gen/window-layouts';
 import { GroupSet, Group } from './table';
 
-/** A set of groups that a snapshot has still to write. */
+/** State of writing the groups of one set for a snapshot. */
 // @ts-ignore: decorator
 @unmanaged
 export class Walk {
@@ -70,7 +70,7 @@ const FIRST_PLACES: u32 = 16;
 let places: usize = 0;
 let capacity: u32 = 0;
 let ids: u32 = 0;
-/** No place before this one is free. */
+/** Number of the first place that may be free. */
 let hint: u32 = 0;
 
 // @ts-ignore: decorator
@@ -84,7 +84,7 @@ let hint: u32 = 0;
   return set.walk != 0;
 }
 
-/** The walk that has still to write groups of the set, 0 none. */
+/** The walk that still has groups of the set to write; 0 none. */
 export function walkOf(set: GroupSet): Walk {
   const place = set.walk;
   if (place && place <= capacity) {
@@ -95,7 +95,7 @@ export function walkOf(set: GroupSet): Walk {
   return changetype<Walk>(0);
 }
 
-/** Makes the walk the one of the set; false when memory is exhausted. */
+/** Connects the walk with the set; false when memory is exhausted. */
 export function pin(set: GroupSet, walk: Walk): bool {
   let i = hint;
   while (i < capacity && load<u32>(placeAt(i))) i++;
@@ -109,7 +109,7 @@ export function pin(set: GroupSet, walk: Walk): bool {
   return true;
 }
 
-/** No set has the walk any more. */
+/** Frees the place of the walk, so that no set has it any more. */
 export function unpin(walk: Walk): void {
   const place = walk.place;
   if (place >= capacity || <usize>load<u32>(placeAt(place)) != changetype<usize>(walk)) return;
@@ -117,7 +117,7 @@ export function unpin(walk: Walk): void {
   hint = min(hint, place);
 }
 
-/** The set is emptied: its pools are the walk's from now on, if there is something to be written still. */
+/** Hands the pools of a set that is emptied to its walk, if the walk still has groups to write. */
 export function pinnedLeave(set: GroupSet, groups: Pool, values: Pool): void {
   const walk = walkOf(set);
   if (!walk) return;

@@ -54,13 +54,13 @@ export const NUMBER_SIZE: u32 = 4;
   return spec.partition != NO_INPUT;
 }
 
-/** Input `i` of the further ones that rows are partitioned by. */
+/** Input number `i` of the partition keys behind the first one. */
 // @ts-ignore: decorator
 @inline export function furtherInput(spec: WindowSpec, i: u32): u32 {
   return load<u16>(changetype<usize>(spec) + spec.size - ((<usize>(spec.further - i)) << 1));
 }
 
-/** Input that is argument `i` of an aggregate that is folded. */
+/** Input of argument `i` of an aggregate that the host folds. */
 // @ts-ignore: decorator
 @inline export function foldedInput(spec: WindowSpec, agg: AggregateSpec, i: u32): u32 {
   const at = aggsAt(spec) + <usize>(spec.aggs * AGG_SIZE_OF);
@@ -108,7 +108,7 @@ export function allFixed(spec: WindowSpec): bool {
 
 // ---- where the inputs stand ---------------------------------------------------------------------------------
 export { bindTag, bindUniform, bindVal } from '../../mem/bind';
-/** Where they stand: of the window at work (window/content/frame.ts), which has room for MAX_INPUTS of them. */
+/** Address of the binds of the current window (window/content/frame.ts), which has room for MAX_INPUTS of them. */
 export let binds: usize = 0;
 
 export function setBinds(at: usize): void {

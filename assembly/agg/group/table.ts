@@ -27,7 +27,7 @@ export class GroupSet {
   rows: u32;
   other: u32;
   cursor: u32;
-  /** Of a set: place of its walk and 1, 0 none; its id. */
+  /** Place of the walk of the set, from 1, 0 none; then the id of the walk. */
   walk: u32;
   walkId: u32;
 
@@ -50,20 +50,20 @@ export class Group {
   next: Group;
 }
 
-/** Of `other`: it is the table before. */
+/** Flag in `other`: it is the table before, whose slots move. */
 export const MOVES: u32 = 1;
 
 export const FIRST_SLOTS: u32 = 16;
 
-/** Slots for each group, at least: with fewer, many keys are not where they are looked for first. */
+/** Slots for each group at least; with fewer, many keys are not found at the first look. */
 export const ROOM: u32 = 4;
 
-/** Tables of so many slots or more grow little by little; smaller ones are moved in less than 10 ms. */
+/** Slots from which a table grows little by little; smaller tables are moved in less than 10 ms. */
 export const LARGE: u32 = 1 << 18;
 
 /**
- * Bytes of the next table that are cleared, and slots of the one before that move, with each group that comes: double
- * of what is needed.
+ * Bytes of the next table that are cleared, and slots of the one before that move, with each new group: double of the
+ * need.
  */
 const CLEARED: u32 = 512;
 
@@ -80,7 +80,7 @@ export function otherSlots(set: GroupSet): u32 {
   return set.other & MOVES ? slots >> 1 : slots << 1;
 }
 
-/** Gives the table back that another is cleared for, or that is moved from. */
+/** Frees the second table: the next one that is being cleared, or the one before that is moved from. */
 export function dropOther(set: GroupSet): void {
   const other = set.other;
   if (!other) return;
@@ -121,7 +121,8 @@ export function makeRoom(set: GroupSet): bool {
   }
   const bytes = slots << 4;
   if (!set.other) {
-    // A large block that was refused is asked for again with each 1,024th group only, as long as there is room without
+    // After a refusal, a large block is asked for again only with each 1,024th group, as long as there is room without
+    // it.
     // it.
     if (!isFull && set.count & 1023) return true;
     const before = refusals;
@@ -146,7 +147,7 @@ export function makeRoom(set: GroupSet): bool {
   return true;
 }
 
-/** Moves some groups from the table before; gives it back when none is left there. */
+/** Moves some slots of the table before, and frees it when none is left there. */
 export function moveSome(set: GroupSet): void {
   const table = <usize>(set.other & ~MOVES);
   const slots = (set.mask + 1) >> 1;

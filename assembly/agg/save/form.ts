@@ -1,5 +1,5 @@
-// The form in which groups of the part under way were saved: which values they have, which aggregates, and where these
-// are now. Of a window that has others since, what is gone is passed over; what is new begins empty.
+// The form in which groups of the part under way were saved: their values and aggregates, and the places of these in
+// the node now. When the window has changed, removed members are skipped, and new ones begin empty.
 //
 //   form   keeps u32 | aggregates u32 | function u32 of each
 import { isAggregate } from '../../gen/aggregates';
@@ -18,7 +18,7 @@ export let savedAggs: u32 = 0;
 /** Functions of the saved aggregates, u16 each. */
 let functions: usize = 0;
 let size: u32 = 0;
-/** Groups have what they had, in the same order. */
+/** True when groups have the same members as when they were saved, in the same order. */
 export let isSameForm: bool = true;
 
 export function formSave(spec: WindowSpec): void {
@@ -29,7 +29,7 @@ export function formSave(spec: WindowSpec): void {
   for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF) writeU32(load<u16>(agg, offsetof<AggregateSpec>('fn')));
 }
 
-/** Reads the form; with the end of the part `formEnd` is called. */
+/** Reads the form; `formEnd` is called at the end of the part. */
 export function formLoad(spec: WindowSpec): void {
   const keeps = spec.keeps;
   const aggs = spec.aggs;

@@ -1,6 +1,6 @@
 // Saved form of a group: its kept values, then the states of its aggregates.
 //
-// A state is a value first, which is the reason of an aggregate that failed; what else there is follows from its form
+// A state begins with a value, which is the reason of an aggregate that failed. The rest depends on its form
 // (agg/functions/forms.ts).
 import { stateLoad, stateSave } from '../gen/forms';
 import { LoadFault } from '../../gen/state-layouts';
@@ -16,11 +16,11 @@ import { AGG_SIZE_OF, GROUP_HEAD, aggsAt } from '../group/spec';
 import { WindowSpec, AggregateSpec } from '../../gen/window-layouts';
 import { GroupSet, Group } from '../group/table';
 
-/** Keys on their way into a set. */
+/** Pool for saved keys until they are in a set. */
 const KEYS: Pool = changetype<Pool>(memory.data(32, 16));
 let holdsKeys: bool = false;
 
-/** Saves what a group holds, without its key. */
+/** Saves the content of a group, without its key. */
 export function groupSave(spec: WindowSpec, group: Group): void {
   const keeps = spec.keeps;
   let tagAt = changetype<usize>(group) + spec.tagsAt;
@@ -41,7 +41,7 @@ export function groupSave(spec: WindowSpec, group: Group): void {
   }
 }
 
-/** Fills a group that was just made. */
+/** Fills a newly made group with saved content. */
 export function groupLoad(spec: WindowSpec, set: GroupSet, group: Group): void {
   if (!isSameForm) {
     groupTake(spec, set, group);
@@ -62,11 +62,11 @@ export function groupLoad(spec: WindowSpec, set: GroupSet, group: Group): void {
   }
 }
 
-/** Room for the state of an aggregate that is gone, and for its tag. */
+/** Room for the state, and the tag, of an aggregate that the node no longer has. */
 const PASSED: usize = memory.data(128, 16);
 const PASSED_TAG: usize = memory.data(8, 8);
 
-/** As `groupLoad` where groups have other values or aggregates now. */
+/** As `groupLoad` where groups now have other values or aggregates. */
 function groupTake(spec: WindowSpec, set: GroupSet, group: Group): void {
   const tagsAt = changetype<usize>(group) + spec.tagsAt;
   for (let k: u32 = 0; k < savedKeeps && !readFails(); k++) {
@@ -110,7 +110,7 @@ function stateRead(fn: u32, pool: Pool, state: usize, tagAt: usize): void {
   store<u8>(tagAt, tag);
 }
 
-/** Adds a saved group, one without a key where `isKeyless`; with the last of several `groupsAdded` is called. */
+/** Adds a saved group, one without a key where `isKeyless`; `groupsAdded` is called after the last group. */
 export function groupAdd(spec: WindowSpec, set: GroupSet, isKeyless: bool): void {
   const group = isKeyless ? findNullGroup(spec, set) : keyedGroup(spec, set);
   if (!group) readFail(LoadFault.MEMORY);
@@ -126,7 +126,7 @@ function keyedGroup(spec: WindowSpec, set: GroupSet): Group {
   return key ? findGroup(spec, set, offOf(key), lenOf(key)) : changetype<Group>(0);
 }
 
-/** Gives back what adding groups has needed. */
+/** Frees the memory that adding groups has needed. */
 export function groupsAdded(): void {
   if (holdsKeys) poolFree(KEYS);
   holdsKeys = false;

@@ -1,5 +1,5 @@
-// Sets of groups that were read and wait for those that they are of: what walks have written (agg/save/walk.ts) is read
-// run by run before the operators are there, and these then take whole sets.
+// Sets of groups that were read and wait for their operators. The runs of walks (agg/save/walk.ts) are read one by one
+// before the operators are there; the operators then take whole sets.
 //
 //   loaded   next u32 | number u32 | count u32 | nullAt u32 | spec u32 (as far as groups need one) | specSize u32
 //           24 0 u64 | 32 group set
@@ -24,23 +24,23 @@ const SPEC: usize = 16;
 const SPEC_SIZE: usize = 20;
 const SET: usize = 32;
 const LOADED_GROUPS_SIZE: u32 = 32 + SET_SIZE;
-/** Kept values and aggregates of a group at most. */
+/** Kept values, or aggregates, of a group at most. */
 const MOST_VALUES: u32 = 65535;
 
-/** Address of the list that sets are taken from, 0 none. */
+/** Address of the list that sets are taken from; 0 none. */
 let current: usize = 0;
 
-/** Sets that are loaded take groups from the list at this address until it is another one; 0 none. */
+/** Sets the list, by its address, from which loaded sets take their groups; 0 none. */
 export function loadedGroupsUse(list: usize): void {
   current = list;
 }
 
-/** Frees the sets of a list that nobody took. */
+/** Frees the sets of a list that were not taken. */
 export function loadedGroupsFree(list: usize): void {
   while (load<u32>(list)) drop(list);
 }
 
-/** Takes the first set out of a list and frees it. */
+/** Removes the first set from a list and frees it. */
 function drop(list: usize): void {
   const loaded = <usize>load<u32>(list);
   store<u32>(list, load<u32>(loaded));
@@ -49,16 +49,14 @@ function drop(list: usize): void {
   free(loaded, LOADED_GROUPS_SIZE, 0);
 }
 
-/** Address of what points to the set of that number in a list, to 0 when there is none. */
+/** Address of the pointer to the set of that number in a list; the pointer is 0 when there is none. */
 function find(list: usize, number: u32): usize {
   let at = list;
   while (load<u32>(at) && load<u32>(<usize>load<u32>(at), NUMBER) != number) at = <usize>load<u32>(at);
   return at;
 }
 
-/**
- * Reads the run of the part under way into its set in the list, which is made with its first run and charged to `acct`.
- */
+/** Reads the run of the part under way into its set in the list. The first run makes the set, charged to `acct`. */
 export function loadedGroupsLoad(list: usize, number: u32, acct: usize): void {
   const first = readU32();
   const n = readU32();
@@ -78,7 +76,7 @@ export function loadedGroupsLoad(list: usize, number: u32, acct: usize): void {
   if (refusals != before) readFail(LoadFault.MEMORY);
 }
 
-/** Reads the head of a set and makes it. */
+/** Reads the head of a set and makes the set. */
 function loadedGroupsNew(at: usize, number: u32, acct: usize): void {
   const count = readU32();
   const nullAt = readU32();
@@ -113,7 +111,7 @@ function loadedGroupsNew(at: usize, number: u32, acct: usize): void {
   specPrepare(spec);
 }
 
-/** Puts the groups of that number into an empty set; false when they are not there, not whole or of another form. */
+/** Puts the groups of that number into an empty set; false when they are missing, incomplete or of another form. */
 export function loadedGroupsTake(spec: WindowSpec, set: GroupSet, number: u32): bool {
   if (!current) return false;
   const at = find(current, number);
@@ -128,7 +126,7 @@ export function loadedGroupsTake(spec: WindowSpec, set: GroupSet, number: u32): 
   return true;
 }
 
-/** True when groups of the spec are of the form that the part under way has named. */
+/** True when the saved groups have the form of the part under way. */
 function isOfForm(saved: WindowSpec): bool {
   if (saved.keeps != savedKeeps || saved.aggs != savedAggs) return false;
   let agg = aggsAt(saved);
@@ -137,7 +135,9 @@ function isOfForm(saved: WindowSpec): bool {
   return true;
 }
 
-/** Makes groups of the spec from those of another set, with what they have still; false when memory is exhausted. */
+/**
+ * Makes groups of the spec from those of another set, with the members that both have; false when memory is exhausted.
+ */
 function takeOver(spec: WindowSpec, set: GroupSet, saved: WindowSpec, from: GroupSet): bool {
   const before = refusals;
   const nullGroup = from.nullGroup;
@@ -148,7 +148,7 @@ function takeOver(spec: WindowSpec, set: GroupSet, saved: WindowSpec, from: Grou
     if (!group) return false;
     copyGroup(spec, group, saved, old);
   }
-  // What the values refer to.
+  // The values refer to this memory.
   poolTake(set.values, from.values);
   return refusals == before;
 }
@@ -185,7 +185,7 @@ function copyGroup(spec: WindowSpec, group: Group, saved: WindowSpec, old: Group
   }
 }
 
-/** True when groups of one spec are laid out as those of the other. */
+/** True when groups of both specs have the same layout. */
 function suits(spec: WindowSpec, other: WindowSpec): bool {
   const aggs = spec.aggs;
   const isSame =

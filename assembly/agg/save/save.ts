@@ -1,5 +1,5 @@
-// Saved form of a group set (state/form.ts): groups in their order with key, kept values and aggregate states; or,
-// where a snapshot is being taken and they are many, the number by which they are found among what is saved apart
+// Saved form of a group set (state/form.ts): groups in their order with key, kept values and aggregate states. While a
+// snapshot is being taken, many groups are saved as a number instead, under which the snapshot writes them later
 // (agg/save/walk.ts).
 import { lenOf, offOf } from '../../mem/layout';
 import { LoadFault } from '../../gen/state-layouts';
@@ -12,17 +12,17 @@ import { walkTake } from './walk';
 import { WindowSpec } from '../../gen/window-layouts';
 import { GroupSet } from '../group/table';
 
-/** In place of a count of groups: their number among what is saved apart follows. */
+/** Stands for a count of groups: the number of a set that the snapshot writes follows. */
 const APART: u64 = 1 << 32;
-/** Of groups without one. */
+/** Stands for the key of groups without one. */
 const NO_KEY: usize = memory.data(16, 16);
 
-/** Saves all at once. */
+/** Saves the whole set at once. */
 export function setSave(spec: WindowSpec, set: GroupSet): void {
   errorSave(set);
   const count = set.count;
   writeU32(count);
-  // Its place among the groups; the count where there is none.
+  // Place of the group without key; the count where there is none.
   const keyless = set.nullGroup;
   let place = keyless ? groupNumber(spec, keyless) : count;
   writeU32(place);
@@ -33,8 +33,8 @@ export function setSave(spec: WindowSpec, set: GroupSet): void {
 }
 
 /**
- * As `setSave`, but many groups are left to the snapshot that is being taken, if there is one: only rows may change
- * them meanwhile.
+ * As `setSave`, but leaves many groups to a snapshot that is being taken; only rows may change them until it is
+ * written.
  */
 export function setLeave(spec: WindowSpec, set: GroupSet): void {
   const number = walkTake(spec, set);
@@ -53,7 +53,7 @@ function errorSave(set: GroupSet): void {
   if (error) writeBytes(error, set.errorLen);
 }
 
-/** Fills an empty set; see the reader for failures. */
+/** Fills an empty set with saved groups; failures are noted in the reader. */
 export function setLoad(spec: WindowSpec, set: GroupSet): void {
   if (readBool()) {
     const reason = readBytes(set.values);
@@ -73,9 +73,7 @@ export function setLoad(spec: WindowSpec, set: GroupSet): void {
   groupsAdded();
 }
 
-/**
- * Fills an empty set with at most so many groups that are found by their place alone, and returns how many they are.
- */
+/** Fills an empty set with at most `most` groups, which are found by their place alone. Returns their number. */
 export function groupsLoad(spec: WindowSpec, set: GroupSet, most: u32): u32 {
   const n = readUpTo(most);
   for (let i: u32 = 0; i < n && !readFails(); i++) {

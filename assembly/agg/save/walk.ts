@@ -1,17 +1,16 @@
-// Groups as they were at one moment, written while rows change them. When a snapshot is taken a walk notes where the
-// groups of a set begin and how many there are, and copies nothing. It writes them in their order, run by run. Rows
-// that come to a group before the walk does save what it was: an image, which is written in its place.
-//
+// Groups as they were at one moment, written while rows change them. When a snapshot is taken, a walk notes the first
+// group of a set and the number of groups, and copies nothing. It writes the groups in their order, run by run. When a
+// row comes to a group before the walk, the group is saved first as an image, which is written in its place.
 //   run    first u32 (number of its first group) | n u32 | head, where first is 0 | groups
 //   head   count u32 | number u32 of the group without key, count where there is none | keeps u32 | aggregates u32 |
 //   function u32 of each
 //   group  key, unless it is the one without | group (agg/save/group.ts)
 //
-// A large group is written by way of its image, in which long lists stand where they are: they only grow. A run may be
+// A large group is written from its image, in which long lists are not copied, because they only grow. A run may be
 // left in the middle of it.
 //
-// A run is a part (state/form.ts) whose identity has a bit of its own besides the number that the walk has in the chain
-// of snapshots.
+// A run is a part (state/form.ts). Its identity has a bit of its own, and the number of the walk in the chain of
+// snapshots.
 import { alloc, allocZeroed, forgiveRefusals, free, refusals, WORKSPACE } from '../../mem/alloc';
 import { poolBytes, poolFree, poolInit } from '../../mem/pool';
 import { newPartNumber } from '../../state/part-numbers';
@@ -38,21 +37,21 @@ import { AGG_SIZE_OF, GROUP_HEAD, aggsAt } from '../group/spec';
 import { WindowSpec, AggregateSpec } from '../../gen/window-layouts';
 import { GroupSet, Group } from '../group/table';
 
-/** In the identity of a part: it is a run of groups. */
+/** Flag in the identity of a part: the part is a run of groups. */
 export const GROUPS_PART: u64 = 1 << 32;
-/** Bytes of memory that the groups of a run have about, and groups at most. */
+/** Approximate bytes of memory of the groups of a run; then the number of groups at most. */
 const RUN_BYTES: u32 = 65536;
 const RUN_GROUPS: u32 = 1024;
 /** Images on a page of pointers to them. */
 const PAGE_LOG: u32 = 12;
 const PAGE_IMAGES: u32 = 1 << PAGE_LOG;
 
-/** Who is charged for what walks keep of sets: not those whose sets they are. */
+/** Account of what walks keep of sets, so that the owners of the sets are not charged. */
 const HELD: usize = memory.data(8, 8);
 
 /**
- * Walks of the snapshot that is being taken, in their order; what sets may have yet that are saved at once, in values
- * and bytes.
+ * Walks of the snapshot that is being taken, in their order; then the values and bytes that sets may still save at
+ * once.
  */
 let isTaking: bool = false;
 let first: Walk = changetype<Walk>(0);
@@ -60,7 +59,10 @@ let last: Walk = changetype<Walk>(0);
 let budget: u32 = 0;
 let isShort: bool = false;
 
-/** A snapshot is being taken until `walksTaken`; sets of `small` values or bytes of text in all are saved at once. */
+/**
+ * Begins to leave sets to a snapshot, until `walksTaken`. Sets with `small` values or bytes of text in all are saved at
+ * once.
+ */
 export function walksBegin(small: u32): void {
   isTaking = true;
   first = changetype<Walk>(0);
@@ -69,25 +71,25 @@ export function walksBegin(small: u32): void {
   isShort = false;
 }
 
-/** Ends the taking; returns the walks. */
+/** Stops leaving sets to the snapshot; returns its first walk. */
 export function walksTaken(): Walk {
   isTaking = false;
   return first;
 }
 
-/** True when there was no memory for all of them: the snapshot comes to nothing. */
+/** True when memory was exhausted for a walk: the snapshot fails. */
 export function walksLack(): bool {
   return isShort;
 }
 
 /**
- * Leaves the groups of the set to the snapshot that is being taken, and returns their number; -1 when they are to be
- * saved at once.
+ * Leaves the groups of the set to the snapshot that is being taken. Returns the number under which it writes them, -1
+ * when the set is to be saved at once.
  */
 export function walkTake(spec: WindowSpec, set: GroupSet): i64 {
   const count = set.count;
   if (!isTaking || !count || isSmall(spec, set, count)) return -1;
-  // One of a snapshot that was given up.
+  // The set may have a walk of a snapshot that was given up.
   walkOf(set);
   const walk = walkNew(spec, set, count);
   if (!walk) {
@@ -140,7 +142,7 @@ function walkNew(spec: WindowSpec, set: GroupSet, count: u32): Walk {
   return ((count - 1) >> PAGE_LOG) + 1;
 }
 
-/** Frees the walk, and what it has of a set that was emptied; returns the next of its snapshot. */
+/** Frees the walk, and its pools from an emptied set; returns the next walk of the snapshot. */
 export function walkFree(walk: Walk): Walk {
   const next = walk.next;
   const pages = pagesOf(walk.count);
@@ -157,24 +159,24 @@ export function walkFree(walk: Walk): Walk {
   return next;
 }
 
-/** Runs that it will write, where pieces are large. */
+/** Number of runs that the walk will write when pieces are large. */
 export function walkRuns(walk: Walk): u32 {
   return (walk.count - 1) / runOf(walk, RUN_BYTES) + 1;
 }
 
-/** Groups of a run of so many bytes. */
+/** Number of groups in a run of `bytes` bytes. */
 function runOf(walk: Walk, bytes: u32): u32 {
   return max(min(min(bytes, RUN_BYTES) / max(walk.each, 1), RUN_GROUPS), 1);
 }
 
-/** True when memory was exhausted for an image: what it writes is worth nothing. */
+/** True when memory was exhausted for an image: the output of the walk is useless. */
 export function walkLacks(walk: Walk): bool {
   return walk.isLacking != 0;
 }
 
 /**
- * Where the address of the image of a group stands; 0 when there is no place for it: `makes` makes one, while there is
- * memory.
+ * Address at which the address of the image of a group stands; 0 when there is no place for it. With `makes` a place is
+ * made, unless memory is exhausted.
  */
 function imageAt(walk: Walk, number: u32, makes: bool): usize {
   const at = walk.held + ((<usize>(number >> PAGE_LOG)) << 2);
@@ -188,7 +190,7 @@ function imageAt(walk: Walk, number: u32, makes: bool): usize {
   return page + ((<usize>(number & (PAGE_IMAGES - 1))) << 2);
 }
 
-/** Saves what those of the groups are that the walk of the set has still to write: they will change. */
+/** Saves images of the groups that the walk of the set has still to write, because rows will change them. */
 export function walkHold(spec: WindowSpec, set: GroupSet, groups: usize, n: u32): void {
   const walk = holding(set);
   if (!walk) return;
@@ -199,7 +201,7 @@ export function walkHold(spec: WindowSpec, set: GroupSet, groups: usize, n: u32)
 
 let refusalsBefore: u32 = 0;
 
-/** Begins to save images; returns the walk that they are for, 0 none. */
+/** Begins to save images; returns the walk that gets them, 0 none. */
 function holding(set: GroupSet): Walk {
   const walk = walkOf(set);
   if (!walk || walkLacks(walk)) return changetype<Walk>(0);
@@ -210,13 +212,13 @@ function holding(set: GroupSet): Walk {
   return changetype<Walk>(0);
 }
 
-/** What there was no memory for is harm to the snapshot alone. */
+/** Ends the saving of images; a lack of memory harms the snapshot alone. */
 function held(): void {
   holdEnd();
   forgiveRefusals(refusalsBefore);
 }
 
-/** False when memory is exhausted. */
+/** Saves the image of a group, if it needs one; false when memory is exhausted. */
 function hold(spec: WindowSpec, walk: Walk, group: Group): bool {
   const number = groupNumber(spec, group);
   if (number < walk.done || number >= walk.count) return true;
@@ -232,8 +234,8 @@ function hold(spec: WindowSpec, walk: Walk, group: Group): bool {
 }
 
 /**
- * Writes the next run, of `most` bytes about, or goes on with the one that was left; true when it was the last one. A
- * run with a large group is left in its middle when so many bytes are saved in all.
+ * Writes the next run, of about `most` bytes, or goes on with the one that was left; true after the last run. A run
+ * with a large group is left in its middle once `until` bytes are saved in all.
  */
 export function walkWrite(walk: Walk, most: u32, until: u64): bool {
   const spec = walk.spec;
@@ -279,8 +281,8 @@ export function walkWrite(walk: Walk, most: u32, until: u64): bool {
 }
 
 /**
- * The image of a group, which is made of one that takes long to be written; 0 of others, and when there is no memory
- * for it.
+ * The image of a group; one is made for a group that takes long to write. Returns 0 for other groups, and when memory
+ * is exhausted.
  */
 function imageOf(spec: WindowSpec, walk: Walk, group: Group, number: u32): usize {
   const at = imageAt(walk, number, false);
@@ -299,7 +301,7 @@ function imageOf(spec: WindowSpec, walk: Walk, group: Group, number: u32): usize
   return image;
 }
 
-/** True for a group with a value, or a list of them, that is not written in a moment. */
+/** True for a group with a long text or list, which takes long to write. */
 function isLarge(spec: WindowSpec, group: usize): bool {
   const keeps = spec.keeps;
   const tags = group + spec.tagsAt;
@@ -322,7 +324,7 @@ function isLarge(spec: WindowSpec, group: usize): bool {
   return false;
 }
 
-/** Texts of so many bytes are written piece by piece. */
+/** Bytes from which a text is written in pieces. */
 const LONG_TEXT: u32 = 1 << 20;
 
 // @ts-ignore: decorator

@@ -11,7 +11,7 @@ function begin(fn: u32): void {
   textLiteral(' error: ');
 }
 
-/** A value of a kind that does not go with the values before it (`have`; MISSING: it is the first). */
+/** Error of a value whose kind does not go with the values before it (`have`; MISSING for the first value). */
 export function kindError(fn: u32, have: u8, tag: u8, payload: u64): u64 {
   begin(fn);
   if (have == Tag.MISSING) textLiteral('found invalid arg ');
@@ -24,7 +24,7 @@ export function kindError(fn: u32, have: u8, tag: u8, payload: u64): u64 {
   return textTake();
 }
 
-/** A value that is no number in an aggregate of numbers. */
+/** Error of a value that is not a number in an aggregate of numbers. */
 export function numberError(fn: u32, tag: u8, payload: u64): u64 {
   begin(fn);
   textLiteral('requires float64 slice but found ');
@@ -32,7 +32,7 @@ export function numberError(fn: u32, tag: u8, payload: u64): u64 {
   return textTake();
 }
 
-/** A percentile outside 0 … 1. */
+/** Error of a percentile outside 0 … 1. */
 export function rangeError(fn: u32): u64 {
   begin(fn);
   textLiteral(fn == Agg.PERCENTILE_DISC ? 'PopulationVariance' : 'percentile');
@@ -40,7 +40,7 @@ export function rangeError(fn: u32): u64 {
   return textTake();
 }
 
-/** A parameter of the wrong kind. */
+/** Error of a parameter of the wrong kind. */
 export function parameterError(fn: u32, kind: string, tag: u8, payload: u64): u64 {
   begin(fn);
   textLiteral('the second parameter requires ');

@@ -85,7 +85,7 @@ function foldPart(
   for (let g: u32 = 0; g < count; g++) {
     const group = <usize>load<u32>(GROUPS + ((<usize>g) << 2));
     store<u32>(group + at, 0, PLACE);
-    // A later row may have failed it.
+    // A later row may have made the aggregate fail.
     if (load<u8>(group + tagAt) != Tag.ERROR) take(set, group + at, group + tagAt, groupTag(g), groupVal(g));
   }
   callEnd(true);
@@ -109,7 +109,7 @@ function argumentFails(
   return false;
 }
 
-/** Takes what the host gave for a state. */
+/** Stores the state that the host returned; NULL means that there is none, and ERROR makes the aggregate fail. */
 function take(set: GroupSet, state: usize, tagAt: usize, tag: u8, payload: u64): void {
   if (tag == Tag.BYTES) {
     storeValue(set.values, state, tag, payload);
@@ -130,7 +130,7 @@ const PAIR_LATER: usize = 16;
 const PAIR_DONE: usize = 24;
 let pairs: u32 = 0;
 
-/** Adds state `from`, which has the tag, to state `to`: at once or with others, `joinStates` at the latest. */
+/** Adds state `from`, which has the tag, to state `to`: at once or later with others, at the latest in `joinStates`. */
 export function joinLater(set: GroupSet, agg: AggregateSpec, to: usize, tagTo: usize, from: usize, tag: u8): void {
   if (tag != Tag.BYTES) return;
   if (load<u32>(from, PLACE) | load<u32>(to, PLACE)) joinStates();
@@ -149,7 +149,7 @@ export function joinLater(set: GroupSet, agg: AggregateSpec, to: usize, tagTo: u
   if (pairs == CALL_ROWS) joinStates();
 }
 
-/** Joins what waits to be joined. */
+/** Joins all states that wait for it. */
 export function joinStates(): void {
   for (let i: u32 = 0; i < pairs; i++) {
     const pair = PAIRS + i * PAIR_SIZE;
@@ -158,7 +158,7 @@ export function joinStates(): void {
   pairs = 0;
 }
 
-/** Joins the pairs from `first` on that are of function `fn`. */
+/** Joins the pairs from `first` on that belong to function `fn`. */
 function joinAll(first: u32, fn: u32): void {
   const isReady = callBegin(2);
   for (let i = first; i < pairs; i++) {
@@ -167,7 +167,7 @@ function joinAll(first: u32, fn: u32): void {
     store<u32>(pair, 1, PAIR_DONE);
     const state = <usize>load<u32>(pair, PAIR_STATE);
     store<u32>(state, 0, PLACE);
-    // An error that was added since took its place.
+    // An error that came meanwhile has taken the place of the state.
     if (load<u8>(<usize>load<u32>(pair, PAIR_TAG)) != Tag.BYTES) store<u32>(pair, 0, PAIR_STATE);
     if (!isReady || !load<u32>(pair, PAIR_STATE)) continue;
     const k = callRow(0);

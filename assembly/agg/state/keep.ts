@@ -1,4 +1,4 @@
-// Aggregates that keep their values: a list, and the parameter that the first row gave.
+// Aggregates that keep their values: a list, and the parameter from the first row.
 import { functionName } from '../../gen/aggregates';
 import { SLOT_SIZE, Tag } from '../../mem/layout';
 import { Pool, copyValue } from '../../mem/pool';
@@ -19,7 +19,7 @@ export function keepParameter(set: GroupSet, agg: AggregateSpec, state: usize, t
     failAggregate(set, state, tagAt, payload);
     return false;
   }
-  // A text stays longer than the batch: the result names it when it is no parameter.
+  // The parameter must outlive the batch, because an error in the result shows it.
   store<u64>(state, copyValue(set.values, tag, payload), 16);
   store<u8>(tagAt, tag);
   return true;
@@ -38,7 +38,7 @@ export function keepNumber(
   if (keepParameter(set, agg, state, tagAt, row) && tag > Tag.NULL) keep(set.values, state, tag, payload);
 }
 
-/** Keeps an item of a result; the aggregate fails when that becomes longer than a value may be. False then. */
+/** Keeps an item of a result; false when the result becomes longer than a value may be, and the aggregate fails. */
 export function keepItem(set: GroupSet, fn: u32, state: usize, tagAt: usize, tag: u8, payload: u64): bool {
   if (!measure(set, fn, state, tagAt, tag, payload)) return false;
   keep(set.values, state, tag, payload);
@@ -46,7 +46,8 @@ export function keepItem(set: GroupSet, fn: u32, state: usize, tagAt: usize, tag
 }
 
 /**
- * Adds an item to the length of a list; false when that is longer than a value may be: the aggregate has failed then.
+ * Adds the length of an item to a list; false when the list becomes longer than a value may be, and the aggregate
+ * fails.
  */
 function measure(set: GroupSet, fn: u32, list: usize, tagAt: usize, tag: u8, payload: u64): bool {
   if (load<u8>(tagAt) == Tag.ERROR) return false;

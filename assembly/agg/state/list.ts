@@ -4,7 +4,7 @@
 import { Pool, poolAlloc } from '../../mem/pool';
 import { SLOT_SIZE, SLOT_TAG } from '../../mem/layout';
 
-/** Adds a value that the pool (or something that lives as long) holds; false when memory is exhausted. */
+/** Adds a value to the list; what it refers to must live as long as the pool. False when memory is exhausted. */
 export function listPush(pool: Pool, list: usize, tag: u8, payload: u64): bool {
   const count = load<u32>(list, 4);
   if (count == load<u32>(list, 8)) {

@@ -1,4 +1,4 @@
-// The result of an aggregate: set by what computes it (agg/functions/), read by its caller right after.
+// Result of an aggregate: written by the function in agg/functions/, read by its caller right after.
 import { Tag } from '../../mem/layout';
 
 export let resultTag: u8 = 0;
@@ -10,7 +10,7 @@ export let resultVal: u64 = 0;
   resultVal = payload;
 }
 
-/** The value of a state; null when none was taken. */
+/** Sets the value of a state as the result; null when no value was taken. */
 // @ts-ignore: decorator
 @inline export function giveValue(tag: u8, payload: u64): void {
   giveResult(tag == Tag.MISSING ? Tag.NULL : tag, payload);

@@ -60,7 +60,9 @@ export function sketchNew(pool: Pool): Sketch {
   return sketch;
 }
 
-/** Adds a finite number; without memory it is lost, which the count of refusals tells (mem/alloc.ts). */
+/**
+ * Adds a finite number. When memory is exhausted the number is lost, and the count of refusals grows (mem/alloc.ts).
+ */
 export function sketchAdd(pool: Pool, sketch: Sketch, x: f64): void {
   sketch.total++;
   if (x < sketch.min) sketch.min = x;
@@ -81,7 +83,7 @@ export function sketchMerge(pool: Pool, to: Sketch, from: Sketch): void {
 
 function addStore(pool: Pool, to: Buckets, from: Buckets): void {
   const first = from.first;
-  // From the top, so that what has no room is known at once.
+  // From the top, so that a lack of memory shows at once.
   for (let i = from.capacity - 1; i >= 0; i--) {
     const n = countAt(from, i);
     if (n) count(pool, to, first + i, n);
@@ -94,7 +96,7 @@ function addStore(pool: Pool, to: Buckets, from: Buckets): void {
   return <i32>ceil(Math.log(x) / LOG_FACTOR);
 }
 
-/** The number that is within ACCURACY of all in the bucket. */
+/** The number that is within ACCURACY of all values in the bucket. */
 // @ts-ignore: decorator
 @inline function valueOf(key: i32): f64 {
   return (Math.exp(<f64>key * LOG_FACTOR) * 2) / (1 + FACTOR);
@@ -115,7 +117,7 @@ function count(pool: Pool, buckets: Buckets, key: i32, n: u64): void {
   store<u64>(at, load<u64>(at) + n);
 }
 
-/** Makes room for the key, or for those above where there are too many; false when memory is exhausted. */
+/** Makes room for the key, or only for larger keys where there are too many buckets; false when memory is exhausted. */
 function grow(pool: Pool, buckets: Buckets, key: i32): bool {
   const first = buckets.first;
   const capacity = buckets.capacity;
@@ -128,7 +130,7 @@ function grow(pool: Pool, buckets: Buckets, key: i32): bool {
   }
   low = max(low, high - MAX_BUCKETS + 1);
   const wanted = min(max(max(high - low + 1, capacity << 1), FEW_BUCKETS), MAX_BUCKETS);
-  // The room to spare is where the values go.
+  // Spare room goes to the side on which the values grow.
   const start = key < first || capacity == 0 ? high - wanted + 1 + (capacity == 0 ? wanted >> 1 : 0) : low;
   if (start == first && wanted == capacity) return true;
   const to = poolAlloc(pool, (<u32>wanted) << 3);
@@ -190,7 +192,7 @@ function saveStore(buckets: Buckets): void {
   for (let i: u32 = 0; i < capacity; i++) writeU64(countAt(buckets, i));
 }
 
-/** A sketch of the saved values; 0 when they can't be read (state/reader.ts). */
+/** Makes a sketch from saved values; 0 when they can't be read (state/reader.ts). */
 export function sketchLoad(pool: Pool): Sketch {
   const sketch = sketchNew(pool);
   if (!sketch) {
@@ -204,7 +206,7 @@ export function sketchLoad(pool: Pool): Sketch {
   let sum = sketch.zeros;
   sum += loadStore(pool, sketch.positive);
   sum += loadStore(pool, sketch.negative);
-  // What is no number would be sent as a percentile.
+  // A value that is not a finite number would come out as a percentile.
   const isNumbered = isFinite(sketch.min) && isFinite(sketch.max);
   if (!readFails() && (sum != sketch.total || sum == 0 || !isNumbered)) readFail(LoadFault.DAMAGED);
   return readFails() ? changetype<Sketch>(0) : sketch;

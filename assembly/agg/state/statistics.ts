@@ -10,7 +10,7 @@ import { numberError } from './error';
   return load<u8>(slot, SLOT_TAG) == Tag.I64 ? <f64>load<i64>(slot) : load<f64>(slot);
 }
 
-/** Copies the numbers of the list; 0 when the list is empty or holds something else (the result is set then). */
+/** Copies the numbers of the list; 0 when the list is empty or holds other values, and the result is set then. */
 export function numbers(fn: u32, list: usize): usize {
   const n = load<u32>(list, 4);
   if (n == 0) {
@@ -75,10 +75,10 @@ function sink<T extends number>(at: usize, from: u32, n: u32): void {
   giveResult(Tag.F64, reinterpret<u64>(x));
 }
 
-/** Integers up to here are doubles with all their digits. */
+/** Largest magnitude of integers that doubles hold with all digits. */
 const EXACT: i64 = 1 << 53;
 
-/** Gives an integer as a double, unless that would lose digits. */
+/** Sets an integer as the result, as a double unless that would lose digits. */
 export function giveWhole(x: i64): void {
   if (x >= -EXACT && x <= EXACT) giveDouble(<f64>x);
   else giveResult(Tag.I64, x);

@@ -1,5 +1,5 @@
-// What aggregates do with values: states of values and of sums, extremes. A value that an aggregate cannot take makes
-// it ERROR for good, with the reason in the place of its state.
+// Ways in which aggregates take values: single values, sums and extremes. A value that an aggregate cannot take makes
+// it ERROR for good, and the reason takes the place of its state.
 import { copyBytes } from '../../mem/copy';
 import { Tag, lenOf, offOf } from '../../mem/layout';
 import { Pool, copyValue, poolAlloc } from '../../mem/pool';
@@ -18,7 +18,7 @@ import { GroupSet } from '../group/table';
 export function storeValue(pool: Pool, state: usize, tag: u8, payload: u64): void {
   if (tag == Tag.STR || tag == Tag.BYTES) {
     const len = lenOf(payload);
-    // Without room the state holds no place but another kind of value.
+    // A state without room for a text holds a value of another kind there.
     const had = load<u32>(state, 8);
     let to = offOf(load<u64>(state));
     if (!had || had < len) {
@@ -34,7 +34,7 @@ export function storeValue(pool: Pool, state: usize, tag: u8, payload: u64): voi
   store<u64>(state, copyValue(pool, tag, payload));
 }
 
-/** Makes the aggregate fail with the error that the payload is. */
+/** Makes the aggregate fail with the error in `payload`. */
 export function failAggregate(set: GroupSet, state: usize, tagAt: usize, payload: u64): void {
   store<u64>(state, keepReason(set, payload));
   store<u8>(tagAt, Tag.ERROR);
@@ -62,7 +62,7 @@ export function addToSum(set: GroupSet, fn: u32, state: usize, tagAt: usize, tag
   failAggregate(set, state, tagAt, kindError(fn, have, tag, payload));
 }
 
-/** Keeps the value if it is in that order (-1 smaller, 1 larger) to the one that the state has. */
+/** Keeps the value if it compares to the value in the state as wanted: -1 smaller, 1 larger. */
 export function takeExtreme(
   set: GroupSet,
   fn: u32,

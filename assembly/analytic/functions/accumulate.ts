@@ -1,6 +1,6 @@
 // acc_sum, acc_count, acc_min, acc_max, acc_avg of (x) or (x, begin, reset): over all rows of the partition, nulls left
-// out; with conditions from the row where `begin` is true through the one where `reset` is. Outside of that, and at
-// first, 0.
+// out. With conditions, from the row where `begin` is true through the one where `reset` is. The result is 0 outside of
+// that, and at first.
 import { Tag } from '../../mem/layout';
 import { toF64 } from '../../value/number';
 import { AnalyticFn } from '../spec';
@@ -13,7 +13,7 @@ import { Pool } from '../../mem/pool';
 
 const COUNT: usize = 8;
 const FLAGS: usize = 16;
-/** A row where `begin` was true came, and since then none where `reset` was. */
+/** Flag: a row with `begin` has come, and since then none with `reset`. */
 const BEGUN: u32 = 1;
 
 function nameOf(fn: u32): string {
@@ -61,7 +61,7 @@ export function accumulateRows(at: FunctionSpec): void {
   }
 }
 
-/** Takes the value of the row in; false when it is of the wrong kind. */
+/** Adds the value of the row to the state; false when the value is of the wrong kind. */
 // @ts-ignore: decorator
 @inline function take(fn: u32, state: usize, row: u32): bool {
   const tag = argTag(0, row);
@@ -89,7 +89,7 @@ export function accumulateRows(at: FunctionSpec): void {
   else put(row, Tag.F64, load<u64>(state));
 }
 
-/** acc_max_by(x, y) and acc_min_by(x, y): x of the row with the largest, or smallest, y; of equal ones the first. */
+/** acc_max_by(x, y) and acc_min_by(x, y): x of the row with the largest, or smallest, y; the first of equal ones. */
 export function extremeRows(at: FunctionSpec): void {
   const fn = at.fn;
   const wanted = fn == AnalyticFn.ACC_MAX_BY ? 1 : -1;

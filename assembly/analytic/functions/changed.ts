@@ -1,4 +1,4 @@
-// What changed from the row before: had_changed(ignoreNull, x …), changed_col(ignoreNull, x) and the columns of
+// Changes since the row before: had_changed(ignoreNull, x …), changed_col(ignoreNull, x) and the columns of
 // changed_cols. Before the first row a value is null.
 import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, Tag, lenOf, offOf, span } from '../../mem/layout';
 import * as ctx from '../../batch/context';
@@ -27,7 +27,7 @@ import { sameValues } from '../../value/same';
 import { argumentFails, flagFails } from './fail';
 import { FunctionSpec } from '../../gen/analytic-layouts';
 
-/** True when the value is another one than the slot has, which keeps it then. */
+/** True when the value differs from the one in the slot, which then keeps the new value. */
 // @ts-ignore: decorator
 @inline function changes(slot: Pool, i: u32, row: u32): bool {
   const tag = argTag(i, row);
@@ -58,7 +58,7 @@ export function hadChangedRows(fn: FunctionSpec): void {
   }
 }
 
-/** As `hadChangedRows` of a column of texts. */
+/** As `hadChangedRows` for a column of texts. */
 function hadChangedTexts(): void {
   const vals = argVals(1);
   putUniform(Tag.BOOL);
@@ -81,7 +81,7 @@ function anyFails(args: u32, row: u32): bool {
   return false;
 }
 
-/** `otherwise`: what is given where nothing changed, NULL or MISSING. */
+/** changed_col; `otherwise` is the tag of the result where nothing changed, NULL or MISSING. */
 export function changedColRows(name: string, otherwise: u8): void {
   for (let i: u32 = 0; i < selLen; i++) {
     const row = rowAt(i);
@@ -93,8 +93,8 @@ export function changedColRows(name: string, otherwise: u8): void {
 }
 
 /**
- * What members of an object changed: whether there are any, or an object of them. The slot has the newest value of
- * each.
+ * Changed members of an object: a BOOLEAN whether there are any, or with `isNamed` an object of them. The slot has the
+ * newest value of each member.
  */
 export function changedMembersRows(isNamed: bool): void {
   for (let i: u32 = 0; i < selLen; i++) {
@@ -107,7 +107,7 @@ export function changedMembersRows(isNamed: bool): void {
   }
 }
 
-/** Goes through the members of both objects, which ascend by their names. */
+/** Compares the members of both objects, which are in the order of their names. */
 function compareMembers(row: u32, isNamed: bool): void {
   const state = stateOf(row);
   const ignoresNull = argVal(0, row) != 0;

@@ -1,6 +1,6 @@
-// acc_collect(x): all values so far, nulls too, as a list. acc_distinct_collect(x): each of them once. Items and the
-// list itself stand in a pool that goes with the partition; what a row gives is the beginning of the list that was
-// there then, so a row costs its own item and no more.
+// acc_collect(x): all values so far, nulls too, as a list. acc_distinct_collect(x): each different value once. Items
+// and list stand in a pool of the partition. The result of a row is the beginning of that list, as long as it was then,
+// so a row costs only its own item.
 //
 //   state   pool 32 | slots u32 | count u32 | room u32 (agg/state/list.ts) | bytes u32 of the items |
 //           index u32, 0 none | entries u32
@@ -22,11 +22,11 @@ const COUNT: usize = LIST + 4;
 const BYTES: usize = LIST + 12;
 const INDEX: usize = LIST + 16;
 const ENTRIES: usize = LIST + 20;
-/** Lists of more items have an index. */
+/** Items up to which a list has no index. */
 const FEW: u32 = 8;
 /** Bytes of the first chunk of a partition's pool. */
 const FIRST_CHUNK: u32 = 128;
-/** Where a pool has its account; 0 before it is made. */
+/** Offset of the account in a pool; 0 before the pool is made. */
 const POOL_ACCT: usize = 16;
 
 export function accCollectRows(isDistinct: bool): void {
@@ -43,7 +43,7 @@ export function accCollectRows(isDistinct: bool): void {
   }
 }
 
-/** The list has the row's value. */
+/** True when the list has the value of the row. */
 function isThere(state: Pool, row: u32): bool {
   const tag = argTag(0, row);
   const payload = argVal(0, row);
@@ -56,7 +56,7 @@ function isThere(state: Pool, row: u32): bool {
   return false;
 }
 
-/** Where the index has the value, or would have it. */
+/** Address in the index at which the value stands, or would stand. */
 function placeOf(state: Pool, tag: u8, payload: u64): usize {
   const index = <usize>load<u32>(changetype<usize>(state), INDEX);
   const slots = <usize>load<u32>(changetype<usize>(state), LIST);
@@ -73,8 +73,7 @@ function placeOf(state: Pool, tag: u8, payload: u64): usize {
 }
 
 /**
- * Makes the index, or a larger one, where one more item would fill more than half of it; false when memory is
- * exhausted.
+ * Makes the index, or a larger one, when one more item would fill more than half of it. False when memory is exhausted.
  */
 function makeIndex(state: Pool, count: u32): bool {
   if ((count + 1) << 1 <= load<u32>(changetype<usize>(state), ENTRIES)) return true;
@@ -95,7 +94,7 @@ function makeIndex(state: Pool, count: u32): bool {
   return true;
 }
 
-/** Adds the value of the row; false when the list would be longer than a value may be, with the row's error given. */
+/** Adds the value of the row. False when the list becomes longer than a value may be; the row then has an error. */
 function append(state: Pool, row: u32): bool {
   const tag: u8 = argTag(0, row) == Tag.MISSING ? Tag.NULL : argTag(0, row);
   const payload = argVal(0, row);
@@ -142,7 +141,7 @@ export function collectLoad(state: Pool, bytes: u32, acct: usize): void {
 
 const PASSED: Pool = changetype<Pool>(memory.data(32, 16));
 
-/** Reads what `collectSave` wrote behind its bytes, of a function that is gone. */
+/** Reads the bytes of `collectSave` of a function that the node no longer has, and throws them away. */
 export function collectPass(): void {
   const n = readLength();
   poolInit(PASSED, FIRST_CHUNK, 0);

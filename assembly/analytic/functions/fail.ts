@@ -4,7 +4,7 @@ import { kindName, putKind } from '../../value/error';
 import { textBegin, textLiteral, textTakeError } from '../../value/text';
 import { argTag, argVal, failRow } from '../run';
 
-/** True when the argument is an error, which is the row's error then. */
+/** True when the argument is an error, which becomes the error of the row. */
 // @ts-ignore: decorator
 @inline export function argumentFails(i: u32, row: u32): bool {
   if (argTag(i, row) != Tag.ERROR) return false;
@@ -12,7 +12,7 @@ import { argTag, argVal, failRow } from '../run';
   return true;
 }
 
-/** True when the argument is no boolean, which is the row's error then. */
+/** True when the argument is not a boolean; the row then has an error. */
 // @ts-ignore: decorator
 @inline export function flagFails(name: string, i: u32, row: u32): bool {
   if (argTag(i, row) == Tag.BOOL) return false;

@@ -1,11 +1,11 @@
-// inc_collect(x): the list of all values so far. inc_merge_agg(x): all objects so far as one, of equal members the
-// last. Both are null where the row has no value. acc_map_agg(key, value): the newest value of each key so far, as an
-// object.
+// inc_collect(x): the list of all values so far. inc_merge_agg(x): all objects so far merged into one; the last of
+// equal members counts. Both are null where the row has no value. acc_map_agg(key, value): the newest value of each key
+// so far, as an object.
 //
 //   state of inc_collect   room u32 (elements, of the list made in this batch) | … (ACC_SIZE bytes) | the list
 //
-// Within a batch the list grows in its place: what rows were given before are its beginnings. From one batch to the
-// next it is copied, as all that is kept.
+// Within a batch the list grows in place, and earlier results are its beginnings. From one batch to the next it is
+// copied, like all kept values.
 import {
   MEMBER_KEY_LEN,
   MEMBER_KEY_OFF,
@@ -31,7 +31,7 @@ import { Pool } from '../../mem/pool';
 
 const FEW: u32 = 8;
 
-/** What the row is given when it adds nothing. */
+/** Sets the kept value as the result of a row that adds nothing; null when none is kept. */
 function putKept(slot: Pool, row: u32): void {
   if (keptTag(slot) == Tag.MISSING) put(row, Tag.NULL, 0);
   else put(row, keptTag(slot), keptVal(slot));
@@ -53,7 +53,7 @@ export function collectRows(): void {
   }
 }
 
-/** Adds an element to the list; false when there is no room for it. */
+/** Adds an element to the list; false when the list becomes too long or memory is exhausted. */
 function append(state: Pool, list: usize, tag: u8, val: u64): bool {
   const isList = keptTag(changetype<Pool>(list)) == Tag.ARRAY;
   const n = isList ? lenOf(keptVal(changetype<Pool>(list))) : 0;
@@ -96,7 +96,7 @@ export function mapRows(): void {
   }
 }
 
-/** Gives the row the object that is kept with the members of another set in it, and keeps that. */
+/** Merges members into the kept object; the result is kept and given to the row. */
 function merge(slot: Pool, row: u32, name: string, val: u64): void {
   const before: u64 = keptTag(slot) == Tag.OBJECT ? keptVal(slot) : 0;
   const to = resultRoom(name, (<u64>lenOf(before) + lenOf(val)) * MEMBER_SIZE);

@@ -22,7 +22,7 @@ import { Pool } from '../../mem/pool';
 /** Rows kept so far + 1; 0 before the first row. */
 const KEPT: usize = 0;
 const OLDEST: usize = 4;
-/** Argument that says whether nulls are passed over. */
+/** Number of the argument that says whether nulls are skipped. */
 const IGNORE: u32 = 2;
 
 export function lagRows(fn: FunctionSpec): void {
@@ -55,13 +55,13 @@ export function lagRows(fn: FunctionSpec): void {
   }
 }
 
-/** Values of the tag are neither null nor errors. */
+/** True for tags of values that are neither null nor errors. */
 // @ts-ignore: decorator
 @inline function isPlain(tag: u8): bool {
   return tag > Tag.NULL && tag < Tag.ERROR;
 }
 
-/** As `lagRows` of the row before, where each row has a value of the same tag and the default refers to nothing. */
+/** As `lagRows` with n = 1, where all rows have values of one tag and the default refers to no memory. */
 function lagOne(): void {
   const tag = argUniform(0);
   const refers = tag >= Tag.STR && tag != Tag.TIME;

@@ -1,5 +1,5 @@
-// row_number(): the number of the row in its message, or in its partition of it, from 1. A row that is no part of a
-// message is the first of its own.
+// row_number(): the number of the row in its message, or in its partition of the message, from 1. A row that does not
+// belong to a message has the number 1.
 import { Tag } from '../../mem/layout';
 import { message, put, rowAt, selLen, stateOf } from '../run';
 

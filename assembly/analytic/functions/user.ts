@@ -1,7 +1,7 @@
-// Functions of the host: their state of a partition is bytes, which one call for many rows takes and gives
+// Functions of the host: the state of a partition is bytes, which one call for many rows takes and returns
 // (ops/call/states.ts).
 //
-//   state   slot of the bytes; with WHEN a slot of what was given last, which rows get that it leaves out
+//   state   slot of the bytes; with WHEN a slot of the last result, for the rows that WHEN leaves out
 import { HostPart } from '../../gen/ops-layouts';
 import { Tag } from '../../mem/layout';
 import {
@@ -38,10 +38,10 @@ import { argumentFails } from './fail';
 import { FunctionSpec } from '../../gen/analytic-layouts';
 import { Pool } from '../../mem/pool';
 
-/** Rows that get something, and 1 above their numbers in the call; 0: WHEN left them out. */
+/** Rows that get a result; then their numbers in the call from 1, 0 for those that WHEN leaves out. */
 const ROWS: usize = memory.data(4 * 512, 16);
 const CALLED: usize = memory.data(4 * 512, 16);
-/** A row of each partition of the call. */
+/** First row of each partition of the call. */
 const FIRST_ROWS: usize = memory.data(4 * 512, 16);
 
 export function userRows(fn: FunctionSpec): void {
@@ -66,7 +66,7 @@ function userPart(fn: FunctionSpec, from: u32, to: u32): void {
   }
 }
 
-/** Leaves rows out of which an argument, or the condition, failed; returns how many others there are. */
+/** Selects the rows in which no argument and no condition failed; returns their number. */
 function selectRows(fn: FunctionSpec, from: u32, to: u32): u32 {
   const args = fn.args;
   let count: u32 = 0;
@@ -81,10 +81,7 @@ function selectRows(fn: FunctionSpec, from: u32, to: u32): u32 {
   return count;
 }
 
-/**
- * Adds the rows that are to be taken in to the call, each partition with its first one; returns the number of
- * partitions.
- */
+/** Adds the rows that are taken in to the call, each partition with its first row. Returns the number of partitions. */
 function addRows(fn: FunctionSpec, count: u32): u32 {
   const args = fn.args;
   let groups: u32 = 0;
@@ -105,7 +102,7 @@ function addRows(fn: FunctionSpec, count: u32): u32 {
   return groups;
 }
 
-/** Keeps what the host gave for the state of the row's partition; where it failed the state stays as it was. */
+/** Keeps the state that the host returned for the row's partition; after an error the old state stays. */
 function takeState(row: u32, tag: u8, payload: u64): void {
   const state = stateOf(row);
   setSlotPlace(state, 0);
@@ -113,7 +110,9 @@ function takeState(row: u32, tag: u8, payload: u64): void {
   else if (tag == Tag.BYTES && keep(state, tag, payload)) keepsBatch(row);
 }
 
-/** Gives the rows what the host gave them; `keepsLast`: those that WHEN leaves out what the row before them got. */
+/**
+ * Sets the results from the host; with `keepsLast` they are kept for rows that WHEN leaves out, which get the last one.
+ */
 function giveRows(count: u32, keepsLast: bool): void {
   for (let i: u32 = 0; i < count; i++) {
     const row = load<u32>(ROWS + ((<usize>i) << 2));

@@ -7,7 +7,7 @@ const SECOND: f64 = 1000;
 const MINUTE: f64 = 60000;
 export const HOUR: f64 = 3600000;
 const DAY: f64 = 86400000;
-/** Clocks are set by less: Samoa left out a day once. */
+/** Bound on how far clocks are set, in ms: Samoa left out a day once. */
 const MOST_MOVED: f64 = 2 * DAY;
 
 // @ts-ignore: decorator
@@ -33,7 +33,7 @@ export function alignedEnd(ms: f64, unitMs: f64, stepMs: f64, zone: u32): f64 {
   return zone && unitMs >= HOUR ? instantOf(end, offset, ms, unitMs, stepMs, zone) : end - offset;
 }
 
-/** The `steps`-th end after `end`, which is one. */
+/** The `steps`-th end after `end`, which is an aligned end too. */
 export function endAfter(end: f64, steps: f64, unitMs: f64, stepMs: f64, zone: u32): f64 {
   const next = end + steps * stepMs;
   if (!zone || unitMs < HOUR) return next;
@@ -42,8 +42,8 @@ export function endAfter(end: f64, steps: f64, unitMs: f64, stepMs: f64, zone: u
 }
 
 /**
- * The last end at or before `ms`, of those that follow `end`, which is one, too. What lies between may be shorter and
- * longer than the step by as much as the clocks were set.
+ * The last end at or before `ms`, among the ends that follow the aligned end `end`. Steps between them may be shorter
+ * or longer by as much as the clocks were set.
  */
 export function lastEnd(end: f64, ms: f64, unitMs: f64, stepMs: f64, zone: u32): f64 {
   const isRegular = !zone || unitMs < HOUR;
@@ -55,7 +55,7 @@ export function lastEnd(end: f64, ms: f64, unitMs: f64, stepMs: f64, zone: u32):
   return last;
 }
 
-/** Where a window of the length begins that ends at `end`, one of the ends that a step lies between. */
+/** Begin of the window of length `lengthMs` that ends at the aligned end `end`. */
 export function startBefore(end: f64, unitMs: f64, stepMs: f64, lengthMs: f64, zone: u32): f64 {
   const start = end - lengthMs;
   if (!zone || unitMs < HOUR) return start;
@@ -68,21 +68,24 @@ export function startBefore(end: f64, unitMs: f64, stepMs: f64, lengthMs: f64, z
   return instantOf(local, hostZoneOffset(zone, start - DAY), start - DAY, unitMs, stepMs, zone);
 }
 
-/** Clocks may skip the midnight or hour at which a window ought to end: that hour, of an end by the clock. */
+/**
+ * Local time of an aligned end. Where clocks skip the midnight or hour of the end, this is the skipped hour, not the
+ * one shown.
+ */
 function alignedLocal(local: f64, unitMs: f64, stepMs: f64): f64 {
   const unit = unitMs >= DAY ? DAY : DAY % stepMs == 0 ? stepMs : 0;
   return unit ? floor(local / unit) * unit : local;
 }
 
-/** Windows so short that setting the clocks leaves them aligned last as long as ever. */
+/** True for windows so short that setting the clocks by `moved` ms leaves them aligned; their length stays the same. */
 // @ts-ignore: decorator
 @inline function isOfHours(moved: f64, unitMs: f64, stepMs: f64): bool {
   return unitMs < DAY && moved % stepMs == 0;
 }
 
 /**
- * The first time after `after` at which clocks of the zone show `local`; where they skip it, as much later as they were
- * set. At `after` they are ahead of UTC by `offset`.
+ * The first time after `after` at which clocks of the zone show `local`. Where they skip that time, it is later by as
+ * much as they were set. At `after` the clocks are ahead of UTC by `offset`.
  */
 function instantOf(local: f64, offset: f64, after: f64, unitMs: f64, stepMs: f64, zone: u32): f64 {
   const guess = local - offset;

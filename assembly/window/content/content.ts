@@ -1,5 +1,5 @@
-// What a window takes in and what it sends: incrementally in the groups of its set, or as kept rows that are worked on
-// when the window is sent.
+// Content of a window and how it is sent: aggregated into the groups of its set as rows come, or kept as rows that are
+// worked on when the window is sent.
 import { deferredCount, isHeldBelow, isLong, mayDefer } from '../../node/deferred';
 import { failLen, failNotBoolean, failOff } from '../../batch/failure';
 import { selectionPop, selectionPush } from '../../batch/selection';
@@ -30,7 +30,7 @@ import { WindowState } from './state';
   return hasFlag(spec, WindowFlag.KEEPS_ROWS);
 }
 
-/** Payload of the error that WHERE gave last, 0 when there was none. */
+/** Payload of the last error of WHERE; 0 when there was none. */
 // @ts-ignore: decorator
 @inline export function whereError(): u64 {
   return frame.whereError;
@@ -101,15 +101,14 @@ export function takeIn(spec: WindowSpec, state: WindowState, sel: usize, n: u32)
   return ok;
 }
 
-/** True when nothing is taken in, and nothing failed. */
+/** True when the window has no rows and no error. */
 export function isVoid(spec: WindowSpec, state: WindowState): bool {
   if (keepsRows(spec)) return state.kept.count == 0;
   return (state.count | state.error) == 0;
 }
 
 /**
- * Sends the groups taken in, or all kept rows, and forgets them. Many of them are left to later, as all while something
- * waits.
+ * Sends the groups, or all kept rows, and forgets them. When they are many, or other windows wait, they are deferred.
  */
 export function sendAll(node: Node, spec: WindowSpec, state: WindowState, start: f64, end: f64, trigger: f64): void {
   if (keepsRows(spec)) {
@@ -125,8 +124,8 @@ export function sendAll(node: Node, spec: WindowSpec, state: WindowState, start:
 }
 
 /**
- * Writes those of the rows `left` to `end` of the page with times from `from` to `to` that WHERE accepts to `sel`; see
- * `judge`. Of several failures in a window the first one counts, however the rows are divided among pages.
+ * Writes the rows `left` to `end` of the page with times from `from` to `to` that WHERE accepts to `sel`; see `judge`.
+ * The first of several failures in a window counts, however the rows are divided among pages.
  */
 export function selectRows(
   spec: WindowSpec,
@@ -160,7 +159,7 @@ export function selectRows(
   return n;
 }
 
-/** True when WHERE decided each row of the page that is bound, and gave no error. */
+/** True when WHERE has a value without an error for each row of the bound page. */
 // @ts-ignore: decorator
 @inline function isDecided(spec: WindowSpec): bool {
   return bindUniform(bindOf(spec.where)) == Tag.BOOL;
@@ -173,7 +172,7 @@ function selectHeld(spec: WindowSpec, page: Page, from: f64, to: f64, closed: bo
 
 /**
  * Sends the kept rows with `from <= time < to` (`closed`: `<= to`) as one message, grouped or as they are. The rows
- * stay. Many of them are left to later, as all while something waits.
+ * stay. When they are many, or other windows wait, the message is deferred.
  */
 export function sendRange(
   node: Node,
@@ -197,7 +196,7 @@ export function sendRange(
   if (isGrouped(spec)) sendRangeGrouped(node, spec, state, start, end, trigger, from, to, closed, sel);
   else sendRangeRows(node, spec, state, start, end, trigger, from, to, closed, sel);
   selectionPop();
-  // A node below that has deferred its work refers to them.
+  // A node below that has deferred its work refers to these rows.
   if (deferredCount && mayDefer(node) && isHeldBelow(node))
     outboxRows(node, state, start, end, trigger, from, to, closed, Phase.SENT);
 }
@@ -250,8 +249,8 @@ function groupAll(
 }
 
 /**
- * Looks whether WHERE fails in a row of the range (`whereError`): then none of its message may come to nodes that
- * remember it.
+ * Checks whether WHERE fails in a row of the range (`whereError`). A failed message must not reach nodes that remember
+ * rows, so this is known before the first row is sent.
  */
 function judgeAll(
   spec: WindowSpec,

@@ -1,6 +1,6 @@
-// What a window needs while it is at work: the batch that it takes in, the times of its rows, where the values of its
-// inputs stand, and the message that it sends. What it sends may bring a window below to work before it goes on: each
-// has a frame of its own. The frame of a depth is made when a window first works there, and kept.
+// Working state of a window: the batch it takes in, the times of its rows, the places of its inputs, and the message it
+// sends. A window below may start to work while this one sends, so each depth has a frame of its own. The frame of a
+// depth is made when a window first works there, and kept.
 //
 //   frame   0    above u32 | below u32 (0 not made yet) | binds u32 (those in use while a window below is at work)
 //           12   spec u32 | program u32          of the inputs
@@ -46,14 +46,14 @@ const HEAD: u32 = 96;
 const FRAME_BINDS: usize = 8288;
 const SIZE: u32 = 24672;
 
-/** No window is at work. */
+/** Stands for a frame while no window is at work. */
 const NONE: Frame = changetype<Frame>(memory.data(96, 16));
 const FIRST: Frame = changetype<Frame>(memory.data(24672, 16));
 
 /** Frame of the window at work. */
 export let frame: Frame = NONE;
 
-/** A window begins its work; false when memory is exhausted. */
+/** Begins the work of a window; false when memory is exhausted. */
 export function frameEnter(): bool {
   let below = frame == NONE ? FIRST : frame.below;
   if (!below) {
@@ -69,7 +69,7 @@ export function frameEnter(): bool {
   return true;
 }
 
-/** It has ended its work: the window above goes on. */
+/** Ends the work of the window; the window above goes on. */
 export function frameLeave(): void {
   assert(frame != NONE, 'a window left that was not at work');
   frame = frame.above;
@@ -92,7 +92,7 @@ export function frameAbove(): Frame {
   return changetype<usize>(frame) + FRAME_TIMES;
 }
 
-/** Notes the current batch and binds the inputs to it. */
+/** Stores the current batch in the frame and binds the inputs to it. */
 export function hold(spec: WindowSpec, program: Program): void {
   frame.cols = ctx.cols;
   frame.rows = ctx.rows;
@@ -105,8 +105,8 @@ export function hold(spec: WindowSpec, program: Program): void {
 }
 
 /**
- * Sending replaces the current batch and binds kept rows: makes the noted batch the current one again and binds the
- * inputs to it.
+ * Makes the stored batch current again and binds the inputs to it, because sending replaces the batch and binds kept
+ * rows.
  */
 export function resume(): void {
   ctx.setBatch(frame.cols, frame.rows, frame.sel, frame.selLen, frame.rowErrors);

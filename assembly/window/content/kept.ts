@@ -1,5 +1,4 @@
-// Rows that a window keeps (W_ROWS of its state): the values of its inputs, of which constants are left out, and their
-// times.
+// Rows that a window keeps (W_ROWS of its state): their times, and the values of all inputs that are not constants.
 import { bindOf, inputOperand, setBind } from '../../agg/group/spec';
 import { isConst, tagsOf, valsOf } from '../../ops/operand';
 import { RowsFlag } from '../../rows/layout';
@@ -15,7 +14,7 @@ export function keptInit(spec: WindowSpec, state: WindowState, acct: usize): voi
   rowsInit(state.kept, keptColumns(spec), RowsFlag.TIMES, acct);
 }
 
-/** Columns that the store has: inputs that are no constants. */
+/** Number of columns of the store: inputs that are not constants. */
 export function keptColumns(spec: WindowSpec): u32 {
   const inputs = spec.inputs;
   let columns: u32 = 0;
@@ -48,7 +47,7 @@ export function bindPage(page: Page, spec: WindowSpec, program: Program): void {
   }
 }
 
-/** Parameters of aggregates are constants, which need no batch. */
+/** Binds the constants, such as parameters of aggregates, which need no batch. */
 export function bindConstants(spec: WindowSpec, program: Program): void {
   const inputs = spec.inputs;
   for (let i: u32 = 0; i < inputs; i++) {

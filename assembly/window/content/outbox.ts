@@ -1,5 +1,5 @@
-// What a window is to send once the work is done that it, or a node below it, has deferred (node/deferred.ts): windows
-// with all that they hold, signals, failures, in their order; and, last, what is due of many partitions
+// The outbox of a window: results that wait while the window, or a node below it, has deferred work (node/deferred.ts).
+// It has windows with their content, signals and failures, in their order. Last comes the work due in many partitions
 // (window/partitions/keyed.ts).
 //
 //   entry   0    next u32 | kind u32 | phase u32 | at u32 (page of the view, or group, that comes next)
@@ -32,25 +32,22 @@ export namespace Entry {
   export const DUE: u32 = 3;
 }
 
-/** How far a window was sent. */
+/** Progress of sending a window. */
 export namespace Phase {
   export const NEW: u32 = 0;
-  /** It had no rows. */
+  /** The window has no rows. */
   export const EMPTY: u32 = 5;
-  /**
-   * Its rows are taken into groups, of windows without groups into the one that each row shows; or its panes are
-   * joined.
-   */
+  /** Rows are taken into groups, without GROUP BY into the one group that each row shows; or panes are joined. */
   export const TAKES: u32 = 1;
-  /** Nothing was sent yet. */
+  /** The content is ready, and nothing of it is sent yet. */
   export const SENDS: u32 = 2;
-  /** Its message has begun. */
+  /** The message has begun. */
   export const OPEN: u32 = 3;
-  /** All is sent; nodes below may refer to its rows still. */
+  /** All is sent; nodes below may still refer to the rows. */
   export const SENT: u32 = 4;
 }
 
-/** What waits to be sent. */
+/** An entry of the outbox. */
 // @ts-ignore: decorator
 @unmanaged
 export class OutboxEntry {
@@ -78,35 +75,35 @@ export const ENTRY_TO: usize = ENTRY_FROM + 8;
 export const ENTRY_CLOSED: usize = ENTRY_FROM + 16;
 export const ENTRY_LEFT: usize = ENTRY_FROM;
 export const ENTRY_ROWS: usize = ENTRY_FROM + 4;
-/** Of what is no window; a text stands behind it. */
+/** Bytes of an entry that is not a window; the text of a failure stands behind it. */
 const PLAIN_SIZE: u32 = 64;
 const WINDOW_SIZE: u32 = <u32>ENTRY_CLOSED + 8;
 
-/** The window whose outbox is being sent: its failures are those of the entry at hand. */
+/** Node whose outbox is being sent; failures belong to its current entry. */
 let sending: Node = changetype<Node>(0);
 
-/** Notes that the outbox of the node is being sent, 0 of none; returns the node of which it was before. */
+/** Notes that the outbox of the node is being sent, 0 for none; returns the node noted before. */
 export function beginSending(node: Node): Node {
   const before = sending;
   sending = node;
   return before;
 }
 
-/** The entry that is to be sent first, 0 none. */
+/** The entry that is sent first; 0 when the outbox is empty. */
 // @ts-ignore: decorator
 @inline export function outboxFirst(node: Node): OutboxEntry {
   return changetype<OutboxEntry>(changetype<WindowState>(node.state).outFirst);
 }
 
-/** Windows that wait in a node. */
+/** Number of windows that wait in the outbox of a node. */
 // @ts-ignore: decorator
 @inline export function outboxCount(node: Node): u32 {
   return changetype<WindowState>(node.state).outCount;
 }
 
 /**
- * True when what the node sends has to wait. What is due of its partitions goes at once when its turn has come, unless
- * something waits behind it.
+ * True when results of the node have to wait. When the turn of the work due in partitions has come, its results are
+ * sent at once, unless an entry waits behind it.
  */
 // @ts-ignore: decorator
 @inline export function mustWait(node: Node): bool {
@@ -120,19 +117,19 @@ function isAlone(node: Node): bool {
   return first.kind == Entry.DUE && !isHeldBelow(node);
 }
 
-/** True when a failure is that of the window, or of what is due, whose turn it is. */
+/** True when a failure belongs to the entry whose turn it is. */
 function isOfEntry(node: Node): bool {
   return node == sending && (outboxFirst(node).kind != Entry.DUE || isAlone(node));
 }
 
-/** Leaves what is due of partitions to later; false when there is no memory for that. */
+/** Adds an entry for the work due in partitions; false when memory is exhausted. */
 export function outboxDue(node: Node): bool {
   return !!add(node, Entry.DUE, PLAIN_SIZE);
 }
 
 /**
- * Adds an entry behind the others; 0 when memory is exhausted: what waits has to be sent then (`finish`), so that
- * nothing is in the way.
+ * Adds an entry behind the others. Returns 0 when memory is exhausted; the waiting entries then have to be sent
+ * (`finish`), so that the result can go at once.
  */
 function add(node: Node, kind: u32, size: u32): OutboxEntry {
   const entry = changetype<OutboxEntry>(alloc(size, accountOf(node)));
@@ -176,8 +173,8 @@ export function outboxGroups(node: Node, from: WindowState, start: f64, end: f64
 const VIEW: View = changetype<View>(memory.data(16, 8));
 
 /**
- * Leaves a window of kept rows, those of `from` (a window state of the node) of the times `least` to `most`, to the
- * outbox; false when it is to be sent at once. The rows stay where they are.
+ * Puts a window of kept rows into the outbox: rows of `from`, a window state of the node, with times from `least` to
+ * `most`. False when the window is to be sent at once. The rows stay where they are.
  */
 export function outboxRows(
   node: Node,
@@ -195,7 +192,7 @@ export function outboxRows(
     isViewed ? addWindow(node, start, end, trigger, phase) : changetype<OutboxEntry>(0),
   );
   if (!entry) {
-    // First the view: while others work theirs stand in its place.
+    // The view is freed first: other windows reuse VIEW while they work.
     if (isViewed) viewFree(VIEW);
     finish(node);
     return false;
@@ -209,8 +206,8 @@ export function outboxRows(
 }
 
 /**
- * Leaves a window whose rows are in stacks (window/stacks/stacks.ts) to the outbox; returns its entry, 0 when it is to
- * be sent at once.
+ * Puts a window whose rows are in stacks (window/stacks/stacks.ts) into the outbox. Returns its entry, 0 when the
+ * window is to be sent at once.
  */
 export function outboxStacks(
   node: Node,
@@ -232,7 +229,7 @@ export function outboxStacks(
   return entry;
 }
 
-/** Sends a signal, when its turn comes. */
+/** Sends a signal, or defers it while results of the node wait. */
 export function sendSignal(node: Node, signal: u32, value: u64): void {
   const waits = isHeld(node);
   const entry: OutboxEntry = waits ? add(node, Entry.SIGNAL, PLAIN_SIZE) : changetype<OutboxEntry>(0);
@@ -245,7 +242,7 @@ export function sendSignal(node: Node, signal: u32, value: u64): void {
   entry.value = value;
 }
 
-/** Sends a message that is the text of an error, when its turn comes. */
+/** Sends the text of an error as a message, or defers it while results of the node wait. */
 export function sendError(node: Node, off: usize, len: u32): void {
   const waits = isHeld(node) && !isOfEntry(node);
   const entry: OutboxEntry = waits ? add(node, Entry.FAILURE, PLAIN_SIZE + len) : changetype<OutboxEntry>(0);
@@ -259,7 +256,7 @@ export function sendError(node: Node, off: usize, len: u32): void {
   entry.value = span(changetype<usize>(entry) + PLAIN_SIZE, len);
 }
 
-/** Sends a signal or failure of the outbox. */
+/** Sends the signal or failure of an entry. */
 export function sendEntry(node: Node, entry: OutboxEntry): void {
   const value = entry.value;
   if (entry.kind == Entry.SIGNAL) signalBelow(node, entry.signal, value);
@@ -269,7 +266,7 @@ export function sendEntry(node: Node, entry: OutboxEntry): void {
   }
 }
 
-/** Takes the first entry out and frees it. */
+/** Removes the first entry and frees it. */
 export function outboxShift(node: Node): void {
   const state = changetype<WindowState>(node.state);
   const entry = changetype<OutboxEntry>(state.outFirst);

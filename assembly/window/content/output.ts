@@ -1,4 +1,4 @@
-// Sends what a window holds: one row for each group, or its rows.
+// Sends the content of a window: one row for each group, or its rows.
 import * as ctx from '../../batch/context';
 import { beginMessage, emit, endMessage } from '../../emit/emit';
 import { addException } from '../../node/node';
@@ -16,12 +16,12 @@ import { Node } from '../../gen/node-layouts';
 import { WindowSpec, AggregateSpec } from '../../gen/window-layouts';
 import { GroupSet, Group } from '../../agg/group/table';
 
-/** Fewer rows are copied one by one with less work. */
+/** Rows below which copying one by one costs less than a block. */
 const FEW_ROWS: u32 = 8;
 
 const POINTERS: usize = memory.data(4 * 1024, 16);
 
-/** Columns of the output: kept values, aggregates, start, end and time of the trigger. */
+/** Number of columns of the output: kept values, aggregates, start, end and time of the trigger. */
 // @ts-ignore: decorator
 @inline export function outputColumns(spec: WindowSpec): u32 {
   return spec.keeps + spec.aggs + 3;
@@ -50,19 +50,19 @@ function fillTimes(cols: usize, from: u32, n: u32, start: f64, end: f64, trigger
   fillTime(columnAt(cols, from + 2), n, trigger);
 }
 
-/** Sends a message that failed before a row of it was sent. */
+/** Sends a message that failed before any of its rows was sent. */
 export function sendFailure(node: Node, off: usize, len: u32): void {
   addException(node, off, len, 1);
   sendError(node, off, len);
 }
 
-/** As `sendFailure`: memory is exhausted. */
+/** As `sendFailure` with the error that memory is exhausted. */
 export function sendNoMemory(node: Node): void {
   failNoMemory();
   sendFailure(node, failOff, failLen);
 }
 
-/** Fills `n` rows from the groups at POINTERS. What failed is an error in its row. */
+/** Fills `n` rows from the groups at POINTERS. A failed value is an error in its row. */
 function fillGroups(spec: WindowSpec, cols: usize, n: u32): void {
   const keeps = spec.keeps;
   const tagsAt = spec.tagsAt;
@@ -91,7 +91,7 @@ function fillGroups(spec: WindowSpec, cols: usize, n: u32): void {
   }
 }
 
-/** One row without groups: its aggregates are those over no rows. */
+/** Fills one row without a group, with the aggregates over no rows. */
 function fillEmpty(spec: WindowSpec, cols: usize): void {
   const keeps = spec.keeps;
   for (let k: u32 = 0; k < keeps; k++) {
@@ -108,8 +108,8 @@ function fillEmpty(spec: WindowSpec, cols: usize): void {
 }
 
 /**
- * Sends the groups of the set as one message; nothing when it has none, unless empty windows are sent. The current
- * batch is another one afterwards: the caller restores it.
+ * Sends the groups of the set as one message. An empty set sends nothing, unless empty windows are sent. Afterwards the
+ * current batch is another one, and the caller restores it.
  */
 export function sendGroups(node: Node, spec: WindowSpec, set: GroupSet, start: f64, end: f64, trigger: f64): void {
   if (set.error) {
@@ -137,10 +137,7 @@ export function sendGroups(node: Node, spec: WindowSpec, set: GroupSet, start: f
   stageRelease(columns);
 }
 
-/**
- * Sends a batch of groups, `first` and those behind it, by way of the blocks `cols`; returns the group that comes next,
- * 0 none.
- */
+/** Sends a batch of groups, from `first` on, by way of the blocks `cols`; returns the next group, 0 none. */
 export function sendSomeGroups(
   node: Node,
   spec: WindowSpec,
@@ -187,7 +184,7 @@ export function beginRows(
   return true;
 }
 
-/** As `beginRows` of a message that has begun already, and was left by `pauseRows`. */
+/** As `beginRows` for a message that has begun already and was left by `pauseRows`. */
 export function openRows(spec: WindowSpec, set: GroupSet, start: f64, end: f64, trigger: f64, group: Group): bool {
   const cols = stageAcquire(outputColumns(spec));
   if (!cols) return false;
@@ -201,7 +198,7 @@ export function openRows(spec: WindowSpec, set: GroupSet, start: f64, end: f64, 
   return true;
 }
 
-/** Leaves the message for a while: what was added to it is sent. */
+/** Leaves the message for a while, after sending the rows added so far. */
 export function pauseRows(node: Node, spec: WindowSpec): void {
   flushRows(node, spec);
   stageRelease(outputColumns(spec));
@@ -217,7 +214,7 @@ export function addRows(node: Node, spec: WindowSpec, sel: usize, n: u32): void 
     const part = min(n - done, BATCH_ROWS - count);
     const keeps = spec.keeps;
     const first = load<u32>(sel + ((<usize>done) << 2));
-    // Rows that follow each other are copied as they stand.
+    // Rows that follow each other are copied as a block.
     const isPart = part >= FEW_ROWS && load<u32>(sel + ((<usize>(done + part - 1)) << 2)) - first == part - 1;
     for (let k: u32 = 0; k < keeps; k++) {
       const bind = bindOf(load<u16>(keepsAt(spec) + ((<usize>k) << 1)));
@@ -252,7 +249,7 @@ function flushRows(node: Node, spec: WindowSpec): void {
   frame.rowCount = 0;
 }
 
-/** Shows the aggregates of all rows in each of them; when one of them failed, all are errors. */
+/** Fills the aggregates over all rows into each row; when one of them failed, all are errors. */
 function fillShared(spec: WindowSpec, cols: usize, set: GroupSet, group: Group, n: u32): void {
   const failed = set.error;
   const keeps = spec.keeps;

@@ -1,4 +1,4 @@
-// Times of triggers whose window is sent later (sliding windows with a delay): a queue in the state of the window.
+// Times of triggers whose windows are sent later (sliding windows with a delay): a queue in the state of the window.
 import { alloc, free } from '../../mem/alloc';
 import { LoadFault } from '../../gen/state-layouts';
 import { readFail, readFails, readLength, readTime } from '../../state/reader';
@@ -44,7 +44,7 @@ export function queuePush(state: WindowState, ms: f64, acct: usize): bool {
   return true;
 }
 
-/** All times become so many ms earlier. */
+/** Makes all times of the queue earlier by `ms`. */
 export function queueSetBack(state: WindowState, ms: f64): void {
   const to = state.queueTo;
   for (let i = state.queueFrom; i < to; i++) {

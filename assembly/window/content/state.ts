@@ -11,7 +11,7 @@
 //   240  stacks u32                    of window/stacks, window/panes or window/partitions, 0 none
 //   244  outFirst u32 | outLast u32 | outCount u32 (of windows)     window/content/outbox.ts, 0 none
 //
-// That of a partition, which has neither vectors nor an outbox of its own:
+// State of a partition, where it differs; a partition has neither vectors nor an outbox of its own:
 //
 //   232  due f64                       when it is looked at next (window/partitions/due.ts)
 //   244  place u32                     among those that are due, from 1; 0: it is not
@@ -54,7 +54,7 @@ export class WindowState extends GroupSet {
   }
 }
 
-/** In place of those where rows are partitioned. */
+/** Offset of the table of partitions, which stands in place of stacks where rows are partitioned. */
 export const W_PARTITIONS: usize = offsetof<WindowState>('stacks');
 export const W_SIZE: u32 = 256;
 

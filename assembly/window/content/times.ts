@@ -1,4 +1,4 @@
-// Times of the rows of the current batch, and of windows that end with a row, epoch milliseconds.
+// Times, epoch milliseconds, of the rows of the current batch and of windows that end with a row.
 import * as ctx from '../../batch/context';
 import { Tag } from '../../mem/layout';
 import { strideOf, tagsOf, valsOf } from '../../ops/operand';
@@ -34,7 +34,8 @@ export function readTimes(spec: WindowSpec, program: Program, sel: usize, n: u32
     const payload = load<u64>(vals + ((row * stride) << 3));
     if (tag == Tag.I64) last = <f64>(<i64>payload);
     else {
-      // Rows come from an eventTime node, whose time column is always a whole number; anything else takes its place.
+      // The time column of an eventTime node is always a whole number. Another value is read as a time; if it has none,
+      // the row gets the time of the row before.
       const micros = microsOf(tag, payload);
       if (micros != i64.MIN_VALUE) last = floor(<f64>micros / 1000);
     }
@@ -42,7 +43,7 @@ export function readTimes(spec: WindowSpec, program: Program, sel: usize, n: u32
   }
 }
 
-/** The clock is set back: so are the begin of the window and its last row, where they are known. */
+/** Handles a clock that is set back: begin and last row of the window move along, where they are known. */
 export function timesSetBack(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
   if (state.start) state.start -= ms;
   if (state.lastTime) state.lastTime -= ms;

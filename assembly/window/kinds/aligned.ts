@@ -20,7 +20,7 @@ import { WindowState } from '../content/state';
  */
 const MAX_EMPTY: u32 = 1000;
 
-/** Windows overlap, or leave gaps. */
+/** True when windows overlap or leave gaps. */
 // @ts-ignore: decorator
 @inline function isHopping(spec: WindowSpec): bool {
   return spec.step > 0;
@@ -31,14 +31,14 @@ const MAX_EMPTY: u32 = 1000;
   return isHopping(spec) ? spec.step : spec.length;
 }
 
-/** Where the window begins that ends at `end`. */
+/** Begin of the window that ends at `end`, epoch ms. */
 // @ts-ignore: decorator
 @inline function startOf(spec: WindowSpec, end: f64): f64 {
   const unit = spec.unit;
   return startBefore(end, unit, stepOf(spec), spec.length, spec.zone);
 }
 
-/** Fills in what kinds by the clock have in common. */
+/** Fills in the functions that kinds by the clock share. */
 export function fillAligned(kind: Kind): void {
   kind.open = alignedOpen;
   kind.push = alignedPush;
@@ -71,8 +71,8 @@ function alignedStart(spec: WindowSpec, state: WindowState, ms: f64): void {
 }
 
 /**
- * The clock is set back: the open windows are from here on those that are open by the new time, with what they hold.
- * Ends stay aligned, so what is kept moves by as much as the end does.
+ * Handles a clock that is set back: the open windows become those of the new time, with their content. Ends stay
+ * aligned, so the kept times move by as much as the end does.
  */
 function alignedSetBack(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
   const before = state.end;

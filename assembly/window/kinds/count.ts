@@ -1,5 +1,5 @@
 // Count windows end with a row, whatever the time. Their start is the time of the message before. Where rows are
-// partitioned (window/partitions/keyed.ts) `state` is that of a partition.
+// partitioned (window/partitions/keyed.ts), `state` is the state of a partition.
 import * as ctx from '../../batch/context';
 import { WindowFlag } from '../../agg/group/spec';
 import { accountOf, exhaust, isExhausted } from '../../node/node';
@@ -14,7 +14,7 @@ import { Node } from '../../gen/node-layouts';
 import { WindowSpec } from '../../gen/window-layouts';
 import { WindowState } from '../content/state';
 
-/** A row that is in so many windows is taken in anew for each with less work than stacks are. */
+/** Windows per row up to which stacks cost more than taking the row into each window anew. */
 const FEW_WINDOWS: u32 = 4;
 
 export function countWindow(kind: Kind): void {
@@ -33,14 +33,14 @@ function countFlags(spec: WindowSpec): u32 {
   return always | stacks | (length != step ? WindowFlag.KEEPS_ROWS : 0);
 }
 
-/** Rows are counted up to the step. */
+/** True when the counter of a loaded state is below the step. */
 function countIsSound(spec: WindowSpec, state: WindowState): bool {
   return state.counter < spec.countStep;
 }
 
 /**
- * Count windows: the last `length` rows after each `step` rows, once there are so many. Rows that WHERE rejects count
- * but are not part of the window.
+ * Count windows: the last `length` rows after each `step` rows, once `length` rows have come. Rows that WHERE rejects
+ * count but are not part of the window.
  */
 function countPush(node: Node, spec: WindowSpec, state: WindowState): void {
   countTake(node, spec, state, ctx.sel, ctx.selLen);

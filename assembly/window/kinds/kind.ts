@@ -1,6 +1,6 @@
-// What a kind of window does, in one record: a window calls the functions there by their number in the function table.
-// A function that a kind leaves out has the meaning that stands with it. Each file in window/kinds that has a kind
-// fills in its record when the kernel starts.
+// The functions of a kind of window, in one record: a window calls them by their number in the function table. Each
+// setter says what applies when a kind leaves its function out. Each file in window/kinds that has a kind fills in its
+// record when the kernel starts.
 //
 // `state` is the state of the window (window/content/state.ts). Where rows are partitioned each partition has one,
 // `part`, and the functions of the second half are called in place of those of the first.
@@ -35,7 +35,7 @@ const RECORDS: usize = memory.data(68 * 32, 16);
 // @ts-ignore: decorator
 @unmanaged
 export class Kind {
-  /** Flags that follow from the kind and what the spec asks for; they are set before all else. Left out: none. */
+  /** Flags that follow from the kind and the spec; they are set before anything else. Left out: none. */
   set flags(f: (spec: WindowSpec) => u32) {
     store<u32>(changetype<usize>(this), f.index, FLAGS);
   }
@@ -45,7 +45,7 @@ export class Kind {
     store<u32>(changetype<usize>(this), f.index, OPEN);
   }
 
-  /** Takes the current batch, of which no row has failed; the times of the rows are there. */
+  /** Takes the current batch, which has no failed row; the times of its rows are read already. */
   set push(f: (node: Node, spec: WindowSpec, state: WindowState) => void) {
     store<u32>(changetype<usize>(this), f.index, PUSH);
   }
@@ -81,14 +81,14 @@ export class Kind {
   }
 
   /**
-   * The clock is set back by `ms`: times of processing that the window, or a partition, keeps go along. Left out: it
-   * keeps none.
+   * Handles a clock that is set back by `ms`: processing times in the window or partition move along. Left out: there
+   * are none.
    */
   set setBack(f: (node: Node, spec: WindowSpec, state: WindowState, ms: f64) => void) {
     store<u32>(changetype<usize>(this), f.index, SET_BACK);
   }
 
-  /** False for a state that was loaded and can't be. Left out: all can. */
+  /** False for a loaded state that is not possible. Left out: all are possible. */
   set isSound(f: (spec: WindowSpec, state: WindowState) => bool) {
     store<u32>(changetype<usize>(this), f.index, IS_SOUND);
   }
@@ -99,19 +99,19 @@ export class Kind {
   }
 
   /**
-   * True for a row that opens a window where its partition has none; a value of the partition that failed is one like
-   * others then. Left out: each row does, and one with such a value fails.
+   * True for a row that opens a window where its partition has none; a failed value of the partition is then like other
+   * values. Left out: each row opens one, and a row with a failed value fails.
    */
   set opens(f: (spec: WindowSpec, row: u32) => bool) {
     store<u32>(changetype<usize>(this), f.index, OPENS);
   }
 
-  /** Sends the window of a row, or notes it, once all rows of its time are taken in. Left out: rows have none. */
+  /** Sends or notes the window of a row, once all rows of its time are in. Left out: rows have no windows. */
   set send(f: (node: Node, spec: WindowSpec, part: WindowState, row: u32, ms: f64) => void) {
     store<u32>(changetype<usize>(this), f.index, SEND);
   }
 
-  /** When something is to be done for the partition. Left out: it is forgotten when its time without rows is over. */
+  /** Time at which the partition is due, epoch ms. Left out: it is forgotten when its time without rows is over. */
   set due(f: (spec: WindowSpec, part: WindowState) => f64) {
     store<u32>(changetype<usize>(this), f.index, DUE);
   }
@@ -121,7 +121,7 @@ export class Kind {
     store<u32>(changetype<usize>(this), f.index, IS_OVER);
   }
 
-  /** Sends what is due of the partition. Left out: nothing ever is. */
+  /** Sends the windows of the partition that are due. Left out: none ever are. */
   set fire(f: (node: Node, spec: WindowSpec, part: WindowState) => void) {
     store<u32>(changetype<usize>(this), f.index, FIRE);
   }
@@ -211,7 +211,7 @@ export function opensOf(spec: WindowSpec, row: u32): bool {
   return call_indirect<bool>(entry(spec, OPENS), spec, row);
 }
 
-/** True where rows have windows, which those of the same time have together. */
+/** True where rows have windows; rows of the same time share theirs. */
 // @ts-ignore: decorator
 @inline export function rowsHaveWindows(spec: WindowSpec): bool {
   return entry(spec, SEND) != 0;

@@ -16,7 +16,7 @@ import { Node } from '../../gen/node-layouts';
 import { WindowSpec } from '../../gen/window-layouts';
 import { WindowState } from '../content/state';
 
-/** What `isOpen` says of the message under way. */
+/** Values of `isOpen`: the state of the message under way. */
 const EMPTY: u32 = 0;
 const HAS_ROWS: u32 = 1;
 const NO_MEMORY: u32 = 2;
@@ -32,7 +32,7 @@ function messageBegin(node: Node): void {
   state.isOpen = EMPTY;
 }
 
-/** Takes rows of the message in; its first row tells the times of the window. */
+/** Takes in rows of the message; its first row gives the times of the window. */
 function messagePush(node: Node, spec: WindowSpec, state: WindowState): void {
   if (state.isOpen == NO_MEMORY) return;
   const program = node.program;
@@ -54,7 +54,7 @@ function timeIn(input: u32, row: u32): f64 {
   return bindTag(bind, row) == Tag.I64 ? <f64>(<i64>bindVal(bind, row)) : 0;
 }
 
-/** Sends the window. A message that failed above goes on as such. */
+/** Sends the window; a message that failed above is sent as failed. */
 function messageEnd(node: Node, failedOff: usize, failedLen: u32): void {
   const state = changetype<WindowState>(node.state);
   const spec = changetype<WindowSpec>(node.spec);
@@ -65,7 +65,7 @@ function messageEnd(node: Node, failedOff: usize, failedLen: u32): void {
   else if (open == HAS_ROWS) {
     sendAll(node, spec, state, state.start, state.end, state.firstTime);
   } else if (hasFlag(spec, WindowFlag.SEND_EMPTY)) {
-    // No row tells the times: they are those of the window above, which sends just now.
+    // No row gives the times: the window above, which is being sent, has them.
     const entry = waitingAbove(node);
     const above = frameAbove();
     const start = entry ? entry.start : above.start;
@@ -79,7 +79,7 @@ function messageEnd(node: Node, failedOff: usize, failedLen: u32): void {
   state.isOpen = EMPTY;
 }
 
-/** What the window above sends piece by piece, 0 when it sends all at once. */
+/** The outbox entry that the window above sends in pieces; 0 when it sends all at once. */
 function waitingAbove(node: Node): OutboxEntry {
   const above = nearestAbove(node, Trait.KEEPS_MESSAGES);
   return above ? outboxFirst(above) : changetype<OutboxEntry>(0);

@@ -1,6 +1,6 @@
-// Session windows: from a row to the last row that follows within the timeout, for the whole rule (not for each group),
-// or for each partition (window/partitions/keyed.ts), whose state `state` is then. A session that lasts is cut at the
-// second aligned end after its start (one longest duration at least), and what follows the cut starts there.
+// Session windows: from a row to the last row that follows within the timeout. They are for the whole rule (not for
+// each group), or for each partition (window/partitions/keyed.ts), whose state `state` then is. A long session is cut
+// at the second aligned end after its start (one longest duration at least); the next session starts at the cut.
 import * as ctx from '../../batch/context';
 import { exhaust } from '../../node/node';
 import { setDeadline } from '../../node/timers';
@@ -103,7 +103,7 @@ function sessionWatermark(node: Node, spec: WindowSpec, state: WindowState, ms: 
   if (ms - last > spec.step) closeBefore(node, spec, state, ms);
 }
 
-/** As `sessionWatermark` by the clock, which also cuts without a further row. */
+/** As `sessionWatermark` by the clock, which also cuts a session without a further row. */
 function sessionTick(node: Node, spec: WindowSpec, state: WindowState): void {
   if (!state.isOpen) return;
   const end = state.lastTime + spec.step;
@@ -122,8 +122,8 @@ function sessionClose(node: Node, spec: WindowSpec, state: WindowState): void {
 }
 
 /**
- * When `sessionClose` is to be called; of one that was cut, when the next row does not continue it any more. In event
- * time a row at the end of the timeout still belongs to it, and it is cut with a row.
+ * Time at which `sessionClose` is to be called; after a cut, the time from which a row does not continue the session.
+ * In event time a row at the end of the timeout still belongs to the session, which is cut with a row.
  */
 function sessionDue(spec: WindowSpec, state: WindowState): f64 {
   const end = state.lastTime + spec.step;
@@ -136,7 +136,7 @@ function sessionIsOver(spec: WindowSpec, state: WindowState, ms: f64): bool {
   return !state.isOpen && (state.end == 0 || sessionDue(spec, state) <= ms);
 }
 
-/** The clock is set back: the session goes on, and is cut by the new time. */
+/** Handles a clock that is set back: the session goes on and is cut by the new time. */
 function sessionSetBack(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
   if (state.lastTime) state.lastTime -= ms;
   if (state.end) state.end -= ms;
@@ -148,7 +148,9 @@ function sessionSetBack(node: Node, spec: WindowSpec, state: WindowState, ms: f6
   if (!isPartitioned(spec)) sessionDeadline(node, spec, state);
 }
 
-/** Sets the deadline to when the session may end, unless an earlier one is set: its tick looks again. */
+/**
+ * Sets the deadline to the time at which the session may end. An earlier deadline stays, because its tick checks again.
+ */
 function sessionDeadline(node: Node, spec: WindowSpec, state: WindowState): void {
   if (!state.isOpen) return;
   const due = min(state.lastTime + spec.step, state.tick);

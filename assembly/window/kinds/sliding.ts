@@ -1,8 +1,8 @@
 // Sliding windows: for each row (or each that OVER (WHEN …) takes) the rows of the time before it, [t - length, t].
-// With a delay also those after it, [t - length, t + delay), sent when the time t + delay has come.
+// With a delay they have the rows after it too, [t - length, t + delay), and are sent at t + delay.
 //
 // Event time that waits for late rows or for other streams releases rows of the same time together: each is in the
-// windows of all of them. Where rows are partitioned (window/partitions/keyed.ts) `state` is that of a partition.
+// windows of all of them. Where rows are partitioned (window/partitions/keyed.ts), `state` is the state of a partition.
 import * as ctx from '../../batch/context';
 import { NodeFlag, accountOf, exhaust, isExhausted } from '../../node/node';
 import { setDeadline } from '../../node/timers';
@@ -41,7 +41,7 @@ function slidingFlags(spec: WindowSpec): u32 {
 
 function slidingOpen(node: Node, spec: WindowSpec, state: WindowState): bool {
   if (!vectorsOpen(node, spec, state)) return false;
-  // Vectors send at once what takes them a moment.
+  // Vectors send their results at once, because the work is short.
   if (state.vectors) node.flags &= ~NodeFlag.DEFERS;
   return true;
 }
@@ -80,8 +80,8 @@ function slidingTriggers(spec: WindowSpec, row: u32): bool {
 }
 
 /**
- * Takes one row of the time `ms` in, and drops those that are too old for it and for windows that wait. False when
- * memory is exhausted.
+ * Takes in one row of the time `ms` and drops rows that neither its window nor waiting windows need. False when memory
+ * is exhausted.
  */
 function slidingTake(node: Node, spec: WindowSpec, state: WindowState, at: usize, ms: f64, isTrigger: bool): bool {
   const length = spec.length;
@@ -120,7 +120,7 @@ function slidingFireFirst(node: Node, spec: WindowSpec, state: WindowState): voi
   const trigger = queueFirst(state);
   const end = trigger + spec.step;
   if (state.stacks) {
-    // A row at the end or later is taken in after this was sent.
+    // A row at the end or later is taken in after this window was sent.
     stacksDropBefore(state, trigger - length, accountOf(node));
     stacksSend(node, spec, state, trigger - length, end, trigger);
   } else sendRange(node, spec, state, trigger - length, end, trigger, trigger - length, end, false);
@@ -153,7 +153,7 @@ function takeInPartition(node: Node, spec: WindowSpec, part: WindowState, at: us
   slidingTake(node, spec, part, at, ms, slidingTriggers(spec, load<u32>(at)));
 }
 
-/** Sends the window of the row, if it is one that does, or notes it. */
+/** Sends or notes the window of the row, if the row triggers one. */
 function sendOfPartition(node: Node, spec: WindowSpec, part: WindowState, row: u32, ms: f64): void {
   if (slidingTriggers(spec, row) && stacksOfPartition(node, spec, part)) slidingSend(node, spec, part, ms);
 }

@@ -1,5 +1,5 @@
 // State windows end with a row, whatever the time. Their start and end are the times of the first and last row. Where
-// rows are partitioned (window/partitions/keyed.ts) `state` is that of a partition.
+// rows are partitioned (window/partitions/keyed.ts), `state` is the state of a partition.
 import * as ctx from '../../batch/context';
 import { NO_INPUT, WindowFlag, bindOf, bindTag, bindVal, isTrue } from '../../agg/group/spec';
 import { exhaust, isExhausted } from '../../node/node';
@@ -44,7 +44,7 @@ function stateOpens(spec: WindowSpec, row: u32): bool {
   return holds(spec.trigger, row);
 }
 
-/** Takes the row at `at` into the window of the state. */
+/** Takes the row at `at` into the window whose state is `state`. */
 function stateTake(node: Node, spec: WindowSpec, state: WindowState, at: usize): void {
   const row = load<u32>(at);
   const ms = timeOfRow(row);

@@ -1,10 +1,9 @@
-// Joins the panes of a hopping window in one set, a step of at most PART groups after the other, so that a join of many
-// groups can be left in between: panes that end meanwhile come behind those that it is about, and none of these leaves
-// before it is over.
+// Joins the panes of a hopping window in one set, in steps of at most PART groups, so that other work can run between
+// steps. Panes that end meanwhile go behind the panes of the join, and no pane of the join leaves before its end.
 //
-// A window of few panes joins them all. Of many, the older ones are a front (window/stacks/front.ts), whose entries are
-// their groups, and the newer ones are joined in the back as they end: a pane is joined twice, whatever the number of
-// windows it is in.
+// A window of few panes joins them all. Of many panes, the older ones form a front (window/stacks/front.ts), whose
+// entries are their groups. The newer ones are joined in the back as they end. A pane is thus joined twice, however
+// many windows it is in.
 import { goesOn } from '../../node/deferred';
 import { refusals } from '../../mem/alloc';
 import { regroup, setReserve } from '../../agg/group/group';
@@ -24,49 +23,52 @@ import { Panes, paneAt, paneSet } from './state';
 import { WindowSpec } from '../../gen/window-layouts';
 import { GroupSet, Group } from '../../agg/group/table';
 
-/** So many panes are joined for each window with less work than it is to make a front of them. */
+/** Panes up to which joining them for each window costs less than a front. */
 const FEW: u32 = 16;
-/** Groups of a step. */
+/** Groups of one step. */
 const PART: u32 = 1024;
 
 namespace Step {
   export const DONE: u32 = 0;
-  /** Panes come into the set as they are: `group` of pane `at` is next. */
+  /** Joins panes in the set without a front; `group` of pane `at` is next. */
   export const PANES: u32 = 1;
-  /** Groups of panes become entries of the front: `group` of pane `at`. */
+  /** Makes groups of panes entries of the front; `group` of pane `at` is next. */
   export const PUTS: u32 = 2;
-  /** No key comes any more: `group` is the next one. */
+  /** Ends the adding of keys to the front; `group` is the next one. */
   export const SEALS: u32 = 3;
-  /** Entries are linked from behind: those before `place`, of pane `at`, whose first one is `group`. */
+  /**
+   * Links the entries before `place`, from the last to the first; they belong to pane `at`, whose first entry is
+   * `group`.
+   */
   export const LINKS: u32 = 4;
-  /** First entries are marked from `place` on. */
+  /** Marks first entries, from `place` on. */
   export const MARKS: u32 = 5;
-  /** Panes behind the front come into the back: `group` of pane `at`. */
+  /** Joins panes behind the front in the back; `group` of pane `at` is next. */
   export const BACKS: u32 = 6;
-  /** The front comes into the set, from entry `place` on. */
+  /** Joins the front in the set, from entry `place` on. */
   export const FRONT: u32 = 7;
-  /** The back comes into the set: `group` is next. */
+  /** Joins the back in the set; `group` is the next one. */
   export const BACK: u32 = 8;
 }
 
-/** What `links` says of a front that is made. */
+/** Values of `links`: how the entries of a new front are linked. */
 namespace Links {
-  /** Its entries are joined as they are linked; what comes after is the window's join. */
+  /** Entries are joined as they are linked, and the join of the window follows. */
   export const JOINS: u32 = 0;
-  /** They were saved so, and nothing comes after. */
+  /** Entries were saved as joined, and nothing follows. */
   export const LOADS: u32 = 1;
 }
 
-/** How far a join came. */
+/** Progress of a join. */
 export namespace Joined {
-  /** It is to go on. */
+  /** The join is to go on. */
   export const SOME: u32 = 0;
   export const ALL: u32 = 1;
   /** Memory is exhausted. */
   export const LOST: u32 = 2;
 }
 
-/** How many panes have ended by `end`. */
+/** Number of panes that have ended by `end`. */
 export function panesUntil(panes: Panes, end: f64): u32 {
   const first = panes.firstPane;
   let to = panes.to;
@@ -82,7 +84,7 @@ export function joinBegin(panes: Panes, bound: u32): void {
   else beginPane(panes, Step.PANES, 0);
 }
 
-/** Goes on with the join in the set, which is empty at first; returns how far it came. */
+/** Goes on with the join in the set, which is empty at first; returns how far it came (Joined). */
 export function joinSome(spec: WindowSpec, panes: Panes, set: GroupSet, acct: usize, pauses: bool): u32 {
   const before = refusals;
   while (panes.step != Step.DONE) {
@@ -153,7 +155,7 @@ function step(spec: WindowSpec, panes: Panes, set: GroupSet, acct: usize): void 
   }
 }
 
-/** Begins a step over panes with pane `at`, or the one after it when there are no more. */
+/** Begins a step over panes with pane `at`; when there are no more panes, begins the step after it. */
 function beginPane(panes: Panes, step: u32, at: u32): void {
   const bound = panes.bound;
   panes.step = step;
@@ -175,7 +177,7 @@ function beginPane(panes: Panes, step: u32, at: u32): void {
   }
 }
 
-/** Goes on to the next pane when no group of the one at hand is left. */
+/** Goes on to the next pane when the current one has no group left. */
 function nextPane(panes: Panes): void {
   if (!panes.group) beginPane(panes, panes.step, panes.at + 1);
 }
@@ -184,11 +186,11 @@ function nextPane(panes: Panes): void {
 
 function beginFront(panes: Panes, links: u32): void {
   panes.links = links;
-  // Nothing is put in yet: room for all is made with the first group.
+  // The front is still empty: the first group makes room for all.
   beginPane(panes, Step.PUTS, 0);
 }
 
-/** Groups of the panes that the join is about. */
+/** Number of groups in the panes of the join. */
 function entriesOf(panes: Panes): u32 {
   const bound = panes.bound;
   let entries: u32 = 0;
@@ -219,7 +221,7 @@ function beginLinks(panes: Panes): void {
   linkPane(panes, panes.bound - 1);
 }
 
-/** Goes on with pane `at`, whose last entry is before `place`; the number of its first one is kept as `group`. */
+/** Goes on with pane `at`, whose last entry is before `place`; `group` is set to the number of its first entry. */
 function linkPane(panes: Panes, at: u32): void {
   panes.at = at;
   panes.group = changetype<Group>(changetype<usize>(panes.place) - paneSet(panes, at).count);

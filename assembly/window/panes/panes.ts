@@ -1,9 +1,9 @@
-// Hopping windows with aggregates that can be joined: groups are kept for each part of the time (a pane) that lies in
-// the same windows, so that a row is taken in once however many windows it is in. Where the length is no multiple of
-// the hop, windows begin between two ends: then a hop has two panes.
+// Hopping windows with aggregates that can be joined: each row is aggregated once, however many windows it is in.
+// Groups are kept for each part of the time (a pane) whose rows are all in the same windows. Where the length is no
+// multiple of the hop, windows begin between two ends, and a hop has two panes.
 //
-// The pane under way is the set of the window. A window of many groups is joined and sent later, piece by piece
-// (window/content/outbox.ts): its panes stay until then, while others come behind them.
+// The pane under way is the set of the window. A window of many groups is deferred and sent in pieces
+// (window/content/outbox.ts). Its panes stay until it is sent, while others come behind them.
 import { isHeld, isLong, mayDefer } from '../../node/deferred';
 import { accountOf, exhaust } from '../../node/node';
 import { alloc, allocZeroed, free } from '../../mem/alloc';
@@ -25,7 +25,7 @@ import { WindowSpec } from '../../gen/window-layouts';
 import { GroupSet } from '../../agg/group/table';
 import { WindowState } from '../content/state';
 
-/** True for groups whose aggregates can be joined, and windows that begin as long before each end. */
+/** True when the aggregates can be joined, and all windows begin at the same distance from the ends around them. */
 export function canHavePanes(spec: WindowSpec): bool {
   if (!hasFlag(spec, WindowFlag.GROUPED) || !allMergeable(spec)) return false;
   // Where clocks are set, windows that begin between two ends do so at another distance from them.
@@ -60,7 +60,7 @@ export function panesFree(node: Node, state: WindowState): void {
   free(changetype<usize>(panes), PANES_SIZE, acct);
 }
 
-/** Saves the panes that have ended; those of the front are joined already. */
+/** Saves the panes that have ended; panes of the front are saved as joined. */
 export function panesSave(spec: WindowSpec, state: WindowState): void {
   const panes = changetype<Panes>(state.stacks);
   const first = panes.firstPane;
@@ -76,7 +76,7 @@ export function panesSave(spec: WindowSpec, state: WindowState): void {
   setSave(spec, panes.back);
 }
 
-/** Adds saved panes; there must be none. */
+/** Loads saved panes into a window without panes. */
 export function panesLoad(node: Node, spec: WindowSpec, state: WindowState): void {
   const panes = changetype<Panes>(state.stacks);
   const acct = accountOf(node);
@@ -102,7 +102,7 @@ export function panesLoad(node: Node, spec: WindowSpec, state: WindowState): voi
   panes.inBack = inBack;
 }
 
-/** All panes end so many ms earlier. */
+/** Makes the ends of all panes earlier by `ms`. */
 export function panesSetBack(state: WindowState, ms: f64): void {
   const panes = changetype<Panes>(state.stacks);
   const to = panes.to;
@@ -110,7 +110,7 @@ export function panesSetBack(state: WindowState, ms: f64): void {
   if (panes.begun) panes.begun -= ms;
 }
 
-/** Room for a pane behind the others; 0 when memory is exhausted. */
+/** Makes room for a pane behind the others; 0 when memory is exhausted. */
 function addPane(panes: Panes, acct: usize): usize {
   const first = panes.firstPane;
   let to = panes.to;
@@ -135,7 +135,7 @@ function addPane(panes: Panes, acct: usize): usize {
   return paneAt(panes, to);
 }
 
-/** No row comes into the pane any more. */
+/** Seals a pane that gets no more rows. */
 function endPane(panes: Panes, pane: usize): void {
   setSeal(changetype<GroupSet>(pane + PANE_SET));
   panes.groups += load<u32>(pane + PANE_SET, offsetof<GroupSet>('count'));
@@ -147,18 +147,16 @@ function endPane(panes: Panes, pane: usize): void {
   return (set.count | set.error) == 0;
 }
 
-/**
- * True when neither the pane under way nor the others that are in the window which ends at `end` have rows or errors.
- */
+/** True when no pane of the window that ends at `end`, including the pane under way, has rows or errors. */
 export function panesAreVoid(spec: WindowSpec, state: WindowState, end: f64): bool {
   if (!isVoid(state)) return false;
   const panes = changetype<Panes>(state.stacks);
   const to = panes.to;
-  // Panes of windows that wait to be sent may be there still.
+  // Panes may still be there for windows that wait to be sent.
   return panes.firstPane == to || load<f64>(paneAt(panes, to - 1)) <= startOf(spec, end);
 }
 
-/** Where windows begin between two ends, of which `end` is the later one; there if they begin where others end. */
+/** Begin of the window that starts in the hop that ends at `end`; it is `end` itself where windows begin at ends. */
 // @ts-ignore: decorator
 @inline function beginOf(spec: WindowSpec, end: f64): f64 {
   const length = spec.length;
@@ -166,7 +164,7 @@ export function panesAreVoid(spec: WindowSpec, state: WindowState, end: f64): bo
   return end - (length - floor(length / step) * step);
 }
 
-/** Returns the end of the pane that a row of the time `ms` comes into, after the pane before it is ended. */
+/** Returns the end of the pane for a row of the time `ms`, and ends the pane before it. */
 export function panesEnd(node: Node, spec: WindowSpec, state: WindowState, ms: f64): f64 {
   const panes = changetype<Panes>(state.stacks);
   const end = state.end;
@@ -179,7 +177,7 @@ export function panesEnd(node: Node, spec: WindowSpec, state: WindowState, ms: f
   return end;
 }
 
-/** Ends the pane under way; one without rows leaves no trace. */
+/** Ends the pane under way; a pane without rows is dropped. */
 function closePane(node: Node, state: WindowState, panes: Panes, end: f64): void {
   const set = state;
   if (isVoid(set)) return;
@@ -223,8 +221,8 @@ function dropUntil(panes: Panes, ms: f64, acct: usize): void {
 }
 
 /**
- * Ends the pane under way and sends the window that ends with it; one of many groups, and each while something waits,
- * is left to later.
+ * Ends the pane under way and sends the window that ends with it. A window of many groups, and each window while others
+ * wait, is deferred.
  */
 export function panesSend(node: Node, spec: WindowSpec, state: WindowState, start: f64, end: f64): void {
   const panes = changetype<Panes>(state.stacks);
@@ -241,8 +239,8 @@ export function panesSend(node: Node, spec: WindowSpec, state: WindowState, star
 }
 
 /**
- * Begins to join the panes of the window that ends at `end`; false when one of them has failed, and the window was sent
- * as such.
+ * Begins to join the panes of the window that ends at `end`. False when a pane has failed; the window was sent as
+ * failed then.
  */
 export function panesBegin(node: Node, spec: WindowSpec, state: WindowState, end: f64): bool {
   const panes = changetype<Panes>(state.stacks);
@@ -259,8 +257,8 @@ export function panesBegin(node: Node, spec: WindowSpec, state: WindowState, end
 }
 
 /**
- * Joins the panes in the set, which is empty at first; `pauses`: as far as it comes. Where memory is exhausted the
- * window is sent as failed.
+ * Joins the panes in the set, which is empty at first; with `pauses` it may stop before the end. Where memory is
+ * exhausted, the window is sent as failed.
  */
 export function panesJoin(node: Node, spec: WindowSpec, state: WindowState, set: GroupSet, pauses: bool): u32 {
   bindConstants(spec, node.program);
@@ -272,7 +270,7 @@ export function panesJoin(node: Node, spec: WindowSpec, state: WindowState, set:
   return joined;
 }
 
-/** The window that ends at `end` was sent: panes that are in no later one are not needed any more. */
+/** Drops panes that no later window needs, after the window that ends at `end` was sent. */
 export function panesSent(node: Node, spec: WindowSpec, state: WindowState, end: f64): void {
   const next = endAfter(end, 1, spec.unit, spec.step, spec.zone);
   dropUntil(changetype<Panes>(state.stacks), startOf(spec, next), accountOf(node));

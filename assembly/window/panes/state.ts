@@ -1,4 +1,4 @@
-// What a hopping window keeps of the parts of its time (panes, window/panes/panes.ts).
+// State of the panes (window/panes/panes.ts) of a hopping window.
 //
 //   panes   front 144 | 144 back: a group set 120
 //           264 list u32 | first u32 | to u32 | capacity u32          panes `first` to `to` may be in the next window
@@ -12,7 +12,7 @@ import { Front, FRONT_SIZE } from '../stacks/front';
 import { GroupSet, Group } from '../../agg/group/table';
 
 const BACK: usize = FRONT_SIZE;
-/** What a hopping window keeps. */
+/** The panes of a hopping window. */
 // @ts-ignore: decorator
 @unmanaged
 export class Panes extends Front {
@@ -62,7 +62,7 @@ export const PANE_SIZE: u32 = 8 + SET_SIZE;
   return panes.panes + <usize>(i * PANE_SIZE);
 }
 
-/** The set of pane `i` of those that are in the window: panes that come meanwhile may move it. */
+/** The set of pane `i` of the window. It is valid only until a pane is added, which may move it. */
 // @ts-ignore: decorator
 @inline export function paneSet(panes: Panes, i: u32): GroupSet {
   return changetype<GroupSet>(paneAt(panes, panes.firstPane + i) + PANE_SET);

@@ -1,16 +1,16 @@
-// Partitions that are to be looked at some time: a binary heap of window states ordered by P_DUE. What a partition
-// waits for may come later than it said; who takes it out of the heap looks again. It never comes earlier without being
-// put in its place (`dueSet`).
+// Partitions by the time at which they are due: a binary heap of window states, ordered by P_DUE. A partition may turn
+// out to be due later than P_DUE says, so the caller checks again when it comes first. When a partition becomes due
+// earlier, `dueSet` moves it in the heap.
 //
-// Of those that are due at once the one that was made first comes first, so that what comes out depends neither on how
-// the heap came to be nor on hashes.
+// Partitions that are due at the same time come in the order in which they were made. The output thus depends neither
+// on the history of the heap nor on hashes.
 //
 //   due   heap u32 -> u32[] (window states) | count u32 | capacity u32 | 0 u32
 import { alloc, free } from '../../mem/alloc';
 import { WindowState, P_DUE, P_ORDER, P_PLACE } from '../content/state';
 
 const DUE_SIZE: u32 = 16;
-/** Partitions by the time at which they are looked at. */
+/** A heap of partitions, ordered by the time at which they are due. */
 // @ts-ignore: decorator
 @unmanaged
 export class Due {
@@ -21,7 +21,7 @@ export class Due {
 
 const FIRST_CAPACITY: u32 = 16;
 /**
- * A heap for so many, a power of 2, is not made smaller: the bytes of both halves are a size of blocks by themselves
+ * Smallest capacity, a power of 2, to which a heap shrinks. Both halves of a larger block are blocks of a usual size
  * (mem/alloc.ts).
  */
 const KEPT_CAPACITY: u32 = 1024;
@@ -80,7 +80,7 @@ function siftDown(due: Due, from: u32, part: WindowState): void {
   return due.count ? at(due, 0) : changetype<WindowState>(0);
 }
 
-/** Says when a partition is due; false when memory is exhausted. */
+/** Sets when a partition is due, epoch ms; false when memory is exhausted. */
 export function dueSet(due: Due, part: WindowState, ms: f64, acct: usize): bool {
   const i = load<u32>(changetype<usize>(part), P_PLACE);
   if (i) {
@@ -98,7 +98,7 @@ export function dueSet(due: Due, part: WindowState, ms: f64, acct: usize): bool 
   return true;
 }
 
-/** As `dueSet` where the time is not later than the partition has said; a later one it says when it is looked at. */
+/** As `dueSet`, but an earlier time that the partition has already stays; the later one is set when it comes first. */
 // @ts-ignore: decorator
 @inline export function dueNote(due: Due, part: WindowState, ms: f64, acct: usize): bool {
   return (
@@ -119,7 +119,7 @@ function grow(due: Due, acct: usize): bool {
   return true;
 }
 
-/** Takes a partition out, if it is there. */
+/** Takes a partition out of the heap, if it is there. */
 export function dueLeave(due: Due, part: WindowState, acct: usize): void {
   const i = load<u32>(changetype<usize>(part), P_PLACE);
   if (!i) return;
@@ -139,7 +139,7 @@ export function dueLeave(due: Due, part: WindowState, acct: usize): void {
   due.capacity = half;
 }
 
-/** Puts the last one in the place of one that has left. */
+/** Puts the last entry of the heap in the place of a removed one. */
 function moveTo(due: Due, i: u32, last: WindowState): void {
   if (i > 0 && isBefore(last, at(due, (i - 1) >> 1))) siftUp(due, i, last);
   else siftDown(due, i, last);

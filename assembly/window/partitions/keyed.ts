@@ -1,12 +1,12 @@
-// Windows of rows that are partitioned (OVER (PARTITION BY …)): each partition has the window that its rows would have
-// if they were alone. A partition says when it is to be looked at next (window/partitions/due.ts), and the node has one
-// deadline, that of the first of them.
+// Windows of partitioned rows (OVER (PARTITION BY …)): each partition has the window that its rows would have if they
+// were alone. Each partition has a time at which it is due next (window/partitions/due.ts), and the node has one
+// deadline, that of the partition that is due first.
 //
-// In event time what is due before a row is sent before the row is taken in, in the order of its times, so that what
-// comes out does not depend on how the input is cut. By the clock a row sends what its own partition has due; the
-// others have theirs with the tick.
+// In event time, windows that are due before a row are sent before the row is taken in, in the order of their times.
+// The output thus does not depend on how the input is cut into batches. By the clock, a row sends only the due windows
+// of its own partition; the tick sends those of the others.
 //
-// When a watermark makes many windows end they are left to later, in pieces (window/content/outbox.ts), as long as no
+// When a watermark ends many windows, they are deferred and sent in pieces (window/content/outbox.ts), as long as no
 // row comes.
 import * as ctx from '../../batch/context';
 import { beginLong, defer, deferredCount, goesOn, isHeldBelow, mayDefer } from '../../node/deferred';
@@ -51,12 +51,12 @@ import { WindowSpec } from '../../gen/window-layouts';
 import { PartitionTable } from '../../partitions/table-slots';
 
 /**
- * Windows that one tick sends; the others have to wait for the next one, so that sockets and other rules have their
+ * Windows that one tick sends at most. The others wait for the next tick, so that sockets and other rules get their
  * turns.
  */
 const MOST_FIRED: u32 = 4096;
 
-/** True where the time of rows, not the clock, says what is due. */
+/** True where the time of rows, not the clock, decides what is due. */
 // @ts-ignore: decorator
 @inline function followsRows(spec: WindowSpec): bool {
   return isEventTime(spec) && !endsWithRow(spec);
@@ -95,14 +95,14 @@ export function keyedPush(node: Node, spec: WindowSpec, state: WindowState): voi
   }
 }
 
-/** True when something is due at `ms`. */
+/** True when a partition is due at `ms`. */
 // @ts-ignore: decorator
 @inline function isDue(partitions: usize, ms: f64): bool {
   const part = dueFirst(partitionsDue(partitions));
   return part && load<f64>(changetype<usize>(part), P_DUE) <= ms;
 }
 
-/** Takes rows of one time in, which come together. */
+/** Takes in rows that have the same time and come together. */
 function take(node: Node, spec: WindowSpec, partitions: usize, sel: usize, n: u32, ms: f64): void {
   const sends = rowsHaveWindows(spec);
   for (let i: u32 = 0; i < n; i++) {
@@ -123,7 +123,10 @@ function take(node: Node, spec: WindowSpec, partitions: usize, sel: usize, n: u3
   }
 }
 
-/** Takes the row at `at` into the window of its partition; returns that, 0 where the row is in none. */
+/**
+ * Takes the row at `at` into the window of its partition. Returns the state of the partition, 0 where the row is in no
+ * window.
+ */
 function takeRow(node: Node, spec: WindowSpec, partitions: usize, at: usize, ms: f64): WindowState {
   const row = load<u32>(at);
   const fault = choosesRows(spec) ? 0 : partitionFault(spec, row);
@@ -144,7 +147,7 @@ function takeRow(node: Node, spec: WindowSpec, partitions: usize, at: usize, ms:
   return part;
 }
 
-/** A row that can't be said to be of a partition is in no window: its failure is a message of its own. */
+/** Sends the failure of a row whose partition key failed as a message of its own; the row is in no window. */
 function passFault(node: Node, text: u64): void {
   addException(node, offOf(text), lenOf(text), 1);
   if (!(node.flags & NodeFlag.SEND_ERROR)) return;
@@ -152,7 +155,7 @@ function passFault(node: Node, text: u64): void {
   resume();
 }
 
-/** Says when the partition, which has changed, is due next, or drops it; false when memory is exhausted. */
+/** Sets when the changed partition is due next, or drops it; false when memory is exhausted. */
 function settle(node: Node, spec: WindowSpec, partitions: Partitions, part: WindowState): bool {
   if (isOver(spec, part, -Infinity)) {
     partitionDrop(node, partitions, part);
@@ -164,14 +167,14 @@ function settle(node: Node, spec: WindowSpec, partitions: Partitions, part: Wind
   return false;
 }
 
-/** When something is to be done for the partition; Infinity never. */
+/** Time at which the partition is due next, epoch ms; Infinity for never. */
 function dueTime(spec: WindowSpec, part: WindowState): f64 {
   if (hasDue(spec)) return dueOf(spec, part);
   const ttl = spec.step;
   return ttl > 0 ? part.tick + ttl : Infinity;
 }
 
-/** Does what is due next at `ms`; false when nothing is. */
+/** Does the work of the partition that is due first at `ms`; false when none is due. */
 function fireNext(node: Node, spec: WindowSpec, partitions: usize, ms: f64): bool {
   const due = partitionsDue(partitions);
   for (let part = dueFirst(due); part && load<f64>(changetype<usize>(part), P_DUE) <= ms; part = dueFirst(due)) {
@@ -191,14 +194,14 @@ function fireNext(node: Node, spec: WindowSpec, partitions: usize, ms: f64): boo
   return false;
 }
 
-/** Does all that is due at `ms`. Where that is much, the rest of the windows waits to be sent. */
+/** Does the work of all partitions that are due at `ms`; when it is long, the rest is deferred. */
 function fire(node: Node, spec: WindowSpec, partitions: Partitions, ms: f64): void {
   setLeftUntil(partitions, -Infinity);
   beginLong();
   while (fireNext(node, spec, changetype<usize>(partitions), ms)) if (mayDefer(node) && !goesOn(1)) defer(node);
 }
 
-/** Goes on with what was left to later, as far as it comes; true when all is done. */
+/** Goes on with deferred windows as far as it comes; true when all are sent. */
 export function keyedGoOn(node: Node, spec: WindowSpec): bool {
   const partitions = changetype<Partitions>(partitionsOf(changetype<WindowState>(node.state)));
   bindConstants(spec, node.program);
@@ -210,14 +213,14 @@ export function keyedGoOn(node: Node, spec: WindowSpec): bool {
   return true;
 }
 
-/** Partitions whose windows may wait to be sent, 0 where rows are not partitioned or none does. */
+/** Partitions whose windows may wait to be sent; 0 where rows are not partitioned or no window waits. */
 export function keyedResults(node: Node): u32 {
   if (!isPartitioned(changetype<WindowSpec>(node.spec))) return 0;
   const partitions = changetype<Partitions>(partitionsOf(changetype<WindowState>(node.state)));
   return leftUntil(partitions) == -Infinity ? 0 : partitionCount(partitions);
 }
 
-/** No row older than `ms` will come any more (event time). Many windows are left to later. */
+/** Takes a watermark: no row older than `ms` comes any more. When many windows end, they are deferred. */
 export function keyedWatermark(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
   if (!followsRows(spec)) return;
   const partitions = changetype<Partitions>(partitionsOf(state));
@@ -234,10 +237,7 @@ export function keyedWatermark(node: Node, spec: WindowSpec, state: WindowState,
   }
 }
 
-/**
- * The clock has come to the time that the node asked for. What is more than is done in one go has its turn a moment
- * later.
- */
+/** Handles a tick, which comes at the deadline of the node. Windows beyond MOST_FIRED are sent by a tick 1 ms later. */
 export function keyedTick(node: Node, spec: WindowSpec, state: WindowState): void {
   const partitions = partitionsOf(state);
   for (let i: u32 = 0; fireNext(node, spec, partitions, ctx.nowMs); i++) {
@@ -248,14 +248,14 @@ export function keyedTick(node: Node, spec: WindowSpec, state: WindowState): voi
   if (!isExhausted(node)) keyedDeadline(node, spec, state);
 }
 
-/** Asks for a tick when the first partition is due by the clock. */
+/** Sets the deadline of the node to the time of the partition that is due first by the clock. */
 export function keyedDeadline(node: Node, spec: WindowSpec, state: WindowState): void {
   if (followsRows(spec)) return;
   const part = dueFirst(partitionsDue(partitionsOf(state)));
   if (part && !setDeadline(node, load<f64>(changetype<usize>(part), P_DUE))) exhaust(node);
 }
 
-/** The clock is set back: what partitions hold, and what they wait for, goes along. */
+/** Handles a clock that is set back: the times in partitions, and those at which they are due, move along. */
 export function keyedSetBack(node: Node, spec: WindowSpec, state: WindowState, ms: f64): void {
   const partitions = changetype<PartitionTable>(partitionsOf(state));
   for (let part = partitionFirst(partitions); part; part = partitionNext(part)) {
@@ -265,7 +265,7 @@ export function keyedSetBack(node: Node, spec: WindowSpec, state: WindowState, m
   if (!followsRows(spec)) keyedArrange(node, spec, state);
 }
 
-/** Puts all partitions in the order in which they are due. */
+/** Puts all partitions into the heap at the times at which they are due. */
 export function keyedArrange(node: Node, spec: WindowSpec, state: WindowState): void {
   const partitions = changetype<PartitionTable>(partitionsOf(state));
   const due = partitionsDue(changetype<usize>(partitions));

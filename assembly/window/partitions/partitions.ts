@@ -1,10 +1,10 @@
-// Windows of partitions: rows of equal values have a window state of their own, found by the printed key of these
-// values. A partition is there as long as it holds something that later rows need, so that there are never more than
-// keys at work.
+// Windows of partitions: rows of equal values share a window state, found by the printed key of these values. A
+// partition exists as long as it holds something that later rows need, so there are never more partitions than active
+// keys.
 //
 //   partitions   0   table 32 (partitions/table.ts) | due 16 (window/partitions/due.ts)
 //                48  order u64 (of the next partition) | forgotten u64
-//                64  left f64              until when what is due is left to later, -Infinity nothing is
+//                64  left f64              time up to which due windows are deferred, -Infinity none are
 //   partition    an entry of the table: its head 48 | window state (window/content/state.ts)
 import { accountOf } from '../../node/node';
 import { allocZeroed, free } from '../../mem/alloc';
@@ -38,7 +38,7 @@ import { WindowSpec } from '../../gen/window-layouts';
 import { PartitionTable, PartitionEntry } from '../../partitions/table-slots';
 
 const DUE: usize = TABLE_SIZE;
-/** Windows of the partitions. */
+/** The table of the partitions of a window. */
 // @ts-ignore: decorator
 @unmanaged
 export class Partitions extends PartitionTable {
@@ -51,7 +51,7 @@ export class Partitions extends PartitionTable {
 
 const PARTITIONS_SIZE: u32 = <u32>offsetof<Partitions>('left') + 8;
 const PARTITION_SIZE: u32 = ENTRY_HEAD + W_SIZE;
-/** Saved keys on their way into the table. */
+/** Pool for saved keys until they are in the table. */
 const KEYS: Pool = changetype<Pool>(memory.data(32, 16));
 
 /** Makes an empty table; false when memory is exhausted. */
@@ -74,13 +74,13 @@ export function partitionsFree(node: Node, state: WindowState): void {
   free(changetype<usize>(partitions), PARTITIONS_SIZE, accountOf(node));
 }
 
-/** Partitions that are due some time. */
+/** The heap of partitions by the time at which they are due. */
 // @ts-ignore: decorator
 @inline export function partitionsDue(partitions: usize): Due {
   return changetype<Due>(partitions + DUE);
 }
 
-/** Until when what is due is left to later; -Infinity where nothing is. */
+/** Event time, epoch ms, up to which due windows are deferred; -Infinity when none are. */
 // @ts-ignore: decorator
 @inline export function leftUntil(partitions: Partitions): f64 {
   return partitions.left;
@@ -96,13 +96,13 @@ export function partitionFirst(partitions: PartitionTable): WindowState {
   return entry ? changetype<WindowState>(changetype<usize>(entry) + ENTRY_HEAD) : changetype<WindowState>(0);
 }
 
-/** That of the one behind it. */
+/** The window state of the partition behind `part` in that order; 0 none. */
 export function partitionNext(part: WindowState): WindowState {
   const entry = load<u32>(changetype<usize>(part) - ENTRY_HEAD, offsetof<PartitionEntry>('next'));
   return entry ? changetype<WindowState>(changetype<usize>(entry) + ENTRY_HEAD) : changetype<WindowState>(0);
 }
 
-/** Payload of the error that a value of the row is by which it is partitioned; 0 none. */
+/** Payload of the error in a value that the row is partitioned by; 0 when no value failed. */
 export function partitionFault(spec: WindowSpec, row: u32): u64 {
   const first = bindOf(spec.partition);
   if (bindTag(first, row) == Tag.ERROR) return bindVal(first, row);
@@ -114,7 +114,7 @@ export function partitionFault(spec: WindowSpec, row: u32): u64 {
   return 0;
 }
 
-/** The partition of a row, 0 when there is none; all rows of which a value failed are one. */
+/** The partition of a row; 0 when there is none. All rows in which a value failed share one partition. */
 export function partitionFind(spec: WindowSpec, partitions: PartitionTable, row: u32): WindowState {
   keyBegin();
   if (!partitionFault(spec, row)) {
@@ -161,7 +161,7 @@ export function partitionDrop(node: Node, partitions: Partitions, part: WindowSt
   );
 }
 
-/** As `partitionDrop` of one that waited for a row for too long. */
+/** Drops a partition that got no row for too long, and counts it as forgotten. */
 export function partitionForget(node: Node, partitions: Partitions, part: WindowState): void {
   partitionDrop(node, partitions, part);
   partitions.forgotten++;
@@ -174,17 +174,17 @@ function freeContent(node: Node, part: WindowState): void {
   queueFree(part, accountOf(node));
 }
 
-/** Partitions that there are. */
+/** Number of partitions in the table. */
 export function partitionCount(partitions: PartitionTable): u32 {
   return partitions.count;
 }
 
-/** Partitions that were forgotten. */
+/** Number of partitions that were forgotten. */
 export function partitionsForgotten(partitions: Partitions): u64 {
   return partitions.forgotten;
 }
 
-/** Saves the partitions with their keys, in the order in which they were made; each window by `save`. */
+/** Saves the partitions with their keys, in the order in which they were made; `save` writes each window. */
 export function partitionsSave(
   partitions: PartitionTable,
   spec: WindowSpec,

@@ -1,7 +1,7 @@
 // The older part of a window in two stacks: partial aggregates (entries) in the order in which they leave, each joined
-// with all younger ones of its key. What the part holds of a key is therefore the oldest of its entries alone, the
-// head; when that leaves, the next entry of the key is the head. Neither leaving nor reading a key depends on how many
-// entries there are.
+// with all younger ones of its key. The oldest entry of a key, its head, therefore holds the aggregates of all entries
+// of the key. When the head leaves, the next entry of the key becomes the head. The cost of leaving or reading a key
+// does not depend on the number of entries.
 //
 //   front   0    keys: a group set with a group for each key (agg/group/group.ts); while in use `next` of these
 //                groups is the place of the key's first entry
@@ -42,9 +42,9 @@ class FrontEntry {
 }
 
 const NONE: u32 = 0xffffffff;
-/** In place of the number of an entry: there is none. */
+/** Stands for the number of an entry where there is none. */
 export const FRONT_END: u32 = NONE;
-/** An empty front keeps room for so many entries. */
+/** Entries for which an empty front keeps room. */
 const KEPT_ENTRIES: u32 = 1024;
 
 export function frontInit(front: Front, acct: usize): void {
@@ -101,13 +101,13 @@ export function frontReserve(front: Front, n: u32, acct: usize): bool {
   return true;
 }
 
-/** Words of a level of marks for so many bits; one more than are needed, which is looked at and always 0. */
+/** Words of a level of marks with `bits` bits, and one more, which is always 0 and ends searches. */
 // @ts-ignore: decorator
 @inline function words(bits: u32): u32 {
   return (bits >> 6) + 2;
 }
 
-/** Adds an entry, for which there must be room: a group of the key that a group of the keys stands for. */
+/** Adds an entry, for which there must be room: `group` has its aggregates, `key` is the group of its key. */
 // @ts-ignore: decorator
 @inline export function frontPut(front: Front, group: Group, key: Group): void {
   const i = front.entryCount;
@@ -117,13 +117,13 @@ export function frontReserve(front: Front, n: u32, acct: usize): bool {
   front.entryCount = changetype<Group>(changetype<usize>(i) + 1);
 }
 
-/** The group of entry `i` of those in the window, 0 none; with its key it was put in. */
+/** The group of entry `i` of the window; 0 when it has none. */
 // @ts-ignore: decorator
 @inline export function frontGroup(front: Front, i: u32): Group {
   return entryAt(front, changetype<Group>(front.from + i)).group;
 }
 
-/** How many entries were put in with a key. */
+/** Number of entries that were added with a key. */
 export function frontKeyed(front: Front): u32 {
   const n = front.entryCount;
   let keyed: u32 = 0;
@@ -131,13 +131,14 @@ export function frontKeyed(front: Front): u32 {
   return keyed;
 }
 
-/** All entries were put in, and will be linked: no key comes any more. */
+/** Ends the adding of entries before they are linked: no key comes any more. */
 export function frontSeal(front: GroupSet): void {
   frontSealSome(front, front.first, u32.MAX_VALUE);
 }
 
 /**
- * As `frontSeal` for so many keys from `first` on, at first that of the set; returns the one that comes next, 0 none.
+ * As `frontSeal` for at most `most` keys from `first` on, at first the first key of the set. Returns the next key, 0
+ * none.
  */
 export function frontSealSome(front: GroupSet, first: Group, most: u32): Group {
   let key = first;
@@ -150,8 +151,8 @@ export function frontSealSome(front: GroupSet, first: Group, most: u32): Group {
 }
 
 /**
- * Links the entries `from` to `to`, whose groups belong to the set, with those behind them, which are linked already;
- * `merges`: and joins them, unless they were saved as joined.
+ * Links the entries `from` to `to`, whose groups belong to the set, with the linked entries behind them. `merges`:
+ * joins them too; saved entries are joined already.
  */
 export function frontLink(spec: WindowSpec, front: Front, set: GroupSet, from: Group, to: Group, merges: bool): void {
   for (let i = changetype<usize>(to); i > changetype<usize>(from); ) {
@@ -235,7 +236,7 @@ function marked(front: Front, i: u32): u32 {
   return (word << 6) + <u32>ctz(bitsFrom(level0, word << 6));
 }
 
-/** The oldest `n` entries leave; there must be so many. */
+/** Drops the oldest `n` entries; there must be that many. */
 export function frontDrop(front: Front, n: u32): void {
   const from = front.from;
   for (let i = from; i < from + n; i++) {
@@ -246,9 +247,9 @@ export function frontDrop(front: Front, n: u32): void {
 }
 
 /**
- * Adds what the front holds of each key to a set, empty at first, in the order of the oldest entries: so many keys,
- * from entry `from` on (at first 0); returns the entry that comes next, FRONT_END none, or when memory is exhausted
- * (`refusals`).
+ * Adds the aggregates of each key of the front to a set, empty at first, in the order of the oldest entries. It takes
+ * at most `most` keys, from entry `from` on (at first 0). Returns the next entry, FRONT_END at the end or when memory
+ * is exhausted (`refusals`).
  */
 export function frontJoinSome(spec: WindowSpec, front: Front, set: GroupSet, from: Group, most: u32): u32 {
   let i = marked(front, max(changetype<usize>(from), front.from));

@@ -1,6 +1,6 @@
-// Brings two stacks (window/stacks/stacks.ts) up to the rows of a window and joins them in one set, a step of a page or
-// of at most PART groups after the other, so that much of it can be left in between: rows that come meanwhile come
-// behind those that it is about, and none leaves before it is over.
+// Takes the rows of a window into two stacks (window/stacks/stacks.ts) and joins them in one set. A step is a page or
+// at most PART groups, so that other work can run between steps. Rows that come meanwhile go behind the rows of the
+// join, and no row of the join leaves before its end.
 import { goesOn } from '../../node/deferred';
 import { accountOf } from '../../node/node';
 import { selectionPop, selectionPush } from '../../batch/selection';
@@ -32,42 +32,42 @@ import { Page } from '../../rows/page';
 import { GroupSet, Group } from '../../agg/group/table';
 import { WindowState } from '../content/state';
 
-/** Groups, or entries, of a step. */
+/** Groups, or entries, of one step. */
 const PART: u32 = 1024;
 
 namespace Step {
   export const DONE: u32 = 0;
-  /** Rows come into the back: those of `page`, which has `before` rows before it. */
+  /** Takes rows of `page` into the back; `before` rows come before the page. */
   export const TAKES: u32 = 1;
-  /** Rows become entries of the front: those of `page`. The group that the last one got is `group`. */
+  /** Makes rows of `page` entries of the front; `group` is the group of the last one. */
   export const PUTS: u32 = 2;
-  /** No key comes any more: `group` is the next one. */
+  /** Ends the adding of keys to the front; `group` is the next one. */
   export const SEALS: u32 = 3;
-  /** Entries before `place` are linked, from behind. */
+  /** Links the entries before `place`, from the last to the first. */
   export const LINKS: u32 = 4;
-  /** First entries are marked from `place` on. */
+  /** Marks first entries, from `place` on. */
   export const MARKS: u32 = 5;
-  /** What the front holds of each key comes into the set: of entry `place` on. */
+  /** Joins the heads of the front in the set, from entry `place` on. */
   export const HEADS: u32 = 6;
-  /** So does the back: `group` is the next one. */
+  /** Joins the back in the set; `group` is the next one. */
   export const BACK: u32 = 7;
 }
 
-/** How far a join came. */
+/** Progress of a join. */
 export namespace Stacked {
-  /** It is to go on. */
+  /** The join is to go on. */
   export const SOME: u32 = 0;
   export const ALL: u32 = 1;
-  /** There is no memory for what is to be sent. */
+  /** Memory is exhausted for the result. */
   export const LOST: u32 = 2;
-  /** There is none for the stacks. */
+  /** Memory is exhausted for the stacks. */
   export const EXHAUSTED: u32 = 3;
 }
 
-/** Groups of the keys of a page of rows. */
+/** Groups that have the keys of a page of rows. */
 const KEYS: usize = memory.data(4 * 1024, 16);
 
-/** Begins to join the window of the first `n` kept rows. */
+/** Begins to join the window that has the first `n` kept rows. */
 export function stackedBegin(state: WindowState, stacks: Stacks, n: u32): void {
   const done = frontCount(stacks) + stacks.taken;
   stacks.bound = n;
@@ -86,7 +86,7 @@ export function stackedBegin(state: WindowState, stacks: Stacks, n: u32): void {
   } else beginTakes(state, stacks, done);
 }
 
-/** Finds the page of the kept row that has `done` rows before it, from behind. */
+/** Finds the page of the kept row that has `done` rows before it, searching from the last page. */
 function beginTakes(state: WindowState, stacks: Stacks, done: u32): void {
   let page = rowsLast(state.kept);
   let before = state.kept.count;
@@ -101,8 +101,8 @@ function beginTakes(state: WindowState, stacks: Stacks, done: u32): void {
 }
 
 /**
- * Goes on with the join in the set, which is empty at first; returns how far it came (Stacked). A window of which a row
- * failed, or which has no front, is not joined: its back is what is sent.
+ * Goes on with the join in the set, which is empty at first; returns how far it came (Stacked). A window with a failed
+ * row, or without a front, is not joined: its result is the back.
  */
 export function stackedJoin(
   node: Node,
@@ -124,7 +124,7 @@ export function stackedJoin(
   return Stacked.ALL;
 }
 
-/** Takes a step; false when memory is exhausted. */
+/** Does one step; false when memory is exhausted. */
 function take(node: Node, spec: WindowSpec, state: WindowState, stacks: Stacks, set: GroupSet, step: u32): bool {
   const place = stacks.place;
   switch (step) {
@@ -179,7 +179,7 @@ function take(node: Node, spec: WindowSpec, state: WindowState, stacks: Stacks, 
   }
 }
 
-/** All rows are in; `isStackedWhole` says whether there is something to join. */
+/** Begins the last part, after all rows are in; `isStackedWhole` says whether there is something to join. */
 function beginHeads(stacks: Stacks): void {
   stacks.place = changetype<Group>(0);
   stacks.step = stacks.failed || frontCount(stacks) == 0 ? Step.DONE : Step.HEADS;
@@ -194,8 +194,8 @@ function beginBack(state: WindowState, stacks: Stacks): void {
 // ---- rows ------------------------------------------------------------------------------------------------------
 
 /**
- * Selects the rows `from` to `to` of the bound page that are part of the window; `before`: kept rows before the page's
- * row 0.
+ * Selects the rows `from` to `to` of the bound page that are part of the window; `before`: number of kept rows before
+ * row 0 of the page.
  */
 function selectPart(spec: WindowSpec, stacks: Stacks, page: Page, from: u32, to: u32, before: u32, sel: usize): u32 {
   let n: u32 = 0;
@@ -218,7 +218,7 @@ function noteFailed(stacks: Stacks, page: Page, row: u32, place: u32): void {
   stacks.failed = place;
 }
 
-/** Takes rows of the page at hand into the back; false when memory is exhausted. */
+/** Takes rows of the current page into the back; false when memory is exhausted. */
 function takePage(spec: WindowSpec, state: WindowState, stacks: Stacks, program: Program): bool {
   const sel = selectionPush();
   if (!sel) return false;
@@ -241,7 +241,7 @@ function takePage(spec: WindowSpec, state: WindowState, stacks: Stacks, program:
 }
 
 /**
- * Puts rows of the page at hand into the front, of `n` in all, and (`fills`) a group for each of them into its set;
+ * Puts rows of the current page into the front, of `n` in all. With `fills` each gets a group in the set of the front;
  * otherwise the groups are there. False when memory is exhausted.
  */
 function putPage(spec: WindowSpec, stacks: Stacks, program: Program, n: u32, fills: bool): bool {
@@ -276,7 +276,7 @@ function putPage(spec: WindowSpec, stacks: Stacks, program: Program, n: u32, fil
 
 // ---- what is made at once of state that comes from elsewhere -----------------------------------------------------
 
-/** Puts the first `n` kept rows into the empty front, and (`fills`) a group for each of them into its set. */
+/** Puts the first `n` kept rows into the empty front; with `fills` each gets a group in the set of the front. */
 export function makeFront(
   spec: WindowSpec,
   state: WindowState,
@@ -302,7 +302,7 @@ export function linkFront(spec: WindowSpec, stacks: Stacks): void {
   frontMark(stacks);
 }
 
-/** Takes the kept rows up to the `n`th into the back, behind those of the stacks; false when memory is exhausted. */
+/** Takes the kept rows up to the `n`th into the back, behind the rows in the stacks; false when memory is exhausted. */
 export function takeRows(spec: WindowSpec, state: WindowState, stacks: Stacks, program: Program, n: u32): bool {
   stacks.again = 0;
   stacks.bound = n;

@@ -20,21 +20,21 @@ import { WindowSpec } from '../../gen/window-layouts';
 import { WindowState } from '../content/state';
 
 /**
- * Of each row of the batch: its place in the front that its window begins with, NONE without; and the rows of its
- * window.
+ * Place in the front at which the window of each row of the batch begins, NONE without a front; then the size of the
+ * window in rows.
  */
 const FRONTS: usize = memory.data(4 * 1024, 16);
 const SIZES: usize = memory.data(4 * 1024, 16);
-/** The oldest row of its window: page and place. */
+/** Page and place of the oldest row in the window of each row of the batch. */
 const PAGES: usize = memory.data(4 * 1024, 16);
 const PLACES: usize = memory.data(4 * 1024, 16);
 
-/** Takes the selected rows in and sends a window for each; false when the stacks have to. */
+/** Takes in the selected rows and sends a window for each; false when the stacks have to do it. */
 export function vectorsPush(node: Node, spec: WindowSpec, state: WindowState): bool {
   const vectors = changetype<Vectors>(state.vectors);
   if (!vectors) return false;
   if (!vectors.isActive) {
-    // So that what takes the time of all kept rows is not done for each few.
+    // Entering reads all kept rows, so it is tried again only after as many new rows as are kept.
     const passed = vectors.passed + ctx.selLen;
     vectors.passed = passed;
     if (passed < state.kept.count) return false;
@@ -68,7 +68,7 @@ export function vectorsPush(node: Node, spec: WindowSpec, state: WindowState): b
   return true;
 }
 
-/** Whether row `i` of the batch and the next one are of the same time. */
+/** True when row `i` of the batch and the next one have the same time. */
 // @ts-ignore: decorator
 @inline function isSameTime(i: u32): bool {
   const at = ctx.sel + ((<usize>i) << 2);
@@ -90,7 +90,7 @@ function slide(node: Node, spec: WindowSpec, state: WindowState, vectors: Vector
   let taken = vectors.taken;
   let again = vectors.again;
   let dropped: u32 = 0;
-  // Rows since then go into the back.
+  // First row of the batch that came after the front or back made last.
   let begun: u32 = 0;
   let takenThen = taken;
   for (let i: u32 = 0; i < n; i++) {
@@ -129,7 +129,7 @@ function slide(node: Node, spec: WindowSpec, state: WindowState, vectors: Vector
     from = 0;
     begun = i + 1;
     takenThen = 0;
-    // What is begun anew is begun with all rows of a time.
+    // A front or back is made anew only with all rows of a time.
     if (joinsEqual && begun < n && isSameTime(i)) continue;
     const isFront = size > FEW && again != 0;
     if (isFront && !reserve(vectors, size, accountOf(node))) return NONE;
@@ -164,7 +164,7 @@ function slide(node: Node, spec: WindowSpec, state: WindowState, vectors: Vector
   return columnAt(cols, spec.keeps + i) + COL_VALS;
 }
 
-/** Takes the rows `from` to `to` of the batch into the backs, and computes what is in the window with each. */
+/** Takes the rows `from` to `to` of the batch into the backs, and computes the result of the window of each. */
 function extend(vectors: Vectors, cols: usize, spec: WindowSpec, from: u32, to: u32, hasBack: bool): void {
   if (from == to) return;
   const count = vectors.vectors;
@@ -200,8 +200,8 @@ function extend(vectors: Vectors, cols: usize, spec: WindowSpec, from: u32, to: 
 }
 
 /**
- * Makes the front, or the backs, of the `n` kept rows from `place` of the page on: the window that row `i` of the batch
- * sends.
+ * Makes the front, or the backs, from the `n` kept rows from `place` of the page on: the window that row `i` of the
+ * batch sends.
  */
 function begin(
   vectors: Vectors,
@@ -266,7 +266,7 @@ function begin(
   store<T>(out, joined);
 }
 
-/** What is done with a vector. */
+/** Ways of working on a vector. */
 namespace Work {
   export const EXTEND: u32 = 0;
   export const BEGIN: u32 = 1;
@@ -366,7 +366,7 @@ function fillResults(node: Node, spec: WindowSpec, vectors: Vectors, cols: usize
   }
 }
 
-/** Rows of the same time are in the windows of all of them. */
+/** Gives rows of the same time the result of the last of them, because each is in the windows of all. */
 function joinEqual(spec: WindowSpec, vectors: Vectors, cols: usize, n: u32): void {
   const count = vectors.vectors;
   for (let i = n - 1; i > 0; i--) {
@@ -379,7 +379,7 @@ function joinEqual(spec: WindowSpec, vectors: Vectors, cols: usize, n: u32): voi
   }
 }
 
-/** Fills a column with the value that the oldest row of each window has. */
+/** Fills a column with the kept value of the oldest row of each window. */
 function fillKept(node: Node, spec: WindowSpec, col: usize, input: u32, n: u32): void {
   const program = node.program;
   const bind = bindOf(input);

@@ -1,16 +1,17 @@
 // Sliding and counting windows in O(1) a row: two stacks. The older rows of the window are the front
-// (window/stacks/front.ts), each with the aggregates of itself and all younger rows of its key in the front; the newer
-// rows, the back, are the set of the window. What is sent joins the oldest row of each key in the front with that set
+// (window/stacks/front.ts), each with the aggregates of itself and all younger rows of its key in the front. The newer
+// rows, the back, are the set of the window. The result joins the oldest row of each key in the front with that set
 // (window/stacks/join.ts). When the front is used up and a row of the back leaves, all rows in the window become the
 // new front.
 //
-// Rows are taken into the back when a window is sent, not before: those of windows that are seldom sent leave
-// untouched. Of few rows there is no front: the back is made anew from all of them. Their sums are those of row by row;
-// those of many rows are added in another order.
+// Rows are taken into the back when a window is sent, not before, so a seldom sent window costs nothing for rows that
+// leave earlier. A window of few rows has no front: its back is made anew from all of them. Sums of few rows are
+// therefore added row by row; sums of many rows are added in another order.
 //
-// A window whose work is long waits in the outbox, and those behind it: an entry has how many rows have left since the
-// one before and how many are in its window. Rows and stacks stay behind as they are, and come to that moment when its
-// turn is there, so the sums are those of work at once, and what it refers to stays until it is sent.
+// A window with long work waits in the outbox, and so do the windows behind it. Its entry has the number of rows in the
+// window, and of rows that have left since the entry before. Rows and stacks stay as they are until the turn of the
+// entry; only then do these rows leave. The sums are thus those of immediate work, and rows that the entry refers to
+// stay until it is sent.
 import { deferredCount, isHeldBelow, isLong, mayDefer } from '../../node/deferred';
 import { accountOf, exhaust } from '../../node/node';
 import { allocZeroed, free } from '../../mem/alloc';
@@ -52,7 +53,7 @@ export function stacksOpen(node: Node, state: WindowState): bool {
   return true;
 }
 
-/** Makes the stacks of a partition as soon as they are worth their memory; false when that is exhausted. */
+/** Makes the stacks of a partition once they are worth their memory; false when memory is exhausted. */
 export function stacksOfPartition(node: Node, spec: WindowSpec, part: WindowState): bool {
   if (part.stacks || part.kept.count < FEW || !hasFlag(spec, WindowFlag.STACKS)) return true;
   if (stacksOpen(node, part)) return true;
@@ -70,7 +71,7 @@ export function stacksFree(node: Node, state: WindowState): void {
   free(changetype<usize>(stacks), STACKS_SIZE, acct);
 }
 
-/** Rows older than `ms` leave. */
+/** Drops the rows older than `ms` from the window. */
 export function stacksDropBefore(state: WindowState, ms: f64, acct: usize): void {
   const stacks = changetype<Stacks>(state.stacks);
   const rows = state.kept;
@@ -84,7 +85,7 @@ export function stacksDropBefore(state: WindowState, ms: f64, acct: usize): void
   if (dropped) forget(state, stacks, dropped, acct);
 }
 
-/** The oldest `n` rows leave. */
+/** Drops the oldest `n` rows from the window. */
 export function stacksDrop(state: WindowState, n: u32, acct: usize): void {
   const stacks = changetype<Stacks>(state.stacks);
   if (stacks.waits) leaveLater(stacks, n);
@@ -102,7 +103,7 @@ function drop(state: WindowState, stacks: Stacks, n: u32, acct: usize): void {
   forget(state, stacks, n, acct);
 }
 
-/** The oldest `n` kept rows have left. That two leave after each other is the same as that they leave together. */
+/** Takes the oldest `n` kept rows out of the stacks. Two calls for parts of them do the same as one call. */
 function forget(state: WindowState, stacks: Stacks, n: u32, acct: usize): void {
   const failed = stacks.failed;
   if (failed) {
@@ -129,8 +130,8 @@ function resetFront(stacks: Stacks, acct: usize): void {
 }
 
 /**
- * Takes the bound row at `at`, which may have been kept as the last one, into the back if that has all rows before it:
- * the batch that it came with is read with less work than the page that it is kept in. False when memory is exhausted.
+ * Takes the bound row at `at`, which may have been kept as the last one, into the back if all rows before it are there.
+ * Reading the batch costs less than reading the page that keeps the row. False when memory is exhausted.
  */
 export function stacksTake(spec: WindowSpec, state: WindowState, at: usize): bool {
   const stacks = changetype<Stacks>(state.stacks);
@@ -152,19 +153,19 @@ export function stacksTake(spec: WindowSpec, state: WindowState, at: usize): boo
   return stacks.taken;
 }
 
-/** Some of the rows in the window were in a back before. */
+/** True when some of the rows in the window were in a back before. */
 // @ts-ignore: decorator
 @inline export function stacksAgain(stacks: Stacks): bool {
   return stacks.again != 0;
 }
 
-/** Kept rows failed. */
+/** True when WHERE or a key failed in a kept row. */
 // @ts-ignore: decorator
 @inline export function stacksFailed(stacks: Stacks): bool {
   return stacks.failed != 0;
 }
 
-/** Forgets what was taken in. */
+/** Empties the front and the back; kept rows stay. */
 export function stacksClear(state: WindowState, acct: usize): void {
   const stacks = changetype<Stacks>(state.stacks);
   if (frontCount(stacks)) resetFront(stacks, acct);
@@ -174,8 +175,8 @@ export function stacksClear(state: WindowState, acct: usize): void {
 }
 
 /**
- * Fills empty stacks: a front of the first `inFront` kept rows, each of which stands there for itself, and a back of
- * the others, of which there are `taken`. False when memory is exhausted: they are empty then.
+ * Fills empty stacks: a front of the first `inFront` kept rows, each with only its own aggregates, and a back of the
+ * `taken` rows behind them. False when memory is exhausted: the stacks are empty then.
  */
 export function stacksFill(
   node: Node,
@@ -222,7 +223,7 @@ function firstFailure(node: Node, spec: WindowSpec, state: WindowState, stacks: 
   return whereError();
 }
 
-/** Sends what the window holds, or leaves that to later. The current batch and what is bound are others afterwards. */
+/** Sends the window, or defers it. Afterwards the current batch and the bound inputs are other ones. */
 export function stacksSend(node: Node, spec: WindowSpec, state: WindowState, start: f64, end: f64, trigger: f64): void {
   const stacks = changetype<Stacks>(state.stacks);
   const waits = (mayDefer(node) && (stacks.waits != 0 || isMuch(state, stacks))) || mustWait(node);
@@ -231,7 +232,7 @@ export function stacksSend(node: Node, spec: WindowSpec, state: WindowState, sta
   stackedBegin(state, stacks, state.kept.count);
   if (bring(node, spec, state, query, false) == Stacked.ALL)
     sendGroups(node, spec, stacksSet(state, query), start, end, trigger);
-  // A node below that has deferred its work may refer to it.
+  // A node below that has deferred its work may refer to the set.
   if (deferredCount && mayDefer(node) && isHeldBelow(node)) {
     const entry = leave(node, state, stacks, start, end, trigger, Phase.SENT);
     if (entry) {
@@ -243,13 +244,13 @@ export function stacksSend(node: Node, spec: WindowSpec, state: WindowState, sta
   setReset(query);
 }
 
-/** True when there are so many rows and groups to be worked on. */
+/** True when so many rows and groups are to be joined that the work is deferred. */
 function isMuch(state: WindowState, stacks: Stacks): bool {
   const fresh = state.kept.count - frontCount(stacks) - stacks.taken;
   return isLong(fresh + stacks.count + state.count);
 }
 
-/** Leaves the window that has come to its end to the outbox; 0 when it is to be sent at once. */
+/** Puts the window that has ended into the outbox. Returns its entry, 0 when the window is to be sent at once. */
 function leave(
   node: Node,
   state: WindowState,
@@ -267,8 +268,8 @@ function leave(
 }
 
 /**
- * Brings the stacks up to the rows of the window and joins them in the set, `pauses`: as far as it comes. Unless it
- * comes to all, or is to go on, the window is sent as failed.
+ * Takes the rows of the window into the stacks and joins them in the set; with `pauses` it may stop before the end.
+ * Returns how far it came (Stacked); a window that can't be joined is sent as failed.
  */
 function bring(node: Node, spec: WindowSpec, state: WindowState, set: GroupSet, pauses: bool): u32 {
   const stacks = changetype<Stacks>(state.stacks);
@@ -283,7 +284,7 @@ function bring(node: Node, spec: WindowSpec, state: WindowState, set: GroupSet, 
   return come;
 }
 
-/** The set that is sent of a window that was joined in `set`. */
+/** The set with the result of a window that was joined in `set`. */
 export function stacksSet(state: WindowState, set: GroupSet): GroupSet {
   return frontCount(changetype<Front>(state.stacks)) ? set : state;
 }
@@ -293,7 +294,10 @@ export function isInStacks(spec: WindowSpec, state: WindowState): bool {
   return state.stacks != 0 && !isPartitioned(spec) && !hasFlag(spec, WindowFlag.PANES);
 }
 
-/** The turn of a window in the outbox has come: so many rows have left since the one before, and so many are in it. */
+/**
+ * Begins a window of the outbox that has `rows` rows; the `left` rows that have left since the entry before are
+ * dropped.
+ */
 export function stacksBegin(node: Node, state: WindowState, left: u32, rows: u32): void {
   const stacks = changetype<Stacks>(state.stacks);
   stacks.left -= left;
@@ -301,13 +305,13 @@ export function stacksBegin(node: Node, state: WindowState, left: u32, rows: u32
   stackedBegin(state, stacks, rows);
 }
 
-/** Goes on with what was begun, in the set of the window, as far as it comes; see `bring`. */
+/** Goes on with a join that was begun, in the set of the window, as far as it comes; see `bring`. */
 export function stacksJoin(node: Node, spec: WindowSpec, state: WindowState, set: GroupSet): u32 {
   bindConstants(spec, node.program);
   return bring(node, spec, state, set, true);
 }
 
-/** A window of the outbox was sent: behind the last one rows leave that have had to wait for it. */
+/** Notes that a window of the outbox was sent; after the last one, rows that had to stay for it are dropped. */
 export function stacksSent(node: Node, state: WindowState): void {
   const stacks = changetype<Stacks>(state.stacks);
   const waits = stacks.waits - 1;
@@ -336,7 +340,7 @@ export function stacksSave(spec: WindowSpec, state: WindowState): void {
   writeU32(stacks.failed);
 }
 
-/** Fills stacks that were just made; rows and back are there already. */
+/** Fills newly made stacks from saved state; rows and back are there already. */
 export function stacksLoad(node: Node, spec: WindowSpec, state: WindowState): void {
   const stacks = changetype<Stacks>(state.stacks);
   const rows = state.kept.count;
@@ -363,10 +367,10 @@ export function stacksLoad(node: Node, spec: WindowSpec, state: WindowState): vo
   stacks.firstFailed = 0;
 }
 
-/** A set for groups that nobody takes. */
+/** A set for groups that are read and thrown away. */
 const PASSED: GroupSet = changetype<GroupSet>(memory.data(128, 16));
 
-/** Reads what `stacksSave` wrote without taking it. */
+/** Reads the state that `stacksSave` wrote, and throws it away. */
 export function stacksPass(spec: WindowSpec): void {
   setInit(PASSED, 0);
   groupsLoad(spec, PASSED, readU32());

@@ -1,4 +1,4 @@
-// What a sliding or counting window keeps besides its rows and the back, which is the set of the window
+// State of a sliding or counting window besides its rows and its back, which is the set of the window
 // (window/stacks/stacks.ts).
 //
 //   stacks  front 144 | 144 set of the front 120 | 264 set to send 120
@@ -7,11 +7,11 @@
 //           (window/stacks/join.ts)
 //           432 waits u32 | left u32 | since u32 | 0 u32
 //
-// `taken`: rows in the back, behind those of the front. `again`: some of the rows in the window were in a back before.
-// `failed` and `firstFailed`: which of the kept rows, from 1, is the last and the first one known whose WHERE or key
-// failed, 0 none; a window with such a row fails. `firstFailed` stands at `failedRow` of `failedPage`. `waits`: windows
-// in the outbox; as long as there are some, rows that have left stay in the store: `left` in all, `since` the last of
-// these windows came to its end.
+// `taken`: rows in the back, behind the rows of the front. `again`: some of the rows in the window were in a back
+// before. `failed` and `firstFailed`: numbers, from 1, of the last and first known kept row whose WHERE or key failed,
+// 0 none; a window with such a row fails. `failedPage` and `failedRow`: place of the row `firstFailed`. `waits`:
+// windows in the outbox; while there are some, rows that have left stay in the store. `left`: number of these rows;
+// `since`: those among them that have left since the last of these windows ended.
 import { SET_SIZE } from '../../agg/group/group';
 import { Front, FRONT_SIZE } from './front';
 import { Page } from '../../rows/page';
@@ -20,7 +20,7 @@ import { WindowState } from '../content/state';
 
 const ENTRIES: usize = FRONT_SIZE;
 const QUERY: usize = FRONT_SIZE + SET_SIZE;
-/** What a sliding or counting window keeps. */
+/** The two stacks of a sliding or counting window. */
 // @ts-ignore: decorator
 @unmanaged
 export class Stacks extends Front {
@@ -81,7 +81,7 @@ export class Stacks extends Front {
 
 export const STACKS_SIZE: u32 = <u32>offsetof<Stacks>('taken') + 64;
 
-/** So many rows are taken in anew with less work than it is to make a front of them. */
+/** Rows up to which a back made anew costs less than a front. */
 export const FEW: u32 = 16;
 
 /** Kept rows that have not left the window. */

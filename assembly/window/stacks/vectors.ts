@@ -1,10 +1,10 @@
 // Sliding windows without keys whose aggregates are counts, sums, averages and extremes of numbers: a batch is taken in
 // column by column, and all windows that it triggers are sent as one batch in which each row is a message of its own.
 //
-// It is the same two stacks as in window/stacks/stacks.ts, with the same order of adding, in vectors of numbers instead
-// of groups: the front of a vector is a list of numbers, each joined with all younger ones; the back is one number.
-// Rows of which a value is none of the numbers that the vector has had so far are left to the stacks, to which the
-// vectors hand over what they hold; and what is saved are the stacks.
+// The algorithm is the two stacks of window/stacks/stacks.ts, with the same order of adding, in vectors of numbers
+// instead of groups. The front of a vector is a list of numbers, each joined with all younger ones; the back is one
+// number. When a row brings a value of another type than the vector has had so far, the vectors hand their content over
+// to the stacks. State is always saved in the form of stacks.
 //
 //   vectors   0   isActive u32 | vectors u32 | values u32 (f64 or i64 [capacity] for each vector) | capacity u32
 //           16  from u32 | count u32             rows `from` to `count` of the front are in the window
@@ -40,7 +40,7 @@ import { Group } from '../../agg/group/table';
 import { WindowState } from '../content/state';
 import { Stacks } from './state';
 
-/** Windows of a count that are kept as vectors. */
+/** Head of the vectors of a sliding window. */
 // @ts-ignore: decorator
 @unmanaged
 export class Vectors {
@@ -57,7 +57,7 @@ export class Vectors {
 
 const HEAD: u32 = 40;
 
-/** One vector of values. */
+/** An aggregate of the window, with its back; the values of its front stand in `values`. */
 // @ts-ignore: decorator
 @unmanaged
 export class Vector {
@@ -70,11 +70,11 @@ export class Vector {
 
 const VECTOR_SIZE: u32 = 24;
 
-/** No place of the front. */
+/** No place in the front. */
 export const NONE: u32 = 0xffffffff;
 /** Integers below this, and not below its negative, are small. */
 const SMALL: u64 = 1 << 31;
-/** An empty front keeps room for so many rows. */
+/** Rows for which an empty front keeps room. */
 const KEPT_ROWS: u32 = 1024;
 
 // @ts-ignore: decorator
@@ -87,7 +87,7 @@ const KEPT_ROWS: u32 = 1024;
   return vectors.values + ((<usize>(i * vectors.capacity)) << 3);
 }
 
-/** Makes vectors for a window that they serve, if it is one: each row sends it. False when memory is exhausted. */
+/** Makes vectors for a window that can use them, in which each row sends a window. False when memory is exhausted. */
 export function vectorsOpen(node: Node, spec: WindowSpec, state: WindowState): bool {
   if (!hasFlag(spec, WindowFlag.STACKS) || spec.keys || spec.where != NO_INPUT || spec.trigger != NO_INPUT) return true;
   if (spec.step > 0) return true;
@@ -106,7 +106,7 @@ export function vectorsOpen(node: Node, spec: WindowSpec, state: WindowState): b
   return true;
 }
 
-/** False for an aggregate that has no vector. */
+/** Fills in the vector of an aggregate; false when the aggregate has no vector. */
 function vectorOpen(spec: WindowSpec, vector: Vector, agg: AggregateSpec): bool {
   const fn = <u32>agg.fn;
   const input = agg.a;
@@ -136,7 +136,7 @@ function freeValues(vectors: Vectors, acct: usize): void {
   vectors.capacity = 0;
 }
 
-/** Makes room for the front; what it holds is lost. False when memory is exhausted. */
+/** Makes room for the front, whose content is lost; false when memory is exhausted. */
 export function reserve(vectors: Vectors, n: u32, acct: usize): bool {
   const capacity = vectors.capacity;
   if (n <= capacity && (capacity <= KEPT_ROWS || n > capacity >> 2)) return true;
@@ -150,7 +150,7 @@ export function reserve(vectors: Vectors, n: u32, acct: usize): bool {
   return true;
 }
 
-/** The vector counts rows: it needs no values. */
+/** True when the vector counts rows and needs no values. */
 // @ts-ignore: decorator
 @inline export function isCount(vector: Vector): bool {
   return vector.op <= Agg.COUNT_ALL;
@@ -163,13 +163,13 @@ export function reserve(vectors: Vectors, n: u32, acct: usize): bool {
   return uniform == Tag.F64 || uniform == Tag.I64;
 }
 
-/** The vector averages integers, whose sum must not need more than 64 bits. */
+/** True when the vector averages integers, whose sum must not need more than 64 bits. */
 // @ts-ignore: decorator
 @inline function sumsIntegers(vector: Vector, uniform: u8): bool {
   return vector.op == Agg.AVG && uniform == Tag.I64;
 }
 
-/** All of the integers `sel[0 … n)` are so small that no window has enough of them for a sum of more than 64 bits. */
+/** True when all integers `sel[0 … n)` are so small that the sum of a window always fits in 64 bits. */
 function areSmall(vals: usize, sel: usize, n: u32): bool {
   let isSmall = true;
   for (let i: u32 = 0; i < n; i++) {
@@ -179,7 +179,7 @@ function areSmall(vals: usize, sel: usize, n: u32): bool {
   return isSmall;
 }
 
-/** True when all vectors can take the bound rows; `isGoingOn`: beside what they hold. */
+/** True when all vectors can take the bound rows; with `isGoingOn`, together with their content. */
 export function fits(vectors: Vectors, isGoingOn: bool): bool {
   const count = vectors.vectors;
   for (let i: u32 = 0; i < count; i++) {
@@ -194,7 +194,7 @@ export function fits(vectors: Vectors, isGoingOn: bool): bool {
   return true;
 }
 
-/** Begins to work with rows that are bound. False when the stacks must go on. */
+/** Begins to work on the bound rows in vectors; false when the stacks must go on. */
 export function enter(node: Node, spec: WindowSpec, state: WindowState, vectors: Vectors): bool {
   if (!fits(vectors, false)) return false;
   const count = vectors.vectors;
@@ -213,7 +213,7 @@ export function enter(node: Node, spec: WindowSpec, state: WindowState, vectors:
   return true;
 }
 
-/** Takes what the stacks hold of so many kept rows; false when that does not suit. */
+/** Takes over the content of the stacks, if it is that of `rows` kept rows; false when it does not suit. */
 function takeOver(node: Node, spec: WindowSpec, state: WindowState, vectors: Vectors, rows: u32): bool {
   const stacks = changetype<Stacks>(state.stacks);
   const inFront = frontCount(stacks);
@@ -247,7 +247,7 @@ function keptFit(spec: WindowSpec, state: WindowState, vectors: Vectors): bool {
   return true;
 }
 
-/** As `areSmall` of a column of kept rows. */
+/** As `areSmall` for a column of kept rows. */
 function arePageSmall(page: Page, column: u32): bool {
   const vals = pageVals(page, column);
   for (let i = page.left; i < page.to; i++) {
@@ -276,8 +276,8 @@ function readGroup(spec: WindowSpec, vectors: Vectors, group: Group, at: u32): b
 }
 
 /**
- * Hands what the vectors hold to the stacks, if they are at work: the stacks make their groups of the kept rows, and
- * get the sums as they were added here. False when memory is exhausted; the stacks then begin anew with the kept rows.
+ * Hands the content of active vectors over to the stacks. The stacks make their groups from the kept rows and get the
+ * sums as the vectors added them. False when memory is exhausted; the stacks then begin anew with the kept rows.
  */
 export function vectorsLeave(node: Node, spec: WindowSpec, state: WindowState): bool {
   const vectors = changetype<Vectors>(state.vectors);
