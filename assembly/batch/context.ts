@@ -25,7 +25,7 @@ export let nowMs: f64 = 0;
 export const scratch: Pool = changetype<Pool>(memory.data(32, 16));
 /** Bytes of the values that programs computed on the way from the source to the node at work (ops/result.ts). */
 export let computed: u64 = 0;
-/** Rows that operators worked on since somebody looked at the clock last; long values stand for many. */
+/** Rows that operators have worked on since the last look at the clock; long values count as many rows. */
 export let worked: u32 = 0;
 /** Register file: REGISTER_COUNT column blocks. */
 export let registers: usize = 0;
@@ -49,7 +49,7 @@ export function resetWork(): void {
   worked = 0;
 }
 
-/** Lends other column blocks to the operations as registers; returns those that were. */
+/** Lends other column blocks to the operations as registers; returns the blocks used before. */
 export function setRegisters(blocks: usize): usize {
   const before = registers;
   registers = blocks;

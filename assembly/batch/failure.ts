@@ -1,5 +1,5 @@
-// Why a row or message failed: set by what finds the failure, read by its caller right after. The text stays where it
-// is at least until the batch of the source is done.
+// The reason why a row or message failed: set where the failure is found, read by the caller right after. The text
+// stays where it is at least until the batch of the source is done.
 
 export let failOff: usize = 0;
 export let failLen: u32 = 0;
@@ -42,7 +42,7 @@ export function failNotFinite(value: f64): void {
   else failLiteral(NOT_FINITE, 'json: unsupported value: -Inf');
 }
 
-/** The failure is that of `failNotObject`. */
+/** True when the failure is the one of `failNotObject`. */
 export function isNotObject(): bool {
   return failOff == NOT_OBJECT;
 }

@@ -1,5 +1,5 @@
-// What the kernel asks of the host. All calls are made while the host is inside a call of its own and must not come
-// back.
+// Functions of the host that the kernel calls. The host is inside a call of the kernel at that time, so they must not
+// call the kernel again.
 
 /** Hands out `count` segments (encode/output.ts); their bytes are free again when it returns. */
 // @ts-ignore: decorator

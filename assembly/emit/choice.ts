@@ -1,11 +1,10 @@
-// Which of many filters below one node a small batch has to go to. Thousands of rules that compare a column with a
+// The choice among many filters below one node for a small batch. Thousands of rules that compare a column with a
 // constant, each with another one, stand in tables here, ascending by their constants: the place of a value in a table
-// parts those that it passes from those that it does not. Only nodes that a row of the batch passes are called, in the
-// order in which they follow each other, and nodes of which nothing is known here; all others have taken the batch
-// without being touched.
+// parts the filters that it passes from the others. Only filters that a row of the batch passes are called, in their
+// order, and nodes of which nothing is known here. All others have taken the batch without being touched.
 //
-// A filter that is called decides for itself, so this must not miss any; it may call too many. What a filter took is
-// what its node counts and what is counted here for all of them (node/node.ts).
+// A filter that is called decides for itself, so the choice may call too many filters, but must not miss one. The rows
+// that a filter took are the count of its node and the count that is kept here for all filters (node/node.ts).
 //
 // The lists are made when the nodes below have stayed the same for a while, and dropped when one comes or goes.
 import { ABOVE, BELOW, EQUAL, MANNER, TEXT, WHOLE } from './condition';
@@ -33,8 +32,8 @@ const ENTRY: u32 = 16;
 const ENTRY_POSITION: usize = 8;
 const ENTRY_TABLE: usize = 12;
 /**
- * What was chosen last is certain: of the filters in tables exactly those with a condition that is all of it pass the
- * row. True of one row that compares with the constants of all tables.
+ * True when the last choice is exact: a filter chosen from a table passes the row if its condition is whole
+ * (`isWhole`). It takes a single row whose values compare with the constants of all tables.
  */
 export let isCertain: bool = false;
 
@@ -137,7 +136,7 @@ function markTable(choice: Choice, table: ChoiceTable, marks: usize): void {
   }
 }
 
-/** A value of the kind can be compared with the constants of the table, and has an order. */
+/** True when the value has an order and can be compared with the constants of the table. */
 // @ts-ignore: decorator
 @inline function compares(condition: u32, tag: u8, val: u64): bool {
   if (condition & TEXT) return tag == Tag.STR;
@@ -239,7 +238,7 @@ function fillLists(node: Node, choice: Choice, entries: usize, spare: usize): vo
 function tableOf(child: Node, found: u32): i32 {
   const condition = child.condition & <u16>MANNER;
   if (!condition) return -1;
-  // Nothing is known of a constant that is no number.
+  // A constant that is no number (NaN) has no place in a table.
   if (
     !(condition & (TEXT | WHOLE)) &&
     load<f64>(changetype<usize>(child), offsetof<Node>('constant')) !=

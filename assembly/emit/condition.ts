@@ -1,7 +1,7 @@
-// Conditions decided without their program. What a filter costs for a message that comes alone is the way to its
-// program and back; of thousands of rules it is the lines of the cache that they stand in. A comparison of a column
-// with a number, or whether it is a text, is noted in the node itself, and decided from there as long as rows are few.
-// Of several comparisons joined by AND the first is noted: where that is false all is.
+// Conditions decided without their program. For a single message the cost of a filter is the call of its program; with
+// thousands of rules it is the cache lines that the programs touch. So a comparison of a column with a number, or with
+// a text for equality, is noted in the node itself, and decided from there as long as rows are few. Of several
+// comparisons joined by AND only the first is noted: where it is false, the whole condition is.
 //
 //   condition   bits of the orders for which it is true | WHOLE | TEXT | register of the result << 5 | PARTIAL
 import * as ctx from '../batch/context';
@@ -36,11 +36,11 @@ export const ABOVE: u32 = 4;
 export const WHOLE: u32 = 8;
 /** The constant is a text; the orders are EQUAL or all others. */
 export const TEXT: u32 = 16;
-/** All that stands for the way of comparing. */
+/** Mask of the bits for the way of comparing: orders, WHOLE and TEXT. */
 export const MANNER: u32 = 31;
 const REGISTER_SHIFT: u32 = 5;
 const REGISTER: u32 = 511;
-/** It is the first of several: of rows that it passes the program decides. */
+/** The noted comparison is the first of several; the program decides on the rows that pass it. */
 const PARTIAL: u32 = 1 << 14;
 
 /** Notes the condition of a filter in its node if it is such a comparison; otherwise returns false. */
@@ -112,8 +112,8 @@ function ordersOf(code: u32): u32 {
 }
 
 /**
- * Which of the selected rows of the current batch, at most FEW_ROWS, the noted condition lets pass: a bit for each
- * place in the selection; UNDECIDED when it is not for all of their values.
+ * The rows of the current batch that pass the noted condition, at most FEW_ROWS: a bit for each place in the selection.
+ * UNDECIDED when the condition does not apply to all of their values.
  */
 // @ts-ignore: decorator
 @inline export function passing(node: Node): u32 {
@@ -151,14 +151,17 @@ function ordersOf(code: u32): u32 {
   return passed && condition & PARTIAL ? UNDECIDED : passed;
 }
 
-/** A condition is noted, and it is all that the filter decides by. */
+/** True when the noted condition is all that the filter decides by. */
 // @ts-ignore: decorator
 @inline export function isWhole(node: Node): bool {
   const condition = <u32>node.condition;
   return condition != 0 && !(condition & PARTIAL);
 }
 
-/** Writes what the program of the filter would have written where all selected rows pass: nodes below may read it. */
+/**
+ * Writes true for all selected rows to the result register of the filter, as its program would: nodes below may read
+ * it.
+ */
 // @ts-ignore: decorator
 @inline export function writePassed(node: Node): void {
   const block = blockOf((<u32>node.condition >> REGISTER_SHIFT) & REGISTER);

@@ -40,7 +40,7 @@ function pushTimed(node: Node, index: u32): void {
   node.in += count;
   node.last = ctx.nowMs;
   setCurrent(node);
-  // What is computed below is of no use to others.
+  // Memory that the child computes into is given back, as no other node reads it.
   const chunk = poolChunk(ctx.scratch);
   const filled = poolFilled(ctx.scratch);
   const computed = ctx.computed;
@@ -51,9 +51,9 @@ function pushTimed(node: Node, index: u32): void {
 }
 
 /**
- * Hands the current batch, a few rows of which none failed, to a node if that can be done without calling it: rows that
- * are only counted, and filters whose condition is noted. `isCounted`: the parent has counted the batch for such
- * filters already.
+ * Hands the current batch of few rows, none of which failed, to a node without a call; false where that is not
+ * possible. It is for nodes that only count rows, and for filters with a noted condition. `isCounted`: the parent has
+ * counted the batch for such filters already.
  */
 // @ts-ignore: decorator
 @inline function giveFew(node: Node, count: u32, isCounted: bool): bool {
@@ -159,7 +159,7 @@ function emitChosen(choice: Choice, isRoot: bool, mayDecide: bool): void {
   }
 }
 
-/** Counts rows that a filter gives on where that is all there is to do; otherwise returns false. */
+/** Counts the rows that pass a filter which also counts for its child; false for other nodes. */
 // @ts-ignore: decorator
 @inline function tally(node: Node, count: u32): bool {
   if (!(node.flags & NodeFlag.TALLIES)) return false;
@@ -168,7 +168,7 @@ function emitChosen(choice: Choice, isRoot: bool, mayDecide: bool): void {
   return true;
 }
 
-/** Gives the batch on that a filter took, all rows of which pass. */
+/** Passes on the batch that a filter took, all rows of which pass. */
 function pass(node: Node): void {
   writePassed(node);
   emit(node);
@@ -184,7 +184,7 @@ function giveChosen(node: Node, count: u32, mayDecide: bool): void {
   ctx.setBatch(cols, rows, sel, count, 0);
 }
 
-/** Hands a signal to one node. One that is exhausted takes none but what asks for what was complete before. */
+/** Hands a signal to one node. An exhausted node takes FLUSH only, for results that were complete before. */
 export function signalTo(node: Node, signal: u32, value: u64): void {
   if (isExhausted(node) && signal != Signal.FLUSH) return;
   setCurrent(node);
@@ -256,8 +256,8 @@ export function emitEach(node: Node): void {
 }
 
 /**
- * Makes a row that failed, alone, the current batch, if the node's rules send errors; false when there is nothing to
- * send. After it was handed on `endFailed` gives its block back.
+ * Makes an error row the only row of the current batch, if the node's rules send errors; false when there is nothing to
+ * send. `endFailed` gives its block back afterwards.
  */
 export function beginFailed(node: Node, failure: u64): bool {
   if (!(node.flags & NodeFlag.SEND_ERROR)) return false;
@@ -273,7 +273,7 @@ export function endFailed(): void {
   stageRelease(1);
 }
 
-/** Sends a row that failed on its own, if the node's rules send errors. The current batch is another one afterwards. */
+/** Sends an error row alone, if the node's rules send errors. It replaces the current batch. */
 export function sendFailed(node: Node, failure: u64): void {
   if (!beginFailed(node, failure)) return;
   emit(node);
@@ -281,8 +281,8 @@ export function sendFailed(node: Node, failure: u64): void {
 }
 
 /**
- * Takes begin and end of a message for a node whose rows leave the messages that they came in; true for these. A
- * message that failed goes on as a row that did.
+ * Takes the begin or end of a message for a node whose rows do not stay in their messages; true for both signals. A
+ * message that failed goes on as an error row.
  */
 export function leavesMessage(node: Node, signal: u32, value: u64): bool {
   if (signal == Signal.END && offOf(value)) sendFailed(node, value);

@@ -59,7 +59,7 @@ export function encodeOperator(operator: Operator): void {
   return changetype<EncodeSpec>(node.spec);
 }
 
-/** True when rows are gathered: those of messages, and such as wait for others. */
+/** True when rows are gathered: rows of messages, and rows that wait for a batch. */
 // @ts-ignore: decorator
 @inline function gathers(node: Node, spec: EncodeSpec): bool {
   return (node.flags & NodeFlag.MESSAGES) != 0 || isBatch(spec.flags);
@@ -117,7 +117,7 @@ function encodePush(node: Node): void {
   else writeRows(node, spec);
 }
 
-/** Takes rows that are a message each: as those of a stream, unless messages are gathered. */
+/** Takes rows that are a message each; they are written at once, unless messages are gathered. */
 function encodePushEach(node: Node): void {
   const spec = specOf(node);
   if (spec.format == OutputFormat.NONE) {
@@ -137,8 +137,8 @@ function encodePushEach(node: Node): void {
 }
 
 /**
- * Takes rows that nobody wants to read. What is computed, here or in a window above, can fail, so such rows are looked
- * at; columns as they came are not.
+ * Takes rows for a rule whose output nobody reads. Computed values, of this node or a window above, can fail, so such
+ * rows are looked at; columns of the input are not.
  */
 function countRows(node: Node, spec: EncodeSpec): void {
   const sel = ctx.sel;
@@ -154,7 +154,7 @@ function countRows(node: Node, spec: EncodeSpec): void {
     const rowErrors = ctx.rowErrors;
     for (let i: u32 = 0; i < selLen; i++) {
       const row = load<u32>(sel + ((<usize>i) << 2));
-      // What failed above is counted there.
+      // Rows that failed above are counted there.
       if ((rowErrors && tagAt(rowErrors, row) == Tag.ERROR) || rowIsEmpty(row)) {
         rows--;
       } else if (rowFails(row)) {
@@ -239,7 +239,7 @@ function writeRows(node: Node, spec: EncodeSpec): void {
   node.out = node.out + total + rows;
 }
 
-/** Messages that so many rows are, heads counted. */
+/** Messages that `rows` rows are in the output, heads counted. */
 // @ts-ignore: decorator
 @inline function messagesOf(rows: u32): u32 {
   return hasHead ? rows << 1 : rows;
@@ -270,7 +270,7 @@ function writeHead(to: usize, row: u32, isSingle: bool): usize {
   return end + 1;
 }
 
-/** A row that may be longer than the output region: written aside and handed out at once. Returns the rows sent. */
+/** Writes a row that may be longer than the output region aside, and hands it out at once. Returns the rows sent. */
 function writeLongRow(node: Node, spec: EncodeSpec, row: u32, need: u64): u32 {
   const flags = spec.flags;
   const isSingle = (flags & EncodeFlag.SINGLE) != 0;

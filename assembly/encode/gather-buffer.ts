@@ -1,4 +1,4 @@
-// What an encode node that gathers rows keeps (encode/gather.ts), and room in its buffers.
+// State of an encode node that gathers rows (encode/gather.ts), and room in its buffers.
 //
 //   state (only of nodes that gather or keep the names of columns, 100 bytes)
 //   0    buf u32, 4 cap u32, 8 len u32      text of the complete rows, in a message of several rows each with the
@@ -25,7 +25,7 @@ import { alloc, free, roundedSize } from '../mem/alloc';
 import { Node } from '../gen/node-layouts';
 
 export const STATE_SIZE: u32 = 100;
-/** What an encode node that gathers rows keeps. */
+/** State of an encode node that gathers rows. */
 // @ts-ignore: decorator
 @unmanaged
 export class Gather {

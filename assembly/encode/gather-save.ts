@@ -1,4 +1,4 @@
-// What an encode node has gathered, saved and loaded: rows, ends, names of columns, heads.
+// Saved state of an encode node that gathers rows: rows, ends, names of columns, heads.
 import { EncodeSpec, ERROR_BIT } from '../gen/encode-layouts';
 import { LoadFault } from '../gen/state-layouts';
 import { readFail, readFails, readLength, readRaw, readU32, readVersion } from '../state/reader';
@@ -14,7 +14,7 @@ import { Node } from '../gen/node-layouts';
 
 const VERSION: u32 = 4;
 
-/** Saves what was gathered, and the names of the columns. */
+/** Saves the gathered rows and the names of the columns. */
 export function gatherSave(node: Node): void {
   const state = changetype<Gather>(node.state);
   writeVersion(VERSION);
@@ -36,7 +36,7 @@ export function gatherSave(node: Node): void {
   writeBytes(state.heads, state.headsLen);
 }
 
-/** Fills a node that was just made. */
+/** Loads the saved state into a new node. */
 export function gatherLoad(node: Node): bool {
   if (!readVersion(VERSION)) return false;
   const state = changetype<Gather>(node.state);

@@ -1,4 +1,4 @@
-// What was gathered becomes messages: the buffer is closed, joined with its head, and sent whole or message by message.
+// Gathered rows become messages: the buffer is closed, joined with its head, and sent whole or message by message.
 import { addException } from '../node/node';
 import { EncodeFlag, OutputFormat, ROWS_HEAD, rowWriteHead } from './row';
 import { isApart, isTextFormat } from './text';
@@ -23,7 +23,7 @@ export function commit(node: Node, spec: EncodeSpec, state: Gather): void {
   const rows = state.rows;
   const flags = spec.flags;
   const isSingle = isApart(flags);
-  // Those of single rows: rows and errors.
+  // Messages of single rows: rows and errors.
   const items = state.items;
   if (isSingle ? !items : flags & EncodeFlag.FIRST && !rows) return;
   const isJoined = !isSingle && headsOf(spec);

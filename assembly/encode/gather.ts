@@ -7,7 +7,7 @@
 // rows that would be sent one by one. Its size counts messages, those among them that failed or were left out as empty.
 // In formats other than JSON there are no lists in lists, a batch has the rows of all its messages.
 //
-// What a node keeps is told in encode/gather-buffer.ts; nodes that hold rows for a batch are in the list of
+// The state of a node is drawn in encode/gather-buffer.ts; nodes that hold rows for a batch are in the list of
 // encode/gathering.ts.
 import * as ctx from '../batch/context';
 import { accountOf, addException, exhaust, keepFailure } from '../node/node';
@@ -37,20 +37,20 @@ import { EncodeSpec, ERROR_BIT } from '../gen/encode-layouts';
 import { commit } from './gather-send';
 import { Node } from '../gen/node-layouts';
 
-/** So many rows at once are part of a message as long as the last one, mostly. */
+/** Rows at once from which on the buffer is made as large as the last message needed. */
 const MANY_ROWS: u32 = 256;
-/** Room is made for rows of so many bytes at once. */
+/** Bytes of rows for which room is made at once. */
 const ROOM: u32 = 65536;
-/** Bytes of a batch that has its part in it when memory is exhausted. */
+/** Bytes from which on a batch counts as a cause of exhausted memory. */
 const LARGE_BATCH: u32 = 4 << 20;
 
-/** Rows are gathered for a batch. */
+/** True when rows are gathered for a batch. */
 // @ts-ignore: decorator
 @inline export function isBatch(flags: u32): bool {
   return (flags & EncodeFlag.BATCH) != 0;
 }
 
-/** The rows of each message are a list in the list that a batch is. */
+/** True when the rows of each message are a list within the list of the batch. */
 // @ts-ignore: decorator
 @inline function isNested(spec: EncodeSpec, flags: u32): bool {
   const ofLists = EncodeFlag.SINGLE | EncodeFlag.BATCH | EncodeFlag.FIRST;
@@ -111,7 +111,7 @@ export function gatherRows(node: Node, spec: EncodeSpec, state: Gather, isMessag
     }
     if (!isDone) {
       if (isMessage) {
-        // What is sent row by row goes without the one whose column (dataField) is no row.
+        // With sendSingle only the row is lost whose column (dataField) is no row.
         if (isNotObject() && spec.flags & EncodeFlag.SINGLE && putFailure(node, spec, state)) continue;
         loseMessage(node, state);
         return;
@@ -187,7 +187,7 @@ function keepHeads(state: Gather, flags: u32): void {
   state.headsLen = len - from;
 }
 
-/** Sends the batch when it is full. Errors are messages of it where they are sent. */
+/** Sends the batch when it is full. Messages that failed count where errors are sent. */
 function afterItem(node: Node, spec: EncodeSpec, state: Gather, isDone: bool): void {
   if (isDone || spec.flags & EncodeFlag.SEND_ERROR) {
     state.taken++;
@@ -199,7 +199,7 @@ function afterItem(node: Node, spec: EncodeSpec, state: Gather, isDone: bool): v
   } else if (state.items && !state.place) batchBegins(node, spec, state);
 }
 
-/** Rows are held from now on, after a message or a row that is none. */
+/** Begins to hold rows for a batch: the node comes to the list, with a deadline if it lingers. */
 function batchBegins(node: Node, spec: EncodeSpec, state: Gather): void {
   enlist(node, state);
   const wait = spec.linger;
@@ -218,8 +218,8 @@ function gather(node: Node, spec: EncodeSpec, state: Gather, row: u32): bool {
   let need = rowBound(row) + 16;
   if (hasHead) need += headBound(row);
   if (!reserve(node, state, need)) {
-    // A large batch that can't grow is never full: all rows to come would fail. A small one is short of what others
-    // have.
+    // A large batch that can't grow never becomes full: all rows to come would fail. A small one only lacks memory that
+    // others hold.
     if (isBatch(flags) && state.items && state.cap >= LARGE_BATCH) exhaust(node);
     failNoMemory();
     return false;
@@ -259,7 +259,7 @@ function gather(node: Node, spec: EncodeSpec, state: Gather, row: u32): bool {
   } else {
     if (hasHead && !addHead(node, state, row)) return false;
     if (!isJson && !isText && rowIsList(row)) {
-      // Its rows are rows of the list that is written.
+      // The rows of this list become rows of the list that is written.
       written = load<u32>(from, 1);
       memory.copy(from, from + ROWS_HEAD, end - from - ROWS_HEAD);
       end -= ROWS_HEAD;
@@ -312,8 +312,8 @@ function putFailure(node: Node, spec: EncodeSpec, state: Gather): bool {
 }
 
 /**
- * Says what columns the row has that is written next. Of objects: those of the first row, of the message or
- * (sendSingle) of all that the node has written.
+ * Sets the columns of the row that is written next. Rows that are objects have the columns of the first row: of the
+ * message, or (sendSingle) of all rows that the node has written.
  */
 export function placeNames(node: Node, state: Gather, row: u32, isFirst: bool): void {
   const spec = changetype<EncodeSpec>(node.spec);
@@ -370,7 +370,7 @@ export function gatherEnd(node: Node, failedOff: usize, failedLen: u32): void {
   mark(state);
 }
 
-/** Sends what was gathered, if anything. */
+/** Sends the gathered rows, if there are any. */
 export function gatherFlush(node: Node): void {
   const state = changetype<Gather>(node.state);
   if (!state) return;
@@ -378,7 +378,7 @@ export function gatherFlush(node: Node): void {
   state.taken = 0;
 }
 
-/** Frees what the state holds: its node goes. */
+/** Frees the state of a node that goes. */
 export function gatherFree(node: Node, state: Gather): void {
   delist(state);
   dropBuffers(node, state);

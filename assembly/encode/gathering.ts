@@ -41,7 +41,7 @@ export function gatheringFirst(root: Node): Node {
   return root.gathering;
 }
 
-/** The one after a node that does, 0 none. */
+/** The next node of the list, after one that holds rows; 0 none. */
 export function gatheringNext(node: Node): Node {
   return changetype<Gather>(node.state).next;
 }

@@ -10,7 +10,7 @@ import { Program } from '../gen/ops-layouts';
 /** Ends of a head and its message that are handed out directly. */
 export const TWO_ENDS: usize = memory.data(8, 4);
 
-/** The node that was prepared last has heads. */
+/** True when the node that was prepared last has heads. */
 export let hasHead: bool = false;
 let tags: usize = 0;
 let vals: usize = 0;

@@ -57,7 +57,7 @@ export function outOpen(node: Node, hasEnds: bool): usize {
   return position;
 }
 
-/** True when so many more messages do not fit the list of ends. */
+/** True when the list of ends has no room for `more` messages. */
 // @ts-ignore: decorator
 @inline export function outEndsFull(more: u32): bool {
   return endCount + more > MAX_ENDS;
@@ -70,14 +70,17 @@ export function outOpen(node: Node, hasEnds: bool): usize {
   store<u32>(ends + ((endCount++ as usize) << 2), <u32>end - at.off);
 }
 
-/** The same of a message that is the text of an error. */
+/** As `outEnd` for a message that is the text of an error. */
 export function outErrorEnd(end: usize): void {
   const at = changetype<Segment>(changetype<usize>(segments) + (segmentCount - 1) * SEGMENT_SIZE_OF);
   store<u32>(ends + ((endCount++ as usize) << 2), (<u32>end - at.off) | ERROR_BIT);
   at.errors++;
 }
 
-/** Closes the segment that was opened last: bytes up to `end` are written, with so many more messages and rows. */
+/**
+ * Closes the segment that was opened last: bytes up to `end` are written, with `messages` more messages and `rows` more
+ * rows.
+ */
 export function outClose(end: usize, messages: u32, rows: u32): void {
   const at = changetype<Segment>(changetype<usize>(segments) + (segmentCount - 1) * SEGMENT_SIZE_OF);
   position = end;

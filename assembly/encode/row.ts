@@ -42,7 +42,7 @@ namespace Mode {
   export const F64: u32 = 2;
   export const I64: u32 = 3;
   export const STR: u32 = 4;
-  /** As F64; rows beside each other mostly have one number, as those that a join makes of one row. */
+  /** As F64, but neighbours mostly have the same number, as rows that a join makes of one row. */
   export const RUNS: u32 = 5;
   export const BOOL: u32 = 6;
   /** Bytes of at most SHORT_TEXT, as JSON. */
@@ -92,10 +92,10 @@ let tableSize: u32 = 0;
 let tableEnd: usize = 0;
 let isObject: bool = false;
 let isJson: bool = true;
-/** A format of encode/text.ts, which puts rows together by itself. */
+/** True for formats of encode/text.ts, which puts rows together by itself. */
 export let isText: bool = false;
 let fixedBound: u32 = 0;
-/** Says which rows are left out. */
+/** Operand of the value that says which rows are left out, OPERAND_NONE without one. */
 let emptyOperand: u32 = OPERAND_NONE;
 let emptyProgram: Program = changetype<Program>(0);
 /** First entry whose room is computed for each row, 0 none. */
@@ -156,7 +156,7 @@ function entry(at: FieldEntry, program: Program, operand: u32): void {
     uniform = load<u8>(block, COL_UNIFORM);
     const hasRaw = load<u8>(block, COL_HAS_RAW) != 0;
     if (hasRaw) raw = block + COL_RAW;
-    // Of rows of several streams those of one are left: what the others are without says nothing.
+    // Selected rows may all be of one of several streams, so the tags of other rows do not count.
     if (uniform == Tag.MIXED) uniform = tagOfAll(tagsOf(program, operand));
     if (uniform == Tag.F64) mode = hasRaw ? Mode.RAW : hasRuns(valsOf(program, operand)) ? Mode.RUNS : Mode.F64;
     else if (uniform == Tag.I64) mode = hasRaw ? Mode.RAW : Mode.I64;
@@ -252,7 +252,7 @@ function variableBound(row: u32): u64 {
   return bound;
 }
 
-/** The same of every row of the batch; 0 when rows differ. */
+/** Bytes that `rowWrite` writes at most for any row of the batch; 0 when rows differ. */
 // @ts-ignore: decorator
 @inline export function boundOfAll(): u32 {
   return variable ? 0 : fixedBound;
@@ -326,7 +326,7 @@ function writeFields(to: usize, row: u32): usize {
   return end;
 }
 
-/** Writes a field of which each row says what it is, or nothing; returns 0 when the row fails. */
+/** Writes a field by the tag of the row, or leaves it out; returns 0 when the row fails. */
 function writeAny(to: usize, at: FieldEntry, row: u32): usize {
   const i = row * at.stride;
   const tag = load<u8>(at.tags + i);
@@ -460,7 +460,7 @@ function writeFieldsBinary(to: usize, row: u32): usize {
   store<u32>(to, count, 1);
 }
 
-/** True when the row is left out whatever would be written of it: by what the spec names for that. */
+/** True when the operand that the spec names for it says that the row is left out. */
 // @ts-ignore: decorator
 @inline export function rowIsEmpty(row: u32): bool {
   return emptyOperand != OPERAND_NONE && isEmptyOf(row);

@@ -1,5 +1,5 @@
-// What both ways of encoding (encode/encode.ts, encode/gather.ts) have in common: how messages are told apart, and the
-// message that takes the place of one that failed.
+// Parts that both ways of encoding (encode/encode.ts, encode/gather.ts) share: how messages are told apart, and the
+// message in the place of one that failed.
 import { EncodeFlag, OutputFormat, rowWriteHead } from './row';
 import { EncodeSpec, OutputFraming } from '../gen/encode-layouts';
 import { failLen, failOff } from '../batch/failure';
@@ -11,7 +11,7 @@ import { Node } from '../gen/node-layouts';
 /** End of the only message of a segment that is handed out directly. */
 export const ONE_END: usize = memory.data(4, 4);
 
-/** Messages end with a line feed; otherwise a list tells where. */
+/** True when messages end with a line feed; otherwise a list has their ends. */
 // @ts-ignore: decorator
 @inline export function isLines(spec: EncodeSpec): bool {
   return spec.framing == OutputFraming.LINES;
@@ -20,7 +20,7 @@ export const ONE_END: usize = memory.data(4, 4);
 /** Bytes that `failureWrite` writes beside the text, with room for the end of a message. */
 export const FAILURE_HEAD: u32 = 32;
 
-/** Writes so much of the reason in batch/failure.ts as a message in the format of the node; returns its end. */
+/** Writes `len` bytes of the reason in batch/failure.ts as a message in the format of the node; returns its end. */
 export function failureWrite(spec: EncodeSpec, to: usize, len: u32): usize {
   let p = to;
   if (spec.format == OutputFormat.ROWS) {

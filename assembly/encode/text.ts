@@ -45,25 +45,25 @@ let program: Program = changetype<Program>(0);
 let format: u32 = 0;
 /** Block of names, 0 none. */
 let names: usize = 0;
-/** The next row is the first of its message. */
+/** True when the next row is the first of its message. */
 let isFirst: bool = true;
 /** Bytes of the header before the row. */
 let headerLen: u32 = 0;
 let isComplete: bool = false;
 
-/** True for formats that this file writes. */
+/** True for the formats that this file writes. */
 // @ts-ignore: decorator
 @inline export function isTextFormat(format: u32): bool {
   return format >= OutputFormat.DELIMITED;
 }
 
-/** Each row is a message by itself; otherwise the rows of a message, or of a batch, are written as one. */
+/** True when each row is a message by itself; otherwise the rows of a message, or of a batch, are written as one. */
 // @ts-ignore: decorator
 @inline export function isApart(flags: u32): bool {
   return (flags & (EncodeFlag.SINGLE | EncodeFlag.BATCH)) == EncodeFlag.SINGLE;
 }
 
-/** True for nodes whose rows have the columns of the first one that they wrote. */
+/** True for nodes that write all rows with the columns of their first row. */
 export function keepsNames(spec: EncodeSpec): bool {
   return spec.format == OutputFormat.DELIMITED && spec.shape == OutputShape.OBJECT;
 }
@@ -76,10 +76,7 @@ export function textPrepare(ofSpec: EncodeSpec, ofProgram: Program): void {
   isFirst = true;
 }
 
-/**
- * What the rows that follow are written as: the names of their columns (0: of their own), and whether they begin a
- * message.
- */
+/** Sets the names of the columns for the rows that follow (0: their own names), and whether they begin a message. */
 export function textPlace(ofNames: usize, begins: bool): void {
   names = ofNames;
   isFirst = begins;
@@ -157,7 +154,7 @@ function putValue(tag: u8, val: u64): void {
 
 // ---- delimited -----------------------------------------------------------------------------------------------
 
-/** The names of the columns stand before the row. */
+/** True when the names of the columns are written before the row. */
 function hasHeader(isSingle: bool): bool {
   const flags = spec.flags;
   return isSingle ? (flags & EncodeFlag.EACH_HEADER) != 0 : isFirst && (flags & EncodeFlag.HEADER) != 0;
@@ -307,7 +304,7 @@ export function namesFree(block: usize, account: usize): void {
 
 // ---- forms ---------------------------------------------------------------------------------------------------
 
-/** Pairs of the row so far. */
+/** Number of pairs of the row that are written. */
 let pairs: u32 = 0;
 
 function putFormFields(row: u32): bool {
@@ -350,7 +347,7 @@ function putForm(object: u64): bool {
   return true;
 }
 
-/** One pair, for a list one for each of its elements. */
+/** Writes a pair, or for a list a pair for each of its elements. */
 function putPairs(name: usize, nameLen: u32, tag: u8, val: u64): void {
   if (tag != Tag.ARRAY) {
     putPair(name, nameLen, tag, val);
@@ -388,7 +385,7 @@ function putEscaped(at: usize, len: u32): void {
   return digit + (digit < 10 ? 0x30 : 0x37);
 }
 
-/** Writes what stands in the text from there on escaped: `+` for a space, `%XX` for what has a meaning in a form. */
+/** Escapes the text from `from` on: `+` for a space, `%XX` for bytes that have a meaning in a form. */
 function escapeFrom(from: u32): void {
   if (textFails) return;
   let more: u32 = 0;

@@ -1,4 +1,4 @@
-// What is wrong with a text, and where. The first note of a text counts; the reader of the note makes the message.
+// The fault in a text, and its place. The first note of a text counts; the reader of the note makes the message.
 import { messageBegin, messageNumber, messageText } from '../text/message';
 
 let what: string = '';
@@ -6,7 +6,7 @@ let where: usize = 0;
 /** The message of the last fault stands in text/message.ts already (errors of type rather than of syntax). */
 let faultIsComplete: bool = false;
 
-/** Notes what is wrong at an address; returns 0, the failure result of all scanners. */
+/** Notes a fault at an address; returns 0, the failure result of all scanners. */
 export function fault(text: string, at: usize): usize {
   what = text;
   where = at;

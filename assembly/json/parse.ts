@@ -228,7 +228,7 @@ function typedNumber(p: usize, kind: u8, name: usize, nameLen: u32): usize {
   return give(Tag.F64, reinterpret<u64>(v), q);
 }
 
-/** Converts the string just read; false after noting what is wrong. */
+/** Converts the string just read; false after noting the fault. */
 function typedString(next: usize, kind: u8, name: usize, nameLen: u32): bool {
   const off = <usize>(<u32>valuePayload);
   const len = <u32>(valuePayload >> 32);

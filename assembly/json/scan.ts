@@ -1,6 +1,6 @@
-// Walks over JSON text without making values. Every function takes the position and the end of the text, never looks at
-// meaning beyond `end` (block reads of up to 15 bytes behind it are harmless) and returns the position after what it
-// walked over, or 0 after noting in json/fault.ts what is wrong.
+// Walks over JSON text without making values. Every function takes the position and the end of the text, and never
+// looks at meaning beyond `end` (block reads of up to 15 bytes behind it are harmless). It returns the position behind
+// the part that it walked over, or 0 after noting the fault in json/fault.ts.
 import { isUtf8, putCodePoint } from '../text/utf8';
 import { fault } from './fault';
 
@@ -198,7 +198,7 @@ export function unescape(p0: usize, end: usize, out: usize): usize {
   return (c | 32) == 0x65 || q > end ? scanAnyNumber(p, end) : q;
 }
 
-/** Any number, broken ones and those that break off at `end`. */
+/** Walks over any number, broken ones and those cut off at `end` included. */
 function scanAnyNumber(p0: usize, end: usize): usize {
   let p = p0;
   if (p < end && load<u8>(p) == 0x2d) p++;

@@ -65,8 +65,8 @@ const AMPERSANDS: usize = memory.data<u64>([0x2626262626262626, 0x26262626262626
 const BLANKS: usize = memory.data<u64>([0x2020202020202020, 0x2020202020202020], 16);
 
 /**
- * Bytes of a block that cannot be copied as they are: quotes, backslashes, control characters, `<` `>` `&`, and those
- * that are no ASCII. As signed numbers these and control characters are below the blank.
+ * Bits of the bytes of a block that cannot be copied as they are: quotes, backslashes, control characters, `<` `>` `&`,
+ * and bytes above ASCII. As signed numbers, control characters and bytes above ASCII are below the blank.
  */
 // @ts-ignore: decorator
 @inline function special(v: v128): u32 {
@@ -83,7 +83,7 @@ const BLANKS: usize = memory.data<u64>([0x2020202020202020, 0x2020202020202020],
   store<u8>(p, 0x22);
   if (len <= 32) {
     const first = v128.load(off);
-    // Of a short text the first block once more.
+    // A short text has no second block: the first one is taken again.
     const second = v128.load(off + ((<usize>(len > 16)) << 4));
     v128.store(p, first, 1);
     v128.store(p, second, 17);
@@ -157,7 +157,7 @@ function writeLineEnd(to: usize, bytes: u32): usize {
   return to + 6;
 }
 
-/** Stands for a byte that is part of no character: \ufffd. */
+/** Character in the place of a byte that is part of no character: \ufffd. */
 function writeReplacement(to: usize): usize {
   store<u32>(to, 0x6666755c);
   store<u16>(to, 0x6466, 4);

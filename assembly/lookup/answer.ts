@@ -1,4 +1,4 @@
-// What the host does with requests: it gives the rows of an answer in columns, batch by batch, and closes it.
+// The host's side of requests: it gives the rows of an answer in columns, batch by batch, and closes it.
 import * as ctx from '../batch/context';
 import { accountOf, exhaust } from '../node/node';
 import { stageAcquire, stageRelease } from '../batch/stage';
@@ -109,7 +109,7 @@ function failNoRoom(entry: Answer): void {
   entryFail(answersOf(node), entry, offOf(text), lenOf(text), accountOf(node));
 }
 
-/** There is no answer for list `i`. */
+/** Fails the answer for list `i` with the text of an error. */
 export function answerFail(i: u32, off: usize, len: u32): void {
   entryFail(answersOf(node), requestEntry(request, i), off, len, accountOf(node));
 }
@@ -145,12 +145,12 @@ export function waitingBatches(asking: Node): u32 {
   return queueBatches(changetype<Queue>(queueOf(asking)));
 }
 
-/** Rows of these. */
+/** Rows that wait in a node. */
 export function waitingRows(asking: Node): u32 {
   return queueWaiting(changetype<Queue>(queueOf(asking)));
 }
 
-/** Number of the last thing that came to wait in the node, and of the first that still does, 0 none. */
+/** Number of the last item that came to wait in the node; 0 none. */
 export function waitingLast(asking: Node): u32 {
   return queueNumber(changetype<Queue>(queueOf(asking)));
 }

@@ -1,6 +1,6 @@
-// What a table that is asked has answered, or is to answer, by keys: one entry for each list of values asked for.
-// Entries that rows wait for stay; others stay as long as answers are remembered and there is room, those used lately
-// before others.
+// The answers of a table outside, those to come included: one entry for each list of key values asked for. Entries that
+// rows wait for stay; others stay as long as answers are remembered and there is room, the ones used lately before
+// others.
 //
 //   answers 0   shapes u32 | buckets u32 | mask u32 | count u32
 //           16  newest u32 | oldest u32                                            entries in the order of their making
@@ -35,7 +35,7 @@ export class Answers {
 export const ANSWERS_SIZE: u32 = 48;
 const FIRST_BUCKETS: u32 = 16;
 
-/** What is known of one key. */
+/** An entry: the answer for one list of key values. */
 // @ts-ignore: decorator
 @unmanaged
 export class Answer {
@@ -59,7 +59,7 @@ export class Answer {
 const VALS: u32 = 64;
 const SLACK: u32 = 16;
 
-/** What an entry is at. */
+/** State of an entry. */
 export namespace EntryState {
   export const WAITING: u32 = 0;
   export const HERE: u32 = 1;
@@ -74,7 +74,7 @@ export function answersInit(answers: Answers, acct: usize): bool {
   return answers.shapes && answers.buckets != 0;
 }
 
-/** Frees all; nothing waits any more. */
+/** Frees all entries; no rows wait any more. */
 export function answersFree(answers: Answers, acct: usize): void {
   let entry = answers.oldest;
   while (entry) {
@@ -86,10 +86,10 @@ export function answersFree(answers: Answers, acct: usize): void {
   free(answers.buckets, (answers.mask + 1) << 2, acct);
 }
 
-/** All answers expire so many ms earlier. */
+/** Lets all answers expire `ms` milliseconds earlier. */
 export function answersSetBack(answers: Answers, ms: f64): void {
   for (let entry = answers.oldest; entry; entry = entry.newer) {
-    // At 0 it would never.
+    // 0 would mean that it never expires.
     if (entry.expires > 0) entry.expires = max(entry.expires - ms, 1);
   }
 }
@@ -99,12 +99,12 @@ export function answersSetBack(answers: Answers, ms: f64): void {
   return answers.shapes;
 }
 
-/** Lists of values for which an answer was there, or under way. */
+/** Number of lists of values for which an answer was there, or under way. */
 export function foundIn(answers: Answers): u64 {
   return answers.hits;
 }
 
-/** Lists that were asked for. */
+/** Number of lists of values that were asked for. */
 export function askedIn(answers: Answers): u64 {
   return answers.asked;
 }
@@ -125,7 +125,7 @@ export function askedIn(answers: Answers): u64 {
   return entry.rows;
 }
 
-/** Why it failed, as a span. */
+/** The reason why the entry failed, as a span. */
 // @ts-ignore: decorator
 @inline export function entryFailure(entry: Answer): u64 {
   return span(entry.fail, entry.failLen);
@@ -152,7 +152,7 @@ function hashOf(keys: u32): u32 {
   return answers.buckets + ((<usize>(hash & answers.mask)) << 2);
 }
 
-/** The entry for the keys read last (lookup/find.ts), 0 none: one that is over is none any more. */
+/** The entry for the keys read last (lookup/find.ts), 0 none; a failed or expired entry is dropped. */
 export function entryOf(answers: Answers, keys: u32, now: f64, acct: usize): Answer {
   const hash = hashOf(keys);
   for (let entry = changetype<Answer>(load<u32>(bucketAt(answers, hash))); entry; entry = entry.next) {
@@ -179,8 +179,8 @@ function hasKeys(entry: Answer, keys: u32): bool {
 }
 
 /**
- * Makes an entry that waits for the keys read last; beyond `most` one that nobody needs goes. With `isOwn` it is that
- * of one row: nobody finds it. 0 when memory is exhausted.
+ * Makes an entry that waits for the keys read last; beyond `most` entries it drops one that is not needed. With `isOwn`
+ * the entry serves one row alone, and no search finds it. 0 when memory is exhausted.
  */
 export function entryNew(answers: Answers, keys: u32, most: u32, isOwn: bool, acct: usize): Answer {
   let size: u64 = VALS + <u64>keys * 9 + 7 + SLACK;
@@ -247,7 +247,7 @@ function unlink(answers: Answers, entry: Answer): void {
   else answers.oldest = newer;
 }
 
-/** Nobody finds the entry any more. */
+/** Takes the entry out of its bucket, so that no search finds it any more. */
 function leaveBucket(answers: Answers, entry: Answer): void {
   if (entry.isOut) return;
   entry.isOut = 1;
@@ -301,13 +301,13 @@ function widen(answers: Answers, acct: usize): void {
   free(old, before << 2, acct);
 }
 
-/** A row waits with the entry. */
+/** Counts in a row that waits with the entry. */
 // @ts-ignore: decorator
 @inline export function entryJoin(entry: Answer): void {
   entry.users++;
 }
 
-/** A row has gone on; an entry that nobody is to find goes with its last one. */
+/** Counts out a row that has gone on; with the last row an entry is dropped, unless it is to be remembered. */
 export function entryLeave(answers: Answers, entry: Answer, keeps: bool, acct: usize): void {
   const users = entry.users - 1;
   entry.users = users;
@@ -327,7 +327,7 @@ export function entryAdd(entry: Answer, record: Record): void {
 }
 
 /**
- * The answer is complete. `keeps`: it is remembered, until `expires` (0: for ever); without rows only with
+ * Completes the answer. With `keeps` it is remembered until `expires` (0: for ever); without rows only with
  * `keepsMisses`.
  */
 export function entryDone(
@@ -344,7 +344,7 @@ export function entryDone(
   if (!keeps || (!keepsMisses && !entryRows(entry))) settle(answers, entry, acct);
 }
 
-/** There is no answer, for this reason, which is copied. */
+/** Fails a waiting entry for this reason, which is copied. */
 export function entryFail(answers: Answers, entry: Answer, off: usize, len: u32, acct: usize): void {
   if (entryState(entry) != EntryState.WAITING) return;
   entry.state = EntryState.FAILED;
@@ -358,7 +358,7 @@ export function entryFail(answers: Answers, entry: Answer, off: usize, len: u32,
   settle(answers, entry, acct);
 }
 
-/** Nobody is to find the entry; rows that wait have it still. */
+/** Takes the entry out of its bucket; it is freed at once unless rows still wait with it. */
 function settle(answers: Answers, entry: Answer, acct: usize): void {
   leaveBucket(answers, entry);
   if (!entry.users) drop(answers, entry, acct);

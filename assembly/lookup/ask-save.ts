@@ -45,7 +45,7 @@ import { Node } from '../gen/node-layouts';
 
 const VERSION: u32 = 1;
 
-/** Saves what waits, with the values that were asked for: they are asked for again. What is remembered is not saved. */
+/** Saves the rows that wait, with their key values, which are asked for again. Remembered answers are not saved. */
 export function askSave(node: Node): void {
   const spec = specOf(node);
   const keys = spec.keys;

@@ -1,6 +1,6 @@
 // Joins rows with a table outside: the host is asked for the rows of keys that nobody knows yet, and the rows of the
 // input wait until the answer is there, while the data plane goes on. A batch asks once, for each list of values once.
-// Where all answers are there already and nothing waits, rows go on at once and uncopied.
+// When all answers are there already and nothing waits, rows go on at once and uncopied.
 //
 // Rows and signals keep their order. A message goes on as a whole: between two inputs none is open below (decision
 // 0022).
@@ -144,7 +144,7 @@ function askPush(node: Node): void {
   stageRelease(1);
 }
 
-/** Finds what the rows are to be joined with; false when memory is exhausted. */
+/** Finds or makes the entries of the batch's rows; false when memory is exhausted. */
 function takeBatch(node: Node, spec: LookupSpec, state: Look, program: Program, errors: usize): bool {
   const acct = accountOf(node);
   const answers = answersOf(node);
@@ -237,7 +237,7 @@ function sendRows(node: Node, spec: LookupSpec, state: Look, blocks: usize, erro
   else sendEach(node, spec, state, blocks, errors, entries);
 }
 
-/** Rows of a stream: each becomes one at most. */
+/** Sends rows of a stream: each becomes one row at most. */
 function sendEach(node: Node, spec: LookupSpec, state: Look, blocks: usize, errors: usize, entries: usize): void {
   const columns = spec.columns;
   const fields = spec.fields;
@@ -277,7 +277,7 @@ function sendEach(node: Node, spec: LookupSpec, state: Look, blocks: usize, erro
   selectionPop();
 }
 
-/** Rows of a message: each may become several. */
+/** Sends rows of a message: each may become several rows. */
 function sendPairs(node: Node, spec: LookupSpec, state: Look, blocks: usize, errors: usize, entries: usize): void {
   const frame = pairsBegin(blocks);
   if (!frame) {
@@ -313,7 +313,7 @@ function sendPairs(node: Node, spec: LookupSpec, state: Look, blocks: usize, err
 
 // ---- what waits --------------------------------------------------------------------------------------------------
 
-/** Sends what has waited and is complete, in its order; a message as a whole. */
+/** Sends the items whose answers are there, up to the first that still waits; a message goes as a whole. */
 export function drain(node: Node): void {
   const queue = changetype<Queue>(queueOf(node));
   for (let item = queueFirst(queue); item; item = queueFirst(queue)) {
@@ -377,13 +377,13 @@ function sendItemRows(node: Node, state: Look, item: Item): void {
   poolReturn(ctx.scratch, chunk, filled);
 }
 
-/** The clock is set back: requests have as long as before, answers are remembered no longer. */
+/** Moves the times of requests and remembered answers `ms` back, because the clock was set back. */
 function askSetBack(node: Node, ms: f64): void {
   requestsSetBack(requestsOf(node), ms);
   answersSetBack(answersOf(node), ms);
 }
 
-/** Gives up what was asked for too long ago; a delay is over then. */
+/** Gives up requests that have taken too long; with IS_DELAY that is the end of the delay. */
 function askTick(node: Node): void {
   const requests = requestsOf(node);
   const acct = accountOf(node);

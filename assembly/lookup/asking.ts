@@ -1,4 +1,4 @@
-// What a lookup that asks has at hand: its state, and the request for the keys that nobody knows yet.
+// The state of a lookup that asks the host, and its request for the keys without an entry.
 import * as ctx from '../batch/context';
 import { accountOf } from '../node/node';
 import { setDeadline } from '../node/timers';
@@ -43,7 +43,7 @@ export const ASKING_SIZE: u32 = QUEUE_SIZE + REQUESTS_SIZE + ANSWERS_SIZE;
   return (spec.flags & flag) != 0;
 }
 
-/** Those among them that are to be asked for. */
+/** Entries of the batch that are to be asked for. */
 export const FRESH: usize = memory.data(4 * 1024, 16);
 
 /** Asks for the entries in FRESH. */
@@ -61,7 +61,7 @@ export function ask(node: Node, count: u32): bool {
 }
 
 /**
- * The latest of the times that are the keys of the entries in FRESH: rows keep their order, those behind wait for it as
+ * Latest of the times that are the keys of the entries in FRESH; rows keep their order, so later rows wait for it as
  * well.
  */
 function lastDue(count: u32): f64 {

@@ -7,11 +7,11 @@ import { vmRun } from '../ops/vm';
 import { LookupSpec } from '../gen/lookup-layouts';
 import { Look } from './spec';
 
-/** What the condition says of a pair. */
+/** Verdict of the condition on a pair. */
 export namespace Verdict {
   export const NO: u32 = 0;
   export const YES: u32 = 1;
-  /** It failed; the reason stands in batch/failure.ts. */
+  /** The condition failed; the reason stands in batch/failure.ts. */
   export const FAILED: u32 = 2;
 }
 
@@ -19,7 +19,7 @@ let tags: usize = 0;
 let vals: usize = 0;
 let stride: u32 = 0;
 
-/** Runs the condition over those of the `n` selected rows that have a record, 0 none; they are listed in `pairs`. */
+/** Runs the condition over the selected rows that have a record (0: none), and lists these rows in `pairs`. */
 export function conditionRun(spec: LookupSpec, state: Look, records: usize, sel: usize, n: u32, pairs: usize): void {
   let count: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
@@ -36,7 +36,7 @@ export function conditionRun(spec: LookupSpec, state: Look, records: usize, sel:
   stride = strideOf(condition);
 }
 
-/** What it said of a row. */
+/** Verdict of the condition on a row. */
 // @ts-ignore: decorator
 @inline export function verdictOf(row: u32): u32 {
   const tag = load<u8>(tags + row * stride);

@@ -16,16 +16,16 @@ const TAGS: usize = memory.data(64);
 const VALS: usize = memory.data(64 * 8, 16);
 const NAMES: usize = memory.data(64 * 8, 16);
 
-/** What became of reading the keys of a row. */
+/** Outcome of reading the keys of a row. */
 export namespace KeyOutcome {
   export const FOUND: u32 = 0;
-  /** One of them has no value, or one that nothing can be looked up by: no row matches. */
+  /** A key has no value, or one that nothing can be looked up by: no row matches. */
   export const NONE: u32 = 1;
-  /** One of them failed; why is in `keyFailure`. */
+  /** A key failed; the reason is in `keyFailure`. */
   export const FAILED: u32 = 2;
 }
 
-/** Payload of the error. */
+/** Payload of the error of the key that failed. */
 export let keyFailure: u64 = 0;
 
 /** The table of a lookup. */
@@ -108,8 +108,8 @@ const SLOTS: usize = memory.data(4 * 1024, 16);
 let touched: u64 = 0;
 
 /**
- * Touches what the rows of the batch will find in a large table by its key: step by step for all of them, so that they
- * wait for memory together. One row after the other would wait for each step.
+ * Touches the memory that the batch's rows will read in a large table by its key: step by step for all rows, so that
+ * they wait for memory together. One row after the other would wait for each step.
  */
 export function touchMatches(spec: LookupSpec, state: Look, program: Program, sel: usize, n: u32): void {
   const table = tableOf(spec);
@@ -135,7 +135,7 @@ export function touchMatches(spec: LookupSpec, state: Look, program: Program, se
   }
   for (let i: u32 = 0; i < n; i++) {
     const record = changetype<Record>(load<u32>(SLOTS + ((<usize>i) << 2)));
-    // What stands there may be on another line of the cache; all records are longer.
+    // Values may be on another cache line than the record; all records are long enough for both reads.
     if (record) sum += recordVal(record, 0) + recordVal(record, 3);
   }
   touched = sum;
@@ -163,7 +163,7 @@ export function nextMatch(spec: LookupSpec, state: Look): Record {
   return match(spec, state);
 }
 
-/** Where the search stands, for `matchReturn` with the same keys. */
+/** State of the search, for `matchReturn` with the same keys. */
 export function matchPlace(): u64 {
   return ((<u64>hash) << 32) | slot;
 }
@@ -206,7 +206,7 @@ function matches(spec: LookupSpec, state: Look, record: Record): bool {
   return equalValues(tagA, a, tagB, b);
 }
 
-/** Place of a name in the record, -1 none; `known` is where that of the shape looked at last stands. */
+/** Place of a name in the record, -1 none; `known` has the shape looked at last, with the place of the name in it. */
 // @ts-ignore: decorator
 @inline export function placeIn(known: usize, record: Record, name: usize, len: u32): i32 {
   const shape = recordShape(record);

@@ -66,10 +66,10 @@ function keyedFree(node: Node): void {
   free(changetype<usize>(table), TABLE_SIZE, accountOf(node));
 }
 
-/** What a stream tells its rules is of no meaning for the rows that it leaves here. */
+/** Drops signals, which have no meaning for the rows of a table. */
 function keyedSignal(node: Node, signal: u32, value: u64): void {}
 
-/** Takes rows in. Those that failed above are counted there. */
+/** Takes rows into the table, except error rows, which the nodes above have counted. */
 function keyedPush(node: Node): void {
   const errors = ctx.rowErrors;
   if (!errors) {
@@ -198,7 +198,7 @@ function failTaken(node: Node): void {
 const VERSION: u32 = 1;
 const POOL: Pool = changetype<Pool>(memory.data(32, 16));
 
-/** Saves the rows, those set first in front. Indexes are made again. */
+/** Saves the rows in the order in which they were set. Indexes are not saved, but made again. */
 function keyedSave(node: Node): void {
   const table = changetype<LookupTable>(node.state);
   writeVersion(VERSION);

@@ -1,4 +1,4 @@
-// What becomes of rows and messages of a lookup: they go on, or fail.
+// How rows and messages of a lookup go on, or fail.
 import { beginMessage, emit, endMessage } from '../emit/emit';
 import { failLen, failNoMemory, failOff } from '../batch/failure';
 import { NodeFlag, addException, exhaust, keepFailure } from '../node/node';
@@ -6,19 +6,19 @@ import { Tag, setAt, span } from '../mem/layout';
 import { Node } from '../gen/node-layouts';
 import { Look } from './spec';
 
-/** The rows are those of messages; otherwise each is one by itself. */
+/** True when rows belong to messages; otherwise each row is a message by itself. */
 // @ts-ignore: decorator
 @inline export function isInMessage(node: Node): bool {
   return (node.flags & NodeFlag.MESSAGES) != 0;
 }
 
-/** A message begins; that is told with its first row that goes on. */
+/** Begins a message; its BEGIN is sent only with the first row that goes on. */
 export function messageBegins(state: Look): void {
   state.begun = 0;
   state.fail = 0;
 }
 
-/** A message that has lost all its rows is not sent. */
+/** Ends a message; one that has lost all its rows is not sent. */
 export function messageEnds(node: Node, state: Look, failedOff: usize, failedLen: u32): void {
   const own = <usize>state.fail;
   const off = own ? own : failedOff;
@@ -30,7 +30,7 @@ export function messageEnds(node: Node, state: Look, failedOff: usize, failedLen
   endMessage(node, off, len);
 }
 
-/** Hands the current batch on; of a message after its begin, which was held back. */
+/** Passes the current batch on, in a message after the BEGIN that was held back. */
 export function pass(node: Node, state: Look): void {
   if (isInMessage(node) && !state.begun) {
     state.begun = 1;
@@ -39,7 +39,7 @@ export function pass(node: Node, state: Look): void {
   emit(node);
 }
 
-/** The message under way fails for the reason in batch/failure.ts. */
+/** Fails the message under way for the reason in batch/failure.ts. */
 export function failMessage(node: Node, state: Look): void {
   addException(node, failOff, failLen, 1);
   keepFailure(node);
@@ -47,7 +47,7 @@ export function failMessage(node: Node, state: Look): void {
   state.failLen = failLen;
 }
 
-/** There is no memory for the batch: its message fails, or, of a stream, the rules end. */
+/** Fails the message when there is no memory for the batch; of a stream, it ends the rules. */
 export function failMemory(node: Node, state: Look): void {
   if (!isInMessage(node)) {
     exhaust(node);

@@ -1,7 +1,7 @@
-// Records of a table by the hash of the values under some names: one index for the key of the table, further ones for
-// what rules look up by, made when the first of them comes and shared by all that look up by the same names. A bucket
-// lists its records in the order in which they came. A record that has none of the values, or a nested one, is not in
-// the index.
+// Records of a table by the hash of the values under some names. A table has one index by its key, and further ones by
+// the names that rules look up by: each is made for the first of these rules, and shared by all with the same names. A
+// bucket lists its records in the order in which they came. A record that has none of the values, or a nested one, is
+// not in the index.
 //
 //   index   0   next u32 (of the table) | users u32 | size u32 | names u32 (count)
 //           16  mask u32 (buckets - 1) | buckets u32 -> {first u32, last u32}[mask + 1]                 slots + 1, 0
@@ -110,7 +110,7 @@ export function indexUse(index: NamesIndex, by: i32): u32 {
   return users;
 }
 
-/** The index is by these names, in this order. */
+/** True when the index is by these names, in this order. */
 export function indexIsBy(index: NamesIndex, names: usize, count: u32): bool {
   if (index.names != count) return false;
   for (let i: u32 = 0; i < count; i++) {
@@ -172,7 +172,7 @@ function indexHash(index: NamesIndex, record: Record): u32 {
   return hashDone(hash);
 }
 
-/** The record has this value under name `i`. */
+/** True when the record has this value under name `i`. */
 export function indexEquals(index: NamesIndex, i: u32, record: Record, tag: u8, val: u64): bool {
   const place = indexPlace(index, i, record);
   return (
@@ -240,7 +240,7 @@ export function indexWiden(index: NamesIndex, acct: usize): bool {
   return true;
 }
 
-/** Makes buckets for so many records of an empty index, as far as there is memory. */
+/** Makes buckets for `records` records of an empty index, as far as there is memory. */
 export function indexFit(index: NamesIndex, records: u32, acct: usize): void {
   while (index.mask + 1 < min(records, MAX_BUCKETS) && indexWiden(index, acct)) continue;
 }
@@ -265,7 +265,7 @@ export function indexChain(index: NamesIndex, slot: u32): void {
   return linkAt(index, slot - 1).next;
 }
 
-/** The slot (+ 1) has this hash. */
+/** True when the slot (+ 1) has this hash. */
 // @ts-ignore: decorator
 @inline export function indexHasHash(index: NamesIndex, slot: u32, hash: u32): bool {
   return linkAt(index, slot - 1).hash == hash;

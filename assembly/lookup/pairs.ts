@@ -65,7 +65,7 @@ export function pushPairs(node: Node, spec: LookupSpec, state: Look): void {
     for (; record; record = nextMatch(spec, state)) {
       pairsAdd(frame, row, record);
       if (!pairsAreFull(frame)) continue;
-      // What stands below may be a lookup, which has its own place among the matches.
+      // A node below may be a lookup, too, which moves the place among the matches.
       const place = matchPlace();
       pairsFlush(node, spec, state, frame);
       if (state.fail) return;
@@ -86,7 +86,7 @@ export function pushPairs(node: Node, spec: LookupSpec, state: Look): void {
   store<u32>(frame, count + 1, FRAME_COUNT);
 }
 
-/** They are to be sent before more are added. */
+/** True when the frame is full, so that its pairs have to be sent first. */
 // @ts-ignore: decorator
 @inline export function pairsAreFull(frame: usize): bool {
   return load<u32>(frame, FRAME_COUNT) == BATCH_ROWS;
@@ -136,7 +136,7 @@ function gather(to: usize, from: usize, frame: usize, n: u32): void {
 }
 
 /**
- * Narrows the current batch to the pairs that match, and rows for which none did; false when the message has failed.
+ * Narrows the current batch to the pairs that match and the rows without a match; false when the message has failed.
  */
 function judge(node: Node, spec: LookupSpec, state: Look, frame: usize, kept: usize): bool {
   const n = ctx.rows;

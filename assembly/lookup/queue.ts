@@ -1,4 +1,4 @@
-// Rows and signals that wait until what is asked for the rows is there, in their order. Rows are copied: each batch is
+// Rows and signals that wait, in their order, until the answers for the rows are there. Rows are copied: each batch is
 // a store of its own, with the columns that go on and a mark of those that failed.
 //
 //   queue   0   first u32 | last u32 | batches u32 | number u32 (of the last item)
@@ -14,7 +14,7 @@ import { Rows, ROWS_SIZE } from '../rows/layout';
 import { rowsFree, rowsInit } from '../rows/store';
 import { Answers, Answer, EntryState, entryLeave, entryState } from './answers';
 
-/** What waits, in its order. */
+/** Items that wait, in their order. */
 // @ts-ignore: decorator
 @unmanaged
 export class Queue {
@@ -124,7 +124,7 @@ function append(queue: Queue, item: Item): void {
 }
 
 /**
- * Adds an item for `count` rows of so many columns, whose store and entries the caller fills; 0 when memory is
+ * Adds an item for `count` rows of `columns` columns, whose store and entries the caller fills; 0 when memory is
  * exhausted.
  */
 export function queueRows(queue: Queue, count: u32, columns: u32, acct: usize): Item {
@@ -166,7 +166,7 @@ export function queueSignal(queue: Queue, signal: u32, value: u64, hasText: bool
   return true;
 }
 
-/** All answers that the item waits for are there, or none will come. */
+/** True when all answers that the item waits for are there, or will not come. */
 export function itemIsReady(item: Item): bool {
   const count: u32 = itemSignal(item) ? 0 : itemCount(item);
   let i = item.ready;
@@ -197,7 +197,7 @@ export function queueDrop(queue: Queue, answers: Answers, keeps: bool, acct: usi
   free(changetype<usize>(item), ITEM_SIZE, acct);
 }
 
-/** Frees what waits; entries are freed by their owner. */
+/** Frees all items; entries are freed by their owner. */
 export function queueFree(queue: Queue, acct: usize): void {
   for (let item = queueFirst(queue); item; ) {
     const next = itemNext(item);

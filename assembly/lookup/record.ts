@@ -167,7 +167,7 @@ export function bytesOf(tag: u8, payload: u64): u64 {
   return size;
 }
 
-/** Where the next bytes of the record that is being made go. */
+/** Address of the next bytes of the record that is being made. */
 let cursor: usize = 0;
 
 function take(len: u64): usize {
@@ -177,8 +177,8 @@ function take(len: u64): usize {
 }
 
 /**
- * Copies what a value refers to, to an address that is a multiple of 8, and returns its payload; `copiedEnd` is the
- * place behind it.
+ * Copies the bytes that a value refers to, to an address that is a multiple of 8, and returns the payload of the copy;
+ * `copiedEnd` is the place behind it.
  */
 export function copiedTo(to: usize, tag: u8, payload: u64): u64 {
   cursor = to;

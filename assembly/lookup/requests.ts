@@ -125,7 +125,7 @@ export function requestDrop(requests: Requests, request: Request, acct: usize): 
   free(changetype<usize>(request), REQUEST_ENTRIES + (requestCount(request) << 2), acct);
 }
 
-/** All are given up so many ms earlier. */
+/** Moves the deadlines of all requests `ms` milliseconds back. */
 export function requestsSetBack(requests: Requests, ms: f64): void {
   for (let request = requestsFirst(requests); request; request = request.next) {
     request.deadline -= ms;

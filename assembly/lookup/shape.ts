@@ -89,7 +89,7 @@ function grow(shapes: RowShapes, acct: usize): void {
   return shape.count;
 }
 
-/** Tells the shape from all others that there are and were. */
+/** Serial of the shape, which no other shape has or had. */
 // @ts-ignore: decorator
 @inline export function shapeSerial(shape: RowShape): u32 {
   return shape.serial;
@@ -114,7 +114,7 @@ export function shapeFind(shape: RowShape, name: usize, len: u32): i32 {
   return -1;
 }
 
-/** The shape has the names of these members. */
+/** True when the shape has the names of these members. */
 function shapeFits(shape: RowShape, members: usize, count: u32): bool {
   if (shapeCount(shape) != count) return false;
   for (let i: u32 = 0; i < count; i++, members += MEMBER_SIZE) {
@@ -164,13 +164,13 @@ function shapeNew(shapes: RowShapes, hash: u32, members: usize, count: u32, acct
   return shape;
 }
 
-/** A row has the shape. */
+/** Counts in a row that has the shape. */
 // @ts-ignore: decorator
 @inline export function shapeJoin(shape: RowShape): void {
   shape.rows++;
 }
 
-/** A row has it no longer. */
+/** Counts out a row that had the shape, and frees a shape without rows. */
 export function shapeLeave(shapes: RowShapes, shape: RowShape, acct: usize): void {
   shape.rows--;
   shapeDrop(shapes, shape, acct);

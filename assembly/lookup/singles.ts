@@ -14,15 +14,15 @@ import { Record } from './record';
 /** Records by row of the batch, 0 none. */
 const RECORDS: usize = memory.data(4 * 1024, 16);
 
-/** Notes what the row has found. */
+/** Notes the record that the row has found. */
 // @ts-ignore: decorator
 @inline export function setRecord(row: u32, record: Record): void {
   store<u32>(RECORDS + ((<usize>row) << 2), changetype<u32>(record));
 }
 
 /**
- * Sends the rows `kept[0 … n)` with their records: `blocks` has the columns that go on, and blocks for those of the
- * table. With `hasFailed` those that failed are marked in `errors`.
+ * Sends the rows `kept[0 … n)` with their records. `blocks` has the columns that go on, then blocks for the table's
+ * columns. With `hasFailed` error rows are marked in `errors`.
  */
 export function sendSingles(
   node: Node,

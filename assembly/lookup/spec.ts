@@ -47,7 +47,7 @@ export function stateSize(spec: LookupSpec): u32 {
   return changetype<LookupKey>(changetype<usize>(spec) + spec.keysAt + <usize>(i * LOOKUP_KEY_SIZE_OF));
 }
 
-/** Where the place of field `i` is kept, or with `fields + k` that of key k. */
+/** Address of the remembered place of field `i`, or with `fields + k` of key k. */
 // @ts-ignore: decorator
 @inline export function placeAt(state: Look, i: u32): usize {
   return changetype<usize>(state) + offsetof<Look>('places') + ((<usize>i) << 3);

@@ -64,7 +64,7 @@ export class LookupTable {
 export const TABLE_SIZE: u32 = 48;
 const FIRST_CAPACITY: u32 = 16;
 
-/** What came of setting a row. */
+/** Outcome of setting a row. */
 export namespace SetOutcome {
   export const DONE: u32 = 0;
   /** The row has no value for the key that rows can be looked up by. */
@@ -110,7 +110,7 @@ export function tableFree(table: LookupTable, acct: usize): void {
   return table.count;
 }
 
-/** Tells the table from all others that there are and were: indexes of one are none of another. */
+/** Serial of the table, which no other has or had: indexes of one table are none of another. */
 // @ts-ignore: decorator
 @inline export function tableSerial(table: LookupTable): u32 {
   return table.serial;

@@ -25,7 +25,7 @@ const FREE_LISTS: usize = memory.data(4 * (64 + 4 * 22), 16);
 const PAGE: usize = 65536;
 /** The largest class. */
 const MAX_CLASS: u32 = 0x80000000;
-/** Joining before the memory grows is not worth its time for less, bytes. */
+/** Bytes given back, at least, for blocks to be joined before the memory grows. */
 const MIN_JOIN: usize = 4 << 20;
 /** Bytes of a line of the cache. */
 const LINE: usize = 64;
@@ -49,24 +49,24 @@ let freed: u64 = 0;
 /** `freed` when blocks were joined last. */
 let freedAtJoin: u64 = 0;
 /**
- * Joining for a request that would be refused waits until so much was given back; halved each time that one is refused.
+ * Bytes that have to be given back until blocks are joined for a request that would be refused; halved by each refusal.
  */
 let patience: u64 = 0;
 /**
- * Requests that were refused, of all owners: who makes many requests in a row looks once whether one of them failed.
+ * Requests that were refused, of all owners; after many requests in a row one look shows whether one of them failed.
  */
 export let refusals: u32 = 0;
 /** Pages that the memory may have. */
 let maxPages: i32 = MAX_PAGES;
 
-/** Bounds the size of the Wasm memory, bytes; what is there already stays. */
+/** Bounds the size of the Wasm memory, bytes; memory that is there already stays. */
 export function setMemoryLimit(bytes: f64): void {
   maxPages = <i32>min(bytes / 65536, <f64>MAX_PAGES);
 }
 
 /**
- * The last part of the memory, a sixteenth and at most 16 MiB, is for the work under way: rules that are full must not
- * keep others from handling their rows.
+ * Pages at the end of the memory, at most, for the work under way (16 MiB, or a sixteenth of the memory). Rules that
+ * are full must not keep others from handling their rows.
  */
 const MAX_RESERVE: i32 = 256;
 
@@ -84,7 +84,7 @@ function refuse(): usize {
   return 0;
 }
 
-/** What was refused since there were so many is no harm to those who count. */
+/** Sets the count of refusals back to `before`, for requests that their caller can do without. */
 export function forgiveRefusals(before: u32): void {
   refusals = before;
 }
@@ -188,7 +188,7 @@ function cut(size: u32): usize {
   return ptr;
 }
 
-/** Joins what is free and takes a block of the class; 0 when there still is none. */
+/** Joins free blocks and takes a block of the class; 0 when there still is none. */
 function joined(cls: u32): usize {
   join();
   const list = FREE_LISTS + ((<usize>cls) << 2);
@@ -297,7 +297,7 @@ function splitLarger(cls: u32): usize {
   return 0;
 }
 
-/** The block of so many bytes belongs to another account from now on. */
+/** Moves a block of `size` bytes to another account. */
 export function accountMove(size: u32, from: usize, to: usize): void {
   const real = roundedSize(size);
   if (from) store<u64>(from, load<u64>(from) - real);

@@ -1,4 +1,4 @@
-// Where the values of a column stand that is read row by row: a column block, a page of rows that wait, or a constant.
+// Places of the values of a column that is read row by row: a column block, a page of rows that wait, or a constant.
 //
 //   bind    vals u32 | tags u32 | stride u32 | uniform u32      row i's payload at vals + i * stride * 8
 //
@@ -6,7 +6,7 @@
 import { COL_TAGS, COL_UNIFORM, COL_VALS } from './layout';
 
 export const BIND_SIZE: u32 = 16;
-/** Where the values of a column stand. */
+/** Place of the values of a column. */
 // @ts-ignore: decorator
 @unmanaged
 export class Bind {

@@ -86,19 +86,19 @@ export function poolUsed(pool: Pool): u32 {
   return pool.bytes - (pool.end - pool.current);
 }
 
-/** The chunk that is filled; with `poolFilled` what `poolReturn` needs to go back to. */
+/** The chunk that is being filled; `poolReturn` needs it, and `poolFilled`, to go back. */
 // @ts-ignore: decorator
 @inline export function poolChunk(pool: Pool): usize {
   return pool.first;
 }
 
-/** How far that chunk is filled. */
+/** Address up to which the chunk of `poolChunk` is filled. */
 // @ts-ignore: decorator
 @inline export function poolFilled(pool: Pool): usize {
   return <usize>pool.current;
 }
 
-/** Frees what was added since `poolChunk` and `poolFilled` gave these. */
+/** Frees all that was added since the calls of `poolChunk` and `poolFilled`. */
 export function poolReturn(pool: Pool, chunk: usize, filled: usize): void {
   if (!chunk) {
     poolReset(pool);
@@ -149,14 +149,14 @@ export function poolFree(pool: Pool): void {
   pool.bytes = 0;
 }
 
-/** The pool belongs to another account from now on. */
+/** Moves the pool to another account. */
 export function poolMove(pool: Pool, to: usize): void {
   const from = pool.account;
   for (let chunk = pool.first; chunk; chunk = <usize>load<u32>(chunk)) accountMove(load<u32>(chunk, 4), from, to);
   pool.account = to;
 }
 
-/** Takes the content of another pool over, which is empty then. */
+/** Takes the content of another pool over, and leaves that one empty. */
 export function poolTake(pool: Pool, from: Pool): void {
   const first = from.first;
   if (!first) return;

@@ -2,11 +2,11 @@
 // pairs, does a piece of it when the host asks for that (`workOn`), so that input, timers and rules beside it have
 // their turns in between.
 //
-// Only what stands below a window, or a node of event time, defers (NodeFlag.DEFERS): there the rows wait. As long as a
-// window, or a node below it, has deferred work, all that it would send waits in its outbox (window/content/outbox.ts)
-// in its order; rows it takes in as always. So nodes between them get nothing while they are in the middle of a
-// message. A node of event time keeps its rows (order/event-time.ts) as long as it has deferred work, or one below that
-// can't take rows meanwhile.
+// Only nodes below a window, or below a node of event time, defer (NodeFlag.DEFERS), because rows can wait there. As
+// long as a window, or a node below it, has deferred work, the window's results wait in their order in its outbox
+// (window/content/outbox.ts), while it takes rows in as always. So nodes between them get nothing while they are in the
+// middle of a message. A node of event time keeps its rows (order/event-time.ts) as long as it has deferred work
+// itself, or a node below has that can't take rows meanwhile.
 import * as ctx from '../batch/context';
 import { hostClock } from '../batch/host';
 import { NodeFlag, current, isExhausted, setCurrent } from './node';
@@ -16,15 +16,15 @@ import { Node } from '../gen/node-layouts';
 /** Rows, or pairs, that a node works on at once; with more it defers. */
 export let longRows: u32 = u32.MAX_VALUE;
 
-/** How many nodes have deferred work. */
+/** Number of nodes that have deferred work. */
 export let deferredCount: u32 = 0;
 let first: Node = changetype<Node>(0);
 let last: Node = changetype<Node>(0);
-/** Until when the piece of work under way may last, µs of the host's clock; infinite where it is not such a piece. */
+/** Time at which the piece of work under way has to stop, µs of the host's clock; infinite where there is no limit. */
 let until: f64 = Infinity;
 /** Rows, or pairs, between two looks at the clock. */
 export const LOOK_ROWS: u32 = 1024;
-/** Rows that work which is not deferred yet may still take. */
+/** Rows that the work under way may still take before it is deferred. */
 let rowsLeft: u32 = 0;
 
 /** Sets how many rows are worked on at once; without it all are, and nothing is deferred. */
@@ -32,7 +32,7 @@ export function setLongRows(rows: u32): void {
   longRows = rows;
 }
 
-/** True when so many rows are too much to be worked on at once. */
+/** True when `rows` rows are too many to be worked on at once. */
 // @ts-ignore: decorator
 @inline export function isLong(rows: u32): bool {
   return rows > longRows;
@@ -48,14 +48,14 @@ export function setLongRows(rows: u32): void {
   return node.isDeferred != 0;
 }
 
-/** A node begins work that may become too long: see `goesOn`. */
+/** Begins work of a node that may become too long: see `goesOn`. */
 export function beginLong(): void {
   rowsLeft = longRows;
 }
 
 /**
- * False when the work under way, which took so many rows since the last call, is to be deferred, or to be left for the
- * next piece.
+ * False when the work under way is to be deferred, or left for the next piece. `rows` are the rows that it took since
+ * the last call.
  */
 export function goesOn(rows: u32): bool {
   if (until != Infinity) return hostClock() < until;
@@ -64,13 +64,13 @@ export function goesOn(rows: u32): bool {
   return true;
 }
 
-/** How many rows, or pairs, a node may work on before it is to ask whether that is all for now (`isOver`). */
+/** Rows, or pairs, that a node may work on before it has to ask `isOver`. */
 export function firstLook(node: Node): u32 {
   if (!mayDefer(node)) return u32.MAX_VALUE;
   return until != Infinity ? min(longRows, LOOK_ROWS) : longRows;
 }
 
-/** True when the node is to leave the rest of its work to later, after it did so much. */
+/** True when the node has to leave the rest of its work to later, asked after the rows of `firstLook`. */
 export function isOver(): bool {
   return until == Infinity || hostClock() >= until;
 }
@@ -91,7 +91,7 @@ function append(node: Node): void {
   last = node;
 }
 
-/** The node has no deferred work any more. */
+/** Notes that the node has no deferred work any more. */
 export function leaveDeferred(node: Node): void {
   if (!isDeferred(node)) return;
   unlink(node);
@@ -109,12 +109,12 @@ function unlink(node: Node): void {
   if (last == node) last = before;
 }
 
-/** The node after one that has deferred work, of 0 the first; 0 none. */
+/** The next node with deferred work after `node`, or after 0 the first; 0 none. */
 export function nextDeferred(node: Node): Node {
   return node ? node.nextDeferred : first;
 }
 
-/** True when what the node sends has to wait: it may defer, and has deferred work, or a node below it has. */
+/** True when the node's results have to wait: it may defer, and it or a node below has deferred work. */
 // @ts-ignore: decorator
 @inline export function isHeld(node: Node): bool {
   return deferredCount != 0 && mayDefer(node) && (isDeferred(node) || isHeldBelow(node));
@@ -134,8 +134,8 @@ export function isBelowDeferred(node: Node): bool {
 }
 
 /**
- * True when a node below it, in the middle of its work, gets its rows: it can't take others. Where they come through a
- * window, or a node that waits for time, they wait there.
+ * True when a node below that gets the node's rows has deferred work, and so can't take others. Nodes behind a window,
+ * or behind another node where rows wait, do not count.
  */
 export function isStoppedBelow(node: Node): bool {
   for (let at = first; at; at = at.nextDeferred) if (at != node && reaches(node, at)) return true;
@@ -152,7 +152,7 @@ function isBelow(node: Node, above: Node): bool {
   return false;
 }
 
-/** The node that can go on and waits for that longest, of those at or below `above` (0: all); 0 none. */
+/** The node at or below `above` (0: any node) that can go on and has waited longest; 0 none. */
 function nextAtWork(above: Node): Node {
   for (let at = first; at; at = at.nextDeferred) {
     if ((!above || isBelow(at, above)) && !isHeldBelow(at)) return at;
@@ -165,7 +165,10 @@ export function takeDeferred(): Node {
   return nextAtWork(changetype<Node>(0));
 }
 
-/** Does a piece of the node's work, until so many µs of the host's clock. Other nodes come before its next one. */
+/**
+ * Does a piece of the node's deferred work until `limit`, µs of the host's clock. Other nodes come before its next
+ * piece.
+ */
 export function pieceOf(node: Node, limit: f64): void {
   const outer = until;
   until = limit;
@@ -178,7 +181,7 @@ export function pieceOf(node: Node, limit: f64): void {
   until = outer;
 }
 
-/** Does all deferred work that the node would get rows of, and its own. */
+/** Does all deferred work of the node and of the nodes above, whose rows it would get. */
 export function finishAbove(node: Node): void {
   for (let at = node; at && deferredCount; at = at.parent) if (isDeferred(at)) finish(at);
 }

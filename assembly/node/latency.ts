@@ -3,7 +3,7 @@ import { allocZeroed, free } from '../mem/alloc';
 import { accountOf } from './node';
 import { Node, HISTOGRAM_BOUNDS, HISTOGRAM_FIRST_US, HIST_COUNTS, HIST_SIZE_OF } from '../gen/node-layouts';
 
-/** Every batch is timed and every time is kept; otherwise a sample is timed and only added up. */
+/** True when every batch is timed and every time is kept; otherwise a sample is timed and only added up. */
 export let isMeasured: bool = false;
 
 export function measureAll(isOn: bool): void {

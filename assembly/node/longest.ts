@@ -1,5 +1,5 @@
-// Who keeps the kernel busy. The host asks when a piece of work took long: its time is divided among nodes, each part
-// is booked on one of them.
+// The nodes that keep the kernel busy. The host asks for them when a piece of work took long: its time is divided among
+// nodes, each part is booked on one of them.
 //
 // Functions of the host are measured one by one, a column of them takes longer than two looks at the clock, and ticks
 // too. All other work is booked on the source or the node at a root that did it. Clocks cost more than the work of a
@@ -12,19 +12,19 @@ import { Node } from '../gen/node-layouts';
 
 /** Rows of work worth a look at the clock: a millisecond or so. */
 const LOOK_AFTER: u32 = 100000;
-/** A function of the host that took so long is worth one, µs. */
+/** Time of a host call that makes the clock be read soon, µs. */
 const LONG_HOST_US: f64 = 1000;
 
 /** Number of the piece of work that the host has under way; it may be several calls of the kernel. */
 let work: u32 = 1;
 let since: f64 = 0;
-/** Time since then that is booked already, µs. */
+/** Time since `since` that is booked already, µs. */
 let booked: f64 = 0;
-/** Rows are counted once for each batch of a node. */
+/** Node that was booked last, and the rows it had taken then: a batch of a node is counted once. */
 let lastNode: Node = changetype<Node>(0);
 let lastIn: u64 = 0;
 
-/** A piece of work of the host begins: what was booked for the one before is forgotten. */
+/** Begins a piece of work of the host, and forgets the times booked for the one before. */
 export function beginWork(): void {
   work++;
 }
@@ -36,7 +36,7 @@ export function longestBegin(): void {
   longestFrom(hostClock());
 }
 
-/** What is booked next began at `now`. */
+/** Sets `now` (µs) as the start of the time that is booked next; none of it is booked yet. */
 export function longestFrom(now: f64): void {
   since = now;
   booked = 0;
@@ -55,19 +55,19 @@ function look(at: Node, rows: u32): void {
   longestUntil(at, hostClock(), rows);
 }
 
-/** What was done until `now` and is not booked was the node's. */
+/** Books the time until `now` (µs) that is not booked yet on the node, and begins anew at `now`. */
 export function longestUntil(at: Node, now: f64, rows: u32): void {
   book(at, max(0, now - since - booked), rows);
   longestFrom(now);
 }
 
-/** A function of the host took so many microseconds for the node at work. */
+/** Books `us` microseconds of a host call over `rows` rows on the node at work. */
 export function longestHost(us: f64, rows: u32): void {
   if (!current) return;
   book(current, us, rows);
   current.workHost += <u32>us;
   booked += us;
-  // As much as many rows.
+  // A long host call counts as many rows, so that the clock is read soon.
   if (us > LONG_HOST_US) ctx.addWork(LOOK_AFTER);
 }
 
@@ -86,7 +86,7 @@ function book(at: Node, us: f64, rows: u32): void {
   at.workRows += rows;
 }
 
-/** What the node took of the work, µs. */
+/** Time that the node took of the piece of work under way, µs. */
 export function timeInWork(node: Node): f64 {
   return node.work == work ? node.workUs : 0;
 }

@@ -11,7 +11,7 @@ import { Node, N_SIZE_OF as NODE_SIZE, NodeFlag } from '../gen/node-layouts';
 
 export { NodeFlag, NodeKind } from '../gen/node-layouts';
 
-/** What holds for a node holds for those below it: they get the same rows, or those of the same message. */
+/** Flags that a node has from its parent: it gets the same rows, or rows of the same messages. */
 const INHERITED: u32 = NodeFlag.MESSAGES | NodeFlag.TIES | NodeFlag.DEFERS | NodeFlag.AT_ONCE | 0xffff0000;
 
 /** The node at work, for the report when the kernel fails. */
@@ -73,7 +73,7 @@ export function nodeRelease(node: Node): void {
   free(changetype<usize>(node), NODE_SIZE, 0);
 }
 
-/** The nodes below have changed: what was known of them (emit/choice.ts) holds no more. */
+/** Drops the lists of the parent's filters (emit/choice.ts), because its children have changed. */
 function dropChoice(node: Node): void {
   const choice = node.choice;
   if (!choice) return;
@@ -82,13 +82,13 @@ function dropChoice(node: Node): void {
   choice.quiet = 0;
 }
 
-/** What the parent of a filter with a condition counts for it as well; 0 nothing. */
+/** The figures that the parent keeps for all its filters with a noted condition; 0 when it keeps none for this node. */
 // @ts-ignore: decorator
 @inline function choiceAbove(node: Node): Choice {
   return node.condition ? node.parent.choice : changetype<Choice>(0);
 }
 
-/** The filter whose figures are those of its only child, the node; 0 the node counts for itself. */
+/** The parent, when it is a filter that counts for this node, its only child; 0 when the node counts for itself. */
 // @ts-ignore: decorator
 @inline function tallyAbove(node: Node): Node {
   const parent = node.parent;
@@ -117,7 +117,7 @@ export function lastInvocation(node: Node): f64 {
   return choice && recordsIn(node) ? max(last, choice.last) : last;
 }
 
-/** From now on the parent counts for the filter as well; what it counted before is taken off. */
+/** Lets the parent count for the filter from now on; records that the parent counted before are taken off. */
 export function joinChoice(node: Node): void {
   const choice = choiceAbove(node);
   if (!choice) return;
@@ -137,7 +137,8 @@ export function leaveChoice(node: Node): void {
 }
 
 /**
- * If all that a filter with a condition gives on is counted by its only child, the filter counts for both from now on.
+ * Lets a filter with a noted condition count for its only child as well, if that child only counts its rows
+ * (NodeFlag.COUNTS).
  */
 export function joinTally(node: Node): void {
   const child = node.child;
@@ -161,7 +162,7 @@ function leaveTally(node: Node): void {
   child.out = given;
 }
 
-/** The upper half of the flags: a column. */
+/** Offset of the upper half of the flags: the number of the times column + 1, 0 without one. */
 const TIMES: usize = offsetof<Node>('flags') + 2;
 
 /** Notes that the batches of the node have the times of their rows in a column, epoch ms as I64. */
@@ -174,7 +175,7 @@ export function timesColumn(node: Node): i32 {
   return <i32>load<u16>(changetype<usize>(node), TIMES) - 1;
 }
 
-/** The node makes rows of its own: below it nothing is known of times and ties of the rows above. */
+/** Forgets the times and ties of rows for a node that makes rows of its own. */
 export function leaveEventTime(node: Node): void {
   store<u16>(changetype<usize>(node), 0, TIMES);
   node.flags &= ~NodeFlag.TIES;
@@ -192,8 +193,8 @@ export function leaveEventTime(node: Node): void {
 }
 
 /**
- * Gives the node up: it had to keep something and memory is exhausted. What it would send from now on would leave that
- * out, so it sends nothing; the host ends its rules with that reason, which frees what they hold.
+ * Gives the node up, because there is no memory for state that it has to keep. Later results would be incomplete, so
+ * the node sends nothing. The host ends its rules for that reason, which frees their memory.
  */
 export function exhaust(node: Node): void {
   if (isExhausted(node)) return;
@@ -207,14 +208,13 @@ export function exhaust(node: Node): void {
 let failures: u32 = 0;
 
 /**
- * Exceptions and dropped rows of all nodes and streams so far: a look at it tells whether there are new ones. Wraps
- * around.
+ * Exceptions and dropped rows of all nodes and streams so far; a change shows that there are new ones. Wraps around.
  */
 export function failureCount(): u32 {
   return failures;
 }
 
-/** Says that a row was dropped: the node counts it. */
+/** Adds a dropped row to `failureCount`; the node keeps its own count. */
 // @ts-ignore: decorator
 @inline export function noteLoss(): void {
   failures++;
@@ -229,8 +229,8 @@ export function addException(node: Node, textOff: usize, textLen: u32, count: u3
 }
 
 /**
- * Makes the reason in batch/failure.ts last longer than the work on its batch: until the node meets another one. Texts
- * that are computed for a batch go with it, the message that they are the end of goes on.
+ * Copies the reason in batch/failure.ts to the node, where it stays until the node's next exception. The text itself is
+ * freed with its batch, while the message that ends with it goes on.
  */
 export function keepFailure(node: Node): void {
   keepText(node, failOff, failLen);

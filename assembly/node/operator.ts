@@ -1,11 +1,11 @@
-// What a kind of operator does, in one record: batches, signals and timers come to its nodes through the functions
-// there, called by their number in the function table. A function that a kind leaves out has the meaning that stands
-// with it. The records are filled in by tree/gen/kinds.ts when the kernel starts.
+// The functions of each kind of operator, one record for each kind. Batches, signals and timers reach a node through
+// the functions of its kind, called by their number in the function table. The doc of each function says what holds
+// when a kind leaves it out. The records are filled in by tree/gen/kinds.ts when the kernel starts.
 //
 //   record (48 bytes)   open u32 | push u32 | signal u32 | tick u32 | save u32 | load u32 | free u32 | setBack u32 |
 //                       pushEach u32 | deferred u32 | results u32 | traits u32
 
-/** What travels to a node besides rows, with a value of 64 bits. */
+/** Signals that travel to a node besides rows, each with a value of 64 bits. */
 import { Node } from '../gen/node-layouts';
 export namespace Signal {
   /** A message begins: all batches until END are rows of it. */
@@ -14,34 +14,31 @@ export namespace Signal {
   export const END: u32 = 2;
   /** No row older than the value (epoch ms, the bits of an f64) will come any more. */
   export const WATERMARK: u32 = 3;
-  /** What is held back only to save messages is to be sent. */
+  /** Rows that were gathered only to save messages are to be sent now. */
   export const FLUSH: u32 = 4;
-  /**
-   * Nothing has come for long: what comes from elsewhere need not wait for rows from here, until there is a watermark
-   * again.
-   */
+  /** The input is idle: until its next watermark, rows from elsewhere need not wait for its rows. */
   export const IDLE: u32 = 5;
 }
 
-/** What other nodes must know of a kind, as bits. */
+/** Properties of a kind that other nodes must know, as bits. */
 export namespace Trait {
-  /** Rows wait in it while a node below has deferred work. */
+  /** Keeps its rows while a node below has deferred work. */
   export const BUFFERS: u32 = 1;
   /** Sends messages of its own, and keeps what it sends until it has sent the end of the message. */
   export const KEEPS_MESSAGES: u32 = 2;
-  /** Gives on the columns that it got. */
+  /** Passes on the columns of its input as they are. */
   export const KEEPS_COLUMNS: u32 = 4;
   /** Sends rows in the order of their times, as time reaches them. */
   export const ORDERS_BY_TIME: u32 = 8;
-  /** Makes rows of its own: below it nothing is known of times and ties of the rows above. */
+  /** Makes rows of its own; the times and ties of its input do not hold below it. */
   export const MAKES_ROWS: u32 = 16;
-  /** Its child has another place in a tree, and gets rows of other nodes as well. */
+  /** Leads to a child that has another place in a tree, and gets rows of other nodes as well. */
   export const LEADS_ELSEWHERE: u32 = 32;
-  /** What comes to it from elsewhere fills a table. */
+  /** Fills a table with the rows that come from a port. */
   export const FILLS_TABLES: u32 = 64;
   /**
-   * Sends at times of its own, or would have to be stopped by what gets its rows: nodes below it can't rely on the
-   * window above to wait, so they defer nothing.
+   * Sends at times of its own, or would have to be stopped by the node that gets its rows. Nodes below can't rely on
+   * the window above to wait, so they defer nothing.
    */
   export const ENDS_DEFERRING: u32 = 128;
 }
@@ -85,7 +82,7 @@ export class Operator {
     store<u32>(changetype<usize>(this), f.index, PUSH_EACH);
   }
 
-  /** Takes a signal; what it does not know it passes on by `signalBelow`. Left out: passes all on. */
+  /** Takes a signal, and passes on by `signalBelow` any that has no meaning for the kind. Left out: passes all on. */
   set signal(f: (node: Node, signal: u32, value: u64) => void) {
     store<u32>(changetype<usize>(this), f.index, SIGNAL);
   }
@@ -95,12 +92,14 @@ export class Operator {
     store<u32>(changetype<usize>(this), f.index, TICK);
   }
 
-  /** Writes what the node keeps, which can't fail: the host takes every slice. Left out: it keeps nothing. */
+  /**
+   * Writes the state of the node; it can't fail, as the host takes every slice. Left out: there is no state to save.
+   */
   set save(f: (node: Node) => void) {
     store<u32>(changetype<usize>(this), f.index, SAVE);
   }
 
-  /** Reads what `save` wrote into a node just made; false when it does not fit. Left out: it keeps nothing. */
+  /** Reads the state that `save` wrote into a new node; false when it does not fit. Left out: there is none to load. */
   set load(f: (node: Node) => bool) {
     store<u32>(changetype<usize>(this), f.index, LOAD);
   }
@@ -111,8 +110,8 @@ export class Operator {
   }
 
   /**
-   * The clock is set back by so many ms, from ctx.nowMs: times by the clock that the node keeps go along, as its
-   * deadline has done. Nothing is sent. Left out: it keeps none.
+   * Moves times by the clock that the node keeps `ms` back, because the clock was set back from ctx.nowMs. The deadline
+   * has been moved before, and nothing is sent. Left out: the node keeps no such times.
    */
   set setBack(f: (node: Node, ms: f64) => void) {
     store<u32>(changetype<usize>(this), f.index, SET_BACK);
@@ -131,7 +130,7 @@ export class Operator {
     store<u32>(changetype<usize>(this), f.index, RESULTS);
   }
 
-  /** What other nodes must know of the kind (`Trait`). Left out: nothing. */
+  /** The traits of the kind, bits of `Trait`. Left out: none. */
   set traits(bits: u32) {
     store<u32>(changetype<usize>(this), bits, TRAITS);
   }
@@ -183,7 +182,7 @@ export function freeOf(node: Node): void {
   if (free) call_indirect<void>(free, node);
 }
 
-/** Tells the node that the clock is set back by so many ms. */
+/** Tells the node that the clock was set back by `ms` milliseconds. */
 export function setBackOf(node: Node, ms: f64): void {
   const setBack = entry(node, SET_BACK);
   if (setBack) call_indirect<void>(setBack, node, ms);
@@ -213,19 +212,19 @@ export function nearestAbove(node: Node, trait: u32): Node {
   return above;
 }
 
-/** True for kinds that keep something from one input to the next. */
+/** True for kinds with state that lasts from one input to the next. */
 // @ts-ignore: decorator
 @inline export function saves(node: Node): bool {
   return entry(node, SAVE) != 0;
 }
 
-/** Writes what the node keeps. */
+/** Writes the state of the node. */
 export function saveOf(node: Node): void {
   const save = entry(node, SAVE);
   if (save) call_indirect<void>(save, node);
 }
 
-/** Reads what a node of the same kind and spec wrote; false when it does not fit. */
+/** Reads the state that a node of the same kind and spec wrote; false when it does not fit. */
 export function loadOf(node: Node): bool {
   const load = entry(node, LOAD);
   return !load || call_indirect<bool>(load, node);

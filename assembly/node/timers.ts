@@ -1,8 +1,8 @@
 // Deadlines of nodes: a binary heap of node addresses ordered by `deadline`. A node has at most one deadline and knows
 // its place in the heap (`heap` = index + 1), so moving and clearing it cost O(log n).
 //
-// Of equal deadlines the kind decides, windows before nodes that gather what they send: what comes out must not depend
-// on how the heap came to be, which is no part of saved state.
+// Nodes with equal deadlines are ordered by kind: windows come before nodes that gather rows. So the output does not
+// depend on the order of insertions into the heap, which is no part of saved state.
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { Node } from '../gen/node-layouts';
 
@@ -112,7 +112,7 @@ export function clearDeadline(node: Node): void {
   else siftDown(i, last);
 }
 
-/** The clock is set back by so many ms: so are all deadlines. */
+/** Moves all deadlines `ms` back, because the clock was set back. */
 export function deadlinesSetBack(ms: f64): void {
   for (let i: u32 = 0; i < count; i++) nodeAt(i).deadline = nodeAt(i).deadline - ms;
 }
@@ -122,7 +122,7 @@ export function nextDeadline(): f64 {
   return count ? nodeAt(0).deadline : Infinity;
 }
 
-/** Takes the node with the earliest deadline out of the heap if that is due; 0 when none is. */
+/** Takes the node with the earliest deadline out of the heap when its deadline has come; 0 when none is due. */
 export function takeDue(now: f64): Node {
   if (count == 0) return changetype<Node>(0);
   const node = nodeAt(0);

@@ -7,17 +7,16 @@ import { Node } from '../gen/node-layouts';
 /** One batch in this many is timed; not the very first ones, which run before the code is optimised. */
 const SAMPLE_EVERY: u32 = 64;
 /**
- * Where batches are large and few, one is timed after so many microseconds as well, while it is looked at who takes the
- * time.
+ * Time after which a batch is timed in any case, µs; only while `sampleOften` asks for it, for large and rare batches.
  */
 const SAMPLE_AFTER_US: f64 = 4000;
 let isOften: bool = false;
 let sampledAt: f64 = 0;
 /** Batches since the last one that was timed. */
 let sampleCount: u32 = 31;
-/** The batch, or tick, under way is timed. */
+/** True when the batch, or tick, under way is timed. */
 export let isSampled: bool = false;
-/** How many batches the timed one stands for. */
+/** Number of batches that the timed one stands for. */
 let sampleWeight: f64 = 1;
 /** Time spent in the children of the node at work, microseconds; only in a timed batch. */
 let childrenUs: f64 = 0;
@@ -70,7 +69,9 @@ export function endTick(node: Node, start: f64): void {
   root.tick += took;
 }
 
-/** Begins timing a node; returns what `endTimed` wants back: the time spent in the children of the one above so far. */
+/**
+ * Begins timing a node; returns the time spent so far in the children of the node above, which `endTimed` wants back.
+ */
 export function beginTimed(): f64 {
   const outer = childrenUs;
   childrenUs = 0;
@@ -84,7 +85,7 @@ export function endTimed(node: Node, start: f64, outer: f64): void {
   childrenUs = outer + took;
 }
 
-/** Books what a node took in a timed batch, without what its children took of it. */
+/** Books the time of a node in a timed batch, without the time of its children. */
 function charge(node: Node, took: f64): void {
   const own = took - childrenUs;
   node.busy += own * sampleWeight;

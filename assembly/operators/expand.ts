@@ -17,8 +17,8 @@ import { Node } from '../gen/node-layouts';
 import { Program } from '../gen/ops-layouts';
 
 /**
- * The other columns of a list's rows may have so many times the length of one value, those of a batch so many times
- * that.
+ * Bounds for the columns beside the elements, as multiples: rows of one list may take VALUES_PER_ROW times the length
+ * of one value, rows of a batch ROWS_PER_BATCH times as much.
  */
 const VALUES_PER_ROW: u64 = 8;
 const ROWS_PER_BATCH: u64 = 4;
@@ -126,7 +126,7 @@ function lengthBeside(spec: ExpandSpec, program: Program, columns: u32, row: u32
   return len;
 }
 
-/** The other columns of a list's rows take too much room. */
+/** Error of a list whose columns beside the elements take too much room. */
 function tooMuch(name: string, most: u64): u64 {
   textBegin();
   textLiteral(name);
@@ -161,7 +161,7 @@ function give(node: Node, spec: ExpandSpec, program: Program, stage: usize, colu
 /** Whether the last of `membersOf` and `noList` was an error. */
 let failed: bool = false;
 
-/** The object itself, whose members the row gets, or the error of what has none. */
+/** The object itself, whose members become columns, or an error for a value without members. */
 function membersOf(tag: u8, val: u64): u64 {
   failed = tag != Tag.OBJECT || lenOf(val) == 0;
   if (!failed || tag == Tag.ERROR) return val;

@@ -23,14 +23,14 @@ import { Node } from '../gen/node-layouts';
 import { Program } from '../gen/ops-layouts';
 
 const STATE_SIZE: u32 = 16;
-/** What a filter of whole messages knows of the one under way. */
+/** State of a filter of messages: the message under way. */
 // @ts-ignore: decorator
 @unmanaged
 class FilterState {
   begun: u32;
   failOff: u32;
   failLen: u32;
-  /** What the first row of the message decided on all of it: 0 nothing yet. */
+  /** Verdict of the first row on the whole message; 0 while there is none. */
   verdict: u32;
 }
 
@@ -238,7 +238,8 @@ function noteFailure(node: Node): void {
 }
 
 /**
- * There is no memory to narrow the batch: the message fails, or, of a stream, the rules end, which may count its rows.
+ * Fails the message when there is no memory to narrow the batch. Of a stream it ends the rules, whose results may count
+ * its rows.
  */
 function noMemory(node: Node): void {
   if (!(node.flags & NodeFlag.MESSAGES)) {
@@ -268,7 +269,7 @@ function pushWithErrors(node: Node, program: Program, condition: u32): void {
   selectionPop();
 }
 
-/** The way for batches with failing rows: decides row by row and marks the failures. */
+/** Narrows a batch with failing rows: decides row by row and marks the failures. */
 function judge(node: Node, program: Program, condition: u32, sel: usize, selLen: u32, before: usize): void {
   const flags = node.flags;
   const kept = selectionPush();

@@ -45,7 +45,7 @@ function limitPush(node: Node): void {
   emit(node);
 }
 
-/** With a limit of 0 nothing began; but a failure is told, as it would be of a message of which rows are left. */
+/** Ends a message. With a limit of 0 no message has begun, but a failure is passed on, with its own begin. */
 function end(node: Node, failedOff: usize, failedLen: u32): void {
   if (!limitOf(node)) {
     if (!failedOff) return;

@@ -1,4 +1,4 @@
-// Drivers of functions of numbers. Null and empty collections give null, what is no number an error.
+// Drivers of functions of numbers. Null and empty collections give null, other values that are no number an error.
 import * as ctx from '../batch/context';
 import { COL_VALS, Tag, isNull, lenOf } from '../mem/layout';
 import { putKind } from '../value/error';
@@ -14,7 +14,7 @@ import { Operation } from '../gen/ops-layouts';
   return isNull(tag) || ((tag == Tag.ARRAY || tag == Tag.OBJECT) && lenOf(val) == 0);
 }
 
-/** As `isAbsent`, of a value that is to be of that kind: an empty one of it is there. */
+/** As `isAbsent` for a value that has to be of that kind: an empty one of the kind is not absent. */
 // @ts-ignore: decorator
 @inline export function isAbsentAs(kind: u8, tag: u8, val: u64): bool {
   return tag != kind && isAbsent(tag, val);

@@ -1,6 +1,6 @@
-// Room for what programs compute, and its bounds: the length of one value, and of all values that the nodes of one way
-// through the tree compute for a batch. What is longer is an error of its row that names the function; so texts that
-// double from column to column end there, and not with the memory of all rules.
+// Room for the results of programs, and its bounds: the length of one value, and the length of all values that the
+// nodes of one way through the tree compute for a batch. A longer result is an error of its row that names the
+// function. So texts that double from column to column end there, and not with the memory of all rules.
 //
 // The length of a text is that of its bytes; an array has 16 bytes for each item and an object 24 for each member, with
 // the texts and nested values that they refer to, as often as they do.
@@ -20,10 +20,10 @@ import {
 } from '../value/text';
 import { give } from './row-loops';
 
-/** A batch may compute so many times the length of one value, and at least MIN_BATCH bytes. */
+/** Values of full length that a batch may compute, and the bytes that it may compute in any case. */
 const VALUES_PER_BATCH: u64 = 8;
 const MIN_BATCH: u64 = 1 << 26;
-/** Longer values are work worth to be counted: so many bytes are as much as a row. */
+/** Length from which on a value counts as work, and the bytes that count as the work of one row. */
 const LONG: u64 = 4096;
 const BYTES_PER_ROW: u32 = 64;
 /** Lengths above this could not be doubled in 32 bits. */
@@ -109,7 +109,7 @@ export function resultRoom(name: string, len: u64): usize {
   return poolAlloc(ctx.scratch, <u32>len);
 }
 
-/** Starts a text that is to be the result: it grows to the longest value and no further. */
+/** Starts the text of a result, which grows to the longest value and no further. */
 export function resultBegin(): void {
   textBegin();
   textMax(maxValue);
@@ -124,7 +124,7 @@ export function giveText(name: string): void {
   if (charge(name, textLen)) give(Tag.STR, textTake());
 }
 
-/** Length of a value with all it refers to; counting ends when it is above `limit`. */
+/** Bytes of a value and of all values that it refers to; counting ends above `limit`. */
 export function valueLength(tag: u8, val: u64, limit: u64): u64 {
   if (tag < Tag.STR || tag == Tag.TIME) return 0;
   const n = lenOf(val);

@@ -5,7 +5,7 @@ import { BATCH_ROWS, COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '.
 import { blockOf, constOf, isConst, program, strideOf, tagsOf, valsOf } from './operand';
 import { Operation } from '../gen/ops-layouts';
 
-/** What the function of a row gave: set by `give`. */
+/** Tag and payload of the row's result, set by `give`. */
 export let outTag: u8 = 0;
 export let outVal: u64 = 0;
 
@@ -47,7 +47,7 @@ export let outVal: u64 = 0;
   return isConst(operand) ? load<u8>(constOf(program, operand), 8) : load<u8>(blockOf(operand), COL_UNIFORM);
 }
 
-/** Worth computing all rows of the batch at once: what stands in rows that are not selected does no harm. */
+/** True when it pays to compute all rows of the batch at once; values in rows that are not selected do no harm. */
 // @ts-ignore: decorator
 @inline export function isDense(): bool {
   return ctx.selLen << 2 >= ctx.rows;

@@ -1,5 +1,5 @@
-// What a source knows of messages that have not ended, and the topic aliases of its connection. What it learnt to
-// decode faster it learns again; its counters are those of the run.
+// Saved state of a source: messages that have not ended, and the topic aliases of its connection. Steps that it learnt
+// for faster decoding are learnt again; its counters are those of the run.
 import { accountOf } from '../node/node';
 import { alloc } from '../mem/alloc';
 import { LoadFault } from '../gen/state-layouts';
@@ -27,7 +27,7 @@ export function sourceSave(node: Node): void {
   writeU32(0);
 }
 
-/** Fills a source that has read nothing. */
+/** Loads the saved state into a source that has read nothing. */
 export function sourceLoad(node: Node): bool {
   if (!readVersion(VERSION)) return false;
   const state = stateOf(node);

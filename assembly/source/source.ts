@@ -44,10 +44,10 @@ export { sourceRelease, sourceRetype, sourceUse, sourceUseAt } from './decode/us
 export { filledErrors, filledRows } from './columns/batch';
 export { ackCount, ackList, packetCount, packetList, protocolError } from './framing/mqtt';
 
-/** The batch is full or packets wait: more may be in the rest. */
+/** True when the rest may have more rows: the batch is full, or packets wait. */
 export let fillMore: bool = false;
 
-/** A piece of input begins, or is done with. */
+/** Forgets messages of the piece of input before; called before and after each piece. */
 export function sourceBegin(): void {
   codedForget();
 }
@@ -116,7 +116,7 @@ export function sourceFill(node: Node, pos: usize, end: usize): usize {
   return format == InputFormat.FORM ? decodeForm(node, state) : decodeDelimited(node, state);
 }
 
-/** A new connection: what belonged to the old one is forgotten. */
+/** Forgets the state of the old connection, for a new one. */
 export function sourceReset(node: Node): void {
   const state = stateOf(node);
   state.skip = 0;

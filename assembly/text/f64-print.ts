@@ -106,7 +106,8 @@ function schubfachExact(c: u64, q: i32, narrow: bool): void {
   const borrow = <u64>(low0 < less0);
   const rest1 = low1 - less1;
   const low = roundToOdd(low2 - less2 - (<u64>(low1 < less1) | <u64>(rest1 < borrow)), rest1 - borrow) + odd;
-  // Of a tenth of the candidates one is often enough. Without jumps: nobody can tell which numbers these are.
+  // Often a candidate with one digit less, a multiple of ten, is enough. Without jumps: nobody can tell for which
+  // numbers.
   const s = value >> 2;
   const tens = s / 10;
   const tensBelow = low <= 40 * tens;

@@ -4,14 +4,14 @@ import { printI64 } from './i64';
 const CAPACITY: usize = 512;
 const BUFFER: usize = memory.data(544, 16);
 let at: usize = BUFFER;
-/** Behind what all messages begin with. */
+/** Address behind the text with which all messages begin. */
 let first: usize = BUFFER;
 
 export function messageBegin(): void {
   at = first;
 }
 
-/** All messages begin with these bytes from now on; without any they don't. */
+/** Sets the bytes with which all messages begin from now on; none when the length is 0. */
 export function messagesBeginWith(off: usize, len: u32): void {
   at = BUFFER;
   messageBytes(off, min(len, <u32>CAPACITY / 2));

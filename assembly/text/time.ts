@@ -121,9 +121,9 @@ export function timeMicros(time: i64): i64 {
   return micros - <i64>(micros * 1000 > time);
 }
 
-/** What `timeMicros` rounds off, nanoseconds. */
+/** Nanoseconds that `timeMicros` rounds off. */
 export function timeNanos(time: i64): i32 {
-  // Of the two other forms one is above NEAR and one below.
+  // The two other forms have numbers outside ±NEAR, one above and one below.
   return time >= NEAR || time < -NEAR ? 0 : <i32>(time - timeMicros(time) * 1000);
 }
 

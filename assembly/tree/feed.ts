@@ -34,7 +34,7 @@ import { Node } from '../gen/node-layouts';
 import { StreamSpec } from '../gen/source-layouts';
 
 /**
- * * Makes a stream from its spec (source/columns/state.ts), which is copied; 0 when memory is exhausted or the spec is
+ * Makes a stream from its spec (source/columns/state.ts), which is copied; 0 when memory is exhausted or the spec is
  * cut short.
  */
 export function streamOpen(spec: StreamSpec, specLen: u32): Node {
@@ -52,15 +52,14 @@ export function streamClose(root: Node): void {
   nodeRelease(root);
 }
 
-/** So many bytes of input are as much work as a row. */
+/** Bytes of input that count as the work of one row. */
 const BYTES_PER_ROW: u32 = 64;
 
 /**
  * Takes `length` bytes that were written to `inletAt(inlet)`, runs all rules of the stream over the complete messages
- * and keeps the rest. With `skips` there is no rest: the message that has begun is skipped.
- *
- * Returns 0, or what is wrong with the bytes (ProtocolError), or FEED_LEFT and with it the number of bytes at the end
- * that were not taken, since there is no memory to keep them: they are to be given again.
+ * and keeps the rest. With `skips` there is no rest: the message that has begun is skipped. Returns 0, a ProtocolError,
+ * or FEED_LEFT. With FEED_LEFT comes the number of bytes at the end that were not taken for want of memory: they are to
+ * be given again.
  */
 export function feed(root: Node, inlet: Inlet, length: u32, now: f64, skips: bool): u32 {
   const from = inletBegin(inlet);
@@ -74,7 +73,7 @@ export function feed(root: Node, inlet: Inlet, length: u32, now: f64, skips: boo
   message.setSkipsUnfinished(false);
   let left: u32 = 0;
   if (!inletKeep(inlet, error ? end : stopped, end)) {
-    // What was kept before is still there, unless its message was taken.
+    // The rest that was kept before is still there, unless its message was taken.
     if (stopped > from) inletReset(inlet);
     left = <u32>(end - max(stopped, at));
   }
@@ -109,7 +108,7 @@ function run(root: Node, from: usize, end: usize): usize {
   return p;
 }
 
-/** Packets and ids of the last fill. An id is named only after the output of its message was handed out. */
+/** Hands the packets and ids of the last fill to the host. An id is named only after the output of its message. */
 function handOver(root: Node): void {
   for (let i: u32 = 0; i < packetCount; i++) {
     const at = packetList + ((<usize>i) << 3);
@@ -138,7 +137,7 @@ export function endInput(root: Node, inlet: Inlet, now: f64): void {
   outFlush();
 }
 
-/** The connection is lost: its half message is dropped. */
+/** Drops the half message of a connection that is lost. */
 export function resetInput(root: Node, inlet: Inlet): void {
   inletReset(inlet);
   sourceReset(root);

@@ -1,4 +1,4 @@
-// Where input bytes arrive. All streams read into one region; what a stream leaves unread (the first part of a message)
+// Memory for input bytes. All streams read into one region; the unread rest of a stream (the first part of a message)
 // is kept in a block of its own and put in front of its next input. A rest that does not fit there gets a buffer of its
 // own, which then takes the stream's input until the message is complete.
 //
@@ -17,7 +17,7 @@ const HEAD: u32 = 65536;
 const BODY: u32 = 1 << 20;
 const TAIL: u32 = 64;
 const INLET: u32 = 16;
-/** What a stream has left unread. */
+/** Input that a stream has not read yet. */
 // @ts-ignore: decorator
 @unmanaged
 export class Inlet {
@@ -61,13 +61,13 @@ function freeOwn(inlet: Inlet): void {
   inlet.ownSize = 0;
 }
 
-/** Where the next input of the stream is to be written. */
+/** Address to which the next input of the stream is to be written. */
 export function inletAt(inlet: Inlet): usize {
   const own = inlet.own;
   return own ? own + inlet.restLen : region + HEAD;
 }
 
-/** How many bytes may be written there. */
+/** Bytes that may be written at `inletAt`. */
 export function inletRoom(inlet: Inlet): u32 {
   return inlet.own ? inlet.ownSize - inlet.restLen - TAIL : BODY;
 }
@@ -83,8 +83,7 @@ export function inletBegin(inlet: Inlet): usize {
 }
 
 /**
- * Keeps the bytes from `from` to `end` for the next input. False when memory is exhausted: what was kept before stays
- * as it was.
+ * Keeps the bytes from `from` to `end` for the next input. False when memory is exhausted: the rest kept before stays.
  */
 export function inletKeep(inlet: Inlet, from: usize, end: usize): bool {
   const len = <u32>(end - from);
@@ -102,7 +101,10 @@ export function inletKeep(inlet: Inlet, from: usize, end: usize): bool {
   return true;
 }
 
-/** Room for as much again, so that a long message is moved a few times only. */
+/**
+ * Keeps a long rest in a buffer of its own, with room for as much again, so that a long message is moved a few times
+ * only.
+ */
 function keepLong(inlet: Inlet, from: usize, len: u32): bool {
   const own = inlet.own;
   const least = <u64>len + BODY + TAIL;

@@ -1,5 +1,6 @@
-// Saving and loading what nodes and streams keep, part by part; the host says which, and tells parts by identities:
-// equal ones are of equal work. Between two inputs no message is open, so what operators hold of one is no part of it.
+// Saving and loading the state of nodes and streams, part by part. The host names the parts, and tells them apart by
+// identities: equal identities stand for equal work. No message is open between two inputs, so parts have no state of
+// one.
 //
 //   part of a node     identity u64 | members (state/members.ts) | has a deadline u8 | deadline f64 (epoch ms) | what
 //   its operator writes
@@ -20,7 +21,7 @@ import { loadFault, partEnds, readBool, readF64, readFail, readFails } from '../
 import { partBegin, partEnd, writeBool, writeF64 } from '../state/writer';
 import { Node } from '../gen/node-layouts';
 
-/** True for nodes that have a part. One whose state could not grow is at its end. */
+/** True for nodes that have a part; an exhausted node has none. */
 export function nodeKeeps(node: Node): bool {
   return saves(node) && node.state != 0 && !isExhausted(node);
 }
@@ -49,14 +50,14 @@ export function streamSave(root: Node, inlet: Inlet, identity: u64): void {
   setCurrent(changetype<Node>(0));
 }
 
-/** The part under way is for the node as well, whose members are given. False: it can't be for so many. */
+/** Makes the node, with these members, a target of the part under way; false when there are too many targets. */
 export function nodeTakes(node: usize, members: usize): bool {
   return loadTarget(node, members);
 }
 
 /**
- * Puts what the part under way holds in place of what the nodes keep that it is for (`nodeTakes`), or with `adds`
- * beside what a part before has brought. Returns a LoadFault; the nodes are empty then, as those that were just made.
+ * Loads the part under way into its target nodes (`nodeTakes`): in place of their state, or with `adds` beside the
+ * state of a part before. Returns a LoadFault; after a fault the nodes are empty, as new ones.
  */
 export function nodeLoad(adds: bool): u32 {
   const before = refusals;
@@ -93,7 +94,7 @@ export function streamLoad(root: Node, inlet: Inlet): u32 {
   return loadFault;
 }
 
-/** Makes a node as one that was just added. */
+/** Empties the state of a node, as if the node were new. */
 export function nodeEmpty(node: Node): void {
   clearDeadline(node);
   leaveDeferred(node);

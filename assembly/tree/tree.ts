@@ -1,4 +1,4 @@
-// Making and freeing nodes, the entry of batches at a root, timers: what the host drives.
+// Calls by which the host drives the kernel: making and freeing nodes, batches at a root, and timers.
 import { emit, give, signalTo } from '../emit/emit';
 import { deferredCount, finish, isBelowDeferred, leaveDeferred, pieceOf, takeDeferred } from '../node/deferred';
 import { noteFree } from '../node/latency';
@@ -77,8 +77,8 @@ export function nodeAdd(
 }
 
 /**
- * Where rows meet those of other branches their order counts: what could defer them above the port, and all below it,
- * defers nothing.
+ * Forbids deferring at the port and below, or from the topmost node above it where rows wait: where branches meet, the
+ * order of rows counts.
  */
 function workAtOnce(port: Node): void {
   let top = port;
@@ -153,15 +153,15 @@ export function trim(): void {
   stageTrim();
 }
 
-/** Time between two looks whether what a node waits for has come, ms. */
+/** Time until a due node that waits for deferred work is looked at again, ms. */
 const LOOK_AGAIN: f64 = 10;
 
-/** Runs all nodes that are due and hands out what they wrote. */
+/** Runs all nodes that are due and hands out their output. */
 export function tick(now: f64): void {
   setNow(now);
   longestBegin();
   for (let node = takeDue(now); node; node = takeDue(now)) {
-    // What was due before is on its way to it: rows of a window that is sent piece by piece, or the rest of a message.
+    // Earlier rows are still on their way to the node: a window is sent piece by piece, or the rest of a message.
     if (isBelowDeferred(node)) {
       setDeadline(node, now + LOOK_AGAIN);
       continue;
@@ -214,14 +214,15 @@ export function finishWork(node: Node): void {
 }
 
 /**
- * Begins to set the clock back by so many ms, from `now`: deadlines go along. Then each node is told by `nodeSetBack`.
+ * Moves all deadlines `ms` back from `now`, for a clock that was set back. The host then calls `nodeSetBack` for each
+ * node.
  */
 export function clockSetBack(ms: f64, now: f64): void {
   setNow(now);
   deadlinesSetBack(ms);
 }
 
-/** Tells a node that the clock was set back by so many ms; those above it must have been told. */
+/** Tells a node that the clock was set back by `ms`; nodes above it must have been told before. */
 export function nodeSetBack(node: Node, ms: f64): void {
   setCurrent(node);
   setBackOf(node, ms);
@@ -236,7 +237,7 @@ export function loadedSetBack(node: Node, ms: f64): void {
   nodeSetBack(node, ms);
 }
 
-/** Sends what the node gathered. */
+/** Sends the rows that the node has gathered. */
 export function flush(node: Node, now: f64): void {
   for (let above = node; above; above = above.parent) finishWork(above);
   setNow(now);
@@ -246,7 +247,7 @@ export function flush(node: Node, now: f64): void {
   outFlush();
 }
 
-/** Closes the answer to what a node has asked for (lookup/answer.ts) and hands out what is written then. */
+/** Closes the answer to a request of the node (lookup/answer.ts) and hands out the output. */
 export function answerEnd(node: Node): void {
   longestBegin();
   setCurrent(node);

@@ -1,7 +1,7 @@
 // Comparing and hashing byte ranges. Nothing is read outside the ranges.
 import { searchBytes } from './search';
 
-/** The ranges at `a` and `b`, both `len` long, hold the same bytes. */
+/** True when the ranges at `a` and `b`, both `len` long, hold the same bytes. */
 export function bytesEqual(a: usize, b: usize, len: u32): bool {
   if (len >= 16) {
     const last = len - 16;
@@ -43,10 +43,11 @@ export function bytesCompare(a: usize, aLen: u32, b: usize, bLen: u32): i32 {
   return aLen < bLen ? -1 : aLen > bLen ? 1 : 0;
 }
 
-// ---- hashes --------------------------------------------------------------------------------------------------- Keys
-// of groups, joins and tables come from whoever sends messages, so hashes depend on a secret that each kernel gets at
-// its start: without it, keys of one hash could be made beforehand, and a table of such keys is a list. Both halves of
-// a word are added to secret numbers and multiplied with each other: two different words have one product for one
+// ---- hashes -----------------------------------------------------------------------------------------------------
+
+// Keys of groups, joins and tables come from whoever sends messages, so hashes depend on a secret that each kernel gets
+// at its start: without it, keys of one hash could be made beforehand, and a table of such keys is a list. Both halves
+// of a word are added to secret numbers and multiplied with each other: two different words have one product for one
 // secret in 2^32. Nothing that leaves the kernel may depend on a hash; tables keep the order of their rows beside it.
 
 let secret0: u32 = 0x9e3779b9;
@@ -113,11 +114,12 @@ export function bytesHash(at: usize, len: u32): u32 {
   );
 }
 
-// ---- texts ------------------------------------------------------------------------------------------------------ As
-// the functions of bytes, without jumps for the length of short texts: one block is read at a text, also what stands
+// ---- texts ------------------------------------------------------------------------------------------------------
+
+// As the functions of bytes, without jumps for the length of short texts: one block is read at a text, also what stands
 // behind it.
 
-/** Zeros behind so many bytes as stand in front of the place that is read. */
+/** Mask bytes, 16 ones, then 16 zeros: a read that begins `BLOCK - len` bytes in has `len` ones in front. */
 const EDGE: usize = memory.data<u64>([0xffffffffffffffff, 0xffffffffffffffff, 0, 0], 16);
 const BLOCK: u32 = 16;
 
@@ -135,7 +137,7 @@ const BLOCK: u32 = 16;
   return hashShort(i64x2.extract_lane(text, 0), i64x2.extract_lane(text, 1), len);
 }
 
-/** The texts at `a` and `b`, both `len` long, are the same. */
+/** True when the texts at `a` and `b`, both `len` long, are the same. */
 // @ts-ignore: decorator
 @inline export function textsEqual(a: usize, b: usize, len: u32): bool {
   if (len > BLOCK) return bytesEqual(a, b, len);

@@ -8,7 +8,7 @@ import { timeOf } from './time';
 export namespace Cmp {
   /** One side is not a number (NaN): neither less, equal nor greater. */
   export const UNORDERED: i32 = 2;
-  /** Values of kinds that do not compare. */
+  /** The values are of kinds that do not compare. */
   export const MISMATCH: i32 = 3;
 }
 
@@ -52,7 +52,7 @@ export function compareValues(tagA: u8, a: u64, tagB: u8, b: u64): i32 {
   return Cmp.MISMATCH;
 }
 
-/** The values are equal as `=` has it; kinds that do not compare are not. */
+/** True when the values are equal as `=` has it; kinds that do not compare are not equal. */
 export function equalValues(tagA: u8, a: u64, tagB: u8, b: u64): bool {
   if (tagA == Tag.STR && tagB == Tag.STR) {
     return lenOf(a) == lenOf(b) && bytesEqual(offOf(a), offOf(b), lenOf(a));

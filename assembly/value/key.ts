@@ -13,7 +13,7 @@ const NULL_HASH: u32 = 0x6e756c6c;
 /** Doubles up to here print as the integer they are. */
 const EXACT: f64 = 9007199254740992;
 
-/** A text that an int64 would print: its value is in `integer`. */
+/** Value of the last text that an int64 would print. */
 let integer: i64 = 0;
 
 function isInteger(at: usize, len: u32): bool {
@@ -42,7 +42,7 @@ function isInteger(at: usize, len: u32): bool {
   return bytesHash(at, len);
 }
 
-/** Whole and small enough that its text is that of the integer; -0 is not. */
+/** True for whole doubles so small that they print as the integer; -0 does not. */
 // @ts-ignore: decorator
 @inline function isExactInteger(bits: u64): bool {
   const x = reinterpret<f64>(bits);
@@ -60,7 +60,7 @@ export function groupKeyHash(tag: u8, val: u64): u32 {
   return textHash(textAt(), textLen);
 }
 
-/** The values belong to the same group. */
+/** True when the values belong to the same group. */
 export function groupKeyEquals(tagA: u8, a: u64, tagB: u8, b: u64): bool {
   if (tagA == tagB) {
     if (a == b) return true;

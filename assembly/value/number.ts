@@ -12,7 +12,7 @@ export let floatValue: f64 = 0;
   return x >= -9223372036854775808.0 && x < 9223372036854775808.0;
 }
 
-/** The double cut to an integer; what does not fit gives the smallest one. */
+/** The double cut to an integer; the smallest integer for values that do not fit. */
 export function truncateF64(x: f64): i64 {
   return fitsI64(x) ? <i64>x : i64.MIN_VALUE;
 }

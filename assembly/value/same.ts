@@ -16,7 +16,7 @@ import { timeInstant } from '../text/time';
 import { bytesEqual, bytesHash, hashU64 } from './bytes';
 import { compareValues } from './compare';
 
-/** The values are the same. */
+/** True when the values are the same. */
 export function sameValues(tagA: u8, a: u64, tagB: u8, b: u64): bool {
   if (tagA != tagB) {
     if (tagA <= Tag.NULL) return tagB <= Tag.NULL;
@@ -55,7 +55,7 @@ export function sameValues(tagA: u8, a: u64, tagB: u8, b: u64): bool {
   return bytesEqual(p, q, n);
 }
 
-/** Hash of a value, equal for those that are the same. */
+/** Hash of a value; values that are the same have equal hashes. */
 export function sameHash(tag: u8, val: u64): u32 {
   if (tag <= Tag.NULL) return 0;
   // As doubles; adding 0 makes -0 to 0.

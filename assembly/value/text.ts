@@ -7,18 +7,18 @@ import { span } from '../mem/layout';
 import * as ctx from '../batch/context';
 import { MAX_I64_TEXT, printI64 } from '../text/i64';
 
-/** Texts beyond could not be doubled in 32 bits. */
+/** Longest text, bytes: a longer one could not be doubled in 32 bits. */
 const MAX_TEXT: u32 = 0x40000000;
 
 let buffer: usize = 0;
 let size: u32 = 0;
 /** Bytes in the buffer. */
 export let textLen: u32 = 0;
-/** A part of the text under way is not there: it would be too long, or memory is exhausted. */
+/** True when a part of the text under way is missing: it would be too long, or memory is exhausted. */
 export let textFails: bool = false;
-/** Then: it is for its length. */
+/** True when the text fails for its length. */
 export let textTooLong: bool = false;
-/** A text was taken of which a part is not there; what is computed with it is not right (ops/vm.ts). */
+/** True when a text was taken of which a part is missing; values computed from it are wrong (ops/vm.ts). */
 export let textLost: bool = false;
 /** Bytes that the text may have. */
 let most: u32 = MAX_TEXT;
@@ -145,7 +145,7 @@ export function textTake(): u64 {
   return span(to, textLen);
 }
 
-/** As `textTake` for the text of an ERROR: one that is lost says so itself. */
+/** As `textTake` for the text of an ERROR, without `textLost`: the text in place of a lost one says so itself. */
 export function textTakeError(): u64 {
   const before = textLost;
   const taken = textTake();

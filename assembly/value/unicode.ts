@@ -2,7 +2,7 @@
 import { LOWER, LOWER_COUNT, UPPER, UPPER_COUNT } from '../gen/case';
 import { sequenceLength } from '../text/utf8';
 
-/** What stands for bytes that are no UTF-8. */
+/** Character in the place of bytes that are no UTF-8. */
 const REPLACEMENT: u32 = 0xfffd;
 
 /** Bytes of the character read last, at least 1. */

@@ -2,11 +2,12 @@
 // keys. Rows come by a merge, in event time in the order of their times, so that of each key only the newest row must
 // be kept.
 //
-// In event time rows of the left wait until no row of their time can come any more: those of the newest time are held
-// back until time has gone on. In processing time a row meets what has come before it. Rows of other branches pass.
+// In event time rows of the left wait until no row of their time can come any more: rows with the newest time are held
+// back until time has gone on. In processing time a row meets the rows that came before it. Rows of other branches
+// pass.
 //
-// Values are not copied: those of the row itself go on as they stand in the batch, those of its partner refer to the
-// slots in which they are kept; what the batch brings is made the slots' own when it was handed on.
+// Values are not copied: values of the row itself go on as they stand in the batch, values of its partner refer to the
+// slots in which they are kept. Values that the batch brings are copied into the slots after it was handed on.
 import * as ctx from '../../batch/context';
 import { emit, leavesMessage, signalBelow } from '../../emit/emit';
 import { accountOf, exhaust, isExhausted, setTimesColumn } from '../../node/node';
@@ -206,8 +207,8 @@ function takeAll(node: Node, binds: usize, own: usize, rows: usize): bool {
 }
 
 /**
- * Takes rows in the order of their times: of each time those of the right side first. Those of the left of the last
- * time are held back; `late` has room for their numbers.
+ * Takes rows in the order of their times, and within one time rows of the right side first. Rows of the left with the
+ * last time are held back; `late` has room for their numbers.
  */
 function takeTimed(node: Node, blocks: usize, binds: usize, own: usize, rows: usize, late: usize): bool {
   const cols = ctx.cols;
@@ -271,7 +272,7 @@ function passFailures(errors: usize, sel: usize, i: u32, n: u32): u32 {
   return i;
 }
 
-/** Where rows of a later time begin. */
+/** Index at which rows of a later time begin. */
 function endOfTime(times: usize, errors: usize, sel: usize, i: u32, n: u32, ms: f64): u32 {
   while (i < n) {
     const row = load<u32>(sel + ((<usize>i) << 2));
@@ -334,7 +335,7 @@ function sendSome(node: Node, held: Rows, n: u32): bool {
   const fields = ofSpec.fields;
   const keys = ofSpec.keys;
   const ms = changetype<AsofState>(node.state).heldTime;
-  // As in the output, then the keys.
+  // Columns as in the output, then the keys.
   const width = columns + fields + 1 + keys;
   const rows = selectionPush();
   const own = stageAcquire(width + 1);

@@ -1,5 +1,5 @@
-// The batch of an as-of join at work: rows of the right side are kept, those of the left one get their partners.
-// Between two steps of it others may be at work, which is why each begins by `begin`.
+// The batch of an as-of join at work: rows of the right side are kept, rows of the left get their partners. Other joins
+// may work between two of its steps, so that each step starts with `begin`.
 import * as ctx from '../../batch/context';
 import { NodeFlag, accountOf, addException } from '../../node/node';
 import { Bind, BIND_SIZE, bindTag, bindVal } from '../../mem/bind';
@@ -17,7 +17,7 @@ import { PartitionTable, PartitionEntry } from '../../partitions/table-slots';
 let spec: AsofSpec = changetype<AsofSpec>(0);
 let state: PartitionTable = changetype<PartitionTable>(0);
 let owner: Node = changetype<Node>(0);
-/** What keys of the left are made of, and those of the right; fields of rows of the right (mem/bind.ts). */
+/** Binds of the keys of the left side, the keys of the right, and the fields of the right (mem/bind.ts). */
 let leftKeys: usize = 0;
 let rightKeys: usize = 0;
 let fieldBinds: usize = 0;
@@ -25,10 +25,10 @@ let keyCount: u32 = 0;
 let fieldCount: u32 = 0;
 /** Blocks of the fields of the output. */
 let fieldBlocks: usize = 0;
-/** What is known of each row of the batch (join/key/entries.ts). */
+/** Entries and wishes by row of the batch (join/key/entries.ts). */
 let entries: usize = 0;
 let wishes: usize = 0;
-/** Block with the rows that failed, 0 as long as none did; and the block that is there for it. */
+/** Block with the marks of error rows, 0 while there are none; and the block that is set aside for it. */
 export let marks: usize = 0;
 let marksBlock: usize = 0;
 /** Rows that go on. */
@@ -51,7 +51,7 @@ export function begin(node: Node, binds: usize, fields: usize, forMarks: usize, 
   keptCount = 0;
 }
 
-/** Goes on after others were at work, with what was there before. */
+/** Takes the work on the batch up again after other joins have worked. */
 export function proceed(sent: u32, failed: usize, known: usize, n: u32): void {
   keptCount = sent;
   marks = failed;
@@ -59,12 +59,12 @@ export function proceed(sent: u32, failed: usize, known: usize, n: u32): void {
   wishes = known + ((<usize>n) << 2);
 }
 
-/** Room for what is known of `n` rows; 0 when memory is exhausted. */
+/** Room for the entries and wishes of `n` rows; 0 when memory is exhausted. */
 export function roomFor(n: u32): usize {
   return poolAlloc(ctx.scratch, n * 5);
 }
 
-/** Looks for the entries of the rows of the current batch, into that room. False when memory is exhausted. */
+/** Finds the entries of the rows of the current batch, and writes them to `room`. False when memory is exhausted. */
 export function lookUp(room: usize): bool {
   const branches = <usize>load<u32>(ctx.cols);
   const errors = ctx.rowErrors;
@@ -85,7 +85,7 @@ export function lookUp(room: usize): bool {
   }
   const before = state.last;
   if (!find(n, sel)) return false;
-  // Whose first row is still to be taken has no partner for rows before it.
+  // Keys that are new in this batch have no row yet: rows before their first one get no partner.
   let made = changetype<AsofEntry>(
     load<u32>(
       before
@@ -97,7 +97,7 @@ export function lookUp(room: usize): bool {
   return true;
 }
 
-/** The same of `n` rows of the left, 0 … n-1. */
+/** As `lookUp` for the rows 0 … n-1, all of the left side. */
 export function lookUpLefts(room: usize, rows: usize, n: u32): bool {
   entries = room;
   wishes = room + ((<usize>n) << 2);
@@ -200,7 +200,7 @@ function failKey(binds: usize, row: u32): void {
   if (owner.flags & NodeFlag.SEND_ERROR) passFailure(row, keyError);
 }
 
-/** Lets a row go on as one that failed. */
+/** Passes a row on as an error row. */
 export function passFailure(row: u32, payload: u64): void {
   if (!marks) {
     marks = marksBlock;

@@ -1,5 +1,5 @@
-// What an as-of join keeps: for each key the newest row of the right side (partitions/table.ts), and the rows of the
-// left side of the newest time, which wait until no row of that time can come any more.
+// State of an as-of join: for each key the newest row of the right side (partitions/table.ts), and the rows of the left
+// side of the newest time, which wait until no row of that time can come any more.
 //
 //   state   0    table 32
 //           32   held 48                          rows of the left that wait: columns, then keys (rows/store.ts)
@@ -77,7 +77,7 @@ const ENTRY_SLOTS: usize = offsetof<AsofEntry>('time') + 8;
   return changetype<usize>(entry) + ENTRY_SLOTS;
 }
 
-/** Makes what is kept the node's own: the batch was handed on, and goes. */
+/** Copies kept values that still refer to the batch, before the batch goes. */
 export function settle(node: Node, spec: AsofSpec, state: AsofState): void {
   const fields = spec.fields;
   const acct = accountOf(node);
@@ -89,14 +89,14 @@ export function settle(node: Node, spec: AsofSpec, state: AsofState): void {
   if (!isKept) exhaust(node);
 }
 
-/** Frees what the entry holds. */
+/** Frees the slots of the entry. */
 export function freeSlots(spec: AsofSpec, entry: PartitionEntry, acct: usize): void {
   const fields = spec.fields;
   let slot = slotsOf(entry);
   for (let f: u32 = 0; f < fields; f++, slot += KEPT_SIZE) slotFree(slot, acct);
 }
 
-/** Forgets rows that are too old for all that may come, and those for whose keys nothing came for so long. */
+/** Forgets rows that are too old for all rows to come, and rows whose keys have been silent for the TTL. */
 export function forgetOld(node: Node, spec: AsofSpec, state: AsofState): void {
   const tolerance = spec.tolerance;
   const ttl = spec.ttl;
@@ -112,7 +112,7 @@ export function forgetOld(node: Node, spec: AsofSpec, state: AsofState): void {
   }
 }
 
-/** Asks for a tick when the key goes whose last row is oldest; one that was asked for before may come too early. */
+/** Sets a deadline for the key whose last row is oldest, if the node has none; an earlier one may come too early. */
 export function awaitIdle(node: Node, spec: AsofSpec, state: PartitionTable): void {
   const ttl = spec.ttl;
   const first = state.first;
@@ -120,7 +120,7 @@ export function awaitIdle(node: Node, spec: AsofSpec, state: PartitionTable): vo
   if (!setDeadline(node, first.seen + ttl)) exhaust(node);
 }
 
-/** When keys had their last row is told by the clock. */
+/** Moves the times of the keys' last rows `ms` back, as they are times of the clock. */
 export function asofSetBack(node: Node, ms: f64): void {
   const state = changetype<PartitionTable>(node.state);
   for (let entry = state.first; entry; entry = entry.next) {

@@ -1,10 +1,10 @@
 // Interval joins: rows of two sides meet whose keys are equal and whose times lie no further apart than they may. Rows
-// come by a merge in the order of their times. Each meets at once those of the other side that have come before it,
-// which stand on the list of its key in the order of their times, and waits for those that come after it. When time has
-// gone by so far that none can come, it goes; where rows without a partner go on, those that have met none go on then.
+// come by a merge in the order of their times. Each row meets at once the earlier rows of the other side, which stand
+// on the list of its key in the order of their times, and waits for later ones. It goes when time has come so far that
+// no partner can follow. Where rows without a partner go on, a row that has met none goes on then.
 //
-// So rows of the result come in the order of their times, which is the later one of a pair, and of a row without a
-// partner that at which it was certain to have none.
+// So the result comes in the order of its times: of a pair the later time, of a row without a partner the time at which
+// it was certain to have none.
 import * as ctx from '../../batch/context';
 import { defer, finish, isDeferred } from '../../node/deferred';
 import { signalBelow } from '../../emit/emit';
@@ -93,15 +93,15 @@ function intervalSignal(node: Node, signal: u32, value: u64): void {
   signalBelow(node, signal, value);
 }
 
-/** Nodes above that can't wait for it: what it was in the middle of is done first. */
+/** Finishes the node's own deferred work, for nodes above that can't wait for it. */
 // @ts-ignore: decorator
 @inline function finishOwn(node: Node): void {
   if (isDeferred(node)) finish(node);
 }
 
 /**
- * Time has come to `ms`: rows and keys go that it leaves behind, from a phase on. Returns the phase in which it was
- * stopped, or DONE.
+ * Works off the rows that are too old at the time `ms`, and drops empty keys, from a phase on. Returns the phase in
+ * which it was stopped, or DONE.
  */
 function timeComes(node: Node, ms: f64, from: u32): u32 {
   const state = changetype<PartitionTable>(node.state);
@@ -113,7 +113,7 @@ function timeComes(node: Node, ms: f64, from: u32): u32 {
   return isExhausted(node) || keysGo(state, accountOf(node)) ? Phase.DONE : Phase.KEYS;
 }
 
-/** Leaves the rest of that, from a phase on, to later. */
+/** Defers the work of `timeComes` from a phase on. */
 function leaveTime(node: Node, ms: f64, phase: u32): void {
   const job = jobNew(0, 0, accountOf(node));
   if (!job) {
@@ -128,7 +128,7 @@ function leaveTime(node: Node, ms: f64, phase: u32): void {
   pairsFlush();
 }
 
-/** Goes on with what was left to later; true when nothing is left. */
+/** Goes on with deferred work; true when none is left. */
 function intervalGoOn(node: Node): bool {
   const state = changetype<IntervalState>(node.state);
   const job = state.job;
@@ -212,10 +212,7 @@ function take(node: Node, lefts: usize, rights: usize): bool {
   return isRight ? spec.least <= 0 : spec.most >= 0;
 }
 
-/**
- * Notes what is known of each row, with the entry of its key, and keeps those that may meet rows which come later, or
- * go on alone.
- */
+/** Notes the entry of each row's key and its note, and keeps rows that may meet later rows, or go on alone. */
 function keep(node: Node, binds: usize, notes: usize, entries: usize, lefts: usize, rights: usize, n: u32): bool {
   const spec = changetype<IntervalSpec>(node.spec);
   const state = changetype<PartitionTable>(node.state);
@@ -229,7 +226,7 @@ function keep(node: Node, binds: usize, notes: usize, entries: usize, lefts: usi
   const sel = ctx.sel;
   const branches = <usize>load<u32>(ctx.cols);
   const times = timesBlock(spec);
-  // Of rows of one time those of the right come first: one of the left that is older than the last of the batch has met
+  // Within one time rows of the right come first, so a row of the left that is older than the batch's last row has met
   // all.
   const leftsFrom: f64 = most > 0 ? -Infinity : timeIn(times, rowAt(sel, n - 1)) - most;
   for (let i: u32 = 0; i < n; i++) {

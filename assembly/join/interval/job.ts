@@ -1,5 +1,5 @@
-// What an interval join has left to later in the middle of its work (node/deferred.ts): the rows of the batch that have
-// not met all they may, or how far time has come. It gets no others meanwhile.
+// Deferred work of an interval join (node/deferred.ts): the rows of the batch that have not met all their partners, or
+// how far time has come. The join gets no other rows meanwhile.
 //
 //   job    0    rows 48                 values of rows that did not fail, with their times in a last column
 //   (rows/store.ts)
@@ -21,17 +21,17 @@ import { partBegin, partColumn } from '../../rows/copy';
 import { Rows, ROWS_SIZE } from '../../rows/layout';
 import { rowsAppend, rowsFirst, rowsFree, rowsInit } from '../../rows/store';
 
-/** What is to be done next. */
+/** Next step of the job. */
 export namespace Phase {
-  /** Rows go that can meet none of the time at which the next ones stand. */
+  /** Rows are worked off that can meet no row of the next time. */
   export const TIME: u32 = 0;
-  /** The next rows, of one time, meet theirs. */
+  /** The next rows, all of one time, meet their partners. */
   export const ROWS: u32 = 1;
-  /** One of them is in the middle of the list of its key. */
+  /** A row is in the middle of the list of its key. */
   export const LIST: u32 = 2;
-  /** Rows go that are too old. */
+  /** Rows are worked off that are too old. */
   export const OLD: u32 = 3;
-  /** Keys go that have no rows. */
+  /** Keys are dropped that have no rows. */
   export const KEYS: u32 = 4;
   export const DONE: u32 = 5;
 }
@@ -50,17 +50,15 @@ export class IntervalJob extends Rows {
   jobAccount: usize;
   ends: u32;
   phase: u32;
-  /**
-   * The first of the rows of one time, which of them is at work, and whether it is the turn of those of the left (1).
-   */
+  /** Rows of one time: the first one, the one at work, and the round (1: rows of the left). */
   at: u32;
   member: u32;
   round: u32;
-  /** Of a list: its next row, how many are left, and the name of the row that meets them. */
+  /** List that a row is in the middle of: its next row, the rows left, and the name of the row that meets them. */
   other: u32;
   left: u32;
   own: u32;
-  /** 1: time has come further, there is no batch. */
+  /** 1 for a job without a batch, in which only time has come further. */
   ofTime: u32;
   due: f64;
   lastTime: f64;
@@ -83,7 +81,7 @@ class JobItem {
   note: u32;
 }
 
-/** Makes a job of so many rows, with values of so many columns; 0 when memory is exhausted. */
+/** Makes a job for `count` rows of `columns` columns; 0 when memory is exhausted. */
 export function jobNew(columns: u32, count: u32, acct: usize): IntervalJob {
   const job = changetype<IntervalJob>(alloc(JOB_SIZE, acct));
   if (!job) return changetype<IntervalJob>(0);
@@ -119,7 +117,7 @@ export function jobFree(job: IntervalJob): void {
   return job.itemCount;
 }
 
-/** Notes what is known of row `i`: the entry of its key, and its note. */
+/** Notes the value, the entry of the key and the note of row `i`. */
 export function jobItem(job: IntervalJob, i: u32, value: u64, entry: u32, note: u8): void {
   const item = itemAt(job, i);
   item.value = value;
@@ -186,7 +184,7 @@ export function jobBatch(job: IntervalJob, columns: u32, binds: usize): usize {
   return stage;
 }
 
-/** Of `jobBatch`. */
+/** Addresses of the lists that `jobBatch` writes: entries, notes, failures and row numbers. */
 export let jobEntries: usize = 0;
 export let jobNotes: usize = 0;
 export let jobFailures: usize = 0;

@@ -1,5 +1,5 @@
-// How the rows of a batch of an interval join meet those that came before them, and how rows and keys go that time
-// leaves behind. All of it may be stopped where it takes long (node/deferred.ts): the rest of the batch becomes a job
+// How the rows of a batch of an interval join meet earlier rows, and how old rows are worked off and empty keys
+// dropped. All of it may be stopped where it takes long (node/deferred.ts): the rest of the batch becomes a job
 // (join/interval/job.ts), and goes on later.
 import * as ctx from '../../batch/context';
 import { defer } from '../../node/deferred';
@@ -46,13 +46,13 @@ import { IntervalSpec } from '../../gen/join-layouts';
 import { Node } from '../../gen/node-layouts';
 import { PartitionTable, PartitionEntry } from '../../partitions/table-slots';
 
-/** What is known of each row of the batch before rows meet, beside the wishes of its key (join/key/entries.ts). */
+/** Bits noted for each row of the batch before rows meet, beside the wishes of its key (join/key/entries.ts). */
 export namespace Note {
-  /** It stays. */
+  /** The row is kept. */
   export const KEPT: u8 = 8;
-  /** It failed, or its key did. */
+  /** The row failed, or its key did. */
   export const FAILED: u8 = 16;
-  /** Its key failed, which is counted when its turn comes. */
+  /** The key failed, which is counted when the row's turn comes. */
   export const COUNTS: u8 = 32;
 }
 
@@ -76,7 +76,7 @@ export namespace Note {
   return <f64>(<i64>valAt(times, row));
 }
 
-/** Where the keys of a side are bound. */
+/** Address of the binds of a side's keys. */
 // @ts-ignore: decorator
 @inline export function keysOf(spec: IntervalSpec, binds: usize, isRight: bool): usize {
   const keys = spec.keys;
@@ -97,7 +97,7 @@ export namespace Note {
 
 // ---- rows that meet ---------------------------------------------------------------------------------------------
 
-/** Where a batch was stopped, for `leave`: as in the job. */
+/** Place where a batch was stopped, for `leave`: phase and rows as in the job. */
 let stoppedPhase: u32 = 0;
 let stoppedAt: u32 = 0;
 let stoppedMember: u32 = 0;
@@ -118,8 +118,8 @@ function stopAt(phase: u32, at: u32, member: u32, round: u32, due: f64, last: f6
 }
 
 /**
- * Lets the rows `sel[0 … last)` of the batch meet those that came before them; those behind, up to `n`, have all
- * failed. What takes too long is left to later. False when memory is exhausted.
+ * Lets the rows `sel[0 … last)` of the batch meet earlier rows; the rows behind, up to `n`, have all failed. Work that
+ * takes too long is deferred. False when memory is exhausted.
  */
 export function meetAll(
   node: Node,
@@ -141,7 +141,7 @@ export function meetAll(
   return true;
 }
 
-/** Leaves the rest of the batch to later; false when memory is exhausted. */
+/** Defers the rest of the batch; false when memory is exhausted. */
 function leave(
   node: Node,
   binds: usize,
@@ -203,7 +203,7 @@ function noteStop(job: IntervalJob, from: u32): void {
   job.lastTime = stoppedLast;
 }
 
-/** Goes on with the batch of a job; true when it is done, or memory is exhausted. */
+/** Goes on with the batch of a job; true when it is done or memory is exhausted. */
 export function meetOn(node: Node, job: IntervalJob): bool {
   const spec = changetype<IntervalSpec>(node.spec);
   const columns = columnsOf(spec);
@@ -231,8 +231,8 @@ export function meetOn(node: Node, job: IntervalJob): bool {
 }
 
 /**
- * Lets the first `n` rows meet those that came before them, time by time, of a job from where it was stopped; then rows
- * and keys go that they leave behind. False when it was stopped (`stopped…` say where).
+ * Lets the first `n` rows meet earlier rows, time by time, for a job from where it was stopped. Then old rows are
+ * worked off and empty keys dropped. False when it was stopped (`stopped…` say where).
  */
 function meet(
   node: Node,
@@ -251,8 +251,8 @@ function meet(
   const state = changetype<PartitionTable>(node.state);
   const isOuter = isOuterJoin(spec);
   let phase: u32 = job ? job.phase : Phase.TIME;
-  // Before this no row is to be worked off. Where rows do not go on alone that is done once for the batch: of what is
-  // too old a row looks only at what stands before it on the list of its key.
+  // No row is worked off before the time `due`. Where rows do not go on alone, rows are worked off once for the batch;
+  // until then old rows leave only the list of a key that is looked at (`leaveEarly`).
   let due: f64 = job ? job.due : isOuter ? -Infinity : Infinity;
   let last: f64 = job ? job.lastTime : -Infinity;
   if (phase <= Phase.LIST) {
@@ -347,7 +347,7 @@ function meet(
   return true;
 }
 
-/** A row that failed above goes on as it is; where its key failed that is counted here. */
+/** Passes on a row that failed above; a key that failed is counted here. */
 function failRow(node: Node, binds: usize, errors: usize, failures: usize, note: u8, i: u32, row: u32): void {
   const spec = changetype<IntervalSpec>(node.spec);
   let failure: u64 = failures ? load<u64>(failures + ((<usize>i) << 3)) : isError(errors, row) ? valAt(errors, row) : 0;
@@ -358,7 +358,7 @@ function failRow(node: Node, binds: usize, errors: usize, failures: usize, note:
     counts = true;
   }
   if (counts) addException(node, offOf(failure), lenOf(failure), 1);
-  // What came before it goes out before it.
+  // Pairs of earlier rows go out before the row.
   pairsFlush();
   const before = budget();
   sendFailed(node, failure);
@@ -366,8 +366,8 @@ function failRow(node: Node, binds: usize, errors: usize, failures: usize, note:
 }
 
 /**
- * Lets a row meet those of the other side, which stay so long after their time. Where rows go on alone one that stays
- * is named by its number, to be marked when it has met one; else all are rows of the batch, in which numbers have the
+ * Lets a row meet the rows of the other side that are not too old. Where rows go on alone, a kept row is named by its
+ * number, so that it can be marked when it has met one. Otherwise all are rows of the batch, in which numbers have the
  * texts that they came with. False when it was stopped in the middle.
  */
 // @ts-ignore: decorator

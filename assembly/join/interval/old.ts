@@ -6,12 +6,12 @@ import { IntervalSpec } from '../../gen/join-layouts';
 import { Node } from '../../gen/node-layouts';
 import { PartitionTable } from '../../partitions/table-slots';
 
-/** Of the last call: the work was stopped, and is to go on later. */
+/** True when the last call was stopped, and has to go on later. */
 export let isStopped: bool = false;
 
 /**
- * Works off the rows that can meet none which is at `ms` or later, in the order in which that is certain. Returns the
- * time from which on that is so of the next one, Infinity when there is none. It may be stopped (`isStopped`).
+ * Works off the rows that can meet no row at `ms` or later, in the order in which that is certain. Returns the time
+ * after which the next row can be worked off, Infinity when there is none. The work may be stopped (`isStopped`).
  */
 export function workOffBefore(node: Node, spec: IntervalSpec, state: PartitionTable, ms: f64): f64 {
   const lefts = sideOf(changetype<usize>(state), false);
@@ -42,13 +42,13 @@ export function workOffBefore(node: Node, spec: IntervalSpec, state: PartitionTa
       }
     }
     pairsTidy();
-    // What was sent may have brought other joins to work.
+    // Rows that were sent may have brought other joins to work.
     isStopped = isTired();
     if (isStopped) return -Infinity;
   }
 }
 
-/** Lets keys go that have no rows any more; false when it was stopped. */
+/** Drops keys that have no rows any more; false when it was stopped. */
 export function keysGo(state: PartitionTable, acct: usize): bool {
   while (dropEmpty(state, acct)) {
     noteWorked();
@@ -58,7 +58,7 @@ export function keysGo(state: PartitionTable, acct: usize): bool {
 }
 
 /**
- * Lets rows go of which the last row of the batch was too far away, where rows do not go on alone; false when it was
+ * Works off rows that are too old for the last row of the batch, where rows do not go on alone; false when it was
  * stopped.
  */
 export function oldGo(spec: IntervalSpec, state: PartitionTable, last: f64): bool {

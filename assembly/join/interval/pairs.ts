@@ -1,7 +1,7 @@
 // Candidates of an interval join, in the order in which they are found: judged by the condition in batches, then sent.
 // Where rows without a partner go on, the end of a row is a candidate, too: it goes on when no pair of it has.
 //
-// A row is named by its position among those that its side holds, or, when it is not kept, by its number in the batch
+// A row is named by its position among the rows that its side holds or, when it is not kept, by its number in the batch
 // at work.
 import * as ctx from '../../batch/context';
 import { LOOK_ROWS, firstLook, isOver } from '../../node/deferred';
@@ -37,13 +37,13 @@ import { Program } from '../../gen/ops-layouts';
 
 /** No row on that side. */
 export const NO_ROW: u32 = 0xffffffff;
-/** With the number of a row of the batch at work. */
+/** Bit that marks a number as that of a row of the batch at work. */
 export const OF_BATCH: u32 = 0x80000000;
 const NO_CONDITION: u32 = 0xffff;
 
 const LEFTS: usize = memory.data(4 * 1024, 16);
 const RIGHTS: usize = memory.data(4 * 1024, 16);
-/** Time of each. */
+/** Times of the candidates. */
 const TIMES: usize = memory.data(8 * 1024, 16);
 
 let owner: Node = changetype<Node>(0);
@@ -51,16 +51,16 @@ let spec: IntervalSpec = changetype<IntervalSpec>(0);
 let state: IntervalState = changetype<IntervalState>(0);
 /** Values of the batch at work, those of rows of the left, then of the right (mem/bind.ts). */
 let binds: usize = 0;
-/** Times of the rows of that batch, and how many rows its blocks have. */
+/** Times of the rows of the batch at work, and the number of rows in its blocks. */
 let ownTimes: usize = 0;
 let ownRows: u32 = 0;
 let count: u32 = 0;
 
-/** Rows and pairs that were worked on, without the candidates at hand; when these are so many the time is looked at. */
+/** Rows and pairs worked on, without the candidates at hand, and the count at which the clock is looked at. */
 let worked: u32 = 0;
 let lookAt: u32 = u32.MAX_VALUE;
 
-/** The node begins work, or goes on with it, that it may leave in the middle. */
+/** Begins a piece of work of the node that it may leave in the middle. */
 export function budgetBegin(node: Node): void {
   worked = 0;
   lookAt = firstLook(node);
@@ -83,7 +83,7 @@ export function budgetBegin(node: Node): void {
   worked++;
 }
 
-/** True when the rest is to be left to later. */
+/** True when the rest of the work is to be deferred. */
 // @ts-ignore: decorator
 @inline export function isTired(): bool {
   return worked + count >= lookAt && look();
@@ -97,8 +97,8 @@ function look(): bool {
 }
 
 /**
- * Begins: `columns` are the values of the batch at work, if there is one, `times` the block of the times of its rows,
- * of which there are `rows`. What is sent may bring another join to work meanwhile.
+ * Begins the candidates of a batch: `columns` are its values, if there is one, `times` is the block of its rows' times,
+ * `rows` their number. Rows that are sent may bring another join to work meanwhile.
  */
 export function pairsBegin(node: Node, columns: usize, times: usize, rows: u32): void {
   owner = node;
@@ -118,7 +118,7 @@ export function pairsBegin(node: Node, columns: usize, times: usize, rows: u32):
   if (++count == BATCH_ROWS) pairsFlush();
 }
 
-/** Lets rows go that are worked off, where there are many and nobody refers to them. */
+/** Drops rows that are worked off, where there are many and nobody refers to them. */
 // @ts-ignore: decorator
 @inline export function pairsTidy(): void {
   if (
@@ -128,7 +128,7 @@ export function pairsBegin(node: Node, columns: usize, times: usize, rows: u32):
     dropBoth();
 }
 
-/** Judges the candidates, sends those that go on, and lets rows go that are worked off. */
+/** Judges the candidates, sends those that go on, and drops rows that are worked off. */
 export function pairsFlush(): void {
   const n = count;
   count = 0;
@@ -152,11 +152,11 @@ function dropBoth(): void {
   dropDone(sideOf(changetype<usize>(state), true));
 }
 
-/** The rows of all candidates are those of the batch at work. */
+/** True when all rows of the left (right) in the candidates are rows of the batch at work. */
 let leftsOfBatch: bool = false;
 let rightsOfBatch: bool = false;
 
-/** Rows of a side go on alone. */
+/** True when rows of a side without a partner go on. */
 // @ts-ignore: decorator
 @inline function isOuter(): bool {
   return (spec.keepsLeft | spec.keepsRight) != 0;
@@ -170,7 +170,7 @@ function areOfBatch(names: usize, n: u32): bool {
   return true;
 }
 
-/** False when memory is exhausted. */
+/** Sends those of the `n` candidates that go on; false when memory is exhausted. */
 function send(n: u32): bool {
   leftsOfBatch = areOfBatch(LEFTS, n);
   rightsOfBatch = areOfBatch(RIGHTS, n);
@@ -181,7 +181,7 @@ function send(n: u32): bool {
   if (done) {
     const times = <usize>load<u32>(stage + ((<usize>columns) << 2));
     const marks = <usize>load<u32>(stage + ((<usize>(columns + 1)) << 2));
-    // Texts that the condition computes are of no use to what comes after.
+    // Texts that the condition computes are freed, as nothing later uses them.
     const chunk = poolChunk(ctx.scratch);
     const filled = poolFilled(ctx.scratch);
     store<u8>(marks, Tag.MIXED, COL_UNIFORM);
@@ -202,12 +202,12 @@ function send(n: u32): bool {
   return done;
 }
 
-/** Of `isInPlace`: the rows of the batch are those of the right. */
+/** Set by `isInPlace`: the rows of the batch are rows of the right side. */
 let isRightOwn: bool = false;
 
 /**
- * Each candidate is a row of the batch at work with one that is kept, all of the same sides, none stands there twice,
- * and all go on: then what goes on is the batch, with columns of the other side beside its own.
+ * True when the batch itself can go on, with columns of the other side beside its own: each candidate is a row of the
+ * batch with a kept one, all of the same sides, none is there twice, and all go on.
  */
 function isInPlace(n: u32): bool {
   if (!binds || isOuter() || spec.condition != NO_CONDITION) return false;
@@ -223,7 +223,7 @@ function isInPlace(n: u32): bool {
   return inOrder != 0;
 }
 
-/** As `send` of such candidates. */
+/** As `send` for candidates of which `isInPlace` is true. */
 function sendInPlace(n: u32): bool {
   const lefts = spec.lefts;
   const columns = lefts + spec.rights;
@@ -254,7 +254,7 @@ function sendInPlace(n: u32): bool {
   return blocks != 0;
 }
 
-/** How many candidates go on. */
+/** Number of candidates that go on. */
 let passed: u32 = 0;
 
 /**
@@ -294,7 +294,7 @@ function judge(stage: usize, n: u32, marks: usize, kept: usize): bool {
         if (tag != Tag.BOOL) failure = failureOf(tag, payload);
         else if (!payload) continue;
       }
-      // Of a pair of which nobody knows whether it is one both rows are told of by its failure.
+      // A pair that failed counts as a match of both rows, since its failure reports them.
       if (marksMatched) {
         if (!(left & OF_BATCH)) noteMatched(lefts, left);
         if (!(right & OF_BATCH)) noteMatched(rights, right);

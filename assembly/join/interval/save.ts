@@ -1,5 +1,5 @@
-// What an interval join keeps, saved and loaded: of both sides the rows in their order, each with its time and key, of
-// which the lists are made again.
+// Saved state of an interval join: the rows of both sides in their order, each with its time and key. The lists are
+// made again from them.
 import { accountOf } from '../../node/node';
 import { LoadFault } from '../../gen/state-layouts';
 import { lenOf, offOf } from '../../mem/layout';

@@ -1,4 +1,4 @@
-// What an interval join keeps: of each side the rows that may still meet one of the other, or have met none yet, in the
+// State of an interval join: of each side the rows that may still meet a row of the other, or have no match yet, in the
 // order of their times; and for each key the lists of its rows on both sides.
 //
 //   state   0    table 32                         keys (partitions/table.ts)
@@ -110,7 +110,7 @@ export const INTERVAL_ENTRY: u32 = ENTRY_HEAD + 2 * LIST_SIZE;
   return load<u32>(list);
 }
 
-/** Rows that are at work, those that are worked off included. */
+/** Number of rows at work, worked off ones included. */
 // @ts-ignore: decorator
 @inline export function sideCount(side: Side): u32 {
   return side.nextLink - side.oldest;
@@ -222,7 +222,7 @@ export function linkRow(side: Side, isRight: bool, entry: usize, ms: f64): u32 {
   return number;
 }
 
-/** The first row that is not worked off is: it leaves the list of its key, on which it is the first. */
+/** Works off the next row of a side: it leaves the list of its key, on which it is the first. */
 export function workOff(state: PartitionTable, side: Side, isRight: bool): void {
   const position = sideDone(side);
   const entry = entryOf(side, position);
@@ -236,7 +236,7 @@ export function workOff(state: PartitionTable, side: Side, isRight: bool): void 
   const count = listCount(list) - 1;
   store<u32>(list, count, offsetof<KeyList>('count'));
   if (count) store<u32>(list, link.next);
-  // Rows of the batch at work may come to it yet.
+  // Rows of the batch at work may still come to the key.
   else if (listCount(listOf(changetype<usize>(entry), !isRight)) == 0) noteDirty(state, entry);
 }
 
@@ -256,7 +256,7 @@ export function leaveEarly(state: PartitionTable, side: Side, isRight: bool, ent
   return true;
 }
 
-/** Takes the next key that was noted, and lets it go if it has no rows; false when none was noted. */
+/** Takes the next noted key, and drops it if it has no rows; false when none was noted. */
 // @ts-ignore: decorator
 @inline export function dropEmpty(state: PartitionTable, acct: usize): bool {
   const entry = takeDirty(state);
@@ -266,7 +266,7 @@ export function leaveEarly(state: PartitionTable, side: Side, isRight: bool, ent
   return true;
 }
 
-/** Lets the rows go that are worked off: those behind them have other positions then. */
+/** Drops the rows that are worked off, which changes the positions of later rows. */
 export function dropDone(side: Side): void {
   const done = sideDone(side);
   if (!done) return;

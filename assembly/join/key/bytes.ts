@@ -14,14 +14,14 @@ export namespace KeyOutcome {
   /** The key equals no other. */
   export const NONE: u32 = 0;
   export const KEY: u32 = 1;
-  /** A value of it is an error: `keyError`. */
+  /** A value of the key is an error, which is in `keyError`. */
   export const FAILED: u32 = 2;
 }
 
-/** Where the key stands that was made last, with 16 readable bytes behind it. */
+/** Address of the key that was made last, with 16 readable bytes behind it. */
 export let keyOff: usize = 0;
 export let keyLen: u32 = 0;
-/** Payload of the error. */
+/** Payload of the error of the key that failed. */
 export let keyError: u64 = 0;
 
 /** In front of keys that are no single text: no byte of UTF-8. */

@@ -1,22 +1,22 @@
-// Entries of a table (partitions/table.ts) by the keys of a batch of rows of two sides. They are looked for before rows
-// are worked on one after the other: looks that do not wait for what is done between them wait for memory together.
+// Entries of a table (partitions/table.ts) by the keys of a batch of rows of two sides. All keys are looked up before
+// the rows are worked on one by one: lookups that do not depend on that work wait for memory together.
 import { Bind, bindTag, bindVal } from '../../mem/bind';
 import { Tag, lenOf, offOf } from '../../mem/layout';
 import { findEntry, findNullEntry, lookEntry, nullEntry } from '../../partitions/table';
 import { KeyOutcome, keyLen, keyOff, makeKey } from './bytes';
 import { PartitionTable } from '../../partitions/table-slots';
 
-/** What is to be known of a row. */
+/** Bits that say how the key of a row is looked up. */
 export namespace KeyWish {
-  /** It is of the right side. */
+  /** The row is of the right side. */
   export const RIGHT: u8 = 1;
-  /** A key that is not known gets an entry. */
+  /** A key without an entry gets one. */
   export const MAKES: u8 = 2;
-  /** Nothing. */
+  /** The key is not looked up. */
   export const SKIPS: u8 = 4;
 }
 
-/** In the place of an entry; none stands there. */
+/** Values in the place of an entry, for keys without one. */
 export namespace KeyEntry {
   /** No row has brought the key. */
   export const UNKNOWN: u32 = 0;
@@ -59,7 +59,7 @@ export function keyEntries(
     store<u32>(to + ((<usize>i) << 2), entry);
   }
   if (!unknown || table.count == before) return true;
-  // A row behind may have brought the key: of rows of one time the order is another one.
+  // A later row may have brought the key: rows of one time are worked on in another order.
   for (let i: u32 = 0; i < n; i++) {
     const at = to + ((<usize>i) << 2);
     if (load<u32>(at) != KeyEntry.UNKNOWN) continue;

@@ -4,7 +4,7 @@
 //
 //   state   watermark f64 (the last that was passed on) | f64[branches] | isIdle u8[branches]
 //
-// Which are idle is not saved: after a start all have their time again.
+// The idle flags are not saved: after a start no branch is idle.
 import * as ctx from '../../batch/context';
 import { signalBelow } from '../../emit/emit';
 import { accountOf } from '../../node/node';
@@ -97,7 +97,7 @@ export function mergeWidth(port: Node): u32 {
   return specBelow(port).columns;
 }
 
-/** The first of them that is the branch's. */
+/** First column of the branch in a batch of the merge below the port. */
 export function mergeFirst(port: Node, branch: u32): u32 {
   return load<u32>(
     changetype<usize>(specBelow(port)) + branch * MERGE_BRANCH_SIZE_OF,

@@ -37,7 +37,7 @@ function portOpen(node: Node): bool {
   return hasTrait(node.child, Trait.FILLS_TABLES);
 }
 
-/** What `branch` is while rows and signals of the port are under way. */
+/** Value of `branch` while rows and signals of the port are under way. */
 // @ts-ignore: decorator
 @inline function branchOf(node: Node): u32 {
   const branch = changetype<PortSpec>(node.spec).branch;

@@ -47,7 +47,7 @@ let blockSlots: u32 = 0;
 let outerAt: u32 = 0;
 let innerAt: u32 = 0;
 
-/** What is made ready, in this order, before rows are looked up. */
+/** Steps that make the matches ready, in this order, before rows are looked up. */
 namespace Ready {
   /** Slots are cleared. */
   export const SLOTS: u32 = 0;
@@ -59,7 +59,7 @@ namespace Ready {
   export const ALL: u32 = 4;
 }
 let ready: u32 = 0;
-/** Where that was stopped: the next row, or byte. */
+/** Next row, or byte, of the step that was stopped. */
 let readyAt: u32 = 0;
 /** Rows that are made ready between two looks whether to stop, and bytes that are cleared. */
 const READY_ROWS: u32 = 4096;
@@ -80,7 +80,7 @@ export function equalSave(to: usize): void {
   store<u32>(to, readyAt, 28);
 }
 
-/** Takes them back. */
+/** Restores the matches that `equalSave` saved. */
 export function equalRestore(from: usize): void {
   block = <usize>load<u32>(from);
   blockSize = load<u32>(from, 4);
@@ -92,7 +92,7 @@ export function equalRestore(from: usize): void {
   readyAt = load<u32>(from, 28);
 }
 
-/** Reads the keys of the step. False when its matches are not to be had this way. */
+/** Reads the keys of the step; false when its matches can't be found this way. */
 export function equalBegin(): bool {
   const keys = step.keys;
   const inner = outerIsRight ? leftCount : rightCount;
@@ -154,7 +154,7 @@ function makeReady(): bool {
   return true;
 }
 
-/** Rows, or bytes, of what is made ready. */
+/** Number of rows, or bytes, that the current step makes ready. */
 function readyEnd(inner: u32): u32 {
   switch (ready) {
     case Ready.SLOTS:
@@ -168,7 +168,7 @@ function readyEnd(inner: u32): u32 {
   }
 }
 
-/** Frees what the matches need. */
+/** Frees the block of the matches. */
 export function equalEnd(): void {
   free(block, blockSize, accountOf(node));
   block = 0;
@@ -189,10 +189,10 @@ export function equalEnd(): void {
   return side + ((<usize>(rows * keys)) << 3) + ((<usize>rows) << 2) + <usize>(rows * k);
 }
 
-/** The rows have one key, which is a text in each of them. */
+/** True when the rows have one key, which is a text in each row. */
 let isText: bool = false;
 
-/** The only key of a side is a text in each of its rows. */
+/** True when the only key of a side is a text in each of its rows. */
 function isTextSide(side: usize, count: u32): bool {
   const tags = tagsAt(side, count, 1, 0);
   for (let i: u32 = 0; i < count; i++) if (load<u8>(tags + i) != Tag.STR) return false;
@@ -204,7 +204,7 @@ function readLeft(side: usize, k: u32, key: JoinKey): u32 {
   const branch = key.leftBranch;
   const place = placeOf(branch);
   if (place < 0) return 1 << KIND_OTHER;
-  // What a computed key is without a row is not known here.
+  // The value of a computed key for a missing row is not known here.
   const missing: u32 = key.isPlain ? 0 : 1 << KIND_OTHER;
   return readSide(side, leftCount, k, branchRows(state, branch), key.left, lefts ? place : -1, missing);
 }
@@ -213,7 +213,10 @@ function readRight(side: usize, k: u32, key: JoinKey): u32 {
   return readSide(side, rightCount, k, rights, key.right, -1, 0);
 }
 
-/** `place`: of the rows in the tuples, -1 where they follow each other; `missing`: what a tuple without a row adds. */
+/**
+ * Reads a key of a side; returns the kinds of its values. `place` is that of the rows in the tuples, -1 for rows that
+ * follow each other; `missing` is the kinds that a tuple without a row adds.
+ */
 function readSide(side: usize, count: u32, k: u32, rows: Rows, slot: u32, place: i32, missing: u32): u32 {
   const keys = step.keys;
   const valsTo = valsAt(side, count, k);
@@ -285,7 +288,7 @@ function hashSide(side: usize, count: u32, keys: u32, from: u32, to: u32): void 
   return true;
 }
 
-/** The same of two rows of one side. */
+/** True when all keys of two rows of one side are equal. */
 // @ts-ignore: decorator
 @inline function isAlike(side: usize, count: u32, keys: u32, one: u32, other: u32): bool {
   if (isText) return isSameText(load<u64>(side + ((<usize>one) << 3)), load<u64>(side + ((<usize>other) << 3)));

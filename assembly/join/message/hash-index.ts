@@ -28,10 +28,7 @@ export class HashIndex {
 }
 
 const INDEX_KINDS: u32 = 32;
-/**
- * Bytes of a larger index that are cleared, and rows that come to it, with each row that comes to the one before:
- * double of what is needed.
- */
+/** Bytes cleared in the larger index for each new row, and rows copied to it: double of the need. */
 const CLEARED: u32 = 256;
 const CAUGHT_UP: u32 = 4;
 const KINDS_SIZE: u32 = KIND_COUNT << 2;

@@ -26,7 +26,7 @@ import { isPaused, noteBatch } from './pause';
 import { Way } from './way';
 import { JoinKey } from '../../gen/join-layouts';
 
-/** A row costs as much to hash as so many pairs to judge. */
+/** Pairs whose judging takes as long as hashing one row. */
 const PAIRS_PER_ROW: u64 = 4;
 
 /** Rows that come to an index between two looks whether to stop. */
@@ -46,7 +46,7 @@ let atSlot: u32 = 0;
 /** Bytes that `hashSave` writes. */
 export const HASH_SIZE: u32 = 24;
 
-/** Saves what is looked up. */
+/** Saves the lookup under way. */
 export function hashSave(to: usize): void {
   store<u32>(to, changetype<u32>(index));
   store<u32>(to, <u32>isOwn, 4);
@@ -56,7 +56,7 @@ export function hashSave(to: usize): void {
   store<u32>(to, atRow, 20);
 }
 
-/** Takes it back. */
+/** Restores the lookup that `hashSave` saved. */
 export function hashRestore(from: usize): void {
   index = changetype<HashIndex>(load<u32>(from));
   isOwn = load<u32>(from, 4) != 0;
@@ -66,7 +66,7 @@ export function hashRestore(from: usize): void {
   atRow = load<u32>(from, 20);
 }
 
-/** Decides how the candidates of the step are found, and makes ready what that needs. */
+/** Decides how the candidates of the step are found, and prepares for that. */
 export function hashWay(): u32 {
   const keys = step.keys;
   if (keys == 0) return Way.LOOP;
@@ -84,7 +84,7 @@ export function hashWay(): u32 {
   return indexBegin(keys, outerIsRight ? leftCount : rightCount);
 }
 
-/** Begins to make an index of so many rows. */
+/** Begins to make an index of `rows` rows. */
 function indexBegin(keys: u32, rows: u32): u32 {
   index = indexNew(spec, step, keys, rows, accountOf(node));
   isOwn = true;
@@ -118,7 +118,7 @@ export function indexSome(): bool {
   return true;
 }
 
-/** The index is made: the way in which candidates are found. That of a table stays with it. */
+/** The way to find candidates once the index is made; the index of a table stays with the table. */
 export function indexWay(): u32 {
   const branch = step.branch;
   if (!outerIsRight && branchAt(spec, branch).isTable) {
@@ -136,7 +136,7 @@ export function hashEnd(): void {
   index = changetype<HashIndex>(0);
 }
 
-/** True when an index pays for so many lookups of rows of the left side. */
+/** True when an index pays for `lookups` lookups of rows of the left side. */
 function isWorthwhile(lookups: u32): bool {
   return <u64>lookups * rightCount >= (<u64>lookups + rightCount) * PAIRS_PER_ROW;
 }
@@ -260,7 +260,7 @@ function leftKind(key: JoinKey, l: u32): u32 {
   const place = placeOf(branch);
   if (place < 0) return KIND_OTHER;
   const position = rowOf(place, l, NO_ROW);
-  // What a computed key is without a row is not known here.
+  // The value of a computed key for a missing row is not known here.
   if (position == NO_ROW) return key.isPlain ? kindOf(Tag.MISSING) : KIND_OTHER;
   const rows = branchRows(state, branch);
   const number = firstNumber(rows) + position;

@@ -88,15 +88,15 @@ function joinOpen(node: Node): bool {
   return true;
 }
 
-/** How the rows of a branch are kept; `lasts`: what columns refer to is there until the message is over. */
+/** Flags for keeping the rows of a branch; `lasts`: values that columns refer to stay until the message is over. */
 function flagsOf(branch: JoinBranch, lasts: bool): u32 {
   if (branch.isTable) return RowsFlag.NUMBERED;
-  // What is computed for keys is gone with its batch.
+  // Values computed for keys are freed with their batch.
   const refers = lasts && !branch.computed;
   return RowsFlag.NUMBERED | RowsFlag.AT_ONCE | (refers ? RowsFlag.REFERS : 0);
 }
 
-/** A window keeps what it sends until it has sent the end of the message; filters give on what they got. */
+/** True when values last until the end of the message: a window keeps them so long, and filters pass its columns on. */
 function messageLasts(node: Node): bool {
   let above = node.parent;
   while (above && hasTrait(above, Trait.KEEPS_COLUMNS)) above = above.parent;
@@ -272,9 +272,9 @@ function keepRows(spec: JoinSpec, state: JoinState, b: u32, sel: usize, n: u32):
   return rowsAppend(branchRows(state, b), binds, slots, sel, n, 0);
 }
 
-/** Takes rows of a table in. Those that failed above, where they are counted, are messages of their own, at once. */
+/** Takes rows of a table in. Rows that failed above, where they are counted, go on at once as messages of their own. */
 function takeTable(node: Node, b: u32): void {
-  // Nodes below are told nothing of where the rows came from.
+  // Nodes below do not learn from which branch the rows came.
   ctx.setBranch(0);
   const columns = branchAt(changetype<JoinSpec>(node.spec), b).columns;
   const blocks = ctx.cols;
@@ -298,7 +298,7 @@ function takeTable(node: Node, b: u32): void {
   if (from < n) addToTable(node, b, binds, sel + ((<usize>from) << 2), n - from);
 }
 
-/** Adds rows to a table. Where there is no room for all of them, those are counted that there is none for. */
+/** Adds rows to a table, and counts the rows for which there is no room. */
 function addToTable(node: Node, b: u32, binds: usize, sel: usize, n: u32): void {
   const branch = branchAt(changetype<JoinSpec>(node.spec), b);
   const table = branchRows(changetype<JoinState>(node.state), b);
@@ -368,7 +368,7 @@ function joinGoOn(node: Node): bool {
   return true;
 }
 
-/** Does what it can of the steps; the join at work before (`outer`, 0 none) is taken back. */
+/** Goes on with the steps as far as it can, then takes the join at work before (`outer`, 0 none) up again. */
 function goOn(state: JoinState, outer: usize): bool {
   let isDone = stepsGoOn();
   while (!isDone) {
@@ -390,7 +390,7 @@ function goOn(state: JoinState, outer: usize): bool {
 
 const VERSION: u32 = 1;
 
-/** Saves the tables; of messages nothing is left between two inputs. */
+/** Saves the tables; between two inputs there are no rows of messages. */
 function joinSave(node: Node): void {
   const state = changetype<JoinState>(node.state);
   const spec = changetype<JoinSpec>(node.spec);
@@ -401,7 +401,7 @@ function joinSave(node: Node): void {
   }
 }
 
-/** Fills the tables of a join that was just made. */
+/** Loads the saved tables into a new join. */
 function joinLoad(node: Node): bool {
   if (!readVersion(VERSION)) return false;
   const state = changetype<JoinState>(node.state);

@@ -1,5 +1,5 @@
-// Keys of rows: what equal values have in common. Numbers of both kinds are compared as doubles, so they are of one
-// kind and equal ones have one hash; null never equals anything.
+// Keys of rows: kinds and hashes that equal values have in common. Numbers of both kinds are compared as doubles, so
+// they are of one kind and equal ones have one hash; null never equals anything.
 import { Tag } from '../../mem/layout';
 import { NO_HASH, hashAdd, hashDone } from '../../value/equal-hash';
 import { Page, pageTag, pageVal } from '../../rows/page';

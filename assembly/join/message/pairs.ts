@@ -17,7 +17,7 @@ import { Program } from '../../gen/ops-layouts';
 
 const LEFTS: usize = memory.data(4 * 1024, 16);
 const RIGHTS: usize = memory.data(4 * 1024, 16);
-/** What the condition said of each pair. */
+/** Verdict of the condition on each pair. */
 const VERDICTS: usize = memory.data(1024, 16);
 const NO: u8 = 0;
 const YES: u8 = 1;
@@ -50,7 +50,7 @@ export function pairsSave(to: usize): void {
   memory.copy(to + 32 + 8192, VERDICTS, 1024);
 }
 
-/** Takes them back. */
+/** Restores the pairs that `pairsSave` saved. */
 export function pairsRestore(from: usize): void {
   count = load<u32>(from);
   outer = load<u32>(from, 4);
@@ -106,7 +106,7 @@ export function pairsEnd(): void {
   settleBefore(outerIsRight ? rightCount : leftCount);
 }
 
-/** Gives the outer rows below `next` their place that had no match. */
+/** Adds results for the outer rows below `next` that had no match. */
 function settleBefore(next: u32): void {
   while (outer < next && failure == 0) {
     if (keepsOuter && !isMatched) {

@@ -1,12 +1,12 @@
-// When a join with many pairs is to stop, so that others come to their turn.
+// The time at which a join with many pairs stops, so that others come to their turn.
 import { goesOn } from '../../node/deferred';
 
-/** Batches of pairs and of results since the join began, and those at the last look. */
+/** Batches of pairs and of results since the join began, and their number at the last look. */
 let batches: u32 = 0;
 let seen: u32 = 0;
 let mayPause: bool = false;
 
-/** A join begins its work, or goes on with it; one that may not stop never does. */
+/** Begins a piece of work of a join, which may stop in between only with `isAllowed`. */
 export function pauseBegin(isAllowed: bool): void {
   seen = batches;
   mayPause = isAllowed;

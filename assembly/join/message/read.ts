@@ -1,4 +1,4 @@
-// What tables hold, for the host to show.
+// Rows of tables, for the host to show.
 import { jsonSizeBound, jsonWriteValue } from '../../json/write';
 import { Tag } from '../../mem/layout';
 import { textBegin, textGrow, textRoom } from '../../value/text';

@@ -1,9 +1,9 @@
-// The join of one message under way. What it sends may bring a join below to work before it goes on; that one saves
+// The join of one message under way. Its rows may bring a join below to work before it goes on; the lower join saves
 // these variables meanwhile (join/message/suspended-run.ts).
 //
-// Rows are named by their position among those of their branch (rows/number.ts). A tuple is what the steps so far have
-// joined: the position of a row for each branch, NO_ROW where an outer join found none. The rows of the first branch
-// are the tuples before the first step.
+// Rows are named by their position among the rows of their branch (rows/number.ts). A tuple is a result of the steps so
+// far: the position of a row for each branch, NO_ROW where an outer join found none. The rows of the first branch are
+// the tuples before the first step.
 //
 //   tuples (32)   items u32 | count u32 | capacity u32 | …        items: u32[width] for each tuple
 import { accountOf } from '../../node/node';
@@ -18,7 +18,7 @@ import { Rows } from '../../rows/layout';
 /** No row on that side. */
 export const NO_ROW: u32 = 0xffffffff;
 
-/** What the steps so far have joined. */
+/** Tuples that the steps so far have joined. */
 // @ts-ignore: decorator
 @unmanaged
 class Tuples {
@@ -31,7 +31,7 @@ export let node: Node = changetype<Node>(0);
 export let spec: JoinSpec = changetype<JoinSpec>(0);
 export let state: JoinState = changetype<JoinState>(0);
 export let step: JoinStep = changetype<JoinStep>(0);
-/** The step is the last one: its results are the output. */
+/** True in the last step, whose results are the output. */
 export let isLast: bool = false;
 /** Tuples of the left side: `width` positions each; 0 in the first step, where the left side is the first branch. */
 export let lefts: usize = 0;
@@ -42,7 +42,7 @@ export let rights: Rows = changetype<Rows>(0);
 export let rightCount: u32 = 0;
 /** Payload of the error that takes the place of the message, 0 none. */
 export let failure: u64 = 0;
-/** Where the results of a step before the last go. */
+/** Tuples to which a step before the last adds its results. */
 let results: Tuples = changetype<Tuples>(0);
 
 /** Bytes that `runSave` writes. */
@@ -68,12 +68,12 @@ export function runSave(to: usize): void {
   store<u32>(to, changetype<u32>(results), 48);
 }
 
-/** Says that no join is under way. */
+/** Notes that no join is under way. */
 export function runLeave(): void {
   node = changetype<Node>(0);
 }
 
-/** Takes it back. */
+/** Restores the run that `runSave` saved. */
 export function runRestore(from: usize): void {
   node = changetype<Node>(load<u32>(from));
   spec = changetype<JoinSpec>(load<u32>(from, 4));
@@ -116,7 +116,7 @@ export function runStep(i: u32): void {
   results.count = 0;
 }
 
-/** Frees what the steps kept. */
+/** Frees the tuples, and leaves the run. */
 export function runEnd(): void {
   tuplesFree(state, accountOf(node));
   runLeave();
@@ -131,7 +131,7 @@ export function tuplesFree(ofState: JoinState, acct: usize): void {
   }
 }
 
-/** Notes why the message fails. */
+/** Notes the error for which the message fails, unless there is one already. */
 export function runFail(payload: u64): void {
   if (failure == 0) failure = payload;
 }
@@ -184,7 +184,7 @@ function grow(need: u64): bool {
   return left == NO_ROW || !lefts ? left : load<u32>(lefts + ((<usize>(left * width + <u32>place)) << 2));
 }
 
-/** Where the row at `place` of the first tuple stands; those of the others follow `tupleSize()` bytes apart. */
+/** Address of the row at `place` in the first tuple; the next tuples follow `tupleSize()` bytes apart. */
 // @ts-ignore: decorator
 @inline export function rowsOfTuples(place: i32): usize {
   return lefts + ((<usize>place) << 2);

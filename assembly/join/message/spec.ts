@@ -54,18 +54,18 @@ export const JOIN_STATE_BRANCHES: usize = JOIN_STATE_OTHERS + ROWS_SIZE;
 export class Branch extends Rows {
   index: usize;
   lookups: u32;
-  /** The index that is made little by little to take its place, 0 none, and how many rows it has. */
+  /** The larger index that is to take the place of `index`, 0 none, and the rows that it has so far. */
   next: usize;
   nextRows: u32;
 }
 
 export const BRANCH_STATE_SIZE: u32 = ROWS_SIZE + 16;
 
-/** Owners of columns that are no branch's: a value of the message; the branch number, which means nothing any more. */
+/** Owners of columns of no branch: a value of the message, or the branch number, which has no meaning any more. */
 export const OWNER_OTHER: u32 = 0xfffe;
 export const OWNER_NONE: u32 = 0xffff;
 
-/** Of `branch` (batch/context.ts): the rows come from a port and are for that table of the join. */
+/** Bit of `branch` (batch/context.ts) for rows from a port that fill the table of that branch. */
 export const FOR_TABLE: u32 = 0x80000000;
 
 /** A column without values: zeros are the tag MISSING. Nothing writes to it. */
@@ -91,7 +91,7 @@ export const NO_VALUES: usize = memory.data(17472, 64);
   return changetype<Branch>(changetype<usize>(state) + JOIN_STATE_BRANCHES + <usize>(branch * BRANCH_STATE_SIZE));
 }
 
-/** Values that are kept of a row of the branch: its columns, then what keys need. */
+/** Values that are kept of a row of the branch: its columns, then the values that keys compute. */
 // @ts-ignore: decorator
 @inline export function slotsOf(branch: JoinBranch): u32 {
   return branch.columns + branch.computed;

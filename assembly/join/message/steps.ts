@@ -1,4 +1,4 @@
-// The steps of the join of a message, one after the other. One that has many pairs stops in between where it may
+// The steps of the join of a message, one after the other. A step with many pairs stops in between where it may
 // (node/deferred.ts), and goes on from there; meanwhile it is suspended (join/message/suspended-run.ts).
 import { beginLong, mayDefer } from '../../node/deferred';
 import { accountOf } from '../../node/node';
@@ -15,11 +15,11 @@ import { Way } from './way';
 /** Number of the step under way, and whether it has begun. */
 let number: u32 = 0;
 let isBegun: bool = false;
-/** How its candidates are found. */
+/** Way in which the candidates of the step are found. */
 let way: u32 = Way.LOOP;
-/** All its pairs were added; what is left are rows of the right side without a match. */
+/** True when all pairs of the step were added, and only rows of the right side without a match are left. */
 let isPaired: bool = false;
-/** Where the loops stopped: outer and inner row, or row of the right side. */
+/** Place where the loops stopped: outer and inner row, or row of the right side. */
 let outer: u32 = 0;
 let inner: u32 = 0;
 
@@ -36,7 +36,7 @@ export function stepsSave(to: usize): void {
   store<u8>(to, <u8>isPaired, 17);
 }
 
-/** Takes them back. */
+/** Restores the steps that `stepsSave` saved. */
 export function stepsRestore(from: usize): void {
   number = load<u32>(from);
   way = load<u32>(from, 4);
@@ -84,7 +84,7 @@ function begin(): void {
   else way = hashWay();
 }
 
-/** Frees what the step under way has, if any. */
+/** Frees the memory of the step under way, if any. */
 export function stepsEnd(): void {
   if (!isBegun) return;
   isBegun = false;
@@ -127,7 +127,7 @@ function loopSome(): bool {
   let i = inner;
   for (let o = outer; o < outers; o++) {
     while (i < inners) {
-      // As many as may be judged together at most.
+      // At most as many pairs as are judged together.
       const to = min(i + 1024, inners);
       for (; i < to; i++) if (!(isRight ? addPair(i, o) : addPair(o, i))) return true;
       if (!isPaused()) continue;

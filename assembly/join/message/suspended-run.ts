@@ -1,6 +1,6 @@
-// A join that comes to work while another one is at work: it stands below that one, which has sent rows before it has
-// seen all its pairs, with windows in between. It suspends the run of the other, and resumes it when its own is
-// over. So is a join suspended that stops in between (join/message/steps.ts).
+// A join may come to work while another one is at work: it stands below the other, which has sent rows before it has
+// seen all its pairs, with windows in between. The lower join suspends the run of the upper one, and resumes it at its
+// own end. A join that stops in between is suspended in the same way (join/message/steps.ts).
 //
 // Rows of the output need not be saved: they have been written when a node below comes to work.
 import { alloc, free, WORKSPACE } from '../../mem/alloc';
@@ -16,7 +16,7 @@ const HASH: usize = STEPS + STEPS_SIZE;
 const EQUAL: usize = HASH + HASH_SIZE;
 const SIZE: u32 = <u32>EQUAL + EQUAL_SIZE;
 
-/** Suspends the run under way; returns where it is saved, 0 when memory is exhausted: it goes on then. */
+/** Suspends the run under way and returns its address; 0 when memory is exhausted, and the run goes on. */
 export function suspendRun(): usize {
   const at = alloc(SIZE, WORKSPACE);
   if (!at) return 0;
@@ -29,7 +29,7 @@ export function suspendRun(): usize {
   return at;
 }
 
-/** Resumes it. */
+/** Resumes the run that is saved at `at`. */
 export function resumeRun(at: usize): void {
   runRestore(at);
   pairsRestore(at + RUN_SIZE);

@@ -19,7 +19,7 @@ import {
 } from './hash-index';
 import { Branch } from './spec';
 
-/** An index for so many rows or more grows little by little; a smaller one is made anew in a few ms. */
+/** Rows from which on an index grows little by little; a smaller one is made anew in a few ms. */
 const LARGE: u32 = 1 << 16;
 
 /**
@@ -35,7 +35,7 @@ export function tableAdd(
   retain: u32,
   acct: usize,
 ): bool {
-  // Rows that those behind them would drop are not taken in at all.
+  // Rows that later ones of the batch would drop are not taken in at all.
   const skipped = retain && n > retain ? n - retain : 0;
   n -= skipped;
   if (!rowsAppend(table, binds, columns, sel + ((<usize>skipped) << 2), n, 0)) return false;
@@ -76,7 +76,7 @@ function makeRoom(table: Branch, count: u32, retain: u32, acct: usize): bool {
     if (isFull || room < LARGE || count < room >> 1 || (retain && retain <= room) || count & 1023) return !isFull;
     const before = refusals;
     next = indexLarger(index, acct);
-    // It is asked for again, as long as there is room without it.
+    // The larger index is asked for again, as long as there is room without it.
     forgiveRefusals(before);
     table.next = changetype<usize>(next);
     return true;

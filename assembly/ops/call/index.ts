@@ -20,13 +20,13 @@ const TABLE: usize = memory.data(64 * 16, 16);
 @external("host", "call")
 declare function hostCall(fn: u32, table: usize, argCount: u32, sel: usize, rows: u32, vals: usize, tags: usize): void;
 
-/** Where results go in the place of scratch memory; 0 they don't. */
+/** Pool that takes results in the place of scratch memory; 0 none. */
 let lent: Pool = changetype<Pool>(0);
 /** Text may be read in blocks beyond its end. */
 const PADDING: u32 = 64;
 
 /**
- * Scratch memory for what the host writes; it lives as long as the batch. 0 when memory is exhausted, or when the
+ * Scratch memory for the results of the host; it lives as long as the batch. 0 when memory is exhausted, or when the
  * values of the batch take more than they may (ops/result.ts); messages of errors (`isCounted` 0) don't count.
  */
 export function hostScratch(size: u32, isCounted: bool): usize {
@@ -35,8 +35,8 @@ export function hostScratch(size: u32, isCounted: bool): usize {
 }
 
 /**
- * Calls function `fn` over the values at `vals` of the rows at `sel`, outside of programs. What the results refer to is
- * put into a pool, followed by readable bytes as input is.
+ * Calls function `fn` over the values at `vals` of the rows at `sel`, outside of programs. Bytes of the results are put
+ * into a pool, followed by readable bytes as input is.
  */
 export function callHostOver(
   fn: u32,

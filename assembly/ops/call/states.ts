@@ -1,13 +1,13 @@
-// Functions of the host that keep a state for each group of rows: one call for many rows of many groups. What is kept
-// is bytes, whose meaning the host knows alone. The host sees columns (kernels/calls/host-call.ts), the rows first and
-// the groups behind them:
+// Functions of the host that keep a state for each group of rows: one call for many rows of many groups. A state is
+// bytes, whose meaning only the host knows. The host sees columns (kernels/calls/host-call.ts), the rows first and the
+// groups behind them:
 //
 //             arguments   one column more            result
 //   a row     its values  number of its group, I64   what the row is given: of functions that look back alone
 //   a group   -           its state: BYTES, MISSING  BYTES its state from now on; NULL it has none; BOOL it stays as it
 //   was; ERROR
 //
-// One call is made ready at a time: what the host does meanwhile does not come back into the kernel.
+// One call is made ready at a time: until it returns, the host must not call the kernel.
 import * as ctx from '../../batch/context';
 import { stageAcquire, stageRelease } from '../../batch/stage';
 import { noteRefusal } from '../../mem/alloc';
@@ -18,7 +18,7 @@ import { callBlocks } from './index';
 /** Rows of a call at most, and groups. */
 export const CALL_ROWS: u32 = BATCH_ROWS / 2;
 
-/** Numbers of the rows of the blocks that are filled; those of groups begin at CALL_ROWS. */
+/** Row numbers of the blocks that are filled; the numbers of groups begin at CALL_ROWS. */
 const SEL: usize = memory.data(4 * 1024, 16);
 
 let blocks: usize = 0;
@@ -29,7 +29,7 @@ let chunk: usize = 0;
 let filled: usize = 0;
 let computed: u64 = 0;
 
-/** Begins a call of a function with so many arguments; false when memory is exhausted. */
+/** Begins a call of a function with `args` arguments; false when memory is exhausted. */
 export function callBegin(args: u32): bool {
   columns = args + 1;
   rows = 0;

@@ -74,7 +74,7 @@ let mostCompared: u64 = 0;
 /** A match took more comparisons than it may. */
 let isTooMuch: bool = false;
 
-/** Where a part stands that is not there. */
+/** Result for a part of the pattern that does not occur. */
 const NOWHERE: usize = usize.MAX_VALUE;
 
 let hasOpen: bool = false;
@@ -97,7 +97,7 @@ function partEnd(p: usize, patternEnd: usize): usize {
   return q;
 }
 
-/** What is behind the part [p, q) of the pattern where it stands at `at`. */
+/** The address behind the part [p, q) of the pattern where it stands at `at`; NOWHERE when it does not. */
 function behindPart(at: usize, end: usize, p: usize, q: usize): usize {
   while (p < q) {
     if (at >= end) return NOWHERE;
@@ -127,7 +127,7 @@ function findPart(at: usize, end: usize, p: usize, q: usize): usize {
   return NOWHERE;
 }
 
-/** The place so many characters before the end, if it is at or behind `at`. */
+/** The address `wanted` characters before the end, NOWHERE when it lies before `at`. */
 function beforeEnd(at: usize, end: usize, wanted: u32): usize {
   let n: u32 = 0;
   for (let p = at; p < end; p += charLen(p, end)) n++;
@@ -184,8 +184,8 @@ function giveLike(tagA: u8, a: u64, tagB: u8, b: u64, wanted: bool): void {
 }
 
 /**
- * `text%` with up to 16 bytes of text, no branch on what the rows hold: values and constants are followed by 16
- * readable bytes (mem/pool.ts).
+ * Matches `text%` with up to 16 bytes of text, without branches that depend on values: values and constants are
+ * followed by 16 readable bytes (mem/pool.ts).
  */
 function likePrefix(to: usize, vals: usize, wanted: bool): void {
   const mask = i8x16.lt_u(LANES, i8x16.splat(<u8>coreLen));

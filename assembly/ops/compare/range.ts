@@ -115,8 +115,8 @@ export function compareNotIn(op: Operation): void {
   mapA(op, (tag: u8, val: u64): void => giveIn(tag, val, false));
 }
 
-// What is no array is a set without elements; a null on the left is in no set and in no set's complement, unless there
-// is no value on the right at all.
+// A value that is no array counts as a set without elements. A null on the left is in no set and in no set's
+// complement, unless there is no value on the right at all.
 function giveInArray(tagA: u8, a: u64, tagB: u8, b: u64, wanted: bool): void {
   if (tagA == Tag.ERROR || tagB == Tag.ERROR) {
     give(Tag.ERROR, tagA == Tag.ERROR ? a : b);

@@ -101,7 +101,7 @@ export function convertToJson(op: Operation): void {
   });
 }
 
-/** Gives the reason why JSON has no such value. */
+/** Gives the error of a value that JSON does not have. */
 function giveFailure(): void {
   const to = poolAlloc(ctx.scratch, failLen);
   if (!to) {

@@ -33,7 +33,7 @@ const INNER_OP: Operation = changetype<Operation>(memory.data(32, 16));
 const INNER_ARGS: usize = memory.data(16, 16);
 /** Row numbers 0, 1, 2 … */
 const ROWS: usize = memory.data(4096, 16);
-/** Where the result of each gathered element goes. */
+/** Address for the result of each gathered element. */
 const TARGETS: usize = memory.data(4096, 16);
 
 /** Runs one operation; set by the loop over programs, which knows all families (ops/vm.ts). */
@@ -59,7 +59,7 @@ function prepare(): bool {
   return blocks != 0;
 }
 
-/** Runs the operation over what is gathered. */
+/** Runs the operation over the gathered elements. */
 function flush(): void {
   if (!gathered) return;
   const isInArgs = (operation & IN_ARGS) != 0;

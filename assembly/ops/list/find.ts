@@ -1,4 +1,4 @@
-// What is in a list, and where.
+// Functions that find elements in a list, and their places.
 import { MEMBER_TAG, Tag, isNull, lenOf, offOf } from '../../mem/layout';
 import { isAbsent } from '../numeric';
 import { textBegin, textI64, textLiteral, textTakeError } from '../../value/text';

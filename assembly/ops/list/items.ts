@@ -22,7 +22,7 @@ import { give } from '../row-loops';
   store<u64>(slot, <u64>max(tag, Tag.NULL), SLOT_TAG);
 }
 
-/** Gives the error of an argument (counted from 1) that is not what the function needs. */
+/** Gives the error of an argument (counted from 1) that the function can't use. */
 export function giveWrong(position: i64, what: string, tag: u8, val: u64): void {
   textBegin();
   textLiteral('argument ');
@@ -48,8 +48,8 @@ export function sameItem(tagA: u8, a: u64, tagB: u8, b: u64): bool {
 }
 
 /**
- * Gives the `n` elements at `at` as a list. Elements of several lists (`isGrown`) count with what they refer to: lists
- * that double from column to column must end.
+ * Gives the `n` elements at `at` as a list. Elements of several lists (`isGrown`) count with all bytes that they refer
+ * to: lists that double from column to column must end.
  */
 export function giveList(name: string, at: usize, n: u32, isGrown: bool): void {
   const list = span(at, n);

@@ -92,7 +92,7 @@ function isBehind(a: usize, b: usize): bool {
   if (rank != other) return rank > other;
   if (rank >= 5) return false;
   const order = compareValues(tagA, load<u64>(a), tagB, load<u64>(b));
-  // Behind all numbers stands what is none.
+  // Values that are no numbers stand behind all numbers.
   if (order == Cmp.UNORDERED) return tagA == Tag.F64 && isNaN(reinterpret<f64>(load<u64>(a))) && !isNotNumber(b);
   return order == 1;
 }

@@ -40,7 +40,7 @@ export function setEnd(): void {
   size = 0;
 }
 
-/** Address of the element's place in the table: what stands there is equal to it, or 0. */
+/** Address of the element's place in the table, which holds an equal element or 0. */
 function placeOf(slot: usize): usize {
   const tag = itemTag(slot);
   const val = load<u64>(slot);
@@ -66,7 +66,7 @@ export function setHas(slot: usize): bool {
   return itemTag(slot) < Tag.ARRAY && load<u32>(placeOf(slot)) != 0;
 }
 
-/** Forgets an element that is there: a list that names it again finds it a stranger. */
+/** Forgets an element of the set: the next equal one is new again. */
 export function setForget(slot: usize): void {
   store<u32>(placeOf(slot), <u32>FORGOTTEN);
 }

@@ -1,4 +1,4 @@
-// Lists taken as sets: what is different, common, missing.
+// Functions that take lists as sets, for different, common and missing elements.
 import { Tag, isNull, lenOf } from '../../mem/layout';
 import { isAbsentAs } from '../numeric';
 import { giveNull, map1, map2 } from '../row-loops';

@@ -88,7 +88,7 @@ export function logicIsNotNull(op: Operation): void {
 }
 
 const MAX_CASE: u32 = 16;
-/** Of each argument: payloads u32 | tags u32 | rows from one to the next u32 | 0 u32. */
+/** Each argument: payloads u32 | tags u32 | rows from one to the next u32 | 0 u32. */
 const CASE_ARGS: usize = memory.data(16 * 16, 16);
 
 /** CASE whose conditions are columns of booleans; false when one is anything else. */

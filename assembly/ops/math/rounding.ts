@@ -130,7 +130,7 @@ function readWhole(tag: u8, val: u64): bool {
     return true;
   }
   if (tag == Tag.F64) {
-    // The smallest integer stands for what does not fit, and is one itself.
+    // The smallest integer is the mark of a value that does not fit, but is a value itself, too.
     whole = truncateF64(reinterpret<f64>(val));
     if (<f64>whole == reinterpret<f64>(val)) return true;
   }

@@ -1,4 +1,4 @@
-// Angles. What has no value there (arc sine of 2) is null.
+// Functions of angles. A value outside of their domain (arc sine of 2) gives null.
 import { Tag } from '../../mem/layout';
 import { plainError } from '../../value/error';
 import { toF64 } from '../../value/number';

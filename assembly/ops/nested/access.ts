@@ -154,7 +154,7 @@ export function nestedSlice(op: Operation): void {
         return;
       }
     }
-    // What a negative end leaves may be nothing; an end that stands before the start is a mistake.
+    // With a negative end the rest may be empty; an end that stands before the start is a mistake.
     if (start > end || (start == end && position >= 0)) {
       textBegin();
       textLiteral('start cannot be greater than end. start:');

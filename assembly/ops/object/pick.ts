@@ -94,7 +94,7 @@ export function objectErase(op: Operation): void {
 const MAX_DEPTH: u32 = 64;
 const POINT: usize = memory.data<u8>([0x2e, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 16);
 
-/** What was picked, an object. */
+/** Payload of the picked object. */
 let picked: u64 = 0;
 /** Bytes that the objects and lists of names take. */
 let length: u64 = 0;
@@ -107,7 +107,7 @@ function pushName(name: u64): bool {
   return push(Tag.STR, rest, offOf(name), <u32>point);
 }
 
-/** Puts a member with this key on the stack: the value of the object's, or what `names` pick from it, if anything. */
+/** Puts a member with this key on the stack: the object's value, or the part that `names` pick from it, if any. */
 function pickMember(object: u64, key: u64, namesTag: u8, names: u64, depth: u32): bool {
   const member = memberOf(object, key);
   if (!member) return true;
@@ -120,7 +120,7 @@ function pickMember(object: u64, key: u64, namesTag: u8, names: u64, depth: u32)
   return lenOf(picked) == 0 || push(Tag.OBJECT, picked, offOf(key), lenOf(key));
 }
 
-/** No name ends at the key: what was behind its points is a text, or a list of texts. */
+/** True when no name ends at the key: the rest behind its points is a text, or a list of texts. */
 function isPathOnly(tag: u8, val: u64): bool {
   if (tag != Tag.ARRAY) return tag == Tag.STR;
   for (let i: u32 = 0; i < lenOf(val); i++) {

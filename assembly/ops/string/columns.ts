@@ -26,7 +26,7 @@ const PLACES: usize = memory.data<u64>([0x0706050403020100, 0x0f0e0d0c0b0a0908],
   return (1 << len) - 1;
 }
 
-/** Gives the row what the function of the row gave, in a column of texts. */
+/** Stores the result of the function for the row in a column of texts. */
 // @ts-ignore: decorator
 @inline function putGiven(dst: usize, row: usize): void {
   store<u8>(dst + row, outTag, COL_TAGS);
@@ -106,7 +106,7 @@ const PLACES: usize = memory.data<u64>([0x0706050403020100, 0x0f0e0d0c0b0a0908],
     let behind: u32 = 0;
     if (atStart) before = ctz(~(<u32>i8x16.bitmask(i8x16.eq(v128.load(from), blank))));
     if (atEnd) behind = clz(~((<u32>i8x16.bitmask(i8x16.eq(v128.load(max<usize>(end, BLOCK) - BLOCK), blank))) << 16));
-    // Where a visible character stands at both ends of what is left, these are the ends.
+    // Visible characters at both ends of the rest are the ends of the result.
     if (
       before + behind < len &&
       (!atStart || isVisible(load<u8>(from + before))) &&
@@ -189,7 +189,7 @@ function isPlace(operand: u32): bool {
   return load<i8>(offOf(load<u64>(constOf(program, operand))));
 }
 
-/** Where one byte, the same for all rows, stands first; `f` seeks it in texts of more than 16. */
+/** Finds the first place of one byte, the same for all rows; `f` seeks it in texts of more than 16. */
 // @ts-ignore: decorator
 @inline export function placesOfByte(
   op: Operation,
@@ -215,7 +215,7 @@ function isPlace(operand: u32): bool {
   }
 }
 
-/** One byte exchanged for another one everywhere; `f` does texts of more than 16. */
+/** Replaces one byte by another one everywhere; `f` does texts of more than 16. */
 // @ts-ignore: decorator
 @inline export function exchangeInColumn(op: Operation, f: (text: u64, old: u64, fresh: u64) => void): void {
   const b = op.b;

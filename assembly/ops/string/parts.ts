@@ -162,7 +162,7 @@ export function stringSubstring(op: Operation): void {
 }
 
 const MAX_JOINED: u32 = 16;
-/** Of each argument: payloads u32 | bytes from one row to the next u32. */
+/** Each argument: payloads u32 | bytes from one row to the next u32. */
 const JOINED: usize = memory.data(16 * 8, 16);
 
 /** Joins columns of texts, and constants; false where one is anything else, or a result is long. */
@@ -253,7 +253,7 @@ export function stringSplitValue(op: Operation): void {
       give(tagC == Tag.ERROR ? tagC : Tag.NULL, c);
       return;
     }
-    // What is no position selects the first part.
+    // A value that is no position selects the first part.
     const at = isCount(tagC, c) ? count : 0;
     const text = textOf(tagA, a);
     const separator = textOf(tagB, b);

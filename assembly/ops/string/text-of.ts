@@ -43,7 +43,7 @@ export function isCount(tag: u8, val: u64): bool {
   }
   if (tag != Tag.F64) return false;
   const x = reinterpret<f64>(val);
-  // The smallest integer stands for what does not fit, and is one itself.
+  // The smallest integer is the mark of a value that does not fit, but is a value itself, too.
   count = truncateF64(x);
   return <f64>count == x;
 }

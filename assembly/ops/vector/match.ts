@@ -107,7 +107,7 @@ export function vectorMatch(op: Operation): void {
   });
 }
 
-// The best so far: a heap whose first entry is the worst of them.
+// The best candidates so far: a heap whose first entry is the worst of them.
 //
 //   entry   similarity f64 | address of the candidate u64
 

@@ -37,7 +37,7 @@ export function measure(tagA: u8, a: u64, tagB: u8, b: u64): bool {
 /** Cosine of the vectors measured last; NaN when one has no length. */
 export function cosine(): f64 {
   if (squaresA == 0 || squaresB == 0) return NaN;
-  // Rounding must not lead beyond what a cosine can be.
+  // Rounding must not lead beyond the range of a cosine.
   return max<f64>(-1, min<f64>(1, product / (sqrt(squaresA) * sqrt(squaresB))));
 }
 

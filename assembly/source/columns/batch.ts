@@ -1,4 +1,4 @@
-// The batch a source is filling: rows so far, error rows, and what a finished row or batch needs.
+// The batch that a source is filling: its rows so far, its error rows, and the work at the end of a row or batch.
 import * as ctx from '../../batch/context';
 import { alloc, WORKSPACE } from '../../mem/alloc';
 import {
@@ -50,7 +50,7 @@ export function batchBegin(state: Source): void {
   filledRows++;
 }
 
-/** Takes rows back, down to `count`. */
+/** Removes rows from the end of the batch, down to `count`. */
 export function batchRewind(state: Source, count: u32): void {
   while (filledRows > count) clearRow(state, --filledRows);
 }

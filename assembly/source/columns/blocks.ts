@@ -26,7 +26,7 @@ export let colsTable: usize = 0;
 let tableSize: u32 = 0;
 let blockCount: u32 = 0;
 
-/** Makes sure that there are so many blocks; false when memory is exhausted. */
+/** Makes blocks up to `count`; false when memory is exhausted. */
 export function ensureBlocks(count: u32): bool {
   if (count > tableSize) {
     const size = max(count, max(64, tableSize * 2));

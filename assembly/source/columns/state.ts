@@ -31,7 +31,7 @@ export class Source {
   stepCount: u32;
   stepCapacity: u32;
   stepMisses: u32;
-  /** Whom their memory is accounted to. */
+  /** Account of the memory of the steps. */
   stepAccount: usize;
   private gap68: u32;
   private gap72: u32;

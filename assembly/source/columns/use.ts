@@ -1,4 +1,4 @@
-// Uses of columns: what some rule reads of the messages of a source, and how a field finds its use by name.
+// Uses of columns: the columns that rules read of a source's messages, and how a field finds its use by name.
 //
 //   use (64 bytes), one for each column index
 //   0    nameOff u32 | nameLen u32
@@ -15,7 +15,7 @@ import { Source } from './state';
 export { UseKind } from '../../gen/source-layouts';
 
 export const USE_SIZE: u32 = 64;
-/** What some rule reads of the messages. */
+/** A column that some rule reads of the messages. */
 // @ts-ignore: decorator
 @unmanaged
 export class Use {

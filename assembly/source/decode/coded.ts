@@ -36,12 +36,12 @@ const LIST_SIZE: u32 = TEXT_TAGS + BATCH_ROWS;
 
 let list: usize = 0;
 let count: u32 = 0;
-/** The next one to be decoded. */
+/** Number of the message of the list that is decoded next. */
 let next: u32 = 0;
-/** What the function made of them. */
+/** Memory for the results of the function. */
 const pool: Pool = changetype<Pool>(memory.data(32, 16));
 
-/** As `fillMore`. */
+/** True when more of the input may be left, as `fillMore`. */
 export let codedMore: bool = false;
 
 /** Makes the list; false when memory is exhausted. */
@@ -52,7 +52,7 @@ export function codedInit(): bool {
   return list != 0;
 }
 
-/** Forgets all messages and what was made of them. */
+/** Forgets all messages of the list and the results of the function. */
 export function codedForget(): void {
   if (!count) return;
   count = 0;
@@ -63,7 +63,7 @@ export function codedForget(): void {
 /** As `sourceFill`, where a batch was begun. */
 export function fillCoded(node: Node, state: Source, pos: usize, end: usize): usize {
   let p = pos;
-  // While messages wait nothing more is cut out.
+  // No messages are cut out while others wait.
   codedMore = next != count && pos < end;
   if (next == count) {
     codedForget();
@@ -121,7 +121,7 @@ function cut(node: Node, state: Source, pos: usize, end: usize): usize {
 function add(pos: usize, end: usize): void {
   const entry = list + count * ENTRY;
   let topic = message.topic;
-  // That of an alias stands in memory that goes with the batch.
+  // The topic of an alias stands in memory that is freed with the batch.
   if (topic && (topic < pos || topic >= end)) topic = poolBytesCopy(pool, topic, message.topicLen);
   store<u32>(entry, <u32>topic);
   store<u32>(entry, topic ? message.topicLen : 0, ENTRY_TOPIC_LEN);
@@ -145,11 +145,11 @@ function decoderSize(state: Source): u32 {
   return state.spec.delimiter;
 }
 
-/** Has the function make JSON of all messages of the list. */
+/** Calls the function, which makes JSON of all messages of the list. */
 function read(state: Source): void {
   const fn = decoderOf(state).fn;
   callHostOver(fn, list + PAYLOADS, list + PAYLOAD_TAGS, identity, count, list + TEXTS, list + TEXT_TAGS, pool);
-  // That is no work of programs.
+  // The results do not count as values computed by programs.
   ctx.setComputed(0);
 }
 

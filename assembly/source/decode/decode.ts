@@ -27,7 +27,7 @@ import { Node } from '../../gen/node-layouts';
   return true;
 }
 
-/** A message that the steps did not decode to the end, but to `q`; 0: not at all. */
+/** Decodes a message that the steps decoded only up to `q`; 0: not at all. */
 function decodeOther(node: Node, state: Source, q: usize, row: u32): bool {
   const end = message.payloadEnd;
   const p = skipSpace(message.payload, end);
@@ -54,13 +54,13 @@ function isEnd(p: usize, end: usize, otherwise: string): bool {
   return stop == end;
 }
 
-/** The message under way is an error row, with the reason in json/fault.ts. */
+/** Makes the message under way an error row, with the reason in json/fault.ts. */
 export function failMessage(node: Node): void {
   faultMessage(message.payload);
   addErrorRow(node);
 }
 
-/** Decodes the object at `p`, which the steps did not; returns the position after it, 0 on failure. */
+/** Decodes the object at `p` that the steps did not decode; returns the position after it, 0 on failure. */
 function decodeFirst(node: Node, state: Source, p: usize, end: usize, row: u32): usize {
   clearRow(state, row);
   if (!state.steps && !(state.kinds & (1 << UseKind.ROW)) && <i32>state.maxDepth > 0)
@@ -92,7 +92,10 @@ function putRow(state: Source, row: u32): void {
   }
 }
 
-/** Adds what does not come from the payload; with strict validation, checks for missing columns. False: an error. */
+/**
+ * Adds the columns that do not come from the payload; with strict validation, checks for missing columns. False: an
+ * error.
+ */
 // @ts-ignore: decorator
 @inline export function completeRow(state: Source, row: u32): bool {
   if (state.flags & StreamFlag.STRICT && !checkMissing(state, row)) return false;
@@ -182,7 +185,7 @@ function decodeElement(node: Node, state: Source, p: usize, end: usize, row: u32
   return fault('an element of the list is not an object', p);
 }
 
-/** From behind an element to the next one, or to `end` after the last; 0 on failure. */
+/** Position of the next element, from behind one, or `end` after the last; 0 on failure. */
 function afterElement(p0: usize, end: usize): usize {
   let p = skipSpace(p0, end);
   const c: u32 = p < end ? load<u8>(p) : 0;

@@ -20,7 +20,7 @@ const MESSAGE_ID: usize = memory.data<u8>([0x6d, 0x65, 0x73, 0x73, 0x61, 0x67, 0
 const RETAINED: usize = memory.data<u8>([0x72, 0x65, 0x74, 0x61, 0x69, 0x6e, 0x65, 0x64]);
 const USER_PROPERTY: u32 = 0x26;
 
-/** Kinds filled here. */
+/** Bits of the kinds of columns that are filled here. */
 // @ts-ignore: decorator
 @lazy const SPECIAL: u32 =
   (1 << UseKind.SELF) | (1 << UseKind.META) | (1 << UseKind.META_ALL) | (1 << UseKind.ARRIVAL);

@@ -1,7 +1,7 @@
-// Numbers behind a known key. They mostly have as many digits as those before, and the same byte behind them: where
-// that shape fits, which one comparison of a block says, all digits are converted at once, and what stands behind the
-// number is looked at without waiting for them. A step knows two shapes; a number of a third is measured. A shape gives
-// way when numbers of others come in a row.
+// Numbers behind a known key. Most have as many digits as the numbers before, and the same byte behind them. Where that
+// shape fits, as one comparison of a block tells, all digits are converted at once; the bytes behind the number are
+// looked at without waiting for the digits. A step knows two shapes; a number of a third is measured. A shape gives way
+// when numbers of others come in a row.
 //
 //   shape (68 bytes)
 //   0    expected 16     the smallest bytes: sign, '0' for each digit, '1' for the first of several before the point,
@@ -95,7 +95,7 @@ const TEN_THOUSANDS: usize = memory.data<i16>([10000, 1, 10000, 1, 10000, 1, 100
   store<u8>(block, 1, COL_HAS_RAW);
 }
 
-/** Where the text stands, 0 when the encoder would print the number in another way. */
+/** The source text as a span, 0 when the encoder would print the number in another way. */
 // @ts-ignore: decorator
 @inline function textOf(shape: usize, p: usize, x: v128): u64 {
   const zeros = <u32>i8x16.bitmask(i8x16.eq(x, i64x2.splat(0)));
@@ -128,8 +128,8 @@ let fraction: u32 = 0;
 export let measuredEnd: usize = 0;
 
 /**
- * Measures the number at `p`; false for what is no short JSON number without exponent, with `isWhole` also for
- * fractions.
+ * Measures the number at `p`; false unless it is a short JSON number without exponent, with `isWhole` also without
+ * fraction.
  */
 export function measure(p: usize, isWhole: bool): bool {
   const minus = <u32>(load<u8>(p) == 0x2d);
@@ -164,7 +164,7 @@ export function putMeasured(use: Use, p: usize, row: u32): void {
   const m = valueOf(digits, i8x16.sub(v128.load(PLACES + whole + fraction), v128.load(BEHIND + fraction)), 0);
   const block = use.block;
   const at = block + ((<usize>row) << 3);
-  // What the encoder would print in another way: zeros behind, small fractions, -0.
+  // Texts that the encoder would print in another way are not kept: zeros behind, small fractions, -0.
   let raw = span(p, <u32>(measuredEnd - p));
   if (load<u8>(first) == 48 && fraction > MAX_FRACTION_BELOW_ONE) raw = 0;
   if (sign && m == 0) raw = 0;
@@ -190,7 +190,7 @@ export function putMeasured(use: Use, p: usize, row: u32): void {
   return as == NumberAs.F64 || abs(load<f64>(shape, SHAPE_DIVISOR)) != 1;
 }
 
-/** Notes a number of another shape; true when there were so many of them that the shape is to be replaced. */
+/** Notes a number of another shape; true when so many have come that the shape is to be replaced. */
 // @ts-ignore: decorator
 @inline export function mayReplace(shape: usize): bool {
   const patience = load<u8>(shape, SHAPE_PATIENCE);

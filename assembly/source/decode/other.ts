@@ -25,7 +25,7 @@ import { Node } from '../../gen/node-layouts';
 
 const SELF: usize = memory.data<u8>([0x73, 0x65, 0x6c, 0x66]);
 
-/** The payload is the value of the field `self` or, with a schema, of the declared field. */
+/** Stores the payload as the value of the field `self` or, with a schema, of the declared field. */
 export function decodeBinary(node: Node): bool {
   const state = stateOf(node);
   const row = filledRows;
@@ -53,7 +53,8 @@ export function decodeBinary(node: Node): bool {
 }
 
 /**
- * An object is a row, a list of objects as many; what does not fit in the batch follows in the next (`resume`).
+ * Decodes rows in the binary form: an object is a row, a list of objects several rows. Rows that do not fit in the
+ * batch follow in the next one (`resume`).
  */
 export function decodeRows(node: Node): bool {
   const state = stateOf(node);

@@ -1,8 +1,9 @@
-// Steps: what stands between the values of an object is mostly the same from message to message: comma, space, key,
-// colon. A step holds such a literal and what to do with the value behind it. Each step names the steps that were seen
+// Steps: the bytes between the values of an object are mostly the same from message to message: comma, space, key,
+// colon. A step holds such a literal, and how to decode the value behind it. Each step names the steps that were seen
 // after it; decoding goes from step to step, literals being compared 16 bytes at a time instead of being read and
-// looked up. What no step matches is read the general way and, when seen again, becomes a step or a way between two
-// steps. So other orders of the keys, fields that come and go and other spacing cost little, and nothing is read twice.
+// looked up. A literal that no step matches is read the general way and, when seen again, becomes a step or a way
+// between two steps. So other orders of the keys, fields that come and go and other spacing cost little, and nothing is
+// read twice.
 //
 // A literal is valid JSON after any value of the object it was seen in, wherever it stands; values are checked as in
 // the general way (json/scan.ts). A message that breaks off or is broken merely takes the general way, which says what
@@ -58,7 +59,7 @@ const MAX_NEXT: u32 = 7;
 const MAX_LITERAL: u32 = 60;
 const FIRST_CAPACITY: u32 = 12;
 const MAX_STEPS: u32 = 128;
-/** Members without step after which all is learnt anew: the sender has changed, or the steps are of no use. */
+/** Members without step after which all steps are learnt anew: the sender has changed, or the steps are of no use. */
 const FORGET_AFTER: u32 = 4096;
 
 namespace StepKind {
@@ -66,7 +67,7 @@ namespace StepKind {
   export const SKIP_NUMBER: u8 = 0;
   /** A number for `use` follows, mostly: as a double. */
   export const DOUBLE: u8 = 1;
-  /** As an integer. */
+  /** A number for `use` follows, mostly: as an integer. */
   export const INTEGER: u8 = 2;
   /** A value for `use` follows. */
   export const VALUE: u8 = 3;
@@ -121,7 +122,7 @@ export function decodeBySteps(steps: usize, p0: usize, end: usize, row: u32): us
   let p = p0;
   while (true) {
     const step = <usize>load<u32>(way, STEP_NEXT);
-    // As in `matches`, whose result would be stored and tested once more here.
+    // Inlined `matches`, whose result would be stored here and tested once more.
     const mask = load<u32>(step, STEP_MASK);
     if ((<u32>i8x16.bitmask(i8x16.eq(v128.load(p), v128.load(step))) & mask) != mask) {
       way += 4;
@@ -207,7 +208,7 @@ function skipOther(step: usize, p: usize, end: usize): usize {
   return measuredEnd;
 }
 
-/** More numbers have the second shape than the first: they change places. */
+/** Exchanges the two shapes of a step, because more numbers have the second one. */
 function useSecond(step: usize, kind: u8): void {
   shapesSwap(step + STEP_SHAPE, step + STEP_SECOND);
   store<u8>(step, kind, STEP_KIND);
@@ -242,7 +243,7 @@ export function stepsBegin(state: Source, account: usize): u32 {
   return steps;
 }
 
-/** Drops all that was learnt. */
+/** Drops all learnt steps. */
 function restart(state: Source): void {
   const steps = state.steps;
   for (let i: u32 = 0; i < FIRST_LEARNT; i++) clearStep(steps, steps + i * STEP);
@@ -264,8 +265,8 @@ export let ended: bool = false;
 let reached: usize = 0;
 
 /**
- * Reads what stands at `p0`, the general way: `{` (`isFirst`) or a comma, key and value, or the end of the object.
- * Returns the position behind it, 0 on failure. What was read is learnt as what follows step `after`, unless that is 0.
+ * Reads a member at `p0` the general way: `{` (`isFirst`) or a comma, key and value, or the end of the object. Returns
+ * the position behind it, 0 on failure. The literal is learnt as one that follows step `after`, unless that is 0.
  */
 export function readMember(after: usize, isFirst: bool, p0: usize, end: usize, row: u32): usize {
   const state = filling;

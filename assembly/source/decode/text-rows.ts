@@ -25,7 +25,7 @@ import { Source } from '../columns/state';
 /** Longest name of a field that has none of its own: `col` and ten digits, readable in blocks of 16. */
 const NAME_ROOM: u32 = 32;
 
-/** Fields between delimiters, as one row. */
+/** Decodes fields between delimiters as one row. */
 export function decodeDelimited(node: Node, state: Source): bool {
   if (!beginRow(node, state)) return true;
   const spec = state.spec;
@@ -61,7 +61,7 @@ export function decodeDelimited(node: Node, state: Source): bool {
   return endRow(node, state, height, needsRow);
 }
 
-/** Names and values of a form; a name that is there several times has a list of its values. */
+/** Decodes a form as one row; a name that is there several times gets a list of its values. */
 export function decodeForm(node: Node, state: Source): bool {
   if (!beginRow(node, state)) return true;
   const height = stacked;
@@ -240,7 +240,7 @@ function convert(state: Source, use: Use, tag: u8, val: u64, name: usize, nameLe
 // ---- escapes of forms ----------------------------------------------------------------------------------------
 
 const NO_MEMORY: u32 = 2;
-/** Why the last text could not be read: 1 a wrong escape, NO_MEMORY, 0 it could. */
+/** Fault of the last text: 1 a wrong escape, NO_MEMORY, 0 none. */
 let unescapeFault: u32 = 0;
 
 // @ts-ignore: decorator

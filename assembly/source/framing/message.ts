@@ -13,7 +13,7 @@ export let packetId: u32 = 0;
 export let extra: usize = 0;
 export let extraEnd: usize = 0;
 
-/** A message whose end is not there yet is skipped, as one that is too long is: there will be no memory for it. */
+/** True when unfinished messages are skipped, as oversized ones are: there will be no memory for their rest. */
 export let skipsUnfinished: bool = false;
 
 export function setSkipsUnfinished(on: bool): void {

@@ -11,7 +11,7 @@ import { Source } from '../columns/state';
 
 const MAX_PACKETS: u32 = 256;
 const MAX_ACKS: u32 = 2048;
-/** As in host/connectors/receipts.ts. */
+/** Bit that marks ids of QoS 2, as in host/connectors/receipts.ts. */
 const EXACTLY_ONCE: u32 = 0x10000;
 /** Room of topic and properties beside the payload. */
 const MAX_HEADER: u32 = 131072;
@@ -19,17 +19,17 @@ const MAX_HEADER: u32 = 131072;
 /** Packets for the host: off u32 | len u32. */
 export const packetList: usize = memory.data(8 * 256, 8);
 export let packetCount: u32 = 0;
-/** Ids of the messages taken over, those of QoS 2 with `EXACTLY_ONCE`: u32. */
+/** Ids of the messages taken over, u32 each; ids of QoS 2 have the bit `EXACTLY_ONCE`. */
 export const ackList: usize = memory.data(4 * 2048, 8);
 export let ackCount: u32 = 0;
 
-/** What nextPacket found. */
+/** Results of nextPacket. */
 export namespace Packet {
   /** A message stands in source/framing/message.ts. */
   export const MESSAGE: u32 = 0;
   /** The packet ends behind the input. */
   export const INCOMPLETE: u32 = 1;
-  /** Nothing for this batch: listed or skipped. */
+  /** The packet has no row for this batch: it is listed or skipped. */
   export const OTHER: u32 = 2;
   /** The packet has to wait for the next fill. */
   export const STOP: u32 = 3;
@@ -39,7 +39,7 @@ export namespace Packet {
 /** Position after the packet found. */
 export let packetEnd: usize = 0;
 
-/** What is wrong with the bytes, for the host to drop the connection. */
+/** The ProtocolError in the bytes, for which the host drops the connection; 0 none. */
 export let protocolError: u32 = 0;
 
 export function mqttBegin(): void {
@@ -48,7 +48,7 @@ export function mqttBegin(): void {
   protocolError = 0;
 }
 
-/** What is wrong will be found again: rows before it are not given out yet. */
+/** Forgets the error, which will be found again: rows before it are not given out yet. */
 export function postponeError(): void {
   protocolError = 0;
 }
@@ -126,7 +126,7 @@ function broken(error: u32): u32 {
   return Packet.MESSAGE;
 }
 
-/** A packet that is no PUBLISH of a known QoS. */
+/** Handles a packet that is no PUBLISH of a known QoS. */
 function otherPacket(state: Source, head: u32, p: usize, body: usize, length: u32, end: usize): u32 {
   const type = head >> 4;
   if (type == 0 || (head & 0xf6) == 0x36 || (type == 15 && state.version != 5)) {
@@ -142,7 +142,7 @@ function otherPacket(state: Source, head: u32, p: usize, body: usize, length: u3
   return Packet.OTHER;
 }
 
-/** A PUBLISH whose end is not there: waits for it, or skips it when it is longer than a message may be. */
+/** Handles a PUBLISH without its end: waits for it, or skips it when it is longer than a message may be. */
 function unfinished(node: Node, state: Source, head: u32, body: usize, length: u32, end: usize): u32 {
   if (length <= state.maxMessage + MAX_HEADER && !message.skipsUnfinished) return Packet.INCOMPLETE;
   if (packetCount != 0 || ackCount == MAX_ACKS) return Packet.STOP;
