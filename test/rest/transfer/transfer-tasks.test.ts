@@ -81,14 +81,14 @@ test('with stop=1 the server ends after a success, and only then', async () => {
 });
 
 test('a task that waits for another import is canceled without having changed anything', async () => {
-  const first = await start({ streams: streams('first', 1500) });
+  const first = await start({ streams: streams('first', 4000) });
   const second = await start({ streams: streams('second', 3) });
   assert.is((await plane.request('POST', `/async/task/${second}/cancel`)).text, 'cancel success');
   assert.is((await ended(first))[0], 'finish');
   assert.is((await taskOf(second)).status, 'cancel');
   // Passes when no import is under way any more.
   await plane.request('POST', '/streams', { sql: stream('after') });
-  assert.is((await names()).length, 1501);
+  assert.is((await names()).length, 4001);
 });
 
 test('imports in the background and imports that are waited for take turns', async () => {

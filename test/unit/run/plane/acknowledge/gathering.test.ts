@@ -31,7 +31,11 @@ test('a chunk asks the nodes that gather rows now, not all that may', () => {
   const kernel = new GatheringKernel({} as never);
   const connector = {
     name: 'test',
-    source: { form: () => ({ framing: 'lines' }), create: () => ({ open: async () => {}, close: async () => {} }) },
+    source: {
+      props: {},
+      form: () => ({ framing: 'lines' }),
+      create: () => ({ open: async () => {}, close: async () => {} }),
+    },
   } as unknown as Connector;
   const gathers: Gathering[] = [];
   let waits = 0;
