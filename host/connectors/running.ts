@@ -143,6 +143,13 @@ export interface SinkContext {
   /** Counts messages as lost for good, and gives their credit back. */
   failed(bytes: number, messages: number, reason: string): void;
   /**
+   * As `failed`, when the other side refuses for good what is known: `refused` is the message as it would have gone
+   * out, for the dead letters of the sink; a view that is valid during the call is enough. Called for each message that
+   * is refused, and the others of its chunk go out. `messages` is 1, or 0 for a part of a message, such as one row of
+   * its list, whose rest is out or follows.
+   */
+  refused(refused: Uint8Array, bytes: number, messages: number, reason: string): void;
+  /**
    * The connection was lost; the engine calls `open` again after a while. Output written meanwhile is kept. A rule
    * whose sink loses its connection again and again without getting anything out ends, unless the sink `isPatient`.
    */

@@ -10,15 +10,15 @@ import type { RedisConf } from './connection.js';
 /** The part of `SinkContext` that the sender uses. */
 export interface SenderContext {
   accepted(bytes: number, messages: number): void;
-  failed(bytes: number, messages: number, reason: string): void;
+  refused(refused: Uint8Array, bytes: number, messages: number, reason: string): void;
   disconnected(reason: string, isPatient?: boolean): void;
   shared<T>(key: string, make: () => T): T;
 }
 
 interface Sent {
   readonly commands: readonly RedisCommand[];
-  /** Credit that is given back when the message is answered, bytes. */
-  readonly bytes: number;
+  /** The message; its length is the credit that is given back when it is answered. */
+  readonly message: Buffer;
   unanswered: number;
   /** Reason why the server refused the message. */
   refusal: string | undefined;
@@ -64,9 +64,9 @@ export class RedisSender {
     this.#send();
   }
 
-  /** Takes a message and its credit in bytes; sends it at the end of this turn of the event loop. */
-  add(commands: readonly RedisCommand[], bytes: number): void {
-    this.#queue.push({ commands, bytes, unanswered: 0, refusal: undefined });
+  /** Takes the commands that a message is; sends them at the end of this turn of the event loop. */
+  add(commands: readonly RedisCommand[], message: Buffer): void {
+    this.#queue.push({ commands, message, unanswered: 0, refusal: undefined });
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     queueMicrotask(() => {
@@ -120,16 +120,16 @@ export class RedisSender {
     if (refusal !== undefined && !later.test(message.refusal ?? '')) message.refusal = refusal;
     if (--message.unanswered > 0) return;
     unanswered.delete(message);
-    const { bytes, refusal: reason } = message;
+    const { message: sent, refusal: reason } = message;
     if (reason === undefined) {
-      this.#credit.bytes += bytes;
+      this.#credit.bytes += sent.length;
       this.#credit.messages++;
       this.#settle();
     } else if (later.test(reason)) {
       this.#again.push(message);
       this.#reason = reason;
     } else {
-      this.context.failed(bytes, 1, reason);
+      this.context.refused(sent, sent.length, 1, reason);
       this.#settle();
     }
     if (unanswered.size === 0 && this.#again.length > 0) this.#tryLater();

@@ -166,7 +166,10 @@ export class MqttSink implements Sink {
   #add(message: Uint8Array, encoder: PublishEncoder): void {
     const size = encoder.sizeOf(message.length);
     if (size === undefined) {
-      this.context.failed(0, 0, `a message of ${message.length} bytes is longer than MQTT allows`);
+      this.#credit.bytes -= message.length;
+      this.#credit.messages--;
+      const reason = `a message of ${message.length} bytes is longer than MQTT allows`;
+      this.context.refused(message, message.length, 1, reason);
       return;
     }
     if (this.#length + size > this.#packets.length) {
@@ -239,7 +242,7 @@ export class MqttSink implements Sink {
         window.release(qos);
         if (this.#unconfirmed !== unconfirmed) return;
         unconfirmed.delete(message);
-        if (error) this.context.failed(message.bytes, 1, reasonOf(error));
+        if (error) this.context.refused(message.payload, message.bytes, 1, reasonOf(error));
         else this.context.accepted(message.bytes, 1);
         this.#schedule();
         this.#checkIdle();

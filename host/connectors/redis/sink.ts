@@ -51,9 +51,9 @@ export class RedisSink implements Sink {
       try {
         const commands = this.#commandsOf(message, key);
         if (commands.length === 0) this.context.accepted(message.length, 1);
-        else this.#sender.add(commands, message.length);
+        else this.#sender.add(commands, message);
       } catch (error) {
-        this.context.failed(message.length, 1, (error as Error).message);
+        this.context.refused(message, message.length, 1, (error as Error).message);
       }
     });
     if (left > 0) this.context.accepted(left, 0);

@@ -31,7 +31,8 @@ export class RedisPubSink implements Sink {
     let left = chunk.bytes.length;
     this.#cutter.cut(chunk, (view) => {
       left -= view.length;
-      this.#sender.add([['PUBLISH', channel, Buffer.from(view)]], view.length);
+      const message = Buffer.from(view);
+      this.#sender.add([['PUBLISH', channel, message]], message);
     });
     if (left > 0) this.context.accepted(left, 0);
   }

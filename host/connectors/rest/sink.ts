@@ -182,8 +182,8 @@ export class RestSink implements Sink {
     for (let first = this.#queue[0]; first?.outcome !== undefined; first = this.#queue[0]) {
       this.#queue.shift();
       this.#next = Math.max(0, this.#next - 1);
-      const { outcome, bytes } = first;
-      if (outcome.is === 'refused') this.context.failed(bytes, 1, outcome.reason);
+      const { outcome, bytes, message } = first;
+      if (outcome.is === 'refused') this.context.refused(message, bytes, 1, outcome.reason);
       else this.context.accepted(bytes, 1);
     }
     if (this.#queue.length === 0) for (const call of this.#onIdle.splice(0)) call();

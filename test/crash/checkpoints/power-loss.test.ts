@@ -266,6 +266,8 @@ test(
               isSynced: true,
               accepted: () => {},
               failed: (_bytes: number, _messages: number, reason: string) => assert.unreachable(reason),
+              refused: (_message: Uint8Array, _bytes: number, _messages: number, reason: string) =>
+                assert.unreachable(reason),
               disconnected: (reason: string) => assert.unreachable(reason),
               paths: AllowedPaths.any(),
               shared: <T>(key: string, make: () => T) => {

@@ -125,7 +125,7 @@ test('16 MB and nothing are messages as others', async () => {
       taken.bytes += bytes;
       taken.messages += messages;
     },
-    failed: (_bytes: number, _messages: number, reason: string) => assert.unreachable(reason),
+    refused: (_message: Uint8Array, _bytes: number, _messages: number, reason: string) => assert.unreachable(reason),
   } as unknown as SinkContext;
   const made = sink.create({ addr: redis.addr, key: 'size', dataType: 'list' }, context);
   await made.open();

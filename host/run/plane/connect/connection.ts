@@ -21,7 +21,7 @@ export interface ConnectionOwner {
   /** Connects once; see `Source.open`. */
   connect(): Promise<void>;
   /** A failure that no repetition can cure. */
-  refused(reason: string): void;
+  givenUp(reason: string): void;
   /** Any other failed attempt. */
   attemptFailed(reason: string): void;
 }
@@ -111,7 +111,7 @@ export class Connection implements Waiting {
           this.status = -1;
           this.lastMessage = reason;
           this.lastDisconnectedAt = Date.now();
-          this.owner.refused(this.lastMessage);
+          this.owner.givenUp(this.lastMessage);
         } else {
           this.owner.attemptFailed(reason);
           this.#failed(reason);

@@ -26,7 +26,7 @@ export interface ChainedSource extends FedSource {
   /** Notes messages that were skipped since there was no memory; false without any. */
   noteSkipped(count: number): boolean;
   /** The source can't go on. */
-  refused(reason: string): void;
+  givenUp(reason: string): void;
   /** Tells the sender that its input is malformed. */
   malformed(reason: string): void;
   /** Called at the end of the input, when nothing waits any more. */
@@ -60,7 +60,7 @@ export class InputChain {
     this.#redelivery = redeliveries && new RedeliveryStage(redeliveries);
     this.log = new LogStage(
       () => this.isWaiting || source.host.kernel.unreadBytes(source.stream) > 0,
-      (reason) => source.isClosed || source.refused(reason),
+      (reason) => source.isClosed || source.givenUp(reason),
     );
     this.#paced = new PacedStage(
       source,

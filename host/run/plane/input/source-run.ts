@@ -125,7 +125,7 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     setImmediate(() => this.host.tried(this));
   }
 
-  refused(reason: string): void {
+  givenUp(reason: string): void {
     this.exception(reason);
     this.host.refused(this, reason);
   }

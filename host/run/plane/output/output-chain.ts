@@ -135,6 +135,11 @@ export class OutputChain implements Sink, SinkContext {
     else this.owner.failed(bytes, messages, reason);
   }
 
+  refused(refused: Uint8Array, bytes: number, messages: number, reason: string): void {
+    if (this.#isQueued) this.#queue!.refused(refused, messages, reason);
+    else this.owner.refused(refused, bytes, messages, reason);
+  }
+
   disconnected(reason: string): void {
     if (this.#isQueued) this.#queue!.disconnected();
     // Messages from now on wait for the next connection.

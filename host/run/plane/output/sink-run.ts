@@ -157,7 +157,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     this.host.debug(() => `${this.label} is open`);
   }
 
-  refused(reason: string): void {
+  givenUp(reason: string): void {
     this.exception(reason);
     this.host.sinkFailed(reason);
   }
@@ -467,6 +467,10 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     else this.exception(reason);
     if (messages > 0) this.host.messagesLost?.();
     this.#credit(bytes);
+  }
+
+  refused(_refused: Uint8Array, bytes: number, messages: number, reason: string): void {
+    this.failed(bytes, messages, reason);
   }
 
   disconnected(given: string, isPatient = false): void {

@@ -8,7 +8,6 @@ import { dirname, join } from 'node:path';
 import { emptyHistogram } from '../../../../../kernels/values/histogram.js';
 import { reasonOf } from '../../../../base/errors.js';
 import type { Logger } from '../../../../base/log/log.js';
-import { systemClock, type Timer } from '../../../../base/time/clock.js';
 import type { Sink, SinkChunk } from '../../../../connectors/running.js';
 import type { CacheSettings } from '../../../link/protocol.js';
 import { chunkOf, type Item, itemOf, type Ticket } from '../../queue/item.js';
@@ -16,6 +15,7 @@ import { marked, memberOf } from '../../queue/mark.js';
 import type { Stage, WhenFull } from '../../stage/stage.js';
 import { DiskWait } from './disk-wait.js';
 import { InFlight } from './in-flight.js';
+import { Pace } from './pace.js';
 import type { CacheCounts, CacheTimes, SpillOwner } from './spill-options.js';
 import { SpillQueue } from './spill-queue.js';
 
@@ -41,6 +41,7 @@ export interface QueueOwner {
   /** See `SinkContext`. */
   accepted(bytes: number, messages: number): void;
   failed(bytes: number, messages: number, reason: string): void;
+  refused(refused: Uint8Array, bytes: number, messages: number, reason: string): void;
 }
 
 /** Messages that the connector got before there was a queue. */
@@ -75,9 +76,8 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
   readonly #tickets: Ticket[] = [];
   /** Messages in flight. */
   readonly #inFlight: InFlight;
-  /** Messages of the resend queue that may be sent now; Infinity without an interval. */
-  #allowed = Number.POSITIVE_INFINITY;
-  #pace: Timer | undefined;
+  /** Pace of the resend queue. */
+  readonly #pace: Pace;
   #isPumping = false;
   /** Queue of the messages that were handed over last. */
   #last: SpillQueue | undefined;
@@ -114,6 +114,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     // A sink with several targets may send messages out of their order.
     this.#inFlight = new InFlight(owner.dynamic.size > 0);
     this.#diskWait = new DiskWait(this, folder);
+    this.#pace = new Pace(settings.resendIntervalMs, () => this.#pump());
     this.#opened = this.#openQueues();
   }
 
@@ -206,7 +207,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
   write(chunk: SinkChunk): boolean {
     const item = itemOf(chunk, performance.now());
     if (item.ticket !== undefined) this.#tickets.push(item.ticket);
-    if (this.#isPaced && !this.isAway) this.#allowed += item.messages;
+    if (this.#pace.isOn && !this.isAway) this.#pace.allowed += item.messages;
     const queue = this.#queueOfNew;
     queue.add(item);
     this.#pump();
@@ -241,7 +242,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
       return this.emptied();
     }
     this.#isStopping = true;
-    this.#pace?.close();
+    this.#pace.pause();
     if (!this.isAway && this.#before > 0) await this.connector.flush().catch(() => {});
     else if (!this.isAway) {
       let timer: NodeJS.Timeout | undefined;
@@ -266,7 +267,7 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     if (this.#isClosed) return;
     this.#isStopping = true;
     this.#isClosed = true;
-    this.#pace?.close();
+    this.#pace.stop();
     const { folder } = this.settings;
     if (folder === undefined) return this.#close();
     const done = this.#close().finally(() => {
@@ -361,8 +362,8 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
   #next(): SpillQueue | undefined {
     if (!this.#inFlight.hasRoom(this.owner.limitBytes / 2)) return undefined;
     const live = this.#live.peek();
-    if (this.#kept === this.#live) return live !== undefined && this.#maySend ? this.#live : undefined;
-    const kept = this.#maySend ? this.#kept.peek() : undefined;
+    if (this.#kept === this.#live) return live !== undefined && this.#pace.maySend ? this.#live : undefined;
+    const kept = this.#pace.maySend ? this.#kept.peek() : undefined;
     if (kept === undefined) return live && this.#live;
     switch (this.settings.alterQueue?.priority) {
       case 1:
@@ -379,8 +380,9 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
 
   #hand(queue: SpillQueue): void {
     this.#last = queue;
-    const item = queue.take(this.#isPaced && queue === this.#kept ? this.#allowed : undefined);
-    if (this.#isPaced && queue === this.#kept) this.#allowed -= item.messages;
+    const isPaced = this.#pace.isOn && queue === this.#kept;
+    const item = queue.take(isPaced ? this.#pace.allowed : undefined);
+    if (isPaced) this.#pace.allowed -= item.messages;
     this.#inFlight.add(queue, item.messages, item.bytes.length);
     this.connector.write(chunkOf(queue === this.#kept && this.#kept !== this.#live ? this.#asResent(item) : item));
   }
@@ -406,42 +408,17 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
     this.safe();
   }
 
+  #setPace(): void {
+    const { hasWaiting, waitingSpilled } = this.#kept;
+    const keepsBack = hasWaiting && (this.isAway || this.#pace.isOn || waitingSpilled > 0);
+    this.#pace.set(hasWaiting, keepsBack, this.isAway);
+  }
+
   #checkIdle(): void {
     this.#diskWait.look();
     if (!this.isIdle) return;
     for (const call of this.#onIdle.splice(0)) call();
     this.drained();
-  }
-
-  // Pace
-
-  get #isPaced(): boolean {
-    return this.#allowed !== Number.POSITIVE_INFINITY;
-  }
-
-  get #maySend(): boolean {
-    return !this.#isPaced || this.#allowed >= 1;
-  }
-
-  /**
-   * Paces messages of the resend queue by the interval; each new message lets one more of them go, so that they
-   * decrease.
-   */
-  #setPace(): void {
-    const { resendIntervalMs } = this.settings;
-    if (resendIntervalMs === 0 || this.#isClosed) return;
-    const isWaiting = this.#kept.hasWaiting && (this.isAway || this.#isPaced || this.#kept.waitingSpilled > 0);
-    if (isWaiting && !this.#isPaced) this.#allowed = 0;
-    if (!this.#kept.hasWaiting && !this.isAway) this.#allowed = Number.POSITIVE_INFINITY;
-    if (this.#isPaced && !this.isAway) {
-      this.#pace ??= systemClock.every(resendIntervalMs, () => {
-        this.#allowed = Math.max(this.#allowed, 1);
-        this.#pump();
-      });
-    } else {
-      this.#pace?.close();
-      this.#pace = undefined;
-    }
   }
 
   // Methods for the queues
@@ -482,6 +459,11 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
 
   accepted(messages: number): void {
     this.owner.accepted(0, messages);
+    this.#leave(messages);
+  }
+
+  refused(refused: Uint8Array, messages: number, reason: string): void {
+    this.owner.refused(refused, 0, messages, reason);
     this.#leave(messages);
   }
 

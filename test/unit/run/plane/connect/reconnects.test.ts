@@ -27,7 +27,7 @@ function open(reconnects: Reconnects, peer: string, isUp: boolean) {
         state.attempts++;
         if (!state.isUp) throw new Error('nobody there');
       },
-      refused: () => {},
+      givenUp: () => {},
       attemptFailed: () => {},
     },
     nothingSecret,
@@ -90,7 +90,7 @@ test('one cause is one line in the log, whatever was tried; another cause is ano
       connect: async () => {
         throw new Error(reasons[Math.min(attempts++, reasons.length - 1)]);
       },
-      refused: () => {},
+      givenUp: () => {},
       attemptFailed: () => {},
     },
     nothingSecret,

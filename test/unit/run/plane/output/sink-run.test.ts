@@ -69,6 +69,20 @@ test('a message that is lost counts as one exception', async () => {
   assert.ok(sink.lastExceptionAt > 0);
 });
 
+test('one message of a chunk that is refused is lost alone, and a part of a message none', async () => {
+  const { sink, context } = await open();
+  sink.write(chunk, 1);
+  context.accepted(3, 1);
+  context.refused(Buffer.from('[2]'), 3, 1, 'a table refuses the row');
+  context.refused(Buffer.from('{"id":3}'), 0, 0, 'a table refuses another');
+  context.accepted(3, 1);
+  assert.is(sink.messagesOut, 2);
+  assert.is(sink.messagesFailed, 1);
+  assert.is(sink.exceptions, 1);
+  assert.is(sink.waitingMessages, 0);
+  assert.is(sink.waitingBytes, 0);
+});
+
 test('it holds up a source from when it got the messages, not from when their input came', async () => {
   const { sink } = await open();
   const source = new Acknowledgements(() => {});

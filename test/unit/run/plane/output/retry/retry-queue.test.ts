@@ -100,7 +100,7 @@ function run(
   let out = 0;
   const lost: string[] = [];
   let outside: Outside | undefined;
-  const owner: ChainOwner = {
+  const owner: Omit<ChainOwner, 'refused'> = {
     isAcknowledged: false,
     ruleId: 'r',
     label: 'sink test',
@@ -122,7 +122,7 @@ function run(
     disconnected: () => {},
   };
   const cache = { ...usual, ...(folder === undefined ? {} : { folder }), ...change };
-  const chain = new OutputChain({ cache }, owner, (context) => (outside = new Outside(context)));
+  const chain = new OutputChain({ cache }, owner as ChainOwner, (context) => (outside = new Outside(context)));
   return { sink: chain.current!, outside: outside!, credit: () => credit, lost, taken: () => taken, out: () => out };
 }
 
