@@ -393,6 +393,16 @@ ${names.map((name) => `  ${idOf(name)},`).join('\n')}
 ];
 `,
   );
+  if (dir !== 'host/connectors') continue;
+  emit(
+    `${dir}/gen/loaders.ts`,
+    `${head(`${dir}/<name>/index.ts`)}import type { ${type} } from '../define.js';
+
+export const manifestLoaders: Readonly<Record<string, () => Promise<{ default: ${type} }>>> = {
+${names.map((name) => `  ${/^\w+$/.test(name) ? name : `'${name}'`}: () => import('../${name}/index.js'),`).join('\n')}
+};
+`,
+  );
 }
 
 // Resources of REST: each file exports one.

@@ -1,16 +1,23 @@
-/** The connectors by what the engine asks of their manifests. What does the work is loaded at its first use. */
-import type { HaumeaError } from '../base/errors.js';
-import { declaredName } from '../base/fields/field.js';
-import { isRowTemplate } from '../base/fields/row-template.js';
+/** All connectors, by what the control plane asks of their manifests; what does the work is loaded at its first use. */
 import { meantOr } from '../base/text/nearest.js';
-import type { AskedPart, Connector, LookupDeclaration, SinkForm } from './define.js';
-import { connectorErrors } from './errors.js';
+import type { Connector, LookupDeclaration } from './define.js';
 import { manifests } from './gen/index.js';
+import { addManifests, connectorOf } from './loaded.js';
 import { plannedConnectors } from './planned.js';
 
 type Props = Readonly<Record<string, unknown>>;
 
-const byName = new Map(manifests.map((connector) => [connector.name, connector]));
+addManifests(manifests);
+
+export {
+  askedPart,
+  connectorFor,
+  connectorOf,
+  dynamicProps,
+  loadConnector,
+  sinkForm,
+  unknownConnector,
+} from './loaded.js';
 
 /** All connectors, by name. */
 export function allConnectors(): readonly Connector[] {
@@ -25,59 +32,6 @@ export function userConnectors(): readonly Connector[] {
 /** Names of the connectors that can play the part for a user. */
 export function connectorNames(part: 'source' | 'sink'): readonly string[] {
   return userConnectors().flatMap((connector) => (connector[part] === undefined ? [] : [connector.name]));
-}
-
-/** Returns the connector of this name, those for the engine itself included. */
-export function connectorOf(type: string): Connector | undefined {
-  return byName.get(type);
-}
-
-/** Returns the connector that plays the part; throws `unknownConnector` when the type is not known or can't. */
-export function connectorFor(part: 'source' | 'sink', type: string): Connector {
-  const connector = byName.get(type);
-  if (connector?.[part] === undefined) throw unknownConnector(part, type);
-  return connector;
-}
-
-/** As `connectorFor`, after what does the work is loaded. */
-export async function loadConnector(part: 'source' | 'sink', type: string): Promise<Connector> {
-  const connector = connectorFor(part, type);
-  await connector[part]?.load();
-  return connector;
-}
-
-/** The part that is asked for rows of lookup tables of the type; throws `unknownConnector` when there is none. */
-export function askedPart(type: string): AskedPart {
-  const part = byName.get(type)?.lookup?.asked;
-  if (part === undefined) throw unknownConnector('source', type);
-  return part;
-}
-
-/** The error for a type that can't play the part: the type that was meant, or those there are. */
-export function unknownConnector(part: 'source' | 'sink', type: string): HaumeaError {
-  const hint = meantOr(type, connectorNames(part), 'there are');
-  return connectorErrors.unknown(part, type, hint);
-}
-
-const usualForm: SinkForm = { takes: 'messages', framing: 'messages' };
-
-/** The form that an action takes; the usual one for types that nobody knows. */
-export function sinkForm(type: string, props: Props = {}): SinkForm {
-  return byName.get(type)?.sink?.form(props) ?? usualForm;
-}
-
-/** Properties of an action that are templates over the row, by the names that its connector knows. */
-export function dynamicProps(type: string, props: Props): Props {
-  const sink = byName.get(type)?.sink;
-  const spec = sink?.props ?? {};
-  const own = sink?.ownTemplates?.(props) ?? [];
-  const found: Record<string, unknown> = {};
-  for (const [given, value] of Object.entries(props)) {
-    const name = declaredName(spec, given);
-    if (name === undefined || own.includes(name)) continue;
-    if (spec[name]?.declared.isDynamic === true && isRowTemplate(value)) found[name] = value;
-  }
-  return found;
 }
 
 /** Types that named connections may have; not all of them can be opened yet. */
@@ -102,7 +56,7 @@ export function unknownLookup(type: string): string {
 
 /** True when rows of lookup tables of the type come by its source and are kept; otherwise it is asked for them. */
 export function isKeptTable(type: string): boolean {
-  const connector = byName.get(type);
+  const connector = connectorOf(type);
   return connector?.source !== undefined && (connector.lookup === undefined || connector.lookup.isKept === true);
 }
 

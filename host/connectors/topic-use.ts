@@ -1,5 +1,5 @@
 /** Topics within the engine by which rules feed each other. */
-import { connectorOf, dynamicProps } from './index.js';
+import { connectorOf, dynamicProps } from './loaded.js';
 
 interface Parts {
   readonly sources: readonly { readonly type: string; readonly dataSource: string }[];

@@ -16,6 +16,7 @@ const rooms: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     'structures',
     'bytes',
     'net',
+    'mqtt',
     'files',
     'fields',
     'log',

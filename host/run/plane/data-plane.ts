@@ -9,7 +9,7 @@ import type { Logger } from '../../base/log/log.js';
 import { SteadyTime } from '../../base/time/clock.js';
 import { loadEncoder } from '../../codecs/index.js';
 import type { AskedPart } from '../../connectors/define.js';
-import { askedPart, loadConnector } from '../../connectors/index.js';
+import { askedPart, loadConnector, loadManifests } from '../../connectors/loaded.js';
 import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
 import type { Loss } from '../../model/losses.js';
 import type { UserFunction } from '../../plugins/define.js';
@@ -141,6 +141,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     let isUsing = false;
     let leaveAsked = () => {};
     try {
+      await loadManifests([...start.sources, ...start.sinks, ...asked].map(({ type }) => type));
       const sinks = start.sinks.flatMap(({ type, props }) => [loadConnector('sink', type), loadEncoder(props)]);
       const lookups = asked.flatMap(({ type, call }) => (call === undefined ? this.askedPart(type).load() : []));
       const parts = [loadSinkParts(start.sinks), loadSourceParts(start), start.trace && this.#tracing.load()];

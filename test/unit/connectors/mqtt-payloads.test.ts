@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { payloadsOfPackets as payloadsIn } from '../../../host/connectors/mqtt-packets.js';
+import { payloadsOfPackets as payloadsIn } from '../../../host/base/mqtt/packets.js';
 
 const payloadsOfPackets = (bytes: Buffer, version: 4 | 5) => payloadsIn(bytes, version).join('\n');
 

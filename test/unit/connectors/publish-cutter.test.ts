@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { PublishCutter } from '../../../host/connectors/publish-cutter.js';
+import { PublishCutter } from '../../../host/base/mqtt/publish-cutter.js';
 
 function packet(head: number, body: Buffer): Buffer {
   const length: number[] = [];

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { printOf } from '../../../host/connectors/publish-print.js';
+import { printOf } from '../../../host/base/mqtt/publish-print.js';
 import { Redeliveries } from '../../../host/connectors/redeliveries.js';
 
 interface Sent {

@@ -1,7 +1,7 @@
 /** The sources of a data plane: one for each run of a rule, or one for all rules on an equal shared stream. */
 import type { StreamHandle } from '../../../../kernels/api.js';
 import { reasonOf } from '../../../base/errors.js';
-import { connectorFor, loadConnector } from '../../../connectors/index.js';
+import { connectorFor, loadConnector } from '../../../connectors/loaded.js';
 import type { RuleStart, SourceSpec } from '../../link/protocol.js';
 import type { SourceHost } from '../feed/source-host.js';
 import type { RunningSource } from '../running/running.js';

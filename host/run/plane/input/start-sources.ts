@@ -1,5 +1,5 @@
 /** The order in which the sources of a rule begin. */
-import { connectorFor } from '../../../connectors/index.js';
+import { connectorFor } from '../../../connectors/loaded.js';
 import type { RunningRule, RunningSource } from '../running/running.js';
 import type { StartOrder } from './start-order.js';
 

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { Kernel, NodeCounters, NodeHandle, OutputChunk } from '../../../../kernels/api.js';
 import type { OperatorPlan } from '../../../../kernels/plan/ir.js';
 import { nothingSecret, type Redact, redactedTexts } from '../../../base/secrets/redact.js';
-import { sinkForm } from '../../../connectors/index.js';
+import { sinkForm } from '../../../connectors/loaded.js';
 import { noParent, type SpanRecord, type TraceRecord, type TraceStrategy } from '../../../model/traces.js';
 import type { TraceOrder } from '../../link/protocol.js';
 import type { InputAtWork, RunningRule, RunningSource } from '../running/running.js';

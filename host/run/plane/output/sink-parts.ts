@@ -6,7 +6,7 @@ import type { HostColumns } from '../../../../kernels/api.js';
 import type { EncodeContext, Encoder } from '../../../codecs/define.js';
 import { openEncoder } from '../../../codecs/index.js';
 import type { SinkPart } from '../../../connectors/define.js';
-import { connectorOf, dynamicProps } from '../../../connectors/index.js';
+import { connectorOf, dynamicProps } from '../../../connectors/loaded.js';
 import type { Sink, SinkContext } from '../../../connectors/running.js';
 import { type Seal, sealOf } from '../../../connectors/seal.js';
 import type { SinkSpec } from '../../link/protocol.js';

@@ -13,7 +13,7 @@ import { type Redact, redactedLog, redactOf } from '../../../base/secrets/redact
 import { systemClock, type Timer } from '../../../base/time/clock.js';
 import type { Encoder } from '../../../codecs/define.js';
 import type { Connector } from '../../../connectors/define.js';
-import { dynamicProps } from '../../../connectors/index.js';
+import { dynamicProps } from '../../../connectors/loaded.js';
 import type { Sink, SinkContext } from '../../../connectors/running.js';
 import type { SinkSpec } from '../../link/protocol.js';
 import type { Acknowledgements, Barrier } from '../acknowledge/barrier.js';

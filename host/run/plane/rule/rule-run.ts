@@ -9,7 +9,7 @@ import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { Logger } from '../../../base/log/log.js';
 import { allOf, type Redact } from '../../../base/secrets/redact.js';
 import type { AskedPart } from '../../../connectors/define.js';
-import { connectorFor } from '../../../connectors/index.js';
+import { connectorFor } from '../../../connectors/loaded.js';
 import type { TableRow } from '../../../model/figures.js';
 import type { UserFunction } from '../../../plugins/define.js';
 import type { LookupSpec, RuleStart, RunNotice } from '../../link/protocol.js';

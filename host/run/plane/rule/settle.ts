@@ -5,7 +5,7 @@
 import { basename, dirname } from 'node:path';
 import { reasonOf } from '../../../base/errors.js';
 import { systemClock, type Timer } from '../../../base/time/clock.js';
-import { connectorFor, loadConnector } from '../../../connectors/index.js';
+import { connectorFor, loadConnector } from '../../../connectors/loaded.js';
 import type { SettledNotice, SettleOrder } from '../../link/protocol.js';
 import { type SinkHost, SinkRun } from '../output/sink-run.js';
 import type { PlaneHost, RunningRule } from '../running/running.js';

@@ -4,7 +4,7 @@
  * them safe; after a kill the others are replayed before any new input.
  */
 import { reasonOf } from '../../../../base/errors.js';
-import { PublishCutter } from '../../../../connectors/publish-cutter.js';
+import { PublishCutter } from '../../../../base/mqtt/publish-cutter.js';
 import { Barrier } from '../../acknowledge/barrier.js';
 import { sizeText } from '../../observe/size-text.js';
 import { groupsOf, type Item, split } from '../../queue/item.js';

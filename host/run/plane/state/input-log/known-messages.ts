@@ -2,7 +2,7 @@
  * Messages that an input log keeps to know them when their broker sends them again in a later run. Messages stay on
  * disk for a while after they are out; those that were never stored get a record.
  */
-import { idOf, printOf } from '../../../../connectors/publish-print.js';
+import { idOf, printOf } from '../../../../base/mqtt/publish-print.js';
 import type { Origin, Recovered, Redeliveries } from '../../../../connectors/redeliveries.js';
 import type { Item } from '../../queue/item.js';
 

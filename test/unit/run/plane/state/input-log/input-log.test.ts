@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silent } from '../../../../../../host/base/log/log.js';
-import { payloadsOfPackets } from '../../../../../../host/connectors/mqtt-packets.js';
+import { payloadsOfPackets } from '../../../../../../host/base/mqtt/packets.js';
 import { Acknowledgements, type Barrier } from '../../../../../../host/run/plane/acknowledge/barrier.js';
 import { PageStore } from '../../../../../../host/run/plane/queue/page-store.js';
 import { ReadMark } from '../../../../../../host/run/plane/queue/read-mark.js';
