@@ -160,6 +160,7 @@ export interface HostColumns {
    * when missing.
    */
   get(i: number, k: number): unknown;
+  /** Sets the result of row k: a value as `get` gives it, or text as `Utf8`. */
   set(k: number, value: unknown): void;
   fail(k: number, message: string): void;
   /**

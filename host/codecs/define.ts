@@ -34,6 +34,23 @@ export interface Decode {
   readonly isWhole?: boolean;
   /** The codec that SCHEMAID names makes JSON of messages. */
   readonly usesCodec?: boolean;
+  /** Messages may hold line feeds, so no line is one. */
+  readonly isBinary?: true;
+  /** The host makes JSON of messages; the format in the kernel is `coded` then. */
+  readonly host?: HostDecode;
+}
+
+export interface HostDecode {
+  /** Packages that may be missing, by the names they are installed under. */
+  readonly packages?: readonly string[];
+  /** What the decoder has to know of the stream, as plain data; nothing when left out. */
+  readonly settings?: (stream: Pick<StreamSpec, 'schema'>) => Props;
+  load(): Promise<(settings: Props) => MessageDecoder>;
+}
+
+export interface MessageDecoder {
+  /** JSON text of a message as UTF-8, good until the next call. Throws the reason why there is none. */
+  decode(message: Uint8Array): Uint8Array;
 }
 
 /** Rows to messages. */
@@ -70,6 +87,8 @@ export interface HostEncode {
   readonly templates?: readonly string[];
   /** The codec that `schemaId` names makes the messages, also from the output of another encoder. */
   readonly usesCodec?: true;
+  /** Packages that may be missing, by the names they are installed under. */
+  readonly packages?: readonly string[];
   load(): Promise<(props: Props, context: EncodeContext) => Encoder>;
 }
 

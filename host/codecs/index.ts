@@ -1,5 +1,7 @@
 /** The formats of messages by what statements and actions say of them. */
-import type { Encode, EncodeContext, Encoder, Format, HostEncode } from './define.js';
+import { missingPackage } from '../base/program/missing-package.js';
+import type { Encode, EncodeContext, Encoder, Format, HostEncode, MessageDecoder } from './define.js';
+import { formatErrors } from './errors.js';
 import { formats } from './gen/index.js';
 import { plannedFormats } from './planned.js';
 
@@ -95,7 +97,29 @@ const loaded = new Map<HostEncode, Awaited<ReturnType<HostEncode['load']>>>();
 
 /** Loads the encoders that `openEncoder` opens. */
 export async function loadEncoder(props: Props): Promise<void> {
-  for (const encode of hostEncodesOf(props)) if (!loaded.has(encode)) loaded.set(encode, await encode.load());
+  for (const encode of hostEncodesOf(props)) {
+    if (loaded.has(encode)) continue;
+    loaded.set(encode, await withPackages(formatOf(props), encode.packages, () => encode.load()));
+  }
+}
+
+/** Opens the decoder of a format that has one on the host. */
+export async function openDecoder(format: string, settings: Props): Promise<MessageDecoder> {
+  const host = decodeOf(format)?.host;
+  if (host === undefined) throw new Error(`the format ${format} has no decoder on the host`);
+  const make = await withPackages(format, host.packages, () => host.load());
+  return make(settings);
+}
+
+/** Loads a part of a format; throws HaumeaError `config` that names the missing package. */
+async function withPackages<T>(format: string, packages: readonly string[] = [], load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    const missing = missingPackage(error, packages);
+    if (missing === undefined) throw error;
+    throw formatErrors.noPackage(format, missing, { cause: error });
+  }
 }
 
 /** Encoders on the host in the order of their work: a codec takes the output of a template. */

@@ -1,5 +1,5 @@
 /** Loads the part of a connector that does the work when it is needed first, and tells which package it lacks. */
-import { reasonOf } from '../base/errors.js';
+import { missingPackage } from '../base/program/missing-package.js';
 import { connectorErrors } from './errors.js';
 
 export interface LoadedPart<M> {
@@ -18,7 +18,7 @@ export function loadPart<M>(what: string, packages: readonly string[] = [], load
       try {
         made = await load();
       } catch (error) {
-        const missing = missingOf(error, packages);
+        const missing = missingPackage(error, packages);
         if (missing === undefined) throw error;
         throw connectorErrors.noPackage(what, missing, { cause: error });
       }
@@ -28,12 +28,4 @@ export function loadPart<M>(what: string, packages: readonly string[] = [], load
       return made;
     },
   };
-}
-
-/** The package that an import did not find: one that is missing, or is there but lacks what it needs itself. */
-function missingOf(error: unknown, packages: readonly string[]): string | undefined {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') return undefined;
-  const reason = reasonOf(error);
-  return packages.find((name) => reason.includes(`'${name}'`) || reason.includes(`/${name}/`));
 }

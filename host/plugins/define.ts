@@ -111,10 +111,19 @@ export interface ServiceCode extends ServiceRequests {
   readonly methods: Readonly<Record<string, ServiceMethod>>;
 }
 
-/** Code that answers at once. */
+/** A format whose messages the engine's own code turns into JSON. */
+export interface FormatCode {
+  readonly kind: 'format';
+  readonly name: string;
+  /** See `ScriptCode`; it tells the settings apart. */
+  readonly version: number;
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+/** Code of users that answers at once. */
 export type DirectCode = ScriptCode | WasmCode;
 
-export type UserCode = DirectCode | ServiceCode;
+export type UserCode = DirectCode | FormatCode | ServiceCode;
 
 /** Tells that code answers later, so that rows wait in an operator of their own. */
 export function isWaiting(code: UserCode): boolean {

@@ -4,7 +4,7 @@
  */
 import type { DirectColumns, HostColumns } from '../api.js';
 import { argument, HostPart, Tag } from '../gen/layouts.js';
-import { UnwritableError, type Value, type ValueAccess, ValueError } from '../values/value.js';
+import { UnwritableError, type Utf8, type Value, type ValueAccess, ValueError } from '../values/value.js';
 
 /** Function that the kernel imports as `host.call`. */
 export type HostCallImport = (
@@ -76,7 +76,7 @@ class Columns implements HostColumns {
     const at = this.vals + row * 8;
     let tag: number = Tag.null;
     try {
-      tag = this.write(at, (value === undefined ? null : value) as Value);
+      tag = this.write(at, (value === undefined ? null : value) as Value | Utf8);
     } finally {
       this.access.view().setUint8(this.tags + row, tag);
       this.done[k] = 1;
@@ -84,7 +84,7 @@ class Columns implements HostColumns {
   }
 
   /** A value without room becomes an error, an error without room one that says nothing but that. */
-  private write(at: number, value: Value): number {
+  private write(at: number, value: Value | Utf8): number {
     try {
       return this.access.write(at, value);
     } catch (error) {

@@ -104,6 +104,11 @@ export type Value =
   | Value[]
   | { [key: string]: Value };
 
+/** A text by its UTF-8 bytes, to be written as one. */
+export class Utf8 {
+  constructor(readonly bytes: Uint8Array) {}
+}
+
 const utf8 = new TextEncoder();
 
 /** A value can't be written to the kernel: there is no room for it, or it is none. */
@@ -224,14 +229,14 @@ export class ValueAccess {
    * Writes the value's payload to `at`, what it refers to into scratch memory, and returns the tag. Throws
    * UnwritableError when there is no room for it, or it is no value.
    */
-  write(at: number, value: Value): number {
+  write(at: number, value: Value | Utf8): number {
     this.taken = 0;
     this.isError = value instanceof ValueError;
     this.depth = 0;
     return this.put(at, value);
   }
 
-  private put(at: number, value: Value): number {
+  private put(at: number, value: Value | Utf8): number {
     this.renew();
     if (value === undefined) return this.plain(at, Tag.missing, 0n);
     if (value === null) return this.plain(at, Tag.null, 0n);
@@ -252,6 +257,7 @@ export class ValueAccess {
         throw new UnwritableError(`a ${typeof value} is no value`);
     }
     if (value instanceof Uint8Array) return this.span(at, Tag.bytes, value);
+    if (value instanceof Utf8) return this.span(at, Tag.str, value.bytes);
     if (value instanceof Instant) return this.plain(at, Tag.time, timePayload(value));
     if (value instanceof ValueError) return this.span(at, Tag.error, utf8.encode(value.message));
     if (++this.depth > deepest) throw new UnwritableError(`a value is nested deeper than ${deepest} levels`);

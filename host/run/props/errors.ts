@@ -29,6 +29,11 @@ export const propErrors = errorTable('prop', {
     'stream',
     (stream: string, format: string) => `stream ${stream}: the format ${format} is not supported yet`,
   ],
+  noLines: [
+    'stream',
+    (stream: string, format: string) =>
+      `stream ${stream}: messages of the format ${format} can't be lines, since they may hold line feeds`,
+  ],
   noStream: ['stream', (name: string) => `stream ${name} not found`],
   decoder: ['stream', (reason: string) => reason],
   encoder: ['sink', (reason: string) => reason],

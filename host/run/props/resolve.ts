@@ -17,6 +17,7 @@ import { formattedColumns, type StreamDefinition } from '../../sql/source-def.js
 import type { LookupSpec, SinkSpec, SourceSpec } from '../link/protocol.js';
 import { checkFiles, checkKinds, freeAccess, withFiles } from './access.js';
 import { propErrors } from './errors.js';
+import { formatDecoder } from './format-functions.js';
 import { withScripts } from './graph-scripts.js';
 import { knownProps, type StreamProps } from './known-props.js';
 import { joinLayers, type Layer } from './layers.js';
@@ -51,6 +52,15 @@ export class MissingSecret extends MissingPart {}
  * masks the secrets of its properties.
  */
 export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redacts: Redact[] = []): SourceSpec {
+  return resolvedSource(definition, catalog, redacts).spec;
+}
+
+/** As `sourceSpec`, with the function that decodes the messages where the kernel does not. */
+function resolvedSource(
+  definition: StreamDefinition,
+  catalog: Catalog,
+  redacts: Redact[],
+): { spec: SourceSpec; codec?: UserFunction } {
   const { name, options, fields } = definition;
   const { type, format } = options;
   const connector = connectorOf(type);
@@ -59,10 +69,17 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
   if (decode === undefined) {
     throw propErrors.noFormat(name, format);
   }
-  const codec = decode.usesCodec === true ? decoderOf(definition, catalog) : undefined;
   const formatted = new Set(formattedColumns(definition));
+  const schema =
+    fields === null || decode.isWhole === true
+      ? null
+      : fields.map((field) => columnOf(field, formatted.has(field.name)));
+  const codec = decoderOf(definition, schema, catalog);
   const { props, secrets } = propsOf(definition, connector, connector.source, catalog, redacts);
-  return {
+  if (decode.isBinary === true && connector.source.form(props).framing === 'lines') {
+    throw propErrors.noLines(name, format);
+  }
+  const spec: SourceSpec = {
     name,
     type,
     dataSource: options.datasource,
@@ -74,19 +91,21 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
     format: decode.kernel,
     ...decode.stream?.(options),
     ...(codec && { decoder: { fn: codec.number, errorsBeginWith: `stream ${name}: ${errorTitle(codec)}: ` } }),
-    schema:
-      fields === null || decode.isWhole === true
-        ? null
-        : fields.map((field) => columnOf(field, formatted.has(field.name))),
+    schema,
     strict: options.strictValidation,
     ...(secrets.length === 0 ? {} : { secrets }),
   };
+  return { spec, ...(codec && { codec }) };
 }
 
 /** Function that decodes the messages of a stream to JSON; throws a `stream` error when there is none. */
-function decoderOf({ name, kind, options }: StreamDefinition, { codec }: Catalog): UserFunction | undefined {
+function decoderOf(
+  { name, kind, options }: StreamDefinition,
+  schema: SourceSpec['schema'],
+  { codec }: Catalog,
+): UserFunction | undefined {
   const { format, schemaId } = options;
-  if (decodeOf(format)?.usesCodec !== true) return undefined;
+  if (decodeOf(format)?.usesCodec !== true) return formatDecoder(format, { schema });
   const whose = `${kind} ${name}`;
   return codecFunction('decode', whose, schemaId, codec, propErrors.decoder);
 }
@@ -124,7 +143,7 @@ function codecFunction(
 
 /** Name of a codec's function in errors. */
 function errorTitle({ name, code }: UserFunction): string {
-  return `function ${name} of ${code.name}`;
+  return code.kind === 'format' ? name : `function ${name} of ${code.name}`;
 }
 
 /** Resolves a lookup table that is asked for rows; throws as `sourceSpec`. */
@@ -257,14 +276,15 @@ export function connectorSpecs(
     if (found === undefined) throw propErrors.noStream(name);
     return found;
   };
-  const resolved = sources.map(({ stream }) => sourceSpec(definitionOf(stream), catalog, redacts));
+  const read = sources.map(({ stream }) => resolvedSource(definitionOf(stream), catalog, redacts));
+  const resolved = read.map(({ spec }) => spec);
   const asked = lookups.map(({ table, call }) =>
     call === undefined ? lookupSpec(definitionOf(table), catalog, redacts) : callSpec(table, catalog),
   );
   const streams = resolved.filter(({ name }) => catalog.source(name)?.kind !== 'table');
   const sinks = withRetryQueues(rule, streams, sinkSpecs(rule, catalog, redacts), catalog);
   const codecs = [
-    ...sources.map(({ stream }) => decoderOf(definitionOf(stream), catalog)),
+    ...read.map(({ codec }) => codec),
     ...rule.actions.map(({ type, props }) => encoderOf(props, `rule ${rule.id}, sink ${type}`, catalog)),
   ].filter((one) => one !== undefined);
   return { sources: resolved, lookups: asked, sinks, codecs, redact: allOf(redacts) };

@@ -5,6 +5,7 @@ import type { HostColumns } from '../../../../kernels/api.js';
 import type { CodeHost, LoadedCode, UserCode, UserFunction } from '../../../plugins/define.js';
 import { loadCode } from '../../../plugins/index.js';
 import type { SourceSpec } from '../../link/protocol.js';
+import { loadFormat } from './format-code.js';
 
 /** Code in use. */
 interface Loaded {
@@ -112,7 +113,8 @@ export class UserCalls {
     if (loaded === undefined) {
       const host = this.hostOf(owner);
       try {
-        loaded = { key, code: await loadCode(code, host), host, uses: 0 };
+        const made = code.kind === 'format' ? await loadFormat(code) : await loadCode(code, host);
+        loaded = { key, code: made, host, uses: 0 };
       } catch (error) {
         host.memory?.holds(0);
         throw error;

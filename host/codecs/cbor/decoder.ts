@@ -1,0 +1,294 @@
+/**
+ * CBOR (RFC 8949) as JSON: walks through the bytes and writes, without a value in between. Integers keep all digits,
+ * bytes are base64, times RFC 3339.
+ */
+import type { MessageDecoder } from '../define.js';
+import { dateText, instantOf } from '../instant-text.js';
+import { JsonWriter, maxDepth } from '../json-writer.js';
+import { halfOf, shortest } from '../short-floats.js';
+
+const openObject = 0x7b;
+const closeObject = 0x7d;
+const openList = 0x5b;
+const closeList = 0x5d;
+const colon = 0x3a;
+
+const Major = { uint: 0, negative: 1, bytes: 2, text: 3, list: 4, map: 5, tag: 6 } as const;
+const indefinite = 31;
+const breakByte = 0xff;
+/** Tags that say what a value is for; the value stands for itself: dates, URIs, base64 texts, sets, CBOR itself. */
+const plainTags: ReadonlySet<bigint> = new Set([0n, 21n, 22n, 23n, 32n, 33n, 34n, 35n, 36n, 258n, 1004n, 55799n]);
+/** Longest number of tag 2 and 3, bytes. */
+const maxNumberBytes = 128;
+
+export class CborDecoder implements MessageDecoder {
+  readonly #out = new JsonWriter();
+  #bytes: Uint8Array = new Uint8Array();
+  #view = new DataView(this.#bytes.buffer);
+  #at = 0;
+
+  decode(message: Uint8Array): Uint8Array {
+    this.#bytes = message;
+    this.#view = new DataView(message.buffer, message.byteOffset, message.length);
+    this.#at = 0;
+    this.#out.begin();
+    this.#value(0);
+    const rest = message.length - this.#at;
+    if (rest > 0) throw new Error(`${rest} bytes follow the value`);
+    return this.#out.bytes;
+  }
+
+  /** Place of so many bytes, which are behind it then. */
+  #take(size: number): number {
+    const at = this.#at;
+    if (size > this.#bytes.length - at) throw new Error('it ends in the middle of a value');
+    this.#at = at + size;
+    return at;
+  }
+
+  #value(depth: number): void {
+    const head = this.#bytes[this.#take(1)] as number;
+    const info = head & 31;
+    switch (head >> 5) {
+      case Major.uint:
+        this.#out.raw(String(info === 27 ? this.#argument(info) : this.#small(info)));
+        break;
+      case Major.negative:
+        this.#out.raw(String(info === 27 ? -1n - this.#argument(info) : -1 - this.#small(info)));
+        break;
+      case Major.bytes:
+      case Major.text:
+        this.#span(head >> 5, info);
+        break;
+      case Major.list:
+        this.#list(info, depth);
+        break;
+      case Major.map:
+        this.#map(info, depth);
+        break;
+      case Major.tag:
+        this.#tagged(this.#argument(info), depth);
+        break;
+      default:
+        this.#simple(info);
+        break;
+    }
+  }
+
+  #argument(info: number): bigint {
+    return info === 27 ? this.#view.getBigUint64(this.#take(8)) : BigInt(this.#small(info));
+  }
+
+  #small(info: number): number {
+    if (info < 24) return info;
+    switch (info) {
+      case 24:
+        return this.#view.getUint8(this.#take(1));
+      case 25:
+        return this.#view.getUint16(this.#take(2));
+      case 26:
+        return this.#view.getUint32(this.#take(4));
+      default:
+        throw new Error(`it has a head that is none: ${info}`);
+    }
+  }
+
+  /** A length or number of elements; more than there are bytes is refused. */
+  #count(info: number, bytesEach: number): number {
+    const count = info === 27 ? Number(this.#argument(info)) : this.#small(info);
+    if (count * bytesEach > this.#bytes.length - this.#at) throw new Error('it ends in the middle of a value');
+    return count;
+  }
+
+  #simple(info: number): void {
+    const out = this.#out;
+    switch (info) {
+      case 20:
+        out.raw('false');
+        break;
+      case 21:
+        out.raw('true');
+        break;
+      case 22:
+      case 23:
+        out.raw('null');
+        break;
+      case 25:
+      case 26:
+      case 27:
+        out.number(this.#float(info));
+        break;
+      case indefinite:
+        throw new Error('it has the end of a list where none is');
+      default: {
+        const number = info === 24 ? this.#view.getUint8(this.#take(1)) : info;
+        throw new Error(`it has the simple value ${number}, which is not known`);
+      }
+    }
+  }
+
+  #float(info: number): number {
+    const view = this.#view;
+    if (info === 25) return halfOf(view.getUint16(this.#take(2)));
+    return info === 26 ? shortest(view.getFloat32(this.#take(4))) : view.getFloat64(this.#take(8));
+  }
+
+  /** The bytes of a text or of bytes, which may come in chunks. */
+  #spanBytes(major: number, info: number): Uint8Array {
+    if (info !== indefinite) {
+      const size = this.#count(info, 1);
+      const at = this.#take(size);
+      return this.#bytes.subarray(at, at + size);
+    }
+    const chunks: Uint8Array[] = [];
+    while (!this.#isBreak()) {
+      const head = this.#bytes[this.#take(1)] as number;
+      if (head >> 5 !== major || (head & 31) === indefinite) throw new Error('a chunk of a text or of bytes is none');
+      chunks.push(this.#spanBytes(major, head & 31));
+    }
+    return Buffer.concat(chunks);
+  }
+
+  #span(major: number, info: number): void {
+    let bytes = this.#bytes;
+    let at = 0;
+    let size: number;
+    if (info === indefinite) {
+      bytes = this.#spanBytes(major, info);
+      size = bytes.length;
+    } else {
+      size = this.#count(info, 1);
+      at = this.#take(size);
+    }
+    if (major === Major.text) this.#out.utf8(bytes, at, at + size);
+    else this.#out.base64(bytes, at, at + size);
+  }
+
+  /** Passes the end of a list, if it is next. */
+  #isBreak(): boolean {
+    if (this.#bytes[this.#at] !== breakByte) return false;
+    this.#at++;
+    return true;
+  }
+
+  #enter(depth: number): number {
+    if (depth === maxDepth) throw new Error(`it is nested deeper than ${maxDepth} levels`);
+    return depth + 1;
+  }
+
+  #list(info: number, depth: number): void {
+    const inner = this.#enter(depth);
+    const count = info === indefinite ? Number.POSITIVE_INFINITY : this.#count(info, 1);
+    this.#out.sign(openList);
+    for (let i = 0; i < count && !(info === indefinite && this.#isBreak()); i++) {
+      this.#out.next(i);
+      this.#value(inner);
+    }
+    this.#out.sign(closeList);
+  }
+
+  #map(info: number, depth: number): void {
+    const inner = this.#enter(depth);
+    const count = info === indefinite ? Number.POSITIVE_INFINITY : this.#count(info, 2);
+    this.#out.sign(openObject);
+    for (let i = 0; i < count && !(info === indefinite && this.#isBreak()); i++) {
+      this.#out.next(i);
+      this.#key();
+      this.#out.sign(colon);
+      this.#value(inner);
+    }
+    this.#out.sign(closeObject);
+  }
+
+  /** A name; numbers, booleans, null and bytes are names by their JSON. */
+  #key(): void {
+    const head = this.#bytes[this.#at] ?? 0;
+    const major = head >> 5;
+    if (major === Major.text || major === Major.bytes) {
+      this.#value(0);
+      return;
+    }
+    if (major >= Major.list && major <= Major.tag) throw new Error('the key of a map is no text and no number');
+    this.#out.raw('"');
+    this.#value(0);
+    this.#out.raw('"');
+  }
+
+  #tagged(tag: bigint, depth: number): void {
+    const inner = this.#enter(depth);
+    if (plainTags.has(tag)) {
+      this.#value(inner);
+      return;
+    }
+    switch (tag) {
+      case 1n:
+        this.#out.text(this.#epochTime());
+        break;
+      case 2n:
+        this.#out.raw(String(this.#bigNumber()));
+        break;
+      case 3n:
+        this.#out.raw(String(-1n - this.#bigNumber()));
+        break;
+      case 4n:
+        this.#decimal();
+        break;
+      case 37n:
+        this.#out.text(uuidText(this.#ownBytes('UUID')));
+        break;
+      case 100n:
+        this.#out.text(dateText(this.#integer()));
+        break;
+      default:
+        throw new Error(`it has a value with the tag ${tag}, which is not known`);
+    }
+  }
+
+  #epochTime(): string {
+    const head = this.#bytes[this.#at] ?? 0;
+    if (head >> 5 !== 7) return instantOf(this.#integer(), 1n);
+    this.#at++;
+    const info = head & 31;
+    const seconds = info >= 25 && info <= 27 ? this.#float(info) : Number.NaN;
+    if (!Number.isFinite(seconds)) throw new Error('the time of tag 1 is no number');
+    // Doubles of today's times are good to a microsecond.
+    return instantOf(BigInt(Math.round(seconds * 1e6)), 1_000_000n);
+  }
+
+  #integer(): bigint {
+    const head = this.#bytes[this.#take(1)] as number;
+    const major = head >> 5;
+    if (major === Major.uint) return this.#argument(head & 31);
+    if (major === Major.negative) return -1n - this.#argument(head & 31);
+    if (head === 0xc2) return this.#bigNumber();
+    if (head === 0xc3) return -1n - this.#bigNumber();
+    throw new Error('a number of a tag is no integer');
+  }
+
+  #ownBytes(what: string): Uint8Array {
+    const head = this.#bytes[this.#take(1)] as number;
+    if (head >> 5 !== Major.bytes) throw new Error(`the ${what} of a tag is no bytes`);
+    return this.#spanBytes(Major.bytes, head & 31);
+  }
+
+  #bigNumber(): bigint {
+    const bytes = this.#ownBytes('number');
+    if (bytes.length > maxNumberBytes) throw new Error(`it has a number of more than ${maxNumberBytes} bytes`);
+    return bytes.length === 0 ? 0n : BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
+  }
+
+  /** Tag 4: a list of an exponent of ten and a number. */
+  #decimal(): void {
+    const head = this.#bytes[this.#take(1)] as number;
+    if (head !== 0x82) throw new Error('the decimal of tag 4 is no list of two numbers');
+    const exponent = this.#integer();
+    const mantissa = this.#integer();
+    this.#out.raw(`${mantissa}e${exponent}`);
+  }
+}
+
+function uuidText(bytes: Uint8Array): string {
+  if (bytes.length !== 16) throw new Error(`it has a UUID of ${bytes.length} bytes, expected 16`);
+  const hex = Buffer.from(bytes).toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

@@ -1,0 +1,10 @@
+/** Refusals of formats. */
+import { errorTable } from '../base/errors.js';
+
+export const formatErrors = errorTable('format', {
+  noPackage: [
+    'config',
+    (format: string, name: string) =>
+      `the format ${format} needs the package ${name}, which is not installed: npm install ${name}`,
+  ],
+});

@@ -1,0 +1,31 @@
+/** Decoders of formats as functions that the kernel calls by number: streams with the same settings have one. */
+import { decodeOf } from '../../codecs/index.js';
+import type { UserFunction } from '../../plugins/define.js';
+import { newUserNumber } from '../../plugins/numbers.js';
+import type { SourceSpec } from '../link/protocol.js';
+
+const known = new Map<string, UserFunction>();
+
+/** Function that makes JSON of the messages of a stream; undefined where the host does not decode the format. */
+export function formatDecoder(format: string, stream: Pick<SourceSpec, 'schema'>): UserFunction | undefined {
+  const host = decodeOf(format)?.host;
+  if (host === undefined) return undefined;
+  const settings = host.settings?.(stream) ?? {};
+  const key = JSON.stringify([format, settings]);
+  let fn = known.get(key);
+  if (fn === undefined) {
+    const name = `format ${format}`;
+    const number = newUserNumber(name);
+    fn = {
+      name,
+      owner: name,
+      number,
+      code: { kind: 'format', name: format, version: number, settings },
+      entry: 'decode',
+      isAggregate: false,
+      args: { min: 1, max: 1 },
+    };
+    known.set(key, fn);
+  }
+  return fn;
+}
