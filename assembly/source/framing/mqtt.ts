@@ -4,7 +4,7 @@ import { isUtf8 } from '../../text/utf8';
 import { resolveAlias } from './aliases';
 import * as message from './message';
 import { ProtocolError } from '../../gen/source-layouts';
-import { propertyEnd, TOPIC_ALIAS } from './properties';
+import { PropertyId, propertyEnd } from './properties';
 import { UseKind } from '../columns/use';
 import { Node } from '../../gen/node-layouts';
 import { Source } from '../columns/state';
@@ -188,7 +188,7 @@ function readProperties(node: Node, state: Source, at: usize, stop: usize): usiz
       protocolError = ProtocolError.PROPERTIES;
       return 0;
     }
-    if (load<u8>(p) == TOPIC_ALIAS) alias = bigEndian(p + 1) || 0x10000;
+    if (load<u8>(p) == PropertyId.TOPIC_ALIAS) alias = bigEndian(p + 1) || 0x10000;
     p = next;
   }
   if (!alias) {

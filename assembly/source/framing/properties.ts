@@ -1,7 +1,16 @@
 // Properties of MQTT 5 PUBLISH packets (MQTT 5.0, section 3.3.2.3).
 import { isUtf8 } from '../../text/utf8';
 
-export const TOPIC_ALIAS: u32 = 0x23;
+export namespace PropertyId {
+  export const PAYLOAD_FORMAT: i32 = 0x01;
+  export const MESSAGE_EXPIRY: i32 = 0x02;
+  export const CONTENT_TYPE: i32 = 0x03;
+  export const RESPONSE_TOPIC: i32 = 0x08;
+  export const CORRELATION_DATA: i32 = 0x09;
+  export const SUBSCRIPTION: i32 = 0x0b;
+  export const TOPIC_ALIAS: i32 = 0x23;
+  export const USER: i32 = 0x26;
+}
 
 /** First byte of a length-prefixed field. */
 // @ts-ignore: decorator
@@ -21,29 +30,28 @@ function textEnd(p: usize, end: usize, isText: bool): usize {
 export function propertyEnd(p: usize, end: usize): usize {
   let q: usize = 0;
   switch (<i32>load<u8>(p)) {
-    case 0x01: // payload format
+    case PropertyId.PAYLOAD_FORMAT:
       q = p + 2;
       break;
-    case 0x02: // message expiry
+    case PropertyId.MESSAGE_EXPIRY:
       q = p + 5;
       break;
-    case 0x23: // topic alias
+    case PropertyId.TOPIC_ALIAS:
       q = p + 3;
       break;
-    case 0x03: // content type
-    case 0x08: // response topic
+    case PropertyId.CONTENT_TYPE:
+    case PropertyId.RESPONSE_TOPIC:
       return textEnd(p + 1, end, true);
-    case 0x09: // correlation data
+    case PropertyId.CORRELATION_DATA:
       return textEnd(p + 1, end, false);
-    case 0x0b: {
-      // subscription identifier
+    case PropertyId.SUBSCRIPTION: {
       q = p + 1;
       while (q < end && q < p + 4 && load<u8>(q) & 0x80) q++;
       if (q >= end || load<u8>(q) & 0x80) return 0;
       q++;
       break;
     }
-    case 0x26: // user property
+    case PropertyId.USER:
       q = textEnd(p + 1, end, true);
       return q ? textEnd(q, end, true) : 0;
     default:

@@ -63,9 +63,27 @@ export async function makeClient(
     ...(conf.username === '' ? {} : { username: conf.username }),
     ...(conf.password === '' ? {} : { password: conf.password }),
     ...(conf.clientid === '' ? {} : { clientId: conf.clientid }),
+    ...willOf(conf.will, level),
     ...options,
   });
   return { client, renew };
+}
+
+/** What the broker publishes when the connection is lost, in the form of mqtt.js. */
+function willOf(will: ConnectionConf['will'], level: 3 | 4 | 5): Pick<IClientOptions, 'will'> {
+  const { topic, payload, qos, retained, delayInterval, properties } = will;
+  if (topic === '') return {};
+  const texts = Object.entries(properties).map(([name, value]) => [name, String(value)]);
+  const ofV5 = { willDelayInterval: Math.round(delayInterval / 1000), userProperties: Object.fromEntries(texts) };
+  return {
+    will: {
+      topic,
+      payload: Buffer.from(payload),
+      qos: qos as 0 | 1 | 2,
+      retain: retained,
+      ...(level === 5 ? { properties: ofV5 } : {}),
+    },
+  };
 }
 
 /** The broker's answer when it accepts a connection (CONNACK). */
@@ -134,15 +152,36 @@ export async function endClient(client: MqttClient): Promise<boolean> {
   });
 }
 
-function addressOf(server: string): { host: string; port: number; isTls: boolean } {
+interface Address {
+  readonly host: string;
+  readonly port: number;
+  readonly isTls: boolean;
+  /** URL of a websocket. */
+  readonly websocket?: string;
+}
+
+function addressOf(server: string): Address {
   const url = new URL(server.includes('://') ? server : `tcp://${server}`);
-  const isTls = ['ssl:', 'tls:', 'mqtts:'].includes(url.protocol);
+  const isTls = ['ssl:', 'tls:', 'mqtts:', 'wss:'].includes(url.protocol);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  return { host, port: url.port === '' ? (isTls ? 8883 : 1883) : Number(url.port), isTls };
+  if (!/^wss?:$/.test(url.protocol)) {
+    return { host, port: url.port === '' ? (isTls ? 8883 : 1883) : Number(url.port), isTls };
+  }
+  const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port);
+  // The path that brokers have by default.
+  if (url.pathname === '/') url.pathname = '/mqtt';
+  return { host, port, isTls, websocket: url.href };
 }
 
 async function endpointOf(conf: ConnectionConf, paths: AllowedPaths): Promise<Endpoint> {
-  const { host, port, isTls } = addressOf(conf.server);
-  if (!isTls) return { host, port };
-  return { host, port, tls: await tlsOptions('mqtt', conf, paths) };
+  const { host, port, isTls, websocket } = addressOf(conf.server);
+  const tls = isTls ? await tlsOptions('mqtt', conf, paths) : undefined;
+  if (websocket === undefined) return { host, port, ...(tls && { tls }) };
+  const { WebSocket, createWebSocketStream } = await import('ws');
+  const handshakeTimeout = connectTimeoutMs;
+  return {
+    host,
+    port,
+    websocket: () => createWebSocketStream(new WebSocket(websocket, 'mqtt', { ...tls, handshakeTimeout })),
+  };
 }

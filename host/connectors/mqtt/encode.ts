@@ -4,13 +4,27 @@
 const maxRemaining = 268_435_455;
 const retainFlag = 1;
 const publishType = 0x30;
+const expiry = 0x02;
+const contentType = 0x03;
+const responseTopic = 0x08;
+const correlationData = 0x09;
 const userProperty = 0x26;
+
+/** What MQTT 5 says of a message. */
+export interface MessageProperties {
+  readonly userProperties?: Readonly<Record<string, string>>;
+  readonly contentType?: string;
+  readonly responseTopic?: string;
+  readonly correlationData?: Buffer;
+  /** Seconds. */
+  readonly messageExpiryInterval?: number;
+}
 
 export class PublishEncoder {
   readonly #head: Buffer;
   readonly #type: number;
 
-  constructor(topic: string, isRetained: boolean, version: 3 | 4 | 5, properties: Record<string, unknown> = {}) {
+  constructor(topic: string, isRetained: boolean, version: 3 | 4 | 5, properties: MessageProperties = {}) {
     const name = Buffer.from(topic);
     const length = Buffer.alloc(2);
     length.writeUInt16BE(name.length);
@@ -45,13 +59,21 @@ function lengthBytes(value: number): number {
   return value < 1 << 7 ? 1 : value < 1 << 14 ? 2 : value < 1 << 21 ? 3 : 4;
 }
 
-function propertiesOf(properties: Record<string, unknown>): Buffer {
-  const parts = Object.entries(properties).flatMap(([name, value]) => [
+function propertiesOf(said: MessageProperties): Buffer {
+  const parts = Object.entries(said.userProperties ?? {}).map(([name, value]) => [
     Buffer.of(userProperty),
-    textOf(name),
-    textOf(String(value)),
+    lengthAnd(name),
+    lengthAnd(value),
   ]);
-  const body = Buffer.concat(parts);
+  if (said.messageExpiryInterval !== undefined) {
+    const seconds = Buffer.alloc(4);
+    seconds.writeUInt32BE(said.messageExpiryInterval);
+    parts.push([Buffer.of(expiry), seconds]);
+  }
+  if (said.contentType !== undefined) parts.push([Buffer.of(contentType), lengthAnd(said.contentType)]);
+  if (said.responseTopic !== undefined) parts.push([Buffer.of(responseTopic), lengthAnd(said.responseTopic)]);
+  if (said.correlationData !== undefined) parts.push([Buffer.of(correlationData), lengthAnd(said.correlationData)]);
+  const body = Buffer.concat(parts.flat());
   const length: number[] = [];
   let left = body.length;
   do {
@@ -61,8 +83,8 @@ function propertiesOf(properties: Record<string, unknown>): Buffer {
   return Buffer.concat([Buffer.from(length), body]);
 }
 
-function textOf(text: string): Buffer {
-  const bytes = Buffer.from(text);
+function lengthAnd(content: string | Buffer): Buffer {
+  const bytes = Buffer.from(content);
   const length = Buffer.alloc(2);
   length.writeUInt16BE(bytes.length);
   return Buffer.concat([length, bytes]);

@@ -3,7 +3,7 @@ import { field } from '../../base/fields/field.js';
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
 import { tlsFiles } from '../tls.js';
-import { connection, protocolLevel } from './connection.js';
+import { connection, protocolLevel, topicReason } from './connection.js';
 import { isRaw } from './raw.js';
 
 export default defineConnector({
@@ -30,8 +30,29 @@ export default defineConnector({
         .default(false)
         .doc('The broker keeps the session while we are away; needs clientid'),
       sessionExpiryIntervalSeconds: field.int().min(0).default(0).doc('How long the broker keeps the session (MQTT 5)'),
+      receiveMaximum: field
+        .int()
+        .min(1)
+        .max(65_535)
+        .default(65_535)
+        .doc('Most unacknowledged messages that the broker sends (MQTT 5)'),
+      topicAliasMaximum: field
+        .int()
+        .min(0)
+        .max(65_535)
+        .default(0)
+        .doc('Most topic aliases that the broker may use (MQTT 5, qos 0)'),
+      noLocal: field.bool().default(false).doc('Messages of the same client do not come back (MQTT 5)'),
+      retainAsPublished: field.bool().default(false).doc('meta(retained) is as the sender has set it (MQTT 5)'),
+      retainHandling: field
+        .int()
+        .min(0)
+        .max(2)
+        .default(0)
+        .doc('Retained messages come with each subscription (0), with a new one (1), never (2) (MQTT 5)'),
       eofMessage: field.string().default('').doc('Payload, base64, that ends the stream'),
     },
+    refusal: (conf) => sourceRefusal(conf),
     form: (conf) => ({
       framing: isRaw(conf) ? 'mqtt' : 'frames',
       mqttVersion: protocolLevel(conf.protocolVersion) === 5 ? 5 : 4,
@@ -67,6 +88,18 @@ export default defineConnector({
         .default(false)
         .doc('The broker keeps the last message for new subscribers'),
       properties: field.object().dynamic().doc('User properties of each message (MQTT 5)'),
+      contentType: field.string().default('').dynamic().doc('What the payload is, such as application/json (MQTT 5)'),
+      responseTopic: field.string().default('').dynamic().doc('Topic for answers to the message (MQTT 5)'),
+      correlationData: field.string().default('').dynamic().doc('Text by which an answer is matched (MQTT 5)'),
+      messageExpiryInterval: field
+        .duration()
+        .min(0)
+        .default(0)
+        .doc('How long the broker keeps a message that it can not deliver yet; 0 for ever (MQTT 5)'),
+      topicAlias: field
+        .bool()
+        .default(false)
+        .doc('A topic is sent once for each connection, then its alias (MQTT 5, qos 1 or 2)'),
       messageIdProperty: field
         .string()
         .default('')
@@ -74,10 +107,13 @@ export default defineConnector({
           'User property that gets an id of each message (MQTT 5, qos 1 or 2): the same when the message is sent again',
         ),
     },
-    refusal: ({ messageIdProperty, qos, protocolVersion }) => {
-      if (messageIdProperty === '') return undefined;
-      if (protocolLevel(protocolVersion) !== 5) return 'messageIdProperty needs protocolVersion 5';
-      return qos === 0 ? 'messageIdProperty needs qos 1 or 2: with 0 nothing is sent again' : undefined;
+    refusal: (conf) => {
+      const { messageIdProperty, qos, topicAlias } = conf;
+      const unknown = withoutV5(conf, sinkOfV5);
+      if (unknown !== undefined) return unknown;
+      if (topicAlias && qos === 0) return 'topicAlias needs qos 1 or 2';
+      if (messageIdProperty === '' || qos > 0) return undefined;
+      return 'messageIdProperty needs qos 1 or 2: with 0 nothing is sent again';
     },
     numbersIn: ({ messageIdProperty }) =>
       messageIdProperty === '' ? undefined : `user property ${JSON.stringify(messageIdProperty)}`,
@@ -94,9 +130,29 @@ function sessionOf(conf: { enableClientSession: boolean; server: string; clienti
   return conf.enableClientSession ? { session: JSON.stringify([conf.server, conf.clientid]) } : {};
 }
 
-function topicReason(topic: string): string | undefined {
-  if (topic === '') return 'must not be empty';
-  if (/[+#]/.test(topic)) return `must not have wildcards, as ${JSON.stringify(topic)} has`;
-  if (topic.includes('\0')) return 'must not have a zero byte';
-  return Buffer.byteLength(topic) > 65_535 ? 'is longer than 65535 bytes' : undefined;
+const sourceOfV5 = ['receiveMaximum', 'topicAliasMaximum', 'noLocal', 'retainAsPublished', 'retainHandling'] as const;
+const sinkOfV5 = [
+  'messageIdProperty',
+  'contentType',
+  'responseTopic',
+  'correlationData',
+  'messageExpiryInterval',
+  'topicAlias',
+] as const;
+
+/** Names the first of the properties that is set although the version of the protocol has no place for it. */
+function withoutV5<K extends string>(
+  conf: { readonly protocolVersion: string } & { readonly [name in K]: string | number | boolean },
+  names: readonly K[],
+): string | undefined {
+  if (protocolLevel(conf.protocolVersion) === 5) return undefined;
+  const set = names.find((name) => ![0, '', false, 65_535].includes(conf[name]));
+  return set === undefined ? undefined : `${set} needs protocolVersion 5`;
+}
+
+function sourceRefusal(conf: Parameters<typeof withoutV5<(typeof sourceOfV5)[number]>>[0] & { qos: number }) {
+  const unknown = withoutV5(conf, sourceOfV5);
+  if (unknown !== undefined) return unknown;
+  const isStored = conf.qos > 0 && Number(conf.topicAliasMaximum) > 0;
+  return isStored ? 'topicAliasMaximum needs qos 0: messages that may come again are known by their topics' : undefined;
 }

@@ -9,12 +9,17 @@ import { mqttErrors } from './errors.js';
 import type { Transport } from './transport.js';
 import { Window } from './window.js';
 
+type PooledConf = ConnectionConf & {
+  /** Topics are sent once for each connection, then their aliases. */
+  readonly topicAlias: boolean;
+};
+
 export class ClientPool {
   readonly #clients = new Map<string, SharedClient>();
 
   /** Returns the client for these settings; each user gives it back. */
-  take(conf: ConnectionConf, paths: AllowedPaths): SharedClient {
-    const key = connectionKey(connection, conf);
+  take(conf: PooledConf, paths: AllowedPaths): SharedClient {
+    const key = `${connectionKey(connection, conf)} ${conf.topicAlias}`;
     let client = this.#clients.get(key);
     if (client === undefined) {
       client = new SharedClient(conf, paths, () => this.#clients.delete(key));
@@ -37,7 +42,7 @@ export class SharedClient {
   #isEnded = false;
 
   constructor(
-    readonly conf: ConnectionConf,
+    readonly conf: PooledConf,
     readonly paths: AllowedPaths,
     readonly onUnused: () => void,
   ) {
@@ -83,7 +88,12 @@ export class SharedClient {
   async #make(): Promise<MqttClient> {
     // The id stays the same, so that the broker ends the former connection if it still holds it.
     const clientId = this.mqtt?.options.clientId;
-    const options = { clean: true, ...(clientId === undefined ? {} : { clientId }) };
+    const { topicAlias } = this.conf;
+    const options = {
+      clean: true,
+      ...(clientId === undefined ? {} : { clientId }),
+      ...(topicAlias && { autoUseTopicAlias: true, autoAssignTopicAlias: true }),
+    };
     const tap = (transport: Transport) => {
       transport.once('error', (error) => {
         this.#reason = reasonOf(error);

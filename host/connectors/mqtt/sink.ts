@@ -11,7 +11,7 @@ import { MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { peerOf } from './client.js';
 import { type ConnectionConf, protocolLevel } from './connection.js';
-import { PublishEncoder } from './encode.js';
+import { type MessageProperties, PublishEncoder } from './encode.js';
 import { ClientPool, type SharedClient } from './pool.js';
 
 export interface MqttSinkConf extends ConnectionConf {
@@ -19,6 +19,12 @@ export interface MqttSinkConf extends ConnectionConf {
   qos: number;
   retained: boolean;
   properties?: Record<string, unknown>;
+  contentType: string;
+  responseTopic: string;
+  correlationData: string;
+  /** ms; 0 for ever. */
+  messageExpiryInterval: number;
+  topicAlias: boolean;
   messageIdProperty?: string;
 }
 
@@ -40,7 +46,8 @@ const mostTopics = 1000;
 interface Target {
   readonly topic: string;
   readonly encoder: PublishEncoder;
-  readonly userProperties: Record<string, string> | undefined;
+  /** Undefined before MQTT 5, and when there are none. */
+  readonly properties: MessageProperties | undefined;
 }
 
 interface Waiting {
@@ -234,10 +241,10 @@ export class MqttSink implements Sink {
       this.#inTurn++;
       const message = this.#queue.shift()!;
       unconfirmed.add(message);
-      const { topic, userProperties } = message.target;
+      const { topic, properties: said } = message.target;
       const { id } = message;
-      const own = id === '' ? userProperties : { ...userProperties, [messageIdProperty]: id };
-      const properties = own && { userProperties: own };
+      const userProperties = { ...said?.userProperties, [messageIdProperty]: id };
+      const properties = id === '' ? said : { ...said, userProperties };
       client.publish(topic, message.payload, { qos, retain: retained, properties }, (error) => {
         window.release(qos);
         if (this.#unconfirmed !== unconfirmed) return;
@@ -266,12 +273,22 @@ export class MqttSink implements Sink {
   }
 }
 
-function targetOf({ topic, properties, retained, protocolVersion }: MqttSinkConf): Target {
-  const level = protocolLevel(protocolVersion);
+function targetOf(conf: MqttSinkConf): Target {
+  const { topic, retained } = conf;
+  const level = protocolLevel(conf.protocolVersion);
+  const properties = level === 5 ? propertiesOf(conf) : undefined;
+  return { topic, encoder: new PublishEncoder(topic, retained, level, properties), properties };
+}
+
+function propertiesOf(conf: MqttSinkConf): MessageProperties | undefined {
+  const { properties, contentType, responseTopic, correlationData, messageExpiryInterval } = conf;
   const texts = Object.entries(properties ?? {}).map(([name, value]) => [name, String(value)]);
-  return {
-    topic,
-    encoder: new PublishEncoder(topic, retained, level, properties),
-    userProperties: level === 5 && properties !== undefined ? Object.fromEntries(texts) : undefined,
+  const said = {
+    ...(properties !== undefined && { userProperties: Object.fromEntries(texts) }),
+    ...(contentType !== '' && { contentType }),
+    ...(responseTopic !== '' && { responseTopic }),
+    ...(correlationData !== '' && { correlationData: Buffer.from(correlationData) }),
+    ...(messageExpiryInterval > 0 && { messageExpiryInterval: Math.ceil(messageExpiryInterval / 1000) }),
   };
+  return Object.keys(said).length === 0 ? undefined : said;
 }

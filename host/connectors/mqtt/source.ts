@@ -19,6 +19,11 @@ export interface MqttSourceConf extends ConnectionConf {
   qos: number;
   enableClientSession: boolean;
   sessionExpiryIntervalSeconds: number;
+  receiveMaximum: number;
+  topicAliasMaximum: number;
+  noLocal: boolean;
+  retainAsPublished: boolean;
+  retainHandling: number;
   eofMessage: string;
   decompression: string;
 }
@@ -121,12 +126,11 @@ export class MqttSource implements Source {
   async #make(): Promise<Made> {
     const { conf } = this;
     const isV5 = protocolLevel(conf.protocolVersion) === 5;
-    const expiry = conf.sessionExpiryIntervalSeconds;
     const made = await makeClient(
       conf,
       {
         clean: !conf.enableClientSession,
-        ...(isV5 && expiry > 0 ? { properties: { sessionExpiryInterval: expiry } } : {}),
+        ...(isV5 ? { properties: wishesOf(conf) } : {}),
       },
       (transport) => this.#tap(transport),
       this.context.paths,
@@ -167,8 +171,9 @@ export class MqttSource implements Source {
   }
 
   async #subscribe(client: MqttClient): Promise<void> {
-    const qos = this.conf.qos as 0 | 1 | 2;
-    const wanted = Object.fromEntries(this.#topics.map((topic) => [topic, { qos }]));
+    const { noLocal: nl, retainAsPublished: rap, retainHandling: rh, protocolVersion } = this.conf;
+    const how = { qos: this.conf.qos as 0 | 1 | 2, ...(protocolLevel(protocolVersion) === 5 ? { nl, rap, rh } : {}) };
+    const wanted = Object.fromEntries(this.#topics.map((topic) => [topic, how]));
     await new Promise<void>((resolve, reject) => {
       // The library may never call back for a connection that breaks meanwhile.
       client.once('close', () => reject(mqttErrors.connection(this.#reason)));
@@ -243,14 +248,36 @@ export class MqttSource implements Source {
       done();
       return;
     }
-    const properties = packet.properties?.userProperties;
-    const meta = { topic, qos, messageId: messageId ?? 0, ...(properties === undefined ? {} : { properties }) };
+    const meta = { topic, qos, messageId: messageId ?? 0, retained: packet.retain, ...said(packet) };
     this.#frames.add(payload, Buffer.from(JSON.stringify(meta)));
     const isWanted = this.context.write(this.#frames.bytes);
     this.#frames.clear();
     if (isWanted) done();
     else void this.context.ready().then(() => done());
   }
+}
+
+/** What is asked of the broker when connecting. */
+function wishesOf({ sessionExpiryIntervalSeconds, receiveMaximum, topicAliasMaximum }: MqttSourceConf) {
+  return {
+    ...(sessionExpiryIntervalSeconds > 0 ? { sessionExpiryInterval: sessionExpiryIntervalSeconds } : {}),
+    ...(receiveMaximum < 65_535 ? { receiveMaximum } : {}),
+    ...(topicAliasMaximum > 0 ? { topicAliasMaximum } : {}),
+  };
+}
+
+/** What the properties of MQTT 5 say of a message. */
+function said({ properties = {} }: IPublishPacket): Record<string, unknown> {
+  const { userProperties, responseTopic, correlationData, contentType, messageExpiryInterval } = properties;
+  const { payloadFormatIndicator: isText } = properties;
+  return {
+    ...(userProperties && { properties: userProperties }),
+    ...(responseTopic !== undefined && { responseTopic }),
+    ...(correlationData !== undefined && { correlationData: Buffer.from(correlationData).toString('base64') }),
+    ...(contentType !== undefined && { contentType }),
+    ...(messageExpiryInterval !== undefined && { messageExpiryInterval }),
+    ...(isText !== undefined && { payloadFormatIndicator: Number(isText) }),
+  };
 }
 
 function typeOf(receipt: number): number {

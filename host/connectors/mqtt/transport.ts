@@ -15,6 +15,8 @@ export interface Endpoint {
   host: string;
   port: number;
   tls?: TlsOptions;
+  /** Opens a websocket, whose messages are the bytes of the stream. */
+  websocket?(): Duplex;
 }
 
 /** Takes the bytes of the socket as they come; a view valid during the call. */
@@ -28,7 +30,7 @@ const pingResponse = Buffer.from([0xd0, 0]);
 const ownPing = Buffer.from([pingRequest, 0]);
 
 export class Transport extends Duplex {
-  readonly #socket: Socket;
+  readonly #socket: Socket | Duplex;
   /** Gets all bytes of the socket; without it mqtt.js does. To be set before the first turn of the event loop. */
   tap: TransportTap | undefined;
   /** Reasons why reading pauses: the sinks are full, or small packets are gathered. */
@@ -43,8 +45,11 @@ export class Transport extends Duplex {
   constructor(endpoint: Endpoint, patienceMs: number) {
     super({ allowHalfOpen: false });
     this.#silence = new Silence(patienceMs, () => this.destroy(new Error('Keepalive timeout')));
-    const { host, port, tls } = endpoint;
-    if (tls !== undefined) {
+    const { host, port, tls, websocket } = endpoint;
+    if (websocket !== undefined) {
+      this.#socket = websocket();
+      this.#socket.on('data', (bytes: Buffer) => this.#take(bytes));
+    } else if (tls !== undefined) {
       this.#socket = connectTls({ host, port, servername: /^[\d.:]+$/.test(host) ? undefined : host, ...tls });
       this.#socket.on('data', (bytes: Buffer) => this.#take(bytes));
     } else {
@@ -53,8 +58,7 @@ export class Transport extends Duplex {
         this.#take(buffer.subarray(0, length));
         return !this.#isHeld && !this.#isGathering;
       };
-      this.#socket = connectTcp({ host, port, onread: { buffer, callback } });
-      this.#socket.setNoDelay(true);
+      this.#socket = connectTcp({ host, port, onread: { buffer, callback } }).setNoDelay(true);
     }
     this.#socket.on('end', () => this.destroy());
     this.#socket.on('error', (error) => this.destroy(error));

@@ -91,16 +91,37 @@ test('gives metadata of MQTT messages', () => {
     meta('topic'),
     meta('qos'),
     meta('messageId'),
+    meta('properties'),
     meta('who'),
-    meta('none'),
     { kind: 'metaAll' },
   ]);
   const text = (value: string) => Buffer.concat([Buffer.from([0, value.length]), Buffer.from(value)]);
   const user = Buffer.concat([Buffer.from([0x26]), text('who'), text('me'), Buffer.from([1, 1, 2, 0, 0, 0, 9])]);
-  const all = joined(source.feed(publish('a/b', '{}', { qos: 1, id: 7, properties: user })));
+  const parts = [[8], text('re'), [9], text('\u0001x'), [3], text('application/json')];
+  const answer = parts.map((part) => Buffer.from(part));
+  const properties = Buffer.concat([user, ...answer]);
+  const all = joined(source.feed(publish('a/b', '{}', { qos: 1, id: 7, properties })));
   assert.equal(
     all.columns.map((column) => column[0]),
-    ['a/b', 1n, 7n, 'me', null, { messageId: 7n, qos: 1n, retained: false, topic: 'a/b', who: 'me' }],
+    [
+      'a/b',
+      1n,
+      7n,
+      { who: 'me' },
+      null,
+      {
+        contentType: 'application/json',
+        correlationData: new Uint8Array([1, 120]),
+        messageExpiryInterval: 9n,
+        messageId: 7n,
+        payloadFormatIndicator: 1n,
+        properties: { who: 'me' },
+        qos: 1n,
+        responseTopic: 're',
+        retained: false,
+        topic: 'a/b',
+      },
+    ],
   );
   source.close();
 });
