@@ -8,7 +8,7 @@ import { configSpec } from '../host/base/config/config-spec.ts';
 import { formatDuration } from '../host/base/time/duration.ts';
 import { allFormats } from '../host/codecs/index.ts';
 import { plannedFormats } from '../host/codecs/planned.ts';
-import { cacheProps } from '../host/connectors/common.ts';
+import { cacheProps, deadLetterProp } from '../host/connectors/common.ts';
 import { userConnectors } from '../host/connectors/index.ts';
 import { sealProps } from '../host/connectors/seal.ts';
 import { functionDefinitions } from '../host/functions/registry.ts';
@@ -153,7 +153,9 @@ function connectorSections(list) {
       parts.push(`\n### Lookup table\n\n${from}${properties(lookup.asked.props)}`);
     }
     if (sink !== undefined)
-      parts.push(`\n### Sink\n\n${properties(without(sink.props, { ...cacheProps, ...sealProps }))}`);
+      parts.push(
+        `\n### Sink\n\n${properties(without(sink.props, { ...deadLetterProp, ...cacheProps, ...sealProps }))}`,
+      );
     return parts.join('');
   });
 }
@@ -195,6 +197,8 @@ The same is served for forms: \`GET /metadata/sources/NAME\`, \`GET /metadata/si
 | \`dataField\` | Column that is sent in the place of the row |
 ${encodeRows()}| \`omitIfEmpty\` | Windows without rows are not sent, with \`sendSingle\` nor are rows without \
 members; a null is a member, errors are always sent |
+| \`deadLetter\` | Action that gets [the messages that can't go out](slow-sinks.md#messages-that-cant-go-out), each \
+with the reason: \`{"mqtt": {…}}\` |
 | \`lateRows\` | The sink gets the rows that came too late for the rule (option \`isEventTime\`) in place of its \
 result |
 | \`batchSize\`, \`lingerInterval\` | Messages are gathered, so many or for so long, and sent as one list: with \

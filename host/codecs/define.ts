@@ -104,9 +104,12 @@ export interface EncodeContext {
   readonly codec?: ((columns: HostColumns) => void) | undefined;
 }
 
+/** Takes a message that can't be made, as it came. */
+export type Unmade = (reason: string, message: Uint8Array) => void;
+
 export interface Encoder {
-  /** Makes the chunk that the sink gets; `failed` is called for each message that can't be made. */
-  encode(chunk: OutputChunk, failed: (reason: string) => void): OutputChunk;
+  /** Makes the chunk that the sink gets. */
+  encode(chunk: OutputChunk, failed: Unmade): OutputChunk;
 }
 
 /** Declares a format. */

@@ -3,7 +3,7 @@ import type { OutputChunk } from '../../kernels/api.js';
 import { reasonOf } from '../base/errors.js';
 import { readExactJson } from '../base/text/exact-json.js';
 import { ChunkWriter } from './chunk-writer.js';
-import type { EncodeContext, Encoder } from './define.js';
+import type { EncodeContext, Encoder, Unmade } from './define.js';
 
 export abstract class MessageEncoder implements Encoder {
   /** @param format its name in errors */
@@ -15,7 +15,7 @@ export abstract class MessageEncoder implements Encoder {
   /** Bytes of a message, which is JSON: integers beyond 53 bits are bigint. Throws the reason why there are none. */
   protected abstract bytesOf(message: unknown): Uint8Array;
 
-  encode(chunk: OutputChunk, failed: (reason: string) => void): OutputChunk {
+  encode(chunk: OutputChunk, failed: Unmade): OutputChunk {
     const { sink, framing, sendError } = this.context;
     const out = new ChunkWriter(framing);
     let from = 0;
@@ -32,7 +32,7 @@ export abstract class MessageEncoder implements Encoder {
         out.add(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
       } catch (error) {
         const reason = `${sink}: format ${this.format}: ${reasonOf(error)}`;
-        failed(reason);
+        failed(reason, message);
         if (sendError) out.add(Buffer.from(reason), true);
       }
     }

@@ -6,6 +6,7 @@ import type { Connector, ConnectorTexts } from './define.js';
 const common: FieldTexts = {
   useInt64ForWholeNumber: ['整数使用 int64', '未声明列的整数为 64 位整数'],
   connectionSelector: ['复用连接信息', '使用其属性的命名连接'],
+  deadLetter: ['死信动作', '接收无法发出的消息及其原因的动作：{"mqtt": {…}}'],
   enableCache: ['启用缓存', '目标暂时无法接收的消息在磁盘上等待'],
   memoryCacheThreshold: ['内存缓存阈值', '可在内存中短暂等待的消息数；超出的立即写入磁盘'],
   maxDiskCache: ['最大磁盘缓存', '可在磁盘上等待的消息数'],

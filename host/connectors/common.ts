@@ -97,7 +97,16 @@ export const cacheProps = {
     .doc('With resendAlterQueue: where messages that waited go, such as another topic'),
 };
 
+/** What becomes of messages that can't go out. */
+export const deadLetterProp = {
+  deadLetter: field
+    .map()
+    .check(() => 'must be an object with one action, such as {"mqtt": {…}}')
+    .doc('Action that gets the messages which can not go out, each with the reason: {"mqtt": {…}}'),
+};
+
 export const commonSink = {
+  ...deadLetterProp,
   bufferLength: field.int().min(0).doc('Accepted for compatibility; memory is bounded in bytes').unlisted(),
   connectionSelector: field.string().doc('Named connection whose properties are used'),
   ...cacheProps,

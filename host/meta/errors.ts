@@ -49,6 +49,8 @@ export const ruleFormErrors = errorTable('rule-form', {
     'sink',
     (id: string, i: number, type: string) => `rule ${id}: the properties of actions[${i}].${type} must be an object`,
   ],
+  deadLetter: ['sink', (where: string) => `${where} must be an object with one action, such as {"mqtt": {…}}`],
+  deadLetterWithin: ['sink', (where: string, type: string) => `${where}.${type} can't have a deadLetter of its own`],
   tooManyActions: [
     'general',
     (id: string, count: number, most: number) => `rule ${id} has ${count} actions, ${most} are allowed`,

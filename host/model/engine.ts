@@ -84,8 +84,13 @@ export interface RuleDefinition {
   /** Empty for rules with a graph. */
   sql: string;
   graph?: RuleGraph;
-  /** One entry for each sink: type and properties. */
-  actions: { type: string; props: Record<string, unknown> }[];
+  /** One entry for each sink: its actions in their order, then the sinks of their dead letters. */
+  actions: {
+    type: string;
+    props: Record<string, unknown>;
+    /** Index of the action whose dead letters the sink gets; left out for an action, which gets rows. */
+    deadLettersOf?: number;
+  }[];
   options: RuleOptions;
   triggered: boolean;
   /** Kept in memory only; may read temporary streams. */

@@ -1,5 +1,6 @@
 /** The planner: makes the plan of a rule, which the data plane runs. */
 import type { RulePlan, Tap } from '../../kernels/plan/ir.js';
+import { rowActions } from '../model/actions.js';
 import type { Catalog, RuleDefinition } from '../model/engine.js';
 import { parseQuery } from '../sql/parser.js';
 import type { StreamDefinition } from '../sql/source-def.js';
@@ -23,6 +24,7 @@ import { groupInWindows } from './rules/group-in-windows.js';
 import { pushFilters } from './rules/push-filters.js';
 import { splitFilters } from './rules/split-filters.js';
 import { streamFirst } from './rules/stream-first.js';
+import { checkLetterSink } from './sinks/sinks.js';
 import { analyse, outputFieldsOf } from './statement/analyse.js';
 import { withDelays } from './statement/delay.js';
 import { Source } from './values/source.js';
@@ -57,7 +59,9 @@ export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ru
       })),
     ...(physical.asked.length === 0 ? {} : { lookups: physical.asked.map((one) => askedName(one, brought)) }),
     nodes: physical.nodes,
-    ...(graph === undefined ? topologyOf(sources, rule, physical) : graphTopology(graph, sources, physical)),
+    ...(graph === undefined
+      ? topologyOf(sources, rule, physical)
+      : graphTopology(graph, rule.actions, sources, physical)),
     outputFields: [...outputFields],
     ...(brought.size === 0 ? {} : { brought: [...brought] }),
     warnings: [...new Set(remarks), ...warningsOf(roots)],
@@ -101,6 +105,7 @@ export function sourcesOf(sql: string): string[] {
 export function plan(rule: RuleDefinition, catalog: Catalog, fold: Fold): Planned {
   const values = new Values();
   const { graph } = rule;
+  for (const action of rule.actions) if (action.deadLettersOf !== undefined) checkLetterSink(action, rule.options);
   const { sources, roots, remarks } =
     graph === undefined
       ? planStatement(rule, catalog, values, fold)
@@ -128,6 +133,6 @@ function planStatement(
   fold: Fold,
 ): Pick<Planned, 'sources' | 'roots' | 'remarks'> {
   const { sources, roots, remarks } = analyse(parseQuery(rule.sql), rule, catalog, values, fold);
-  const actions = rule.actions.map((_action, i) => i);
+  const actions = rowActions(rule.actions);
   return { sources, remarks, roots: roots.map((node) => ({ node, actions })) };
 }

@@ -3,6 +3,7 @@
  * each stream.
  */
 
+import { rowActions } from '../model/actions.js';
 import type { RuleDefinition } from '../model/engine.js';
 import { lateRowErrors } from './errors/sink.js';
 import { plain, rowOfSource, withEntry } from './graph/row.js';
@@ -16,7 +17,7 @@ const lateName = '__late';
 
 /** The roots of the sinks that get the result, then those of the sinks that get late rows. */
 export function withLateRows(roots: readonly Root[], rule: RuleDefinition, values: Values): readonly Root[] {
-  const late = new Set(rule.actions.flatMap((action, i) => (getsLateRows(action) ? [i] : [])));
+  const late = new Set(rowActions(rule.actions).filter((i) => getsLateRows(rule.actions[i]!)));
   if (late.size === 0) return roots;
   if (!rule.options.isEventTime) {
     throw lateRowErrors.refused('needs the rule option isEventTime: without it no row is late');

@@ -2,14 +2,14 @@
 import type { OutputChunk } from '../../../kernels/api.js';
 import { MessageCalls } from '../../../kernels/calls/message-calls.js';
 import { ChunkWriter } from '../chunk-writer.js';
-import type { EncodeContext, Encoder } from '../define.js';
+import type { EncodeContext, Encoder, Unmade } from '../define.js';
 
 export class CodecEncoder implements Encoder {
   constructor(readonly context: EncodeContext) {
     if (context.codec === undefined) throw new Error(`${context.sink} has no codec`);
   }
 
-  encode(chunk: OutputChunk, failed: (reason: string) => void): OutputChunk {
+  encode(chunk: OutputChunk, failed: Unmade): OutputChunk {
     const { sink, framing, sendError, codec } = this.context;
     const out = new ChunkWriter(framing);
     const ends = chunk.ends ?? new Uint32Array();
@@ -36,7 +36,7 @@ export class CodecEncoder implements Encoder {
         continue;
       }
       const reason = `${sink}: ${bytes?.message ?? 'the codec gave no message'}`;
-      failed(reason);
+      failed(reason, message);
       if (sendError) out.add(Buffer.from(reason), true);
     }
     return out.chunkOf(chunk);

@@ -4,7 +4,7 @@ import { reasonOf } from '../../base/errors.js';
 import { compileTemplate, type Template } from '../../template/compile.js';
 import { Budget, type Dict, isDict, member, readJson, setMember, toJson, type Value } from '../../template/value.js';
 import { ChunkWriter } from '../chunk-writer.js';
-import type { EncodeContext, Encoder } from '../define.js';
+import type { EncodeContext, Encoder, Unmade } from '../define.js';
 
 /** Work and characters that writing one message may take. */
 const maxUnits = 10_000_000;
@@ -24,7 +24,7 @@ export class TemplateEncoder implements Encoder {
     this.#select = selection(props);
   }
 
-  encode(chunk: OutputChunk, failed: (reason: string) => void): OutputChunk {
+  encode(chunk: OutputChunk, failed: Unmade): OutputChunk {
     const out = new ChunkWriter(this.context.framing);
     let from = 0;
     for (const [place, end] of (chunk.ends ?? []).entries()) {
@@ -33,7 +33,11 @@ export class TemplateEncoder implements Encoder {
       if (chunk.errors.has(place)) out.add(Buffer.from(message), true);
       else if (this.context.isBatch) this.#renderBatch(message, out, failed);
       else {
-        const text = this.#try(() => this.#render(readJson(message.toString())), out, failed);
+        const text = this.#try(
+          () => this.#render(readJson(message.toString())),
+          out,
+          (reason) => failed(reason, message),
+        );
         if (text !== undefined) out.add(Buffer.from(text));
       }
       from = end;
@@ -42,10 +46,16 @@ export class TemplateEncoder implements Encoder {
   }
 
   /** The messages of a batch, each rendered: a list if all are JSON objects or lists, otherwise a line for each. */
-  #renderBatch(message: Buffer, out: ChunkWriter, failed: (reason: string) => void): void {
+  #renderBatch(message: Buffer, out: ChunkWriter, failed: Unmade): void {
     const items = readJson(message.toString()) as Value[];
     const texts = items
-      .map((item) => this.#try(() => this.#render(item), out, failed))
+      .map((item) =>
+        this.#try(
+          () => this.#render(item),
+          out,
+          (reason) => failed(reason, Buffer.from(toJson(item, new Budget(maxUnits, maxText)))),
+        ),
+      )
       .filter((text) => text !== undefined);
     if (texts.length === 0) return;
     out.add(Buffer.from(texts.every(isStructure) ? `[${texts.join(',')}]` : texts.join('\n')));

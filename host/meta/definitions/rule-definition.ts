@@ -80,7 +80,11 @@ export function defineRule(
       name: json.name || id,
       sql: '',
       graph,
-      actions: sinks.map(({ nodeType, props }) => ({ type: nodeType, props })),
+      actions: withDeadLetters(
+        id,
+        sinks.map(({ nodeType, props }) => ({ type: nodeType, props })),
+        (i) => `graph.nodes.${sinks[i]?.name}`,
+      ),
       options: readOptions(id, json.options ?? {}, defaults, reading),
       triggered: json.triggered ?? true,
       temp: json.temp ?? false,
@@ -91,7 +95,7 @@ export function defineRule(
     id,
     name: json.name || id,
     sql: json.sql,
-    actions: readActions(id, json.actions),
+    actions: withDeadLetters(id, readActions(id, json.actions), (i, { type }) => `actions[${i}].${type}`),
     options: readOptions(id, json.options ?? {}, defaults, reading),
     triggered: json.triggered ?? true,
     temp: json.temp ?? false,
@@ -116,6 +120,31 @@ function readActions(id: string, actions: RuleJson['actions']): RuleDefinition['
     throw ruleFormErrors.tooManyActions(id, found.length, maxActions);
   }
   return found;
+}
+
+/** The actions, and behind them the sinks that their properties `deadLetter` name; `pathOf` says where an action is. */
+function withDeadLetters(
+  id: string,
+  actions: RuleDefinition['actions'],
+  pathOf: (i: number, action: RuleDefinition['actions'][number]) => string,
+): RuleDefinition['actions'] {
+  const found: RuleDefinition['actions'] = [];
+  const letters: RuleDefinition['actions'] = [];
+  for (const [i, action] of actions.entries()) {
+    const { deadLetter, ...props } = action.props;
+    const isGiven = deadLetter !== undefined && deadLetter !== null;
+    found.push(isGiven ? { ...action, props } : action);
+    if (!isGiven) continue;
+    const where = `rule ${id}: ${pathOf(i, action)}.deadLetter`;
+    const [[type, given] = [], ...others] = isObject(deadLetter) ? Object.entries(deadLetter) : [];
+    if (type === undefined || others.length > 0 || !isObject(given)) throw ruleFormErrors.deadLetter(where);
+    if (given.deadLetter !== undefined) throw ruleFormErrors.deadLetterWithin(where, type);
+    // A letter is one message, whatever the property says.
+    letters.push({ type, props: { ...given, sendSingle: true }, deadLettersOf: i });
+  }
+  const all = [...found, ...letters];
+  if (letters.length > 0 && all.length > maxActions) throw ruleFormErrors.tooManyActions(id, all.length, maxActions);
+  return all;
 }
 
 /** How strictly options are read: as a client sends them now, or as they were stored by whatever program. */

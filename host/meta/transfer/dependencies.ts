@@ -89,7 +89,8 @@ class Picker {
     this.#pick('portablePlugins', type);
     this.#pick('nativePlugins', `sinks_${type}`);
     if (!isObject(props)) return;
-    const { resourceId, connectionSelector, format, schemaId } = props;
+    const { resourceId, connectionSelector, format, schemaId, deadLetter } = props;
+    if (isObject(deadLetter)) for (const [name, own] of Object.entries(deadLetter)) this.#sink(name, own);
     if (typeof resourceId === 'string') this.#key('sinkConfig', type, resourceId);
     this.#connection(connectionSelector);
     if (typeof format === 'string' && typeof schemaId === 'string') this.#schema(format, schemaId);

@@ -1,7 +1,7 @@
 /** The topology of a graph is the graph itself: operators have the names of their nodes. */
 import type { OperatorPlan, RulePlan } from '../../../kernels/plan/ir.js';
-import type { RuleGraph } from '../../model/engine.js';
-import { hasDecoder, sinkOperators } from '../lower/topology.js';
+import type { RuleDefinition, RuleGraph } from '../../model/engine.js';
+import { hasDecoder, letterSinks, sinkOperators } from '../lower/topology.js';
 import { caseName } from '../operators/filter.js';
 import type { Physical } from '../program/physical-plan.js';
 import type { Source } from '../values/source.js';
@@ -9,6 +9,7 @@ import type { Source } from '../values/source.js';
 /** Names operators and draws the edges between them. */
 export function graphTopology(
   graph: RuleGraph,
+  actions: RuleDefinition['actions'],
   sources: readonly Source[],
   physical: Physical,
 ): Pick<RulePlan, 'topology' | 'operators'> {
@@ -45,6 +46,11 @@ export function graphTopology(
   for (const { name, type, nodeType } of graph.nodes) {
     if (type === 'operator') addChain(name, [operatorOf(name, physical)]);
     if (type === 'sink') addChain(name, sinkOperators(nodeType, name, action++, physical));
+  }
+  const sinks = graph.nodes.filter(({ type }) => type === 'sink');
+  for (const { name, operator } of letterSinks(actions, (i) => `sink_${sinks[i]?.name}`)) {
+    operators.set(operator.name, operator);
+    connect(name, operator.name);
   }
   const tables = new Set(sources.filter(({ isLookup }) => isLookup).map(({ ownName }) => ownName));
   for (const { from, to } of graph.edges) {

@@ -1,6 +1,7 @@
 /** Operators under the names of the interface: what topology and status show, and which nodes stand behind each. */
 import type { OperatorPlan, RulePlan } from '../../../kernels/plan/ir.js';
 import { connectorOf, sinkForm } from '../../connectors/index.js';
+import { rowActions } from '../../model/actions.js';
 import type { RuleDefinition } from '../../model/engine.js';
 import { streamsOf, tablesOf } from '../joins/join.js';
 import type { Chain, Physical } from '../program/physical-plan.js';
@@ -52,14 +53,22 @@ export function topologyOf(
     return ends;
   };
   const ways = physical.chains.map((chain) => ({ ...chain, ends: addChain(chain) }));
-  rule.actions.forEach(({ type }, action) => {
+  for (const action of rowActions(rule.actions)) {
+    const { type } = rule.actions[action]!;
     let from = ways.flatMap(({ ends, actions }) => (actions?.includes(action) === false ? [] : ends));
     for (const operator of sinkOperators(type, `${type}_${action}`, action, physical)) {
       operators.push({ ...operator, ...after(from) });
       connect(from, operator.name);
       from = [operator.name];
     }
-  });
+  }
+  for (const { name, operator } of letterSinks(
+    rule.actions,
+    (action) => `sink_${rule.actions[action]?.type}_${action}`,
+  )) {
+    operators.push({ ...operator, after: [name] });
+    connect([name], operator.name);
+  }
   return { topology: { sources: [...streamsOf(sources), ...tablesOf(sources)].map(nameOf), edges }, operators };
 }
 
@@ -80,6 +89,23 @@ function namesOf(sources: readonly Source[]): Map<Source, string> {
 /** True for streams whose bytes are decoded in a step of its own. */
 export function hasDecoder({ definition }: Source): boolean {
   return connectorOf(definition.options.type)?.source?.showsDecoder === true;
+}
+
+/** The sinks of dead letters, each with the name of the sink whose letters they are. */
+export function letterSinks(
+  actions: RuleDefinition['actions'],
+  sinkOf: (action: number) => string,
+): { name: string; operator: OperatorPlan }[] {
+  return actions.flatMap(({ type, deadLettersOf }, action) =>
+    deadLettersOf === undefined
+      ? []
+      : [
+          {
+            name: sinkOf(deadLettersOf),
+            operator: { name: `sink_${type}_${action}`, part: 'sink', action, nodes: [] },
+          },
+        ],
+  );
 }
 
 /** The steps before an action, and its sink. */

@@ -67,6 +67,21 @@ export function sinkWishes(action: RuleDefinition['actions'][number], options: R
   }
 }
 
+/** Checks the common properties of a sink for dead letters, which the kernel does not write; throws a `sink` error. */
+export function checkLetterSink(action: RuleDefinition['actions'][number], options: RuleOptions): void {
+  const { format, fields, excludeFields, dataField, ...batch } = sinkWishes(action, options);
+  const { props } = action;
+  const wrong = [
+    ...(format === 'json' || format === 'rows' || format === 'none' ? [] : [['format', 'must be json']]),
+    ...(fields === null ? [] : [['fields', 'is not for dead letters']]),
+    ...(excludeFields.length === 0 ? [] : [['excludeFields', 'is not for dead letters']]),
+    ...(dataField === null ? [] : [[props.dataField ? 'dataField' : 'tableDataField', 'is not for dead letters']]),
+    ...(isBatch(batch) ? [[batch.batchSize > 0 ? 'batchSize' : 'lingerInterval', 'is not for dead letters']] : []),
+    ...(getsLateRows(action) ? [['lateRows', 'is not for dead letters']] : []),
+  ];
+  for (const [name = '', reason = ''] of wrong) throw sinkErrors.property(name, reason);
+}
+
 function asSinkError(error: unknown): unknown {
   return error instanceof HaumeaError ? asKind('sink', error) : error;
 }

@@ -59,6 +59,10 @@ export interface SinkSpec {
   encoder?: number;
   /** Key of encrypted messages, base64. */
   aesKey?: string;
+  /** Index of the sink that gets the messages which this one refuses. */
+  deadLetters?: number;
+  /** Whether the sink gets dead letters instead of rows. */
+  getsLetters?: boolean;
   /** See `SourceSpec`. */
   secrets?: readonly string[];
 }

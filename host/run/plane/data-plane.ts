@@ -43,7 +43,7 @@ import { troubleOfAll, troublesOf } from './observe/trouble.js';
 import { Outputs } from './output/outputs.js';
 import { loadSinkParts } from './output/sink-parts.js';
 import type { PlaneOptions } from './plane-options.js';
-import { awaitReturn, type End, endParts, lossesOf, takeLastTogether, whenRead } from './rule/rule-end.js';
+import { awaitReturn, type End, emptied, endParts, lossesOf, takeLastTogether, whenRead } from './rule/rule-end.js';
 import { type RuleHost, RuleRun } from './rule/rule-run.js';
 import type { RunningRule, RunningSink, RunningSource } from './running/running.js';
 import { CpuTimes } from './schedule/cpu-times.js';
@@ -373,7 +373,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   /** Ends a rule whose input is at its end; what its sinks could not send yet is waited for. */
   async #finish(rule: RuleRun): Promise<void> {
-    await Promise.all([...rule.sinks.map((sink) => sink.emptied()), rule.checkpoints?.lighten()]);
+    await Promise.all([emptied(rule), rule.checkpoints?.lighten()]);
     if (rule.isEnding || this.#work.isBroken) return;
     const { metrics, reason } = await this.#end(rule, true);
     if (reason === undefined) this.options.tell({ kind: 'ended', run: rule.run, metrics });

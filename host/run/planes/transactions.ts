@@ -110,8 +110,10 @@ export class Transactions {
   #heldBy(rule: RuleDefinition): Left[] {
     const { id, options } = rule;
     if ((this.#options.checkpoints.orderOf(rule)?.qos ?? 0) < 2) return [];
-    return rule.actions.flatMap(({ type, props }, action) =>
-      connectorOf(type)?.sink?.hasTransactions ? [{ rule: { id, options }, action, type, props }] : [],
+    return rule.actions.flatMap(({ type, props, deadLettersOf }, action) =>
+      deadLettersOf === undefined && connectorOf(type)?.sink?.hasTransactions
+        ? [{ rule: { id, options }, action, type, props }]
+        : [],
     );
   }
 

@@ -3,6 +3,7 @@ import type { NodePlan, WindowPlan } from '../../../kernels/plan/ir.js';
 import { isBatch } from '../../../kernels/plan/output-plan.js';
 import type { Return } from '../../connectors/define.js';
 import { connectorFor } from '../../connectors/index.js';
+import { feeds, topicUse } from '../../connectors/topic-use.js';
 import type { SinkSpec, SourceSpec } from '../link/protocol.js';
 
 /** `nothing`: rows may be missing, and others may come twice. */
@@ -46,7 +47,8 @@ export function guaranteeOf(
     lost.push(...ofSource.lost);
     provided.push(...ofSource.provided);
   }
-  for (const { type, props, cache } of sinks) {
+  for (const { type, props, cache, getsLetters } of sinks) {
+    if (getsLetters === true) continue;
     const ofCache = cache && 'what went through a cache is not taken back';
     const { sink } = connectorFor('sink', type);
     const reason = ofCache ?? sink?.staysSent(props);
@@ -92,6 +94,7 @@ function shortfallOf(
     if (path.includes(rule)) lost.push(`${why} reads in the end what it writes`);
     else if (qos === 0) lost.push(`${why} has the option qos 0`);
     else if (isCached) lost.push(`${why} does so through a cache`);
+    else if (getsLetters(sinks, source)) lost.push(`${why} may send it dead letters, which are not made again`);
     else {
       const further = sources.map((one) => shortfallOf(one, writersOf, [...path, rule]));
       const told = (reason: string) => `${of}: rule ${rule}, ${reason}`;
@@ -100,6 +103,11 @@ function shortfallOf(
     }
   }
   return { lost, provided };
+}
+
+function getsLetters(sinks: readonly SinkSpec[], source: SourceSpec): boolean {
+  const letters = sinks.filter((sink) => sink.getsLetters === true);
+  return feeds(topicUse({ sources: [], sinks: letters }), topicUse({ sources: [source], sinks: [] }));
 }
 
 /** Nodes that make the same of the same rows in the same order, whenever that is. */

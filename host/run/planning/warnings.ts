@@ -7,6 +7,7 @@ import { HaumeaError } from '../../base/errors.js';
 import { field, type Spec, unknownIn, unusedIn } from '../../base/fields/field.js';
 import { readsOption, readsProp } from '../../codecs/index.js';
 import { connectorOf } from '../../connectors/index.js';
+import { actionPath } from '../../model/actions.js';
 import type { Catalog, RuleDefinition, SourceWarnings } from '../../model/engine.js';
 import { idleSinkProps, sinkWishNames } from '../../plan/sinks/sinks.js';
 import { formattedColumns, type OptionName, type StreamDefinition } from '../../sql/source-def.js';
@@ -17,7 +18,7 @@ export function sinkWarnings({ actions }: RuleDefinition): string[] {
   return actions.flatMap(({ type, props }, i) => {
     const spec = connectorOf(type)?.sink?.props;
     if (spec === undefined) return [];
-    const where = `actions[${i}].${type}`;
+    const where = actionPath(actions, i);
     return [
       ...unknownIn(allSinkProps(spec), props).map((text) => `${where}.${text}`),
       // Properties that all sinks have count in their exact spelling only.
@@ -55,7 +56,7 @@ function filesOf({ actions }: RuleDefinition): Map<string, string> {
   actions.forEach(({ type, props }, i) => {
     for (const name of connectorOf(type)?.sink?.ownFiles ?? []) {
       const path = props[name];
-      if (typeof path === 'string') files.set(normalize(path), `actions[${i}].${type}.${name} ${path}`);
+      if (typeof path === 'string') files.set(normalize(path), `${actionPath(actions, i)}.${name} ${path}`);
     }
   });
   return files;

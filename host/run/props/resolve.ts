@@ -8,6 +8,7 @@ import { decodeOf, defaultFormat, usesCodec } from '../../codecs/index.js';
 import type { AskedPart, Connector, SourcePart } from '../../connectors/define.js';
 import { connectorOf, givenRowsType, isKeptTable, unknownConnector } from '../../connectors/index.js';
 import { sealOf } from '../../connectors/seal.js';
+import { deadLettersFor } from '../../model/actions.js';
 import type { Access, Catalog, RuleDefinition, RuleGraph } from '../../model/engine.js';
 import { streamsOf } from '../../plan/graph/streams.js';
 import { callWaiting } from '../../plan/logical/call.js';
@@ -221,13 +222,13 @@ function resolvedProps(
 
 /** Resolves the sinks of a rule; throws HaumeaError `unknownConnector`, `sink` or `config` with the reason. */
 export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redact[] = []): SinkSpec[] {
-  return rule.actions.map(({ type, props }, i) => {
+  return rule.actions.map(({ type, props, deadLettersOf }, i) => {
     const connector = connectorOf(type);
     if (connector?.sink === undefined || (connector.isInternal && rule.test === undefined))
       throw unknownConnector('sink', type);
     const whose = `rule ${rule.id}`;
     const access = catalog.access ?? freeAccess;
-    const where = `${whose}, sink ${type}`;
+    const where = `${whose}, ${deadLettersOf === undefined ? 'sink' : 'deadLetter'} ${type}`;
     const own: Layer = { props, name: 'the action', by: 'user' };
     const connection = connectionLayer([own], type, whose, catalog);
     // Thousands of rules have no connection: they share what was given.
@@ -239,11 +240,14 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
     const cache = cacheSettings(rule, i, value, catalog);
     const encoder = encoderOf(props, where, catalog)?.number;
     const aesKey = aesKeyFor(connector.sink.props, value, access, where);
+    const deadLetters = deadLettersFor(rule.actions, i);
     return {
       type,
       ...(cache === undefined ? {} : { cache }),
       ...(encoder === undefined ? {} : { encoder }),
       ...(aesKey === undefined ? {} : { aesKey }),
+      ...(deadLetters === undefined ? {} : { deadLetters }),
+      ...(deadLettersOf === undefined ? {} : { getsLetters: true }),
       props: withFiles(value, connector.connection?.files?.(value), access, where),
       ...(secrets.length === 0 ? {} : { secrets }),
     };

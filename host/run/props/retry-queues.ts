@@ -57,9 +57,11 @@ function formsOf(streams: readonly SourceSpec[]) {
  * Whether output may wait in a retry queue. Output that is cut back to a checkpoint must be in the sink; messages
  * between rules are in their checkpoints.
  */
-function mayWait({ options }: RuleDefinition, { type, props }: SinkSpec): boolean {
+function mayWait({ options }: RuleDefinition, { type, props, getsLetters }: SinkSpec): boolean {
   const connector = connectorOf(type);
   if (connector?.sink === undefined || connector.isInternal || sinkForm(type, props).takes === 'nothing') return false;
+  // Dead letters are not made again from a checkpoint.
+  if (getsLetters === true) return true;
   if (options.qos > 0 && connector.topics !== undefined) return false;
   return options.qos < 2 || connector.sink.staysSent(props) !== undefined;
 }

@@ -10,6 +10,7 @@ import { encodeOf } from '../../codecs/index.js';
 import { cacheProps } from '../../connectors/common.js';
 import type { Connector } from '../../connectors/define.js';
 import { connectorOf, dynamicProps, sinkForm } from '../../connectors/index.js';
+import { actionPath } from '../../model/actions.js';
 import type { Catalog, RuleDefinition } from '../../model/engine.js';
 import type { CacheSettings, SinkSpec } from '../link/protocol.js';
 import { propErrors } from './errors.js';
@@ -81,7 +82,7 @@ export function cacheWarnings({ id, actions }: RuleDefinition, { sinkCaches }: C
     };
     return given.flatMap((name) => {
       const reason = idle(name);
-      return reason === undefined ? [] : [`actions[${i}].${type}.${name} has no effect${reason}`];
+      return reason === undefined ? [] : [`${actionPath(actions, i)}.${name} has no effect${reason}`];
     });
   });
 }

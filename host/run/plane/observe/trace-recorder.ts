@@ -196,6 +196,7 @@ function stepsOf(rule: RunningRule, source: RunningSource | undefined, figures: 
     else if (operator.after === undefined) return root;
   }
   for (const action of rule.sinks.keys()) {
+    if (rule.sinks[action]?.spec.getsLetters === true) continue;
     const first = operators.find((operator) => operator.action === action);
     const giver = first === undefined ? undefined : before(first);
     if (giver !== undefined) addSink(giver, rule, action, figures);

@@ -3,7 +3,7 @@ import type { OutputChunk } from '../../../../kernels/api.js';
 import { aesCipher } from '../../../base/bytes/aes.js';
 import { compressions } from '../../../base/bytes/compression.js';
 import { ChunkWriter } from '../../../codecs/chunk-writer.js';
-import type { Encoder } from '../../../codecs/define.js';
+import type { Encoder, Unmade } from '../../../codecs/define.js';
 import { MessageCutter } from '../../../connectors/frames.js';
 import type { Seal } from '../../../connectors/seal.js';
 
@@ -25,7 +25,7 @@ export class Sealing implements Encoder {
     this.#encrypt = encryption === undefined ? same : aesCipher(aesKey, encryption);
   }
 
-  encode(chunk: OutputChunk, failed: (reason: string) => void): OutputChunk {
+  encode(chunk: OutputChunk, failed: Unmade): OutputChunk {
     const made = this.before?.encode(chunk, failed) ?? chunk;
     const writer = new ChunkWriter('messages');
     this.#cutter.cut(made, (message, place) => {

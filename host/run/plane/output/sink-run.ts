@@ -2,7 +2,7 @@
  * A running sink of one rule: it counts waiting bytes, stops the sources at the bound, and reconnects lost connections.
  */
 
-import type { HostColumns, OutputChunk } from '../../../../kernels/api.js';
+import type { OutputChunk } from '../../../../kernels/api.js';
 import type { OutputPlan } from '../../../../kernels/plan/ir.js';
 import { isBatch } from '../../../../kernels/plan/output-plan.js';
 import { emptyHistogram, type Histogram, noteLatency } from '../../../../kernels/values/histogram.js';
@@ -10,9 +10,9 @@ import { reasonOf } from '../../../base/errors.js';
 import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
 import type { Logger } from '../../../base/log/log.js';
 import { type Redact, redactedLog, redactOf } from '../../../base/secrets/redact.js';
-import { systemClock, type Timer } from '../../../base/time/clock.js';
 import type { Encoder } from '../../../codecs/define.js';
 import type { Connector } from '../../../connectors/define.js';
+import { MessageCutter } from '../../../connectors/frames.js';
 import { dynamicProps } from '../../../connectors/loaded.js';
 import type { Sink, SinkContext } from '../../../connectors/running.js';
 import type { SinkSpec } from '../../link/protocol.js';
@@ -21,11 +21,16 @@ import { Connection, type ConnectionOwner } from '../connect/connection.js';
 import type { Reconnects } from '../connect/reconnects.js';
 import { sizeText } from '../observe/size-text.js';
 import type { RunningCache, RunningSink } from '../running/running.js';
+import { inTime } from './in-time.js';
+import { type DeadLetters, type LetterSink, letterOutput } from './letters/dead-letters.js';
+import { InOrder } from './letters/in-order.js';
 import type { ChainOwner, OutputChain } from './output-chain.js';
-import type { RetryQueue, RuleOfCache } from './retry/retry-queue.js';
+import type { RetryQueue } from './retry/retry-queue.js';
 import { SinkBytes, SinkMemory } from './sink-bytes.js';
+import type { SinkHost } from './sink-host.js';
 import { SinkMarks } from './sink-marks.js';
 import { codecOf, encoderOf, outputChain, targetsOf } from './sink-parts.js';
+import { lossOf, troubleOf } from './sink-words.js';
 import type { Targets } from './targets.js';
 
 /** Failures in a row, without any output sent, after which a sink ends its rule. */
@@ -36,32 +41,7 @@ const lastAttemptMs = 100;
 const sharedPatienceMs = 100;
 const patienceMs = 1000;
 
-export interface SinkHost extends RuleOfCache {
-  readonly id: string;
-  readonly log: Logger;
-  debug(line: () => string): void;
-  /** Times are measured for histograms. */
-  readonly measuresAll?: boolean;
-  readonly reconnects?: Reconnects;
-  readonly paths: AllowedPaths;
-  shared<T>(key: string, make: () => T): T;
-  /** Runs a user function over messages. */
-  callUser(number: number, columns: HostColumns): void;
-  /** The sink takes no more, or does again. */
-  sinkIsFull(isFull: boolean): void;
-  /** The first attempt to connect is over, whatever came of it. */
-  tried?(): void;
-  /** Checkpoints of the rule rely on the output that its sinks hold. */
-  readonly isSynced?: boolean;
-  /** Messages were lost for good. */
-  messagesLost?(): void;
-  /** The sink can't work. */
-  sinkFailed(reason: string): void;
-  /** A source of the rule has had messages that are to be acknowledged. */
-  readonly isAcknowledged?: boolean;
-}
-
-export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
+export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, LetterSink {
   readonly connection: Connection;
   /** Masks the secrets of its properties. */
   readonly redact: Redact;
@@ -81,12 +61,16 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
   /** Times from taking output to passing it on; null unless they are measured. */
   readonly latencies: Histogram | null;
   readonly #bytes: SinkBytes;
+  readonly #left = new InOrder((bytes) => this.#credit(bytes));
+  /** Takes the messages that can't go out. */
+  deadLetters: DeadLetters | undefined;
   #strikes = 0;
   #bytesOutAtLoss = -1;
   /** The first attempt to connect is over. */
   isTried = false;
   #isClosed = false;
   readonly #marks = new SinkMarks();
+  readonly #cutter = new MessageCutter();
   /** Messages that an earlier run left in the queue. */
   #messagesBefore = 0;
   /** Receiver of the messages: the chain where there is one, otherwise the connector. */
@@ -96,6 +80,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
   #patience: NodeJS.Timeout | undefined;
   /** Makes the messages where the kernel does not. */
   readonly #encoder: Encoder | undefined;
+  readonly letterForm: LetterSink['letterForm'];
   readonly dynamic: ReadonlySet<string>;
   readonly hasHeaders: boolean;
   /** Makes the values of properties that are templates. */
@@ -107,8 +92,8 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     readonly host: SinkHost,
     readonly limitBytes: number,
     readonly sendError = false,
-    /** Plan of the output that the kernel writes for the sink. */
-    output?: OutputPlan,
+    /** Plan of the output that the kernel writes for the sink; a sink of dead letters has its own. */
+    given?: OutputPlan,
     /** See `SinkContext`. */
     readonly transactionName?: string,
   ) {
@@ -122,6 +107,8 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     this.latencies = this.measuresAll ? emptyHistogram() : null;
     const templates = dynamicProps(spec.type, spec.props);
     const names = Object.keys(templates);
+    this.letterForm = { ...sink.form(spec.props), hasTemplates: names.length > 0 };
+    const output = spec.getsLetters === true ? letterOutput(this.letterForm) : given;
     this.dynamic = names.length === 0 ? none : new Set(names);
     const { framing: usual, hasHeaders = false, isRowByRow = false } = sink.form(spec.props);
     if (names.length > 0 && output !== undefined) {
@@ -217,7 +204,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
       this.messagesIn += this.#targets.count(chunk);
       for (const part of this.#targets.of(chunk)) {
         if ('chunk' in part) this.#send(part.chunk, part.values);
-        else this.#lose(part.messages, part.reason);
+        else this.#lose(part.lost, part.reason);
       }
     }
     const waiting = this.waitingMessages;
@@ -256,7 +243,8 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
   #beginQueue(): void {
     const chain = this.#chain;
     if (chain?.retry === undefined || chain.current !== undefined || this.#isClosed) return;
-    chain.begin({ messages: this.waitingMessages, bytes: this.waitingBytes }, this.connection.status !== 1);
+    const bytes = this.waitingBytes - this.#left.held;
+    chain.begin({ messages: this.waitingMessages, bytes }, this.connection.status !== 1);
     this.#relieve();
   }
 
@@ -270,7 +258,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
   }
 
   #send(chunk: OutputChunk, values?: Readonly<Record<string, unknown>>): void {
-    const sent = this.#encoder?.encode(chunk, (reason) => this.#unrendered(reason)) ?? chunk;
+    const sent = this.#encoder?.encode(chunk, (reason, message) => this.#unrendered(reason, message)) ?? chunk;
     // Messages that could not be encoded go no further; those of a batch may each be sent as an error.
     if (sent.messages > chunk.messages) this.messagesIn += sent.messages - chunk.messages;
     else this.messagesFailed += chunk.messages - sent.messages;
@@ -281,10 +269,9 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
   }
 
   /** Counts messages as lost whose properties could not be rendered. */
-  #lose(messages: number, reason: string): void {
-    this.messagesFailed += messages;
-    this.#note(reason);
-    this.host.messagesLost?.();
+  #lose(lost: OutputChunk, reason: string): void {
+    this.#bytes.add(lost.bytes.length);
+    this.#cutter.cut(lost, (message) => this.refused(message, message.length, 1, reason));
   }
 
   #measure(): void {
@@ -298,9 +285,13 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
   }
 
   /** Notes a message that could not be encoded; one that is lost counts as an exception by itself. */
-  #unrendered(reason: string): void {
+  #unrendered(reason: string, message: Uint8Array): void {
     if (this.sendError) this.exception(reason);
-    else this.#note(reason);
+    else {
+      this.#note(reason);
+      this.#bytes.add(message.length);
+      this.#sendLetter(message, reason, this.#left.hold(message.length));
+    }
     this.host.messagesLost?.();
   }
 
@@ -329,11 +320,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
 
   /** Sentence for people when the sink blocks other rules. */
   get trouble(): string {
-    const { downSince, status } = this.connection;
-    const ofQueue = this.#queue?.trouble ?? '';
-    const waiting = `${ofQueue === '' ? '' : `${ofQueue}, `}${sizeText(this.waitingBytes)} waiting`;
-    if (status === 1) return `${this.label} does not keep up, ${waiting}`;
-    return `${this.label} not connected for ${Math.round((Date.now() - downSince) / 1000)} s, ${waiting}`;
+    return troubleOf(this, this.#queue?.trouble ?? '');
   }
 
   /**
@@ -354,20 +341,14 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     // Waiting output needs no connection to be written to disk.
     const isAway = status !== 1 && lastDisconnectedAt > 0 && this.#queue?.isDurable !== true;
     const timeoutMs = isAway ? Math.max(lastAttemptMs, longestMs - (Date.now() - downSince)) : longestMs;
-    let timer: Timer | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      const reason = `${this.label} did not finish in ${timeoutMs} ms`;
-      timer = systemClock.after(timeoutMs, () => reject(new Error(reason)));
+    await inTime(this.#sink.flush(), timeoutMs, () => {
+      throw new Error(`${this.label} did not finish in ${timeoutMs} ms`);
     });
-    try {
-      await Promise.race([this.#sink.flush(), late]);
-    } finally {
-      timer?.close();
-    }
   }
 
   position(): unknown {
-    return this.#sink.position?.();
+    // Dead letters follow the answers of another system: they are not made again from a checkpoint.
+    return this.spec.getsLetters === true ? undefined : this.#sink.position?.();
   }
 
   cutBack(position: unknown): void {
@@ -392,29 +373,17 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
     clearTimeout(this.#patience);
     this.connection.stop();
     const closing = this.#sink.close().catch((error: unknown) => this.log.warn(`closing failed: ${reasonOf(error)}`));
-    let timer: Timer | undefined;
-    await Promise.race([
-      closing,
-      new Promise<void>((resolve) => {
-        timer = systemClock.after(timeoutMs, resolve);
-      }),
-    ]);
-    timer?.close();
+    await inTime(closing, timeoutMs, () => {});
     // Waiting output is lost with the sink, except for messages that its cache keeps.
     const isCleaned = this.spec.cache?.isCleanedAtStop === true;
     const lost = isCleaned ? this.waitingMessages : this.unsafeMessages;
-    const loss = this.#lossOf(lost, isCleaned ? 'they are forgotten (cleanCacheAtStop)' : 'they are lost');
+    const size = this.#queue === undefined ? ` (${sizeText(this.waitingBytes)})` : '';
+    const fate = isCleaned ? 'they are forgotten (cleanCacheAtStop)' : 'they are lost';
+    const loss = lost > 0 ? lossOf(this, lost, size, fate) : undefined;
     if (loss !== undefined) this.log.warn(loss);
     this.messagesFailed += lost;
     this.#bytes.close();
     return loss;
-  }
-
-  #lossOf(count: number, fate: string): string | undefined {
-    if (count <= 0) return undefined;
-    const size = this.#queue === undefined ? ` (${sizeText(this.waitingBytes)})` : '';
-    const messages = `${count.toLocaleString('en')} message${count === 1 ? '' : 's'}${size}`;
-    return `${this.label} is closed before ${messages} could be sent: ${fate}`;
   }
 
   // Methods for the connector
@@ -457,20 +426,39 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner {
 
   accepted(bytes: number, messages: number): void {
     this.messagesOut += messages;
-    this.#credit(bytes);
+    this.#left.out(bytes);
   }
 
   failed(bytes: number, messages: number, reason: string): void {
+    this.#countFailed(messages, reason);
+    this.#left.out(bytes);
+  }
+
+  refused(refused: Uint8Array, bytes: number, messages: number, reason: string): void {
+    this.lost(refused, messages, reason, this.#left.hold(bytes));
+  }
+
+  lost(refused: Uint8Array, messages: number, reason: string, safe: () => void): void {
+    this.#countFailed(messages, reason);
+    this.#sendLetter(refused, reason, safe);
+  }
+
+  #countFailed(messages: number, reason: string): void {
     this.messagesFailed += messages;
     // A lost message counts as an exception by itself.
     if (messages > 0) this.#note(reason);
     else this.exception(reason);
     if (messages > 0) this.host.messagesLost?.();
-    this.#credit(bytes);
   }
 
-  refused(_refused: Uint8Array, bytes: number, messages: number, reason: string): void {
-    this.failed(bytes, messages, reason);
+  #sendLetter(message: Uint8Array, reason: string, safe: () => void): void {
+    if (this.deadLetters === undefined || this.#isClosed) safe();
+    else this.deadLetters.send(message, this.redact(reason), safe);
+  }
+
+  whenSafe(call: () => void): void {
+    if (this.waitingBytes === 0) call();
+    else this.#marks.add({ passed: call }, this.#bytes.came);
   }
 
   disconnected(given: string, isPatient = false): void {

@@ -12,7 +12,7 @@ import { readJson, type Value } from '../../../template/value.js';
 /** Messages with their values, or the reason why there are none. */
 export type Targeted =
   | { readonly chunk: OutputChunk; readonly values: Readonly<Record<string, unknown>> }
-  | { readonly messages: number; readonly reason: string };
+  | { readonly lost: OutputChunk; readonly reason: string };
 
 export interface TargetsOptions {
   /** Names the sink in errors. */
@@ -69,7 +69,8 @@ export class Targets {
       } catch (error) {
         if (run !== undefined) yield this.#part(chunk, bytes, run, rendered!);
         run = undefined;
-        yield { messages: 1, reason: `${this.options.label}: ${reasonOf(error)}` };
+        const lost = this.#cut(chunk, bytes, place, place + step);
+        yield { lost, reason: `${this.options.label}: ${reasonOf(error)}` };
         continue;
       }
       const key = JSON.stringify(values);
@@ -93,12 +94,11 @@ export class Targets {
 
   #part(chunk: OutputChunk, bytes: Buffer, { from, to }: Run, rendered: Record<string, unknown>): Targeted {
     const { label } = this.options;
-    const messages = this.#hasHeads ? (to - from) / 2 : to - from;
+    const cut = this.#cut(chunk, bytes, from, to);
     try {
-      const values = parse(this.#spec, rendered, { where: label });
-      return { chunk: this.#cut(chunk, bytes, from, to), values };
+      return { chunk: cut, values: parse(this.#spec, rendered, { where: label }) };
     } catch (error) {
-      return { messages, reason: reasonOf(error) };
+      return { lost: cut, reason: reasonOf(error) };
     }
   }
 

@@ -2,7 +2,7 @@
  * The end of a rule that has left the kernel: its sources stop, and its sinks get time without holding up neighbours.
  */
 import { reasonOf } from '../../../base/errors.js';
-import type { RunningRule, RunningSource } from '../running/running.js';
+import type { RunningRule, RunningSink, RunningSource } from '../running/running.js';
 import type { RuleRun } from './rule-run.js';
 
 /** Longest time that the end of a rule may hold up rules that share its streams, ms. */
@@ -72,6 +72,17 @@ export function lossesOf(rule: RuleRun, isKept: boolean): string[] {
   return losses;
 }
 
+/** The sinks of a rule in the order in which their output ends: those of dead letters last. */
+function inTurn<S extends Pick<RunningSink, 'spec'>>(rule: { readonly sinks: readonly S[] }): S[][] {
+  const isLast = ({ spec }: S) => spec.getsLetters === true;
+  return [rule.sinks.filter((sink) => !isLast(sink)), rule.sinks.filter(isLast)];
+}
+
+/** Resolves when all output of the rule is out or can't be sent. */
+export async function emptied(rule: RuleRun): Promise<void> {
+  for (const sinks of inTurn(rule)) await Promise.all(sinks.map((sink) => sink.emptied()));
+}
+
 /** Closes sources and sinks. */
 export async function endParts<S extends RunningSource>(rule: RunningRule, options: EndOptions<S>): Promise<End> {
   const { isGraceful, timeoutMs, unused, forget, drop } = options;
@@ -91,12 +102,15 @@ export async function endParts<S extends RunningSource>(rule: RunningRule, optio
   await Promise.all(unused.map((source) => (drained.includes(source) ? undefined : drop(source))));
   let reason: string | undefined;
   if (isGraceful) {
-    const results = await Promise.allSettled(rule.sinks.map((sink) => sink.flush(timeoutMs)));
-    for (const result of results) if (result.status === 'rejected') reason = reasonOf(result.reason);
+    // Messages that the sinks refuse meanwhile are dead letters.
+    for (const sinks of inTurn(rule)) {
+      const results = await Promise.allSettled(sinks.map((sink) => sink.flush(timeoutMs)));
+      for (const result of results) if (result.status === 'rejected') reason = reasonOf(result.reason);
+    }
   }
   await options.settled(isGraceful && reason === undefined && rule.sinks.every((sink) => sink.unsafeMessages <= 0));
   await Promise.all(drained.map(drop));
-  const losses = await Promise.all(rule.sinks.map((sink) => sink.close(timeoutMs)));
+  const losses = await Promise.all(inTurn(rule).flatMap((sinks) => sinks.map((sink) => sink.close(timeoutMs))));
   clearTimeout(patience);
   // The next run of an updated rule reads on where this one stood: messages in between come after its start.
   setTimeout(giveBack, handOverMs).unref();

@@ -21,7 +21,9 @@ import { UnorderedWaiting, Waiting, type WaitingHost } from '../calls/waiting.js
 import type { Reconnects } from '../connect/reconnects.js';
 import type { SourceRun } from '../input/source-run.js';
 import { sinkTroubles, sourceTroubles } from '../observe/trouble.js';
-import { type SinkHost, SinkRun } from '../output/sink-run.js';
+import { DeadLetters } from '../output/letters/dead-letters.js';
+import type { SinkHost } from '../output/sink-host.js';
+import { SinkRun } from '../output/sink-run.js';
 import { placeOf } from '../running/rule-groups.js';
 import type {
   JoinedTable,
@@ -142,10 +144,12 @@ export class RuleRun implements SinkHost, RunningRule {
       const { sinkLimitBytes, sendError } = start;
       const output = outputOf(plan, i);
       const connector = connectorFor('sink', spec.type);
-      const name = (this.checkpoints?.order.qos ?? 0) > 1 ? `${this.id}/${i}` : undefined;
+      const isExact = (this.checkpoints?.order.qos ?? 0) > 1 && spec.getsLetters !== true;
+      const name = isExact ? `${this.id}/${i}` : undefined;
       const sink = new SinkRun(spec, connector, this, sinkLimitBytes, sendError, output, name);
       this.sinks = this.sinks.concat(sink);
     });
+    linkLetters(start, this.sinks);
     sources.forEach((source, i) => {
       this.sources = this.sources.concat(source);
       source.users.add(this);
@@ -429,6 +433,16 @@ export class RuleRun implements SinkHost, RunningRule {
   sinkFailed(reason: string): void {
     this.host.failed(this, reason);
   }
+}
+
+/** Joins sinks with those that get their dead letters. */
+function linkLetters({ id, plan, sinks }: RuleStart, running: readonly SinkRun[]): void {
+  sinks.forEach(({ type, deadLetters }, i) => {
+    if (deadLetters === undefined) return;
+    const name =
+      plan.operators.find(({ part, action }) => part === 'sink' && action === i)?.name ?? `sink_${type}_${i}`;
+    running[i]!.deadLetters = new DeadLetters(id, name, running[deadLetters]!);
+  });
 }
 
 /** Output plan of an action; undefined when none of its rows goes anywhere. */

@@ -13,6 +13,7 @@ import type { CacheSettings } from '../../../link/protocol.js';
 import { chunkOf, type Item, itemOf, type Ticket } from '../../queue/item.js';
 import { marked, memberOf } from '../../queue/mark.js';
 import type { Stage, WhenFull } from '../../stage/stage.js';
+import { InOrder } from '../letters/in-order.js';
 import { DiskWait } from './disk-wait.js';
 import { InFlight } from './in-flight.js';
 import { Pace } from './pace.js';
@@ -41,7 +42,11 @@ export interface QueueOwner {
   /** See `SinkContext`. */
   accepted(bytes: number, messages: number): void;
   failed(bytes: number, messages: number, reason: string): void;
-  refused(refused: Uint8Array, bytes: number, messages: number, reason: string): void;
+  /**
+   * Counts a message that the other side refuses for good; `safe` is called when its dead letter is out or in a queue,
+   * at once without one.
+   */
+  lost(refused: Uint8Array, messages: number, reason: string, safe: () => void): void;
 }
 
 /** Messages that the connector got before there was a queue. */
@@ -76,6 +81,8 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
   readonly #tickets: Ticket[] = [];
   /** Messages in flight. */
   readonly #inFlight: InFlight;
+  /** Messages that have left, as far as they may be counted. */
+  readonly #left = new InOrder((messages) => this.#leave(messages));
   /** Pace of the resend queue. */
   readonly #pace: Pace;
   #isPumping = false;
@@ -459,17 +466,16 @@ export class RetryQueue implements Stage<SinkChunk>, SpillOwner {
 
   accepted(messages: number): void {
     this.owner.accepted(0, messages);
-    this.#leave(messages);
+    this.#left.out(messages);
   }
 
   refused(refused: Uint8Array, messages: number, reason: string): void {
-    this.owner.refused(refused, 0, messages, reason);
-    this.#leave(messages);
+    this.owner.lost(refused, messages, reason, this.#left.hold(messages));
   }
 
   failed(messages: number, reason: string): void {
     this.owner.failed(0, messages, reason);
-    this.#leave(messages);
+    this.#left.out(messages);
   }
 
   disconnected(): void {

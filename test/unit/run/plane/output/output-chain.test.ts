@@ -11,6 +11,7 @@ import { eventually } from '../../../../support/harness.js';
 
 test('a message that the other side refuses for good leaves the queue, the others go on', async () => {
   const refused: string[] = [];
+  let makeSafe = () => {};
   let out = 0;
   const owner: ChainOwner = {
     isAcknowledged: false,
@@ -28,8 +29,11 @@ test('a message that the other side refuses for good leaves the queue, the other
       out += messages;
     },
     failed: () => assert.unreachable(),
-    refused: (message, _bytes, messages, reason) =>
-      void refused.push(`${messages}: ${reason}: ${Buffer.from(message).toString()}`),
+    refused: () => assert.unreachable(),
+    lost: (message, messages, reason, safe) => {
+      refused.push(`${messages}: ${reason}: ${Buffer.from(message).toString()}`);
+      makeSafe = safe;
+    },
     disconnected: () => {},
   };
   const cache = {
@@ -56,9 +60,12 @@ test('a message that the other side refuses for good leaves the queue, the other
   context!.accepted(0, 1);
   context!.refused(Buffer.from('{"id":1}'), 0, 1, 'no such table');
   assert.equal(refused, ['1: no such table: {"id":1}']);
-  assert.is(chain.current!.length, 1);
   context!.accepted(0, 1);
   assert.is(out, 2);
+  // Kept until its dead letter is safe, and so are those behind it.
+  assert.is(chain.current!.length, 2);
+  makeSafe();
+  assert.is(chain.current!.length, 0);
   assert.ok(chain.current!.isIdle);
   await chain.close();
 });

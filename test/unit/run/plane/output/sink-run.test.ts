@@ -6,8 +6,10 @@ import { silent } from '../../../../../host/base/log/log.js';
 import { defineConnector } from '../../../../../host/connectors/define.js';
 import type { SinkContext } from '../../../../../host/connectors/running.js';
 import { Acknowledgements, Barrier } from '../../../../../host/run/plane/acknowledge/barrier.js';
+import { DeadLetters } from '../../../../../host/run/plane/output/letters/dead-letters.js';
 import { SinkMemory } from '../../../../../host/run/plane/output/sink-bytes.js';
-import { type SinkHost, SinkRun } from '../../../../../host/run/plane/output/sink-run.js';
+import type { SinkHost } from '../../../../../host/run/plane/output/sink-host.js';
+import { SinkRun } from '../../../../../host/run/plane/output/sink-run.js';
 import type { OutputChunk } from '../../../../../kernels/api.js';
 
 /** Opens a sink; `context` plays the part of its connector. */
@@ -80,6 +82,32 @@ test('one message of a chunk that is refused is lost alone, and a part of a mess
   assert.is(sink.messagesFailed, 1);
   assert.is(sink.exceptions, 1);
   assert.is(sink.waitingMessages, 0);
+  assert.is(sink.waitingBytes, 0);
+});
+
+test('what is refused is acknowledged when its dead letter is out, and so is what left after it', async () => {
+  const { sink, context } = await open();
+  const letters = await open();
+  sink.deadLetters = new DeadLetters('r', 'sink_losing_0', letters.sink);
+  const passed: number[] = [];
+  const source = new Acknowledgements(() => {});
+  const barriers = [1, 2].map((number) => {
+    const barrier = new Barrier(source, number);
+    barrier.passed = () => void passed.push(number);
+    return barrier;
+  });
+  sink.write(chunk, 1);
+  sink.hold(barriers[0]!);
+  sink.write(chunk, 1);
+  sink.hold(barriers[1]!);
+  context.refused(Buffer.from('[1]'), 9, 3, 'no such table');
+  context.accepted(9, 3);
+  await Promise.resolve();
+  assert.is(letters.sink.messagesIn, 1);
+  assert.is(sink.waitingMessages, 0);
+  assert.equal(passed, []);
+  letters.context.accepted(letters.sink.waitingBytes, 1);
+  assert.equal(passed, [1, 2]);
   assert.is(sink.waitingBytes, 0);
 });
 

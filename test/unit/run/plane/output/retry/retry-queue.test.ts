@@ -100,7 +100,7 @@ function run(
   let out = 0;
   const lost: string[] = [];
   let outside: Outside | undefined;
-  const owner: Omit<ChainOwner, 'refused'> = {
+  const owner: Omit<ChainOwner, 'refused' | 'lost'> = {
     isAcknowledged: false,
     ruleId: 'r',
     label: 'sink test',
