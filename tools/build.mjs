@@ -31,6 +31,7 @@ const entries = {
 const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const external = [
   ...Object.keys(optionalDependencies),
+  '@platformatic/kafka',
   'bufferutil',
   'utf-8-validate',
   're2js',

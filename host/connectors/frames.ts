@@ -15,17 +15,32 @@ export class FrameBuffer {
   /** Appends a message; `meta` is the text of a JSON object or nothing. */
   add(payload: Uint8Array, meta: Uint8Array = none): void {
     const end = this.#length + headerBytes + meta.length + payload.length;
-    if (end > this.#buffer.length) {
-      const grown = Buffer.allocUnsafe(Math.max(end, this.#buffer.length * 2));
-      this.#buffer.copy(grown, 0, 0, this.#length);
-      this.#buffer = grown;
-    }
+    if (end > this.#buffer.length) this.#grow(end);
     this.#buffer.writeUInt32LE(payload.length, this.#length);
     this.#buffer.writeUInt32LE(meta.length, this.#length + 4);
     this.#buffer.set(meta, this.#length + headerBytes);
     this.#buffer.set(payload, this.#length + headerBytes + meta.length);
     this.#length = end;
     this.count++;
+  }
+
+  /** As `add`, of bytes within others; `meta` has its text up to `metaEnd`. */
+  addSlice(source: Buffer, from: number, to: number, meta: Buffer, metaEnd: number): void {
+    const at = this.#length + headerBytes;
+    const end = at + metaEnd + to - from;
+    if (end > this.#buffer.length) this.#grow(end);
+    this.#buffer.writeUInt32LE(to - from, this.#length);
+    this.#buffer.writeUInt32LE(metaEnd, this.#length + 4);
+    meta.copy(this.#buffer, at, 0, metaEnd);
+    source.copy(this.#buffer, at + metaEnd, from, to);
+    this.#length = end;
+    this.count++;
+  }
+
+  #grow(least: number): void {
+    const grown = Buffer.allocUnsafe(Math.max(least, this.#buffer.length * 2));
+    this.#buffer.copy(grown, 0, 0, this.#length);
+    this.#buffer = grown;
   }
 
   get sizeBytes(): number {

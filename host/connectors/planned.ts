@@ -14,7 +14,6 @@ export interface PlannedConnector {
 
 export const plannedConnectors: Readonly<Record<string, PlannedConnector>> = {
   edgex: { isConnection: true },
-  kafka: { isConnection: true },
   nng: { isConnection: true },
   sql: { isConnection: true, lookup: {} },
   sse: { isConnection: true },

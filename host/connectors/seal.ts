@@ -44,8 +44,10 @@ export interface Seal {
 
 /** The seal of a sink by its properties; undefined where there is none, or where the names mean something else. */
 export function sealOf(spec: Spec, props: Readonly<Record<string, unknown>>): Seal | undefined {
-  if (spec.compression !== sealProps.compression) return undefined;
-  const { compression, compressionProps, encryption, encProps } = parse(sealProps, props);
+  const isCompressed = spec.compression === sealProps.compression;
+  const isEncrypted = spec.encryption === sealProps.encryption;
+  const own = { ...(!isCompressed && { compression: '' }), ...(!isEncrypted && { encryption: '' }) };
+  const { compression, compressionProps, encryption, encProps } = parse(sealProps, { ...props, ...own });
   if (compression === '' && encryption === '') return undefined;
   return {
     compression: compression === '' ? undefined : compression,

@@ -3,6 +3,7 @@ import type { Connector } from '../define.js';
 import file from '../file/index.js';
 import httppull from '../httppull/index.js';
 import httppush from '../httppush/index.js';
+import kafka from '../kafka/index.js';
 import ledger from '../ledger/index.js';
 import log from '../log/index.js';
 import logToMemory from '../logToMemory/index.js';
@@ -23,6 +24,7 @@ export const manifests: readonly Connector[] = [
   file,
   httppull,
   httppush,
+  kafka,
   ledger,
   log,
   logToMemory,

@@ -5,6 +5,7 @@ export const manifestLoaders: Readonly<Record<string, () => Promise<{ default: C
   file: () => import('../file/index.js'),
   httppull: () => import('../httppull/index.js'),
   httppush: () => import('../httppush/index.js'),
+  kafka: () => import('../kafka/index.js'),
   ledger: () => import('../ledger/index.js'),
   log: () => import('../log/index.js'),
   logToMemory: () => import('../logToMemory/index.js'),

@@ -108,7 +108,11 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
   const takesMessages = takes === 'messages';
   const isWhole = 'isWhole' in encode && takesMessages;
   const form = outputForm(type, props, encode);
-  const batch = batchOf(props, isWhole || isRowByRow || form.format === 'form');
+  // A connector with such a property of its own gathers messages, not rows.
+  const batch =
+    own.batchSize === undefined
+      ? batchOf(props, isWhole || isRowByRow || form.format === 'form')
+      : { batchSize: 0, lingerMs: 0 };
   const gathers = isBatch(batch);
   if (isWhole && gathers) throw sinkErrors.binaryBatch();
   if (isRowByRow && gathers) throw sinkErrors.rowsBatch(type);

@@ -29,6 +29,7 @@ export async function openSource<S extends Source>(
       return true;
     },
     ready: () => Promise.resolve(),
+    shared: <T>(_key: string, make: () => T) => make(),
     resetInput: () => {},
     exception: (reason: string) => assert.ok(given.mayFail, reason),
     disconnected: (reason: string) => assert.unreachable(reason),

@@ -1,0 +1,65 @@
+/** Places in partitions. */
+import type { KafkaClient } from './client.js';
+import { kafkaErrors } from './errors.js';
+
+/** Offset of the next record by topic and partition. */
+export interface Offsets {
+  [topic: string]: { [partition: string]: number };
+}
+
+/** Reads what `position` gave; throws for anything else. */
+export function offsetsOf(position: unknown): Offsets {
+  if (typeof position !== 'object' || position === null) throw kafkaErrors.position();
+  const offsets: Offsets = {};
+  for (const [topic, partitions] of Object.entries(position)) {
+    if (typeof partitions !== 'object' || partitions === null) throw kafkaErrors.position();
+    offsets[topic] = {};
+    for (const [partition, offset] of Object.entries(partitions as Record<string, unknown>)) {
+      if (typeof offset !== 'number' || !Number.isSafeInteger(offset)) throw kafkaErrors.position();
+      offsets[topic][partition] = offset;
+    }
+  }
+  return offsets;
+}
+
+/** Enters an offset. */
+export function note(offsets: Offsets, topic: string, partition: string | number, offset: number): void {
+  offsets[topic] ??= {};
+  offsets[topic][partition] = offset;
+}
+
+/** The earlier offset of each partition that either has. */
+export function earliest(one: Offsets, other: Offsets): Offsets {
+  const both: Offsets = structuredClone(one);
+  for (const [topic, partitions] of Object.entries(other)) {
+    for (const [partition, offset] of Object.entries(partitions)) {
+      note(both, topic, partition, Math.min(both[topic]?.[partition] ?? offset, offset));
+    }
+  }
+  return both;
+}
+
+/** Begin or end of a partition, as far as it may be read. */
+export async function edgeOf(
+  client: KafkaClient,
+  place: { topic: string; partition: number },
+  edge: 'begin' | 'end',
+  isolation: 0 | 1,
+): Promise<number> {
+  interface Listed {
+    topics: { partitions: { offset: bigint }[] }[];
+  }
+  const { topic, partition } = place;
+  const { leaders } = await client.topic(topic, true);
+  const leader = leaders[partition];
+  if (leader === undefined) throw kafkaErrors.noPartition(topic, partition, leaders.length);
+  const timestamp = edge === 'begin' ? -2n : -1n;
+  const wanted = [{ name: topic, partitions: [{ partitionIndex: partition, currentLeaderEpoch: -1, timestamp }] }];
+  try {
+    const { topics } = await client.ask<Listed>(leader, 'ListOffsets', [-1, isolation, wanted]);
+    return Number(topics[0]!.partitions[0]!.offset);
+  } catch (error) {
+    client.forget(topic);
+    throw error;
+  }
+}

@@ -1,0 +1,249 @@
+/**
+ * Reads topics: one partition of each, from what is new on, or those that a consumer group gives it, from what the
+ * group has committed on. Positions are offsets; a position of a checkpoint goes before what the group has, unless
+ * another member of it has got further.
+ */
+import { reasonOf } from '../../base/errors.js';
+import type { KafkaConf } from '../../clients/kafka/connection.js';
+import { GroupMember } from '../../clients/kafka/group.js';
+import { earliest, edgeOf, note, type Offsets, offsetsOf } from '../../clients/kafka/offsets.js';
+import { KafkaPool, type SharedKafka } from '../../clients/kafka/pool.js';
+import { PartitionReader, type Place } from '../../clients/kafka/reader.js';
+import type { Assignment } from '../../clients/kafka/subscription.js';
+import type { Source, SourceContext } from '../running.js';
+import type { TlsConf } from '../tls.js';
+import { RecordFrames } from './record-frames.js';
+import { tlsOf } from './tls.js';
+
+export interface KafkaSourceConf extends KafkaConf, TlsConf {
+  groupID: string;
+  partition: number;
+  maxBytes: number;
+  maxAttempts: number;
+  isolationLevel: 'read_committed' | 'read_uncommitted';
+}
+
+/** Interval of commits for a group where no checkpoints ask for them, ms. */
+const commitIntervalMs = 1000;
+const lastCommitMs = 2000;
+
+export class KafkaSource implements Source {
+  readonly peer: string;
+  readonly renewable = ['saslUserName', 'password'] as const;
+  readonly #topics: readonly string[];
+  readonly #isolation: 0 | 1;
+  readonly #frames = new RecordFrames();
+  #shared: SharedKafka | undefined;
+  #reader: PartitionReader | undefined;
+  #member: GroupMember | undefined;
+  #places: Place[] = [];
+  /** Where to begin in partitions that are not read yet. */
+  #from: Offsets = {};
+  /** What the group has, as far as it is known. */
+  #committed: Offsets = {};
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(
+    public conf: KafkaSourceConf,
+    readonly context: SourceContext,
+  ) {
+    this.peer = `kafka ${conf.brokers}`;
+    const names = context.dataSource.split(',').map((name) => name.trim());
+    this.#topics = [...new Set(names.filter((name) => name !== ''))];
+    this.#isolation = conf.isolationLevel === 'read_committed' ? 1 : 0;
+  }
+
+  async open(): Promise<void> {
+    this.#end();
+    const tls = await tlsOf(this.conf, this.context.paths);
+    if (this.#isClosed) return;
+    const shared = this.context.shared('kafka.clients', () => new KafkaPool()).take(this.conf, tls);
+    this.#shared = shared;
+    try {
+      await shared.client.connect();
+      await this.#begin(shared);
+    } catch (error) {
+      this.#end();
+      throw error;
+    }
+  }
+
+  renew(props: Readonly<Record<string, unknown>>): void {
+    const [saslUserName, password] = [String(props.saslUserName ?? ''), String(props.password ?? '')];
+    this.conf = { ...this.conf, saslUserName, password };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const member = this.#member;
+    this.#member = undefined;
+    this.#reader?.close();
+    clearInterval(this.#timer);
+    if (member !== undefined) {
+      if (!this.context.isCommitted) await this.#lastCommit(member);
+      await member.close();
+    }
+    this.#end();
+  }
+
+  position(): Offsets {
+    const offsets = structuredClone(this.#from);
+    for (const { topic, partition, position } of this.#places) note(offsets, topic, partition, position);
+    return offsets;
+  }
+
+  seek(position: unknown): void {
+    const from = offsetsOf(position);
+    if (this.#places.length === 0) {
+      this.#from = earliest(this.#from, from);
+      return;
+    }
+    for (const place of this.#places) {
+      const offset = from[place.topic]?.[place.partition];
+      if (offset !== undefined) place.position = offset;
+    }
+    this.#reader?.read(this.#places);
+  }
+
+  isAt(position: unknown): boolean {
+    const at = this.position();
+    const other = offsetsOf(position);
+    return this.#places.every(({ topic, partition }) => at[topic]?.[partition] === other[topic]?.[partition]);
+  }
+
+  commit(position: unknown): void {
+    const member = this.#member;
+    if (member === undefined) return;
+    const offsets = this.#ahead(position === undefined ? this.position() : offsetsOf(position));
+    this.#noteCommitted(offsets);
+    member.commit(offsets).catch((error: unknown) => {
+      // Later positions stand for this one as well; after a loss of the connection the checkpoint does.
+      this.context.log.debug(`offsets are not committed: ${reasonOf(error)}`);
+    });
+  }
+
+  async #begin({ client }: SharedKafka): Promise<void> {
+    const { maxBytes, maxAttempts, groupID } = this.conf;
+    const conf = { maxBytes, maxAttempts, isolation: this.#isolation };
+    const { context } = this;
+    this.#reader = new PartitionReader(client, conf, {
+      take: (place, batch) => this.#frames.add(place.topic, place.partition, batch, place.position),
+      written: () => this.#write(),
+      get isFull() {
+        return context.isFull;
+      },
+      ready: () => context.ready(),
+      exception: (reason) => context.exception(reason),
+      lost: (reason) => this.#lost(reason),
+    });
+    if (groupID !== '') return this.#join(client, groupID);
+    const { partition } = this.conf;
+    this.#places = [];
+    const places: Place[] = [];
+    for (const topic of this.#topics) {
+      const known = this.#from[topic]?.[partition];
+      const offset = known ?? (await edgeOf(client, { topic, partition }, 'end', this.#isolation));
+      places.push({ topic, partition, next: offset, position: offset });
+    }
+    this.#read(places);
+    return undefined;
+  }
+
+  async #join(client: SharedKafka['client'], groupID: string): Promise<void> {
+    const member = new GroupMember(client, groupID, this.#topics, {
+      revoked: () => this.#revoked(),
+      assigned: (assignment) => this.#assigned(client, assignment),
+      exception: (reason) => this.context.exception(reason),
+      lost: (reason) => this.#lost(reason),
+    });
+    this.#member = member;
+    await member.join();
+    if (!this.context.isCommitted) this.#timer = setInterval(() => this.commit(undefined), commitIntervalMs).unref();
+  }
+
+  /** Nothing more comes of these partitions; without checkpoints the group goes on where we stand. */
+  #revoked(): void {
+    this.#reader?.stop();
+    if (!this.context.isCommitted) this.commit(undefined);
+    this.#keepPlaces();
+  }
+
+  async #assigned(client: SharedKafka['client'], assignment: Assignment): Promise<void> {
+    const committed = assignment.size === 0 ? {} : ((await this.#member?.committed(assignment)) ?? {});
+    this.#committed = committed;
+    const places: Place[] = [];
+    for (const [topic, partitions] of assignment) {
+      for (const partition of partitions) {
+        const known = [committed[topic]?.[partition], this.#from[topic]?.[partition]].filter(
+          (one) => one !== undefined,
+        );
+        const offset =
+          known.length > 0 ? Math.max(...known) : await edgeOf(client, { topic, partition }, 'begin', this.#isolation);
+        places.push({ topic, partition, next: offset, position: offset });
+      }
+    }
+    this.#read(places);
+  }
+
+  #read(places: Place[]): void {
+    if (this.#isClosed || this.#reader === undefined) return;
+    this.#places = places;
+    // Other partitions are with others now.
+    this.#from = {};
+    this.#reader.read(places);
+  }
+
+  #write(): void {
+    const { frames } = this.#frames;
+    if (frames.count === 0) return;
+    this.context.write(frames.bytes);
+    frames.clear();
+  }
+
+  /** Offsets of partitions that are ours, and further than what the group has. */
+  #ahead(offsets: Offsets): Offsets {
+    const ahead: Offsets = {};
+    for (const { topic, partition } of this.#places) {
+      const offset = offsets[topic]?.[partition];
+      if (offset === undefined || offset <= (this.#committed[topic]?.[partition] ?? -1)) continue;
+      note(ahead, topic, partition, offset);
+    }
+    return ahead;
+  }
+
+  #noteCommitted(offsets: Offsets): void {
+    for (const [topic, partitions] of Object.entries(offsets)) {
+      this.#committed[topic] = { ...this.#committed[topic], ...partitions };
+    }
+  }
+
+  async #lastCommit(member: GroupMember): Promise<void> {
+    const committed = member.commit(this.#ahead(this.position())).catch(() => {});
+    await Promise.race([committed, new Promise<void>((resolve) => setTimeout(resolve, lastCommitMs).unref())]);
+  }
+
+  #lost(reason: string): void {
+    if (this.#isClosed || this.#shared === undefined) return;
+    this.#end();
+    this.context.disconnected(reason);
+  }
+
+  #keepPlaces(): void {
+    this.#from = this.position();
+    this.#places = [];
+  }
+
+  /** Ends the connection; the places stay. */
+  #end(): void {
+    clearInterval(this.#timer);
+    this.#keepPlaces();
+    this.#member?.stop();
+    void this.#member?.close();
+    this.#member = undefined;
+    this.#reader?.close();
+    this.#reader = undefined;
+    this.#shared?.giveBack();
+    this.#shared = undefined;
+  }
+}

@@ -1,0 +1,142 @@
+/** A Kafka broker of its own, which is its own controller, as far as the machine has Java and the jars. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { announceSkip, eventually, freePort, temporaryFolder } from '../harness.js';
+import { jarFolder } from './kafka/jars.js';
+
+const children = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+const missing =
+  spawnSync('java', ['-version']).error !== undefined
+    ? 'java is not installed'
+    : existsSync(jarFolder())
+      ? undefined
+      : 'the jars of Kafka are not there: npx tsx test/support/servers/kafka/jars.ts';
+
+/** Says why the tests with a broker don't run; in CI that is a failure. */
+export function needsKafka(what: string): boolean {
+  if (missing === undefined) return true;
+  if (process.env.CI === 'true') throw new Error(`${what}: ${missing}`);
+  announceSkip(what, missing);
+  return false;
+}
+
+export const kafkaUser = { saslUserName: 'alice', password: 'wonderland' } as const;
+
+export interface TestKafka {
+  /** Address without login. */
+  readonly brokers: string;
+  /** Address with login by SCRAM-SHA-512 or PLAIN. */
+  readonly saslBrokers: string;
+  /** It goes on with what it has on disk. */
+  start(): Promise<void>;
+  kill(): Promise<void>;
+  /** It stays connected and does nothing any more, until it goes on. */
+  pause(): void;
+  resume(): void;
+  close(): Promise<void>;
+}
+
+/** Starts a broker on free ports; `settings` go before its own. */
+export async function openKafka(settings: Readonly<Record<string, string | number>> = {}): Promise<TestKafka> {
+  const folder = temporaryFolder();
+  const [port, saslPort, controllerPort] = [await freePort(), await freePort(), await freePort()];
+  const config = join(folder, 'server.properties');
+  const all = { ...usual, ...addresses(port, saslPort, controllerPort), 'log.dirs': join(folder, 'log'), ...settings };
+  writeFileSync(
+    config,
+    Object.entries(all)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(''),
+  );
+  const { saslUserName: name, password } = kafkaUser;
+  const scram = `SCRAM-SHA-512=[name=${name},password=${password}]`;
+  const id = randomBytes(16).toString('base64url');
+  const made = spawnSync('java', [
+    ...java('kafka.tools.StorageTool'),
+    'format',
+    '-t',
+    id,
+    '-c',
+    config,
+    '--add-scram',
+    scram,
+  ]);
+  if (made.status !== 0) throw new Error(`kafka: ${made.stdout}${made.stderr}`);
+  let child: ChildProcess | undefined;
+  const kafka: TestKafka = {
+    brokers: `127.0.0.1:${port}`,
+    saslBrokers: `127.0.0.1:${saslPort}`,
+    start: async () => {
+      const started = spawn('java', [...java('kafka.Kafka'), config], { stdio: 'ignore' });
+      child = started;
+      children.add(started);
+      await eventually('kafka', async () => (await answers(port)) || undefined, 60_000);
+    },
+    kill: async () => {
+      const killed = child;
+      child = undefined;
+      if (killed === undefined || killed.exitCode !== null || killed.signalCode !== null) return;
+      children.delete(killed);
+      killed.kill('SIGKILL');
+      await once(killed, 'exit');
+    },
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
+    close: () => kafka.kill(),
+  };
+  await kafka.start();
+  return kafka;
+}
+
+function java(main: string): string[] {
+  return ['-Xmx384m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', join(jarFolder(), '*'), main];
+}
+
+function addresses(port: number, saslPort: number, controllerPort: number): Record<string, string> {
+  const listeners = `PLAINTEXT://127.0.0.1:${port},SASL_PLAINTEXT://127.0.0.1:${saslPort}`;
+  return {
+    'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
+    listeners: `${listeners},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': listeners,
+  };
+}
+
+const usual = {
+  'process.roles': 'broker,controller',
+  'node.id': 1,
+  'controller.listener.names': 'CONTROLLER',
+  'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT',
+  'sasl.enabled.mechanisms': 'SCRAM-SHA-512,PLAIN',
+  'listener.name.sasl_plaintext.scram-sha-512.sasl.jaas.config':
+    'org.apache.kafka.common.security.scram.ScramLoginModule required;',
+  'listener.name.sasl_plaintext.plain.sasl.jaas.config':
+    'org.apache.kafka.common.security.plain.PlainLoginModule required ' +
+    `user_${kafkaUser.saslUserName}="${kafkaUser.password}";`,
+  'offsets.topic.replication.factor': 1,
+  'offsets.topic.num.partitions': 1,
+  'transaction.state.log.replication.factor': 1,
+  'transaction.state.log.num.partitions': 1,
+  'transaction.state.log.min.isr': 1,
+  'group.initial.rebalance.delay.ms': 0,
+  'num.network.threads': 2,
+  'num.io.threads': 2,
+};
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
