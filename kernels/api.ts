@@ -35,9 +35,10 @@ export interface StreamSpec {
   mqttVersion?: 4 | 5;
   /**
    * `rows`: the engine's own binary form; `delimited`: fields with `delimiter` between them; `form`:
-   * application/x-www-form-urlencoded; `coded`: `decoder` makes JSON of them.
+   * application/x-www-form-urlencoded; `coded`: `decoder` makes JSON of them; `fields`: names and texts with their
+   * lengths, as a source has cut them.
    */
-  format: 'json' | 'binary' | 'rows' | 'delimited' | 'form' | 'coded';
+  format: 'json' | 'binary' | 'rows' | 'delimited' | 'form' | 'coded' | 'fields';
   delimiter?: string;
   decoder?: Decoder;
   /** Declared columns, or null for a schemaless stream. */

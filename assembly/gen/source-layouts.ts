@@ -19,6 +19,7 @@ export namespace InputFormat {
   export const DELIMITED: u8 = 4;
   export const FORM: u8 = 5;
   export const CODED: u8 = 6;
+  export const FIELDS: u8 = 7;
 }
 
 /** Flags of a stream. */

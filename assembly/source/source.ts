@@ -27,7 +27,7 @@ import { accountOf } from '../node/node';
 import { BATCH_ROWS } from '../mem/layout';
 import { batchBegin, batchEnd, filledRows } from './columns/batch';
 import { decodeBinary, decodeRows } from './decode/other';
-import { decodeDelimited, decodeForm } from './decode/text-rows';
+import { decodeDelimited, decodeFields, decodeForm } from './decode/text-rows';
 import { decodeJson } from './decode/decode';
 import { codedForget, codedMore, fillCoded } from './decode/coded';
 import { frameEnd, nextFrame, nextLine, skipRest } from './framing/frames';
@@ -113,6 +113,7 @@ export function sourceFill(node: Node, pos: usize, end: usize): usize {
   if (format == InputFormat.JSON) return decodeJson(node, state);
   if (format == InputFormat.BINARY) return decodeBinary(node);
   if (format == InputFormat.ROWS) return decodeRows(node);
+  if (format == InputFormat.FIELDS) return decodeFields(node, state);
   return format == InputFormat.FORM ? decodeForm(node, state) : decodeDelimited(node, state);
 }
 

@@ -25,7 +25,7 @@ export interface Format {
 /** Messages to rows. */
 export interface Decode {
   /** Format of the stream in the kernel. */
-  readonly kernel: Exclude<StreamSpec['format'], 'rows'>;
+  readonly kernel: Exclude<StreamSpec['format'], 'rows' | 'fields'>;
   /** Options of the statement that belong to the format, besides FORMAT. */
   readonly options?: readonly string[];
   /** Further settings of the stream in the kernel, by the options of the statement. */

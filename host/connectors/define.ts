@@ -18,8 +18,11 @@ type Props = Record<string, unknown>;
 export interface SourceForm {
   framing: Framing;
   mqttVersion?: 4 | 5;
-  /** Memory topics carry the engine's own rows, whatever the format of the stream. */
-  format?: Extract<StreamSpec['format'], 'rows'>;
+  /**
+   * The input has this form, whatever the format of the stream: the engine's own rows, or fields that the source has
+   * cut.
+   */
+  format?: Extract<StreamSpec['format'], 'rows' | 'fields'>;
   /** The whole input exists already, and is read to its end without a pause. */
   endsSoon?: boolean;
   /** The source only reads when there is room: while it stands still nothing is lost, and no sender waits. */

@@ -48,6 +48,10 @@ export interface SourceContext {
   exception(reason: string): void;
   /** All input was written. */
   end(): void;
+  /** All input that is there now was written, though more may come: what needs a table to be loaded waits no longer. */
+  hasRead?(): void;
+  /** DELIMITER of the stream; undefined where its format has none. */
+  readonly delimiter?: string | undefined;
   /** Rules keep their state in checkpoints, so `commit` is called with positions that they will never rewind behind. */
   readonly isCommitted: boolean;
   /** Opens the files that properties name, where that is allowed. */

@@ -207,7 +207,7 @@ export const maxUses = 16384;
 export const Framing = {"mqtt":1,"lines":2,"frames":3} as const;
 
 /** What the payloads of a stream are. */
-export const InputFormat = {"json":1,"binary":2,"rows":3,"delimited":4,"form":5,"coded":6} as const;
+export const InputFormat = {"json":1,"binary":2,"rows":3,"delimited":4,"form":5,"coded":6,"fields":7} as const;
 
 /** Flags of a stream. */
 export const StreamFlag = {"strict":1,"ints":2} as const;

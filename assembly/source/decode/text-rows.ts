@@ -1,11 +1,12 @@
-// Payloads whose values are texts: fields between delimiters, and forms (application/x-www-form-urlencoded). A value of
-// a declared column is converted to its type; an empty one is null unless the column is a text.
+// Payloads whose values are texts: fields between delimiters, forms (application/x-www-form-urlencoded), and named
+// fields as a source has cut them. A value of a declared column is converted to its type; an empty one is null unless
+// the column is a text.
 //
 // Fields without names are col0, col1 …; with a schema they are its columns in their order, and more fields are not
 // read.
 import * as ctx from '../../batch/context';
 import { parseAt, parseBool, valuePayload, valueTag, wrongTypeMessage } from '../../json/parse';
-import { push, stacked, takeGroups, taken, unstack } from '../../json/tree';
+import { push, stacked, takeGroups, taken, takeObject, unstack } from '../../json/tree';
 import { fieldCount, fieldName, fieldNameLen, firstField, nextField } from '../../json/type';
 import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, Tag, lenOf, offOf, span } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';
@@ -59,6 +60,37 @@ export function decodeDelimited(node: Node, state: Source): bool {
     from = to + delimiterLen;
   }
   return endRow(node, state, height, needsRow);
+}
+
+/**
+ * Decodes named fields as one row. Each is the length of its name u32, the name, the length of its text u32, the text;
+ * both are little-endian. Of equal names the last counts.
+ */
+export function decodeFields(node: Node, state: Source): bool {
+  clearRow(state, filledRows);
+  const needsRow = (state.kinds & (1 << UseKind.ROW)) != 0;
+  const height = stacked;
+  const end = message.payloadEnd;
+  let p = message.payload;
+  while (p < end) {
+    if (end - p < 8) return failText(node, height, 'a field is cut off');
+    const nameLen = load<u32>(p);
+    if (<usize>nameLen > end - p - 8) return failText(node, height, 'a field is cut off');
+    const name = p + 4;
+    const at = name + nameLen + 4;
+    const len = load<u32>(at - 4);
+    if (<usize>len > end - at) return failText(node, height, 'a field is cut off');
+    if (!isUtf8(at, at + len)) return failText(node, height, 'the text is not UTF-8');
+    const text = span(at, len);
+    if (!putField(state, name, nameLen, Tag.STR, text)) return failRow(node, height);
+    if (needsRow && !push(Tag.STR, text, name, nameLen)) return failMemory(node, height);
+    p = at + len;
+  }
+  if (needsRow) {
+    if (!takeObject(ctx.scratch, height)) return failMemory(node, height);
+    putRow(state, taken);
+  }
+  return complete(node, state);
 }
 
 /** Decodes a form as one row; a name that is there several times gets a list of its values. */
@@ -134,9 +166,13 @@ function failRow(node: Node, height: u32): bool {
 }
 
 function failMemory(node: Node, height: u32): bool {
+  return failText(node, height, 'memory is exhausted');
+}
+
+function failText(node: Node, height: u32, reason: string): bool {
   unstack(height);
   messageBegin();
-  messageText('memory is exhausted');
+  messageText(reason);
   addErrorRow(node);
   return true;
 }

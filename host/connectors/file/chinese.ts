@@ -6,15 +6,25 @@ export const chinese: ConnectorTexts = {
   about: '读写引擎所在机器上的文件。',
   dataSource: '文件夹路径下的文件名或文件夹名',
   source: {
-    fileType: ['文件类型', 'json：对象数组或连续的对象；lines：每行一条消息'],
+    fileType: [
+      '文件类型',
+      'json：对象数组或连续的对象；lines：每行一条消息；csv：每条记录一行数据，与流的格式无关；raw：整个文件为一条消息',
+    ],
     path: ['路径', '文件所在的文件夹，不含其下的文件夹；相对路径位于数据文件夹中'],
-    interval: ['间隔时间', '再次读取文件前的间隔；0 表示只读取一次'],
+    interval: [
+      '间隔时间',
+      '再次读取文件、或读取文件夹中新增和变更文件前的间隔；0 表示文件只读取一次，文件夹中的文件出现即读取',
+    ],
     follow: [
       '跟踪',
       '随文件增长持续读取，每隔 interval 查看一次（0：250ms）：包括追加的内容，以及文件改名（NAME.1、NAME-2026-01-31 等）之后同名的后续文件。仅用于单个文件的 lines 类型',
     ],
     sendInterval: ['发送间隔', '两条消息之间的间隔'],
     ignoreStartLines: ['忽略起始行数', '每个文件开头忽略的行数'],
+    ignoreEndLines: ['忽略结尾行数', '每个文件结尾忽略的行数'],
+    hasHeader: ['是否含表头', '每个 csv 文件的首行为列名'],
+    columns: ['列名', '无表头的 csv 文件的列名；默认为 cols0、cols1 …'],
+    delimiter: ['分隔符', 'csv 文件中值之间的符号；默认为流的 DELIMITER 或逗号'],
     decompression: ['解压缩', '文件的压缩方式'],
     actionAfterRead: ['读取后的操作', '0 保留文件，1 删除文件，2 移动到 moveTo'],
     moveTo: ['移动到', '存放已读取文件的文件夹；名称已存在时在其后加上时间'],

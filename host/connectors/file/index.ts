@@ -3,7 +3,7 @@ import { field } from '../../base/fields/field.js';
 import { writesHeader } from '../../codecs/index.js';
 import { commonSource, plainSink } from '../common.js';
 import { defineConnector } from '../define.js';
-import { pathOf } from './path.js';
+import { pathOf } from './reading/path.js';
 
 export default defineConnector({
   name: 'file',
@@ -31,13 +31,23 @@ export default defineConnector({
         .string()
         .oneOf('json', 'lines', 'csv', 'raw', 'parquet')
         .default('json')
-        .notYet((type) => (type === 'json' || type === 'lines' ? undefined : `${type} is not supported yet`))
-        .doc('json: an array of objects or objects one after the other; lines: a payload in each line'),
+        .notYet((type) => (type === 'parquet' ? `${type} is not supported yet` : undefined))
+        .doc(
+          'json: an array of objects or objects one after the other; lines: a payload in each line; csv: a row in ' +
+            'each record, whatever the format of the stream; raw: a file is one payload',
+        ),
       path: field
         .string()
         .default('.')
         .doc('Folder of the files, without those in folders below; a relative one lies in the data folder'),
-      interval: field.duration().min(0).default(0).doc('Pause until the file is read again; 0 reads it once'),
+      interval: field
+        .duration()
+        .min(0)
+        .default(0)
+        .doc(
+          'Pause until the file is read again, or new and changed files of the folder are; 0 reads a file once, and ' +
+            'those of a folder as they come',
+        ),
       follow: field
         .bool()
         .default(false)
@@ -48,18 +58,15 @@ export default defineConnector({
         ),
       sendInterval: field.duration().min(0).default(0).doc('Pause between two messages'),
       ignoreStartLines: field.int().min(0).default(0).doc('Lines left out at the start of each file'),
-      ignoreEndLines: field
-        .int()
-        .min(0)
-        .default(0)
-        .notYet((count) => (count === 0 ? undefined : 'is not supported yet'))
-        .unlisted(),
-      decompression: field
+      ignoreEndLines: field.int().min(0).default(0).doc('Lines left out at the end of each file'),
+      hasHeader: field.bool().default(false).doc('The first line of each csv file has the names of its columns'),
+      columns: field
+        .list(field.string().required())
+        .doc('Names of the columns of csv files without header; default cols0, cols1 …'),
+      delimiter: field
         .string()
-        .oneOf('', 'gzip', 'zstd')
-        .default('')
-        .notYet((kind) => (kind === 'zstd' ? 'zstd is not supported yet' : undefined))
-        .doc('Compression of the files'),
+        .doc('Sign between the values of csv files; default DELIMITER of the stream, or a comma'),
+      decompression: field.string().oneOf('', 'gzip', 'zstd').default('').doc('Compression of the files'),
       actionAfterRead: field.int().min(0).max(2).default(0).doc('0 keep the file, 1 delete it, 2 move it to moveTo'),
       moveTo: field
         .string()
@@ -71,19 +78,23 @@ export default defineConnector({
         .doc('Accepted for compatibility; files are read one after the other')
         .unlisted(),
     },
-    refusal: refusedFollow,
+    refusal: (conf) => refusedLines(conf) ?? refusedFollow(conf),
     files: (conf, dataSource) => ({
       path: conf.actionAfterRead === 0 ? pathOf(conf.path, dataSource) : { written: pathOf(conf.path, dataSource) },
       moveTo: { written: conf.actionAfterRead === 2 ? conf.moveTo : '' },
     }),
     form: (conf) => ({
       framing: conf.fileType === 'lines' && conf.sendInterval === 0 ? 'lines' : 'frames',
+      ...(conf.fileType === 'csv' ? { format: 'fields' } : {}),
       endsSoon: conf.interval === 0 && conf.sendInterval === 0 && !conf.follow,
       waits: true,
     }),
     rewinds: () => 'position',
     load: async () => {
-      const [{ FileSource }, { FollowedFile }] = await Promise.all([import('./source.js'), import('./followed.js')]);
+      const [{ FileSource }, { FollowedFile }] = await Promise.all([
+        import('./reading/source.js'),
+        import('./reading/followed.js'),
+      ]);
       return (conf, context) => (conf.follow ? new FollowedFile(conf, context) : new FileSource(conf, context));
     },
   },
@@ -141,12 +152,27 @@ export default defineConnector({
       return rollingSize > 0 ? 'files that are put aside by size are not cut back' : undefined;
     },
     load: async () => {
-      const [{ FileSink }, { NamedFilesSink }] = await Promise.all([import('./sink.js'), import('./named-sink.js')]);
+      const [{ FileSink }, { NamedFilesSink }] = await Promise.all([
+        import('./writing/sink.js'),
+        import('./writing/named-sink.js'),
+      ]);
       return (conf, context) =>
         context.dynamic.has('path') ? new NamedFilesSink(conf, context) : new FileSink(conf, context);
     },
   },
 });
+
+/** Reason why lines can't be left out. */
+function refusedLines({ fileType, ignoreStartLines, ignoreEndLines }: IgnoredLines): string | undefined {
+  if (fileType !== 'raw' || (ignoreStartLines === 0 && ignoreEndLines === 0)) return undefined;
+  return `properties ignoreStartLines and ignoreEndLines are for files of lines, not for fileType ${fileType}`;
+}
+
+interface IgnoredLines {
+  readonly fileType: string;
+  readonly ignoreStartLines: number;
+  readonly ignoreEndLines: number;
+}
 
 /** Reason why the properties can't be combined with `follow`. */
 function refusedFollow(conf: {
@@ -155,10 +181,12 @@ function refusedFollow(conf: {
   sendInterval: number;
   decompression: string;
   actionAfterRead: number;
+  ignoreEndLines: number;
 }): string | undefined {
   if (!conf.follow) return undefined;
   if (conf.fileType !== 'lines') return 'property follow is for fileType lines';
   if (conf.sendInterval > 0) return 'properties follow and sendInterval exclude each other';
   if (conf.decompression !== '') return 'properties follow and decompression exclude each other';
+  if (conf.ignoreEndLines > 0) return 'properties follow and ignoreEndLines exclude each other';
   return conf.actionAfterRead === 0 ? undefined : 'properties follow and actionAfterRead exclude each other';
 }

@@ -107,7 +107,7 @@ export function lookupContract(test: Test, refused: readonly [Props, RegExp][], 
 }
 
 /** Properties that only say that they are not supported. */
-const mayBeMute = new Set(['merger', 'decrypt', 'ignoreEndLines', 'rollingInterval']);
+const mayBeMute = new Set(['merger', 'decrypt', 'rollingInterval']);
 
 function refusal(reason: RegExp) {
   return (error: unknown) => error instanceof HaumeaError && error.kind === 'config' && reason.test(error.message);

@@ -15,7 +15,14 @@ export interface OpenedSource<S extends Source> {
 /** Opens a source; `look` is called after each piece that it writes. */
 export async function openSource<S extends Source>(
   make: (context: SourceContext) => S,
-  given: { from?: unknown; isCommitted?: boolean; mayFail?: boolean; look?: (opened: OpenedSource<S>) => void } = {},
+  given: {
+    from?: unknown;
+    isCommitted?: boolean;
+    mayFail?: boolean;
+    /** Takes the reasons of failures. */
+    failed?: (reason: string) => void;
+    look?: (opened: OpenedSource<S>) => void;
+  } = {},
 ): Promise<OpenedSource<S>> {
   const opened: Omit<OpenedSource<S>, 'source'> & { source?: S } = { written: [], isEnded: false, warnings: [] };
   const context = {
@@ -31,7 +38,7 @@ export async function openSource<S extends Source>(
     ready: () => Promise.resolve(),
     shared: <T>(_key: string, make: () => T) => make(),
     resetInput: () => {},
-    exception: (reason: string) => assert.ok(given.mayFail, reason),
+    exception: (reason: string) => (given.failed ?? ((text) => assert.ok(given.mayFail, text)))(reason),
     disconnected: (reason: string) => assert.unreachable(reason),
     end: () => {
       opened.isEnded = true;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
-import { FileWriter } from '../../../host/connectors/file/writer.js';
+import { FileWriter } from '../../../host/connectors/file/writing/writer.js';
 import { temporaryFolder } from '../../support/harness.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: one form of many

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { FollowedFile } from '../../../host/connectors/file/followed.js';
+import { FollowedFile } from '../../../host/connectors/file/reading/followed.js';
 import { type OpenedSource, openSource } from '../../support/connectors/source.js';
 import { eventually, startServer, temporaryFolder } from '../../support/harness.js';
 

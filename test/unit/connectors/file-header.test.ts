@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AllowedPaths } from '../../../host/base/files/allowed-paths.js';
-import { headedLines } from '../../../host/connectors/file/headed.js';
-import { FileWriter } from '../../../host/connectors/file/writer.js';
+import { headedLines } from '../../../host/connectors/file/writing/headed.js';
+import { FileWriter } from '../../../host/connectors/file/writing/writer.js';
 import { temporaryFolder } from '../../support/harness.js';
 
 const header = Buffer.from('first,second\n');

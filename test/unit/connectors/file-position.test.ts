@@ -1,13 +1,13 @@
 /** Where a file source is: read on from any position, what comes is what had not come before. */
-import fs, { appendFileSync, existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import fs, { appendFileSync, existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readPosition } from '../../../host/connectors/file/position.js';
-import { FileSource, type FileSourceConf } from '../../../host/connectors/file/source.js';
+import { compressions } from '../../../host/base/bytes/compression.js';
+import { readPosition } from '../../../host/connectors/file/reading/position.js';
+import { FileSource, type FileSourceConf } from '../../../host/connectors/file/reading/source.js';
 import { payloadsOf } from '../../../host/connectors/frames.js';
 import { type OpenedSource, openSource } from '../../support/connectors/source.js';
 import { eventually, temporaryFolder } from '../../support/harness.js';
@@ -18,6 +18,8 @@ const usual: FileSourceConf = {
   interval: 0,
   sendInterval: 0,
   ignoreStartLines: 0,
+  ignoreEndLines: 0,
+  hasHeader: false,
   decompression: '',
   actionAfterRead: 0,
   moveTo: '',
@@ -33,19 +35,31 @@ const open = (
 
 const ended = (opened: Opened) => eventually('the end of the input', () => opened.isEnded);
 
-const kinds = {
+/** The text as a file has it, in two parts where it is packed. */
+function packed(text: string, { decompression = '' }: Partial<FileSourceConf>): Uint8Array | string {
+  if (decompression === '') return text;
+  const name = decompression as 'gzip' | 'zstd';
+  const half = Math.floor(text.length / 2);
+  const parts = [text.slice(0, half), text.slice(half)];
+  return Buffer.concat(parts.map((part) => compressions[name].compress(Buffer.from(part))));
+}
+
+const kinds: Record<string, Partial<FileSourceConf>> = {
   'lines of a file': {},
   'lines of a packed file': { decompression: 'gzip' },
   'lines below head lines': { ignoreStartLines: 2 },
+  'lines before foot lines': { ignoreEndLines: 2 },
   'JSON values': { fileType: 'json' },
+  'records of columns': { fileType: 'csv' },
+  'lines of a zstd file': { decompression: 'zstd' },
 };
 
 for (const [name, conf] of Object.entries(kinds)) {
   test(`${name}: what came before a position and what comes from there is all, once`, async () => {
-    const isJson = 'fileType' in conf;
+    const hasFrames = 'fileType' in conf;
     const messages = (written: readonly Buffer[]) => {
       const all = Buffer.concat(written);
-      if (isJson) return payloadsOf(all).map((payload) => payload.toString());
+      if (hasFrames) return payloadsOf(all).map((payload) => payload.toString());
       // What has no end is no part of the position: it comes again.
       return all.toString().split('\n').slice(0, -1);
     };
@@ -55,7 +69,7 @@ for (const [name, conf] of Object.entries(kinds)) {
         const values = lengths.map((length, i) => `{"id":${i},"text":"${'x'.repeat(length)}"}`);
         const text = values.join('\n') + (isOpen ? '' : '\n');
         const path = join(temporaryFolder(), 'in');
-        writeFileSync(path, 'decompression' in conf ? gzipSync(text) : text);
+        writeFileSync(path, packed(text, conf));
         let seen: unknown;
         let before: readonly string[] = [];
         let pieces = 0;
@@ -77,29 +91,87 @@ for (const [name, conf] of Object.entries(kinds)) {
   });
 }
 
-test('of a folder the files before the position are not read again, and lines that were appended are', async () => {
-  const folder = temporaryFolder();
-  ['a', 'b', 'c'].forEach((name, i) => {
+/** Waits until so much has come. */
+const came = (opened: Opened, text: string) =>
+  eventually(`the text ${text}`, () => {
+    const all = Buffer.concat(opened.written).toString();
+    assert.ok(text.startsWith(all), all);
+    return all === text;
+  });
+
+function folderOf(...names: string[]): string {
+  const folder = join(temporaryFolder(), 'in');
+  mkdirSync(folder);
+  names.forEach((name, i) => {
     writeFileSync(join(folder, name), `${name}1\n${name}2\n`);
     utimesSync(join(folder, name), 1000 + i, 1000 + i);
   });
+  return folder;
+}
+
+/** Reads a folder; returns the position behind so many writes. */
+async function positionAfter(folder: string, writes: number, text: string): Promise<unknown> {
   let position: unknown;
-  const first = await open(
-    folder,
-    {},
-    {
-      look: ({ source, written }) => {
-        if (written.length === 2) position = source.position();
-      },
-    },
-  );
-  await ended(first);
-  await first.source.close();
+  const look = ({ source, written }: Opened) => {
+    if (written.length === writes) position = source.position();
+  };
+  const opened = await open(folder, {}, { look });
+  await came(opened, text);
+  await opened.source.close();
+  return position;
+}
+
+test('of a folder the files before the position are not read again, and lines that were appended are', async () => {
+  const folder = folderOf('a', 'b', 'c');
+  const position = await positionAfter(folder, 2, 'a1\na2\nb1\nb2\nc1\nc2\n');
   appendFileSync(join(folder, 'b'), 'b3\n');
   const second = await open(folder, {}, { from: position });
-  await ended(second);
-  assert.is(Buffer.concat(second.written).toString(), 'c1\nc2\nb3\n');
+  await came(second, 'c1\nc2\nb3\n');
   await second.source.close();
+});
+
+test('files that came to the folder after the position are read after it, however old they are', async () => {
+  const folder = folderOf('b', 'c');
+  const position = await positionAfter(folder, 2, 'b1\nb2\nc1\nc2\n');
+  // A clock tick later than the files before.
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  writeFileSync(join(folder, 'a'), 'a1\n');
+  utimesSync(join(folder, 'a'), 5, 5);
+  const second = await open(folder, {}, { from: position });
+  await came(second, 'a1\n');
+  await second.source.close();
+});
+
+for (const interval of [0, 20]) {
+  test(`a folder is read on: new files and changed ones come, others do not (interval ${interval})`, async () => {
+    const folder = folderOf('a', 'b');
+    const opened = await open(folder, { interval });
+    await came(opened, 'a1\na2\nb1\nb2\n');
+    writeFileSync(join(folder, 'c'), 'c1\n');
+    await came(opened, 'a1\na2\nb1\nb2\nc1\n');
+    appendFileSync(join(folder, 'a'), 'a3\n');
+    await came(opened, 'a1\na2\nb1\nb2\nc1\na1\na2\na3\n');
+    assert.not(opened.isEnded);
+    await opened.source.close();
+  });
+}
+
+test('a file that can not be unpacked costs no other', async () => {
+  const folder = folderOf('a');
+  writeFileSync(join(folder, 'b'), packed('b1\n', { decompression: 'zstd' }));
+  const cut = Buffer.from(packed('d1\n', { decompression: 'zstd' }) as Uint8Array).subarray(0, -1);
+  for (const [name, text, reason, passed] of [
+    ['c', 'no zstd', /c: it is no zstd/, ''],
+    ['c', cut, /c: it is cut off/, 'd'],
+  ] as const) {
+    rmSync(join(folder, 'a'), { force: true });
+    writeFileSync(join(folder, name), text);
+    const reasons: string[] = [];
+    const opened = await open(folder, { decompression: 'zstd' }, { failed: (text) => void reasons.push(text) });
+    await eventually('the reason', () => reasons.some((one) => reason.test(one)));
+    await came(opened, `b1\n${passed}`);
+    await opened.source.close();
+  }
 });
 
 test('a file that another one has replaced is read from its begin, and that is said', async () => {
@@ -117,12 +189,7 @@ test('a file that another one has replaced is read from its begin, and that is s
 });
 
 test('files are deleted when nobody asks for them again', async () => {
-  const folder = join(temporaryFolder(), 'in');
-  mkdirSync(folder);
-  for (const [i, name] of ['a', 'b'].entries()) {
-    writeFileSync(join(folder, name), `${name}\n`);
-    utimesSync(join(folder, name), 1000 + i, 1000 + i);
-  }
+  const folder = folderOf('a', 'b');
   const positions: unknown[] = [];
   const opened = await open(
     folder,
@@ -132,8 +199,9 @@ test('files are deleted when nobody asks for them again', async () => {
       look: ({ source }) => void positions.push(source.position()),
     },
   );
-  await ended(opened);
+  await came(opened, 'a1\na2\nb1\nb2\n');
   assert.ok(existsSync(join(folder, 'a')) && existsSync(join(folder, 'b')));
+  await eventually('the end of the second', () => (opened.source.position() as { read: number }).read === 2);
   // The first was read to its end when the second began.
   opened.source.commit(positions[1]);
   await opened.source.close();

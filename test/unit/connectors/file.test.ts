@@ -13,7 +13,7 @@ import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { JsonSplitter } from '../../../host/connectors/file/json-splitter.js';
+import { JsonSplitter } from '../../../host/connectors/file/reading/json-splitter.js';
 import { sinkContract, sourceContract } from '../../support/connectors/contract.js';
 import { openPlane, passRule } from '../../support/engine/plane.js';
 import { announceSkip, eventually, temporaryFolder } from '../../support/harness.js';
@@ -28,7 +28,8 @@ sourceContract(
     dataSource: 'contract.txt',
     props: { path: folder, fileType: 'lines', interval: 10_000 },
     refused: [
-      [{ fileType: 'csv' }, /fileType csv is not supported yet/],
+      [{ fileType: 'raw', ignoreEndLines: 1 }, /ignoreEndLines are for files of lines/],
+      [{ follow: true, fileType: 'lines', ignoreEndLines: 1 }, /follow and ignoreEndLines exclude/],
       [{ fileType: 'pdf' }, /fileType must be one of/],
       [{ interval: 'soon' }, /interval must be a duration/],
     ],
@@ -65,8 +66,14 @@ test('reads a folder, compressed files, and leaves out head lines', async () => 
   const many = temporaryFolder();
   writeFileSync(join(many, 'a.gz'), gzipSync('head\n1\n2'));
   writeFileSync(join(many, 'b.gz'), gzipSync('head\n3\n'));
-  const text = await through('', { path: many, fileType: 'lines', decompression: 'gzip', ignoreStartLines: 1 });
-  assert.is(text, '1\n2\n3\n');
+  const { plane, report } = await openPlane();
+  const out = join(temporaryFolder(), 'out.txt');
+  const props = { path: many, fileType: 'lines', decompression: 'gzip', ignoreStartLines: 1 };
+  const rule = passRule({ type: 'file', props }, [{ type: 'file', props: { path: out } }]);
+  await plane.start(rule);
+  await report(rule.run, 'started');
+  await eventually('all lines', () => existsSync(out) && readFileSync(out, 'utf8') === '1\n2\n3\n');
+  await plane.close();
 });
 
 test('moves a file after reading', async () => {

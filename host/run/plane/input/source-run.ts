@@ -339,6 +339,16 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     this.host.ended(this);
   }
 
+  get delimiter(): string | undefined {
+    return this.spec.delimiter;
+  }
+
+  hasRead(): void {
+    void this.whenTaken().then(() => {
+      for (const call of this.#whenOver.splice(0)) call();
+    });
+  }
+
   shared<T>(key: string, make: () => T): T {
     return this.host.shared(key, make);
   }

@@ -1,8 +1,8 @@
 /**
  * The files that a worker writes to: all rules that write to one path share one writer, so that lines are never mixed.
  */
-import type { AllowedPaths } from '../../base/files/allowed-paths.js';
-import type { SinkContext } from '../running.js';
+import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
+import type { SinkContext } from '../../running.js';
 import { FileWriter, type WriterOptions } from './writer.js';
 
 export class Writers {

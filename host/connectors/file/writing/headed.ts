@@ -1,6 +1,6 @@
 /** Turns messages that each begin with a header into lines under one header in the file. */
-import { MessageCutter } from '../frames.js';
-import type { SinkChunk } from '../running.js';
+import { MessageCutter } from '../../frames.js';
+import type { SinkChunk } from '../../running.js';
 
 /** Neighbouring lines of a chunk that have the same header. */
 export interface HeadedLines {

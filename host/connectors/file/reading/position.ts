@@ -13,6 +13,10 @@ export interface FilePosition {
   readonly messages: number;
   /** Files read to their end before, in this run of the source. */
   readonly read: number;
+  /** Files of the folder that were changed up to this time, ms, were found before those among which this one was. */
+  readonly since?: number;
+  /** Files changed later, ms, were found later. */
+  readonly until?: number;
 }
 
 /** Reads a position that was saved, or that a user gives; throws when it is none. */
@@ -42,11 +46,14 @@ export function readPosition(given: unknown): FilePosition {
     bytes: count('bytes'),
     messages: count('messages'),
     read: 0,
+    ...(known.until === undefined ? {} : { since: number('since'), until: number('until') }),
   };
 }
 
 /** True when the first is read before the second. */
 export function isBefore(one: FilePosition, other: FilePosition): boolean {
+  const { until = 0 } = one;
+  if (other.until !== undefined && until !== 0 && until !== other.until) return until < other.until;
   if (one.path !== other.path) return isEarlier(one, other);
   return one.bytes < other.bytes || one.messages < other.messages;
 }

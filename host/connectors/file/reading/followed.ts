@@ -4,10 +4,10 @@
 import type { Stats } from 'node:fs';
 import { type FileHandle, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
-import { reasonOf } from '../../base/errors.js';
-import { kindReason } from '../../base/files/allowed-paths.js';
-import type { Source, SourceContext } from '../running.js';
-import { fileErrors } from './errors.js';
+import { reasonOf } from '../../../base/errors.js';
+import { kindReason } from '../../../base/files/allowed-paths.js';
+import type { Source, SourceContext } from '../../running.js';
+import { fileErrors } from '../errors.js';
 import { pathOf } from './path.js';
 import { type FilePosition, readPosition, staleReason } from './position.js';
 import { Stops } from './stops.js';

@@ -1,5 +1,5 @@
 /** Appends lines to a file. */
-import type { Sink, SinkChunk, SinkContext } from '../running.js';
+import type { Sink, SinkChunk, SinkContext } from '../../running.js';
 import { headedLines } from './headed.js';
 import type { FileEnd } from './target.js';
 import type { FileWriter } from './writer.js';

@@ -4,9 +4,9 @@
  * line that it left is cut off, all that waits is kept, and each attempt to open the file writes the first of it.
  */
 
-import { reasonOf } from '../../base/errors.js';
-import type { AllowedPaths } from '../../base/files/allowed-paths.js';
-import { fileErrors } from './errors.js';
+import { reasonOf } from '../../../base/errors.js';
+import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
+import { fileErrors } from '../errors.js';
 import { type FileEnd, TargetFile } from './target.js';
 
 export interface WriterOptions {

@@ -1,7 +1,7 @@
 /** Paths that a template makes: values from the data can't lead out of the folder. */
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { AllowedPaths } from '../../base/files/allowed-paths.js';
-import { fileErrors } from './errors.js';
+import { AllowedPaths } from '../../../base/files/allowed-paths.js';
+import { fileErrors } from '../errors.js';
 
 export class NamedPaths {
   /** The folder that the text before the first action names; undefined when there is none. */

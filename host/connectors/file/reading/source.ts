@@ -1,21 +1,27 @@
 /** Reads files chunk by chunk to their end, no faster than the sinks take the results. */
-import { copyFile, lstat, readdir, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, extname, join } from 'node:path';
+import type { ReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { createGunzip } from 'node:zlib';
-import { reasonOf } from '../../base/errors.js';
-import { kindReason } from '../../base/files/allowed-paths.js';
-import { makeFolder } from '../../base/files/folder.js';
-import { FrameBuffer } from '../frames.js';
-import type { Source, SourceContext } from '../running.js';
-import { fileErrors } from './errors.js';
+import { reasonOf } from '../../../base/errors.js';
+import { kindReason } from '../../../base/files/allowed-paths.js';
+import { makeFolder } from '../../../base/files/folder.js';
+import { FrameBuffer } from '../../frames.js';
+import type { Source, SourceContext } from '../../running.js';
+import { fileErrors } from '../errors.js';
+import { type AfterRead, endFile } from './after-read.js';
+import { type CsvConf, CsvSplitter } from './csv-splitter.js';
+import { without, withoutBytes, withoutLastLines, withoutLines } from './cut.js';
+import { Folder, type FoundFile, type Round } from './folder.js';
 import { JsonSplitter } from './json-splitter.js';
 import { LineSplitter } from './line-splitter.js';
 import { pathOf } from './path.js';
-import { type FilePosition, isBefore, isEarlier, readPosition, staleReason } from './position.js';
+import { type FilePosition, isBefore, readPosition, staleReason } from './position.js';
+import { RawSplitter } from './raw-splitter.js';
 import { Stops } from './stops.js';
 import { Waits } from './waits.js';
 
-export interface FileSourceConf {
+export interface FileSourceConf extends AfterRead, Omit<CsvConf, 'delimiter'> {
   fileType: string;
   path: string;
   /** ms */
@@ -23,15 +29,15 @@ export interface FileSourceConf {
   /** ms */
   sendInterval: number;
   ignoreStartLines: number;
+  ignoreEndLines: number;
   decompression: string;
-  actionAfterRead: number;
-  moveTo: string;
+  delimiter?: string | undefined;
 }
 
-interface FoundFile {
-  readonly path: string;
-  /** When it was changed, ms. */
-  readonly changed: number;
+/** Cuts a file into messages. */
+interface Splitter {
+  add(chunk: Buffer): Iterable<Uint8Array>;
+  end(): Iterable<Uint8Array>;
 }
 
 const chunkBytes = 256 * 1024;
@@ -43,8 +49,10 @@ export class FileSource implements Source {
   #reading: Promise<void> | undefined;
   /** Absolute path of the file or folder, set by `open`. */
   #path = '';
-  /** Reasons why files of the folder are not read, by path. */
-  readonly #passedOver = new Map<string, string>();
+  /** The folder, if the path is one. */
+  #folder: Folder | undefined;
+  /** The files that are read now were found together. */
+  #round: Round | undefined;
   /** Position in the file that is read; undefined before the first file. */
   #at: FilePosition | undefined;
   /** Position from which reading goes on; undefined for the begin. */
@@ -79,6 +87,10 @@ export class FileSource implements Source {
       const info = await stat(this.#path);
       const reason = kindReason(info, 'read');
       if (reason !== undefined) throw new Error(`${this.#path} ${reason}`);
+      if (info.isDirectory()) {
+        const isLeaving = (path: string) => this.#finished.includes(path) || this.#leaving.has(path);
+        this.#folder = new Folder(this.#path, this.context, isLeaving);
+      }
       if (conf.actionAfterRead === 2) {
         await makeFolder(paths.check(conf.moveTo, 'write'));
         // A file that may not be moved is told before it is read; those of a folder as they come.
@@ -137,6 +149,7 @@ export class FileSource implements Source {
     this.#isClosed = true;
     this.#waits.stop();
     await this.#reading;
+    this.#folder?.close();
     await this.#ending;
   }
 
@@ -146,40 +159,65 @@ export class FileSource implements Source {
 
   async #run(): Promise<void> {
     const { interval } = this.conf;
-    for (;;) {
-      try {
-        for (const file of await this.#files()) {
-          if (await this.#passFile(file)) await this.#noteRead(file.path);
-          if (this.#isStopped) break;
-        }
-      } catch (error) {
-        this.context.exception(reasonOf(error));
-      }
+    for (let isFirst = true; ; ) {
+      await this.#passAll(isFirst);
       if (this.#isClosed) return;
+      // Files that were found after the position are the next round.
+      const isPart = !this.#isSeeking && this.#from?.until !== undefined;
       if (!this.#isSeeking) this.#from = undefined;
       // No rule has a position behind the input that was read.
-      this.#stops?.end();
-      this.#stops = undefined;
-      if (!this.#isSeeking && interval === 0) {
+      if (!isPart) {
+        this.#stops?.end();
+        this.#stops = undefined;
+      }
+      if (!this.#isSeeking && interval === 0 && this.#folder === undefined) {
         this.#isOver = true;
         this.context.end();
         return;
       }
-      await this.#waits.pause(interval);
+      if (isFirst) this.context.hasRead?.();
+      isFirst = false;
+      if (!isPart) await this.#pause();
       if (this.#isClosed) return;
       if (this.#isSeeking) {
         this.#isSeeking = false;
         this.#at = undefined;
+        this.#folder?.forget();
         this.context.resetInput();
+        isFirst = true;
       }
+    }
+  }
+
+  /** Until the files are to be looked at again. */
+  async #pause(): Promise<void> {
+    const { interval } = this.conf;
+    if (interval > 0) await this.#waits.pause(interval);
+    else await this.#folder?.change((ms, onWait) => this.#waits.pause(ms, onWait));
+  }
+
+  /** Passes on all files that were not read before; one that fails costs no other. */
+  async #passAll(isFirst: boolean): Promise<void> {
+    try {
+      for (const file of await this.#files(isFirst)) {
+        try {
+          const isRead = await this.#passFile(file);
+          if (isRead) await this.#noteRead(file.path);
+        } catch (error) {
+          // The begin of a line that can't be read on is not joined to what comes next.
+          this.context.resetInput();
+          this.context.exception(`file source: ${file.path}: ${reasonOf(error)}`);
+        }
+        if (this.#isStopped) return;
+      }
+    } catch (error) {
+      this.context.exception(`file source: ${reasonOf(error)}`);
     }
   }
 
   /** Passes on the part of the file that was not read before; false when the source was stopped. */
   async #passFile(file: FoundFile): Promise<boolean> {
     const from = this.#from;
-    // Files before the position were read in an earlier run.
-    if (from !== undefined && from.path !== file.path && from.path !== '' && isEarlier(file, from)) return true;
     const isHere = from !== undefined && from.path === file.path;
     await this.#pass(file, isHere ? from : undefined);
     if (this.#isStopped) return false;
@@ -194,13 +232,13 @@ export class FileSource implements Source {
     this.#finished.push(path);
     if (this.context.isCommitted && this.conf.actionAfterRead !== 0) return;
     this.#finished.pop();
-    await this.#afterRead(path);
+    await endFile(path, this.conf, this.context.paths);
   }
 
   #endFile(path: string): void {
     this.#leaving.add(path);
     this.#ending = this.#ending
-      .then(() => this.#afterRead(path))
+      .then(() => endFile(path, this.conf, this.context.paths))
       // A file that can't be removed is not read again either.
       .then(() => void this.#leaving.delete(path))
       .catch((error: unknown) => {
@@ -208,75 +246,68 @@ export class FileSource implements Source {
       });
   }
 
-  /** The file itself, or all files of the folder, linked ones included, oldest first. */
-  async #files(): Promise<FoundFile[]> {
-    const info = await stat(this.#path);
-    if (!info.isDirectory()) {
-      return this.#finished.length + this.#leaving.size > 0 ? [] : [{ path: this.#path, changed: info.mtimeMs }];
+  /** The file itself, or all files of the folder that are new, linked ones included, oldest first. */
+  async #files(isFirst: boolean): Promise<readonly FoundFile[]> {
+    if (this.#folder !== undefined) {
+      this.#round = await this.#folder.next(this.#from, this.conf.interval === 0 && !isFirst);
+      return this.#round.files;
     }
-    const files: FoundFile[] = [];
-    const finished = new Set(this.#finished);
-    for (const entry of await readdir(this.#path, { withFileTypes: true })) {
-      const path = join(this.#path, entry.name);
-      // Folders within the folder are not read.
-      if (entry.isDirectory() || finished.has(path) || this.#leaving.has(path)) continue;
-      const found = await this.#look(path);
-      if (this.#leaving.has(path)) continue;
-      if (typeof found === 'number') files.push({ path, changed: found });
-      else if (found !== undefined) this.#passOver(path, found);
-    }
-    return files.sort((a, b) => (isEarlier(a, b) ? -1 : 1));
-  }
-
-  /** Returns when the file was changed (ms), or why it can't be read, or undefined for a folder or a missing file. */
-  async #look(path: string): Promise<number | string | undefined> {
-    try {
-      this.context.paths.check(path);
-      const info = await stat(path);
-      if (info.isDirectory()) return undefined;
-      return kindReason(info, 'read') ?? info.mtimeMs;
-    } catch (error) {
-      // Gone since the folder was listed.
-      return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : reasonOf(error);
-    }
-  }
-
-  /** Reports a file that is not read, once for each reason. */
-  #passOver(path: string, reason: string): void {
-    if (this.#passedOver.get(path) === reason) return;
-    this.#passedOver.set(path, reason);
-    const text = `${path} is passed over: ${reason}`;
-    this.context.log.warn(text);
-    this.context.exception(`file source: ${text}`);
+    if (this.#finished.length + this.#leaving.size > 0) return [];
+    return [{ path: this.#path, changed: (await stat(this.#path)).mtimeMs }];
   }
 
   /** Passes the file on, from the position if there is one in it. */
   async #pass({ path, changed }: FoundFile, given: FilePosition | undefined): Promise<void> {
-    const { conf } = this;
     const file = await this.context.paths.open(path, 'read');
-    const isPacked = conf.decompression === 'gzip';
+    const isPacked = this.conf.decompression !== '';
     const info = await file.stat();
+    this.#folder?.noteRead(path, info);
     const stale = given && staleReason(given, info, isPacked);
     if (stale !== undefined) this.context.log.warn(`${path} is read from its begin: ${stale}`);
     const from = stale === undefined ? given : undefined;
     const { bytes = 0, messages = 0 } = from ?? {};
-    this.#at = { path, ino: info.ino, changed, bytes, messages, read: this.#filesRead };
+    const { since, until } = this.#round ?? {};
+    const round = until === undefined ? {} : { since, until };
+    this.#at = { path, ino: info.ino, changed, bytes, messages, read: this.#filesRead, ...round };
     this.#stops?.begin(this.#at, info, isPacked);
     const raw = file.createReadStream({ highWaterMark: chunkBytes, ...(isPacked ? {} : { start: bytes }) });
-    const input = isPacked ? raw.pipe(createGunzip()) : raw;
-    if (input !== raw) raw.on('error', (error) => input.destroy(error));
     try {
-      const whole = isPacked && bytes > 0 ? withoutBytes(input, bytes) : (input as AsyncIterable<Buffer>);
-      // Lines to be left out are before any position.
-      const chunks = withoutLines(whole, bytes > 0 ? 0 : conf.ignoreStartLines, (left) => this.#passed(left, 0));
-      if (conf.fileType === 'lines' && conf.sendInterval === 0) await this.#passLines(chunks);
-      else {
-        const splitter = conf.fileType === 'lines' ? new LineSplitter() : new JsonSplitter();
-        await this.#passMessages(chunks, splitter, messages);
-      }
+      const chunks = await this.#chunks(raw, bytes);
+      if (this.#isByLines) await this.#passLines(chunks);
+      else await this.#passMessages(chunks, this.#splitter(path), messages, path);
     } finally {
       raw.destroy();
-      input.destroy();
+    }
+  }
+
+  /** The kernel cuts the messages, which are lines. */
+  get #isByLines(): boolean {
+    return this.conf.fileType === 'lines' && this.conf.sendInterval === 0;
+  }
+
+  /** The content of a file that is to be passed on, unpacked, from a place in it. */
+  async #chunks(raw: ReadStream, from: number): Promise<AsyncIterable<Buffer>> {
+    const { decompression, ignoreStartLines, ignoreEndLines } = this.conf;
+    const unpacked = decompression === '' ? raw : await unpack(raw, decompression);
+    let chunks: AsyncIterable<Buffer> = unpacked;
+    if (decompression !== '' && from > 0) chunks = withoutBytes(chunks, from);
+    // Lines to be left out are before any position.
+    if (from === 0) chunks = withoutLines(chunks, ignoreStartLines, (left) => this.#passed(left, 0));
+    return ignoreEndLines > 0 ? withoutLastLines(chunks, ignoreEndLines) : chunks;
+  }
+
+  #splitter(path: string): Splitter {
+    const { fileType, hasHeader, columns, delimiter = this.context.delimiter ?? ',' } = this.conf;
+    const exception = (reason: string) => this.context.exception(`file source: ${path}: ${reason}`);
+    switch (fileType) {
+      case 'lines':
+        return new LineSplitter();
+      case 'csv':
+        return new CsvSplitter({ hasHeader, columns, delimiter }, exception);
+      case 'raw':
+        return new RawSplitter();
+      default:
+        return new JsonSplitter();
     }
   }
 
@@ -311,25 +342,22 @@ export class FileSource implements Source {
   }
 
   /** @param skipped number of messages at the start that were passed on before */
-  async #passMessages(
-    chunks: AsyncIterable<Buffer>,
-    splitter: LineSplitter | JsonSplitter,
-    skipped: number,
-  ): Promise<void> {
+  async #passMessages(chunks: AsyncIterable<Buffer>, splitter: Splitter, skipped: number, path: string): Promise<void> {
     const frames = new FrameBuffer();
+    const meta = Buffer.from(JSON.stringify({ file: path }));
     const left = { count: skipped };
     for await (const chunk of chunks) {
-      await this.#send(without(splitter.add(chunk), left), frames);
+      await this.#send(without(splitter.add(chunk), left), frames, meta);
       if (this.#isStopped) return;
     }
-    await this.#send(without(splitter.end(), left), frames);
+    await this.#send(without(splitter.end(), left), frames, meta);
   }
 
   /** Writes messages in one go, or one by one with the pause that was asked for. */
-  async #send(messages: Iterable<Uint8Array>, frames: FrameBuffer): Promise<void> {
+  async #send(messages: Iterable<Uint8Array>, frames: FrameBuffer, meta: Uint8Array): Promise<void> {
     const { sendInterval } = this.conf;
     for (const message of messages) {
-      frames.add(message);
+      frames.add(message, meta);
       const isStop = this.#stops !== undefined && frames.count >= this.#stops.messagesFrom(this.#at!);
       if (isStop || sendInterval > 0 || frames.sizeBytes >= chunkBytes) {
         await this.#flush(frames);
@@ -353,87 +381,11 @@ export class FileSource implements Source {
   #ready(): Promise<void> {
     return this.#waits.until(this.context.ready());
   }
-
-  async #afterRead(path: string): Promise<void> {
-    const { actionAfterRead, moveTo } = this.conf;
-    const { paths } = this.context;
-    if (actionAfterRead === 0) return;
-    // A link itself is removed, its target stays: so the link's own folder must be allowed for writing.
-    const name = join(paths.check(dirname(paths.check(path)), 'write'), basename(path));
-    if (actionAfterRead === 1) await rm(name);
-    else await this.#move(name, paths.check(join(moveTo, basename(path)), 'write'));
-  }
-
-  /** Moves a file; when the target name is taken, the moved file gets the time in its name. */
-  async #move(path: string, wanted: string): Promise<void> {
-    const extension = extname(wanted);
-    let target = wanted;
-    for (let at = Date.now(); target !== path && (await isThere(target)); at++) {
-      target = this.context.paths.check(
-        `${wanted.slice(0, wanted.length - extension.length)}-${at}${extension}`,
-        'write',
-      );
-    }
-    await move(path, target);
-  }
 }
 
-/** Renames a file; to another file system it is copied, under another name until it is whole, and then removed. */
-async function move(path: string, target: string): Promise<void> {
-  try {
-    await rename(path, target);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-    const part = join(dirname(target), `.${basename(target)}.part`);
-    try {
-      await copyFile(path, part);
-      await rename(part, target);
-    } catch (failure) {
-      await rm(part, { force: true });
-      throw failure;
-    }
-    await rm(path);
-  }
-}
-
-function isThere(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
-}
-
-/** Leaves the first messages out. */
-function* without(messages: Iterable<Uint8Array>, left: { count: number }): Generator<Uint8Array> {
-  for (const message of messages) {
-    if (left.count > 0) left.count--;
-    else yield message;
-  }
-}
-
-async function* withoutBytes(chunks: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
-  let left = bytes;
-  for await (const chunk of chunks) {
-    if (left < chunk.length) yield left === 0 ? chunk : chunk.subarray(left);
-    left = Math.max(0, left - chunk.length);
-  }
-}
-
-/** The chunks behind the first lines, none of them empty. Calls `skipped` with the number of bytes left out. */
-async function* withoutLines(
-  chunks: AsyncIterable<Buffer>,
-  lines: number,
-  skipped: (bytes: number) => void,
-): AsyncGenerator<Buffer> {
-  let left = lines;
-  for await (const data of chunks) {
-    let chunk = data;
-    while (left > 0 && chunk.length > 0) {
-      const end = chunk.indexOf(lineFeed);
-      if (end >= 0) left--;
-      chunk = chunk.subarray(end < 0 ? chunk.length : end + 1);
-    }
-    if (chunk.length < data.length) skipped(data.length - chunk.length);
-    if (chunk.length > 0) yield chunk;
-  }
+async function unpack(raw: ReadStream, method: string): Promise<AsyncIterable<Buffer>> {
+  if (method === 'zstd') return (await import('./zstd-stream.js')).unzstd(raw);
+  const unpacked = raw.pipe(createGunzip());
+  raw.on('error', (error) => unpacked.destroy(error));
+  return unpacked;
 }

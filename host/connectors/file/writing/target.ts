@@ -6,10 +6,10 @@
 import { type Stats, write } from 'node:fs';
 import { type FileHandle, rename, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
-import { HaumeaError, reasonOf } from '../../base/errors.js';
-import type { AllowedPaths } from '../../base/files/allowed-paths.js';
-import { makeFolder, syncFolder } from '../../base/files/folder.js';
-import { fileErrors } from './errors.js';
+import { HaumeaError, reasonOf } from '../../../base/errors.js';
+import type { AllowedPaths } from '../../../base/files/allowed-paths.js';
+import { makeFolder, syncFolder } from '../../../base/files/folder.js';
+import { fileErrors } from '../errors.js';
 
 const lineFeed = Buffer.of(0x0a);
 const nothing = Buffer.alloc(0);

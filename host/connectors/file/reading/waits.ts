@@ -14,13 +14,16 @@ export class Waits {
     await Promise.race([event, new Promise<void>((resolve) => this.#onStop(resolve))]);
   }
 
-  async pause(ms: number): Promise<void> {
+  /** @param onWait gets what ends the wait early */
+  async pause(ms: number, onWait: (end: () => void) => void = () => {}): Promise<void> {
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
-      this.#onStop(() => {
+      const end = () => {
         clearTimeout(timer);
         resolve();
-      });
+      };
+      this.#onStop(end);
+      onWait(end);
     });
   }
 

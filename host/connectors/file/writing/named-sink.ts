@@ -3,10 +3,10 @@
  * closed when another is needed, and opened again when a message for it comes. When a path can't be opened, only the
  * messages for it are lost.
  */
-import { HaumeaError, reasonOf } from '../../base/errors.js';
-import { Recent } from '../../base/structures/recent.js';
-import { MessageCutter } from '../frames.js';
-import type { Sink, SinkChunk, SinkContext } from '../running.js';
+import { HaumeaError, reasonOf } from '../../../base/errors.js';
+import { Recent } from '../../../base/structures/recent.js';
+import { MessageCutter } from '../../frames.js';
+import type { Sink, SinkChunk, SinkContext } from '../../running.js';
 import { headedLines } from './headed.js';
 import { NamedPaths } from './named-path.js';
 import type { FileSinkConf } from './sink.js';
