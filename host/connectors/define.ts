@@ -39,9 +39,13 @@ export interface SourceForm {
 /**
  * How a source brings rows again that came after a checkpoint: it reads them again from a position, the other side
  * sends again what was not acknowledged, `provided` that it does its part, or the rules that write to it make them
- * again; otherwise why it can't.
+ * again; otherwise why it can't. With `mayRepeat` what comes again may be in the checkpoint.
  */
-export type Return = 'position' | { readonly provided: string } | 'writers' | { readonly no: string };
+export type Return =
+  | 'position'
+  | { readonly provided: string; readonly mayRepeat?: true }
+  | 'writers'
+  | { readonly no: string };
 
 /** Topics that join rules within the engine: a source reads all topics that its DATASOURCE covers. */
 export interface Topics {

@@ -70,6 +70,39 @@ export function nextFrame(bytes: Buffer, at: number): { payload: Buffer; meta: B
   return { payload: bytes.subarray(payload, end), meta: bytes.subarray(meta, payload), end };
 }
 
+/** Finds where frames end in bytes that come in pieces, cut anywhere. */
+export class FrameEnds {
+  /** Bytes of the frame under way that are still to come, its header left out while that is incomplete. */
+  #left = 0;
+  readonly #header = Buffer.alloc(headerBytes);
+  #headerLength = 0;
+
+  /** Takes the next bytes; calls back with the offset in them behind each frame that ends there. */
+  read(bytes: Uint8Array, ended: (end: number) => void): void {
+    for (let at = 0; at < bytes.length; ) {
+      if (this.#left === 0) {
+        const from = at;
+        at = Math.min(bytes.length, at + headerBytes - this.#headerLength);
+        this.#header.set(bytes.subarray(from, at), this.#headerLength);
+        this.#headerLength += at - from;
+        if (this.#headerLength < headerBytes) return;
+        this.#headerLength = 0;
+        this.#left = this.#header.readUInt32LE(0) + this.#header.readUInt32LE(4);
+      }
+      const taken = Math.min(this.#left, bytes.length - at);
+      this.#left -= taken;
+      at += taken;
+      if (this.#left === 0) ended(at);
+    }
+  }
+
+  /** A frame begins with the next bytes. */
+  reset(): void {
+    this.#left = 0;
+    this.#headerLength = 0;
+  }
+}
+
 /** The payloads of frames; the last frame may be cut off. */
 export function payloadsOf(frames: Uint8Array): Uint8Array[] {
   const bytes = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);

@@ -22,8 +22,10 @@ export interface SourceContext {
   readonly isFull: boolean;
   /**
    * Takes input in the declared framing, whole or cut anywhere; copies it. Returns false when the source should pause.
+   * Of messages in frames that are to be acknowledged each has a receipt, a number that only the source knows the
+   * meaning of.
    */
-  write(bytes: Uint8Array): boolean;
+  write(bytes: Uint8Array, receipts?: Uint32Array): boolean;
   /** Resolves as soon as input is wanted. */
   ready(): Promise<void>;
   /** Resolves as soon as the kernel has taken all that was written; false when it never will, since the source ends. */
@@ -32,7 +34,10 @@ export interface SourceContext {
   onFlow(pause: () => void, resume: () => void): void;
   /** With framing mqtt: takes control packets; a view valid during the call. Must not write. */
   onPacket(take: (packet: Uint8Array) => void): void;
-  /** With framing mqtt: receipts (receipts.ts) that are owed for messages which are safe, in order of arrival. */
+  /**
+   * Receipts that are owed for messages which are safe, in order of arrival: those that `write` got, with framing mqtt
+   * packet ids (receipts.ts).
+   */
   onAcknowledge(take: (receipts: Uint32Array) => void): void;
   /**
    * For a broker with a session: notes that it was asked whether it has all acknowledgements so far, and that it has.

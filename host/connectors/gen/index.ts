@@ -9,6 +9,7 @@ import log from '../log/index.js';
 import logToMemory from '../logToMemory/index.js';
 import memory from '../memory/index.js';
 import mqtt from '../mqtt/index.js';
+import nats from '../nats/index.js';
 import nexmark from '../nexmark/index.js';
 import nop from '../nop/index.js';
 import random from '../random/index.js';
@@ -30,6 +31,7 @@ export const manifests: readonly Connector[] = [
   logToMemory,
   memory,
   mqtt,
+  nats,
   nexmark,
   nop,
   random,

@@ -11,6 +11,7 @@ export const manifestLoaders: Readonly<Record<string, () => Promise<{ default: C
   logToMemory: () => import('../logToMemory/index.js'),
   memory: () => import('../memory/index.js'),
   mqtt: () => import('../mqtt/index.js'),
+  nats: () => import('../nats/index.js'),
   nexmark: () => import('../nexmark/index.js'),
   nop: () => import('../nop/index.js'),
   random: () => import('../random/index.js'),

@@ -46,6 +46,7 @@ export function guaranteeOf(
     const ofSource = shortfallOf(source, writersOf, []);
     lost.push(...ofSource.lost);
     provided.push(...ofSource.provided);
+    repeated.push(...ofSource.repeated);
   }
   for (const { type, props, cache, getsLetters } of sinks) {
     if (getsLetters === true) continue;
@@ -69,6 +70,13 @@ function backOf({ type, props }: SourceSpec): Return {
   return connectorFor('source', type).source?.rewinds(props) ?? { no: 'it is unknown' };
 }
 
+/** Reasons, a sentence each. */
+interface Shortfall {
+  readonly lost: string[];
+  readonly provided: string[];
+  readonly repeated: string[];
+}
+
 /**
  * Why rows of a stream may be lost, and what others do so that they are not, and come once. Rules that feed it are
  * followed to what they read.
@@ -78,14 +86,18 @@ function shortfallOf(
   writersOf: (source: SourceSpec) => readonly Writer[],
   /** The rules on the way here. */
   path: readonly string[],
-): { lost: string[]; provided: string[] } {
+): Shortfall {
   const back = backOf(source);
   const of = `stream ${source.name}`;
-  if (typeof back === 'object' && 'no' in back) return { lost: [`${of}: ${back.no}`], provided: [] };
-  if (typeof back === 'object') return { lost: [], provided: [`${of}: ${back.provided}`] };
+  if (typeof back === 'object' && 'no' in back) return { lost: [`${of}: ${back.no}`], provided: [], repeated: [] };
+  if (typeof back === 'object') {
+    const again = `${of}: messages may come again that a checkpoint has`;
+    return { lost: [], provided: [`${of}: ${back.provided}`], repeated: back.mayRepeat === true ? [again] : [] };
+  }
   const lost: string[] = [];
   const provided: string[] = [];
-  if (back === 'position') return { lost, provided };
+  const repeated: string[] = [];
+  if (back === 'position') return { lost, provided, repeated };
   const writers = writersOf(source);
   if (writers.length === 0) lost.push(`${of}: no rule writes to its topic`);
   for (const { rule, qos, sources, sinks } of writers) {
@@ -100,9 +112,10 @@ function shortfallOf(
       const told = (reason: string) => `${of}: rule ${rule}, ${reason}`;
       lost.push(...further.flatMap((one) => one.lost.map(told)));
       provided.push(...further.flatMap((one) => one.provided.map(told)));
+      repeated.push(...further.flatMap((one) => one.repeated.map(told)));
     }
   }
-  return { lost, provided };
+  return { lost, provided, repeated };
 }
 
 function getsLetters(sinks: readonly SinkSpec[], source: SourceSpec): boolean {

@@ -16,6 +16,7 @@ import { Flow } from './flow.js';
 import { InputAcknowledgement } from './input-acknowledgement.js';
 import { KernelStage } from './kernel-stage.js';
 import { LogStage } from './log-stage.js';
+import { OwedReceipts } from './owed-receipts.js';
 import { PacedStage } from './paced-stage.js';
 import { PendingStage } from './pending-stage.js';
 import { RedeliveryStage } from './redelivery-stage.js';
@@ -46,6 +47,7 @@ export class InputChain {
   readonly #paced: PacedStage;
   readonly #pending: PendingStage;
   readonly #kernel: KernelStage;
+  readonly #owed = new OwedReceipts();
   #first!: Stage<Input>;
   #starvedBy = '';
   /** No more comes: the source ends when nothing waits. */
@@ -72,10 +74,17 @@ export class InputChain {
       () => this.#fullSinks === 0 && this.flow.pause(),
     );
     this.acknowledgement = new InputAcknowledgement(source, this.log, redeliveries);
-    this.#kernel = new KernelStage(source, this.acknowledgement, this.log, () => this.isWaiting, {
-      keep: (bytes) => this.#pending.keep(bytes),
-      malformed: (reason) => this.#malformed(reason),
-    });
+    this.#kernel = new KernelStage(
+      source,
+      this.acknowledgement,
+      this.log,
+      () => this.isWaiting,
+      {
+        keep: (bytes) => this.#pending.keep(bytes),
+        malformed: (reason) => this.#malformed(reason),
+      },
+      this.#owed,
+    );
     this.#link();
   }
 
@@ -97,9 +106,24 @@ export class InputChain {
 
   // Methods for the connector
 
-  /** Takes what was read. */
-  write(bytes: Uint8Array): void {
+  /** Takes what was read, and the receipts that are owed for its messages. */
+  write(bytes: Uint8Array, receipts?: Uint32Array): void {
+    if (receipts !== undefined) this.#owed.add(receipts);
     this.#first.write({ bytes, isLast: true });
+    if (receipts !== undefined && this.#unpack !== undefined && !this.isWaiting) this.#acknowledgeDropped();
+  }
+
+  /** A message came out of the first stage, or goes no further. */
+  unpacked(isDropped: boolean): void {
+    this.#owed.passed(isDropped);
+  }
+
+  /** Acknowledges messages that could not be decompressed and have none behind them that would do. */
+  #acknowledgeDropped(): void {
+    const receipts = this.#owed.leading;
+    const barrier = this.acknowledgement.begin();
+    if (receipts.length > 0 && barrier !== undefined) this.acknowledgement.taken(receipts, barrier);
+    if (barrier !== undefined) this.acknowledgement.end(barrier);
   }
 
   /** Works on all of what comes from the log, behind the stages that it has passed. */

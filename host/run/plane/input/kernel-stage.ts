@@ -2,12 +2,14 @@
  * The end of the input chain of a source: the kernel takes a piece of input with the barrier that acknowledges it, and
  * after it the branches of the source do.
  */
+import type { Barrier } from '../acknowledge/barrier.js';
 import type { FedSource } from '../feed/fed-source.js';
 import { type Fed, feedInput } from '../feed/feed-stream.js';
 import type { Input } from '../stage/input.js';
 import type { Stage } from '../stage/stage.js';
 import type { InputAcknowledgement } from './input-acknowledgement.js';
 import type { LogStage } from './log-stage.js';
+import type { OwedReceipts } from './owed-receipts.js';
 
 /** Takes bytes that the kernel refuses. */
 export interface Refusals {
@@ -30,18 +32,20 @@ export class KernelStage implements Stage<Input> {
     private readonly log: LogStage,
     private readonly isWaiting: () => boolean,
     private readonly refusals: Refusals,
+    private readonly owed: OwedReceipts,
   ) {}
 
   write({ bytes, isLast, maySkip = false }: Input): boolean {
     const { source, acknowledgement, log } = this;
     const { host, branches } = source;
     let fed: Fed = { taken: bytes.length, malformed: undefined };
+    const barrier = acknowledgement.begin();
     const feed = () => {
       this.lastInputAt = Date.now();
       fed = feedInput(host.kernel, source, bytes, host.now(), maySkip);
+      this.#owe(bytes.subarray(0, fed.taken), barrier);
       if (fed.taken < bytes.length) this.refusals.keep(bytes.subarray(fed.taken));
     };
-    const barrier = acknowledgement.begin();
     host.work(source.readers, feed, { source, place: source, bytes, barrier });
     branches.add(bytes.subarray(0, fed.taken), barrier, log.isReplay);
     if (barrier !== undefined) acknowledgement.end(barrier);
@@ -49,6 +53,13 @@ export class KernelStage implements Stage<Input> {
     if (fed.malformed === undefined) return true;
     this.refusals.malformed(fed.malformed);
     return false;
+  }
+
+  /** The barrier gets the receipts for messages in frames that the kernel has taken. */
+  #owe(taken: Uint8Array, barrier: Barrier | undefined): void {
+    if (barrier === undefined || this.source.form.framing !== 'frames' || this.log.isReplay) return;
+    const receipts = this.owed.fed(taken);
+    if (receipts.length > 0) this.acknowledgement.taken(receipts, barrier);
   }
 
   resume(): void {}

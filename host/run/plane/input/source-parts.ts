@@ -45,19 +45,27 @@ export async function loadUnpacking(part: SourcePart | undefined, { props }: Sou
   Unpack ??= (await import('./unpack-stage.js')).UnpackStage;
 }
 
+/** What the source hears of decompression. */
+interface Unpacking {
+  /** A message can't be decompressed: it is left out. */
+  failed(reason: string): void;
+  /** Each message was decompressed, or is dropped. */
+  unpacked(isDropped: boolean): void;
+}
+
 /** Makes the stage that decompresses messages; to be loaded before. Undefined where they are not compressed. */
 export function unpackingOf(
   part: SourcePart,
   { name, props }: SourceSpec,
   { framing }: SourceForm,
   maxMessageBytes: number,
-  failed: (reason: string) => void,
+  { failed, unpacked }: Unpacking,
 ): UnpackStage | undefined {
   const method = packingOf(part.props, props);
   if (method === undefined) return undefined;
   if (framing !== 'frames') throw new HaumeaError('config', `stream ${name}: property decompression needs messages`);
   if (Unpack === undefined) throw new Error('decompression is not loaded');
-  return new Unpack(method, maxMessageBytes, failed);
+  return new Unpack(method, maxMessageBytes, failed, unpacked);
 }
 
 /** Loads the code for places of rules with checkpoints. */
@@ -86,6 +94,7 @@ export function inputLog(folder: string, maxMessageBytes: number, source: Logged
     (inLog) =>
       new LogOf(folder, maxMessageBytes, {
         name: source.name,
+        framing: source.form.framing,
         known: redeliveries && new KnownIn(redeliveries),
         log: source.log,
         places: inLog,

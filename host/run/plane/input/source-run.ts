@@ -81,7 +81,9 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     const form = source.form(spec.props);
     this.form = form;
     this.redeliveries = redeliveriesOf(form, defaultMaxMessageBytes);
-    const unpack = unpackingOf(source, spec, form, defaultMaxMessageBytes, (reason) => this.exception(reason));
+    const failed = (reason: string) => void this.exception(reason);
+    const unpacked = (isDropped: boolean) => this.#chain.unpacked(isDropped);
+    const unpack = unpackingOf(source, spec, form, defaultMaxMessageBytes, { failed, unpacked });
     this.#chain = new InputChain(this, this.redeliveries, unpack);
     this.endsSoon = form.endsSoon === true;
     this.stream = openSourceStream(host.kernel, form, spec);
@@ -261,9 +263,9 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     return this.#chain.acknowledgement.gatherings;
   }
 
-  write(bytes: Uint8Array): boolean {
+  write(bytes: Uint8Array, receipts?: Uint32Array): boolean {
     if (this.isClosed || this.isEnded || this.#isDraining) return true;
-    this.#chain.write(bytes);
+    this.#chain.write(bytes, receipts);
     return !this.isFull;
   }
 
@@ -323,7 +325,8 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     const reason = this.redact(given);
     this.exception(reason);
     this.isLost = true;
-    this.resetInput();
+    // Frames come whole, and receipts for them are good on the next connection as well.
+    if (this.form.framing !== 'frames') this.resetInput();
     this.connection.lost(reason);
   }
 

@@ -17,11 +17,13 @@ export class UnpackStage extends PassingStage<Input> {
   /**
    * @param maxBytes of a message
    * @param failed a message can't be decompressed: it is left out
+   * @param unpacked each message was decompressed, or is dropped
    */
   constructor(
     private readonly method: CompressionName,
     private readonly maxBytes: number,
     private readonly failed: (reason: string) => void,
+    private readonly unpacked: (isDropped: boolean) => void = () => {},
   ) {
     super();
   }
@@ -44,7 +46,9 @@ export class UnpackStage extends PassingStage<Input> {
   #unpack({ payload, meta }: { readonly payload: Buffer; readonly meta: Buffer }): void {
     try {
       this.#frames.add(compressions[this.method].decompress(payload, this.maxBytes), meta);
+      this.unpacked(false);
     } catch (error) {
+      this.unpacked(true);
       this.failed(`a message can't be decompressed by ${this.method}: ${reasonOf(error)}`);
     }
   }

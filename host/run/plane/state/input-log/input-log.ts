@@ -4,7 +4,6 @@
  * them safe; after a kill the others are replayed before any new input.
  */
 import { reasonOf } from '../../../../base/errors.js';
-import { PublishCutter } from '../../../../base/mqtt/publish-cutter.js';
 import { Barrier } from '../../acknowledge/barrier.js';
 import { sizeText } from '../../observe/size-text.js';
 import { groupsOf, type Item, split } from '../../queue/item.js';
@@ -13,6 +12,7 @@ import type { Batch } from '../../queue/store.js';
 import { numberIn } from '../places/log-places.js';
 import { EarlierInLog, heldFrom, messagesOf } from './earlier.js';
 import { FreedIds } from './freed-ids.js';
+import { inputCutter } from './input-cutter.js';
 import { packetsIn } from './known-messages.js';
 import { addPiece, type Entry, type InputLogHost, inputItem, isOver } from './log-host.js';
 import { openLog } from './open-log.js';
@@ -31,7 +31,7 @@ const retryMs = 1000;
 
 export class InputLog {
   #store: PageStore | undefined;
-  readonly #cutter: PublishCutter;
+  readonly #cutter: ReturnType<typeof inputCutter>;
   /** Entries in the order of arrival; stored ones are first. */
   readonly #entries: Entry[] = [];
   #pendingMessages = 0;
@@ -64,7 +64,7 @@ export class InputLog {
     maxMessageBytes: number,
     private readonly host: InputLogHost,
   ) {
-    this.#cutter = new PublishCutter(maxMessageBytes);
+    this.#cutter = inputCutter(host.framing, maxMessageBytes);
     this.#out = new OutMark(folder);
     this.#opened = this.#open();
     this.#pace = new LogPace(

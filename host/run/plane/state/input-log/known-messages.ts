@@ -92,8 +92,9 @@ export class KnownMessages {
 }
 
 /** The messages of an item, without records. */
-export function packetsIn({ bytes, ends }: Item): Buffer {
-  if (ends === null) return bytes;
+export function packetsIn({ bytes, ends, values }: Item): Buffer {
+  // Items that may have records have a remark.
+  if (ends === null || values === undefined) return bytes;
   const parts: Buffer[] = [];
   let from = 0;
   for (const end of ends) {

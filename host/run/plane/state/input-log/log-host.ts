@@ -1,4 +1,5 @@
 /** Interface of the source for its input log, and the entries of the log. */
+import type { Framing } from '../../../../../kernels/api.js';
 import type { Logger } from '../../../../base/log/log.js';
 import type { Barrier } from '../../acknowledge/barrier.js';
 import type { Item } from '../../queue/item.js';
@@ -25,6 +26,8 @@ export interface InputLogHost {
   readonly log: Logger;
   /** Messages known from earlier runs; left out where the sender keeps no session. */
   readonly known?: KnownMessages | undefined;
+  /** Framing of the input. */
+  readonly framing: Framing;
   readonly places: LogPlacesOf;
   /** Rules that do not run may have places in the log. */
   readonly isShared: boolean;

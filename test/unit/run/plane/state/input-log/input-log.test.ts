@@ -48,6 +48,7 @@ class Running {
     const placeOf = () => this.place;
     this.log = new InputLog(folder, 1 << 20, {
       name: 's',
+      framing: 'mqtt',
       log: silent,
       lost: (messages) => void this.lost.push(messages),
       isShared: false,

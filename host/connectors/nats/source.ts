@@ -1,0 +1,124 @@
+/**
+ * Subscribes to subjects. A server can't be told to wait: while the sinks take no more, messages are kept up to a
+ * bound, and what comes beyond it is dropped and counted.
+ */
+import type { Msg } from '@nats-io/transport-node';
+import { reasonOf } from '../../base/errors.js';
+import { closeNats, connectNats, type NatsConnection } from '../../clients/nats/client.js';
+import { natsProofs } from '../../clients/nats/connection.js';
+import { FrameBuffer } from '../frames.js';
+import type { Source, SourceContext } from '../running.js';
+import { natsErrors } from './errors.js';
+import { Metas } from './metas.js';
+import { type NatsConnectionConf, natsPeer, natsSecurity } from './settings.js';
+import { withTimeout } from './timeout.js';
+
+export interface NatsSourceConf extends NatsConnectionConf {
+  queue: string;
+}
+
+/** Messages that wait for the sinks, bytes. */
+const mostWaiting = 32 << 20;
+
+export class NatsSource implements Source {
+  readonly renewable = natsProofs;
+  #connection: NatsConnection | undefined;
+  #isClosed = false;
+  readonly #subjects: readonly string[];
+  readonly #frames = new FrameBuffer();
+  readonly #metas = new Metas();
+  #isScheduled = false;
+  #dropped = 0;
+
+  constructor(
+    public conf: NatsSourceConf,
+    readonly context: SourceContext,
+  ) {
+    this.#subjects = subjectsOf(context.dataSource);
+  }
+
+  get peer(): string {
+    return natsPeer(this.conf);
+  }
+
+  async open(): Promise<void> {
+    if (this.#subjects.length === 0) throw natsErrors.noSubject();
+    const { conf, context } = this;
+    let made: NatsConnection | undefined;
+    made = await connectNats(
+      conf,
+      await natsSecurity(conf, context.paths),
+      (reason) => made && this.#lost(made, reason),
+    );
+    try {
+      const refusals: string[] = [];
+      const queue = conf.queue === '' ? {} : { queue: conf.queue };
+      const callback = (error: Error | null, message: Msg) => {
+        if (error === null) this.#take(message);
+        else this.#refused(made!, refusals, reasonOf(error));
+      };
+      for (const subject of this.#subjects) made.subscribe(subject, { ...queue, callback });
+      // What the server says to the subscriptions comes before its answer.
+      await withTimeout(made.flush(), conf.timeout);
+      if (refusals[0] !== undefined) throw natsErrors.connection(refusals[0]);
+    } catch (error) {
+      void closeNats(made);
+      throw error;
+    }
+    if (this.#isClosed) await closeNats(made);
+    else this.#connection = made;
+  }
+
+  renew(props: Readonly<Record<string, unknown>>): void {
+    this.conf = { ...this.conf, ...Object.fromEntries(natsProofs.map((name) => [name, String(props[name] ?? '')])) };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const connection = this.#connection;
+    this.#connection = undefined;
+    if (connection !== undefined) await closeNats(connection);
+  }
+
+  #refused(connection: NatsConnection, refusals: string[], reason: string): void {
+    refusals.push(reason);
+    this.#lost(connection, reason);
+  }
+
+  #lost(connection: NatsConnection, reason: string): void {
+    if (this.#connection !== connection) return;
+    this.#connection = undefined;
+    void closeNats(connection);
+    this.context.disconnected(reason);
+  }
+
+  #take(message: Msg): void {
+    const { data } = message;
+    if (this.#frames.count > 0 && this.#frames.sizeBytes + data.length > mostWaiting) {
+      this.#dropped++;
+      return;
+    }
+    this.#frames.add(data, this.#metas.of(message.subject, message.reply ?? '', message.headers));
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => void this.#write());
+  }
+
+  async #write(): Promise<void> {
+    if (this.context.isFull) await this.context.ready();
+    this.#isScheduled = false;
+    if (this.#isClosed) return;
+    if (this.#frames.count > 0) this.context.write(this.#frames.bytes);
+    this.#frames.clear();
+    if (this.#dropped > 0) this.context.exception(`${this.#dropped} messages were dropped: the sinks take no more`);
+    this.#dropped = 0;
+  }
+}
+
+/** The subjects of a DATASOURCE. */
+export function subjectsOf(dataSource: string): string[] {
+  return dataSource
+    .split(',')
+    .map((subject) => subject.trim())
+    .filter((subject) => subject !== '');
+}
