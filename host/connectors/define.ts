@@ -63,6 +63,8 @@ export interface SinkForm {
   hasHeaders?: true;
   /** A message is one row, whatever `sendSingle` says. */
   isRowByRow?: true;
+  /** The sink itself picks the members that `fields` names, since it needs others as well. */
+  picksFields?: true;
 }
 
 /**

@@ -28,7 +28,8 @@ const oddFar = odd + ((2n * oddLimit) << 43n);
 const farSeconds = 1n << 39n;
 const oddEnd = 2657n << 50n;
 
-function instantOf(payload: bigint): Instant {
+/** The datetime that a payload stands for. */
+export function instantOf(payload: bigint): Instant {
   const form = BigInt.asUintN(64, payload) >> 62n;
   if (form === inQuarters) {
     return new Instant(BigInt.asIntN(55, payload) * 1000n, Number(BigInt.asIntN(7, payload >> 55n)) * 900);

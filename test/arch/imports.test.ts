@@ -22,7 +22,7 @@ const layers: readonly (readonly [folder: string, below: readonly string[]])[] =
   ['host/http', ['host/template', 'host/base']],
   ['host/codecs', ['host/template', 'kernels', 'host/base']],
   // Clients of other systems, which several connectors share.
-  ['host/clients', ['host/base']],
+  ['host/clients', ['host/http', 'host/template', 'kernels', 'host/base']],
   ['host/connectors', ['host/clients', 'host/codecs', 'host/http', 'kernels', 'host/base']],
   // Code of users.
   ['host/plugins', ['kernels', 'host/base']],

@@ -3,6 +3,8 @@ import type { Connector } from '../define.js';
 import file from '../file/index.js';
 import httppull from '../httppull/index.js';
 import httppush from '../httppush/index.js';
+import influx from '../influx/index.js';
+import influx2 from '../influx2/index.js';
 import kafka from '../kafka/index.js';
 import ledger from '../ledger/index.js';
 import log from '../log/index.js';
@@ -25,6 +27,8 @@ export const manifests: readonly Connector[] = [
   file,
   httppull,
   httppush,
+  influx,
+  influx2,
   kafka,
   ledger,
   log,

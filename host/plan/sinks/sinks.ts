@@ -104,7 +104,7 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
     if (isSet(props[name]) && !isTaken) throw sinkErrors.propertyUnsupported(name);
   }
   const encode = encodeFor(type, props);
-  const { takes, isRowByRow = false } = sinkForm(type, props);
+  const { takes, isRowByRow = false, picksFields = false } = sinkForm(type, props);
   const takesMessages = takes === 'messages';
   const isWhole = 'isWhole' in encode && takesMessages;
   const form = outputForm(type, props, encode);
@@ -116,7 +116,8 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
   const gathers = isBatch(batch);
   if (isWhole && gathers) throw sinkErrors.binaryBatch();
   if (isRowByRow && gathers) throw sinkErrors.rowsBatch(type);
-  const selected = selection(props, 'selects' in encode);
+  const picked = picksFields ? { ...props, fields: null } : props;
+  const selected = selection(picked, 'selects' in encode);
   const isSelected = selected.fields !== null || selected.excludeFields.length > 0 || selected.dataField !== null;
   return {
     ...form,
@@ -150,7 +151,7 @@ function encodeFor(type: string, props: Record<string, unknown>): Encode {
   const encode = encodeOf(props);
   if (encode === undefined) throw sinkErrors.formatUnsupported(format);
   if ('load' in encode) {
-    if (sinkForm(type).takes === 'rows') throw sinkErrors.propertyOfSink(encode.chosenBy ?? 'format', type);
+    if (sinkForm(type, props).takes === 'rows') throw sinkErrors.propertyOfSink(encode.chosenBy ?? 'format', type);
     for (const name of encode.templates ?? []) compileTemplate(String(props[name]));
   }
   return encode;
