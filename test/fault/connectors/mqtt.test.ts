@@ -1,0 +1,62 @@
+/** Faults of an MQTT broker, both ways, with acknowledgements. */
+import mqtt, { type MqttClient } from 'mqtt';
+import { test } from 'uvu';
+import { hasMosquitto, type Mosquitto, openMosquitto } from '../../support/brokers/mosquitto.js';
+import { sinkFaults, sourceFaults } from '../../support/connectors/faults.js';
+import { announceSkip, freePort, temporaryFolder } from '../../support/harness.js';
+
+/** A broker that keeps sessions, and a client that has heard and says what the test wants. */
+async function openSide() {
+  const port = await freePort();
+  const folder = temporaryFolder();
+  const ids: number[] = [];
+  let broker: Mosquitto;
+  let client: MqttClient | undefined;
+  const side = {
+    url: `tcp://127.0.0.1:${port}`,
+    ids,
+    start: async () => {
+      broker = await openMosquitto(port, folder);
+      client = mqtt.connect(side.url, { clientId: 'test', clean: false, reconnectPeriod: 0 });
+      // What the session has kept comes right behind the answer of the broker.
+      client.on('message', (_topic, payload) => ids.push((JSON.parse(payload.toString()) as { id: number }).id));
+      await new Promise((resolve) => client!.once('connect', resolve));
+      client.on('error', () => {});
+      await client.subscribeAsync('out', { qos: 1 });
+    },
+    kill: async () => {
+      await client?.endAsync(true);
+      // It writes what it has confirmed when it is asked to end.
+      await broker.stop();
+    },
+    pause: () => broker.pause(),
+    resume: () => broker.resume(),
+    close: async () => {
+      await client?.endAsync(true);
+      await broker.close();
+    },
+    send: async (messages: readonly (string | Buffer)[]) => {
+      for (const message of messages) await client?.publishAsync('in', message, { qos: 1 });
+    },
+  };
+  await side.start();
+  return side;
+}
+
+if (hasMosquitto) {
+  sinkFaults(test, 'mqtt', async () => {
+    const side = await openSide();
+    return Object.assign(side, { props: { server: side.url, topic: 'out', qos: 1 }, arrived: () => side.ids });
+  });
+
+  sourceFaults(test, 'mqtt', async () => {
+    const side = await openSide();
+    const props = { server: side.url, qos: 1, enableClientSession: true, clientid: 'rows' };
+    return Object.assign(side, { dataSource: 'in', props, keeps: true });
+  });
+} else {
+  if (process.env.CI === 'true') throw new Error('faults of MQTT: mosquitto is not installed');
+  announceSkip('faults of MQTT', 'mosquitto is not installed');
+}
+
+test.run();

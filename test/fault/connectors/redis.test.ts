@@ -1,0 +1,60 @@
+/** Faults of Redis: its keys as a sink, its channels both ways. */
+import { test } from 'uvu';
+import { type SinkSide, type SourceSide, sinkFaults, sourceFaults } from '../../support/connectors/faults.js';
+import { freePort, temporaryFolder } from '../../support/harness.js';
+import { needsRedis, openRedis, type TestRedis } from '../../support/servers/redis.js';
+
+const password = 'redis-secret-71';
+const refusal = { props: { password: 'wrong-secret-72' }, reason: /WRONGPASS|invalid/i, secret: 'wrong-secret-72' };
+
+/** A server that keeps what it has confirmed. */
+async function openKeeping() {
+  const port = await freePort();
+  const folder = temporaryFolder();
+  const options = ['--appendonly', 'yes', '--appendfsync', 'always', '--dir', folder];
+  let redis: TestRedis;
+  const side = {
+    addr: `127.0.0.1:${port}`,
+    get redis() {
+      return redis;
+    },
+    start: async () => {
+      redis = await openRedis(port, options, password);
+    },
+    kill: () => redis.close(),
+    pause: () => redis.pause(),
+    resume: () => redis.resume(),
+    close: () => redis.close(),
+  };
+  await side.start();
+  return side;
+}
+
+async function keys(): Promise<SinkSide> {
+  const side = await openKeeping();
+  return Object.assign(side, {
+    props: { addr: side.addr, password, field: 'id', keyType: 'single', dataType: 'string' },
+    arrived: async () => (await side.redis.client.keys('*')).map(Number),
+    refusal,
+  });
+}
+
+async function channel(): Promise<SourceSide> {
+  const side = await openKeeping();
+  return Object.assign(side, {
+    dataSource: '',
+    props: { address: side.addr, password, channels: ['rows'] },
+    send: async (messages: readonly (string | Buffer)[]) => {
+      for (const message of messages) await side.redis.client.publish('rows', message.toString());
+    },
+    refusal,
+    keeps: false,
+  });
+}
+
+if (needsRedis('faults of Redis')) {
+  sinkFaults(test, 'redis', keys);
+  sourceFaults(test, 'redisSub', channel);
+}
+
+test.run();
