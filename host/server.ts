@@ -73,7 +73,10 @@ function waitNote(pid: number, stopMs: number | undefined): string {
 async function startParts(start: Start, lock: FolderLock): Promise<Server> {
   const { config, folders, log, store } = start;
   const definitions = await openDefinitions(start);
-  const catalog: Catalog = catalogOf(start, definitions, (schemaId) => installed.codec(schemaId));
+  const catalog: Catalog = catalogOf(start, definitions, {
+    codec: (schemaId) => installed.codec(schemaId),
+    schemaText: (type, name) => installed.schemaText(type, name),
+  });
   const running = await startEngine(start, definitions, catalog);
   const { engine } = running;
   const { losses } = running.services;

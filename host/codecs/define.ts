@@ -16,6 +16,10 @@ export interface Format {
   /** Extension of files with messages of the format, without the dot. */
   readonly fileExtension?: string;
   readonly contentType?: string;
+  /** Type of the schemas that say what messages are; SCHEMAID and `schemaId` name one. */
+  readonly schemaType?: string;
+  /** Rejects with the reason when the text is no schema of that type. */
+  checkSchema?(text: string): Promise<void>;
   /** How messages become rows; left out when streams can't have the format. */
   readonly decode?: Decode;
   /** How rows become messages; left out when actions can't have the format. */
@@ -43,12 +47,27 @@ export interface Decode {
 export interface HostDecode {
   /** Packages that may be missing, by the names they are installed under. */
   readonly packages?: readonly string[];
-  /** What the decoder has to know of the stream, as plain data; nothing when left out. */
-  readonly settings?: (stream: Pick<StreamSpec, 'schema'>) => Props;
+  /** Properties of sources that belong to the format. */
+  readonly props?: Spec;
+  /** What the decoder has to know of the stream, as plain data; nothing when left out. Throws for what can't be. */
+  readonly settings?: (stream: FormatInput) => Props;
   load(): Promise<(settings: Props) => MessageDecoder>;
 }
 
+/** A stream or an action, as its format sees it. */
+export interface FormatInput {
+  readonly props: Props;
+  /** SCHEMAID or `schemaId`, empty without one. */
+  readonly schemaId: string;
+  /** Declared columns of a stream. */
+  readonly schema: StreamSpec['schema'];
+  /** Text of a schema of the format's type; throws when there is none of the name. */
+  schemaText(name: string): string;
+}
+
 export interface MessageDecoder {
+  /** What has to be loaded before the message can be decoded; undefined: nothing. */
+  needs?(message: Uint8Array): (() => Promise<void>) | undefined;
   /** JSON text of a message as UTF-8, good until the next call. Throws the reason why there is none. */
   decode(message: Uint8Array): Uint8Array;
 }
@@ -89,6 +108,10 @@ export interface HostEncode {
   readonly usesCodec?: true;
   /** Packages that may be missing, by the names they are installed under. */
   readonly packages?: readonly string[];
+  /** What the encoder has to know of the action, as plain data. Throws for what can't be. */
+  readonly settings?: (action: FormatInput) => Props;
+  /** Completes the settings before a rule starts, where another system has to be asked. */
+  prepare?(settings: Props): Promise<Props>;
   load(): Promise<(props: Props, context: EncodeContext) => Encoder>;
 }
 
@@ -100,6 +123,8 @@ export interface EncodeContext {
   readonly sendError: boolean;
   /** The kernel writes lists of messages instead of single ones. */
   readonly isBatch: boolean;
+  /** Settings of the format. */
+  readonly settings?: Props | undefined;
   /** Runs the codec of a format that uses one over JSON texts. */
   readonly codec?: ((columns: HostColumns) => void) | undefined;
 }

@@ -2,6 +2,7 @@
 import { errorTable } from '../base/errors.js';
 
 export const formatErrors = errorTable('format', {
+  refused: ['config', (reason: string) => reason],
   noPackage: [
     'config',
     (format: string, name: string) =>

@@ -1,6 +1,7 @@
 /** The formats of messages by what statements and actions say of them. */
+import type { Spec } from '../base/fields/field.js';
 import { missingPackage } from '../base/program/missing-package.js';
-import type { Encode, EncodeContext, Encoder, Format, HostEncode, MessageDecoder } from './define.js';
+import type { Encode, EncodeContext, Encoder, Format, FormatInput, HostEncode, MessageDecoder } from './define.js';
 import { formatErrors } from './errors.js';
 import { formats } from './gen/index.js';
 import { plannedFormats } from './planned.js';
@@ -48,11 +49,30 @@ export function readsOption(format: string, option: string): boolean {
 
 /** Type of the schemas that say what the columns of the format are; undefined when none do. */
 export function schemaTypeOf(format: string): string | undefined {
-  return plannedFormats[format]?.schemaType;
+  return byName.get(format)?.schemaType ?? plannedFormats[format]?.schemaType;
 }
 
+/** Rejects with the reason when the text is no schema of the type; schemas that no format checks are taken as they are. */
+export async function checkSchema(type: string, text: string): Promise<void> {
+  const format = formats.find(({ schemaType, checkSchema }) => schemaType === type && checkSchema !== undefined);
+  await withPackages(format?.name ?? '', format?.decode?.host?.packages, async () => format?.checkSchema?.(text));
+}
+
+const ofEncoders = hostEncodes.flatMap(({ props }) => Object.entries(props));
+
 /** Properties of actions by which formats are chosen and told what to do. */
-export const encodeProps: readonly string[] = ['format', ...hostEncodes.flatMap(({ props }) => Object.keys(props))];
+export const encodeProps: readonly string[] = ['format', ...new Set(ofEncoders.map(([name]) => name))];
+
+/** Those of them that are texts. */
+export const encodeTexts: readonly string[] = [
+  'format',
+  ...ofEncoders.flatMap(([name, { declared }]) => (declared.kind === 'string' ? [name] : [])),
+];
+
+/** Properties of sources that belong to the format. */
+export function decodePropsOf(format: string): Spec {
+  return decodeOf(format)?.host?.props ?? {};
+}
 
 /** How rows become messages of an action, by its properties; undefined when its format can't be written yet. */
 export function encodeOf(props: Props): Encode | undefined {
@@ -95,12 +115,24 @@ function made(encode: HostEncode, props: Props, context: EncodeContext): Encoder
 
 const loaded = new Map<HostEncode, Awaited<ReturnType<HostEncode['load']>>>();
 
-/** Loads the encoders that `openEncoder` opens. */
-export async function loadEncoder(props: Props): Promise<void> {
+/** Loads the encoders that `openEncoder` opens; resolves with the settings that they get. */
+export async function loadEncoder(props: Props, settings?: Props): Promise<Props | undefined> {
+  let prepared = settings;
   for (const encode of hostEncodesOf(props)) {
-    if (loaded.has(encode)) continue;
-    loaded.set(encode, await withPackages(formatOf(props), encode.packages, () => encode.load()));
+    const load = async () => {
+      if (!loaded.has(encode)) loaded.set(encode, await encode.load());
+      if (settings !== undefined && encode.prepare !== undefined) prepared = await encode.prepare(settings);
+    };
+    await withPackages(formatOf(props), encode.packages, load);
   }
+  return prepared;
+}
+
+/** What the encoder of an action has to know of it; undefined where there is nothing. */
+export function encoderSettings(props: Props, input: Omit<FormatInput, 'props' | 'schema'>): Props | undefined {
+  const encode = byName.get(formatOf(props))?.encode;
+  if (encode === undefined || !('load' in encode)) return undefined;
+  return encode.settings?.({ ...input, props, schema: null });
 }
 
 /** Opens the decoder of a format that has one on the host. */
@@ -122,12 +154,12 @@ async function withPackages<T>(format: string, packages: readonly string[] = [],
   }
 }
 
-/** Encoders on the host in the order of their work: a codec takes the output of a template. */
+/** Encoders on the host in the order of their work: that of the format takes the output of a template. */
 function hostEncodesOf(props: Props): HostEncode[] {
   const encode = encodeOf(props);
   if (encode === undefined || 'kernel' in encode) return [];
   const own = byName.get(formatOf(props))?.encode;
-  const isFurther = own !== undefined && own !== encode && 'load' in own && own.usesCodec === true;
+  const isFurther = own !== undefined && own !== encode && 'load' in own;
   return isFurther ? [encode, own] : [encode];
 }
 

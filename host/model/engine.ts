@@ -170,6 +170,8 @@ export interface Catalog {
   readonly brought?: FindBrought;
   /** Finds the codec for messages of the format `custom`; without it there are no such codecs. */
   readonly codec?: FindCodec;
+  /** Text of a schema by its type and name; throws a HaumeaError when there is none. */
+  readonly schemaText?: (type: string, name: string) => string;
   /** Limits of time and memory for scripts in graphs; without them scripts cannot run. */
   readonly scriptLimits?: ScriptLimits;
   /** Paths, secrets and keys that connectors may use; without it they may use any file. */

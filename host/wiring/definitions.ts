@@ -42,11 +42,11 @@ export async function openDefinitions(start: Start): Promise<Definitions> {
   };
 }
 
-/** Catalog in which rules look up definitions; `codec` finds formats of plugins. */
+/** Catalog in which rules look up definitions; `formats` finds codecs of plugins and schemas. */
 export function catalogOf(
   { config, folders, store }: Start,
   definitions: Definitions,
-  codec: Catalog['codec'],
+  formats: Pick<Catalog, 'codec' | 'schemaText'>,
 ): Catalog {
   const { sources, confKeys, connections, functions, access } = definitions;
   return {
@@ -58,7 +58,7 @@ export function catalogOf(
     version: () => store.version(kinds.confKey) + connections.version,
     connection: (id) => connections.get(id),
     brought: Object.assign((name: string) => functions.find(name), { names: () => functions.names() }),
-    codec,
+    ...formats,
     scriptLimits: scriptLimitsOf(config.plugin.javascript),
     access,
     sinkCaches: {

@@ -13,6 +13,7 @@ import { checkStored, createStoredServices, type StoredServices, sweepStored } f
 export interface InstalledPart {
   readonly files: ResourceFiles;
   readonly codec: NonNullable<Catalog['codec']>;
+  readonly schemaText: NonNullable<Catalog['schemaText']>;
   readonly services: StoredServices;
   /** Tidies up what a crash left, and takes modules that lie in the data folder. */
   open(): Promise<void>;
@@ -43,6 +44,7 @@ export function installedPart(start: Start, definitions: Definitions, engine: En
   return {
     files,
     codec: codecFinder(services.schemas, wasmPlugins),
+    schemaText: (type, name) => services.schemas.text(type, name),
     services,
     open: async () => {
       await sweepStored(services, files);

@@ -3,9 +3,9 @@
  * bytes are base64, times RFC 3339.
  */
 import type { MessageDecoder } from '../define.js';
-import { dateText, instantOf } from '../instant-text.js';
 import { JsonWriter, maxDepth } from '../json-writer.js';
 import { halfOf, shortest } from '../short-floats.js';
+import { dateText, instantOf, uuidText } from '../value-text.js';
 
 const openObject = 0x7b;
 const closeObject = 0x7d;
@@ -285,10 +285,4 @@ export class CborDecoder implements MessageDecoder {
     const mantissa = this.#integer();
     this.#out.raw(`${mantissa}e${exponent}`);
   }
-}
-
-function uuidText(bytes: Uint8Array): string {
-  if (bytes.length !== 16) throw new Error(`it has a UUID of ${bytes.length} bytes, expected 16`);
-  const hex = Buffer.from(bytes).toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

@@ -3,9 +3,9 @@
  * are base64, times RFC 3339.
  */
 import type { MessageDecoder } from '../define.js';
-import { instantText } from '../instant-text.js';
 import { JsonWriter, maxDepth } from '../json-writer.js';
 import { shortest } from '../short-floats.js';
+import { instantText } from '../value-text.js';
 
 const openObject = 0x7b;
 const closeObject = 0x7d;

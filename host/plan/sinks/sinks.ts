@@ -6,7 +6,15 @@ import { asKind, HaumeaError, reasonOf } from '../../base/errors.js';
 import { meantOr } from '../../base/text/nearest.js';
 import { parseDuration } from '../../base/time/duration.js';
 import type { Encode, EncodeDetails } from '../../codecs/define.js';
-import { defaultFormat, encodedFormats, encodeOf, encodeProps, formatNames, readsProp } from '../../codecs/index.js';
+import {
+  defaultFormat,
+  encodedFormats,
+  encodeOf,
+  encodeProps,
+  encodeTexts,
+  formatNames,
+  readsProp,
+} from '../../codecs/index.js';
 import { connectorOf, dynamicProps, sinkForm } from '../../connectors/index.js';
 import type { RuleDefinition, RuleOptions } from '../../model/engine.js';
 import { compileTemplate } from '../../template/compile.js';
@@ -147,7 +155,7 @@ function encodeFor(type: string, props: Record<string, unknown>): Encode {
     const hint = meantOr(format, encodedFormats(), 'expected one of');
     throw sinkErrors.unknownFormat(format, hint);
   }
-  for (const name of encodeProps) text(props, name);
+  for (const name of encodeTexts) text(props, name);
   const encode = encodeOf(props);
   if (encode === undefined) throw sinkErrors.formatUnsupported(format);
   if ('load' in encode) {

@@ -57,6 +57,8 @@ export interface SinkSpec {
   retryQueue?: RetryQueueSettings;
   /** Number of the codec's function that encodes the messages. */
   encoder?: number;
+  /** What the encoder of the format has to know. */
+  format?: Readonly<Record<string, unknown>>;
   /** Key of encrypted messages, base64. */
   aesKey?: string;
   /** Index of the sink that gets the messages which this one refuses. */

@@ -7,7 +7,6 @@ import { reasonOf } from '../../base/errors.js';
 import { AllowedPaths } from '../../base/files/allowed-paths.js';
 import type { Logger } from '../../base/log/log.js';
 import { SteadyTime } from '../../base/time/clock.js';
-import { loadEncoder } from '../../codecs/index.js';
 import type { AskedPart } from '../../connectors/define.js';
 import { askedPart, loadConnector, loadManifests } from '../../connectors/loaded.js';
 import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
@@ -41,7 +40,7 @@ import { endExhausted } from './observe/notices.js';
 import { Tracing } from './observe/tracing.js';
 import { troubleOfAll, troublesOf } from './observe/trouble.js';
 import { Outputs } from './output/outputs.js';
-import { loadSinkParts } from './output/sink-parts.js';
+import { loadSinkFormat, loadSinkParts } from './output/sink-parts.js';
 import type { PlaneOptions } from './plane-options.js';
 import { awaitReturn, type End, emptied, endParts, lossesOf, takeLastTogether, whenRead } from './rule/rule-end.js';
 import { type RuleHost, RuleRun } from './rule/rule-run.js';
@@ -142,7 +141,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     let leaveAsked = () => {};
     try {
       await loadManifests([...start.sources, ...start.sinks, ...asked].map(({ type }) => type));
-      const sinks = start.sinks.flatMap(({ type, props }) => [loadConnector('sink', type), loadEncoder(props)]);
+      const sinks = start.sinks.flatMap((spec) => [loadConnector('sink', spec.type), loadSinkFormat(spec)]);
       const lookups = asked.flatMap(({ type, call }) => (call === undefined ? this.askedPart(type).load() : []));
       const parts = [loadSinkParts(start.sinks), loadSourceParts(start), start.trace && this.#tracing.load()];
       await Promise.all([...parts, ...sinks, ...lookups]);

@@ -5,7 +5,7 @@
 import { normalize } from 'node:path';
 import { HaumeaError } from '../../base/errors.js';
 import { field, type Spec, unknownIn, unusedIn } from '../../base/fields/field.js';
-import { readsOption, readsProp } from '../../codecs/index.js';
+import { decodePropsOf, readsOption, readsProp } from '../../codecs/index.js';
 import { connectorOf } from '../../connectors/index.js';
 import { actionPath } from '../../model/actions.js';
 import type { Catalog, RuleDefinition, SourceWarnings } from '../../model/engine.js';
@@ -110,15 +110,16 @@ function refusalOf(definition: StreamDefinition, catalog: Catalog): string | und
 function unknownProps({ options }: StreamDefinition, catalog: Catalog): string[] {
   const { type, confKey, extra } = options;
   const connector = connectorOf(type);
-  const spec =
+  const own =
     options.tableKind === 'lookup' ? (connector?.lookup?.asked ?? connector?.source)?.props : connector?.source?.props;
-  if (spec === undefined) return [];
+  if (own === undefined) return [];
+  const spec = { ...own, ...decodePropsOf(options.format) };
   const common = catalog.confKey(type, 'default') ?? {};
   const ofKey = Object.entries((confKey === null ? undefined : catalog.confKey(type, confKey)) ?? {});
-  const own = Object.fromEntries(ofKey.filter(([name]) => !Object.hasOwn(common, name)));
+  const ofOwnKey = Object.fromEntries(ofKey.filter(([name]) => !Object.hasOwn(common, name)));
   return [
     ...unknownIn(spec, extra ?? {}).map((text) => `the property ${text} (option EXTRA)`),
-    ...unknownIn(spec, own).map((text) => `the property ${text} (configuration key ${confKey} of source ${type})`),
+    ...unknownIn(spec, ofOwnKey).map((text) => `the property ${text} (configuration key ${confKey} of source ${type})`),
   ];
 }
 

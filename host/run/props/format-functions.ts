@@ -1,13 +1,16 @@
 /** Decoders of formats as functions that the kernel calls by number: streams with the same settings have one. */
+import type { FormatInput } from '../../codecs/define.js';
 import { decodeOf } from '../../codecs/index.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { newUserNumber } from '../../plugins/numbers.js';
-import type { SourceSpec } from '../link/protocol.js';
 
 const known = new Map<string, UserFunction>();
 
-/** Function that makes JSON of the messages of a stream; undefined where the host does not decode the format. */
-export function formatDecoder(format: string, stream: Pick<SourceSpec, 'schema'>): UserFunction | undefined {
+/**
+ * Function that makes JSON of the messages of a stream; undefined where the host does not decode the format. Throws the
+ * reason when it can't be.
+ */
+export function formatDecoder(format: string, stream: FormatInput): UserFunction | undefined {
   const host = decodeOf(format)?.host;
   if (host === undefined) return undefined;
   const settings = host.settings?.(stream) ?? {};

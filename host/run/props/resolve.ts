@@ -4,7 +4,8 @@ import { asKind, HaumeaError, reasonOf } from '../../base/errors.js';
 import type { Spec } from '../../base/fields/field.js';
 import { allOf, type Redact, redactedError } from '../../base/secrets/redact.js';
 import { nearest } from '../../base/text/nearest.js';
-import { decodeOf, defaultFormat, usesCodec } from '../../codecs/index.js';
+import type { FormatInput } from '../../codecs/define.js';
+import { decodeOf, defaultFormat, encoderSettings, schemaTypeOf, usesCodec } from '../../codecs/index.js';
 import type { AskedPart, Connector, SourcePart } from '../../connectors/define.js';
 import { connectorOf, givenRowsType, isKeptTable, unknownConnector } from '../../connectors/index.js';
 import { sealOf } from '../../connectors/seal.js';
@@ -75,8 +76,8 @@ function resolvedSource(
     fields === null || decode.isWhole === true
       ? null
       : fields.map((field) => columnOf(field, formatted.has(field.name)));
-  const codec = decoderOf(definition, schema, catalog);
   const { props, secrets } = propsOf(definition, connector, connector.source, catalog, redacts);
+  const codec = decoderOf(definition, { props, schema }, catalog);
   if (decode.isBinary === true && connector.source.form(props).framing === 'lines') {
     throw propErrors.noLines(name, format);
   }
@@ -102,13 +103,44 @@ function resolvedSource(
 /** Function that decodes the messages of a stream to JSON; throws a `stream` error when there is none. */
 function decoderOf(
   { name, kind, options }: StreamDefinition,
-  schema: SourceSpec['schema'],
-  { codec }: Catalog,
+  stream: Pick<SourceSpec, 'props' | 'schema'>,
+  { codec, schemaText }: Catalog,
 ): UserFunction | undefined {
   const { format, schemaId } = options;
-  if (decodeOf(format)?.usesCodec !== true) return formatDecoder(format, { schema });
   const whose = `${kind} ${name}`;
+  if (decodeOf(format)?.usesCodec !== true) {
+    const input = { ...stream, ...schemasOf(format, schemaId, schemaText) };
+    return orRefused(whose, format, propErrors.decoder, () => formatDecoder(format, input));
+  }
   return codecFunction('decode', whose, schemaId, codec, propErrors.decoder);
+}
+
+/** Settings of the encoder of an action; throws a `sink` error when they can't be. */
+function encoderSettingsOf(props: Props, whose: string, { schemaText }: Catalog): SinkSpec['format'] {
+  const format = typeof props.format === 'string' ? props.format.toLowerCase() : defaultFormat;
+  const schemaId = typeof props.schemaId === 'string' ? props.schemaId : '';
+  const input = schemasOf(format, schemaId, schemaText);
+  return orRefused(whose, format, propErrors.encoder, () => encoderSettings(props, input));
+}
+
+function schemasOf(
+  format: string,
+  schemaId: string | null,
+  find: Catalog['schemaText'],
+): Pick<FormatInput, 'schemaId' | 'schemaText'> {
+  const schemaText = (name: string) => {
+    if (find === undefined) throw new Error('there are no schemas');
+    return find(schemaTypeOf(format) ?? '', name);
+  };
+  return { schemaId: schemaId ?? '', schemaText };
+}
+
+function orRefused<T>(whose: string, format: string, errorOf: (text: string) => HaumeaError, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    throw errorOf(`${whose}: format ${format}: ${reasonOf(error)}`);
+  }
 }
 
 /** Function that encodes JSON as messages of an action. */
@@ -239,12 +271,14 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
     checkKinds(checkFiles(connector.sink.files?.(value), access, where), where);
     const cache = cacheSettings(rule, i, value, catalog);
     const encoder = encoderOf(props, where, catalog)?.number;
+    const format = encoderSettingsOf(value, where, catalog);
     const aesKey = aesKeyFor(connector.sink.props, value, access, where);
     const deadLetters = deadLettersFor(rule.actions, i);
     return {
       type,
       ...(cache === undefined ? {} : { cache }),
       ...(encoder === undefined ? {} : { encoder }),
+      ...(format === undefined ? {} : { format }),
       ...(aesKey === undefined ? {} : { aesKey }),
       ...(deadLetters === undefined ? {} : { deadLetters }),
       ...(deadLettersOf === undefined ? {} : { getsLetters: true }),

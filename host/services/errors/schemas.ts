@@ -4,6 +4,8 @@ import { errorTable } from '../../base/errors.js';
 export const schemaErrors = errorTable('schema', {
   exists: ['general', (name: string) => `schema ${name} already registered`],
   missing: ['stream', (name: string) => `schema ${name} is not found`],
+  missingOfType: ['stream', (type: string, name: string) => `schema ${name} of type ${type} is not found`],
+  invalid: ['general', (name: string, reason: string) => `schema ${name}: ${reason}`],
   notThere: ['general', (name: string) => `schema ${name} is not found`],
   unknownType: ['general', (type: string, types: string) => `unknown schema type ${type}, there are ${types}`],
   oldVersion: [

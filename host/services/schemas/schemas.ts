@@ -1,9 +1,10 @@
 /** Schemas: texts and archives by which formats decode, with versions that only grow. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type HaumeaError, inContext } from '../../base/errors.js';
+import { type HaumeaError, inContext, reasonOf } from '../../base/errors.js';
 import { Serial } from '../../base/structures/serial.js';
 import { textFromUtf8 } from '../../base/text/utf8.js';
+import { checkSchema } from '../../codecs/index.js';
 import type { RecordRepository, RecordShape } from '../../meta/definitions/records.js';
 import { checkId } from '../../meta/ids.js';
 import type { PackageFolders } from '../../meta/packages/packages.js';
@@ -64,7 +65,7 @@ export interface DescribedSchema {
 type CheckPlugin = (name: string) => void;
 
 /** Types of schemas and the endings of their files. */
-const extensions: Readonly<Record<string, string>> = { protobuf: '.proto', custom: '' };
+const extensions: Readonly<Record<string, string>> = { protobuf: '.proto', custom: '', avro: '.avsc' };
 
 export class SchemaService implements Exportable {
   readonly #store: Store;
@@ -154,6 +155,13 @@ export class SchemaService implements Exportable {
         ...(version === '' ? {} : { version }),
       };
     });
+  }
+
+  /** Text of a schema; throws when there is none of the name. */
+  text(type: string, name: string): string {
+    const record = this.#schemas.get(keyOf(type, name));
+    if (record === undefined) throw schemaErrors.missingOfType(type, name);
+    return record.content;
   }
 
   /** Columns of a message, named as in the option SCHEMAID of a stream: `schema.Message`. */
@@ -271,6 +279,7 @@ export class SchemaService implements Exportable {
           await mkdir(path);
           await writeFile(join(path, main), content);
         }
+        await checkContent(type, name, content);
       });
     }
     const old = this.#readable(key)?.folder;
@@ -298,6 +307,14 @@ export class SchemaService implements Exportable {
     } catch {
       return undefined;
     }
+  }
+}
+
+async function checkContent(type: string, name: string, content: string): Promise<void> {
+  try {
+    await checkSchema(type, content);
+  } catch (error) {
+    throw schemaErrors.invalid(name, reasonOf(error), { cause: error });
   }
 }
 
@@ -354,7 +371,7 @@ function requestOf(type: string, body: Record<string, unknown>): SchemaRequest {
 
 function checkType(type: string): void {
   if (Object.hasOwn(extensions, type)) return;
-  const known = Object.keys(extensions).join(' and ');
+  const known = Object.keys(extensions).join(', ');
   throw schemaErrors.unknownType(type, known);
 }
 

@@ -4,7 +4,7 @@
  */
 import type { HostColumns } from '../../../../kernels/api.js';
 import type { EncodeContext, Encoder } from '../../../codecs/define.js';
-import { openEncoder } from '../../../codecs/index.js';
+import { loadEncoder, openEncoder } from '../../../codecs/index.js';
 import type { SinkPart } from '../../../connectors/define.js';
 import { connectorOf, dynamicProps } from '../../../connectors/loaded.js';
 import type { Sink, SinkContext } from '../../../connectors/running.js';
@@ -26,6 +26,12 @@ export async function loadSinkParts(sinks: readonly SinkSpec[]): Promise<void> {
   }
   if (Sealed === undefined && sinks.some(({ type, props }) => isSealed(connectorOf(type)?.sink, props)))
     Sealed = (await import('./sealing.js')).Sealing;
+}
+
+/** Loads the encoder of the sink, and completes what it has to know. */
+export async function loadSinkFormat(spec: SinkSpec): Promise<void> {
+  const settings = await loadEncoder(spec.props, spec.format);
+  if (settings !== undefined) spec.format = settings;
 }
 
 /** Whether messages of the sink may wait in a queue. */
@@ -61,11 +67,11 @@ function isSealed(sink: SinkPart | undefined, props: SinkSpec['props']): boolean
 
 /** Makes the messages of a sink, and seals them; to be loaded before. Undefined where the kernel does all. */
 export function encoderOf(
-  { props, aesKey = '' }: SinkSpec,
+  { props, format, aesKey = '' }: SinkSpec,
   sink: SinkPart,
   context: EncodeContext,
 ): Encoder | undefined {
-  const encoder = openEncoder(props, context);
+  const encoder = openEncoder(props, { ...context, settings: format });
   const seal = sealFor(sink, props);
   if (seal === undefined) return encoder;
   if (Sealed === undefined) throw new Error('compression of messages is not loaded');
