@@ -228,6 +228,10 @@ ${properties(sealProps)}
 What messages are: FORMAT of a stream, \`format\` of an action. Both are \`json\` when nothing is said.
 
 ${formats()}
+Streams of the format \`avro\` have these properties, in their configuration key or in EXTRA; those of actions stand
+above.
+
+${formatProps()}
 A stream or action that names one of these is refused with its name: ${names(Object.keys(plannedFormats))}.
 ${connectorSections(list).join('')}`;
 }
@@ -251,6 +255,13 @@ function formats() {
     contentType,
   ]);
   return table(['Format', 'Streams', 'Actions', 'Messages', 'Files', 'Media type'], rows);
+}
+
+/** Properties of streams that belong to formats. */
+function formatProps() {
+  return allFormats()
+    .flatMap(({ decode }) => (decode?.host?.props === undefined ? [] : [properties(decode.host.props)]))
+    .join('');
 }
 
 function signature({ name, args }) {

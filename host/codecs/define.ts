@@ -67,7 +67,7 @@ export interface FormatInput {
 
 export interface MessageDecoder {
   /** What has to be loaded before the message can be decoded; undefined: nothing. */
-  needs?(message: Uint8Array): (() => Promise<void>) | undefined;
+  readonly needs?: ((message: Uint8Array) => (() => Promise<void>) | undefined) | undefined;
   /** JSON text of a message as UTF-8, good until the next call. Throws the reason why there is none. */
   decode(message: Uint8Array): Uint8Array;
 }

@@ -52,7 +52,7 @@ export function schemaTypeOf(format: string): string | undefined {
   return byName.get(format)?.schemaType ?? plannedFormats[format]?.schemaType;
 }
 
-/** Rejects with the reason when the text is no schema of the type; schemas that no format checks are taken as they are. */
+/** Rejects with the reason when the text is no schema of the type; what no format checks is taken as it is. */
 export async function checkSchema(type: string, text: string): Promise<void> {
   const format = formats.find(({ schemaType, checkSchema }) => schemaType === type && checkSchema !== undefined);
   await withPackages(format?.name ?? '', format?.decode?.host?.packages, async () => format?.checkSchema?.(text));

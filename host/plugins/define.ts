@@ -220,6 +220,8 @@ export interface CodeHost {
 export interface LoadedCode {
   /** Runs one of its functions over the rows of a batch; each row gets a result or an error. */
   call(entry: string, columns: HostColumns): void;
+  /** Of a decoder: what has to be loaded before it can read a message; undefined: nothing. */
+  readonly needs?: ((message: Uint8Array) => (() => Promise<void>) | undefined) | undefined;
   close(): void;
 }
 

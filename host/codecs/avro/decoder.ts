@@ -16,6 +16,7 @@ export class AvroDecoder implements MessageDecoder {
   readonly #byPrint = new Map<bigint, Read>();
   readonly #byId = new Map<number, Read>();
   readonly #registry: SchemaRegistry | undefined;
+  readonly needs: MessageDecoder['needs'];
 
   constructor(private readonly settings: DecodeSettings) {
     const types = settings.schemas.map(typeOfNamed);
@@ -24,12 +25,13 @@ export class AvroDecoder implements MessageDecoder {
       for (const [i, type] of types.entries()) this.#byPrint.set(fingerprintOf(type), this.#reads[i] as Read);
     }
     for (const [id, place] of Object.entries(settings.ids)) this.#byId.set(Number(id), this.#reads[place] as Read);
-    this.#registry = settings.registry === null ? undefined : registryAt(settings.registry);
+    const registry = settings.registry === null ? undefined : registryAt(settings.registry);
+    this.#registry = registry;
+    this.needs = registry && ((message) => this.#needs(message, registry));
   }
 
-  needs(message: Uint8Array): (() => Promise<void>) | undefined {
-    const registry = this.#registry;
-    if (registry === undefined || message.length < confluentHead || message[0] !== 0) return undefined;
+  #needs(message: Uint8Array, registry: SchemaRegistry): (() => Promise<void>) | undefined {
+    if (message.length < confluentHead || message[0] !== 0) return undefined;
     const id = numberAt(message, 1);
     return this.#byId.has(id) || !registry.isUnknown(id) ? undefined : () => registry.load(id);
   }

@@ -5,12 +5,14 @@ export interface Subscription {
   readonly enableClientSession: boolean;
   readonly eofMessage: string;
   readonly decompression: string;
+  readonly schemaRegistryUrl: string;
 }
 
 /**
- * A payload that ends the stream, or is compressed, needs a look in JavaScript. Without a session QoS 2 has nothing to
- * remember over a connection, and the client library knows the rest of it.
+ * A payload that ends the stream, is compressed, or waits for its schema needs a look in JavaScript. Without a session
+ * QoS 2 has nothing to remember over a connection, and the client library knows the rest of it.
  */
-export function isRaw({ qos, enableClientSession, eofMessage, decompression }: Subscription): boolean {
-  return eofMessage === '' && decompression === '' && (qos < 2 || enableClientSession);
+export function isRaw({ qos, enableClientSession, ...given }: Subscription): boolean {
+  const { eofMessage, decompression, schemaRegistryUrl } = given;
+  return eofMessage === '' && decompression === '' && schemaRegistryUrl === '' && (qos < 2 || enableClientSession);
 }

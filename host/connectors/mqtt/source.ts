@@ -26,6 +26,7 @@ export interface MqttSourceConf extends ConnectionConf {
   retainHandling: number;
   eofMessage: string;
   decompression: string;
+  schemaRegistryUrl: string;
 }
 
 const puback = 0x40;

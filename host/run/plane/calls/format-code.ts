@@ -22,6 +22,7 @@ export async function loadFormat({ name, settings }: FormatCode): Promise<Loaded
         }
       }
     },
+    needs: decoder.needs,
     close: () => {},
   };
 }

@@ -85,6 +85,11 @@ export class UserCalls {
     known.run.loaded.code.call(known.run.entry, columns);
   }
 
+  /** What has to be loaded before a function can decode a message; undefined where that is nothing. */
+  needsOf(number: number): LoadedCode['needs'] {
+    return this.#known.get(number)?.run?.loaded.code.needs;
+  }
+
   async #use(one: UserFunction): Promise<void> {
     const { name, owner, number, code } = one;
     const known = this.#known.get(number);

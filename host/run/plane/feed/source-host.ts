@@ -1,4 +1,6 @@
 /** The part of the data plane that a source uses. */
+
+import type { LoadedCode } from '../../../plugins/define.js';
 import type { Barrier } from '../acknowledge/barrier.js';
 import type { Gathering } from '../acknowledge/gathering.js';
 import type { Reconnects } from '../connect/reconnects.js';
@@ -8,6 +10,7 @@ import type { PlaneHost, RunningRule, RunningSource } from '../running/running.j
 export interface SourceHost extends PlaneHost {
   readonly coalesceMs: number;
   readonly reconnects: Reconnects;
+  readonly userCalls: { needsOf(number: number): LoadedCode['needs'] };
   /** The first attempt to connect is over, whatever came of it. */
   tried(source: RunningSource): void;
   /** The source can't run at all. */

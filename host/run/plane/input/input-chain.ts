@@ -1,8 +1,8 @@
 /**
- * The way of a source's input to the kernel, as a chain of stages: messages are decompressed, those that came again are
- * taken out, the log takes its copy, throttled input waits for its turn, long reads are cut to pieces, and what the
- * kernel has no room for waits. A stage is in the chain where the source needs it. While one of them is full, or a
- * sink, the connector pauses.
+ * The way of a source's input to the kernel, as a chain of stages: messages are decompressed, wait for what their
+ * decoder lacks, those that came again are taken out, the log takes its copy, throttled input waits for its turn, long
+ * reads are cut to pieces, and what the kernel has no room for waits. A stage is in the chain where the source needs
+ * it. While one of them is full, or a sink, the connector pauses.
  */
 import type { Redeliveries } from '../../../connectors/redeliveries.js';
 import type { Barrier } from '../acknowledge/barrier.js';
@@ -19,6 +19,7 @@ import { LogStage } from './log-stage.js';
 import { OwedReceipts } from './owed-receipts.js';
 import { PacedStage } from './paced-stage.js';
 import { PendingStage } from './pending-stage.js';
+import type { ReadyStage } from './ready-stage.js';
 import { RedeliveryStage } from './redelivery-stage.js';
 import type { UnpackStage } from './unpack-stage.js';
 
@@ -43,6 +44,7 @@ export class InputChain {
   #fullSinks = 0;
   readonly #redelivery: RedeliveryStage | undefined;
   readonly #unpack: UnpackStage | undefined;
+  readonly #ready: ReadyStage | undefined;
   #throttle: TurnQueue | undefined;
   readonly #paced: PacedStage;
   readonly #pending: PendingStage;
@@ -57,8 +59,10 @@ export class InputChain {
     private readonly source: ChainedSource,
     redeliveries: Redeliveries<Barrier> | undefined,
     unpack?: UnpackStage,
+    ready?: (waits: (isWaiting: boolean) => void) => ReadyStage | undefined,
   ) {
     this.#unpack = unpack;
+    this.#ready = ready?.((isWaiting) => this.#queueWaits(isWaiting));
     this.#redelivery = redeliveries && new RedeliveryStage(redeliveries);
     this.log = new LogStage(
       () => this.isWaiting || source.host.kernel.unreadBytes(source.stream) > 0,
@@ -92,6 +96,7 @@ export class InputChain {
   #link(): void {
     const stages: (PassingStage<Input> | undefined)[] = [
       this.#unpack,
+      this.#ready,
       this.#redelivery,
       this.log.log && this.log,
       this.#throttle,
@@ -168,7 +173,7 @@ export class InputChain {
 
   /** Input waits for its turn. */
   get waitsForTurn(): boolean {
-    return this.#paced.isFull || this.#throttle?.isFull === true;
+    return this.#paced.isFull || this.#throttle?.isFull === true || this.#ready?.isFull === true;
   }
 
   /** Input waits in a stage. */
@@ -208,6 +213,7 @@ export class InputChain {
 
   /** Resolves when nothing waits; false when what waited was dropped. */
   async whenTaken(): Promise<boolean> {
+    if (this.#ready?.isFull === true) await this.#ready.whenEmpty();
     if (this.#paced.isFull) await this.#paced.whenEmpty();
     if (this.#throttle?.isFull === true) await this.#throttle.whenEmpty();
     return this.#pending.whenTaken();
@@ -227,12 +233,14 @@ export class InputChain {
   /** The connection was lost: what waits for room is half a message maybe. */
   reset(): void {
     this.#unpack?.close();
+    this.#ready?.cut();
     if (!this.#pending.isFull) return;
     this.#pending.close();
     this.#resume();
   }
 
   close(): void {
+    this.#ready?.close();
     this.#dropWaiting();
     this.#pending.close();
     this.flow.release();
@@ -243,7 +251,7 @@ export class InputChain {
     if (this.isBlocked) return;
     if (this.#paced.isFull) this.#paced.resume();
     else if (this.#throttle?.isFull === true) this.#throttle.resume();
-    else this.flow.resume();
+    else if (this.#ready?.isFull !== true) this.flow.resume();
   }
 
   #queueWaits(isWaiting: boolean): void {
@@ -251,7 +259,7 @@ export class InputChain {
     if (isWaiting && !this.isBlocked) this.flow.pause();
     if (isWaiting) return;
     this.#resume();
-    if (this.#isEnding && !this.#pending.isFull) this.source.end();
+    if (this.#isEnding && !this.isWaiting) this.source.end();
   }
 
   #dropWaiting(): void {

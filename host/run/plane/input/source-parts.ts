@@ -14,6 +14,7 @@ import type { InputLog } from '../state/input-log/input-log.js';
 import type { KnownMessages } from '../state/input-log/known-messages.js';
 import type { InputLogHost } from '../state/input-log/log-host.js';
 import type { RulePlaces } from '../state/rule-places.js';
+import type { ReadyStage } from './ready-stage.js';
 import type { UnpackStage } from './unpack-stage.js';
 
 let Log: typeof InputLog | undefined;
@@ -21,6 +22,7 @@ let Known: typeof KnownMessages | undefined;
 let Again: typeof Redeliveries | undefined;
 let Apart: typeof RulePlaces | undefined;
 let Unpack: typeof UnpackStage | undefined;
+let Ready: typeof ReadyStage | undefined;
 
 export async function loadInputLog(): Promise<void> {
   Log ??= (await import('../state/input-log/input-log.js')).InputLog;
@@ -66,6 +68,22 @@ export function unpackingOf(
   if (framing !== 'frames') throw new HaumeaError('config', `stream ${name}: property decompression needs messages`);
   if (Unpack === undefined) throw new Error('decompression is not loaded');
   return new Unpack(method, maxMessageBytes, failed, unpacked);
+}
+
+/** Loads the stage in which messages wait for what their decoder lacks. */
+export async function loadReadiness({ decoder }: SourceSpec): Promise<void> {
+  if (decoder !== undefined) Ready ??= (await import('./ready-stage.js')).ReadyStage;
+}
+
+/** Makes that stage; to be loaded before. */
+export function readinessOf(
+  { name }: SourceSpec,
+  { framing }: SourceForm,
+  ...args: ConstructorParameters<typeof ReadyStage>
+): ReadyStage {
+  if (framing !== 'frames') throw new HaumeaError('config', `stream ${name}: its schemas can't come from a registry`);
+  if (Ready === undefined) throw new Error('the stage of waiting messages is not loaded');
+  return new Ready(...args);
 }
 
 /** Loads the code for places of rules with checkpoints. */

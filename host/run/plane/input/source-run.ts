@@ -24,7 +24,7 @@ import { type ChainedSource, InputChain } from './input-chain.js';
 import { LateStart } from './late-start.js';
 import { isSameBut } from './same-spec.js';
 import { SourceFaults } from './source-faults.js';
-import { inputLog, redeliveriesOf, rulePlaces, unpackingOf } from './source-parts.js';
+import { inputLog, readinessOf, redeliveriesOf, rulePlaces, unpackingOf } from './source-parts.js';
 
 export class SourceRun extends SourceFaults implements ChainedSource, SourceContext, ConnectionOwner {
   readonly users = new Set<RunningRule>();
@@ -84,7 +84,9 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     const failed = (reason: string) => void this.exception(reason);
     const unpacked = (isDropped: boolean) => this.#chain.unpacked(isDropped);
     const unpack = unpackingOf(source, spec, form, defaultMaxMessageBytes, { failed, unpacked });
-    this.#chain = new InputChain(this, this.redeliveries, unpack);
+    const needs = form.format === undefined && spec.decoder ? host.userCalls.needsOf(spec.decoder.fn) : undefined;
+    const ready = (waits: (isWaiting: boolean) => void) => needs && readinessOf(spec, form, needs, waits, failed);
+    this.#chain = new InputChain(this, this.redeliveries, unpack, ready);
     this.endsSoon = form.endsSoon === true;
     this.stream = openSourceStream(host.kernel, form, spec);
     try {
