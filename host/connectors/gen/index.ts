@@ -14,6 +14,7 @@ import mqtt from '../mqtt/index.js';
 import nats from '../nats/index.js';
 import nexmark from '../nexmark/index.js';
 import nop from '../nop/index.js';
+import prometheus from '../prometheus/index.js';
 import random from '../random/index.js';
 import redis from '../redis/index.js';
 import redisPub from '../redisPub/index.js';
@@ -21,6 +22,7 @@ import redisSub from '../redisSub/index.js';
 import rest from '../rest/index.js';
 import ruletest from '../ruletest/index.js';
 import simulator from '../simulator/index.js';
+import tdengine3 from '../tdengine3/index.js';
 import websocket from '../websocket/index.js';
 
 export const manifests: readonly Connector[] = [
@@ -38,6 +40,7 @@ export const manifests: readonly Connector[] = [
   nats,
   nexmark,
   nop,
+  prometheus,
   random,
   redis,
   redisPub,
@@ -45,5 +48,6 @@ export const manifests: readonly Connector[] = [
   rest,
   ruletest,
   simulator,
+  tdengine3,
   websocket,
 ];

@@ -16,6 +16,7 @@ export const manifestLoaders: Readonly<Record<string, () => Promise<{ default: C
   nats: () => import('../nats/index.js'),
   nexmark: () => import('../nexmark/index.js'),
   nop: () => import('../nop/index.js'),
+  prometheus: () => import('../prometheus/index.js'),
   random: () => import('../random/index.js'),
   redis: () => import('../redis/index.js'),
   redisPub: () => import('../redisPub/index.js'),
@@ -23,5 +24,6 @@ export const manifestLoaders: Readonly<Record<string, () => Promise<{ default: C
   rest: () => import('../rest/index.js'),
   ruletest: () => import('../ruletest/index.js'),
   simulator: () => import('../simulator/index.js'),
+  tdengine3: () => import('../tdengine3/index.js'),
   websocket: () => import('../websocket/index.js'),
 };

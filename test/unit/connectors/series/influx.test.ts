@@ -1,12 +1,12 @@
 /** The sinks influx and influx2 at real servers: points, their types and times, what servers refuse. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { PointWriter } from '../../../host/clients/influx/points.js';
-import { connectorOf } from '../../../host/connectors/index.js';
-import { sinkContract } from '../../support/connectors/contract.js';
-import { openHttp } from '../../support/connectors/http-server.js';
-import { type SinkWishes, sinkPlane } from '../../support/engine/sink-plane.js';
-import { eventually, freePort, temporaryFolder } from '../../support/harness.js';
+import { PointWriter } from '../../../../host/clients/influx/points.js';
+import { connectorOf } from '../../../../host/connectors/index.js';
+import { sinkContract } from '../../../support/connectors/contract.js';
+import { openHttp } from '../../../support/connectors/http-server.js';
+import { type SinkWishes, sinkPlane } from '../../../support/engine/sink-plane.js';
+import { eventually, freePort, temporaryFolder } from '../../../support/harness.js';
 import {
   type InfluxServer,
   needsInflux,
@@ -14,7 +14,7 @@ import {
   openInflux,
   openVictoria,
   type VictoriaServer,
-} from '../../support/servers/time-series.js';
+} from '../../../support/servers/time-series.js';
 
 if (!needsInflux('the influx connector') || !needsVictoria('the influx2 connector')) process.exit(0);
 
