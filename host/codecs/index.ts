@@ -4,6 +4,7 @@ import { missingPackage } from '../base/program/missing-package.js';
 import type { Encode, EncodeContext, Encoder, Format, FormatInput, HostEncode, MessageDecoder } from './define.js';
 import { formatErrors } from './errors.js';
 import { formats } from './gen/index.js';
+import type { PayloadSettings } from './payload-decoder.js';
 import { plannedFormats } from './planned.js';
 
 type Props = Readonly<Record<string, unknown>>;
@@ -135,12 +136,36 @@ export function encoderSettings(props: Props, input: Omit<FormatInput, 'props' |
   return encode.settings?.({ ...input, props, schema: null });
 }
 
-/** Opens the decoder of a format that has one on the host. */
+/** Opens the decoder of a format that has one on the host, or of payloads within messages of a format. */
 export async function openDecoder(format: string, settings: Props): Promise<MessageDecoder> {
+  const { payload, ...own } = settings;
+  const outer = await hostDecoder(format, own);
+  if (payload === undefined) {
+    if (outer === undefined) throw new Error(`the format ${format} has no decoder on the host`);
+    return outer;
+  }
+  const { PayloadDecoder } = await import('./payload-decoder.js');
+  const inner = payload as PayloadSettings;
+  return new PayloadDecoder(inner.field, outer, await payloadDecoder(inner));
+}
+
+async function payloadDecoder({ format, delimiter, columns, settings }: PayloadSettings) {
+  if (format !== 'delimited') return hostDecoder(format, settings);
+  const { DelimitedPayload } = await import('./delimited-payload.js');
+  return new DelimitedPayload(delimiter, columns);
+}
+
+async function hostDecoder(format: string, settings: Props): Promise<MessageDecoder | undefined> {
   const host = decodeOf(format)?.host;
-  if (host === undefined) throw new Error(`the format ${format} has no decoder on the host`);
+  if (host === undefined) return undefined;
   const make = await withPackages(format, host.packages, () => host.load());
   return make(settings);
+}
+
+/** Formats of messages that may hold payloads, and formats of these. */
+export function payloadFormats(): { readonly outer: readonly string[]; readonly inner: readonly string[] } {
+  const outer = decodedFormats().filter((name) => name === defaultFormat || decodeOf(name)?.host !== undefined);
+  return { outer, inner: [...outer, 'delimited'] };
 }
 
 /** Loads a part of a format; throws HaumeaError `config` that names the missing package. */

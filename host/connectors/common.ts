@@ -4,7 +4,7 @@
  */
 import type { WaitingPlan } from '../../kernels/plan/ir.js';
 import { type CompressionName, compressionNames } from '../base/bytes/compression.js';
-import { field, type Parsed, type Spec } from '../base/fields/field.js';
+import { field, type Parsed, parse, type Spec } from '../base/fields/field.js';
 import { sinkCacheSpec } from '../base/fields/sink-cache-spec.js';
 import { parseDuration } from '../base/time/duration.js';
 import { sealProps } from './seal.js';
@@ -21,9 +21,26 @@ export const commonSource = {
     .unlisted(),
   useInt64ForWholeNumber: field.bool().default(false).doc('Whole numbers of undeclared columns are 64-bit integers'),
   connectionSelector: field.string().doc('Named connection whose properties are used'),
-  mergeField: field.string().notYet(notYetUnlessEmpty).doc('Keep the last row per value of this column').unlisted(),
+  interval: field
+    .duration()
+    .min(0)
+    .default(0)
+    .doc('Of each interval only the last message is read, the others are not decoded; 0 reads all'),
+  mergeField: field
+    .string()
+    .default('')
+    .doc(
+      'With interval: the last message for each value of this member is read, all as one object in which later ' +
+        'members win; for JSON',
+    ),
   merger: field.string().notYet(notYetUnlessEmpty).unlisted(),
-  payloadFormat: field.string().notYet(notYetUnlessEmpty).doc('Second decoding of one column').unlisted(),
+  payloadFormat: field
+    .string()
+    .default('')
+    .doc('Format of the messages in the column payloadField: their columns take its place in the row'),
+  payloadField: field.string().default('').doc('With payloadFormat: column with the messages, text or bytes'),
+  payloadDelimiter: field.string().default('').doc('With payloadFormat delimited: the text between values'),
+  payloadSchemaId: field.string().default('').doc('With payloadFormat: schema of the messages'),
   decrypt: field.object().notYet(notYet).unlisted(),
   decompression: field
     .string()
@@ -36,8 +53,27 @@ export const commonSource = {
 /** Properties of sources whose messages are never compressed, since the engine makes them or they are rows. */
 export const plainSource = {
   ...commonSource,
+  mergeField: field.string().notYet(notYetUnlessEmpty).doc('Member by which messages are merged').unlisted(),
+  payloadFormat: field.string().notYet(notYetUnlessEmpty).doc('Format of messages in a column').unlisted(),
   decompression: field.string().notYet(notYetUnlessEmpty).doc('Compression of each message').unlisted(),
 };
+
+/** How a source lets through less than it gets. */
+export interface Sampling {
+  readonly intervalMs: number;
+  /** Member by whose value messages are told apart; empty: all are alike. */
+  readonly mergeField: string;
+}
+
+/** How messages of a source are sampled; undefined where they are not, or where `interval` has another meaning. */
+export function samplingOf(spec: Spec, props: Readonly<Record<string, unknown>>): Sampling | undefined {
+  if (spec.interval !== commonSource.interval) return undefined;
+  const { interval, mergeField } = parse(
+    { interval: commonSource.interval, mergeField: commonSource.mergeField },
+    props,
+  );
+  return interval === 0 ? undefined : { intervalMs: interval, mergeField };
+}
 
 /** Compression of a source's messages; undefined without one, or where the property has another meaning. */
 export function packingOf(

@@ -63,6 +63,7 @@ export default defineConnector({
       if (conf.eofMessage !== '') return { no: 'with eofMessage messages do not wait for a checkpoint' };
       if (conf.decompression !== '') return { no: 'with decompression messages do not wait for a checkpoint' };
       if (conf.schemaRegistryUrl !== '') return { no: 'with schemaRegistryUrl messages do not wait for a checkpoint' };
+      if (conf.interval > 0) return { no: 'with interval messages do not wait for a checkpoint' };
       if (!conf.enableClientSession) return { no: 'without enableClientSession the broker forgets us' };
       const isForgotten = protocolLevel(conf.protocolVersion) === 5 && conf.sessionExpiryIntervalSeconds === 0;
       if (isForgotten) return { no: 'without sessionExpiryIntervalSeconds the broker forgets us' };

@@ -27,6 +27,7 @@ export interface MqttSourceConf extends ConnectionConf {
   eofMessage: string;
   decompression: string;
   schemaRegistryUrl: string;
+  interval: number;
 }
 
 const puback = 0x40;

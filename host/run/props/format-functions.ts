@@ -1,6 +1,7 @@
 /** Decoders of formats as functions that the kernel calls by number: streams with the same settings have one. */
 import type { FormatInput } from '../../codecs/define.js';
 import { decodeOf } from '../../codecs/index.js';
+import type { PayloadSettings } from '../../codecs/payload-decoder.js';
 import type { UserFunction } from '../../plugins/define.js';
 import { newUserNumber } from '../../plugins/numbers.js';
 
@@ -12,8 +13,26 @@ const known = new Map<string, UserFunction>();
  */
 export function formatDecoder(format: string, stream: FormatInput): UserFunction | undefined {
   const host = decodeOf(format)?.host;
-  if (host === undefined) return undefined;
-  const settings = host.settings?.(stream) ?? {};
+  return host && decoder(format, host.settings?.(stream) ?? {});
+}
+
+/**
+ * Function that makes JSON of messages of a format with a payload in one of their columns, `within`. Throws as
+ * `formatDecoder`.
+ */
+export function payloadDecoder(
+  format: string,
+  { field, format: inner, delimiter }: Pick<PayloadSettings, 'field' | 'format' | 'delimiter'>,
+  stream: FormatInput,
+  within: FormatInput,
+): UserFunction {
+  const columns = stream.schema?.map(({ name, type }) => ({ name, type: type.type })) ?? null;
+  const settings = decodeOf(inner)?.host?.settings?.(within) ?? {};
+  const payload: PayloadSettings = { field, format: inner, delimiter, columns, settings };
+  return decoder(format, { ...decodeOf(format)?.host?.settings?.(stream), payload });
+}
+
+function decoder(format: string, settings: Readonly<Record<string, unknown>>): UserFunction {
   const key = JSON.stringify([format, settings]);
   let fn = known.get(key);
   if (fn === undefined) {

@@ -4,8 +4,7 @@ import { asKind, HaumeaError, reasonOf } from '../../base/errors.js';
 import type { Spec } from '../../base/fields/field.js';
 import { allOf, type Redact, redactedError } from '../../base/secrets/redact.js';
 import { nearest } from '../../base/text/nearest.js';
-import type { FormatInput } from '../../codecs/define.js';
-import { decodeOf, defaultFormat, encoderSettings, schemaTypeOf, usesCodec } from '../../codecs/index.js';
+import { decodeOf, defaultFormat } from '../../codecs/index.js';
 import type { AskedPart, Connector, SourcePart } from '../../connectors/define.js';
 import { connectorOf, givenRowsType, isKeptTable, unknownConnector } from '../../connectors/index.js';
 import { sealOf } from '../../connectors/seal.js';
@@ -13,16 +12,17 @@ import { deadLettersFor } from '../../model/actions.js';
 import type { Access, Catalog, RuleDefinition, RuleGraph } from '../../model/engine.js';
 import { streamsOf } from '../../plan/graph/streams.js';
 import { callWaiting } from '../../plan/logical/call.js';
-import { isWaiting, type UserFunction } from '../../plugins/define.js';
+import type { UserFunction } from '../../plugins/define.js';
 import type { Expr, FieldDef, FieldType } from '../../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../../sql/source-def.js';
 import type { LookupSpec, SinkSpec, SourceSpec } from '../link/protocol.js';
 import { checkFiles, checkKinds, freeAccess, withFiles } from './access.js';
 import { propErrors } from './errors.js';
-import { formatDecoder } from './format-functions.js';
+import { decoderOf, decoderWithin, encoderOf, encoderSettingsOf, errorTitle } from './format-parts.js';
 import { withScripts } from './graph-scripts.js';
 import { knownProps, type StreamProps } from './known-props.js';
 import { joinLayers, type Layer } from './layers.js';
+import { payloadOf } from './payloads.js';
 import { withRetryQueues } from './retry-queues.js';
 import { missingSecret, type ResolvedProps, resolveProps } from './secret-props.js';
 import { cacheSettings } from './sink-caches.js';
@@ -77,7 +77,11 @@ function resolvedSource(
       ? null
       : fields.map((field) => columnOf(field, formatted.has(field.name)));
   const { props, secrets } = propsOf(definition, connector, connector.source, catalog, redacts);
-  const codec = decoderOf(definition, { props, schema }, catalog);
+  const payload = payloadOf(definition, connector.source.props, props);
+  const codec =
+    payload === undefined
+      ? decoderOf(definition, { props, schema }, catalog)
+      : decoderWithin(definition, payload, { props, schema }, catalog);
   if (decode.isBinary === true && connector.source.form(props).framing === 'lines') {
     throw propErrors.noLines(name, format);
   }
@@ -90,7 +94,7 @@ function resolvedSource(
     isShared:
       options.tableKind === 'lookup' ||
       (options.shared && !(definition.kind === 'table' && connector.source.form(props).endsSoon === true)),
-    format: decode.kernel,
+    format: payload === undefined ? decode.kernel : 'coded',
     ...decode.stream?.(options),
     ...(codec && { decoder: { fn: codec.number, errorsBeginWith: `stream ${name}: ${errorTitle(codec)}: ` } }),
     schema,
@@ -98,85 +102,6 @@ function resolvedSource(
     ...(secrets.length === 0 ? {} : { secrets }),
   };
   return { spec, ...(codec && { codec }) };
-}
-
-/** Function that decodes the messages of a stream to JSON; throws a `stream` error when there is none. */
-function decoderOf(
-  { name, kind, options }: StreamDefinition,
-  stream: Pick<SourceSpec, 'props' | 'schema'>,
-  { codec, schemaText }: Catalog,
-): UserFunction | undefined {
-  const { format, schemaId } = options;
-  const whose = `${kind} ${name}`;
-  if (decodeOf(format)?.usesCodec !== true) {
-    const input = { ...stream, ...schemasOf(format, schemaId, schemaText) };
-    return orRefused(whose, format, propErrors.decoder, () => formatDecoder(format, input));
-  }
-  return codecFunction('decode', whose, schemaId, codec, propErrors.decoder);
-}
-
-/** Settings of the encoder of an action; throws a `sink` error when they can't be. */
-function encoderSettingsOf(props: Props, whose: string, { schemaText }: Catalog): SinkSpec['format'] {
-  const format = typeof props.format === 'string' ? props.format.toLowerCase() : defaultFormat;
-  const schemaId = typeof props.schemaId === 'string' ? props.schemaId : '';
-  const input = schemasOf(format, schemaId, schemaText);
-  return orRefused(whose, format, propErrors.encoder, () => encoderSettings(props, input));
-}
-
-function schemasOf(
-  format: string,
-  schemaId: string | null,
-  find: Catalog['schemaText'],
-): Pick<FormatInput, 'schemaId' | 'schemaText'> {
-  const schemaText = (name: string) => {
-    if (find === undefined) throw new Error('there are no schemas');
-    return find(schemaTypeOf(format) ?? '', name);
-  };
-  return { schemaId: schemaId ?? '', schemaText };
-}
-
-function orRefused<T>(whose: string, format: string, errorOf: (text: string) => HaumeaError, make: () => T): T {
-  try {
-    return make();
-  } catch (error) {
-    throw errorOf(`${whose}: format ${format}: ${reasonOf(error)}`);
-  }
-}
-
-/** Function that encodes JSON as messages of an action. */
-function encoderOf(props: Props, whose: string, { codec }: Catalog): UserFunction | undefined {
-  if (!usesCodec(props)) return undefined;
-  const { schemaId } = props;
-  if (typeof schemaId !== 'string' || schemaId === '') {
-    throw propErrors.noSchemaId(whose, String(props.format));
-  }
-  return codecFunction('encode', whose, schemaId, codec, propErrors.encoder);
-}
-
-function codecFunction(
-  direction: 'decode' | 'encode',
-  whose: string,
-  schemaId: string | null,
-  find: Catalog['codec'],
-  errorOf: (text: string) => HaumeaError,
-): UserFunction {
-  if (find === undefined) throw errorOf(`${whose}: there are no codecs`);
-  let title: string;
-  try {
-    const codec = find(schemaId ?? '');
-    const found = codec[direction];
-    title = codec.title;
-    if (found !== undefined && !isWaiting(found.code)) return found;
-    if (found !== undefined) throw new Error(`${title} has a thread of its own (isolate), messages can't wait for it`);
-  } catch (error) {
-    throw errorOf(`${whose}: ${reasonOf(error)}`);
-  }
-  throw errorOf(`${whose}: ${title} does not ${direction}`);
-}
-
-/** Name of a codec's function in errors. */
-function errorTitle({ name, code }: UserFunction): string {
-  return code.kind === 'format' ? name : `function ${name} of ${code.name}`;
 }
 
 /** Resolves a lookup table that is asked for rows; throws as `sourceSpec`. */

@@ -1,8 +1,8 @@
 /**
- * The way of a source's input to the kernel, as a chain of stages: messages are decompressed, wait for what their
- * decoder lacks, those that came again are taken out, the log takes its copy, throttled input waits for its turn, long
- * reads are cut to pieces, and what the kernel has no room for waits. A stage is in the chain where the source needs
- * it. While one of them is full, or a sink, the connector pauses.
+ * The way of a source's input to the kernel, as a chain of stages: messages are decompressed and sampled, wait for what
+ * their decoder lacks, those that came again are taken out, the log takes its copy, throttled input waits for its turn,
+ * long reads are cut to pieces, and what the kernel has no room for waits. A stage is in the chain where the source
+ * needs it. While one of them is full, or a sink, the connector pauses.
  */
 import type { Redeliveries } from '../../../connectors/redeliveries.js';
 import type { Barrier } from '../acknowledge/barrier.js';
@@ -21,6 +21,7 @@ import { PacedStage } from './paced-stage.js';
 import { PendingStage } from './pending-stage.js';
 import type { ReadyStage } from './ready-stage.js';
 import { RedeliveryStage } from './redelivery-stage.js';
+import type { SampleStage } from './sample-stage.js';
 import type { UnpackStage } from './unpack-stage.js';
 
 /** The source, as its chain sees it. */
@@ -60,6 +61,7 @@ export class InputChain {
     redeliveries: Redeliveries<Barrier> | undefined,
     unpack?: UnpackStage,
     ready?: (waits: (isWaiting: boolean) => void) => ReadyStage | undefined,
+    readonly sample?: SampleStage,
   ) {
     this.#unpack = unpack;
     this.#ready = ready?.((isWaiting) => this.#queueWaits(isWaiting));
@@ -96,6 +98,7 @@ export class InputChain {
   #link(): void {
     const stages: (PassingStage<Input> | undefined)[] = [
       this.#unpack,
+      this.sample,
       this.#ready,
       this.#redelivery,
       this.log.log && this.log,
@@ -113,7 +116,8 @@ export class InputChain {
 
   /** Takes what was read, and the receipts that are owed for its messages. */
   write(bytes: Uint8Array, receipts?: Uint32Array): void {
-    if (receipts !== undefined) this.#owed.add(receipts);
+    if (receipts !== undefined && this.sample !== undefined) this.#acknowledge(receipts);
+    else if (receipts !== undefined) this.#owed.add(receipts);
     this.#first.write({ bytes, isLast: true });
     if (receipts !== undefined && this.#unpack !== undefined && !this.isWaiting) this.#acknowledgeDropped();
   }
@@ -125,7 +129,10 @@ export class InputChain {
 
   /** Acknowledges messages that could not be decompressed and have none behind them that would do. */
   #acknowledgeDropped(): void {
-    const receipts = this.#owed.leading;
+    this.#acknowledge(this.#owed.leading);
+  }
+
+  #acknowledge(receipts: Uint32Array): void {
     const barrier = this.acknowledgement.begin();
     if (receipts.length > 0 && barrier !== undefined) this.acknowledgement.taken(receipts, barrier);
     if (barrier !== undefined) this.acknowledgement.end(barrier);
@@ -138,6 +145,8 @@ export class InputChain {
 
   /** No more comes; returns whether something waits: the source is told when that is over. */
   end(): boolean {
+    this.sample?.drain();
+    this.sample?.close();
     this.#isEnding = this.isWaiting;
     return this.#isEnding;
   }
@@ -234,6 +243,7 @@ export class InputChain {
   reset(): void {
     this.#unpack?.close();
     this.#ready?.cut();
+    this.sample?.reset();
     if (!this.#pending.isFull) return;
     this.#pending.close();
     this.#resume();
@@ -241,6 +251,7 @@ export class InputChain {
 
   close(): void {
     this.#ready?.close();
+    this.sample?.close();
     this.#dropWaiting();
     this.#pending.close();
     this.flow.release();

@@ -2,7 +2,7 @@
 import type { Kernel } from '../../../../kernels/api.js';
 import { sampleOften } from '../../../../kernels/streams/copy.js';
 import { HaumeaError } from '../../../base/errors.js';
-import { packingOf } from '../../../connectors/common.js';
+import { packingOf, samplingOf } from '../../../connectors/common.js';
 import type { SourceForm, SourcePart } from '../../../connectors/define.js';
 import type { Redeliveries } from '../../../connectors/redeliveries.js';
 import type { SourceSpec } from '../../link/protocol.js';
@@ -15,6 +15,7 @@ import type { KnownMessages } from '../state/input-log/known-messages.js';
 import type { InputLogHost } from '../state/input-log/log-host.js';
 import type { RulePlaces } from '../state/rule-places.js';
 import type { ReadyStage } from './ready-stage.js';
+import type { SampleStage } from './sample-stage.js';
 import type { UnpackStage } from './unpack-stage.js';
 
 let Log: typeof InputLog | undefined;
@@ -23,6 +24,7 @@ let Again: typeof Redeliveries | undefined;
 let Apart: typeof RulePlaces | undefined;
 let Unpack: typeof UnpackStage | undefined;
 let Ready: typeof ReadyStage | undefined;
+let Sample: typeof SampleStage | undefined;
 
 export async function loadInputLog(): Promise<void> {
   Log ??= (await import('../state/input-log/input-log.js')).InputLog;
@@ -41,10 +43,26 @@ export function redeliveriesOf(form: SourceForm, maxMessageBytes: number): Redel
   return new Again(form.session, maxMessageBytes, form.mqttVersion ?? 4);
 }
 
-/** Loads the stage that decompresses messages, where they are compressed. */
-export async function loadUnpacking(part: SourcePart | undefined, { props }: SourceSpec): Promise<void> {
-  if (part === undefined || packingOf(part.props, props) === undefined) return;
-  Unpack ??= (await import('./unpack-stage.js')).UnpackStage;
+/** Loads the stages that decompress and sample messages, where a source needs them. */
+export async function loadMessageStages(part: SourcePart | undefined, { props }: SourceSpec): Promise<void> {
+  if (part === undefined) return;
+  if (packingOf(part.props, props) !== undefined) Unpack ??= (await import('./unpack-stage.js')).UnpackStage;
+  if (samplingOf(part.props, props) !== undefined) Sample ??= (await import('./sample-stage.js')).SampleStage;
+}
+
+/** Makes the stage that samples messages; to be loaded before. Undefined where all are read. */
+export function samplingStageOf(
+  part: SourcePart,
+  { name, props }: SourceSpec,
+  { framing }: SourceForm,
+  isBlocked: () => boolean,
+  failed: (reason: string) => void,
+): SampleStage | undefined {
+  const sampling = samplingOf(part.props, props);
+  if (sampling === undefined) return undefined;
+  if (framing !== 'frames') throw new HaumeaError('config', `stream ${name}: property interval needs messages`);
+  if (Sample === undefined) throw new Error('sampling is not loaded');
+  return new Sample(sampling, isBlocked, failed);
 }
 
 /** What the source hears of decompression. */

@@ -24,7 +24,7 @@ import { type ChainedSource, InputChain } from './input-chain.js';
 import { LateStart } from './late-start.js';
 import { isSameBut } from './same-spec.js';
 import { SourceFaults } from './source-faults.js';
-import { inputLog, readinessOf, redeliveriesOf, rulePlaces, unpackingOf } from './source-parts.js';
+import { inputLog, readinessOf, redeliveriesOf, rulePlaces, samplingStageOf, unpackingOf } from './source-parts.js';
 
 export class SourceRun extends SourceFaults implements ChainedSource, SourceContext, ConnectionOwner {
   readonly users = new Set<RunningRule>();
@@ -86,7 +86,9 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
     const unpack = unpackingOf(source, spec, form, defaultMaxMessageBytes, { failed, unpacked });
     const needs = form.format === undefined && spec.decoder ? host.userCalls.needsOf(spec.decoder.fn) : undefined;
     const ready = (waits: (isWaiting: boolean) => void) => needs && readinessOf(spec, form, needs, waits, failed);
-    this.#chain = new InputChain(this, this.redeliveries, unpack, ready);
+    const isBlocked = () => this.isFull || this.isClosed || this.#isDraining;
+    const sample = samplingStageOf(source, spec, form, isBlocked, failed);
+    this.#chain = new InputChain(this, this.redeliveries, unpack, ready, sample);
     this.endsSoon = form.endsSoon === true;
     this.stream = openSourceStream(host.kernel, form, spec);
     try {
@@ -235,6 +237,10 @@ export class SourceRun extends SourceFaults implements ChainedSource, SourceCont
   get isReadAhead(): boolean {
     const { position, pending } = this.#source;
     return this.waitsForTurn && this.#log === undefined && (position !== undefined || pending !== undefined);
+  }
+
+  get sampled(): Uint8Array | undefined {
+    return this.#chain.sample?.held;
   }
 
   get starvedSince(): number {

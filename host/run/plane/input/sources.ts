@@ -5,7 +5,7 @@ import { connectorFor, loadConnector } from '../../../connectors/loaded.js';
 import type { RuleStart, SourceSpec } from '../../link/protocol.js';
 import type { SourceHost } from '../feed/source-host.js';
 import type { RunningSource } from '../running/running.js';
-import { loadInputLog, loadPlaces, loadReadiness, loadRedeliveries, loadUnpacking } from './source-parts.js';
+import { loadInputLog, loadMessageStages, loadPlaces, loadReadiness, loadRedeliveries } from './source-parts.js';
 import { SourceRun } from './source-run.js';
 
 /** Loads what the sources of a rule need. */
@@ -16,7 +16,7 @@ export async function loadSourceParts({ sources, inputLogs, checkpoint }: RuleSt
   ];
   const own = sources.flatMap((spec) => {
     const { source } = connectorFor('source', spec.type);
-    return [loadRedeliveries(source?.form(spec.props)), loadUnpacking(source, spec), loadReadiness(spec)];
+    return [loadRedeliveries(source?.form(spec.props)), loadMessageStages(source, spec), loadReadiness(spec)];
   });
   await Promise.all([...logs, ...own, ...sources.map(({ type }) => loadConnector('source', type))]);
 }

@@ -70,6 +70,8 @@ export interface RunningSource extends RunningPart {
   /** Users that take the input as it arrives. */
   readonly readers: ReadonlySet<RunningRule>;
   readonly counters: StreamCounters;
+  /** Message that waits for the end of its interval, as a frame. */
+  readonly sampled?: Uint8Array | undefined;
   /** Acknowledgements of the messages; undefined where the source has none to acknowledge. */
   readonly acknowledgements: Acknowledgements | undefined;
   /** The source has had messages that are to be acknowledged. */

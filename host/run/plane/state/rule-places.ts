@@ -140,9 +140,11 @@ export class RulePlaces implements RunningPlaces {
   }
 
   pendingOf(rule: RunningRule): Uint8Array | undefined {
+    const { sampled } = this.source;
     const { connector } = this;
-    if (connector.pending === undefined) return undefined;
-    const parts = [...(this.#catchUps.get(rule)?.rest() ?? []), ...connector.pending()];
+    if (connector.pending === undefined && sampled === undefined) return undefined;
+    const own = [...(connector.pending?.() ?? []), ...(sampled === undefined ? [] : [sampled])];
+    const parts = [...(this.#catchUps.get(rule)?.rest() ?? []), ...own];
     return parts.length === 0 ? undefined : Buffer.concat(parts);
   }
 
