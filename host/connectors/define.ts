@@ -29,6 +29,8 @@ export interface SourceForm {
   waits?: true;
   /** The sender may wait for acknowledgements of its messages. */
   acknowledges?: true;
+  /** Whole numbers of undeclared columns are 64-bit integers, unless `useInt64ForWholeNumber` says otherwise. */
+  wholeNumbersAreInts?: true;
   /**
    * Name of client and broker when the broker keeps a session: it sends messages without acknowledgement again, with
    * the same packet id.

@@ -15,6 +15,5 @@ export interface PlannedConnector {
 export const plannedConnectors: Readonly<Record<string, PlannedConnector>> = {
   edgex: { isConnection: true },
   nng: { isConnection: true },
-  sql: { isConnection: true, lookup: {} },
   sse: { isConnection: true },
 };

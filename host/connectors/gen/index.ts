@@ -22,6 +22,7 @@ import redisSub from '../redisSub/index.js';
 import rest from '../rest/index.js';
 import ruletest from '../ruletest/index.js';
 import simulator from '../simulator/index.js';
+import sql from '../sql/index.js';
 import tdengine3 from '../tdengine3/index.js';
 import websocket from '../websocket/index.js';
 
@@ -48,6 +49,7 @@ export const manifests: readonly Connector[] = [
   rest,
   ruletest,
   simulator,
+  sql,
   tdengine3,
   websocket,
 ];

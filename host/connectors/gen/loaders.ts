@@ -24,6 +24,7 @@ export const manifestLoaders: Readonly<Record<string, () => Promise<{ default: C
   rest: () => import('../rest/index.js'),
   ruletest: () => import('../ruletest/index.js'),
   simulator: () => import('../simulator/index.js'),
+  sql: () => import('../sql/index.js'),
   tdengine3: () => import('../tdengine3/index.js'),
   websocket: () => import('../websocket/index.js'),
 };

@@ -104,15 +104,15 @@ test('a table that a rule asks stays; what it can’t do is refused when it or t
   assert.equal(topo.json.edges.source_asks, ['op_used']);
   await accepted('DELETE', '/rules/user');
   await accepted('DELETE', '/tables/used');
-  const planned = { sql: 'CREATE TABLE cellar () WITH (TYPE="sql", DATASOURCE="a", KIND="lookup")' };
-  await accepted('POST', '/tables', planned);
+  const unfinished = { sql: 'CREATE TABLE cellar () WITH (TYPE="sql", DATASOURCE="a", KIND="lookup")' };
+  await accepted('POST', '/tables', unfinished);
   const refused = await server.request('POST', '/rules', {
     id: 'later',
     sql: 'SELECT asks.id FROM asks INNER JOIN cellar ON asks.id = cellar.id',
     actions: [{ nop: {} }],
   });
   assert.is(refused.status, 400);
-  assert.match(refused.text, /table cellar: lookup tables of type sql are not supported yet/);
+  assert.match(refused.text, /sql lookup.*dburl is required/);
   const wrong = await createWrong('{"lookup":{"cacheTtl":"soon"}}');
   assert.match(wrong, /cacheTtl must be seconds, or a duration/);
 });

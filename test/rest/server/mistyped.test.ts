@@ -44,7 +44,7 @@ const sources: readonly [path: string, sql: string, reason: RegExp][] = [
   [
     '/tables',
     'CREATE TABLE x () WITH (TYPE="mqtt", DATASOURCE="t", KIND="lookup", KEY="a")',
-    /mqtt not found, expected one of httppull, memory, redis, simulator$/,
+    /mqtt not found, expected one of httppull, memory, redis, simulator, sql$/,
   ],
   [
     '/tables',
@@ -71,7 +71,9 @@ test('what errors offer for FORMAT and lookup tables is taken, and can be read',
   }
   const lookup = (type: string) => {
     const source = type === 'redis' ? '0' : 't';
-    return `CREATE TABLE of_${type.length} () WITH (TYPE="${type}", DATASOURCE="${source}", KIND="lookup", KEY="a")`;
+    const extra = type === 'sql' ? ', EXTRA="{\\"dburl\\":\\"file.db\\"}"' : '';
+    const options = `TYPE="${type}", DATASOURCE="${source}", KIND="lookup", KEY="a"${extra}`;
+    return `CREATE TABLE of_${type.length} () WITH (${options})`;
   };
   for (const type of await offered('/tables', lookup('?'))) {
     const answer = await server.request('POST', '/tables', { sql: lookup(type) });

@@ -63,7 +63,10 @@ export function openSourceStream(kernel: Kernel, form: SourceForm, spec: SourceS
     decoder: form.format === undefined ? spec.decoder : undefined,
     schema: spec.schema,
     strict: spec.strict,
-    wholeNumbersAreInts: useInt64ForWholeNumber === true || useInt64ForWholeNumber === 'true',
+    wholeNumbersAreInts:
+      useInt64ForWholeNumber === undefined
+        ? form.wholeNumbersAreInts === true
+        : useInt64ForWholeNumber === true || useInt64ForWholeNumber === 'true',
     maxDepth: defaultMaxDepth,
     maxMessageBytes: defaultMaxMessageBytes,
   });

@@ -1,0 +1,178 @@
+/** Databases: parts with the same address share one and its connections. None connects again by itself. */
+import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { type SqlAddress, sqlAddress } from './address.js';
+import type { Driver, SqlConnection } from './driver.js';
+import { driverOf } from './drivers.js';
+import { isRefusal, SqlError, sqlClientErrors } from './errors.js';
+
+export interface DatabaseConf {
+  dburl: string;
+  /** ms */
+  timeout: number;
+}
+
+export class SqlDatabases {
+  readonly #databases = new Map<string, SharedDatabase>();
+
+  /** Returns the database of this address; each user gives it back. */
+  take(conf: DatabaseConf): SharedDatabase {
+    const key = JSON.stringify([conf.dburl, conf.timeout]);
+    let database = this.#databases.get(key);
+    if (database === undefined) {
+      database = new SharedDatabase(conf, () => this.#databases.delete(key));
+      this.#databases.set(key, database);
+    }
+    database.users++;
+    return database;
+  }
+}
+
+interface Waiting {
+  readonly give: (connection: SqlConnection | undefined) => void;
+  readonly fail: (error: Error) => void;
+}
+
+export class SharedDatabase {
+  users = 0;
+  readonly address: SqlAddress;
+  readonly #timeoutMs: number;
+  readonly #idle: SqlConnection[] = [];
+  readonly #busy = new Set<SqlConnection>();
+  #connecting = 0;
+  readonly #waiting: Waiting[] = [];
+  #driver: Driver | undefined;
+  #isClosed = false;
+
+  constructor(
+    conf: DatabaseConf,
+    readonly onUnused: () => void,
+  ) {
+    this.address = sqlAddress(conf.dburl);
+    this.#timeoutMs = conf.timeout;
+  }
+
+  /**
+   * Does work on a connection that nobody else uses meanwhile. Throws what the work throws, and `SqlError` `away` when
+   * there is no connection.
+   */
+  async use<T>(work: (connection: SqlConnection) => Promise<T>): Promise<T> {
+    const connection = await this.#take();
+    try {
+      const result = await work(connection);
+      this.#giveBack(connection);
+      return result;
+    } catch (error) {
+      // What else has failed may have left a transaction behind.
+      if (isRefusal(error)) this.#giveBack(connection);
+      else this.#drop(connection);
+      throw error;
+    }
+  }
+
+  giveBack(): void {
+    if (--this.users > 0) return;
+    this.onUnused();
+    this.#isClosed = true;
+    for (const connection of [...this.#idle, ...this.#busy]) this.#drop(connection);
+    for (const { fail } of this.#waiting.splice(0)) fail(sqlClientErrors.closed());
+  }
+
+  async #take(): Promise<SqlConnection> {
+    if (this.#isClosed) throw sqlClientErrors.closed();
+    this.#driver ??= await driverOf(this.address.kind);
+    const idle = this.#idle.pop();
+    if (idle !== undefined) {
+      this.#busy.add(idle);
+      return idle;
+    }
+    if (this.#busy.size + this.#connecting >= this.#driver.maxConnections) {
+      const given = await this.#wait();
+      if (given !== undefined) return given;
+    }
+    return this.#connect(this.#driver);
+  }
+
+  async #connect(driver: Driver): Promise<SqlConnection> {
+    let made: SqlConnection | undefined;
+    this.#connecting++;
+    try {
+      made = await driver.connect({
+        address: this.address,
+        timeoutMs: this.#timeoutMs,
+        lost: () => {
+          if (made !== undefined) this.#drop(made);
+        },
+      });
+    } catch (error) {
+      this.#next();
+      if (error instanceof SqlError || error instanceof HaumeaError) throw error;
+      throw new SqlError('away', reasonOf(error), { cause: error });
+    } finally {
+      this.#connecting--;
+    }
+    if (this.#isClosed) {
+      made.destroy();
+      throw sqlClientErrors.closed();
+    }
+    this.#busy.add(made);
+    return made;
+  }
+
+  /** Resolves with a connection, or with none when there is room for another one. */
+  #wait(): Promise<SqlConnection | undefined> {
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = {
+        give: (connection) => {
+          clearTimeout(timer);
+          resolve(connection);
+        },
+        fail: (error) => {
+          clearTimeout(timer);
+          reject(error);
+        },
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+        reject(sqlClientErrors.noAnswer(this.#timeoutMs));
+      }, this.#timeoutMs);
+      this.#waiting.push(waiting);
+    });
+  }
+
+  #giveBack(connection: SqlConnection): void {
+    if (!this.#busy.has(connection)) return;
+    const next = this.#waiting.shift();
+    if (next !== undefined) {
+      next.give(connection);
+      return;
+    }
+    this.#busy.delete(connection);
+    this.#idle.push(connection);
+  }
+
+  #drop(connection: SqlConnection): void {
+    const at = this.#idle.indexOf(connection);
+    if (at >= 0) this.#idle.splice(at, 1);
+    const wasBusy = this.#busy.delete(connection);
+    connection.destroy();
+    if (wasBusy) this.#next();
+  }
+
+  /** Lets who waits longest make a connection. */
+  #next(): void {
+    this.#waiting.shift()?.give(undefined);
+  }
+}
+
+/** Connects once and asks a question; throws the reason when there is no answer. */
+export async function pingDatabase(conf: DatabaseConf): Promise<void> {
+  const database = new SqlDatabases().take(conf);
+  try {
+    await database.use((connection) => connection.run('SELECT 1'));
+  } catch (error) {
+    if (error instanceof HaumeaError) throw error;
+    throw sqlClientErrors.connection(reasonOf(error), { cause: error });
+  } finally {
+    database.giveBack();
+  }
+}

@@ -1,0 +1,25 @@
+/** The forms of sql in Chinese. */
+import type { ConnectorTexts } from '../define.js';
+
+export const chinese: ConnectorTexts = {
+  about: '读取数据库的表，在其中查询行，并向其写入行。',
+  dataSource: '读取或查询的表',
+  connection: {
+    dburl: ['数据库地址', '数据库的地址：postgres://、mysql://、sqlserver:// 或 sqlite:'],
+    timeout: ['超时', '等待数据库的最长时间：连接以及每条语句'],
+  },
+  source: {
+    interval: ['间隔', '两次查询之间的时间'],
+    internalSqlQueryCfg: ['查询', '由各部分组成的查询'],
+    templateSqlQueryCfg: ['查询模板', '模板形式的查询，优先于 internalSqlQueryCfg'],
+  },
+  lookup: {
+    templateSqlQueryCfg: ['查询模板', '代替表查询的模板'],
+  },
+  sink: {
+    table: ['表', '写入行的表'],
+    fields: ['字段', '写入的列，缺少的成员为 NULL；为空时写入行的所有成员'],
+    rowkindField: ['行类型字段', '指明更改类型的字段：insert、update、upsert 或 delete；没有时插入行'],
+    keyField: ['键字段', 'update、upsert 与 delete 查找行所用的列；upsert 需要该列的唯一索引'],
+  },
+};

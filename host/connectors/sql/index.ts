@@ -1,0 +1,100 @@
+/** Databases with SQL: tables are polled, rows are looked up there and written. */
+import { field, type Spec } from '../../base/fields/field.js';
+import { sqlAddress, sqlAddressReason, sqliteFile } from '../../clients/sql/address.js';
+import { commonLookup, plainSink, plainSource } from '../common.js';
+import { defineConnector } from '../define.js';
+import { connectorErrors } from '../errors.js';
+import { lookupQueryProps, queryReason, sourceQueryProps } from './query-props.js';
+
+const dburl = field
+  .address()
+  .check(sqlAddressReason)
+  .alias('url')
+  .doc('Address of the database: postgres://, mysql://, sqlserver:// or sqlite:');
+
+const connectionProps = {
+  dburl,
+  timeout: field
+    .duration()
+    .min(1)
+    .default(30_000)
+    .doc('Longest wait for the database: to connect, and for each statement'),
+} satisfies Spec;
+
+export default defineConnector({
+  name: 'sql',
+  doc: 'Reads tables of databases, looks rows up in them, and writes rows to them.',
+  packages: ['pg', 'mysql2', 'node-sqlite3-wasm', 'tedious'],
+  chinese: async () => (await import('./chinese.js')).chinese,
+  connection: {
+    props: connectionProps,
+    files: ({ dburl = '' }) => ({ dburl: sqliteFile(dburl) ?? '' }),
+    ping: async () => {
+      const { pingDatabase } = await import('../../clients/sql/database.js');
+      return ({ dburl, timeout }) => {
+        if (dburl === undefined) throw connectorErrors.props('sql connection', 'dburl is required');
+        return pingDatabase({ dburl, timeout });
+      };
+    },
+  },
+  source: {
+    dataSource: { doc: 'Table that is read, unless internalSqlQueryCfg names one' },
+    props: {
+      ...plainSource,
+      dburl: dburl.required(),
+      useInt64ForWholeNumber: plainSource.useInt64ForWholeNumber.default(true),
+      interval: field.duration().min(1).required().doc('Time between two queries'),
+      ...sourceQueryProps,
+    },
+    refusal: (conf) => queryReason(conf),
+    form: () => ({ framing: 'frames', waits: true, wholeNumbersAreInts: true }),
+    rewinds: ({ internalSqlQueryCfg, templateSqlQueryCfg }) => {
+      const { templateSql = '' } = templateSqlQueryCfg;
+      const { indexField = '', indexFields = [] } = templateSql === '' ? internalSqlQueryCfg : templateSqlQueryCfg;
+      return indexField === '' && indexFields.length === 0
+        ? { no: 'without an indexField each query has all rows' }
+        : 'position';
+    },
+    load: async () => {
+      const { SqlSource } = await import('./source.js');
+      return (conf, context) => new SqlSource(conf, context);
+    },
+  },
+  lookup: {
+    dataSource: { doc: 'Table that is asked', isNeeded: true },
+    props: { ...commonLookup, dburl: dburl.required(), ...lookupQueryProps },
+    load: async () => {
+      const { SqlLookup } = await import('./lookup.js');
+      return (conf, context) => new SqlLookup(conf, context);
+    },
+  },
+  sink: {
+    props: {
+      ...plainSink,
+      dburl: dburl.required(),
+      table: field.string().required().min(1).doc('Table that rows are written to'),
+      fields: field
+        .list(field.string())
+        .doc('Columns that are written, missing members as NULL; all members of the row without it'),
+      rowkindField: field
+        .string()
+        .default('')
+        .doc('Member with the kind of change: insert, update, upsert or delete; without one rows are inserted'),
+      keyField: field
+        .string()
+        .default('')
+        .doc('Column by which update, upsert and delete find rows; upsert needs a unique index of it'),
+    },
+    refusal: ({ rowkindField, keyField }) =>
+      rowkindField !== '' && keyField === '' ? 'keyField is required when rowkindField is set' : undefined,
+    files: ({ dburl }) => ({ dburl: { written: sqliteFile(dburl) ?? '' } }),
+    staysSent: ({ dburl }) =>
+      sqlAddress(dburl).kind === 'sqlserver' ? 'exactly once is not checked against a SQL Server' : undefined,
+    hasTransactions: true,
+    form: { takes: 'messages', framing: 'messages', picksFields: true },
+    load: async () => {
+      const { SqlSink } = await import('./sink.js');
+      return (conf, context) => new SqlSink(conf, context);
+    },
+  },
+});

@@ -1,0 +1,140 @@
+/** A PostgreSQL server of its own, as far as the machine has one. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { announceSkip, eventually, freePort, temporaryFolder } from '../harness.js';
+
+const children = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of children) kill(child);
+});
+
+/** Folder with the programs of the newest version. */
+function binFolder(): string | undefined {
+  const root = '/usr/lib/postgresql';
+  const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
+  return versions.map((version) => join(root, version, 'bin')).find((folder) => existsSync(join(folder, 'initdb')));
+}
+
+const bin = binFolder();
+
+/** Says why the tests with a server don't run; in CI that is a failure. */
+export function needsPostgres(what: string): boolean {
+  if (bin !== undefined) return true;
+  if (process.env.CI === 'true') throw new Error(`${what}: PostgreSQL is not installed`);
+  announceSkip(what, 'PostgreSQL is not installed');
+  return false;
+}
+
+export interface TestPostgres {
+  readonly port: number;
+  readonly url: string;
+  readonly password: string;
+  /** Runs statements as the owner of the database. */
+  query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
+  /** Ends it as a loss of power would. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port. */
+  start(): Promise<void>;
+  /** It stays connected and does nothing any more, until it goes on. */
+  pause(): void;
+  resume(): void;
+  close(): Promise<void>;
+}
+
+/** PostgreSQL refuses to run as root. */
+const nobody = 65_534;
+const isRoot = process.getuid?.() === 0;
+const user = 'owner';
+const password = 's3cret!';
+
+/** Makes a database in a folder of its own and starts the server on a free port; `settings` are for its file. */
+export async function openPostgres(
+  settings: Readonly<Record<string, string>> = {},
+  starts = true,
+): Promise<TestPostgres> {
+  const folder = temporaryFolder();
+  const data = join(folder, 'data');
+  mkdirSync(data);
+  if (isRoot) {
+    chmodSync(folder, 0o711);
+    chownSync(data, nobody, nobody);
+  }
+  const port = await freePort();
+  const as = isRoot ? { uid: nobody, gid: nobody } : {};
+  const made = spawnSync(
+    'sh',
+    [
+      '-c',
+      `printf '%s' "$0" | ${bin}/initdb -D ${data} -U ${user} -A scram-sha-256 --pwfile=/dev/stdin -N -E UTF8`,
+      password,
+    ],
+    { ...as, encoding: 'utf8' },
+  );
+  if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`);
+  const given = {
+    listen_addresses: '127.0.0.1',
+    port: `${port}`,
+    unix_socket_directories: '',
+    fsync: 'off',
+    ...settings,
+  };
+  const options = Object.entries(given).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  let child: ChildProcess | undefined;
+  const url = `postgres://${user}:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`;
+  const server: TestPostgres = {
+    port,
+    url,
+    password,
+    query: async (text, values = []) => {
+      const client = new pg.Client({ connectionString: url });
+      client.on('error', () => {});
+      await client.connect();
+      try {
+        return (await client.query(text, values)).rows;
+      } finally {
+        await client.end();
+      }
+    },
+    start: async () => {
+      const started = spawn(`${bin}/postgres`, ['-D', data, ...options], { ...as, stdio: 'ignore', detached: true });
+      child = started;
+      children.add(started);
+      await eventually('the start of PostgreSQL', () =>
+        server.query('SELECT 1').then(
+          () => true,
+          () => undefined,
+        ),
+      );
+    },
+    kill: async () => {
+      if (child === undefined) return;
+      const ended = child;
+      child = undefined;
+      children.delete(ended);
+      if (ended.exitCode !== null || ended.signalCode !== null) return;
+      kill(ended);
+      await once(ended, 'exit');
+    },
+    pause: () => signal(child, 'SIGSTOP'),
+    resume: () => signal(child, 'SIGCONT'),
+    close: () => server.kill(),
+  };
+  if (starts) await server.start();
+  return server;
+}
+
+/** Its processes are a group of their own. */
+function signal(child: ChildProcess | undefined, name: NodeJS.Signals): void {
+  if (child?.pid !== undefined) process.kill(-child.pid, name);
+}
+
+function kill(child: ChildProcess): void {
+  try {
+    signal(child, 'SIGKILL');
+  } catch {
+    // It has ended already.
+  }
+}
