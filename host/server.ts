@@ -76,6 +76,7 @@ async function startParts(start: Start, lock: FolderLock): Promise<Server> {
   const catalog: Catalog = catalogOf(start, definitions, {
     codec: (schemaId) => installed.codec(schemaId),
     schemaText: (type, name) => installed.schemaText(type, name),
+    messages: (schemaId) => installed.messages(schemaId),
   });
   const running = await startEngine(start, definitions, catalog);
   const { engine } = running;

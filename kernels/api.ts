@@ -6,6 +6,7 @@
 import type { LoadFault } from './gen/layouts.js';
 import type { NodeHandle, StreamHandle } from './memory/handles.js';
 import type { ColumnType, ColumnUse, ConstValue, NodePlan, Program } from './plan/ir.js';
+import type { MessageTypes } from './plan/message-types.js';
 import type { CarriedColumn, CarriedColumns } from './values/carried.js';
 import type { Histogram } from './values/histogram.js';
 import type { Value, ValueAccess } from './values/value.js';
@@ -36,11 +37,13 @@ export interface StreamSpec {
   /**
    * `rows`: the engine's own binary form; `delimited`: fields with `delimiter` between them; `form`:
    * application/x-www-form-urlencoded; `coded`: `decoder` makes JSON of them; `fields`: names and texts with their
-   * lengths, as a source has cut them.
+   * lengths, as a source has cut them; `protobuf`: of `messages`.
    */
-  format: 'json' | 'binary' | 'rows' | 'delimited' | 'form' | 'coded' | 'fields';
+  format: 'json' | 'binary' | 'rows' | 'delimited' | 'form' | 'coded' | 'fields' | 'protobuf';
   delimiter?: string;
   decoder?: Decoder;
+  /** Types of protobuf messages. */
+  messages?: MessageTypes;
   /** Declared columns, or null for a schemaless stream. */
   schema: { name: string; type: ColumnType; default?: ConstValue }[] | null;
   /** Value of the stream option STRICT_VALIDATION. */

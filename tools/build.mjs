@@ -36,6 +36,7 @@ const external = [
   'utf-8-validate',
   're2js',
   'croner',
+  'protobufjs',
   'ipaddr.js',
   '@bokuweb/zstd-wasm',
   'quickjs-emscripten-core',

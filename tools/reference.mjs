@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { configSpec } from '../host/base/config/config-spec.ts';
 import { formatDuration } from '../host/base/time/duration.ts';
 import { allFormats } from '../host/codecs/index.ts';
-import { plannedFormats } from '../host/codecs/planned.ts';
 import { cacheProps, deadLetterProp } from '../host/connectors/common.ts';
 import { userConnectors } from '../host/connectors/index.ts';
 import { sealProps } from '../host/connectors/seal.ts';
@@ -232,7 +231,6 @@ Streams of the format \`avro\` have these properties, in their configuration key
 above.
 
 ${formatProps()}
-A stream or action that names one of these is refused with its name: ${names(Object.keys(plannedFormats))}.
 ${connectorSections(list).join('')}`;
 }
 

@@ -17,7 +17,7 @@ import {
   OutputFormat,
   OutputShape,
 } from '../gen/encode-layouts';
-import { alloc, free } from '../mem/alloc';
+import { alloc, free, WORKSPACE } from '../mem/alloc';
 import {
   MEMBER_KEY_LEN,
   MEMBER_KEY_OFF,
@@ -29,6 +29,8 @@ import {
   lenOf,
   offOf,
 } from '../mem/layout';
+import { typeAt } from '../protobuf/types';
+import { writeBegin, writeMessage } from '../protobuf/write';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
 import { bytesCompare } from '../value/bytes';
 import { plainError, valueError } from '../value/error';
@@ -50,6 +52,11 @@ let isFirst: bool = true;
 /** Bytes of the header before the row. */
 let headerLen: u32 = 0;
 let isComplete: bool = false;
+/** protobuf: members of the row, from its fields. */
+let members: usize = 0;
+let membersSize: u32 = 0;
+/** protobuf: number of members of the row. */
+let memberCount: u32 = 0;
 
 /** True for the formats that this file writes. */
 // @ts-ignore: decorator
@@ -96,6 +103,7 @@ export function textBound(row: u32): u32 {
 
 /** True when the row that `textBound` was asked of has no text. */
 export function textIsEmpty(): bool {
+  if (format == OutputFormat.PROTOBUF) return memberCount == 0;
   return textLen == headerLen;
 }
 
@@ -114,6 +122,7 @@ function failWith(error: u64): bool {
 function putRow(row: u32): bool {
   const isSingle = isApart(spec.flags);
   if (spec.shape != OutputShape.OBJECT) {
+    if (format == OutputFormat.PROTOBUF) return isSingle ? putMessageFields(row) : failList();
     if (format == OutputFormat.FORM) return isSingle ? putFormFields(row) : failList();
     if (hasHeader(isSingle)) putHeaderFields();
     return putFields(row);
@@ -126,6 +135,7 @@ function putRow(row: u32): bool {
   if (format == OutputFormat.RAW) return putRaw(tag, val);
   if (tag != Tag.OBJECT) return failWith(valueError('a row is needed, but found ', tag, val));
   if (format == OutputFormat.FORM) return isSingle ? putForm(val) : failList();
+  if (format == OutputFormat.PROTOBUF) return isSingle ? putMessage(offOf(val), lenOf(val)) : failList();
   if (hasHeader(isSingle)) {
     if (names) putHeaderNames();
     else putHeader(val);
@@ -134,7 +144,13 @@ function putRow(row: u32): bool {
 }
 
 function failList(): bool {
-  return failWith(plainError('format urlencoded: a list of rows cannot be sent, use sendSingle'));
+  return failWith(
+    plainError(
+      format == OutputFormat.FORM
+        ? 'format urlencoded: a list of rows cannot be sent, use sendSingle'
+        : 'format protobuf: a list of rows cannot be sent, use sendSingle',
+    ),
+  );
 }
 
 function putRaw(tag: u8, val: u64): bool {
@@ -300,6 +316,48 @@ export function areNames(block: usize, size: u32): bool {
 
 export function namesFree(block: usize, account: usize): void {
   if (block) free(block, load<u32>(block), account);
+}
+
+// ---- protobuf ------------------------------------------------------------------------------------------------
+
+function putMessage(at: usize, count: u32): bool {
+  const types = changetype<usize>(spec) + spec.delimiter + 4;
+  memberCount = count;
+  writeBegin(types);
+  return writeMessage(typeAt(types, 0), at, count);
+}
+
+/** Writes the values of the fields, whose names ascend, as a message. */
+function putMessageFields(row: u32): bool {
+  const n = spec.fields;
+  if (n * MEMBER_SIZE > membersSize) {
+    free(members, membersSize, WORKSPACE);
+    members = alloc(n * MEMBER_SIZE, WORKSPACE);
+    membersSize = members ? n * MEMBER_SIZE : 0;
+    if (!members) {
+      failNoMemory();
+      return false;
+    }
+  }
+  let count: u32 = 0;
+  let field = changetype<usize>(spec) + ENCODE_SIZE_OF;
+  for (let i: u32 = 0; i < n; i++) {
+    const operand = <u32>load<u16>(field, offsetof<EncodeField>('operand'));
+    const at = row * strideOf(operand);
+    const tag = load<u8>(tagsOf(program, operand) + at);
+    const val = load<u64>(valsOf(program, operand) + ((<usize>at) << 3));
+    if (tag == Tag.ERROR) return failWith(val);
+    if (tag > Tag.NULL) {
+      const member = members + <usize>count * MEMBER_SIZE;
+      store<u64>(member, val);
+      store<u32>(member, <u32>tag, MEMBER_TAG);
+      store<u32>(member, load<u32>(field, offsetof<EncodeField>('nameLen')), MEMBER_KEY_LEN);
+      store<u32>(member, changetype<u32>(spec) + load<u32>(field, offsetof<EncodeField>('nameOff')), MEMBER_KEY_OFF);
+      count++;
+    }
+    field += ENCODE_FIELD_SIZE_OF;
+  }
+  return putMessage(members, count);
 }
 
 // ---- forms ---------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ export namespace OutputFormat {
   export const DELIMITED: u8 = 3;
   export const FORM: u8 = 4;
   export const RAW: u8 = 5;
+  export const PROTOBUF: u8 = 6;
 }
 
 /** Where the row of an encode node stands. */
@@ -89,7 +90,7 @@ export class EncodeSpec {
   linger: f64;
   /** object shape: the row */
   operand: u32;
-  /** delimited: from the spec, length u32 and bytes */
+  /** from the spec, length u32 and bytes: delimited the text between values, protobuf the types */
   delimiter: u32;
   /** operand: the row that is written as JSON before its message (encode/head.ts), none without */
   head: u32;

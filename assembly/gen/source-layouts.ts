@@ -20,6 +20,7 @@ export namespace InputFormat {
   export const FORM: u8 = 5;
   export const CODED: u8 = 6;
   export const FIELDS: u8 = 7;
+  export const PROTOBUF: u8 = 8;
 }
 
 /** Flags of a stream. */
@@ -97,7 +98,7 @@ export class StreamSpec {
   typeSize: u32;
   /** count */
   defaults: u32;
-  /** length of what the spec ends with: the text between fields; of coded messages a decoder */
+  /** length of what the spec ends with: the text between fields; of coded messages a decoder; of protobuf messages their types */
   delimiter: u32;
 }
 export const STREAM_SIZE_OF: u32 = 24;

@@ -3,9 +3,11 @@ import { accountOf } from '../node/node';
 import { StreamSpec, STREAM_SIZE_OF } from '../gen/source-layouts';
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { poolFree, poolInit } from '../mem/pool';
+import { linkTypes } from '../protobuf/types';
 import { aliasesForget } from './framing/aliases';
 import { codedInit } from './decode/coded';
 import { Source, InputFormat, SourceError, STATE_SIZE, stateOf } from './columns/state';
+import { messagePlanForget } from './decode/message-plan';
 import { stepsForget } from './decode/steps';
 import { usesFree } from './decode/use-columns';
 import { Node } from '../gen/node-layouts';
@@ -32,6 +34,13 @@ export function sourceInit(node: Node, specPtr: StreamSpec, specLen: u32): i32 {
   poolInit(state.pool, 128, account);
   node.state = changetype<usize>(state);
   node.stateSize = STATE_SIZE;
+  if (spec.format == InputFormat.PROTOBUF) {
+    state.messageTypes = changetype<usize>(spec) + specLen - spec.delimiter;
+    if (!linkTypes(state.messageTypes, state.pool)) {
+      sourceFree(node);
+      return SourceError.MEMORY;
+    }
+  }
   return 0;
 }
 
@@ -42,6 +51,7 @@ export function sourceFree(node: Node): void {
   const account = accountOf(node);
   usesFree(state, account);
   stepsForget(state, account);
+  messagePlanForget(state, account);
   aliasesForget(state, account);
   poolFree(state.pool);
   free(changetype<usize>(state.spec), state.specSize, account);

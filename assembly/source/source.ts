@@ -27,6 +27,7 @@ import { accountOf } from '../node/node';
 import { BATCH_ROWS } from '../mem/layout';
 import { batchBegin, batchEnd, filledRows } from './columns/batch';
 import { decodeBinary, decodeRows } from './decode/other';
+import { decodeProtobuf } from './decode/protobuf';
 import { decodeDelimited, decodeFields, decodeForm } from './decode/text-rows';
 import { decodeJson } from './decode/decode';
 import { codedForget, codedMore, fillCoded } from './decode/coded';
@@ -114,6 +115,7 @@ export function sourceFill(node: Node, pos: usize, end: usize): usize {
   if (format == InputFormat.BINARY) return decodeBinary(node);
   if (format == InputFormat.ROWS) return decodeRows(node);
   if (format == InputFormat.FIELDS) return decodeFields(node, state);
+  if (format == InputFormat.PROTOBUF) return decodeProtobuf(node, state);
   return format == InputFormat.FORM ? decodeForm(node, state) : decodeDelimited(node, state);
 }
 

@@ -5,6 +5,7 @@
  */
 import type { HostColumns, OutputChunk, StreamSpec } from '../../kernels/api.js';
 import type { OutputPlan } from '../../kernels/plan/ir.js';
+import type { MessageTypes } from '../../kernels/plan/message-types.js';
 import type { Spec } from '../base/fields/field.js';
 
 type Props = Readonly<Record<string, unknown>>;
@@ -84,11 +85,13 @@ export interface KernelEncode {
   readonly output?: (props: Props) => EncodeDetails;
   /** Columns keep the order in which the property `fields` names them. */
   readonly keepsOrder?: true;
+  /** What makes messages of the JSON that another encoder has written. */
+  readonly afterOther?: EncoderModule;
   /** A message is a single unencoded value: of the column `self`, or of the only column. */
   readonly isWhole?: true;
 }
 
-export interface EncodeDetails extends Pick<OutputPlan, 'delimiter' | 'header'> {
+export interface EncodeDetails extends Pick<OutputPlan, 'delimiter' | 'header' | 'schemaId'> {
   /** Messages have the columns that their first row has, not those that the statement names. */
   readonly ofFirstRow?: boolean;
 }
@@ -115,6 +118,9 @@ export interface HostEncode {
   load(): Promise<(props: Props, context: EncodeContext) => Encoder>;
 }
 
+/** What is loaded to write messages. */
+export type EncoderModule = Pick<HostEncode, 'load' | 'packages' | 'prepare'>;
+
 export interface EncodeContext {
   /** Names the sink in errors. */
   readonly sink: string;
@@ -127,6 +133,8 @@ export interface EncodeContext {
   readonly settings?: Props | undefined;
   /** Runs the codec of a format that uses one over JSON texts. */
   readonly codec?: ((columns: HostColumns) => void) | undefined;
+  /** Types of the messages of a schema. */
+  readonly messages?: MessageTypes | undefined;
 }
 
 /** Takes a message that can't be made, as it came. */

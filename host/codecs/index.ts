@@ -1,11 +1,19 @@
 /** The formats of messages by what statements and actions say of them. */
 import type { Spec } from '../base/fields/field.js';
 import { missingPackage } from '../base/program/missing-package.js';
-import type { Encode, EncodeContext, Encoder, Format, FormatInput, HostEncode, MessageDecoder } from './define.js';
+import type {
+  Encode,
+  EncodeContext,
+  Encoder,
+  EncoderModule,
+  Format,
+  FormatInput,
+  HostEncode,
+  MessageDecoder,
+} from './define.js';
 import { formatErrors } from './errors.js';
 import { formats } from './gen/index.js';
 import type { PayloadSettings } from './payload-decoder.js';
-import { plannedFormats } from './planned.js';
 
 type Props = Readonly<Record<string, unknown>>;
 
@@ -21,11 +29,11 @@ export function allFormats(): readonly Format[] {
   return formats;
 }
 
-/** Names that FORMAT of a stream and `format` of an action may be, in lower case; not all can be used yet. */
-export const formatNames: readonly string[] = [
-  ...formats.filter(({ encode }) => !chosen.some((one) => one === encode)).map(({ name }) => name),
-  ...Object.keys(plannedFormats),
-].sort((a, b) => Number(b === defaultFormat) - Number(a === defaultFormat) || (a < b ? -1 : 1));
+/** Names that FORMAT of a stream and `format` of an action may be, in lower case. */
+export const formatNames: readonly string[] = formats
+  .filter(({ encode }) => !chosen.some((one) => one === encode))
+  .map(({ name }) => name)
+  .sort((a, b) => Number(b === defaultFormat) - Number(a === defaultFormat) || (a < b ? -1 : 1));
 
 /** Formats that streams can have. */
 export function decodedFormats(): readonly string[] {
@@ -44,13 +52,12 @@ export function decodeOf(format: string): Format['decode'] {
 
 /** Tells whether an option of a statement belongs to the format. */
 export function readsOption(format: string, option: string): boolean {
-  const { options } = decodeOf(format) ?? plannedFormats[format] ?? {};
-  return options?.includes(option) === true;
+  return decodeOf(format)?.options?.includes(option) === true;
 }
 
 /** Type of the schemas that say what the columns of the format are; undefined when none do. */
 export function schemaTypeOf(format: string): string | undefined {
-  return byName.get(format)?.schemaType ?? plannedFormats[format]?.schemaType;
+  return byName.get(format)?.schemaType;
 }
 
 /** Rejects with the reason when the text is no schema of the type; what no format checks is taken as it is. */
@@ -108,13 +115,13 @@ export function openEncoder(props: Props, context: EncodeContext): Encoder | und
   return { encode: (chunk, failed) => after.encode(before.encode(chunk, failed), failed) };
 }
 
-function made(encode: HostEncode, props: Props, context: EncodeContext): Encoder {
+function made(encode: EncoderModule, props: Props, context: EncodeContext): Encoder {
   const make = loaded.get(encode);
   if (make === undefined) throw new Error(`the format of ${context.sink} is not loaded`);
   return make(props, context);
 }
 
-const loaded = new Map<HostEncode, Awaited<ReturnType<HostEncode['load']>>>();
+const loaded = new Map<EncoderModule, Awaited<ReturnType<EncoderModule['load']>>>();
 
 /** Loads the encoders that `openEncoder` opens; resolves with the settings that they get. */
 export async function loadEncoder(props: Props, settings?: Props): Promise<Props | undefined> {
@@ -180,12 +187,20 @@ async function withPackages<T>(format: string, packages: readonly string[] = [],
 }
 
 /** Encoders on the host in the order of their work: that of the format takes the output of a template. */
-function hostEncodesOf(props: Props): HostEncode[] {
+function hostEncodesOf(props: Props): EncoderModule[] {
   const encode = encodeOf(props);
   if (encode === undefined || 'kernel' in encode) return [];
   const own = byName.get(formatOf(props))?.encode;
-  const isFurther = own !== undefined && own !== encode && 'load' in own;
-  return isFurther ? [encode, own] : [encode];
+  if (own === undefined || own === encode) return [encode];
+  const further = 'kernel' in own ? own.afterOther : own;
+  return further === undefined ? [encode] : [encode, further];
+}
+
+/** Tells whether messages of an action are made of the output of another encoder, by types of its schema. */
+export function usesTypesAfterOther(props: Props): boolean {
+  const encode = encodeOf(props);
+  const own = byName.get(formatOf(props))?.encode;
+  return encode !== own && own !== undefined && 'kernel' in own && own.afterOther !== undefined;
 }
 
 function formatOf({ format }: Props): string {

@@ -12,6 +12,7 @@ import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { RuleLatencies, TableRow, ThreadMemory } from './figures.js';
 import type { KeptChanges } from './kept.js';
 import type { Loss } from './losses.js';
+import type { MessageTypes } from './message-types.js';
 import type { TraceStrategy, Traces } from './traces.js';
 
 /** Options of a rule with their defaults filled in; durations in milliseconds. */
@@ -172,6 +173,11 @@ export interface Catalog {
   readonly codec?: FindCodec;
   /** Text of a schema by its type and name; throws a HaumeaError when there is none. */
   readonly schemaText?: (type: string, name: string) => string;
+  /**
+   * Finds the types of a message of a schema of type protobuf, `schema.Message`; throws a HaumeaError when there is
+   * none.
+   */
+  readonly messages?: (schemaId: string) => MessageTypes;
   /** Limits of time and memory for scripts in graphs; without them scripts cannot run. */
   readonly scriptLimits?: ScriptLimits;
   /** Paths, secrets and keys that connectors may use; without it they may use any file. */

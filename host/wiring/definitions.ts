@@ -46,7 +46,7 @@ export async function openDefinitions(start: Start): Promise<Definitions> {
 export function catalogOf(
   { config, folders, store }: Start,
   definitions: Definitions,
-  formats: Pick<Catalog, 'codec' | 'schemaText'>,
+  formats: Pick<Catalog, 'codec' | 'messages' | 'schemaText'>,
 ): Catalog {
   const { sources, confKeys, connections, functions, access } = definitions;
   return {

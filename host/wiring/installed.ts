@@ -14,6 +14,7 @@ export interface InstalledPart {
   readonly files: ResourceFiles;
   readonly codec: NonNullable<Catalog['codec']>;
   readonly schemaText: NonNullable<Catalog['schemaText']>;
+  readonly messages: NonNullable<Catalog['messages']>;
   readonly services: StoredServices;
   /** Tidies up what a crash left, and takes modules that lie in the data folder. */
   open(): Promise<void>;
@@ -45,6 +46,7 @@ export function installedPart(start: Start, definitions: Definitions, engine: En
     files,
     codec: codecFinder(services.schemas, wasmPlugins),
     schemaText: (type, name) => services.schemas.text(type, name),
+    messages: (schemaId) => services.schemas.protobuf.types(schemaId),
     services,
     open: async () => {
       await sweepStored(services, files);

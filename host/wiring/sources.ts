@@ -24,7 +24,7 @@ export function sourceServices(
         fieldsRead: (rule, name) => engine.fieldsRead(rule, name),
         warningsOf: (definition, given) => engine.warningsOf(definition, given),
       },
-      (schemaId) => schemas.columns(schemaId),
+      async (schemaId) => schemas.protobuf.columns(schemaId),
       log,
     ),
     confKeys: lazy(async () => {

@@ -30,7 +30,7 @@ export const choiceTable = layout(16, {"condition":[0,"u16"],"compared":[2,"u16"
 export const errorBit = 2147483648;
 
 /** What rows are written as. */
-export const OutputFormat = {"json":0,"rows":1,"none":2,"delimited":3,"form":4,"raw":5} as const;
+export const OutputFormat = {"json":0,"rows":1,"none":2,"delimited":3,"form":4,"raw":5,"protobuf":6} as const;
 
 /** Where the row of an encode node stands. */
 export const OutputShape = {"fields":0,"object":1} as const;
@@ -200,6 +200,27 @@ export const sortSpec = layout(12, {"keys":[0,"u32"],"columns":[4,"u32"],"carrie
 /** A key of a sort node. */
 export const sortKey = layout(4, {"operand":[0,"u16"],"descending":[2,"u16"]});
 
+/** Cell of a field that nobody reads. */
+export const noCell = 65535;
+
+/** Types of fields, with the numbers of descriptors. */
+export const FieldKind = {"double":1,"float":2,"int64":3,"uint64":4,"int32":5,"fixed64":6,"fixed32":7,"bool":8,"string":9,"message":11,"bytes":12,"uint32":13,"enum":14,"sfixed32":15,"sfixed64":16,"sint32":17,"sint64":18} as const;
+
+/** Flags of a field. */
+export const FieldFlag = {"repeated":1,"packed":2,"map":4,"oneof":8,"required":16,"finish":32,"presence":64,"group":128} as const;
+
+/** Flags of a type. */
+export const TypeFlag = {"finish":1,"sparse":2,"wrapper":4,"time":8} as const;
+
+/** Head of the types of a schema; the first is that of the messages. Types, fields, numbers and texts follow, with 16 readable bytes behind them; offsets are from the head. */
+export const messageTypes = layout(8, {"count":[0,"u32"],"size":[4,"u32"]});
+
+/** A type of message. Its fields ascend by number, a record of zeros follows the last. */
+export const messageType = layout(40, {"fields":[0,"u32"],"count":[4,"u32"],"numbers":[8,"u32"],"numbersCount":[12,"u32"],"flags":[16,"u8"],"template":20,"none":24,"isLinked":32});
+
+/** A field of a message. */
+export const messageField = layout(40, {"number":[0,"u32"],"nameOff":[4,"u32"],"nameLen":[8,"u32"],"cell":[12,"u16"],"peer":[14,"u16"],"kind":[16,"u8"],"flags":[17,"u8"],"tag":[18,"u8"],"wire":[19,"u8"],"type":[20,"u32"],"order":[24,"u16"],"noneTag":[26,"u8"],"texts":[28,"u32"],"none":[32,"u64"]});
+
 /** Most columns of one stream: what an operand can name. */
 export const maxUses = 16384;
 
@@ -207,7 +228,7 @@ export const maxUses = 16384;
 export const Framing = {"mqtt":1,"lines":2,"frames":3} as const;
 
 /** What the payloads of a stream are. */
-export const InputFormat = {"json":1,"binary":2,"rows":3,"delimited":4,"form":5,"coded":6,"fields":7} as const;
+export const InputFormat = {"json":1,"binary":2,"rows":3,"delimited":4,"form":5,"coded":6,"fields":7,"protobuf":8} as const;
 
 /** Flags of a stream. */
 export const StreamFlag = {"strict":1,"ints":2} as const;

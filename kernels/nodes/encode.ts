@@ -11,6 +11,7 @@ import {
 } from '../gen/layouts.js';
 import { put } from '../memory/layout.js';
 import type { NodeInput, OutputPlan, Program } from '../plan/ir.js';
+import { encodeMessageTypes } from '../plan/message-types.js';
 import { isBatch } from '../plan/output-plan.js';
 import type { Linking, NodeKind } from './node.js';
 
@@ -48,7 +49,8 @@ function encodeOutput(output: OutputPlan): Uint8Array {
   const names = fields.map((field) => Buffer.from(output.format === 'json' ? `,${jsonText(field.name)}:` : field.name));
   const namesLen = names.reduce((sum, name) => sum + name.length, 0);
   const namesAt = encodeSpec.size + fields.length * encodeField.size;
-  const delimiter = Buffer.from(output.delimiter ?? '');
+  const delimiter =
+    output.messages === undefined ? Buffer.from(output.delimiter ?? '') : encodeMessageTypes(output.messages);
   const delimiterAt = (namesAt + namesLen + 3) & ~3;
   const bytes = new Uint8Array(delimiterAt + 4 + delimiter.length + padding);
   const view = new DataView(bytes.buffer);

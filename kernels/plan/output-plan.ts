@@ -1,5 +1,7 @@
 /** Form in which the rows of a rule are written, and operands, which name values in the operations of a node. */
 
+import type { MessageTypes } from './message-types.js';
+
 /**
  * An operand of an operation: a u16. 0x0000+i temporary register, 0x4000+i column i of the operator's input batch,
  * 0x8000+i constant i of the program, 0xffff none.
@@ -26,9 +28,13 @@ export interface OutputPlan {
    * json text, `rows` (the engine's own binary form, for memory topics), `none` (nothing is written, rows are counted),
    * `delimited` (values with delimiters between them, rows of a message in lines), `form`
    * (application/x-www-form-urlencoded, a message for each row only), `raw` (the one value of the object shape as it
-   * is, bytes or a text).
+   * is, bytes or a text), `protobuf` (of `messages`, a message for each row only).
    */
-  format: 'json' | 'rows' | 'none' | 'delimited' | 'form' | 'raw';
+  format: 'json' | 'rows' | 'none' | 'delimited' | 'form' | 'raw' | 'protobuf';
+  /** protobuf: name of the message, by which `messages` are found at the start of a rule. */
+  schemaId?: string;
+  /** protobuf: the types of the messages. */
+  messages?: MessageTypes;
   /** delimited: the text between values. */
   delimiter?: string;
   /**

@@ -14,6 +14,7 @@ import {
 } from '../gen/layouts.js';
 import { block } from '../memory/layout.js';
 import type { ColumnType, ColumnUse, ConstValue } from '../plan/ir.js';
+import { encodeMessageTypes } from '../plan/message-types.js';
 import { deepest } from '../values/value.js';
 
 const longestMessage = 0x0fffffff;
@@ -32,10 +33,8 @@ export function encodeStreamSpec(spec: StreamSpec): Uint8Array {
     column.default === undefined ? [] : [encodeDefault(column.name, column.default)],
   );
   if ((spec.format === 'coded') !== (spec.decoder !== undefined)) throw new RangeError('coded messages need a decoder');
-  const delimiter =
-    spec.decoder === undefined
-      ? Buffer.from(spec.delimiter ?? '')
-      : Buffer.concat([block(decoder, { fn: spec.decoder.fn }), Buffer.from(spec.decoder.errorsBeginWith)]);
+  if ((spec.format === 'protobuf') !== (spec.messages !== undefined)) throw new RangeError('protobuf needs types');
+  const delimiter = tailOf(spec);
   const head = block(streamSpec, {
     framing: Framing[spec.framing],
     version: spec.mqttVersion ?? 4,
@@ -49,6 +48,13 @@ export function encodeStreamSpec(spec: StreamSpec): Uint8Array {
     delimiter: delimiter.length,
   });
   return Buffer.concat([head, type, ...defaults, delimiter]);
+}
+
+/** What the spec ends with: something that the format needs. */
+function tailOf({ delimiter, decoder: by, messages }: StreamSpec): Buffer {
+  if (messages !== undefined) return encodeMessageTypes(messages);
+  if (by === undefined) return Buffer.from(delimiter ?? '');
+  return Buffer.concat([block(decoder, { fn: by.fn }), Buffer.from(by.errorsBeginWith)]);
 }
 
 /** Kind, name and declared type of a use; type null for any. */

@@ -5,7 +5,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { plannedFormats } from '../../host/codecs/planned.js';
 import { plannedConnectors } from '../../host/connectors/planned.js';
 import { filesIn, importsOf, root } from '../support/arch/sources.js';
 
@@ -101,6 +100,7 @@ const kernelLayers: readonly (readonly string[])[] = [
   ['batch', 'text'],
   ['state'],
   ['json', 'value'],
+  ['protobuf'],
   // A node: its layout and accounts, its times and timers, the record of its kind.
   ['node'],
   ['ops'],
@@ -237,10 +237,7 @@ test('no connector is named outside of its folder', () => {
 });
 
 test('what is only planned has no folder yet', () => {
-  const planned = [
-    ...Object.keys(plannedConnectors).map((name) => `host/connectors/${name}`),
-    ...Object.keys(plannedFormats).map((name) => `host/codecs/${name}`),
-  ];
+  const planned = [...Object.keys(plannedConnectors).map((name) => `host/connectors/${name}`)];
   assert.equal(
     planned.filter((folder) => files.includes(`${folder}/index.ts`)),
     [],

@@ -33,8 +33,10 @@ export class Source {
   stepMisses: u32;
   /** Account of the memory of the steps. */
   stepAccount: usize;
-  private gap68: u32;
-  private gap72: u32;
+  /** Types of protobuf messages, 0 of other formats. */
+  messageTypes: usize;
+  /** How their fields go into the columns in use, 0 until a message comes. */
+  messagePlan: usize;
   /** Offset in the message under way of the next element of a payload that is a list of rows; 0 none. */
   resume: u32;
   messages: u64;

@@ -6,6 +6,7 @@ import { fieldType, findField, kindOf, TypeKind, typeSize } from '../../json/typ
 import { alloc, free } from '../../mem/alloc';
 import { blockAt, ensureBlocks } from '../columns/blocks';
 import { Source, SourceError, stateOf, StreamFlag } from '../columns/state';
+import { messagePlanForget } from './message-plan';
 import { stepsForget } from './steps';
 import { Use, findUse, hashOf, NO_DEFAULT, NumberAs, USE_START, USE_SIZE, useAt, UseKind } from '../columns/use';
 import { Node } from '../../gen/node-layouts';
@@ -185,6 +186,7 @@ function freeUse(use: Use, account: usize): void {
 /** Builds the name table and the set of kinds anew and forgets the steps. */
 function relink(state: Source, account: usize): bool {
   stepsForget(state, account);
+  messagePlanForget(state, account);
   const count = state.useCount;
   let size: u32 = 8;
   while (size < count * 2) size *= 2;

@@ -7,6 +7,7 @@ import custom from '../custom/index.js';
 import delimited from '../delimited/index.js';
 import json from '../json/index.js';
 import msgpack from '../msgpack/index.js';
+import protobuf from '../protobuf/index.js';
 import template from '../template/index.js';
 import urlencoded from '../urlencoded/index.js';
 import xml from '../xml/index.js';
@@ -19,6 +20,7 @@ export const formats: readonly Format[] = [
   delimited,
   json,
   msgpack,
+  protobuf,
   template,
   urlencoded,
   xml,

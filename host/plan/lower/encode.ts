@@ -67,6 +67,7 @@ export function encodeNode({ spec, wishes, actions }: Output, path: Path, input:
     ...(spec.head === null ? {} : { head: builder.operand(spec.head) }),
     ...(spec.empty === null ? {} : { empty: builder.operand(spec.empty) }),
     ...(wishes.delimiter === undefined ? {} : { delimiter: wishes.delimiter }),
+    ...(wishes.schemaId === undefined ? {} : { schemaId: wishes.schemaId }),
     ...(wishes.header === undefined ? {} : { header: wishes.header }),
   };
   return { kind: 'encode', input, program: builder.finishOrNull(), output: plan, actions, name: 'project' };

@@ -4,6 +4,7 @@
  */
 import type { Decoder } from '../../../kernels/api.js';
 import type { ColumnType, ConstValue, RulePlan, Tap, WaitingPlan } from '../../../kernels/plan/ir.js';
+import type { MessageTypes } from '../../../kernels/plan/message-types.js';
 import type { PathRules } from '../../base/files/allowed-paths.js';
 import type { Details, Level } from '../../base/log/log.js';
 import type { Decode } from '../../codecs/define.js';
@@ -27,6 +28,8 @@ export interface SourceSpec {
   delimiter?: string;
   /** Function of a codec, for the format `coded`, among the functions of the rules. */
   decoder?: Decoder;
+  /** Types of messages, for the format `protobuf`. */
+  messages?: MessageTypes;
   schema: { name: string; type: ColumnType; default?: ConstValue }[] | null;
   strict: boolean;
   /** Values in `props` that must not show in logs, traces and reasons. */
@@ -59,6 +62,8 @@ export interface SinkSpec {
   encoder?: number;
   /** What the encoder of the format has to know. */
   format?: Readonly<Record<string, unknown>>;
+  /** Types of messages that are made of the output of a template. */
+  messages?: MessageTypes;
   /** Key of encrypted messages, base64. */
   aesKey?: string;
   /** Index of the sink that gets the messages which this one refuses. */

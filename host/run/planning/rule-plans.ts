@@ -10,6 +10,7 @@ import type { StreamDefinition } from '../../sql/source-def.js';
 import type { CheckpointOrder, RuleStart, SourceSpec, TraceOrder } from '../link/protocol.js';
 import { checkLogFile, freeAccess } from '../props/access.js';
 import type { CheckpointFolders } from '../props/checkpoint-folders.js';
+import { withMessages } from '../props/messages.js';
 import {
   catalogFor,
   catalogWithin,
@@ -143,6 +144,7 @@ export class RulePlans {
     try {
       for (const definition of streams) if (definition !== undefined) checkSource(definition, catalog);
       sinkSpecs(rule, catalog);
+      withMessages(rule, plan, catalog);
     } catch (error) {
       // The rule is accepted all the same; its start fails.
       if (!(error instanceof MissingPart)) throw error;
@@ -188,7 +190,7 @@ export class RulePlans {
   ): { start: RuleStart; redact: Redact; remarks: readonly string[] } {
     const catalog = catalogFor(rule, this.catalog);
     const known = this.#known(rule, catalog);
-    const plan = known?.plan ?? this.make(rule).plan;
+    const plan = withMessages(rule, known?.plan ?? this.make(rule).plan, catalog);
     this.#started.add(rule);
     if (known?.isLarge !== true) this.#plans.delete(rule);
     const brought = (plan.brought ?? []).flatMap(([, name]) => catalog.brought?.(name)?.run ?? []);

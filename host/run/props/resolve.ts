@@ -22,6 +22,7 @@ import { decoderOf, decoderWithin, encoderOf, encoderSettingsOf, errorTitle } fr
 import { withScripts } from './graph-scripts.js';
 import { knownProps, type StreamProps } from './known-props.js';
 import { joinLayers, type Layer } from './layers.js';
+import { messagesAfterOther, messagesOf } from './messages.js';
 import { payloadOf } from './payloads.js';
 import { withRetryQueues } from './retry-queues.js';
 import { missingSecret, type ResolvedProps, resolveProps } from './secret-props.js';
@@ -96,6 +97,7 @@ function resolvedSource(
       (options.shared && !(definition.kind === 'table' && connector.source.form(props).endsSoon === true)),
     format: payload === undefined ? decode.kernel : 'coded',
     ...decode.stream?.(options),
+    ...(payload === undefined && decode.kernel === 'protobuf' && { messages: messagesOf(definition, catalog) }),
     ...(codec && { decoder: { fn: codec.number, errorsBeginWith: `stream ${name}: ${errorTitle(codec)}: ` } }),
     schema,
     strict: options.strictValidation,
@@ -197,6 +199,7 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
     const cache = cacheSettings(rule, i, value, catalog);
     const encoder = encoderOf(props, where, catalog)?.number;
     const format = encoderSettingsOf(value, where, catalog);
+    const messages = messagesAfterOther(props, where, catalog);
     const aesKey = aesKeyFor(connector.sink.props, value, access, where);
     const deadLetters = deadLettersFor(rule.actions, i);
     return {
@@ -204,6 +207,7 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
       ...(cache === undefined ? {} : { cache }),
       ...(encoder === undefined ? {} : { encoder }),
       ...(format === undefined ? {} : { format }),
+      ...(messages === undefined ? {} : { messages }),
       ...(aesKey === undefined ? {} : { aesKey }),
       ...(deadLetters === undefined ? {} : { deadLetters }),
       ...(deadLettersOf === undefined ? {} : { getsLetters: true }),

@@ -23,6 +23,10 @@ export const schemaErrors = errorTable('schema', {
     (name: string) =>
       `schema ${name} has a native library (soFile) only, which is not loaded: its plugin has to be named`,
   ],
+  nativeMessages: [
+    'stream',
+    (name: string) => `schema ${name} has a native library (soFile) for its messages, which is not loaded`,
+  ],
   noCodecPlugin: [
     'general',
     (name: string) => `schema ${name} of type custom is not found, nor is a wasm plugin of that name`,

@@ -10,7 +10,6 @@ import { checkId } from '../../meta/ids.js';
 import type { PackageFolders } from '../../meta/packages/packages.js';
 import type { Store } from '../../meta/store.js';
 import { type Exportable, install, type Prepared } from '../../meta/transfer/exportable.js';
-import type { SchemaEntry } from '../../sql/describe.js';
 import { checkSameName, objectOf, textOf } from '../body/fields.js';
 import type { Form, FormFile } from '../body/form.js';
 import { bodyErrors } from '../errors/body.js';
@@ -18,6 +17,7 @@ import { installErrors } from '../errors/installed.js';
 import { schemaErrors } from '../errors/schemas.js';
 import { withArchive } from '../files/archives.js';
 import { isZip, type ResourceFiles, readResource } from '../files/resource-files.js';
+import { ProtobufSchemas } from './protobuf-schemas.js';
 
 export interface SchemaRecord {
   readonly content: string;
@@ -164,14 +164,15 @@ export class SchemaService implements Exportable {
     return record.content;
   }
 
-  /** Columns of a message, named as in the option SCHEMAID of a stream: `schema.Message`. */
-  async columns(schemaId: string): Promise<Record<string, SchemaEntry>> {
-    const at = schemaId.indexOf('.');
-    const name = at < 0 ? schemaId : schemaId.slice(0, at);
-    if (!this.#schemas.has(keyOf('protobuf', name))) throw schemaErrors.missing(name);
-    const { protobufColumns } = await import('./protobuf-columns.js');
-    return protobufColumns(this.describe('protobuf', name), at < 0 ? '' : schemaId.slice(at + 1));
-  }
+  /** Messages of the schemas of type protobuf. */
+  readonly protobuf = new ProtobufSchemas({
+    get: (name) => {
+      if (!this.#schemas.has(keyOf('protobuf', name))) return undefined;
+      const { content, file, soFile = '' } = this.describe('protobuf', name);
+      return { content, file, soFile };
+    },
+    version: () => this.#schemas.version,
+  });
 
   /** The plugin that a schema of type custom names, empty when it names none; undefined without such a schema. */
   pluginOf(name: string): string | undefined {

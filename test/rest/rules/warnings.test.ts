@@ -35,7 +35,7 @@ test('a stream that no rule could read is made, and the answer says why', async 
   ]);
   assert.equal(
     await create('CREATE STREAM w3 () WITH (TYPE="mqtt", DATASOURCE="t", FORMAT="protobuf", SCHEMAID="a.b")'),
-    ['Warning: no rule can read it: the format protobuf is not supported yet'],
+    ['Warning: no rule can read it: schema a is not found'],
   );
   assert.equal(await create('CREATE TABLE w4 () WITH (TYPE="memory", DATASOURCE="t", KEY="id", KIND="lookup")'), []);
   assert.equal(await create('CREATE STREAM w5 () WITH (TYPE="mqtt")'), [

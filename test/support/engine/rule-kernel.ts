@@ -4,18 +4,20 @@
 
 import { zoneOffsetMs } from '../../../host/functions/calendar/time-zone.js';
 import { callHost } from '../../../host/functions/registry.js';
-import type { RuleOptions } from '../../../host/model/engine.js';
+import type { Catalog, RuleOptions } from '../../../host/model/engine.js';
 import type { KeptByNode } from '../../../host/model/kept.js';
 import { planRule } from '../../../host/plan/index.js';
 import { keptBy } from '../../../host/plan/kept/index.js';
 import type { FindBrought } from '../../../host/plugins/define.js';
 import { savedAs } from '../../../host/run/plane/state/checkpoint/saved-as.js';
+import { withMessages } from '../../../host/run/props/messages.js';
 import type {
   HostCalls,
   Kernel,
   LoadedSnapshot,
   LoadReport,
   NodeHandle,
+  OutputChunk,
   Snapshot,
   SnapshotOrder,
   StreamHandle,
@@ -100,6 +102,8 @@ export interface RuleWishes {
   waiting?: WaitingPlan;
   /** A kernel that is there already; its output is not seen here. */
   kernel?: Kernel;
+  /** Types of messages of schemas by SCHEMAID; messages of sinks of the format come as `bytes 0a 0b`. */
+  messages?: NonNullable<Catalog['messages']>;
   /** What a stream or table declares, and how its messages come; lines of JSON without it. */
   declared?: (name: string) => Partial<StreamSpec>;
 }
@@ -119,6 +123,7 @@ export function openRule(
     onAskEach,
     brought,
     waiting,
+    messages,
   }: RuleWishes = {},
 ): KernelRule {
   let output: string[] = [];
@@ -132,8 +137,10 @@ export function openRule(
     given ??
     createKernel(
       {
-        onOutput: ({ node, bytes }) =>
-          (takesLate(node) ? late : output).push(...Buffer.from(bytes).toString().trimEnd().split('\n')),
+        onOutput: (chunk) =>
+          (takesLate(chunk.node) ? late : output).push(
+            ...(chunk.ends === null ? Buffer.from(chunk.bytes).toString().trimEnd().split('\n') : bytesIn(chunk)),
+          ),
         onPacket: () => {},
         onAcknowledge: () => {},
         call: callHost,
@@ -144,14 +151,17 @@ export function openRule(
       kernelUnderTest,
       limits,
     );
-  const plan = planRule(
-    ruleOf(sql, { sendError: true, ...options }, [
-      { type: 'file', props },
-      ...(lateProps === undefined ? [] : [{ type: 'file', props: { ...lateProps, lateRows: true } }]),
-    ]),
-    { ...catalogOf(...statements), ...(brought === undefined ? {} : { brought }) },
-    (program, result) => kernel.evaluate(program, result),
-  );
+  const rule = ruleOf(sql, { sendError: true, ...options }, [
+    { type: 'file', props },
+    ...(lateProps === undefined ? [] : [{ type: 'file', props: { ...lateProps, lateRows: true } }]),
+  ]);
+  const catalog = {
+    ...catalogOf(...statements),
+    ...(brought === undefined ? {} : { brought }),
+    ...(messages && { messages }),
+  };
+  const planned = planRule(rule, catalog, (program, result) => kernel.evaluate(program, result));
+  const plan = apart(withMessages(rule, planned, catalog));
   const sources = openSources(plan, kernel, declared);
   const kept = keptBy(plan, ['log']);
   for (const planned of plan.nodes) {
@@ -241,6 +251,26 @@ export function openRule(
       for (const stream of new Set(sources.map((source) => source.stream))) kernel.closeStream(stream);
     },
   };
+}
+
+/** The plan with an end of each message of bytes. */
+function apart(plan: RulePlan): RulePlan {
+  const nodes = plan.nodes.map((node) =>
+    node.kind === 'encode' && node.output.format === 'protobuf'
+      ? { ...node, output: { ...node.output, framing: 'messages' as const } }
+      : node,
+  );
+  return { ...plan, nodes };
+}
+
+function bytesIn({ bytes, ends, errors }: OutputChunk): string[] {
+  let from = 0;
+  return Array.from(ends ?? [], (end, i) => {
+    const message = Buffer.from(bytes.subarray(from, end));
+    from = end;
+    if (errors.has(i)) return message.toString();
+    return `bytes ${message.toString('hex').replace(/(..)(?=.)/g, '$1 ')}`.trimEnd();
+  });
 }
 
 /** A stream that the statement reads twice is there once. */

@@ -25,6 +25,8 @@ export interface Query {
   readonly sql: string;
   /** CREATE statements by the names of what they define. */
   readonly definitions: ReadonlyMap<string, string>;
+  /** Texts of protobuf schemas by their names. */
+  readonly schemas: ReadonlyMap<string, string>;
   /** Payloads by the names of streams and tables. */
   readonly rows: ReadonlyMap<string, readonly string[]>;
   readonly options: Record<string, unknown>;
@@ -53,7 +55,7 @@ export class CaseError extends Error {
 const separator = /^----(?: (rows|messages) in any order)?$/;
 const arrow = ' => ';
 const isStep = (text: string): boolean => /^then(?: |$)/.test(text);
-const isWord = (text: string): boolean => /^(CREATE|rows|query|each|----)(?: |$)/.test(text);
+const isWord = (text: string): boolean => /^(CREATE|schema|rows|query|each|----)(?: |$)/.test(text);
 const plainStream = 'CREATE STREAM demo () WITH (FORMAT="json")';
 
 /** Reads the queries of a file; throws a `CaseError` for everything that is not as the format says. */
@@ -64,6 +66,7 @@ export function readCases(file: string, text: string): Query[] {
 class Reader {
   readonly #lines: string[];
   readonly #definitions = new Map<string, string>();
+  readonly #schemas = new Map<string, string>();
   readonly #rows = new Map<string, { line: number; payloads: string[]; isUsed: boolean }>();
   readonly #queries: Query[] = [];
   #at = 0;
@@ -80,10 +83,11 @@ class Reader {
       const line = this.#current();
       if (line === '' || line.startsWith('#')) this.#at++;
       else if (/^CREATE\s/i.test(line)) this.#define();
+      else if (line.startsWith('schema ')) this.#readSchema();
       else if (line.startsWith('rows ')) this.#readRows();
       else if (line.startsWith('query ')) this.#readQuery();
       else if (line.startsWith('each ')) this.#readEach();
-      else this.#fail(`${line.split(' ')[0]} is no word of a case file (CREATE, rows, query, each)`);
+      else this.#fail(`${line.split(' ')[0]} is no word of a case file (CREATE, schema, rows, query, each)`);
     }
     for (const { line, isUsed } of this.#rows.values()) if (!isUsed) this.#fail('no query sees these rows', line);
     if (this.#queries.length === 0) this.#fail('there is no query', 1);
@@ -119,6 +123,15 @@ class Reader {
     if (name === undefined) this.#fail('CREATE STREAM name or CREATE TABLE name is needed', line);
     if (this.#definitions.has(name)) this.#fail(`${name} is defined twice`, line);
     this.#definitions.set(name, statement);
+  }
+
+  #readSchema(): void {
+    const name = this.#current().slice('schema '.length).trim();
+    if (this.#schemas.has(name)) this.#fail(`${name} is there twice`);
+    this.#at++;
+    const text = this.#block().map((one) => one.text);
+    if (text.length === 0) this.#fail('there is no text of the schema');
+    this.#schemas.set(name, text.join('\n'));
   }
 
   #named(name: string): string {
@@ -230,11 +243,12 @@ class Reader {
     this.#add({ line, title: expression, sql, ...rest, pairs }, new Map([[stream, payloads]]));
   }
 
-  #add(query: Omit<Query, 'file' | 'definitions' | 'rows'>, rows = this.#seenRows()): void {
+  #add(query: Omit<Query, 'file' | 'definitions' | 'schemas' | 'rows'>, rows = this.#seenRows()): void {
     const { title, line } = query;
     if (this.#queries.some((other) => other.title === title)) this.#fail(`"${title}" is there twice`, line);
     const definitions = new Map(this.#definitions);
-    this.#queries.push({ ...query, file: this.file, definitions, rows });
+    const schemas = new Map(this.#schemas);
+    this.#queries.push({ ...query, file: this.file, definitions, schemas, rows });
   }
 }
 

@@ -76,7 +76,7 @@ export function openRunner(): CaseRunner {
 
   return {
     run: async (query) => {
-      if (query.steps.length > 0) return inKernel(query);
+      if (query.steps.length > 0 || query.schemas.size > 0) return inKernel(query);
       await eventually('the rules before', () => running < atOnce || undefined, patienceMs);
       running++;
       try {
@@ -99,31 +99,38 @@ async function inKernel(query: Query): Promise<Outcome> {
   if (query.sink.dataTemplate !== undefined) throw new CaseError(`${where(query)} templates are not for steps (then)`);
   let rule: ReturnType<typeof openRule>;
   let definitions: Map<string, StreamDefinition>;
+  const { framed, messagesOf } = await import('../formats/protobuf.js');
   try {
     definitions = definitionsOf(query, 'case', undefined);
     const catalog: Catalog = {
       source: (name) => definitions.get(name),
       confKey: () => ({ path: '.' }),
       connection: () => undefined,
+      messages: messagesOf(query.schemas),
     };
     rule = openRule([...query.definitions.values()], query.sql, {
       options: ruleOf(query, 'case', { path: 'none' }).options,
       props: query.sink,
       declared: (name) => {
-        const { schema, strict } = sourceSpec(definitions.get(name)!, catalog);
-        return { schema, strict };
+        const { schema, strict, messages } = sourceSpec(definitions.get(name)!, catalog);
+        return { schema, strict, ...(messages && { messages, format: 'protobuf', framing: 'frames' }) };
       },
+      messages: messagesOf(query.schemas),
     });
   } catch (error) {
     if (error instanceof CaseError) throw error;
     return [[`refused ${reasonOf(error)}`]];
   }
   let now = 0;
-  const send = (name: string, payloads: readonly string[]) =>
-    rule.feed(name, Buffer.from(payloads.map((payload) => `${payload}\n`).join('')), now);
+  const send = (name: string, payloads: readonly string[]) => rule.feed(name, bytesOf(name, payloads), now);
+  const bytesOf = (name: string, payloads: readonly string[]): Buffer =>
+    definitions.get(name)?.options.format === 'protobuf'
+      ? Buffer.concat(payloads.map((payload) => framed(Buffer.from(payload.replaceAll(' ', ''), 'hex'))))
+      : Buffer.from(payloads.map((payload) => `${payload}\n`).join(''));
   const outcome: string[][] = [];
   const words = () => rule.written().filter((line) => line !== '');
-  const take = () => void outcome.push(words().map((line) => withWord('error', line)));
+  const wordOf = (line: string) => (/^bytes( |$)/.test(line) ? line : withWord('error', line));
+  const take = () => void outcome.push(words().map(wordOf));
   const inputs = [...query.rows].filter(([name]) => reads(query, name));
   for (const isTable of [true, false]) {
     for (const [name, payloads] of inputs) {

@@ -46,7 +46,7 @@ test('options belong to formats', () => {
 test('actions choose what writes their messages', () => {
   assert.equal(encodeOf({}), { kernel: 'json' });
   assert.equal(encodeOf({ format: 'JSON' }), { kernel: 'json' });
-  assert.is(encodeOf({ format: 'protobuf' }), undefined);
+  assert.is(encodeOf({ format: 'nope' }), undefined);
   assert.equal(encodeOf({ format: 'binary' }), { kernel: 'raw', isWhole: true });
   const template = encodeOf({ format: 'delimited', dataTemplate: '{{.a}}' });
   assert.ok(template !== undefined && 'load' in template && template.selects);

@@ -124,7 +124,6 @@ test('checks options against the statement and the stream', () => {
 
 const properties: [props: Record<string, unknown>, reason: RegExp][] = [
   [{ format: 'nope' }, /format: nope is not known/],
-  [{ format: 'protobuf' }, /sink format protobuf is not supported yet/],
   [{ dataTemplate: '{{.a' }, /template: sink:1: unclosed action/],
   [{ dataTemplate: '{{nofunc .a}}' }, /template: sink:1: function "nofunc" not defined/],
   [{ topic: 'x/{{.a' }, /sink property topic: template: sink:1: unclosed action/],

@@ -61,6 +61,7 @@ export function openSourceStream(kernel: Kernel, form: SourceForm, spec: SourceS
     format: form.format ?? spec.format,
     delimiter: spec.delimiter,
     decoder: form.format === undefined ? spec.decoder : undefined,
+    messages: form.format === undefined ? spec.messages : undefined,
     schema: spec.schema,
     strict: spec.strict,
     wholeNumbersAreInts:

@@ -122,6 +122,7 @@ export class SinkRun implements RunningSink, ChainOwner, ConnectionOwner, Letter
       sendError,
       isBatch: output !== undefined && isBatch(output),
       codec: codecOf(spec, (encoder, columns) => host.callUser(encoder, columns)),
+      messages: spec.messages,
     });
     this.connection = new Connection(this, this.redact);
     const make = (context: SinkContext) => sink.create(spec.props, context);

@@ -1,0 +1,177 @@
+// The wire form: numbers of seven bits a byte, fixed numbers, lengths with bytes behind them, groups.
+//
+// Readers get `p <= end` and return the position behind what they read, 0 after noting a fault.
+import { span } from '../mem/layout';
+import { isUtf8 } from '../text/utf8';
+import { FieldKind } from '../gen/protobuf-layouts';
+import { fault } from './fault';
+
+export namespace Wire {
+  export const VARINT: u32 = 0;
+  export const FIXED64: u32 = 1;
+  export const LENGTH: u32 = 2;
+  export const GROUP: u32 = 3;
+  export const GROUP_END: u32 = 4;
+  export const FIXED32: u32 = 5;
+}
+
+/** The number that was read last. */
+export let varint: u64 = 0;
+
+// @ts-ignore: decorator
+@inline export function readVarint(p: usize, end: usize): usize {
+  if (p < end) {
+    const c = <u64>load<u8>(p);
+    if (c < 0x80) {
+      varint = c;
+      return p + 1;
+    }
+  }
+  return readLong(p, end);
+}
+
+function readLong(p: usize, end: usize): usize {
+  let number: u64 = 0;
+  let shift: u64 = 0;
+  for (let q = p; q < end; q++) {
+    const c = <u64>load<u8>(q);
+    if (shift == 63 && c > 1) return fault('a number has more than 64 bits', p);
+    number |= (c & 0x7f) << shift;
+    if (c < 0x80) {
+      varint = number;
+      return q + 1;
+    }
+    shift += 7;
+  }
+  return fault('the message ends within a number', end);
+}
+
+/** Reads a length; as many bytes are there behind it. */
+// @ts-ignore: decorator
+@inline export function readLength(p: usize, end: usize): usize {
+  const q = readVarint(p, end);
+  if (q && varint > <u64>(end - q)) return fault('a length goes beyond the end of the message', p);
+  return q;
+}
+
+/** Payload of the value that `readScalar` read last. */
+export let scalar: u64 = 0;
+
+/** Reads a value of a field that is no message. */
+export function readScalar(kind: u8, p: usize, end: usize): usize {
+  switch (<i32>kind) {
+    case FieldKind.STRING:
+    case FieldKind.BYTES:
+      return readText(kind, p, end);
+    case FieldKind.DOUBLE:
+    case FieldKind.FIXED64:
+    case FieldKind.SFIXED64:
+      if (end - p < 8) return fault('the message ends within a number', end);
+      scalar = load<u64>(p);
+      return p + 8;
+    case FieldKind.FLOAT:
+      if (end - p < 4) return fault('the message ends within a number', end);
+      scalar = reinterpret<u64>(<f64>load<f32>(p));
+      return p + 4;
+    case FieldKind.FIXED32:
+      if (end - p < 4) return fault('the message ends within a number', end);
+      scalar = <u64>load<u32>(p);
+      return p + 4;
+    case FieldKind.SFIXED32:
+      if (end - p < 4) return fault('the message ends within a number', end);
+      scalar = <u64>(<i64>load<i32>(p));
+      return p + 4;
+    default:
+      return readNumber(kind, p, end);
+  }
+}
+
+function readNumber(kind: u8, p: usize, end: usize): usize {
+  const q = readVarint(p, end);
+  if (!q) return 0;
+  const number = varint;
+  switch (<i32>kind) {
+    case FieldKind.INT32:
+    case FieldKind.ENUM:
+      if (<i64>number != <i64>(<i32>number)) return fault('a number has more than 32 bits', p);
+      scalar = number;
+      break;
+    case FieldKind.UINT32:
+      if (number > <u64>u32.MAX_VALUE) return fault('a number has more than 32 bits', p);
+      scalar = number;
+      break;
+    case FieldKind.SINT32:
+      if (number > <u64>u32.MAX_VALUE) return fault('a number has more than 32 bits', p);
+      scalar = (number >> 1) ^ (0 - (number & 1));
+      break;
+    case FieldKind.SINT64:
+      scalar = (number >> 1) ^ (0 - (number & 1));
+      break;
+    case FieldKind.BOOL:
+      scalar = <u64>(number != 0);
+      break;
+    default:
+      scalar = number;
+  }
+  return q;
+}
+
+// @ts-ignore: decorator
+@inline function readText(kind: u8, p: usize, end: usize): usize {
+  const q = readLength(p, end);
+  if (!q) return 0;
+  const stop = q + <usize>varint;
+  if (kind == FieldKind.STRING && !isUtf8(q, stop)) return fault('the text is not UTF-8', q);
+  scalar = span(q, <u32>varint);
+  return stop;
+}
+
+/** Walks over the value of a field that nobody reads. `depth` bounds groups within groups. */
+export function skipValue(wire: u32, number: u32, p: usize, end: usize, depth: i32): usize {
+  switch (wire) {
+    case Wire.VARINT:
+      return readVarint(p, end);
+    case Wire.FIXED64:
+      return end - p < 8 ? fault('the message ends within a number', end) : p + 8;
+    case Wire.FIXED32:
+      return end - p < 4 ? fault('the message ends within a number', end) : p + 4;
+    case Wire.LENGTH: {
+      const q = readLength(p, end);
+      return q ? q + <usize>varint : 0;
+    }
+    case Wire.GROUP:
+      return skipGroup(number, p, end, depth);
+    default:
+      return fault(wire == Wire.GROUP_END ? 'a group ends that did not begin' : 'there is no such wire type', p);
+  }
+}
+
+function skipGroup(group: u32, from: usize, end: usize, depth: i32): usize {
+  if (depth <= 0) return fault('nested too deeply', from);
+  let p = from;
+  while (p < end) {
+    p = readTag(p, end);
+    if (!p) return 0;
+    const wire = tag & 7;
+    const number = tag >> 3;
+    if (wire == Wire.GROUP_END) {
+      if (number == group) return p;
+      return fault('a group ends that did not begin', p);
+    }
+    p = skipValue(wire, number, p, end, depth - 1);
+    if (!p) return 0;
+  }
+  return fault('the message ends within a group', end);
+}
+
+/** The tag that was read last: number of the field and wire type. */
+export let tag: u32 = 0;
+
+// @ts-ignore: decorator
+@inline export function readTag(p: usize, end: usize): usize {
+  const q = readVarint(p, end);
+  if (!q) return 0;
+  if (varint > <u64>u32.MAX_VALUE || varint < 8) return fault('there is no such field number', p);
+  tag = <u32>varint;
+  return q;
+}
